@@ -1,0 +1,132 @@
+//! One bit a key: the answers of a batch.
+
+use alloc::vec::Vec;
+
+/// A bitmap of a given length, bit `i` at bit `i % 64` of word `i / 64`: least significant first,
+/// which on little-endian machines is the layout of Arrow's validity bitmaps.
+///
+/// Bits at and beyond the length are always zero, so counting and iterating need no mask.
+///
+/// ```
+/// use trommel_base::Bitmap;
+/// let mut bitmap = Bitmap::new(70);
+/// bitmap.set(3);
+/// bitmap.set(69);
+/// assert_eq!(bitmap.count_ones(), 2);
+/// assert_eq!(bitmap.iter_ones().collect::<Vec<_>>(), [3, 69]);
+/// assert!(bitmap.get(69) && !bitmap.get(4) && !bitmap.get(1_000_000));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bitmap {
+    words: Vec<u64>,
+    len: usize,
+}
+
+impl Bitmap {
+    /// A bitmap of `len` zeros.
+    #[must_use]
+    pub fn new(len: usize) -> Self {
+        let mut bitmap = Self::default();
+        bitmap.reset(len);
+        bitmap
+    }
+
+    /// Makes this a bitmap of `len` zeros, in the memory it has if that suffices.
+    pub fn reset(&mut self, len: usize) {
+        self.words.clear();
+        self.words.resize(len.div_ceil(64), 0);
+        self.len = len;
+    }
+
+    /// The number of bits.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no bits at all.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Bit `index`; false beyond the end.
+    #[inline]
+    #[must_use]
+    pub fn get(&self, index: usize) -> bool {
+        self.words.get(index / 64).is_some_and(|word| word >> (index % 64) & 1 == 1)
+    }
+
+    /// Sets bit `index`; does nothing beyond the end.
+    #[inline]
+    pub fn set(&mut self, index: usize) {
+        if index < self.len {
+            self.words[index / 64] |= 1 << (index % 64);
+        }
+    }
+
+    /// How many bits are set.
+    #[must_use]
+    pub fn count_ones(&self) -> usize {
+        self.words.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// The indices of the set bits, ascending.
+    pub fn iter_ones(&self) -> impl Iterator<Item = usize> + '_ {
+        self.words.iter().enumerate().flat_map(|(i, word)| {
+            let mut rest = *word;
+            core::iter::from_fn(move || {
+                if rest == 0 {
+                    return None;
+                }
+                let bit = rest.trailing_zeros() as usize;
+                rest &= rest - 1;
+                Some(i * 64 + bit)
+            })
+        })
+    }
+
+    /// The words, the last one zero beyond the length.
+    #[must_use]
+    pub fn as_words(&self) -> &[u64] {
+        &self.words
+    }
+
+    /// Makes this a bitmap of `len` bits whose words `fill` writes; bits beyond the end are cleared
+    /// afterwards. This is how a filter's kernel writes its answers.
+    pub fn fill_words(&mut self, len: usize, fill: impl FnOnce(&mut [u64])) {
+        self.reset(len);
+        fill(&mut self.words);
+        if len % 64 != 0
+            && let Some(last) = self.words.last_mut()
+        {
+            *last &= (1 << (len % 64)) - 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_beyond_the_end_stay_zero() {
+        for len in [0, 1, 7, 63, 64, 65, 128, 1000] {
+            let mut bitmap = Bitmap::new(0);
+            bitmap.fill_words(len, |words| words.fill(u64::MAX));
+            assert_eq!((bitmap.count_ones(), bitmap.len()), (len, len));
+            assert!(bitmap.iter_ones().eq(0..len));
+            bitmap.set(len);
+            assert_eq!(bitmap.count_ones(), len);
+            assert!(!bitmap.get(len));
+        }
+    }
+
+    #[test]
+    fn reset_forgets_the_past() {
+        let mut bitmap = Bitmap::new(100);
+        (0..100).for_each(|i| bitmap.set(i));
+        bitmap.reset(80);
+        assert_eq!(bitmap, Bitmap::new(80));
+    }
+}

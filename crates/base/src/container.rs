@@ -1,0 +1,264 @@
+//! The frozen bytes of a filter: a header of two cache lines, then the payload.
+//!
+//! ```text
+//! byte  size  field                              byte  size  field
+//!    0     8  magic "TROMMEL\0"                    32    32  parameters p0..p3, u64 each
+//!    8     2  version, 1                           64     8  payload length in bytes
+//!   10     2  kind of filter                       72     8  XXH3-64 of the payload, seed 0
+//!   12     2  hash function                        80    40  reserved, zero
+//!   14     2  reserved, zero                      120     8  XXH3-64 of bytes 0..120, seed 0
+//!   16     8  hash seed                           128        payload
+//!   24     8  keys inserted
+//! ```
+//! All little-endian; docs/FORMAT.md gives each kind's parameters and payload. The header is a
+//! multiple of 64 bytes long, so the payload is aligned to cache lines where the container is; no
+//! reader needs it to be.
+
+use crate::hash::HashId;
+use crate::{FilterKind, FormatError, Hasher};
+use alloc::vec::Vec;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Length of the header in bytes.
+pub const HEADER_BYTES: usize = 128;
+/// The first eight bytes.
+pub const MAGIC: [u8; 8] = *b"TROMMEL\0";
+/// The version written, and the only one read.
+pub const VERSION: u16 = 1;
+/// Parameters of a kind.
+pub const PARAMETERS: usize = 4;
+
+const PARAMETERS_AT: usize = 32;
+const PAYLOAD_LEN_AT: usize = 64;
+const PAYLOAD_CHECKSUM_AT: usize = 72;
+const RESERVED_AT: usize = 80;
+const HEADER_CHECKSUM_AT: usize = 120;
+
+/// What the header says of a filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// The kind of filter.
+    pub kind: FilterKind,
+    /// How its keys are hashed.
+    pub hasher: Hasher,
+    /// Keys inserted.
+    pub len: u64,
+    /// The kind's parameters; what a kind does not use is zero.
+    pub parameters: [u64; PARAMETERS],
+}
+
+/// The parts of a container whose lengths and checksums are right. What the parameters mean, and
+/// whether they fit the payload, only the filter can tell.
+#[derive(Clone, Copy, Debug)]
+pub struct Parsed<'a> {
+    /// The header.
+    pub header: Header,
+    /// The payload, at whatever alignment it has.
+    pub payload: &'a [u8],
+}
+
+impl Header {
+    /// The 128 bytes that stand before `payload`, given as the pieces that it is written in.
+    #[must_use]
+    pub fn encode(&self, payload: &[&[u8]]) -> [u8; HEADER_BYTES] {
+        let mut checksum = xxhash_rust::xxh3::Xxh3::new();
+        payload.iter().for_each(|piece| checksum.update(piece));
+        let payload_len: u64 = payload.iter().map(|piece| piece.len() as u64).sum();
+
+        let mut bytes = [0; HEADER_BYTES];
+        let mut put = |at: usize, field: &[u8]| bytes[at..at + field.len()].copy_from_slice(field);
+        put(0, &MAGIC);
+        put(8, &VERSION.to_le_bytes());
+        put(10, &(self.kind as u16).to_le_bytes());
+        put(12, &(self.hasher.id() as u16).to_le_bytes());
+        put(16, &self.hasher.seed().to_le_bytes());
+        put(24, &self.len.to_le_bytes());
+        for (i, parameter) in self.parameters.iter().enumerate() {
+            put(PARAMETERS_AT + 8 * i, &parameter.to_le_bytes());
+        }
+        put(PAYLOAD_LEN_AT, &payload_len.to_le_bytes());
+        put(PAYLOAD_CHECKSUM_AT, &checksum.digest().to_le_bytes());
+        let header_checksum = xxh3_64(&bytes[..HEADER_CHECKSUM_AT]);
+        bytes[HEADER_CHECKSUM_AT..].copy_from_slice(&header_checksum.to_le_bytes());
+        bytes
+    }
+
+    /// Header and payload in one vector.
+    #[must_use]
+    pub fn to_bytes(&self, payload: &[&[u8]]) -> Vec<u8> {
+        let payload_len: usize = payload.iter().map(|piece| piece.len()).sum();
+        let mut bytes = Vec::with_capacity(HEADER_BYTES + payload_len);
+        bytes.extend_from_slice(&self.encode(payload));
+        payload.iter().for_each(|piece| bytes.extend_from_slice(piece));
+        bytes
+    }
+
+    /// Writes header and payload without a copy of the payload.
+    ///
+    /// # Errors
+    /// What the writer says.
+    #[cfg(feature = "std")]
+    pub fn write_to(&self, payload: &[&[u8]], mut to: impl std::io::Write) -> std::io::Result<()> {
+        to.write_all(&self.encode(payload))?;
+        payload.iter().try_for_each(|piece| to.write_all(piece))
+    }
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes([bytes[at], bytes[at + 1]])
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    let mut field = [0; 8];
+    field.copy_from_slice(&bytes[at..at + 8]);
+    u64::from_le_bytes(field)
+}
+
+/// Takes a container apart and checks all that can be checked without knowing the kind: magic,
+/// version, both checksums, the exact length, reserved fields, codes.
+///
+/// Cost: one pass over the bytes. Allocates nothing.
+///
+/// # Errors
+/// [`FormatError`], for the first thing found wrong.
+pub fn parse(bytes: &[u8]) -> Result<Parsed<'_>, FormatError> {
+    let got = bytes.len() as u64;
+    if bytes.len() < HEADER_BYTES {
+        return Err(FormatError::Truncated { need: HEADER_BYTES as u64, got });
+    }
+    let (head, payload) = bytes.split_at(HEADER_BYTES);
+    if head[..8] != MAGIC {
+        return Err(FormatError::Magic { found: u64_at(head, 0) });
+    }
+    let version = u16_at(head, 8);
+    if version != VERSION {
+        return Err(FormatError::Version { found: version, supported: VERSION });
+    }
+    let (stored, computed) =
+        (u64_at(head, HEADER_CHECKSUM_AT), xxh3_64(&head[..HEADER_CHECKSUM_AT]));
+    if stored != computed {
+        return Err(FormatError::HeaderChecksum { stored, computed });
+    }
+    let need = u64_at(head, PAYLOAD_LEN_AT).saturating_add(HEADER_BYTES as u64);
+    if got < need {
+        return Err(FormatError::Truncated { need, got });
+    }
+    if got > need {
+        return Err(FormatError::TrailingBytes { need, got });
+    }
+    let header = parse_header(head)?;
+    let (stored, computed) = (u64_at(head, PAYLOAD_CHECKSUM_AT), xxh3_64(payload));
+    if stored != computed {
+        return Err(FormatError::PayloadChecksum { stored, computed });
+    }
+    Ok(Parsed { header, payload })
+}
+
+fn parse_header(head: &[u8]) -> Result<Header, FormatError> {
+    let kind_code = u16_at(head, 10);
+    let kind =
+        FilterKind::from_code(kind_code).ok_or(FormatError::UnknownKind { code: kind_code })?;
+    let hash_code = u16_at(head, 12);
+    let hash = HashId::from_code(hash_code).ok_or(FormatError::UnknownHash { code: hash_code })?;
+    let reserved = head[14..16].iter().chain(&head[RESERVED_AT..HEADER_CHECKSUM_AT]);
+    if let Some(byte) = reserved.into_iter().find(|byte| **byte != 0) {
+        return Err(FormatError::Field { name: "reserved", value: u64::from(*byte) });
+    }
+    let mut parameters = [0; PARAMETERS];
+    for (i, parameter) in parameters.iter_mut().enumerate() {
+        *parameter = u64_at(head, PARAMETERS_AT + 8 * i);
+    }
+    Ok(Header {
+        kind,
+        hasher: Hasher::new(hash, u64_at(head, 16)),
+        len: u64_at(head, 24),
+        parameters,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+    use proptest::prelude::*;
+
+    fn sample() -> (Header, Vec<u8>) {
+        let header = Header {
+            kind: FilterKind::SplitBlockBloom,
+            hasher: Hasher::xxh3(0x0123_4567_89AB_CDEF),
+            len: 77,
+            parameters: [2, 0, 3, u64::MAX],
+        };
+        (header, (0..64u8).collect())
+    }
+
+    #[test]
+    fn header_and_payload_come_back() {
+        let (header, payload) = sample();
+        let bytes = header.to_bytes(&[&payload[..10], &payload[10..]]);
+        let parsed = parse(&bytes).unwrap();
+        assert_eq!((parsed.header, parsed.payload), (header, &payload[..]));
+        assert_eq!(bytes.len(), HEADER_BYTES + payload.len());
+    }
+
+    #[test]
+    fn every_flipped_bit_every_truncation_and_every_extension_is_refused() {
+        let (header, payload) = sample();
+        let good = header.to_bytes(&[&payload]);
+        for bit in 0..good.len() * 8 {
+            let mut bytes = good.clone();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            assert!(parse(&bytes).is_err(), "bit {bit}");
+        }
+        for len in 0..good.len() {
+            assert!(parse(&good[..len]).is_err(), "length {len}");
+        }
+        let mut longer = good.clone();
+        longer.push(0);
+        assert_eq!(
+            parse(&longer).unwrap_err(),
+            FormatError::TrailingBytes { need: good.len() as u64, got: good.len() as u64 + 1 }
+        );
+    }
+
+    /// What a forger can do who recomputes the header's checksum.
+    #[test]
+    fn impossible_fields_under_a_right_checksum_are_refused() {
+        let (header, payload) = sample();
+        let forged = |at: usize, value: &[u8]| {
+            let mut bytes = header.to_bytes(&[&payload]);
+            bytes[at..at + value.len()].copy_from_slice(value);
+            let checksum = xxh3_64(&bytes[..HEADER_CHECKSUM_AT]);
+            bytes[HEADER_CHECKSUM_AT..HEADER_BYTES].copy_from_slice(&checksum.to_le_bytes());
+            parse(&bytes).map(|parsed| parsed.header).unwrap_err()
+        };
+        assert_eq!(forged(10, &[99, 0]), FormatError::UnknownKind { code: 99 });
+        assert_eq!(forged(12, &[9, 0]), FormatError::UnknownHash { code: 9 });
+        assert_eq!(forged(14, &[1]), FormatError::Field { name: "reserved", value: 1 });
+        assert_eq!(forged(119, &[5]), FormatError::Field { name: "reserved", value: 5 });
+        let huge = u64::MAX;
+        assert_eq!(
+            forged(PAYLOAD_LEN_AT, &huge.to_le_bytes()),
+            FormatError::Truncated { need: u64::MAX, got: 192 }
+        );
+        assert_eq!(forged(8, &[2, 0]), FormatError::Version { found: 2, supported: VERSION });
+    }
+
+    proptest! {
+        #[test]
+        fn garbage_is_refused(mut bytes in proptest::collection::vec(any::<u8>(), 0..400), magic: bool) {
+            if magic && bytes.len() > 10 {
+                bytes[..8].copy_from_slice(&MAGIC);
+                bytes[8..10].copy_from_slice(&VERSION.to_le_bytes());
+            }
+            prop_assert!(parse(&bytes).is_err());
+        }
+    }
+
+    #[test]
+    fn an_empty_payload_is_a_container_too() {
+        let (header, _) = sample();
+        let bytes = header.to_bytes(&[]);
+        assert_eq!(parse(&bytes).unwrap().payload, &vec![0u8; 0][..]);
+    }
+}

@@ -1,0 +1,288 @@
+//! How things fail: small types that carry the numbers.
+
+use crate::FilterKind;
+use core::fmt;
+use trommel_simd::IsaError;
+
+/// Why a filter could not be made as asked. Nothing was allocated for it, except where
+/// [`SpecError::OutOfMemory`] says that the attempt was refused.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum SpecError {
+    /// A false-positive rate must lie strictly between 0 and 1 (and be a number).
+    FprOutOfRange {
+        /// What was asked for.
+        fpr: f64,
+    },
+    /// The kind cannot reach the rate: its layout or the 64-bit hash sets a floor.
+    FprUnreachable {
+        /// What was asked for.
+        fpr: f64,
+        /// The lowest rate that can be reached for so many keys.
+        floor: f64,
+    },
+    /// The filter would be larger than the kind can address or any machine can hold.
+    TooLarge {
+        /// Bytes that would be needed, as far as they can be computed.
+        bytes: u128,
+        /// The largest size of this kind, in bytes.
+        max_bytes: u64,
+    },
+    /// The bytes allowed are too few.
+    TooSmall {
+        /// Bytes allowed.
+        bytes: u64,
+        /// Bytes needed.
+        min_bytes: u64,
+    },
+    /// A parameter is outside its range.
+    Parameter {
+        /// Its name.
+        name: &'static str,
+        /// What was asked for.
+        value: u64,
+        /// The smallest value allowed.
+        min: u64,
+        /// The largest value allowed.
+        max: u64,
+    },
+    /// The system refused the memory.
+    OutOfMemory {
+        /// Bytes asked for.
+        bytes: u64,
+    },
+    /// The instruction set asked for cannot be used.
+    Isa(IsaError),
+}
+
+impl fmt::Display for SpecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::FprOutOfRange { fpr } => {
+                write!(f, "a false-positive rate lies strictly between 0 and 1, got {fpr}")
+            }
+            Self::FprUnreachable { fpr, floor } => write!(
+                f,
+                "a false-positive rate of {fpr:e} cannot be reached: the floor for so many keys is {floor:e}"
+            ),
+            Self::TooLarge { bytes, max_bytes } => {
+                write!(f, "{bytes} bytes are needed, the most for this kind is {max_bytes}")
+            }
+            Self::TooSmall { bytes, min_bytes } => {
+                write!(f, "{bytes} bytes are allowed, {min_bytes} are needed")
+            }
+            Self::Parameter { name, value, min, max } => {
+                write!(f, "{name} is {value}, allowed are {min} to {max}")
+            }
+            Self::OutOfMemory { bytes } => write!(f, "the system refused {bytes} bytes of memory"),
+            Self::Isa(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for SpecError {}
+
+impl From<IsaError> for SpecError {
+    fn from(error: IsaError) -> Self {
+        Self::Isa(error)
+    }
+}
+
+/// A filter took no more keys. It holds what it held before the key that did not fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Full {
+    /// How many keys of the failed call went in: 0 for a single insert.
+    pub inserted: usize,
+    /// Keys in the filter now.
+    pub len: usize,
+    /// Keys it can hold.
+    pub capacity: usize,
+}
+
+impl fmt::Display for Full {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { inserted, len, capacity } = self;
+        write!(f, "the filter is full: {len} keys of {capacity}, {inserted} of this call went in")
+    }
+}
+
+impl core::error::Error for Full {}
+
+/// Two filters cannot be combined: what differs, and both values. Neither was changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Incompatible {
+    /// What differs: `"blocks"`, `"hash seed"` and the like.
+    pub what: &'static str,
+    /// The value of the filter that was to be changed.
+    pub left: u64,
+    /// The value of the other one.
+    pub right: u64,
+}
+
+impl Incompatible {
+    /// `Ok` if the values are equal.
+    ///
+    /// # Errors
+    /// [`Incompatible`] with both values if they are not.
+    pub fn check(what: &'static str, left: u64, right: u64) -> Result<(), Self> {
+        if left == right { Ok(()) } else { Err(Self { what, left, right }) }
+    }
+}
+
+impl fmt::Display for Incompatible {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the filters differ in {}: {} and {}", self.what, self.left, self.right)
+    }
+}
+
+impl core::error::Error for Incompatible {}
+
+/// A filter could not be folded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FoldError {
+    /// The number of units (blocks, or words of a standard filter) is not a multiple of the factor.
+    NotDivisible {
+        /// Units of the filter.
+        units: u64,
+        /// The factor asked for.
+        factor: u64,
+    },
+    /// The smaller filter's memory was refused.
+    OutOfMemory {
+        /// Bytes asked for.
+        bytes: u64,
+    },
+}
+
+impl fmt::Display for FoldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotDivisible { units, factor } => {
+                write!(f, "{units} units cannot be folded by a factor of {factor}")
+            }
+            Self::OutOfMemory { bytes } => write!(f, "the system refused {bytes} bytes of memory"),
+        }
+    }
+}
+
+impl core::error::Error for FoldError {}
+
+/// Why bytes are not a filter. Nothing of them was used, and nothing was allocated for them before
+/// header, lengths and checksums were found good.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum FormatError {
+    /// Fewer bytes than the header, or than the header says.
+    Truncated {
+        /// Bytes needed.
+        need: u64,
+        /// Bytes given.
+        got: u64,
+    },
+    /// More bytes than the header says.
+    TrailingBytes {
+        /// Bytes of the container.
+        need: u64,
+        /// Bytes given.
+        got: u64,
+    },
+    /// The first eight bytes are not the magic number.
+    Magic {
+        /// What they are, little-endian.
+        found: u64,
+    },
+    /// A version of the format that this library does not read.
+    Version {
+        /// The version found.
+        found: u16,
+        /// The version that is read.
+        supported: u16,
+    },
+    /// The checksum of the header is wrong.
+    HeaderChecksum {
+        /// The checksum in the bytes.
+        stored: u64,
+        /// The checksum of the bytes.
+        computed: u64,
+    },
+    /// The checksum of the payload is wrong.
+    PayloadChecksum {
+        /// The checksum in the bytes.
+        stored: u64,
+        /// The checksum of the bytes.
+        computed: u64,
+    },
+    /// A kind of filter that this library does not know.
+    UnknownKind {
+        /// The code found.
+        code: u16,
+    },
+    /// A hash function that this library does not know.
+    UnknownHash {
+        /// The code found.
+        code: u16,
+    },
+    /// A filter of another kind than the one asked for.
+    WrongKind {
+        /// The kind asked for.
+        expected: FilterKind,
+        /// The kind found.
+        found: FilterKind,
+    },
+    /// A field that no writer would have written, though the checksum is right.
+    Field {
+        /// Its name.
+        name: &'static str,
+        /// Its value.
+        value: u64,
+    },
+    /// The memory for an owned copy was refused.
+    OutOfMemory {
+        /// Bytes asked for.
+        bytes: u64,
+    },
+    /// The instruction set that `TROMMEL_ISA` names cannot be used.
+    Isa(IsaError),
+}
+
+impl fmt::Display for FormatError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Truncated { need, got } => write!(f, "truncated: {need} bytes needed, got {got}"),
+            Self::TrailingBytes { need, got } => {
+                write!(f, "trailing bytes: the container has {need} bytes, got {got}")
+            }
+            Self::Magic { found } => write!(f, "not a Trommel container: magic {found:#018x}"),
+            Self::Version { found, supported } => {
+                write!(f, "version {found} of the format, this library reads {supported}")
+            }
+            Self::HeaderChecksum { stored, computed } => {
+                write!(f, "header checksum {stored:#018x} stored, {computed:#018x} computed")
+            }
+            Self::PayloadChecksum { stored, computed } => {
+                write!(f, "payload checksum {stored:#018x} stored, {computed:#018x} computed")
+            }
+            Self::UnknownKind { code } => write!(f, "unknown kind of filter, code {code}"),
+            Self::UnknownHash { code } => write!(f, "unknown hash function, code {code}"),
+            Self::WrongKind { expected, found } => {
+                write!(f, "expected a {expected} filter, found a {found} filter")
+            }
+            Self::Field { name, value } => {
+                write!(f, "field {name} has the impossible value {value}")
+            }
+            Self::OutOfMemory { bytes } => write!(f, "the system refused {bytes} bytes of memory"),
+            Self::Isa(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for FormatError {}
+
+impl From<IsaError> for FormatError {
+    fn from(error: IsaError) -> Self {
+        Self::Isa(error)
+    }
+}

@@ -1,0 +1,104 @@
+//! What a filter can do. A capability that a filter lacks is a trait that it does not implement.
+
+use crate::{Bitmap, Full, Hasher, Incompatible, Key, KeyHash};
+
+/// A set that may answer "perhaps" for a key it does not hold, and never "no" for one it does.
+pub trait Filter {
+    /// Whether the key of this hash may be in the filter. Cost: the lines of one lookup, with their
+    /// latency; a batch overlaps it with others'.
+    fn contains_hash(&self, hash: KeyHash) -> bool;
+
+    /// Answers for a batch: bit `i` of `found` is the answer for `hashes[i]`. `found` takes the
+    /// batch's length; its allocation is reused, and nothing else is allocated.
+    fn contains_batch(&self, hashes: &[KeyHash], found: &mut Bitmap);
+
+    /// How this filter hashes keys.
+    fn hasher(&self) -> Hasher;
+
+    /// The hash of a key under this filter's own hasher and seed.
+    fn hash<K: Key + ?Sized>(&self, key: &K) -> KeyHash
+    where
+        Self: Sized,
+    {
+        self.hasher().hash(key)
+    }
+
+    /// Whether the key may be in the filter.
+    fn contains<K: Key + ?Sized>(&self, key: &K) -> bool
+    where
+        Self: Sized,
+    {
+        self.contains_hash(self.hash(key))
+    }
+
+    /// Keys held, or inserted where a filter cannot know better.
+    fn len(&self) -> usize;
+
+    /// Whether nothing was inserted.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The bytes of the filter's table.
+    fn memory_bytes(&self) -> usize;
+
+    /// Bits of memory for each of [`Filter::len`] keys; infinite for an empty filter.
+    fn bits_per_key(&self) -> f64 {
+        self.memory_bytes() as f64 * 8.0 / self.len() as f64
+    }
+
+    /// The probability that a key that is not in the filter is answered "perhaps", from the
+    /// parameters and the fill of the filter as it is now.
+    fn expected_fpr(&self) -> f64;
+}
+
+/// A filter that takes keys.
+pub trait Insert: Filter {
+    /// Inserts the key of this hash; true if that changed the filter's answers or table.
+    ///
+    /// # Errors
+    /// [`Full`] if there is no room; the filter is as it was.
+    fn insert_hash(&mut self, hash: KeyHash) -> Result<bool, Full>;
+
+    /// Inserts a batch: the same filter as one by one.
+    ///
+    /// # Errors
+    /// [`Full`] if there is no room for all; it says how many went in.
+    fn insert_batch(&mut self, hashes: &[KeyHash]) -> Result<(), Full>;
+
+    /// Inserts a key; true if that changed the filter.
+    ///
+    /// # Errors
+    /// [`Full`] if there is no room; the filter is as it was.
+    fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<bool, Full>
+    where
+        Self: Sized,
+    {
+        let hash = self.hash(key);
+        self.insert_hash(hash)
+    }
+}
+
+/// A filter that forgets keys.
+pub trait Remove: Filter {
+    /// Removes one copy of the key of this hash; false, and nothing changed, if it is not there.
+    ///
+    /// Removing a key that was never inserted but is a false positive removes something of another
+    /// key's: only remove what was inserted.
+    fn remove_hash(&mut self, hash: KeyHash) -> bool;
+}
+
+/// A filter that counts copies of a key.
+pub trait Count: Filter {
+    /// An upper bound of the copies of the key of this hash; 0 if it is not there.
+    fn count_hash(&self, hash: KeyHash) -> u64;
+}
+
+/// A filter that can take in all keys of another.
+pub trait Merge: Sized {
+    /// Makes this the filter of the union of both sets of keys.
+    ///
+    /// # Errors
+    /// [`Incompatible`] if they differ in size, parameters or hash; this filter is as it was.
+    fn merge(&mut self, other: &Self) -> Result<(), Incompatible>;
+}

@@ -1,0 +1,5 @@
+//! What needs `unsafe` or is written per instruction set.
+#![allow(unsafe_code)]
+
+pub(crate) mod cast;
+pub(crate) mod hash;

@@ -1,0 +1,145 @@
+//! Keys and their hashes.
+
+use crate::Hasher;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// 64 uniform bits that stand for a key: the only thing that a filter ever sees of it.
+///
+/// Hash once, probe many filters: two filters with equal hashers take the same `KeyHash`.
+/// `#[repr(transparent)]` over `u64`, so a column of hashes computed elsewhere is used in place.
+///
+/// ```
+/// use trommel_base::KeyHash;
+/// let raw = [1u64, 2, 3];
+/// let hashes = KeyHash::slice_from_raw(&raw);
+/// assert_eq!(hashes[1], KeyHash::from_raw(2));
+/// assert_eq!(hashes[2].raw(), 3);
+/// ```
+///
+/// Valid to: the false-positive equations hold for hashes that are uniform in all 64 bits. Hashes of
+/// fewer bits are accepted and never give a false negative, at a higher false-positive rate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct KeyHash(u64);
+
+impl KeyHash {
+    /// Takes 64 bits that are uniform already.
+    #[inline(always)]
+    #[must_use]
+    pub const fn from_raw(bits: u64) -> Self {
+        Self(bits)
+    }
+
+    /// The 64 bits.
+    #[inline(always)]
+    #[must_use]
+    pub const fn raw(self) -> u64 {
+        self.0
+    }
+
+    /// Takes a slice of uniform words as hashes, without a copy.
+    #[inline]
+    #[must_use]
+    pub const fn slice_from_raw(bits: &[u64]) -> &[KeyHash] {
+        crate::kernel::cast::hashes_of_words(bits)
+    }
+
+    /// The words of a slice of hashes, without a copy.
+    #[inline]
+    #[must_use]
+    pub const fn slice_as_raw(hashes: &[KeyHash]) -> &[u64] {
+        crate::kernel::cast::words_of_hashes(hashes)
+    }
+}
+
+/// What can be hashed into a [`KeyHash`].
+///
+/// The encoding is part of the frozen format. Strings, vectors, arrays and slices of bytes are their
+/// bytes, without a length or terminator, so `"ab"`, `String::from("ab")` and `b"ab"` are one key.
+/// Integers are their little-endian bytes at their own width, so `1u32` and `1u64` are different
+/// keys, and `1i32` and `1u32` the same; `usize` and `isize`, whose width depends on the machine, are
+/// left out. Floats are left out too: decide what −0.0 and NaN mean to you, then hash
+/// `to_bits()`.
+///
+/// ```
+/// use trommel_base::{Hasher, Key};
+/// let hasher = Hasher::default();
+/// assert_eq!("ab".hash_with(&hasher), b"ab".hash_with(&hasher));
+/// assert_ne!(1u32.hash_with(&hasher), 1u64.hash_with(&hasher));
+/// ```
+pub trait Key {
+    /// The hash of this key under `hasher`.
+    fn hash_with(&self, hasher: &Hasher) -> KeyHash;
+}
+
+impl Key for [u8] {
+    #[inline]
+    fn hash_with(&self, hasher: &Hasher) -> KeyHash {
+        hasher.hash_bytes(self)
+    }
+}
+
+macro_rules! key_as_bytes {
+    ($($type:ty: $bytes:ident),*) => {$(
+        impl Key for $type {
+            #[inline]
+            fn hash_with(&self, hasher: &Hasher) -> KeyHash {
+                hasher.hash_bytes(self.$bytes())
+            }
+        }
+    )*};
+}
+key_as_bytes!(str: as_bytes, String: as_bytes, Vec<u8>: as_slice);
+
+impl<const N: usize> Key for [u8; N] {
+    #[inline]
+    fn hash_with(&self, hasher: &Hasher) -> KeyHash {
+        hasher.hash_bytes(self)
+    }
+}
+
+impl<K: Key + ?Sized> Key for &K {
+    #[inline]
+    fn hash_with(&self, hasher: &Hasher) -> KeyHash {
+        (**self).hash_with(hasher)
+    }
+}
+
+macro_rules! key_as_little_endian {
+    ($($type:ty),*) => {$(
+        impl Key for $type {
+            #[inline]
+            fn hash_with(&self, hasher: &Hasher) -> KeyHash {
+                hasher.hash_bytes(&self.to_le_bytes())
+            }
+        }
+    )*};
+}
+key_as_little_endian!(u8, i8, u16, i16, u32, i32, u64, i64, u128, i128);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::string::ToString;
+
+    #[test]
+    fn equal_bytes_are_equal_keys_whatever_holds_them() {
+        for hasher in [Hasher::xxh3(7), Hasher::xxh64(7)] {
+            let expected = hasher.hash_bytes(b"trommel");
+            assert_eq!("trommel".hash_with(&hasher), expected);
+            assert_eq!("trommel".to_string().hash_with(&hasher), expected);
+            assert_eq!(b"trommel".to_vec().hash_with(&hasher), expected);
+            assert_eq!(b"trommel".hash_with(&hasher), expected);
+            assert_eq!((&b"trommel"[..]).hash_with(&hasher), expected);
+        }
+    }
+
+    #[test]
+    fn signed_integers_hash_like_their_bits() {
+        let hasher = Hasher::default();
+        assert_eq!((-1i8).hash_with(&hasher), 255u8.hash_with(&hasher));
+        assert_eq!((-1i64).hash_with(&hasher), u64::MAX.hash_with(&hasher));
+        assert_eq!(0x0102u16.hash_with(&hasher), [2u8, 1].hash_with(&hasher));
+    }
+}

@@ -1,0 +1,40 @@
+//! What every filter of Trommel shares, and nothing that only one of them needs.
+//!
+//! | module | idea |
+//! |---|---|
+//! | [`key`], [`hash`] | keys are hashed once, at the edge: [`Key`] → [`Hasher`] → [`KeyHash`] |
+//! | [`range`] | a hash to a block: multiply and shift, any number of blocks |
+//! | [`storage`] | zeroed, line-aligned memory in huge pages where it is large |
+//! | [`bitmap`] | one answer bit a key |
+//! | [`batch`] | the rolling window: locate, prefetch, probe |
+//! | [`sizing`] | exact false-positive rates and their inverses |
+//! | [`spec`] | what a builder is asked for, checked before anything is allocated |
+//! | [`container`] | frozen, checked bytes |
+//! | [`filter`], [`error`] | the traits, and how they fail |
+#![no_std]
+extern crate alloc;
+#[cfg(any(feature = "std", test))]
+extern crate std;
+
+pub mod batch;
+pub mod bitmap;
+pub mod container;
+pub mod error;
+pub mod filter;
+pub mod hash;
+mod kernel;
+pub mod key;
+pub mod kind;
+pub mod range;
+pub mod sizing;
+pub mod spec;
+pub mod storage;
+
+pub use bitmap::Bitmap;
+pub use error::{FoldError, FormatError, Full, Incompatible, SpecError};
+pub use filter::{Count, Filter, Insert, Merge, Remove};
+pub use hash::{HashId, Hasher};
+pub use key::{Key, KeyHash};
+pub use kind::FilterKind;
+pub use spec::{Builder, FromSpec, Spec};
+pub use storage::{Backing, Storage};

@@ -1,0 +1,185 @@
+//! What a filter is asked to be, checked before anything is allocated.
+
+use crate::{Hasher, SpecError};
+use core::marker::PhantomData;
+use trommel_simd::Isa;
+
+/// How many bytes and which false-positive rate are asked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Size {
+    /// As few bytes as reach the rate.
+    Fpr(f64),
+    /// The lowest rate that so many bytes reach.
+    Bytes(usize),
+    /// As few bytes as reach the rate, and no more than so many.
+    FprWithin(f64, usize),
+}
+
+/// Everything that the builders of all kinds understand.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Spec {
+    /// Keys expected; 0 is the smallest filter.
+    pub keys: usize,
+    /// Target false-positive rate, 1 % if neither it nor bytes are given.
+    pub fpr: Option<f64>,
+    /// Bytes that the table may take.
+    pub memory_bytes: Option<usize>,
+    /// How keys are hashed.
+    pub hasher: Hasher,
+    /// The instruction set to use, [`Isa::active`] if none is named.
+    pub isa: Option<Isa>,
+    /// Whether a large table asks for huge pages.
+    pub huge_pages: bool,
+    /// The number of units (blocks or words) is made a multiple of this, so that the filter can be
+    /// folded by any divisor of it.
+    pub foldable_by: u32,
+}
+
+impl Default for Spec {
+    fn default() -> Self {
+        Self {
+            keys: 0,
+            fpr: None,
+            memory_bytes: None,
+            hasher: Hasher::default(),
+            isa: None,
+            huge_pages: true,
+            foldable_by: 1,
+        }
+    }
+}
+
+impl Spec {
+    /// The rate asked for when nothing else is said.
+    pub const DEFAULT_FPR: f64 = 0.01;
+
+    /// Rate and bytes, checked.
+    ///
+    /// # Errors
+    /// [`SpecError::FprOutOfRange`] if a rate is given that is not strictly between 0 and 1.
+    pub fn size(&self) -> Result<Size, SpecError> {
+        if let Some(fpr) = self.fpr {
+            check_fpr(fpr)?;
+        }
+        Ok(match (self.fpr, self.memory_bytes) {
+            (None, None) => Size::Fpr(Self::DEFAULT_FPR),
+            (Some(fpr), None) => Size::Fpr(fpr),
+            (None, Some(bytes)) => Size::Bytes(bytes),
+            (Some(fpr), Some(bytes)) => Size::FprWithin(fpr, bytes),
+        })
+    }
+
+    /// The instruction set to use.
+    ///
+    /// # Errors
+    /// [`SpecError::Isa`] if the one asked for cannot be used.
+    pub fn usable_isa(&self) -> Result<Isa, SpecError> {
+        Ok(match self.isa {
+            Some(isa) => isa.require()?,
+            None => Isa::active()?,
+        })
+    }
+}
+
+/// Refuses a rate that is not strictly between 0 and 1.
+///
+/// # Errors
+/// [`SpecError::FprOutOfRange`].
+pub fn check_fpr(fpr: f64) -> Result<(), SpecError> {
+    // NaN is in no range.
+    if fpr > 0.0 && fpr < 1.0 { Ok(()) } else { Err(SpecError::FprOutOfRange { fpr }) }
+}
+
+/// A filter that can be made from a [`Spec`].
+pub trait FromSpec: Sized {
+    /// Makes the empty filter.
+    ///
+    /// # Errors
+    /// [`SpecError`] if the spec cannot be met; nothing is left allocated.
+    fn from_spec(spec: &Spec) -> Result<Self, SpecError>;
+}
+
+/// Builds a filter of type `F`. Whatever is not said has a default: no keys, 1 %, XXH3 with seed 0,
+/// the best instruction set, huge pages for large tables.
+#[derive(Debug)]
+#[must_use]
+pub struct Builder<F> {
+    spec: Spec,
+    filter: PhantomData<fn() -> F>,
+}
+
+impl<F> Clone for Builder<F> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<F> Copy for Builder<F> {}
+
+impl<F> Default for Builder<F> {
+    fn default() -> Self {
+        Self { spec: Spec::default(), filter: PhantomData }
+    }
+}
+
+impl<F: FromSpec> Builder<F> {
+    /// Keys expected.
+    pub fn keys(mut self, keys: usize) -> Self {
+        self.spec.keys = keys;
+        self
+    }
+
+    /// The false-positive rate to reach with that many keys. With [`Builder::memory_bytes`] as well,
+    /// the bytes are a limit: a rate that needs more is an error.
+    pub fn fpr(mut self, fpr: f64) -> Self {
+        self.spec.fpr = Some(fpr);
+        self
+    }
+
+    /// The bytes that the table may take, all of them used if no rate is given.
+    pub fn memory_bytes(mut self, bytes: usize) -> Self {
+        self.spec.memory_bytes = Some(bytes);
+        self
+    }
+
+    /// The seed of the hash.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.spec.hasher = self.spec.hasher.with_seed(seed);
+        self
+    }
+
+    /// The hash and its seed.
+    pub fn hasher(mut self, hasher: Hasher) -> Self {
+        self.spec.hasher = hasher;
+        self
+    }
+
+    /// The instruction set to use, instead of the machine's best.
+    pub fn isa(mut self, isa: Isa) -> Self {
+        self.spec.isa = Some(isa);
+        self
+    }
+
+    /// Whether a table of 4 MiB and more asks for huge pages (it does unless told not to).
+    pub fn huge_pages(mut self, huge_pages: bool) -> Self {
+        self.spec.huge_pages = huge_pages;
+        self
+    }
+
+    /// Makes the filter's length a multiple of `factor` units, so that it can be folded by any
+    /// divisor of it later.
+    pub fn foldable_by(mut self, factor: u32) -> Self {
+        self.spec.foldable_by = factor;
+        self
+    }
+
+    /// Makes the empty filter.
+    ///
+    /// # Errors
+    /// [`SpecError`] if what was asked for cannot be met.
+    pub fn build(self) -> Result<F, SpecError> {
+        F::from_spec(&self.spec)
+    }
+}

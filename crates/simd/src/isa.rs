@@ -1,0 +1,239 @@
+//! The instruction sets that kernels are written for.
+
+use core::fmt;
+use core::str::FromStr;
+use core::sync::atomic::{AtomicU8, Ordering};
+
+/// An instruction set that a kernel can be written for, from the least to the most capable.
+///
+/// [`Isa::active`] is what a filter uses unless its builder names another. Every set gives the same
+/// answers; they differ in speed alone.
+///
+/// ```
+/// use trommel_simd::Isa;
+/// assert!(Isa::Portable.is_available());
+/// assert!(Isa::available().any(|isa| isa == Isa::best()));
+/// assert_eq!("avx2".parse::<Isa>().unwrap(), Isa::Avx2);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+#[repr(u8)]
+pub enum Isa {
+    /// Plain Rust, compiled for the target's baseline.
+    Portable = 1,
+    /// aarch64 with Advanced SIMD.
+    Neon = 2,
+    /// x86-64 with AVX2, BMI1, BMI2, LZCNT and POPCNT (Haswell, Zen).
+    Avx2 = 3,
+    /// x86-64 with AVX-512 as from Ice Lake and Zen 4: F, BW, DQ, VL, VBMI, BITALG, IFMA and
+    /// VPOPCNTDQ, beside all of [`Isa::Avx2`].
+    Avx512 = 4,
+}
+
+/// Why an instruction set cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum IsaError {
+    /// The machine has no such instruction set.
+    Unavailable {
+        /// What was asked for.
+        asked: Isa,
+        /// The most capable set that the machine has.
+        best: Isa,
+    },
+    /// The name is none of `portable`, `avx2`, `avx512` and `neon`.
+    UnknownName,
+}
+
+impl fmt::Display for IsaError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unavailable { asked, best } => {
+                write!(f, "this machine has no {asked}; the best it has is {best}")
+            }
+            Self::UnknownName => {
+                f.write_str("unknown instruction set: expected portable, avx2, avx512 or neon")
+            }
+        }
+    }
+}
+
+impl core::error::Error for IsaError {}
+
+impl fmt::Display for Isa {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Portable => "portable",
+            Self::Neon => "neon",
+            Self::Avx2 => "avx2",
+            Self::Avx512 => "avx512",
+        })
+    }
+}
+
+impl FromStr for Isa {
+    type Err = IsaError;
+
+    fn from_str(name: &str) -> Result<Self, IsaError> {
+        Isa::ALL
+            .into_iter()
+            .find(|isa| match isa {
+                Isa::Portable => name == "portable",
+                Isa::Neon => name == "neon",
+                Isa::Avx2 => name == "avx2",
+                Isa::Avx512 => name == "avx512",
+            })
+            .ok_or(IsaError::UnknownName)
+    }
+}
+
+impl Isa {
+    /// Every instruction set that kernels are written for, on any machine.
+    pub const ALL: [Isa; 4] = [Isa::Portable, Isa::Neon, Isa::Avx2, Isa::Avx512];
+
+    /// The sets that this machine has, the least capable first. Never empty.
+    pub fn available() -> impl Iterator<Item = Isa> {
+        Isa::ALL.into_iter().filter(|isa| isa.is_available())
+    }
+
+    /// The most capable set of this machine.
+    #[must_use]
+    pub fn best() -> Isa {
+        Isa::available().max().unwrap_or(Isa::Portable)
+    }
+
+    /// Whether this machine has the set. Detected once; after that one load.
+    #[must_use]
+    pub fn is_available(self) -> bool {
+        // Bit `isa as u8` is set for every set that is there; bit 0 says that detection has run.
+        static DETECTED: AtomicU8 = AtomicU8::new(0);
+        let mut bits = DETECTED.load(Ordering::Relaxed);
+        if bits == 0 {
+            bits = Isa::ALL
+                .into_iter()
+                .filter(|isa| detect(*isa))
+                .fold(1, |bits, isa| bits | (1 << isa as u8));
+            DETECTED.store(bits, Ordering::Relaxed);
+        }
+        bits & (1 << self as u8) != 0
+    }
+
+    /// The set itself if the machine has it.
+    ///
+    /// # Errors
+    /// [`IsaError::Unavailable`] if it does not.
+    pub fn require(self) -> Result<Isa, IsaError> {
+        if self.is_available() {
+            Ok(self)
+        } else {
+            Err(IsaError::Unavailable { asked: self, best: Isa::best() })
+        }
+    }
+
+    /// What filters use unless told otherwise: the value of the variable `TROMMEL_ISA` if it is
+    /// set (feature `std`), else [`Isa::best`].
+    ///
+    /// # Errors
+    /// [`IsaError`] if the variable names a set that does not exist or that the machine lacks: a
+    /// test run that was asked to force a set must not silently use another.
+    pub fn active() -> Result<Isa, IsaError> {
+        #[cfg(feature = "std")]
+        if let Some(name) = std::env::var_os("TROMMEL_ISA").filter(|name| !name.is_empty()) {
+            return name.to_str().ok_or(IsaError::UnknownName)?.parse::<Isa>()?.require();
+        }
+        Ok(Isa::best())
+    }
+}
+
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+fn detect(isa: Isa) -> bool {
+    use std::is_x86_feature_detected as has;
+    let avx2 = has!("avx2") && has!("bmi1") && has!("bmi2") && has!("popcnt") && has!("lzcnt");
+    match isa {
+        Isa::Portable => true,
+        Isa::Neon => false,
+        Isa::Avx2 => avx2,
+        Isa::Avx512 => {
+            avx2 && has!("avx512f")
+                && has!("avx512bw")
+                && has!("avx512dq")
+                && has!("avx512vl")
+                && has!("avx512vbmi")
+                && has!("avx512bitalg")
+                && has!("avx512ifma")
+                && has!("avx512vpopcntdq")
+        }
+    }
+}
+
+// Without the standard library nobody asks the processor: what the target promises is what there is.
+#[cfg(all(target_arch = "x86_64", not(feature = "std")))]
+fn detect(isa: Isa) -> bool {
+    let avx2 = cfg!(all(
+        target_feature = "avx2",
+        target_feature = "bmi1",
+        target_feature = "bmi2",
+        target_feature = "popcnt",
+        target_feature = "lzcnt"
+    ));
+    match isa {
+        Isa::Portable => true,
+        Isa::Neon => false,
+        Isa::Avx2 => avx2,
+        Isa::Avx512 => {
+            avx2 && cfg!(all(
+                target_feature = "avx512f",
+                target_feature = "avx512bw",
+                target_feature = "avx512dq",
+                target_feature = "avx512vl",
+                target_feature = "avx512vbmi",
+                target_feature = "avx512bitalg",
+                target_feature = "avx512ifma",
+                target_feature = "avx512vpopcntdq"
+            ))
+        }
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+fn detect(isa: Isa) -> bool {
+    match isa {
+        Isa::Portable => true,
+        Isa::Neon => cfg!(target_feature = "neon"),
+        Isa::Avx2 | Isa::Avx512 => false,
+    }
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn detect(isa: Isa) -> bool {
+    isa == Isa::Portable
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_round_trip() {
+        for isa in Isa::ALL {
+            assert_eq!(std::string::ToString::to_string(&isa).parse(), Ok(isa));
+        }
+        assert_eq!("AVX2".parse::<Isa>(), Err(IsaError::UnknownName));
+        assert_eq!("".parse::<Isa>(), Err(IsaError::UnknownName));
+    }
+
+    #[test]
+    fn a_set_the_machine_lacks_is_a_typed_error() {
+        for isa in Isa::ALL {
+            match isa.require() {
+                Ok(got) => assert!(got == isa && isa.is_available()),
+                Err(IsaError::Unavailable { asked, best }) => {
+                    assert!(asked == isa && !isa.is_available() && best == Isa::best());
+                }
+                Err(other) => panic!("unexpected {other}"),
+            }
+        }
+        // No machine has both families.
+        assert!(!(Isa::Neon.is_available() && Isa::Avx2.is_available()));
+    }
+}

@@ -1,0 +1,47 @@
+//! Prefetch instructions.
+#![allow(unsafe_code)]
+
+use crate::Hint;
+
+/// Asks for the cache line at `address` to be brought close, for reading.
+///
+/// A hint only: any address is allowed, mapped or not, and nothing is read as far as the program
+/// can tell. Does nothing on an architecture without such an instruction.
+///
+/// Cost: one instruction; up to about 16 lines can be in flight on a core.
+#[inline(always)]
+pub fn prefetch<T>(address: *const T, hint: Hint) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use core::arch::x86_64::{_MM_HINT_NTA, _MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
+        let address = address.cast::<i8>();
+        // SAFETY: a prefetch never faults and has no effect that the program can observe, whatever
+        // the address.
+        unsafe {
+            match hint {
+                Hint::T0 => _mm_prefetch::<_MM_HINT_T0>(address),
+                Hint::T1 => _mm_prefetch::<_MM_HINT_T1>(address),
+                Hint::Nta => _mm_prefetch::<_MM_HINT_NTA>(address),
+            }
+        }
+    }
+    #[cfg(target_arch = "aarch64")]
+    {
+        // SAFETY: PRFM never faults and writes no register or memory, whatever the address.
+        unsafe {
+            match hint {
+                Hint::T0 => {
+                    core::arch::asm!("prfm pldl1keep, [{}]", in(reg) address, options(nostack, readonly, preserves_flags))
+                }
+                Hint::T1 => {
+                    core::arch::asm!("prfm pldl2keep, [{}]", in(reg) address, options(nostack, readonly, preserves_flags))
+                }
+                Hint::Nta => {
+                    core::arch::asm!("prfm pldl1strm, [{}]", in(reg) address, options(nostack, readonly, preserves_flags))
+                }
+            }
+        }
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let _ = (address, hint);
+}

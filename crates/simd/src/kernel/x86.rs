@@ -1,0 +1,30 @@
+//! Rank and select with POPCNT and BMI2.
+#![allow(unsafe_code)]
+
+use core::arch::x86_64::_pdep_u64;
+
+#[inline]
+#[target_feature(enable = "popcnt,bmi1,bmi2")]
+fn rank_bmi2(word: u64, index: u32) -> u32 {
+    crate::rank_select::rank_body(word, index)
+}
+
+/// `pdep` of one bit to the place of the `n`-th one, whose trailing zeros are its position: 64 when
+/// there is no such one. `1 << n` would wrap for `n` of 64 and more.
+#[inline]
+#[target_feature(enable = "popcnt,bmi1,bmi2")]
+fn select_bmi2(word: u64, n: u32) -> u32 {
+    if n >= 64 { 64 } else { _pdep_u64(1 << n, word).trailing_zeros() }
+}
+
+/// Calls [`rank_bmi2`].
+pub(crate) fn rank(word: u64, index: u32) -> u32 {
+    // SAFETY: reached only through `RankSelect::for_isa`, which checked that AVX2 and BMI2 are there.
+    unsafe { rank_bmi2(word, index) }
+}
+
+/// Calls [`select_bmi2`].
+pub(crate) fn select(word: u64, n: u32) -> u32 {
+    // SAFETY: as in `rank`.
+    unsafe { select_bmi2(word, n) }
+}
