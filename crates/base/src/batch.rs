@@ -145,6 +145,19 @@ impl Ring {
         let (groups, _) = self.0.as_chunks_mut::<GROUP>();
         &mut groups[(first / GROUP) % (RING_KEYS / GROUP)]
     }
+
+    /// Prefetches the lines in which the units of a group begin, in a table of such units.
+    #[inline(always)]
+    pub fn fetch<const GROUP: usize, F: Fetch>(
+        &self,
+        first: usize,
+        table: *const u8,
+        unit_bytes: usize,
+    ) {
+        for place in self.group::<GROUP>(first) {
+            F::line(table.wrapping_add(*place as usize * unit_bytes));
+        }
+    }
 }
 
 /// Rolls a window over `groups` groups of `GROUP` keys. Each of the three turns is called with the

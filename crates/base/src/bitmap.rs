@@ -97,7 +97,7 @@ impl Bitmap {
     pub fn fill_words(&mut self, len: usize, fill: impl FnOnce(&mut [u64])) {
         self.reset(len);
         fill(&mut self.words);
-        if len % 64 != 0
+        if !len.is_multiple_of(64)
             && let Some(last) = self.words.last_mut()
         {
             *last &= (1 << (len % 64)) - 1;

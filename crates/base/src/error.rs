@@ -53,6 +53,11 @@ pub enum SpecError {
     },
     /// The instruction set asked for cannot be used.
     Isa(IsaError),
+    /// This build of the library cannot make this kind.
+    UnknownKind {
+        /// The kind asked for.
+        kind: FilterKind,
+    },
 }
 
 impl fmt::Display for SpecError {
@@ -76,6 +81,7 @@ impl fmt::Display for SpecError {
             }
             Self::OutOfMemory { bytes } => write!(f, "the system refused {bytes} bytes of memory"),
             Self::Isa(error) => error.fmt(f),
+            Self::UnknownKind { kind } => write!(f, "this build cannot make a {kind} filter"),
         }
     }
 }

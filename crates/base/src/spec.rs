@@ -6,7 +6,6 @@ use trommel_simd::Isa;
 
 /// How many bytes and which false-positive rate are asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum Size {
     /// As few bytes as reach the rate.
     Fpr(f64),
@@ -35,6 +34,9 @@ pub struct Spec {
     /// The number of units (blocks or words) is made a multiple of this, so that the filter can be
     /// folded by any divisor of it.
     pub foldable_by: u32,
+    /// The compact variant of a kind that has one: 2-bit counters in a counting filter. Asking it of
+    /// another kind is an error.
+    pub compact: bool,
 }
 
 impl Default for Spec {
@@ -47,6 +49,7 @@ impl Default for Spec {
             isa: None,
             huge_pages: true,
             foldable_by: 1,
+            compact: false,
         }
     }
 }
@@ -172,6 +175,12 @@ impl<F: FromSpec> Builder<F> {
     /// divisor of it later.
     pub fn foldable_by(mut self, factor: u32) -> Self {
         self.spec.foldable_by = factor;
+        self
+    }
+
+    /// The compact variant of a kind that has one: 2-bit counters in a counting filter.
+    pub fn compact(mut self, compact: bool) -> Self {
+        self.spec.compact = compact;
         self
     }
 

@@ -1,0 +1,236 @@
+//! The filter: a layout over bytes.
+
+use crate::geometry::Geometry;
+use crate::kernel::Kernels;
+use crate::layout::{self, Layout};
+use core::fmt;
+use core::marker::PhantomData;
+use trommel_base::{
+    Backing, Bitmap, Builder, Filter, FromSpec, Full, Hasher, Insert, KeyHash, Spec, SpecError,
+    Storage,
+};
+use trommel_simd::Isa;
+
+/// A Bloom filter of layout `L` over the bytes `S`: owned ([`Storage`], the default) or borrowed
+/// (`&[u8]`, any alignment), in which case it is a zero-copy view.
+///
+/// ```
+/// use trommel_base::{Bitmap, Filter, Insert, KeyHash};
+/// use trommel_bloom::RegisterBloom;
+///
+/// let mut filter = RegisterBloom::with_capacity_and_fpr(10_000, 0.01)?;
+/// let keys: Vec<u64> = (0..10_000).collect();
+/// let mut hashes = Vec::new();
+/// filter.hasher().hash_batch(&keys, &mut hashes);
+/// filter.insert_batch(&hashes).unwrap();
+///
+/// let mut found = Bitmap::new(0);
+/// filter.contains_batch(&hashes, &mut found);
+/// assert_eq!(found.count_ones(), 10_000);
+/// # Ok::<(), trommel_base::SpecError>(())
+/// ```
+pub struct Bloom<L: Layout, S = Storage> {
+    pub(crate) geometry: Geometry,
+    pub(crate) hasher: Hasher,
+    pub(crate) len: u64,
+    kernels: Kernels,
+    isa: Isa,
+    pub(crate) table: S,
+    layout: PhantomData<L>,
+}
+
+impl<L: Layout> Bloom<L> {
+    /// The smallest filter whose expected false-positive rate with `keys` keys is at most `fpr`.
+    ///
+    /// ```
+    /// use trommel_base::Filter;
+    /// use trommel_bloom::BloomFilter;
+    /// let filter = BloomFilter::with_capacity_and_fpr(1_000_000, 0.01)?;
+    /// assert!((filter.memory_bytes() as f64 * 8.0 / 1e6 - 9.59).abs() < 0.01);
+    /// assert!(BloomFilter::with_capacity_and_fpr(10, f64::NAN).is_err());
+    /// # Ok::<(), trommel_base::SpecError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`SpecError`] if the rate is not between 0 and 1 or cannot be reached, or the filter would be
+    /// too large.
+    pub fn with_capacity_and_fpr(keys: usize, fpr: f64) -> Result<Self, SpecError> {
+        Self::builder().keys(keys).fpr(fpr).build()
+    }
+
+    /// The filter of at most `bytes` bytes with the lowest rate for `keys` keys.
+    ///
+    /// ```
+    /// use trommel_base::Filter;
+    /// use trommel_bloom::CacheLineBloom;
+    /// let filter = CacheLineBloom::with_memory_bytes(100_000, 50_000)?;
+    /// assert_eq!(filter.memory_bytes(), 99_968); // whole lines of 64 bytes
+    /// # Ok::<(), trommel_base::SpecError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`SpecError`] if not even one block fits, or the filter would be too large.
+    pub fn with_memory_bytes(bytes: usize, keys: usize) -> Result<Self, SpecError> {
+        Self::builder().keys(keys).memory_bytes(bytes).build()
+    }
+
+    /// A builder for everything else: seed, hasher, instruction set, huge pages.
+    ///
+    /// ```
+    /// use trommel_bloom::SplitBlockBloom;
+    /// let filter = SplitBlockBloom::builder().keys(1000).fpr(0.005).seed(42).build()?;
+    /// # Ok::<(), trommel_base::SpecError>(())
+    /// ```
+    pub fn builder() -> Builder<Self> {
+        Builder::default()
+    }
+
+    /// How the table's memory was got: whether huge pages were advised.
+    #[must_use]
+    pub fn backing(&self) -> Backing {
+        self.table.backing()
+    }
+
+    /// Forgets all keys, keeping the memory.
+    pub fn clear(&mut self) {
+        self.table.fill(0);
+        self.len = 0;
+    }
+}
+
+impl<L: Layout> FromSpec for Bloom<L> {
+    fn from_spec(spec: &Spec) -> Result<Self, SpecError> {
+        if spec.compact {
+            return Err(SpecError::Parameter { name: "compact", value: 1, min: 0, max: 0 });
+        }
+        let isa = spec.usable_isa()?;
+        let geometry = layout::geometry::<L>(spec)?;
+        // `geometry` stays within the addressable bytes of the machine.
+        let bytes = geometry.units * L::UNIT_BYTES as u64;
+        let table = Storage::zeroed(bytes as usize, spec.huge_pages)
+            .map_err(|refused| SpecError::OutOfMemory { bytes: refused.bytes })?;
+        Ok(Self::assemble(geometry, spec.hasher, 0, isa, table))
+    }
+}
+
+impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
+    /// Puts a filter together from parts that fit: the table has the geometry's length, and the
+    /// machine has the instruction set.
+    pub(crate) fn assemble(
+        geometry: Geometry,
+        hasher: Hasher,
+        len: u64,
+        isa: Isa,
+        table: S,
+    ) -> Self {
+        debug_assert_eq!(table.as_ref().len() as u64, geometry.units * L::UNIT_BYTES as u64);
+        let kernels = L::kernels(isa);
+        Self { geometry, hasher, len, kernels, isa, table, layout: PhantomData }
+    }
+
+    /// The shape of the table.
+    #[must_use]
+    pub fn geometry(&self) -> Geometry {
+        self.geometry
+    }
+
+    /// How many bits a key sets.
+    #[must_use]
+    pub fn hash_count(&self) -> u32 {
+        self.geometry.hashes
+    }
+
+    /// The instruction set in use.
+    #[must_use]
+    pub fn isa(&self) -> Isa {
+        self.isa
+    }
+
+    /// The table itself, little-endian words.
+    #[must_use]
+    pub fn table(&self) -> &[u8] {
+        self.table.as_ref()
+    }
+
+    /// Set bits of the table. Cost: one pass over it.
+    #[must_use]
+    pub fn count_ones(&self) -> u64 {
+        layout::count_ones(self.table())
+    }
+
+    /// An estimate of the distinct keys inserted, from the number of set bits. Cost: one pass over
+    /// the table.
+    ///
+    /// Source: Swamidass and Baldi (2007); for the register layout its blocked form.
+    #[must_use]
+    pub fn estimate_keys(&self) -> f64 {
+        L::estimate_keys(self.geometry, self.count_ones())
+    }
+}
+
+impl<L: Layout, S: AsRef<[u8]>> Filter for Bloom<L, S> {
+    #[inline]
+    fn contains_hash(&self, hash: KeyHash) -> bool {
+        self.kernels.contains(self.geometry, self.table.as_ref(), hash)
+    }
+
+    fn contains_batch(&self, hashes: &[KeyHash], found: &mut Bitmap) {
+        found.fill_words(hashes.len(), |words| {
+            self.kernels.contains_batch(self.geometry, self.table.as_ref(), hashes, words);
+        });
+    }
+
+    fn hasher(&self) -> Hasher {
+        self.hasher
+    }
+
+    /// Inserts so far, repeated keys counted again; after [`Merge::merge`](trommel_base::Merge::merge)
+    /// the sum of both. [`Bloom::estimate_keys`] tells distinct ones.
+    fn len(&self) -> usize {
+        usize::try_from(self.len).unwrap_or(usize::MAX)
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.table.as_ref().len()
+    }
+
+    /// From the bits that are set now, not from [`Filter::len`]: exact for uniform hashes, also after
+    /// repeated inserts, merges and folds. Cost: one pass over the table.
+    fn expected_fpr(&self) -> f64 {
+        L::fpr_of_table(self.geometry, self.table.as_ref())
+    }
+}
+
+impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Insert for Bloom<L, S> {
+    /// Never fails: a Bloom filter that is fuller than planned has a higher false-positive rate.
+    #[inline]
+    fn insert_hash(&mut self, hash: KeyHash) -> Result<bool, Full> {
+        self.len = self.len.saturating_add(1);
+        Ok(self.kernels.insert(self.geometry, self.table.as_mut(), hash))
+    }
+
+    /// Never fails, as [`Insert::insert_hash`].
+    fn insert_batch(&mut self, hashes: &[KeyHash]) -> Result<(), Full> {
+        self.len = self.len.saturating_add(hashes.len() as u64);
+        self.kernels.insert_batch(self.geometry, self.table.as_mut(), hashes);
+        Ok(())
+    }
+}
+
+impl<L: Layout, S: Clone> Clone for Bloom<L, S> {
+    fn clone(&self) -> Self {
+        Self { table: self.table.clone(), ..*self }
+    }
+}
+
+impl<L: Layout, S> fmt::Debug for Bloom<L, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bloom")
+            .field("kind", &L::KIND)
+            .field("geometry", &self.geometry)
+            .field("hasher", &self.hasher)
+            .field("len", &self.len)
+            .field("isa", &self.isa)
+            .finish_non_exhaustive()
+    }
+}

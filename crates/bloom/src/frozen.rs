@@ -1,0 +1,153 @@
+//! Filters to bytes and back. docs/FORMAT.md has the byte map.
+
+use crate::filter::Bloom;
+use crate::geometry::Geometry;
+use crate::layout::{Layout, SplitBlock};
+use alloc::vec::Vec;
+use trommel_base::container::{self, Header, Parsed};
+use trommel_base::{FormatError, Hasher, Storage};
+use trommel_simd::Isa;
+
+impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
+    fn header(&self) -> Header {
+        Header {
+            kind: L::KIND,
+            hasher: self.hasher,
+            len: self.len,
+            parameters: [self.geometry.units, u64::from(self.geometry.hashes), 0, 0],
+        }
+    }
+
+    /// The frozen filter: header and table.
+    ///
+    /// ```
+    /// use trommel_base::{Filter, Insert};
+    /// use trommel_bloom::BloomFilter;
+    /// let mut filter = BloomFilter::with_capacity_and_fpr(100, 0.01).unwrap();
+    /// filter.insert("key").unwrap();
+    /// let bytes = filter.to_bytes();
+    ///
+    /// let owned = BloomFilter::from_bytes(&bytes).unwrap();
+    /// let view = BloomFilter::parse(&bytes).unwrap(); // no copy
+    /// assert!(owned.contains("key") && view.contains("key"));
+    /// ```
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.header().to_bytes(&[self.table.as_ref()])
+    }
+
+    /// Writes the frozen filter, without a copy of the table.
+    ///
+    /// # Errors
+    /// What the writer says.
+    #[cfg(feature = "std")]
+    pub fn write_to(&self, to: impl std::io::Write) -> std::io::Result<()> {
+        self.header().write_to(&[self.table.as_ref()], to)
+    }
+}
+
+impl<'a, L: Layout> Bloom<L, &'a [u8]> {
+    /// A zero-copy view of a frozen filter, at any alignment. Cost: one pass over the bytes, for the
+    /// checksum; nothing is allocated.
+    ///
+    /// # Errors
+    /// [`FormatError`] if the bytes are not exactly one frozen filter of this kind.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, FormatError> {
+        Self::from_container(container::parse(bytes)?)
+    }
+
+    /// A view of a container that was taken apart already.
+    ///
+    /// # Errors
+    /// [`FormatError`] if it is of another kind, or its parameters are not what a writer writes.
+    pub fn from_container(parsed: Parsed<'a>) -> Result<Self, FormatError> {
+        let Parsed { header, payload } = parsed;
+        if header.kind != L::KIND {
+            return Err(FormatError::WrongKind { expected: L::KIND, found: header.kind });
+        }
+        let [units, hashes, rest @ ..] = header.parameters;
+        if units == 0
+            || units > L::MAX_UNITS
+            || units.checked_mul(L::UNIT_BYTES as u64) != Some(payload.len() as u64)
+        {
+            return Err(FormatError::Field { name: "units", value: units });
+        }
+        let field = FormatError::Field { name: "hashes", value: hashes };
+        let hashes = u32::try_from(hashes).map_err(|_| field)?;
+        if !L::HASHES.contains(&hashes) {
+            return Err(field);
+        }
+        if let Some(value) = rest.into_iter().find(|value| *value != 0) {
+            return Err(FormatError::Field { name: "unused parameter", value });
+        }
+        let geometry = Geometry { units, hashes };
+        Ok(Self::assemble(geometry, header.hasher, header.len, Isa::active()?, payload))
+    }
+
+    /// An owned copy of what is viewed.
+    ///
+    /// # Errors
+    /// [`FormatError::OutOfMemory`] if the memory is refused.
+    pub fn to_owned_filter(&self) -> Result<Bloom<L>, FormatError> {
+        let table = Storage::copy_of(self.table, true)
+            .map_err(|refused| FormatError::OutOfMemory { bytes: refused.bytes })?;
+        Ok(Bloom::assemble(self.geometry, self.hasher, self.len, self.isa(), table))
+    }
+}
+
+impl<L: Layout> Bloom<L> {
+    /// An owned filter from frozen bytes. Everything is checked before memory is asked for.
+    ///
+    /// # Errors
+    /// [`FormatError`] if the bytes are not exactly one frozen filter of this kind.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, FormatError> {
+        Bloom::<L, &[u8]>::parse(bytes)?.to_owned_filter()
+    }
+}
+
+impl Bloom<SplitBlock> {
+    /// A filter from the bitset of a Parquet Bloom filter (what follows its header in the file), with
+    /// Parquet's hash. Parquet does not store how many keys went in: [`Filter::len`] is the estimate
+    /// from the set bits.
+    ///
+    /// [`Filter::len`]: trommel_base::Filter::len
+    ///
+    /// ```
+    /// use trommel_base::{Filter, Hasher, Insert};
+    /// use trommel_bloom::SplitBlockBloom;
+    /// let mut ours =
+    ///     SplitBlockBloom::builder().keys(100).fpr(0.01).hasher(Hasher::PARQUET).build().unwrap();
+    /// ours.insert("value").unwrap();
+    /// let read = SplitBlockBloom::from_parquet_bitset(ours.parquet_bitset()).unwrap();
+    /// assert!(read.contains("value"));
+    /// ```
+    ///
+    /// # Errors
+    /// [`FormatError`] if the length is 0, not a multiple of 32, or above 4 GiB.
+    pub fn from_parquet_bitset(bitset: &[u8]) -> Result<Self, FormatError> {
+        let got = bitset.len() as u64;
+        let units = got / SplitBlock::UNIT_BYTES as u64;
+        if units == 0 || !got.is_multiple_of(SplitBlock::UNIT_BYTES as u64) {
+            let need = (units + 1) * SplitBlock::UNIT_BYTES as u64;
+            return Err(FormatError::Truncated { need, got });
+        }
+        if units > SplitBlock::MAX_UNITS {
+            return Err(FormatError::Field { name: "units", value: units });
+        }
+        let table = Storage::copy_of(bitset, true)
+            .map_err(|refused| FormatError::OutOfMemory { bytes: refused.bytes })?;
+        let geometry = Geometry { units, hashes: *SplitBlock::HASHES.start() };
+        let mut filter = Self::assemble(geometry, Hasher::PARQUET, 0, Isa::active()?, table);
+        filter.len = libm::round(filter.estimate_keys()) as u64;
+        Ok(filter)
+    }
+}
+
+impl<S: AsRef<[u8]>> Bloom<SplitBlock, S> {
+    /// The table as Parquet stores it: the bitset that follows the Bloom filter header. Readers will
+    /// find the keys if the filter was made with [`Hasher::PARQUET`].
+    #[must_use]
+    pub fn parquet_bitset(&self) -> &[u8] {
+        self.table.as_ref()
+    }
+}

@@ -1,0 +1,164 @@
+//! Cache-line blocks with AVX2: a line is two vectors, a key's mask two variable shifts.
+
+use super::{CacheLineBody, LINE_BYTES};
+use crate::geometry::Geometry;
+use crate::kernel::{Kernels, PATTERN_SHIFT, PATTERN_STEP, pattern_positions, portable, x86};
+use core::arch::x86_64::*;
+use trommel_base::batch::{Fetch, Ring, Window, roll};
+use trommel_base::range::reduce;
+use trommel_base::with_fetch;
+
+pub(super) const KERNELS: Kernels = Kernels { contains, contains_batch, insert, insert_batch };
+
+/// Keys of a group.
+const GROUP: usize = 8;
+
+/// One bit in each lane of the low and of the high half of a line.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+fn masks(hash: u64) -> [__m256i; 2] {
+    let positions = _mm256_set1_epi64x(pattern_positions(hash).cast_signed());
+    let half = |first_lane: u32| {
+        let shift = |lane: u32| i64::from(PATTERN_SHIFT + PATTERN_STEP * (first_lane + lane));
+        let shifts = _mm256_setr_epi64x(shift(0), shift(1), shift(2), shift(3));
+        let fields = _mm256_srlv_epi64(positions, shifts);
+        let fields = _mm256_and_si256(fields, _mm256_set1_epi64x(63));
+        _mm256_sllv_epi64(_mm256_set1_epi64x(1), fields)
+    };
+    [half(0), half(4)]
+}
+
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+fn load(line: &[u8; LINE_BYTES]) -> [__m256i; 2] {
+    // SAFETY: reads the 64 bytes of the array; the instruction needs no alignment.
+    unsafe {
+        let line = line.as_ptr().cast::<__m256i>();
+        [_mm256_loadu_si256(line), _mm256_loadu_si256(line.add(1))]
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+fn store(line: &mut [u8; LINE_BYTES], [low, high]: [__m256i; 2]) {
+    // SAFETY: writes the 64 bytes of the array; the instruction needs no alignment.
+    unsafe {
+        let line = line.as_mut_ptr().cast::<__m256i>();
+        _mm256_storeu_si256(line, low);
+        _mm256_storeu_si256(line.add(1), high);
+    }
+}
+
+/// Whether all bits of the masks are set in the line.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+fn covers(line: [__m256i; 2], masks: [__m256i; 2]) -> bool {
+    let missing = |i: usize| _mm256_andnot_si256(line[i], masks[i]);
+    let missing = _mm256_or_si256(missing(0), missing(1));
+    _mm256_testz_si256(missing, missing) == 1
+}
+
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+fn union(line: [__m256i; 2], masks: [__m256i; 2]) -> [__m256i; 2] {
+    [_mm256_or_si256(line[0], masks[0]), _mm256_or_si256(line[1], masks[1])]
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+pub(super) fn contains(geometry: Geometry, table: &[u8], hash: u64) -> bool {
+    let (lines, _) = table.as_chunks::<LINE_BYTES>();
+    covers(load(&lines[reduce(hash, geometry.units) as usize]), masks(hash))
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+pub(super) fn insert(geometry: Geometry, table: &mut [u8], hash: u64) -> bool {
+    let (lines, _) = table.as_chunks_mut::<LINE_BYTES>();
+    let line = &mut lines[reduce(hash, geometry.units) as usize];
+    let (before, masks) = (load(line), masks(hash));
+    store(line, union(before, masks));
+    !covers(before, masks)
+}
+
+/// The lines of eight hashes.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+fn locate(hashes: &[u64; GROUP], units: __m256i, places: &mut [u32; GROUP]) {
+    let half = |half| x86::reduce_4(x86::load_4(hashes, half), units);
+    x86::store_places(places, x86::narrow_8(half(0), half(1)));
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
+    let window = Window::for_table(table.len());
+    with_fetch!(window, F => contains_rolling::<F>(geometry, table, hashes, found, window));
+}
+
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+fn contains_rolling<F: Fetch>(
+    geometry: Geometry,
+    table: &[u8],
+    hashes: &[u64],
+    found: &mut [u64],
+    window: Window,
+) {
+    let (lines, _) = table.as_chunks::<LINE_BYTES>();
+    assert_eq!(lines.len() as u64, geometry.units);
+    let units = _mm256_set1_epi64x(geometry.units.cast_signed());
+    let (groups, rest) = hashes.as_chunks::<GROUP>();
+    let found_bytes = x86::bytes_of(found);
+    roll::<GROUP, _>(
+        groups.len(),
+        window,
+        &mut Ring::default(),
+        |ring, first| locate(&groups[first / GROUP], units, ring.group_mut(first)),
+        |ring, first| ring.fetch::<GROUP, F>(first, table.as_ptr(), LINE_BYTES),
+        |ring, first| {
+            let mut answers = 0;
+            let keys = groups[first / GROUP].iter().zip(ring.group::<GROUP>(first));
+            for (i, (hash, place)) in keys.enumerate() {
+                // SAFETY: `place` is below `geometry.units`, as a product's high half, and that is
+                // the number of lines, as asserted above.
+                let line = unsafe { lines.get_unchecked(*place as usize) };
+                answers |= u8::from(covers(load(line), masks(*hash))) << i;
+            }
+            found_bytes[first / GROUP] = answers;
+        },
+    );
+    let first = groups.len() * GROUP;
+    portable::contains_rest::<CacheLineBody>(geometry, table, rest, first, found);
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
+    let window = Window::for_table(table.len());
+    with_fetch!(window, F => insert_rolling::<F>(geometry, table, hashes, window));
+}
+
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+fn insert_rolling<F: Fetch>(geometry: Geometry, table: &mut [u8], hashes: &[u64], window: Window) {
+    let start = table.as_ptr();
+    let (lines, _) = table.as_chunks_mut::<LINE_BYTES>();
+    assert_eq!(lines.len() as u64, geometry.units);
+    let units = _mm256_set1_epi64x(geometry.units.cast_signed());
+    let (groups, rest) = hashes.as_chunks::<GROUP>();
+    roll::<GROUP, _>(
+        groups.len(),
+        window,
+        &mut Ring::default(),
+        |ring, first| locate(&groups[first / GROUP], units, ring.group_mut(first)),
+        |ring, first| ring.fetch::<GROUP, F>(first, start, LINE_BYTES),
+        |ring, first| {
+            // In the order of the keys, so that two keys of one line see each other's bits.
+            for (hash, place) in groups[first / GROUP].iter().zip(ring.group::<GROUP>(first)) {
+                // SAFETY: as in `contains_rolling`.
+                let line = unsafe { lines.get_unchecked_mut(*place as usize) };
+                store(line, union(load(line), masks(*hash)));
+            }
+        },
+    );
+    for hash in rest {
+        insert(geometry, table, *hash);
+    }
+}

@@ -1,0 +1,149 @@
+//! The batch loops of the blocked layouts over a portable body: what runs where there are no
+//! intrinsics, and for the keys of a batch that do not fill a group.
+
+use crate::geometry::Geometry;
+use trommel_base::batch::{Fetch, Ring, Window, roll};
+use trommel_base::with_fetch;
+
+/// A blocked layout's arithmetic for one key. A safe body, compiled for whatever instruction set the
+/// function has that it is inlined into.
+pub(super) trait Body {
+    /// Bytes of a block.
+    const BLOCK_BYTES: usize;
+    /// The block of a hash, below `geometry.units`.
+    fn block(geometry: Geometry, hash: u64) -> u64;
+    /// Whether all bits of the hash are set in its block.
+    fn test(geometry: Geometry, block: &[u8], hash: u64) -> bool;
+    /// Sets all bits of the hash in its block; true if one was clear.
+    fn set(geometry: Geometry, block: &mut [u8], hash: u64) -> bool;
+}
+
+#[inline(always)]
+fn bytes_of<B: Body>(geometry: Geometry, hash: u64) -> core::ops::Range<usize> {
+    let start = B::block(geometry, hash) as usize * B::BLOCK_BYTES;
+    start..start + B::BLOCK_BYTES
+}
+
+#[inline(always)]
+pub(super) fn contains<B: Body>(geometry: Geometry, table: &[u8], hash: u64) -> bool {
+    B::test(geometry, &table[bytes_of::<B>(geometry, hash)], hash)
+}
+
+#[inline(always)]
+pub(super) fn insert<B: Body>(geometry: Geometry, table: &mut [u8], hash: u64) -> bool {
+    B::set(geometry, &mut table[bytes_of::<B>(geometry, hash)], hash)
+}
+
+/// Keys of a group.
+const GROUP: usize = 8;
+
+/// Places of a group of hashes.
+#[inline(always)]
+fn locate<B: Body>(geometry: Geometry, hashes: &[u64; GROUP]) -> [u32; GROUP] {
+    // Blocks fit 32 bits: `Layout::MAX_UNITS` of every blocked layout says so.
+    hashes.map(|hash| B::block(geometry, hash) as u32)
+}
+
+#[inline(always)]
+pub(super) fn contains_batch<B: Body>(
+    geometry: Geometry,
+    table: &[u8],
+    hashes: &[u64],
+    found: &mut [u64],
+) {
+    let window = Window::for_table(table.len());
+    with_fetch!(window, F => contains_rolling::<B, F>(geometry, table, hashes, found, window));
+}
+
+#[inline(always)]
+fn contains_rolling<B: Body, F: Fetch>(
+    geometry: Geometry,
+    table: &[u8],
+    hashes: &[u64],
+    found: &mut [u64],
+    window: Window,
+) {
+    let (groups, rest) = hashes.as_chunks::<GROUP>();
+    roll::<GROUP, _>(
+        groups.len(),
+        window,
+        &mut Ring::default(),
+        |ring, first| *ring.group_mut(first) = locate::<B>(geometry, &groups[first / GROUP]),
+        |ring, first| ring.fetch::<GROUP, F>(first, table.as_ptr(), B::BLOCK_BYTES),
+        |ring, first| {
+            let mut answers = 0;
+            let keys = groups[first / GROUP].iter().zip(ring.group::<GROUP>(first));
+            for (i, (hash, place)) in keys.enumerate() {
+                let start = *place as usize * B::BLOCK_BYTES;
+                let block = &table[start..start + B::BLOCK_BYTES];
+                answers |= u64::from(B::test(geometry, block, *hash)) << i;
+            }
+            found[first / 64] |= answers << (first % 64);
+        },
+    );
+    contains_rest::<B>(geometry, table, rest, groups.len() * GROUP, found);
+}
+
+/// The answers of the last keys of a batch, one at a time; `first` is the index of the first of them.
+#[inline(always)]
+pub(super) fn contains_rest<B: Body>(
+    geometry: Geometry,
+    table: &[u8],
+    rest: &[u64],
+    first: usize,
+    found: &mut [u64],
+) {
+    for (i, hash) in (first..).zip(rest) {
+        found[i / 64] |= u64::from(contains::<B>(geometry, table, *hash)) << (i % 64);
+    }
+}
+
+#[inline(always)]
+pub(super) fn insert_batch<B: Body>(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
+    let window = Window::for_table(table.len());
+    with_fetch!(window, F => insert_rolling::<B, F>(geometry, table, hashes, window));
+}
+
+#[inline(always)]
+fn insert_rolling<B: Body, F: Fetch>(
+    geometry: Geometry,
+    table: &mut [u8],
+    hashes: &[u64],
+    window: Window,
+) {
+    let (groups, rest) = hashes.as_chunks::<GROUP>();
+    roll::<GROUP, _>(
+        groups.len(),
+        window,
+        &mut (Ring::default(), &mut *table),
+        |(ring, _), first| *ring.group_mut(first) = locate::<B>(geometry, &groups[first / GROUP]),
+        |(ring, table), first| ring.fetch::<GROUP, F>(first, table.as_ptr(), B::BLOCK_BYTES),
+        |(ring, table), first| {
+            for (hash, place) in groups[first / GROUP].iter().zip(ring.group::<GROUP>(first)) {
+                let start = *place as usize * B::BLOCK_BYTES;
+                B::set(geometry, &mut table[start..start + B::BLOCK_BYTES], *hash);
+            }
+        },
+    );
+    for hash in rest {
+        insert::<B>(geometry, table, *hash);
+    }
+}
+
+/// The four safe functions of a body as a [`Kernels`](super::Kernels) table, on the target's baseline.
+macro_rules! portable_kernels {
+    ($body:ty) => {{
+        use $crate::kernel::portable;
+        $crate::kernel::Kernels {
+            contains: |geometry, table, hash| portable::contains::<$body>(geometry, table, hash),
+            contains_batch: |geometry, table, hashes, found| {
+                portable::contains_batch::<$body>(geometry, table, hashes, found);
+            },
+            insert: |geometry, table, hash| portable::insert::<$body>(geometry, table, hash),
+            insert_batch: |geometry, table, hashes| {
+                portable::insert_batch::<$body>(geometry, table, hashes);
+            },
+        }
+    }};
+}
+pub(super) use portable_kernels;

@@ -1,0 +1,135 @@
+//! Register-blocked with AVX2: four keys a vector, a gather and five shifts a bit.
+
+use super::{RegisterBody, WORD_BYTES};
+use crate::geometry::Geometry;
+use crate::kernel::{Kernels, PATTERN_SHIFT, PATTERN_SPREAD, PATTERN_STEP, portable, x86};
+use core::arch::x86_64::*;
+use trommel_base::batch::{Fetch, Ring, Window, roll};
+use trommel_base::with_fetch;
+
+pub(super) const KERNELS: Kernels = Kernels { contains, contains_batch, insert, insert_batch };
+
+/// Keys of a group.
+const GROUP: usize = 8;
+
+// For one key the portable body, compiled for this set, is as good as any.
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+pub(super) fn contains(geometry: Geometry, table: &[u8], hash: u64) -> bool {
+    portable::contains::<RegisterBody>(geometry, table, hash)
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+pub(super) fn insert(geometry: Geometry, table: &mut [u8], hash: u64) -> bool {
+    portable::insert::<RegisterBody>(geometry, table, hash)
+}
+
+/// The patterns of four keys.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+fn patterns(hashes: __m256i, count: u32) -> __m256i {
+    let spread = _mm256_set1_epi64x(PATTERN_SPREAD.cast_signed());
+    let mut positions =
+        _mm256_srli_epi64::<{ PATTERN_SHIFT as i32 }>(_mm256_mul_epu32(hashes, spread));
+    let mut patterns = _mm256_setzero_si256();
+    for _ in 0..count {
+        let position = _mm256_and_si256(positions, _mm256_set1_epi64x(63));
+        patterns = _mm256_or_si256(patterns, _mm256_sllv_epi64(_mm256_set1_epi64x(1), position));
+        positions = _mm256_srli_epi64::<{ PATTERN_STEP as i32 }>(positions);
+    }
+    patterns
+}
+
+/// The words of eight hashes.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+fn locate(hashes: &[u64; GROUP], units: __m256i, places: &mut [u32; GROUP]) {
+    let half = |half| x86::reduce_4(x86::load_4(hashes, half), units);
+    x86::store_places(places, x86::narrow_8(half(0), half(1)));
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
+    let window = Window::for_table(table.len());
+    with_fetch!(window, F => contains_rolling::<F>(geometry, table, hashes, found, window));
+}
+
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+fn contains_rolling<F: Fetch>(
+    geometry: Geometry,
+    table: &[u8],
+    hashes: &[u64],
+    found: &mut [u64],
+    window: Window,
+) {
+    assert_eq!(table.len() as u64, geometry.units * WORD_BYTES as u64);
+    let units = _mm256_set1_epi64x(geometry.units.cast_signed());
+    let (groups, rest) = hashes.as_chunks::<GROUP>();
+    let found_bytes = x86::bytes_of(found);
+    roll::<GROUP, _>(
+        groups.len(),
+        window,
+        &mut Ring::default(),
+        |ring, first| locate(&groups[first / GROUP], units, ring.group_mut(first)),
+        |ring, first| ring.fetch::<GROUP, F>(first, table.as_ptr(), WORD_BYTES),
+        |ring, first| {
+            let (halves, _) = ring.group::<GROUP>(first).as_chunks::<4>();
+            let mut answers = 0;
+            for (half, places) in halves.iter().enumerate() {
+                let patterns = patterns(x86::load_4(&groups[first / GROUP], half), geometry.hashes);
+                // SAFETY: four places of the ring are read; each is below `geometry.units`, as a
+                // product's high half, and the table has so many words, as asserted above. The
+                // indices are zero-extended: a place may exceed 31 bits.
+                let words = unsafe {
+                    let places = _mm_loadu_si128(places.as_ptr().cast());
+                    let places = _mm256_cvtepu32_epi64(places);
+                    _mm256_i64gather_epi64::<8>(table.as_ptr().cast(), places)
+                };
+                let missing = _mm256_andnot_si256(words, patterns);
+                let hits = _mm256_cmpeq_epi64(missing, _mm256_setzero_si256());
+                answers |= _mm256_movemask_pd(_mm256_castsi256_pd(hits)) << (4 * half);
+            }
+            found_bytes[first / GROUP] = answers as u8;
+        },
+    );
+    let first = groups.len() * GROUP;
+    portable::contains_rest::<RegisterBody>(geometry, table, rest, first, found);
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
+    let window = Window::for_table(table.len());
+    with_fetch!(window, F => insert_rolling::<F>(geometry, table, hashes, window));
+}
+
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+fn insert_rolling<F: Fetch>(geometry: Geometry, table: &mut [u8], hashes: &[u64], window: Window) {
+    assert_eq!(table.len() as u64, geometry.units * WORD_BYTES as u64);
+    let units = _mm256_set1_epi64x(geometry.units.cast_signed());
+    let start = table.as_mut_ptr();
+    let (groups, rest) = hashes.as_chunks::<GROUP>();
+    roll::<GROUP, _>(
+        groups.len(),
+        window,
+        &mut (Ring::default(), x86::PatternRing::new()),
+        |(ring, pattern_ring), first| {
+            let keys = &groups[first / GROUP];
+            locate(keys, units, ring.group_mut(first));
+            let half = |half| patterns(x86::load_4(keys, half), geometry.hashes);
+            pattern_ring.store_halves(first, half(0), half(1));
+        },
+        |(ring, _), first| ring.fetch::<GROUP, F>(first, start, WORD_BYTES),
+        |(ring, pattern_ring), first| {
+            for (place, pattern) in ring.group::<GROUP>(first).iter().zip(pattern_ring.group(first))
+            {
+                // SAFETY: `place` is below `geometry.units`, and the table has so many words, as
+                // asserted above; the access needs no alignment.
+                unsafe { x86::or_word(start, *place, *pattern) };
+            }
+        },
+    );
+    for hash in rest {
+        insert(geometry, table, *hash);
+    }
+}

@@ -1,0 +1,146 @@
+//! Split-block with AVX-512: two keys a register.
+//!
+//! Lost, of a filter in L2: vertical lanes with early exit (0.43–0.96 G/s against 0.95–1.07), gathers
+//! of whole blocks (0.57–0.73), addresses computed one by one instead of through the ring (−10–20 %).
+
+use super::{BLOCK_BYTES, SplitBlockBody, avx2};
+use crate::geometry::Geometry;
+use crate::kernel::x86::{self, AnswerBytes};
+use crate::kernel::{Kernels, portable};
+use core::arch::x86_64::*;
+use trommel_base::batch::{Fetch, Ring, Window, roll};
+use trommel_base::with_fetch;
+
+// One key alone gains nothing from wider registers.
+pub(super) const KERNELS: Kernels =
+    Kernels { contains: avx2::contains, contains_batch, insert: avx2::insert, insert_batch };
+
+/// Keys of a group.
+const GROUP: usize = 8;
+
+/// The blocks of eight hashes.
+#[inline]
+#[target_feature(
+    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
+)]
+fn locate(hashes: &[u64; GROUP], units: __m512i, places: &mut [u32; GROUP]) {
+    let high = _mm512_srli_epi64::<32>(x86::load_8(hashes));
+    let product = _mm512_mul_epu32(high, units);
+    x86::store_places(places, _mm512_cvtepi64_epi32(_mm512_srli_epi64::<32>(product)));
+}
+
+/// The masks of the keys `2 · pair` and `2 · pair + 1` of eight, one in each half.
+#[inline]
+#[target_feature(
+    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
+)]
+fn masks(hashes: __m512i, pair: usize) -> __m512i {
+    let first = _mm256_set1_epi32(4 * pair as i32);
+    let second = _mm256_set1_epi32(4 * pair as i32 + 2);
+    let both = _mm512_inserti64x4::<1>(_mm512_castsi256_si512(first), second);
+    let low_halves = _mm512_permutexvar_epi32(both, hashes);
+    let products = _mm512_mullo_epi32(low_halves, _mm512_broadcast_i64x4(avx2::salts()));
+    _mm512_sllv_epi32(_mm512_set1_epi32(1), _mm512_srli_epi32::<27>(products))
+}
+
+#[target_feature(
+    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
+)]
+fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
+    let window = Window::for_table(table.len());
+    with_fetch!(window, F => contains_rolling::<F>(geometry, table, hashes, found, window));
+}
+
+#[inline]
+#[target_feature(
+    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
+)]
+fn contains_rolling<F: Fetch>(
+    geometry: Geometry,
+    table: &[u8],
+    hashes: &[u64],
+    found: &mut [u64],
+    window: Window,
+) {
+    let (blocks, _) = table.as_chunks::<BLOCK_BYTES>();
+    assert_eq!(blocks.len() as u64, geometry.units);
+    let units = _mm512_set1_epi64(geometry.units.cast_signed());
+    let (groups, rest) = hashes.as_chunks::<GROUP>();
+    let mut state = (Ring::default(), AnswerBytes::new());
+    roll::<GROUP, _>(
+        groups.len(),
+        window,
+        &mut state,
+        |(ring, _), first| locate(&groups[first / GROUP], units, ring.group_mut(first)),
+        |(ring, _), first| ring.fetch::<GROUP, F>(first, table.as_ptr(), BLOCK_BYTES),
+        |(ring, answers), first| {
+            answers.advance(first, found);
+            let keys = x86::load_8(&groups[first / GROUP]);
+            let (pairs, _) = ring.group::<GROUP>(first).as_chunks::<2>();
+            let (bytes, _) = answers.group(first).as_chunks_mut::<2>();
+            for (i, (pair, bytes)) in pairs.iter().zip(bytes).enumerate() {
+                // SAFETY: the places are below `geometry.units`, as a product's high half, and that
+                // is the number of blocks, as asserted above; 32 bytes of each are read.
+                let both = unsafe {
+                    let block = |place: u32| blocks.as_ptr().add(place as usize).cast::<__m256i>();
+                    let first = _mm256_loadu_si256(block(pair[0]));
+                    let second = _mm256_loadu_si256(block(pair[1]));
+                    _mm512_inserti64x4::<1>(_mm512_castsi256_si512(first), second)
+                };
+                *bytes = _mm512_test_epi32_mask(both, masks(keys, i)).to_le_bytes();
+            }
+        },
+    );
+    let first = groups.len() * GROUP;
+    state.1.finish(first, found);
+    portable::contains_rest::<SplitBlockBody>(geometry, table, rest, first, found);
+}
+
+#[target_feature(
+    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
+)]
+fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
+    let window = Window::for_table(table.len());
+    with_fetch!(window, F => insert_rolling::<F>(geometry, table, hashes, window));
+}
+
+#[inline]
+#[target_feature(
+    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
+)]
+fn insert_rolling<F: Fetch>(geometry: Geometry, table: &mut [u8], hashes: &[u64], window: Window) {
+    let start = table.as_ptr();
+    let (blocks, _) = table.as_chunks_mut::<BLOCK_BYTES>();
+    assert_eq!(blocks.len() as u64, geometry.units);
+    let units = _mm512_set1_epi64(geometry.units.cast_signed());
+    let (groups, rest) = hashes.as_chunks::<GROUP>();
+    roll::<GROUP, _>(
+        groups.len(),
+        window,
+        &mut Ring::default(),
+        |ring, first| locate(&groups[first / GROUP], units, ring.group_mut(first)),
+        |ring, first| ring.fetch::<GROUP, F>(first, start, BLOCK_BYTES),
+        |ring, first| {
+            let keys = x86::load_8(&groups[first / GROUP]);
+            let (pairs, _) = ring.group::<GROUP>(first).as_chunks::<2>();
+            for (i, pair) in pairs.iter().enumerate() {
+                let masks = masks(keys, i);
+                let halves = [_mm512_castsi512_si256(masks), _mm512_extracti64x4_epi64::<1>(masks)];
+                // In the order of the keys, so that two keys of one block see each other's bits.
+                for (place, mask) in pair.iter().zip(halves) {
+                    // SAFETY: as in `contains_rolling`; 32 bytes are read and written.
+                    unsafe {
+                        let block = blocks.as_mut_ptr().add(*place as usize).cast::<__m256i>();
+                        _mm256_storeu_si256(
+                            block,
+                            _mm256_or_si256(_mm256_loadu_si256(block), mask),
+                        );
+                    }
+                }
+            }
+        },
+    );
+    for hash in rest {
+        avx2::insert(geometry, table, *hash);
+    }
+}

@@ -1,0 +1,170 @@
+//! Standard kernels: `k` bits anywhere in the table.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+
+use super::Kernels;
+use crate::geometry::Geometry;
+use trommel_base::batch::{Fetch, Window, roll};
+use trommel_base::range::reduce;
+use trommel_base::with_fetch;
+use trommel_simd::Isa;
+
+/// Keys of a group.
+const GROUP: usize = 8;
+/// Bits of a unit, a word.
+const WORD_BITS: u64 = 64;
+
+/// The bit positions of a hash: double hashing whose step is the hash's other half, made odd.
+#[inline(always)]
+pub(crate) fn positions(geometry: Geometry, hash: u64) -> impl Iterator<Item = u64> {
+    let bits = geometry.units * WORD_BITS;
+    let step = step(hash);
+    let mut x = hash;
+    (0..geometry.hashes).map(move |_| {
+        let position = reduce(x, bits);
+        x = x.wrapping_add(step);
+        position
+    })
+}
+
+#[inline(always)]
+const fn step(hash: u64) -> u64 {
+    hash.rotate_left(32) | 1
+}
+
+/// Whether a bit is set. A little-endian word's bit `p` is bit `p % 8` of byte `p / 8`.
+#[inline(always)]
+fn test_bit(table: &[u8], position: u64) -> bool {
+    table[(position / 8) as usize] >> (position % 8) & 1 == 1
+}
+
+/// Sets a bit; true if it was clear.
+#[inline(always)]
+fn set_bit(table: &mut [u8], position: u64) -> bool {
+    let byte = &mut table[(position / 8) as usize];
+    let before = *byte;
+    *byte |= 1 << (position % 8);
+    before != *byte
+}
+
+/// Clears a bit.
+#[inline(always)]
+pub(crate) fn clear_bit(table: &mut [u8], position: u64) {
+    table[(position / 8) as usize] &= !(1 << (position % 8));
+}
+
+#[inline(always)]
+fn contains_body(geometry: Geometry, table: &[u8], hash: u64) -> bool {
+    positions(geometry, hash).all(|position| test_bit(table, position))
+}
+
+#[inline(always)]
+fn insert_body(geometry: Geometry, table: &mut [u8], hash: u64) -> bool {
+    // No short circuit: every bit is set.
+    positions(geometry, hash).fold(false, |changed, position| changed | set_bit(table, position))
+}
+
+#[inline(always)]
+fn fetch_bits<F: Fetch>(table: *const u8, geometry: Geometry, hash: u64, count: usize) {
+    for position in positions(geometry, hash).take(count) {
+        F::line(table.wrapping_add((position / 8) as usize));
+    }
+}
+
+#[inline(always)]
+fn contains_batch_body(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
+    let window = Window::for_table(table.len());
+    with_fetch!(window, F => contains_rolling::<F>(geometry, table, hashes, found, window));
+}
+
+/// Half of the misses end at the first bit and a quarter at the second: only those two lines are
+/// fetched ahead.
+#[inline(always)]
+fn contains_rolling<F: Fetch>(
+    geometry: Geometry,
+    table: &[u8],
+    hashes: &[u64],
+    found: &mut [u64],
+    window: Window,
+) {
+    let (groups, rest) = hashes.as_chunks::<GROUP>();
+    roll::<GROUP, _>(
+        groups.len(),
+        window,
+        &mut (),
+        |(), _| {},
+        |(), first| {
+            groups[first / GROUP]
+                .iter()
+                .for_each(|hash| fetch_bits::<F>(table.as_ptr(), geometry, *hash, 2));
+        },
+        |(), first| {
+            let mut answers = 0;
+            for (i, hash) in groups[first / GROUP].iter().enumerate() {
+                answers |= u64::from(contains_body(geometry, table, *hash)) << i;
+            }
+            found[first / 64] |= answers << (first % 64);
+        },
+    );
+    contains_rest(geometry, table, rest, groups.len() * GROUP, found);
+}
+
+/// The answers of the last keys of a batch, one at a time.
+#[inline(always)]
+fn contains_rest(geometry: Geometry, table: &[u8], rest: &[u64], first: usize, found: &mut [u64]) {
+    for (i, hash) in (first..).zip(rest) {
+        found[i / 64] |= u64::from(contains_body(geometry, table, *hash)) << (i % 64);
+    }
+}
+
+#[inline(always)]
+fn insert_batch_body(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
+    // A key fetches `k` lines, so a shorter way ahead keeps as many in flight.
+    let window = Window { distance_keys: 32, ..Window::for_table(table.len()) };
+    with_fetch!(window, F => insert_rolling::<F>(geometry, table, hashes, window));
+}
+
+#[inline(always)]
+fn insert_rolling<F: Fetch>(geometry: Geometry, table: &mut [u8], hashes: &[u64], window: Window) {
+    let start = table.as_ptr();
+    let (groups, rest) = hashes.as_chunks::<GROUP>();
+    roll::<GROUP, _>(
+        groups.len(),
+        window,
+        &mut (),
+        |(), _| {},
+        |(), first| {
+            for hash in &groups[first / GROUP] {
+                fetch_bits::<F>(start, geometry, *hash, usize::MAX);
+            }
+        },
+        |(), first| {
+            for hash in &groups[first / GROUP] {
+                insert_body(geometry, table, *hash);
+            }
+        },
+    );
+    for hash in rest {
+        insert_body(geometry, table, *hash);
+    }
+}
+
+pub(crate) fn kernels(isa: Isa) -> Kernels {
+    match isa {
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => avx512::KERNELS,
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => avx2::KERNELS,
+        _ => Kernels {
+            contains: |geometry, table, hash| contains_body(geometry, table, hash),
+            contains_batch: |geometry, table, hashes, found| {
+                contains_batch_body(geometry, table, hashes, found);
+            },
+            insert: |geometry, table, hash| insert_body(geometry, table, hash),
+            insert_batch: |geometry, table, hashes| insert_batch_body(geometry, table, hashes),
+        },
+    }
+}

@@ -1,0 +1,176 @@
+//! What the x86 kernels of several layouts share.
+
+use core::arch::x86_64::*;
+use trommel_base::batch::RING_KEYS;
+
+/// Places of eight hashes below `units`, which fits 32 bits: `h · units >> 64` by two 32 × 32 products,
+/// exact because the high product's low half and the low product's high half cannot overflow a word.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn reduce_8(hashes: __m512i, units: __m512i) -> __m256i {
+    let high = _mm512_mul_epu32(_mm512_srli_epi64::<32>(hashes), units);
+    let low = _mm512_srli_epi64::<32>(_mm512_mul_epu32(hashes, units));
+    _mm512_cvtepi64_epi32(_mm512_srli_epi64::<32>(_mm512_add_epi64(high, low)))
+}
+
+/// Places of four hashes, as [`reduce_8`], one in each 64-bit lane.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn reduce_4(hashes: __m256i, units: __m256i) -> __m256i {
+    let high = _mm256_mul_epu32(_mm256_srli_epi64::<32>(hashes), units);
+    let low = _mm256_srli_epi64::<32>(_mm256_mul_epu32(hashes, units));
+    _mm256_srli_epi64::<32>(_mm256_add_epi64(high, low))
+}
+
+/// The low halves of the 64-bit lanes of two vectors, in order: the places of eight keys as 32 bits.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn narrow_8(first: __m256i, second: __m256i) -> __m256i {
+    // Even 32-bit lanes of both, interleaved by 128-bit halves, then put in order.
+    let pairs =
+        _mm256_shuffle_ps::<0b10_00_10_00>(_mm256_castsi256_ps(first), _mm256_castsi256_ps(second));
+    _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_castps_si256(pairs))
+}
+
+/// Loads eight hashes.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn load_8(hashes: &[u64; 8]) -> __m512i {
+    // SAFETY: reads the 64 bytes of the array; the instruction needs no alignment.
+    unsafe { _mm512_loadu_si512(hashes.as_ptr().cast()) }
+}
+
+/// Loads four hashes, the first or second half of eight.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn load_4(hashes: &[u64; 8], half: usize) -> __m256i {
+    let hashes: &[u64; 4] =
+        if half == 0 { hashes.first_chunk() } else { hashes.last_chunk() }.unwrap_or(&[0; 4]);
+    // SAFETY: reads the 32 bytes of the array; the instruction needs no alignment.
+    unsafe { _mm256_loadu_si256(hashes.as_ptr().cast()) }
+}
+
+/// Stores eight places.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn store_places(places: &mut [u32; 8], values: __m256i) {
+    // SAFETY: writes the 32 bytes of the array; the instruction needs no alignment.
+    unsafe { _mm256_storeu_si256(places.as_mut_ptr().cast(), values) }
+}
+
+/// The bytes of answer words, in the order of the keys: x86 is little-endian.
+#[inline(always)]
+pub(super) fn bytes_of(words: &mut [u64]) -> &mut [u8] {
+    // SAFETY: the same memory as bytes, which have no alignment and no invalid values.
+    unsafe { core::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), size_of_val(words)) }
+}
+
+/// Answers in the making: a byte a key, all ones where all the key's bits are set.
+///
+/// A byte is stored per key (or eight per vector) and 64 of them become an answer word by one compare.
+/// That happens half a word after the last store, so that no load waits for the stores it covers.
+#[derive(Debug)]
+#[repr(align(64))]
+pub(super) struct AnswerBytes([[u8; 64]; 2]);
+
+impl AnswerBytes {
+    #[inline(always)]
+    pub(super) fn new() -> Self {
+        Self([[0; 64]; 2])
+    }
+
+    /// The bytes of the eight keys from key `first` on.
+    #[inline(always)]
+    pub(super) fn group(&mut self, first: usize) -> &mut [u8; 8] {
+        let (groups, _) = self.0.as_flattened_mut().as_chunks_mut::<8>();
+        &mut groups[first / 8 % 16]
+    }
+
+    /// Called before the group of key `first` is probed: half a word into each answer word, writes
+    /// the word before it.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    pub(super) fn advance(&self, first: usize, found: &mut [u64]) {
+        if first % 64 == 32 && first > 64 {
+            found[first / 64 - 1] = self.word(first / 64 - 1);
+        }
+    }
+
+    /// Called when all groups are probed: writes the last two words, of `keys` keys in whole groups.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    pub(super) fn finish(&self, keys: usize, found: &mut [u64]) {
+        if keys == 0 {
+            return;
+        }
+        let last = (keys - 1) / 64;
+        if last > 0 {
+            found[last - 1] = self.word(last - 1);
+        }
+        found[last] = self.word(last) & (u64::MAX >> (63 - (keys - 1) % 64));
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn word(&self, word: usize) -> u64 {
+        // SAFETY: reads the 64 bytes of one array, aligned as the type says.
+        let bytes = unsafe { _mm512_load_si512(self.0[word % 2].as_ptr().cast()) };
+        _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(-1))
+    }
+}
+
+/// The patterns of keys between locating and probing: computed in vectors, applied one by one.
+#[derive(Debug)]
+#[repr(align(64))]
+pub(super) struct PatternRing([u64; RING_KEYS]);
+
+impl PatternRing {
+    #[inline(always)]
+    pub(super) fn new() -> Self {
+        Self([0; RING_KEYS])
+    }
+
+    /// The patterns of the eight keys from key `first` on.
+    #[inline(always)]
+    pub(super) fn group(&self, first: usize) -> &[u64; 8] {
+        let (groups, _) = self.0.as_chunks::<8>();
+        &groups[first / 8 % (RING_KEYS / 8)]
+    }
+
+    #[inline(always)]
+    fn group_mut(&mut self, first: usize) -> &mut [u64; 8] {
+        let (groups, _) = self.0.as_chunks_mut::<8>();
+        &mut groups[first / 8 % (RING_KEYS / 8)]
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    pub(super) fn store(&mut self, first: usize, patterns: __m512i) {
+        // SAFETY: writes the 64 bytes of one group.
+        unsafe { _mm512_storeu_si512(self.group_mut(first).as_mut_ptr().cast(), patterns) }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub(super) fn store_halves(&mut self, first: usize, low: __m256i, high: __m256i) {
+        let group = self.group_mut(first).as_mut_ptr();
+        // SAFETY: writes the two halves of the 64 bytes of one group.
+        unsafe {
+            _mm256_storeu_si256(group.cast(), low);
+            _mm256_storeu_si256(group.add(4).cast(), high);
+        }
+    }
+}
+
+/// Sets the bits of `pattern` in the word of number `place`.
+///
+/// # Safety
+/// The table at `start` has more than `place` words and is not borrowed elsewhere.
+#[inline(always)]
+pub(super) unsafe fn or_word(start: *mut u8, place: u32, pattern: u64) {
+    // SAFETY: as the caller promises; the accesses are unaligned ones.
+    unsafe {
+        let word = start.add(place as usize * 8).cast::<u64>();
+        word.write_unaligned(word.read_unaligned() | pattern);
+    }
+}

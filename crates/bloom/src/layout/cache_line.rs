@@ -1,0 +1,46 @@
+//! The cache-line layout.
+
+use super::{Layout, fpr_of_lanes};
+use crate::geometry::Geometry;
+use crate::kernel::{self, Kernels};
+use core::ops::RangeInclusive;
+use trommel_base::{FilterKind, sizing};
+use trommel_simd::Isa;
+
+/// Lines of 512 bits in eight lanes of 64; a key sets one bit in each lane of one line. A lower rate
+/// than the split block at the same bits, and still one cache line a lookup.
+///
+/// Bits: `line = h · lines >> 64`; `g = (low 32 bits of h) · c` for an odd 32-bit `c`; bit of lane `i`
+/// = bits `8 + 6i ..` of `g`, six of them. The line comes from the hash's high half and the bits from
+/// its low half, so neither tells anything of the other.
+///
+/// Source: Putze, Sanders and Singler, "Cache-, hash- and space-efficient Bloom filters" (2009), with
+/// the lanes of the split-block filter.
+#[derive(Clone, Copy, Debug)]
+pub struct CacheLine;
+
+/// Bits that a key sets: one a lane.
+const LANES: u32 = 8;
+
+impl Layout for CacheLine {
+    const KIND: FilterKind = FilterKind::CacheLineBloom;
+    const UNIT_BYTES: usize = 64;
+    const MAX_UNITS: u64 = u32::MAX as u64;
+    const HASHES: RangeInclusive<u32> = LANES..=LANES;
+
+    fn fpr(_hashes: u32, keys_per_unit: f64) -> f64 {
+        sizing::split_fpr(LANES, 64, keys_per_unit)
+    }
+
+    fn fpr_of_table(_geometry: Geometry, table: &[u8]) -> f64 {
+        fpr_of_lanes::<8, 64>(table)
+    }
+
+    fn estimate_keys(geometry: Geometry, ones: u64) -> f64 {
+        sizing::estimate_keys(geometry.units * 512, LANES, ones)
+    }
+
+    fn kernels(isa: Isa) -> Kernels {
+        kernel::cache_line::kernels(isa)
+    }
+}

@@ -1,0 +1,186 @@
+//! Where the bits of a key go: what makes one Bloom filter differ from another.
+
+mod cache_line;
+mod register;
+mod split_block;
+mod standard;
+
+pub use cache_line::CacheLine;
+pub use register::Register;
+pub use split_block::SplitBlock;
+pub use standard::Standard;
+
+use crate::geometry::Geometry;
+use crate::kernel::Kernels;
+use core::fmt::Debug;
+use core::ops::RangeInclusive;
+use trommel_base::sizing::{self, MAX_BITS_PER_KEY};
+use trommel_base::spec::Size;
+use trommel_base::{FilterKind, Spec, SpecError};
+use trommel_simd::Isa;
+
+/// A layout of a Bloom filter: its units, its equations and its kernels.
+///
+/// Sealed: a layout is only as good as its kernels, and those are this crate's own.
+pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
+    /// The kind of filter that has this layout.
+    const KIND: FilterKind;
+    /// Bytes of a unit: what a key's bits are confined to, or a word of the standard filter.
+    const UNIT_BYTES: usize;
+    /// The most units that a hash can address well.
+    const MAX_UNITS: u64;
+    /// How many bits a key may set.
+    const HASHES: RangeInclusive<u32>;
+
+    /// The false-positive rate with so many bits set by each of so many keys a unit.
+    fn fpr(hashes: u32, keys_per_unit: f64) -> f64;
+
+    /// The most keys a unit at which [`Layout::fpr`] does not exceed `fpr`; `None` if more than
+    /// [`MAX_BITS_PER_KEY`] would be needed.
+    fn keys_per_unit(hashes: u32, fpr: f64) -> Option<f64> {
+        let bits = Self::UNIT_BYTES as f64 * 8.0;
+        sizing::keys_per_block_at(fpr, bits / MAX_BITS_PER_KEY, bits, |load| {
+            Self::fpr(hashes, load)
+        })
+    }
+
+    /// The numbers of hashes worth trying for a rate.
+    fn hashes_worth_trying(_fpr: f64) -> RangeInclusive<u32> {
+        Self::HASHES
+    }
+
+    /// The number of hashes with the lowest rate at so many keys a unit.
+    fn best_hashes(keys_per_unit: f64) -> u32 {
+        let rate = |hashes| Self::fpr(hashes, keys_per_unit);
+        let mut best = *Self::HASHES.start();
+        for hashes in Self::HASHES {
+            if rate(hashes) < rate(best) {
+                best = hashes;
+            }
+        }
+        best
+    }
+
+    /// The exact false-positive rate of a table as it is filled: the mean over its units.
+    fn fpr_of_table(geometry: Geometry, table: &[u8]) -> f64;
+
+    /// Distinct keys behind so many set bits.
+    fn estimate_keys(geometry: Geometry, ones: u64) -> f64;
+
+    /// Merges `factor` adjacent units of a table into each unit of a smaller one. `to` is zero, and
+    /// `factor` times smaller than `from`.
+    fn fold(from: &[u8], factor: usize, to: &mut [u8]) {
+        for (large, small) in
+            from.chunks_exact(Self::UNIT_BYTES * factor).zip(to.chunks_exact_mut(Self::UNIT_BYTES))
+        {
+            for unit in large.chunks_exact(Self::UNIT_BYTES) {
+                small.iter_mut().zip(unit).for_each(|(to, from)| *to |= from);
+            }
+        }
+    }
+
+    /// The functions of this layout for one instruction set.
+    #[doc(hidden)]
+    fn kernels(isa: Isa) -> Kernels;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Standard {}
+    impl Sealed for super::Register {}
+    impl Sealed for super::SplitBlock {}
+    impl Sealed for super::CacheLine {}
+}
+
+/// The smallest table of a layout that meets a spec.
+pub(crate) fn geometry<L: Layout>(spec: &Spec) -> Result<Geometry, SpecError> {
+    let multiple = u64::from(spec.foldable_by);
+    if multiple == 0 {
+        let max = u64::from(u32::MAX);
+        return Err(SpecError::Parameter { name: "foldable_by", value: 0, min: 1, max });
+    }
+    match spec.size()? {
+        Size::Fpr(fpr) => geometry_for_fpr::<L>(spec.keys, fpr, multiple),
+        Size::Bytes(bytes) => geometry_for_bytes::<L>(spec.keys, bytes, multiple),
+        Size::FprWithin(fpr, limit) => {
+            let geometry = geometry_for_fpr::<L>(spec.keys, fpr, multiple)?;
+            let bytes = geometry.units * L::UNIT_BYTES as u64;
+            if bytes > limit as u64 {
+                return Err(SpecError::TooSmall { bytes: limit as u64, min_bytes: bytes });
+            }
+            Ok(geometry)
+        }
+    }
+}
+
+fn geometry_for_fpr<L: Layout>(
+    keys: usize,
+    fpr: f64,
+    multiple: u64,
+) -> Result<Geometry, SpecError> {
+    // What the hash itself confuses is lost before the layout begins.
+    let floor = sizing::hash_floor(keys, 64);
+    let best = L::hashes_worth_trying(fpr)
+        .filter_map(|hashes| Some((hashes, L::keys_per_unit(hashes, fpr - floor)?)))
+        .max_by(|a, b| a.1.total_cmp(&b.1));
+    let Some((hashes, keys_per_unit)) = best else {
+        let fewest_keys = L::UNIT_BYTES as f64 * 8.0 / MAX_BITS_PER_KEY;
+        let lowest = L::fpr(L::best_hashes(fewest_keys), fewest_keys);
+        return Err(SpecError::FprUnreachable { fpr, floor: floor + lowest });
+    };
+    // The quotient is finite: a unit holds at least one key in 64 bits. As an integer it saturates,
+    // and what is too large is refused below.
+    let units = (libm::ceil(keys as f64 / keys_per_unit) as u64).max(1);
+    let units = units.checked_next_multiple_of(multiple).unwrap_or(u64::MAX);
+    checked::<L>(units, hashes)
+}
+
+fn geometry_for_bytes<L: Layout>(
+    keys: usize,
+    bytes: usize,
+    multiple: u64,
+) -> Result<Geometry, SpecError> {
+    let units = (bytes / L::UNIT_BYTES) as u64 / multiple * multiple;
+    if units == 0 {
+        let min_bytes = multiple * L::UNIT_BYTES as u64;
+        return Err(SpecError::TooSmall { bytes: bytes as u64, min_bytes });
+    }
+    let hashes = L::best_hashes(keys.max(1) as f64 / units as f64);
+    checked::<L>(units, hashes)
+}
+
+/// Refuses what the layout cannot address or no machine can hold, before anything is allocated.
+fn checked<L: Layout>(units: u64, hashes: u32) -> Result<Geometry, SpecError> {
+    let unit_bytes = L::UNIT_BYTES as u64;
+    let max_units = L::MAX_UNITS.min(trommel_base::storage::MAX_BYTES / unit_bytes);
+    if units > max_units {
+        let bytes = u128::from(units) * u128::from(unit_bytes);
+        return Err(SpecError::TooLarge { bytes, max_bytes: max_units * unit_bytes });
+    }
+    Ok(Geometry { units, hashes })
+}
+
+/// Set bits of a table.
+pub(crate) fn count_ones(table: &[u8]) -> u64 {
+    let (words, rest) = table.as_chunks::<8>();
+    let words: u64 =
+        words.iter().map(|word| u64::from(u64::from_ne_bytes(*word).count_ones())).sum();
+    words + rest.iter().map(|byte| u64::from(byte.count_ones())).sum::<u64>()
+}
+
+/// The mean over units of the product over lanes of the fraction of set bits: the rate of a layout
+/// that probes one bit of each lane.
+fn fpr_of_lanes<const LANE_BYTES: usize, const UNIT_BYTES: usize>(table: &[u8]) -> f64 {
+    let (units, _) = table.as_chunks::<UNIT_BYTES>();
+    let sum: f64 = units
+        .iter()
+        .map(|unit| {
+            let (lanes, _) = unit.as_chunks::<LANE_BYTES>();
+            lanes
+                .iter()
+                .map(|lane| count_ones(lane) as f64 / (LANE_BYTES as f64 * 8.0))
+                .product::<f64>()
+        })
+        .sum();
+    sum / units.len() as f64
+}

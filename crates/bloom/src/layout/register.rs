@@ -1,0 +1,49 @@
+//! The register-blocked layout.
+
+use super::{Layout, count_ones};
+use crate::geometry::Geometry;
+use crate::kernel::{self, Kernels};
+use core::ops::RangeInclusive;
+use trommel_base::{FilterKind, sizing};
+use trommel_simd::Isa;
+
+/// Words of 64 bits; a key sets up to eight bits of one word. The fastest layout, since a lookup is
+/// one load and one compare, and the least compact: 12.1 bits a key at 1 % against the standard
+/// filter's 9.6.
+///
+/// Bits: `word = h · words >> 64`; `g = (low 32 bits of h) · c` for an odd 32-bit `c`; bit `j` of the
+/// `k` is given by bits `8 + 6j ..` of `g`, six of them. Bits may coincide: at 12 bits a key the rate
+/// is 1.03 %, and would be 0.97 % with distinct bits, but drawing those costs more than it saves.
+///
+/// Source: Lang et al., "Performance-optimal filtering" (2019), section 3.2.
+#[derive(Clone, Copy, Debug)]
+pub struct Register;
+
+impl Layout for Register {
+    const KIND: FilterKind = FilterKind::RegisterBloom;
+    const UNIT_BYTES: usize = 8;
+    const MAX_UNITS: u64 = u32::MAX as u64;
+    const HASHES: RangeInclusive<u32> = 1..=8;
+
+    fn fpr(hashes: u32, keys_per_unit: f64) -> f64 {
+        sizing::blocked_fpr(64, hashes, keys_per_unit)
+    }
+
+    fn fpr_of_table(geometry: Geometry, table: &[u8]) -> f64 {
+        let (words, _) = table.as_chunks::<8>();
+        let hashes = geometry.hashes as i32;
+        let sum: f64 = words
+            .iter()
+            .map(|word| libm::pow(count_ones(word) as f64 / 64.0, f64::from(hashes)))
+            .sum();
+        sum / words.len() as f64
+    }
+
+    fn estimate_keys(geometry: Geometry, ones: u64) -> f64 {
+        sizing::estimate_keys_blocked(geometry.units, 64, geometry.hashes, ones)
+    }
+
+    fn kernels(isa: Isa) -> Kernels {
+        kernel::register::kernels(isa)
+    }
+}

@@ -1,0 +1,75 @@
+//! The standard layout.
+
+use super::{Layout, count_ones};
+use crate::geometry::Geometry;
+use crate::kernel::{self, Kernels};
+use core::ops::RangeInclusive;
+use trommel_base::sizing::{self, MAX_BITS_PER_KEY, MAX_HASHES};
+use trommel_base::{FilterKind, storage};
+use trommel_simd::Isa;
+
+/// One table of bits; a key sets `k` bits anywhere. The most compact Bloom filter, at up to `k` cache
+/// lines a lookup (a miss ends after two on average when half of the bits are set).
+///
+/// Bits: `x_0 = h`, `x_(i+1) = x_i + (h rotated by 32 | 1)`, bit `i` = `x_i · m >> 64`: double hashing
+/// whose step is odd and made of the hash's other half. A unit is a word of 64 bits.
+///
+/// Source: Bloom, "Space/time trade-offs in hash coding with allowable errors", CACM 13 (1970);
+/// Kirsch and Mitzenmacher, "Less hashing, same performance" (2006) for the double hashing.
+#[derive(Clone, Copy, Debug)]
+pub struct Standard;
+
+/// Bits of a unit.
+const UNIT_BITS: f64 = 64.0;
+
+impl Layout for Standard {
+    const KIND: FilterKind = FilterKind::Bloom;
+    const UNIT_BYTES: usize = 8;
+    const MAX_UNITS: u64 = storage::MAX_BYTES / 8;
+    const HASHES: RangeInclusive<u32> = 1..=MAX_HASHES;
+
+    fn fpr(hashes: u32, keys_per_unit: f64) -> f64 {
+        sizing::standard_fpr(UNIT_BITS / keys_per_unit, hashes)
+    }
+
+    fn keys_per_unit(hashes: u32, fpr: f64) -> Option<f64> {
+        let bits_per_key = sizing::standard_bits_per_key(fpr, hashes);
+        (bits_per_key <= MAX_BITS_PER_KEY).then(|| UNIT_BITS / bits_per_key)
+    }
+
+    fn hashes_worth_trying(fpr: f64) -> RangeInclusive<u32> {
+        // The optimum is −log2 of the rate; its integer neighbours are all that can be best.
+        let optimum = -libm::log2(fpr);
+        let below = (optimum as u32).clamp(1, MAX_HASHES);
+        below..=(below + 1).min(MAX_HASHES)
+    }
+
+    fn best_hashes(keys_per_unit: f64) -> u32 {
+        sizing::standard_hashes(UNIT_BITS / keys_per_unit)
+    }
+
+    fn fpr_of_table(geometry: Geometry, table: &[u8]) -> f64 {
+        let fill = count_ones(table) as f64 / (geometry.units as f64 * UNIT_BITS);
+        libm::pow(fill, f64::from(geometry.hashes))
+    }
+
+    fn estimate_keys(geometry: Geometry, ones: u64) -> f64 {
+        sizing::estimate_keys(geometry.units * 64, geometry.hashes, ones)
+    }
+
+    /// Here a bit's neighbours are what folds: bit `p` of the large table becomes bit `p / factor`.
+    fn fold(from: &[u8], factor: usize, to: &mut [u8]) {
+        for (i, byte) in from.iter().enumerate() {
+            let mut rest = *byte;
+            while rest != 0 {
+                let bit = (i * 8 + rest.trailing_zeros() as usize) / factor;
+                to[bit / 8] |= 1 << (bit % 8);
+                rest &= rest - 1;
+            }
+        }
+    }
+
+    fn kernels(isa: Isa) -> Kernels {
+        kernel::standard::kernels(isa)
+    }
+}

@@ -1,0 +1,113 @@
+//! Union, intersection and folding: what works on whole tables.
+
+use crate::filter::Bloom;
+use crate::geometry::Geometry;
+use crate::layout::Layout;
+use trommel_base::{Backing, FoldError, Incompatible, Merge, Storage};
+
+impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
+    fn check_alike<T: AsRef<[u8]>>(&self, other: &Bloom<L, T>) -> Result<(), Incompatible> {
+        let (a, b) = (self, other);
+        Incompatible::check("units", a.geometry.units, b.geometry.units)?;
+        let hashes = |geometry: Geometry| u64::from(geometry.hashes);
+        Incompatible::check("hashes", hashes(a.geometry), hashes(b.geometry))?;
+        Incompatible::check("hash function", a.hasher.id() as u64, b.hasher.id() as u64)?;
+        Incompatible::check("hash seed", a.hasher.seed(), b.hasher.seed())
+    }
+}
+
+impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Bloom<L, S> {
+    /// Takes in all keys of another filter, owned or viewed: bitwise or. The result is bit for bit
+    /// the filter of the union. [`Filter::len`](trommel_base::Filter::len) becomes the sum.
+    ///
+    /// # Errors
+    /// [`Incompatible`] if size, hashes or hasher differ; this filter is as it was.
+    pub fn union<T: AsRef<[u8]>>(&mut self, other: &Bloom<L, T>) -> Result<(), Incompatible> {
+        self.check_alike(other)?;
+        let from = other.table.as_ref();
+        self.table.as_mut().iter_mut().zip(from).for_each(|(to, from)| *to |= from);
+        self.len = self.len.saturating_add(other.len);
+        Ok(())
+    }
+
+    /// Keeps what both filters may hold: bitwise and. Every key that is in both is still found; the
+    /// rate of false positives is at least that of a filter built from the intersection, at most
+    /// that of either. [`Filter::len`](trommel_base::Filter::len) becomes the smaller of both, an
+    /// upper bound.
+    ///
+    /// # Errors
+    /// [`Incompatible`] if size, hashes or hasher differ; this filter is as it was.
+    pub fn intersect<T: AsRef<[u8]>>(&mut self, other: &Bloom<L, T>) -> Result<(), Incompatible> {
+        self.check_alike(other)?;
+        let from = other.table.as_ref();
+        self.table.as_mut().iter_mut().zip(from).for_each(|(to, from)| *to &= from);
+        self.len = self.len.min(other.len);
+        Ok(())
+    }
+}
+
+impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Merge for Bloom<L, S> {
+    fn merge(&mut self, other: &Self) -> Result<(), Incompatible> {
+        self.union(other)
+    }
+}
+
+impl<L: Layout> Bloom<L> {
+    /// A filter of `1 / factor` of the size with the same keys: bit for bit the one that would have
+    /// been built at that size. Size high when the number of keys is unknown, then fold; see
+    /// [`Builder::foldable_by`](trommel_base::Builder::foldable_by).
+    /// [`expected_fpr`](trommel_base::Filter::expected_fpr) of the result tells its rate.
+    ///
+    /// ```
+    /// use trommel_base::{Filter, Insert};
+    /// use trommel_bloom::SplitBlockBloom;
+    /// let mut large =
+    ///     SplitBlockBloom::builder().keys(100_000).fpr(0.01).foldable_by(16).build().unwrap();
+    /// for key in 0..10_000u32 {
+    ///     large.insert(&key).unwrap();
+    /// }
+    /// let small = large.fold(8).unwrap();
+    /// assert_eq!(small.memory_bytes() * 8, large.memory_bytes());
+    /// assert!((0..10_000u32).all(|key| small.contains(&key)));
+    /// assert!(small.expected_fpr() < 0.03);
+    /// ```
+    ///
+    /// # Errors
+    /// [`FoldError`] if the number of units is not a multiple of `factor`, or memory is refused.
+    pub fn fold(&self, factor: u32) -> Result<Self, FoldError> {
+        let Geometry { units, hashes } = self.geometry;
+        let not_divisible = FoldError::NotDivisible { units, factor: u64::from(factor) };
+        if units.checked_rem(u64::from(factor)) != Some(0) {
+            return Err(not_divisible);
+        }
+        let geometry = Geometry { units: units / u64::from(factor), hashes };
+        let bytes = self.table.len() / factor as usize;
+        let huge_pages = self.backing() != Backing::Heap;
+        let mut table = Storage::zeroed(bytes, huge_pages)
+            .map_err(|refused| FoldError::OutOfMemory { bytes: refused.bytes })?;
+        L::fold(&self.table, factor as usize, &mut table);
+        Ok(Self::assemble(geometry, self.hasher, self.len, self.isa(), table))
+    }
+
+    /// The smallest filter that this one folds to by halving whose rate, with the keys it holds now,
+    /// is at most `fpr`; `None` if even this one's is higher.
+    ///
+    /// # Errors
+    /// [`FoldError::OutOfMemory`] if memory is refused.
+    pub fn fold_to_fpr(&self, fpr: f64) -> Result<Option<Self>, FoldError> {
+        use trommel_base::Filter;
+        let mut best = None;
+        let mut factor = 1u32;
+        loop {
+            match self.fold(factor) {
+                Ok(folded) if folded.expected_fpr() <= fpr => best = Some(folded),
+                Ok(_) | Err(FoldError::NotDivisible { .. }) => return Ok(best),
+                Err(error) => return Err(error),
+            }
+            match factor.checked_mul(2) {
+                Some(next) => factor = next,
+                None => return Ok(best),
+            }
+        }
+    }
+}

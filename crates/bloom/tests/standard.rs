@@ -1,0 +1,145 @@
+//! The standard filter against what is published of it.
+
+use trommel_base::{Bitmap, Filter, Insert, KeyHash};
+use trommel_bloom::BloomFilter;
+use trommel_testkit::stats::{assert_binomial, chi_square, chi_square_critical};
+use trommel_testkit::streams::distinct;
+
+/// A filter of exactly `bits` bits, with the number of hashes that is best for `keys` keys.
+fn filter_of_bits(bits: usize, keys: usize) -> BloomFilter {
+    let filter = BloomFilter::with_memory_bytes(bits / 8, keys).unwrap();
+    assert_eq!(filter.memory_bytes() * 8, bits);
+    filter
+}
+
+fn false_positives(filter: &BloomFilter, strangers: &[KeyHash]) -> u64 {
+    let mut found = Bitmap::new(0);
+    filter.contains_batch(strangers, &mut found);
+    found.count_ones() as u64
+}
+
+/// The textbook's table of rates, measured: `m/n` bits a key and `k` hashes give
+/// `(1 − e^(−kn/m))^k`, within three standard deviations of a binomial count.
+///
+/// Each filter is asked fewer keys than it holds, so that what one fill has by chance does not add up.
+#[test]
+fn the_textbook_table_is_reproduced() {
+    const KEYS: usize = 64_000;
+    const PROBES: usize = 16_000;
+    let table =
+        [(6, 4, 0.0561, 25), (8, 6, 0.0215, 50), (12, 8, 0.00314, 100), (16, 11, 0.000458, 250)];
+    for (bits_per_key, hashes, printed, filters) in table {
+        let empty = filter_of_bits(bits_per_key * KEYS, KEYS);
+        assert_eq!(empty.hash_count(), hashes, "the best k for {bits_per_key} bits a key");
+        let k = f64::from(hashes);
+        let exact = (1.0 - (-k / bits_per_key as f64).exp()).powf(k);
+        assert!((exact / printed - 1.0).abs() < 0.005, "{exact} is printed as {printed}");
+
+        let mut hits = 0;
+        for round in 0..filters {
+            let keys = distinct(round, 0..(KEYS + PROBES) as u64);
+            let mut filter = empty.clone();
+            filter.insert_batch(&keys[..KEYS]).unwrap();
+            hits += false_positives(&filter, &keys[KEYS..]);
+        }
+        let probes = filters * PROBES as u64;
+        assert_binomial(&format!("{bits_per_key} bits a key"), hits, probes, exact, 3.0);
+    }
+}
+
+/// The fraction of clear bits concentrates around `p0 = (1 − 1/m)^(kn)`: each filter's within four
+/// standard deviations of independent bits (which negative dependence only narrows), and their mean
+/// within four of its own.
+#[test]
+fn clear_bits_concentrate_around_their_expectation() {
+    const KEYS: usize = 20_000;
+    const FILTERS: u64 = 40;
+    for bits in [6 * KEYS, 10 * KEYS, 16 * KEYS] {
+        let empty = filter_of_bits(bits / 64 * 64, KEYS);
+        let m = (empty.memory_bytes() * 8) as f64;
+        let draws = f64::from(empty.hash_count()) * KEYS as f64;
+        let p0 = (1.0 - 1.0 / m).powf(draws);
+        let deviation = (p0 * (1.0 - p0) / m).sqrt();
+        let mut sum = 0.0;
+        for seed in 0..FILTERS {
+            let mut filter = empty.clone();
+            filter.insert_batch(&distinct(seed + 100, 0..KEYS as u64)).unwrap();
+            let clear = 1.0 - filter.count_ones() as f64 / m;
+            assert!((clear - p0).abs() < 4.0 * deviation, "{clear} clear, {p0} expected");
+            sum += clear;
+        }
+        let mean = sum / FILTERS as f64;
+        let bound = 4.0 * deviation / (FILTERS as f64).sqrt();
+        assert!((mean - p0).abs() < bound, "mean {mean}, expected {p0} within {bound}");
+    }
+}
+
+/// No part of the table gets more bits than another.
+#[test]
+fn bits_are_spread_evenly_over_the_table() {
+    const PARTS: usize = 64;
+    let mut counts = [0; PARTS];
+    for seed in 0..20 {
+        let mut filter = filter_of_bits(PARTS * 4096, 20_000);
+        filter.insert_batch(&distinct(seed, 0..5000)).unwrap();
+        for (count, part) in counts.iter_mut().zip(filter.table().chunks(512)) {
+            *count += part.iter().map(|byte| u64::from(byte.count_ones())).sum::<u64>();
+        }
+    }
+    let mean = counts.iter().sum::<u64>() as f64 / PARTS as f64;
+    let statistic = chi_square(&counts, &[mean; PARTS]);
+    let critical = chi_square_critical(PARTS as u64 - 1, 3.0);
+    assert!(statistic < critical, "{statistic} exceeds {critical}: {counts:?}");
+}
+
+/// The estimate of distinct keys from `N` set bits of `m`: 0 if `N < k`, 1 if `N = k`, `m/k` if
+/// `N = m`, `−(m/k) ln(1 − N/m)` between.
+#[test]
+fn the_estimate_has_the_edges_of_the_paper() {
+    let empty = filter_of_bits(128, 16);
+    let (m, k) = (128.0, f64::from(empty.hash_count()));
+    assert_eq!(empty.estimate_keys(), 0.0);
+
+    let (mut fewer, mut as_many) = (0, 0);
+    for hash in distinct(3, 0..1000) {
+        let mut filter = empty.clone();
+        filter.insert_hash(hash).unwrap();
+        let ones = filter.count_ones() as f64;
+        if ones < k {
+            assert_eq!(filter.estimate_keys(), 0.0);
+            fewer += 1;
+        } else {
+            assert_eq!(filter.estimate_keys(), 1.0);
+            as_many += 1;
+        }
+    }
+    assert!(fewer > 10 && as_many > 10, "both edges were met: {fewer} and {as_many}");
+
+    let mut filter = empty;
+    for hash in distinct(4, 0..2000) {
+        filter.insert_hash(hash).unwrap();
+        let ones = filter.count_ones() as f64;
+        if ones > k && ones < m {
+            let expected = -(m / k) * (1.0 - ones / m).ln();
+            assert!((filter.estimate_keys() / expected - 1.0).abs() < 1e-12);
+        }
+    }
+    assert_eq!(filter.count_ones(), 128);
+    assert_eq!(filter.estimate_keys(), m / k);
+    assert_eq!(filter.expected_fpr(), 1.0);
+}
+
+/// 1 % costs about 9.6 bits a key, and a billion keys at 2 % 8.14e9 bits, which is checked without
+/// making them.
+#[test]
+fn published_sizes_are_reproduced() {
+    let filter = BloomFilter::with_capacity_and_fpr(1_000_000, 0.01).unwrap();
+    let bits_per_key = filter.memory_bytes() as f64 * 8.0 / 1e6;
+    assert!((bits_per_key - 9.59).abs() < 0.02, "{bits_per_key}");
+    // Memory that was never touched costs nothing on the systems that lend it lazily; elsewhere the
+    // refusal is a typed error.
+    if let Ok(filter) = BloomFilter::builder().keys(1_000_000_000).fpr(0.02).build() {
+        let bits = filter.memory_bytes() as f64 * 8.0;
+        assert!((bits / 8.14e9 - 1.0).abs() < 0.01, "{bits}");
+    }
+}

@@ -1,0 +1,71 @@
+//! Trommel: approximate-membership filters that answer hundreds of millions of keys a second.
+//!
+//! A filter says "certainly not" or "perhaps": it never misses a key that it holds, and errs on others
+//! at a rate that was chosen when it was made. In front of a table, a disk or a network it saves the
+//! trips that would find nothing.
+//!
+//! ```
+//! use trommel::{Filter, Insert, SplitBlockBloom};
+//!
+//! let mut filter = SplitBlockBloom::with_capacity_and_fpr(1_000_000, 0.01)?;
+//! filter.insert("anvil").unwrap();
+//! assert!(filter.contains("anvil"));
+//! # Ok::<(), trommel::SpecError>(())
+//! ```
+//!
+//! # One key or many
+//!
+//! Keys are hashed once, at the edge, into [`KeyHash`]es. A lookup of one key waits for memory; a
+//! batch ([`Filter::contains_batch`]) keeps many lines in flight and works in vectors, which is five
+//! to ten times as fast. Batches of a thousand keys and more are worth it; answers come as a
+//! [`Bitmap`].
+//!
+//! ```
+//! use trommel::{Bitmap, Filter, FilterKind, FilterSpec, Insert};
+//!
+//! let mut filter = FilterSpec::new(FilterKind::RegisterBloom).keys(10_000).fpr(0.01).build()?;
+//! let orders: Vec<u64> = (0..10_000).map(|i| i * 32).collect();
+//! let mut hashes = Vec::new();
+//! filter.hasher().hash_batch(&orders, &mut hashes);
+//! filter.insert_batch(&hashes).unwrap();
+//!
+//! let mut found = Bitmap::new(0);
+//! filter.contains_batch(&hashes, &mut found);
+//! assert_eq!(found.count_ones(), orders.len());
+//! # Ok::<(), trommel::SpecError>(())
+//! ```
+//!
+//! # Which filter
+//!
+//! | you want | take | bits/key at 1 % |
+//! |---|---|---|
+//! | the fastest lookups, memory to spare | [`RegisterBloom`] | 12.1 |
+//! | a good all-rounder, or Parquet's format | [`SplitBlockBloom`] | 10.5 |
+//! | a lower rate (0.1 to 0.4 %) at one line a lookup | [`CacheLineBloom`] | 10.1 |
+//! | the fewest bits a key, mostly misses | [`BloomFilter`] | 9.6 |
+//! | to forget keys | [`CountingBloomFilter`] | 48, or 29 compact |
+//!
+//! The kind can be chosen at run time: [`FilterSpec`] builds an [`AnyFilter`]. Frozen bytes of any kind
+//! are read by [`AnyFilter::from_bytes`] or, without a copy, by [`FilterView::parse`].
+#![no_std]
+extern crate alloc;
+#[cfg(feature = "std")]
+extern crate std;
+
+mod any;
+mod spec;
+mod view;
+
+pub use any::{AnyFilter, MergeError, Unsupported};
+pub use spec::FilterSpec;
+pub use trommel_base::{
+    Backing, Bitmap, Builder, Count, Filter, FilterKind, FoldError, FormatError, FromSpec, Full,
+    HashId, Hasher, Incompatible, Insert, Key, KeyHash, Merge, Remove, Spec, SpecError, Storage,
+    sizing,
+};
+pub use trommel_bloom::{
+    Bloom, BloomFilter, CacheLineBloom, CounterWidth, CountingBloomFilter, Geometry, RegisterBloom,
+    SplitBlockBloom,
+};
+pub use trommel_simd::{Isa, IsaError};
+pub use view::FilterView;

@@ -1,0 +1,116 @@
+//! A zero-copy view of a frozen filter of any kind.
+
+use crate::AnyFilter;
+use crate::any::each_kind;
+use trommel_base::container;
+use trommel_base::{Bitmap, Filter, FilterKind, FormatError, Hasher, KeyHash};
+use trommel_bloom::{
+    BloomFilter, CacheLineBloom, CountingBloomFilter, RegisterBloom, SplitBlockBloom,
+};
+
+/// A filter that is read where its bytes are: in a mapped file, a network buffer, a cached block, at
+/// any alignment. It answers as the filter that was frozen, at the same speed.
+///
+/// ```
+/// use trommel::{Filter, FilterView, Insert, SplitBlockBloom};
+/// let mut filter = SplitBlockBloom::with_capacity_and_fpr(100, 0.01)?;
+/// filter.insert("anvil").unwrap();
+/// let bytes = filter.to_bytes();
+///
+/// let view = FilterView::parse(&bytes).unwrap();
+/// assert!(view.contains("anvil"));
+/// assert!(FilterView::parse(&bytes[1..]).is_err());
+/// # Ok::<(), trommel::SpecError>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum FilterView<'a> {
+    /// A standard Bloom filter.
+    Bloom(BloomFilter<&'a [u8]>),
+    /// A counting Bloom filter.
+    CountingBloom(CountingBloomFilter<&'a [u8]>),
+    /// A register-blocked Bloom filter.
+    RegisterBloom(RegisterBloom<&'a [u8]>),
+    /// A split-block Bloom filter.
+    SplitBlockBloom(SplitBlockBloom<&'a [u8]>),
+    /// A cache-line-blocked Bloom filter.
+    CacheLineBloom(CacheLineBloom<&'a [u8]>),
+}
+
+impl<'a> FilterView<'a> {
+    /// Checks the bytes and views them. Cost: one pass over the bytes, for the checksum.
+    ///
+    /// # Errors
+    /// [`FormatError`] if the bytes are not exactly one frozen filter.
+    pub fn parse(bytes: &'a [u8]) -> Result<FilterView<'a>, FormatError> {
+        let parsed = container::parse(bytes)?;
+        Ok(match parsed.header.kind {
+            FilterKind::Bloom => Self::Bloom(BloomFilter::from_container(parsed)?),
+            FilterKind::CountingBloom => {
+                Self::CountingBloom(CountingBloomFilter::from_container(parsed)?)
+            }
+            FilterKind::RegisterBloom => {
+                Self::RegisterBloom(RegisterBloom::from_container(parsed)?)
+            }
+            FilterKind::SplitBlockBloom => {
+                Self::SplitBlockBloom(SplitBlockBloom::from_container(parsed)?)
+            }
+            FilterKind::CacheLineBloom => {
+                Self::CacheLineBloom(CacheLineBloom::from_container(parsed)?)
+            }
+            other => return Err(FormatError::UnknownKind { code: other as u16 }),
+        })
+    }
+
+    /// The kind.
+    #[must_use]
+    pub fn kind(&self) -> FilterKind {
+        match self {
+            Self::Bloom(_) => FilterKind::Bloom,
+            Self::CountingBloom(_) => FilterKind::CountingBloom,
+            Self::RegisterBloom(_) => FilterKind::RegisterBloom,
+            Self::SplitBlockBloom(_) => FilterKind::SplitBlockBloom,
+            Self::CacheLineBloom(_) => FilterKind::CacheLineBloom,
+        }
+    }
+
+    /// An owned copy, which takes keys again.
+    ///
+    /// # Errors
+    /// [`FormatError::OutOfMemory`] if the memory is refused.
+    pub fn to_owned_filter(&self) -> Result<AnyFilter, FormatError> {
+        Ok(match self {
+            Self::Bloom(filter) => AnyFilter::Bloom(filter.to_owned_filter()?),
+            Self::CountingBloom(filter) => AnyFilter::CountingBloom(filter.to_owned_filter()?),
+            Self::RegisterBloom(filter) => AnyFilter::RegisterBloom(filter.to_owned_filter()?),
+            Self::SplitBlockBloom(filter) => AnyFilter::SplitBlockBloom(filter.to_owned_filter()?),
+            Self::CacheLineBloom(filter) => AnyFilter::CacheLineBloom(filter.to_owned_filter()?),
+        })
+    }
+}
+
+impl Filter for FilterView<'_> {
+    fn contains_hash(&self, hash: KeyHash) -> bool {
+        each_kind!(Self in self, filter => filter.contains_hash(hash))
+    }
+
+    fn contains_batch(&self, hashes: &[KeyHash], found: &mut Bitmap) {
+        each_kind!(Self in self, filter => filter.contains_batch(hashes, found));
+    }
+
+    fn hasher(&self) -> Hasher {
+        each_kind!(Self in self, filter => filter.hasher())
+    }
+
+    fn len(&self) -> usize {
+        each_kind!(Self in self, filter => filter.len())
+    }
+
+    fn memory_bytes(&self) -> usize {
+        each_kind!(Self in self, filter => filter.memory_bytes())
+    }
+
+    fn expected_fpr(&self) -> f64 {
+        each_kind!(Self in self, filter => filter.expected_fpr())
+    }
+}
