@@ -1,7 +1,7 @@
 //! Zeroed memory for a filter's table, aligned to cache lines, in huge pages where it is large.
 //!
 //! A table of 1 GB in pages of 4 KiB costs a TLB miss a lookup: 36 M random lines a second against
-//! 57–77 M with pages of 2 MiB (Sapphire Rapids). So from [`HUGE_PAGE_THRESHOLD_BYTES`] on, Linux is
+//! 57–77 M with pages of 2 MiB (Sapphire Rapids). So from [`MAPPED_THRESHOLD_BYTES`] on, Linux is
 //! asked for huge pages; it may refuse, which costs speed alone, and [`Storage::backing`] says how
 //! the memory was got.
 #![allow(unsafe_code)]
@@ -13,8 +13,10 @@ use core::ptr::NonNull;
 
 /// Alignment of every table, in bytes: one cache line.
 pub const LINE_BYTES: usize = 64;
-/// From this size on, huge pages are asked for.
-pub const HUGE_PAGE_THRESHOLD_BYTES: usize = 4 << 20;
+/// From this size on, a table is mapped from the system instead of taken from the allocator, and huge
+/// pages are asked for. A whole number of huge pages is mapped, so that what the last one adds is at
+/// most a third of the table.
+pub const MAPPED_THRESHOLD_BYTES: usize = 4 << 20;
 /// No table is larger than this: 2^47 bytes is what an x86-64 process can address.
 pub const MAX_BYTES: u64 = if usize::BITS >= 64 { 1 << 47 } else { isize::MAX as u64 };
 
@@ -30,8 +32,8 @@ pub enum Backing {
     /// Mapped from the system, aligned to 2 MiB, and huge pages were asked for and granted as advice:
     /// the system uses them as far as it has any.
     HugePagesAdvised,
-    /// Mapped from the system, which refused the advice: ordinary pages.
-    PagesOnly,
+    /// Mapped from the system in ordinary pages: huge ones were not wanted, or the advice refused.
+    Pages,
 }
 
 impl fmt::Display for Backing {
@@ -39,7 +41,7 @@ impl fmt::Display for Backing {
         f.pad(match self {
             Self::Heap => "heap",
             Self::HugePagesAdvised => "huge pages advised",
-            Self::PagesOnly => "mapped, huge pages refused",
+            Self::Pages => "ordinary pages",
         })
     }
 }
@@ -84,9 +86,9 @@ unsafe impl Send for Storage {}
 unsafe impl Sync for Storage {}
 
 impl Storage {
-    /// `bytes` zeros. With `huge_pages`, a table of at least [`HUGE_PAGE_THRESHOLD_BYTES`] is mapped
-    /// from the system with huge pages advised (Linux with the feature `std`; elsewhere it comes
-    /// from the allocator like a small one).
+    /// `bytes` zeros. On Linux with the feature `std`, a table of at least [`MAPPED_THRESHOLD_BYTES`]
+    /// is mapped from the system, with huge pages advised if `huge_pages`; elsewhere it comes from the
+    /// allocator like a small one.
     ///
     /// Cost: nothing is touched by a mapped table until it is used.
     ///
@@ -101,8 +103,8 @@ impl Storage {
             return Ok(Self { start: NonNull::dangling(), len: 0, origin: Origin::Nothing });
         }
         #[cfg(all(target_os = "linux", feature = "std"))]
-        if huge_pages && bytes >= HUGE_PAGE_THRESHOLD_BYTES {
-            return Self::mapped(bytes).ok_or(refused);
+        if bytes >= MAPPED_THRESHOLD_BYTES {
+            return Self::mapped(bytes, huge_pages).ok_or(refused);
         }
         let _ = huge_pages;
         let layout = Layout::from_size_align(bytes, LINE_BYTES).map_err(|_| refused)?;
@@ -113,7 +115,7 @@ impl Storage {
 
     /// A private anonymous map of whole huge pages, begun at a multiple of their size.
     #[cfg(all(target_os = "linux", feature = "std"))]
-    fn mapped(bytes: usize) -> Option<Self> {
+    fn mapped(bytes: usize, huge_pages: bool) -> Option<Self> {
         use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
         let used_bytes = bytes.checked_next_multiple_of(HUGE_PAGE_BYTES)?;
         // The system aligns to small pages; a spare huge page leaves room to align by hand.
@@ -129,8 +131,9 @@ impl Storage {
         // SAFETY: `offset` is below one huge page, and the map is one huge page longer than used.
         let start = unsafe { base.cast::<u8>().add(offset) };
         // SAFETY: the range lies inside the map just made, and this advice never changes contents.
-        let advised =
-            unsafe { madvise(start.as_ptr().cast(), used_bytes, Advice::LinuxHugepage) }.is_ok();
+        let advise =
+            || unsafe { madvise(start.as_ptr().cast(), used_bytes, Advice::LinuxHugepage) };
+        let advised = huge_pages && advise().is_ok();
         Some(Self { start, len: bytes, origin: Origin::Mapped { base, mapped_bytes, advised } })
     }
 
@@ -152,7 +155,7 @@ impl Storage {
             #[cfg(all(target_os = "linux", feature = "std"))]
             Origin::Mapped { advised: true, .. } => Backing::HugePagesAdvised,
             #[cfg(all(target_os = "linux", feature = "std"))]
-            Origin::Mapped { advised: false, .. } => Backing::PagesOnly,
+            Origin::Mapped { advised: false, .. } => Backing::Pages,
         }
     }
 }
@@ -209,7 +212,7 @@ impl AsMut<[u8]> for Storage {
 impl Clone for Storage {
     /// A copy got in the same way; like a vector's, it ends the program if memory is refused.
     fn clone(&self) -> Self {
-        let huge_pages = self.backing() != Backing::Heap;
+        let huge_pages = self.backing() == Backing::HugePagesAdvised;
         Self::copy_of(self, huge_pages).unwrap_or_else(|_| {
             handle_alloc_error(
                 Layout::from_size_align(self.len, LINE_BYTES).unwrap_or(Layout::new::<u64>()),
@@ -233,9 +236,7 @@ mod tests {
 
     #[test]
     fn small_and_large_tables_are_zero_aligned_and_writable() {
-        for bytes in
-            [0, 1, 64, 4095, HUGE_PAGE_THRESHOLD_BYTES - 1, HUGE_PAGE_THRESHOLD_BYTES, 6 << 20]
-        {
+        for bytes in [0, 1, 64, 4095, MAPPED_THRESHOLD_BYTES - 1, MAPPED_THRESHOLD_BYTES, 6 << 20] {
             for huge_pages in [false, true] {
                 let mut storage = Storage::zeroed(bytes, huge_pages).unwrap();
                 assert_eq!(storage.len(), bytes);
@@ -259,11 +260,13 @@ mod tests {
 
     #[cfg(all(target_os = "linux", feature = "std"))]
     #[test]
-    fn large_tables_are_mapped_only_if_huge_pages_are_wanted() {
-        let wanted = Storage::zeroed(HUGE_PAGE_THRESHOLD_BYTES, true).unwrap();
+    fn large_tables_are_mapped_and_small_ones_are_not() {
+        let small = Storage::zeroed(MAPPED_THRESHOLD_BYTES - 1, true).unwrap();
+        assert_eq!(small.backing(), Backing::Heap);
+        let wanted = Storage::zeroed(MAPPED_THRESHOLD_BYTES, true).unwrap();
         assert_ne!(wanted.backing(), Backing::Heap);
         assert_eq!(wanted.as_ptr() as usize % HUGE_PAGE_BYTES, 0);
-        let unwanted = Storage::zeroed(HUGE_PAGE_THRESHOLD_BYTES, false).unwrap();
-        assert_eq!(unwanted.backing(), Backing::Heap);
+        let unwanted = Storage::zeroed(MAPPED_THRESHOLD_BYTES, false).unwrap();
+        assert_eq!(unwanted.backing(), Backing::Pages);
     }
 }

@@ -136,19 +136,24 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Counters<S> {
         *byte = *byte & !(self.width.ceiling() << shift) | value << shift;
     }
 
-    /// Adds `amount ≥ 1` to a counter.
-    fn add(&mut self, position: u64, amount: u64) {
+    /// Adds `amount` to a counter; true if that changed it.
+    fn add(&mut self, position: u64, amount: u64) -> bool {
         let ceiling = self.width.ceiling();
-        let sum = self.count(position).saturating_add(amount);
+        let before = self.count(position);
+        if self.width == CounterWidth::Four && before == u64::from(ceiling) {
+            return false;
+        }
+        let sum = before.saturating_add(amount);
         self.set_cell(position, sum.min(u64::from(ceiling)) as u8);
         if self.width == CounterWidth::Two && sum >= u64::from(ceiling) {
             self.overflow.insert(position, sum);
         }
+        sum != before
     }
 
-    /// One more key at a position.
-    pub(crate) fn increment(&mut self, position: u64) {
-        self.add(position, 1);
+    /// One more key at a position; true if that changed the counter, false if it is stuck.
+    pub(crate) fn increment(&mut self, position: u64) -> bool {
+        self.add(position, 1)
     }
 
     /// One key less at a position; true if none is left. A stuck counter stays, and so does one at
@@ -179,10 +184,7 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Counters<S> {
     pub(crate) fn add_all<T: AsRef<[u8]>>(&mut self, other: &Counters<T>) {
         let positions = other.cells.as_ref().len() as u64 * 8 / u64::from(other.width.bits());
         for position in 0..positions {
-            match other.count(position) {
-                0 => {}
-                count => self.add(position, count),
-            }
+            self.add(position, other.count(position));
         }
     }
 
@@ -214,7 +216,11 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Counters<S> {
                     F::line(counters.cells.as_ref().as_ptr().wrapping_add(byte));
                 }
             },
-            |counters, i| positions(hashes[i]).for_each(|position| counters.increment(position)),
+            |counters, i| {
+                for position in positions(hashes[i]) {
+                    counters.increment(position);
+                }
+            },
         );
     }
 }

@@ -303,13 +303,15 @@ impl<S: AsRef<[u8]>> Filter for CountingBloomFilter<S> {
 }
 
 impl<S: AsRef<[u8]> + AsMut<[u8]>> Insert for CountingBloomFilter<S> {
-    /// Never fails. Always true: a counter changed, or stuck.
+    /// Never fails. False only if all counters of the key are stuck.
     fn insert_hash(&mut self, hash: KeyHash) -> Result<bool, Full> {
+        let mut changed = false;
         for position in positions(self.geometry(), hash.raw()) {
-            self.counters.increment(position);
+            changed |= self.counters.increment(position);
         }
+        // A bit that was clear stood over a counter of zero, which has changed.
         self.bits.insert_hash(hash)?;
-        Ok(true)
+        Ok(changed)
     }
 
     /// Never fails.

@@ -2,31 +2,40 @@
 
 use trommel_base::sizing::{blocked_fpr, split_fpr, standard_fpr};
 use trommel_base::{FoldError, FormatError, FromSpec, Incompatible, Spec, SpecError};
-use trommel_bloom::{BloomFilter, CacheLineBloom, RegisterBloom, SplitBlockBloom};
+use trommel_bloom::{
+    BloomFilter, CacheLineBloom, CounterWidth, CountingBloomFilter, RegisterBloom, SplitBlockBloom,
+};
 use trommel_simd::Isa;
-use trommel_testkit::subject::{Estimate, Fold, Intersect, Subject};
-use trommel_testkit::{contract_suite, estimate_suite, fold_suite, intersect_suite, merge_suite};
+use trommel_testkit::subject::{Estimate, Fold, Intersect, Subject, built, spec};
+use trommel_testkit::{
+    contract_suite, estimate_suite, fold_suite, intersect_suite, merge_suite, removal_suite,
+};
 
-/// The subject of one layout: its golden digest, and the rate at `keys_per_unit` keys in each of its
-/// units with `hashes` bits a key.
-macro_rules! layout_subject {
-    ($subject:ident, $filter:ident, $golden:literal, |$hashes:pat_param, $keys_per_unit:ident| $fpr:expr) => {
+/// A subject: its filter, whether it is the compact variant, its golden digest, how many keys it is
+/// asked for each one it holds where rates are measured (inserting counts is slow), and the rate at
+/// `load` keys in each of its units with `hashes` bits a key.
+macro_rules! subject {
+    ($subject:ident: $filter:ident, compact: $compact:literal, golden: $golden:literal,
+     probes per key: $probes:literal, |$hashes:pat_param, $load:ident| $fpr:expr) => {
         struct $subject;
 
         impl Subject for $subject {
             type Filter = $filter;
             type View<'a> = $filter<&'a [u8]>;
             const GOLDEN: u64 = $golden;
+            const PROBES_PER_KEY: f64 = $probes;
 
             fn build(spec: &Spec) -> Result<$filter, SpecError> {
-                $filter::from_spec(spec)
+                let mut spec = *spec;
+                spec.compact = $compact;
+                $filter::from_spec(&spec)
             }
             fn isa(filter: &$filter) -> Isa {
                 filter.isa()
             }
             fn sizing_fpr(filter: &$filter, keys: usize) -> f64 {
                 let $hashes = filter.hash_count();
-                let $keys_per_unit = keys as f64 / filter.geometry().units as f64;
+                let $load = keys as f64 / filter.geometry().units as f64;
                 $fpr
             }
             fn to_bytes(filter: &$filter) -> Vec<u8> {
@@ -43,6 +52,17 @@ macro_rules! layout_subject {
             }
         }
 
+        impl Estimate for $subject {
+            fn estimate_keys(filter: &$filter) -> f64 {
+                filter.estimate_keys()
+            }
+        }
+    };
+}
+
+/// What a subject without counters can do beside.
+macro_rules! set_algebra {
+    ($($subject:ident: $filter:ident),*) => {$(
         impl Intersect for $subject {
             fn intersect(left: &mut $filter, right: &$filter) -> Result<(), Incompatible> {
                 left.intersect(right)
@@ -54,44 +74,72 @@ macro_rules! layout_subject {
                 filter.fold(factor)
             }
         }
-
-        impl Estimate for $subject {
-            fn estimate_keys(filter: &$filter) -> f64 {
-                filter.estimate_keys()
-            }
-        }
-    };
+    )*};
 }
 
-layout_subject!(StandardSubject, BloomFilter, 0x0, |hashes, load| standard_fpr(
-    64.0 / load,
-    hashes
-));
-layout_subject!(RegisterSubject, RegisterBloom, 0x0, |hashes, load| blocked_fpr(64, hashes, load));
-layout_subject!(SplitBlockSubject, SplitBlockBloom, 0x0, |_, load| split_fpr(8, 32, load));
-layout_subject!(CacheLineSubject, CacheLineBloom, 0x0, |_, load| split_fpr(8, 64, load));
+subject!(Standard: BloomFilter, compact: false, golden: 0xb003_90df_bdcd_d182,
+    probes per key: 0.25, |hashes, load| standard_fpr(64.0 / load, hashes));
+subject!(Counting: CountingBloomFilter, compact: false, golden: 0x9c20_4976_0469_b840,
+    probes per key: 2.0, |hashes, load| standard_fpr(64.0 / load, hashes));
+subject!(CompactCounting: CountingBloomFilter, compact: true, golden: 0x4a20_e3c5_975b_e0dc,
+    probes per key: 2.0, |hashes, load| standard_fpr(64.0 / load, hashes));
+subject!(Register: RegisterBloom, compact: false, golden: 0x521e_55bd_fe48_6cb6,
+    probes per key: 0.25, |hashes, load| blocked_fpr(64, hashes, load));
+subject!(SplitBlock: SplitBlockBloom, compact: false, golden: 0x89b0_2642_3452_0edf,
+    probes per key: 0.25, |_, load| split_fpr(8, 32, load));
+subject!(CacheLine: CacheLineBloom, compact: false, golden: 0x1b6a_41eb_1cc3_ae43,
+    probes per key: 0.25, |_, load| split_fpr(8, 64, load));
 
-contract_suite!(standard, StandardSubject);
-contract_suite!(register, RegisterSubject);
-contract_suite!(split_block, SplitBlockSubject);
-contract_suite!(cache_line, CacheLineSubject);
+set_algebra!(Standard: BloomFilter, Register: RegisterBloom, SplitBlock: SplitBlockBloom,
+    CacheLine: CacheLineBloom);
 
-merge_suite!(standard_merge, StandardSubject);
-merge_suite!(register_merge, RegisterSubject);
-merge_suite!(split_block_merge, SplitBlockSubject);
-merge_suite!(cache_line_merge, CacheLineSubject);
+contract_suite!(standard, Standard);
+contract_suite!(counting, Counting);
+contract_suite!(compact_counting, CompactCounting);
+contract_suite!(register, Register);
+contract_suite!(split_block, SplitBlock);
+contract_suite!(cache_line, CacheLine);
 
-intersect_suite!(standard_intersection, StandardSubject);
-intersect_suite!(register_intersection, RegisterSubject);
-intersect_suite!(split_block_intersection, SplitBlockSubject);
-intersect_suite!(cache_line_intersection, CacheLineSubject);
+merge_suite!(standard_merge, Standard);
+merge_suite!(counting_merge, Counting);
+merge_suite!(compact_counting_merge, CompactCounting);
+merge_suite!(register_merge, Register);
+merge_suite!(split_block_merge, SplitBlock);
+merge_suite!(cache_line_merge, CacheLine);
 
-fold_suite!(standard_fold, StandardSubject);
-fold_suite!(register_fold, RegisterSubject);
-fold_suite!(split_block_fold, SplitBlockSubject);
-fold_suite!(cache_line_fold, CacheLineSubject);
+intersect_suite!(standard_intersection, Standard);
+intersect_suite!(register_intersection, Register);
+intersect_suite!(split_block_intersection, SplitBlock);
+intersect_suite!(cache_line_intersection, CacheLine);
 
-estimate_suite!(standard_estimate, StandardSubject);
-estimate_suite!(register_estimate, RegisterSubject);
-estimate_suite!(split_block_estimate, SplitBlockSubject);
-estimate_suite!(cache_line_estimate, CacheLineSubject);
+fold_suite!(standard_fold, Standard);
+fold_suite!(register_fold, Register);
+fold_suite!(split_block_fold, SplitBlock);
+fold_suite!(cache_line_fold, CacheLine);
+
+estimate_suite!(standard_estimate, Standard);
+estimate_suite!(counting_estimate, Counting);
+estimate_suite!(compact_counting_estimate, CompactCounting);
+estimate_suite!(register_estimate, Register);
+estimate_suite!(split_block_estimate, SplitBlock);
+estimate_suite!(cache_line_estimate, CacheLine);
+
+removal_suite!(counting_removal, Counting);
+removal_suite!(compact_counting_removal, CompactCounting);
+
+/// The compact variant is one of the counting filter alone.
+#[test]
+fn compactness_is_refused_where_there_are_no_counters() {
+    let mut compact = spec(100, 0.01, Isa::Portable);
+    compact.compact = true;
+    let refused = [
+        BloomFilter::from_spec(&compact).map(drop),
+        RegisterBloom::from_spec(&compact).map(drop),
+        SplitBlockBloom::from_spec(&compact).map(drop),
+        CacheLineBloom::from_spec(&compact).map(drop),
+    ];
+    for outcome in refused {
+        assert!(matches!(outcome, Err(SpecError::Parameter { name: "compact", .. })));
+    }
+    assert_eq!(built::<CompactCounting>(&compact).counter_width(), CounterWidth::Two);
+}

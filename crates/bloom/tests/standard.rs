@@ -21,7 +21,8 @@ fn false_positives(filter: &BloomFilter, strangers: &[KeyHash]) -> u64 {
 /// The textbook's table of rates, measured: `m/n` bits a key and `k` hashes give
 /// `(1 − e^(−kn/m))^k`, within three standard deviations of a binomial count.
 ///
-/// Each filter is asked fewer keys than it holds, so that what one fill has by chance does not add up.
+/// Each filter is asked fewer keys than it holds, so that what one fill has by chance does not add
+/// up.
 #[test]
 fn the_textbook_table_is_reproduced() {
     const KEYS: usize = 64_000;

@@ -2,7 +2,7 @@
 //! intrinsics, and for the keys of a batch that do not fill a group.
 
 use crate::geometry::Geometry;
-use trommel_base::batch::{Fetch, Ring, Window, roll};
+use trommel_base::batch::{Fetch, Ring, WORD_BYTES, Window, roll};
 use trommel_base::with_fetch;
 
 /// A blocked layout's arithmetic for one key. A safe body, compiled for whatever instruction set the
@@ -40,8 +40,9 @@ const GROUP: usize = 8;
 /// Places of a group of hashes.
 #[inline(always)]
 fn locate<B: Body>(geometry: Geometry, hashes: &[u64; GROUP]) -> [u32; GROUP] {
-    // Blocks fit 32 bits: `Layout::MAX_UNITS` of every blocked layout says so.
-    hashes.map(|hash| B::block(geometry, hash) as u32)
+    // Words fit 32 bits: `Layout::MAX_UNITS` of every blocked layout says so.
+    let words = (B::BLOCK_BYTES / WORD_BYTES) as u64;
+    hashes.map(|hash| (B::block(geometry, hash) * words) as u32)
 }
 
 #[inline(always)]
@@ -68,17 +69,17 @@ fn contains_rolling<B: Body, F: Fetch>(
         groups.len(),
         window,
         &mut Ring::default(),
-        |ring, first| *ring.group_mut(first) = locate::<B>(geometry, &groups[first / GROUP]),
-        |ring, first| ring.fetch::<GROUP, F>(first, table.as_ptr(), B::BLOCK_BYTES),
-        |ring, first| {
+        |ring, group| *ring.group_mut(group) = locate::<B>(geometry, &groups[group]),
+        |ring, group| ring.fetch::<GROUP, F>(group, table.as_ptr()),
+        |ring, group| {
             let mut answers = 0;
-            let keys = groups[first / GROUP].iter().zip(ring.group::<GROUP>(first));
+            let keys = groups[group].iter().zip(ring.group::<GROUP>(group));
             for (i, (hash, place)) in keys.enumerate() {
-                let start = *place as usize * B::BLOCK_BYTES;
+                let start = *place as usize * WORD_BYTES;
                 let block = &table[start..start + B::BLOCK_BYTES];
                 answers |= u64::from(B::test(geometry, block, *hash)) << i;
             }
-            found[first / 64] |= answers << (first % 64);
+            found[group / 8] |= answers << (8 * (group % 8));
         },
     );
     contains_rest::<B>(geometry, table, rest, groups.len() * GROUP, found);
@@ -116,11 +117,11 @@ fn insert_rolling<B: Body, F: Fetch>(
         groups.len(),
         window,
         &mut (Ring::default(), &mut *table),
-        |(ring, _), first| *ring.group_mut(first) = locate::<B>(geometry, &groups[first / GROUP]),
-        |(ring, table), first| ring.fetch::<GROUP, F>(first, table.as_ptr(), B::BLOCK_BYTES),
-        |(ring, table), first| {
-            for (hash, place) in groups[first / GROUP].iter().zip(ring.group::<GROUP>(first)) {
-                let start = *place as usize * B::BLOCK_BYTES;
+        |(ring, _), group| *ring.group_mut(group) = locate::<B>(geometry, &groups[group]),
+        |(ring, table), group| ring.fetch::<GROUP, F>(group, table.as_ptr()),
+        |(ring, table), group| {
+            for (hash, place) in groups[group].iter().zip(ring.group::<GROUP>(group)) {
+                let start = *place as usize * WORD_BYTES;
                 B::set(geometry, &mut table[start..start + B::BLOCK_BYTES], *hash);
             }
         },

@@ -17,28 +17,34 @@ const GROUP: usize = 8;
 /// Bits of a unit, a word.
 const WORD_BITS: u64 = 64;
 
-/// The bit positions of a hash: double hashing whose step is the hash's other half, made odd.
+/// The multiplier of the positions' sequence: `x_0 = h`, `x_(i+1) = x_i · MULTIPLIER`, and position `i`
+/// is `x_i · bits >> 64`.
+///
+/// Not double hashing (`x_i = h + i · step`), which has two degrees of freedom: in a small table whole
+/// progressions coincide, and 100 keys at 24 bits a key with 17 hashes measured 9.4 times the rate of
+/// the equation, 1000 keys at 19 bits 1.12 times. With the multiplier both measure 1.00.
+///
+/// Source: Steele and Vigna, "Computationally easy, spectrally good multipliers for congruential
+/// pseudorandom number generators" (2022), table for 64 bits.
+const MULTIPLIER: u64 = 0xF135_7AEA_2E62_A9C5;
+
+/// The bit positions of a hash.
 #[inline(always)]
 pub(crate) fn positions(geometry: Geometry, hash: u64) -> impl Iterator<Item = u64> {
     let bits = geometry.units * WORD_BITS;
-    let step = step(hash);
     let mut x = hash;
     (0..geometry.hashes).map(move |_| {
         let position = reduce(x, bits);
-        x = x.wrapping_add(step);
+        x = x.wrapping_mul(MULTIPLIER);
         position
     })
 }
 
+/// A number whose lowest bit is the table's bit at a position. A little-endian word's bit `p` is bit
+/// `p % 8` of byte `p / 8`.
 #[inline(always)]
-const fn step(hash: u64) -> u64 {
-    hash.rotate_left(32) | 1
-}
-
-/// Whether a bit is set. A little-endian word's bit `p` is bit `p % 8` of byte `p / 8`.
-#[inline(always)]
-fn test_bit(table: &[u8], position: u64) -> bool {
-    table[(position / 8) as usize] >> (position % 8) & 1 == 1
+fn bit(table: &[u8], position: u64) -> u64 {
+    u64::from(table[(position / 8) as usize] >> (position % 8))
 }
 
 /// Sets a bit; true if it was clear.
@@ -56,9 +62,40 @@ pub(crate) fn clear_bit(table: &mut [u8], position: u64) {
     table[(position / 8) as usize] &= !(1 << (position % 8));
 }
 
+/// Bits that a lookup of one key tests before it branches. One at a time, every miss costs a
+/// mispredicted branch: of the first, second, … bit, each is set half of the time. Three together are
+/// rarely all set, and their lines are waited for at once.
+const BITS_A_BRANCH: u32 = 3;
+
+/// Looks one key up, where `bit` gives a number whose lowest bit is that of a position.
+#[inline(always)]
+fn contains_bits(geometry: Geometry, hash: u64, bit: impl Fn(u64) -> u64) -> bool {
+    let bits = geometry.units * WORD_BITS;
+    let next = |x: u64| x.wrapping_mul(MULTIPLIER);
+    let mut x = hash;
+    let mut left = geometry.hashes;
+    while left >= BITS_A_BRANCH {
+        let second = next(x);
+        let third = next(second);
+        // As numbers, so that the compiler does not make branches of them.
+        let all = bit(reduce(x, bits)) & bit(reduce(second, bits)) & bit(reduce(third, bits));
+        if all & 1 == 0 {
+            return false;
+        }
+        x = next(third);
+        left -= BITS_A_BRANCH;
+    }
+    let mut all = 1;
+    for _ in 0..left {
+        all &= bit(reduce(x, bits));
+        x = next(x);
+    }
+    all == 1
+}
+
 #[inline(always)]
 fn contains_body(geometry: Geometry, table: &[u8], hash: u64) -> bool {
-    positions(geometry, hash).all(|position| test_bit(table, position))
+    contains_bits(geometry, hash, |position| bit(table, position))
 }
 
 #[inline(always)]
@@ -76,7 +113,7 @@ fn fetch_bits<F: Fetch>(table: *const u8, geometry: Geometry, hash: u64, count: 
 
 #[inline(always)]
 fn contains_batch_body(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
-    let window = Window::for_table(table.len());
+    let window = Window::for_gathers(table.len());
     with_fetch!(window, F => contains_rolling::<F>(geometry, table, hashes, found, window));
 }
 
@@ -96,17 +133,17 @@ fn contains_rolling<F: Fetch>(
         window,
         &mut (),
         |(), _| {},
-        |(), first| {
-            groups[first / GROUP]
+        |(), group| {
+            groups[group]
                 .iter()
                 .for_each(|hash| fetch_bits::<F>(table.as_ptr(), geometry, *hash, 2));
         },
-        |(), first| {
+        |(), group| {
             let mut answers = 0;
-            for (i, hash) in groups[first / GROUP].iter().enumerate() {
+            for (i, hash) in groups[group].iter().enumerate() {
                 answers |= u64::from(contains_body(geometry, table, *hash)) << i;
             }
-            found[first / 64] |= answers << (first % 64);
+            found[group / 8] |= answers << (8 * (group % 8));
         },
     );
     contains_rest(geometry, table, rest, groups.len() * GROUP, found);
@@ -123,7 +160,7 @@ fn contains_rest(geometry: Geometry, table: &[u8], rest: &[u64], first: usize, f
 #[inline(always)]
 fn insert_batch_body(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
     // A key fetches `k` lines, so a shorter way ahead keeps as many in flight.
-    let window = Window { distance_keys: 32, ..Window::for_table(table.len()) };
+    let window = Window { distance_keys: 32, ..Window::for_gathers(table.len()) };
     with_fetch!(window, F => insert_rolling::<F>(geometry, table, hashes, window));
 }
 
@@ -136,13 +173,13 @@ fn insert_rolling<F: Fetch>(geometry: Geometry, table: &mut [u8], hashes: &[u64]
         window,
         &mut (),
         |(), _| {},
-        |(), first| {
-            for hash in &groups[first / GROUP] {
+        |(), group| {
+            for hash in &groups[group] {
                 fetch_bits::<F>(start, geometry, *hash, usize::MAX);
             }
         },
-        |(), first| {
-            for hash in &groups[first / GROUP] {
+        |(), group| {
+            for hash in &groups[group] {
                 insert_body(geometry, table, *hash);
             }
         },

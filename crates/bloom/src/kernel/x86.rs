@@ -1,16 +1,23 @@
 //! What the x86 kernels of several layouts share.
 
 use core::arch::x86_64::*;
-use trommel_base::batch::RING_KEYS;
+use trommel_base::batch::{RING_KEYS, WORD_BYTES};
 
 /// Places of eight hashes below `units`, which fits 32 bits: `h · units >> 64` by two 32 × 32 products,
 /// exact because the high product's low half and the low product's high half cannot overflow a word.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn reduce_8(hashes: __m512i, units: __m512i) -> __m256i {
+    _mm512_cvtepi64_epi32(reduce_8_wide(hashes, units))
+}
+
+/// Places of eight hashes, as [`reduce_8`], one in each 64-bit lane.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn reduce_8_wide(hashes: __m512i, units: __m512i) -> __m512i {
     let high = _mm512_mul_epu32(_mm512_srli_epi64::<32>(hashes), units);
     let low = _mm512_srli_epi64::<32>(_mm512_mul_epu32(hashes, units));
-    _mm512_cvtepi64_epi32(_mm512_srli_epi64::<32>(_mm512_add_epi64(high, low)))
+    _mm512_srli_epi64::<32>(_mm512_add_epi64(high, low))
 }
 
 /// Places of four hashes, as [`reduce_8`], one in each 64-bit lane.
@@ -79,20 +86,19 @@ impl AnswerBytes {
         Self([[0; 64]; 2])
     }
 
-    /// The bytes of the eight keys from key `first` on.
+    /// The bytes of the eight keys of a group.
     #[inline(always)]
-    pub(super) fn group(&mut self, first: usize) -> &mut [u8; 8] {
+    pub(super) fn group(&mut self, group: usize) -> &mut [u8; 8] {
         let (groups, _) = self.0.as_flattened_mut().as_chunks_mut::<8>();
-        &mut groups[first / 8 % 16]
+        &mut groups[group % 16]
     }
 
-    /// Called before the group of key `first` is probed: half a word into each answer word, writes
-    /// the word before it.
+    /// Called before a group is probed: half a word into each answer word, writes the word before it.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
-    pub(super) fn advance(&self, first: usize, found: &mut [u64]) {
-        if first % 64 == 32 && first > 64 {
-            found[first / 64 - 1] = self.word(first / 64 - 1);
+    pub(super) fn advance(&self, group: usize, found: &mut [u64]) {
+        if group % 8 == 4 && group > 8 {
+            found[group / 8 - 1] = self.word(group / 8 - 1);
         }
     }
 
@@ -130,36 +136,48 @@ impl PatternRing {
         Self([0; RING_KEYS])
     }
 
-    /// The patterns of the eight keys from key `first` on.
+    /// The patterns of the eight keys of a group.
     #[inline(always)]
-    pub(super) fn group(&self, first: usize) -> &[u64; 8] {
+    pub(super) fn group(&self, group: usize) -> &[u64; 8] {
         let (groups, _) = self.0.as_chunks::<8>();
-        &groups[first / 8 % (RING_KEYS / 8)]
+        &groups[group % (RING_KEYS / 8)]
     }
 
     #[inline(always)]
-    fn group_mut(&mut self, first: usize) -> &mut [u64; 8] {
+    fn group_mut(&mut self, group: usize) -> &mut [u64; 8] {
         let (groups, _) = self.0.as_chunks_mut::<8>();
-        &mut groups[first / 8 % (RING_KEYS / 8)]
+        &mut groups[group % (RING_KEYS / 8)]
     }
 
     #[inline]
     #[target_feature(enable = "avx512f")]
-    pub(super) fn store(&mut self, first: usize, patterns: __m512i) {
+    pub(super) fn store(&mut self, group: usize, patterns: __m512i) {
         // SAFETY: writes the 64 bytes of one group.
-        unsafe { _mm512_storeu_si512(self.group_mut(first).as_mut_ptr().cast(), patterns) }
+        unsafe { _mm512_storeu_si512(self.group_mut(group).as_mut_ptr().cast(), patterns) }
     }
 
     #[inline]
     #[target_feature(enable = "avx2")]
-    pub(super) fn store_halves(&mut self, first: usize, low: __m256i, high: __m256i) {
-        let group = self.group_mut(first).as_mut_ptr();
+    pub(super) fn store_halves(&mut self, group: usize, low: __m256i, high: __m256i) {
+        let group = self.group_mut(group).as_mut_ptr();
         // SAFETY: writes the two halves of the 64 bytes of one group.
         unsafe {
             _mm256_storeu_si256(group.cast(), low);
             _mm256_storeu_si256(group.add(4).cast(), high);
         }
     }
+}
+
+/// Where the word of number `place` begins.
+#[inline(always)]
+pub(super) const fn word_at(table: *const u8, place: u32) -> *const u8 {
+    table.wrapping_add(place as usize * WORD_BYTES)
+}
+
+/// Where the word of number `place` begins.
+#[inline(always)]
+pub(super) const fn word_at_mut(table: *mut u8, place: u32) -> *mut u8 {
+    table.wrapping_add(place as usize * WORD_BYTES)
 }
 
 /// Sets the bits of `pattern` in the word of number `place`.
@@ -170,7 +188,25 @@ impl PatternRing {
 pub(super) unsafe fn or_word(start: *mut u8, place: u32, pattern: u64) {
     // SAFETY: as the caller promises; the accesses are unaligned ones.
     unsafe {
-        let word = start.add(place as usize * 8).cast::<u64>();
+        let word = word_at_mut(start, place).cast::<u64>();
         word.write_unaligned(word.read_unaligned() | pattern);
     }
+}
+
+/// The answers of eight keys from what each of them misses in its block, 32 bytes a key: a bit is set
+/// where nothing is missing.
+///
+/// A tree of compares and packs, two instructions a key; `vptest`, `setc`, shift and or are five.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn none_missing(missing: [__m256i; 8]) -> u8 {
+    let zero = _mm256_setzero_si256();
+    let [a, b, c, d, e, f, g, h] = missing.map(|missing| _mm256_cmpeq_epi32(missing, zero));
+    // Packs work within 128-bit halves: four keys a vector, four bytes of each in either half.
+    let first = _mm256_packs_epi16(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d));
+    let second = _mm256_packs_epi16(_mm256_packs_epi32(e, f), _mm256_packs_epi32(g, h));
+    let low = _mm256_permute2x128_si256::<0x20>(first, second);
+    let high = _mm256_permute2x128_si256::<0x31>(first, second);
+    let all = _mm256_cmpeq_epi32(_mm256_and_si256(low, high), _mm256_set1_epi32(-1));
+    _mm256_movemask_ps(_mm256_castsi256_ps(all)) as u8
 }

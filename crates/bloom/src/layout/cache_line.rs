@@ -25,7 +25,8 @@ const LANES: u32 = 8;
 impl Layout for CacheLine {
     const KIND: FilterKind = FilterKind::CacheLineBloom;
     const UNIT_BYTES: usize = 64;
-    const MAX_UNITS: u64 = u32::MAX as u64;
+    // The kernels number the table's words in 32 bits: 32 GiB.
+    const MAX_UNITS: u64 = 1 << 29;
     const HASHES: RangeInclusive<u32> = LANES..=LANES;
 
     fn fpr(_hashes: u32, keys_per_unit: f64) -> f64 {

@@ -22,6 +22,7 @@ pub struct Register;
 impl Layout for Register {
     const KIND: FilterKind = FilterKind::RegisterBloom;
     const UNIT_BYTES: usize = 8;
+    // The kernels number the table's words in 32 bits: 32 GiB.
     const MAX_UNITS: u64 = u32::MAX as u64;
     const HASHES: RangeInclusive<u32> = 1..=8;
 

@@ -11,11 +11,11 @@ use trommel_simd::Isa;
 /// One table of bits; a key sets `k` bits anywhere. The most compact Bloom filter, at up to `k` cache
 /// lines a lookup (a miss ends after two on average when half of the bits are set).
 ///
-/// Bits: `x_0 = h`, `x_(i+1) = x_i + (h rotated by 32 | 1)`, bit `i` = `x_i · m >> 64`: double hashing
-/// whose step is odd and made of the hash's other half. A unit is a word of 64 bits.
+/// Bits: `x_0 = h`, `x_(i+1) = x_i · c` for an odd 64-bit `c`, bit `i` = `x_i · m >> 64`. Not double
+/// hashing, which misses the equation's rate many times over in small tables. A unit is a word of 64
+/// bits.
 ///
-/// Source: Bloom, "Space/time trade-offs in hash coding with allowable errors", CACM 13 (1970);
-/// Kirsch and Mitzenmacher, "Less hashing, same performance" (2006) for the double hashing.
+/// Source: Bloom, "Space/time trade-offs in hash coding with allowable errors", CACM 13 (1970).
 #[derive(Clone, Copy, Debug)]
 pub struct Standard;
 

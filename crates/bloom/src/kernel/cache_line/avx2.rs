@@ -1,6 +1,6 @@
 //! Cache-line blocks with AVX2: a line is two vectors, a key's mask two variable shifts.
 
-use super::{CacheLineBody, LINE_BYTES};
+use super::{CacheLineBody, LINE_BYTES, WORDS_SHIFT};
 use crate::geometry::Geometry;
 use crate::kernel::{Kernels, PATTERN_SHIFT, PATTERN_STEP, pattern_positions, portable, x86};
 use core::arch::x86_64::*;
@@ -49,12 +49,19 @@ fn store(line: &mut [u8; LINE_BYTES], [low, high]: [__m256i; 2]) {
     }
 }
 
+/// Not zero if bits of the masks are clear in the line.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+fn missing(line: [__m256i; 2], masks: [__m256i; 2]) -> __m256i {
+    let missing = |i: usize| _mm256_andnot_si256(line[i], masks[i]);
+    _mm256_or_si256(missing(0), missing(1))
+}
+
 /// Whether all bits of the masks are set in the line.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn covers(line: [__m256i; 2], masks: [__m256i; 2]) -> bool {
-    let missing = |i: usize| _mm256_andnot_si256(line[i], masks[i]);
-    let missing = _mm256_or_si256(missing(0), missing(1));
+    let missing = missing(line, masks);
     _mm256_testz_si256(missing, missing) == 1
 }
 
@@ -64,16 +71,23 @@ fn union(line: [__m256i; 2], masks: [__m256i; 2]) -> [__m256i; 2] {
     [_mm256_or_si256(line[0], masks[0]), _mm256_or_si256(line[1], masks[1])]
 }
 
+/// # Safety
+/// The table has the length that the geometry says.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-pub(super) fn contains(geometry: Geometry, table: &[u8], hash: u64) -> bool {
-    let (lines, _) = table.as_chunks::<LINE_BYTES>();
-    covers(load(&lines[reduce(hash, geometry.units) as usize]), masks(hash))
+unsafe fn contains(geometry: Geometry, table: &[u8], hash: u64) -> bool {
+    let line = reduce(hash, geometry.units) as usize;
+    // SAFETY: the line is below `geometry.units`, and the caller promises that the table has so many.
+    let line = unsafe { &*table.as_ptr().add(line * LINE_BYTES).cast() };
+    covers(load(line), masks(hash))
 }
 
+/// # Safety
+/// The table has the length that the geometry says.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-pub(super) fn insert(geometry: Geometry, table: &mut [u8], hash: u64) -> bool {
-    let (lines, _) = table.as_chunks_mut::<LINE_BYTES>();
-    let line = &mut lines[reduce(hash, geometry.units) as usize];
+unsafe fn insert(geometry: Geometry, table: &mut [u8], hash: u64) -> bool {
+    let line = reduce(hash, geometry.units) as usize;
+    // SAFETY: as in `contains`.
+    let line = unsafe { &mut *table.as_mut_ptr().add(line * LINE_BYTES).cast() };
     let (before, masks) = (load(line), masks(hash));
     store(line, union(before, masks));
     !covers(before, masks)
@@ -84,7 +98,8 @@ pub(super) fn insert(geometry: Geometry, table: &mut [u8], hash: u64) -> bool {
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn locate(hashes: &[u64; GROUP], units: __m256i, places: &mut [u32; GROUP]) {
     let half = |half| x86::reduce_4(x86::load_4(hashes, half), units);
-    x86::store_places(places, x86::narrow_8(half(0), half(1)));
+    let lines = x86::narrow_8(half(0), half(1));
+    x86::store_places(places, _mm256_slli_epi32::<WORDS_SHIFT>(lines));
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
@@ -102,8 +117,7 @@ fn contains_rolling<F: Fetch>(
     found: &mut [u64],
     window: Window,
 ) {
-    let (lines, _) = table.as_chunks::<LINE_BYTES>();
-    assert_eq!(lines.len() as u64, geometry.units);
+    assert_eq!(table.len() as u64, geometry.units * LINE_BYTES as u64);
     let units = _mm256_set1_epi64x(geometry.units.cast_signed());
     let (groups, rest) = hashes.as_chunks::<GROUP>();
     let found_bytes = x86::bytes_of(found);
@@ -111,18 +125,16 @@ fn contains_rolling<F: Fetch>(
         groups.len(),
         window,
         &mut Ring::default(),
-        |ring, first| locate(&groups[first / GROUP], units, ring.group_mut(first)),
-        |ring, first| ring.fetch::<GROUP, F>(first, table.as_ptr(), LINE_BYTES),
-        |ring, first| {
-            let mut answers = 0;
-            let keys = groups[first / GROUP].iter().zip(ring.group::<GROUP>(first));
-            for (i, (hash, place)) in keys.enumerate() {
-                // SAFETY: `place` is below `geometry.units`, as a product's high half, and that is
-                // the number of lines, as asserted above.
-                let line = unsafe { lines.get_unchecked(*place as usize) };
-                answers |= u8::from(covers(load(line), masks(*hash))) << i;
-            }
-            found_bytes[first / GROUP] = answers;
+        |ring, group| locate(&groups[group], units, ring.group_mut(group)),
+        |ring, group| ring.fetch::<GROUP, F>(group, table.as_ptr()),
+        |ring, group| {
+            let (keys, places) = (&groups[group], ring.group::<GROUP>(group));
+            found_bytes[group] = x86::none_missing(core::array::from_fn(|i| {
+                // SAFETY: the place is that of a line below `geometry.units`, as a product's high
+                // half, and the table has so many, as asserted above; the 64 bytes of it are read.
+                let line = unsafe { &*x86::word_at(table.as_ptr(), places[i]).cast() };
+                missing(load(line), masks(keys[i]))
+            }));
         },
     );
     let first = groups.len() * GROUP;
@@ -138,27 +150,26 @@ fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn insert_rolling<F: Fetch>(geometry: Geometry, table: &mut [u8], hashes: &[u64], window: Window) {
-    let start = table.as_ptr();
-    let (lines, _) = table.as_chunks_mut::<LINE_BYTES>();
-    assert_eq!(lines.len() as u64, geometry.units);
+    assert_eq!(table.len() as u64, geometry.units * LINE_BYTES as u64);
+    let start = table.as_mut_ptr();
     let units = _mm256_set1_epi64x(geometry.units.cast_signed());
     let (groups, rest) = hashes.as_chunks::<GROUP>();
     roll::<GROUP, _>(
         groups.len(),
         window,
         &mut Ring::default(),
-        |ring, first| locate(&groups[first / GROUP], units, ring.group_mut(first)),
-        |ring, first| ring.fetch::<GROUP, F>(first, start, LINE_BYTES),
-        |ring, first| {
+        |ring, group| locate(&groups[group], units, ring.group_mut(group)),
+        |ring, group| ring.fetch::<GROUP, F>(group, start),
+        |ring, group| {
             // In the order of the keys, so that two keys of one line see each other's bits.
-            for (hash, place) in groups[first / GROUP].iter().zip(ring.group::<GROUP>(first)) {
-                // SAFETY: as in `contains_rolling`.
-                let line = unsafe { lines.get_unchecked_mut(*place as usize) };
+            for (hash, place) in groups[group].iter().zip(ring.group::<GROUP>(group)) {
+                // SAFETY: as in `contains_rolling`; no other reference into the table is alive.
+                let line = unsafe { &mut *x86::word_at_mut(start, *place).cast() };
                 store(line, union(load(line), masks(*hash)));
             }
         },
     );
     for hash in rest {
-        insert(geometry, table, *hash);
+        portable::insert::<CacheLineBody>(geometry, table, *hash);
     }
 }

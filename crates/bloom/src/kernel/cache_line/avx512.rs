@@ -1,6 +1,6 @@
 //! Cache-line blocks with AVX-512: a line is one register, a key's mask one multishift and one rotate.
 
-use super::{CacheLineBody, LINE_BYTES};
+use super::{CacheLineBody, LINE_BYTES, WORDS_SHIFT};
 use crate::geometry::Geometry;
 use crate::kernel::x86::{self, AnswerBytes};
 use crate::kernel::{Kernels, PATTERN_SHIFT, PATTERN_STEP, pattern_positions, portable};
@@ -53,21 +53,27 @@ fn store(line: &mut [u8; LINE_BYTES], value: __m512i) {
     unsafe { _mm512_storeu_si512(line.as_mut_ptr().cast(), value) }
 }
 
+/// # Safety
+/// The table has the length that the geometry says.
 #[target_feature(
     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
-fn contains(geometry: Geometry, table: &[u8], hash: u64) -> bool {
-    let (lines, _) = table.as_chunks::<LINE_BYTES>();
-    let line = load(&lines[reduce(hash, geometry.units) as usize]);
+unsafe fn contains(geometry: Geometry, table: &[u8], hash: u64) -> bool {
+    let line = reduce(hash, geometry.units) as usize;
+    // SAFETY: the line is below `geometry.units`, and the caller promises that the table has so many.
+    let line = load(unsafe { &*table.as_ptr().add(line * LINE_BYTES).cast() });
     _mm512_test_epi64_mask(line, mask(hash)) == 0xFF
 }
 
+/// # Safety
+/// The table has the length that the geometry says.
 #[target_feature(
     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
-fn insert(geometry: Geometry, table: &mut [u8], hash: u64) -> bool {
-    let (lines, _) = table.as_chunks_mut::<LINE_BYTES>();
-    let line = &mut lines[reduce(hash, geometry.units) as usize];
+unsafe fn insert(geometry: Geometry, table: &mut [u8], hash: u64) -> bool {
+    let line = reduce(hash, geometry.units) as usize;
+    // SAFETY: as in `contains`.
+    let line = unsafe { &mut *table.as_mut_ptr().add(line * LINE_BYTES).cast() };
     let (before, mask) = (load(line), mask(hash));
     store(line, _mm512_or_si512(before, mask));
     _mm512_test_epi64_mask(before, mask) != 0xFF
@@ -92,8 +98,7 @@ fn contains_rolling<F: Fetch>(
     found: &mut [u64],
     window: Window,
 ) {
-    let (lines, _) = table.as_chunks::<LINE_BYTES>();
-    assert_eq!(lines.len() as u64, geometry.units);
+    assert_eq!(table.len() as u64, geometry.units * LINE_BYTES as u64);
     let units = _mm512_set1_epi64(geometry.units.cast_signed());
     let (groups, rest) = hashes.as_chunks::<GROUP>();
     let mut state = (Ring::default(), AnswerBytes::new());
@@ -101,19 +106,20 @@ fn contains_rolling<F: Fetch>(
         groups.len(),
         window,
         &mut state,
-        |(ring, _), first| {
-            let places = x86::reduce_8(x86::load_8(&groups[first / GROUP]), units);
-            x86::store_places(ring.group_mut(first), places);
+        |(ring, _), group| {
+            let lines = x86::reduce_8(x86::load_8(&groups[group]), units);
+            x86::store_places(ring.group_mut(group), _mm256_slli_epi32::<WORDS_SHIFT>(lines));
         },
-        |(ring, _), first| ring.fetch::<GROUP, F>(first, table.as_ptr(), LINE_BYTES),
-        |(ring, answers), first| {
-            answers.advance(first, found);
-            let keys = groups[first / GROUP].iter().zip(ring.group::<GROUP>(first));
-            for ((hash, place), byte) in keys.zip(answers.group(first)) {
-                // SAFETY: `place` is below `geometry.units`, as a product's high half, and that is
-                // the number of lines, as asserted above.
-                let line = unsafe { lines.get_unchecked(*place as usize) };
-                *byte = _mm512_test_epi64_mask(load(line), mask(*hash));
+        |(ring, _), group| ring.fetch::<GROUP, F>(group, table.as_ptr()),
+        |(ring, answers), group| {
+            answers.advance(group, found);
+            let keys = groups[group].iter().zip(ring.group::<GROUP>(group));
+            for ((hash, place), byte) in keys.zip(answers.group(group)) {
+                // SAFETY: the place is that of a line below `geometry.units`, as a product's high
+                // half, and the table has so many, as asserted above; the 64 bytes of it are read.
+                let line =
+                    unsafe { _mm512_loadu_si512(x86::word_at(table.as_ptr(), *place).cast()) };
+                *byte = _mm512_test_epi64_mask(line, mask(*hash));
             }
         },
     );
@@ -135,30 +141,32 @@ fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
 fn insert_rolling<F: Fetch>(geometry: Geometry, table: &mut [u8], hashes: &[u64], window: Window) {
-    let start = table.as_ptr();
-    let (lines, _) = table.as_chunks_mut::<LINE_BYTES>();
-    assert_eq!(lines.len() as u64, geometry.units);
+    assert_eq!(table.len() as u64, geometry.units * LINE_BYTES as u64);
+    let start = table.as_mut_ptr();
     let units = _mm512_set1_epi64(geometry.units.cast_signed());
     let (groups, rest) = hashes.as_chunks::<GROUP>();
     roll::<GROUP, _>(
         groups.len(),
         window,
         &mut Ring::default(),
-        |ring, first| {
-            let places = x86::reduce_8(x86::load_8(&groups[first / GROUP]), units);
-            x86::store_places(ring.group_mut(first), places);
+        |ring, group| {
+            let lines = x86::reduce_8(x86::load_8(&groups[group]), units);
+            x86::store_places(ring.group_mut(group), _mm256_slli_epi32::<WORDS_SHIFT>(lines));
         },
-        |ring, first| ring.fetch::<GROUP, F>(first, start, LINE_BYTES),
-        |ring, first| {
+        |ring, group| ring.fetch::<GROUP, F>(group, start),
+        |ring, group| {
             // In the order of the keys, so that two keys of one line see each other's bits.
-            for (hash, place) in groups[first / GROUP].iter().zip(ring.group::<GROUP>(first)) {
-                // SAFETY: as in `contains_rolling`.
-                let line = unsafe { lines.get_unchecked_mut(*place as usize) };
-                store(line, _mm512_or_si512(load(line), mask(*hash)));
+            for (hash, place) in groups[group].iter().zip(ring.group::<GROUP>(group)) {
+                // SAFETY: as in `contains_rolling`; 64 bytes are read and written.
+                unsafe {
+                    let line = x86::word_at_mut(start, *place).cast();
+                    let union = _mm512_or_si512(_mm512_loadu_si512(line), mask(*hash));
+                    _mm512_storeu_si512(line, union);
+                }
             }
         },
     );
     for hash in rest {
-        insert(geometry, table, *hash);
+        portable::insert::<CacheLineBody>(geometry, table, *hash);
     }
 }

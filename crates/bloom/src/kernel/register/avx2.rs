@@ -2,9 +2,12 @@
 
 use super::{RegisterBody, WORD_BYTES};
 use crate::geometry::Geometry;
-use crate::kernel::{Kernels, PATTERN_SHIFT, PATTERN_SPREAD, PATTERN_STEP, portable, x86};
+use crate::kernel::{
+    Kernels, PATTERN_SHIFT, PATTERN_SPREAD, PATTERN_STEP, pattern_positions, portable, x86,
+};
 use core::arch::x86_64::*;
 use trommel_base::batch::{Fetch, Ring, Window, roll};
+use trommel_base::range::reduce;
 use trommel_base::with_fetch;
 
 pub(super) const KERNELS: Kernels = Kernels { contains, contains_batch, insert, insert_batch };
@@ -12,10 +15,35 @@ pub(super) const KERNELS: Kernels = Kernels { contains, contains_batch, insert, 
 /// Keys of a group.
 const GROUP: usize = 8;
 
-// For one key the portable body, compiled for this set, is as good as any.
+/// The pattern of one key.
+#[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-pub(super) fn contains(geometry: Geometry, table: &[u8], hash: u64) -> bool {
-    portable::contains::<RegisterBody>(geometry, table, hash)
+fn pattern(hash: u64, count: u32) -> u64 {
+    let mut positions = pattern_positions(hash) >> PATTERN_SHIFT;
+    let mut pattern = 1 << (positions & 63);
+    for _ in 1..count {
+        positions >>= PATTERN_STEP;
+        pattern |= 1u64 << (positions & 63);
+    }
+    pattern
+}
+
+/// # Safety
+/// The table has the length that the geometry says.
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+pub(super) unsafe fn contains(geometry: Geometry, table: &[u8], hash: u64) -> bool {
+    let pattern = match geometry.hashes {
+        // The usual numbers as constants, so that their loops are unrolled.
+        4 => pattern(hash, 4),
+        5 => pattern(hash, 5),
+        6 => pattern(hash, 6),
+        count => pattern(hash, count),
+    };
+    let word = reduce(hash, geometry.units) as usize;
+    // SAFETY: the word is below `geometry.units`, and the caller promises that the table has so many;
+    // the read needs no alignment.
+    let word = unsafe { table.as_ptr().cast::<u64>().add(word).read_unaligned() };
+    pattern & !word == 0
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
@@ -70,13 +98,13 @@ fn contains_rolling<F: Fetch>(
         groups.len(),
         window,
         &mut Ring::default(),
-        |ring, first| locate(&groups[first / GROUP], units, ring.group_mut(first)),
-        |ring, first| ring.fetch::<GROUP, F>(first, table.as_ptr(), WORD_BYTES),
-        |ring, first| {
-            let (halves, _) = ring.group::<GROUP>(first).as_chunks::<4>();
+        |ring, group| locate(&groups[group], units, ring.group_mut(group)),
+        |ring, group| ring.fetch::<GROUP, F>(group, table.as_ptr()),
+        |ring, group| {
+            let (halves, _) = ring.group::<GROUP>(group).as_chunks::<4>();
             let mut answers = 0;
             for (half, places) in halves.iter().enumerate() {
-                let patterns = patterns(x86::load_4(&groups[first / GROUP], half), geometry.hashes);
+                let patterns = patterns(x86::load_4(&groups[group], half), geometry.hashes);
                 // SAFETY: four places of the ring are read; each is below `geometry.units`, as a
                 // product's high half, and the table has so many words, as asserted above. The
                 // indices are zero-extended: a place may exceed 31 bits.
@@ -89,7 +117,7 @@ fn contains_rolling<F: Fetch>(
                 let hits = _mm256_cmpeq_epi64(missing, _mm256_setzero_si256());
                 answers |= _mm256_movemask_pd(_mm256_castsi256_pd(hits)) << (4 * half);
             }
-            found_bytes[first / GROUP] = answers as u8;
+            found_bytes[group] = answers as u8;
         },
     );
     let first = groups.len() * GROUP;
@@ -113,15 +141,15 @@ fn insert_rolling<F: Fetch>(geometry: Geometry, table: &mut [u8], hashes: &[u64]
         groups.len(),
         window,
         &mut (Ring::default(), x86::PatternRing::new()),
-        |(ring, pattern_ring), first| {
-            let keys = &groups[first / GROUP];
-            locate(keys, units, ring.group_mut(first));
+        |(ring, pattern_ring), group| {
+            let keys = &groups[group];
+            locate(keys, units, ring.group_mut(group));
             let half = |half| patterns(x86::load_4(keys, half), geometry.hashes);
-            pattern_ring.store_halves(first, half(0), half(1));
+            pattern_ring.store_halves(group, half(0), half(1));
         },
-        |(ring, _), first| ring.fetch::<GROUP, F>(first, start, WORD_BYTES),
-        |(ring, pattern_ring), first| {
-            for (place, pattern) in ring.group::<GROUP>(first).iter().zip(pattern_ring.group(first))
+        |(ring, _), group| ring.fetch::<GROUP, F>(group, start),
+        |(ring, pattern_ring), group| {
+            for (place, pattern) in ring.group::<GROUP>(group).iter().zip(pattern_ring.group(group))
             {
                 // SAFETY: `place` is below `geometry.units`, and the table has so many words, as
                 // asserted above; the access needs no alignment.

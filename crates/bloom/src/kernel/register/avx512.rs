@@ -43,7 +43,7 @@ fn spread(hashes: __m512i) -> __m512i {
     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
 fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
-    let window = Window::for_table(table.len());
+    let window = Window::for_gathers(table.len());
     if window.hint.is_none() {
         contains_in_cache(geometry, table, hashes, found);
     } else {
@@ -75,13 +75,10 @@ fn contains_in_cache(geometry: Geometry, table: &[u8], hashes: &[u64], found: &m
         let mut answers = 0;
         for (i, keys) in groups.iter().enumerate() {
             let keys = x86::load_8(keys);
-            let places = x86::reduce_8(keys, units);
+            let places = x86::reduce_8_wide(keys, units);
             // SAFETY: the places are below `geometry.units`, as products' high halves, and the table
-            // has so many words, as asserted above; zero-extended, since one may exceed 31 bits.
-            let words = unsafe {
-                let places = _mm512_cvtepu32_epi64(places);
-                _mm512_i64gather_epi64::<8>(places, table.as_ptr().cast())
-            };
+            // has so many words, as asserted above.
+            let words = unsafe { _mm512_i64gather_epi64::<8>(places, table.as_ptr().cast()) };
             let bytes = _mm512_movm_epi8(test(words, keys, control));
             let hits = _mm512_cmpeq_epi64_mask(bytes, _mm512_set1_epi64(-1));
             answers |= u64::from(hits) << (8 * i);
@@ -112,22 +109,22 @@ fn contains_rolling<F: Fetch>(
         groups.len(),
         window,
         &mut state,
-        |(ring, _), first| {
-            let places = x86::reduce_8(x86::load_8(&groups[first / GROUP]), units);
-            x86::store_places(ring.group_mut(first), places);
+        |(ring, _), group| {
+            let places = x86::reduce_8(x86::load_8(&groups[group]), units);
+            x86::store_places(ring.group_mut(group), places);
         },
-        |(ring, _), first| ring.fetch::<GROUP, F>(first, table.as_ptr(), WORD_BYTES),
-        |(ring, answers), first| {
-            answers.advance(first, found);
+        |(ring, _), group| ring.fetch::<GROUP, F>(group, table.as_ptr()),
+        |(ring, answers), group| {
+            answers.advance(group, found);
             // SAFETY: eight places of the ring are read; they are below `geometry.units`, and the
             // table has so many words, as asserted above.
             let words = unsafe {
-                let places = _mm256_loadu_si256(ring.group::<GROUP>(first).as_ptr().cast());
+                let places = _mm256_loadu_si256(ring.group::<GROUP>(group).as_ptr().cast());
                 let places = _mm512_cvtepu32_epi64(places);
                 _mm512_i64gather_epi64::<8>(places, table.as_ptr().cast())
             };
-            let keys = x86::load_8(&groups[first / GROUP]);
-            *answers.group(first) = test(words, keys, control).to_le_bytes();
+            let keys = x86::load_8(&groups[group]);
+            *answers.group(group) = test(words, keys, control).to_le_bytes();
         },
     );
     let first = groups.len() * GROUP;
@@ -173,14 +170,14 @@ fn insert_rolling<F: Fetch>(geometry: Geometry, table: &mut [u8], hashes: &[u64]
         groups.len(),
         window,
         &mut (Ring::default(), PatternRing::new()),
-        |(ring, pattern_ring), first| {
-            let keys = x86::load_8(&groups[first / GROUP]);
-            x86::store_places(ring.group_mut(first), x86::reduce_8(keys, units));
-            pattern_ring.store(first, patterns(keys, geometry.hashes));
+        |(ring, pattern_ring), group| {
+            let keys = x86::load_8(&groups[group]);
+            x86::store_places(ring.group_mut(group), x86::reduce_8(keys, units));
+            pattern_ring.store(group, patterns(keys, geometry.hashes));
         },
-        |(ring, _), first| ring.fetch::<GROUP, F>(first, start, WORD_BYTES),
-        |(ring, pattern_ring), first| {
-            for (place, pattern) in ring.group::<GROUP>(first).iter().zip(pattern_ring.group(first))
+        |(ring, _), group| ring.fetch::<GROUP, F>(group, start),
+        |(ring, pattern_ring), group| {
+            for (place, pattern) in ring.group::<GROUP>(group).iter().zip(pattern_ring.group(group))
             {
                 // SAFETY: `place` is below `geometry.units`, and the table has so many words, as
                 // asserted above.

@@ -1,6 +1,6 @@
 //! Split-block with AVX2: the mask of a key is one multiply, one shift and one variable shift.
 
-use super::{BLOCK_BYTES, SALTS, SplitBlockBody};
+use super::{BLOCK_BYTES, SALTS, SplitBlockBody, WORDS_SHIFT};
 use crate::geometry::Geometry;
 use crate::kernel::{Kernels, portable, x86};
 use core::arch::x86_64::*;
@@ -22,9 +22,17 @@ pub(super) fn salts() -> __m256i {
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn mask(hash: u64) -> __m256i {
-    let products = _mm256_mullo_epi32(_mm256_set1_epi32(hash as i32), salts());
+fn mask(low_half: i32) -> __m256i {
+    let products = _mm256_mullo_epi32(_mm256_set1_epi32(low_half), salts());
     _mm256_sllv_epi32(_mm256_set1_epi32(1), _mm256_srli_epi32::<27>(products))
+}
+
+/// The low half of a hash in memory. As a load of 32 bits, its broadcast is one instruction; as a
+/// truncated word it is a load, a move and a permute.
+#[inline]
+fn low_half(hash: &u64) -> i32 {
+    // SAFETY: reads the first four of the word's eight bytes; x86 is little-endian.
+    unsafe { core::ptr::from_ref(hash).cast::<i32>().read() }
 }
 
 #[inline]
@@ -41,18 +49,24 @@ fn store(block: &mut [u8; BLOCK_BYTES], value: __m256i) {
     unsafe { _mm256_storeu_si256(block.as_mut_ptr().cast(), value) }
 }
 
+/// # Safety
+/// The table has the length that the geometry says.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-pub(super) fn contains(geometry: Geometry, table: &[u8], hash: u64) -> bool {
-    let (blocks, _) = table.as_chunks::<BLOCK_BYTES>();
-    let block = &blocks[reduce_high(hash, geometry.units as u32) as usize];
-    _mm256_testc_si256(load(block), mask(hash)) == 1
+pub(super) unsafe fn contains(geometry: Geometry, table: &[u8], hash: u64) -> bool {
+    let block = reduce_high(hash, geometry.units as u32) as usize;
+    // SAFETY: the block is below `geometry.units`, and the caller promises that the table has so many.
+    let block = unsafe { &*table.as_ptr().add(block * BLOCK_BYTES).cast() };
+    _mm256_testc_si256(load(block), mask(hash as i32)) == 1
 }
 
+/// # Safety
+/// The table has the length that the geometry says.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-pub(super) fn insert(geometry: Geometry, table: &mut [u8], hash: u64) -> bool {
-    let (blocks, _) = table.as_chunks_mut::<BLOCK_BYTES>();
-    let block = &mut blocks[reduce_high(hash, geometry.units as u32) as usize];
-    let (before, mask) = (load(block), mask(hash));
+pub(super) unsafe fn insert(geometry: Geometry, table: &mut [u8], hash: u64) -> bool {
+    let block = reduce_high(hash, geometry.units as u32) as usize;
+    // SAFETY: as in `contains`.
+    let block = unsafe { &mut *table.as_mut_ptr().add(block * BLOCK_BYTES).cast() };
+    let (before, mask) = (load(block), mask(hash as i32));
     store(block, _mm256_or_si256(before, mask));
     _mm256_testc_si256(before, mask) == 0
 }
@@ -65,7 +79,8 @@ fn locate(hashes: &[u64; GROUP], units: __m256i, places: &mut [u32; GROUP]) {
         let high = _mm256_srli_epi64::<32>(x86::load_4(hashes, half));
         _mm256_srli_epi64::<32>(_mm256_mul_epu32(high, units))
     };
-    x86::store_places(places, x86::narrow_8(half(0), half(1)));
+    let blocks = x86::narrow_8(half(0), half(1));
+    x86::store_places(places, _mm256_slli_epi32::<WORDS_SHIFT>(blocks));
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
@@ -83,8 +98,7 @@ fn contains_rolling<F: Fetch>(
     found: &mut [u64],
     window: Window,
 ) {
-    let (blocks, _) = table.as_chunks::<BLOCK_BYTES>();
-    assert_eq!(blocks.len() as u64, geometry.units);
+    assert_eq!(table.len() as u64, geometry.units * BLOCK_BYTES as u64);
     let units = _mm256_set1_epi64x(geometry.units.cast_signed());
     let (groups, rest) = hashes.as_chunks::<GROUP>();
     let found_bytes = x86::bytes_of(found);
@@ -92,18 +106,19 @@ fn contains_rolling<F: Fetch>(
         groups.len(),
         window,
         &mut Ring::default(),
-        |ring, first| locate(&groups[first / GROUP], units, ring.group_mut(first)),
-        |ring, first| ring.fetch::<GROUP, F>(first, table.as_ptr(), BLOCK_BYTES),
-        |ring, first| {
-            let mut answers = 0;
-            let keys = groups[first / GROUP].iter().zip(ring.group::<GROUP>(first));
-            for (i, (hash, place)) in keys.enumerate() {
-                // SAFETY: `place` is below `geometry.units`, as a product's high half, and that is
-                // the number of blocks, as asserted above.
-                let block = unsafe { blocks.get_unchecked(*place as usize) };
-                answers |= _mm256_testc_si256(load(block), mask(*hash)) << i;
-            }
-            found_bytes[first / GROUP] = answers as u8;
+        |ring, group| locate(&groups[group], units, ring.group_mut(group)),
+        |ring, group| ring.fetch::<GROUP, F>(group, table.as_ptr()),
+        |ring, group| {
+            let (keys, places) = (&groups[group], ring.group::<GROUP>(group));
+            found_bytes[group] = x86::none_missing(core::array::from_fn(|i| {
+                // SAFETY: the place is that of a block below `geometry.units`, as a product's high
+                // half, and the table has so many, as asserted above; 32 bytes of it are read.
+                let block = unsafe {
+                    let block = x86::word_at(table.as_ptr(), places[i]).cast::<__m256i>();
+                    _mm256_loadu_si256(block)
+                };
+                _mm256_andnot_si256(block, mask(low_half(&keys[i])))
+            }));
         },
     );
     let first = groups.len() * GROUP;
@@ -119,27 +134,29 @@ pub(super) fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64])
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn insert_rolling<F: Fetch>(geometry: Geometry, table: &mut [u8], hashes: &[u64], window: Window) {
-    let start = table.as_ptr();
-    let (blocks, _) = table.as_chunks_mut::<BLOCK_BYTES>();
-    assert_eq!(blocks.len() as u64, geometry.units);
+    assert_eq!(table.len() as u64, geometry.units * BLOCK_BYTES as u64);
+    let start = table.as_mut_ptr();
     let units = _mm256_set1_epi64x(geometry.units.cast_signed());
     let (groups, rest) = hashes.as_chunks::<GROUP>();
     roll::<GROUP, _>(
         groups.len(),
         window,
         &mut Ring::default(),
-        |ring, first| locate(&groups[first / GROUP], units, ring.group_mut(first)),
-        |ring, first| ring.fetch::<GROUP, F>(first, start, BLOCK_BYTES),
-        |ring, first| {
+        |ring, group| locate(&groups[group], units, ring.group_mut(group)),
+        |ring, group| ring.fetch::<GROUP, F>(group, start),
+        |ring, group| {
             // In the order of the keys, so that two keys of one block see each other's bits.
-            for (hash, place) in groups[first / GROUP].iter().zip(ring.group::<GROUP>(first)) {
-                // SAFETY: as in `contains_rolling`.
-                let block = unsafe { blocks.get_unchecked_mut(*place as usize) };
-                store(block, _mm256_or_si256(load(block), mask(*hash)));
+            for (hash, place) in groups[group].iter().zip(ring.group::<GROUP>(group)) {
+                // SAFETY: as in `contains_rolling`; 32 bytes are read and written.
+                unsafe {
+                    let block = x86::word_at_mut(start, *place).cast::<__m256i>();
+                    let union = _mm256_or_si256(_mm256_loadu_si256(block), mask(low_half(hash)));
+                    _mm256_storeu_si256(block, union);
+                }
             }
         },
     );
     for hash in rest {
-        insert(geometry, table, *hash);
+        portable::insert::<SplitBlockBody>(geometry, table, *hash);
     }
 }

@@ -1,168 +1,291 @@
-//! The standard filter with AVX-512: gathers of eight keys, in two stages over chunks of a batch.
+//! The standard filter with AVX-512: one pass a bit over chunks of a batch.
 //!
-//! The first stage tests two bits of every key; a quarter of the misses survives it. The hashes of
-//! the survivors are compressed into a dense list, and the second stage tests their remaining bits,
-//! eight survivors at a time. Its answers, a dense stream of bits, are spread back over the answer
-//! words of the first stage with `pdep`.
+//! A pass gathers one bit of eight keys at a time, and compresses the hashes of those whose bit is set
+//! into a dense list for the next pass: of misses in a half-full table, half survive each. A pass that
+//! more than three quarters survive is followed by one over all remaining bits at once. Each pass leaves a
+//! stream of answer bits over its own list; from the last to the first, they are spread over one
+//! another with `pdep`.
+//!
+//! In cache the first pass tests two bits. Lost there: eight survivors at a time until none is left,
+//! instead of compressing after each bit (4.8 against 2.9 ns a miss at 1.2 MB): a mispredicted branch
+//! for every eight survivors.
 
-use super::{WORD_BITS, avx2, contains_rest, step};
+use super::{MULTIPLIER, WORD_BITS, avx2, contains_rest, insert_body};
 use crate::geometry::Geometry;
 use crate::kernel::Kernels;
 use crate::kernel::x86;
 use core::arch::x86_64::*;
-use trommel_base::batch::{Fetch, Window};
+use core::ops::Range;
+use trommel_base::batch::{Fetch, LEAD_KEYS, MAX_DISTANCE_KEYS, WORD_BYTES, Window, roll};
+use trommel_base::sizing::MAX_HASHES;
 use trommel_base::with_fetch;
 
-pub(super) const KERNELS: Kernels = Kernels {
-    contains: avx2::contains,
-    contains_batch,
-    insert: avx2::insert,
-    insert_batch: avx2::insert_batch,
-};
+pub(super) const KERNELS: Kernels =
+    Kernels { contains: avx2::contains, contains_batch, insert: avx2::insert, insert_batch };
 
-/// Keys of a chunk: the survivors' list and its answers stay in L1.
+/// Keys of a vector.
+const GROUP: usize = 8;
+/// Keys of a chunk: what a pass leaves of it must be worth a pass, and its lists stay in L1.
 const CHUNK: usize = 2048;
-/// Bits that the first stage tests.
-const FIRST_BITS: u32 = 2;
+/// Answer words of a chunk.
+const WORDS: usize = CHUNK / 64;
+/// Keys ahead that several bits of a key are fetched, up to 32 lines a key.
+const DENSE_DISTANCE_KEYS: usize = 32;
+
+/// The state of a chunk between its passes.
+#[repr(align(64))]
+struct Chunk {
+    /// The hashes that passed so far, dense, with room for the eight lanes that a store may write
+    /// beyond the last.
+    survivors: [u64; CHUNK + GROUP],
+    /// A pass's answers, one bit for each hash of its list, and a word that is always zero.
+    answers: [[u64; WORDS + 1]; MAX_HASHES as usize],
+    /// The lines of the keys between locating and probing; see [`Lines`].
+    lines: Lines,
+}
+
+/// Where the bits of the groups between locating and probing lie, by word or by position: a vector for
+/// each bit of each group, in a ring.
+struct Lines([[u32; GROUP]; Lines::SLOTS]);
+
+impl Lines {
+    /// Room for a window over one bit, or a dense one over all bits.
+    const SLOTS: usize = 512;
+
+    const FITS: () = {
+        assert!((LEAD_KEYS + MAX_DISTANCE_KEYS) / GROUP < Self::SLOTS);
+        assert!((LEAD_KEYS + DENSE_DISTANCE_KEYS) / GROUP * MAX_HASHES as usize + 32 < Self::SLOTS);
+    };
+
+    #[inline(always)]
+    fn slot(&mut self, group: usize, bits: usize, bit: usize) -> &mut [u32; GROUP] {
+        &mut self.0[(group * bits + bit) % Self::SLOTS]
+    }
+}
 
 #[target_feature(
     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
 fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
+    const { Lines::FITS };
     // Beyond 2^32 bits a position does not come from two 32-bit products, and a filter of half a
     // gigabyte waits for memory, whatever computes the addresses.
-    if geometry.units * WORD_BITS > u64::from(u32::MAX) || geometry.hashes <= FIRST_BITS {
+    if geometry.units * WORD_BITS > u64::from(u32::MAX) || geometry.hashes > MAX_HASHES {
         return avx2::contains_batch(geometry, table, hashes, found);
     }
     assert_eq!(table.len() as u64, geometry.units * (WORD_BITS / 8));
-    let window = Window::for_table(table.len());
-    let mut survivors = Survivors::new();
-    for (keys, found) in hashes.chunks(CHUNK).zip(found.chunks_mut(CHUNK / 64)) {
-        with_fetch!(window, F => contains_chunk::<F>(geometry, table, keys, found, &mut survivors));
-    }
-}
-
-/// The keys that passed the first stage, dense.
-#[repr(align(64))]
-struct Survivors {
-    /// Room for a chunk and for the lanes that a store of eight writes beyond it.
-    hashes: [u64; CHUNK + 8],
-    /// A bit a survivor.
-    found: [u64; CHUNK / 64 + 1],
-    len: usize,
-}
-
-impl Survivors {
-    fn new() -> Self {
-        Self { hashes: [0; CHUNK + 8], found: [0; CHUNK / 64 + 1], len: 0 }
-    }
-}
-
-/// Which of the lanes of `x`, among those in `lanes`, have their bit set.
-///
-/// # Safety
-/// The table has `bits` bits, at most 2^32.
-#[inline]
-#[target_feature(
-    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
-)]
-unsafe fn test_8(table: &[u8], x: __m512i, bits: __m512i, lanes: __mmask8) -> __mmask8 {
-    let positions = _mm512_cvtepu32_epi64(x86::reduce_8(x, bits));
-    let zero = _mm512_setzero_si512();
-    // SAFETY: a position is below the number of bits, as a product's high half, so its word is one of
-    // the table's, as the caller promises.
-    let words = unsafe {
-        let indices = _mm512_srli_epi64::<6>(positions);
-        _mm512_mask_i64gather_epi64::<8>(zero, lanes, indices, table.as_ptr().cast())
+    let table = Table { geometry, words: table, window: Window::for_gathers(table.len()) };
+    let mut chunk = Chunk {
+        survivors: [0; CHUNK + GROUP],
+        answers: [[0; WORDS + 1]; MAX_HASHES as usize],
+        lines: Lines([[0; GROUP]; Lines::SLOTS]),
     };
-    _mm512_test_epi64_mask(words, _mm512_rolv_epi64(_mm512_set1_epi64(1), positions))
+    for (keys, found) in hashes.chunks(CHUNK).zip(found.chunks_mut(WORDS)) {
+        with_fetch!(table.window, F => table.contains_chunk::<F>(keys, found, &mut chunk));
+    }
 }
 
-/// The odd steps of eight hashes; see [`step`].
-#[inline]
-#[target_feature(
-    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
-)]
-fn steps(hashes: __m512i) -> __m512i {
-    const { assert!(step(1 << 32) == 1) };
-    _mm512_or_si512(_mm512_rol_epi64::<32>(hashes), _mm512_set1_epi64(1))
-}
-
-#[inline]
-#[target_feature(
-    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
-)]
-fn contains_chunk<F: Fetch>(
+/// A table of at most 2^32 bits, and exactly as many as the geometry says.
+struct Table<'a> {
     geometry: Geometry,
-    table: &[u8],
-    keys: &[u64],
-    found: &mut [u64],
-    survivors: &mut Survivors,
-) {
-    let (groups, rest) = keys.as_chunks::<8>();
-    let bits = _mm512_set1_epi64((geometry.units * WORD_BITS).cast_signed());
-    survivors.len = 0;
-    let found_bytes = x86::bytes_of(found);
-    for (keys, found) in groups.iter().zip(&mut *found_bytes) {
-        let keys = x86::load_8(keys);
-        // SAFETY: `contains_batch` asserted the table's length and its limit of 2^32 bits.
-        let passed = unsafe {
-            let first = test_8(table, keys, bits, 0xFF);
-            first & test_8(table, _mm512_add_epi64(keys, steps(keys)), bits, first)
+    words: &'a [u8],
+    window: Window,
+}
+
+/// The positions of eight keys' bit of number `bit` in a table of `bits` bits, at most 2^32.
+#[inline]
+#[target_feature(
+    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
+)]
+fn positions(hashes: __m512i, bit: u32, bits: __m512i) -> __m512i {
+    let power = _mm512_set1_epi64(MULTIPLIER.wrapping_pow(bit).cast_signed());
+    x86::reduce_8_wide(_mm512_mullo_epi64(hashes, power), bits)
+}
+
+impl Table<'_> {
+    #[inline]
+    #[target_feature(
+        enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
+    )]
+    fn contains_chunk<F: Fetch>(&self, keys: &[u64], found: &mut [u64], chunk: &mut Chunk) {
+        let (groups, rest) = keys.as_chunks::<GROUP>();
+        let listed = groups.len() * GROUP;
+        let hashes = self.geometry.hashes;
+        let mut bit = if self.window.hint.is_none() { hashes.min(2) } else { 1 };
+        let mut before = listed;
+        let mut left = self.pass::<F>(keys.as_ptr(), listed, 0..bit, chunk, 0);
+        let mut passes = 1;
+        while bit < hashes && left > 0 {
+            let next = if left > before / 4 * 3 { hashes } else { bit + 1 };
+            let list = chunk.survivors.as_ptr();
+            before = left;
+            left = self.pass::<F>(list, left, bit..next, chunk, passes);
+            bit = next;
+            passes += 1;
+        }
+        for pass in (1..passes).rev() {
+            let (outer, inner) = chunk.answers.split_at_mut(pass);
+            spread(&mut outer[pass - 1], &inner[0]);
+        }
+        let words = listed.div_ceil(64);
+        found[..words].copy_from_slice(&chunk.answers[0][..words]);
+        contains_rest(self.geometry, self.words, rest, listed, found);
+    }
+
+    /// Tests some bits of the `len` hashes at `list`, writes an answer bit for each of them and the
+    /// hashes whose bits are all set to the chunk's survivors, whose number it returns. The list may be
+    /// the survivors themselves: no more are written than were read.
+    #[inline]
+    #[target_feature(
+        enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
+    )]
+    fn pass<F: Fetch>(
+        &self,
+        list: *const u64,
+        len: usize,
+        bits: Range<u32>,
+        chunk: &mut Chunk,
+        pass: usize,
+    ) -> usize {
+        let groups = len.div_ceil(GROUP);
+        let table_bits = _mm512_set1_epi64((self.geometry.units * WORD_BITS).cast_signed());
+        let count = bits.len();
+        let window = if count > 2 {
+            Window { distance_keys: DENSE_DISTANCE_KEYS, ..self.window }
+        } else {
+            self.window
         };
-        *found = passed;
-        let dense = _mm512_maskz_compress_epi64(passed, keys);
-        // SAFETY: at most `CHUNK − 8` survivors stand before the last group's, and the list has room
-        // for eight more than a chunk.
-        unsafe {
-            _mm512_storeu_si512(survivors.hashes.as_mut_ptr().add(survivors.len).cast(), dense);
-        }
-        survivors.len += passed.count_ones() as usize;
+        // SAFETY: a group begins below `len`, and a list has room for whole groups: the keys of a
+        // chunk are whole groups, and the survivors have one group to spare.
+        let load = |group: usize| unsafe { _mm512_loadu_si512(list.add(group * GROUP).cast()) };
+        let survivors = chunk.survivors.as_mut_ptr();
+        let answers = x86::bytes_of(&mut chunk.answers[pass]);
+        let mut written = 0;
+        roll::<GROUP, _>(
+            groups,
+            window,
+            &mut chunk.lines,
+            |lines, group| {
+                if self.window.hint.is_some() {
+                    let hashes = load(group);
+                    for (i, bit) in bits.clone().enumerate() {
+                        let words = _mm512_srli_epi64::<6>(positions(hashes, bit, table_bits));
+                        let slot = lines.slot(group, count, i);
+                        x86::store_places(slot, _mm512_cvtepi64_epi32(words));
+                    }
+                }
+            },
+            |lines, group| {
+                for i in 0..count {
+                    for word in *lines.slot(group, count, i) {
+                        F::line(self.words.as_ptr().wrapping_add(word as usize * WORD_BYTES));
+                    }
+                }
+            },
+            |_, group| {
+                let hashes = load(group);
+                let mut alive = _bzhi_u32(0xFF, (len - group * GROUP).min(GROUP) as u32) as u8;
+                for bit in bits.clone() {
+                    alive &= self.test(positions(hashes, bit, table_bits));
+                }
+                answers[group] = alive;
+                let dense = _mm512_maskz_compress_epi64(alive, hashes);
+                // SAFETY: at most `group * GROUP` survivors stand before, and the list has room for a
+                // group beyond the last.
+                unsafe { _mm512_storeu_si512(survivors.add(written).cast(), dense) };
+                written += alive.count_ones() as usize;
+            },
+        );
+        // What the word of the last group held of an earlier chunk.
+        let end = (groups + 8).min(answers.len());
+        answers[groups..end].fill(0);
+        written
     }
-    test_survivors(geometry, table, bits, survivors);
-    spread_back(survivors, &mut found[..(groups.len()).div_ceil(8)]);
-    contains_rest(geometry, table, rest, groups.len() * 8, found);
+
+    /// Which of the positions are set. Of all lanes: to gather only those still alive would make each
+    /// gather of a group wait for the one before (7.8 against 3.1 ns a hit in L1).
+    #[inline]
+    #[target_feature(
+        enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
+    )]
+    fn test(&self, positions: __m512i) -> __mmask8 {
+        let indices = _mm512_srli_epi64::<6>(positions);
+        // SAFETY: a position is below the number of bits of the table, as a product's high half, and
+        // the table has so many: `contains_batch` asserted it.
+        let words = unsafe { _mm512_i64gather_epi64::<8>(indices, self.words.as_ptr().cast()) };
+        _mm512_test_epi64_mask(words, _mm512_rolv_epi64(_mm512_set1_epi64(1), positions))
+    }
 }
 
-/// The second stage: the remaining bits of the survivors, until a group has none left.
+/// Positions are computed in vectors, 64 keys and more before the bits are set one by one.
+#[target_feature(
+    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
+)]
+fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
+    if geometry.units * WORD_BITS > u64::from(u32::MAX) || geometry.hashes > MAX_HASHES {
+        return avx2::insert_batch(geometry, table, hashes);
+    }
+    let window = Window { distance_keys: DENSE_DISTANCE_KEYS, ..Window::for_gathers(table.len()) };
+    with_fetch!(window, F => insert_rolling::<F>(geometry, table, hashes, window));
+}
+
 #[inline]
 #[target_feature(
     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
-fn test_survivors(geometry: Geometry, table: &[u8], bits: __m512i, survivors: &mut Survivors) {
-    let groups = survivors.len.div_ceil(8);
-    let (hashes, _) = survivors.hashes.as_chunks::<8>();
-    let found = x86::bytes_of(&mut survivors.found);
-    for (hashes, found) in hashes[..groups].iter().zip(found) {
-        let hashes = x86::load_8(hashes);
-        let steps = steps(hashes);
-        let mut x = _mm512_add_epi64(hashes, steps);
-        let mut alive = 0xFF;
-        for _ in FIRST_BITS..geometry.hashes {
-            x = _mm512_add_epi64(x, steps);
-            // SAFETY: as in `contains_chunk`.
-            alive &= unsafe { test_8(table, x, bits, alive) };
-            if alive == 0 {
-                break;
+fn insert_rolling<F: Fetch>(geometry: Geometry, table: &mut [u8], hashes: &[u64], window: Window) {
+    assert_eq!(table.len() as u64, geometry.units * (WORD_BITS / 8));
+    let table_bits = _mm512_set1_epi64((geometry.units * WORD_BITS).cast_signed());
+    let start = table.as_mut_ptr();
+    let count = geometry.hashes as usize;
+    let (groups, rest) = hashes.as_chunks::<GROUP>();
+    roll::<GROUP, _>(
+        groups.len(),
+        window,
+        &mut Lines([[0; GROUP]; Lines::SLOTS]),
+        |lines, group| {
+            let hashes = x86::load_8(&groups[group]);
+            for bit in 0..geometry.hashes {
+                let positions = positions(hashes, bit, table_bits);
+                let slot = lines.slot(group, count, bit as usize);
+                x86::store_places(slot, _mm512_cvtepi64_epi32(positions));
             }
-        }
-        *found = alive;
+        },
+        |lines, group| {
+            for i in 0..count {
+                for position in *lines.slot(group, count, i) {
+                    F::line(start.wrapping_add((position / 8) as usize));
+                }
+            }
+        },
+        |lines, group| {
+            for i in 0..count {
+                for position in *lines.slot(group, count, i) {
+                    // SAFETY: a position is below the number of bits, as a product's high half, and
+                    // the table has so many, as asserted above.
+                    unsafe { x86::or_word(start, position / 64, 1 << (position % 64)) };
+                }
+            }
+        },
+    );
+    for hash in rest {
+        insert_body(geometry, table, *hash);
     }
 }
 
-/// Keeps of the first stage's answers those that the second stage confirmed.
+/// Keeps of a pass's answers those that the next pass, over the survivors alone, confirmed.
 #[inline]
 #[target_feature(
     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
-fn spread_back(survivors: &Survivors, found: &mut [u64]) {
+fn spread(outer: &mut [u64; WORDS + 1], inner: &[u64; WORDS + 1]) {
     let mut at = 0;
-    for word in found {
+    for word in &mut outer[..WORDS] {
         let (index, shift) = (at / 64, at % 64);
-        let low = survivors.found[index] >> shift;
         // Two shifts, since one by 64 is none.
-        let high = survivors.found.get(index + 1).map_or(0, |next| next << 1 << (63 - shift));
+        let high = inner[(index + 1).min(WORDS)] << 1 << (63 - shift);
+        let bits = inner[index] >> shift | high;
         at += word.count_ones() as usize;
-        *word = _pdep_u64(low | high, *word);
+        *word = _pdep_u64(bits, *word);
     }
 }

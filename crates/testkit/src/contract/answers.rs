@@ -1,0 +1,151 @@
+//! What a filter answers, and that no way of asking differs from another.
+
+use super::{LENGTHS, LONG_LENGTHS, answers, answers_singly, assert_all_found, fill};
+use crate::streams::{Disjoint, Stream};
+use crate::subject::{Subject, built, spec, spec_of_bytes};
+use trommel_base::{Bitmap, Filter, Insert, KeyHash};
+use trommel_simd::Isa;
+
+/// Every key inserted is found, whichever stream it comes from and however it was inserted; also in
+/// a filter with far more keys than it was made for.
+pub fn no_key_is_lost<S: Subject>(isa: Isa) {
+    for stream in Stream::ALL {
+        for (count, planned) in [(1, 1), (7, 7), (64, 100), (1000, 1000), (5000, 50)] {
+            let hashes = stream.hashes(17, count);
+            let (first, rest) = hashes.split_at(count / 2);
+            let mut filter = built::<S>(&spec(planned, 0.01, isa));
+            fill(&mut filter, first);
+            for hash in rest {
+                filter.insert_hash(*hash).unwrap();
+            }
+            assert_all_found(&filter, &hashes, &format!("{stream}, {isa}"));
+        }
+    }
+}
+
+/// A batch, single inserts, and either of them in portable code make the same bytes, at every
+/// length of batch and for every stream.
+pub fn every_way_to_insert_makes_the_same_filter<S: Subject>(isa: Isa) {
+    for stream in Stream::ALL {
+        for length in LENGTHS.into_iter().chain([2049, 5000]) {
+            let hashes = stream.hashes(length as u64, length);
+            let batch = |isa| {
+                let mut filter = built::<S>(&spec(700, 0.01, isa));
+                fill(&mut filter, &hashes);
+                S::to_bytes(&filter)
+            };
+            let singly = |isa| {
+                let mut filter = built::<S>(&spec(700, 0.01, isa));
+                for hash in &hashes {
+                    filter.insert_hash(*hash).unwrap();
+                }
+                S::to_bytes(&filter)
+            };
+            let expected = singly(Isa::Portable);
+            assert!(singly(isa) == expected, "{stream}: {length} single inserts on {isa}");
+            assert!(batch(isa) == expected, "{stream}: a batch of {length} on {isa}");
+            assert!(batch(Isa::Portable) == expected, "{stream}: a portable batch of {length}");
+        }
+    }
+}
+
+/// Batches of every length, at every offset of the first key, and single lookups, on this set and
+/// in portable code, agree about members and strangers.
+pub fn every_way_to_ask_gives_the_same_answer<S: Subject>(isa: Isa) {
+    for (planned, fpr) in [(0, 0.01), (1, 0.3), (500, 0.4), (500, 0.01), (3000, 0.001)] {
+        let keys = Disjoint::new(planned as u64, 500, 4500);
+        let [filter, portable] = [isa, Isa::Portable].map(|isa| {
+            let mut filter = built::<S>(&spec(planned, fpr, isa));
+            fill(&mut filter, &keys.members);
+            filter
+        });
+        assert_eq!(S::isa(&filter), isa);
+        let mut probes = interleave(&keys.members, &keys.strangers);
+        Stream::ALL.iter().for_each(|stream| probes.extend(stream.hashes(3, 100)));
+        let expected = answers_singly(&portable, &probes);
+        assert_eq!(answers_singly(&filter, &probes), expected, "single lookups on {isa}");
+        assert_eq!(answers(&portable, &probes), expected, "a portable batch");
+        for length in LENGTHS.into_iter().chain(LONG_LENGTHS) {
+            for offset in [0, 1, 3, 500] {
+                let part = &probes[offset..offset + length];
+                let found = answers(&filter, part);
+                assert!(
+                    (0..length).all(|i| found.get(i) == expected.get(offset + i)),
+                    "a batch of {length} from {offset} on {isa}"
+                );
+                assert!(found.iter_ones().all(|i| i < length), "bits beyond the batch");
+            }
+        }
+    }
+}
+
+fn interleave(a: &[KeyHash], b: &[KeyHash]) -> Vec<KeyHash> {
+    let mut both: Vec<_> = a.iter().zip(b).flat_map(|(a, b)| [*a, *b]).collect();
+    both.extend_from_slice(&b[a.len().min(b.len())..]);
+    both
+}
+
+/// Tables beyond the first and the second size from which lookups prefetch, further ahead each
+/// time, with batches longer than any window.
+pub fn large_tables_behave_like_small_ones<S: Subject>(isa: Isa) {
+    for bytes in [3 << 20, (66 << 20) + 192] {
+        let keys = Disjoint::new(bytes as u64, 3000, 3000);
+        let probes = interleave(&keys.members, &keys.strangers);
+        let make = |isa| built::<S>(&spec_of_bytes(bytes, bytes, isa));
+        let mut filter = make(isa);
+        fill(&mut filter, &keys.members);
+        assert_all_found(&filter, &keys.members, &format!("{bytes} bytes on {isa}"));
+        let mut portable = make(Isa::Portable);
+        for hash in &keys.members {
+            portable.insert_hash(*hash).unwrap();
+        }
+        let expected = answers_singly(&portable, &probes);
+        assert_eq!(answers_singly(&filter, &probes), expected, "single lookups on {isa}");
+        for length in [0, 1, 63, 64, 65, 129, 320, 383, 384, 385, 6000] {
+            let found = answers(&filter, &probes[..length]);
+            assert!(
+                (0..length).all(|i| found.get(i) == expected.get(i)),
+                "a batch of {length} in {bytes} bytes on {isa}"
+            );
+        }
+        // Of 6000 keys in megabytes hardly one can be a false positive by chance.
+        assert!(expected.count_ones() < 3000 + 10);
+    }
+}
+
+/// `insert_hash` is true exactly if the table changed.
+pub fn an_insert_says_whether_it_changed_the_filter<S: Subject>(isa: Isa) {
+    let mut filter = built::<S>(&spec(20, 0.2, isa));
+    let table =
+        |filter: &S::Filter| S::to_bytes(filter)[trommel_base::container::HEADER_BYTES..].to_vec();
+    for hash in Stream::Zipf.hashes(21, 400) {
+        let (before, len, known) = (table(&filter), filter.len(), filter.contains_hash(hash));
+        let changed = filter.insert_hash(hash).unwrap();
+        assert_eq!(changed, table(&filter) != before, "{hash:?} after {len} keys on {isa}");
+        assert!(changed || known, "{hash:?} was not there and changed nothing");
+        assert!(filter.len() >= len);
+    }
+}
+
+/// A bitmap full of old answers takes the batch's length, keeps its memory, and shows no old
+/// answer.
+pub fn a_reused_bitmap_forgets_the_past<S: Subject>(isa: Isa) {
+    let keys = Disjoint::new(1, 1000, 1000);
+    let mut filter = built::<S>(&spec(1000, 0.01, isa));
+    let mut found = Bitmap::new(2000);
+    (0..2000).for_each(|i| found.set(i));
+    let memory = found.as_words().as_ptr();
+    for length in LENGTHS.into_iter().rev() {
+        filter.contains_batch(&keys.strangers[..length], &mut found);
+        assert_eq!((found.len(), found.count_ones()), (length, 0), "an empty filter holds nothing");
+        (0..length).for_each(|i| found.set(i));
+    }
+    fill(&mut filter, &keys.members);
+    for length in LENGTHS {
+        filter.contains_batch(&keys.members[..length], &mut found);
+        assert_eq!(found.count_ones(), length);
+        filter.contains_batch(&keys.strangers[..length], &mut found);
+        assert_eq!(found, answers_singly(&filter, &keys.strangers[..length]));
+        assert_eq!(found.as_words().as_ptr(), memory, "the allocation is reused");
+    }
+}

@@ -1,0 +1,36 @@
+//! How many distinct keys a filter says it holds.
+
+use super::fill;
+use crate::streams::distinct;
+use crate::subject::{Estimate, built, spec};
+use trommel_base::Filter;
+use trommel_simd::Isa;
+
+/// Keys of the filters that are estimated.
+const KEYS: usize = 20_000;
+
+/// From an empty filter to one with twice the keys planned. The relative standard deviation of the
+/// estimate is about `sqrt(e^x − x − 1) / (x sqrt(blocks or bits))`, below 1 % for every layout
+/// here.
+pub fn estimates_are_near_the_truth<S: Estimate>() {
+    let empty = built::<S>(&spec(KEYS, 0.01, Isa::Portable));
+    assert_eq!(S::estimate_keys(&empty), 0.0);
+    for keys in [1, 10, 300, KEYS / 10, KEYS / 2, KEYS, 2 * KEYS] {
+        let mut filter = empty.clone();
+        fill(&mut filter, &distinct(41, 0..keys as u64));
+        let estimate = S::estimate_keys(&filter);
+        let error = (estimate - keys as f64).abs();
+        assert!(error <= 0.03 * keys as f64 + 0.3, "{keys} keys estimated as {estimate}");
+    }
+}
+
+/// The same keys again change `len` at most, never the estimate.
+pub fn repeats_are_not_counted<S: Estimate>() {
+    let mut filter = built::<S>(&spec(KEYS, 0.01, Isa::Portable));
+    let hashes = distinct(42, 0..KEYS as u64);
+    fill(&mut filter, &hashes);
+    let once = S::estimate_keys(&filter);
+    (0..3).for_each(|_| fill(&mut filter, &hashes));
+    assert_eq!(S::estimate_keys(&filter), once);
+    assert!(filter.len() >= KEYS);
+}

@@ -1,0 +1,73 @@
+//! Folding a filter to a smaller one.
+
+use super::{answers, assert_all_found, fill};
+use crate::stats::assert_binomial;
+use crate::streams::Disjoint;
+use crate::subject::{Fold, Subject, built, foldable, spec_of_bytes};
+use trommel_base::{Filter, FoldError, KeyHash};
+use trommel_simd::Isa;
+
+/// Divisible by every factor tried, and by 64-byte units.
+const BYTES: usize = 64 * 60 * 10;
+const FACTORS: [u32; 7] = [1, 2, 3, 4, 5, 10, 60];
+
+/// A filter of `bytes` bytes. Keys planned go with the bytes, so that filters of different sizes
+/// set equally many bits a key, as a filter and its fold do.
+fn filled<S: Subject>(bytes: usize, hashes: &[KeyHash]) -> S::Filter {
+    let spec = foldable(spec_of_bytes(bytes / 2, bytes, Isa::Portable), (bytes / 640) as u32);
+    let mut filter = built::<S>(&spec);
+    assert_eq!(filter.memory_bytes(), bytes, "a whole number of units");
+    fill(&mut filter, hashes);
+    filter
+}
+
+/// A fold is, bit for bit, the filter that would have been built at that size.
+pub fn a_folded_filter_is_the_smaller_filter<S: Fold>() {
+    let hashes = Disjoint::new(31, 2000, 0).members;
+    let large = filled::<S>(BYTES, &hashes);
+    for factor in FACTORS {
+        let folded = S::fold(&large, factor).unwrap();
+        let fresh = filled::<S>(BYTES / factor as usize, &hashes);
+        assert!(S::to_bytes(&folded) == S::to_bytes(&fresh), "folded by {factor}");
+        assert_all_found(&folded, &hashes, &format!("folded by {factor}"));
+    }
+}
+
+/// Folding by 2, then 5, then 6 is folding by 60.
+pub fn folding_in_steps_is_folding_at_once<S: Fold>() {
+    let large = filled::<S>(BYTES, &Disjoint::new(32, 1000, 0).members);
+    let mut stepwise = large.clone();
+    for factor in [2, 5, 6] {
+        stepwise = S::fold(&stepwise, factor).unwrap();
+    }
+    assert!(S::to_bytes(&stepwise) == S::to_bytes(&S::fold(&large, 60).unwrap()));
+}
+
+/// `expected_fpr` of the fold is the rate measured.
+pub fn a_folded_filter_knows_its_rate<S: Fold>() {
+    let keys = Disjoint::new(33, 6000, 400_000);
+    let large = filled::<S>(BYTES, &keys.members);
+    for factor in [2, 4, 5, 10] {
+        let folded = S::fold(&large, factor).unwrap();
+        let hits = answers(&folded, &keys.strangers).count_ones() as u64;
+        let expected = folded.expected_fpr();
+        assert_binomial(&format!("folded by {factor}"), hits, 400_000, expected, 3.0);
+        assert!(expected >= large.expected_fpr());
+    }
+}
+
+/// A factor that does not divide the size, or is zero, is refused with numbers.
+pub fn what_does_not_divide_is_refused<S: Fold>() {
+    let filter = filled::<S>(BYTES, &Disjoint::new(34, 100, 0).members);
+    let before = S::to_bytes(&filter);
+    for wanted in [0, 7, 11, 1 << 20, u32::MAX] {
+        match S::fold(&filter, wanted) {
+            Err(FoldError::NotDivisible { units, factor }) => {
+                assert_eq!(factor, u64::from(wanted));
+                assert!(units.checked_rem(factor) != Some(0));
+            }
+            other => panic!("folding by {wanted} gave {other:?}"),
+        }
+        assert!(S::to_bytes(&filter) == before);
+    }
+}

@@ -1,0 +1,141 @@
+//! Containers from somebody who can compute a checksum.
+//!
+//! A checksum protects from accidents, not from people: every field behind it must still be checked
+//! for what no writer would write. What passes must be a filter that can be used like any other.
+
+use super::{answers, answers_singly};
+use crate::Splitmix;
+use crate::streams::{Disjoint, Stream};
+use crate::subject::{Subject, built, spec};
+use trommel_base::container::{self, HEADER_BYTES, Header, PARAMETERS};
+use trommel_base::{Filter, FilterKind, HashId, Hasher, Insert, KeyHash};
+use trommel_simd::Isa;
+
+/// A value that breaks arithmetic more often than a random one.
+fn awkward(random: &mut Splitmix, original: u64) -> u64 {
+    let power = 1u64 << random.below(64);
+    match random.below(12) {
+        0 => 0,
+        1 => u64::MAX,
+        2 => power,
+        3 => power - 1,
+        4 => power.wrapping_add(1),
+        5 => original.wrapping_add(1),
+        6 => original.wrapping_sub(1),
+        7 => original.wrapping_mul(2),
+        8 => original / 2,
+        9 => random.below(70),
+        10 => random.word(),
+        // As the number was, with the highest bits of another.
+        _ => original ^ random.word() << 32,
+    }
+}
+
+/// Uses a filter in every way that a caller may; nothing is asserted of its answers, which are
+/// whatever the forger wanted, but that every way of asking gives the same ones.
+fn exercise<S: Subject>(bytes: &[u8]) {
+    let view = S::view(bytes).expect("a view accepts what an owned filter accepts");
+    let mut filter = S::from_bytes(bytes).expect("accepted a moment ago");
+    assert!(S::to_bytes(&filter) == bytes, "what is accepted is written again as it was");
+    let payload = bytes.len() - HEADER_BYTES;
+    assert!(filter.memory_bytes() <= 16 * payload + 4096, "more memory than bytes account for");
+    let hashes: Vec<KeyHash> = Stream::ALL.iter().flat_map(|stream| stream.hashes(1, 40)).collect();
+    let expected = answers(&view, &hashes);
+    assert_eq!(answers(&filter, &hashes), expected);
+    assert_eq!(answers_singly(&filter, &hashes), expected);
+    let fpr = filter.expected_fpr();
+    assert!((0.0..=1.0).contains(&fpr), "a rate of {fpr}");
+    let _ = (filter.len(), filter.is_empty(), filter.bits_per_key());
+    let took_batch = filter.insert_batch(&hashes);
+    let took_single: Vec<_> = hashes.iter().map(|hash| filter.insert_hash(*hash)).collect();
+    if took_batch.is_ok() && took_single.iter().all(Result::is_ok) {
+        assert_eq!(answers(&filter, &hashes).count_ones(), hashes.len());
+    }
+    let again = S::to_bytes(&filter);
+    assert!(S::to_bytes(&S::from_bytes(&again).expect("our own bytes")) == again);
+}
+
+/// Headers with one to three fields replaced by awkward values, payloads shortened, lengthened or
+/// emptied, both checksums right.
+pub fn forged_parameters_never_panic_hang_or_allocate<S: Subject>() {
+    let mut accepted = 0;
+    for keys in [0, 1, 30] {
+        let mut filter = built::<S>(&spec(keys, 0.01, Isa::Portable));
+        super::fill(&mut filter, &Disjoint::new(4, keys, 0).members);
+        let bytes = S::to_bytes(&filter);
+        let parsed = container::parse(&bytes).expect("our own bytes");
+        let mut random = Splitmix::new(0xF0 + keys as u64);
+        for _ in 0..3000 {
+            let (header, payload) = forge(&mut random, parsed.header, parsed.payload);
+            let forged = header.to_bytes(&[&payload]);
+            let owned = S::from_bytes(&forged);
+            assert_eq!(owned.is_ok(), S::view(&forged).is_ok(), "{header:?}");
+            if owned.is_ok() {
+                accepted += 1;
+                exercise::<S>(&forged);
+            }
+        }
+    }
+    assert!(accepted > 100, "only {accepted} forgeries were accepted: too few to tell");
+}
+
+fn forge(random: &mut Splitmix, mut header: Header, payload: &[u8]) -> (Header, Vec<u8>) {
+    let mut payload = payload.to_vec();
+    for _ in 0..=random.below(3) {
+        match random.below(9) {
+            field @ 0..4 => {
+                const { assert!(PARAMETERS == 4) };
+                let parameter = &mut header.parameters[field as usize];
+                *parameter = awkward(random, *parameter);
+            }
+            4 => header.len = awkward(random, header.len),
+            5 => header.hasher = Hasher::new(HashId::Xxh64, awkward(random, 0)),
+            6 => {
+                let kinds = FilterKind::ALL;
+                header.kind = kinds[random.below(kinds.len() as u64) as usize];
+            }
+            7 => {
+                let sizes = [0, 1, 7, 8, 16, 31, 32, 64, 65, 128, 320, payload.len() + 8];
+                payload.resize(sizes[random.below(sizes.len() as u64) as usize], 0xFF);
+            }
+            _ => {
+                // A size that fits a unit count, so that geometry alone does not give it away.
+                let units = 1 + random.below(40);
+                header.parameters[0] = units;
+                let unit_bytes = 8 << random.below(4);
+                payload.resize((units * unit_bytes) as usize, random.word() as u8);
+            }
+        }
+    }
+    (header, payload)
+}
+
+/// A payload of noise, of ones and of zeros under right checksums: refused, or a filter like any
+/// other.
+pub fn a_forged_payload_is_only_another_filter<S: Subject>() {
+    let mut random = Splitmix::new(0xFA);
+    let mut filter = built::<S>(&spec(100, 0.01, Isa::Portable));
+    super::fill(&mut filter, &Disjoint::new(4, 100, 0).members);
+    let bytes = S::to_bytes(&filter);
+    let parsed = container::parse(&bytes).expect("our own bytes");
+    let len = parsed.payload.len();
+    for round in 0..200 {
+        let payload = match round {
+            0 => vec![0; len],
+            1 => vec![0xFF; len],
+            2..100 => random.bytes(len),
+            _ => {
+                let mut payload = parsed.payload.to_vec();
+                let at = random.below(len as u64) as usize;
+                payload[at] ^= random.word() as u8;
+                payload
+            }
+        };
+        let forged = parsed.header.to_bytes(&[&payload]);
+        let owned = S::from_bytes(&forged);
+        assert_eq!(owned.is_ok(), S::view(&forged).is_ok());
+        if owned.is_ok() {
+            exercise::<S>(&forged);
+        }
+    }
+}

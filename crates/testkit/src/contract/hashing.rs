@@ -1,0 +1,75 @@
+//! Seeds and hashers: explicit, persisted, and effective.
+
+use super::{answers, fill};
+use crate::subject::{Subject, built, spec, with_hasher};
+use trommel_base::container::HEADER_BYTES;
+use trommel_base::{Filter, Hasher, Insert, KeyHash};
+use trommel_simd::Isa;
+
+/// A filter read back hashes as the one that was written.
+pub fn the_hasher_is_in_the_bytes<S: Subject>() {
+    for hasher in [Hasher::default(), Hasher::xxh3(u64::MAX), Hasher::PARQUET, Hasher::xxh64(7)] {
+        let mut filter = built::<S>(&with_hasher(spec(100, 0.01, Isa::Portable), hasher));
+        assert_eq!(filter.hasher(), hasher);
+        for key in 0..100u32 {
+            filter.insert(&key).unwrap();
+        }
+        let bytes = S::to_bytes(&filter);
+        let (owned, view) = (S::from_bytes(&bytes).unwrap(), S::view(&bytes).unwrap());
+        assert_eq!((owned.hasher(), view.hasher()), (hasher, hasher));
+        assert!((0..100u32).all(|key| owned.contains(&key) && view.contains(&key)));
+    }
+}
+
+/// Filters of different seeds have different false positives, which is what a seed is for.
+pub fn another_seed_gives_other_answers<S: Subject>() {
+    let keys: Vec<u64> = (0..20_000).collect();
+    let make = |hasher: Hasher| {
+        let mut filter = built::<S>(&with_hasher(spec(1000, 0.02, Isa::Portable), hasher));
+        let mut hashes = Vec::new();
+        filter.hasher().hash_batch(&keys, &mut hashes);
+        fill(&mut filter, &hashes[..1000]);
+        let false_positives: Vec<usize> =
+            answers(&filter, &hashes).iter_ones().filter(|i| *i >= 1000).collect();
+        (S::to_bytes(&filter).split_off(HEADER_BYTES), false_positives)
+    };
+    let all = [Hasher::xxh3(1), Hasher::xxh3(2), Hasher::xxh64(1), Hasher::xxh64(2)].map(make);
+    for (i, (table, false_positives)) in all.iter().enumerate() {
+        // About 380 of 19,000; two independent filters share about 8 of them.
+        assert!((200..600).contains(&false_positives.len()), "{}", false_positives.len());
+        for (other_table, others) in &all[i + 1..] {
+            assert!(table != other_table);
+            let shared = false_positives.iter().filter(|key| others.contains(key)).count();
+            assert!(shared < 30, "{shared} false positives shared under different seeds");
+        }
+    }
+    let again = make(Hasher::xxh3(1));
+    assert!(again == all[0], "the same seed makes the same filter");
+}
+
+/// A key given as a key, as its hash, as its bytes and in a batch is one key.
+pub fn keys_and_their_hashes_are_one<S: Subject>() {
+    let empty = built::<S>(&with_hasher(spec(100, 1e-4, Isa::Portable), Hasher::xxh3(3)));
+    let hasher = empty.hasher();
+    assert_eq!(empty.hash("trommel"), hasher.hash("trommel"));
+    let filters = [
+        inserted(empty.clone(), |filter| filter.insert("trommel").is_ok()),
+        inserted(empty.clone(), |filter| filter.insert(&b"trommel"[..]).is_ok()),
+        inserted(empty.clone(), |filter| filter.insert(&String::from("trommel")).is_ok()),
+        inserted(empty.clone(), |filter| filter.insert_hash(hasher.hash("trommel")).is_ok()),
+        inserted(empty.clone(), |filter| filter.insert_batch(&[hasher.hash("trommel")]).is_ok()),
+    ];
+    for filter in &filters {
+        assert!(filter.contains("trommel") && filter.contains_hash(filter.hash("trommel")));
+        assert!(!filter.contains("drum"));
+        assert!(S::to_bytes(filter) == S::to_bytes(&filters[0]));
+    }
+    // A column of words is used as hashes in place, without being hashed again.
+    let words = [hasher.hash("trommel").raw(), 1, 2];
+    assert!(answers(&filters[0], KeyHash::slice_from_raw(&words)).iter_ones().eq([0]));
+}
+
+fn inserted<F>(mut filter: F, insert: impl FnOnce(&mut F) -> bool) -> F {
+    assert!(insert(&mut filter));
+    filter
+}

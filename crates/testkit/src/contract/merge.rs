@@ -1,0 +1,147 @@
+//! Union and intersection.
+
+use super::{answers, assert_all_found, fill};
+use crate::streams::{Disjoint, Stream, distinct};
+use crate::subject::{Intersect, Subject, built, spec, with_hasher};
+use trommel_base::{Filter, Hasher, Incompatible, KeyHash, Merge};
+use trommel_simd::Isa;
+
+fn filled<S: Subject>(hashes: &[KeyHash]) -> S::Filter {
+    let mut filter = built::<S>(&spec(3000, 0.01, Isa::Portable));
+    fill(&mut filter, hashes);
+    filter
+}
+
+/// Sets to unite: disjoint, overlapping, equal, one of them empty, and one that fills its filter.
+fn pairs() -> Vec<[Vec<KeyHash>; 2]> {
+    let some = distinct(5, 0..1000);
+    vec![
+        [some.clone(), distinct(5, 1000..2000)],
+        [some.clone(), distinct(5, 500..1500)],
+        [some.clone(), some.clone()],
+        [some.clone(), Vec::new()],
+        [Vec::new(), some.clone()],
+        [some, distinct(6, 0..30_000)],
+        [Stream::Zipf.hashes(1, 2000), Stream::Zipf.hashes(2, 2000)],
+    ]
+}
+
+/// Merging gives, bit for bit, the filter that took the keys of both.
+pub fn a_merge_is_the_filter_of_the_union<S: Subject>()
+where
+    S::Filter: Merge,
+{
+    for [a, b] in pairs() {
+        let (mut merged, other) = (filled::<S>(&a), filled::<S>(&b));
+        let before = S::to_bytes(&other);
+        merged.merge(&other).unwrap();
+        assert!(S::to_bytes(&other) == before, "the other filter is untouched");
+        let both = [&a[..], &b[..]].concat();
+        assert!(S::to_bytes(&merged) == S::to_bytes(&filled::<S>(&both)));
+        assert_all_found(&merged, &both, "merged");
+    }
+}
+
+/// a ∪ b = b ∪ a, and (a ∪ b) ∪ c = a ∪ (b ∪ c).
+pub fn merging_commutes<S: Subject>()
+where
+    S::Filter: Merge,
+{
+    let union = |mut left: S::Filter, right: &S::Filter| {
+        left.merge(right).unwrap();
+        left
+    };
+    for [a, b] in pairs() {
+        let [a, b, c] = [a, b, distinct(9, 0..500)].map(|hashes| filled::<S>(&hashes));
+        let ab = union(a.clone(), &b);
+        assert!(S::to_bytes(&ab) == S::to_bytes(&union(b.clone(), &a)));
+        let right = union(a, &union(b, &c));
+        assert!(S::to_bytes(&union(ab, &c)) == S::to_bytes(&right));
+    }
+}
+
+/// An empty filter is the neutral element.
+pub fn merging_nothing_changes_nothing<S: Subject>()
+where
+    S::Filter: Merge,
+{
+    let mut filter = filled::<S>(&distinct(1, 0..700));
+    let before = S::to_bytes(&filter);
+    filter.merge(&filled::<S>(&[])).unwrap();
+    assert!(S::to_bytes(&filter) == before);
+}
+
+/// Filters that cannot be combined with [`filled`]'s: of another size, another number of hashes
+/// where the kind has a choice, another seed, another hash function.
+fn unlike<S: Subject>() -> Vec<S::Filter> {
+    let alike = spec(3000, 0.01, Isa::Portable);
+    let specs = [
+        spec(4000, 0.01, Isa::Portable),
+        spec(3000, 0.001, Isa::Portable),
+        with_hasher(alike, Hasher::xxh3(1)),
+        with_hasher(alike, Hasher::xxh64(0)),
+    ];
+    let hashes = distinct(8, 0..2000);
+    specs
+        .iter()
+        .map(|spec| {
+            let mut filter = built::<S>(spec);
+            fill(&mut filter, &hashes);
+            filter
+        })
+        .collect()
+}
+
+/// The refusal says what differs and both values, and neither filter is changed.
+fn assert_refused<S: Subject>(
+    combine: impl Fn(&mut S::Filter, &S::Filter) -> Result<(), Incompatible>,
+) {
+    let ours = filled::<S>(&distinct(7, 0..2000));
+    for mut theirs in unlike::<S>() {
+        let mut left = ours.clone();
+        let before = (S::to_bytes(&left), S::to_bytes(&theirs));
+        let error = combine(&mut left, &theirs).unwrap_err();
+        assert!(!error.what.is_empty() && error.left != error.right, "{error:?}");
+        let mirrored = combine(&mut theirs, &left).unwrap_err();
+        assert_eq!((mirrored.left, mirrored.right), (error.right, error.left));
+        assert!(
+            (S::to_bytes(&left), S::to_bytes(&theirs)) == before,
+            "a refused call changed {error}"
+        );
+    }
+}
+
+/// Merging unlike filters is refused with numbers and changes nothing.
+pub fn unlike_filters_are_refused_and_unchanged<S: Subject>()
+where
+    S::Filter: Merge,
+{
+    assert_refused::<S>(|left, right| left.merge(right));
+}
+
+/// Intersecting unlike filters is refused with numbers and changes nothing.
+pub fn unlike_filters_do_not_intersect<S: Intersect>() {
+    assert_refused::<S>(|left, right| S::intersect(left, right));
+}
+
+/// What is in both is found; what is answered "perhaps" was answered so by both; and the rate is no
+/// higher than either's.
+pub fn an_intersection_keeps_the_common_keys<S: Intersect>() {
+    let keys = Disjoint::new(12, 3000, 50_000);
+    let (a, b) = (&keys.members[..2000], &keys.members[1000..]);
+    let (left, right) = (filled::<S>(a), filled::<S>(b));
+    let mut both = left.clone();
+    S::intersect(&mut both, &right).unwrap();
+    assert_all_found(&both, &keys.members[1000..2000], "intersection");
+    let [in_left, in_right, in_both] = [&left, &right, &both].map(|f| answers(f, &keys.strangers));
+    assert!(in_both.iter_ones().all(|i| in_left.get(i) && in_right.get(i)));
+    assert!(both.expected_fpr() <= left.expected_fpr().min(right.expected_fpr()));
+    assert!(both.len() >= 1000, "len stays an upper bound");
+
+    let mut with_nothing = left.clone();
+    S::intersect(&mut with_nothing, &filled::<S>(&[])).unwrap();
+    assert_eq!(answers(&with_nothing, &keys.members).count_ones(), 0);
+    let mut with_itself = left.clone();
+    S::intersect(&mut with_itself, &left).unwrap();
+    assert!(S::to_bytes(&with_itself) == S::to_bytes(&left));
+}

@@ -1,0 +1,267 @@
+//! The claims that every filter is held to, one file an idea.
+//!
+//! | module | claims about |
+//! |---|---|
+//! | [`mod@answers`] | no false negative; batch, single and portable agree |
+//! | [`rates`] | measured false positives against both equations |
+//! | [`specs`] | what cannot be built, and the smallest that can |
+//! | [`bytes`] | round trips, views, golden digests, damage |
+//! | [`forgery`] | damage under right checksums |
+//! | [`hashing`] | seeds and hashers |
+//! | [`merge`], [`fold`], [`estimate`], [`removal`] | capabilities that not every filter has |
+//!
+//! A claim is a generic function that panics where it does not hold. [`contract_suite!`] makes
+//! tests of those that hold for every filter; `merge_suite!` and its like of those about a
+//! capability.
+//!
+//! [`contract_suite!`]: crate::contract_suite
+
+pub mod answers;
+pub mod bytes;
+pub mod estimate;
+pub mod fold;
+pub mod forgery;
+pub mod hashing;
+pub mod merge;
+pub mod rates;
+pub mod removal;
+pub mod specs;
+
+pub use bytes::{golden_keys, golden_spec};
+
+use crate::Subject;
+use trommel_base::{Bitmap, Filter, Insert, KeyHash, SpecError};
+use trommel_simd::{Isa, IsaError};
+
+/// Lengths of batches: around the widths of vectors and words, and of every part of a window.
+pub const LENGTHS: [usize; 19] =
+    [0, 1, 2, 7, 8, 9, 15, 16, 17, 63, 64, 65, 127, 128, 129, 511, 512, 513, 1000];
+/// Lengths of batches that are worked through in more than one piece, whatever the piece.
+pub const LONG_LENGTHS: [usize; 5] = [2047, 2048, 2049, 4103, 5000];
+
+/// Whether the machine has the set. Where it has not, a claim about it is that asking for it is a
+/// typed error; the caller then has nothing more to do.
+///
+/// # Panics
+/// If building for a set that the machine lacks does anything else than fail with its name.
+#[track_caller]
+pub fn runs_on<S: Subject>(isa: Isa) -> bool {
+    let outcome = S::build(&crate::subject::spec(100, 0.01, isa));
+    if isa.is_available() {
+        return true;
+    }
+    match outcome {
+        Err(SpecError::Isa(IsaError::Unavailable { asked, .. })) if asked == isa => {}
+        other => panic!("{isa} is not on this machine, yet building for it gave {other:?}"),
+    }
+    println!("skipped: this machine has no {isa}");
+    false
+}
+
+/// The answers for a batch.
+pub fn answers(filter: &impl Filter, hashes: &[KeyHash]) -> Bitmap {
+    let mut found = Bitmap::new(0);
+    filter.contains_batch(hashes, &mut found);
+    assert_eq!(found.len(), hashes.len(), "the bitmap takes the batch's length");
+    found
+}
+
+/// The answers one by one.
+pub fn answers_singly(filter: &impl Filter, hashes: &[KeyHash]) -> Bitmap {
+    let mut found = Bitmap::new(hashes.len());
+    for (i, hash) in hashes.iter().enumerate() {
+        if filter.contains_hash(*hash) {
+            found.set(i);
+        }
+    }
+    found
+}
+
+/// Inserts a batch into a filter that has room for it.
+#[track_caller]
+pub(crate) fn fill(filter: &mut impl Insert, hashes: &[KeyHash]) {
+    if let Err(full) = filter.insert_batch(hashes) {
+        panic!("{} keys: {full}", hashes.len());
+    }
+}
+
+/// Fails if an answer is "no".
+#[track_caller]
+pub(crate) fn assert_all_found(filter: &impl Filter, hashes: &[KeyHash], what: &str) {
+    let found = answers(filter, hashes);
+    if let Some(i) = (0..hashes.len()).find(|i| !found.get(*i)) {
+        panic!("{what}: a batch of {} loses key {i}, {:?}", hashes.len(), hashes[i]);
+    }
+    if let Some(i) = hashes.iter().position(|hash| !filter.contains_hash(*hash)) {
+        panic!("{what}: a single lookup loses key {i}, {:?}", hashes[i]);
+    }
+}
+
+/// Tests of every claim that holds for every filter: those about answers once for each instruction
+/// set, those about bytes and specs once.
+///
+/// ```text
+/// contract_suite!(split_block, SplitBlockSubject);
+/// ```
+/// makes the module `split_block` with `portable::no_key_is_lost`, `avx2::no_key_is_lost` and so
+/// on.
+#[macro_export]
+macro_rules! contract_suite {
+    ($module:ident, $subject:ty) => {
+        mod $module {
+            use super::*;
+            $crate::claims_per_isa!($subject, {
+                answers::no_key_is_lost,
+                answers::every_way_to_insert_makes_the_same_filter,
+                answers::every_way_to_ask_gives_the_same_answer,
+                answers::large_tables_behave_like_small_ones,
+                answers::an_insert_says_whether_it_changed_the_filter,
+                answers::a_reused_bitmap_forgets_the_past,
+                rates::false_positives_are_as_many_as_expected,
+                rates::tiny_filters_keep_their_promise,
+                rates::low_rates_are_kept_by_small_filters,
+                rates::an_overfull_filter_still_knows_its_rate,
+                specs::zero_keys_is_the_smallest_filter,
+                bytes::golden_digest_is_unchanged,
+            });
+            $crate::claims!($subject, {
+                specs::impossible_rates_are_typed_errors,
+                specs::impossible_key_counts_are_typed_errors,
+                specs::impossible_byte_counts_are_typed_errors,
+                specs::random_specs_never_panic_and_are_met,
+                specs::bytes_allowed_are_bytes_taken,
+                bytes::frozen_bytes_come_back_the_same,
+                bytes::views_answer_alike_at_every_alignment,
+                bytes::every_flipped_bit_is_refused,
+                bytes::every_truncation_and_extension_is_refused,
+                bytes::garbage_is_refused,
+                forgery::forged_parameters_never_panic_hang_or_allocate,
+                forgery::a_forged_payload_is_only_another_filter,
+                hashing::the_hasher_is_in_the_bytes,
+                hashing::another_seed_gives_other_answers,
+                hashing::keys_and_their_hashes_are_one,
+            });
+        }
+    };
+}
+
+/// Tests of claims that take an instruction set, a module for each set.
+#[macro_export]
+macro_rules! claims_per_isa {
+    ($subject:ty, $claims:tt) => {
+        mod portable {
+            use super::*;
+            $crate::claims!($subject, $crate::Isa::Portable, $claims);
+        }
+        mod neon {
+            use super::*;
+            $crate::claims!($subject, $crate::Isa::Neon, $claims);
+        }
+        mod avx2 {
+            use super::*;
+            $crate::claims!($subject, $crate::Isa::Avx2, $claims);
+        }
+        mod avx512 {
+            use super::*;
+            $crate::claims!($subject, $crate::Isa::Avx512, $claims);
+        }
+    };
+}
+
+/// A test for each claim.
+#[macro_export]
+macro_rules! claims {
+    ($subject:ty, { $($file:ident :: $claim:ident),* $(,)? }) => {$(
+        #[test]
+        fn $claim() {
+            $crate::contract::$file::$claim::<$subject>();
+        }
+    )*};
+    ($subject:ty, $isa:expr, { $($file:ident :: $claim:ident),* $(,)? }) => {$(
+        #[test]
+        fn $claim() {
+            if $crate::contract::runs_on::<$subject>($isa) {
+                $crate::contract::$file::$claim::<$subject>($isa);
+            }
+        }
+    )*};
+}
+
+/// Tests of [`merge`] for a filter that implements [`Merge`](trommel_base::Merge).
+#[macro_export]
+macro_rules! merge_suite {
+    ($module:ident, $subject:ty) => {
+        mod $module {
+            use super::*;
+            $crate::claims!($subject, {
+                merge::a_merge_is_the_filter_of_the_union,
+                merge::merging_commutes,
+                merge::merging_nothing_changes_nothing,
+                merge::unlike_filters_are_refused_and_unchanged,
+            });
+        }
+    };
+}
+
+/// Tests of [`merge`] for an [`Intersect`](crate::subject::Intersect) subject.
+#[macro_export]
+macro_rules! intersect_suite {
+    ($module:ident, $subject:ty) => {
+        mod $module {
+            use super::*;
+            $crate::claims!($subject, {
+                merge::an_intersection_keeps_the_common_keys,
+                merge::unlike_filters_do_not_intersect,
+            });
+        }
+    };
+}
+
+/// Tests of [`fold`] for a [`Fold`](crate::subject::Fold) subject.
+#[macro_export]
+macro_rules! fold_suite {
+    ($module:ident, $subject:ty) => {
+        mod $module {
+            use super::*;
+            $crate::claims!($subject, {
+                fold::a_folded_filter_is_the_smaller_filter,
+                fold::folding_in_steps_is_folding_at_once,
+                fold::a_folded_filter_knows_its_rate,
+                fold::what_does_not_divide_is_refused,
+            });
+        }
+    };
+}
+
+/// Tests of [`estimate`] for an [`Estimate`](crate::subject::Estimate) subject.
+#[macro_export]
+macro_rules! estimate_suite {
+    ($module:ident, $subject:ty) => {
+        mod $module {
+            use super::*;
+            $crate::claims!($subject, {
+                estimate::estimates_are_near_the_truth,
+                estimate::repeats_are_not_counted,
+            });
+        }
+    };
+}
+
+/// Tests of [`removal`] for a filter with [`Remove`](trommel_base::Remove) and
+/// [`Count`](trommel_base::Count).
+#[macro_export]
+macro_rules! removal_suite {
+    ($module:ident, $subject:ty) => {
+        mod $module {
+            use super::*;
+            $crate::claims_per_isa!($subject, {
+                removal::the_filter_follows_the_multiset,
+                removal::what_is_absent_is_not_removed,
+                removal::a_removed_key_can_be_reinserted,
+                removal::removing_all_leaves_an_empty_filter,
+                removal::removing_false_positives_breaks_nothing_else,
+                removal::many_copies_of_a_key_are_never_lost,
+            });
+        }
+    };
+}

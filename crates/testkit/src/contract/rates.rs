@@ -1,0 +1,114 @@
+//! Measured false positives against what a filter says of itself and against the sizing equation.
+
+use super::{answers, fill};
+use crate::stats::{assert_binomial, assert_binomial_at_most};
+use crate::streams::distinct;
+use crate::subject::{Subject, built, spec};
+use trommel_base::{Filter, KeyHash};
+use trommel_simd::Isa;
+
+/// A count further from its expectation than this many standard deviations is a failure.
+const SIGMAS: f64 = 3.0;
+
+/// False positives counted over many filters, each with keys of its own.
+struct Measured {
+    hits: u64,
+    probes: u64,
+    /// The mean of what the filters expected from their fill.
+    expected: f64,
+    /// What the sizing equation gives.
+    sizing: f64,
+}
+
+/// Counts the false positives of `filters` filters that differ in their keys alone.
+///
+/// `probes_each` is small against the keys of a filter, so that what one filter's fill has by
+/// chance adds little to the variance of the sum: hits are then nearly independent, and their
+/// number binomial. Few probes of many filters measure an equation; many probes of one measure that
+/// filter.
+fn measure<S: Subject>(
+    empty: &S::Filter,
+    keys: usize,
+    probes_each: usize,
+    filters: usize,
+) -> Measured {
+    let mut measured = Measured { hits: 0, probes: 0, expected: 0.0, sizing: 0.0 };
+    measured.sizing = S::sizing_fpr(empty, keys);
+    let mut next = 0u64;
+    let mut draw = |count: usize| -> Vec<KeyHash> {
+        // One long run of distinct hashes: no stranger of a filter is a member of it.
+        next += count as u64;
+        distinct(0x0F9B, next - count as u64..next)
+    };
+    for _ in 0..filters {
+        let mut filter = empty.clone();
+        fill(&mut filter, &draw(keys));
+        measured.expected += filter.expected_fpr() / filters as f64;
+        measured.hits += answers(&filter, &draw(probes_each)).count_ones() as u64;
+        measured.probes += probes_each as u64;
+    }
+    measured
+}
+
+/// From a thousand keys on, at rates from 20 % to 0.1 %, and at key counts that are no power of
+/// two: within three standard deviations of `expected_fpr` and of the sizing equation, which in
+/// turn keeps the rate asked for.
+pub fn false_positives_are_as_many_as_expected<S: Subject>(isa: Isa) {
+    let cases = [
+        (1000, 0.2, 400_000),
+        (1537, 0.03, 400_000),
+        (4099, 0.001, 1_000_000),
+        // The one that tells an equation from another that is 3 % away: 20,000 hits.
+        (10_007, 0.01, 2_000_000),
+        (65_537, 0.004, 1_000_000),
+        (100_003, 0.01, 400_000),
+    ];
+    for (keys, fpr, probes) in cases {
+        let empty = built::<S>(&spec(keys, fpr, isa));
+        let probes_each = (keys as f64 * S::PROBES_PER_KEY) as usize;
+        let measured = measure::<S>(&empty, keys, probes_each, probes / probes_each);
+        let Measured { hits, probes, expected, sizing } = measured;
+        let what = |equation| format!("{keys} keys at {fpr} on {isa} against {equation}");
+        assert_binomial(&what("expected_fpr"), hits, probes, expected, SIGMAS);
+        assert_binomial(&what("the sizing equation"), hits, probes, sizing, SIGMAS);
+        assert!(sizing <= fpr * 1.000_001, "sized for {fpr}, the equation gives {sizing}");
+    }
+}
+
+/// With few keys the sizing equations, made for many, err on the safe side; `expected_fpr` is exact
+/// still.
+pub fn tiny_filters_keep_their_promise<S: Subject>(isa: Isa) {
+    for (keys, fpr) in [(1, 0.1), (3, 0.02), (10, 0.01), (37, 0.05), (100, 0.01), (333, 0.01)] {
+        let empty = built::<S>(&spec(keys, fpr, isa));
+        let Measured { hits, probes, expected, .. } = measure::<S>(&empty, keys, 100, 2000);
+        let what = |bound| format!("{keys} keys on {isa} against {bound}");
+        assert_binomial(&what("expected_fpr"), hits, probes, expected, SIGMAS);
+        assert_binomial_at_most(&what("the rate asked for"), hits, probes, fpr, SIGMAS);
+    }
+}
+
+/// Rates far below what anybody measures by accident, in filters so small that what their hashes
+/// share shows: the rate asked for is kept, or was refused.
+///
+/// Keys whose bits depend on each other by more than chance, such as the progressions of double
+/// hashing, coincide as a whole with probability about `1/m²`, which no formula of independent bits
+/// knows of.
+pub fn low_rates_are_kept_by_small_filters<S: Subject>(isa: Isa) {
+    for (keys, fpr) in [(10, 1e-4), (30, 1e-4), (100, 1e-5), (300, 1e-5)] {
+        let Ok(empty) = S::build(&spec(keys, fpr, isa)) else { continue };
+        let Measured { hits, probes, expected, .. } = measure::<S>(&empty, keys, 10_000, 400);
+        let what = |bound| format!("{keys} keys at {fpr:e} on {isa} against {bound}");
+        assert_binomial_at_most(&what("the rate asked for"), hits, probes, fpr, SIGMAS);
+        assert_binomial(&what("expected_fpr"), hits, probes, expected, SIGMAS);
+    }
+}
+
+/// Three times the keys planned: more false positives, and as many as the filter says.
+pub fn an_overfull_filter_still_knows_its_rate<S: Subject>(isa: Isa) {
+    let empty = built::<S>(&spec(2000, 0.01, isa));
+    let planned = measure::<S>(&empty, 2000, 2000, 100);
+    let overfull = measure::<S>(&empty, 6000, 2000, 100);
+    let Measured { hits, probes, expected, sizing } = overfull;
+    assert_binomial("overfull against expected_fpr", hits, probes, expected, SIGMAS);
+    assert!(sizing > 0.05 && hits > 5 * planned.hits);
+}

@@ -1,0 +1,174 @@
+//! Filters that forget, against the exact multiset.
+
+use super::{assert_all_found, fill};
+use crate::streams::{Disjoint, distinct};
+use crate::subject::{Subject, built, spec};
+use crate::{Multiset, Splitmix};
+use trommel_base::{Count, Filter, Insert, KeyHash, Remove};
+use trommel_simd::Isa;
+
+/// Random inserts and removals of a few keys, so that counters are shared, run high and fall to
+/// zero.
+///
+/// Only keys that are there are removed, as the contract of [`Remove`] asks. Then: no key with a
+/// copy left is ever lost, a count is never below the truth, and removing what is there always
+/// succeeds.
+pub fn the_filter_follows_the_multiset<S: Subject>(isa: Isa)
+where
+    S::Filter: Remove + Count,
+{
+    // Planned keys, keys used, percentage of inserts: roomy, crowded, overflowing.
+    for (planned, universe, inserts) in [(500, 300, 55), (20, 100, 52), (4, 12, 60), (200, 3, 50)] {
+        let hashes = distinct(planned as u64, 0..universe);
+        let mut filter = built::<S>(&spec(planned, 0.05, isa));
+        let mut truth = Multiset::default();
+        let mut random = Splitmix::new(planned as u64);
+        for step in 0..6000 {
+            let hash = hashes[random.below(universe) as usize];
+            if random.below(100) < inserts {
+                filter.insert_hash(hash).unwrap();
+                truth.insert(hash);
+            } else if truth.contains(hash) {
+                assert!(filter.remove_hash(hash), "step {step}: {hash:?} is there");
+                truth.remove(hash);
+            }
+            assert_eq!(filter.contains_hash(hash), filter.count_hash(hash) > 0);
+            if step % 500 == 0 {
+                assert_bounds::<S>(&filter, &truth, step);
+            }
+        }
+        assert_bounds::<S>(&filter, &truth, 6000);
+    }
+}
+
+fn assert_bounds<S: Subject>(filter: &S::Filter, truth: &Multiset, step: usize)
+where
+    S::Filter: Count,
+{
+    let entries = truth.entries();
+    let held: Vec<KeyHash> = entries.iter().map(|(hash, _)| *hash).collect();
+    assert_all_found(filter, &held, &format!("step {step}"));
+    for (hash, count) in entries {
+        let told = filter.count_hash(hash);
+        // A counter that sticks at its ceiling of 15 knows no more than that.
+        assert!(told >= count.min(15), "step {step}: {count} copies of {hash:?}, told {told}");
+    }
+}
+
+/// Removing what the filter does not hold is refused and changes nothing.
+pub fn what_is_absent_is_not_removed<S: Subject>(isa: Isa)
+where
+    S::Filter: Remove + Count,
+{
+    let keys = Disjoint::new(51, 200, 2000);
+    let mut filter = built::<S>(&spec(200, 0.01, isa));
+    assert!(!filter.remove_hash(keys.strangers[0]), "nothing to remove from an empty filter");
+    fill(&mut filter, &keys.members);
+    let before = S::to_bytes(&filter);
+    let mut refused = 0;
+    for hash in keys.strangers {
+        // A false positive may be removed, at another key's cost: that is the caller's duty.
+        if !filter.contains_hash(hash) {
+            assert!(!filter.remove_hash(hash));
+            assert_eq!(filter.count_hash(hash), 0);
+            refused += 1;
+        }
+    }
+    assert!(refused > 1900);
+    assert!(S::to_bytes(&filter) == before, "a refused removal changed the filter");
+    assert_all_found(&filter, &keys.members, "after refused removals");
+}
+
+/// Removed is removed (but for false positives), the others stay, and the key can come again.
+pub fn a_removed_key_can_be_reinserted<S: Subject>(isa: Isa)
+where
+    S::Filter: Remove + Count,
+{
+    let members = distinct(52, 0..1000);
+    let mut filter = built::<S>(&spec(1000, 0.001, isa));
+    fill(&mut filter, &members);
+    let full = S::to_bytes(&filter);
+    let (gone, kept) = members.split_at(500);
+    for hash in gone {
+        assert!(filter.remove_hash(*hash));
+    }
+    assert_eq!(filter.len(), 500);
+    assert_all_found(&filter, kept, "not removed");
+    let left = gone.iter().filter(|hash| filter.contains_hash(**hash)).count();
+    assert!(left <= 5, "{left} of 500 removed keys are still found");
+    fill(&mut filter, gone);
+    assert_all_found(&filter, &members, "inserted again");
+    assert!(S::to_bytes(&filter) == full, "the same keys make the same filter");
+}
+
+/// After every copy of every key is removed, the filter is the empty one, bit for bit, unless a
+/// counter reached its ceiling; then it answers "perhaps" for ever, which is the safe side.
+pub fn removing_all_leaves_an_empty_filter<S: Subject>(isa: Isa)
+where
+    S::Filter: Remove + Count,
+{
+    let empty = built::<S>(&spec(300, 0.01, isa));
+    let members = distinct(53, 0..300);
+    let twice = [&members[..], &members[..]].concat();
+    let mut filter = empty.clone();
+    fill(&mut filter, &twice);
+    assert_eq!(filter.len(), 600);
+    for hash in twice.iter().rev() {
+        assert!(filter.remove_hash(*hash));
+    }
+    assert!(S::to_bytes(&filter) == S::to_bytes(&empty));
+    assert!(filter.is_empty() && filter.expected_fpr() == 0.0);
+}
+
+/// A caller who removes false positives loses keys, as it was told; but nothing panics, and the
+/// bytes stay those of a filter.
+pub fn removing_false_positives_breaks_nothing_else<S: Subject>(isa: Isa)
+where
+    S::Filter: Remove + Count,
+{
+    for planned in [1, 4, 50] {
+        let mut filter = built::<S>(&spec(planned, 0.3, isa));
+        let mut random = Splitmix::new(planned as u64);
+        for step in 0..3000 {
+            let hash = KeyHash::from_raw(random.word());
+            if step % 3 == 0 {
+                filter.insert_hash(hash).unwrap();
+                assert!(filter.contains_hash(hash));
+            } else {
+                let there = filter.contains_hash(hash);
+                assert_eq!(filter.remove_hash(hash), there);
+            }
+            assert_eq!(filter.contains_hash(hash), filter.count_hash(hash) > 0);
+        }
+        let bytes = S::to_bytes(&filter);
+        assert!(S::to_bytes(&S::from_bytes(&bytes).unwrap()) == bytes);
+    }
+}
+
+/// More copies of a key than a counter of four bits holds: found as long as a copy is left, and for
+/// ever if the counter stuck.
+pub fn many_copies_of_a_key_are_never_lost<S: Subject>(isa: Isa)
+where
+    S::Filter: Remove + Count,
+{
+    let hashes = distinct(54, 0..3);
+    for copies in [2, 3, 4, 14, 15, 16, 17, 100, 1000] {
+        let mut filter = built::<S>(&spec(100, 1e-4, isa));
+        let mut batch = hashes.clone();
+        batch.resize(2 + copies, hashes[2]);
+        fill(&mut filter, &batch);
+        for left in (0..copies as u64).rev() {
+            let there = filter.count_hash(hashes[2]);
+            assert!(
+                there > left.min(14),
+                "{left} of {copies} copies left after this, told {there}"
+            );
+            assert!(filter.remove_hash(hashes[2]));
+            assert!(left == 0 || filter.contains_hash(hashes[2]), "{left} of {copies} copies left");
+        }
+        if copies < 15 {
+            assert!(!filter.contains_hash(hashes[2]), "all {copies} copies removed");
+        }
+        assert_all_found(&filter, &hashes[..2], "bystanders");
+    }
+}

@@ -1,0 +1,26 @@
+//! What the tests of every family of filters share; a dev-dependency only.
+//!
+//! | module | idea |
+//! |---|---|
+//! | [`streams`] | deterministic streams of hashes, friendly and hostile |
+//! | [`oracle`] | an exact multiset of hashes, the truth that a filter approximates |
+//! | [`stats`] | how far a count may be from its expectation |
+//! | [`subject`] | what the contract has to know of a filter to test it |
+//! | [`contract`] | the claims, and [`contract_suite!`], which makes tests of them |
+//!
+//! A family's test names its filters once, each as a [`subject::Subject`], and gets every claim for
+//! every instruction set. A claim is a plain generic function that panics where it does not hold.
+
+pub mod contract;
+pub mod oracle;
+pub mod stats;
+pub mod streams;
+pub mod subject;
+
+pub use oracle::Multiset;
+pub use streams::{Splitmix, Stream};
+pub use subject::Subject;
+
+// What the macros' expansions name, so that a test crate needs no more dependencies than it uses.
+#[doc(hidden)]
+pub use trommel_simd::Isa;

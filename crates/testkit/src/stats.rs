@@ -1,0 +1,209 @@
+//! How far a count may be from its expectation before a test says that the expectation is wrong.
+//!
+//! Bounds are given in standard deviations of a normal variable, whatever the distribution: "3"
+//! means "a tail of 0.00135 on either side".
+
+use libm::{erfc, exp, lgamma, log, log1p, sqrt};
+
+/// Below this expected number of successes (or of failures) tails are summed exactly: the normal
+/// approximation of a tail of 0.00135 is 10 % off at 50 and grows worse below.
+const NORMAL_FROM: f64 = 50.0;
+
+/// The probability that a standard normal variable exceeds `sigmas`.
+#[must_use]
+pub fn normal_tail(sigmas: f64) -> f64 {
+    0.5 * erfc(sigmas / core::f64::consts::SQRT_2)
+}
+
+/// How unlikely so many successes are in so many trials of probability `p`: the smaller of the two
+/// tails, both of which contain `successes` itself.
+///
+/// Exact for few expected successes or failures; the normal approximation with a continuity
+/// correction otherwise.
+///
+/// # Panics
+/// If `p` is no probability or there are more successes than trials: the test is wrong then.
+#[must_use]
+pub fn binomial_tail(successes: u64, trials: u64, p: f64) -> f64 {
+    assert!((0.0..=1.0).contains(&p), "{p} is no probability");
+    assert!(successes <= trials, "{successes} successes in {trials} trials");
+    if p > 0.5 {
+        return binomial_tail(trials - successes, trials, 1.0 - p);
+    }
+    let mean = trials as f64 * p;
+    let observed = successes as f64;
+    if mean >= NORMAL_FROM {
+        let deviation = (observed - mean).abs();
+        return normal_tail((deviation - 0.5).max(0.0) / sqrt(mean * (1.0 - p)));
+    }
+    if p == 0.0 {
+        return if successes == 0 { 1.0 } else { 0.0 };
+    }
+    let upward = observed > mean;
+    let mut term = exp(log_binomial(successes, trials, p));
+    let mut tail = 0.0;
+    let mut at = successes;
+    // Away from the mean the terms fall geometrically; stop where they no longer count.
+    while term > tail * 1e-12 {
+        tail += term;
+        if upward && at < trials {
+            term *= (trials - at) as f64 / (at + 1) as f64 * (p / (1.0 - p));
+            at += 1;
+        } else if !upward && at > 0 {
+            term *= at as f64 / (trials - at + 1) as f64 * ((1.0 - p) / p);
+            at -= 1;
+        } else {
+            break;
+        }
+    }
+    tail.min(1.0)
+}
+
+fn log_binomial(successes: u64, trials: u64, p: f64) -> f64 {
+    let (k, n) = (successes as f64, trials as f64);
+    lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(n - k + 1.0) + k * log(p) + (n - k) * log1p(-p)
+}
+
+/// Fails if so many successes are further from `trials · p`, on either side, than `sigmas` allow.
+///
+/// # Panics
+/// If they are.
+#[track_caller]
+pub fn assert_binomial(what: &str, successes: u64, trials: u64, p: f64, sigmas: f64) {
+    let tail = binomial_tail(successes, trials, p);
+    assert!(
+        tail >= normal_tail(sigmas),
+        "{what}: {successes} of {trials} ({:.6e}) where {p:.6e} was expected: a chance of {tail:.1e} \
+         on that side, {sigmas} standard deviations leave {:.1e}",
+        successes as f64 / trials as f64,
+        normal_tail(sigmas),
+    );
+}
+
+/// Fails if there are more successes than `p` and `sigmas` allow; fewer are welcome.
+///
+/// # Panics
+/// If there are.
+#[track_caller]
+pub fn assert_binomial_at_most(what: &str, successes: u64, trials: u64, p: f64, sigmas: f64) {
+    if successes as f64 > trials as f64 * p {
+        assert_binomial(what, successes, trials, p, sigmas);
+    }
+}
+
+/// Pearson's statistic: `Σ (observed − expected)² / expected`.
+///
+/// # Panics
+/// If the lengths differ.
+#[must_use]
+pub fn chi_square(observed: &[u64], expected: &[f64]) -> f64 {
+    assert_eq!(observed.len(), expected.len());
+    observed.iter().zip(expected).map(|(o, e)| (*o as f64 - e).powi(2) / e).sum()
+}
+
+/// What Pearson's statistic exceeds as seldom as a normal variable exceeds `sigmas`.
+///
+/// Source: Wilson and Hilferty, PNAS 17 (1931): the cube root of a chi-square variable over its
+/// degrees of freedom is nearly normal. Valid to: 1 % from three degrees of freedom on.
+#[must_use]
+pub fn chi_square_critical(degrees_of_freedom: u64, sigmas: f64) -> f64 {
+    let df = degrees_of_freedom as f64;
+    let spread = 2.0 / (9.0 * df);
+    df * (1.0 - spread + sigmas * sqrt(spread)).powi(3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Splitmix;
+    use std::panic::catch_unwind;
+
+    fn fails(successes: u64, trials: u64, p: f64, sigmas: f64) -> bool {
+        catch_unwind(|| assert_binomial("test", successes, trials, p, sigmas)).is_err()
+    }
+
+    fn draw(seed: u64, trials: u64, p: f64) -> u64 {
+        let mut random = Splitmix::new(seed);
+        (0..trials).filter(|_| random.unit() < p).count() as u64
+    }
+
+    #[test]
+    fn normal_tails_are_the_tabulated_ones() {
+        for (sigmas, tail) in [(0.0, 0.5), (1.0, 0.158_655), (2.0, 0.022_750), (3.0, 0.001_349_9)] {
+            assert!((normal_tail(sigmas) - tail).abs() < 1e-6);
+        }
+    }
+
+    #[test]
+    fn small_counts_have_exact_tails() {
+        // 10 fair coins: P(X >= 8) = 56/1024, P(X <= 1) = 11/1024.
+        assert!((binomial_tail(8, 10, 0.5) - 56.0 / 1024.0).abs() < 1e-12);
+        assert!((binomial_tail(1, 10, 0.5) - 11.0 / 1024.0).abs() < 1e-12);
+        // Three misses of a 99 % chance in ten: sum over i >= 3 of C(10, i) 0.01^i 0.99^(10-i).
+        assert!((binomial_tail(7, 10, 0.99) - 1.138e-4).abs() < 1e-7);
+        // P(X = 0) of 1e6 trials at 1e-6 is 1/e.
+        assert!((binomial_tail(0, 1_000_000, 1e-6) - (-1.0f64).exp()).abs() < 1e-6);
+        assert_eq!(binomial_tail(0, 10, 0.0), 1.0);
+        assert_eq!(binomial_tail(1, 10, 0.0), 0.0);
+        assert_eq!(binomial_tail(9, 10, 1.0), 0.0);
+    }
+
+    #[test]
+    fn exact_and_normal_tails_meet() {
+        // Either side of the switch, at two standard deviations; the approximation errs by
+        // skewness.
+        for side in [-1.0, 1.0] {
+            let tail = |mean: f64| {
+                let trials = 1_000_000;
+                let successes = (mean + side * 2.0 * sqrt(mean)).round() as u64;
+                binomial_tail(successes, trials, mean / trials as f64)
+            };
+            let (below, above) = (tail(49.999), tail(50.001));
+            assert!((below / above - 1.0).abs() < 0.35, "{below} {above}");
+        }
+    }
+
+    #[test]
+    fn the_right_probability_passes() {
+        for (seed, p) in [0.5, 0.01, 0.001, 1e-5, 0.999].into_iter().enumerate() {
+            assert!(!fails(draw(seed as u64, 200_000, p), 200_000, p, 3.0), "{p}");
+        }
+        assert!(!fails(0, 1000, 0.0, 3.0));
+    }
+
+    #[test]
+    fn a_wrong_probability_fails_on_either_side() {
+        for (p, wrong) in [(0.01, 0.0112), (0.01, 0.0089), (0.5, 0.505), (1e-4, 3e-4), (2e-4, 5e-5)]
+        {
+            assert!(fails(draw(7, 200_000, p), 200_000, wrong, 3.0), "{p} against {wrong}");
+        }
+        assert!(fails(1, 1000, 0.0, 3.0));
+        assert!(catch_unwind(|| assert_binomial_at_most("test", 200, 1000, 0.1, 3.0)).is_err());
+        assert_binomial_at_most("test", 0, 1000, 0.1, 3.0);
+    }
+
+    #[test]
+    fn critical_values_are_the_tabulated_ones() {
+        // Upper 5 % points (1.6449 standard deviations): 3 -> 7.815, 10 -> 18.307, 100 -> 124.342.
+        for (df, value) in [(3, 7.815), (10, 18.307), (100, 124.342)] {
+            let got = chi_square_critical(df, 1.644_853_6);
+            assert!((got / value - 1.0).abs() < 0.01, "{df}: {got}");
+        }
+    }
+
+    #[test]
+    fn a_loaded_die_is_found_out() {
+        let throws = |bias: f64| {
+            let mut random = Splitmix::new(11);
+            let mut counts = [0u64; 6];
+            for _ in 0..60_000 {
+                let face = if random.unit() < bias { 5 } else { random.below(6) as usize };
+                counts[face] += 1;
+            }
+            chi_square(&counts, &[10_000.0; 6])
+        };
+        let critical = chi_square_critical(5, 3.0);
+        assert!(throws(0.0) < critical);
+        assert!(throws(0.02) > critical);
+    }
+}

@@ -1,0 +1,268 @@
+//! docs/FORMAT.md against the library: its worked example, and a reader written from its words alone.
+
+use std::iter;
+use std::ops::Range;
+use trommel::{
+    AnyFilter, Filter, FilterKind, FilterSpec, FilterView, HashId, Hasher, Insert, KeyHash,
+    RegisterBloom, SpecError,
+};
+
+const PAGE: &str = include_str!("../../../docs/FORMAT.md");
+
+/// The bytes of the page's hex dump.
+fn worked_example() -> Vec<u8> {
+    let (_, from) = PAGE.split_once("```hex\n").unwrap();
+    let (dump, _) = from.split_once("```").unwrap();
+    let mut bytes = Vec::new();
+    for line in dump.lines() {
+        let (offset, line) = line.split_once("  ").unwrap();
+        assert_eq!(usize::from_str_radix(offset, 16).unwrap(), bytes.len());
+        bytes.extend(line.split(' ').map(|byte| u8::from_str_radix(byte, 16).unwrap()));
+    }
+    bytes
+}
+
+/// A row of the table under the worked example, without its first cell.
+fn example_row(name: &str) -> Vec<&'static str> {
+    let row = PAGE.lines().find(|line| line.starts_with(name)).unwrap();
+    row.trim_matches('|').split('|').skip(1).map(|cell| cell.trim().trim_matches('`')).collect()
+}
+
+#[test]
+fn the_library_writes_the_worked_example() {
+    let mut filter = RegisterBloom::builder().keys(2).memory_bytes(16).seed(7).build().unwrap();
+    filter.insert("anvil").unwrap();
+    filter.insert("forge").unwrap();
+    assert_eq!(filter.to_bytes(), worked_example());
+}
+
+#[test]
+fn the_library_reads_the_worked_example() {
+    let bytes = worked_example();
+    let filter = FilterView::parse(&bytes).unwrap();
+    assert_eq!((filter.kind(), filter.len()), (FilterKind::RegisterBloom, 2));
+    assert!(filter.contains("anvil") && filter.contains("forge") && !filter.contains("bellows"));
+}
+
+#[test]
+fn the_table_under_the_worked_example_is_right() {
+    let hashes = example_row("| h |");
+    let bytes = worked_example();
+    let page = Page::read(&bytes);
+    for (i, key) in ["anvil", "forge", "bellows"].into_iter().enumerate() {
+        let h = page.hasher.hash(key).raw();
+        let g = (h & 0xFFFF_FFFF) * 0x9E37_79B9;
+        let bits: Vec<u64> = (0..8).map(|j| g >> (8 + 6 * j) & 63).collect();
+        let word = bits.iter().fold(0, |word, bit| word | 1u64 << bit);
+        assert_eq!(hashes[i], format!("{h:016X}"));
+        assert_eq!(example_row("| word =")[i], ((u128::from(h) * 2) >> 64).to_string());
+        assert_eq!(example_row("| g =")[i], format!("{g:016X}"));
+        let bits: Vec<String> = bits.iter().map(u64::to_string).collect();
+        assert_eq!(example_row("| bits 0")[i], bits.join(" "));
+        assert_eq!(example_row("| as a word")[i], format!("{word:016X}"));
+    }
+}
+
+/// Every kind of the library has its line in the table of kinds.
+#[test]
+fn the_page_has_every_kind() {
+    for kind in FilterKind::ALL {
+        let line = format!("| {} | `{kind}` |", *kind as u16);
+        assert!(PAGE.contains(&line), "docs/FORMAT.md lacks {line}");
+    }
+}
+
+/// A number as the page writes it: `2^44` or `2^32 − 1`.
+fn power_of_two(text: &str) -> u64 {
+    let (power, one) = text.strip_suffix(" − 1").map_or((text, 0), |power| (power, 1));
+    (1 << power.strip_prefix("2^").unwrap().parse::<u32>().unwrap()) - one
+}
+
+/// The ranges of p0 are those of the library, which refuses one unit more.
+#[test]
+fn the_page_has_the_largest_tables() {
+    for kind in FilterKind::ALL {
+        let row = example_row(&format!("| {} | `{kind}` |", *kind as u16));
+        let largest = power_of_two(row[1].split_once(" to ").unwrap().1);
+        let unit_bytes: u64 = match kind {
+            FilterKind::SplitBlockBloom => 32,
+            FilterKind::CacheLineBloom => 64,
+            _ => 8,
+        };
+        let error = FilterSpec::new(*kind).keys(1).memory_bytes(1 << 52).build().unwrap_err();
+        let SpecError::TooLarge { max_bytes, .. } = error else { panic!("{kind}: {error}") };
+        assert_eq!(largest * unit_bytes, max_bytes, "{kind}");
+    }
+}
+
+/// A container as the page describes it.
+struct Page<'a> {
+    kind: u16,
+    hasher: Hasher,
+    len: u64,
+    p: [u64; 4],
+    payload: &'a [u8],
+}
+
+fn number(bytes: &[u8], range: Range<usize>) -> u64 {
+    bytes[range].iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
+
+fn bit(bytes: &[u8], position: u64) -> bool {
+    bytes[(position / 8) as usize] >> (position % 8) & 1 == 1
+}
+
+/// `factor · n / 2^bits`.
+fn scaled(factor: u64, n: u64, bits: u32) -> u64 {
+    ((u128::from(factor) * u128::from(n)) >> bits) as u64
+}
+
+impl<'a> Page<'a> {
+    fn read(bytes: &'a [u8]) -> Self {
+        let checksum = |bytes: &[u8]| Hasher::xxh3(0).hash_bytes(bytes).raw();
+        assert_eq!(&bytes[..8], b"TROMMEL\0");
+        assert_eq!(number(bytes, 8..10), 1);
+        assert_eq!(number(bytes, 120..128), checksum(&bytes[..120]));
+        assert_eq!(number(bytes, 64..72), bytes.len() as u64 - 128);
+        assert_eq!(number(bytes, 72..80), checksum(&bytes[128..]));
+        assert!(bytes[14..16].iter().chain(&bytes[80..120]).all(|byte| *byte == 0));
+        let hash = match number(bytes, 12..14) {
+            1 => HashId::Xxh3,
+            2 => HashId::Xxh64,
+            code => panic!("hash function {code}"),
+        };
+        Self {
+            kind: number(bytes, 10..12) as u16,
+            hasher: Hasher::new(hash, number(bytes, 16..24)),
+            len: number(bytes, 24..32),
+            p: [32, 40, 48, 56].map(|at| number(bytes, at..at + 8)),
+            payload: &bytes[128..],
+        }
+    }
+
+    fn contains(&self, h: u64) -> bool {
+        let (lo, hi) = (h & 0xFFFF_FFFF, h >> 32);
+        let [p0, p1, ..] = self.p;
+        let g = lo * 0x9E37_79B9;
+        match self.kind {
+            1 | 2 => self.positions(h).all(|position| bit(self.payload, position)),
+            3 => {
+                let word = scaled(h, p0, 64);
+                (0..p1).all(|j| bit(self.payload, 64 * word + (g >> (8 + 6 * j) & 63)))
+            }
+            4 => {
+                let block = scaled(hi, p0, 32);
+                SALTS.iter().zip(0..).all(|(salt, i)| {
+                    let position = ((lo * salt) & 0xFFFF_FFFF) >> 27;
+                    bit(self.payload, 256 * block + 32 * i + position)
+                })
+            }
+            5 => {
+                let line = scaled(h, p0, 64);
+                (0..8).all(|i| bit(self.payload, 512 * line + 64 * i + (g >> (8 + 6 * i) & 63)))
+            }
+            code => panic!("docs/FORMAT.md has no kind {code}, or this reader does not follow it"),
+        }
+    }
+
+    /// The bits of a key in the kinds `bloom` and `counting-bloom`.
+    fn positions(&self, h: u64) -> impl Iterator<Item = u64> {
+        let [p0, p1, ..] = self.p;
+        let x = iter::successors(Some(h), |x| Some(x.wrapping_mul(0xF135_7AEA_2E62_A9C5)));
+        x.take(p1 as usize).map(move |x| scaled(x, 64 * p0, 64))
+    }
+
+    /// The count of a bit in the kind `counting-bloom`.
+    fn count(&self, position: u64) -> u64 {
+        let [p0, _, p2, p3] = self.p;
+        let (counters, overflow) = self.payload[8 * p0 as usize..].split_at((8 * p2 * p0) as usize);
+        assert_eq!(overflow.len() as u64, 16 * p3);
+        let counter =
+            number(counters, (p2 * position / 8) as usize..(p2 * position / 8 + 1) as usize)
+                >> (p2 * position % 8)
+                & ((1 << p2) - 1);
+        if (p2, counter) != (2, 3) {
+            return counter;
+        }
+        let entry = overflow.chunks(16).find(|entry| number(entry, 0..8) == position).unwrap();
+        number(entry, 8..16)
+    }
+}
+
+const SALTS: [u64; 8] = [
+    0x47B6_137B,
+    0x4497_4D91,
+    0x8824_AD5B,
+    0xA2B7_289D,
+    0x7054_95C7,
+    0x2DF1_424B,
+    0x9EFC_4947,
+    0x5C6B_FB31,
+];
+
+#[test]
+fn the_salts_of_the_page_are_those_of_this_reader() {
+    let (_, line) = PAGE.split_once("salt    = ").unwrap();
+    let salts = line.lines().next().unwrap().split(' ').map(|salt| u64::from_str_radix(salt, 16));
+    assert_eq!(salts.collect::<Result<Vec<_>, _>>().unwrap(), SALTS);
+}
+
+fn hashes(seed: u64, count: u64) -> Vec<KeyHash> {
+    (0..count).map(|i| Hasher::xxh3(seed).hash_u64(i)).collect()
+}
+
+/// What `compact` makes of a kind; `None` for a kind that has no such variant.
+fn spec(kind: FilterKind, compact: bool) -> Option<FilterSpec> {
+    let spec = FilterSpec::new(kind).keys(3000).fpr(0.01).compact(compact);
+    spec.build().is_ok().then_some(spec)
+}
+
+#[test]
+fn a_reader_made_from_the_page_answers_as_the_library() {
+    let (keys, strangers) = (hashes(1, 3000), hashes(2, 30_000));
+    for kind in FilterKind::ALL {
+        for spec in [false, true].into_iter().filter_map(|compact| spec(*kind, compact)) {
+            for hasher in [Hasher::xxh3(42), Hasher::PARQUET] {
+                let mut filter = spec.hasher(hasher).build().unwrap();
+                filter.insert_batch(&keys).unwrap();
+                let bytes = filter.to_bytes();
+                let page = Page::read(&bytes);
+                assert_eq!(page.kind, *kind as u16);
+                assert_eq!((page.hasher, page.len), (hasher, 3000));
+                assert!(keys.iter().all(|hash| page.contains(hash.raw())), "{kind}");
+                for hash in &strangers {
+                    assert_eq!(page.contains(hash.raw()), filter.contains_hash(*hash), "{kind}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn counters_and_overflow_are_where_the_page_says() {
+    let keys = hashes(1, 500);
+    for compact in [false, true] {
+        let mut filter = spec(FilterKind::CountingBloom, compact).unwrap().build().unwrap();
+        filter.insert_batch(&keys).unwrap();
+        // Some of them often, so that counters stick or overflow.
+        for hash in keys[..10].iter().cycle().take(200) {
+            filter.insert_hash(*hash).unwrap();
+        }
+        let bytes = filter.to_bytes();
+        let page = Page::read(&bytes);
+        assert_eq!(page.p[2], if compact { 2 } else { 4 });
+        assert_eq!(page.p[3] > 0, compact);
+
+        let mut expected = vec![0; 64 * page.p[0] as usize];
+        let inserted = keys.iter().chain(keys[..10].iter().cycle().take(200));
+        for position in inserted.flat_map(|hash| page.positions(hash.raw())) {
+            expected[position as usize] += 1;
+        }
+        for (position, count) in (0..).zip(expected) {
+            let count = if compact { count } else { count.min(15) };
+            assert_eq!(page.count(position), count);
+            assert_eq!(bit(page.payload, position), count > 0);
+        }
+        assert!(AnyFilter::from_bytes(&bytes).is_ok());
+    }
+}

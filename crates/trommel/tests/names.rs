@@ -1,0 +1,195 @@
+//! The names that programs outside this repository are written against, used as they use them.
+//!
+//! Each function is such a program; most of the test is that it compiles.
+
+use std::error::Error;
+use trommel::{
+    AnyFilter, Bitmap, BloomFilter, CacheLineBloom, Count, CountingBloomFilter, Filter, FilterKind,
+    FilterSpec, FilterView, FormatError, Full, Hasher, Incompatible, Insert, Isa, Key, KeyHash,
+    Merge, MergeError, RegisterBloom, Remove, SpecError, SplitBlockBloom, Unsupported,
+};
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+#[test]
+fn a_program_hashes_keys_of_every_type() {
+    fn key<K: Key + ?Sized>(hasher: Hasher, key: &K) -> KeyHash {
+        hasher.hash(key)
+    }
+    let hasher = Hasher::xxh3(7);
+    let text = key(hasher, "ab");
+    assert_eq!(text, key(hasher, &String::from("ab")));
+    assert_eq!(text, key(hasher, &vec![b'a', b'b']));
+    assert_eq!(text, key(hasher, b"ab"));
+    assert_eq!(text, key(hasher, &b"ab"[..]));
+    for integer in [
+        key(hasher, &1u8),
+        key(hasher, &1i8),
+        key(hasher, &1u16),
+        key(hasher, &1i16),
+        key(hasher, &1u32),
+        key(hasher, &1i32),
+        key(hasher, &1u64),
+        key(hasher, &1i64),
+        key(hasher, &1u128),
+        key(hasher, &1i128),
+    ] {
+        assert_ne!(integer, text);
+    }
+    assert_ne!(Hasher::PARQUET.hash("ab"), text);
+
+    let raw = [1u64, 2];
+    assert_eq!(KeyHash::slice_from_raw(&raw)[1], KeyHash::from_raw(2));
+    assert_eq!(KeyHash::from_raw(2).raw(), 2);
+    assert_eq!(size_of::<KeyHash>(), 8);
+    let mut hashes: Vec<KeyHash> = Vec::new();
+    hasher.hash_batch(&raw, &mut hashes);
+    assert_eq!(hashes[0], hasher.hash(&1u64));
+}
+
+/// What a program does with any filter that takes keys.
+fn sieve<F: Filter + Insert>(mut filter: F) -> Outcome {
+    let changed: Result<bool, Full> = filter.insert("anvil");
+    assert!(changed?);
+    let hash: KeyHash = filter.hash("hammer");
+    assert!(filter.insert_hash(hash)?);
+    let batch: Vec<KeyHash> = (0..100u32).map(|key| filter.hash(&key)).collect();
+    let inserted: Result<(), Full> = filter.insert_batch(&batch);
+    inserted?;
+    assert!(filter.contains("anvil") && filter.contains_hash(hash));
+
+    let mut found = Bitmap::new(0);
+    filter.contains_batch(&batch, &mut found);
+    assert_eq!((found.len(), found.count_ones()), (100, 100));
+    assert!(found.get(99) && found.iter_ones().eq(0..100));
+    assert_eq!(found.as_words(), [u64::MAX, (1 << 36) - 1]);
+
+    assert_eq!(filter.len(), 102);
+    assert!(!filter.is_empty());
+    assert!(filter.memory_bytes() > 0 && filter.bits_per_key() > 0.0);
+    assert!((0.0..0.5).contains(&filter.expected_fpr()));
+    Ok(())
+}
+
+#[test]
+fn a_program_uses_every_filter_alike() -> Outcome {
+    sieve(BloomFilter::with_capacity_and_fpr(1000, 0.01)?)?;
+    sieve(CountingBloomFilter::with_capacity_and_fpr(1000, 0.01)?)?;
+    sieve(RegisterBloom::with_capacity_and_fpr(1000, 0.01)?)?;
+    sieve(SplitBlockBloom::with_capacity_and_fpr(1000, 0.01)?)?;
+    sieve(CacheLineBloom::with_capacity_and_fpr(1000, 0.01)?)?;
+
+    sieve(BloomFilter::with_memory_bytes(4096, 1000)?)?;
+    sieve(CountingBloomFilter::with_memory_bytes(4096, 1000)?)?;
+    sieve(RegisterBloom::with_memory_bytes(4096, 1000)?)?;
+    sieve(SplitBlockBloom::with_memory_bytes(4096, 1000)?)?;
+    sieve(CacheLineBloom::with_memory_bytes(4096, 1000)?)?;
+
+    let isa = Isa::best();
+    sieve(BloomFilter::builder().keys(1000).fpr(0.01).seed(1).isa(isa).build()?)?;
+    sieve(CountingBloomFilter::builder().keys(1000).compact(true).huge_pages(false).build()?)?;
+    sieve(RegisterBloom::builder().memory_bytes(4096).keys(1000).build()?)?;
+    sieve(SplitBlockBloom::builder().keys(1000).hasher(Hasher::PARQUET).build()?)?;
+    sieve(CacheLineBloom::builder().keys(1000).foldable_by(8).build()?)
+}
+
+#[test]
+fn a_program_chooses_a_kind_at_run_time() -> Outcome {
+    for kind in FilterKind::ALL {
+        assert_eq!(kind.to_string().parse::<FilterKind>().ok(), Some(*kind));
+        let spec = FilterSpec::new(*kind).keys(1000).fpr(0.01).seed(42);
+        let built: Result<AnyFilter, SpecError> = spec.build();
+        sieve(built?)?;
+
+        let mut filter = spec.build()?;
+        let hash = filter.hash("anvil");
+        filter.insert_hash(hash)?;
+        let removed: Result<bool, Unsupported> = filter.remove_hash(hash);
+        let counted: Result<u64, Unsupported> = filter.count_hash(hash);
+        assert_eq!(removed.is_ok(), counted.is_ok());
+        let merged: Result<(), MergeError> = filter.merge(&spec.build()?);
+        merged?;
+
+        let bytes: Vec<u8> = filter.to_bytes();
+        let mut written = Vec::new();
+        filter.write_to(&mut written)?;
+        assert_eq!(written, bytes);
+        let read: Result<AnyFilter, FormatError> = AnyFilter::from_bytes(&bytes);
+        let view: Result<FilterView<'_>, FormatError> = FilterView::parse(&bytes);
+        assert_eq!(read?.len(), view?.len());
+    }
+    let names: Vec<String> = FilterKind::ALL.iter().map(ToString::to_string).collect();
+    let expected =
+        ["bloom", "counting-bloom", "register-bloom", "split-block-bloom", "cache-line-bloom"];
+    assert_eq!(names, expected);
+    Ok(())
+}
+
+#[test]
+fn a_program_uses_a_capability_through_its_trait() -> Outcome {
+    fn union<F: Merge>(left: &mut F, right: &F) -> Result<(), Incompatible> {
+        left.merge(right)
+    }
+    fn forget<F: Filter + Remove + Count>(filter: &mut F, key: &str) -> bool {
+        let hash = filter.hash(key);
+        filter.count_hash(hash) > 0 && filter.remove_hash(hash)
+    }
+    let mut counting = CountingBloomFilter::with_capacity_and_fpr(100, 0.01)?;
+    let mut other = counting.clone();
+    other.insert("anvil")?;
+    union(&mut counting, &other)?;
+    assert!(forget(&mut counting, "anvil") && !forget(&mut counting, "anvil"));
+
+    let mut register = RegisterBloom::with_capacity_and_fpr(100, 0.01)?;
+    union(&mut register, &RegisterBloom::with_capacity_and_fpr(100, 0.01)?)?;
+    let unlike = RegisterBloom::with_capacity_and_fpr(5000, 0.01)?;
+    let error = union(&mut register, &unlike).unwrap_err();
+    assert!(!error.to_string().is_empty());
+    Ok(())
+}
+
+#[test]
+fn a_program_reads_filters_without_copying() -> Outcome {
+    let mut filter = CacheLineBloom::with_capacity_and_fpr(100, 0.01)?;
+    filter.insert("anvil")?;
+    let bytes = filter.to_bytes();
+    let view = CacheLineBloom::parse(&bytes)?;
+    let of_any_kind = FilterView::parse(&bytes)?;
+    assert!(view.contains("anvil") && of_any_kind.contains("anvil"));
+    assert_eq!(of_any_kind.kind(), FilterKind::CacheLineBloom);
+    assert_eq!(CacheLineBloom::from_bytes(&bytes)?.to_bytes(), bytes);
+    assert!(BloomFilter::from_bytes(&bytes).is_err(), "another kind");
+    Ok(())
+}
+
+#[test]
+fn a_program_shares_filters_between_threads() -> Outcome {
+    fn shared<T: Send + Sync + 'static>(_: &T) {}
+    let mut filter = FilterSpec::new(FilterKind::SplitBlockBloom).keys(10).build()?;
+    shared(&filter);
+    filter.insert("anvil")?;
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| assert!(filter.contains("anvil")));
+        }
+    });
+    fn object(filter: &dyn Insert) -> usize {
+        filter.len()
+    }
+    assert_eq!(object(&filter), 1);
+    Ok(())
+}
+
+#[test]
+fn errors_are_errors() {
+    fn told(error: &(dyn Error + Send + Sync + 'static)) -> String {
+        error.to_string()
+    }
+    let spec = BloomFilter::with_capacity_and_fpr(10, 2.0).unwrap_err();
+    assert!(told(&spec).contains('2'), "{spec}");
+    let format = FilterView::parse(&[0; 10]).unwrap_err();
+    assert!(told(&format).contains("10"), "{format}");
+    let unknown = "blume".parse::<FilterKind>().unwrap_err();
+    assert!(told(&unknown).contains("split-block-bloom"), "{unknown}");
+    assert!("mmx".parse::<Isa>().is_err());
+}

@@ -1,0 +1,87 @@
+//! A filter that is ready to be measured, and what the machine's limit means for it.
+
+use crate::keys::Probes;
+use crate::plan::{Candidate, Case, Group, Op, Workload};
+use crate::subject::{Subject, ensure_no_key_denied};
+use anyhow::Result;
+use trommel::{Bitmap, FilterKind};
+
+/// A filter that holds its keys, and what is known of it.
+pub(crate) struct Built {
+    pub(crate) candidate: Candidate,
+    pub(crate) subject: Box<dyn Subject>,
+    pub(crate) fpr_expected: Option<f64>,
+    pub(crate) fpr_measured: Option<f64>,
+}
+
+impl Built {
+    /// A filled filter whose answers to the probes were verified: no key denied. Its false-positive
+    /// rate is counted on those probes that are no keys.
+    pub(crate) fn verified(
+        case: &Case,
+        subject: Box<dyn Subject>,
+        keys: usize,
+        probes: &Probes,
+        answers: &Bitmap,
+    ) -> Result<Self> {
+        ensure_no_key_denied(&probes.members, answers, &case.name)?;
+        let (passed, matches) = (answers.count_ones(), probes.members.count_ones());
+        let absent = probes.column.len() - matches;
+        let fpr_measured = (absent > 0).then(|| (passed - matches) as f64 / absent as f64);
+        let fpr_expected = subject.expected_fpr(keys);
+        Ok(Self { candidate: case.candidate, subject, fpr_expected, fpr_measured })
+    }
+}
+
+/// Sizes so near that they share one measurement of the limit.
+pub(crate) fn is_near(a: usize, b: usize) -> bool {
+    a.abs_diff(b) * 20 <= a.max(b)
+}
+
+/// Bytes that an operation on the filter reaches at random.
+pub(crate) fn working_set(built: &Built, op: Op) -> usize {
+    if op == Op::Contains { built.subject.probed_bytes() } else { built.subject.memory_bytes() }
+}
+
+/// The sizes at which the limit is measured for a group.
+pub(crate) fn working_sets(built: &[Built], op: Op) -> Vec<usize> {
+    let mut sizes: Vec<usize> = Vec::new();
+    for built in built {
+        let bytes = working_set(built, op);
+        if !sizes.iter().any(|size| is_near(*size, bytes)) {
+            sizes.push(bytes);
+        }
+    }
+    sizes
+}
+
+/// Lines that one operation of the group must touch (see [`crate::roofline`]); none if that is not
+/// known of the kind. A counting filter touches a line of bits and one of counters a bit it inserts.
+pub(crate) fn lines_per_op(built: &Built, group: &Group) -> Option<f64> {
+    use FilterKind as Kind;
+    if matches!(
+        built.candidate.kind,
+        Kind::RegisterBloom | Kind::SplitBlockBloom | Kind::CacheLineBloom
+    ) {
+        return Some(1.0);
+    }
+    let k = f64::from(built.subject.hash_count()?);
+    let expected = |hit_share: f64| {
+        // From the rate: an absent key passes all k bits with probability fill^k.
+        let fill = built.fpr_expected?.powf(1.0 / k);
+        let miss = (1.0 - fill.powf(k)) / (1.0 - fill);
+        Some(hit_share * k + (1.0 - hit_share) * miss)
+    };
+    match (built.candidate.kind, group.op) {
+        // The hit share of a given input is its own.
+        (_, Op::Contains) if group.input.is_some() => None,
+        (Kind::Bloom | Kind::CountingBloom, Op::Contains) => match group.workload? {
+            Workload::Hit => Some(k),
+            Workload::Miss => expected(0.0),
+            Workload::Mixed => expected(0.5),
+        },
+        (Kind::Bloom, Op::Insert | Op::Build) => Some(k),
+        (Kind::CountingBloom, Op::Insert | Op::Build) => Some(2.0 * k),
+        _ => None,
+    }
+}

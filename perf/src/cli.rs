@@ -1,0 +1,144 @@
+//! The command line.
+
+use clap::{Args, Parser, Subcommand};
+use regex::Regex;
+use std::path::PathBuf;
+use trommel::Isa;
+
+/// Measures Trommel's filters on this machine, beside other crates and against the machine's limit.
+#[derive(Debug, Parser)]
+#[command(name = "trommel-perf", version, about)]
+pub(crate) struct Cli {
+    /// What to do; `measure --quick` if not said.
+    #[command(subcommand)]
+    pub(crate) verb: Option<Verb>,
+}
+
+/// One verb, one file in `cmd/`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Measure, print tables, write results.csv, results.json, env.json and report.html.
+    Measure(MeasureArgs),
+    /// Run every workload once on few keys and verify every answer; exit 1 if one is wrong.
+    Check(CheckArgs),
+    /// Write report.html again from a run's results, and splice its tables into a document.
+    Report(ReportArgs),
+    /// Random 64-byte line touches a second, by working-set size and prefetch hint.
+    Roofline,
+    /// Describe the machine and the build.
+    Env,
+    /// List the cases that `measure` would run.
+    List(Selection),
+}
+
+/// Which cases.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Selection {
+    /// 1e5, 1e6 and 1e7 keys and TPC-H at scale 0.1, in about two minutes (the default).
+    #[arg(long, conflicts_with = "full")]
+    pub(crate) quick: bool,
+    /// Also 1e8 keys, filters of 1 GiB, and TPC-H at scale 1.
+    #[arg(long)]
+    pub(crate) full: bool,
+    /// Only the cases whose name (see `list`) matches.
+    #[arg(short, long, value_name = "REGEX")]
+    pub(crate) filter: Option<Regex>,
+    /// Key counts, such as 1e5,3e6.
+    #[arg(long, value_name = "N,N", value_delimiter = ',', value_parser = parse_count)]
+    pub(crate) keys: Option<Vec<usize>>,
+    /// Keep the rivals of the cases that --filter selects, even where it does not name them.
+    #[arg(long)]
+    pub(crate) rivals: bool,
+}
+
+/// What `measure` takes.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct MeasureArgs {
+    #[command(flatten)]
+    pub(crate) selection: Selection,
+    /// Force our filters to an instruction set: portable, avx2, avx512 or neon.
+    #[arg(long)]
+    pub(crate) isa: Option<Isa>,
+    /// Where the results go.
+    #[arg(long, value_name = "DIR", default_value = DEFAULT_OUT)]
+    pub(crate) out: PathBuf,
+    /// Keep what DIR already holds from this machine and commit; measure only groups that are missing.
+    #[arg(long)]
+    pub(crate) resume: bool,
+    /// Build on the keys of this file, one a line, instead of generated ones.
+    #[arg(long, value_name = "FILE", requires = "probes_file")]
+    pub(crate) keys_file: Option<PathBuf>,
+    /// Probe the keys of this file, one a line.
+    #[arg(long, value_name = "FILE", requires = "keys_file")]
+    pub(crate) probes_file: Option<PathBuf>,
+}
+
+/// Where results go unless said otherwise.
+pub(crate) const DEFAULT_OUT: &str = "perf-out";
+
+impl Default for MeasureArgs {
+    fn default() -> Self {
+        Self {
+            selection: Selection::default(),
+            isa: None,
+            out: DEFAULT_OUT.into(),
+            resume: false,
+            keys_file: None,
+            probes_file: None,
+        }
+    }
+}
+
+/// What `check` takes.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct CheckArgs {
+    /// Force our filters to an instruction set: portable, avx2, avx512 or neon.
+    #[arg(long)]
+    pub(crate) isa: Option<Isa>,
+}
+
+/// What `report` takes.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ReportArgs {
+    /// The directory that `measure --out` wrote.
+    pub(crate) dir: PathBuf,
+    /// A Markdown file in which the regions `<!-- trommel-perf:NAME begin -->` to
+    /// `<!-- trommel-perf:NAME end -->` are replaced by this run's tables.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) splice: Option<PathBuf>,
+}
+
+/// A count as people write it: `1000000`, `1e6`, `2.5e6`.
+fn parse_count(text: &str) -> Result<usize, String> {
+    let value: f64 = text.trim().parse().map_err(|_| format!("{text:?} is not a number"))?;
+    if value.fract() != 0.0 || !(1.0..=1e10).contains(&value) {
+        return Err(format!("{text:?} is not a whole number from 1 to 1e10"));
+    }
+    Ok(value as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn counts_are_read_as_people_write_them() {
+        assert_eq!(parse_count("1e6"), Ok(1_000_000));
+        assert_eq!(parse_count(" 250000"), Ok(250_000));
+        for bad in ["", "x", "1.5", "-3", "0", "1e20", "NaN", "inf"] {
+            assert!(parse_count(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn key_and_probe_files_come_together() {
+        let parsed = Cli::try_parse_from(["trommel-perf", "measure", "--keys-file", "k"]);
+        assert!(parsed.is_err());
+    }
+}

@@ -1,0 +1,55 @@
+//! `check`: every workload once on few keys, for its answers alone.
+
+use super::usable_isa;
+use crate::cli::{CheckArgs, Selection};
+use crate::effort::Effort;
+use crate::environment::Environment;
+use crate::progress::Progress;
+use crate::results::Results;
+use crate::session::Session;
+use crate::tpch;
+use anyhow::Result;
+use trommel::Isa;
+
+/// Key counts around the edges of words, blocks and batch windows.
+const KEYS: [usize; 5] = [1, 63, 64, 65, 5000];
+const TPCH_SCALE: f64 = 0.001;
+
+/// Runs all cases; the first wrong answer is the error.
+pub(crate) fn run(arguments: &CheckArgs) -> Result<()> {
+    let cases = check(usable_isa(arguments.isa)?)?;
+    println!("{cases} cases checked: every answer right");
+    Ok(())
+}
+
+/// The number of cases that were run.
+fn check(isa: Option<Isa>) -> Result<usize> {
+    let results = Results::new(Environment::observe(isa));
+    let mut session = Session::new(
+        results,
+        Progress::hidden(),
+        Selection::default(),
+        Effort::CHECK,
+        isa,
+        None,
+        None,
+    );
+    for keys in KEYS {
+        session.generated(keys)?;
+    }
+    let (keys, probes) = tpch::prepare(TPCH_SCALE);
+    session.input("tpch-0.001", tpch::describe(TPCH_SCALE), &keys, &probes)?;
+    Ok(session.results.rows.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_workload_gives_right_answers_on_every_instruction_set() {
+        for isa in Isa::available() {
+            assert!(check(Some(isa)).unwrap() > 100, "{isa}");
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! `list`: the cases that `measure` would run.
+
+use crate::cli::Selection;
+use crate::plan::{
+    candidates, candidates_of_one_gib, groups_of, groups_of_one_gib, key_counts, tpch_scale,
+};
+use anyhow::Result;
+use std::io::{self, Write as _};
+
+/// Prints a name a line. The keys of TPC-H are counted only when they are generated, so its cases are
+/// shown by their input.
+pub(crate) fn run(selection: &Selection) -> Result<()> {
+    let mut groups: Vec<_> = key_counts(selection)
+        .into_iter()
+        .flat_map(groups_of)
+        .map(|group| (group, candidates()))
+        .collect();
+    if selection.includes_one_gib() {
+        groups
+            .extend(groups_of_one_gib().into_iter().map(|group| (group, candidates_of_one_gib())));
+    }
+    let mut names = String::new();
+    for (group, candidates) in groups {
+        for case in selection.choose(group.cases(&candidates)) {
+            names.push_str(&case.name);
+            names.push('\n');
+        }
+    }
+    if selection.filter.is_none() && selection.keys.is_none() {
+        names.push_str(&format!("contains/mixed/*/*/tpch-{}/*\n", tpch_scale(selection)));
+    }
+    // A reader that has seen enough, such as `head`, is no failure.
+    let _ = io::stdout().write_all(names.as_bytes());
+    Ok(())
+}

@@ -1,0 +1,151 @@
+//! `measure`: environment, noise, roofline, then every workload.
+
+use super::{pin, usable_isa};
+use crate::cli::{MeasureArgs, Selection};
+use crate::counters::Counters;
+use crate::effort::Effort;
+use crate::environment::Environment;
+use crate::keys::{Column, Probes};
+use crate::plan::{groups_of, groups_of_one_gib, key_counts, tpch_scale};
+use crate::progress::Progress;
+use crate::results::{Results, replace};
+use crate::session::Session;
+use crate::{html, keyfile, noise, roofline, tables, tpch};
+use anyhow::Result;
+use std::path::Path;
+
+/// The largest working set of the roofline's curve.
+const LARGEST_QUICK: usize = 256 << 20;
+const LARGEST_FULL: usize = 2 << 30;
+
+/// Runs what is selected, and shows and writes what was measured.
+pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
+    let isa = usable_isa(arguments.isa)?;
+    // Read first: a file that cannot be used should not cost two minutes.
+    let own = own_keys(&arguments)?;
+    let environment = Environment::observe(isa);
+    let mut results = if arguments.resume {
+        Results::resume(&arguments.out, environment)?
+    } else {
+        Results::new(environment)
+    };
+    pin();
+    println!("{}\n", tables::environment(&results).to_terminal());
+    let counters = open_counters();
+    check_noise(&mut results);
+    let selection = arguments.selection;
+    let mut progress = Progress::new(count_groups(&selection, own.is_some()));
+    measure_roofline(&mut results, &selection, &mut progress)?;
+    let effort = if selection.full { Effort::FULL } else { Effort::QUICK };
+    let mut session = Session::new(
+        results,
+        progress,
+        selection.clone(),
+        effort,
+        isa,
+        Some(arguments.out.clone()),
+        counters,
+    );
+    if let Some((keys, probes)) = own {
+        session.input("file", "keys and probes of the user's files".into(), &keys, &probes)?;
+    } else {
+        everything(&mut session, &selection)?;
+    }
+    let elapsed = session.progress.finish();
+    show(&session.results, &arguments.out)?;
+    let timed = session.results.timed;
+    println!("measured in {:.0} s: {}", elapsed.as_secs_f64(), timed.describe());
+    if timed.is_disturbed() {
+        eprintln!("warning: other programs ran meanwhile: measure again when they are done");
+    }
+    Ok(())
+}
+
+/// The user's keys, if files were named.
+fn own_keys(arguments: &MeasureArgs) -> Result<Option<(Column, Probes)>> {
+    let Some((keys, probes)) = arguments.keys_file.as_ref().zip(arguments.probes_file.as_ref())
+    else {
+        return Ok(None);
+    };
+    Ok(Some(keyfile::prepare(keyfile::read(keys)?, keyfile::read(probes)?)))
+}
+
+fn open_counters() -> Option<Counters> {
+    match Counters::open() {
+        Ok(counters) => Some(counters),
+        Err(why) => {
+            eprintln!("note: no hardware counters, their columns stay blank ({why})");
+            None
+        }
+    }
+}
+
+fn check_noise(results: &mut Results) {
+    let noise = noise::check();
+    if noise.is_noisy() {
+        eprintln!(
+            "warning: this machine is noisy ({}): trust ratios more than figures",
+            noise.describe()
+        );
+    } else {
+        eprintln!("noise: {}", noise.describe());
+    }
+    results.noise = Some(noise);
+}
+
+fn measure_roofline(
+    results: &mut Results,
+    selection: &Selection,
+    progress: &mut Progress,
+) -> Result<()> {
+    let largest = if selection.full { LARGEST_FULL } else { LARGEST_QUICK };
+    progress.say("roofline");
+    results.roofline = roofline::curve(largest, |share| progress.within_group(share))?;
+    progress.group_done();
+    Ok(())
+}
+
+/// Groups that the progress bar counts: the roofline and those of the cases.
+fn count_groups(selection: &Selection, has_own_keys: bool) -> usize {
+    const ROOFLINE: usize = 1;
+    const GROUPS_OF_AN_INPUT: usize = 2;
+    if has_own_keys {
+        return ROOFLINE + GROUPS_OF_AN_INPUT;
+    }
+    let generated: usize =
+        key_counts(selection).into_iter().map(|keys| groups_of(keys).len()).sum();
+    let one_gib = if selection.includes_one_gib() { groups_of_one_gib().len() } else { 0 };
+    ROOFLINE + generated + one_gib + if wants_tpch(selection) { GROUPS_OF_AN_INPUT } else { 0 }
+}
+
+/// Named key counts are about generated keys alone.
+fn wants_tpch(selection: &Selection) -> bool {
+    selection.keys.is_none()
+}
+
+fn everything(session: &mut Session, selection: &Selection) -> Result<()> {
+    for keys in key_counts(selection) {
+        session.generated(keys)?;
+    }
+    if wants_tpch(selection) {
+        let scale = tpch_scale(selection);
+        session.progress.say("generating TPC-H");
+        let (keys, probes) = tpch::prepare(scale);
+        session.input(&format!("tpch-{scale}"), tpch::describe(scale), &keys, &probes)?;
+    }
+    if selection.includes_one_gib() {
+        session.one_gib()?;
+    }
+    Ok(())
+}
+
+/// Prints the tables and writes the files.
+fn show(results: &Results, out: &Path) -> Result<()> {
+    for table in tables::all(results).iter().filter(|table| table.name != "environment") {
+        println!("{}\n", table.to_terminal());
+    }
+    results.save(out)?;
+    replace(&out.join("report.html"), html::render(results)?.as_bytes())?;
+    println!("wrote results.csv, results.json, env.json and report.html to {}", out.display());
+    Ok(())
+}

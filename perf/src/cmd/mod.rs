@@ -1,0 +1,43 @@
+//! One file a verb.
+
+mod check;
+mod env;
+mod list;
+mod measure;
+mod report;
+mod roofline;
+
+use crate::cli::{Cli, MeasureArgs, Verb};
+use crate::failure::bad_input;
+use anyhow::Result;
+use trommel::Isa;
+
+/// Does what the command line asks for.
+pub(crate) fn run(cli: Cli) -> Result<()> {
+    match cli.verb.unwrap_or_else(|| Verb::Measure(MeasureArgs::default())) {
+        Verb::Measure(arguments) => measure::run(arguments),
+        Verb::Check(arguments) => check::run(&arguments),
+        Verb::Report(arguments) => report::run(&arguments),
+        Verb::Roofline => roofline::run(),
+        Verb::Env => env::run(),
+        Verb::List(selection) => list::run(&selection),
+    }
+}
+
+/// The instruction set that was asked for, here or by the environment, if this machine has it: else an
+/// error before anything is measured.
+fn usable_isa(asked: Option<Isa>) -> Result<Option<Isa>> {
+    match asked {
+        Some(isa) => isa.require().map(Some),
+        None => Isa::active().map(|_| None),
+    }
+    .map_err(|error| bad_input(error.to_string()))
+}
+
+/// Stays on the last core, which tends to be interrupted less than the first.
+fn pin() {
+    let core = core_affinity::get_core_ids().and_then(|cores| cores.last().copied());
+    if !core.is_some_and(core_affinity::set_for_current) {
+        eprintln!("note: the thread could not be pinned to a core");
+    }
+}

@@ -1,0 +1,198 @@
+//! Timing in turns. On a shared machine the speed of one minute says little about the next, so what
+//! is to be compared takes turns: one short repetition each, round after round, and medians at the end.
+
+use crate::clock::{Lap, Stopwatch};
+use crate::counters::{Counters, Counts};
+use crate::stats::{median, median_absolute_deviation};
+use anyhow::Result;
+use std::fmt;
+use std::time::{Duration, Instant};
+
+/// Times the sections of a repetition, and nothing around them.
+#[derive(Default)]
+pub(crate) struct Meter {
+    lap: Lap,
+    counters: Option<Counters>,
+    is_counting: bool,
+    counts: Counts,
+}
+
+impl fmt::Debug for Meter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Meter")
+            .field("lap", &self.lap)
+            .field("counts", &self.counts)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Meter {
+    /// A meter that also counts hardware events, if it has counters.
+    pub(crate) fn new(counters: Option<Counters>) -> Self {
+        Self { counters, ..Self::default() }
+    }
+
+    /// Runs a section on the clock.
+    #[inline]
+    pub(crate) fn time<T>(&mut self, section: impl FnOnce() -> T) -> T {
+        if self.is_counting {
+            return self.count(section);
+        }
+        let stopwatch = Stopwatch::start();
+        let value = section();
+        self.add(stopwatch.stop());
+        value
+    }
+
+    fn add(&mut self, lap: Lap) {
+        self.lap.busy += lap.busy;
+        self.lap.waited += lap.waited;
+    }
+
+    /// Runs a section under the counters instead of the clock: starting and stopping them costs
+    /// system calls, which must not be timed.
+    fn count<T>(&mut self, section: impl FnOnce() -> T) -> T {
+        let Some(counters) = &mut self.counters else { return section() };
+        let stopwatch = Stopwatch::start();
+        let started = counters.start();
+        let value = section();
+        if let (Ok(()), Ok(counts)) = (started, counters.stop()) {
+            self.counts.cache_misses += counts.cache_misses;
+            self.counts.llc_misses += counts.llc_misses;
+            self.counts.dtlb_misses += counts.dtlb_misses;
+        }
+        self.add(stopwatch.stop());
+        value
+    }
+
+    /// Time of the sections of this repetition so far.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.lap.busy
+    }
+
+    fn begin(&mut self, is_counting: bool) {
+        self.lap = Lap::default();
+        self.counts = Counts::default();
+        self.is_counting = is_counting;
+    }
+}
+
+/// One contestant: a repetition times its sections, verifies its answers off the clock, and returns
+/// how many operations were timed.
+pub(crate) type Repetition<'a> = Box<dyn FnMut(&mut Meter) -> Result<u64> + 'a>;
+
+/// How long turns are taken.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pace {
+    /// No new round is begun after this long,
+    pub(crate) budget: Duration,
+    /// unless there were fewer rounds than this.
+    pub(crate) min_rounds: usize,
+    /// No more rounds than this.
+    pub(crate) max_rounds: usize,
+}
+
+/// What the repetitions of one contestant took.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Timing {
+    ns_per_op: Vec<f64>,
+    /// All sections together.
+    pub(crate) total: Lap,
+    /// Events an operation, if the machine counts them.
+    pub(crate) events_per_op: Option<[f64; 3]>,
+}
+
+impl Timing {
+    /// Median nanoseconds an operation.
+    pub(crate) fn median(&self) -> f64 {
+        median(&self.ns_per_op)
+    }
+
+    /// Median absolute deviation of the same.
+    pub(crate) fn mad(&self) -> f64 {
+        median_absolute_deviation(&self.ns_per_op)
+    }
+}
+
+/// Lets all contestants take turns. One round before the first is not counted: it warms caches and
+/// lets contestants calibrate themselves. Every second round runs backwards, so that no contestant
+/// always follows the same neighbour. `progress` is told the share of the pace that is done.
+pub(crate) fn take_turns(
+    contestants: &mut [Repetition<'_>],
+    pace: &Pace,
+    meter: &mut Meter,
+    mut progress: impl FnMut(f64),
+) -> Result<Vec<Timing>> {
+    let mut timings = vec![Timing::default(); contestants.len()];
+    for contestant in contestants.iter_mut() {
+        meter.begin(false);
+        contestant(meter)?;
+    }
+    let start = Instant::now();
+    for round in 0..pace.max_rounds {
+        let spent = start.elapsed();
+        if round >= pace.min_rounds && spent >= pace.budget {
+            break;
+        }
+        progress((spent.as_secs_f64() / pace.budget.as_secs_f64().max(1e-9)).min(1.0));
+        for turn in 0..contestants.len() {
+            let index = if round % 2 == 0 { turn } else { contestants.len() - 1 - turn };
+            meter.begin(false);
+            let ops = contestants[index](meter)?;
+            let timing = &mut timings[index];
+            timing.ns_per_op.push(meter.lap.busy.as_secs_f64() * 1e9 / ops as f64);
+            timing.total.busy += meter.lap.busy;
+            timing.total.waited += meter.lap.waited;
+        }
+    }
+    if meter.counters.is_some() {
+        for (contestant, timing) in contestants.iter_mut().zip(&mut timings) {
+            meter.begin(true);
+            let ops = contestant(meter)? as f64;
+            let Counts { cache_misses, llc_misses, dtlb_misses } = meter.counts;
+            timing.events_per_op =
+                Some([cache_misses, llc_misses, dtlb_misses].map(|count| count as f64 / ops));
+        }
+    }
+    Ok(timings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+
+    const PACE: Pace = Pace { budget: Duration::ZERO, min_rounds: 4, max_rounds: 9 };
+
+    fn logging<'a>(log: &'a RefCell<Vec<char>>, name: char) -> Repetition<'a> {
+        Box::new(move |meter| {
+            log.borrow_mut().push(name);
+            meter.time(|| ());
+            Ok(1)
+        })
+    }
+
+    #[test]
+    fn contestants_alternate_and_directions_too() {
+        let log = RefCell::new(Vec::new());
+        let mut contestants = [logging(&log, 'a'), logging(&log, 'b'), logging(&log, 'c')];
+        let timings = take_turns(&mut contestants, &PACE, &mut Meter::default(), |_| ()).unwrap();
+        assert_eq!(log.borrow().iter().collect::<String>(), "abcabccbaabccba");
+        assert!(timings.iter().all(|timing| timing.ns_per_op.len() == 4 && timing.median() >= 0.0));
+    }
+
+    #[test]
+    fn a_wrong_answer_ends_the_turns() {
+        let mut contestants: [Repetition<'_>; 1] = [Box::new(|_| anyhow::bail!("wrong"))];
+        assert!(take_turns(&mut contestants, &PACE, &mut Meter::default(), |_| ()).is_err());
+    }
+
+    #[test]
+    fn only_sections_are_timed() {
+        let mut meter = Meter::default();
+        meter.begin(false);
+        std::thread::sleep(Duration::from_millis(20));
+        meter.time(|| ());
+        assert!(meter.elapsed() < Duration::from_millis(10));
+    }
+}

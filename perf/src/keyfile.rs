@@ -1,0 +1,85 @@
+//! A user's own keys: a file of them, one a line, as bytes.
+
+use crate::failure::bad_input;
+use crate::keys::{Column, Probes};
+use anyhow::Result;
+use std::collections::HashSet;
+use std::fs;
+use std::path::Path;
+use trommel::Bitmap;
+
+/// The keys of a file, in order, line ends (LF or CRLF) removed. Lines are bytes, not text; empty
+/// lines are no keys.
+///
+/// # Errors
+/// Bad input if the file cannot be read or has no keys.
+pub(crate) fn read(path: &Path) -> Result<Vec<Box<[u8]>>> {
+    let shown = path.display();
+    let bytes = fs::read(path)
+        .map_err(|error| bad_input(format!("cannot read keys from {shown}: {error}")))?;
+    let keys: Vec<Box<[u8]>> = bytes
+        .split(|byte| *byte == b'\n')
+        .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+        .filter(|line| !line.is_empty())
+        .map(Into::into)
+        .collect();
+    if keys.is_empty() {
+        return Err(bad_input(format!("{shown} holds no keys: expected one a line")));
+    }
+    Ok(keys)
+}
+
+/// The distinct keys to build on, and the probes with the truth about them.
+pub(crate) fn prepare(keys: Vec<Box<[u8]>>, probes: Vec<Box<[u8]>>) -> (Column, Probes) {
+    let distinct: HashSet<Box<[u8]>> = keys.into_iter().collect();
+    let mut members = Bitmap::new(probes.len());
+    for (i, probe) in probes.iter().enumerate() {
+        if distinct.contains(probe) {
+            members.set(i);
+        }
+    }
+    let mut keys: Vec<_> = distinct.into_iter().collect();
+    keys.sort_unstable();
+    (Column::Strings(keys), Probes { column: Column::Strings(probes), members })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write as _;
+
+    fn file(bytes: &[u8]) -> tempfile::NamedTempFile {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(bytes).unwrap();
+        file
+    }
+
+    #[test]
+    fn lines_of_any_bytes_and_either_line_end_are_keys() {
+        let file = file(b"one\r\ntwo\n\n\xff\xfe\nlast");
+        let keys = read(file.path()).unwrap();
+        let expected: [&[u8]; 4] = [b"one", b"two", b"\xff\xfe", b"last"];
+        assert!(keys.iter().map(|key| &**key).eq(expected));
+    }
+
+    #[test]
+    fn missing_empty_and_unreadable_files_are_bad_input() {
+        let empty = file(b"\n\r\n");
+        let directory = tempfile::tempdir().unwrap();
+        let missing = directory.path().join("missing");
+        for path in [empty.path(), directory.path(), &missing] {
+            let error = read(path).unwrap_err();
+            assert!(error.is::<crate::failure::BadInput>(), "{error:#}");
+            assert!(error.to_string().contains(&*path.display().to_string()), "{error:#}");
+        }
+    }
+
+    #[test]
+    fn repeated_keys_count_once_and_probes_are_told_apart() {
+        let lines =
+            |text: &[&str]| text.iter().map(|line| line.as_bytes().into()).collect::<Vec<_>>();
+        let (keys, probes) = prepare(lines(&["a", "b", "a"]), lines(&["a", "x", "b", "a"]));
+        assert_eq!(keys.len(), 2);
+        assert_eq!(probes.members.iter_ones().collect::<Vec<_>>(), [0, 2, 3]);
+    }
+}

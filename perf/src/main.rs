@@ -1,0 +1,57 @@
+//! `trommel-perf`: how fast the filters of Trommel are on this machine, beside the crates that one
+//! would otherwise pick, measured in the same run on the same keys, and against what the machine's
+//! memory allows at all.
+//!
+//! | module | idea |
+//! |---|---|
+//! | [`cli`], [`cmd`] | the command line; one file a verb |
+//! | [`plan`] | which cases there are: filter × variant × operation × workload × keys |
+//! | [`keys`], [`tpch`], [`keyfile`] | where keys come from, and the truth about them |
+//! | [`subject`], [`ours`], [`rivals`], [`built`] | one face for everything that is measured |
+//! | [`lanes`], [`interleave`], [`clock`], [`counters`] | timing: short repetitions, taken in turns |
+//! | [`roofline`], [`noise`], [`environment`] | the machine: its limit, its quiet, its description |
+//! | [`session`], [`effort`] | a run: groups of cases, each verified, saved as it ends |
+//! | [`row`], [`results`], [`stats`] | what a run leaves behind |
+//! | [`tables`], [`plots`], [`html`], [`splice`] | how it is shown |
+
+mod built;
+mod cli;
+mod clock;
+mod cmd;
+mod counters;
+mod effort;
+mod environment;
+mod failure;
+mod html;
+mod interleave;
+mod keyfile;
+mod keys;
+mod lanes;
+mod noise;
+mod ours;
+mod plan;
+mod plots;
+mod progress;
+mod results;
+mod rivals;
+mod roofline;
+mod row;
+mod session;
+mod splice;
+mod stats;
+mod subject;
+mod tables;
+mod tpch;
+
+use clap::Parser as _;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match cmd::run(cli::Cli::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            failure::exit_code(&error)
+        }
+    }
+}

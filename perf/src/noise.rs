@@ -1,0 +1,71 @@
+//! How quiet the machine is before anything is measured on it. Reported and warned about; the
+//! machine is never tuned.
+
+use crate::environment::cpu_jiffies;
+use crate::stats::quantile;
+use serde::{Deserialize, Serialize};
+use std::hint::black_box;
+use std::time::Instant;
+
+/// What the check found.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Noise {
+    /// How much longer than the fastest the 90th percentile of equal spins took, as a share.
+    pub(crate) spread: f64,
+    /// The same for the slowest.
+    pub(crate) worst: f64,
+    /// Share of processor time taken by the hypervisor meanwhile; none if the system does not say.
+    pub(crate) steal: Option<f64>,
+}
+
+/// Spins, and turns of the dependent multiplication in each: about 1 ms on today's cores, long
+/// enough to be interrupted, short enough that an interruption stands out.
+const SPINS: usize = 200;
+const TURNS: u64 = 1_000_000;
+
+/// Spread above which figures of this run deserve a warning.
+const NOISY_SPREAD: f64 = 0.05;
+const NOISY_STEAL: f64 = 0.01;
+
+/// Times the same spin again and again.
+pub(crate) fn check() -> Noise {
+    let before = cpu_jiffies();
+    let times: Vec<f64> = (0..SPINS).map(|_| time_spin()).collect();
+    let after = cpu_jiffies();
+    let fastest = quantile(&times, 0.0);
+    let steal = before.zip(after).map(|((all, stolen), (all_later, stolen_later))| {
+        (stolen_later - stolen) as f64 / (all_later - all).max(1) as f64
+    });
+    Noise {
+        spread: quantile(&times, 0.9) / fastest - 1.0,
+        worst: quantile(&times, 1.0) / fastest - 1.0,
+        steal,
+    }
+}
+
+fn time_spin() -> f64 {
+    let start = Instant::now();
+    let mut value = black_box(1u64);
+    for turn in 0..TURNS {
+        value = value.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(turn);
+    }
+    black_box(value);
+    start.elapsed().as_secs_f64()
+}
+
+impl Noise {
+    /// One sentence for people.
+    pub(crate) fn describe(&self) -> String {
+        let steal = self.steal.map_or("unknown".into(), |share| format!("{:.1} %", share * 100.0));
+        format!(
+            "equal spins of 1 ms: 90 % within +{:.1} % of the fastest, slowest +{:.0} %, steal {steal}",
+            self.spread * 100.0,
+            self.worst * 100.0
+        )
+    }
+
+    /// Whether single figures of this run should not be trusted to a few per cent.
+    pub(crate) fn is_noisy(&self) -> bool {
+        self.spread > NOISY_SPREAD || self.steal.is_some_and(|share| share > NOISY_STEAL)
+    }
+}

@@ -1,0 +1,165 @@
+//! Our own filters behind the face of [`Subject`], through the calls that a user makes.
+
+use crate::failure::bad_input;
+use crate::keys::Column;
+use crate::plan::Sizing;
+use crate::subject::{Scratch, Subject, answer_each};
+use anyhow::Result;
+use std::fmt::Debug;
+use trommel::{
+    Bitmap, BloomFilter, CacheLineBloom, CountingBloomFilter, Filter, FilterKind, Insert, Isa,
+    KeyHash, RegisterBloom, SplitBlockBloom,
+};
+use trommel_base::{Builder, FromSpec};
+
+/// A filter, and what its type tells but the traits do not.
+#[derive(Clone, Debug)]
+struct Ours<F> {
+    filter: F,
+    isa: Isa,
+    hash_count: u32,
+    probed_bytes: usize,
+}
+
+/// Makes the empty filter of a kind.
+pub(crate) fn create(
+    kind: FilterKind,
+    sizing: Sizing,
+    keys: usize,
+    isa: Option<Isa>,
+) -> Result<Box<dyn Subject>> {
+    // The concrete type and not `AnyFilter`: a loop of single calls must not match on the kind a key.
+    macro_rules! of {
+        ($type:ident) => {
+            of!($type, |filter: &$type| filter.memory_bytes())
+        };
+        ($type:ident, $probed_bytes:expr) => {{
+            let filter: $type = build(sizing, keys, isa)?;
+            let (isa, hash_count) = (filter.isa(), filter.hash_count());
+            let probed_bytes = $probed_bytes(&filter);
+            Ok(Box::new(Ours { filter, isa, hash_count, probed_bytes }))
+        }};
+    }
+    match kind {
+        FilterKind::Bloom => of!(BloomFilter),
+        // Lookups read its bits and leave the counters alone.
+        FilterKind::CountingBloom => of!(CountingBloomFilter, |filter: &CountingBloomFilter| {
+            filter.memory_bytes() / (1 + filter.counter_width().bits() as usize)
+        }),
+        FilterKind::RegisterBloom => of!(RegisterBloom),
+        FilterKind::SplitBlockBloom => of!(SplitBlockBloom),
+        FilterKind::CacheLineBloom => of!(CacheLineBloom),
+        other => Err(anyhow::anyhow!("the harness does not know how to make a {other}")),
+    }
+}
+
+/// No filter is smaller than a line, however few its keys.
+const LINE_BYTES: usize = 64;
+
+fn build<F: FromSpec>(sizing: Sizing, keys: usize, isa: Option<Isa>) -> Result<F> {
+    let mut builder = Builder::<F>::default().keys(keys);
+    builder = match sizing {
+        Sizing::BitsPerKey(bits) => builder.memory_bytes((keys * bits).div_ceil(8).max(LINE_BYTES)),
+        Sizing::Fpr(fpr) => builder.fpr(fpr),
+        Sizing::Bytes(bytes) => builder.memory_bytes(bytes),
+    };
+    if let Some(isa) = isa {
+        builder = builder.isa(isa);
+    }
+    builder.build().map_err(|error| bad_input(format!("{keys} keys, {sizing}: {error}")))
+}
+
+/// Keys hashed at a time: hashes stay in the first two levels of cache until they are used.
+const HASHED_AT_A_TIME: usize = 8192;
+
+impl<F: Filter + Insert + Clone + Debug + 'static> Subject for Ours<F> {
+    fn memory_bytes(&self) -> usize {
+        self.filter.memory_bytes()
+    }
+
+    fn probed_bytes(&self) -> usize {
+        self.probed_bytes
+    }
+
+    fn hash_count(&self) -> Option<u32> {
+        Some(self.hash_count)
+    }
+
+    fn isa(&self) -> Option<Isa> {
+        Some(self.isa)
+    }
+
+    fn expected_fpr(&self, _keys: usize) -> Option<f64> {
+        Some(self.filter.expected_fpr())
+    }
+
+    fn copy(&self) -> Box<dyn Subject> {
+        Box::new(self.clone())
+    }
+
+    fn insert_single(&mut self, hashes: &[KeyHash]) -> Result<()> {
+        for hash in hashes {
+            self.filter.insert_hash(*hash)?;
+        }
+        Ok(())
+    }
+
+    fn insert_batch(&mut self, hashes: &[KeyHash]) -> Result<()> {
+        Ok(self.filter.insert_batch(hashes)?)
+    }
+
+    fn count_single(&self, hashes: &[KeyHash]) -> usize {
+        hashes.iter().map(|hash| usize::from(self.filter.contains_hash(*hash))).sum()
+    }
+
+    fn answer_single(&self, hashes: &[KeyHash], answers: &mut Bitmap) {
+        answer_each(hashes, answers, |hash| self.filter.contains_hash(*hash));
+    }
+
+    fn answer_batch(&self, hashes: &[KeyHash], answers: &mut Bitmap) {
+        self.filter.contains_batch(hashes, answers);
+    }
+
+    fn insert_keys(&mut self, keys: &Column) -> Result<()> {
+        let hasher = self.filter.hasher();
+        let mut hashes = Vec::new();
+        match keys {
+            Column::Integers(keys) => hasher.hash_batch(keys, &mut hashes),
+            Column::Strings(keys) => hashes.extend(keys.iter().map(|key| hasher.hash_bytes(key))),
+        }
+        self.insert_batch(&hashes)
+    }
+
+    fn count_keys(&self, keys: &Column, scratch: &mut Scratch) -> usize {
+        let hasher = self.filter.hasher();
+        let Scratch { hashes, answers } = scratch;
+        let mut found = 0;
+        let mut look_up = |hashes: &[KeyHash]| {
+            self.filter.contains_batch(hashes, answers);
+            found += answers.count_ones();
+        };
+        match keys {
+            Column::Integers(keys) => {
+                for keys in keys.chunks(HASHED_AT_A_TIME) {
+                    hasher.hash_batch(keys, hashes);
+                    look_up(hashes);
+                }
+            }
+            Column::Strings(keys) => {
+                for keys in keys.chunks(HASHED_AT_A_TIME) {
+                    hashes.clear();
+                    hashes.extend(keys.iter().map(|key| hasher.hash_bytes(key)));
+                    look_up(hashes);
+                }
+            }
+        }
+        found
+    }
+
+    fn answer_keys(&self, keys: &Column, answers: &mut Bitmap) {
+        match keys {
+            Column::Integers(keys) => answer_each(keys, answers, |key| self.filter.contains(key)),
+            Column::Strings(keys) => answer_each(keys, answers, |key| self.filter.contains(&**key)),
+        }
+    }
+}

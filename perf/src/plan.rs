@@ -1,0 +1,360 @@
+//! Which cases there are, and what they are called.
+
+use crate::cli::Selection;
+use crate::rivals::Rival;
+use crate::row::{HASH_SUFFIX, case_name};
+use std::collections::HashSet;
+use std::fmt;
+use trommel::FilterKind;
+
+/// What is done to a filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Op {
+    /// Keys go into a filter whose memory is there already.
+    Insert,
+    /// A filter is made and filled.
+    Build,
+    /// Keys are looked up.
+    Contains,
+}
+
+/// How it is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Api {
+    /// One call a key.
+    Single,
+    /// One call for a slice of keys.
+    Batch,
+}
+
+/// Which probes are keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Workload {
+    /// All.
+    Hit,
+    /// None.
+    Miss,
+    /// Half of them, at random.
+    Mixed,
+}
+
+impl Workload {
+    pub(crate) const ALL: [Self; 3] = [Self::Hit, Self::Miss, Self::Mixed];
+}
+
+macro_rules! display_as {
+    ($type:ident { $($variant:ident => $name:literal),+ }) => {
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self { $(Self::$variant => $name),+ })
+            }
+        }
+    };
+}
+display_as!(Op { Insert => "insert", Build => "build", Contains => "contains" });
+display_as!(Api { Single => "single", Batch => "batch" });
+display_as!(Workload { Hit => "hit", Miss => "miss", Mixed => "mixed" });
+
+/// How large a filter is made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Sizing {
+    /// This many bits a key.
+    BitsPerKey(usize),
+    /// As its own equation says for this false-positive rate.
+    Fpr(f64),
+    /// This many bytes, whatever the keys.
+    Bytes(usize),
+}
+
+impl fmt::Display for Sizing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::BitsPerKey(bits) => write!(f, "{bits}-bit"),
+            Self::Fpr(fpr) => write!(f, "fpr-{}%", fpr * 100.0),
+            Self::Bytes(bytes) => write!(f, "{}-MiB", bytes >> 20),
+        }
+    }
+}
+
+/// A filter of ours or of a rival, and its size: what is built once and measured in several cases.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Candidate {
+    /// The kind; for a rival, the kind that it competes with and whose size it takes.
+    pub(crate) kind: FilterKind,
+    pub(crate) sizing: Sizing,
+    pub(crate) rival: Option<Rival>,
+}
+
+impl Candidate {
+    const fn ours(kind: FilterKind, sizing: Sizing) -> Self {
+        Self { kind, sizing, rival: None }
+    }
+
+    const fn rival(rival: Rival, kind: FilterKind, sizing: Sizing) -> Self {
+        Self { kind, sizing, rival: Some(rival) }
+    }
+
+    /// The crate's name for a rival, the kind's for ours.
+    pub(crate) fn subject_name(&self) -> String {
+        self.rival.map_or_else(|| self.kind.to_string(), |rival| rival.to_string())
+    }
+
+    /// The name of its size. A rival that takes the bytes of another kind's filter says so: a rate that
+    /// sizes that filter is not its own.
+    fn size_name(&self) -> String {
+        match self.rival {
+            Some(Rival::SbbfRs) if self.kind != FilterKind::SplitBlockBloom => {
+                format!("as-{}-{}", self.kind, self.sizing)
+            }
+            _ => self.sizing.to_string(),
+        }
+    }
+
+    /// The calls that it offers.
+    fn apis(&self) -> &'static [Api] {
+        if self.rival.is_some() { &[Api::Single] } else { &[Api::Batch, Api::Single] }
+    }
+}
+
+/// One per cent: where register-blocked and standard filters are compared at equal answers.
+const ONE_PERCENT: Sizing = Sizing::Fpr(0.01);
+const TWELVE_BITS: Sizing = Sizing::BitsPerKey(12);
+const ONE_GIB: Sizing = Sizing::Bytes(1 << 30);
+
+/// Keys of the cases of 1 GiB: 12 bits each.
+pub(crate) const KEYS_OF_ONE_GIB: usize = (1 << 30) / 12 * 8;
+
+/// The filters that are measured at every key count. A kind without an entry of its own in this list
+/// is measured at one per cent, so that a new kind is never forgotten.
+pub(crate) fn candidates() -> Vec<Candidate> {
+    use FilterKind as Kind;
+    let mut all = Vec::new();
+    for kind in FilterKind::ALL.iter().copied() {
+        let sizings: &[Sizing] = match kind {
+            Kind::SplitBlockBloom | Kind::CacheLineBloom => &[TWELVE_BITS],
+            Kind::RegisterBloom | Kind::Bloom => &[TWELVE_BITS, ONE_PERCENT],
+            _ => &[ONE_PERCENT],
+        };
+        all.extend(sizings.iter().map(|sizing| Candidate::ours(kind, *sizing)));
+    }
+    all.push(Candidate::rival(Rival::SbbfRs, Kind::SplitBlockBloom, TWELVE_BITS));
+    // The bytes of a register-blocked filter of one per cent, so that it also meets a rival of its size.
+    all.push(Candidate::rival(Rival::SbbfRs, Kind::RegisterBloom, ONE_PERCENT));
+    all.push(Candidate::rival(Rival::Fastbloom, Kind::Bloom, TWELVE_BITS));
+    all.push(Candidate::rival(Rival::Fastbloom, Kind::Bloom, ONE_PERCENT));
+    all.push(Candidate::rival(Rival::Parquet, Kind::SplitBlockBloom, TWELVE_BITS));
+    all
+}
+
+/// The filters of 1 GiB, where memory alone decides: the blocked kinds and their rival.
+pub(crate) fn candidates_of_one_gib() -> Vec<Candidate> {
+    use FilterKind as Kind;
+    vec![
+        Candidate::ours(Kind::SplitBlockBloom, ONE_GIB),
+        Candidate::ours(Kind::CacheLineBloom, ONE_GIB),
+        Candidate::ours(Kind::RegisterBloom, ONE_GIB),
+        Candidate::rival(Rival::SbbfRs, Kind::SplitBlockBloom, ONE_GIB),
+    ]
+}
+
+/// Cases that are timed in turns with each other.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Group {
+    pub(crate) op: Op,
+    pub(crate) workload: Option<Workload>,
+    pub(crate) keys: usize,
+    /// Name of the input, if keys are not generated.
+    pub(crate) input: Option<String>,
+    /// Whether keys are hashed inside the timed loop.
+    pub(crate) hashed: bool,
+}
+
+/// One case: a row to be.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Case {
+    pub(crate) candidate: Candidate,
+    pub(crate) api: Api,
+    pub(crate) name: String,
+}
+
+impl Group {
+    /// Its name: what the progress bar shows.
+    pub(crate) fn name(&self) -> String {
+        let workload = self.workload.map_or_else(String::new, |workload| format!(" {workload}"));
+        let input = self.input.as_deref().map_or_else(String::new, |input| format!(" {input}"));
+        let hashed = if self.hashed { " hashing" } else { "" };
+        format!("{}{workload} {:e}{input}{hashed}", self.op, self.keys)
+    }
+
+    /// The variant column of a candidate in this group.
+    pub(crate) fn variant(&self, candidate: &Candidate) -> String {
+        let input = self.input.as_deref().map_or_else(String::new, |input| format!("{input}/"));
+        let hash = if self.hashed { HASH_SUFFIX } else { "" };
+        format!("{input}{}{hash}", candidate.size_name())
+    }
+
+    /// The cases of these candidates, without those that a candidate cannot do.
+    pub(crate) fn cases(&self, candidates: &[Candidate]) -> Vec<Case> {
+        let mut cases = Vec::new();
+        for candidate in candidates.iter().filter(|candidate| self.admits(candidate)) {
+            for api in
+                candidate.apis().iter().copied().filter(|api| self.admits_api(*api, candidate))
+            {
+                let name = self.case_name(candidate, api);
+                cases.push(Case { candidate: *candidate, api, name });
+            }
+        }
+        cases
+    }
+
+    fn admits(&self, candidate: &Candidate) -> bool {
+        candidate.rival.is_none_or(|rival| self.hashed || rival.takes_hashes())
+    }
+
+    /// A build or a lookup that hashes is measured in the form that a user would choose.
+    fn admits_api(&self, api: Api, candidate: &Candidate) -> bool {
+        let preferred = candidate.apis()[0];
+        api == preferred || !(self.op == Op::Build || self.hashed || self.input.is_some())
+    }
+
+    fn case_name(&self, candidate: &Candidate, api: Api) -> String {
+        case_name(
+            &self.op.to_string(),
+            self.workload.map(|workload| workload.to_string()).as_deref(),
+            self.keys as u64,
+            &candidate.subject_name(),
+            &self.variant(candidate),
+            &api.to_string(),
+        )
+    }
+}
+
+/// The groups of one key count over generated keys.
+pub(crate) fn groups_of(keys: usize) -> Vec<Group> {
+    let group = |op, workload, hashed| Group { op, workload, keys, input: None, hashed };
+    let mut groups: Vec<Group> =
+        Workload::ALL.map(|workload| group(Op::Contains, Some(workload), false)).into();
+    groups.push(group(Op::Insert, None, false));
+    groups.push(group(Op::Build, None, false));
+    groups.push(group(Op::Contains, Some(Workload::Mixed), true));
+    groups
+}
+
+/// The groups at 1 GiB.
+pub(crate) fn groups_of_one_gib() -> Vec<Group> {
+    let group =
+        |op, workload| Group { op, workload, keys: KEYS_OF_ONE_GIB, input: None, hashed: false };
+    vec![
+        group(Op::Contains, Some(Workload::Hit)),
+        group(Op::Contains, Some(Workload::Miss)),
+        group(Op::Insert, None),
+    ]
+}
+
+/// The groups of a given input: the same probes with hashing left out and included.
+pub(crate) fn groups_of_input(input: &str, keys: usize) -> Vec<Group> {
+    [false, true]
+        .map(|hashed| Group {
+            op: Op::Contains,
+            workload: Some(Workload::Mixed),
+            keys,
+            input: Some(input.to_owned()),
+            hashed,
+        })
+        .into()
+}
+
+/// The key counts of a selection.
+pub(crate) fn key_counts(selection: &Selection) -> Vec<usize> {
+    let default: &[usize] = if selection.full {
+        &[100_000, 1_000_000, 10_000_000, 100_000_000]
+    } else {
+        &[100_000, 1_000_000, 10_000_000]
+    };
+    selection.keys.clone().unwrap_or_else(|| default.to_vec())
+}
+
+/// The scale of TPC-H of a selection.
+pub(crate) fn tpch_scale(selection: &Selection) -> f64 {
+    if selection.full { 1.0 } else { 0.1 }
+}
+
+impl Selection {
+    /// Whether the filters of 1 GiB are measured.
+    pub(crate) fn includes_one_gib(&self) -> bool {
+        self.full && self.keys.is_none()
+    }
+
+    /// The cases that are wanted: those whose name matches and, if asked for, their rivals.
+    pub(crate) fn choose(&self, cases: Vec<Case>) -> Vec<Case> {
+        let Some(filter) = &self.filter else { return cases };
+        let named: HashSet<String> = cases
+            .iter()
+            .filter(|case| filter.is_match(&case.name))
+            .map(|case| case.name.clone())
+            .collect();
+        let any = !named.is_empty();
+        let wanted = |case: &Case| {
+            named.contains(&case.name) || (self.rivals && any && case.candidate.rival.is_some())
+        };
+        cases.into_iter().filter(wanted).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn miss_at_1e6() -> Vec<Case> {
+        groups_of(1_000_000)[1].cases(&candidates())
+    }
+
+    #[test]
+    fn every_kind_is_a_candidate() {
+        let all = candidates();
+        for kind in FilterKind::ALL {
+            assert!(
+                all.iter().any(|candidate| candidate.kind == *kind && candidate.rival.is_none()),
+                "{kind}"
+            );
+        }
+    }
+
+    #[test]
+    fn names_of_cases_are_unique() {
+        let mut names = HashSet::new();
+        for group in groups_of(100_000).into_iter().chain(groups_of_input("tpch-0.1", 5000)) {
+            for case in group.cases(&candidates()) {
+                assert!(names.insert(case.name.clone()), "{}", case.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_rival_that_takes_no_hashes_is_measured_with_hashing_only() {
+        assert!(!miss_at_1e6().iter().any(|case| case.candidate.rival == Some(Rival::Parquet)));
+        let hashed = groups_of(1_000_000).pop().unwrap().cases(&candidates());
+        assert!(hashed.iter().any(|case| case.candidate.rival == Some(Rival::Parquet)));
+    }
+
+    #[test]
+    fn a_filter_selects_by_name_and_keeps_rivals_when_asked() {
+        let mut selection = Selection {
+            filter: Some(regex::Regex::new("split-block.*batch").unwrap()),
+            ..Selection::default()
+        };
+        let alone = selection.choose(miss_at_1e6());
+        assert_eq!(alone.len(), 1);
+        assert_eq!(alone[0].name, "contains/miss/1e6/split-block-bloom/12-bit/batch");
+        selection.rivals = true;
+        assert!(selection.choose(miss_at_1e6()).iter().any(|case| case.candidate.rival.is_some()));
+        selection.filter = Some(regex::Regex::new("no such case").unwrap());
+        assert!(selection.choose(miss_at_1e6()).is_empty());
+    }
+
+    #[test]
+    fn a_filter_of_one_gib_has_its_name_and_bits() {
+        assert_eq!(ONE_GIB.to_string(), "1024-MiB");
+        assert!((f64::from(1u32 << 30) * 8.0 / KEYS_OF_ONE_GIB as f64 - 12.0).abs() < 1e-3);
+    }
+}

@@ -1,0 +1,284 @@
+//! The plots of the report, as SVG text.
+
+use crate::environment::human_bytes;
+use crate::results::Results;
+use crate::roofline::Touch;
+use crate::row::Row;
+use crate::tables::{figure, label, short_count};
+use anyhow::{Result, anyhow};
+use plotters::coord::ranged1d::{KeyPointHint, Ranged, ValueFormatter};
+use plotters::prelude::*;
+use std::ops::Range;
+
+const WIDTH: u32 = 640;
+const HEIGHT: u32 = 400;
+const AXIS: RGBColor = RGBColor(110, 116, 124);
+const GRID: RGBColor = RGBColor(228, 231, 235);
+const FONT: &str = "system-ui, sans-serif";
+
+/// A line of a plot: what the legend calls it, how it looks, and its points.
+#[derive(Clone, Debug)]
+pub(crate) struct Series {
+    pub(crate) label: String,
+    pub(crate) color: RGBColor,
+    pub(crate) is_rival: bool,
+    /// `(x, y)`, both positive.
+    points: Vec<(f64, f64)>,
+}
+
+/// Colours of our filters, told apart by people who see colours differently as well (Okabe and Ito).
+const OURS: [RGBColor; 8] = [
+    RGBColor(0, 114, 178),
+    RGBColor(213, 94, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(204, 121, 167),
+    RGBColor(86, 180, 233),
+    RGBColor(230, 159, 0),
+    RGBColor(120, 94, 240),
+    RGBColor(90, 140, 40),
+];
+/// Rivals are greys and a brown, and dashed.
+const RIVALS: [RGBColor; 5] = [
+    RGBColor(30, 30, 30),
+    RGBColor(90, 90, 90),
+    RGBColor(135, 135, 135),
+    RGBColor(180, 180, 180),
+    RGBColor(150, 110, 70),
+];
+
+/// The series of the rows that are wanted: million operations a second by keys. Colours depend on the
+/// whole run, so that a filter looks the same in every plot of it.
+pub(crate) fn throughput_series(results: &Results, wanted: impl Fn(&Row) -> bool) -> Vec<Series> {
+    let mut series = legend(results);
+    for row in results.rows.iter().filter(|row| wanted(row)) {
+        if let Some(line) = series.iter_mut().find(|line| line.label == label(row)) {
+            line.points.push((row.keys as f64, row.mops));
+        }
+    }
+    for line in &mut series {
+        line.points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    }
+    series.retain(|line| !line.points.is_empty());
+    series
+}
+
+/// Every series of the run without its points.
+pub(crate) fn legend(results: &Results) -> Vec<Series> {
+    let mut series: Vec<Series> = Vec::new();
+    for row in &results.rows {
+        let (label, is_rival) = (label(row), row.rival.is_some());
+        if series.iter().any(|line| line.label == label) {
+            continue;
+        }
+        let palette: &[RGBColor] = if is_rival { &RIVALS } else { &OURS };
+        let index = series.iter().filter(|line| line.is_rival == is_rival).count();
+        series.push(Series {
+            label,
+            color: palette[index % palette.len()],
+            is_rival,
+            points: Vec::new(),
+        });
+    }
+    series
+}
+
+/// Throughput by number of keys, both axes logarithmic.
+pub(crate) fn throughput(title: &str, series: &[Series]) -> Result<String> {
+    draw(title, "keys", "M ops/s", |x| short_count(x.round() as u64), 10.0, series)
+}
+
+/// The machine's limit by size of the working set, and each filter's lines a second over it.
+pub(crate) fn roofline(results: &Results) -> Result<String> {
+    let limit = |touch: Touch, shade: u8| Series {
+        label: touch.to_string(),
+        color: RGBColor(shade, shade, shade),
+        is_rival: touch == Touch::NoPrefetch,
+        points: results
+            .roofline
+            .iter()
+            .map(|point| {
+                let (_, speed) =
+                    point.by_touch()[Touch::ALL.iter().position(|t| *t == touch).unwrap_or(0)];
+                (point.bytes as f64, speed)
+            })
+            .collect(),
+    };
+    let mut series: Vec<Series> = Touch::ALL
+        .into_iter()
+        .zip([150, 60, 110, 180])
+        .map(|(touch, shade)| limit(touch, shade))
+        .collect();
+    // A counting filter's lookups read a fraction of its bytes, so its place is not at them.
+    let is_shown = |row: &&Row| {
+        row.op == "contains"
+            && row.workload.as_deref() == Some("hit")
+            && row.api == "batch"
+            && row.input().is_none()
+            && row.filter != "counting-bloom"
+    };
+    for row in results.rows.iter().filter(is_shown) {
+        let (Some(lines), Some(line)) =
+            (row.lines_per_op(), legend(results).into_iter().find(|line| line.label == label(row)))
+        else {
+            continue;
+        };
+        // A series of one point is drawn as a mark alone.
+        series.push(Series { points: vec![(row.bytes as f64, row.mops * lines)], ..line });
+    }
+    draw(
+        "Lines touched a second by working set: the machine's limit and filters' hits",
+        "bytes of the working set",
+        "M lines/s",
+        |x| human_bytes(x.round() as u64),
+        2.0,
+        &series,
+    )
+}
+
+/// A logarithmic axis whose labels are the whole powers of `base`.
+struct Powers {
+    base: f64,
+    range: Range<f64>,
+}
+
+impl Powers {
+    /// An axis that holds all values with some air around them.
+    fn around(base: f64, values: impl Iterator<Item = f64> + Clone) -> Self {
+        let least = values.clone().fold(f64::INFINITY, f64::min);
+        let most = values.fold(0.0, f64::max);
+        let (least, most) = (least.log(base), most.log(base));
+        let air = ((most - least) * 0.06).max(0.1);
+        Self { base, range: least - air..most + air }
+    }
+}
+
+impl Ranged for Powers {
+    type FormatOption = plotters::coord::ranged1d::NoDefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
+        let share = (value.log(self.base) - self.range.start) / (self.range.end - self.range.start);
+        limit.0 + (share * f64::from(limit.1 - limit.0)).round() as i32
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
+        let (first, last) = (self.range.start.ceil() as i32, self.range.end.floor() as i32);
+        let step = ((last - first + 1) as usize).div_ceil(hint.max_num_points().max(1)).max(1);
+        let powers = (first..=last).step_by(step).map(|power| self.base.powi(power));
+        if self.base == 10.0 {
+            // One power of ten often spans the whole axis: twos and fives as well.
+            let between =
+                (first - 1..=last).flat_map(|power| [2.0, 5.0].map(|m| m * 10f64.powi(power)));
+            let inside = |value: &f64| self.range.contains(&value.log10());
+            let mut points: Vec<f64> = powers.chain(between.filter(inside)).collect();
+            points.sort_by(f64::total_cmp);
+            return points;
+        }
+        powers.collect()
+    }
+
+    fn range(&self) -> Range<f64> {
+        self.base.powf(self.range.start)..self.base.powf(self.range.end)
+    }
+}
+
+impl ValueFormatter<f64> for Powers {
+    fn format_ext(&self, value: &f64) -> String {
+        figure(*value)
+    }
+}
+
+fn draw(
+    title: &str,
+    x_title: &str,
+    y_title: &str,
+    x_label: impl Fn(f64) -> String,
+    x_base: f64,
+    series: &[Series],
+) -> Result<String> {
+    let mut svg = String::new();
+    if series.iter().all(|line| line.points.is_empty()) {
+        return Ok(svg);
+    }
+    let xs = series.iter().flat_map(|line| line.points.iter().map(|point| point.0));
+    let ys = series.iter().flat_map(|line| line.points.iter().map(|point| point.1));
+    let (x_axis, y_axis) = (Powers::around(x_base, xs), Powers::around(10.0, ys));
+    let failed = |error: &dyn std::fmt::Display| anyhow!("plotting {title:?}: {error}");
+    {
+        let root = SVGBackend::with_string(&mut svg, (WIDTH, HEIGHT)).into_drawing_area();
+        let mut chart = ChartBuilder::on(&root)
+            .caption(title, (FONT, 17).into_font().color(&RGBColor(36, 41, 47)))
+            .margin(10)
+            .x_label_area_size(48)
+            .y_label_area_size(64)
+            .build_cartesian_2d(x_axis, y_axis)
+            .map_err(|error| failed(&error))?;
+        chart
+            .configure_mesh()
+            .light_line_style(WHITE)
+            .bold_line_style(GRID)
+            .axis_style(AXIS)
+            .label_style((FONT, 14).into_font().color(&AXIS))
+            .axis_desc_style((FONT, 14).into_font().color(&AXIS))
+            .x_desc(x_title)
+            .y_desc(y_title)
+            .x_labels(10)
+            .x_label_formatter(&|x| x_label(*x))
+            .draw()
+            .map_err(|error| failed(&error))?;
+        for line in series {
+            draw_series(&mut chart, line).map_err(|error| failed(&error))?;
+        }
+        root.present().map_err(|error| failed(&error))?;
+    }
+    Ok(svg)
+}
+
+type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<Powers, Powers>>;
+
+fn draw_series(chart: &mut Chart<'_, '_>, line: &Series) -> Result<(), Box<dyn std::error::Error>> {
+    let points = || line.points.iter().copied();
+    if line.points.len() > 1 {
+        let style = line.color.stroke_width(2);
+        if line.is_rival {
+            chart.draw_series(DashedLineSeries::new(points(), 5, 4, style))?;
+        } else {
+            chart.draw_series(LineSeries::new(points(), style))?;
+        }
+    }
+    if line.is_rival {
+        chart.draw_series(
+            points().map(|point| TriangleMarker::new(point, 5, line.color.filled())),
+        )?;
+    } else {
+        chart.draw_series(points().map(|point| Circle::new(point, 4, line.color.filled())))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::environment::Environment;
+    use crate::row::tests::example;
+
+    #[test]
+    fn plots_are_whole_svg_texts() {
+        let mut results = Results::new(Environment::observe(None));
+        for keys in [100_000, 1_000_000] {
+            results.put(Row { keys, ..example("bloom", "12-bit", None, 2.0) });
+            results.put(Row { keys, ..example("bloom", "12-bit", Some("fastbloom"), 9.0) });
+        }
+        let series = throughput_series(&results, |_| true);
+        assert_eq!(series.len(), 2);
+        let svg = throughput("misses", &series).unwrap();
+        assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
+        assert!(!svg.contains("NaN") && !svg.contains("inf"));
+    }
+
+    #[test]
+    fn nothing_measured_is_no_plot() {
+        let results = Results::new(Environment::observe(None));
+        assert_eq!(roofline(&results).unwrap(), "");
+    }
+}

@@ -1,0 +1,209 @@
+//! What a run leaves in its directory, and how an interrupted run finds it again.
+
+use crate::clock::Lap;
+use crate::environment::Environment;
+use crate::failure::bad_input;
+use crate::noise::Noise;
+use crate::roofline::Point;
+use crate::row::Row;
+use anyhow::{Context as _, Result};
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::Path;
+
+/// Everything that one run measured: the contents of `results.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Results {
+    pub(crate) environment: Environment,
+    pub(crate) noise: Option<Noise>,
+    pub(crate) timed: Timed,
+    pub(crate) roofline: Vec<Point>,
+    pub(crate) inputs: Vec<Input>,
+    pub(crate) rows: Vec<Row>,
+}
+
+/// The time of all timed sections of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Timed {
+    /// Seconds that the thread ran.
+    pub(crate) busy_s: f64,
+    /// Seconds that it waited for its processor while other programs ran on it; not counted.
+    pub(crate) waited_s: f64,
+}
+
+impl Timed {
+    /// Adds the sections of a contestant.
+    pub(crate) fn add(&mut self, lap: Lap) {
+        self.busy_s += lap.busy.as_secs_f64();
+        self.waited_s += lap.waited.as_secs_f64();
+    }
+
+    fn share_waited(&self) -> f64 {
+        self.waited_s / (self.busy_s + self.waited_s).max(1e-9)
+    }
+
+    /// One sentence for people.
+    pub(crate) fn describe(&self) -> String {
+        let share = self.share_waited() * 100.0;
+        format!(
+            "{:.0} s timed, {share:.1} % of the time the processor was taken by other programs",
+            self.busy_s
+        )
+    }
+
+    /// Whether other programs kept driving our lines out of the caches.
+    pub(crate) fn is_disturbed(&self) -> bool {
+        self.share_waited() > 0.05
+    }
+}
+
+/// A given column of keys and probes, and the exact answer to its join.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Input {
+    /// As in the variant column: `tpch-0.1`, `file`.
+    pub(crate) name: String,
+    /// What it is.
+    pub(crate) description: String,
+    /// Distinct keys that filters are built on.
+    pub(crate) keys: u64,
+    /// Probes.
+    pub(crate) probes: u64,
+    /// Probes that are keys, by an exact set.
+    pub(crate) matches: u64,
+}
+
+impl Results {
+    /// Nothing measured yet.
+    pub(crate) fn new(environment: Environment) -> Self {
+        Self {
+            environment,
+            noise: None,
+            timed: Timed::default(),
+            roofline: Vec::new(),
+            inputs: Vec::new(),
+            rows: Vec::new(),
+        }
+    }
+
+    /// Whether a case was measured.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.rows.iter().any(|row| row.name() == name)
+    }
+
+    /// Puts a row in the place of an older one of the same case, or at the end.
+    pub(crate) fn put(&mut self, row: Row) {
+        let name = row.name();
+        match self.rows.iter_mut().find(|old| old.name() == name) {
+            Some(old) => *old = row,
+            None => self.rows.push(row),
+        }
+    }
+
+    /// Puts an input in the place of an older one of the same name, or at the end.
+    pub(crate) fn put_input(&mut self, input: Input) {
+        match self.inputs.iter_mut().find(|old| old.name == input.name) {
+            Some(old) => *old = input,
+            None => self.inputs.push(input),
+        }
+    }
+
+    /// Writes `results.csv`, `results.json` and `env.json`, each whole or not at all.
+    pub(crate) fn save(&self, directory: &Path) -> Result<()> {
+        fs::create_dir_all(directory)
+            .with_context(|| format!("cannot make the directory {}", directory.display()))?;
+        replace(&directory.join("results.csv"), &csv_of(&self.rows)?)?;
+        replace(&directory.join("results.json"), &serde_json::to_vec_pretty(self)?)?;
+        replace(&directory.join("env.json"), &serde_json::to_vec_pretty(&self.environment)?)
+    }
+
+    /// Reads the `results.json` of a directory.
+    pub(crate) fn load(directory: &Path) -> Result<Self> {
+        let path = directory.join("results.json");
+        let bytes = fs::read(&path).map_err(|error| {
+            bad_input(format!("cannot read {}: {error}; is it the --out of a run?", path.display()))
+        })?;
+        serde_json::from_slice(&bytes)
+            .map_err(|error| bad_input(format!("{} is damaged: {error}", path.display())))
+    }
+
+    /// The results to go on with in a directory: what an earlier run of the same machine and build left,
+    /// or nothing.
+    pub(crate) fn resume(directory: &Path, environment: Environment) -> Result<Self> {
+        if !directory.join("results.json").exists() {
+            return Ok(Self::new(environment));
+        }
+        let earlier = Self::load(directory)?;
+        let differences = earlier.environment.differences(&environment);
+        if !differences.is_empty() {
+            return Err(bad_input(format!(
+                "{} was measured under another {}: its rows cannot stand beside new ones (leave out --resume to replace them)",
+                directory.display(),
+                differences.join(", ")
+            )));
+        }
+        Ok(Self { environment, ..earlier })
+    }
+}
+
+fn csv_of(rows: &[Row]) -> Result<Vec<u8>> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for row in rows {
+        writer.serialize(row)?;
+    }
+    Ok(writer.into_inner()?)
+}
+
+/// Writes beside the file and renames, so that a run that is killed leaves the file of its last group.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".new");
+    fs::write(&beside, bytes)
+        .and_then(|()| fs::rename(&beside, path))
+        .with_context(|| format!("cannot write {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::row::tests::example;
+
+    #[test]
+    fn a_run_is_found_again_and_resumed() {
+        let directory = tempfile::tempdir().unwrap();
+        let environment = Environment::observe(None);
+        let mut results = Results::resume(directory.path(), environment.clone()).unwrap();
+        let row = example("bloom", "12-bit", None, 2.0);
+        results.put(row.clone());
+        results.put(Row { ns_per_op: 3.0, ..row.clone() });
+        results.save(directory.path()).unwrap();
+        let again = Results::resume(directory.path(), environment.clone()).unwrap();
+        assert_eq!(again, results);
+        assert!(again.has(&row.name()) && !again.has("another"));
+        assert_eq!(again.rows.len(), 1);
+        assert_eq!(again.rows[0].ns_per_op, 3.0);
+        let csv = fs::read_to_string(directory.path().join("results.csv")).unwrap();
+        assert_eq!(csv.lines().count(), 2);
+    }
+
+    #[test]
+    fn rows_of_another_machine_are_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let environment = Environment::observe(None);
+        Results::new(environment.clone()).save(directory.path()).unwrap();
+        let mut other = environment;
+        other.facts.iter_mut().find(|fact| fact.name == "cpu").unwrap().value = "another".into();
+        let error = Results::resume(directory.path(), other).unwrap_err();
+        assert!(error.to_string().contains("another cpu"), "{error}");
+    }
+
+    #[test]
+    fn a_directory_without_results_and_damaged_results_are_bad_input() {
+        let directory = tempfile::tempdir().unwrap();
+        let missing = Results::load(directory.path()).unwrap_err();
+        fs::write(directory.path().join("results.json"), "{").unwrap();
+        let damaged = Results::load(directory.path()).unwrap_err();
+        assert!(
+            missing.is::<crate::failure::BadInput>() && damaged.is::<crate::failure::BadInput>()
+        );
+    }
+}

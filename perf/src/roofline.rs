@@ -1,0 +1,260 @@
+//! The machine's own limit: how many random 64-byte lines of a working set one core touches a second.
+//!
+//! A lookup in a filter that is larger than the caches cannot cost less than the lines that it
+//! touches. So every throughput is also given as a fraction of this one:
+//! `fraction = operations/s × lines an operation / lines/s`, both from the same turns at the same
+//! size, where a blocked filter touches one line an operation, a standard filter of `k` bits `k` lines
+//! for a hit, an insert, and `1 + fill + fill² + … + fill^(k−1)` for a miss, which ends at its first
+//! zero bit.
+//!
+//! Below the size of the second-level cache the limit is one of line touches by scalar loads; a filter
+//! that gathers many keys a vector can pass it, and then computing and not memory bounds both.
+
+use crate::clock::Stopwatch;
+use anyhow::{Result, anyhow};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::hint::black_box;
+use std::time::Duration;
+use trommel_base::Storage;
+use trommel_simd::{Hint, prefetch};
+
+const LINE_BYTES: usize = 64;
+
+/// Random lines are drawn from a table of this many, small enough to stay out of the way in the
+/// second-level cache, and shifted by another random amount for every pass over it, so that any
+/// working set is covered.
+const DRAWN: usize = 1 << 14;
+
+/// Lines between a prefetch and its use. From 64 to 256 the speed is flat.
+const AHEAD: usize = 128;
+
+/// A way to touch lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Touch {
+    /// Independent loads alone: what out-of-order execution overlaps by itself.
+    NoPrefetch,
+    /// Prefetched into every level.
+    T0,
+    /// Prefetched into the second level and beyond.
+    T1,
+    /// Prefetched past the outer levels.
+    Nta,
+}
+
+impl Touch {
+    pub(crate) const ALL: [Self; 4] = [Self::NoPrefetch, Self::T0, Self::T1, Self::Nta];
+
+    fn hint(self) -> Option<Hint> {
+        match self {
+            Self::NoPrefetch => None,
+            Self::T0 => Some(Hint::T0),
+            Self::T1 => Some(Hint::T1),
+            Self::Nta => Some(Hint::Nta),
+        }
+    }
+}
+
+impl fmt::Display for Touch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoPrefetch => "no prefetch",
+            Self::T0 => "T0",
+            Self::T1 => "T1",
+            Self::Nta => "NTA",
+        })
+    }
+}
+
+/// The limit at one size: million lines a second, by way of touching.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Point {
+    pub(crate) bytes: u64,
+    pub(crate) no_prefetch: f64,
+    pub(crate) t0: f64,
+    pub(crate) t1: f64,
+    pub(crate) nta: f64,
+}
+
+impl Point {
+    /// Each way and its speed.
+    pub(crate) fn by_touch(&self) -> [(Touch, f64); 4] {
+        [
+            (Touch::NoPrefetch, self.no_prefetch),
+            (Touch::T0, self.t0),
+            (Touch::T1, self.t1),
+            (Touch::Nta, self.nta),
+        ]
+    }
+
+    /// The two fastest ways, the best first.
+    pub(crate) fn two_best(&self) -> [Touch; 2] {
+        let mut ways = self.by_touch();
+        ways.sort_by(|a, b| b.1.total_cmp(&a.1));
+        [ways[0].0, ways[1].0]
+    }
+}
+
+/// Memory to touch, got as the tables of our filters are: huge pages where it is large.
+pub(crate) struct Arena {
+    storage: Storage,
+    drawn: Box<[u32; DRAWN]>,
+}
+
+impl fmt::Debug for Arena {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Arena").field("bytes", &self.storage.len()).finish_non_exhaustive()
+    }
+}
+
+impl Arena {
+    /// Memory of `bytes`, every page written.
+    pub(crate) fn new(bytes: usize) -> Result<Self> {
+        let bytes = bytes.next_multiple_of(LINE_BYTES).max(LINE_BYTES);
+        let mut storage = Storage::zeroed(bytes, true)
+            .map_err(|refused| anyhow!("no memory for {} bytes to touch", refused.bytes))?;
+        storage.fill(1);
+        let mut state = 0x2545_F491_4F6C_DD1Du64;
+        let mut drawn = Box::new([0; DRAWN]);
+        drawn.fill_with(|| xorshift(&mut state) as u32);
+        Ok(Self { storage, drawn })
+    }
+
+    /// Touches `touches` random lines (rounded up to whole passes over the drawn ones) of the first
+    /// `bytes`; returns how many were touched. `shift` is the state that moves passes apart.
+    pub(crate) fn touch(&self, bytes: usize, touch: Touch, touches: usize, shift: &mut u64) -> u64 {
+        let lines = (bytes.min(self.storage.len()) / LINE_BYTES).max(1);
+        let passes = touches.div_ceil(DRAWN).max(1);
+        for _ in 0..passes {
+            let shift = xorshift(shift) as u32;
+            let sum = match touch.hint() {
+                None => self.pass::<0>(lines, shift),
+                Some(Hint::T0) => self.pass::<1>(lines, shift),
+                Some(Hint::T1) => self.pass::<2>(lines, shift),
+                Some(Hint::Nta) => self.pass::<3>(lines, shift),
+            };
+            black_box(sum);
+        }
+        (passes * DRAWN) as u64
+    }
+
+    /// One pass; `HINT` is 0 for none, so that each way is a loop of its own without a branch in it.
+    #[inline(never)]
+    fn pass<const HINT: u8>(&self, lines: usize, shift: u32) -> u64 {
+        let base = self.storage.as_ptr();
+        // A random 32-bit number to a line, as a blocked filter does it: multiply and shift.
+        let offset =
+            |drawn: u32| ((u64::from(drawn ^ shift) * lines as u64) >> 32) as usize * LINE_BYTES;
+        let mut sum = 0u64;
+        for (i, drawn) in self.drawn.iter().enumerate() {
+            if HINT != 0 {
+                let later = base.wrapping_add(offset(self.drawn[(i + AHEAD) % DRAWN]));
+                match HINT {
+                    1 => prefetch(later, Hint::T0),
+                    2 => prefetch(later, Hint::T1),
+                    _ => prefetch(later, Hint::Nta),
+                }
+            }
+            sum = sum.wrapping_add(u64::from(self.storage[offset(*drawn)]));
+        }
+        sum
+    }
+
+    /// The limit at `bytes`: for each way the median of short repetitions taken in turns.
+    pub(crate) fn measure(&self, bytes: usize, repetition: Duration, rounds: usize) -> Point {
+        let mut shift = 0x9E37_79B9_7F4A_7C15;
+        let touches = Touch::ALL.map(|touch| self.calibrate(bytes, touch, repetition, &mut shift));
+        let mut rates = [const { Vec::new() }; 4];
+        for _ in 0..rounds {
+            for (i, touch) in Touch::ALL.into_iter().enumerate() {
+                let stopwatch = Stopwatch::start();
+                let touched = self.touch(bytes, touch, touches[i], &mut shift);
+                rates[i].push(touched as f64 / stopwatch.stop().busy.as_secs_f64() / 1e6);
+            }
+        }
+        let [no_prefetch, t0, t1, nta] = rates.map(|rates| crate::stats::median(&rates));
+        Point { bytes: bytes as u64, no_prefetch, t0, t1, nta }
+    }
+
+    /// Touches that take about as long as a repetition should.
+    pub(crate) fn calibrate(
+        &self,
+        bytes: usize,
+        touch: Touch,
+        repetition: Duration,
+        shift: &mut u64,
+    ) -> usize {
+        let lines = bytes / LINE_BYTES;
+        // Enough to bring a small working set into cache first.
+        self.touch(bytes, touch, lines.min(1 << 18), shift);
+        let stopwatch = Stopwatch::start();
+        let touched = self.touch(bytes, touch, 1 << 17, shift);
+        let seconds = stopwatch.stop().busy.as_secs_f64();
+        (touched as f64 * repetition.as_secs_f64() / seconds) as usize
+    }
+}
+
+fn xorshift(state: &mut u64) -> u64 {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    *state >> 16
+}
+
+/// Sizes of the curve: powers of two from 16 KiB to `largest`.
+pub(crate) fn curve_sizes(largest: usize) -> Vec<usize> {
+    (14..usize::BITS - 1).map(|power| 1 << power).take_while(|bytes| *bytes <= largest).collect()
+}
+
+/// The curve up to `largest` bytes. `progress` is told the share that is done.
+pub(crate) fn curve(largest: usize, mut progress: impl FnMut(f64)) -> Result<Vec<Point>> {
+    let arena = Arena::new(largest)?;
+    let sizes = curve_sizes(largest);
+    let count = sizes.len() as f64;
+    let measured = sizes.into_iter().enumerate().map(|(i, bytes)| {
+        progress(i as f64 / count);
+        arena.measure(bytes, REPETITION, ROUNDS)
+    });
+    Ok(measured.collect())
+}
+
+/// Length and number of the repetitions at a size of the curve.
+const REPETITION: Duration = Duration::from_millis(3);
+const ROUNDS: usize = 11;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_way_touches_what_it_says() {
+        let arena = Arena::new(100_000).unwrap();
+        let mut shift = 1;
+        for touch in Touch::ALL {
+            assert_eq!(
+                arena.touch(100_000, touch, DRAWN + 1, &mut shift),
+                2 * DRAWN as u64,
+                "{touch}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_point_has_speeds_and_a_best() {
+        let point = Arena::new(1 << 16).unwrap().measure(1 << 16, Duration::from_micros(100), 3);
+        let best = point
+            .by_touch()
+            .into_iter()
+            .find(|(touch, _)| *touch == point.two_best()[0])
+            .unwrap()
+            .1;
+        assert!(point.by_touch().iter().all(|(_, speed)| *speed > 0.0 && *speed <= best));
+    }
+
+    #[test]
+    fn sizes_of_the_curve_end_at_the_largest() {
+        let sizes = curve_sizes(1 << 20);
+        assert_eq!((sizes[0], sizes[sizes.len() - 1], sizes.len()), (1 << 14, 1 << 20, 7));
+    }
+}

@@ -1,0 +1,192 @@
+//! One measurement: a line of `results.csv`.
+
+use serde::{Deserialize, Serialize};
+
+/// One measured case. The fields, their names and their order are the columns of `results.csv`; a
+/// cell is blank where a value is unknown or means nothing for the case.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Row {
+    /// The kind of filter, in kebab case; for a rival, the kind that it competes with.
+    pub(crate) filter: String,
+    /// How it was sized, and on which keys where they are not generated: `12-bit`, `fpr-1%`,
+    /// `as-register-bloom-fpr-1%` (a rival at the bytes of that filter), `12-bit+hash` (keys hashed inside
+    /// the timed loop), `tpch-0.1/12-bit`.
+    pub(crate) variant: String,
+    /// `insert`, `build` (construction and all inserts) or `contains`.
+    pub(crate) op: String,
+    /// `single` (one call a key) or `batch` (one call for all).
+    pub(crate) api: String,
+    /// Share of probes that are keys: `hit` (all), `miss` (none), `mixed`.
+    pub(crate) workload: Option<String>,
+    /// Keys that the filter is sized for.
+    pub(crate) keys: u64,
+    /// Bytes that it occupies.
+    pub(crate) bytes: u64,
+    /// The smallest level of the memory hierarchy that holds it: `L1`, `L2`, `LLC`, `DRAM`.
+    pub(crate) regime: Option<String>,
+    /// Share of slots in use, for filters that have slots.
+    pub(crate) load_factor: Option<f64>,
+    /// Threads at work.
+    pub(crate) threads: u32,
+    /// Instruction set of our kernels; blank for rivals, which choose for themselves.
+    pub(crate) isa: Option<String>,
+    /// Median nanoseconds an operation over the repetitions.
+    pub(crate) ns_per_op: f64,
+    /// Median absolute deviation of the same, in nanoseconds.
+    pub(crate) mad: f64,
+    /// Million operations a second, from the median.
+    pub(crate) mops: f64,
+    /// Million random line touches a second at this size, from repetitions between the same ones.
+    pub(crate) roofline_mops: Option<f64>,
+    /// `mops` times the lines that an operation must touch, over `roofline_mops`.
+    pub(crate) roofline_fraction: Option<f64>,
+    /// Bits occupied a key that the filter is sized for.
+    pub(crate) bits_per_key: f64,
+    /// False-positive rate by the filter's own equation.
+    pub(crate) fpr_expected: Option<f64>,
+    /// False-positive rate counted on absent keys.
+    pub(crate) fpr_measured: Option<f64>,
+    /// Cache misses an operation.
+    pub(crate) cache_misses_per_op: Option<f64>,
+    /// Last-level cache read misses an operation.
+    pub(crate) llc_misses_per_op: Option<f64>,
+    /// Data-TLB read misses an operation.
+    pub(crate) dtlb_misses_per_op: Option<f64>,
+    /// Where the counts come from: `hardware`, `simulated` or `none`.
+    pub(crate) counters: String,
+    /// The crate measured, if it is not ours.
+    pub(crate) rival: Option<String>,
+}
+
+impl Row {
+    /// The name of the case, unique in a run: what `--filter` matches and `--resume` compares.
+    pub(crate) fn name(&self) -> String {
+        case_name(
+            &self.op,
+            self.workload.as_deref(),
+            self.keys,
+            self.rival.as_deref().unwrap_or(&self.filter),
+            &self.variant,
+            &self.api,
+        )
+    }
+
+    /// Whether both rows come from the same interleaved repetitions, apart from the variant.
+    pub(crate) fn shares_conditions_with(&self, other: &Row) -> bool {
+        (&self.op, &self.workload, self.keys) == (&other.op, &other.workload, other.keys)
+            && self.input() == other.input()
+            && self.hashes_keys() == other.hashes_keys()
+    }
+
+    /// The part of the variant that names the input, if the keys are not generated.
+    pub(crate) fn input(&self) -> Option<&str> {
+        self.variant.rsplit_once('/').map(|(input, _)| input)
+    }
+
+    /// The part of the variant that says how the filter was sized.
+    pub(crate) fn sizing(&self) -> &str {
+        let tail = self.variant.rsplit_once('/').map_or(&*self.variant, |(_, tail)| tail);
+        tail.strip_suffix(HASH_SUFFIX).unwrap_or(tail)
+    }
+
+    /// Whether the timed loop hashes the keys too.
+    pub(crate) fn hashes_keys(&self) -> bool {
+        self.variant.ends_with(HASH_SUFFIX)
+    }
+
+    /// Lines that one operation must touch, as assumed for the roofline fraction.
+    pub(crate) fn lines_per_op(&self) -> Option<f64> {
+        Some(self.roofline_fraction? * self.roofline_mops? / self.mops)
+    }
+}
+
+/// Marks variants whose timed loop hashes the keys too.
+pub(crate) const HASH_SUFFIX: &str = "+hash";
+
+/// The name of a case from its parts.
+pub(crate) fn case_name(
+    op: &str,
+    workload: Option<&str>,
+    keys: u64,
+    subject: &str,
+    variant: &str,
+    api: &str,
+) -> String {
+    let workload = workload.map_or_else(String::new, |workload| format!("/{workload}"));
+    format!("{op}{workload}/{keys:e}/{subject}/{variant}/{api}")
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A row with plausible values, for tests of what shows rows.
+    pub(crate) fn example(filter: &str, variant: &str, rival: Option<&str>, ns_per_op: f64) -> Row {
+        Row {
+            filter: filter.into(),
+            variant: variant.into(),
+            op: "contains".into(),
+            api: if rival.is_some() { "single" } else { "batch" }.into(),
+            workload: Some("miss".into()),
+            keys: 1_000_000,
+            bytes: 1_500_000,
+            regime: Some("L2".into()),
+            load_factor: None,
+            threads: 1,
+            isa: rival.is_none().then(|| "avx2".into()),
+            ns_per_op,
+            mad: 0.01,
+            mops: 1000.0 / ns_per_op,
+            roofline_mops: Some(1000.0),
+            roofline_fraction: Some(1.0 / ns_per_op),
+            bits_per_key: 12.0,
+            fpr_expected: Some(0.0054),
+            fpr_measured: Some(0.0055),
+            cache_misses_per_op: None,
+            llc_misses_per_op: None,
+            dtlb_misses_per_op: None,
+            counters: "none".into(),
+            rival: rival.map(Into::into),
+        }
+    }
+
+    fn written(row: &Row) -> String {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        writer.serialize(row).unwrap();
+        String::from_utf8(writer.into_inner().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn the_header_is_the_documented_one() {
+        let text = written(&example("split-block-bloom", "12-bit", None, 2.0));
+        assert_eq!(
+            text.lines().next().unwrap(),
+            "filter,variant,op,api,workload,keys,bytes,regime,load_factor,threads,isa,ns_per_op,mad,mops,\
+             roofline_mops,roofline_fraction,bits_per_key,fpr_expected,fpr_measured,cache_misses_per_op,\
+             llc_misses_per_op,dtlb_misses_per_op,counters,rival"
+        );
+    }
+
+    #[test]
+    fn unknown_values_are_blank_and_survive_the_round_trip() {
+        let row = example("bloom", "fpr-1%", Some("fastbloom"), 2.0);
+        let text = written(&row);
+        assert!(text.contains(",,,,none,fastbloom"));
+        let read: Row =
+            csv::Reader::from_reader(text.as_bytes()).deserialize().next().unwrap().unwrap();
+        assert_eq!(read, row);
+    }
+
+    #[test]
+    fn names_and_parts_of_variants() {
+        let row = example("bloom", "tpch-0.1/fpr-1%+hash", None, 2.0);
+        assert_eq!(row.name(), "contains/miss/1e6/bloom/tpch-0.1/fpr-1%+hash/batch");
+        assert_eq!(
+            (row.input(), row.sizing(), row.hashes_keys()),
+            (Some("tpch-0.1"), "fpr-1%", true)
+        );
+        let plain = example("bloom", "12-bit", None, 2.0);
+        assert_eq!((plain.input(), plain.sizing(), plain.hashes_keys()), (None, "12-bit", false));
+        assert!(!row.shares_conditions_with(&plain));
+    }
+}

@@ -1,0 +1,486 @@
+//! A run: groups of cases, each verified, timed in turns, and saved as it ends.
+
+use crate::built::{Built, is_near, lines_per_op, working_set, working_sets};
+use crate::cli::Selection;
+use crate::counters::Counters;
+use crate::effort::Effort;
+use crate::interleave::{Meter, Repetition, Timing, take_turns};
+use crate::keys::{Column, KeyStream, Probes, as_hashes};
+use crate::lanes;
+use crate::plan::{
+    Candidate, Case, Group, KEYS_OF_ONE_GIB, Op, Workload, candidates, candidates_of_one_gib,
+    groups_of, groups_of_input, groups_of_one_gib,
+};
+use crate::progress::Progress;
+use crate::results::{Input, Results};
+use crate::roofline::Arena;
+use crate::row::Row;
+use crate::stats::round_significant;
+use crate::subject::{Subject, create, ensure_no_key_denied};
+use anyhow::{Context as _, Result};
+use std::path::PathBuf;
+use trommel::{Bitmap, Isa, KeyHash};
+
+/// One run and what it has measured so far.
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) results: Results,
+    pub(crate) progress: Progress,
+    selection: Selection,
+    effort: Effort,
+    isa: Option<Isa>,
+    /// Where results are saved after each group, if anywhere.
+    out: Option<PathBuf>,
+    meter: Meter,
+    has_counters: bool,
+}
+
+/// What the cases of one section share: the filters' keys and where absent ones come from.
+struct Section<'a> {
+    keys: usize,
+    built: &'a [Built],
+    arena: &'a Arena,
+}
+
+impl Session {
+    /// A run that saves to `out`.
+    pub(crate) fn new(
+        results: Results,
+        progress: Progress,
+        selection: Selection,
+        effort: Effort,
+        isa: Option<Isa>,
+        out: Option<PathBuf>,
+        counters: Option<Counters>,
+    ) -> Self {
+        let has_counters = counters.is_some();
+        Self {
+            results,
+            progress,
+            selection,
+            effort,
+            isa,
+            out,
+            meter: Meter::new(counters),
+            has_counters,
+        }
+    }
+
+    /// The selected cases of a group, if any of them is not measured yet. All of them are measured
+    /// again then: only what took turns with each other can be compared.
+    fn missing(&self, group: &Group, candidates: &[Candidate]) -> Vec<Case> {
+        let chosen = self.selection.choose(group.cases(candidates));
+        let is_measured = chosen.iter().all(|case| self.results.has(&case.name));
+        if is_measured { Vec::new() } else { chosen }
+    }
+
+    /// The candidates that have cases in any of these groups.
+    fn needed(&self, groups: &[Group], candidates: &[Candidate]) -> Vec<Candidate> {
+        let cases: Vec<Case> =
+            groups.iter().flat_map(|group| self.missing(group, candidates)).collect();
+        candidates
+            .iter()
+            .filter(|candidate| cases.iter().any(|case| case.candidate == **candidate))
+            .copied()
+            .collect()
+    }
+
+    /// Generated keys, filters of the usual sizes.
+    pub(crate) fn generated(&mut self, keys: usize) -> Result<()> {
+        let groups = groups_of(keys);
+        let (hashed, plain): (Vec<Group>, Vec<Group>) =
+            groups.into_iter().partition(|group| group.hashed);
+        let stream = KeyStream::new(keys as u64);
+        self.plain(&plain, &candidates(), stream, keys)?;
+        for group in hashed {
+            self.generated_hashed(&group, stream)?;
+        }
+        Ok(())
+    }
+
+    /// Filters of 1 GiB.
+    pub(crate) fn one_gib(&mut self) -> Result<()> {
+        self.plain(
+            &groups_of_one_gib(),
+            &candidates_of_one_gib(),
+            KeyStream::new(1),
+            KEYS_OF_ONE_GIB,
+        )
+    }
+
+    /// The groups whose keys come hashed.
+    fn plain(
+        &mut self,
+        groups: &[Group],
+        candidates: &[Candidate],
+        stream: KeyStream,
+        keys: usize,
+    ) -> Result<()> {
+        let needed = self.needed(groups, candidates);
+        if needed.is_empty() {
+            groups.iter().for_each(|_| self.progress.group_done());
+            return Ok(());
+        }
+        let needed: Vec<Candidate> = needed
+            .into_iter()
+            .filter(|candidate| candidate.rival.is_none_or(|rival| rival.takes_hashes()))
+            .collect();
+        self.progress.say(format!("filling filters of {keys:e} keys"));
+        let absent = as_hashes(&stream.absent(self.effort.absent));
+        let built = needed
+            .iter()
+            .map(|candidate| self.fill(candidate, stream, keys, &absent))
+            .collect::<Result<Vec<_>>>()?;
+        drop(absent);
+        let arena = Arena::new(largest(&built))?;
+        let section = Section { keys, built: &built, arena: &arena };
+        let inserted = stream.hashes(0, keys.min(INSERTED_AT_MOST));
+        for group in groups {
+            let cases = self.missing(group, candidates);
+            if !cases.is_empty() {
+                self.progress.say(group.name());
+                match group.op {
+                    Op::Contains => self.lookups(group, &cases, &section, stream)?,
+                    Op::Insert => self.inserts(group, &cases, &section, &inserted)?,
+                    Op::Build => self.builds(group, &cases, &section, &inserted)?,
+                }
+            }
+            self.progress.group_done();
+        }
+        Ok(())
+    }
+
+    /// Makes and fills a filter and counts its false positives.
+    fn fill(
+        &self,
+        candidate: &Candidate,
+        stream: KeyStream,
+        keys: usize,
+        absent: &[KeyHash],
+    ) -> Result<Built> {
+        let mut subject = create(candidate, keys, self.isa)?;
+        let mut start = 0;
+        while start < keys {
+            let count = (keys - start).min(FILLED_AT_A_TIME);
+            subject.insert_batch(&stream.hashes(start, count))?;
+            start += count;
+        }
+        let mut answers = Bitmap::new(0);
+        subject.answer_batch(absent, &mut answers);
+        let fpr_measured = Some(answers.count_ones() as f64 / absent.len() as f64);
+        let fpr_expected = subject.expected_fpr(keys);
+        Ok(Built { candidate: *candidate, subject, fpr_expected, fpr_measured })
+    }
+
+    fn lookups(
+        &mut self,
+        group: &Group,
+        cases: &[Case],
+        section: &Section<'_>,
+        stream: KeyStream,
+    ) -> Result<()> {
+        let workload = group.workload.unwrap_or(Workload::Mixed);
+        let probes = stream.probes(workload, section.keys, probe_count(section));
+        let Column::Integers(values) = probes.column else {
+            unreachable!("generated keys are integers")
+        };
+        let hashes = as_hashes(&values);
+        self.time_lookups(group, cases, section, &hashes, &probes.members)
+    }
+
+    /// Verifies and times lookups of hashes.
+    fn time_lookups(
+        &mut self,
+        group: &Group,
+        cases: &[Case],
+        section: &Section<'_>,
+        hashes: &[KeyHash],
+        members: &Bitmap,
+    ) -> Result<()> {
+        let mut turns = Vec::new();
+        for case in cases {
+            let subject = &*section.find(&case.candidate).subject;
+            let reference = reference_answers(subject, hashes, members, &case.name)?;
+            turns.push(lanes::lookups(subject, case.api, hashes, &reference, self.effort.length));
+        }
+        self.take_turns(group, cases, section, turns)
+    }
+
+    fn inserts(
+        &mut self,
+        group: &Group,
+        cases: &[Case],
+        section: &Section<'_>,
+        keys: &[KeyHash],
+    ) -> Result<()> {
+        let mut turns = Vec::new();
+        for case in cases {
+            let empty = create(&case.candidate, section.keys, self.isa)?;
+            turns.push(lanes::inserts(empty, case.api, keys, self.effort.length));
+        }
+        self.take_turns(group, cases, section, turns)
+    }
+
+    fn builds(
+        &mut self,
+        group: &Group,
+        cases: &[Case],
+        section: &Section<'_>,
+        keys: &[KeyHash],
+    ) -> Result<()> {
+        let (isa, count) = (self.isa, section.keys);
+        let turns = cases
+            .iter()
+            .map(|case| {
+                let candidate = case.candidate;
+                lanes::builds(move || create(&candidate, count, isa), keys, self.effort.length)
+            })
+            .collect();
+        self.take_turns(group, cases, section, turns)
+    }
+
+    fn generated_hashed(&mut self, group: &Group, stream: KeyStream) -> Result<()> {
+        let cases = self.missing(group, &candidates());
+        if !cases.is_empty() {
+            let keys = Column::Integers(stream.keys(0, group.keys));
+            let workload = group.workload.unwrap_or(Workload::Mixed);
+            let probes =
+                stream.probes(workload, group.keys, MANY_PROBES.min(group.keys.max(FEW_PROBES)));
+            self.hashed(group, &cases, &keys, &probes)?;
+        }
+        self.progress.group_done();
+        Ok(())
+    }
+
+    /// A given column of keys and probes, with hashing left out and included.
+    pub(crate) fn input(
+        &mut self,
+        name: &str,
+        description: String,
+        keys: &Column,
+        probes: &Probes,
+    ) -> Result<()> {
+        self.results.put_input(Input {
+            name: name.to_owned(),
+            description,
+            keys: keys.len() as u64,
+            probes: probes.column.len() as u64,
+            matches: probes.members.count_ones() as u64,
+        });
+        for group in groups_of_input(name, keys.len()) {
+            let cases = self.missing(&group, &candidates());
+            if !cases.is_empty() {
+                if group.hashed {
+                    self.hashed(&group, &cases, keys, probes)?;
+                } else {
+                    self.prehashed(&group, &cases, keys, probes)?;
+                }
+            }
+            self.progress.group_done();
+        }
+        Ok(())
+    }
+
+    /// Verifies and times lookups of keys, each filter hashing in its own way.
+    fn hashed(
+        &mut self,
+        group: &Group,
+        cases: &[Case],
+        keys: &Column,
+        probes: &Probes,
+    ) -> Result<()> {
+        self.progress.say(group.name());
+        let mut built = Vec::new();
+        let mut answers = Bitmap::new(0);
+        for case in cases {
+            let mut subject = create(&case.candidate, keys.len(), self.isa)?;
+            subject.insert_keys(keys)?;
+            subject.answer_keys(&probes.column, &mut answers);
+            built.push((
+                Built::verified(case, subject, keys.len(), probes, &answers)?,
+                answers.clone(),
+            ));
+        }
+        let (built, answers): (Vec<Built>, Vec<Bitmap>) = built.into_iter().unzip();
+        let arena = Arena::new(largest(&built))?;
+        let turns = built
+            .iter()
+            .zip(&answers)
+            .map(|(built, answers)| {
+                lanes::hashed_lookups(&*built.subject, &probes.column, answers, self.effort.length)
+            })
+            .collect();
+        self.take_turns(
+            group,
+            cases,
+            &Section { keys: keys.len(), built: &built, arena: &arena },
+            turns,
+        )
+    }
+
+    /// The same keys, hashed once beforehand for all.
+    fn prehashed(
+        &mut self,
+        group: &Group,
+        cases: &[Case],
+        keys: &Column,
+        probes: &Probes,
+    ) -> Result<()> {
+        self.progress.say(group.name());
+        let (keys, hashes) = (hash_column(keys), hash_column(&probes.column));
+        let mut built = Vec::new();
+        let mut answers = Bitmap::new(0);
+        for case in cases {
+            let mut subject = create(&case.candidate, keys.len(), self.isa)?;
+            subject.insert_batch(&keys)?;
+            subject.answer_single(&hashes, &mut answers);
+            built.push(Built::verified(case, subject, keys.len(), probes, &answers)?);
+        }
+        let arena = Arena::new(largest(&built))?;
+        let section = Section { keys: keys.len(), built: &built, arena: &arena };
+        self.time_lookups(group, cases, &section, &hashes, &probes.members)
+    }
+
+    /// Times the cases' repetitions with the machine's limit between them, and saves the rows.
+    fn take_turns<'a>(
+        &mut self,
+        group: &Group,
+        cases: &[Case],
+        section: &Section<'a>,
+        mut turns: Vec<Repetition<'a>>,
+    ) -> Result<()> {
+        let sizes = working_sets(section.built, group.op);
+        for bytes in &sizes {
+            // Three short rounds do not tell the two best ways apart for sure: both take part.
+            let ways = section.arena.measure(*bytes, self.effort.length.0 / 4, 3).two_best();
+            turns.extend(ways.map(|touch| {
+                lanes::line_touches(section.arena, *bytes, touch, self.effort.length)
+            }));
+        }
+        let progress = &self.progress;
+        let pace = self.effort.pace_within(progress.elapsed(), progress.groups_left());
+        let timings =
+            take_turns(&mut turns, &pace, &mut self.meter, |share| progress.within_group(share))
+                .with_context(|| group.name())?;
+        timings.iter().for_each(|timing| self.results.timed.add(timing.total));
+        let (timings, limits) = timings.split_at(cases.len());
+        for (case, timing) in cases.iter().zip(timings) {
+            let built = section.find(&case.candidate);
+            let bytes = working_set(built, group.op);
+            let limit = sizes
+                .iter()
+                .zip(limits.chunks_exact(2))
+                .find(|(size, _)| is_near(**size, bytes))
+                .map(|(_, ways)| {
+                    1e3 / ways.iter().map(Timing::median).fold(f64::INFINITY, f64::min)
+                });
+            let row = self.row(group, case, section.keys, built, timing, limit);
+            self.results.put(row);
+        }
+        self.out.as_ref().map_or(Ok(()), |out| self.results.save(out))
+    }
+
+    fn row(
+        &self,
+        group: &Group,
+        case: &Case,
+        keys: usize,
+        built: &Built,
+        timing: &Timing,
+        limit: Option<f64>,
+    ) -> Row {
+        let (subject, rounded) = (&built.subject, |value: f64| round_significant(value, 5));
+        let bytes = subject.memory_bytes() as u64;
+        let ns_per_op = timing.median();
+        let mops = 1e3 / ns_per_op;
+        let lines = lines_per_op(built, group);
+        let [cache, llc, dtlb] =
+            timing.events_per_op.map_or([None; 3], |events| events.map(|e| Some(rounded(e))));
+        Row {
+            filter: case.candidate.kind.to_string(),
+            variant: group.variant(&case.candidate),
+            op: group.op.to_string(),
+            api: case.api.to_string(),
+            workload: group.workload.map(|workload| workload.to_string()),
+            keys: keys as u64,
+            bytes,
+            regime: self.results.environment.caches.regime(bytes).map(Into::into),
+            load_factor: None,
+            threads: 1,
+            isa: subject.isa().map(|isa| isa.to_string()),
+            ns_per_op: rounded(ns_per_op),
+            mad: rounded(timing.mad()),
+            mops: rounded(mops),
+            roofline_mops: limit.map(rounded),
+            roofline_fraction: limit.zip(lines).map(|(limit, lines)| rounded(mops * lines / limit)),
+            bits_per_key: rounded(bytes as f64 * 8.0 / keys.max(1) as f64),
+            fpr_expected: built.fpr_expected.map(rounded),
+            fpr_measured: built.fpr_measured.map(rounded),
+            cache_misses_per_op: cache,
+            llc_misses_per_op: llc,
+            dtlb_misses_per_op: dtlb,
+            counters: if self.has_counters { "hardware" } else { "none" }.into(),
+            rival: case.candidate.rival.map(|rival| rival.to_string()),
+        }
+    }
+}
+
+impl<'a> Section<'a> {
+    fn find(&self, candidate: &Candidate) -> &'a Built {
+        self.built
+            .iter()
+            .find(|built| built.candidate == *candidate)
+            .expect("every needed candidate was built")
+    }
+}
+
+/// Keys inserted by one call while a filter is filled: bounds the memory that hashes take.
+const FILLED_AT_A_TIME: usize = 1 << 22;
+
+/// Keys that inserts and builds go through at most: a filter of 1 GiB is filled in part.
+const INSERTED_AT_MOST: usize = 100_000_000;
+
+/// Probes of a lookup: few for small filters, so that the probes themselves stay in the second-level
+/// cache; as many as a user's batch has for larger ones; enough to reach most lines of the largest.
+const FEW_PROBES: usize = 100_000;
+const MANY_PROBES: usize = 1_000_000;
+const MOST_PROBES: usize = 4_000_000;
+const LARGE_FILTER_BYTES: usize = 64 << 20;
+
+fn probe_count(section: &Section<'_>) -> usize {
+    if largest(section.built) > LARGE_FILTER_BYTES {
+        MOST_PROBES
+    } else {
+        section.keys.clamp(FEW_PROBES.min(section.keys.max(1)), MANY_PROBES)
+    }
+}
+
+fn largest(built: &[Built]) -> usize {
+    built.iter().map(|built| built.subject.memory_bytes()).max().unwrap_or(0)
+}
+
+/// The answers of single lookups, verified, after comparing the batch's with them bit by bit.
+fn reference_answers(
+    subject: &dyn Subject,
+    hashes: &[KeyHash],
+    members: &Bitmap,
+    name: &str,
+) -> Result<Bitmap> {
+    let (mut single, mut batch) = (Bitmap::new(0), Bitmap::new(0));
+    subject.answer_single(hashes, &mut single);
+    subject.answer_batch(hashes, &mut batch);
+    anyhow::ensure!(single == batch, "{name}: the batch answers otherwise than single calls");
+    ensure_no_key_denied(members, &single, name)?;
+    Ok(single)
+}
+
+/// The hashes of a column under the default hasher, which all filters of a run share.
+fn hash_column(column: &Column) -> Vec<KeyHash> {
+    let hasher = trommel::Hasher::default();
+    let mut hashes = Vec::new();
+    match column {
+        Column::Integers(keys) => hasher.hash_batch(keys, &mut hashes),
+        Column::Strings(keys) => hashes.extend(keys.iter().map(|key| hasher.hash_bytes(key))),
+    }
+    hashes
+}

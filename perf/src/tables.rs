@@ -1,0 +1,482 @@
+//! The tables of a run, made once and shown on the terminal, in the report and in documents.
+
+use crate::environment::human_bytes;
+use crate::results::Results;
+use crate::row::Row;
+use comfy_table::{CellAlignment, ContentArrangement, presets};
+use std::fmt::Write as _;
+
+/// A table: a name that documents refer to, a title, and cells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Table {
+    /// The name of the region that it replaces in a document.
+    pub(crate) name: &'static str,
+    pub(crate) title: String,
+    pub(crate) header: Vec<String>,
+    pub(crate) rows: Vec<Line>,
+    /// Leading columns that hold words; the others hold figures and are set to the right.
+    pub(crate) words: usize,
+}
+
+/// One line of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Line {
+    pub(crate) cells: Vec<String>,
+    /// Whether the line is about a rival, which the report sets apart.
+    pub(crate) is_rival: bool,
+}
+
+/// Names of all tables, in the order of the report.
+pub(crate) const NAMES: [&str; 12] = [
+    "summary",
+    "lookups-miss",
+    "lookups-hit",
+    "lookups-mixed",
+    "single-lookups",
+    "inserts",
+    "builds",
+    "hashed",
+    "inputs",
+    "fpr",
+    "roofline",
+    "environment",
+];
+
+/// All tables that the run has rows for.
+pub(crate) fn all(results: &Results) -> Vec<Table> {
+    let generated = |row: &&Row| row.input().is_none() && !row.hashes_keys();
+    let lookups = |workload: &'static str, api: &'static str| {
+        move |row: &Row| {
+            generated(&row)
+                && row.op == "contains"
+                && row.workload.as_deref() == Some(workload)
+                && (row.api == api || row.rival.is_some())
+        }
+    };
+    let op = |op: &'static str| move |row: &Row| generated(&row) && row.op == op;
+    let tables = [
+        summary(results),
+        throughput(
+            results,
+            "lookups-miss",
+            "Lookups of absent keys, batches",
+            lookups("miss", "batch"),
+        ),
+        throughput(
+            results,
+            "lookups-hit",
+            "Lookups of present keys, batches",
+            lookups("hit", "batch"),
+        ),
+        throughput(
+            results,
+            "lookups-mixed",
+            "Lookups, half of them present, batches",
+            lookups("mixed", "batch"),
+        ),
+        throughput(
+            results,
+            "single-lookups",
+            "Lookups of absent keys, one call a key",
+            lookups("miss", "single"),
+        ),
+        throughput(results, "inserts", "Inserts", op("insert")),
+        throughput(results, "builds", "Builds: memory, construction and all inserts", op("build")),
+        throughput(
+            results,
+            "hashed",
+            "Lookups with hashing of integer keys included, half present",
+            |row| row.input().is_none() && row.hashes_keys(),
+        ),
+        inputs(results),
+        rates(results),
+        roofline(results),
+        environment(results),
+    ];
+    tables.into_iter().filter(|table| !table.rows.is_empty()).collect()
+}
+
+/// The rival that a row of ours is compared with: the crate of the same family in the same repetitions,
+/// at the same sizing or else at the nearest size. None for a rival's own row.
+pub(crate) fn rival_of<'a>(row: &Row, rows: &'a [Row]) -> Option<&'a Row> {
+    if row.rival.is_some() {
+        return None;
+    }
+    let family = if row.filter == "bloom" || row.filter == "counting-bloom" {
+        "fastbloom"
+    } else {
+        "sbbf-rs-safe"
+    };
+    rows.iter()
+        .filter(|other| other.rival.as_deref() == Some(family) && other.shares_conditions_with(row))
+        .min_by_key(|other| (other.sizing() != row.sizing(), other.bytes.abs_diff(row.bytes)))
+}
+
+/// How many times the speed of its rival a row reaches.
+pub(crate) fn ratio(row: &Row, rows: &[Row]) -> Option<f64> {
+    rival_of(row, rows).map(|rival| rival.ns_per_op / row.ns_per_op)
+}
+
+/// The line that a row belongs to: everything but the number of keys.
+fn line_key(row: &Row) -> (String, String, String) {
+    let who = row.rival.clone().unwrap_or_else(|| row.filter.clone());
+    (who, row.sizing().to_owned(), row.api.clone())
+}
+
+/// The values without repetitions, in order of first appearance.
+fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
+    let mut distinct = Vec::new();
+    for value in values {
+        if !distinct.contains(&value) {
+            distinct.push(value);
+        }
+    }
+    distinct
+}
+
+/// What a filter or a rival is called with its size.
+pub(crate) fn label(row: &Row) -> String {
+    format!("{} {}", row.rival.as_deref().unwrap_or(&row.filter), row.sizing())
+}
+
+/// Key counts across, filters down.
+fn throughput(
+    results: &Results,
+    name: &'static str,
+    title: &str,
+    wanted: impl Fn(&Row) -> bool,
+) -> Table {
+    let rows: Vec<&Row> = results.rows.iter().filter(|row| wanted(row)).collect();
+    let mut counts = distinct(rows.iter().map(|row| row.keys));
+    counts.sort_unstable();
+    let keys = distinct(rows.iter().map(|row| line_key(row)));
+    let mut header: Vec<String> = ["filter", "size", "api"].map(Into::into).into();
+    for count in &counts {
+        header.extend([
+            format!("{} keys, M/s", short_count(*count)),
+            "× rival".into(),
+            "of limit".into(),
+        ]);
+    }
+    let lines = keys.into_iter().map(|key| {
+        let mut cells = vec![key.0.clone(), key.1.clone(), key.2.clone()];
+        let mut is_rival = false;
+        for count in &counts {
+            match rows.iter().find(|row| row.keys == *count && line_key(row) == key) {
+                Some(row) => {
+                    is_rival = row.rival.is_some();
+                    cells.extend(throughput_cells(row, &results.rows));
+                }
+                None => cells.extend([const { String::new() }; 3]),
+            }
+        }
+        Line { cells, is_rival }
+    });
+    Table { name, title: title.into(), header, rows: lines.collect(), words: 3 }
+}
+
+fn throughput_cells(row: &Row, rows: &[Row]) -> [String; 3] {
+    let deviation = row.mad / row.ns_per_op * 100.0;
+    [
+        format!("{} ±{deviation:.0} %", figure(row.mops)),
+        ratio(row, rows).map_or_else(String::new, |ratio| format!("{ratio:.2}")),
+        row.roofline_fraction.map_or_else(String::new, |share| format!("{share:.2}")),
+    ]
+}
+
+/// Each filter in batches against the crate of its family: the first thing that one wants to know.
+fn summary(results: &Results) -> Table {
+    let is_shown = |row: &&Row| {
+        row.rival.is_none()
+            && row.api == "batch"
+            && row.input().is_none()
+            && !row.hashes_keys()
+            && (row.op == "insert" || matches!(row.workload.as_deref(), Some("miss" | "hit")))
+            && rival_of(row, &results.rows).is_some()
+    };
+    let rows: Vec<&Row> = results.rows.iter().filter(is_shown).collect();
+    let task = |row: &Row| (row.workload.clone().unwrap_or_else(|| row.op.clone()), row.keys);
+    let mut tasks = distinct(rows.iter().map(|row| task(row)));
+    tasks.sort_by_key(|(what, keys)| {
+        (["miss", "hit", "insert"].iter().position(|name| name == what), *keys)
+    });
+    let mut header: Vec<String> = ["filter", "size", "rival"].map(Into::into).into();
+    header.extend(tasks.iter().map(|(what, keys)| format!("{what} {}", short_count(*keys))));
+    header.extend(["FPR", "rival's"].map(Into::into));
+    let lines = distinct(rows.iter().map(|row| line_key(row))).into_iter().map(|key| {
+        let of_line: Vec<&Row> = rows.iter().filter(|row| line_key(row) == key).copied().collect();
+        let rivals: Vec<&Row> =
+            of_line.iter().filter_map(|row| rival_of(row, &results.rows)).collect();
+        let mut cells = vec![
+            key.0.clone(),
+            key.1.clone(),
+            rivals.first().map_or_else(String::new, |row| label(row)),
+        ];
+        cells.extend(tasks.iter().map(|wanted| {
+            let row = of_line.iter().find(|row| task(row) == *wanted);
+            let ratio = row.and_then(|row| ratio(row, &results.rows));
+            row.zip(ratio).map_or_else(String::new, |(row, ratio)| {
+                format!("{} ×{ratio:.1}", figure(row.mops))
+            })
+        }));
+        let rate = |rows: &[&Row]| {
+            rows.last().and_then(|row| row.fpr_measured).map_or_else(String::new, per_cent)
+        };
+        cells.extend([rate(&of_line), rate(&rivals)]);
+        Line { cells, is_rival: false }
+    });
+    Table {
+        name: "summary",
+        title: "Batches against the crate of the same family: M ops/s, × its speed in the same repetitions".into(),
+        header,
+        rows: lines.collect(),
+        words: 3,
+    }
+}
+
+/// Rows on given keys: hashing left out and included side by side.
+fn inputs(results: &Results) -> Table {
+    let mut lines = Vec::new();
+    for input in &results.inputs {
+        let of_input: Vec<&Row> = results
+            .rows
+            .iter()
+            .filter(|row| row.input() == Some(&*input.name) && row.keys == input.keys)
+            .collect();
+        for key in distinct(of_input.iter().map(|row| line_key(row))) {
+            let of_line = |hashed: bool| {
+                of_input
+                    .iter()
+                    .find(|row| line_key(row) == key && row.hashes_keys() == hashed)
+                    .copied()
+            };
+            let speed = |row: Option<&Row>| row.map_or_else(String::new, |row| figure(row.mops));
+            let times = |row: Option<&Row>| {
+                row.and_then(|row| ratio(row, &results.rows))
+                    .map_or_else(String::new, |ratio| format!("{ratio:.2}"))
+            };
+            let (plain, hashed) = (of_line(false), of_line(true));
+            let Some(row) = plain.or(hashed) else { continue };
+            let rate = row.fpr_measured.unwrap_or_default();
+            let false_positives = (rate * (input.probes - input.matches) as f64).round() as u64;
+            let mut cells = vec![input.name.clone(), key.0.clone(), key.1.clone()];
+            cells.extend([speed(plain), times(plain), speed(hashed), times(hashed)]);
+            cells.extend([input.matches.to_string(), false_positives.to_string()]);
+            cells.extend([
+                row.fpr_measured.map_or_else(String::new, per_cent),
+                format!("{:.2}", row.bits_per_key),
+            ]);
+            lines.push(Line { cells, is_rival: row.rival.is_some() });
+        }
+    }
+    let header = [
+        "input",
+        "filter",
+        "size",
+        "hashed before, M/s",
+        "× rival",
+        "hashing included, M/s",
+        "× rival",
+        "true matches passed",
+        "false ones passed",
+        "FPR",
+        "bits/key",
+    ];
+    Table {
+        name: "inputs",
+        title: "Joins on given keys, every answer compared with an exact set".into(),
+        header: header.map(Into::into).into(),
+        rows: lines,
+        words: 3,
+    }
+}
+
+/// False-positive rates as promised and as counted.
+fn rates(results: &Results) -> Table {
+    let mut lines: Vec<Line> = Vec::new();
+    for row in results
+        .rows
+        .iter()
+        .filter(|row| row.op == "contains" && row.input().is_none() && !row.hashes_keys())
+    {
+        let (Some(expected), Some(measured)) = (row.fpr_expected, row.fpr_measured) else {
+            continue;
+        };
+        let cells = vec![
+            row.rival.clone().unwrap_or_else(|| row.filter.clone()),
+            row.sizing().to_owned(),
+            short_count(row.keys),
+            human_bytes(row.bytes),
+            format!("{:.2}", row.bits_per_key),
+            per_cent(expected),
+            per_cent(measured),
+            format!("{:+.1} %", (measured / expected - 1.0) * 100.0),
+        ];
+        if !lines.iter().any(|line| line.cells[..3] == cells[..3]) {
+            lines.push(Line { cells, is_rival: row.rival.is_some() });
+        }
+    }
+    let header =
+        ["filter", "size", "keys", "memory", "bits/key", "FPR expected", "measured", "difference"];
+    Table {
+        name: "fpr",
+        title: "False-positive rates, by the filter's equation and as counted on absent keys"
+            .into(),
+        header: header.map(Into::into).into(),
+        rows: lines,
+        words: 2,
+    }
+}
+
+/// The machine's limit by size.
+pub(crate) fn roofline(results: &Results) -> Table {
+    let lines = results.roofline.iter().map(|point| {
+        let mut cells = vec![human_bytes(point.bytes)];
+        cells.extend(point.by_touch().map(|(_, speed)| figure(speed)));
+        cells.push(point.two_best()[0].to_string());
+        Line { cells, is_rival: false }
+    });
+    Table {
+        name: "roofline",
+        title: "Random 64-byte lines touched by one core, M/s".into(),
+        header: ["working set", "no prefetch", "T0", "T1", "NTA", "best"].map(Into::into).into(),
+        rows: lines.collect(),
+        words: 1,
+    }
+}
+
+/// The machine and the build.
+pub(crate) fn environment(results: &Results) -> Table {
+    let fact =
+        |name: &str, value: &str| Line { cells: vec![name.into(), value.into()], is_rival: false };
+    let mut lines: Vec<Line> =
+        results.environment.facts.iter().map(|line| fact(&line.name, &line.value)).collect();
+    if let Some(noise) = &results.noise {
+        lines.push(fact("noise before", &noise.describe()));
+        lines.push(fact("noise meanwhile", &results.timed.describe()));
+    }
+    Table {
+        name: "environment",
+        title: "Machine and build".into(),
+        header: ["what", "value"].map(Into::into).into(),
+        rows: lines,
+        words: 2,
+    }
+}
+
+/// Three significant digits, without an exponent.
+pub(crate) fn figure(value: f64) -> String {
+    match value {
+        v if v >= 100.0 => format!("{v:.0}"),
+        v if v >= 10.0 => format!("{v:.1}"),
+        v => format!("{v:.2}"),
+    }
+}
+
+fn per_cent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent >= 0.1 || percent == 0.0 {
+        format!("{percent:.3} %")
+    } else {
+        format!("{percent:.1e} %")
+    }
+}
+
+/// `1e6` for a million, `7.2e8` where the digits go on.
+pub(crate) fn short_count(count: u64) -> String {
+    let exact = format!("{count:e}");
+    if exact.len() <= 5 { exact } else { format!("{:.1e}", count as f64) }
+}
+
+impl Table {
+    /// For a terminal.
+    pub(crate) fn to_terminal(&self) -> String {
+        let mut table = comfy_table::Table::new();
+        table
+            .load_style(presets::UTF8_FULL_CONDENSED)
+            .set_content_arrangement(ContentArrangement::Disabled);
+        table.set_header(&self.header);
+        for line in &self.rows {
+            table.add_row(&line.cells);
+        }
+        for column in table.column_iter_mut().skip(self.words) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+        format!("{}\n{table}", self.title)
+    }
+
+    /// For a document.
+    pub(crate) fn to_markdown(&self) -> String {
+        let escape = |cell: &str| cell.replace('|', "\\|");
+        let mut text = String::new();
+        let line = |text: &mut String, cells: &[String]| {
+            let cells: Vec<String> = cells.iter().map(|cell| escape(cell)).collect();
+            let _ = writeln!(text, "| {} |", cells.join(" | "));
+        };
+        line(&mut text, &self.header);
+        let rules: Vec<String> = (0..self.header.len())
+            .map(|i| if i < self.words { "---" } else { "---:" }.into())
+            .collect();
+        line(&mut text, &rules);
+        for row in &self.rows {
+            line(&mut text, &row.cells);
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::environment::Environment;
+    use crate::row::tests::example;
+
+    fn results() -> Results {
+        let mut results = Results::new(Environment::observe(None));
+        results.put(example("split-block-bloom", "12-bit", None, 1.0));
+        results.put(example("split-block-bloom", "12-bit", Some("sbbf-rs-safe"), 3.0));
+        results.put(example("bloom", "fpr-1%", None, 4.0));
+        results.put(example("bloom", "12-bit", Some("fastbloom"), 9.0));
+        results.put(example("bloom", "fpr-1%", Some("fastbloom"), 10.0));
+        results
+    }
+
+    #[test]
+    fn a_filter_meets_the_rival_of_its_family_at_its_own_sizing() {
+        let results = results();
+        assert_eq!(ratio(&results.rows[0], &results.rows), Some(3.0));
+        assert_eq!(ratio(&results.rows[2], &results.rows), Some(2.5));
+        assert_eq!(ratio(&results.rows[1], &results.rows), None);
+    }
+
+    #[test]
+    fn every_table_has_a_known_name_and_even_lines() {
+        for table in all(&results()) {
+            assert!(NAMES.contains(&table.name), "{}", table.name);
+            assert!(
+                table.rows.iter().all(|line| line.cells.len() == table.header.len()),
+                "{}",
+                table.name
+            );
+            assert!(!table.to_terminal().is_empty());
+        }
+    }
+
+    #[test]
+    fn markdown_has_a_rule_and_escapes_bars() {
+        let table = Table {
+            name: "fpr",
+            title: "t".into(),
+            header: vec!["a".into(), "b".into()],
+            rows: vec![Line { cells: vec!["x|y".into(), "1".into()], is_rival: false }],
+            words: 1,
+        };
+        assert_eq!(table.to_markdown(), "| a | b |\n| --- | ---: |\n| x\\|y | 1 |\n");
+    }
+
+    #[test]
+    fn figures_keep_three_digits() {
+        assert_eq!([1234.0, 56.78, 3.456].map(figure), ["1234", "56.8", "3.46"]);
+        assert_eq!([1_000_000, 715_827_880].map(short_count), ["1e6", "7.2e8"]);
+    }
+}

@@ -1,0 +1,86 @@
+//! Real join keys: TPC-H, generated in the process. The filter is built on the keys of the orders of
+//! three months, and probed with the order keys of all line items: the join that a database
+//! pre-filters.
+
+use crate::keys::{Column, Probes};
+use std::collections::HashSet;
+use tpchgen::dates::TPCHDate;
+use tpchgen::distribution::Distributions;
+use tpchgen::generators::{LineItemGenerator, OrderGenerator};
+use tpchgen::text::TextPool;
+use trommel::Bitmap;
+
+/// Orders from 1995-01-01 up to and without 1995-04-01, in days since 1970.
+const WINDOW: std::ops::Range<i32> = 9131..9221;
+
+/// What the keys are, for the report.
+pub(crate) fn describe(scale: f64) -> String {
+    format!(
+        "TPC-H at scale {scale}: built on o_orderkey where o_orderdate is in [1995-01-01, 1995-04-01), \
+         probed with l_orderkey of every line item"
+    )
+}
+
+/// The build keys and the probes, with the exact answer to the join.
+pub(crate) fn prepare(scale: f64) -> (Column, Probes) {
+    // Comments are drawn from a pool of text that takes longer to make than the rows; keys and dates
+    // come from streams of their own and do not depend on it.
+    let distributions = Distributions::static_default();
+    let pool = TextPool::new(SMALL_POOL, distributions);
+    let orders =
+        OrderGenerator::new_with_distributions_and_text_pool(scale, 1, 1, distributions, &pool);
+    let build: Vec<u64> = orders
+        .iter()
+        .filter(|order| is_in_window(order.o_orderdate))
+        .map(|order| order.o_orderkey as u64)
+        .collect();
+    let items =
+        LineItemGenerator::new_with_distributions_and_text_pool(scale, 1, 1, distributions, &pool);
+    let probes: Vec<u64> = items.iter().map(|item| item.l_orderkey as u64).collect();
+    let exact: HashSet<u64> = build.iter().copied().collect();
+    let mut members = Bitmap::new(probes.len());
+    for (i, probe) in probes.iter().enumerate() {
+        if exact.contains(probe) {
+            members.set(i);
+        }
+    }
+    (Column::Integers(build), Probes { column: Column::Integers(probes), members })
+}
+
+/// Bytes of text to draw comments from.
+const SMALL_POOL: i32 = 1 << 20;
+
+fn is_in_window(date: TPCHDate) -> bool {
+    WINDOW.contains(&date.to_unix_epoch())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_window_is_three_months_and_keys_do_not_depend_on_the_pool_of_text() {
+        let (Column::Integers(ours), probes) = prepare(0.001) else { panic!("keys are integers") };
+        let reference: Vec<u64> = OrderGenerator::new(0.001, 1, 1)
+            .iter()
+            .filter(|order| {
+                ["1995-01", "1995-02", "1995-03"]
+                    .iter()
+                    .any(|month| order.o_orderdate.to_string().starts_with(month))
+            })
+            .map(|order| order.o_orderkey as u64)
+            .collect();
+        assert_eq!(ours, reference);
+        let items: Vec<i64> =
+            LineItemGenerator::new(0.001, 1, 1).iter().map(|item| item.l_orderkey).collect();
+        let Column::Integers(probed) = &probes.column else { panic!("keys are integers") };
+        assert!(probed.iter().map(|key| *key as i64).eq(items));
+        // Orders have one to seven items each.
+        let matches = probes.members.count_ones();
+        assert!(
+            (ours.len()..=7 * ours.len()).contains(&matches),
+            "{matches} items of {} orders",
+            ours.len()
+        );
+    }
+}

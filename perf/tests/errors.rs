@@ -1,0 +1,69 @@
+//! What a user sees when something is wrong: a sentence and an exit code, never a panic.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn trommel_perf(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_trommel-perf")).args(arguments).output().unwrap()
+}
+
+/// Exit code 2, and all of `words` in one line of explanation.
+fn assert_refused(output: &Output, words: &[&str]) {
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(!text.contains("panicked"), "{text}");
+    for word in words {
+        assert!(text.contains(word), "{word:?} is not in {text:?}");
+    }
+}
+
+fn measure_files(keys: &Path, probes: &Path, out: &Path) -> Output {
+    let [keys, probes, out] = [keys, probes, out].map(|path| path.to_str().unwrap());
+    trommel_perf(&["measure", "--keys-file", keys, "--probes-file", probes, "--out", out])
+}
+
+#[test]
+fn a_missing_empty_or_unreadable_key_file_is_refused_before_measuring() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name);
+    fs::write(path("good"), "a\nb\n").unwrap();
+    fs::write(path("empty"), "").unwrap();
+    let out = path("out");
+    assert_refused(
+        &measure_files(&path("missing"), &path("good"), &out),
+        &["missing", "cannot read keys"],
+    );
+    assert_refused(&measure_files(&path("good"), &path("empty"), &out), &["empty", "no keys"]);
+    assert_refused(&measure_files(directory.path(), &path("good"), &out), &["cannot read keys"]);
+    assert!(!out.exists());
+}
+
+#[test]
+fn one_key_file_alone_is_refused() {
+    assert_refused(&trommel_perf(&["measure", "--keys-file", "keys"]), &["--probes-file"]);
+}
+
+#[test]
+fn an_instruction_set_that_the_machine_lacks_is_refused() {
+    let lacking = if cfg!(target_arch = "aarch64") { "avx2" } else { "neon" };
+    assert_refused(&trommel_perf(&["check", "--isa", lacking]), &[lacking]);
+    assert_refused(&trommel_perf(&["check", "--isa", "mmx"]), &["mmx"]);
+}
+
+#[test]
+fn a_report_of_nothing_and_a_document_without_regions_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().to_str().unwrap();
+    assert_refused(&trommel_perf(&["report", path]), &["results.json"]);
+}
+
+#[test]
+fn check_succeeds_and_list_names_cases() {
+    assert_eq!(trommel_perf(&["check"]).status.code(), Some(0));
+    let listed = trommel_perf(&["list", "-f", "miss/1e6/split-block.*batch"]);
+    assert_eq!(
+        String::from_utf8_lossy(&listed.stdout),
+        "contains/miss/1e6/split-block-bloom/12-bit/batch\n"
+    );
+}
