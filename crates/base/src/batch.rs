@@ -36,14 +36,16 @@ impl Window {
 
     /// The window for a table of `bytes`, read or written a unit at a time.
     ///
-    /// In the nearer half of L2 prefetching costs instructions and gains nothing. In L3 it gains 5 to
-    /// 10 % with T0 (split blocks at 4 MB, ns a key: none 1.91, T0 1.73), at 64 or 128 keys alike. In
-    /// DRAM T1 is best: it fills L2, which tracks more lines at once than L1.
+    /// In the nearer half of L2 prefetching costs instructions and gains nothing. Beyond L2 the best
+    /// hint is T1, which fills L2: a core tracks some 48 lines there, and 16 on their way to L1. With
+    /// split blocks, ns a key with T0 and with T1: 2.2 and 1.9 at 4 MB, 4.1 and 3.1 at 16 MB, 9.4 and
+    /// 7.4 at 128 MB, 13.9 and 12.7 at 1 GB; NTA is behind T1 everywhere. Distances of 64 to 256 keys
+    /// are alike.
     #[must_use]
     pub const fn for_table(bytes: usize) -> Self {
         if bytes <= MIB {
             Self::NONE
-        } else if bytes <= 64 * MIB {
+        } else if bytes <= 2 * MIB {
             Self { hint: Some(Hint::T0), distance_keys: 64 }
         } else {
             Self { hint: Some(Hint::T1), distance_keys: 128 }
@@ -52,7 +54,7 @@ impl Window {
 
     /// The window for a table of `bytes` that vector gathers read. A gather has eight loads in flight
     /// by itself, so prefetching pays only beyond L2: ns a key at 1.5 MB without and with it, register
-    /// blocks 0.92 and 1.09, standard misses 2.7 and 6.3; at 4 MB 1.69 and 1.65, 6.1 and 4.1.
+    /// blocks 0.92 and 1.09, standard misses 2.7 and 6.3; at 4 MB 1.7 and 1.6, 6.1 and 4.1.
     #[must_use]
     pub const fn for_gathers(bytes: usize) -> Self {
         if bytes <= 2 * MIB { Self::NONE } else { Self::for_table(bytes) }

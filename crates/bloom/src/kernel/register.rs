@@ -18,10 +18,10 @@ pub(super) struct RegisterBody;
 
 /// The bits of a hash in its word.
 #[inline(always)]
-fn pattern(geometry: Geometry, hash: u64) -> u64 {
+fn pattern(hash: u64, count: u32) -> u64 {
     let mut positions = pattern_positions(hash) >> PATTERN_SHIFT;
     let mut pattern = 0;
-    for _ in 0..geometry.hashes {
+    for _ in 0..count {
         pattern |= 1 << (positions & 63);
         positions >>= PATTERN_STEP;
     }
@@ -45,12 +45,12 @@ impl Body for RegisterBody {
 
     #[inline(always)]
     fn test(geometry: Geometry, block: &[u8], hash: u64) -> bool {
-        pattern(geometry, hash) & !word(block) == 0
+        pattern(hash, geometry.hashes) & !word(block) == 0
     }
 
     #[inline(always)]
     fn set(geometry: Geometry, block: &mut [u8], hash: u64) -> bool {
-        let (before, pattern) = (word(block), pattern(geometry, hash));
+        let (before, pattern) = (word(block), pattern(hash, geometry.hashes));
         block.copy_from_slice(&(before | pattern).to_le_bytes());
         pattern & !before != 0
     }

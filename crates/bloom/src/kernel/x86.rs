@@ -3,6 +3,13 @@
 use core::arch::x86_64::*;
 use trommel_base::batch::{RING_KEYS, WORD_BYTES};
 
+/// Up to this size of a table, lookups in blocks of less than a line take eight keys a register with
+/// AVX-512; beyond, the AVX2 loops are faster although they have more instructions. ns a key with
+/// AVX-512 and AVX2, split blocks: 1.14 and 1.35 at 1.5 MB, 2.23 and 2.19 at 8 MB, 5.7 and 5.1 at
+/// 48 MB, 12.7 and 11.8 at 1 GB; register blocks: 2.19 and 2.18 at 8 MB, 3.6 and 3.0 at 16 MB, 12.9 and
+/// 11.3 at 1 GB. Whole lines (cache-line blocks) show no such crossing.
+pub(super) const WIDE_LOOKUPS_MAX_BYTES: usize = 8 << 20;
+
 /// Places of eight hashes below `units`, which fits 32 bits: `h · units >> 64` by two 32 × 32 products,
 /// exact because the high product's low half and the low product's high half cannot overflow a word.
 #[inline]

@@ -2,9 +2,7 @@
 
 use super::{RegisterBody, WORD_BYTES};
 use crate::geometry::Geometry;
-use crate::kernel::{
-    Kernels, PATTERN_SHIFT, PATTERN_SPREAD, PATTERN_STEP, pattern_positions, portable, x86,
-};
+use crate::kernel::{Kernels, PATTERN_SHIFT, PATTERN_SPREAD, PATTERN_STEP, portable, x86};
 use core::arch::x86_64::*;
 use trommel_base::batch::{Fetch, Ring, Window, roll};
 use trommel_base::range::reduce;
@@ -15,30 +13,23 @@ pub(super) const KERNELS: Kernels = Kernels { contains, contains_batch, insert, 
 /// Keys of a group.
 const GROUP: usize = 8;
 
-/// The pattern of one key.
+/// The pattern of one key, the usual numbers of bits as constants, so that their loops are unrolled.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn pattern(hash: u64, count: u32) -> u64 {
-    let mut positions = pattern_positions(hash) >> PATTERN_SHIFT;
-    let mut pattern = 1 << (positions & 63);
-    for _ in 1..count {
-        positions >>= PATTERN_STEP;
-        pattern |= 1u64 << (positions & 63);
+    match count {
+        4 => super::pattern(hash, 4),
+        5 => super::pattern(hash, 5),
+        6 => super::pattern(hash, 6),
+        _ => super::pattern(hash, count),
     }
-    pattern
 }
 
 /// # Safety
 /// The table has the length that the geometry says.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-pub(super) unsafe fn contains(geometry: Geometry, table: &[u8], hash: u64) -> bool {
-    let pattern = match geometry.hashes {
-        // The usual numbers as constants, so that their loops are unrolled.
-        4 => pattern(hash, 4),
-        5 => pattern(hash, 5),
-        6 => pattern(hash, 6),
-        count => pattern(hash, count),
-    };
+unsafe fn contains(geometry: Geometry, table: &[u8], hash: u64) -> bool {
+    let pattern = pattern(hash, geometry.hashes);
     let word = reduce(hash, geometry.units) as usize;
     // SAFETY: the word is below `geometry.units`, and the caller promises that the table has so many;
     // the read needs no alignment.
@@ -46,9 +37,19 @@ pub(super) unsafe fn contains(geometry: Geometry, table: &[u8], hash: u64) -> bo
     pattern & !word == 0
 }
 
+/// # Safety
+/// The table has the length that the geometry says.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-pub(super) fn insert(geometry: Geometry, table: &mut [u8], hash: u64) -> bool {
-    portable::insert::<RegisterBody>(geometry, table, hash)
+pub(super) unsafe fn insert(geometry: Geometry, table: &mut [u8], hash: u64) -> bool {
+    let pattern = pattern(hash, geometry.hashes);
+    let word = reduce(hash, geometry.units) as usize;
+    // SAFETY: as in `contains`; the write needs no alignment either.
+    unsafe {
+        let word = table.as_mut_ptr().cast::<u64>().add(word);
+        let before = word.read_unaligned();
+        word.write_unaligned(before | pattern);
+        pattern & !before != 0
+    }
 }
 
 /// The patterns of four keys.
@@ -76,7 +77,7 @@ fn locate(hashes: &[u64; GROUP], units: __m256i, places: &mut [u32; GROUP]) {
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
+pub(super) fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
     let window = Window::for_table(table.len());
     with_fetch!(window, F => contains_rolling::<F>(geometry, table, hashes, found, window));
 }
@@ -158,6 +159,6 @@ fn insert_rolling<F: Fetch>(geometry: Geometry, table: &mut [u8], hashes: &[u64]
         },
     );
     for hash in rest {
-        insert(geometry, table, *hash);
+        portable::insert::<RegisterBody>(geometry, table, *hash);
     }
 }

@@ -5,13 +5,16 @@
 use super::{RegisterBody, WORD_BYTES, avx2};
 use crate::geometry::Geometry;
 use crate::kernel::x86::{self, AnswerBytes, PatternRing};
-use crate::kernel::{Kernels, PATTERN_SHIFT, PATTERN_SPREAD, PATTERN_STEP, portable};
+use crate::kernel::{
+    Kernels, PATTERN_SHIFT, PATTERN_SPREAD, PATTERN_STEP, pattern_positions, portable,
+};
 use core::arch::x86_64::*;
 use trommel_base::batch::{Fetch, Ring, Window, roll};
+use trommel_base::range::reduce;
 use trommel_base::with_fetch;
 
 pub(super) const KERNELS: Kernels =
-    Kernels { contains: avx2::contains, contains_batch, insert: avx2::insert, insert_batch };
+    Kernels { contains, contains_batch, insert: avx2::insert, insert_batch };
 
 /// Keys of a group.
 const GROUP: usize = 8;
@@ -19,15 +22,12 @@ const GROUP: usize = 8;
 /// For each byte of a lane, where its six bits begin in the product: those of a pattern's positions,
 /// and for the bytes beyond the pattern the first position again.
 #[inline]
-#[target_feature(
-    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
-)]
-fn multishift_control(count: u32) -> __m512i {
-    let mut lane = [PATTERN_SHIFT as u8; 8];
-    for (j, byte) in lane.iter_mut().enumerate().take(count as usize) {
-        *byte += PATTERN_STEP as u8 * j as u8;
-    }
-    _mm512_set1_epi64(i64::from_le_bytes(lane))
+const fn multishift_lane(count: u32) -> i64 {
+    const SHIFT: u64 = u64::from_le_bytes([PATTERN_SHIFT as u8; 8]);
+    const STEPS: u64 = u64::from_le_bytes([0, 1, 2, 3, 4, 5, 6, 7]) * PATTERN_STEP as u64;
+    // The steps of the first `count` bytes, 1 to 8 of them.
+    let kept = u64::MAX >> (64 - 8 * count);
+    (SHIFT + (STEPS & kept)).cast_signed()
 }
 
 /// The products that hold the pattern positions of eight keys.
@@ -39,10 +39,31 @@ fn spread(hashes: __m512i) -> __m512i {
     _mm512_mul_epu32(hashes, _mm512_set1_epi64(PATTERN_SPREAD.cast_signed()))
 }
 
+/// One key in the lowest lane; the number of bits does not matter here either.
+///
+/// # Safety
+/// The table has the length that the geometry says.
+#[target_feature(
+    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
+)]
+unsafe fn contains(geometry: Geometry, table: &[u8], hash: u64) -> bool {
+    let word = reduce(hash, geometry.units) as usize;
+    // SAFETY: the word is below `geometry.units`, and the caller promises that the table has so many;
+    // the eight bytes that are read need no alignment.
+    let word = unsafe { _mm_loadl_epi64(table.as_ptr().add(word * WORD_BYTES).cast()) };
+    let positions = _mm_cvtsi64_si128(pattern_positions(hash).cast_signed());
+    let control = _mm_cvtsi64_si128(multishift_lane(geometry.hashes));
+    let fields = _mm_multishift_epi64_epi8(control, positions);
+    _mm_bitshuffle_epi64_mask(word, fields) as u8 == 0xFF
+}
+
 #[target_feature(
     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
 fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
+    if table.len() > x86::WIDE_LOOKUPS_MAX_BYTES {
+        return avx2::contains_batch(geometry, table, hashes, found);
+    }
     let window = Window::for_gathers(table.len());
     if window.hint.is_none() {
         contains_in_cache(geometry, table, hashes, found);
@@ -68,7 +89,7 @@ fn test(words: __m512i, hashes: __m512i, control: __m512i) -> u64 {
 fn contains_in_cache(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
     assert_eq!(table.len() as u64, geometry.units * WORD_BYTES as u64);
     let units = _mm512_set1_epi64(geometry.units.cast_signed());
-    let control = multishift_control(geometry.hashes);
+    let control = _mm512_set1_epi64(multishift_lane(geometry.hashes));
     let (words_of_keys, _) = hashes.as_chunks::<64>();
     for (keys, found) in words_of_keys.iter().zip(&mut *found) {
         let (groups, _) = keys.as_chunks::<GROUP>();
@@ -102,7 +123,7 @@ fn contains_rolling<F: Fetch>(
 ) {
     assert_eq!(table.len() as u64, geometry.units * WORD_BYTES as u64);
     let units = _mm512_set1_epi64(geometry.units.cast_signed());
-    let control = multishift_control(geometry.hashes);
+    let control = _mm512_set1_epi64(multishift_lane(geometry.hashes));
     let (groups, rest) = hashes.as_chunks::<GROUP>();
     let mut state = (Ring::default(), AnswerBytes::new());
     roll::<GROUP, _>(
@@ -186,6 +207,6 @@ fn insert_rolling<F: Fetch>(geometry: Geometry, table: &mut [u8], hashes: &[u64]
         },
     );
     for hash in rest {
-        avx2::insert(geometry, table, *hash);
+        portable::insert::<RegisterBody>(geometry, table, *hash);
     }
 }

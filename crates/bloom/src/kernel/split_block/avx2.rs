@@ -84,7 +84,7 @@ fn locate(hashes: &[u64; GROUP], units: __m256i, places: &mut [u32; GROUP]) {
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
+pub(super) fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
     let window = Window::for_table(table.len());
     with_fetch!(window, F => contains_rolling::<F>(geometry, table, hashes, found, window));
 }
@@ -126,7 +126,7 @@ fn contains_rolling<F: Fetch>(
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-pub(super) fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
+fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
     let window = Window::for_table(table.len());
     with_fetch!(window, F => insert_rolling::<F>(geometry, table, hashes, window));
 }

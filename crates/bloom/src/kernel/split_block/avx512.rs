@@ -53,6 +53,9 @@ fn masks(keys: __m512i, pair: usize) -> __m512i {
     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
 fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
+    if table.len() > x86::WIDE_LOOKUPS_MAX_BYTES {
+        return avx2::contains_batch(geometry, table, hashes, found);
+    }
     let window = Window::for_table(table.len());
     with_fetch!(window, F => contains_rolling::<F>(geometry, table, hashes, found, window));
 }
