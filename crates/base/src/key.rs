@@ -131,7 +131,8 @@ mod tests {
             assert_eq!("trommel".to_string().hash_with(&hasher), expected);
             assert_eq!(b"trommel".to_vec().hash_with(&hasher), expected);
             assert_eq!(b"trommel".hash_with(&hasher), expected);
-            assert_eq!((&b"trommel"[..]).hash_with(&hasher), expected);
+            let slice: &&[u8] = &&b"trommel"[..];
+            assert_eq!(slice.hash_with(&hasher), expected);
         }
     }
 

@@ -240,7 +240,7 @@ mod tests {
             for huge_pages in [false, true] {
                 let mut storage = Storage::zeroed(bytes, huge_pages).unwrap();
                 assert_eq!(storage.len(), bytes);
-                assert!(bytes == 0 || storage.as_ptr() as usize % LINE_BYTES == 0);
+                assert!(bytes == 0 || storage.as_ptr().addr().is_multiple_of(LINE_BYTES));
                 assert!(storage.iter().all(|byte| *byte == 0));
                 storage.fill(0xA5);
                 let copy = storage.clone();
