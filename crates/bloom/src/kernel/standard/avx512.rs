@@ -92,13 +92,24 @@ struct Table<'a> {
     window: Window,
 }
 
+/// The multiplier's powers: what a hash is multiplied by for each of its bits.
+const POWERS: [u64; MAX_HASHES as usize] = {
+    let mut powers = [1u64; MAX_HASHES as usize];
+    let mut i = 1;
+    while i < powers.len() {
+        powers[i] = powers[i - 1].wrapping_mul(MULTIPLIER);
+        i += 1;
+    }
+    powers
+};
+
 /// The positions of eight keys' bit of number `bit` in a table of `bits` bits, at most 2^32.
 #[inline]
 #[target_feature(
     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
 fn positions(hashes: __m512i, bit: u32, bits: __m512i) -> __m512i {
-    let power = _mm512_set1_epi64(MULTIPLIER.wrapping_pow(bit).cast_signed());
+    let power = _mm512_set1_epi64(POWERS[bit as usize].cast_signed());
     x86::reduce_8_wide(_mm512_mullo_epi64(hashes, power), bits)
 }
 
@@ -111,9 +122,13 @@ impl Table<'_> {
         let (groups, rest) = keys.as_chunks::<GROUP>();
         let listed = groups.len() * GROUP;
         let hashes = self.geometry.hashes;
-        let mut bit = if self.window.hint.is_none() { hashes.min(2) } else { 1 };
         let mut before = listed;
-        let mut left = self.pass::<F>(keys.as_ptr(), listed, 0..bit, chunk, 0);
+        // With their bits as constants, so that the first needs no multiplication.
+        let (mut bit, mut left) = if self.window.hint.is_none() && hashes >= 2 {
+            (2, self.pass::<F>(keys.as_ptr(), listed, 0..2, chunk, 0))
+        } else {
+            (1, self.pass::<F>(keys.as_ptr(), listed, 0..1, chunk, 0))
+        };
         let mut passes = 1;
         while bit < hashes && left > 0 {
             let next = if left > before / 4 * 3 { hashes } else { bit + 1 };
