@@ -27,7 +27,7 @@ pub const WORD_BYTES: usize = 8;
 pub struct Window {
     /// The hint, or none where the table is in cache anyway.
     pub hint: Option<Hint>,
-    /// Keys between prefetch and probe, a multiple of 64 up to [`MAX_DISTANCE_KEYS`].
+    /// Keys between prefetch and probe, in whole groups, up to [`MAX_DISTANCE_KEYS`].
     pub distance_keys: usize,
 }
 
@@ -52,8 +52,9 @@ impl Window {
         }
     }
 
-    /// The window for a table of `bytes` that vector gathers read. A gather has eight loads in flight
-    /// by itself, so prefetching pays only beyond L2: ns a key at 1.5 MB without and with it, register
+    /// The window for a table of `bytes` of which a key's lookup, or a vector's gather, reads several
+    /// lines: they are in flight together by themselves, so prefetching pays only beyond L2.
+    /// ns a key at 1.5 MB without and with it, register
     /// blocks 0.92 and 1.09, standard misses 2.7 and 6.3; at 4 MB 1.7 and 1.6, 6.1 and 4.1.
     #[must_use]
     pub const fn for_gathers(bytes: usize) -> Self {

@@ -4,8 +4,8 @@ use crate::FilterKind;
 use core::fmt;
 use trommel_simd::IsaError;
 
-/// Why a filter could not be made as asked. Nothing was allocated for it, except where
-/// [`SpecError::OutOfMemory`] says that the attempt was refused.
+/// Why a filter could not be made as asked. Nothing is left allocated for it, and nothing was asked of
+/// the system except where [`SpecError::OutOfMemory`] says that it refused.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum SpecError {
@@ -106,6 +106,14 @@ pub struct Full {
     pub capacity: usize,
 }
 
+impl Full {
+    /// The error of an insert into a filter that holds `len` keys and can hold `capacity`.
+    #[must_use]
+    pub const fn new(inserted: usize, len: usize, capacity: usize) -> Self {
+        Self { inserted, len, capacity }
+    }
+}
+
 impl fmt::Display for Full {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { inserted, len, capacity } = self;
@@ -128,6 +136,12 @@ pub struct Incompatible {
 }
 
 impl Incompatible {
+    /// The error of two filters that differ in `what`.
+    #[must_use]
+    pub const fn new(what: &'static str, left: u64, right: u64) -> Self {
+        Self { what, left, right }
+    }
+
     /// `Ok` if the values are equal.
     ///
     /// # Errors
@@ -156,6 +170,11 @@ pub enum FoldError {
         /// The factor asked for.
         factor: u64,
     },
+    /// The kind does not fold.
+    Unsupported {
+        /// The kind of the filter.
+        kind: FilterKind,
+    },
     /// The smaller filter's memory was refused.
     OutOfMemory {
         /// Bytes asked for.
@@ -169,6 +188,7 @@ impl fmt::Display for FoldError {
             Self::NotDivisible { units, factor } => {
                 write!(f, "{units} units cannot be folded by a factor of {factor}")
             }
+            Self::Unsupported { kind } => write!(f, "a {kind} filter cannot fold"),
             Self::OutOfMemory { bytes } => write!(f, "the system refused {bytes} bytes of memory"),
         }
     }

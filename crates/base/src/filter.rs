@@ -66,7 +66,8 @@ pub trait Insert: Filter {
     /// [`Full`] if there is no room for all; it says how many went in.
     fn insert_batch(&mut self, hashes: &[KeyHash]) -> Result<(), Full>;
 
-    /// Inserts a key; true if that changed the filter.
+    /// Inserts a key; true if that changed the filter. An integer is a key of its own width: what is
+    /// inserted as `&7` (an `i32`) is found as `&7i32` and `&7u32`, and not as `&7u64`.
     ///
     /// # Errors
     /// [`Full`] if there is no room; the filter is as it was.
@@ -86,12 +87,30 @@ pub trait Remove: Filter {
     /// Removing a key that was never inserted but is a false positive removes something of another
     /// key's: only remove what was inserted.
     fn remove_hash(&mut self, hash: KeyHash) -> bool;
+
+    /// Removes one copy of a key; see [`Remove::remove_hash`].
+    fn remove<K: Key + ?Sized>(&mut self, key: &K) -> bool
+    where
+        Self: Sized,
+    {
+        let hash = self.hash(key);
+        self.remove_hash(hash)
+    }
 }
 
 /// A filter that counts copies of a key.
 pub trait Count: Filter {
-    /// An upper bound of the copies of the key of this hash; 0 if it is not there.
+    /// How many copies of the key of this hash were inserted, or more: counters are shared. 0 if it is
+    /// not there. A filter whose counters stick says at which number; there it may be fewer.
     fn count_hash(&self, hash: KeyHash) -> u64;
+
+    /// How many copies of a key were inserted, or more; see [`Count::count_hash`].
+    fn count<K: Key + ?Sized>(&self, key: &K) -> u64
+    where
+        Self: Sized,
+    {
+        self.count_hash(self.hash(key))
+    }
 }
 
 /// A filter that can take in all keys of another.

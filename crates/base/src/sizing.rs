@@ -158,8 +158,8 @@ pub fn sectorised_fpr(
     k: u32,
     keys_per_block: f64,
 ) -> f64 {
-    let sectors_per_zone = f64::from(block_bits) / f64::from(sector_bits * zones);
-    let draws = k / zones;
+    let sectors_per_zone = f64::from(block_bits) / (f64::from(sector_bits) * f64::from(zones));
+    let draws = k.checked_div(zones).unwrap_or(0);
     let sector = f64::from(sector_bits);
     // Thinning a Poisson number of keys by the choice of a sector would be Poisson again, but the
     // zones of a block share its keys: mean over the keys of the block outside, binomial inside.
@@ -174,8 +174,9 @@ pub fn sectorised_fpr(
 
 /// `Σ_i Pois(λ, i) · f(i)`, summed outwards far enough that what is left is below 1e-16.
 fn poisson_mean(lambda: f64, f: impl Fn(f64) -> f64) -> f64 {
-    if lambda <= 0.0 {
-        return f(0.0);
+    // So far out the distribution is a point, and steps of one would no longer be steps.
+    if lambda.is_nan() || lambda <= 0.0 || lambda >= 1e9 {
+        return f(lambda.max(0.0));
     }
     let spread = 9.0 * libm::sqrt(lambda) + 40.0;
     let first = libm::fmax(0.0, libm::floor(lambda - spread));
@@ -231,7 +232,7 @@ pub fn estimate_keys(bits: u64, k: u32, ones: u64) -> f64 {
 /// the edges of [`estimate_keys`].
 #[must_use]
 pub fn estimate_keys_blocked(blocks: u64, block_bits: u32, k: u32, ones: u64) -> f64 {
-    let bits = blocks * u64::from(block_bits);
+    let bits = blocks.saturating_mul(u64::from(block_bits));
     let set_by_a_key = -expm1(f64::from(k) * log1p(-1.0 / f64::from(block_bits)));
     if ones == 0 {
         0.0

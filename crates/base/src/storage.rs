@@ -14,8 +14,8 @@ use core::ptr::NonNull;
 /// Alignment of every table, in bytes: one cache line.
 pub const LINE_BYTES: usize = 64;
 /// From this size on, a table is mapped from the system instead of taken from the allocator, and huge
-/// pages are asked for. A whole number of huge pages is mapped, so that what the last one adds is at
-/// most a third of the table.
+/// pages are asked for. A whole number of huge pages is mapped: what the last one adds, less than 2 MiB
+/// and at most half of the table, [`Storage`]'s length does not show.
 pub const MAPPED_THRESHOLD_BYTES: usize = 4 << 20;
 /// No table is larger than this: 2^47 bytes is what an x86-64 process can address.
 pub const MAX_BYTES: u64 = if usize::BITS >= 64 { 1 << 47 } else { isize::MAX as u64 };
@@ -32,7 +32,8 @@ pub enum Backing {
     /// Mapped from the system, aligned to 2 MiB, and huge pages were asked for and granted as advice:
     /// the system uses them as far as it has any.
     HugePagesAdvised,
-    /// Mapped from the system in ordinary pages: huge ones were not wanted, or the advice refused.
+    /// Mapped from the system without advice: huge pages were not wanted, or the advice was refused.
+    /// A system that is set to use them always does so all the same.
     Pages,
 }
 
@@ -84,6 +85,14 @@ enum Origin {
 unsafe impl Send for Storage {}
 // SAFETY: as above; shared access reads only.
 unsafe impl Sync for Storage {}
+
+impl fmt::Display for OutOfMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the system refused {} bytes of memory", self.bytes)
+    }
+}
+
+impl core::error::Error for OutOfMemory {}
 
 impl Storage {
     /// `bytes` zeros. On Linux with the feature `std`, a table of at least [`MAPPED_THRESHOLD_BYTES`]
@@ -252,7 +261,7 @@ mod tests {
 
     #[test]
     fn an_impossible_size_is_refused() {
-        for bytes in [usize::MAX, 1 << (usize::BITS - 4), MAX_BYTES as usize + 1] {
+        for bytes in [usize::MAX, MAX_BYTES as usize + 1] {
             let refused = Storage::zeroed(bytes, true).unwrap_err();
             assert_eq!(refused.bytes, bytes as u64);
         }

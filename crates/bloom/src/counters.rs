@@ -2,6 +2,7 @@
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use core::fmt;
 use trommel_base::batch::{Fetch, Window, roll};
 use trommel_base::{FormatError, Storage, with_fetch};
 
@@ -34,13 +35,22 @@ impl CounterWidth {
 }
 
 /// A counter for every position of a bit table.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Counters<S = Storage> {
     pub(crate) width: CounterWidth,
     /// Packed cells, position 0 in the lowest bits of byte 0.
     pub(crate) cells: S,
     /// The counts of cells at the ceiling, with two bits.
     pub(crate) overflow: BTreeMap<u64, u64>,
+}
+
+impl<S> fmt::Debug for Counters<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Counters")
+            .field("width", &self.width)
+            .field("overflow_entries", &self.overflow.len())
+            .finish_non_exhaustive()
+    }
 }
 
 /// Bytes of an entry of the overflow table in the container: position and count.

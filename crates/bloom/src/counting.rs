@@ -21,7 +21,7 @@ use trommel_simd::Isa;
 ///
 /// - Counters of four bits, the default, stick at 15: such a counter is never decremented again, so
 ///   that no false negative can arise. With `m` counters at the best number of hashes it happens with
-///   probability below `1.37e-15 · m`, unless one key is inserted often.
+///   probability below `m · (e ln 2 / 15)^15`, 3.1e-14 `m`, unless one key is inserted often.
 /// - Counters of two bits ([`Builder::compact`]) keep what exceeds 2 in an overflow table, and are
 ///   exact.
 ///
@@ -69,6 +69,7 @@ impl CountingBloomFilter {
     }
 
     /// The filter of at most `bytes` bytes, counters included, with the lowest rate for `keys` keys.
+    /// The overflow table of compact counters comes on top; it is small unless keys are inserted often.
     ///
     /// # Errors
     /// [`SpecError`] if not even one word fits, or the filter would be too large.
@@ -97,6 +98,12 @@ impl CountingBloomFilter {
 
 impl FromSpec for CountingBloomFilter {
     fn from_spec(spec: &Spec) -> Result<Self, SpecError> {
+        if spec.foldable_by != 1 {
+            // Counters of folded positions could not be told apart any more.
+            let value = u64::from(spec.foldable_by);
+            return Err(SpecError::Parameter { name: "foldable_by", value, min: 1, max: 1 });
+        }
+        spec.usable_isa()?;
         let width = if spec.compact { CounterWidth::Two } else { CounterWidth::Four };
         // Bits and counters grow together, so the bytes of both are a multiple of those of the bits.
         let share = 1 + width.bits() as usize;
@@ -292,7 +299,7 @@ impl<S: AsRef<[u8]>> Filter for CountingBloomFilter<S> {
         self.bits.len()
     }
 
-    /// Bits, counters and overflow table.
+    /// Bits, counters and overflow table, whose entries count 16 bytes as in the container.
     fn memory_bytes(&self) -> usize {
         self.bits.memory_bytes() + self.counters.memory_bytes()
     }

@@ -123,7 +123,8 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
         isa: Isa,
         table: S,
     ) -> Self {
-        debug_assert_eq!(table.as_ref().len() as u64, geometry.units * L::UNIT_BYTES as u64);
+        // The kernels of single keys rest on this alone.
+        assert_eq!(table.as_ref().len() as u64, geometry.units * L::UNIT_BYTES as u64);
         let kernels = L::kernels(isa);
         Self { geometry, hasher, len, kernels, isa, table, layout: PhantomData }
     }

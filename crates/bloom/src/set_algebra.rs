@@ -54,7 +54,7 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Merge for Bloom<L, S> {
 
 impl<L: Layout> Bloom<L> {
     /// A filter of `1 / factor` of the size with the same keys: bit for bit the one that would have
-    /// been built at that size. Size high when the number of keys is unknown, then fold; see
+    /// been built at that size with as many hashes. Size high when the number of keys is unknown, then fold; see
     /// [`Builder::foldable_by`](trommel_base::Builder::foldable_by).
     /// [`expected_fpr`](trommel_base::Filter::expected_fpr) of the result tells its rate.
     ///

@@ -2,9 +2,8 @@
 
 /// How close to the core a prefetched line is brought.
 ///
-/// Measured on a Sapphire Rapids core with random 64-byte lines: `T0` is best while the structure
-/// fits the last-level cache, `T1` at around 256 MB (131–157 M lines/s against 91–154), `Nta` at
-/// 1 GB (77–84 against 56–60) and two to four times worse below.
+/// Which is best depends on the machine and on the size of the structure; the harness measures it
+/// (`trommel-perf roofline`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hint {
     /// Into every level of cache.

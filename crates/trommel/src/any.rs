@@ -4,8 +4,8 @@ use crate::FilterView;
 use alloc::vec::Vec;
 use core::fmt;
 use trommel_base::{
-    Bitmap, Count, Filter, FilterKind, FormatError, Full, Hasher, Incompatible, Insert, KeyHash,
-    Merge, Remove,
+    Bitmap, Count, Filter, FilterKind, FoldError, FormatError, Full, Hasher, Incompatible, Insert,
+    KeyHash, Merge, Remove,
 };
 use trommel_bloom::{
     BloomFilter, CacheLineBloom, CountingBloomFilter, RegisterBloom, SplitBlockBloom,
@@ -149,7 +149,7 @@ impl AnyFilter {
         }
     }
 
-    /// An upper bound of the copies of a key. See [`Count::count_hash`].
+    /// How many copies of a key were inserted, or more. See [`Count::count_hash`].
     ///
     /// # Errors
     /// [`Unsupported`] if the kind cannot count.
@@ -176,6 +176,21 @@ impl AnyFilter {
             }
         }
         Ok(())
+    }
+
+    /// A filter of `1 / factor` of the size with the same keys. See [`Bloom::fold`](crate::Bloom::fold).
+    ///
+    /// # Errors
+    /// [`FoldError`] if the kind cannot fold, the size is not a multiple of the factor, or memory is
+    /// refused.
+    pub fn fold(&self, factor: u32) -> Result<AnyFilter, FoldError> {
+        Ok(match self {
+            Self::Bloom(filter) => Self::Bloom(filter.fold(factor)?),
+            Self::RegisterBloom(filter) => Self::RegisterBloom(filter.fold(factor)?),
+            Self::SplitBlockBloom(filter) => Self::SplitBlockBloom(filter.fold(factor)?),
+            Self::CacheLineBloom(filter) => Self::CacheLineBloom(filter.fold(factor)?),
+            Self::CountingBloom(_) => return Err(FoldError::Unsupported { kind: self.kind() }),
+        })
     }
 
     /// The frozen filter, in the format of docs/FORMAT.md.
@@ -238,3 +253,20 @@ impl Insert for AnyFilter {
         each_kind!(Self in self, filter => filter.insert_batch(hashes))
     }
 }
+
+macro_rules! any_from {
+    ($($kind:ident: $filter:ty),*) => {$(
+        impl From<$filter> for AnyFilter {
+            fn from(filter: $filter) -> Self {
+                Self::$kind(filter)
+            }
+        }
+    )*};
+}
+any_from!(
+    Bloom: BloomFilter,
+    CountingBloom: CountingBloomFilter,
+    RegisterBloom: RegisterBloom,
+    SplitBlockBloom: SplitBlockBloom,
+    CacheLineBloom: CacheLineBloom
+);

@@ -16,9 +16,8 @@
 //! # One key or many
 //!
 //! Keys are hashed once, at the edge, into [`KeyHash`]es. A lookup of one key waits for memory; a
-//! batch ([`Filter::contains_batch`]) keeps many lines in flight and works in vectors, which is five
-//! to ten times as fast. Batches of a thousand keys and more are worth it; answers come as a
-//! [`Bitmap`].
+//! batch ([`Filter::contains_batch`]) keeps many lines in flight and works in vectors, which is two to
+//! five times as fast. It pays from some 64 keys on; answers come as a [`Bitmap`].
 //!
 //! ```
 //! use trommel::{Bitmap, Filter, FilterKind, FilterSpec, Insert};
@@ -58,14 +57,17 @@ mod view;
 
 pub use any::{AnyFilter, MergeError, Unsupported};
 pub use spec::FilterSpec;
+pub use trommel_base::container;
+pub use trommel_base::kind::UnknownKind;
+pub use trommel_base::storage::OutOfMemory;
 pub use trommel_base::{
     Backing, Bitmap, Builder, Count, Filter, FilterKind, FoldError, FormatError, FromSpec, Full,
     HashId, Hasher, Incompatible, Insert, Key, KeyHash, Merge, Remove, Spec, SpecError, Storage,
     sizing,
 };
 pub use trommel_bloom::{
-    Bloom, BloomFilter, CacheLineBloom, CounterWidth, CountingBloomFilter, Geometry, RegisterBloom,
-    SplitBlockBloom,
+    Bloom, BloomFilter, CacheLine, CacheLineBloom, CounterWidth, CountingBloomFilter, Geometry,
+    Layout, Register, RegisterBloom, SplitBlock, SplitBlockBloom, Standard,
 };
 pub use trommel_simd::{Isa, IsaError};
 pub use view::FilterView;

@@ -2,7 +2,8 @@
 
 use crate::cli::Selection;
 use crate::plan::{
-    candidates, candidates_of_one_gib, groups_of, groups_of_one_gib, key_counts, tpch_scale,
+    candidates, candidates_of_one_gib, groups_of, groups_of_input, groups_of_one_gib, key_counts,
+    tpch_scale,
 };
 use anyhow::Result;
 use std::io::{self, Write as _};
@@ -10,6 +11,25 @@ use std::io::{self, Write as _};
 /// Prints a name a line. The keys of TPC-H are counted only when they are generated, so its cases are
 /// shown by their input.
 pub(crate) fn run(selection: &Selection) -> Result<()> {
+    let mut names = generated(selection);
+    if selection.filter.is_none() && selection.keys.is_none() {
+        names.push_str(&format!("contains/mixed/*/*/tpch-{}/*\n", tpch_scale(selection)));
+    }
+    // A reader that has seen enough, such as `head`, is no failure.
+    let _ = io::stdout().write_all(names.as_bytes());
+    Ok(())
+}
+
+/// Whether a selection leaves anything to measure.
+pub(crate) fn selects_anything(selection: &Selection) -> bool {
+    let of_tpch = groups_of_input(&format!("tpch-{}", tpch_scale(selection)), 1);
+    let mut tpch = of_tpch.into_iter().map(|group| group.cases(&candidates()));
+    !generated(selection).is_empty()
+        || (selection.keys.is_none() && tpch.any(|cases| !selection.choose(cases).is_empty()))
+}
+
+/// The names of the cases over generated keys, a line each.
+fn generated(selection: &Selection) -> String {
     let mut groups: Vec<_> = key_counts(selection)
         .into_iter()
         .flat_map(groups_of)
@@ -26,10 +46,5 @@ pub(crate) fn run(selection: &Selection) -> Result<()> {
             names.push('\n');
         }
     }
-    if selection.filter.is_none() && selection.keys.is_none() {
-        names.push_str(&format!("contains/mixed/*/*/tpch-{}/*\n", tpch_scale(selection)));
-    }
-    // A reader that has seen enough, such as `head`, is no failure.
-    let _ = io::stdout().write_all(names.as_bytes());
-    Ok(())
+    names
 }

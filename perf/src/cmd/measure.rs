@@ -1,10 +1,12 @@
 //! `measure`: environment, noise, roofline, then every workload.
 
+use super::list::selects_anything;
 use super::{pin, usable_isa};
 use crate::cli::{MeasureArgs, Selection};
 use crate::counters::Counters;
 use crate::effort::Effort;
 use crate::environment::Environment;
+use crate::failure::bad_input;
 use crate::keys::{Column, Probes};
 use crate::plan::{groups_of, groups_of_one_gib, key_counts, tpch_scale};
 use crate::progress::Progress;
@@ -23,6 +25,11 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
     let isa = usable_isa(arguments.isa)?;
     // Read first: a file that cannot be used should not cost two minutes.
     let own = own_keys(&arguments)?;
+    let selection = arguments.selection;
+    if own.is_none() && !selects_anything(&selection) {
+        // Before anything is measured, and before the results of an earlier run are replaced.
+        return Err(bad_input("no case has such a name: `trommel-perf list` shows them"));
+    }
     let environment = Environment::observe(isa);
     let mut results = if arguments.resume {
         Results::resume(&arguments.out, environment)?
@@ -33,7 +40,6 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
     println!("{}\n", tables::environment(&results).to_terminal());
     let counters = open_counters();
     check_noise(&mut results);
-    let selection = arguments.selection;
     let mut progress = Progress::new(count_groups(&selection, own.is_some()));
     measure_roofline(&mut results, &selection, &mut progress)?;
     let effort = if selection.full { Effort::FULL } else { Effort::QUICK };

@@ -62,13 +62,16 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
     }
 
     /// The exact false-positive rate of a table as it is filled: the mean over its units.
+    #[doc(hidden)]
     fn fpr_of_table(geometry: Geometry, table: &[u8]) -> f64;
 
     /// Distinct keys behind so many set bits.
+    #[doc(hidden)]
     fn estimate_keys(geometry: Geometry, ones: u64) -> f64;
 
     /// Merges `factor` adjacent units of a table into each unit of a smaller one. `to` is zero, and
-    /// `factor` times smaller than `from`.
+    /// `factor ≥ 1` times smaller than `from`.
+    #[doc(hidden)]
     fn fold(from: &[u8], factor: usize, to: &mut [u8]) {
         for (large, small) in
             from.chunks_exact(Self::UNIT_BYTES * factor).zip(to.chunks_exact_mut(Self::UNIT_BYTES))
@@ -120,9 +123,7 @@ fn geometry_for_fpr<L: Layout>(
 ) -> Result<Geometry, SpecError> {
     // What the hash itself confuses is lost before the layout begins.
     let floor = sizing::hash_floor(keys, 64);
-    let best = L::hashes_worth_trying(fpr)
-        .filter_map(|hashes| Some((hashes, L::keys_per_unit(hashes, fpr - floor)?)))
-        .max_by(|a, b| a.1.total_cmp(&b.1));
+    let best = if fpr > floor { best_load::<L>(fpr - floor) } else { None };
     let Some((hashes, keys_per_unit)) = best else {
         let fewest_keys = L::UNIT_BYTES as f64 * 8.0 / MAX_BITS_PER_KEY;
         let lowest = L::fpr(L::best_hashes(fewest_keys), fewest_keys);
@@ -135,6 +136,13 @@ fn geometry_for_fpr<L: Layout>(
     checked::<L>(units, hashes)
 }
 
+/// The number of hashes that reaches a rate at the highest load, and that load in keys a unit.
+fn best_load<L: Layout>(fpr: f64) -> Option<(u32, f64)> {
+    L::hashes_worth_trying(fpr)
+        .filter_map(|hashes| Some((hashes, L::keys_per_unit(hashes, fpr)?)))
+        .max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
 fn geometry_for_bytes<L: Layout>(
     keys: usize,
     bytes: usize,
@@ -145,7 +153,13 @@ fn geometry_for_bytes<L: Layout>(
         let min_bytes = multiple * L::UNIT_BYTES as u64;
         return Err(SpecError::TooSmall { bytes: bytes as u64, min_bytes });
     }
-    let hashes = L::best_hashes(keys.max(1) as f64 / units as f64);
+    // Without a number of keys, as many hashes as suit the rate that is asked for by default: those
+    // that suit one key in all this memory would fill it long before its time.
+    let hashes = if keys == 0 {
+        best_load::<L>(Spec::DEFAULT_FPR).map_or(*L::HASHES.start(), |(hashes, _)| hashes)
+    } else {
+        L::best_hashes(keys as f64 / units as f64)
+    };
     checked::<L>(units, hashes)
 }
 

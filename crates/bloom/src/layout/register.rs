@@ -32,11 +32,9 @@ impl Layout for Register {
 
     fn fpr_of_table(geometry: Geometry, table: &[u8]) -> f64 {
         let (words, _) = table.as_chunks::<8>();
-        let hashes = geometry.hashes as i32;
-        let sum: f64 = words
-            .iter()
-            .map(|word| libm::pow(count_ones(word) as f64 / 64.0, f64::from(hashes)))
-            .sum();
+        let hashes = f64::from(geometry.hashes);
+        let of_ones: [f64; 65] = core::array::from_fn(|ones| libm::pow(ones as f64 / 64.0, hashes));
+        let sum: f64 = words.iter().map(|word| of_ones[count_ones(word) as usize]).sum();
         sum / words.len() as f64
     }
 

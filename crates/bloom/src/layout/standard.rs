@@ -34,7 +34,7 @@ impl Layout for Standard {
 
     fn keys_per_unit(hashes: u32, fpr: f64) -> Option<f64> {
         let bits_per_key = sizing::standard_bits_per_key(fpr, hashes);
-        (bits_per_key <= MAX_BITS_PER_KEY).then(|| UNIT_BITS / bits_per_key)
+        (bits_per_key > 0.0 && bits_per_key <= MAX_BITS_PER_KEY).then(|| UNIT_BITS / bits_per_key)
     }
 
     fn hashes_worth_trying(fpr: f64) -> RangeInclusive<u32> {

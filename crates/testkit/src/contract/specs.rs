@@ -45,7 +45,7 @@ pub fn impossible_rates_are_typed_errors<S: Subject>() {
 /// by arithmetic alone; one that a machine could in principle hold is refused by the machine at
 /// worst, and is no small filter in any case.
 pub fn impossible_key_counts_are_typed_errors<S: Subject>() {
-    for fpr in [0.9, 0.01, 1e-5] {
+    for fpr in [0.9, 0.63, 0.5, 0.3, 0.01, 1e-5] {
         for keys in [usize::MAX, usize::MAX - 1, 1 << 63, 1 << 60] {
             match S::build(&spec(keys, fpr, Isa::Portable)) {
                 Err(SpecError::TooLarge { bytes, max_bytes }) => {

@@ -1,4 +1,4 @@
-//! Cache-line blocks with AVX-512: a line is one register, a key's mask one multishift and one rotate.
+//! Cache-line blocks with AVX-512: a line is one register, a key's mask two rotates.
 
 use super::{CacheLineBody, LINE_BYTES, WORDS_SHIFT};
 use crate::geometry::Geometry;

@@ -27,6 +27,8 @@ pub(super) const KERNELS: Kernels =
 const GROUP: usize = 8;
 /// Keys of a chunk: what a pass leaves of it must be worth a pass, and its lists stay in L1.
 const CHUNK: usize = 2048;
+/// Fewer keys than this go one by one.
+const SHORTEST_BATCH: usize = 256;
 /// Answer words of a chunk.
 const WORDS: usize = CHUNK / 64;
 /// Keys ahead that several bits of a key are fetched, up to 32 lines a key.
@@ -68,9 +70,11 @@ impl Lines {
 )]
 fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
     const { Lines::FITS };
-    // Beyond 2^32 bits a position does not come from two 32-bit products, and a filter of half a
+    // From 2^32 bits on a position does not come from two 32-bit products, and a filter of half a
     // gigabyte waits for memory, whatever computes the addresses.
-    if geometry.units * WORD_BITS > u64::from(u32::MAX) || geometry.hashes > MAX_HASHES {
+    // And a chunk's lists cost as much to lay out as some two hundred keys: at 64 keys a batch, 11 ns a
+    // key against 6.
+    if geometry.units * WORD_BITS > u64::from(u32::MAX) || hashes.len() < SHORTEST_BATCH {
         return avx2::contains_batch(geometry, table, hashes, found);
     }
     assert_eq!(table.len() as u64, geometry.units * (WORD_BITS / 8));
@@ -85,7 +89,7 @@ fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut 
     }
 }
 
-/// A table of at most 2^32 bits, and exactly as many as the geometry says.
+/// A table of fewer than 2^32 bits, and exactly as many as the geometry says.
 struct Table<'a> {
     geometry: Geometry,
     words: &'a [u8],
@@ -103,7 +107,7 @@ const POWERS: [u64; MAX_HASHES as usize] = {
     powers
 };
 
-/// The positions of eight keys' bit of number `bit` in a table of `bits` bits, at most 2^32.
+/// The positions of eight keys' bit of number `bit` in a table of `bits` bits, fewer than 2^32.
 #[inline]
 #[target_feature(
     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
@@ -123,33 +127,35 @@ impl Table<'_> {
         let listed = groups.len() * GROUP;
         let hashes = self.geometry.hashes;
         let mut before = listed;
+        let survivors = chunk.survivors.as_mut_ptr();
+        let (answers, lines) = (&mut chunk.answers, &mut chunk.lines);
         // With their bits as constants, so that the first needs no multiplication.
         let (mut bit, mut left) = if self.window.hint.is_none() && hashes >= 2 {
-            (2, self.pass::<F>(keys.as_ptr(), listed, 0..2, chunk, 0))
+            (2, self.pass::<F>(keys.as_ptr(), survivors, listed, 0..2, &mut answers[0], lines))
         } else {
-            (1, self.pass::<F>(keys.as_ptr(), listed, 0..1, chunk, 0))
+            (1, self.pass::<F>(keys.as_ptr(), survivors, listed, 0..1, &mut answers[0], lines))
         };
         let mut passes = 1;
         while bit < hashes && left > 0 {
             let next = if left > before / 4 * 3 { hashes } else { bit + 1 };
-            let list = chunk.survivors.as_ptr();
             before = left;
-            left = self.pass::<F>(list, left, bit..next, chunk, passes);
+            let answers = &mut answers[passes];
+            left = self.pass::<F>(survivors, survivors, left, bit..next, answers, lines);
             bit = next;
             passes += 1;
         }
         for pass in (1..passes).rev() {
-            let (outer, inner) = chunk.answers.split_at_mut(pass);
+            let (outer, inner) = answers.split_at_mut(pass);
             spread(&mut outer[pass - 1], &inner[0]);
         }
         let words = listed.div_ceil(64);
-        found[..words].copy_from_slice(&chunk.answers[0][..words]);
+        found[..words].copy_from_slice(&answers[0][..words]);
         contains_rest(self.geometry, self.words, rest, listed, found);
     }
 
     /// Tests some bits of the `len` hashes at `list`, writes an answer bit for each of them and the
-    /// hashes whose bits are all set to the chunk's survivors, whose number it returns. The list may be
-    /// the survivors themselves: no more are written than were read.
+    /// hashes whose bits are all set to `survivors`, and returns how many those are. The list may be
+    /// the survivors themselves, by the same pointer: no more are written than were read.
     #[inline]
     #[target_feature(
         enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
@@ -157,10 +163,11 @@ impl Table<'_> {
     fn pass<F: Fetch>(
         &self,
         list: *const u64,
+        survivors: *mut u64,
         len: usize,
         bits: Range<u32>,
-        chunk: &mut Chunk,
-        pass: usize,
+        answers: &mut [u64; WORDS + 1],
+        lines: &mut Lines,
     ) -> usize {
         let groups = len.div_ceil(GROUP);
         let table_bits = _mm512_set1_epi64((self.geometry.units * WORD_BITS).cast_signed());
@@ -171,15 +178,15 @@ impl Table<'_> {
             self.window
         };
         // SAFETY: a group begins below `len`, and a list has room for whole groups: the keys of a
-        // chunk are whole groups, and the survivors have one group to spare.
+        // chunk are whole groups, and the survivors have one group to spare. Both pointers are raw and
+        // live for the chunk, and nothing else refers to the survivors while passes run.
         let load = |group: usize| unsafe { _mm512_loadu_si512(list.add(group * GROUP).cast()) };
-        let survivors = chunk.survivors.as_mut_ptr();
-        let answers = x86::bytes_of(&mut chunk.answers[pass]);
+        let answers = x86::bytes_of(answers);
         let mut written = 0;
         roll::<GROUP, _>(
             groups,
             window,
-            &mut chunk.lines,
+            lines,
             |lines, group| {
                 if self.window.hint.is_some() {
                     let hashes = load(group);
@@ -237,7 +244,7 @@ impl Table<'_> {
     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
 fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
-    if geometry.units * WORD_BITS > u64::from(u32::MAX) || geometry.hashes > MAX_HASHES {
+    if geometry.units * WORD_BITS > u64::from(u32::MAX) || hashes.len() < SHORTEST_BATCH {
         return avx2::insert_batch(geometry, table, hashes);
     }
     let window = Window { distance_keys: DENSE_DISTANCE_KEYS, ..Window::for_gathers(table.len()) };

@@ -1,0 +1,55 @@
+//! From how many keys on is a batch worth it, in L2 and beyond it?
+//!
+//! Each call takes the next keys of a long list, so that none finds its lines already fetched by the
+//! call before.
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use std::hint::black_box;
+use std::time::Duration;
+use trommel::{AnyFilter, Bitmap, Filter, FilterKind, Isa, KeyHash};
+use trommel_benches::{KEYS_IN_L2, filled, hashes, verify};
+
+/// Probes that calls walk through: a multiple of every length.
+const PROBES: usize = 1 << 20;
+/// Keys of a call.
+const LENGTHS: [usize; 6] = [1, 8, 64, 256, 1024, 8192];
+
+/// The next `length` probes, from the start again when they are all used.
+fn next<'a>(probes: &'a [KeyHash], at: &mut usize, length: usize) -> &'a [KeyHash] {
+    let start = *at;
+    *at = (start + length) % PROBES;
+    &probes[start..start + length]
+}
+
+fn one_by_one(filter: &AnyFilter, hashes: &[KeyHash]) -> usize {
+    hashes.iter().filter(|hash| filter.contains_hash(**hash)).count()
+}
+
+fn single_vs_batch(criterion: &mut Criterion) {
+    let probes = hashes(2, PROBES);
+    for (regime, count) in [("L2", KEYS_IN_L2), ("beyond-L2", 20 * KEYS_IN_L2)] {
+        let keys = hashes(1, count);
+        let filter = filled(FilterKind::SplitBlockBloom, Isa::best(), &keys);
+        verify(&filter, &keys, &probes);
+        let mut group = criterion.benchmark_group(format!("single_vs_batch/{regime}"));
+        group.warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1));
+        for length in LENGTHS {
+            group.throughput(Throughput::Elements(length as u64));
+            let mut at = 0;
+            group.bench_function(BenchmarkId::new("single", length), |bencher| {
+                bencher.iter(|| one_by_one(&filter, black_box(next(&probes, &mut at, length))));
+            });
+            let mut found = Bitmap::new(0);
+            group.bench_function(BenchmarkId::new("batch", length), |bencher| {
+                bencher.iter(|| {
+                    filter.contains_batch(black_box(next(&probes, &mut at, length)), &mut found);
+                    found.count_ones()
+                });
+            });
+        }
+        group.finish();
+    }
+}
+
+criterion_group!(benches, single_vs_batch);
+criterion_main!(benches);
