@@ -172,7 +172,7 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
 impl<L: Layout, S: AsRef<[u8]>> Filter for Bloom<L, S> {
     #[inline]
     fn contains_hash(&self, hash: KeyHash) -> bool {
-        self.kernels.contains(self.geometry, self.table.as_ref(), hash)
+        self.kernels.contains(&self.geometry, self.table.as_ref(), hash)
     }
 
     fn contains_batch(&self, hashes: &[KeyHash], found: &mut Bitmap) {

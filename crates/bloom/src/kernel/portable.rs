@@ -131,12 +131,17 @@ fn insert_rolling<B: Body, F: Fetch>(
     }
 }
 
-/// The four safe functions of a body as a [`Kernels`](super::Kernels) table, on the target's baseline.
+/// The functions of a body as a [`Kernels`](super::Kernels) table, on the target's baseline.
 macro_rules! portable_kernels {
     ($body:ty) => {{
         use $crate::kernel::portable;
         $crate::kernel::Kernels {
-            contains: |geometry, table, hash| portable::contains::<$body>(geometry, table, hash),
+            contains: |geometry, table, hash| {
+                let bytes = geometry.units as usize * <$body as portable::Body>::BLOCK_BYTES;
+                // SAFETY: whoever calls through the pointer promises a table of the geometry's length.
+                let table = unsafe { core::slice::from_raw_parts(table, bytes) };
+                portable::contains::<$body>(*geometry, table, hash)
+            },
             contains_batch: |geometry, table, hashes, found| {
                 portable::contains_batch::<$body>(geometry, table, hashes, found);
             },

@@ -196,7 +196,12 @@ pub(crate) fn kernels(isa: Isa) -> Kernels {
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => avx2::KERNELS,
         _ => Kernels {
-            contains: |geometry, table, hash| contains_body(geometry, table, hash),
+            contains: |geometry, table, hash| {
+                let bytes = geometry.units as usize * (WORD_BITS / 8) as usize;
+                // SAFETY: whoever calls through the pointer promises a table of the geometry's length.
+                let table = unsafe { core::slice::from_raw_parts(table, bytes) };
+                contains_body(*geometry, table, hash)
+            },
             contains_batch: |geometry, table, hashes, found| {
                 contains_batch_body(geometry, table, hashes, found);
             },

@@ -74,10 +74,10 @@ fn union(line: [__m256i; 2], masks: [__m256i; 2]) -> [__m256i; 2] {
 /// # Safety
 /// The table has the length that the geometry says.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-unsafe fn contains(geometry: Geometry, table: &[u8], hash: u64) -> bool {
+unsafe fn contains(geometry: &Geometry, table: *const u8, hash: u64) -> bool {
     let line = reduce(hash, geometry.units) as usize;
     // SAFETY: the line is below `geometry.units`, and the caller promises that the table has so many.
-    let line = unsafe { &*table.as_ptr().add(line * LINE_BYTES).cast() };
+    let line = unsafe { &*table.add(line * LINE_BYTES).cast() };
     covers(load(line), masks(hash))
 }
 

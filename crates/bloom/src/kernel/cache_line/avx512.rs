@@ -81,10 +81,10 @@ fn store(line: &mut [u8; LINE_BYTES], value: __m512i) {
 #[target_feature(
     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
-unsafe fn contains(geometry: Geometry, table: &[u8], hash: u64) -> bool {
+unsafe fn contains(geometry: &Geometry, table: *const u8, hash: u64) -> bool {
     let line = reduce(hash, geometry.units) as usize;
     // SAFETY: the line is below `geometry.units`, and the caller promises that the table has so many.
-    let line = load(unsafe { &*table.as_ptr().add(line * LINE_BYTES).cast() });
+    let line = load(unsafe { &*table.add(line * LINE_BYTES).cast() });
     _mm512_test_epi64_mask(line, mask(pattern_positions(hash))) == 0xFF
 }
 

@@ -28,12 +28,12 @@ fn pattern(hash: u64, count: u32) -> u64 {
 /// # Safety
 /// The table has the length that the geometry says.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-unsafe fn contains(geometry: Geometry, table: &[u8], hash: u64) -> bool {
+unsafe fn contains(geometry: &Geometry, table: *const u8, hash: u64) -> bool {
     let pattern = pattern(hash, geometry.hashes);
     let word = reduce(hash, geometry.units) as usize;
     // SAFETY: the word is below `geometry.units`, and the caller promises that the table has so many;
     // the read needs no alignment.
-    let word = unsafe { table.as_ptr().cast::<u64>().add(word).read_unaligned() };
+    let word = unsafe { table.cast::<u64>().add(word).read_unaligned() };
     pattern & !word == 0
 }
 

@@ -46,11 +46,11 @@ fn spread(hashes: __m512i) -> __m512i {
 #[target_feature(
     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
-unsafe fn contains(geometry: Geometry, table: &[u8], hash: u64) -> bool {
+unsafe fn contains(geometry: &Geometry, table: *const u8, hash: u64) -> bool {
     let word = reduce(hash, geometry.units) as usize;
     // SAFETY: the word is below `geometry.units`, and the caller promises that the table has so many;
     // the eight bytes that are read need no alignment.
-    let word = unsafe { _mm_loadl_epi64(table.as_ptr().add(word * WORD_BYTES).cast()) };
+    let word = unsafe { _mm_loadl_epi64(table.add(word * WORD_BYTES).cast()) };
     let positions = _mm_cvtsi64_si128(pattern_positions(hash).cast_signed());
     let control = _mm_cvtsi64_si128(multishift_lane(geometry.hashes));
     let fields = _mm_multishift_epi64_epi8(control, positions);

@@ -52,10 +52,10 @@ fn store(block: &mut [u8; BLOCK_BYTES], value: __m256i) {
 /// # Safety
 /// The table has the length that the geometry says.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-pub(super) unsafe fn contains(geometry: Geometry, table: &[u8], hash: u64) -> bool {
+pub(super) unsafe fn contains(geometry: &Geometry, table: *const u8, hash: u64) -> bool {
     let block = reduce_high(hash, geometry.units as u32) as usize;
     // SAFETY: the block is below `geometry.units`, and the caller promises that the table has so many.
-    let block = unsafe { &*table.as_ptr().add(block * BLOCK_BYTES).cast() };
+    let block = unsafe { &*table.add(block * BLOCK_BYTES).cast() };
     _mm256_testc_si256(load(block), mask(hash as i32)) == 1
 }
 

@@ -9,12 +9,11 @@ pub(super) const KERNELS: Kernels = Kernels { contains, contains_batch, insert, 
 /// # Safety
 /// The table has the length that the geometry says.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-pub(super) unsafe fn contains(geometry: Geometry, table: &[u8], hash: u64) -> bool {
-    contains_bits(geometry, hash, |position| {
+pub(super) unsafe fn contains(geometry: &Geometry, table: *const u8, hash: u64) -> bool {
+    contains_bits(*geometry, hash, |position| {
         // SAFETY: the position is below the table's number of bits, as a product's high half, so its
         // word is one of the table's, as the caller promises; the read needs no alignment.
-        let word =
-            unsafe { table.as_ptr().cast::<u64>().add((position / 64) as usize).read_unaligned() };
+        let word = unsafe { table.cast::<u64>().add((position / 64) as usize).read_unaligned() };
         word >> (position % 64)
     })
 }
