@@ -7,7 +7,7 @@ use trommel_base::batch::{RING_KEYS, WORD_BYTES};
 /// AVX-512; beyond, the AVX2 loops are faster although they have more instructions. ns a key with
 /// AVX-512 and AVX2, split blocks: 1.14 and 1.35 at 1.5 MB, 2.23 and 2.19 at 8 MB, 5.7 and 5.1 at
 /// 48 MB, 12.7 and 11.8 at 1 GB; register blocks: 2.19 and 2.18 at 8 MB, 3.6 and 3.0 at 16 MB, 12.9 and
-/// 11.3 at 1 GB. Whole lines (cache-line blocks) show no such crossing.
+/// 11.3 at 1 GB. Whole lines cross later.
 pub(super) const WIDE_LOOKUPS_MAX_BYTES: usize = 8 << 20;
 
 /// Places of eight hashes below `units`, which fits 32 bits: `h · units >> 64` by two 32 × 32 products,

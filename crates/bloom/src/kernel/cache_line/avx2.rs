@@ -103,7 +103,7 @@ fn locate(hashes: &[u64; GROUP], units: __m256i, places: &mut [u32; GROUP]) {
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
+pub(super) fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
     let window = Window::for_table(table.len());
     with_fetch!(window, F => contains_rolling::<F>(geometry, table, hashes, found, window));
 }
