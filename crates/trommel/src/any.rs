@@ -107,6 +107,40 @@ macro_rules! each_kind {
 }
 pub(crate) use each_kind;
 
+/// Implements [`Filter`] for an [`AnyFilter`] or a [`FilterView`] by asking the filter inside.
+macro_rules! filter_by_kind {
+    ($any:ty) => {
+        impl Filter for $any {
+            fn contains_hash(&self, hash: KeyHash) -> bool {
+                each_kind!(Self in self, filter => filter.contains_hash(hash))
+            }
+
+            fn contains_batch(&self, hashes: &[KeyHash], found: &mut Bitmap) {
+                each_kind!(Self in self, filter => filter.contains_batch(hashes, found));
+            }
+
+            fn hasher(&self) -> Hasher {
+                each_kind!(Self in self, filter => filter.hasher())
+            }
+
+            fn len(&self) -> usize {
+                each_kind!(Self in self, filter => filter.len())
+            }
+
+            fn memory_bytes(&self) -> usize {
+                each_kind!(Self in self, filter => filter.memory_bytes())
+            }
+
+            fn expected_fpr(&self) -> f64 {
+                each_kind!(Self in self, filter => filter.expected_fpr())
+            }
+        }
+    };
+}
+pub(crate) use filter_by_kind;
+
+filter_by_kind!(AnyFilter);
+
 impl AnyFilter {
     /// The kind.
     #[must_use]
@@ -215,32 +249,6 @@ impl AnyFilter {
     /// [`FormatError`] if the bytes are not exactly one frozen filter.
     pub fn from_bytes(bytes: &[u8]) -> Result<AnyFilter, FormatError> {
         FilterView::parse(bytes)?.to_owned_filter()
-    }
-}
-
-impl Filter for AnyFilter {
-    fn contains_hash(&self, hash: KeyHash) -> bool {
-        each_kind!(Self in self, filter => filter.contains_hash(hash))
-    }
-
-    fn contains_batch(&self, hashes: &[KeyHash], found: &mut Bitmap) {
-        each_kind!(Self in self, filter => filter.contains_batch(hashes, found));
-    }
-
-    fn hasher(&self) -> Hasher {
-        each_kind!(Self in self, filter => filter.hasher())
-    }
-
-    fn len(&self) -> usize {
-        each_kind!(Self in self, filter => filter.len())
-    }
-
-    fn memory_bytes(&self) -> usize {
-        each_kind!(Self in self, filter => filter.memory_bytes())
-    }
-
-    fn expected_fpr(&self) -> f64 {
-        each_kind!(Self in self, filter => filter.expected_fpr())
     }
 }
 

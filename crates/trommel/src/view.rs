@@ -1,7 +1,7 @@
 //! A zero-copy view of a frozen filter of any kind.
 
 use crate::AnyFilter;
-use crate::any::each_kind;
+use crate::any::{each_kind, filter_by_kind};
 use trommel_base::container;
 use trommel_base::{Bitmap, Filter, FilterKind, FormatError, Hasher, KeyHash};
 use trommel_bloom::{
@@ -91,28 +91,4 @@ impl<'a> FilterView<'a> {
     }
 }
 
-impl Filter for FilterView<'_> {
-    fn contains_hash(&self, hash: KeyHash) -> bool {
-        each_kind!(Self in self, filter => filter.contains_hash(hash))
-    }
-
-    fn contains_batch(&self, hashes: &[KeyHash], found: &mut Bitmap) {
-        each_kind!(Self in self, filter => filter.contains_batch(hashes, found));
-    }
-
-    fn hasher(&self) -> Hasher {
-        each_kind!(Self in self, filter => filter.hasher())
-    }
-
-    fn len(&self) -> usize {
-        each_kind!(Self in self, filter => filter.len())
-    }
-
-    fn memory_bytes(&self) -> usize {
-        each_kind!(Self in self, filter => filter.memory_bytes())
-    }
-
-    fn expected_fpr(&self) -> f64 {
-        each_kind!(Self in self, filter => filter.expected_fpr())
-    }
-}
+filter_by_kind!(FilterView<'_>);
