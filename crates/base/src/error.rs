@@ -35,6 +35,11 @@ pub enum SpecError {
         /// Bytes needed.
         min_bytes: u64,
     },
+    /// A load must lie strictly between 0 and 1 (and be a number).
+    LoadOutOfRange {
+        /// What was asked for.
+        load: f64,
+    },
     /// A parameter is outside its range.
     Parameter {
         /// Its name.
@@ -53,6 +58,13 @@ pub enum SpecError {
     },
     /// The instruction set asked for cannot be used.
     Isa(IsaError),
+    /// The kind has no such option.
+    Option {
+        /// The kind asked for.
+        kind: FilterKind,
+        /// The builder's method.
+        option: &'static str,
+    },
     /// This build of the library cannot make this kind.
     UnknownKind {
         /// The kind asked for.
@@ -76,11 +88,15 @@ impl fmt::Display for SpecError {
             Self::TooSmall { bytes, min_bytes } => {
                 write!(f, "{bytes} bytes are allowed, {min_bytes} are needed")
             }
+            Self::LoadOutOfRange { load } => {
+                write!(f, "a load lies strictly between 0 and 1, got {load}")
+            }
             Self::Parameter { name, value, min, max } => {
                 write!(f, "{name} is {value}, allowed are {min} to {max}")
             }
             Self::OutOfMemory { bytes } => write!(f, "the system refused {bytes} bytes of memory"),
             Self::Isa(error) => error.fmt(f),
+            Self::Option { kind, option } => write!(f, "a {kind} filter has no option {option}"),
             Self::UnknownKind { kind } => write!(f, "this build cannot make a {kind} filter"),
         }
     }
@@ -104,20 +120,57 @@ pub struct Full {
     pub len: usize,
     /// Keys it can hold.
     pub capacity: usize,
+    /// What there was no room for.
+    pub why: WhyFull,
+}
+
+/// Why a key did not fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WhyFull {
+    /// No free slot within reach.
+    Slots,
+    /// The filter holds as many copies of this key as it counts.
+    Copies {
+        /// The most copies of one key.
+        max: u32,
+    },
+    /// The filter was to grow, and no bit of its fingerprints is left to tell more slots apart.
+    Fingerprint,
+    /// The filter was to grow, and the system refused the memory.
+    Memory {
+        /// Bytes asked for.
+        bytes: u64,
+    },
 }
 
 impl Full {
-    /// The error of an insert into a filter that holds `len` keys and can hold `capacity`.
+    /// The error of an insert that found no slot in a filter that holds `len` keys and can hold
+    /// `capacity`.
     #[must_use]
     pub const fn new(inserted: usize, len: usize, capacity: usize) -> Self {
-        Self { inserted, len, capacity }
+        Self { inserted, len, capacity, why: WhyFull::Slots }
+    }
+
+    /// The same error for another reason.
+    #[must_use]
+    pub const fn because(self, why: WhyFull) -> Self {
+        Self { why, ..self }
     }
 }
 
 impl fmt::Display for Full {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { inserted, len, capacity } = self;
-        write!(f, "the filter is full: {len} keys of {capacity}, {inserted} of this call went in")
+        let Self { inserted, len, capacity, why } = self;
+        write!(f, "the filter is full: {len} keys of {capacity}, {inserted} of this call went in")?;
+        match why {
+            WhyFull::Slots => Ok(()),
+            WhyFull::Copies { max } => write!(f, "; it counts {max} copies of a key"),
+            WhyFull::Fingerprint => f.write_str("; its fingerprints leave no bit to grow by"),
+            WhyFull::Memory { bytes } => {
+                write!(f, "; to grow it, the system refused {bytes} bytes of memory")
+            }
+        }
     }
 }
 
@@ -265,6 +318,13 @@ pub enum FormatError {
         /// Its value.
         value: u64,
     },
+    /// A table that no sequence of inserts makes, though the checksum is right.
+    Structure {
+        /// The part of it that is impossible: `"runends"`, `"offset"` and the like.
+        name: &'static str,
+        /// The block where that shows.
+        block: u64,
+    },
     /// The memory for an owned copy was refused.
     OutOfMemory {
         /// Bytes asked for.
@@ -298,6 +358,9 @@ impl fmt::Display for FormatError {
             }
             Self::Field { name, value } => {
                 write!(f, "field {name} has the impossible value {value}")
+            }
+            Self::Structure { name, block } => {
+                write!(f, "no filter is like this: {name} of block {block}")
             }
             Self::OutOfMemory { bytes } => write!(f, "the system refused {bytes} bytes of memory"),
             Self::Isa(error) => error.fmt(f),

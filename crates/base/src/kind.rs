@@ -26,6 +26,10 @@ pub enum FilterKind {
     SplitBlockBloom = 4,
     /// All bits of a key in one 64-byte line, one in each of its eight 64-bit lanes.
     CacheLineBloom = 5,
+    /// A quotient filter in blocks of 64 slots, remainders of any width.
+    Quotient = 6,
+    /// A quotient filter of 8-bit remainders, a block in one 64-byte line.
+    CacheLineQuotient = 7,
 }
 
 /// A name that is no kind of filter.
@@ -49,6 +53,8 @@ impl FilterKind {
         FilterKind::RegisterBloom,
         FilterKind::SplitBlockBloom,
         FilterKind::CacheLineBloom,
+        FilterKind::Quotient,
+        FilterKind::CacheLineQuotient,
     ];
 
     /// The name in kebab case.
@@ -60,6 +66,8 @@ impl FilterKind {
             Self::RegisterBloom => "register-bloom",
             Self::SplitBlockBloom => "split-block-bloom",
             Self::CacheLineBloom => "cache-line-bloom",
+            Self::Quotient => "quotient",
+            Self::CacheLineQuotient => "cache-line-quotient",
         }
     }
 

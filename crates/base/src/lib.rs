@@ -7,6 +7,7 @@
 //! | [`storage`] | zeroed, line-aligned memory in huge pages where it is large |
 //! | [`bitmap`] | one answer bit a key |
 //! | [`batch`] | the rolling window: locate, prefetch, probe |
+//! | [`partition`] | keys grouped by the part of a table that they belong to, one pass |
 //! | [`sizing`] | exact false-positive rates and their inverses |
 //! | [`spec`] | what a builder is asked for, checked before anything is allocated |
 //! | [`container`] | frozen, checked bytes |
@@ -25,13 +26,14 @@ pub mod hash;
 mod kernel;
 pub mod key;
 pub mod kind;
+pub mod partition;
 pub mod range;
 pub mod sizing;
 pub mod spec;
 pub mod storage;
 
 pub use bitmap::Bitmap;
-pub use error::{FoldError, FormatError, Full, Incompatible, SpecError};
+pub use error::{FoldError, FormatError, Full, Incompatible, SpecError, WhyFull};
 pub use filter::{Count, Filter, Insert, Merge, Remove};
 pub use hash::{HashId, Hasher};
 pub use key::{Key, KeyHash};

@@ -11,6 +11,7 @@
 //! | `k` bits anywhere in a block of `B` | [`blocked_fpr`]: `Σ_i Pois(λ, i) · E[(X_ki / B)^k]`, `X_t` the distinct bits of `t` throws |
 //! | one bit in each of `s` lanes of `S` bits | [`split_fpr`]: `Σ_i Pois(λ, i) · (1 − (1 − 1/S)^i)^s` |
 //! | `z` sectors of `S` bits chosen in zones | [`sectorised_fpr`] |
+//! | quotient, remainders of `r` bits at load `α` | [`quotient_fpr`]: `1 − e^(−α 2^−r)` |
 //!
 //! Sources: Bloom, CACM 13 (1970); Putze, Sanders and Singler, "Cache-, hash- and space-efficient
 //! Bloom filters", JEA 14 (2009), section 3; Lang et al., "Performance-optimal filtering: Bloom
@@ -241,6 +242,26 @@ pub fn estimate_keys_blocked(blocks: u64, block_bits: u32, k: u32, ones: u64) ->
     } else {
         -(blocks as f64) * log1p(-(ones as f64) / bits as f64) / set_by_a_key
     }
+}
+
+/// False-positive rate of a quotient filter whose keys fill a share `load` of its slots with
+/// remainders of `remainder_bits`: `1 − e^(−α 2^−r)`, the probability that a fingerprint is met.
+///
+/// Source: Bender et al., "Don't thrash: how to cache your hash on flash", PVLDB 5 (2012), section 3.
+///
+/// ```
+/// let fpr = trommel_base::sizing::quotient_fpr(0.95, 8);
+/// assert!((fpr - 0.003704).abs() < 1e-6);
+/// ```
+#[must_use]
+pub fn quotient_fpr(load: f64, remainder_bits: u32) -> f64 {
+    -expm1(-load * pow(2.0, -f64::from(remainder_bits)))
+}
+
+/// The load at which remainders of `remainder_bits` have a rate: the inverse of [`quotient_fpr`].
+#[must_use]
+pub fn quotient_load(fpr: f64, remainder_bits: u32) -> f64 {
+    -log1p(-fpr) * pow(2.0, f64::from(remainder_bits))
 }
 
 #[cfg(test)]

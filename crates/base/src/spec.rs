@@ -1,6 +1,6 @@
 //! What a filter is asked to be, checked before anything is allocated.
 
-use crate::{Hasher, SpecError};
+use crate::{FilterKind, Hasher, SpecError};
 use core::marker::PhantomData;
 use trommel_simd::Isa;
 
@@ -37,6 +37,17 @@ pub struct Spec {
     /// The compact variant of a kind that has one: 2-bit counters in a counting filter. Asking it of
     /// another kind is an error.
     pub compact: bool,
+    /// The share of slots that the expected keys fill, in a filter that has slots.
+    pub load: Option<f64>,
+    /// Bits of a remainder in a quotient filter, instead of as many as the rate needs.
+    pub remainder_bits: Option<u32>,
+    /// Bits of a whole fingerprint in a quotient filter, the same in filters of unlike sizes that are
+    /// to be merged.
+    pub fingerprint_bits: Option<u32>,
+    /// Whether a filter that has slots keeps every copy of a key, instead of one.
+    pub multiset: bool,
+    /// The share of full slots at which a filter doubles by itself.
+    pub grow_at: Option<f64>,
 }
 
 impl Default for Spec {
@@ -50,6 +61,11 @@ impl Default for Spec {
             huge_pages: true,
             foldable_by: 1,
             compact: false,
+            load: None,
+            remainder_bits: None,
+            fingerprint_bits: None,
+            multiset: false,
+            grow_at: None,
         }
     }
 }
@@ -72,6 +88,24 @@ impl Spec {
             (None, Some(bytes)) => Size::Bytes(bytes),
             (Some(fpr), Some(bytes)) => Size::FprWithin(fpr, bytes),
         })
+    }
+
+    /// Refuses what only a filter with slots can do, for a kind without.
+    ///
+    /// # Errors
+    /// [`SpecError::Option`] with the first such option that was set.
+    pub fn refuse_slot_options(&self, kind: FilterKind) -> Result<(), SpecError> {
+        let set = [
+            (self.load.is_some(), "load"),
+            (self.remainder_bits.is_some(), "remainder_bits"),
+            (self.fingerprint_bits.is_some(), "fingerprint_bits"),
+            (self.multiset, "multiset"),
+            (self.grow_at.is_some(), "grow_at"),
+        ];
+        match set.into_iter().find(|(set, _)| *set) {
+            Some((_, option)) => Err(SpecError::Option { kind, option }),
+            None => Ok(()),
+        }
     }
 
     /// The instruction set to use.
@@ -128,61 +162,7 @@ impl<F> Default for Builder<F> {
 }
 
 impl<F: FromSpec> Builder<F> {
-    /// Keys expected.
-    pub fn keys(mut self, keys: usize) -> Self {
-        self.spec.keys = keys;
-        self
-    }
-
-    /// The false-positive rate to reach with that many keys. With [`Builder::memory_bytes`] as well,
-    /// the bytes are a limit: a rate that needs more is an error.
-    pub fn fpr(mut self, fpr: f64) -> Self {
-        self.spec.fpr = Some(fpr);
-        self
-    }
-
-    /// The bytes that the table may take, all of them used if no rate is given.
-    pub fn memory_bytes(mut self, bytes: usize) -> Self {
-        self.spec.memory_bytes = Some(bytes);
-        self
-    }
-
-    /// The seed of the hash.
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.spec.hasher = self.spec.hasher.with_seed(seed);
-        self
-    }
-
-    /// The hash and its seed.
-    pub fn hasher(mut self, hasher: Hasher) -> Self {
-        self.spec.hasher = hasher;
-        self
-    }
-
-    /// The instruction set to use, instead of the machine's best.
-    pub fn isa(mut self, isa: Isa) -> Self {
-        self.spec.isa = Some(isa);
-        self
-    }
-
-    /// Whether a table of 4 MiB and more asks for huge pages (it does unless told not to).
-    pub fn huge_pages(mut self, huge_pages: bool) -> Self {
-        self.spec.huge_pages = huge_pages;
-        self
-    }
-
-    /// Makes the filter's length a multiple of `factor` units, so that it can be folded by any
-    /// divisor of it later.
-    pub fn foldable_by(mut self, factor: u32) -> Self {
-        self.spec.foldable_by = factor;
-        self
-    }
-
-    /// The compact variant of a kind that has one: 2-bit counters in a counting filter.
-    pub fn compact(mut self, compact: bool) -> Self {
-        self.spec.compact = compact;
-        self
-    }
+    crate::spec_setters!();
 
     /// Makes the empty filter.
     ///
@@ -191,4 +171,100 @@ impl<F: FromSpec> Builder<F> {
     pub fn build(self) -> Result<F, SpecError> {
         F::from_spec(&self.spec)
     }
+}
+
+/// The setters of a builder, for any type with a field `spec` of type [`Spec`].
+#[doc(hidden)]
+#[macro_export]
+macro_rules! spec_setters {
+    () => {
+        /// Keys expected; with none, the smallest filter.
+        pub fn keys(mut self, keys: usize) -> Self {
+            self.spec.keys = keys;
+            self
+        }
+
+        /// The false-positive rate to reach with that many keys. If bytes are given as well, they are
+        /// a limit: a rate that needs more is an error.
+        pub fn fpr(mut self, fpr: f64) -> Self {
+            self.spec.fpr = Some(fpr);
+            self
+        }
+
+        /// The bytes that the table may take, all of them used if no rate is given.
+        pub fn memory_bytes(mut self, bytes: usize) -> Self {
+            self.spec.memory_bytes = Some(bytes);
+            self
+        }
+
+        /// The seed of the hash.
+        pub fn seed(mut self, seed: u64) -> Self {
+            self.spec.hasher = self.spec.hasher.with_seed(seed);
+            self
+        }
+
+        /// The hash and its seed.
+        pub fn hasher(mut self, hasher: $crate::Hasher) -> Self {
+            self.spec.hasher = hasher;
+            self
+        }
+
+        /// The instruction set to use, instead of the machine's best.
+        pub fn isa(mut self, isa: ::trommel_simd::Isa) -> Self {
+            self.spec.isa = Some(isa);
+            self
+        }
+
+        /// Whether a table of 4 MiB and more asks for huge pages (it does unless told not to).
+        pub fn huge_pages(mut self, huge_pages: bool) -> Self {
+            self.spec.huge_pages = huge_pages;
+            self
+        }
+
+        /// Makes a Bloom filter's length a multiple of `factor` units, so that it can be folded by
+        /// any divisor of it later.
+        pub fn foldable_by(mut self, factor: u32) -> Self {
+            self.spec.foldable_by = factor;
+            self
+        }
+
+        /// The compact variant of a kind that has one: 2-bit counters in a counting filter.
+        pub fn compact(mut self, compact: bool) -> Self {
+            self.spec.compact = compact;
+            self
+        }
+
+        /// The share of slots that the expected keys fill, 0.95 unless told otherwise. Quotient
+        /// filters only.
+        pub fn load(mut self, load: f64) -> Self {
+            self.spec.load = Some(load);
+            self
+        }
+
+        /// Bits of a remainder, instead of as many as the rate needs. Spare bits are what a filter can
+        /// grow by. Quotient filters only.
+        pub fn remainder_bits(mut self, bits: u32) -> Self {
+            self.spec.remainder_bits = Some(bits);
+            self
+        }
+
+        /// Bits of a whole fingerprint, the same in filters of unlike sizes that are to be merged.
+        /// Quotient filters only.
+        pub fn fingerprint_bits(mut self, bits: u32) -> Self {
+            self.spec.fingerprint_bits = Some(bits);
+            self
+        }
+
+        /// Whether every copy of a key is kept and counted, instead of one. Quotient filters only.
+        pub fn multiset(mut self, multiset: bool) -> Self {
+            self.spec.multiset = multiset;
+            self
+        }
+
+        /// Doubles the filter by itself when this share of its slots is full. Quotient filters only.
+        pub fn grow_at(mut self, load: f64) -> Self {
+            self.spec.grow_at = Some(load);
+            self
+        }
+    };
 }

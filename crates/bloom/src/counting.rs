@@ -103,6 +103,7 @@ impl FromSpec for CountingBloomFilter {
             let value = u64::from(spec.foldable_by);
             return Err(SpecError::Parameter { name: "foldable_by", value, min: 1, max: 1 });
         }
+        spec.refuse_slot_options(FilterKind::CountingBloom)?;
         spec.usable_isa()?;
         let width = if spec.compact { CounterWidth::Two } else { CounterWidth::Four };
         // Bits and counters grow together, so the bytes of both are a multiple of those of the bits.

@@ -103,6 +103,7 @@ impl<L: Layout> FromSpec for Bloom<L> {
         if spec.compact {
             return Err(SpecError::Parameter { name: "compact", value: 1, min: 0, max: 0 });
         }
+        spec.refuse_slot_options(L::KIND)?;
         let isa = spec.usable_isa()?;
         let geometry = layout::geometry::<L>(spec)?;
         // `geometry` stays within the addressable bytes of the machine.

@@ -8,7 +8,8 @@ use trommel_bloom::{
 use trommel_simd::Isa;
 use trommel_testkit::subject::{Estimate, Fold, Intersect, Subject, built, spec};
 use trommel_testkit::{
-    contract_suite, estimate_suite, fold_suite, intersect_suite, merge_suite, removal_suite,
+    contract_suite, endless_suite, estimate_suite, fold_suite, intersect_suite, merge_suite,
+    removal_suite,
 };
 
 /// A subject: its filter, whether it is the compact variant, its golden digest, how many keys it is
@@ -99,6 +100,13 @@ contract_suite!(compact_counting, CompactCounting);
 contract_suite!(register, Register);
 contract_suite!(split_block, SplitBlock);
 contract_suite!(cache_line, CacheLine);
+
+endless_suite!(standard_endless, Standard);
+endless_suite!(counting_endless, Counting);
+endless_suite!(compact_counting_endless, CompactCounting);
+endless_suite!(register_endless, Register);
+endless_suite!(split_block_endless, SplitBlock);
+endless_suite!(cache_line_endless, CacheLine);
 
 merge_suite!(standard_merge, Standard);
 merge_suite!(counting_merge, Counting);

@@ -1,8 +1,27 @@
 //! What the contract has to know of a filter to test it.
 
 use core::fmt::Debug;
-use trommel_base::{Filter, FoldError, FormatError, Hasher, Incompatible, Insert, Spec, SpecError};
+use std::collections::BTreeMap;
+use trommel_base::{
+    Count, Filter, FoldError, FormatError, Hasher, Incompatible, Insert, KeyHash, Merge, Remove,
+    Spec, SpecError,
+};
 use trommel_simd::Isa;
+
+/// What a filter has room for, and so what its `len` counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// Any number of keys, at a rate of false positives that rises with them. No insert fails, and
+    /// `len` counts every one.
+    Endless,
+    /// A slot for each of so many copies of a fingerprint: a set keeps one, a multiset counts some.
+    /// `len` counts the slots that are taken, and an insert that finds none is
+    /// [`Full`](trommel_base::Full).
+    Slots {
+        /// The most copies of one fingerprint.
+        copies: u32,
+    },
+}
 
 /// A filter under test: what traits of the filter itself do not say (how it is built, frozen and
 /// viewed, and by which equation it is sized).
@@ -24,6 +43,18 @@ pub trait Subject {
     /// so that many filters are made and the chance fill of each one's blocks evens out; more where
     /// inserting is slow and the fill of a filter varies little.
     const PROBES_PER_KEY: f64 = 0.25;
+
+    /// What the filter has room for.
+    const ROOM: Room = Room::Endless;
+
+    /// By how many bytes a table may fall short of what it is allowed: its smallest step.
+    const STEP_BYTES: usize = 256;
+
+    /// What `len` says after these hashes went into the filter, which is empty now.
+    fn len_after(empty: &Self::Filter, hashes: &[KeyHash]) -> usize {
+        assert!(empty.is_empty() && Self::ROOM == Room::Endless);
+        hashes.len()
+    }
 
     /// Builds the filter.
     ///
@@ -81,6 +112,66 @@ pub trait Fold: Subject {
 pub trait Estimate: Subject {
     /// The filter's own method.
     fn estimate_keys(filter: &Self::Filter) -> f64;
+}
+
+/// A subject that keeps whole fingerprints, and keeps them in one way: its bytes depend on which
+/// fingerprints are held, and on nothing else.
+pub trait Exact: Subject<Filter: Remove + Count + Merge> {
+    /// The fingerprint of a hash, worked out from the words of the documentation.
+    fn fingerprint(filter: &Self::Filter, hash: KeyHash) -> u64;
+
+    /// The least hash of a fingerprint.
+    fn hash_of(filter: &Self::Filter, fingerprint: u64) -> KeyHash;
+
+    /// The filter's own enumeration: every copy, in ascending order.
+    fn fingerprints(filter: &Self::Filter) -> Vec<u64>;
+
+    /// Slots that quotients are drawn from.
+    fn slots(filter: &Self::Filter) -> u64;
+
+    /// The most copies of a fingerprint.
+    #[must_use]
+    fn copies() -> u64 {
+        match Self::ROOM {
+            Room::Slots { copies } => copies.into(),
+            Room::Endless => panic!("a filter of fingerprints has slots"),
+        }
+    }
+
+    /// What a filter holds after these hashes: fingerprints and their copies.
+    #[must_use]
+    fn held(filter: &Self::Filter, hashes: &[KeyHash]) -> BTreeMap<u64, u64> {
+        let mut held = BTreeMap::new();
+        for hash in hashes {
+            let count = held.entry(Self::fingerprint(filter, *hash)).or_default();
+            *count = Self::copies().min(*count + 1);
+        }
+        held
+    }
+}
+
+/// A subject that can take another size without its keys.
+pub trait Resize: Exact {
+    /// Why it could not.
+    type Error: core::error::Error + PartialEq;
+
+    /// Doubles the slots.
+    ///
+    /// # Errors
+    /// What the filter's own method says.
+    fn grow(filter: &mut Self::Filter) -> Result<(), Self::Error>;
+
+    /// Makes room for so many keys.
+    ///
+    /// # Errors
+    /// What the filter's own method says.
+    fn resize(filter: &mut Self::Filter, keys: usize) -> Result<(), Self::Error>;
+
+    /// Gives back what is not needed.
+    ///
+    /// # Errors
+    /// What the filter's own method says.
+    fn shrink_to_fit(filter: &mut Self::Filter) -> Result<(), Self::Error>;
 }
 
 /// The spec that most claims build: so many keys at a rate on an instruction set, XXH3 with seed 0.

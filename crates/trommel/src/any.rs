@@ -10,6 +10,7 @@ use trommel_base::{
 use trommel_bloom::{
     BloomFilter, CacheLineBloom, CountingBloomFilter, RegisterBloom, SplitBlockBloom,
 };
+use trommel_quotient::{CacheLineQuotient, QuotientFilter};
 use trommel_simd::Isa;
 
 /// An owned filter whose kind is known at run time only.
@@ -40,6 +41,10 @@ pub enum AnyFilter {
     SplitBlockBloom(SplitBlockBloom),
     /// A cache-line-blocked Bloom filter.
     CacheLineBloom(CacheLineBloom),
+    /// A quotient filter in blocks of 64 slots.
+    Quotient(QuotientFilter),
+    /// A quotient filter with a block in a cache line.
+    CacheLineQuotient(CacheLineQuotient),
 }
 
 /// A capability that the kind lacks. Nothing was changed.
@@ -102,6 +107,8 @@ macro_rules! each_kind {
             $any::RegisterBloom($filter) => $body,
             $any::SplitBlockBloom($filter) => $body,
             $any::CacheLineBloom($filter) => $body,
+            $any::Quotient($filter) => $body,
+            $any::CacheLineQuotient($filter) => $body,
         }
     };
 }
@@ -151,6 +158,8 @@ impl AnyFilter {
             Self::RegisterBloom(_) => FilterKind::RegisterBloom,
             Self::SplitBlockBloom(_) => FilterKind::SplitBlockBloom,
             Self::CacheLineBloom(_) => FilterKind::CacheLineBloom,
+            Self::Quotient(_) => FilterKind::Quotient,
+            Self::CacheLineQuotient(_) => FilterKind::CacheLineQuotient,
         }
     }
 
@@ -160,16 +169,31 @@ impl AnyFilter {
         each_kind!(Self in self, filter => filter.isa())
     }
 
-    /// Bits that a key sets.
+    /// Bits that a key sets, in a filter that is made of them.
     #[must_use]
-    pub fn hash_count(&self) -> u32 {
-        each_kind!(Self in self, filter => filter.hash_count())
+    pub fn hash_count(&self) -> Option<u32> {
+        match self {
+            Self::Bloom(filter) => Some(filter.hash_count()),
+            Self::CountingBloom(filter) => Some(filter.hash_count()),
+            Self::RegisterBloom(filter) => Some(filter.hash_count()),
+            Self::SplitBlockBloom(filter) => Some(filter.hash_count()),
+            Self::CacheLineBloom(filter) => Some(filter.hash_count()),
+            Self::Quotient(_) | Self::CacheLineQuotient(_) => None,
+        }
     }
 
-    /// An estimate of the distinct keys held. Cost: one pass over the table.
+    /// An estimate of the distinct keys held: one pass over the bits of a Bloom filter. A filter of
+    /// fingerprints knows how many it holds, copies included.
     #[must_use]
     pub fn estimate_keys(&self) -> f64 {
-        each_kind!(Self in self, filter => filter.estimate_keys())
+        match self {
+            Self::Bloom(filter) => filter.estimate_keys(),
+            Self::CountingBloom(filter) => filter.estimate_keys(),
+            Self::RegisterBloom(filter) => filter.estimate_keys(),
+            Self::SplitBlockBloom(filter) => filter.estimate_keys(),
+            Self::CacheLineBloom(filter) => filter.estimate_keys(),
+            Self::Quotient(_) | Self::CacheLineQuotient(_) => self.len() as f64,
+        }
     }
 
     /// Removes one copy of a key; false if it is not there. See [`Remove::remove_hash`].
@@ -179,6 +203,8 @@ impl AnyFilter {
     pub fn remove_hash(&mut self, hash: KeyHash) -> Result<bool, Unsupported> {
         match self {
             Self::CountingBloom(filter) => Ok(filter.remove_hash(hash)),
+            Self::Quotient(filter) => Ok(filter.remove_hash(hash)),
+            Self::CacheLineQuotient(filter) => Ok(filter.remove_hash(hash)),
             other => Err(Unsupported { kind: other.kind(), operation: "remove" }),
         }
     }
@@ -190,6 +216,8 @@ impl AnyFilter {
     pub fn count_hash(&self, hash: KeyHash) -> Result<u64, Unsupported> {
         match self {
             Self::CountingBloom(filter) => Ok(filter.count_hash(hash)),
+            Self::Quotient(filter) => Ok(filter.count_hash(hash)),
+            Self::CacheLineQuotient(filter) => Ok(filter.count_hash(hash)),
             other => Err(Unsupported { kind: other.kind(), operation: "count" }),
         }
     }
@@ -205,6 +233,8 @@ impl AnyFilter {
             (Self::RegisterBloom(left), Self::RegisterBloom(right)) => left.merge(right)?,
             (Self::SplitBlockBloom(left), Self::SplitBlockBloom(right)) => left.merge(right)?,
             (Self::CacheLineBloom(left), Self::CacheLineBloom(right)) => left.merge(right)?,
+            (Self::Quotient(left), Self::Quotient(right)) => left.merge(right)?,
+            (Self::CacheLineQuotient(left), Self::CacheLineQuotient(right)) => left.merge(right)?,
             (left, right) => {
                 return Err(MergeError::Kinds { left: left.kind(), right: right.kind() });
             }
@@ -223,7 +253,9 @@ impl AnyFilter {
             Self::RegisterBloom(filter) => Self::RegisterBloom(filter.fold(factor)?),
             Self::SplitBlockBloom(filter) => Self::SplitBlockBloom(filter.fold(factor)?),
             Self::CacheLineBloom(filter) => Self::CacheLineBloom(filter.fold(factor)?),
-            Self::CountingBloom(_) => return Err(FoldError::Unsupported { kind: self.kind() }),
+            Self::CountingBloom(_) | Self::Quotient(_) | Self::CacheLineQuotient(_) => {
+                return Err(FoldError::Unsupported { kind: self.kind() });
+            }
         })
     }
 
@@ -276,5 +308,7 @@ any_from!(
     CountingBloom: CountingBloomFilter,
     RegisterBloom: RegisterBloom,
     SplitBlockBloom: SplitBlockBloom,
-    CacheLineBloom: CacheLineBloom
+    CacheLineBloom: CacheLineBloom,
+    Quotient: QuotientFilter,
+    CacheLineQuotient: CacheLineQuotient
 );

@@ -7,6 +7,7 @@ use trommel_base::{Bitmap, Filter, FilterKind, FormatError, Hasher, KeyHash};
 use trommel_bloom::{
     BloomFilter, CacheLineBloom, CountingBloomFilter, RegisterBloom, SplitBlockBloom,
 };
+use trommel_quotient::{CacheLineQuotient, QuotientFilter};
 
 /// A filter that is read where its bytes are: in a mapped file, a network buffer, a cached block, at
 /// any alignment. It answers as the filter that was frozen. At the same speed, too, where the bytes
@@ -37,10 +38,15 @@ pub enum FilterView<'a> {
     SplitBlockBloom(SplitBlockBloom<&'a [u8]>),
     /// A cache-line-blocked Bloom filter.
     CacheLineBloom(CacheLineBloom<&'a [u8]>),
+    /// A quotient filter in blocks of 64 slots.
+    Quotient(QuotientFilter<&'a [u8]>),
+    /// A quotient filter with a block in a cache line.
+    CacheLineQuotient(CacheLineQuotient<&'a [u8]>),
 }
 
 impl<'a> FilterView<'a> {
-    /// Checks the bytes and views them. Cost: one pass over the bytes, for the checksum.
+    /// Checks the bytes and views them. Cost: one pass over the bytes for the checksum; of a quotient
+    /// filter another, of some nanoseconds a slot, that proves its structure.
     ///
     /// # Errors
     /// [`FormatError`] if the bytes are not exactly one frozen filter.
@@ -60,6 +66,10 @@ impl<'a> FilterView<'a> {
             FilterKind::CacheLineBloom => {
                 Self::CacheLineBloom(CacheLineBloom::from_container(parsed)?)
             }
+            FilterKind::Quotient => Self::Quotient(QuotientFilter::from_container(parsed)?),
+            FilterKind::CacheLineQuotient => {
+                Self::CacheLineQuotient(CacheLineQuotient::from_container(parsed)?)
+            }
             other => return Err(FormatError::UnknownKind { code: other as u16 }),
         })
     }
@@ -73,6 +83,8 @@ impl<'a> FilterView<'a> {
             Self::RegisterBloom(_) => FilterKind::RegisterBloom,
             Self::SplitBlockBloom(_) => FilterKind::SplitBlockBloom,
             Self::CacheLineBloom(_) => FilterKind::CacheLineBloom,
+            Self::Quotient(_) => FilterKind::Quotient,
+            Self::CacheLineQuotient(_) => FilterKind::CacheLineQuotient,
         }
     }
 
@@ -87,6 +99,10 @@ impl<'a> FilterView<'a> {
             Self::RegisterBloom(filter) => AnyFilter::RegisterBloom(filter.to_owned_filter()?),
             Self::SplitBlockBloom(filter) => AnyFilter::SplitBlockBloom(filter.to_owned_filter()?),
             Self::CacheLineBloom(filter) => AnyFilter::CacheLineBloom(filter.to_owned_filter()?),
+            Self::Quotient(filter) => AnyFilter::Quotient(filter.to_owned_filter()?),
+            Self::CacheLineQuotient(filter) => {
+                AnyFilter::CacheLineQuotient(filter.to_owned_filter()?)
+            }
         })
     }
 }

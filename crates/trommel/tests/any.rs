@@ -1,7 +1,8 @@
 //! What only some kinds can do, asked of all.
 
 use trommel::{
-    AnyFilter, Filter, FilterKind, FilterSpec, Hasher, Insert, KeyHash, MergeError, Unsupported,
+    AnyFilter, Filter, FilterKind, FilterSpec, FoldError, Hasher, Insert, KeyHash, MergeError,
+    SpecError, Unsupported, WhyFull,
 };
 use trommel_testkit::streams::distinct;
 
@@ -17,8 +18,11 @@ fn filled(spec: FilterSpec, hashes: &[KeyHash]) -> AnyFilter {
     filter
 }
 
+/// Kinds that keep whole fingerprints.
+const OF_FINGERPRINTS: [FilterKind; 2] = [FilterKind::Quotient, FilterKind::CacheLineQuotient];
+
 fn counts(kind: FilterKind) -> bool {
-    kind == FilterKind::CountingBloom
+    kind == FilterKind::CountingBloom || OF_FINGERPRINTS.contains(&kind)
 }
 
 #[test]
@@ -27,10 +31,11 @@ fn what_a_kind_cannot_do_it_says_and_nothing_changes() {
     for kind in FilterKind::ALL {
         let mut filter = filled(spec(*kind), &hashes);
         let before = filter.to_bytes();
+        let len = filter.len();
         let (removed, count) = (filter.remove_hash(hashes[0]), filter.count_hash(hashes[1]));
         if counts(*kind) {
             assert_eq!((removed, count.map(|count| count >= 1)), (Ok(true), Ok(true)));
-            assert_eq!(filter.len(), KEYS - 1);
+            assert_eq!(filter.len(), len - 1);
         } else {
             assert_eq!(removed, Err(Unsupported { kind: *kind, operation: "remove" }));
             assert_eq!(count, Err(Unsupported { kind: *kind, operation: "count" }));
@@ -54,6 +59,98 @@ fn a_removed_key_is_gone_and_an_absent_one_is_not_removed() {
         assert!(keys.iter().all(|hash| !filter.contains_hash(*hash)));
         assert!(strangers.iter().all(|hash| filter.remove_hash(*hash) == Ok(false)));
         assert!(strangers.iter().all(|hash| filter.count_hash(*hash) == Ok(0)));
+    }
+}
+
+/// A set of fingerprints holds a key once, a multiset so often as it came.
+#[test]
+fn copies_are_counted_where_they_are_kept() {
+    let keys = distinct(2, 0..2 * KEYS as u64);
+    let (members, strangers) = keys.split_at(KEYS);
+    for kind in OF_FINGERPRINTS {
+        for multiset in [false, true] {
+            let mut filter = spec(kind).fpr(0.004).multiset(multiset).build().unwrap();
+            let new = |filter: &mut AnyFilter, hash| filter.insert_hash(hash).unwrap();
+            assert!(new(&mut filter, keys[0]));
+            assert_eq!(new(&mut filter, keys[0]), multiset);
+            assert_eq!(filter.count_hash(keys[0]), Ok(1 + u64::from(multiset)));
+            assert_eq!(filter.remove_hash(keys[0]), Ok(true));
+            assert_eq!(filter.contains_hash(keys[0]), multiset);
+            let mut filter = spec(kind).multiset(true).build().unwrap();
+            filter.insert_batch(members).unwrap();
+            for hash in members {
+                assert_eq!(filter.remove_hash(*hash), Ok(true));
+            }
+            assert!(filter.is_empty() && filter.expected_fpr() == 0.0);
+            assert!(strangers.iter().all(|hash| filter.remove_hash(*hash) == Ok(false)));
+        }
+    }
+}
+
+/// What only filters with slots can do is refused by name elsewhere.
+#[test]
+fn options_of_slots_are_refused_by_filters_without() {
+    for kind in FilterKind::ALL {
+        let options: [(&str, FilterSpec); 5] = [
+            ("load", spec(*kind).load(0.5)),
+            ("remainder_bits", spec(*kind).remainder_bits(8)),
+            ("fingerprint_bits", spec(*kind).fingerprint_bits(30)),
+            ("multiset", spec(*kind).multiset(true)),
+            ("grow_at", spec(*kind).grow_at(0.9)),
+        ];
+        for (name, with) in options {
+            match with.build() {
+                Ok(filter) => {
+                    assert!(OF_FINGERPRINTS.contains(kind) && filter.is_empty(), "{name}")
+                }
+                Err(error) => {
+                    assert_eq!(error, SpecError::Option { kind: *kind, option: name });
+                    assert!(
+                        !OF_FINGERPRINTS.contains(kind)
+                            || (*kind, name) == (FilterKind::CacheLineQuotient, "fingerprint_bits")
+                    );
+                    assert!(
+                        error.to_string().contains(name) && error.to_string().contains(kind.name())
+                    );
+                }
+            }
+        }
+    }
+    for load in [f64::NAN, 0.0, 1.0, -0.5, 2.0, f64::INFINITY] {
+        for with in
+            [spec(FilterKind::Quotient).load(load), spec(FilterKind::Quotient).grow_at(load)]
+        {
+            assert!(matches!(with.build(), Err(SpecError::LoadOutOfRange { .. })), "{load}");
+        }
+    }
+}
+
+/// A filter that is full says so through the face as well, and one that may grow does.
+#[test]
+fn a_full_filter_says_so_or_grows() {
+    let hashes = distinct(6, 0..5000);
+    for kind in OF_FINGERPRINTS {
+        let spec = FilterSpec::new(kind).keys(1000).fpr(0.004);
+        let mut filter = spec.build().unwrap();
+        let full = filter.insert_batch(&hashes).unwrap_err();
+        assert_eq!((full.why, full.len), (WhyFull::Slots, filter.len()));
+        assert!(full.inserted >= 1000 && full.len <= full.inserted && full.capacity >= full.len);
+        assert!(hashes[..full.inserted].iter().all(|hash| filter.contains_hash(*hash)));
+
+        let small = filter.memory_bytes();
+        let mut filter = spec.grow_at(0.9).build().unwrap();
+        filter.insert_batch(&hashes).unwrap();
+        assert!(filter.memory_bytes() > 3 * small);
+        assert!(hashes.iter().all(|hash| filter.contains_hash(*hash)));
+    }
+}
+
+/// Nothing folds that keeps slots.
+#[test]
+fn filters_of_fingerprints_do_not_fold() {
+    for kind in OF_FINGERPRINTS {
+        let filter = filled(spec(kind), &distinct(7, 0..100));
+        assert_eq!(filter.fold(2).unwrap_err(), FoldError::Unsupported { kind });
     }
 }
 

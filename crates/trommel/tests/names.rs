@@ -3,10 +3,12 @@
 //! Each function is such a program; most of the test is that it compiles.
 
 use std::error::Error;
+use trommel::quotient::ResizeError;
 use trommel::{
-    AnyFilter, Bitmap, BloomFilter, CacheLineBloom, Count, CountingBloomFilter, Filter, FilterKind,
-    FilterSpec, FilterView, FormatError, Full, Hasher, Incompatible, Insert, Isa, Key, KeyHash,
-    Merge, MergeError, RegisterBloom, Remove, SpecError, SplitBlockBloom, Unsupported,
+    AnyFilter, Bitmap, BloomFilter, CacheLineBloom, CacheLineQuotient, Count, CountingBloomFilter,
+    Filter, FilterKind, FilterSpec, FilterView, FormatError, Full, Hasher, Incompatible, Insert,
+    Isa, Key, KeyHash, Merge, MergeError, QuotientFilter, RegisterBloom, Remove, SpecError,
+    SplitBlockBloom, Unsupported, WhyFull,
 };
 
 type Outcome = Result<(), Box<dyn Error>>;
@@ -78,19 +80,26 @@ fn a_program_uses_every_filter_alike() -> Outcome {
     sieve(RegisterBloom::with_capacity_and_fpr(1000, 0.01)?)?;
     sieve(SplitBlockBloom::with_capacity_and_fpr(1000, 0.01)?)?;
     sieve(CacheLineBloom::with_capacity_and_fpr(1000, 0.01)?)?;
+    sieve(QuotientFilter::with_capacity_and_fpr(1000, 0.01)?)?;
+    sieve(CacheLineQuotient::with_capacity_and_fpr(1000, 0.01)?)?;
 
     sieve(BloomFilter::with_memory_bytes(4096, 1000)?)?;
     sieve(CountingBloomFilter::with_memory_bytes(4096, 1000)?)?;
     sieve(RegisterBloom::with_memory_bytes(4096, 1000)?)?;
     sieve(SplitBlockBloom::with_memory_bytes(4096, 1000)?)?;
     sieve(CacheLineBloom::with_memory_bytes(4096, 1000)?)?;
+    sieve(QuotientFilter::with_memory_bytes(4096, 1000)?)?;
+    sieve(CacheLineQuotient::with_memory_bytes(4096, 1000)?)?;
 
     let isa = Isa::best();
     sieve(BloomFilter::builder().keys(1000).fpr(0.01).seed(1).isa(isa).build()?)?;
     sieve(CountingBloomFilter::builder().keys(1000).compact(true).huge_pages(false).build()?)?;
     sieve(RegisterBloom::builder().memory_bytes(4096).keys(1000).build()?)?;
     sieve(SplitBlockBloom::builder().keys(1000).hasher(Hasher::PARQUET).build()?)?;
-    sieve(CacheLineBloom::builder().keys(1000).foldable_by(8).build()?)
+    sieve(CacheLineBloom::builder().keys(1000).foldable_by(8).build()?)?;
+    sieve(QuotientFilter::builder().keys(1000).load(0.8).remainder_bits(12).build()?)?;
+    sieve(QuotientFilter::builder().keys(1000).fingerprint_bits(30).build()?)?;
+    sieve(CacheLineQuotient::builder().keys(10).multiset(true).grow_at(0.9).build()?)
 }
 
 #[test]
@@ -119,8 +128,15 @@ fn a_program_chooses_a_kind_at_run_time() -> Outcome {
         assert_eq!(read?.len(), view?.len());
     }
     let names: Vec<String> = FilterKind::ALL.iter().map(ToString::to_string).collect();
-    let expected =
-        ["bloom", "counting-bloom", "register-bloom", "split-block-bloom", "cache-line-bloom"];
+    let expected = [
+        "bloom",
+        "counting-bloom",
+        "register-bloom",
+        "split-block-bloom",
+        "cache-line-bloom",
+        "quotient",
+        "cache-line-quotient",
+    ];
     assert_eq!(names, expected);
     Ok(())
 }
@@ -145,6 +161,28 @@ fn a_program_uses_a_capability_through_its_trait() -> Outcome {
     let unlike = RegisterBloom::with_capacity_and_fpr(5000, 0.01)?;
     let error = union(&mut register, &unlike).unwrap_err();
     assert!(!error.to_string().is_empty());
+    Ok(())
+}
+
+#[test]
+fn a_program_keeps_and_resizes_fingerprints() -> Outcome {
+    let mut small = QuotientFilter::builder().keys(100).fingerprint_bits(32).build()?;
+    let mut large = QuotientFilter::builder().keys(1000).fingerprint_bits(32).build()?;
+    small.insert("anvil")?;
+    large.insert("forge")?;
+    large.merge(&small)?;
+    assert!(large.contains("anvil") && large.contains("forge") && large.remove("anvil"));
+    assert!(large.fingerprints().eq([large.hash("forge").raw() >> 32]));
+    let grown: Result<(), ResizeError> = small.grow();
+    grown?;
+    small.resize(777)?;
+    small.shrink_to_fit()?;
+    assert!(small.load() > 0.0 && !small.is_multiset() && small.geometry().copies == 1);
+
+    let mut tiny = CacheLineQuotient::with_capacity_and_fpr(1, 0.01)?;
+    let keys: Vec<KeyHash> = (0..1000u32).map(|key| tiny.hash(&key)).collect();
+    let full: Full = tiny.insert_batch(&keys).unwrap_err();
+    assert!(full.why == WhyFull::Slots && full.inserted >= full.len && full.capacity >= full.len);
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! Views of one memory as another type of the same layout.
 
 use crate::KeyHash;
+use crate::partition::Record;
 
 pub(crate) const fn hashes_of_words(words: &[u64]) -> &[KeyHash] {
     // SAFETY: `KeyHash` is `repr(transparent)` over `u64`: same size, alignment and valid values; the
@@ -11,4 +12,14 @@ pub(crate) const fn hashes_of_words(words: &[u64]) -> &[KeyHash] {
 pub(crate) const fn words_of_hashes(hashes: &[KeyHash]) -> &[u64] {
     // SAFETY: as in `hashes_of_words`.
     unsafe { core::slice::from_raw_parts(hashes.as_ptr().cast(), hashes.len()) }
+}
+
+/// The records that begin in `bytes`; what is too short for one more is left out.
+pub(crate) fn records_of_bytes<R: Record>(bytes: &mut [u8]) -> &mut [R] {
+    let (start, len) = (bytes.as_mut_ptr().cast::<R>(), bytes.len() / size_of::<R>());
+    assert!(start.is_aligned(), "records are aligned");
+    // SAFETY: the start is aligned, as the `assert` checks, and `len` whole records fit into the bytes.
+    // `Record` is sealed: `u32` and `u64`, whose every bit pattern is a value, and which are valid
+    // bytes again. The borrow is unique and lives as long as the argument's.
+    unsafe { core::slice::from_raw_parts_mut(start, len) }
 }

@@ -3,3 +3,4 @@
 
 pub(crate) mod cast;
 pub(crate) mod hash;
+pub(crate) mod stream;

@@ -17,7 +17,7 @@ fn filled<S: Subject>(bytes: usize, hashes: &[KeyHash]) -> S::Filter {
     let spec = foldable(spec_of_bytes(bytes / 2, bytes, Isa::Portable), (bytes / 640) as u32);
     let mut filter = built::<S>(&spec);
     assert_eq!(filter.memory_bytes(), bytes, "a whole number of units");
-    fill(&mut filter, hashes);
+    fill::<S>(&mut filter, hashes);
     filter
 }
 

@@ -9,6 +9,9 @@
 //! | [`forgery`] | damage under right checksums |
 //! | [`hashing`] | seeds and hashers |
 //! | [`merge`], [`fold`], [`estimate`], [`removal`] | capabilities that not every filter has |
+//! | [`endless`] | filters that take any number of keys |
+//! | [`full`] | filters that are full at some time |
+//! | [`exact`], [`resize`], [`tables`] | filters that keep whole fingerprints |
 //!
 //! A claim is a generic function that panics where it does not hold. [`contract_suite!`] makes
 //! tests of those that hold for every filter; `merge_suite!` and its like of those about a
@@ -18,19 +21,25 @@
 
 pub mod answers;
 pub mod bytes;
+pub mod endless;
 pub mod estimate;
+pub mod exact;
 pub mod fold;
 pub mod forgery;
+pub mod full;
 pub mod hashing;
 pub mod merge;
 pub mod rates;
 pub mod removal;
+pub mod resize;
 pub mod specs;
+pub mod tables;
 
 pub use bytes::{golden_keys, golden_spec};
 
 use crate::Subject;
-use trommel_base::{Bitmap, Filter, Insert, KeyHash, SpecError};
+use crate::subject::Room;
+use trommel_base::{Bitmap, Filter, Full, Insert, KeyHash, SpecError, WhyFull};
 use trommel_simd::{Isa, IsaError};
 
 /// Lengths of batches: around the widths of vectors and words, and of every part of a window.
@@ -77,11 +86,58 @@ pub fn answers_singly(filter: &impl Filter, hashes: &[KeyHash]) -> Bitmap {
     found
 }
 
-/// Inserts a batch into a filter that has room for it.
+/// Inserts a batch into a filter that has room for it. A filter that counts copies may hold as many
+/// of a key as it counts: the key is in it then, and the rest of the batch is inserted.
 #[track_caller]
-pub(crate) fn fill(filter: &mut impl Insert, hashes: &[KeyHash]) {
-    if let Err(full) = filter.insert_batch(hashes) {
-        panic!("{} keys: {full}", hashes.len());
+pub(crate) fn fill<S: Subject>(filter: &mut S::Filter, hashes: &[KeyHash]) {
+    let mut rest = hashes;
+    while let Err(full) = filter.insert_batch(rest) {
+        assert!(has_all_copies::<S>(full), "{} keys: {full}", hashes.len());
+        assert!(filter.contains_hash(rest[full.inserted]));
+        rest = &rest[full.inserted + 1..];
+    }
+}
+
+/// How many keys a filter must be made for to take `count` keys of any stream. Copies lie side by
+/// side: what a multiset of so many keys needs depends on where in the table the crowds are.
+pub(crate) fn room_for<S: Subject>(count: usize) -> usize {
+    match S::ROOM {
+        Room::Slots { copies: copies @ 2.. } => count + 12 * count.min(copies as usize),
+        _ => count,
+    }
+}
+
+/// Inserts one key into a filter that has room for it, as [`fill`] does.
+#[track_caller]
+pub(crate) fn put<S: Subject>(filter: &mut S::Filter, hash: KeyHash) {
+    if let Err(full) = filter.insert_hash(hash) {
+        assert!(has_all_copies::<S>(full), "{full}");
+    }
+}
+
+/// Whether an insert failed because the filter has all the copies of the key that it counts.
+fn has_all_copies<S: Subject>(full: Full) -> bool {
+    match (S::ROOM, full.why) {
+        (Room::Slots { copies }, WhyFull::Copies { max }) => copies > 1 && copies == max,
+        _ => false,
+    }
+}
+
+/// The error of a call of which so many keys went in before it failed like this.
+pub(crate) fn after(inserted: usize, full: Full) -> Full {
+    Full::new(inserted, full.len, full.capacity).because(full.why)
+}
+
+/// Inserts as much of a batch as goes in, and says how many keys that is: all of them where room is
+/// endless.
+#[track_caller]
+pub(crate) fn fill_up<S: Subject>(filter: &mut S::Filter, hashes: &[KeyHash]) -> usize {
+    match filter.insert_batch(hashes) {
+        Ok(()) => hashes.len(),
+        Err(full) => {
+            assert!(S::ROOM != Room::Endless, "{full}");
+            full.inserted
+        }
     }
 }
 
@@ -120,7 +176,6 @@ macro_rules! contract_suite {
                 rates::false_positives_are_as_many_as_expected,
                 rates::tiny_filters_keep_their_promise,
                 rates::low_rates_are_kept_by_small_filters,
-                rates::an_overfull_filter_still_knows_its_rate,
                 specs::zero_keys_is_the_smallest_filter,
                 bytes::golden_digest_is_unchanged,
             });
@@ -140,6 +195,85 @@ macro_rules! contract_suite {
                 hashing::the_hasher_is_in_the_bytes,
                 hashing::another_seed_gives_other_answers,
                 hashing::keys_and_their_hashes_are_one,
+            });
+        }
+    };
+}
+
+/// Tests of [`endless`] for a filter of [`Room::Endless`].
+#[macro_export]
+macro_rules! endless_suite {
+    ($module:ident, $subject:ty) => {
+        mod $module {
+            use super::*;
+            $crate::claims_per_isa!($subject, {
+                endless::no_key_is_lost_in_an_overfull_filter,
+                endless::every_insert_is_counted,
+                endless::an_overfull_filter_still_knows_its_rate,
+            });
+        }
+    };
+}
+
+/// Tests of [`full`] for a filter of [`Room::Slots`].
+#[macro_export]
+macro_rules! full_suite {
+    ($module:ident, $subject:ty) => {
+        mod $module {
+            use super::*;
+            $crate::claims_per_isa!($subject, {
+                full::a_failed_insert_changes_nothing,
+                full::a_failed_batch_takes_the_keys_that_it_says,
+                full::a_batch_fails_where_single_inserts_do,
+                full::a_key_has_so_many_copies_and_no_more,
+                full::every_way_to_ask_a_full_filter_gives_the_same_answer,
+            });
+        }
+    };
+}
+
+/// Tests of [`exact`] for an [`Exact`](crate::subject::Exact) subject.
+#[macro_export]
+macro_rules! exact_suite {
+    ($module:ident, $subject:ty) => {
+        mod $module {
+            use super::*;
+            $crate::claims_per_isa!($subject, {
+                exact::the_filter_follows_the_fingerprints,
+                exact::order_does_not_matter,
+                exact::batches_do_what_single_inserts_do_at_every_load,
+                exact::removing_all_leaves_the_empty_table,
+                exact::a_removed_fingerprint_leaves_no_trace,
+                exact::what_is_absent_is_not_removed,
+            });
+            $crate::claims!($subject, {
+                exact::len_is_the_number_of_fingerprints,
+                exact::a_merge_keeps_every_fingerprint,
+                exact::a_merge_that_does_not_fit_changes_nothing,
+            });
+        }
+    };
+}
+
+/// Tests of [`resize`] and [`tables`] for a [`Resize`](crate::subject::Resize) subject.
+#[macro_export]
+macro_rules! resize_suite {
+    ($module:ident, $subject:ty) => {
+        mod $module {
+            use super::*;
+            $crate::claims_per_isa!($subject, {
+                resize::growing_keeps_every_fingerprint,
+                resize::any_size_keeps_every_fingerprint,
+                resize::a_resized_filter_takes_and_forgets_keys,
+            });
+            $crate::claims!($subject, {
+                resize::there_and_back_is_the_same_filter,
+                resize::too_small_a_size_is_refused,
+                resize::filters_of_unlike_sizes_merge,
+                tables::a_flipped_bit_is_refused_or_makes_another_filter,
+                tables::two_flipped_bits_are_refused_or_make_another_filter,
+                tables::a_torn_table_is_refused_or_makes_another_filter,
+                tables::flipped_bits_of_resized_filters_are_refused_or_make_another_filter,
             });
         }
     };

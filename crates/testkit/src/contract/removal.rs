@@ -1,4 +1,5 @@
-//! Filters that forget, against the exact multiset.
+//! Filters that count keys they do not keep apart, against the exact multiset. What filters of whole
+//! fingerprints promise beyond is in [`exact`](super::exact).
 
 use super::{assert_all_found, fill};
 use crate::streams::{Disjoint, distinct};
@@ -63,7 +64,7 @@ where
     let keys = Disjoint::new(51, 200, 2000);
     let mut filter = built::<S>(&spec(200, 0.01, isa));
     assert!(!filter.remove_hash(keys.strangers[0]), "nothing to remove from an empty filter");
-    fill(&mut filter, &keys.members);
+    fill::<S>(&mut filter, &keys.members);
     let before = S::to_bytes(&filter);
     let mut refused = 0;
     for hash in keys.strangers {
@@ -86,7 +87,7 @@ where
 {
     let members = distinct(52, 0..1000);
     let mut filter = built::<S>(&spec(1000, 0.001, isa));
-    fill(&mut filter, &members);
+    fill::<S>(&mut filter, &members);
     let full = S::to_bytes(&filter);
     let (gone, kept) = members.split_at(500);
     for hash in gone {
@@ -96,7 +97,7 @@ where
     assert_all_found(&filter, kept, "not removed");
     let left = gone.iter().filter(|hash| filter.contains_hash(**hash)).count();
     assert!(left <= 5, "{left} of 500 removed keys are still found");
-    fill(&mut filter, gone);
+    fill::<S>(&mut filter, gone);
     assert_all_found(&filter, &members, "inserted again");
     assert!(S::to_bytes(&filter) == full, "the same keys make the same filter");
 }
@@ -111,7 +112,7 @@ where
     let members = distinct(53, 0..300);
     let twice = [&members[..], &members[..]].concat();
     let mut filter = empty.clone();
-    fill(&mut filter, &twice);
+    fill::<S>(&mut filter, &twice);
     assert_eq!(filter.len(), 600);
     for hash in twice.iter().rev() {
         assert!(filter.remove_hash(*hash));
@@ -156,7 +157,7 @@ where
         let mut filter = built::<S>(&spec(100, 1e-4, isa));
         let mut batch = hashes.clone();
         batch.resize(2 + copies, hashes[2]);
-        fill(&mut filter, &batch);
+        fill::<S>(&mut filter, &batch);
         for left in (0..copies as u64).rev() {
             let there = filter.count_hash(hashes[2]);
             assert!(

@@ -1,0 +1,56 @@
+//! Stores that go around the caches.
+#![allow(unsafe_code)]
+
+use crate::partition::Record;
+use crate::storage::LINE_BYTES;
+
+/// Copies whole cache lines to memory that will not be read soon.
+///
+/// An ordinary store first reads its line into the cache. A line that is overwritten as a whole need not
+/// be read: on x86-64, non-temporal stores send it to memory at once, which halves the traffic. Elsewhere,
+/// and under Miri, which does not know them, this is an ordinary copy.
+///
+/// Non-temporal stores are ordered with nothing until a fence. Dropping the streamer is that fence: a loop
+/// has one, and drops it before anything that it has stored is read. A loop that is left by a panic drops
+/// it too.
+pub(crate) struct Streamer(());
+
+impl Streamer {
+    pub(crate) const fn new() -> Self {
+        Self(())
+    }
+
+    /// Copies a run of whole lines.
+    ///
+    /// # Panics
+    /// If either run is not aligned to lines.
+    #[inline(always)]
+    pub(crate) fn copy<R: Record, const RUN: usize>(&self, from: &[R; RUN], to: &mut [R; RUN]) {
+        const { assert!(size_of::<[R; RUN]>().is_multiple_of(LINE_BYTES)) };
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        {
+            use core::arch::x86_64::{__m128i, _mm_load_si128, _mm_stream_si128};
+            let (from, to) = (from.as_ptr().cast::<__m128i>(), to.as_mut_ptr().cast::<__m128i>());
+            assert!((from.addr() | to.addr()).is_multiple_of(LINE_BYTES), "a run is whole lines");
+            for i in 0..size_of::<[R; RUN]>() / size_of::<__m128i>() {
+                // SAFETY: SSE2 is part of x86-64. Both pointers come from references to as many bytes
+                // as the loop covers, and are aligned as the `assert` above checks. Records are plain
+                // integers. The fence that has to come before the next access is in `drop`.
+                unsafe { _mm_stream_si128(to.add(i), _mm_load_si128(from.add(i))) };
+            }
+        }
+        #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+        to.copy_from_slice(from);
+    }
+}
+
+impl Drop for Streamer {
+    #[inline(always)]
+    fn drop(&mut self) {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        // SAFETY: SSE is part of x86-64, and a fence touches no memory.
+        unsafe {
+            core::arch::x86_64::_mm_sfence();
+        }
+    }
+}

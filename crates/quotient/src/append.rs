@@ -1,0 +1,234 @@
+//! A table from fingerprints in ascending order: every one goes to the next free slot, and nothing is
+//! ever shifted.
+//!
+//! Which fingerprint begins a run, and which pushes the next from its home, cannot be predicted, so
+//! appending one takes no branch: bytes and not bits are set, in windows of a few blocks that are turned
+//! into words when they are full. With words set bit by bit, a build took 18.5 ns a key where it takes
+//! 9 now.
+
+use crate::geometry::Geometry;
+use crate::layout::Layout;
+use crate::table::Table;
+use alloc::vec;
+use alloc::vec::Vec;
+use trommel_base::WhyFull;
+
+/// Blocks of a window.
+const WINDOW_BLOCKS: usize = 32;
+
+/// Fills an empty table in order. What bulk builds, merging and resizing end with.
+pub(crate) struct Appender<'t, L> {
+    table: Table<L, &'t mut [u8]>,
+    slots: Slots,
+    homes: Homes,
+    last: Last,
+}
+
+/// The last fingerprint, how many there are of it, and how many in all.
+#[derive(Clone, Copy)]
+struct Last {
+    quotient: u64,
+    stored: u32,
+    equal: u32,
+    len: u64,
+}
+
+/// The window of slots that fingerprints are written to.
+struct Slots {
+    /// The slot that it begins with, and the slot after it or after the table.
+    begin: u64,
+    end: u64,
+    /// The next slot, as far as runs are not pushed further.
+    next: u64,
+    stored: Vec<u32>,
+    /// Byte `i`: whether the slot *before* slot `i` of the window ends a run.
+    ends_before: Vec<u8>,
+}
+
+/// The window of quotients: some way behind that of slots, or before it where slots are left free.
+struct Homes {
+    begin: u64,
+    end: u64,
+    occupied: Vec<u8>,
+    /// For every block, the slot after the last run of its quotients; 0 if it has none.
+    runs_end: Vec<u64>,
+    /// The same for all blocks before the window.
+    runs_end_before: u64,
+}
+
+impl<'t, L: Layout> Appender<'t, L> {
+    const WINDOW_SLOTS: usize = WINDOW_BLOCKS * L::SLOTS as usize;
+
+    /// Begins a table, whose bytes are all zero.
+    pub(crate) fn new(geometry: &Geometry, bytes: &'t mut [u8]) -> Self {
+        let end = Self::WINDOW_SLOTS as u64;
+        let slots = Slots {
+            begin: 0,
+            end: end.min(geometry.blocks * u64::from(L::SLOTS)),
+            next: 0,
+            stored: vec![0; Self::WINDOW_SLOTS],
+            ends_before: vec![0; Self::WINDOW_SLOTS + 1],
+        };
+        let homes = Homes {
+            begin: 0,
+            end,
+            occupied: vec![0; Self::WINDOW_SLOTS],
+            runs_end: vec![0; WINDOW_BLOCKS],
+            runs_end_before: 0,
+        };
+        let table = Table::new(geometry, bytes);
+        // No quotient, so that the first one begins a run.
+        let last = Last { quotient: u64::MAX, stored: 0, equal: 0, len: 0 };
+        Self { table, slots, homes, last }
+    }
+
+    /// Appends fingerprints, quotient and stored remainder, that are not below the last one nor below
+    /// one another. One that a set has already is dropped.
+    #[inline(always)]
+    pub(crate) fn extend(
+        &mut self,
+        fingerprints: impl Iterator<Item = (u64, u32)>,
+    ) -> Result<(), WhyFull> {
+        // In registers: through memory, each key would wait for the one before it to be stored.
+        let Last { mut quotient, mut stored, mut equal, mut len } = self.last;
+        let mut next = self.slots.next;
+        for fingerprint in fingerprints {
+            // Of two comparisons, and of a choice below, compilers make branches, which cannot be
+            // predicted: merging took 16 ns a key with them, and takes 11 without.
+            let differs = (fingerprint.0 ^ quotient) | u64::from(fingerprint.1 ^ stored);
+            let begins = u64::from(fingerprint.0 != quotient);
+            if differs == 0 {
+                if equal >= self.table.copies {
+                    let max = self.table.copies;
+                    if max > 1 {
+                        return Err(WhyFull::Copies { max });
+                    }
+                    continue;
+                }
+                equal += 1;
+            } else {
+                equal = 1;
+            }
+            (quotient, stored) = fingerprint;
+            self.slots.ends_before[(next - self.slots.begin) as usize] = begins as u8;
+            let slot = next.max(quotient * begins);
+            if slot >= self.slots.end {
+                self.move_slots(slot)?;
+            }
+            if quotient >= self.homes.end {
+                self.move_homes(quotient);
+            }
+            let home = (quotient - self.homes.begin) as usize;
+            self.homes.occupied[home] = 1;
+            self.homes.runs_end[home / L::SLOTS as usize] = slot + 1;
+            self.slots.stored[(slot - self.slots.begin) as usize] = stored;
+            next = slot + 1;
+            len += 1;
+        }
+        self.last = Last { quotient, stored, equal, len };
+        self.slots.next = next;
+        Ok(())
+    }
+
+    /// Writes what is left, and says how many fingerprints the table holds.
+    pub(crate) fn finish(mut self) -> u64 {
+        if self.last.len == 0 {
+            return 0;
+        }
+        let slots = &mut self.slots;
+        slots.ends_before[(slots.next - slots.begin) as usize] = 1;
+        let blocks = self.table.shape.blocks;
+        self.write_slots(blocks);
+        self.write_homes(blocks);
+        self.last.len
+    }
+
+    /// Writes the window of slots, and moves it to the block of a slot behind it.
+    #[inline(never)]
+    fn move_slots(&mut self, slot: u64) -> Result<(), WhyFull> {
+        let blocks = self.table.shape.blocks;
+        let per_block = u64::from(L::SLOTS);
+        let slots = blocks as u64 * per_block;
+        if slot >= slots {
+            return Err(WhyFull::Slots);
+        }
+        self.write_slots(blocks);
+        self.slots.begin = slot / per_block * per_block;
+        self.slots.end = slots.min(self.slots.begin + Self::WINDOW_SLOTS as u64);
+        self.slots.stored.fill(0);
+        self.slots.ends_before.fill(0);
+        // The slot before the window was in the last one, and is written.
+        Ok(())
+    }
+
+    fn write_slots(&mut self, blocks: usize) {
+        let per_block = L::SLOTS as usize;
+        let first = (self.slots.begin / u64::from(L::SLOTS)) as usize;
+        let window = self.slots.stored.chunks_exact(per_block).enumerate();
+        for (i, stored) in window.take(blocks.saturating_sub(first)) {
+            let ends = &self.slots.ends_before[i * per_block + 1..][..per_block];
+            L::set_runends(self.table.bytes, first + i, bits_of(ends));
+            L::set_remainders(&self.table.shape, self.table.bytes, first + i, stored);
+        }
+    }
+
+    /// Writes the window of homes, and moves it to the block of a quotient behind it.
+    #[inline(never)]
+    fn move_homes(&mut self, quotient: u64) {
+        let per_block = u64::from(L::SLOTS);
+        let to = quotient / per_block;
+        self.write_homes(to as usize);
+        self.homes.begin = to * per_block;
+        self.homes.end = self.homes.begin + Self::WINDOW_SLOTS as u64;
+        self.homes.occupied.fill(0);
+        self.homes.runs_end.fill(0);
+    }
+
+    /// Writes the occupieds of the window, and the offsets that follow, up to and with block `to`.
+    fn write_homes(&mut self, to: usize) {
+        let per_block = L::SLOTS as usize;
+        let first = (self.homes.begin / u64::from(L::SLOTS)) as usize;
+        let blocks = self.table.shape.blocks;
+        let mut end = self.homes.runs_end_before;
+        for (i, occupied) in self.homes.occupied.chunks_exact(per_block).enumerate() {
+            if first + i >= blocks {
+                break;
+            }
+            L::set_occupieds(self.table.bytes, first + i, bits_of(occupied));
+            end = end.max(self.homes.runs_end[i]);
+            set_offset(&mut self.table, first + i + 1, end);
+        }
+        for block in first + WINDOW_BLOCKS + 1..=to {
+            if !set_offset(&mut self.table, block, end) {
+                break;
+            }
+        }
+        self.homes.runs_end_before = end;
+    }
+}
+
+/// Tells a block that runs of earlier ones end before slot `end`; whether they reach it.
+fn set_offset<L: Layout>(table: &mut Table<L, &mut [u8]>, block: usize, end: u64) -> bool {
+    let begin = block as u64 * u64::from(L::SLOTS);
+    let reaches = end > begin && block < table.shape.blocks;
+    if reaches {
+        table.set_offset(block, end - begin);
+    }
+    reaches
+}
+
+/// Up to 64 bytes of 0 or 1 as bits.
+#[inline(always)]
+fn bits_of(bytes: &[u8]) -> u64 {
+    let (eights, rest) = bytes.as_chunks::<8>();
+    let mut bits = 0;
+    for (i, eight) in eights.iter().enumerate() {
+        // Byte j, times 2^(56 - 7j), adds to bit 56 + j; no two of the other terms meet there.
+        let gathered = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+        bits |= gathered << (8 * i);
+    }
+    for (i, byte) in rest.iter().enumerate() {
+        bits |= u64::from(*byte) << (8 * eights.len() + i);
+    }
+    bits
+}

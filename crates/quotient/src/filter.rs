@@ -1,0 +1,328 @@
+//! The filter: a layout over bytes.
+
+use crate::enumerate::Fingerprints;
+use crate::fingerprint::Rounding;
+use crate::geometry::{Geometry, Position};
+use crate::kernel::{Kernels, Plain};
+use crate::layout::{Layout, LineBlock, WideBlock};
+use crate::sizing;
+use crate::table::Table;
+use core::fmt;
+use core::marker::PhantomData;
+use trommel_base::{
+    Backing, Bitmap, Builder, Count, Filter, FromSpec, Full, Hasher, Insert, KeyHash, Remove, Spec,
+    SpecError, Storage, WhyFull,
+};
+use trommel_simd::Isa;
+
+/// A quotient filter of layout `L` over the bytes `S`: owned ([`Storage`], the default) or borrowed
+/// (`&[u8]`, any alignment), in which case it is a zero-copy view.
+///
+/// It keeps, of every key, a fingerprint: the quotient says where, the remainder is stored there. So
+/// it can give the fingerprints back, in order, and needs no keys to remove one, to merge, to grow or
+/// to shrink.
+///
+/// A set, unless built with [`multiset`](Builder::multiset): a fingerprint that is there is not
+/// inserted again. Two keys of one fingerprint are then one, and removing either removes both: **of a
+/// set, remove only keys that no other may share a fingerprint with, or count them in a multiset**,
+/// where each is a copy. (The probability that a given key shares one is the false-positive rate.)
+///
+/// ```
+/// use trommel_base::{Filter, Insert, Remove};
+/// use trommel_quotient::QuotientFilter;
+///
+/// let mut filter = QuotientFilter::with_capacity_and_fpr(10_000, 0.01)?;
+/// filter.insert("anvil").unwrap();
+/// assert!(filter.contains("anvil"));
+/// assert!(filter.remove("anvil") && !filter.contains("anvil"));
+/// # Ok::<(), trommel_base::SpecError>(())
+/// ```
+pub struct Quotient<L: Layout, S = Storage> {
+    pub(crate) geometry: Geometry,
+    pub(crate) rounding: Rounding,
+    pub(crate) hasher: Hasher,
+    pub(crate) len: u64,
+    /// The share of full slots at which the filter doubles by itself.
+    pub(crate) grow_at: Option<f64>,
+    pub(crate) kernels: Kernels,
+    isa: Isa,
+    pub(crate) table: S,
+    layout: PhantomData<L>,
+}
+
+/// The quotient filter in blocks of 64 slots, remainders of 1 to 32 bits: `(r + 2.125) / load` bits a
+/// key for a rate of `load / 2^r`. See [`WideBlock`] for the bytes.
+pub type QuotientFilter<S = Storage> = Quotient<WideBlock, S>;
+
+/// The quotient filter with a block in a 64-byte line and remainders of 8 bits: 10.24 bits a slot, a
+/// rate of 0.37 % at 95 % load, and 1.2 lines a lookup. See [`LineBlock`] for the bytes.
+pub type CacheLineQuotient<S = Storage> = Quotient<LineBlock, S>;
+
+impl<L: Layout> Quotient<L> {
+    /// The smallest filter whose false-positive rate with `keys` keys is at most `fpr`, 95 % full then.
+    ///
+    /// ```
+    /// use trommel_base::Filter;
+    /// use trommel_quotient::QuotientFilter;
+    /// let filter = QuotientFilter::with_capacity_and_fpr(1_000_000, 0.01)?;
+    /// assert!((filter.memory_bytes() as f64 * 8.0 / 1e6 - (7.0 + 2.125) / 0.95).abs() < 0.01);
+    /// # Ok::<(), trommel_base::SpecError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`SpecError`] if the rate is not between 0 and 1 or cannot be reached, or the filter would be
+    /// too large.
+    pub fn with_capacity_and_fpr(keys: usize, fpr: f64) -> Result<Self, SpecError> {
+        Self::builder().keys(keys).fpr(fpr).build()
+    }
+
+    /// The filter of at most `bytes` bytes with the lowest rate for `keys` keys.
+    ///
+    /// # Errors
+    /// [`SpecError`] if the keys do not fit, or the filter would be too large.
+    pub fn with_memory_bytes(bytes: usize, keys: usize) -> Result<Self, SpecError> {
+        Self::builder().keys(keys).memory_bytes(bytes).build()
+    }
+
+    /// A builder for everything else: load, remainder bits, multiset, growth, seed.
+    ///
+    /// ```
+    /// use trommel_quotient::QuotientFilter;
+    /// let filter =
+    ///     QuotientFilter::builder().keys(1000).remainder_bits(12).multiset(true).grow_at(0.9).build()?;
+    /// # Ok::<(), trommel_base::SpecError>(())
+    /// ```
+    pub fn builder() -> Builder<Self> {
+        Builder::default()
+    }
+
+    /// How the table's memory was got: whether huge pages were advised.
+    #[must_use]
+    pub fn backing(&self) -> Backing {
+        self.table.backing()
+    }
+
+    /// Forgets all keys, keeping the memory.
+    pub fn clear(&mut self) {
+        self.table.fill(0);
+        self.len = 0;
+    }
+}
+
+impl<L: Layout> FromSpec for Quotient<L> {
+    fn from_spec(spec: &Spec) -> Result<Self, SpecError> {
+        let isa = spec.usable_isa()?;
+        let geometry = sizing::geometry::<L>(spec)?;
+        // `geometry` stays within the addressable bytes of the machine.
+        let bytes = geometry.table_bytes::<L>() as usize;
+        let table = Storage::zeroed(bytes, spec.huge_pages)
+            .map_err(|refused| SpecError::OutOfMemory { bytes: refused.bytes })?;
+        let filter = Self::assemble(geometry, spec.hasher, 0, isa, table);
+        Ok(Self { grow_at: spec.grow_at, ..filter })
+    }
+}
+
+impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
+    /// Puts a filter together from parts that fit: the table has the geometry's length, and the
+    /// machine has the instruction set.
+    pub(crate) fn assemble(
+        geometry: Geometry,
+        hasher: Hasher,
+        len: u64,
+        isa: Isa,
+        table: S,
+    ) -> Self {
+        // The kernels rest on this.
+        assert_eq!(table.as_ref().len() as u64, geometry.table_bytes::<L>());
+        let rounding = Rounding::of::<L>(&geometry);
+        let kernels = L::kernels(isa);
+        let layout = PhantomData;
+        Self { geometry, rounding, hasher, len, grow_at: None, kernels, isa, table, layout }
+    }
+
+    /// The shape of the table.
+    #[must_use]
+    pub fn geometry(&self) -> Geometry {
+        self.geometry
+    }
+
+    /// The share of slots that are full. Above 1, what is held lies in the overhang.
+    #[must_use]
+    pub fn load(&self) -> f64 {
+        self.len as f64 / self.geometry.slots as f64
+    }
+
+    /// Whether every copy of a key is kept.
+    #[must_use]
+    pub fn is_multiset(&self) -> bool {
+        self.geometry.copies > 1
+    }
+
+    /// The instruction set in use.
+    #[must_use]
+    pub fn isa(&self) -> Isa {
+        self.isa
+    }
+
+    /// The table itself; [`WideBlock`] and [`LineBlock`] have its map.
+    #[must_use]
+    pub fn table(&self) -> &[u8] {
+        self.table.as_ref()
+    }
+
+    /// The rate that a filter of this shape has with `keys` distinct keys: what it was sized by.
+    #[must_use]
+    pub fn fpr_with(&self, keys: usize) -> f64 {
+        let fingerprints = self.geometry.fingerprints as f64;
+        -libm::expm1(-(keys as f64) * sizing::reserved_factor::<L>() / fingerprints)
+    }
+
+    /// The fingerprints held, in ascending order, copies as often. Cost: one pass over the table.
+    ///
+    /// ```
+    /// use trommel_base::{Filter, Insert};
+    /// use trommel_quotient::QuotientFilter;
+    /// let mut filter = QuotientFilter::with_capacity_and_fpr(1000, 0.01).unwrap();
+    /// for key in 0..1000u32 {
+    ///     filter.insert(&key).unwrap();
+    /// }
+    /// assert!(filter.fingerprints().is_sorted());
+    /// assert_eq!(filter.fingerprints().count(), filter.len());
+    /// ```
+    #[must_use]
+    pub fn fingerprints(&self) -> Fingerprints<'_, L> {
+        Fingerprints::new(self.geometry, self.rounding, self.table(), self.len)
+    }
+
+    #[inline(always)]
+    pub(crate) fn round(&self, hash: KeyHash) -> u64 {
+        self.rounding.apply::<L>(&self.geometry, hash.raw())
+    }
+}
+
+/// Hashes that are rounded at a time, in a buffer on the stack.
+const ROUNDED_KEYS: usize = 1024;
+
+impl<L: Layout, S: AsRef<[u8]>> Filter for Quotient<L, S> {
+    #[inline]
+    fn contains_hash(&self, hash: KeyHash) -> bool {
+        self.kernels.contains(&self.geometry, self.table.as_ref(), self.round(hash))
+    }
+
+    fn contains_batch(&self, hashes: &[KeyHash], found: &mut Bitmap) {
+        let (geometry, table) = (&self.geometry, self.table.as_ref());
+        found.fill_words(hashes.len(), |words| {
+            if self.rounding == Rounding::None {
+                let hashes = KeyHash::slice_as_raw(hashes);
+                self.kernels.contains_batch(geometry, table, hashes, words);
+                return;
+            }
+            let mut rounded = [0; ROUNDED_KEYS];
+            let chunks = hashes.chunks(ROUNDED_KEYS).zip(words.chunks_mut(ROUNDED_KEYS / 64));
+            for (hashes, words) in chunks {
+                for (to, hash) in rounded.iter_mut().zip(hashes) {
+                    *to = self.round(*hash);
+                }
+                self.kernels.contains_batch(geometry, table, &rounded[..hashes.len()], words);
+            }
+        });
+    }
+
+    fn hasher(&self) -> Hasher {
+        self.hasher
+    }
+
+    /// Fingerprints held, copies counted.
+    fn len(&self) -> usize {
+        usize::try_from(self.len).unwrap_or(usize::MAX)
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.table.as_ref().len()
+    }
+
+    /// The share of fingerprints that are held: exact for a set, an upper bound for a multiset, whose
+    /// copies it counts like others.
+    fn expected_fpr(&self) -> f64 {
+        let held = self.len as f64 * sizing::reserved_factor::<L>();
+        (held / self.geometry.fingerprints as f64).min(1.0)
+    }
+}
+
+impl<L: Layout> Insert for Quotient<L> {
+    /// False if a set holds the fingerprint already.
+    ///
+    /// Cost at 95 % load: about four lines, and 200 slots moved.
+    ///
+    /// # Errors
+    /// [`Full`] with the reason; the filter is as it was.
+    fn insert_hash(&mut self, hash: KeyHash) -> Result<bool, Full> {
+        self.grow_if_due(1).map_err(|why| self.full(0, why))?;
+        let hash = self.round(hash);
+        let inserted = self
+            .kernels
+            .insert(&self.geometry, self.table.as_mut(), hash)
+            .map_err(|why| self.full(0, why))?;
+        self.len += u64::from(inserted);
+        Ok(inserted)
+    }
+
+    /// Inserts a batch: region by region where the table is larger than the caches, and without moving
+    /// anything where the filter was empty. The filter is the same as if the keys were inserted one by
+    /// one.
+    ///
+    /// # Errors
+    /// [`Full`] if there is no room for all; the first `inserted` keys of the batch went in.
+    fn insert_batch(&mut self, hashes: &[KeyHash]) -> Result<(), Full> {
+        self.insert_many(hashes)
+    }
+}
+
+impl<L: Layout> Remove for Quotient<L> {
+    /// Removes one copy of the key's fingerprint; false, and nothing changed, if it is not there.
+    ///
+    /// A key that was never inserted, but is a false positive, has the fingerprint of one that was:
+    /// that is removed then.
+    fn remove_hash(&mut self, hash: KeyHash) -> bool {
+        let hash = self.round(hash);
+        let removed = self.kernels.remove(&self.geometry, self.table.as_mut(), hash);
+        self.len -= u64::from(removed);
+        removed
+    }
+}
+
+impl<L: Layout, S: AsRef<[u8]>> Count for Quotient<L, S> {
+    /// Copies of the key's fingerprint: 0 or 1 in a set.
+    fn count_hash(&self, hash: KeyHash) -> u64 {
+        let (quotient, stored) = self.geometry.split::<L>(self.round(hash));
+        let home = Position::of_slot::<L>(quotient);
+        let table = Table::<L, _>::new(&self.geometry, self.table.as_ref());
+        table.count(Plain, home, stored).into()
+    }
+}
+
+impl<L: Layout> Quotient<L> {
+    /// The error of an insert.
+    pub(crate) fn full(&self, inserted: usize, why: WhyFull) -> Full {
+        let slots = self.geometry.blocks * u64::from(L::SLOTS);
+        Full::new(inserted, self.len(), usize::try_from(slots).unwrap_or(usize::MAX)).because(why)
+    }
+}
+
+impl<L: Layout, S: Clone> Clone for Quotient<L, S> {
+    fn clone(&self) -> Self {
+        Self { table: self.table.clone(), ..*self }
+    }
+}
+
+impl<L: Layout, S> fmt::Debug for Quotient<L, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Quotient")
+            .field("kind", &L::KIND)
+            .field("geometry", &self.geometry)
+            .field("hasher", &self.hasher)
+            .field("len", &self.len)
+            .field("isa", &self.isa)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,112 @@
+//! Filters to bytes and back. docs/FORMAT.md has the byte map.
+
+use crate::check;
+use crate::filter::Quotient;
+use crate::fingerprint::remainder_bits_for;
+use crate::geometry::{Geometry, MAX_COPIES, MAX_FINGERPRINT_BITS, MAX_SLOTS};
+use crate::layout::Layout;
+use alloc::vec::Vec;
+use trommel_base::container::{self, Header, Parsed};
+use trommel_base::{FormatError, Storage};
+use trommel_simd::Isa;
+
+impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
+    fn header(&self) -> Header {
+        let Geometry { slots, remainder_bits, copies, fingerprints, .. } = self.geometry;
+        let parameters = [slots, remainder_bits.into(), fingerprints, copies.into()];
+        Header { kind: L::KIND, hasher: self.hasher, len: self.len, parameters }
+    }
+
+    /// The frozen filter: header and table. That it grows by itself is a setting of the owned filter
+    /// and not in the bytes.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.header().to_bytes(&[self.table.as_ref()])
+    }
+
+    /// Writes the frozen filter, without a copy of the table.
+    ///
+    /// # Errors
+    /// What the writer says.
+    #[cfg(feature = "std")]
+    pub fn write_to(&self, to: impl std::io::Write) -> std::io::Result<()> {
+        self.header().write_to(&[self.table.as_ref()], to)
+    }
+}
+
+impl<'a, L: Layout> Quotient<L, &'a [u8]> {
+    /// A zero-copy view of a frozen filter, at any alignment. Nothing is allocated.
+    ///
+    /// Cost: one pass over the bytes for the checksum, and one, of a few nanoseconds a slot, that
+    /// proves the table to be one that inserts make.
+    ///
+    /// # Errors
+    /// [`FormatError`] if the bytes are not exactly one frozen filter of this kind.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, FormatError> {
+        Self::from_container(container::parse(bytes)?)
+    }
+
+    /// A view of a container that was taken apart already.
+    ///
+    /// # Errors
+    /// [`FormatError`] if it is of another kind, or not what a writer writes.
+    pub fn from_container(parsed: Parsed<'a>) -> Result<Self, FormatError> {
+        let Parsed { header, payload } = parsed;
+        if header.kind != L::KIND {
+            return Err(FormatError::WrongKind { expected: L::KIND, found: header.kind });
+        }
+        let geometry = geometry_of::<L>(header.parameters)?;
+        if geometry.table_bytes::<L>() != payload.len() as u64 {
+            return Err(FormatError::Field { name: "slots", value: geometry.slots });
+        }
+        check::check::<L>(&geometry, payload, header.len)?;
+        Ok(Self::assemble(geometry, header.hasher, header.len, Isa::active()?, payload))
+    }
+
+    /// An owned copy of what is viewed.
+    ///
+    /// # Errors
+    /// [`FormatError::OutOfMemory`] if the memory is refused.
+    pub fn to_owned_filter(&self) -> Result<Quotient<L>, FormatError> {
+        let table = Storage::copy_of(self.table, true)
+            .map_err(|refused| FormatError::OutOfMemory { bytes: refused.bytes })?;
+        Ok(Quotient::assemble(self.geometry, self.hasher, self.len, self.isa(), table))
+    }
+}
+
+impl<L: Layout> Quotient<L> {
+    /// An owned filter from frozen bytes. Everything is checked before memory is asked for.
+    ///
+    /// # Errors
+    /// [`FormatError`] if the bytes are not exactly one frozen filter of this kind.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, FormatError> {
+        Quotient::<L, &[u8]>::parse(bytes)?.to_owned_filter()
+    }
+}
+
+/// The geometry of a header's parameters, as the builder or a resize makes it.
+fn geometry_of<L: Layout>(parameters: [u64; 4]) -> Result<Geometry, FormatError> {
+    let [slots, remainder_bits, fingerprints, copies] = parameters;
+    let field = |name, value| FormatError::Field { name, value };
+    if slots == 0 || slots > MAX_SLOTS || !slots.is_multiple_of(L::SLOTS_STEP) {
+        return Err(field("slots", slots));
+    }
+    let bits = u32::try_from(remainder_bits)
+        .ok()
+        .filter(|bits| L::REMAINDER_BITS.contains(bits))
+        .filter(|bits| u128::from(slots) << bits <= 1 << MAX_FINGERPRINT_BITS)
+        .ok_or(field("remainder bits", remainder_bits))?;
+    if copies != 1 && copies != u64::from(MAX_COPIES) {
+        return Err(field("copies", copies));
+    }
+    // Natural, or rescaled with no bit to spare, and then without a reserved remainder.
+    let natural = fingerprints == slots << bits;
+    let rescaled = (1..=1 << MAX_FINGERPRINT_BITS).contains(&fingerprints)
+        && remainder_bits_for(slots, fingerprints) == Some(bits)
+        && !(L::RESERVES_ZERO && bits == *L::REMAINDER_BITS.end());
+    if !natural && !rescaled {
+        return Err(field("fingerprints", fingerprints));
+    }
+    let blocks = Geometry::blocks_for::<L>(slots);
+    Ok(Geometry { slots, blocks, remainder_bits: bits, copies: copies as u32, fingerprints })
+}

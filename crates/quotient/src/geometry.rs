@@ -1,0 +1,112 @@
+//! How large a table is, and where in it a hash belongs.
+
+use crate::layout::Layout;
+use trommel_base::range::reduce;
+
+/// The numbers that a table's shape follows from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Geometry {
+    /// Slots that quotients are drawn from: any number, no power of two needed.
+    pub slots: u64,
+    /// Blocks of the table: those of the slots, and a few for what the last clusters push beyond them,
+    /// so that nothing wraps around.
+    pub blocks: u64,
+    /// Bits of a remainder.
+    pub remainder_bits: u32,
+    /// The most copies of one fingerprint: 1 in a set, [`MAX_COPIES`] in a multiset.
+    pub copies: u32,
+    /// How many fingerprints there are. `slots · 2^remainder_bits` when a filter is made; growing and
+    /// shrinking keep it, since they cannot ask the keys for more bits.
+    pub fingerprints: u64,
+}
+
+/// The most copies of one key that a multiset keeps. An insert costs time in proportion to the copies
+/// that are there, and this bounds it.
+pub const MAX_COPIES: u32 = 255;
+/// No filter has more slots.
+pub(crate) const MAX_SLOTS: u64 = 1 << 42;
+/// Quotient and remainder together have at most so many bits, which leaves two bits of the hash to
+/// round with.
+pub(crate) const MAX_FINGERPRINT_BITS: u32 = 62;
+/// The load that a filter takes whatever the keys; above it, inserts go on until one finds no slot.
+pub const GUARANTEED_LOAD: f64 = 0.95;
+
+/// A slot: the block, and the place in it.
+///
+/// Order is the order of slots. A place equal to the block's slots is the end of the block, which is
+/// the beginning of the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position {
+    pub(crate) block: usize,
+    pub(crate) slot: u32,
+}
+
+impl Position {
+    #[inline(always)]
+    pub(crate) fn of_slot<L: Layout>(slot: u64) -> Self {
+        let per_block = u64::from(L::SLOTS);
+        Self { block: (slot / per_block) as usize, slot: (slot % per_block) as u32 }
+    }
+
+    #[inline(always)]
+    pub(crate) fn to_slot<L: Layout>(self) -> u64 {
+        self.block as u64 * u64::from(L::SLOTS) + u64::from(self.slot)
+    }
+
+    /// The slot after this one.
+    #[inline(always)]
+    pub(crate) fn next<L: Layout>(self) -> Self {
+        let slot = self.slot + 1;
+        if slot < L::SLOTS {
+            Self { slot, ..self }
+        } else {
+            Self { block: self.block + 1, slot: slot - L::SLOTS }
+        }
+    }
+
+    /// The slot before this one; of the first slot, itself.
+    #[inline(always)]
+    pub(crate) fn previous<L: Layout>(self) -> Self {
+        match (self.slot.checked_sub(1), self.block.checked_sub(1)) {
+            (Some(slot), _) => Self { slot, ..self },
+            (None, Some(block)) => Self { block, slot: L::SLOTS - 1 },
+            (None, None) => self,
+        }
+    }
+}
+
+impl Geometry {
+    /// Slots beyond the last quotient's. A cluster at 95 % load that reaches the end has pushed `x`
+    /// slots beyond it with probability `e^(−0.105 x)`: 320 slots are one failure in 10^14 filters. A
+    /// small filter cannot push so far; there, four standard deviations of the number of its keys do.
+    pub(crate) fn overhang_slots(slots: u64) -> u64 {
+        320.min(32 + 4 * slots.isqrt())
+    }
+
+    /// The blocks of so many slots and their overhang.
+    pub(crate) fn blocks_for<L: Layout>(slots: u64) -> u64 {
+        (slots + Self::overhang_slots(slots)).div_ceil(u64::from(L::SLOTS))
+    }
+
+    /// The bytes of the table.
+    pub(crate) fn table_bytes<L: Layout>(&self) -> u64 {
+        L::table_bytes(self.blocks, self.remainder_bits)
+    }
+
+    /// Fingerprints that quotient and remainder can tell apart: at least `fingerprints`.
+    pub(crate) fn places(&self) -> u64 {
+        self.slots << self.remainder_bits
+    }
+
+    /// Quotient and remainder of a hash: `floor(hash · slots · 2^r / 2^64)` in two parts. They grow
+    /// with the hash, so to go through hashes in order is to go through the table in order.
+    ///
+    /// Where remainder 0 is reserved to mark free slots, it becomes 1.
+    #[inline(always)]
+    pub(crate) fn split<L: Layout>(&self, hash: u64) -> (u64, u32) {
+        let quotient = reduce(hash, self.slots);
+        let fraction = hash.wrapping_mul(self.slots);
+        let remainder = (fraction >> (64 - self.remainder_bits)) as u32;
+        (quotient, L::stored(self.remainder_bits, remainder))
+    }
+}

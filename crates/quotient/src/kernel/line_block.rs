@@ -1,0 +1,98 @@
+//! Kernels of [`LineBlock`].
+//!
+//! Everything about a run comes from two words of its line. In [`starts`], bit `i` says that a run may
+//! begin at slot `i`: at slot 0, or after a runend. Those below the offset belong to earlier lines. So
+//! the run of the `d`-th occupied quotient lies between the `d`-th start and the next, and one `pdep`
+//! of `0b11 << d` finds both, without a scan back to where the run begins. Slots before its home that
+//! are free hold no remainder, so it does no harm that the `d`-th start may come before the home.
+//!
+//! If the line has no next start, the run goes on in the line after it, as the run of the
+//! `(d + 1 − starts)`-th start there, the offset counting as 0: the beginning of that line is a start
+//! like others, of what comes over from the line before.
+
+use super::Kernels;
+use super::scalar::scalar_kernels;
+use super::words::Plain;
+use crate::geometry::Geometry;
+use crate::layout::LineBlock;
+use trommel_simd::Isa;
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod insert;
+#[cfg(target_arch = "x86_64")]
+use super::words::Bmi2;
+
+scalar_kernels!(portable, LineBlock, Plain);
+#[cfg(target_arch = "x86_64")]
+scalar_kernels!(
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+    bmi2,
+    LineBlock,
+    // SAFETY: a function that is compiled for BMI2 runs where it is.
+    unsafe { Bmi2::new() }
+);
+
+/// The kernels for an instruction set.
+pub(crate) fn kernels(isa: Isa) -> Kernels {
+    match isa {
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => Kernels {
+            contains: avx512::contains,
+            contains_batch: avx512::contains_batch,
+            insert: insert::insert,
+            insert_batch: insert::insert_batch,
+            ..bmi2::KERNELS
+        },
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => Kernels {
+            contains: avx2::contains,
+            contains_batch: avx2::contains_batch,
+            ..bmi2::KERNELS
+        },
+        _ => portable::KERNELS,
+    }
+}
+
+const SLOTS: u32 = 50;
+const SLOT_BITS: u64 = (1 << SLOTS) - 1;
+/// A start may also be right after the last slot.
+const START_BITS: u64 = (1 << (SLOTS + 1)) - 1;
+const LINE_BYTES: usize = 64;
+const OCCUPIEDS_AT: usize = 50;
+const RUNENDS_AT: usize = 56;
+const RUNENDS_SHIFT: u32 = 8;
+const OFFSET_SHIFT: u32 = 58;
+/// The largest offset that a line stores: this or more.
+const MAX_OFFSET: u64 = 63;
+
+/// The slots where runs may begin, of the word with the runends.
+#[inline(always)]
+const fn starts(runends_word: u64) -> u64 {
+    runends_word >> (RUNENDS_SHIFT - 1) & START_BITS | 1
+}
+
+/// Lines that hashes are reduced to.
+#[inline(always)]
+const fn lines(geometry: &Geometry) -> u64 {
+    geometry.slots / SLOTS as u64
+}
+
+/// How a remainder's byte is made of the highest eight bits below the slot: those that a filter still
+/// has, a mark after them, and never 0.
+#[derive(Clone, Copy)]
+struct Byte {
+    keep: u8,
+    mark: u8,
+}
+
+impl Byte {
+    #[inline(always)]
+    const fn of(geometry: &Geometry) -> Self {
+        let spare = 8 - geometry.remainder_bits;
+        Self { keep: 0xFF << spare, mark: (1u8 << spare) >> 1 }
+    }
+}

@@ -1,0 +1,205 @@
+//! Lookups with AVX2 and BMI2: a key's metadata in scalar registers, a line compared in two halves.
+
+use super::{
+    Byte, LINE_BYTES, OCCUPIEDS_AT, OFFSET_SHIFT, RUNENDS_AT, SLOT_BITS, SLOTS, lines, starts,
+};
+use crate::geometry::Geometry;
+use crate::kernel::scalar;
+use crate::layout::LineBlock;
+use core::arch::x86_64::*;
+use trommel_base::batch::{Fetch, Window};
+use trommel_base::range::reduce;
+use trommel_base::with_fetch;
+
+const BLOCK: usize = 64;
+/// Blocks that are located before they are probed.
+const AHEAD: usize = 2;
+
+/// Where a key belongs.
+#[derive(Clone, Copy)]
+pub(super) struct Located {
+    /// Byte of the table where the line begins.
+    pub(super) line: usize,
+    pub(super) slot: u32,
+    pub(super) remainder: u8,
+}
+
+/// A run that its line does not show the end of: where it goes on.
+#[derive(Clone, Copy)]
+struct Continued {
+    line: usize,
+    /// The number of its start in that line.
+    start: u32,
+    remainder: u8,
+}
+
+#[inline(always)]
+pub(super) fn locate(geometry: &Geometry, hash: u64) -> Located {
+    let byte = Byte::of(geometry);
+    let lines = lines(geometry);
+    let below = hash.wrapping_mul(lines);
+    let slot = reduce(below, SLOTS.into()) as u32;
+    let top = (below.wrapping_mul(SLOTS.into()) >> 56) as u8;
+    let remainder = (top & byte.keep | byte.mark).max(1);
+    Located { line: reduce(hash, lines) as usize * LINE_BYTES, slot, remainder }
+}
+
+/// A word of a line.
+///
+/// # Safety
+/// The word lies within the table.
+#[inline(always)]
+pub(super) unsafe fn word(table: *const u8, at: usize) -> u64 {
+    // SAFETY: the caller's duty.
+    u64::from_le(unsafe { table.add(at).cast::<u64>().read_unaligned() })
+}
+
+/// The slots of a line whose byte is `remainder`, and some that are metadata.
+///
+/// # Safety
+/// The line lies within the table.
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn equal(table: *const u8, line: usize, remainder: u8) -> u64 {
+    let wanted = _mm256_set1_epi8(remainder as i8);
+    let half = |at: usize| {
+        // SAFETY: half of the line, the caller's duty.
+        let bytes = unsafe { _mm256_loadu_si256(table.add(line + at).cast()) };
+        u64::from(_mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, wanted)) as u32)
+    };
+    half(0) | half(32) << 32
+}
+
+/// The slots of the run at the start of a number, and whether the line has its end.
+#[inline]
+#[target_feature(enable = "bmi1,bmi2")]
+pub(super) fn run_of(starts: u64, number: u32) -> (u64, bool) {
+    let ends = _pdep_u64(0b11 << number, starts);
+    let next = _blsr_u64(ends);
+    (next.wrapping_sub(_blsi_u64(ends)) & SLOT_BITS, next != 0)
+}
+
+/// What a key's line says: whether it is there; and, unless that is all, where its run goes on.
+///
+/// # Safety
+/// The line lies within the table.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+unsafe fn probe(table: *const u8, key: Located) -> (bool, bool, Continued) {
+    // SAFETY: both words are the line's, and so is what is compared.
+    let (occupieds, runends, equal) = unsafe {
+        (
+            word(table, key.line + OCCUPIEDS_AT),
+            word(table, key.line + RUNENDS_AT),
+            equal(table, key.line, key.remainder),
+        )
+    };
+    let occupied = occupieds >> key.slot & 1 == 1;
+    let number = _bzhi_u64(occupieds, key.slot).count_ones();
+    let offset = runends >> OFFSET_SHIFT;
+    let starts = starts(runends) & (u64::MAX << offset);
+    let (run, ends_here) = run_of(starts, number);
+    let hit = occupied & (equal & run != 0);
+    // All of the line, and more, is earlier lines': the table's own search walks back.
+    // Below 0, and not used, if the run ends here.
+    let start = (number + 1).wrapping_sub(starts.count_ones());
+    let start = if offset > u64::from(SLOTS) { FAR } else { start };
+    let line = key.line + LINE_BYTES;
+    (hit, occupied & !hit & !ends_here, Continued { line, start, remainder: key.remainder })
+}
+
+/// A start that is not in the next line.
+const FAR: u32 = u32::MAX;
+
+/// Whether a key is in a run that goes on from the line before.
+///
+/// # Safety
+/// The table has the geometry's lines.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+unsafe fn follow(geometry: &Geometry, table: &[u8], hash: u64, mut from: Continued) -> bool {
+    while from.start != FAR && from.line + LINE_BYTES <= table.len() {
+        // SAFETY: a line of the table, as checked.
+        let (runends, equal) = unsafe {
+            (
+                word(table.as_ptr(), from.line + RUNENDS_AT),
+                equal(table.as_ptr(), from.line, from.remainder),
+            )
+        };
+        let starts = starts(runends);
+        let (run, ends_here) = run_of(starts, from.start);
+        if equal & run != 0 || ends_here {
+            return equal & run != 0;
+        }
+        from.line += LINE_BYTES;
+        from.start = from.start + 1 - starts.count_ones();
+    }
+    // SAFETY: this function is compiled for BMI2.
+    let words = unsafe { super::Bmi2::new() };
+    scalar::contains::<LineBlock, _>(words, geometry, table, hash)
+}
+
+/// One lookup.
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+pub(super) fn contains(geometry: &Geometry, table: &[u8], hash: u64) -> bool {
+    assert!(table.len() as u64 >= geometry.blocks * LINE_BYTES as u64);
+    let key = locate(geometry, hash);
+    // SAFETY: a line's number is below `lines`, of which the table has more, as just checked.
+    let (hit, more, next) = unsafe { probe(table.as_ptr(), key) };
+    if more {
+        // SAFETY: as above.
+        return unsafe { follow(geometry, table, hash, next) };
+    }
+    hit
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+pub(super) fn contains_batch(geometry: &Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
+    let window = Window::for_table(table.len());
+    with_fetch!(window, F => blocks::<F>(geometry, table, hashes, found));
+}
+
+/// Blocks of 64 keys, the answers of one word: located and prefetched two blocks before they are
+/// probed, and where a run goes on in the next line, that is looked at a block later.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+fn blocks<F: Fetch>(geometry: &Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
+    assert!(table.len() as u64 >= geometry.blocks * LINE_BYTES as u64);
+    let nowhere = Located { line: 0, slot: 0, remainder: 0 };
+    let mut located = [[nowhere; BLOCK]; AHEAD + 1];
+    let mut continued = [(0, Continued { line: 0, start: 0, remainder: 0 }); BLOCK];
+    let mut waiting = 0;
+    let blocks = hashes.len().div_ceil(BLOCK);
+    let keys_of = |block: usize| &hashes[block * BLOCK..hashes.len().min((block + 1) * BLOCK)];
+    for turn in 0..=blocks + AHEAD {
+        if turn < blocks {
+            for (key, hash) in located[turn % (AHEAD + 1)].iter_mut().zip(keys_of(turn)) {
+                *key = locate(geometry, *hash);
+                F::line(table.as_ptr().wrapping_add(key.line));
+            }
+        }
+        for (key, from) in &continued[..waiting] {
+            // SAFETY: the table has the geometry's lines, as checked.
+            let hit = unsafe { follow(geometry, table, hashes[*key], *from) };
+            found[key / 64] |= u64::from(hit) << (key % 64);
+        }
+        waiting = 0;
+        let Some(probed) = turn.checked_sub(AHEAD).filter(|block| *block < blocks) else {
+            continue;
+        };
+        let mut hits = 0;
+        let keys = keys_of(probed).len();
+        for (i, key) in located[probed % (AHEAD + 1)][..keys].iter().enumerate() {
+            // SAFETY: as in `contains`.
+            let (hit, more, from) = unsafe { probe(table.as_ptr(), *key) };
+            hits |= u64::from(hit) << i;
+            // Without a branch: one key in six goes on at 95 % load, and which cannot be predicted.
+            continued[waiting] = (probed * BLOCK + i, from);
+            waiting += usize::from(more);
+        }
+        found[probed] = hits;
+        for (_, from) in &continued[..waiting] {
+            F::line(table.as_ptr().wrapping_add(from.line));
+        }
+    }
+}

@@ -1,0 +1,461 @@
+//! Lookups with AVX-512: eight keys' metadata in a register, a whole line compared at once.
+//!
+//! A batch is worked through in blocks of 64 keys, the answers of one word, and each block in passes:
+//! what one pass stores in pieces, the next loads whole, long enough after for the stores to have left
+//! the store buffer. Keys whose run goes on in the next line wait in a list, whose lines are
+//! prefetched meanwhile, and are probed as blocks of their own.
+
+use super::avx2;
+use super::{
+    Byte, LINE_BYTES, OCCUPIEDS_AT, OFFSET_SHIFT, RUNENDS_AT, RUNENDS_SHIFT, SLOT_BITS, START_BITS,
+    lines,
+};
+use crate::geometry::Geometry;
+use core::arch::x86_64::*;
+use trommel_base::batch::{Fetch, Window};
+use trommel_base::with_fetch;
+
+const BLOCK: usize = 64;
+const GROUP: usize = 8;
+
+/// One lookup.
+#[target_feature(
+    enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq"
+)]
+pub(super) fn contains(geometry: &Geometry, table: &[u8], hash: u64) -> bool {
+    avx2::contains(geometry, table, hash)
+}
+
+/// A number a key of a block, a register's width together.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Column([u64; BLOCK]);
+
+impl Column {
+    const ZERO: Self = Self([0; BLOCK]);
+}
+
+/// Where the keys of a block belong.
+#[derive(Clone, Copy)]
+struct Located {
+    /// Byte of the table where the line begins.
+    line: Column,
+    slot: Column,
+    /// The remainder's byte four times: a broadcast of 32 bits from memory needs no shuffle.
+    remainder: Column,
+}
+
+impl Located {
+    const NOWHERE: Self = Self { line: Column::ZERO, slot: Column::ZERO, remainder: Column::ZERO };
+}
+
+/// Keys to be looked up in the line after theirs, in the columns of up to two blocks.
+struct Continued {
+    len: usize,
+    /// Lines that were prefetched.
+    fetched: usize,
+    line: [u64; 3 * BLOCK],
+    /// The number of the start of the run in that line.
+    start: [u64; 3 * BLOCK],
+    remainder: [u64; 3 * BLOCK],
+    key: [u64; 3 * BLOCK],
+}
+
+/// Passes over a block, and what they hand on.
+struct Block {
+    /// Starts of the line, and `0b11` at the number of the run's start.
+    starts: Column,
+    pair: Column,
+    number: Column,
+    /// Slots whose remainder is the key's.
+    equal: Column,
+    /// The run's start and the next, as bits.
+    ends: Column,
+    /// Keys whose quotient is occupied.
+    occupied: [u8; GROUP],
+}
+
+#[target_feature(
+    enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq"
+)]
+pub(super) fn contains_batch(geometry: &Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
+    assert!(table.len() as u64 >= geometry.blocks * LINE_BYTES as u64);
+    // A line's number is computed as a product of 32 bits; beyond 256 GiB there are more.
+    if lines(geometry) > u64::from(u32::MAX) || hashes.len() < BLOCK {
+        return avx2::contains_batch(geometry, table, hashes, found);
+    }
+    let window = Window::for_gathers(table.len());
+    with_fetch!(window, F => blocks::<F>(geometry, table, hashes, found));
+}
+
+/// Keys in the list beyond a block when the block is looked up: those of the last turn or two, whose
+/// lines are still on their way.
+const RIPE: usize = 16;
+
+/// Blocks that are located before they are probed: two, so that 128 lines are on their way.
+const AHEAD: usize = 2;
+
+#[inline]
+#[target_feature(
+    enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq"
+)]
+fn blocks<F: Fetch>(geometry: &Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
+    let (blocks, rest) = hashes.as_chunks::<BLOCK>();
+    let mut located = [Located::NOWHERE; AHEAD + 1];
+    let mut block = Block {
+        starts: Column::ZERO,
+        pair: Column::ZERO,
+        number: Column::ZERO,
+        equal: Column::ZERO,
+        ends: Column::ZERO,
+        occupied: [0; GROUP],
+    };
+    let mut continued = Continued {
+        len: 0,
+        fetched: 0,
+        line: [0; 3 * BLOCK],
+        start: [0; 3 * BLOCK],
+        remainder: [0; 3 * BLOCK],
+        key: [0; 3 * BLOCK],
+    };
+    for turn in 0..blocks.len() + AHEAD {
+        if let Some(hashes) = blocks.get(turn) {
+            locate::<F>(geometry, table, hashes, &mut located[turn % (AHEAD + 1)]);
+        }
+        let Some(probed) = turn.checked_sub(AHEAD) else { continue };
+        let keys = &located[probed % (AHEAD + 1)];
+        block.read(table, keys);
+        block.deposit();
+        let (hits, covered) = block.judge(keys, probed * BLOCK, &mut continued);
+        found[probed] = hits;
+        for i in ones(covered) {
+            finish_one_by_one(geometry, table, hashes, probed * BLOCK + i, found);
+        }
+        continued.fetch::<F>(table);
+        if continued.len >= BLOCK + RIPE {
+            continued.probe(geometry, table, hashes, &mut block, found);
+        }
+    }
+    while continued.len > 0 {
+        continued.probe(geometry, table, hashes, &mut block, found);
+    }
+    let done = blocks.len() * BLOCK;
+    avx2::contains_batch(geometry, table, rest, &mut found[done / 64..]);
+}
+
+/// The places of a word's ones, ascending.
+#[inline(always)]
+fn ones(mut word: u64) -> impl Iterator<Item = usize> {
+    core::iter::from_fn(move || {
+        let place = word.trailing_zeros() as usize;
+        word &= word.wrapping_sub(1);
+        (place < 64).then_some(place)
+    })
+}
+
+/// Looks a key up that vectors could not finish.
+#[inline(never)]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+fn finish_one_by_one(
+    geometry: &Geometry,
+    table: &[u8],
+    hashes: &[u64],
+    key: usize,
+    found: &mut [u64],
+) {
+    let hit = avx2::contains(geometry, table, hashes[key]);
+    found[key / 64] |= u64::from(hit) << (key % 64);
+}
+
+/// Hashes to lines, slots and remainders, eight at a time.
+///
+/// `hash · lines` has the line above bit 64; the 64 bits below, times 50, have the slot above bit 64
+/// and the remainder below. Two products of 32 bits make each of both.
+#[inline]
+#[target_feature(
+    enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq"
+)]
+fn locate<F: Fetch>(
+    geometry: &Geometry,
+    table: &[u8],
+    hashes: &[u64; BLOCK],
+    located: &mut Located,
+) {
+    let byte = Byte::of(geometry);
+    let lines = _mm512_set1_epi64(lines(geometry) as i64);
+    let slots = _mm512_set1_epi64(super::SLOTS.into());
+    let keep = _mm512_set1_epi64(byte.keep.into());
+    let mark = _mm512_set1_epi64(byte.mark.into());
+    let one = _mm512_set1_epi64(1);
+    let four_times = _mm512_set1_epi64(0x0101_0101);
+    for group in 0..BLOCK / GROUP {
+        let at = group * GROUP;
+        // SAFETY: eight hashes from `at` on are within the 64, and eight numbers within a column.
+        unsafe {
+            let hash = _mm512_loadu_si512(hashes.as_ptr().add(at).cast());
+            let low = _mm512_mul_epu32(hash, lines);
+            let high = _mm512_mul_epu32(_mm512_srli_epi64::<32>(hash), lines);
+            let high = _mm512_add_epi64(high, _mm512_srli_epi64::<32>(low));
+            let line = _mm512_srli_epi64::<32>(high);
+            let below = _mm512_srli_epi64::<32>(_mm512_mul_epu32(low, slots));
+            let slot_and_below = _mm512_add_epi64(_mm512_mul_epu32(high, slots), below);
+            let slot = _mm512_srli_epi64::<32>(slot_and_below);
+            let top = _mm512_and_si512(_mm512_srli_epi64::<24>(slot_and_below), keep);
+            let remainder = _mm512_max_epu64(_mm512_or_si512(top, mark), one);
+            let remainder = _mm512_mul_epu32(remainder, four_times);
+            let line = _mm512_slli_epi64::<6>(line);
+            _mm512_store_si512(located.line.0.as_mut_ptr().add(at).cast(), line);
+            _mm512_store_si512(located.slot.0.as_mut_ptr().add(at).cast(), slot);
+            _mm512_store_si512(located.remainder.0.as_mut_ptr().add(at).cast(), remainder);
+        }
+    }
+    for line in &located.line.0 {
+        F::line(table.as_ptr().wrapping_add(*line as usize));
+    }
+}
+
+impl Block {
+    /// Reads the lines of a block: where runs begin, which of them are the keys', and where the
+    /// remainders are.
+    #[inline]
+    #[target_feature(
+        enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq"
+    )]
+    fn read(&mut self, table: &[u8], keys: &Located) {
+        let one = _mm512_set1_epi64(1);
+        for group in 0..BLOCK / GROUP {
+            let at = group * GROUP;
+            // SAFETY: every line begins below the table's last: a line's number is below `lines`, of
+            // which the table has more, as `contains_batch` checked. Columns as in `locate`.
+            unsafe {
+                let line = _mm512_load_si512(keys.line.0.as_ptr().add(at).cast());
+                let occupieds = gather(table, line, OCCUPIEDS_AT);
+                let runends = gather(table, line, RUNENDS_AT);
+                let slot = _mm512_load_si512(keys.slot.0.as_ptr().add(at).cast());
+                let home = _mm512_sllv_epi64(one, slot);
+                let below = _mm512_and_si512(occupieds, _mm512_sub_epi64(home, one));
+                let number = _mm512_popcnt_epi64(below);
+                let offset = _mm512_srli_epi64::<OFFSET_SHIFT>(runends);
+                let own = _mm512_sllv_epi64(_mm512_set1_epi64(-1), offset);
+                let starts = _mm512_and_si512(starts(runends), own);
+                self.put(at, starts, number);
+                self.occupied[group] = _mm512_test_epi64_mask(occupieds, home);
+            }
+            self.compare(
+                table,
+                at,
+                &keys.line.0[at..at + GROUP],
+                &keys.remainder.0[at..at + GROUP],
+            );
+        }
+    }
+
+    /// The same for keys whose quotients are known to be occupied, in the line after theirs.
+    #[inline]
+    #[target_feature(
+        enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq"
+    )]
+    fn read_continued(&mut self, table: &[u8], keys: &Continued, from: usize) {
+        for group in 0..BLOCK / GROUP {
+            let (at, key) = (group * GROUP, from + group * GROUP);
+            // SAFETY: as in `read`: these lines come after lines of the table that are not its last,
+            // since what is beyond the quotients' lines is free or ends a run. Keys from `key` on are
+            // within the columns: `from` is at most two blocks.
+            unsafe {
+                let line = _mm512_loadu_si512(keys.line.as_ptr().add(key).cast());
+                let runends = gather(table, line, RUNENDS_AT);
+                let number = _mm512_loadu_si512(keys.start.as_ptr().add(key).cast());
+                self.put(at, starts(runends), number);
+            }
+            let keys_of_group = key..key + GROUP;
+            self.compare(
+                table,
+                at,
+                &keys.line[keys_of_group.clone()],
+                &keys.remainder[keys_of_group],
+            );
+        }
+        self.occupied = [0xFF; GROUP];
+    }
+
+    /// Stores what finds the run of the start of a number.
+    #[inline]
+    #[target_feature(
+        enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq"
+    )]
+    fn put(&mut self, at: usize, starts: __m512i, number: __m512i) {
+        let pair = _mm512_sllv_epi64(_mm512_set1_epi64(0b11), number);
+        // SAFETY: eight numbers from `at` on are within a column.
+        unsafe {
+            _mm512_store_si512(self.starts.0.as_mut_ptr().add(at).cast(), starts);
+            _mm512_store_si512(self.pair.0.as_mut_ptr().add(at).cast(), pair);
+            _mm512_store_si512(self.number.0.as_mut_ptr().add(at).cast(), number);
+        }
+    }
+
+    /// Compares eight keys' lines with their remainders.
+    #[inline]
+    #[target_feature(
+        enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq"
+    )]
+    fn compare(&mut self, table: &[u8], at: usize, lines: &[u64], remainders: &[u64]) {
+        for i in 0..GROUP {
+            // SAFETY: a whole line of the table, as in `read` and `read_continued`.
+            let bytes = unsafe { _mm512_loadu_si512(table.as_ptr().add(lines[i] as usize).cast()) };
+            let remainder = _mm512_set1_epi32(remainders[i] as i32);
+            self.equal.0[at + i] = _mm512_cmpeq_epi8_mask(bytes, remainder);
+        }
+    }
+
+    /// The run's start and the next as bits: the one step that has no vector instruction.
+    #[inline]
+    #[target_feature(enable = "bmi2")]
+    fn deposit(&mut self) {
+        for i in 0..BLOCK {
+            self.ends.0[i] = _pdep_u64(self.pair.0[i], self.starts.0[i]);
+        }
+    }
+
+    /// Which keys are there; those whose run goes on in the next line are listed. Also, which are to be
+    /// looked up one by one: all of their line, and more, is earlier lines'.
+    #[inline]
+    #[target_feature(
+        enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq"
+    )]
+    fn judge(&self, keys: &Located, first: usize, continued: &mut Continued) -> (u64, u64) {
+        let (mut hits, mut covered) = (0, 0);
+        let lanes = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
+        for group in 0..BLOCK / GROUP {
+            let at = group * GROUP;
+            let (hit, more) = self.verdict(group);
+            hits |= u64::from(hit) << at;
+            // SAFETY: columns as in `read`. The list has room: it is emptied when it holds a block and
+            // some, and has room for three.
+            unsafe {
+                let starts = _mm512_load_si512(self.starts.0.as_ptr().add(at).cast());
+                let none = _mm512_mask_testn_epi64_mask(more, starts, starts);
+                covered |= u64::from(none) << at;
+                let more = more & !none;
+                let number = _mm512_load_si512(self.number.0.as_ptr().add(at).cast());
+                let next = _mm512_sub_epi64(number, _mm512_popcnt_epi64(starts));
+                let next = _mm512_add_epi64(next, _mm512_set1_epi64(1));
+                let line = _mm512_load_si512(keys.line.0.as_ptr().add(at).cast());
+                let line = _mm512_add_epi64(line, _mm512_set1_epi64(LINE_BYTES as i64));
+                let remainder = _mm512_load_si512(keys.remainder.0.as_ptr().add(at).cast());
+                let key = _mm512_add_epi64(lanes, _mm512_set1_epi64((first + at) as i64));
+                let to = continued.len;
+                append(&mut continued.line, to, more, line);
+                append(&mut continued.start, to, more, next);
+                append(&mut continued.remainder, to, more, remainder);
+                append(&mut continued.key, to, more, key);
+                continued.len += more.count_ones() as usize;
+            }
+        }
+        (hits, covered)
+    }
+
+    /// Of a group: which keys are there, and which may be in the next line.
+    #[inline]
+    #[target_feature(
+        enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq"
+    )]
+    fn verdict(&self, group: usize) -> (u8, u8) {
+        let at = group * GROUP;
+        // SAFETY: eight numbers from `at` on are within a column.
+        let (ends, equal) = unsafe {
+            (
+                _mm512_load_si512(self.ends.0.as_ptr().add(at).cast()),
+                _mm512_load_si512(self.equal.0.as_ptr().add(at).cast()),
+            )
+        };
+        let but_first = _mm512_and_si512(ends, _mm512_sub_epi64(ends, _mm512_set1_epi64(1)));
+        // From the first bit to below the second, or to the end of the line if there is none.
+        let run = _mm512_sub_epi64(but_first, _mm512_andnot_si512(but_first, ends));
+        let run = _mm512_and_si512(run, _mm512_set1_epi64(SLOT_BITS as i64));
+        let hit = _mm512_mask_test_epi64_mask(self.occupied[group], run, equal);
+        let more = _mm512_mask_testn_epi64_mask(self.occupied[group], but_first, but_first) & !hit;
+        (hit, more)
+    }
+}
+
+impl Continued {
+    /// Prefetches the lines that were not yet.
+    #[inline(always)]
+    fn fetch<F: Fetch>(&mut self, table: &[u8]) {
+        for line in &self.line[self.fetched..self.len] {
+            F::line(table.as_ptr().wrapping_add(*line as usize));
+        }
+        self.fetched = self.len;
+    }
+
+    /// Looks the first block of the list up, and takes it off.
+    #[inline]
+    #[target_feature(
+        enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq"
+    )]
+    fn probe(
+        &mut self,
+        geometry: &Geometry,
+        table: &[u8],
+        hashes: &[u64],
+        block: &mut Block,
+        found: &mut [u64],
+    ) {
+        let taken = self.len.min(BLOCK);
+        // What is beyond the list's end are keys that were there before: lines of the table all the
+        // same, and their answers are not used.
+        block.read_continued(table, self, 0);
+        block.deposit();
+        let (mut hits, mut unknown) = (0, 0);
+        for group in 0..BLOCK / GROUP {
+            let (hit, more) = block.verdict(group);
+            hits |= u64::from(hit) << (group * GROUP);
+            unknown |= u64::from(more) << (group * GROUP);
+        }
+        let listed = u64::MAX >> (BLOCK - taken);
+        for i in ones(hits & listed) {
+            let key = self.key[i] as usize;
+            found[key / 64] |= 1 << (key % 64);
+        }
+        for i in ones(unknown & listed) {
+            finish_one_by_one(geometry, table, hashes, self.key[i] as usize, found);
+        }
+        for column in [&mut self.line, &mut self.start, &mut self.remainder, &mut self.key] {
+            column.copy_within(taken..self.len, 0);
+        }
+        self.len -= taken;
+        self.fetched = self.len;
+    }
+}
+
+/// The slots where runs may begin: see [`super::starts`].
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn starts(runends: __m512i) -> __m512i {
+    let runends = _mm512_srli_epi64::<{ RUNENDS_SHIFT - 1 }>(runends);
+    let starts = _mm512_and_si512(runends, _mm512_set1_epi64(START_BITS as i64));
+    _mm512_or_si512(starts, _mm512_set1_epi64(1))
+}
+
+/// Eight words, each so many bytes into a line.
+///
+/// # Safety
+/// Every line is a whole one of the table.
+#[inline]
+#[target_feature(enable = "avx512f")]
+unsafe fn gather(table: &[u8], lines: __m512i, at: usize) -> __m512i {
+    // SAFETY: the word ends within the line, which is the caller's duty.
+    unsafe { _mm512_i64gather_epi64::<1>(lines, table.as_ptr().add(at).cast()) }
+}
+
+/// Writes the lanes that a mask says from place `to` on.
+///
+/// # Safety
+/// The column has eight places from `to` on.
+#[inline]
+#[target_feature(enable = "avx512f")]
+unsafe fn append(column: &mut [u64], to: usize, lanes: u8, values: __m512i) {
+    let packed = _mm512_maskz_compress_epi64(lanes, values);
+    // SAFETY: the caller's duty.
+    unsafe { _mm512_storeu_si512(column.as_mut_ptr().add(to).cast(), packed) };
+}

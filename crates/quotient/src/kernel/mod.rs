@@ -1,0 +1,89 @@
+//! What is written per instruction set: the only place in this crate that names one, or needs
+//! `unsafe`.
+//!
+//! The algorithms of [`Table`](crate::table::Table) are generic over how a word's bits are counted and
+//! selected ([`Words`]); [`scalar`] compiles them for a set. Beside it stand, for each layout, the
+//! kernels that vectors were measured to make faster.
+#![allow(unsafe_code)]
+
+pub(crate) mod line_block;
+mod scalar;
+pub(crate) mod wide_block;
+mod words;
+
+pub(crate) use words::{Plain, Words};
+
+use crate::geometry::Geometry;
+use trommel_base::WhyFull;
+
+/// How far a batch of inserts came: how many keys went in, and what stopped the next.
+pub(crate) type Progress = (usize, Option<WhyFull>);
+
+/// The functions of one layout for one instruction set. Hashes are those that
+/// [`Rounding`](crate::fingerprint::Rounding) has been applied to.
+///
+/// Duties of whoever calls through the pointers: the machine has the instruction set, and the table
+/// has the geometry's length.
+#[derive(Clone, Copy, Debug)]
+#[doc(hidden)]
+pub struct Kernels {
+    contains: unsafe fn(&Geometry, &[u8], u64) -> bool,
+    contains_batch: unsafe fn(&Geometry, &[u8], &[u64], &mut [u64]),
+    insert: unsafe fn(&Geometry, &mut [u8], u64) -> Result<bool, WhyFull>,
+    insert_batch: unsafe fn(&Geometry, &mut [u8], &[u64], &mut [u64]) -> Progress,
+    remove: unsafe fn(&Geometry, &mut [u8], u64) -> bool,
+}
+
+impl Kernels {
+    #[inline(always)]
+    pub(crate) fn contains(&self, geometry: &Geometry, table: &[u8], hash: u64) -> bool {
+        // SAFETY: `Quotient::assemble` is given an instruction set that `Isa::require` let pass, and a
+        // table of the geometry's length, which never changes without the geometry.
+        unsafe { (self.contains)(geometry, table, hash) }
+    }
+
+    /// Writes bit `i` of `found` for hash `i`; `found` is zero and has a bit for every hash.
+    #[inline]
+    pub(crate) fn contains_batch(
+        &self,
+        geometry: &Geometry,
+        table: &[u8],
+        hashes: &[u64],
+        found: &mut [u64],
+    ) {
+        assert!(found.len() >= hashes.len().div_ceil(64));
+        // SAFETY: as in `contains`; the length of `found` was checked above.
+        unsafe { (self.contains_batch)(geometry, table, hashes, found) }
+    }
+
+    #[inline(always)]
+    pub(crate) fn insert(
+        &self,
+        geometry: &Geometry,
+        table: &mut [u8],
+        hash: u64,
+    ) -> Result<bool, WhyFull> {
+        // SAFETY: as in `contains`.
+        unsafe { (self.insert)(geometry, table, hash) }
+    }
+
+    /// Inserts in order until one does not fit, and sets bit `i` of `new` if hash `i` was not there.
+    #[inline]
+    pub(crate) fn insert_batch(
+        &self,
+        geometry: &Geometry,
+        table: &mut [u8],
+        hashes: &[u64],
+        new: &mut [u64],
+    ) -> Progress {
+        assert!(new.len() >= hashes.len().div_ceil(64));
+        // SAFETY: as in `contains`; the length of `new` was checked above.
+        unsafe { (self.insert_batch)(geometry, table, hashes, new) }
+    }
+
+    #[inline(always)]
+    pub(crate) fn remove(&self, geometry: &Geometry, table: &mut [u8], hash: u64) -> bool {
+        // SAFETY: as in `contains`.
+        unsafe { (self.remove)(geometry, table, hash) }
+    }
+}

@@ -1,0 +1,229 @@
+//! Lookups with BMI2, key by key in scalar registers.
+
+use super::{Places, SLOTS};
+use crate::geometry::Geometry;
+use crate::kernel::scalar;
+use crate::layout::WideBlock;
+use core::arch::x86_64::*;
+use trommel_base::batch::{Fetch, Window};
+use trommel_base::with_fetch;
+
+const BLOCK: usize = 64;
+
+/// Where a key belongs.
+#[derive(Clone, Copy)]
+struct Located {
+    block: usize,
+    slot: u32,
+    remainder: u32,
+}
+
+/// The remainders that a key is to be compared with.
+#[derive(Clone, Copy)]
+struct Run {
+    /// Bit of the table where they begin.
+    at: usize,
+    /// How many bits there are: none if the quotient is not occupied.
+    bits: u32,
+    remainder: u32,
+}
+
+#[inline(always)]
+fn locate(geometry: &Geometry, hash: u64) -> Located {
+    let (quotient, remainder) = geometry.split::<WideBlock>(hash);
+    let (block, slot) = (quotient / u64::from(SLOTS), quotient % u64::from(SLOTS));
+    Located { block: block as usize, slot: slot as u32, remainder }
+}
+
+/// A word of a table.
+///
+/// # Safety
+/// The word lies within the table.
+#[inline(always)]
+unsafe fn word(table: *const u8, at: usize) -> u64 {
+    // SAFETY: the caller's duty.
+    u64::from_le(unsafe { table.add(at).cast::<u64>().read_unaligned() })
+}
+
+impl Places {
+    /// The run of a key; `None` if its quotient is occupied, but it ends in neither the key's block nor
+    /// the next.
+    ///
+    /// # Safety
+    /// The table has the key's block and one after it.
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+    unsafe fn run(&self, table: *const u8, key: Located) -> (Run, bool) {
+        // SAFETY: words and offset of the key's block, and a word of the next.
+        let (occupieds, runends, next, offset) = unsafe {
+            let words = key.block * 16;
+            (
+                word(table, words),
+                word(table, words + 8),
+                word(table, words + 24),
+                u32::from(*table.add(self.offsets + key.block)),
+            )
+        };
+        let below_home = _bzhi_u64(u64::MAX, key.slot);
+        let number = i64::from((occupieds & below_home).count_ones());
+        let own = runends ^ _bzhi_u64(runends, offset);
+        let ends = i64::from(own.count_ones());
+        // All ones if the run ends in the key's block.
+        let here = ((number - ends) >> 63) as u64;
+        let word = next ^ (next ^ own) & here;
+        let number = (number - ends) + (ends & here as i64);
+        let end = _pdep_u64(1 << number, word);
+        let below = end.wrapping_sub(1);
+        let earlier = own & (below | !here) | below_home | _bzhi_u64(u64::MAX, offset);
+        let first = 64 - _lzcnt_u64(earlier) as i64;
+        let earlier_next = _lzcnt_u64(next & below & !here) as i64;
+        let begins_next = (earlier_next - 64) >> 63;
+        let first = first + ((128 - earlier_next - first) & begins_next);
+        let slots = below.count_ones() as i64 + 1 + (64 & !here as i64) - first;
+        let occupied = occupieds >> key.slot & 1;
+        let far = occupied & (u64::from(end == 0) | u64::from(offset > SLOTS));
+        let valid = (occupied ^ far).wrapping_neg() & !(slots >> 63) as u64;
+        let bits = (slots as u64 & valid) as u32 * self.bits;
+        let at = ((key.block * 64 + first as usize) * self.bits as usize) & valid as usize;
+        let run = Run { at: self.remainders * 8 + at, bits, remainder: key.remainder };
+        (run, far != 0)
+    }
+
+    /// Whether a run has its key's remainder.
+    ///
+    /// # Safety
+    /// The run lies within the table's remainders.
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+    unsafe fn holds(&self, table: *const u8, mut run: Run) -> bool {
+        let pattern = u64::from(run.remainder).wrapping_mul(self.fields.lowest);
+        let mut holds = 0;
+        loop {
+            // SAFETY: a run's first bit is in the remainders, which the offsets, 64 bytes and more,
+            // come after.
+            let window = unsafe { word(table, run.at / 8) };
+            let window = window >> (run.at % 8);
+            let equal = self.fields.equal(window, pattern);
+            holds |= _bzhi_u64(equal, run.bits.min(64));
+            if run.bits <= self.fields.step {
+                return holds != 0;
+            }
+            run.bits -= self.fields.step;
+            run.at += self.fields.step as usize;
+        }
+    }
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+fn contains_any(geometry: &Geometry, table: &[u8], hash: u64) -> bool {
+    // SAFETY: this function is compiled for BMI2.
+    let words = unsafe { super::Bmi2::new() };
+    scalar::contains::<WideBlock, _>(words, geometry, table, hash)
+}
+
+/// One lookup.
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+pub(super) fn contains(geometry: &Geometry, table: &[u8], hash: u64) -> bool {
+    let Some(places) = Places::of(geometry, table) else {
+        return contains_any(geometry, table, hash);
+    };
+    // SAFETY: there is a block after a key's, as `places` says.
+    let (run, far) = unsafe { places.run(table.as_ptr(), locate(geometry, hash)) };
+    if far {
+        return contains_any(geometry, table, hash);
+    }
+    // SAFETY: the run ends in the key's block or the next.
+    unsafe { places.holds(table.as_ptr(), run) }
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+pub(super) fn contains_batch(geometry: &Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
+    let Some(places) = Places::of(geometry, table) else {
+        for (i, hash) in hashes.iter().enumerate() {
+            found[i / 64] |= u64::from(contains_any(geometry, table, *hash)) << (i % 64);
+        }
+        return;
+    };
+    let window = Window::for_gathers(table.len());
+    let ahead = if window.hint.is_none() { 0 } else { MAX_AHEAD };
+    with_fetch!(window, F => blocks::<F>(geometry, &places, ahead, table, hashes, found));
+}
+
+/// Blocks between two passes over a block, where the lines of one are prefetched by the other.
+const MAX_AHEAD: usize = 2;
+
+/// Blocks of 64 keys, in three passes: where keys belong, where their runs are, and whether they are
+/// in them. Each prefetches what the next reads.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+fn blocks<F: Fetch>(
+    geometry: &Geometry,
+    places: &Places,
+    ahead: usize,
+    table: &[u8],
+    hashes: &[u64],
+    found: &mut [u64],
+) {
+    let nowhere = Located { block: 0, slot: 0, remainder: 0 };
+    let mut located = [[nowhere; BLOCK]; MAX_AHEAD + 1];
+    let empty = Run { at: 0, bits: 0, remainder: 0 };
+    let mut runs = [[empty; BLOCK]; MAX_AHEAD + 1];
+    let blocks = hashes.len().div_ceil(BLOCK);
+    let keys_of = |block: usize| &hashes[block * BLOCK..hashes.len().min((block + 1) * BLOCK)];
+    for turn in 0..blocks + 2 * ahead {
+        if turn < blocks {
+            for (key, hash) in located[turn % (MAX_AHEAD + 1)].iter_mut().zip(keys_of(turn)) {
+                *key = locate(geometry, *hash);
+                F::line(table.as_ptr().wrapping_add(key.block * 16));
+            }
+        }
+        if let Some(block) = turn.checked_sub(ahead).filter(|block| *block < blocks) {
+            let (keys, runs) =
+                (&located[block % (MAX_AHEAD + 1)], &mut runs[block % (MAX_AHEAD + 1)]);
+            // SAFETY: there is a block after a key's, as `places` says.
+            let mut far = unsafe { find_runs::<F>(places, table.as_ptr(), keys, runs) };
+            far &= u64::MAX >> (BLOCK - keys_of(block).len());
+            while far != 0 {
+                let i = far.trailing_zeros() as usize;
+                let hit = contains_any(geometry, table, keys_of(block)[i]);
+                found[block] |= u64::from(hit) << i;
+                far &= far - 1;
+            }
+        }
+        if let Some(block) = turn.checked_sub(2 * ahead) {
+            // SAFETY: the runs end in the keys' block or the next.
+            let hits = unsafe { compare(places, table.as_ptr(), &runs[block % (MAX_AHEAD + 1)]) };
+            found[block] |= hits & (u64::MAX >> (BLOCK - keys_of(block).len()));
+        }
+    }
+}
+
+#[inline(never)]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+unsafe fn find_runs<F: Fetch>(
+    places: &Places,
+    table: *const u8,
+    keys: &[Located; BLOCK],
+    runs: &mut [Run; BLOCK],
+) -> u64 {
+    let mut all_far = 0;
+    for (i, (key, run)) in keys.iter().zip(runs).enumerate() {
+        // SAFETY: the caller's duty.
+        let (found, far) = unsafe { places.run(table, *key) };
+        F::line(table.wrapping_add(found.at / 8));
+        *run = found;
+        all_far |= u64::from(far) << i;
+    }
+    all_far
+}
+
+#[inline(never)]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+unsafe fn compare(places: &Places, table: *const u8, runs: &[Run; BLOCK]) -> u64 {
+    let mut hits = 0;
+    for (i, run) in runs.iter().enumerate() {
+        // SAFETY: the caller's duty.
+        hits |= u64::from(unsafe { places.holds(table, *run) }) << i;
+    }
+    hits
+}

@@ -1,0 +1,329 @@
+//! Lookups with AVX-512: eight keys in a register.
+
+use super::{Places, avx2};
+use crate::geometry::Geometry;
+use core::arch::x86_64::*;
+use trommel_base::batch::{Fetch, Window};
+use trommel_base::with_fetch;
+
+const BLOCK: usize = 64;
+const GROUP: usize = 8;
+
+/// A number a key of a block, a register's width together.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Column([u64; BLOCK]);
+
+impl Column {
+    const ZERO: Self = Self([0; BLOCK]);
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn get(&self, group: usize) -> __m512i {
+        let (groups, _) = self.0.as_chunks::<GROUP>();
+        // SAFETY: eight numbers of the column.
+        unsafe { _mm512_load_si512(groups[group].as_ptr().cast()) }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn set(&mut self, group: usize, numbers: __m512i) {
+        let (groups, _) = self.0.as_chunks_mut::<GROUP>();
+        // SAFETY: eight numbers of the column.
+        unsafe { _mm512_store_si512(groups[group].as_mut_ptr().cast(), numbers) }
+    }
+}
+
+/// Where the keys of a block belong.
+#[derive(Clone, Copy)]
+struct Located {
+    quotient: Column,
+    /// The remainder in every field.
+    pattern: Column,
+}
+
+/// What the keys of a block are to be compared with.
+#[derive(Clone, Copy)]
+struct Runs {
+    /// Bit of the table's remainders where a run begins.
+    at: Column,
+    /// How many bits it has; none if there is no run.
+    bits: Column,
+    pattern: Column,
+}
+
+/// What a pass over a block hands on to the next.
+struct Block {
+    /// The word in which the run ends, and how many runends come before in it, as a bit.
+    ends: Column,
+    number: Column,
+    /// The run's end as a bit.
+    end: Column,
+    /// The word before, if the run ends in the next.
+    before: Column,
+    /// The slot that the run does not begin before.
+    least: Column,
+    occupied: [u8; GROUP],
+    /// Keys whose run ends in the next block.
+    over: [u8; GROUP],
+    /// Keys of blocks that are earlier blocks' altogether, and more.
+    covered: [u8; GROUP],
+}
+
+/// Blocks between two passes over a block, where the lines of one are prefetched by the other.
+const MAX_AHEAD: usize = 2;
+
+#[target_feature(
+    enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq"
+)]
+pub(super) fn contains_batch(geometry: &Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
+    let places = Places::of(geometry, table)
+        .filter(|_| geometry.blocks * 64 <= u64::from(u32::MAX) && hashes.len() >= BLOCK);
+    let Some(places) = places else {
+        return avx2::contains_batch(geometry, table, hashes, found);
+    };
+    let window = Window::for_gathers(table.len());
+    let ahead = if window.hint.is_none() { 0 } else { MAX_AHEAD };
+    with_fetch!(window, F => blocks::<F>(geometry, &places, ahead, table, hashes, found));
+}
+
+#[inline]
+#[target_feature(
+    enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq"
+)]
+fn blocks<F: Fetch>(
+    geometry: &Geometry,
+    places: &Places,
+    ahead: usize,
+    table: &[u8],
+    hashes: &[u64],
+    found: &mut [u64],
+) {
+    let (blocks, rest) = hashes.as_chunks::<BLOCK>();
+    let mut located = [Located { quotient: Column::ZERO, pattern: Column::ZERO }; MAX_AHEAD + 1];
+    let mut runs =
+        [Runs { at: Column::ZERO, bits: Column::ZERO, pattern: Column::ZERO }; MAX_AHEAD + 1];
+    let mut block = Block {
+        ends: Column::ZERO,
+        number: Column::ZERO,
+        end: Column::ZERO,
+        before: Column::ZERO,
+        least: Column::ZERO,
+        occupied: [0; GROUP],
+        over: [0; GROUP],
+        covered: [0; GROUP],
+    };
+    for turn in 0..blocks.len() + 2 * ahead {
+        if let Some(hashes) = blocks.get(turn) {
+            locate::<F>(geometry, places, table, hashes, &mut located[turn % (MAX_AHEAD + 1)]);
+        }
+        if let Some(found_of) = turn.checked_sub(ahead).filter(|block| *block < blocks.len()) {
+            let keys = &located[found_of % (MAX_AHEAD + 1)];
+            block.read(places, table, keys);
+            block.deposit();
+            let far = block.runs(places, keys, &mut runs[found_of % (MAX_AHEAD + 1)]);
+            for at in &runs[found_of % (MAX_AHEAD + 1)].at.0 {
+                F::line(table.as_ptr().wrapping_add(places.remainders + *at as usize / 8));
+            }
+            for i in ones(far) {
+                let hit = avx2::contains(geometry, table, blocks[found_of][i]);
+                found[found_of] |= u64::from(hit) << i;
+            }
+        }
+        if let Some(block) = turn.checked_sub(2 * ahead) {
+            found[block] |= runs[block % (MAX_AHEAD + 1)].compare(places, table);
+        }
+    }
+    avx2::contains_batch(geometry, table, rest, &mut found[blocks.len()..]);
+}
+
+/// The places of a word's ones, ascending.
+#[inline(always)]
+fn ones(mut word: u64) -> impl Iterator<Item = usize> {
+    core::iter::from_fn(move || {
+        let place = word.trailing_zeros() as usize;
+        word &= word.wrapping_sub(1);
+        (place < 64).then_some(place)
+    })
+}
+
+/// Hashes to quotients and remainders: two products of 32 bits have the quotient above bit 32, and the
+/// remainder below.
+#[inline]
+#[target_feature(
+    enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq"
+)]
+fn locate<F: Fetch>(
+    geometry: &Geometry,
+    places: &Places,
+    table: &[u8],
+    hashes: &[u64; BLOCK],
+    located: &mut Located,
+) {
+    let slots = _mm512_set1_epi64(geometry.slots as i64);
+    let low_half = _mm512_set1_epi64(0xFFFF_FFFF);
+    let surplus = _mm512_set1_epi64((32 - places.bits).into());
+    let lowest = _mm512_set1_epi64(places.fields.lowest as i64);
+    let (groups, _) = hashes.as_chunks::<GROUP>();
+    for (group, hashes) in groups.iter().enumerate() {
+        // SAFETY: eight hashes.
+        let hash = unsafe { _mm512_loadu_si512(hashes.as_ptr().cast()) };
+        let low = _mm512_mul_epu32(hash, slots);
+        let high = _mm512_mul_epu32(_mm512_srli_epi64::<32>(hash), slots);
+        let product = _mm512_add_epi64(high, _mm512_srli_epi64::<32>(low));
+        located.quotient.set(group, _mm512_srli_epi64::<32>(product));
+        let remainder = _mm512_srlv_epi64(_mm512_and_si512(product, low_half), surplus);
+        located.pattern.set(group, _mm512_mullo_epi64(remainder, lowest));
+    }
+    for quotient in &located.quotient.0 {
+        // A block's words are 16 bytes, a quarter of its slots.
+        F::line(table.as_ptr().wrapping_add(*quotient as usize / 4));
+    }
+}
+
+impl Block {
+    #[inline]
+    #[target_feature(
+        enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq"
+    )]
+    fn read(&mut self, places: &Places, table: &[u8], keys: &Located) {
+        let one = _mm512_set1_epi64(1);
+        let all = _mm512_set1_epi64(-1);
+        let sixty_four = _mm512_set1_epi64(64);
+        let bytes = table.as_ptr();
+        for group in 0..BLOCK / GROUP {
+            let quotient = keys.quotient.get(group);
+            let block = _mm512_srli_epi64::<6>(quotient);
+            let words = _mm512_add_epi64(block, block);
+            let slot = _mm512_and_si512(quotient, _mm512_set1_epi64(63));
+            // SAFETY: of
+            let (occupieds, runends, offset) = unsafe {
+                let four = |from: usize| {
+                    let pair = |i: usize| {
+                        let quotient = keys.quotient.0[group * GROUP + from + 2 * i] as usize;
+                        _mm_loadu_si128(bytes.add(quotient / 64 * 16).cast())
+                    };
+                    let four = _mm512_castsi128_si512(pair(0));
+                    let four = _mm512_mask_broadcast_i64x2(four, 0b1100, pair(1));
+                    let four = _mm512_mask_broadcast_i64x2(four, 0b11_0000, pair(2));
+                    _mm512_mask_broadcast_i64x2(four, 0b1100_0000, pair(3))
+                };
+                let (even, odd) = (four(0), four(1));
+                (
+                    _mm512_unpacklo_epi64(even, odd),
+                    _mm512_unpackhi_epi64(even, odd),
+                    _mm512_i64gather_epi64::<1>(block, bytes.add(places.offsets - 7).cast()),
+                )
+            };
+            let offset = _mm512_srli_epi64::<56>(offset);
+            let home = _mm512_sllv_epi64(one, slot);
+            let number =
+                _mm512_popcnt_epi64(_mm512_and_si512(occupieds, _mm512_sub_epi64(home, one)));
+            let own = _mm512_and_si512(runends, _mm512_sllv_epi64(all, offset));
+            let skipped = _mm512_sub_epi64(number, _mm512_popcnt_epi64(own));
+            let over = _mm512_cmpge_epi64_mask(skipped, _mm512_setzero_si512());
+            // SAFETY: of
+            let next =
+                unsafe { _mm512_mask_i64gather_epi64::<8>(all, over, words, bytes.add(24).cast()) };
+            let number = _mm512_mask_mov_epi64(number, over, skipped);
+            self.ends.set(group, _mm512_mask_mov_epi64(own, over, next));
+            self.number.set(group, _mm512_sllv_epi64(one, number));
+            self.before.set(group, _mm512_maskz_mov_epi64(over, own));
+            self.least.set(group, _mm512_max_epu64(slot, offset));
+            self.over[group] = over;
+            self.covered[group] = _mm512_cmpgt_epu64_mask(offset, sixty_four);
+            self.occupied[group] = _mm512_test_epi64_mask(occupieds, home);
+        }
+    }
+
+    /// The run's end as a bit: the one step that has no vector instruction.
+    #[inline]
+    #[target_feature(enable = "bmi2")]
+    fn deposit(&mut self) {
+        for i in 0..BLOCK {
+            self.end.0[i] = _pdep_u64(self.number.0[i], self.ends.0[i]);
+        }
+    }
+
+    #[inline]
+    #[target_feature(
+        enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq"
+    )]
+    fn runs(&self, places: &Places, keys: &Located, runs: &mut Runs) -> u64 {
+        let one = _mm512_set1_epi64(1);
+        let sixty_four = _mm512_set1_epi64(64);
+        let zero = _mm512_setzero_si512();
+        let bits = _mm512_set1_epi64(places.bits.into());
+        let mut far = 0;
+        for group in 0..BLOCK / GROUP {
+            let end = self.end.get(group);
+            let below = _mm512_sub_epi64(end, one);
+            let earlier = _mm512_and_si512(self.ends.get(group), below);
+            let base = _mm512_maskz_mov_epi64(self.over[group], sixty_four);
+            let begins_before = _mm512_testn_epi64_mask(earlier, earlier);
+            let earlier = _mm512_mask_mov_epi64(earlier, begins_before, self.before.get(group));
+            let begun = _mm512_mask_mov_epi64(base, begins_before, zero);
+            let first = _mm512_sub_epi64(sixty_four, _mm512_lzcnt_epi64(earlier));
+            let first = _mm512_add_epi64(first, begun);
+            let first = _mm512_max_epu64(first, self.least.get(group));
+            let last = _mm512_add_epi64(base, _mm512_popcnt_epi64(below));
+            let occupied = self.occupied[group];
+            let here = _mm512_mask_test_epi64_mask(occupied & !self.covered[group], end, end);
+            far |= u64::from(occupied & !here) << (group * GROUP);
+            let here = _mm512_mask_cmple_epi64_mask(here, first, last);
+            let slots = _mm512_sub_epi64(_mm512_add_epi64(last, one), first);
+            let quotient = keys.quotient.get(group);
+            let block = _mm512_andnot_si512(_mm512_set1_epi64(63), quotient);
+            let slot = _mm512_add_epi64(block, first);
+            runs.at.set(group, _mm512_maskz_mul_epu32(here, slot, bits));
+            runs.bits.set(group, _mm512_maskz_mul_epu32(here, slots, bits));
+            runs.pattern.set(group, keys.pattern.get(group));
+        }
+        far
+    }
+}
+
+impl Runs {
+    #[inline]
+    #[target_feature(
+        enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq"
+    )]
+    fn compare(&self, places: &Places, table: &[u8]) -> u64 {
+        let one = _mm512_set1_epi64(1);
+        let seven = _mm512_set1_epi64(7);
+        let step = _mm512_set1_epi64(places.fields.step.into());
+        let lowest = _mm512_set1_epi64(places.fields.lowest as i64);
+        let highest = _mm512_set1_epi64(places.fields.highest as i64);
+        let mut hits = 0;
+        for group in 0..BLOCK / GROUP {
+            let mut at = self.at.get(group);
+            let mut bits = self.bits.get(group);
+            let pattern = self.pattern.get(group);
+            loop {
+                let byte = _mm512_srli_epi64::<3>(at);
+                // SAFETY: of
+                let window = unsafe {
+                    _mm512_i64gather_epi64::<1>(byte, table.as_ptr().add(places.remainders).cast())
+                };
+                let window = _mm512_srlv_epi64(window, _mm512_and_si512(at, seven));
+                let differing = _mm512_xor_si512(window, pattern);
+                // First & !second & third.
+                let equal = _mm512_ternarylogic_epi64::<0b0010_0000>(
+                    _mm512_sub_epi64(differing, lowest),
+                    differing,
+                    highest,
+                );
+                let run = _mm512_sub_epi64(_mm512_sllv_epi64(one, bits), one);
+                let hit = _mm512_test_epi64_mask(equal, run);
+                hits |= u64::from(hit) << (group * GROUP);
+                let more = _mm512_cmpgt_epi64_mask(bits, step);
+                if more == 0 {
+                    break;
+                }
+                bits = _mm512_maskz_sub_epi64(more, bits, step);
+                at = _mm512_maskz_add_epi64(more, at, step);
+            }
+        }
+        hits
+    }
+}

@@ -1,0 +1,156 @@
+//! What vectors and the scalar algorithms say of the same tables.
+
+use super::*;
+use crate::geometry::MAX_COPIES;
+use crate::layout::Layout;
+use alloc::vec;
+use alloc::vec::Vec;
+use trommel_testkit::Splitmix;
+
+fn geometry(slots: u64, remainder_bits: u32, copies: u32) -> Geometry {
+    let blocks = Geometry::blocks_for::<WideBlock>(slots);
+    Geometry { slots, blocks, remainder_bits, copies, fingerprints: slots << remainder_bits }
+}
+
+/// The hash of a quotient and what follows it.
+fn hash(geometry: &Geometry, quotient: u64, fraction: u64) -> u64 {
+    let unit = u64::MAX / geometry.slots;
+    (u128::from(quotient) << 64).div_ceil(geometry.slots.into()) as u64 + fraction % unit
+}
+
+/// A table and hashes, of which every second is in it.
+struct Sample {
+    geometry: Geometry,
+    table: Vec<u8>,
+    hashes: Vec<u64>,
+}
+
+impl Sample {
+    /// Fills a table with quotients from `draw`, up to so many keys or until a slot is missing.
+    fn new(geometry: Geometry, keys: usize, mut draw: impl FnMut(&mut Splitmix) -> u64) -> Self {
+        let mut table = vec![0; geometry.table_bytes::<WideBlock>() as usize];
+        let mut random = Splitmix::new(keys as u64 + u64::from(geometry.remainder_bits));
+        let mut hashes = Vec::new();
+        for _ in 0..keys {
+            let in_table = hash(&geometry, draw(&mut random), random.word());
+            // Close to keys: the same runs, other remainders.
+            let stranger = hash(&geometry, draw(&mut random), random.word());
+            let inserted = kernels(Isa::Portable).insert(&geometry, &mut table, in_table);
+            if inserted.is_err() {
+                break;
+            }
+            hashes.extend([in_table, stranger]);
+        }
+        hashes.extend((0..200).map(|_| random.word()));
+        Self { geometry, table, hashes }
+    }
+
+    /// All instruction sets, singly and in batches of all lengths up to three blocks.
+    fn agree(&self) {
+        let Self { geometry, table, hashes } = self;
+        let expected: Vec<bool> = hashes
+            .iter()
+            .map(|hash| kernels(Isa::Portable).contains(geometry, table, *hash))
+            .collect();
+        for isa in Isa::available() {
+            let kernels = kernels(isa);
+            for (hash, expected) in hashes.iter().zip(&expected) {
+                assert_eq!(kernels.contains(geometry, table, *hash), *expected, "{isa:?}");
+            }
+            let check = |hashes: &[u64], expected: &[bool]| {
+                let mut found = vec![0; hashes.len().div_ceil(64)];
+                kernels.contains_batch(geometry, table, hashes, &mut found);
+                for (i, expected) in expected.iter().enumerate() {
+                    assert_eq!(found[i / 64] >> (i % 64) & 1 == 1, *expected, "{isa:?} {i}");
+                }
+                assert!(
+                    hashes.len() % 64 == 0 || found[hashes.len() / 64] >> (hashes.len() % 64) == 0
+                );
+            };
+            check(hashes, &expected);
+            for len in 0..192.min(hashes.len()) {
+                check(&hashes[..len], &expected[..len]);
+            }
+        }
+    }
+}
+
+/// Every width; few slots and many; loads up to all that go in.
+#[test]
+fn kernels_agree_on_random_tables_of_every_width() {
+    for bits in 1..=32 {
+        for slots in [1, 5, 31, 63, 64, 65, 130, 1000, 5000] {
+            for load in [0.5, 0.95, 1.1] {
+                let keys = (slots as f64 * load) as usize + 1;
+                let geometry = geometry(slots, bits, 1);
+                Sample::new(geometry, keys, |random| random.below(slots)).agree();
+            }
+        }
+    }
+}
+
+/// Clusters far longer than a block: runs that are whole blocks from home, offsets of 64, 255 and more.
+#[test]
+fn kernels_agree_where_runs_are_far_from_home() {
+    for bits in [1, 3, 8, 12, 16, 29, 32] {
+        for narrow in [1, 3, 20, 64, 100] {
+            for keys in [60, 70, 130, 200, 300, 600] {
+                let geometry = geometry(2000, bits, MAX_COPIES);
+                let sample = Sample::new(geometry, keys, |random| 59 + random.below(narrow));
+                let offset = |block| sample.table[sample.geometry_offsets() + block];
+                if keys == 600 && bits > 8 {
+                    assert!(offset(2) == 255 && (3..10).any(|block| offset(block) > 64));
+                }
+                sample.agree();
+            }
+        }
+    }
+}
+
+impl Sample {
+    fn geometry_offsets(&self) -> usize {
+        Places::of(&self.geometry, &self.table).unwrap().offsets
+    }
+}
+
+/// Runs of all lengths up to 70 that begin and end at every slot of a block, the last one included.
+#[test]
+fn kernels_agree_on_runs_that_end_at_every_slot() {
+    for bits in [5, 8, 16, 31] {
+        for home in 0..64 {
+            for length in [1, 2, 3, 4, 5, 9, 17, 64, 65, 70] {
+                let geometry = geometry(300, bits, MAX_COPIES);
+                let mut next = 0;
+                // The run, and then some quotients after it, which are pushed.
+                Sample::new(geometry, length + 8, |_| {
+                    next += 1;
+                    64 + home + (next / 2_u64).saturating_sub(length as u64)
+                })
+                .agree();
+            }
+        }
+    }
+}
+
+/// Against comparing field by field.
+#[test]
+fn equal_fields_are_found_wherever_they_are() {
+    for bits in 1..=32 {
+        let fields = Fields::of(bits);
+        let mask = u64::MAX >> (64 - bits);
+        let count = fields.step / bits;
+        assert!(count >= 1 && fields.step % bits == 0);
+        for phase in (0..8).filter(|phase| (0..8).any(|slot| slot * bits % 8 == *phase)) {
+            assert!(phase + fields.step <= 64);
+        }
+        let mut random = Splitmix::new(bits.into());
+        for _ in 0..1000 {
+            let wanted = random.word() & random.word() & mask;
+            let window = random.word() & random.word();
+            let first = (0..count).find(|i| window >> (i * bits) & mask == wanted);
+            let equal = fields.equal(window, wanted.wrapping_mul(fields.lowest));
+            let found = (equal != 0).then(|| equal.trailing_zeros() / bits);
+            assert_eq!(found, first, "{bits} {window:x} {wanted:x}");
+        }
+    }
+}

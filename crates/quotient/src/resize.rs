@@ -1,0 +1,308 @@
+//! Growing, shrinking and merging: fingerprints in order from old tables into a new one.
+//!
+//! Source: Bender et al., PVLDB 5 (2012), section 3, "Resizing and merging".
+
+use crate::append::Appender;
+use crate::filter::Quotient;
+use crate::fingerprint::{Rounding, remainder_bits_for};
+use crate::geometry::{GUARANTEED_LOAD, Geometry, MAX_FINGERPRINT_BITS, MAX_SLOTS};
+use crate::layout::Layout;
+use crate::sizing::slots_for;
+use core::fmt;
+use trommel_base::storage::MAX_BYTES;
+use trommel_base::{Incompatible, Merge, Storage, WhyFull};
+
+/// Why a filter was not resized. It is as it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ResizeError {
+    /// Fingerprints are too short to tell so many slots apart, or too long for so few.
+    Fingerprint {
+        /// Slots asked for.
+        slots: u64,
+        /// How many fingerprints there are.
+        fingerprints: u64,
+    },
+    /// What the filter holds does not fit.
+    TooSmall {
+        /// Slots asked for.
+        slots: u64,
+        /// Fingerprints held.
+        len: u64,
+    },
+    /// More slots than any filter has.
+    TooLarge {
+        /// Slots asked for.
+        slots: u64,
+        /// The most slots.
+        max_slots: u64,
+    },
+    /// The system refused the memory.
+    OutOfMemory {
+        /// Bytes asked for.
+        bytes: u64,
+    },
+}
+
+impl fmt::Display for ResizeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fingerprint { slots, fingerprints } => {
+                write!(f, "{fingerprints} fingerprints cannot be kept in {slots} slots")
+            }
+            Self::TooSmall { slots, len } => write!(f, "{len} keys do not fit {slots} slots"),
+            Self::TooLarge { slots, max_slots } => {
+                write!(f, "{slots} slots, the most are {max_slots}")
+            }
+            Self::OutOfMemory { bytes } => write!(f, "the system refused {bytes} bytes of memory"),
+        }
+    }
+}
+
+impl core::error::Error for ResizeError {}
+
+impl<L: Layout> Quotient<L> {
+    /// Doubles the slots: the highest bit of every remainder goes to its quotient, and no key is
+    /// needed. The false-positive rate, `len / fingerprints`, stays what it is, and goes on rising with
+    /// every key.
+    ///
+    /// Cost: one pass over the old table and one over the new; both exist meanwhile.
+    ///
+    /// # Errors
+    /// [`ResizeError::Fingerprint`] if the remainder has one bit left, or of memory.
+    pub fn grow(&mut self) -> Result<(), ResizeError> {
+        self.resize_slots(self.geometry.slots.saturating_mul(2))
+    }
+
+    /// Makes room for `keys` keys at 95 % load, in more slots or fewer than now, any number of them.
+    /// What is held stays, and has the same fingerprints.
+    ///
+    /// Where sizes are not powers of two apart, lookups round every hash to its fingerprint first,
+    /// which costs two multiplications. [`CacheLineQuotient`](crate::CacheLineQuotient) has either the
+    /// size it was made with, or at least twice that.
+    ///
+    /// # Errors
+    /// [`ResizeError::TooSmall`] if `keys` is below what is held; if fingerprints are too short or too
+    /// long for the size; of memory.
+    pub fn resize(&mut self, keys: usize) -> Result<(), ResizeError> {
+        let slots = slots_for::<L>(keys, GUARANTEED_LOAD);
+        if (keys as u64) < self.len {
+            return Err(ResizeError::TooSmall { slots, len: self.len });
+        }
+        if !L::RESERVES_ZERO {
+            return self.resize_slots(slots);
+        }
+        // With all eight bits in use, only the slots that were there at first tell all fingerprints
+        // apart, since one remainder is reserved.
+        let first = self.geometry.fingerprints >> L::REMAINDER_BITS.end();
+        let slots = if slots <= first { first } else { slots.max(first.saturating_mul(2)) };
+        self.resize_slots(slots)
+    }
+
+    /// Gives back the slots that what is held does not need. See [`Quotient::resize`].
+    ///
+    /// # Errors
+    /// As [`Quotient::resize`].
+    pub fn shrink_to_fit(&mut self) -> Result<(), ResizeError> {
+        self.resize(usize::try_from(self.len).unwrap_or(usize::MAX))
+    }
+
+    fn resize_slots(&mut self, slots: u64) -> Result<(), ResizeError> {
+        let geometry = resized::<L>(&self.geometry, slots)?;
+        let mut table = new_table::<L>(&geometry)?;
+        let places = self.fingerprints();
+        let len = append_all::<L>(&geometry, &mut table, places)
+            .map_err(|_| ResizeError::TooSmall { slots, len: self.len })?;
+        debug_assert_eq!(len, self.len);
+        self.replace(geometry, table, len);
+        Ok(())
+    }
+
+    fn replace(&mut self, geometry: Geometry, table: Storage, len: u64) {
+        let grow_at = self.grow_at;
+        *self = Self::assemble(geometry, self.hasher, len, self.isa(), table);
+        self.grow_at = grow_at;
+    }
+
+    /// Doubles the filter until `keys` more do not push it over the load at which it grows.
+    pub(crate) fn grow_if_due(&mut self, keys: u64) -> Result<(), WhyFull> {
+        let Some(load) = self.grow_at else { return Ok(()) };
+        while (self.len.saturating_add(keys)) as f64 > load * self.geometry.slots as f64 {
+            self.grow().map_err(|error| match error {
+                ResizeError::OutOfMemory { bytes } => WhyFull::Memory { bytes },
+                _ => WhyFull::Fingerprint,
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// The geometry of other slots and the same fingerprints.
+fn resized<L: Layout>(old: &Geometry, slots: u64) -> Result<Geometry, ResizeError> {
+    if slots > MAX_SLOTS {
+        return Err(ResizeError::TooLarge { slots, max_slots: MAX_SLOTS });
+    }
+    let fingerprints = old.fingerprints;
+    let remainder_bits = remainder_bits_for(slots, fingerprints)
+        .filter(|bits| L::REMAINDER_BITS.contains(bits))
+        .filter(|bits| slots.ilog2() + bits < MAX_FINGERPRINT_BITS)
+        .ok_or(ResizeError::Fingerprint { slots, fingerprints })?;
+    // More slots than fingerprints could be kept, and mean nothing.
+    if slots << remainder_bits >= fingerprints.saturating_mul(2) {
+        return Err(ResizeError::Fingerprint { slots, fingerprints });
+    }
+    let blocks = Geometry::blocks_for::<L>(slots);
+    Ok(Geometry { slots, blocks, remainder_bits, ..*old })
+}
+
+fn new_table<L: Layout>(geometry: &Geometry) -> Result<Storage, ResizeError> {
+    let bytes = geometry.table_bytes::<L>();
+    let refused = ResizeError::OutOfMemory { bytes };
+    if bytes > MAX_BYTES {
+        return Err(refused);
+    }
+    Storage::zeroed(bytes as usize, true).map_err(|_| refused)
+}
+
+/// Fills a table with fingerprints in ascending order; how many it holds then.
+fn append_all<L: Layout>(
+    geometry: &Geometry,
+    table: &mut [u8],
+    fingerprints: impl Iterator<Item = u64>,
+) -> Result<u64, WhyFull> {
+    let mut appender = Appender::<L>::new(geometry, table);
+    appender.extend(fingerprints.map(entry_in::<L>(geometry)))?;
+    Ok(appender.finish())
+}
+
+/// The same with those of two filters.
+fn append_merged<L: Layout, I: Iterator<Item = u64>>(
+    geometry: &Geometry,
+    table: &mut [u8],
+    mut fingerprints: Merged<I>,
+) -> Result<u64, WhyFull> {
+    let mut appender = Appender::<L>::new(geometry, table);
+    let mut numbers = [0; BUFFERED];
+    loop {
+        let some = fingerprints.next_some(&mut numbers);
+        if some.is_empty() {
+            return Ok(appender.finish());
+        }
+        appender.extend(some.iter().copied().map(entry_in::<L>(geometry)))?;
+    }
+}
+
+/// Quotient and stored remainder of fingerprints in a table.
+#[inline(always)]
+fn entry_in<L: Layout>(geometry: &Geometry) -> impl Fn(u64) -> (u64, u32) {
+    let (geometry, rounding) = (*geometry, Rounding::of::<L>(geometry));
+    move |fingerprint| {
+        let place = rounding.place_of(&geometry, fingerprint);
+        let remainder = (place & ((1 << geometry.remainder_bits) - 1)) as u32;
+        (place >> geometry.remainder_bits, L::stored(geometry.remainder_bits, remainder))
+    }
+}
+
+/// Two ascending sequences as one, a few numbers at a time. Which of them is next cannot be predicted, so
+/// a step takes no branch: it reads the heads of two buffers, and moves on in one of them.
+struct Merged<I> {
+    left: Buffered<I>,
+    right: Buffered<I>,
+}
+
+/// Numbers of a sequence that were read ahead.
+struct Buffered<I> {
+    sequence: I,
+    /// [`END`] after the last.
+    numbers: [u64; BUFFERED],
+    at: usize,
+}
+
+const BUFFERED: usize = 256;
+/// No fingerprint.
+const END: u64 = u64::MAX;
+
+impl<I: Iterator<Item = u64>> Buffered<I> {
+    fn new(sequence: I) -> Self {
+        Self { sequence, numbers: [END; BUFFERED], at: BUFFERED }
+    }
+
+    /// The numbers from the head on: at least one.
+    fn rest(&mut self) -> &[u64] {
+        if self.at == BUFFERED {
+            self.numbers.fill(END);
+            for (to, number) in self.numbers.iter_mut().zip(&mut self.sequence) {
+                *to = number;
+            }
+            self.at = 0;
+        }
+        &self.numbers[self.at..]
+    }
+}
+
+impl<I: Iterator<Item = u64>> Merged<I> {
+    fn new(left: I, right: I) -> Self {
+        Self { left: Buffered::new(left), right: Buffered::new(right) }
+    }
+
+    /// The next numbers, as many as both buffers are sure to have; none at the end.
+    fn next_some<'n>(&mut self, numbers: &'n mut [u64; BUFFERED]) -> &'n [u64] {
+        let (left, right) = (self.left.rest(), self.right.rest());
+        let steps = left.len().min(right.len());
+        let (mut from_left, mut from_right) = (0, 0);
+        for to in &mut numbers[..steps] {
+            let (l, r) = (left[from_left], right[from_right]);
+            *to = l.min(r);
+            from_left += usize::from(l <= r);
+            from_right += usize::from(l > r);
+        }
+        self.left.at += from_left;
+        self.right.at += from_right;
+        let numbers = &numbers[..steps];
+        &numbers[..numbers.partition_point(|number| *number != END)]
+    }
+}
+
+impl<L: Layout> Merge for Quotient<L> {
+    /// Takes in the fingerprints of another filter of any size that has the same ones: made with the
+    /// same [`fingerprint_bits`](trommel_base::Builder::fingerprint_bits), or with the same slots and
+    /// remainder bits, and resized since or not. Of a set, those that both hold are one.
+    ///
+    /// The filter keeps its size, unless it grows by itself. Cost: one pass over both tables and one
+    /// over the new one; all three exist meanwhile.
+    ///
+    /// # Errors
+    /// [`Incompatible`] if hash, fingerprints or copies differ, if there are too few free slots, or if
+    /// memory is refused; this filter is as it was.
+    fn merge(&mut self, other: &Self) -> Result<(), Incompatible> {
+        let hash = |filter: &Self| filter.hasher.id() as u64;
+        Incompatible::check("hash function", hash(self), hash(other))?;
+        Incompatible::check("hash seed", self.hasher.seed(), other.hasher.seed())?;
+        let fingerprints = |filter: &Self| filter.geometry.fingerprints;
+        Incompatible::check("fingerprints", fingerprints(self), fingerprints(other))?;
+        let copies = |filter: &Self| u64::from(filter.geometry.copies);
+        Incompatible::check("copies of a key", copies(self), copies(other))?;
+        let mut geometry = self.geometry;
+        let held = self.len.saturating_add(other.len);
+        if let Some(load) = self.grow_at {
+            while held as f64 > load * geometry.slots as f64
+                && let Ok(doubled) = resized::<L>(&geometry, geometry.slots.saturating_mul(2))
+            {
+                geometry = doubled;
+            }
+        }
+        let slots = geometry.blocks * u64::from(L::SLOTS);
+        let free = slots.saturating_sub(self.len);
+        let mut table = new_table::<L>(&geometry)
+            .map_err(|_| Incompatible::new("bytes of memory", 0, geometry.table_bytes::<L>()))?;
+        let both = Merged::new(self.fingerprints(), other.fingerprints());
+        let len = append_merged::<L, _>(&geometry, &mut table, both).map_err(|why| match why {
+            WhyFull::Copies { max } => {
+                Incompatible::new("copies of a key", max.into(), u64::from(max) + 1)
+            }
+            _ => Incompatible::new("free slots", free, other.len),
+        })?;
+        self.replace(geometry, table, len);
+        Ok(())
+    }
+}

@@ -1,0 +1,216 @@
+//! From what is asked for to a geometry.
+
+use crate::fingerprint::remainder_bits_for;
+use crate::geometry::{GUARANTEED_LOAD, Geometry, MAX_COPIES, MAX_FINGERPRINT_BITS, MAX_SLOTS};
+use crate::layout::Layout;
+use trommel_base::sizing::{quotient_fpr, quotient_load};
+use trommel_base::spec::Size;
+use trommel_base::storage::MAX_BYTES;
+use trommel_base::{Spec, SpecError};
+
+/// A layout of one width only reaches lower rates by leaving slots free, down to this load.
+const LOWEST_LOAD: f64 = 1.0 / 16.0;
+
+/// The rate of a layout: where remainder 0 becomes 1, two in 256 fingerprints are met twice as often.
+pub(crate) fn fpr_at<L: Layout>(load: f64, remainder_bits: u32) -> f64 {
+    quotient_fpr(load * reserved_factor::<L>(), remainder_bits)
+}
+
+/// How many times as often a fingerprint is met as if none were reserved: `Σ p² · 256` over stored
+/// bytes, `(254 + 4) / 256`.
+pub(crate) fn reserved_factor<L: Layout>() -> f64 {
+    if L::RESERVES_ZERO { 258.0 / 256.0 } else { 1.0 }
+}
+
+/// Refuses a load that is not strictly between 0 and 1.
+fn checked_load(load: f64) -> Result<f64, SpecError> {
+    // NaN is in no range.
+    if load > 0.0 && load < 1.0 { Ok(load) } else { Err(SpecError::LoadOutOfRange { load }) }
+}
+
+/// The geometry that a spec asks for.
+pub(crate) fn geometry<L: Layout>(spec: &Spec) -> Result<Geometry, SpecError> {
+    if spec.foldable_by != 1 {
+        // Slots of a folded table would fall on one another.
+        let value = u64::from(spec.foldable_by);
+        return Err(SpecError::Parameter { name: "foldable_by", value, min: 1, max: 1 });
+    }
+    if spec.compact {
+        return Err(SpecError::Parameter { name: "compact", value: 1, min: 0, max: 0 });
+    }
+    if let Some(bits) = spec.remainder_bits {
+        let (min, max) = (*L::REMAINDER_BITS.start(), *L::REMAINDER_BITS.end());
+        // A layout that reserves remainder 0 begins with all its bits.
+        check_bits("remainder_bits", bits, if L::RESERVES_ZERO { max } else { min }, max)?;
+    }
+    if let Some(bits) = spec.fingerprint_bits {
+        if L::RESERVES_ZERO {
+            return Err(SpecError::Option { kind: L::KIND, option: "fingerprint_bits" });
+        }
+        check_bits("fingerprint_bits", bits, 1, MAX_FINGERPRINT_BITS)?;
+    }
+    spec.grow_at.map(checked_load).transpose()?;
+    let load = checked_load(spec.load.unwrap_or(GUARANTEED_LOAD))?;
+    let geometry = match spec.size()? {
+        Size::Fpr(fpr) => for_fpr::<L>(spec, load, fpr)?,
+        Size::Bytes(bytes) => return for_bytes::<L>(spec, load, bytes),
+        Size::FprWithin(fpr, limit) => {
+            let geometry = for_fpr::<L>(spec, load, fpr)?;
+            let bytes = geometry.table_bytes::<L>();
+            if bytes > limit as u64 {
+                return Err(SpecError::TooSmall { bytes: limit as u64, min_bytes: bytes });
+            }
+            geometry
+        }
+    };
+    Ok(geometry)
+}
+
+fn check_bits(name: &'static str, value: u32, min: u32, max: u32) -> Result<(), SpecError> {
+    if (min..=max).contains(&value) {
+        return Ok(());
+    }
+    let [value, min, max] = [value, min, max].map(u64::from);
+    Err(SpecError::Parameter { name, value, min, max })
+}
+
+/// The fewest slots, in whole blocks where the layout hashes to blocks, that `keys` keys fill to a
+/// load. Saturates.
+pub(crate) fn slots_for<L: Layout>(keys: usize, load: f64) -> u64 {
+    let slots = (libm::ceil(keys as f64 / load) as u64).max(1);
+    slots.checked_next_multiple_of(L::SLOTS_STEP).unwrap_or(u64::MAX)
+}
+
+fn for_fpr<L: Layout>(spec: &Spec, load: f64, fpr: f64) -> Result<Geometry, SpecError> {
+    let widest = *L::REMAINDER_BITS.end();
+    let mut slots = slots_for::<L>(spec.keys, load);
+    if L::RESERVES_ZERO && spec.load.is_none() {
+        // One width only: a lower rate takes more slots.
+        let lower = quotient_load(fpr, widest) / reserved_factor::<L>();
+        slots = slots_for::<L>(spec.keys, lower.clamp(LOWEST_LOAD, load));
+    }
+    let reached = |bits| fpr_at::<L>(spec.keys as f64 / slots as f64, bits);
+    let enough = |bits: u32| reached(bits) <= fpr && fits(slots, bits);
+    let bits = if let Some(fingerprint_bits) = spec.fingerprint_bits {
+        let met = spec.keys as f64 / libm::exp2(f64::from(fingerprint_bits));
+        if spec.fpr.is_some() && met > fpr {
+            return Err(SpecError::FprUnreachable { fpr, floor: met.min(1.0) });
+        }
+        remainder_bits_of(slots, fingerprint_bits)?
+    } else if let Some(bits) = spec.remainder_bits {
+        if spec.fpr.is_some() && reached(bits) > fpr {
+            return Err(SpecError::FprUnreachable { fpr, floor: reached(bits) });
+        }
+        bits
+    } else if L::RESERVES_ZERO {
+        widest
+    } else {
+        L::REMAINDER_BITS.into_iter().find(|bits| enough(*bits)).unwrap_or(widest)
+    };
+    let geometry = checked::<L>(spec, slots, bits)?;
+    if spec.fingerprint_bits.is_none() && spec.remainder_bits.is_none() && !enough(bits) {
+        // The hash ends before the rate is reached, or the remainder does.
+        let longest = L::REMAINDER_BITS.filter(|bits| fits(slots, *bits)).max().unwrap_or(1);
+        return Err(SpecError::FprUnreachable { fpr, floor: reached(longest) });
+    }
+    Ok(geometry)
+}
+
+/// The remainder bits with which so many slots keep fingerprints of a given width.
+fn remainder_bits_of(slots: u64, fingerprint_bits: u32) -> Result<u32, SpecError> {
+    if slots > MAX_SLOTS {
+        // Whatever the width, `checked` refuses it.
+        return Ok(1);
+    }
+    let kept = |width: u32| remainder_bits_for(slots, 1 << width).filter(|bits| fits(slots, *bits));
+    kept(fingerprint_bits).ok_or_else(|| {
+        let max = (1..fingerprint_bits).rev().find(|width| kept(*width).is_some()).unwrap_or(1);
+        let [value, max] = [fingerprint_bits, max].map(u64::from);
+        SpecError::Parameter { name: "fingerprint_bits", value, min: 1, max }
+    })
+}
+
+/// Whether quotient and remainder come from a hash of 64 bits with some to spare.
+fn fits(slots: u64, remainder_bits: u32) -> bool {
+    u128::from(slots) << remainder_bits <= 1 << MAX_FINGERPRINT_BITS
+}
+
+fn for_bytes<L: Layout>(spec: &Spec, load: f64, bytes: usize) -> Result<Geometry, SpecError> {
+    let bytes = bytes as u64;
+    if bytes > MAX_BYTES {
+        return Err(SpecError::TooLarge { bytes: bytes.into(), max_bytes: MAX_BYTES });
+    }
+    let fewest = slots_for::<L>(spec.keys, load);
+    if let Some(fingerprint_bits) = spec.fingerprint_bits {
+        return for_fingerprints_in_bytes::<L>(spec, fingerprint_bits, fewest, bytes);
+    }
+    let size = |slots, bits| table_bytes::<L>(slots, bits);
+    let narrowest = spec.remainder_bits.unwrap_or(if L::RESERVES_ZERO {
+        *L::REMAINDER_BITS.end()
+    } else {
+        *L::REMAINDER_BITS.start()
+    });
+    let widest = spec.remainder_bits.unwrap_or(*L::REMAINDER_BITS.end());
+    let room = |slots, bits| fits(slots, bits) && size(slots, bits) <= u128::from(bytes);
+    let Some(bits) = (narrowest..=widest).rev().find(|bits| room(fewest, *bits)) else {
+        let min_bytes = u64::try_from(size(fewest, narrowest)).unwrap_or(u64::MAX);
+        return Err(SpecError::TooSmall { bytes, min_bytes });
+    };
+    // The most slots: between the fewest, which have room, and so many that they have not.
+    let (mut least, mut most) = (fewest / L::SLOTS_STEP, MAX_SLOTS / L::SLOTS_STEP + 1);
+    while most - least > 1 {
+        let middle = least + (most - least) / 2;
+        if room(middle * L::SLOTS_STEP, bits) {
+            least = middle;
+        } else {
+            most = middle;
+        }
+    }
+    let slots = least * L::SLOTS_STEP;
+    checked::<L>(spec, slots, bits)
+}
+
+/// With a given width of fingerprints, bytes are a limit and no more: slots beyond those needed would
+/// only lengthen what is stored of each.
+fn for_fingerprints_in_bytes<L: Layout>(
+    spec: &Spec,
+    fingerprint_bits: u32,
+    slots: u64,
+    bytes: u64,
+) -> Result<Geometry, SpecError> {
+    let bits = remainder_bits_of(slots, fingerprint_bits)?;
+    let geometry = checked::<L>(spec, slots, bits)?;
+    let min_bytes = geometry.table_bytes::<L>();
+    if min_bytes > bytes { Err(SpecError::TooSmall { bytes, min_bytes }) } else { Ok(geometry) }
+}
+
+/// Bytes of a table, also of one that is too large to be one.
+fn table_bytes<L: Layout>(slots: u64, remainder_bits: u32) -> u128 {
+    if slots <= MAX_SLOTS {
+        return L::table_bytes(Geometry::blocks_for::<L>(slots), remainder_bits).into();
+    }
+    let bits_per_slot = u128::from(remainder_bits) + 2;
+    u128::from(slots) * bits_per_slot / 8
+}
+
+/// Refuses what no machine can hold, before anything is allocated.
+fn checked<L: Layout>(spec: &Spec, slots: u64, remainder_bits: u32) -> Result<Geometry, SpecError> {
+    let bytes = table_bytes::<L>(slots, remainder_bits);
+    if slots > MAX_SLOTS || bytes > u128::from(MAX_BYTES) {
+        let most = table_bytes::<L>(MAX_SLOTS, remainder_bits).min(u128::from(MAX_BYTES));
+        let max_bytes = most as u64;
+        return Err(SpecError::TooLarge { bytes: bytes.max(most + 1), max_bytes });
+    }
+    if !fits(slots, remainder_bits) {
+        let max = u64::from(MAX_FINGERPRINT_BITS - slots.ilog2());
+        let value = u64::from(remainder_bits);
+        return Err(SpecError::Parameter { name: "remainder_bits", value, min: 1, max });
+    }
+    let fingerprints = match spec.fingerprint_bits {
+        Some(bits) => 1 << bits,
+        None => slots << remainder_bits,
+    };
+    let copies = if spec.multiset { MAX_COPIES } else { 1 };
+    let blocks = Geometry::blocks_for::<L>(slots);
+    Ok(Geometry { slots, blocks, remainder_bits, copies, fingerprints })
+}

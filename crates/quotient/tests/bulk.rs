@@ -1,0 +1,181 @@
+//! Batches that are worked through by regions of the table: the filter that single inserts make, bit
+//! for bit, into empty filters and others, and where the batch does not fit.
+
+use trommel_base::{Filter, FromSpec, Full, Insert, KeyHash, Spec, WhyFull};
+use trommel_quotient::{Layout, LineBlock, MAX_COPIES, Quotient, WideBlock};
+use trommel_simd::Isa;
+use trommel_testkit::streams::distinct;
+use trommel_testkit::{Splitmix, Stream};
+
+/// A kind of filter, made for an instruction set.
+struct Maker<L: Layout> {
+    spec: Spec,
+    resize: fn(&mut Quotient<L>),
+}
+
+impl<L: Layout> Maker<L> {
+    fn new(keys: usize, bits: Option<u32>, multiset: bool) -> Self {
+        let mut spec = Spec::default();
+        spec.keys = keys;
+        spec.remainder_bits = bits;
+        spec.multiset = multiset;
+        Self { spec, resize: |_| {} }
+    }
+
+    fn make(&self, isa: Isa) -> Quotient<L> {
+        let mut spec = self.spec;
+        spec.isa = Some(isa);
+        let mut filter = Quotient::from_spec(&spec).unwrap();
+        (self.resize)(&mut filter);
+        filter
+    }
+
+    /// A batch into a filter that holds some keys, on every instruction set, against single inserts in
+    /// portable code. How the batch ended.
+    fn assert_same(&self, held: &[KeyHash], batch: &[KeyHash], what: &str) -> Result<(), Full> {
+        let mut singly = self.make(Isa::Portable);
+        insert_singly(&mut singly, held).unwrap();
+        let expected = insert_singly(&mut singly, batch);
+        let bytes = singly.to_bytes();
+        for isa in Isa::available() {
+            let mut filter = self.make(isa);
+            insert_singly(&mut filter, held).unwrap();
+            assert_eq!(filter.insert_batch(batch), expected, "{what} on {isa}");
+            assert_eq!(filter.len(), singly.len(), "{what} on {isa}");
+            assert!(filter.to_bytes() == bytes, "{what}, {} held, on {isa}", held.len());
+        }
+        expected
+    }
+}
+
+/// One by one, in their order, until one does not fit.
+fn insert_singly<L: Layout>(filter: &mut Quotient<L>, hashes: &[KeyHash]) -> Result<(), Full> {
+    for (i, hash) in hashes.iter().enumerate() {
+        if let Err(full) = filter.insert_hash(*hash) {
+            return Err(Full::new(i, full.len, full.capacity).because(full.why));
+        }
+    }
+    Ok(())
+}
+
+/// Tables of 60 KiB to 2 MiB, from empty to nearly full, with batches that fit and that do not, keys
+/// twice in them and keys that were there.
+fn assert_same_at_every_load<L: Layout>(maker: &Maker<L>, what: &str) {
+    let slots = maker.make(Isa::Portable).geometry().slots;
+    let mut random = Splitmix::new(slots);
+    let mut ends = [0, 0];
+    for held_percent in [0, 1, 40, 90] {
+        for batch_percent in [2, 30, 94 - held_percent, 130] {
+            let held = distinct(1, 0..slots * held_percent / 100);
+            let fresh = distinct(2, 0..slots * batch_percent / 100);
+            let batch: Vec<KeyHash> = fresh
+                .iter()
+                .map(|hash| match random.below(16) {
+                    0 if !held.is_empty() => held[random.below(held.len() as u64) as usize],
+                    1 => fresh[random.below(fresh.len() as u64) as usize],
+                    _ => *hash,
+                })
+                .collect();
+            let outcome = maker.assert_same(&held, &batch, what);
+            ends[usize::from(outcome.is_err())] += 1;
+        }
+    }
+    assert!(ends[0] >= 8 && ends[1] >= 4, "{what}: {ends:?}");
+}
+
+#[test]
+fn a_batch_makes_what_single_inserts_make_in_wide_blocks() {
+    for (keys, bits) in [(70_001, 4), (50_000, 8), (30_000, 14), (40_000, 17), (33_333, 32)] {
+        for multiset in [false, true] {
+            let maker = Maker::<WideBlock>::new(keys, Some(bits), multiset);
+            assert_same_at_every_load(&maker, &format!("{keys} keys, {bits} bits"));
+        }
+    }
+}
+
+#[test]
+fn a_batch_makes_what_single_inserts_make_in_lines() {
+    for keys in [55_000, 120_011] {
+        for multiset in [false, true] {
+            let maker = Maker::<LineBlock>::new(keys, None, multiset);
+            assert_same_at_every_load(&maker, &format!("{keys} keys in lines"));
+        }
+    }
+}
+
+/// Where hashes are rounded to fingerprints first.
+#[test]
+fn a_batch_makes_what_single_inserts_make_in_resized_filters() {
+    for resize in [(|filter| filter.grow().unwrap()) as fn(&mut Quotient<_>), |filter| {
+        filter.resize(61_000).unwrap()
+    }] {
+        let maker = Maker::<WideBlock> { resize, ..Maker::new(25_000, Some(11), false) };
+        assert_same_at_every_load(&maker, "resized");
+    }
+    for resize in [(|filter| filter.grow().unwrap()) as fn(&mut Quotient<_>), |filter| {
+        filter.resize(61_000).unwrap()
+    }] {
+        let maker = Maker::<LineBlock> { resize, ..Maker::new(25_000, None, true) };
+        assert_same_at_every_load(&maker, "resized lines");
+    }
+}
+
+/// Streams with little in them: all keys in one region, in one run, in one fingerprint.
+#[test]
+fn batches_of_hostile_streams_make_what_single_inserts_make() {
+    for stream in Stream::ALL {
+        let hashes = stream.hashes(3, 40_000);
+        let (held, batch) = hashes.split_at(5);
+        for held in [&[][..], held] {
+            let what = stream.to_string();
+            let _ = Maker::<WideBlock>::new(60_000, Some(9), false).assert_same(held, batch, &what);
+            let _ = Maker::<LineBlock>::new(60_000, None, false).assert_same(held, batch, &what);
+        }
+        // A multiset ends with the first key that has too many copies, wherever in the batch it is.
+        for outcome in [
+            Maker::<WideBlock>::new(80_000, Some(24), true).assert_same(&[], batch, "copies"),
+            Maker::<LineBlock>::new(80_000, None, true).assert_same(&[], batch, "copies in lines"),
+        ] {
+            let repeats = matches!(
+                stream,
+                Stream::AllEqual
+                    | Stream::LowByte
+                    | Stream::Extremes
+                    | Stream::SmallIntegers
+                    | Stream::Zipf
+            );
+            let why = outcome.err().map(|full| full.why);
+            assert_eq!(why, repeats.then_some(WhyFull::Copies { max: MAX_COPIES }), "{stream}");
+        }
+    }
+}
+
+/// More keys than are grouped at a time: the error says how many of the whole batch went in, whichever
+/// group the one that failed is in.
+#[test]
+fn a_batch_of_many_groups_ends_at_the_right_key() {
+    let maker = Maker::<WideBlock>::new(140_000, Some(6), false);
+    let hashes = distinct(4, 0..190_000);
+    for held in [0, 3, 100_000] {
+        let full = maker.assert_same(&hashes[..held], &hashes[held..], "too many").unwrap_err();
+        assert!(full.why == WhyFull::Slots && held + full.inserted >= 140_000, "{full}");
+    }
+    let maker = Maker::<WideBlock>::new(1_100_000, Some(6), false);
+    let hashes = distinct(4, 0..1_100_000);
+    for held in [0, 3] {
+        assert_eq!(maker.assert_same(&hashes[..held], &hashes[held..], "a million"), Ok(()));
+    }
+}
+
+/// A table of more regions than one pass keeps apart.
+#[test]
+fn a_large_table_is_built_in_larger_regions() {
+    let mut spec = Spec::default();
+    (spec.keys, spec.remainder_bits) = (34_000_000, Some(1));
+    let mut batch = Quotient::<WideBlock>::from_spec(&spec).unwrap();
+    let mut singly = batch.clone();
+    let hashes = distinct(5, 0..2_300_000);
+    batch.insert_batch(&hashes).unwrap();
+    insert_singly(&mut singly, &hashes).unwrap();
+    assert!(batch.table() == singly.table() && batch.len() == singly.len());
+}

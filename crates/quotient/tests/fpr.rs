@@ -1,0 +1,117 @@
+//! Rates of false positives and sizes, against the equations of the literature.
+
+use trommel_base::{Bitmap, Filter, Insert};
+use trommel_quotient::{CacheLineQuotient, Layout, LineBlock, Quotient, QuotientFilter, WideBlock};
+use trommel_testkit::stats::assert_binomial;
+use trommel_testkit::streams::Disjoint;
+
+/// A filter of `slots` slots filled to a load, asked for strangers: false positives, of how many.
+fn measure<L: Layout>(
+    bits: Option<u32>,
+    load: f64,
+    multiset: bool,
+    seed: u64,
+) -> (Quotient<L>, u64, u64) {
+    const KEYS: usize = 60_007;
+    const PROBES: usize = 600_000;
+    let builder = Quotient::<L>::builder().keys(KEYS).load(load).multiset(multiset);
+    let builder = bits.map_or(builder, |bits| builder.remainder_bits(bits));
+    let mut filter = builder.build().unwrap();
+    let (mut hits, mut probes) = (0, 0);
+    let mut found = Bitmap::new(0);
+    // Two filters of other keys each, so that what one holds by chance is half of it.
+    for seed in [seed, seed + 1000] {
+        let keys = Disjoint::new(seed, KEYS, PROBES);
+        filter.clear();
+        filter.insert_batch(&keys.members).unwrap();
+        filter.contains_batch(&keys.strangers, &mut found);
+        hits += found.count_ones() as u64;
+        probes += PROBES as u64;
+    }
+    (filter, hits, probes)
+}
+
+/// `1 − e^(−load · 2^−r)`, for sets and multisets.
+#[test]
+fn false_positives_are_those_of_the_equation() {
+    for (i, load) in [0.3, 0.5, 0.75, 0.9, 0.95].into_iter().enumerate() {
+        for (j, bits) in [1, 2, 4, 7, 8, 12].into_iter().enumerate() {
+            let multiset = (i + j) % 2 == 1;
+            let seed = (10 * i + j) as u64;
+            let (filter, hits, probes) = measure::<WideBlock>(Some(bits), load, multiset, seed);
+            let slots = filter.geometry().slots as f64;
+            let keys = 60_007.0;
+            assert!((keys / slots / load - 1.0).abs() < 1e-4);
+            let rate = -libm::expm1(-keys / slots / libm::exp2(bits.into()));
+            assert_binomial(&format!("{bits} bits at {load}"), hits, probes, rate, 3.0);
+            if multiset {
+                assert_eq!(filter.len(), 60_007);
+            }
+        }
+    }
+}
+
+/// Where one remainder of 256 stands for two, the rate is 258/256 of that.
+#[test]
+fn a_reserved_remainder_costs_what_it_should() {
+    for (i, load) in [0.3, 0.5, 0.75, 0.9, 0.95].into_iter().enumerate() {
+        for multiset in [false, true] {
+            let seed = 200 + 10 * i as u64 + u64::from(multiset);
+            let (filter, hits, probes) = measure::<LineBlock>(None, load, multiset, seed);
+            let filled = 60_007.0 / filter.geometry().slots as f64;
+            assert!((filled / load - 1.0).abs() < 1e-3);
+            let rate = -libm::expm1(-filled / 256.0) * 258.0 / 256.0;
+            assert_binomial(&format!("lines at {load}"), hits, probes, rate, 3.0);
+        }
+    }
+}
+
+/// A million keys at a rate cost `(r + 2.125) / 0.95` bits each, for the least `r` that reaches it.
+#[test]
+fn a_million_keys_cost_what_the_equation_says() {
+    for (fpr, bits) in [(0.2, 3), (0.03, 5), (0.01, 7), (0.004, 8), (0.001, 10), (1e-6, 20)] {
+        let filter = QuotientFilter::with_capacity_and_fpr(1_000_000, fpr).unwrap();
+        assert_eq!(filter.geometry().remainder_bits, bits, "{fpr}");
+        assert!(filter.fpr_with(1_000_000) <= fpr);
+        let bits_per_key = filter.memory_bytes() as f64 * 8.0 / 1e6;
+        let expected = (f64::from(bits) + 2.125) / 0.95;
+        assert!((bits_per_key / expected - 1.0).abs() < 0.03, "{fpr}: {bits_per_key}");
+    }
+    let line = CacheLineQuotient::with_capacity_and_fpr(1_000_000, 0.004).unwrap();
+    let bits_per_key = line.memory_bytes() as f64 * 8.0 / 1e6;
+    assert!((bits_per_key / (10.24 / 0.95) - 1.0).abs() < 0.01, "{bits_per_key}");
+}
+
+/// A slot takes its remainder and at most two bits and a quarter.
+#[test]
+fn a_slot_takes_its_remainder_and_little_more() {
+    for bits in 1..=32 {
+        let filter =
+            QuotientFilter::builder().keys(1_000_000).remainder_bits(bits).build().unwrap();
+        let slots = filter.geometry().slots as f64;
+        let bits_per_slot = filter.memory_bytes() as f64 * 8.0 / slots;
+        assert!(bits_per_slot <= f64::from(bits) + 2.25, "{bits}: {bits_per_slot}");
+    }
+    let line = CacheLineQuotient::with_capacity_and_fpr(1_000_000, 0.01).unwrap();
+    assert!(line.memory_bytes() as f64 * 8.0 / line.geometry().slots as f64 <= 10.25);
+}
+
+/// Bytes are used: the lowest rate that fits, and no slot less than fits.
+#[test]
+fn bytes_buy_the_lowest_rate() {
+    for bytes in [1 << 12, 100_000, 1 << 20] {
+        for bits_per_key in [5, 8, 10, 13, 21, 30] {
+            let keys = bytes * 8 / bits_per_key;
+            let filter = QuotientFilter::with_memory_bytes(bytes, keys).unwrap();
+            let Ok(wider) = QuotientFilter::builder()
+                .keys(keys)
+                .remainder_bits(filter.geometry().remainder_bits + 1)
+                .build()
+            else {
+                panic!("{bytes} bytes, {keys} keys")
+            };
+            assert!(filter.memory_bytes() <= bytes && wider.memory_bytes() > bytes);
+            assert!(filter.geometry().slots as f64 * 0.95 >= keys as f64);
+        }
+    }
+}

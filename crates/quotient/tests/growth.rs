@@ -1,0 +1,345 @@
+//! Growing until no bit of a fingerprint is left, by itself or when told; shrinking; merging filters
+//! of unlike sizes. The contract has that every fingerprint outlives all of this; here are the ends
+//! of it.
+
+use trommel_base::{
+    Count, Filter, FromSpec, Hasher, Insert, KeyHash, Merge, Remove, Spec, SpecError, WhyFull,
+};
+use trommel_quotient::{
+    CacheLineQuotient, Layout, LineBlock, Quotient, QuotientFilter, ResizeError, WideBlock,
+};
+use trommel_simd::Isa;
+use trommel_testkit::streams::{Disjoint, distinct};
+
+fn filter<L: Layout>(keys: usize, bits: Option<u32>) -> Quotient<L> {
+    let builder = Quotient::<L>::builder().keys(keys);
+    bits.map_or(builder, |bits| builder.remainder_bits(bits)).build().unwrap()
+}
+
+/// Every doubling takes a bit from the remainders. With one left, the next is refused with numbers,
+/// and nothing has changed, now or before.
+#[test]
+fn doubling_ends_with_the_last_bit() {
+    fn double<L: Layout>(mut filter: Quotient<L>, hashes: &[KeyHash]) {
+        filter.insert_batch(hashes).unwrap();
+        let fingerprints: Vec<u64> = filter.fingerprints().collect();
+        let first = filter.geometry();
+        for doublings in 1..first.remainder_bits {
+            filter.grow().unwrap();
+            let geometry = filter.geometry();
+            assert_eq!(geometry.slots, first.slots << doublings);
+            assert_eq!(geometry.remainder_bits, first.remainder_bits - doublings);
+            assert_eq!(geometry.fingerprints, first.fingerprints);
+            assert!(filter.fingerprints().eq(fingerprints.iter().copied()));
+        }
+        let before = filter.to_bytes();
+        let (slots, fingerprints) = (2 * filter.geometry().slots, first.fingerprints);
+        for _ in 0..2 {
+            let error = filter.grow().unwrap_err();
+            assert_eq!(error, ResizeError::Fingerprint { slots, fingerprints });
+            assert!(error.to_string().contains(&fingerprints.to_string()));
+            assert!(filter.to_bytes() == before);
+        }
+        assert!(hashes.iter().all(|hash| filter.contains_hash(*hash)));
+    }
+    for (keys, bits) in [(1, 1), (100, 1), (100, 2), (333, 7), (1000, 8), (77, 12)] {
+        double(filter::<WideBlock>(keys, Some(bits)), &distinct(1, 0..keys as u64));
+    }
+    for keys in [1, 100, 1000] {
+        double(filter::<LineBlock>(keys, None), &distinct(1, 0..keys as u64));
+    }
+}
+
+/// More slots than fingerprints, and fewer than let 32 bits tell them apart: refused with numbers.
+#[test]
+fn sizes_that_fingerprints_do_not_fit_are_refused() {
+    let mut short = filter::<WideBlock>(1000, Some(3));
+    short.insert_batch(&distinct(2, 0..1000)).unwrap();
+    let before = short.to_bytes();
+    for keys in [8 * 1053, 100_000, 1 << 30] {
+        assert!(matches!(short.resize(keys), Err(ResizeError::Fingerprint { .. })), "{keys}");
+        assert!(short.to_bytes() == before);
+    }
+    for keys in [1 << 43, 1 << 60, usize::MAX] {
+        let error = short.resize(keys).unwrap_err();
+        assert!(
+            matches!(error, ResizeError::TooLarge { .. } | ResizeError::Fingerprint { .. }),
+            "{keys}: {error}"
+        );
+        assert!(short.to_bytes() == before);
+    }
+    let mut long = filter::<WideBlock>(100_000, Some(32));
+    long.insert_batch(&distinct(2, 0..10)).unwrap();
+    let before = long.to_bytes();
+    let error = long.shrink_to_fit().unwrap_err();
+    assert!(matches!(error, ResizeError::Fingerprint { .. }), "{error}");
+    assert!(long.to_bytes() == before);
+    long.resize(200_001).unwrap();
+    assert_eq!(long.len(), 10);
+}
+
+/// A filter that may grow keeps below the load at which it does, one by one and in batches, which
+/// make the same bytes; and it keeps every key.
+#[test]
+fn a_filter_grows_by_itself() {
+    fn grow<L: Layout>(keys: usize, bits: Option<u32>, load: f64) {
+        for isa in Isa::available() {
+            let mut spec = Spec::default();
+            (spec.keys, spec.remainder_bits, spec.grow_at) = (keys, bits, Some(load));
+            spec.isa = Some(isa);
+            let hashes = distinct(3, 0..20_000);
+            let mut singly = Quotient::<L>::from_spec(&spec).unwrap();
+            for hash in &hashes {
+                singly.insert_hash(*hash).unwrap();
+                assert!(singly.load() <= load, "{} on {isa}", singly.load());
+            }
+            assert!(singly.load() > load / 2.1, "it doubles, and no more");
+            assert!(hashes.iter().all(|hash| singly.contains_hash(*hash)));
+            for length in [1, 7, 300, 4999, 20_000] {
+                let mut batches = Quotient::<L>::from_spec(&spec).unwrap();
+                for batch in hashes.chunks(length) {
+                    batches.insert_batch(batch).unwrap();
+                    assert!(batches.load() <= load);
+                }
+                assert!(batches.to_bytes() == singly.to_bytes(), "batches of {length} on {isa}");
+            }
+            assert_eq!(singly.isa(), isa);
+        }
+    }
+    grow::<WideBlock>(10, Some(20), 0.9);
+    grow::<WideBlock>(1000, Some(14), 0.95);
+    grow::<WideBlock>(777, Some(31), 0.5);
+    grow::<LineBlock>(1000, None, 0.9);
+    grow::<LineBlock>(500, None, 0.75);
+}
+
+/// When no bit is left, a filter that grows by itself says that, with the numbers, and has kept what
+/// came before; a batch says how much of it.
+#[test]
+fn a_filter_that_cannot_grow_any_more_says_so() {
+    fn exhaust<L: Layout>(keys: usize, bits: Option<u32>) {
+        let mut spec = Spec::default();
+        (spec.keys, spec.remainder_bits, spec.grow_at) = (keys, bits, Some(0.9));
+        let hashes = distinct(4, 0..200_000);
+        let mut singly = Quotient::<L>::from_spec(&spec).unwrap();
+        let mut batch = singly.clone();
+        let (inserted, full) = hashes
+            .iter()
+            .enumerate()
+            .find_map(|(i, hash)| Some((i, singly.insert_hash(*hash).err()?)))
+            .unwrap();
+        assert_eq!((full.why, full.inserted, full.len), (WhyFull::Fingerprint, 0, singly.len()));
+        assert!(full.to_string().contains("fingerprint"));
+        assert_eq!(singly.geometry().remainder_bits, 1);
+        let before = singly.to_bytes();
+        assert_eq!(singly.insert_hash(hashes[inserted]), Err(full));
+        assert!(singly.to_bytes() == before);
+        assert!(hashes[..inserted].iter().all(|hash| singly.contains_hash(*hash)));
+        let full = batch.insert_batch(&hashes).unwrap_err();
+        assert_eq!((full.why, full.inserted), (WhyFull::Fingerprint, inserted));
+        assert!(batch.to_bytes() == before);
+    }
+    exhaust::<WideBlock>(100, Some(6));
+    exhaust::<WideBlock>(10, Some(3));
+    exhaust::<LineBlock>(50, None);
+}
+
+/// That a filter grows by itself outlives being resized, and is no part of the bytes.
+#[test]
+fn growing_by_itself_is_a_setting_of_the_owned_filter() {
+    let mut filter =
+        QuotientFilter::builder().keys(100).remainder_bits(16).grow_at(0.9).build().unwrap();
+    filter.insert_batch(&distinct(5, 0..50)).unwrap();
+    filter.resize(60).unwrap();
+    filter.grow().unwrap();
+    let mut twin = filter.clone();
+    let mut read = QuotientFilter::from_bytes(&filter.to_bytes()).unwrap();
+    let more = distinct(5, 50..3000);
+    filter.insert_batch(&more).unwrap();
+    twin.insert_batch(&more).unwrap();
+    assert!(filter.to_bytes() == twin.to_bytes() && filter.len() > 2900);
+    assert_eq!(read.insert_batch(&more).unwrap_err().why, WhyFull::Slots);
+}
+
+/// Shrinking gives back what the keys left do not need: 95 % load or as near as whole blocks allow.
+#[test]
+fn shrinking_gives_memory_back() {
+    let hashes = distinct(6, 0..50_000);
+    for kept in [0, 1, 100, 5000, 30_000] {
+        let mut filter = filter::<WideBlock>(50_000, Some(9));
+        filter.insert_batch(&hashes).unwrap();
+        let large = filter.memory_bytes();
+        let rate = filter.fpr_with(1000);
+        for f in filter.fingerprints().skip(kept).collect::<Vec<_>>() {
+            let fingerprints = u128::from(filter.geometry().fingerprints);
+            let hash = (u128::from(f) << 64).div_ceil(fingerprints) as u64;
+            assert!(filter.remove_hash(KeyHash::from_raw(hash)));
+        }
+        let held: Vec<u64> = filter.fingerprints().collect();
+        // Few slots of long remainders: down to some size they are no smaller than fingerprints need.
+        filter.shrink_to_fit().unwrap();
+        assert!(filter.memory_bytes() < large && filter.fingerprints().eq(held));
+        assert!(kept < 1000 || filter.load() > 0.94, "{kept} kept: {}", filter.load());
+        assert_eq!(filter.fpr_with(1000), rate, "the rate goes with the fingerprints");
+    }
+    // A line filter has the size it was made with, or at least twice that.
+    let mut line = filter::<LineBlock>(1000, None);
+    let small = line.to_bytes();
+    (0..3).for_each(|_| line.grow().unwrap());
+    line.shrink_to_fit().unwrap();
+    assert!(line.to_bytes() == small);
+    line.resize(1100).unwrap();
+    assert_eq!(line.geometry().slots, 2 * filter::<LineBlock>(1000, None).geometry().slots);
+}
+
+/// Filters made for unlike numbers of keys with equal fingerprints merge, in either direction; those
+/// of unequal fingerprints are refused with both numbers.
+#[test]
+fn filters_of_equal_fingerprints_merge_whatever_their_sizes() {
+    let build = |keys: usize, bits: u32| {
+        QuotientFilter::builder().keys(keys).fingerprint_bits(bits).build().unwrap()
+    };
+    let sizes = [10, 300, 1024, 4097, 20_000];
+    for bits in [20, 29, 35] {
+        for left_keys in sizes {
+            for right_keys in sizes {
+                let take = (left_keys.min(right_keys) / 3) as u64;
+                let (ours, theirs) = (distinct(7, 0..take), distinct(7, take / 2..take + take / 2));
+                let (mut left, mut right) = (build(left_keys, bits), build(right_keys, bits));
+                left.insert_batch(&ours).unwrap();
+                right.insert_batch(&theirs).unwrap();
+                let slots = left.geometry().slots;
+                left.merge(&right).unwrap();
+                assert_eq!(left.geometry().slots, slots);
+                let both = [ours, theirs].concat();
+                let mut expected: Vec<u64> =
+                    both.iter().map(|hash| hash.raw() >> (64 - bits)).collect();
+                expected.sort_unstable();
+                expected.dedup();
+                assert!(left.fingerprints().eq(expected), "{bits}: {left_keys} and {right_keys}");
+                let mut fresh = build(left_keys, bits);
+                fresh.insert_batch(&both).unwrap();
+                assert!(fresh.to_bytes() == left.to_bytes());
+            }
+        }
+    }
+    let (mut left, right) = (build(100, 20), build(100, 21));
+    let error = left.merge(&right).unwrap_err();
+    assert_eq!((error.left, error.right), (1 << 20, 1 << 21));
+}
+
+/// A filter that grows by itself does so to take in another; one that does not says how many slots
+/// are missing.
+#[test]
+fn a_filter_that_grows_takes_in_a_larger_one() {
+    let builder = QuotientFilter::builder().keys(100).fingerprint_bits(30);
+    let hashes = distinct(8, 0..5000);
+    let mut large = QuotientFilter::builder().keys(5000).fingerprint_bits(30).build().unwrap();
+    large.insert_batch(&hashes).unwrap();
+    let mut fixed = builder.build().unwrap();
+    let before = fixed.to_bytes();
+    let error = fixed.merge(&large).unwrap_err();
+    assert_eq!((error.what, error.right), ("free slots", large.len() as u64));
+    assert!(error.left < 200 && fixed.to_bytes() == before);
+    let mut growing = builder.grow_at(0.9).build().unwrap();
+    growing.merge(&large).unwrap();
+    assert!(growing.load() <= 0.9 && growing.fingerprints().eq(large.fingerprints()));
+    assert!(hashes.iter().all(|hash| growing.contains_hash(*hash)));
+}
+
+/// What copies, hashers and kinds of sets differ in is refused after a resize as before.
+#[test]
+fn unlike_filters_do_not_merge_after_a_resize() {
+    let builder = QuotientFilter::builder().keys(300).fingerprint_bits(28);
+    let mut left = builder.build().unwrap();
+    left.resize(1000).unwrap();
+    for other in [builder.multiset(true), builder.seed(1), builder.hasher(Hasher::xxh64(0))] {
+        let mut other = other.build().unwrap();
+        other.resize(2000).unwrap();
+        let error = left.merge(&other).unwrap_err();
+        assert_ne!(error.left, error.right, "{error}");
+    }
+}
+
+/// A spec that cannot be met is refused with its numbers.
+#[test]
+fn impossible_options_are_typed_errors() {
+    let wide = || QuotientFilter::builder().keys(1000);
+    for bits in [0, 33, u32::MAX] {
+        let error = wide().remainder_bits(bits).build().unwrap_err();
+        let expected =
+            SpecError::Parameter { name: "remainder_bits", value: bits.into(), min: 1, max: 32 };
+        assert_eq!(error, expected);
+    }
+    for bits in [0, 63, u32::MAX] {
+        let error = wide().fingerprint_bits(bits).build().unwrap_err();
+        assert!(matches!(error, SpecError::Parameter { name: "fingerprint_bits", .. }), "{error}");
+    }
+    // 1053 slots with 32 bits of remainder are 42 bits, and no more.
+    for bits in [43, 50, 62] {
+        let error = wide().fingerprint_bits(bits).build().unwrap_err();
+        let (value, max) = (bits.into(), 42);
+        let expected = SpecError::Parameter { name: "fingerprint_bits", value, min: 1, max };
+        assert_eq!(error, expected);
+        let error = wide().fingerprint_bits(bits).memory_bytes(1 << 20).build().unwrap_err();
+        assert_eq!(error, expected);
+    }
+    assert!(wide().fingerprint_bits(42).build().is_ok());
+    for bits in [1, 9, 16] {
+        let error = wide().fingerprint_bits(bits).fpr(0.01).build().unwrap_err();
+        assert!(
+            matches!(error, SpecError::FprUnreachable { floor, .. } if floor > 0.01),
+            "{bits}: {error}"
+        );
+    }
+    assert!(wide().fingerprint_bits(17).fpr(0.01).build().is_ok());
+    for bits in [1, 7, 9, 32] {
+        let error =
+            CacheLineQuotient::builder().keys(1000).remainder_bits(bits).build().unwrap_err();
+        assert!(matches!(error, SpecError::Parameter { name: "remainder_bits", .. }), "{error}");
+    }
+    let error = wide().remainder_bits(3).fpr(0.01).build().unwrap_err();
+    assert!(matches!(error, SpecError::FprUnreachable { floor, .. } if floor > 0.1), "{error}");
+}
+
+/// The bytes of filters that were resized, frozen like those of filters that were not.
+#[test]
+fn golden_digests_of_resized_filters_are_unchanged() {
+    fn digest<L: Layout>(bits: Option<u32>, resize: impl Fn(&mut Quotient<L>)) -> u64 {
+        let mut filter = filter::<L>(200, bits);
+        for key in 0..200u64 {
+            filter.insert(&key).unwrap();
+        }
+        resize(&mut filter);
+        Hasher::xxh3(0).hash_bytes(&filter.to_bytes()).raw()
+    }
+    let digests = [
+        digest::<WideBlock>(Some(9), |filter| filter.grow().unwrap()),
+        digest::<WideBlock>(Some(9), |filter| filter.resize(777).unwrap()),
+        digest::<LineBlock>(None, |filter| filter.grow().unwrap()),
+        digest::<LineBlock>(None, |filter| filter.resize(777).unwrap()),
+    ];
+    assert_eq!(digests, GOLDEN, "{digests:#018x?}");
+}
+
+const GOLDEN: [u64; 4] =
+    [0x6941_8f5c_0ab0_577c, 0x8cc1_373b_04fc_a8ae, 0x7b29_c0b8_357c_c20f, 0x2261_06bb_cde0_621d];
+
+/// The rate is that of the fingerprints, and so the same after growing and shrinking: no key that was
+/// a false positive is none, and none becomes one.
+#[test]
+fn resizing_changes_no_answer() {
+    let keys = Disjoint::new(9, 3000, 200_000);
+    let mut filter = filter::<WideBlock>(3000, Some(6));
+    filter.insert_batch(&keys.members).unwrap();
+    let answers = |filter: &QuotientFilter| -> Vec<bool> {
+        keys.strangers.iter().map(|hash| filter.contains_hash(*hash)).collect()
+    };
+    let before = answers(&filter);
+    assert!(before.iter().filter(|found| **found).count() > 2000);
+    for size in [4000, 6316, 20_000, 3000] {
+        filter.resize(size).unwrap();
+        assert!(answers(&filter) == before, "room for {size}");
+        assert_eq!(filter.count_hash(keys.members[0]), 1);
+    }
+}

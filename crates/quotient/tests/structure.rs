@@ -1,0 +1,367 @@
+//! Runs and clusters where they are hardest: over many blocks, beyond what an offset can say, at the
+//! end of the table, and at 95 % load of every size.
+
+use trommel_base::{Bitmap, Count, Filter, FromSpec, Full, Insert, KeyHash, Remove, Spec, WhyFull};
+use trommel_quotient::{Layout, LineBlock, MAX_COPIES, Quotient, WideBlock};
+use trommel_simd::Isa;
+use trommel_testkit::Splitmix;
+use trommel_testkit::streams::distinct;
+
+fn spec(keys: usize, bits: Option<u32>, multiset: bool, isa: Isa) -> Spec {
+    let mut spec = Spec::default();
+    spec.keys = keys;
+    spec.remainder_bits = bits;
+    spec.multiset = multiset;
+    spec.isa = Some(isa);
+    spec
+}
+
+fn built<L: Layout>(spec: &Spec) -> Quotient<L> {
+    Quotient::from_spec(spec).unwrap()
+}
+
+/// The least hash with a quotient and a remainder.
+fn hash_at<L: Layout>(filter: &Quotient<L>, quotient: u64, remainder: u64) -> KeyHash {
+    let geometry = filter.geometry();
+    let place = quotient << geometry.remainder_bits | remainder;
+    let places = u128::from(geometry.slots) << geometry.remainder_bits;
+    KeyHash::from_raw((u128::from(place) << 64).div_ceil(places) as u64)
+}
+
+fn shuffle<T>(items: &mut [T], seed: u64) {
+    let mut random = Splitmix::new(seed);
+    for i in (1..items.len()).rev() {
+        items.swap(i, random.below(i as u64 + 1) as usize);
+    }
+}
+
+/// Slots of a table, the overhang included.
+fn all_slots<L: Layout>(filter: &Quotient<L>) -> u64 {
+    filter.geometry().blocks * u64::from(L::SLOTS)
+}
+
+/// What a cluster is made of.
+#[derive(Clone, Copy, Debug)]
+struct Crowd {
+    /// The quotients that keys crowd on, one behind another.
+    quotients: u64,
+    /// Distinct remainders of each, and copies of each of those.
+    remainders: u64,
+    copies: u64,
+    /// The next so many quotients have one key each, and are pushed far from home.
+    pushed: u64,
+}
+
+impl Crowd {
+    fn hashes<L: Layout>(&self, filter: &Quotient<L>, first: u64) -> Vec<KeyHash> {
+        let mut hashes = Vec::new();
+        for quotient in first..first + self.quotients {
+            for remainder in 1..=self.remainders {
+                let hash = hash_at(filter, quotient, remainder);
+                hashes.extend(std::iter::repeat_n(hash, self.copies as usize));
+            }
+        }
+        let pushed = first + self.quotients..first + self.quotients + self.pushed;
+        hashes.extend(pushed.map(|quotient| hash_at(filter, quotient, 2)));
+        hashes
+    }
+}
+
+/// Fails if the filter does not hold exactly these hashes, each of which stands for a fingerprint of
+/// its own.
+fn assert_holds<L: Layout>(filter: &Quotient<L>, hashes: &[KeyHash], what: &str) {
+    assert_eq!(filter.len(), hashes.len(), "{what}");
+    let fingerprints = u128::from(filter.geometry().fingerprints);
+    let mut expected: Vec<u64> =
+        hashes.iter().map(|hash| ((u128::from(hash.raw()) * fingerprints) >> 64) as u64).collect();
+    expected.sort_unstable();
+    assert!(filter.fingerprints().eq(expected), "{what}");
+    let bytes = filter.to_bytes();
+    assert!(Quotient::<L>::from_bytes(&bytes).unwrap().to_bytes() == bytes, "{what}");
+}
+
+/// Builds a crowd in random order and takes it down in another: on every instruction set, one by one
+/// and in a batch, with every state the bytes that portable single inserts make, and keys before, in
+/// and behind the cluster found at every step.
+fn assert_stands<L: Layout>(keys: usize, bits: Option<u32>, crowd: Crowd, most_offset: u64) {
+    let multiset = crowd.copies > 1;
+    let reference = built::<L>(&spec(keys, bits, multiset, Isa::Portable));
+    let first = reference.geometry().slots / 3;
+    let mut hashes = crowd.hashes(&reference, first);
+    assert!(
+        hashes.len() as u64 > most_offset,
+        "offsets beyond {most_offset} are what this is about"
+    );
+    let strangers: Vec<KeyHash> = (first.saturating_sub(100)
+        ..first + crowd.quotients + crowd.pushed)
+        .map(|quotient| {
+            hash_at(&reference, quotient, (1 << reference.geometry().remainder_bits) - 1)
+        })
+        .collect();
+    shuffle(&mut hashes, 1);
+    let steps = hashes.len().div_ceil(9);
+    let mut states = Vec::new();
+    let mut portable = reference.clone();
+    for part in hashes.chunks(steps) {
+        part.iter().for_each(|hash| assert_eq!(portable.insert_hash(*hash), Ok(true)));
+        states.push(portable.to_bytes());
+    }
+    for isa in Isa::available() {
+        let empty = built::<L>(&spec(keys, bits, multiset, isa));
+        let (mut singly, mut batches) = (empty.clone(), empty.clone());
+        let mut found = Bitmap::new(0);
+        for (i, part) in hashes.chunks(steps).enumerate() {
+            part.iter().for_each(|hash| assert_eq!(singly.insert_hash(*hash), Ok(true)));
+            batches.insert_batch(part).unwrap();
+            let what = format!("{crowd:?}: part {i} on {isa}");
+            assert!(singly.to_bytes() == states[i], "{what}, singly");
+            assert!(batches.to_bytes() == states[i], "{what}, in batches");
+            let held = &hashes[..singly.len()];
+            singly.contains_batch(held, &mut found);
+            assert_eq!(found.count_ones(), held.len(), "{what}");
+            assert!(held.iter().all(|hash| singly.contains_hash(*hash)), "{what}");
+            singly.contains_batch(&strangers, &mut found);
+            assert_eq!(found.count_ones(), 0, "{what}");
+            assert!(strangers.iter().all(|hash| !singly.contains_hash(*hash)), "{what}");
+        }
+        assert_holds(&singly, &hashes, "built");
+        let mut whole = empty.clone();
+        whole.insert_batch(&hashes).unwrap();
+        assert!(whole.to_bytes() == states[states.len() - 1], "{crowd:?}: one batch on {isa}");
+        for hash in &hashes {
+            let copies =
+                if hashes[hashes.len() - 1] == *hash { singly.count_hash(*hash) } else { 0 };
+            assert!(copies <= crowd.copies);
+        }
+        // Down again, in an order of its own.
+        let mut left = hashes.clone();
+        shuffle(&mut left, 2);
+        while !left.is_empty() {
+            for hash in left.split_off(left.len().saturating_sub(steps)) {
+                assert!(!strangers.is_empty() && !singly.remove_hash(strangers[0]));
+                assert!(singly.remove_hash(hash));
+            }
+            assert_holds(&singly, &left, "taken down");
+            singly.contains_batch(&left, &mut found);
+            assert_eq!(found.count_ones(), left.len());
+            let mut fresh = empty.clone();
+            fresh.insert_batch(&left).unwrap();
+            assert!(singly.to_bytes() == fresh.to_bytes(), "{crowd:?}: {} left", left.len());
+        }
+        assert!(singly.to_bytes() == empty.to_bytes());
+    }
+}
+
+/// One quotient with so many keys that its run alone lies over dozens of blocks.
+#[test]
+fn a_run_may_span_many_blocks() {
+    for bits in [11, 16, 27] {
+        let crowd = Crowd { quotients: 1, remainders: 1900, copies: 1, pushed: 700 };
+        assert_stands::<WideBlock>(6000, Some(bits), crowd, 255);
+    }
+    let crowd = Crowd { quotients: 1, remainders: 250, copies: 1, pushed: 700 };
+    assert_stands::<LineBlock>(6000, None, crowd, 63);
+}
+
+/// Neighbouring quotients with many keys each: every block's offset is larger than can be stored, and
+/// has to be found from blocks far before it.
+#[test]
+fn offsets_may_be_larger_than_can_be_stored() {
+    for (bits, remainders) in [(3, 6), (6, 50), (8, 40), (13, 45)] {
+        let crowd = Crowd { quotients: 70, remainders, copies: 1, pushed: 900 };
+        assert_stands::<WideBlock>(6000, Some(bits), crowd, 255);
+    }
+    for (quotients, remainders) in [(5, 200), (70, 20), (120, 3)] {
+        let crowd = Crowd { quotients, remainders, copies: 1, pushed: 900 };
+        assert_stands::<LineBlock>(6000, None, crowd, 63);
+    }
+}
+
+/// The same of copies: runs of one remainder, over several blocks each.
+#[test]
+fn copies_may_span_many_blocks() {
+    let copies = u64::from(MAX_COPIES);
+    for (quotients, remainders, copies) in [(1, 1, copies), (3, 2, copies), (40, 3, 9), (9, 1, 100)]
+    {
+        let crowd = Crowd { quotients, remainders, copies, pushed: 600 };
+        for bits in [3, 8, 21] {
+            assert_stands::<WideBlock>(6000, Some(bits), crowd, 255);
+        }
+        assert_stands::<LineBlock>(6000, None, crowd, 63);
+    }
+}
+
+/// Offsets around the largest that is stored, one key more and one less: 62 to 65, and 254 to 257.
+#[test]
+fn offsets_pass_the_largest_that_is_stored_and_come_back() {
+    fn cross<L: Layout>(bits: Option<u32>, isa: Isa) {
+        let mut filter = built::<L>(&spec(4000, bits, false, isa));
+        // From a block's last slot on: the next block's offset is the keys less one.
+        let first = u64::from(L::SLOTS) * 10 - 1;
+        let most = u64::from(L::MAX_OFFSET) + 8;
+        let hash = |filter: &Quotient<L>, i: u64| hash_at(filter, first + i / 200, 1 + i % 200);
+        let mut fresh = filter.clone();
+        for i in 0..most {
+            let hash = hash(&filter, i);
+            assert_eq!(fresh.insert_hash(hash), Ok(true));
+        }
+        for _ in 0..3 {
+            for i in 0..most {
+                let hash = hash(&filter, i);
+                assert_eq!(filter.insert_hash(hash), Ok(true));
+                assert!((0..=i).all(|i| filter.contains_hash(self::hash_at(
+                    &filter,
+                    first + i / 200,
+                    1 + i % 200
+                ))));
+                assert!(Quotient::<L>::from_bytes(&filter.to_bytes()).is_ok(), "{i} keys on {isa}");
+            }
+            assert!(filter.to_bytes() == fresh.to_bytes());
+            for i in (0..most).rev() {
+                let hash = hash(&filter, i);
+                assert!(filter.remove_hash(hash) && !filter.contains_hash(hash));
+                assert!(Quotient::<L>::from_bytes(&filter.to_bytes()).is_ok(), "{i} keys on {isa}");
+            }
+            assert!(filter.is_empty());
+        }
+    }
+    for isa in Isa::available() {
+        cross::<WideBlock>(Some(9), isa);
+        cross::<WideBlock>(Some(32), isa);
+        cross::<LineBlock>(None, isa);
+    }
+}
+
+/// All keys at the last quotient: they take every slot from there to the end, then the filter is full,
+/// for them and not for others. Nothing is lost, and all can be taken out again.
+#[test]
+fn a_cluster_may_reach_the_end_of_the_table() {
+    fn fill_the_end<L: Layout>(keys: usize, bits: Option<u32>, isa: Isa) {
+        let empty = built::<L>(&spec(keys, bits, false, isa));
+        let slots = empty.geometry().slots;
+        let room = (all_slots(&empty) - (slots - 1)) as usize;
+        let remainders = (1u64 << empty.geometry().remainder_bits).min(2 * room as u64 + 9) - 1;
+        // As many quotients from the last one back as it takes.
+        let quotients = (room as u64 + 20).div_ceil(remainders).min(slots);
+        let mut hashes: Vec<KeyHash> = (slots - quotients..slots)
+            .flat_map(|quotient| (1..=remainders).map(move |remainder| (quotient, remainder)))
+            .map(|(quotient, remainder)| hash_at(&empty, quotient, remainder))
+            .collect();
+        shuffle(&mut hashes, keys as u64);
+        let expected = room + quotients as usize - 1;
+        assert!(hashes.len() > expected, "{keys} keys: too few to fill the end");
+
+        let mut singly = empty.clone();
+        let outcomes: Vec<bool> =
+            hashes.iter().map(|hash| singly.insert_hash(*hash).is_ok()).collect();
+        let held: Vec<KeyHash> = hashes
+            .iter()
+            .zip(&outcomes)
+            .filter(|(_, took)| **took)
+            .map(|(hash, _)| *hash)
+            .collect();
+        // Keys of the last quotients but one may find a slot at home or not, so the last one's count.
+        assert!((room..=expected).contains(&held.len()), "{} of {expected}", held.len());
+        assert_holds(&singly, &held, "the end");
+        assert!(
+            held.iter().all(|hash| singly.contains_hash(*hash) && singly.count_hash(*hash) == 1)
+        );
+        let before = singly.to_bytes();
+        let failed = hashes.iter().zip(&outcomes).filter(|(_, took)| !**took);
+        for (hash, _) in failed.take(20) {
+            let full = singly.insert_hash(*hash).unwrap_err();
+            assert_eq!(full, Full::new(0, held.len(), all_slots(&empty) as usize));
+            assert!(singly.to_bytes() == before);
+        }
+
+        let mut batch = empty.clone();
+        let full = batch.insert_batch(&hashes).unwrap_err();
+        assert_eq!(full.why, WhyFull::Slots);
+        assert_eq!(full.inserted, outcomes.iter().take_while(|took| **took).count());
+        assert_holds(&batch, &hashes[..full.inserted], "a batch at the end");
+
+        // There is room elsewhere.
+        if slots > 4 * quotients {
+            let elsewhere: Vec<KeyHash> =
+                (0..slots / 2).map(|quotient| hash_at(&empty, quotient, 1)).collect();
+            singly.insert_batch(&elsewhere).unwrap();
+            assert!(elsewhere.iter().chain(&held).all(|hash| singly.contains_hash(*hash)));
+            elsewhere.iter().for_each(|hash| assert!(singly.remove_hash(*hash)));
+            assert!(singly.to_bytes() == before);
+        }
+        held.iter().rev().for_each(|hash| assert!(singly.remove_hash(*hash)));
+        assert!(singly.to_bytes() == empty.to_bytes());
+    }
+    for isa in Isa::available() {
+        for keys in [1, 2, 30, 61, 64, 1000, 5000, 20_001] {
+            for bits in [10, 16, 29] {
+                fill_the_end::<WideBlock>(keys, Some(bits), isa);
+            }
+            fill_the_end::<LineBlock>(keys, None, isa);
+        }
+    }
+}
+
+/// The hashes of one stream that is nothing but the largest: at the last quotient, with the largest
+/// remainder, which no arithmetic may carry out of the table.
+#[test]
+fn the_largest_hashes_are_at_the_last_quotient() {
+    fn extremes<L: Layout>(keys: usize, bits: Option<u32>, isa: Isa) {
+        let mut filter = built::<L>(&spec(keys, bits, false, isa));
+        let hashes: Vec<KeyHash> =
+            [u64::MAX, u64::MAX - 1, 0, 1, 1 << 63, (1 << 63) - 1].map(KeyHash::from_raw).to_vec();
+        hashes.iter().for_each(|hash| assert!(filter.insert_hash(*hash).is_ok()));
+        assert!(hashes.iter().all(|hash| filter.contains_hash(*hash)));
+        let last = filter.fingerprints().last().unwrap();
+        assert_eq!(last, filter.geometry().fingerprints - 1);
+        for hash in &hashes {
+            filter.remove_hash(*hash);
+        }
+        assert!(filter.is_empty());
+    }
+    for isa in Isa::available() {
+        for keys in [0, 1, 63, 64, 65, 999, 1 << 16] {
+            (1..=32).for_each(|bits| extremes::<WideBlock>(keys, Some(bits), isa));
+            extremes::<LineBlock>(keys, None, isa);
+        }
+    }
+}
+
+/// As many keys as planned go in, at 95 % of the slots, whatever the size and the keys: no filter is
+/// full before.
+fn assert_takes_its_keys<L: Layout>(keys: usize, bits: Option<u32>, seeds: core::ops::Range<u64>) {
+    let empty = built::<L>(&spec(keys, bits, true, Isa::best()));
+    let slots = empty.geometry().slots;
+    let most = (slots * 19 / 20) as usize;
+    assert!(most >= keys);
+    for seed in seeds {
+        let mut filter = empty.clone();
+        let hashes = distinct(seed << 32 | keys as u64, 0..most as u64);
+        match filter.insert_batch(&hashes) {
+            Ok(()) => {}
+            // Of one or two bits, so many keys share fingerprints that copies run out.
+            Err(full) => panic!("{slots} slots, seed {seed}: {full}"),
+        }
+    }
+}
+
+#[test]
+fn every_size_takes_95_percent() {
+    for keys in 1..=64 {
+        assert_takes_its_keys::<WideBlock>(keys, Some(9), 0..400);
+        assert_takes_its_keys::<LineBlock>(keys, None, 0..100);
+    }
+    for keys in 65..=2500 {
+        assert_takes_its_keys::<WideBlock>(keys, Some(8), 0..3);
+    }
+    for keys in (65..=2500).step_by(11) {
+        assert_takes_its_keys::<LineBlock>(keys, None, 0..12);
+    }
+    let mut random = Splitmix::new(5);
+    for seed in 0..12 {
+        let keys = 3000 + random.below(300_000) as usize;
+        let bits = 4 + random.below(20) as u32;
+        assert_takes_its_keys::<WideBlock>(keys, Some(bits), seed..seed + 2);
+        assert_takes_its_keys::<LineBlock>(keys, None, seed..seed + 2);
+    }
+}

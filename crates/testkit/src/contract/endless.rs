@@ -1,0 +1,47 @@
+//! Filters that take any number of keys, and answer "perhaps" ever more often.
+
+use super::rates::{Measured, SIGMAS, measure};
+use super::{assert_all_found, fill};
+use crate::stats::assert_binomial;
+use crate::streams::Stream;
+use crate::subject::{Subject, built, spec};
+use trommel_base::{Filter, Insert};
+use trommel_simd::Isa;
+
+/// Every key is found in a filter with a hundred times the keys that it was made for.
+pub fn no_key_is_lost_in_an_overfull_filter<S: Subject>(isa: Isa) {
+    for stream in Stream::ALL {
+        let hashes = stream.hashes(17, 5000);
+        let (first, rest) = hashes.split_at(2500);
+        let mut filter = built::<S>(&spec(50, 0.01, isa));
+        fill::<S>(&mut filter, first);
+        for hash in rest {
+            filter.insert_hash(*hash).unwrap();
+        }
+        assert_all_found(&filter, &hashes, &format!("{stream}, {isa}"));
+    }
+}
+
+/// `len` is the number of inserts, repeats included, one by one and in batches.
+pub fn every_insert_is_counted<S: Subject>(isa: Isa) {
+    for stream in Stream::ALL {
+        let hashes = stream.hashes(18, 300);
+        let mut filter = built::<S>(&spec(10, 0.01, isa));
+        for (i, hash) in hashes.iter().enumerate() {
+            assert_eq!(filter.len(), i);
+            filter.insert_hash(*hash).unwrap();
+        }
+        fill::<S>(&mut filter, &hashes);
+        assert_eq!(filter.len(), 600, "{stream}");
+    }
+}
+
+/// Three times the keys planned: more false positives, and as many as the filter says.
+pub fn an_overfull_filter_still_knows_its_rate<S: Subject>(isa: Isa) {
+    let empty = built::<S>(&spec(2000, 0.01, isa));
+    let planned = measure::<S>(&empty, 2000, 2000, 100);
+    let overfull = measure::<S>(&empty, 6000, 2000, 100);
+    let Measured { hits, probes, expected, sizing } = overfull;
+    assert_binomial("overfull against expected_fpr", hits, probes, expected, SIGMAS);
+    assert!(sizing > 0.05 && hits > 5 * planned.hits);
+}

@@ -1,0 +1,224 @@
+//! Filters that are full at some time: what a key that does not fit leaves behind, which is nothing.
+
+use super::{LENGTHS, LONG_LENGTHS, after, answers, answers_singly, assert_all_found};
+use crate::Splitmix;
+use crate::streams::{Disjoint, Stream, distinct};
+use crate::subject::{Room, Subject, built, spec};
+use trommel_base::{Filter, Full, Insert, KeyHash, WhyFull};
+use trommel_simd::Isa;
+
+/// Key counts of the filters that are filled: of a block, of some, and of many.
+const PLANNED: [usize; 5] = [1, 20, 333, 2000, 20_000];
+/// A rate that every kind reaches at 95 % load, and that tells more keys apart than there are slots.
+const FPR: f64 = 0.004;
+
+/// More keys than a filter for so many has slots.
+fn too_many(planned: usize) -> usize {
+    planned * 3 / 2 + 400
+}
+
+/// Inserts one by one until a key does not fit: how many keys went in, and what stopped the next.
+fn insert_until_full<S: Subject>(filter: &mut S::Filter, hashes: &[KeyHash]) -> Option<Full> {
+    hashes.iter().enumerate().find_map(|(i, hash)| {
+        let full = filter.insert_hash(*hash).err()?;
+        assert_eq!(full.inserted, 0, "a single insert that failed");
+        Some(after(i, full))
+    })
+}
+
+/// The numbers of an error are those of the filter.
+fn assert_numbers<S: Subject>(full: Full, filter: &S::Filter) {
+    assert_eq!(full.len, filter.len(), "{full}");
+    assert!(full.capacity >= full.len, "{full}");
+    let told = full.to_string();
+    for number in [full.inserted, full.len, full.capacity] {
+        assert!(told.contains(&number.to_string()), "{told}");
+    }
+}
+
+/// A key that finds no slot leaves the bytes as they were, however often it is tried, and every key
+/// that went in before is still found. As many go in as were planned.
+pub fn a_failed_insert_changes_nothing<S: Subject>(isa: Isa) {
+    for planned in PLANNED {
+        let mut filter = built::<S>(&spec(planned, FPR, isa));
+        let hashes = distinct(71, 0..too_many(planned) as u64);
+        let full = insert_until_full::<S>(&mut filter, &hashes).expect("more keys than slots");
+        assert_eq!(full.why, WhyFull::Slots);
+        assert!(full.inserted >= planned, "{full}");
+        assert_numbers::<S>(full, &filter);
+        let before = S::to_bytes(&filter);
+        let (inside, outside) = hashes.split_at(full.inserted);
+        for _ in 0..3 {
+            let again = filter.insert_hash(outside[0]).unwrap_err();
+            assert_eq!(again, after(0, full));
+            assert!(S::to_bytes(&filter) == before, "{planned} keys planned");
+        }
+        assert_all_found(&filter, inside, "full");
+        // Others may still fit; whatever does not leaves no trace.
+        for hash in &outside[..outside.len().min(60)] {
+            let before = S::to_bytes(&filter);
+            match filter.insert_hash(*hash) {
+                Ok(_) => assert!(filter.contains_hash(*hash)),
+                Err(full) => {
+                    assert_numbers::<S>(full, &filter);
+                    assert!(S::to_bytes(&filter) == before);
+                }
+            }
+        }
+        assert_all_found(&filter, inside, "full to the brim");
+    }
+}
+
+/// Of a batch that does not fit, the first keys go in, as many as the error says, and none of those
+/// after the one that failed, though some of them might have fitted.
+pub fn a_failed_batch_takes_the_keys_that_it_says<S: Subject>(isa: Isa) {
+    for planned in PLANNED {
+        let empty = built::<S>(&spec(planned, FPR, isa));
+        let hashes = distinct(72, 0..too_many(planned) as u64);
+        let mut filter = empty.clone();
+        let full = filter.insert_batch(&hashes).unwrap_err();
+        assert_eq!(full.why, WhyFull::Slots);
+        assert!(full.inserted >= planned && full.inserted < hashes.len(), "{full}");
+        assert_numbers::<S>(full, &filter);
+        let (inside, outside) = hashes.split_at(full.inserted);
+        let mut expected = empty.clone();
+        expected.insert_batch(inside).unwrap();
+        assert!(S::to_bytes(&filter) == S::to_bytes(&expected), "{planned} keys planned");
+        // The key that failed is the first of this batch, so nothing of it goes in.
+        let again = filter.insert_batch(outside).unwrap_err();
+        assert_eq!(again, after(0, full));
+        assert!(S::to_bytes(&filter) == S::to_bytes(&expected));
+        assert_eq!(filter.insert_batch(&[]), Ok(()));
+    }
+}
+
+/// A batch ends at the key at which single inserts end, with the same error and the same bytes,
+/// however full the filter was before and however long the batch is; with keys that were there, and
+/// keys twice in the batch.
+pub fn a_batch_fails_where_single_inserts_do<S: Subject>(isa: Isa) {
+    let mut random = Splitmix::new(73);
+    for planned in PLANNED {
+        let mut failures = 0;
+        for filled_percent in [0, 10, 50, 90, 96, 99] {
+            for batch_percent in [3, 20, 60, 140] {
+                let of = |percent: usize| planned * percent / 100 + random_below(percent);
+                let before = distinct(74, 0..of(filled_percent) as u64);
+                let mut filter = built::<S>(&spec(planned, FPR, isa));
+                if filter.insert_batch(&before).is_err() {
+                    continue;
+                }
+                let fresh = distinct(75, 0..(of(batch_percent) + 3 * batch_percent) as u64);
+                let batch: Vec<KeyHash> = fresh
+                    .iter()
+                    .map(|hash| match random.below(10) {
+                        0 if !before.is_empty() => {
+                            before[random.below(before.len() as u64) as usize]
+                        }
+                        1 => fresh[random.below(fresh.len() as u64) as usize],
+                        _ => *hash,
+                    })
+                    .collect();
+                let mut singly = built::<S>(&spec(planned, FPR, Isa::Portable));
+                singly.insert_batch(&before).unwrap();
+                let expected = insert_until_full::<S>(&mut singly, &batch);
+                failures += usize::from(expected.is_some());
+                assert_eq!(filter.insert_batch(&batch).err(), expected, "{planned} keys planned");
+                assert!(
+                    S::to_bytes(&filter) == S::to_bytes(&singly),
+                    "{planned} keys planned, {} held, a batch of {}",
+                    before.len(),
+                    batch.len()
+                );
+            }
+        }
+        assert!(
+            failures >= 4,
+            "{failures} of the batches for {planned} keys failed: too few to tell"
+        );
+    }
+}
+
+/// A few keys more or less, the same every time.
+fn random_below(percent: usize) -> usize {
+    percent * 7 % 11
+}
+
+/// A set holds a key once and says that it is there. A multiset counts so many copies and refuses the
+/// next with that number; of a batch, those before it are in.
+pub fn a_key_has_so_many_copies_and_no_more<S: Subject>(isa: Isa) {
+    let Room::Slots { copies } = S::ROOM else { panic!("a filter that is never full") };
+    let keys = distinct(76, 0..400);
+    let (key, others) = (keys[0], &keys[1..]);
+    let mut filter = built::<S>(&spec(1000, 0.001, isa));
+    for _ in 0..copies {
+        assert_eq!(filter.insert_hash(key), Ok(true));
+    }
+    assert_eq!(filter.len(), copies as usize);
+    let before = S::to_bytes(&filter);
+    for _ in 0..3 {
+        match filter.insert_hash(key) {
+            Ok(changed) => assert!(!changed && copies == 1),
+            Err(full) => {
+                assert_eq!((full.why, full.inserted), (WhyFull::Copies { max: copies }, 0));
+                assert!(copies > 1 && full.to_string().contains(&copies.to_string()));
+                assert_numbers::<S>(full, &filter);
+            }
+        }
+        assert!(S::to_bytes(&filter) == before);
+    }
+    // The same in a batch, among others, into an empty filter and into one that has some.
+    for held in [0, 100] {
+        let (first, last) = others.split_at(others.len() / 2);
+        let mut batch = first.to_vec();
+        batch.extend(std::iter::repeat_n(key, copies as usize + 2));
+        batch.extend(last);
+        let mut filter = built::<S>(&spec(1000, 0.001, isa));
+        filter.insert_batch(&distinct(77, 0..held)).unwrap();
+        let mut singly = filter.clone();
+        let expected = insert_until_full::<S>(&mut singly, &batch);
+        assert_eq!(filter.insert_batch(&batch).err(), expected);
+        assert_eq!(expected.is_some(), copies > 1);
+        if let Some(full) = expected {
+            assert_eq!(full.inserted, first.len() + copies as usize);
+            assert_eq!(full.why, WhyFull::Copies { max: copies });
+        }
+        assert!(S::to_bytes(&filter) == S::to_bytes(&singly));
+    }
+}
+
+/// With not a slot left, where runs are pushed furthest: batches of every length, single lookups and
+/// portable code agree, and lose no key.
+pub fn every_way_to_ask_a_full_filter_gives_the_same_answer<S: Subject>(isa: Isa) {
+    for (planned, fpr) in [(1, 0.3), (300, 0.3), (3000, 0.01), (3000, 0.2)] {
+        let keys = Disjoint::new(78, too_many(planned), 6000);
+        let fill = |isa| {
+            let mut filter = built::<S>(&spec(planned, fpr, isa));
+            // Every key that goes in, also after some that do not.
+            let taken: Vec<KeyHash> = keys
+                .members
+                .iter()
+                .copied()
+                .filter(|hash| filter.insert_hash(*hash).is_ok())
+                .collect();
+            (filter, taken)
+        };
+        let ((filter, taken), (portable, portable_taken)) = (fill(isa), fill(Isa::Portable));
+        assert!(taken == portable_taken && taken.len() >= planned);
+        assert!(S::to_bytes(&filter) == S::to_bytes(&portable));
+        assert_all_found(&filter, &taken, "full to the brim");
+        let mut probes = keys.strangers;
+        Stream::ALL.iter().for_each(|stream| probes.extend(stream.hashes(4, 50)));
+        probes.extend(&taken);
+        let expected = answers_singly(&portable, &probes);
+        assert_eq!(answers_singly(&filter, &probes), expected, "single lookups on {isa}");
+        assert_eq!(answers(&filter, &probes), expected, "one batch on {isa}");
+        for length in LENGTHS.into_iter().chain(LONG_LENGTHS) {
+            let from = probes.len() - length;
+            let found = answers(&filter, &probes[from..]);
+            assert!(
+                (0..length).all(|i| found.get(i) == expected.get(from + i)),
+                "a batch of {length} on {isa}"
+            );
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Tables from somebody who can compute a checksum.
+//!
+//! There is one table for a multiset of fingerprints. A forged one is refused, or it is the table of
+//! other fingerprints: then it is enumerated, emptied, filled, grown and merged like any other.
+
+use super::{fill_up, forgery};
+use crate::Splitmix;
+use crate::streams::{Stream, distinct};
+use crate::subject::{Exact, Resize, built, spec};
+use std::collections::BTreeMap;
+use trommel_base::container::{self, Header, Parsed};
+use trommel_base::{Count, Filter, Insert, KeyHash, Merge, Remove};
+use trommel_simd::Isa;
+
+/// Hashes that crowd: runs of copies, clusters over blocks, and some anywhere. Kept apart by the
+/// fingerprints of a small filter.
+fn crowd(seed: u64, keys: usize) -> Vec<KeyHash> {
+    let mut random = Splitmix::new(seed);
+    let centre = random.word();
+    (0..keys)
+        .map(|i| match i % 4 {
+            0 => KeyHash::from_raw(random.word()),
+            1 => KeyHash::from_raw(centre),
+            _ => KeyHash::from_raw(centre.wrapping_add(random.word() >> 5)),
+        })
+        .collect()
+}
+
+/// A filter of few blocks with a crowd in it.
+fn crowded<S: Exact>(keys: usize) -> S::Filter {
+    let mut filter = built::<S>(&spec(keys, 0.03, Isa::Portable));
+    fill_up::<S>(&mut filter, &crowd(keys as u64, keys * 3 / 2));
+    filter
+}
+
+/// Uses what was accepted in every way, to the last slot. What it holds is what its enumeration says,
+/// and its bytes are those that inserts of these fingerprints make.
+fn exercise<S: Resize>(bytes: &[u8]) {
+    forgery::exercise::<S>(bytes);
+    let filter = S::from_bytes(bytes).expect("accepted a moment ago");
+    let fingerprints = S::fingerprints(&filter);
+    assert!(fingerprints.len() == filter.len() && fingerprints.is_sorted());
+    let mut held: BTreeMap<u64, u64> = BTreeMap::new();
+    fingerprints.iter().for_each(|f| *held.entry(*f).or_default() += 1);
+    for (f, copies) in &held {
+        let hash = S::hash_of(&filter, *f);
+        assert_eq!(S::fingerprint(&filter, hash), *f, "a fingerprint that no hash has");
+        assert!(*copies <= S::copies() && filter.count_hash(hash) == *copies);
+    }
+
+    let mut emptied = filter.clone();
+    for f in fingerprints.iter().rev() {
+        assert!(emptied.remove_hash(S::hash_of(&filter, *f)));
+    }
+    assert!(emptied.is_empty() && S::fingerprints(&emptied).is_empty());
+    let mut again = emptied.clone();
+    for f in &fingerprints {
+        assert_eq!(again.insert_hash(S::hash_of(&filter, *f)), Ok(true));
+    }
+    assert!(S::to_bytes(&again) == bytes, "not the table of its fingerprints");
+
+    let mut full = filter.clone();
+    let more = distinct(0xF0, 0..2 * S::slots(&filter).min(5000) + 600);
+    fill_up::<S>(&mut full, &more);
+    assert!(S::from_bytes(&S::to_bytes(&full)).is_ok());
+
+    let mut merged = emptied;
+    merged.merge(&filter).expect("an empty filter takes in its like");
+    assert!(S::to_bytes(&merged) == bytes);
+
+    for resize in [S::grow, |filter: &mut S::Filter| S::resize(filter, filter.len() + 77)] {
+        let mut resized = filter.clone();
+        // A forger may have left no bit to grow by.
+        if resize(&mut resized).is_ok() {
+            assert!(S::fingerprints(&resized) == fingerprints);
+            resized.insert_hash(KeyHash::from_raw(12_345)).expect("room was made");
+            assert!(S::from_bytes(&S::to_bytes(&resized)).is_ok());
+        }
+    }
+}
+
+/// Refused, or exercised; whether it was accepted.
+fn judge<S: Resize>(header: Header, payload: &[u8]) -> bool {
+    let forged = header.to_bytes(&[payload]);
+    let owned = S::from_bytes(&forged);
+    assert_eq!(owned.is_ok(), S::view(&forged).is_ok());
+    match owned {
+        Ok(_) => exercise::<S>(&forged),
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+    S::from_bytes(&forged).is_ok()
+}
+
+/// Flips every bit of the table and of the numbers in the header, one at a time. How many of the
+/// table's were accepted.
+fn flip_each<S: Resize>(filter: &S::Filter) -> usize {
+    let bytes = S::to_bytes(filter);
+    let Parsed { header, payload } = container::parse(&bytes).expect("our own bytes");
+    let mut payload = payload.to_vec();
+    for bit in 0..64 {
+        let mut forged = header;
+        forged.len ^= 1 << bit;
+        assert!(!judge::<S>(forged, &payload), "{} keys where {} are", forged.len, header.len);
+        for parameter in 0..forged.parameters.len() {
+            let mut forged = header;
+            forged.parameters[parameter] ^= 1 << bit;
+            judge::<S>(forged, &payload);
+        }
+        let mut forged = header;
+        forged.hasher = header.hasher.with_seed(header.hasher.seed() ^ 1 << bit);
+        assert!(judge::<S>(forged, &payload), "a filter of any seed is a filter");
+    }
+    let mut accepted = 0;
+    for bit in 0..payload.len() * 8 {
+        payload[bit / 8] ^= 1 << (bit % 8);
+        accepted += usize::from(judge::<S>(header, &payload));
+        payload[bit / 8] ^= 1 << (bit % 8);
+    }
+    accepted
+}
+
+/// One bit of the table: the number of keys stays, so what is accepted has one fingerprint exchanged
+/// for another.
+pub fn a_flipped_bit_is_refused_or_makes_another_filter<S: Resize>() {
+    assert_eq!(flip_each::<S>(&crowded::<S>(0)), 0, "a bit in an empty table");
+    for keys in [1, 20, 90] {
+        let accepted = flip_each::<S>(&crowded::<S>(keys));
+        assert!(accepted > 0, "no bit of a remainder could be another: too strict, or no test");
+    }
+}
+
+/// The same of filters that were doubled, and of such whose size is no multiple of their first.
+pub fn flipped_bits_of_resized_filters_are_refused_or_make_another_filter<S: Resize>() {
+    for (doublings, keys) in [(1, None), (3, None), (0, Some(90)), (0, Some(133)), (1, Some(201))] {
+        let mut filter = crowded::<S>(40);
+        (0..doublings).for_each(|_| S::grow(&mut filter).unwrap());
+        if let Some(keys) = keys {
+            S::resize(&mut filter, keys).unwrap();
+        }
+        assert!(flip_each::<S>(&filter) > 0);
+    }
+}
+
+/// Two bits, near each other or anywhere, with the number of keys as it was, one less or one more: a
+/// run's end moved, a quotient exchanged for its neighbour, a slot taken or freed.
+pub fn two_flipped_bits_are_refused_or_make_another_filter<S: Resize>() {
+    let mut random = Splitmix::new(0xF1);
+    for keys in [20, 90, 400] {
+        let bytes = S::to_bytes(&crowded::<S>(keys));
+        let Parsed { header, payload } = container::parse(&bytes).expect("our own bytes");
+        let bits = payload.len() as u64 * 8;
+        let mut accepted = 0;
+        for round in 0..20_000 {
+            let mut forged = payload.to_vec();
+            let first = random.below(bits);
+            let second = match round % 3 {
+                0 => random.below(bits),
+                1 => (first + 1 + random.below(8)) % bits,
+                _ => (first + 1 + random.below(600)) % bits,
+            };
+            for bit in [first, second] {
+                forged[(bit / 8) as usize] ^= 1 << (bit % 8);
+            }
+            let len = (header.len + random.below(3)).wrapping_sub(1);
+            accepted += usize::from(judge::<S>(Header { len, ..header }, &forged));
+        }
+        assert!(accepted > 0, "{keys} keys");
+    }
+}
+
+/// A part of one filter's table in another's, as a write that was cut off leaves it; with the number
+/// of keys of either.
+pub fn a_torn_table_is_refused_or_makes_another_filter<S: Resize>() {
+    let mut random = Splitmix::new(0xF2);
+    for keys in [0, 20, 90, 400] {
+        let empty = built::<S>(&spec(keys, 0.03, Isa::Portable));
+        let mut other = empty.clone();
+        fill_up::<S>(&mut other, &Stream::Random.hashes(7, keys / 2 + 1));
+        let tables = [S::to_bytes(&crowded::<S>(keys)), S::to_bytes(&other), S::to_bytes(&empty)];
+        let parsed = tables.each_ref().map(|bytes| container::parse(bytes).expect("our own bytes"));
+        for _ in 0..3000 {
+            let [a, b] = [0, 0].map(|_| parsed[random.below(3) as usize]);
+            let mut torn = a.payload.to_vec();
+            let [from, to] = [0, 0].map(|_| random.below(torn.len() as u64 + 1) as usize);
+            let (from, to) = (from.min(to), from.max(to));
+            torn[from..to].copy_from_slice(&b.payload[from..to]);
+            judge::<S>(a.header, &torn);
+            judge::<S>(b.header, &torn);
+        }
+        // Whole, it is what it was.
+        assert!(parsed.iter().all(|parsed| judge::<S>(parsed.header, parsed.payload)));
+    }
+}

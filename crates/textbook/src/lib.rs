@@ -1,0 +1,23 @@
+//! Filters as they are taught: to be read beside their papers, and to be oracles for the fast ones.
+//!
+//! Clear above all: no vectors, no prefetching, no clever arithmetic. A fast filter that answers
+//! otherwise than its textbook is wrong.
+//!
+//! | module | system | paper |
+//! |---|---|---|
+//! | [`quotient`] | quotient filter with three metadata bits a slot | Bender et al., PVLDB 5 (2012) |
+//!
+//! ```
+//! use trommel_base::{Filter, Insert};
+//! use trommel_textbook::TextbookQuotientFilter;
+//!
+//! let mut filter = TextbookQuotientFilter::new(10, 8)?;
+//! filter.insert("anvil").unwrap();
+//! assert!(filter.contains("anvil"));
+//! # Ok::<(), trommel_base::SpecError>(())
+//! ```
+#![no_std]
+
+pub mod quotient;
+
+pub use quotient::TextbookQuotientFilter;

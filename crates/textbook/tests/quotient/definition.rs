@@ -1,0 +1,68 @@
+//! The table as it is defined, without any operation: what a sorted list of fingerprints looks like
+//! in slots, and what slots say. Shares no code and no method with the filter.
+
+use trommel_textbook::TextbookQuotientFilter;
+use trommel_textbook::quotient::Slot;
+
+/// The table of an ascending list of fingerprints: each remainder in the first slot, from its home
+/// on, that those before it leave free.
+pub(crate) fn table(quotient_bits: u32, remainder_bits: u32, sorted: &[u64]) -> Vec<Option<Slot>> {
+    let slots = 1usize << quotient_bits;
+    assert!(sorted.len() <= slots && sorted.is_sorted());
+    let mut table = vec![Slot::default(); slots];
+    let mut in_use = vec![false; slots];
+    // Two laps: what the first pushes over the end of the table is in the way of the second, and
+    // only the second is kept.
+    let mut free = 0;
+    for lap in 0..2 {
+        let mut quotient_before = None;
+        for fingerprint in sorted {
+            let quotient = (fingerprint >> remainder_bits) as usize;
+            let place = free.max(lap * slots + quotient);
+            free = place + 1;
+            if lap == 1 {
+                in_use[place % slots] = true;
+                let slot = &mut table[place % slots];
+                slot.remainder = fingerprint % (1 << remainder_bits);
+                slot.is_continuation = quotient_before == Some(quotient);
+                slot.is_shifted = place != slots + quotient;
+                table[quotient].is_occupied = true;
+            }
+            quotient_before = Some(quotient);
+        }
+    }
+    // An occupied home is in use, so nothing that was set is dropped here.
+    assert!(table.iter().zip(&in_use).all(|(slot, used)| *used || *slot == Slot::default()));
+    table.into_iter().zip(in_use).map(|(slot, used)| used.then_some(slot)).collect()
+}
+
+/// The ascending list of the fingerprints of a table: cut the circle where no run crosses the cut,
+/// and give the first run the first occupied home, the second the second, and so on.
+pub(crate) fn decode(slots: &[Option<Slot>], remainder_bits: u32) -> Vec<u64> {
+    let cut = slots.iter().position(|slot| slot.is_none_or(|slot| !slot.is_shifted));
+    let cut = cut.expect("some slot is empty or at home");
+    let unrolled = || (cut..slots.len()).chain(0..cut);
+    let mut homes = unrolled().filter(|i| slots[*i].is_some_and(|slot| slot.is_occupied));
+    let mut fingerprints = Vec::new();
+    let mut home = None;
+    for slot in unrolled().filter_map(|i| slots[i]) {
+        if !slot.is_continuation {
+            home = homes.next();
+        }
+        let quotient = home.expect("a run for every occupied home") as u64;
+        fingerprints.push(quotient << remainder_bits | slot.remainder);
+    }
+    assert_eq!(homes.next(), None, "an occupied home for every run");
+    fingerprints.sort_unstable();
+    fingerprints
+}
+
+/// Fails unless the filter's table is the table of `sorted`, says so, and is listed so.
+#[track_caller]
+pub(crate) fn assert_holds(filter: &TextbookQuotientFilter, sorted: &[u64]) {
+    let slots: Vec<_> = filter.slots().collect();
+    assert_eq!(slots, table(filter.quotient_bits(), filter.remainder_bits(), sorted));
+    assert_eq!(decode(&slots, filter.remainder_bits()), sorted);
+    assert!(filter.fingerprints().eq(sorted.iter().copied()), "enumerated otherwise");
+    assert_eq!(filter.fingerprints().len(), sorted.len());
+}

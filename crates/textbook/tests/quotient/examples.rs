@@ -1,0 +1,118 @@
+//! Worked examples of lecture notes, slot by slot.
+
+use crate::definition::assert_holds;
+use trommel_base::Filter;
+use trommel_textbook::TextbookQuotientFilter;
+use trommel_textbook::quotient::Slot;
+
+/// A slot as examples write it: number, remainder, and the bits is_occupied, is_continuation,
+/// is_shifted.
+type Row = (usize, u64, [u8; 3]);
+
+fn slots(count: usize, rows: &[Row]) -> Vec<Option<Slot>> {
+    let mut slots = vec![None; count];
+    for (place, remainder, bits) in rows {
+        let [is_occupied, is_continuation, is_shifted] = bits.map(|bit| bit == 1);
+        slots[*place] =
+            Some(Slot { remainder: *remainder, is_occupied, is_continuation, is_shifted });
+    }
+    slots
+}
+
+fn assert_slots(filter: &TextbookQuotientFilter, rows: &[Row]) {
+    assert_eq!(filter.slots().collect::<Vec<_>>(), slots(filter.capacity(), rows));
+}
+
+const V: u64 = 0b10001_001010;
+const W: u64 = 0b10011_100111;
+const X: u64 = 0b10011_111111;
+const Y: u64 = 0b10100_101101;
+const Z: u64 = 0b10100_111110;
+const A: u64 = 0b10100_000000;
+
+#[test]
+fn six_fingerprints_of_five_and_six_bits_make_the_table_of_the_notes() {
+    let mut filter = TextbookQuotientFilter::new(5, 6).unwrap();
+    for fingerprint in [V, W, X, Y, Z, A] {
+        assert_eq!(filter.insert_fingerprint(fingerprint), Ok(true));
+    }
+    let rows = [
+        (17, 0b001010, [1, 0, 0]),
+        (19, 0b100111, [1, 0, 0]),
+        (20, 0b111111, [1, 1, 1]),
+        (21, 0b000000, [0, 0, 1]),
+        (22, 0b101101, [0, 1, 1]),
+        (23, 0b111110, [0, 1, 1]),
+    ];
+    assert_slots(&filter, &rows);
+    assert_holds(&filter, &[V, W, X, A, Y, Z]);
+}
+
+/// The same example, watched: each insert, then each removal.
+#[test]
+fn every_step_of_the_example_is_as_the_definition_says() {
+    let mut filter = TextbookQuotientFilter::new(5, 6).unwrap();
+    let mut sorted = Vec::new();
+    for fingerprint in [V, W, X, Y, Z, A] {
+        filter.insert_fingerprint(fingerprint).unwrap();
+        sorted.push(fingerprint);
+        sorted.sort_unstable();
+        assert_holds(&filter, &sorted);
+    }
+    // The first of a cluster, of a run, of a run of one; then what is left.
+    for fingerprint in [W, A, V, Z, X, Y] {
+        assert!(filter.remove_fingerprint(fingerprint));
+        sorted.retain(|held| *held != fingerprint);
+        assert_holds(&filter, &sorted);
+    }
+    assert_slots(&filter, &[]);
+}
+
+/// X moves home: the first of its run is removed, then what is behind it moves up too.
+#[test]
+fn a_removal_brings_the_next_of_the_run_home() {
+    let mut filter = TextbookQuotientFilter::new(5, 6).unwrap();
+    for fingerprint in [V, W, X, Y] {
+        filter.insert_fingerprint(fingerprint).unwrap();
+    }
+    assert!(filter.remove_fingerprint(W));
+    let rows = [(17, 0b001010, [1, 0, 0]), (19, 0b111111, [1, 0, 0]), (20, 0b101101, [1, 0, 0])];
+    assert_slots(&filter, &rows);
+}
+
+#[test]
+fn six_cities_make_the_table_of_the_post() {
+    let cities =
+        [4_248_224_207, 629_555_247, 2_673_248_856, 775_943_400, 1_474_643_542, 567_538_184];
+    let mut filter = TextbookQuotientFilter::new(3, 29).unwrap();
+    for fingerprint in cities {
+        assert_eq!(filter.insert_fingerprint(fingerprint), Ok(true));
+    }
+    let rows = [
+        (1, 30_667_272, [1, 0, 0]),
+        (2, 92_684_335, [1, 1, 1]),
+        (3, 239_072_488, [0, 1, 1]),
+        (4, 400_901_718, [1, 0, 1]),
+        (5, 525_765_208, [0, 0, 1]),
+        (7, 490_127_823, [1, 0, 0]),
+    ];
+    assert_slots(&filter, &rows);
+    assert!(filter.contains_fingerprint(2_673_248_856));
+    assert!(!filter.contains_fingerprint(2_673_248_857));
+    assert_eq!((filter.len(), filter.load()), (6, 0.75));
+}
+
+/// Three of quotient 3 in a table of four: the run wraps around the end and displaces quotient 0.
+#[test]
+fn a_run_wraps_around_the_end_and_is_listed_last() {
+    let mut filter = TextbookQuotientFilter::new(2, 4).unwrap();
+    for fingerprint in [0x05, 0x3C, 0x3A, 0x3B] {
+        filter.insert_fingerprint(fingerprint).unwrap();
+    }
+    let rows = [(0, 0xB, [1, 1, 1]), (1, 0xC, [0, 1, 1]), (2, 0x5, [0, 0, 1]), (3, 0xA, [1, 0, 0])];
+    assert_slots(&filter, &rows);
+    assert_holds(&filter, &[0x05, 0x3A, 0x3B, 0x3C]);
+    assert!(filter.remove_fingerprint(0x3A));
+    let rows = [(0, 0xC, [1, 1, 1]), (1, 0x5, [0, 0, 1]), (3, 0xB, [1, 0, 0])];
+    assert_slots(&filter, &rows);
+}

@@ -1,0 +1,71 @@
+//! The fuzz targets of `fuzz`, without a fuzzer: over its seeds, over what single changes make of them,
+//! and over random inputs.
+
+#[path = "../../../fuzz/src/hostile_bytes.rs"]
+mod hostile_bytes;
+#[path = "../../../fuzz/src/input.rs"]
+mod input;
+#[path = "../../../fuzz/src/quotient_operations.rs"]
+mod quotient_operations;
+
+use std::fs;
+use std::path::PathBuf;
+use trommel_testkit::Splitmix;
+
+fn seeds(target: &str) -> Vec<Vec<u8>> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds").join(target);
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let seeds: Vec<Vec<u8>> = files.into_iter().map(|file| fs::read(file).unwrap()).collect();
+    assert!(seeds.len() >= 10, "{}", folder.display());
+    seeds
+}
+
+/// A seed with some bytes changed, left out, or taken from elsewhere.
+fn changed(random: &mut Splitmix, seed: &[u8]) -> Vec<u8> {
+    let mut bytes = seed.to_vec();
+    for _ in 0..=random.below(4) {
+        if bytes.is_empty() {
+            break;
+        }
+        let at = random.below(bytes.len() as u64) as usize;
+        match random.below(5) {
+            0 => bytes[at] = random.word() as u8,
+            1 => bytes[at] ^= 1 << random.below(8),
+            2 => bytes[at] = bytes[at].wrapping_add(1),
+            3 => drop(bytes.remove(at)),
+            _ => {
+                let from = random.below(bytes.len() as u64) as usize;
+                let piece = bytes[from..bytes.len().min(from + 16)].to_vec();
+                bytes.splice(at..at, piece);
+            }
+        }
+    }
+    bytes
+}
+
+fn sweep(target: &str, run: fn(&[u8]), changes: usize, noise: usize) {
+    let mut random = Splitmix::new(0xF022);
+    run(&[]);
+    for seed in seeds(target) {
+        run(&seed);
+        for _ in 0..changes {
+            run(&changed(&mut random, &seed));
+        }
+    }
+    for _ in 0..noise {
+        let len = random.below(300) as usize;
+        run(&random.bytes(len));
+    }
+}
+
+#[test]
+fn operations_agree_with_a_sorted_multiset() {
+    sweep("quotient_operations", quotient_operations::run, 60, 1500);
+}
+
+#[test]
+fn bytes_of_anybody_are_refused_or_a_filter() {
+    sweep("hostile_bytes", hostile_bytes::run, 300, 3000);
+}
