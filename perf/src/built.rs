@@ -7,9 +7,9 @@ use anyhow::Result;
 use trommel::{Bitmap, FilterKind};
 
 /// A filter that holds its keys, and what is known of it.
-pub(crate) struct Built {
+pub(crate) struct Built<S: Subject + ?Sized = dyn Subject> {
     pub(crate) candidate: Candidate,
-    pub(crate) subject: Box<dyn Subject>,
+    pub(crate) subject: Box<S>,
     pub(crate) fpr_expected: Option<f64>,
     pub(crate) fpr_measured: Option<f64>,
 }
@@ -39,12 +39,12 @@ pub(crate) fn is_near(a: usize, b: usize) -> bool {
 }
 
 /// Bytes that an operation on the filter reaches at random.
-pub(crate) fn working_set(built: &Built, op: Op) -> usize {
+pub(crate) fn working_set<S: Subject + ?Sized>(built: &Built<S>, op: Op) -> usize {
     if op == Op::Contains { built.subject.probed_bytes() } else { built.subject.memory_bytes() }
 }
 
 /// The sizes at which the limit is measured for a group.
-pub(crate) fn working_sets(built: &[Built], op: Op) -> Vec<usize> {
+pub(crate) fn working_sets<S: Subject + ?Sized>(built: &[Built<S>], op: Op) -> Vec<usize> {
     let mut sizes: Vec<usize> = Vec::new();
     for built in built {
         let bytes = working_set(built, op);
@@ -57,12 +57,16 @@ pub(crate) fn working_sets(built: &[Built], op: Op) -> Vec<usize> {
 
 /// Lines that one operation of the group must touch (see [`crate::roofline`]); none if that is not
 /// known of the kind. A counting filter touches a line of bits and one of counters a bit it inserts.
-pub(crate) fn lines_per_op(built: &Built, group: &Group) -> Option<f64> {
+pub(crate) fn lines_per_op<S: Subject + ?Sized>(built: &Built<S>, group: &Group) -> Option<f64> {
     use FilterKind as Kind;
     if matches!(
         built.candidate.kind,
         Kind::RegisterBloom | Kind::SplitBlockBloom | Kind::CacheLineBloom
     ) {
+        return Some(1.0);
+    }
+    // A block is a line; that some lookups go on in the next is not counted.
+    if built.candidate.kind == Kind::CacheLineQuotient && group.op == Op::Contains {
         return Some(1.0);
     }
     let k = f64::from(built.subject.hash_count()?);

@@ -34,10 +34,11 @@ pub(crate) enum Verb {
 /// Which cases.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Selection {
-    /// 1e5, 1e6 and 1e7 keys and TPC-H at scale 0.1, in about two minutes (the default).
+    /// 1e5, 1e6 and 1e7 keys, TPC-H at scale 0.1 and the loads that matter most, in about three minutes
+    /// (the default).
     #[arg(long, conflicts_with = "full")]
     pub(crate) quick: bool,
-    /// Also 1e8 keys, filters of 1 GiB, and TPC-H at scale 1.
+    /// Also 1e8 keys, filters of 1 GiB, TPC-H at scale 1, and all loads of filters with slots.
     #[arg(long)]
     pub(crate) full: bool,
     /// Only the cases whose name (see `list`) matches.
@@ -46,6 +47,10 @@ pub(crate) struct Selection {
     /// Key counts, such as 1e5,3e6.
     #[arg(long, value_name = "N,N", value_delimiter = ',', value_parser = parse_count)]
     pub(crate) keys: Option<Vec<usize>>,
+    /// Per cent of their slots to fill filters that have slots to, such as 75,85,95: each at 2^20 and
+    /// 2^24 slots, with --full at 2^27 too.
+    #[arg(long, value_name = "P,P", value_delimiter = ',', value_parser = parse_load)]
+    pub(crate) load: Option<Vec<u32>>,
     /// Keep the rivals of the cases that --filter selects, even where it does not name them.
     #[arg(long)]
     pub(crate) rivals: bool,
@@ -117,6 +122,12 @@ fn parse_count(text: &str) -> Result<usize, String> {
     Ok(value as usize)
 }
 
+/// A load in whole per cent, as far as every filter with slots can be filled.
+fn parse_load(text: &str) -> Result<u32, String> {
+    let load = text.trim().parse().ok().filter(|load| (1..=95).contains(load));
+    load.ok_or_else(|| format!("{text:?} is not a whole number from 1 to 95"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,6 +144,14 @@ mod tests {
         assert_eq!(parse_count(" 250000"), Ok(250_000));
         for bad in ["", "x", "1.5", "-3", "0", "1e20", "NaN", "inf"] {
             assert!(parse_count(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn loads_are_whole_per_cent_that_filters_take() {
+        assert_eq!(parse_load(" 95"), Ok(95));
+        for bad in ["", "0", "96", "0.95", "95%", "-1"] {
+            assert!(parse_load(bad).is_err(), "{bad}");
         }
     }
 

@@ -1,5 +1,6 @@
 //! How much a run measures, and how long it may take.
 
+use crate::cli::Selection;
 use crate::interleave::Pace;
 use crate::lanes::Length;
 use std::time::Duration;
@@ -23,7 +24,7 @@ impl Effort {
         length: Length(Duration::from_millis(3)),
         pace: Pace { budget: Duration::from_millis(4000), min_rounds: 5, max_rounds: 201 },
         absent: 1_000_000,
-        limit: Duration::from_secs(135),
+        limit: Duration::from_secs(140),
     };
 
     /// A group in about twelve seconds, more where filters are large.
@@ -44,6 +45,17 @@ impl Effort {
 }
 
 impl Effort {
+    /// What a selection asks for. Loads that were named take the time that they need; they are many
+    /// groups, so each is kept short.
+    pub(crate) fn of(selection: &Selection) -> Self {
+        let effort = if selection.full { Self::FULL } else { Self::QUICK };
+        if selection.load.is_none() {
+            return effort;
+        }
+        let pace = Pace { budget: effort.pace.budget / 2, ..effort.pace };
+        Self { pace, limit: Self::FULL.limit, ..effort }
+    }
+
     /// The pace of the next group, when so much time has passed and so many groups are left.
     pub(crate) fn pace_within(&self, passed: Duration, groups_left: usize) -> Pace {
         let share = self.limit.saturating_sub(passed) / groups_left.max(1) as u32;

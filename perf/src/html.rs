@@ -1,5 +1,6 @@
 //! `report.html`: one file that opens from disk, with no script and nothing fetched.
 
+use crate::plan::short_slots;
 use crate::plots;
 use crate::results::Results;
 use crate::row::Row;
@@ -20,6 +21,10 @@ pub(crate) fn render(results: &Results) -> Result<String> {
     );
     header(&mut page, results);
     for table in tables::all(results) {
+        if table.name == "load-lookups" {
+            page.push_str("<h2 id=\"loads\">Throughput by load</h2>");
+            page.push_str(&load_plots(results)?);
+        }
         section(&mut page, results, &table)?;
         if table.name == "summary" {
             page.push_str("<h2 id=\"throughput\">Throughput by number of keys</h2>");
@@ -106,24 +111,18 @@ type Plot = (&'static str, fn(&Row) -> bool);
 
 fn throughput_plots(results: &Results) -> Result<String> {
     fn lookups(row: &Row, workload: &str) -> bool {
-        is_plain(row)
+        row.is_plain()
             && row.op == "contains"
             && row.workload.as_deref() == Some(workload)
             && is_preferred(row)
-    }
-    fn is_plain(row: &Row) -> bool {
-        row.input().is_none() && !row.hashes_keys()
-    }
-    fn is_preferred(row: &Row) -> bool {
-        row.rival.is_some() || row.api == "batch"
     }
     let plots: [Plot; 6] = [
         ("Lookups of absent keys", |row| lookups(row, "miss")),
         ("Lookups of present keys", |row| lookups(row, "hit")),
         ("Lookups, half of them present", |row| lookups(row, "mixed")),
         ("Lookups with hashing included", |row| row.input().is_none() && row.hashes_keys()),
-        ("Inserts", |row| is_plain(row) && row.op == "insert" && is_preferred(row)),
-        ("Builds", |row| is_plain(row) && row.op == "build"),
+        ("Inserts", |row| row.is_plain() && row.op == "insert" && is_preferred(row)),
+        ("Builds", |row| row.is_plain() && row.op == "build"),
     ];
     let mut html = String::new();
     legend(&mut html, &plots::legend(results));
@@ -136,6 +135,48 @@ fn throughput_plots(results: &Results) -> Result<String> {
         }
     }
     html.push_str("</div>");
+    Ok(html)
+}
+
+/// Our batches, and whatever calls rivals have.
+fn is_preferred(row: &Row) -> bool {
+    row.rival.is_some() || row.api == "batch"
+}
+
+/// A plot for every size and operation of the sweep over loads.
+fn load_plots(results: &Results) -> Result<String> {
+    const PLOTS: [Plot; 8] = [
+        ("Lookups of present keys", |row| row.workload.as_deref() == Some("hit")),
+        ("Lookups of absent keys", |row| row.workload.as_deref() == Some("miss")),
+        ("Lookups, half of them present", |row| row.workload.as_deref() == Some("mixed")),
+        ("Inserts just below the load", |row| row.op == "insert"),
+        ("Removals", |row| row.op == "remove"),
+        ("Builds up to the load", |row| row.op == "build"),
+        ("Merges of two halves", |row| row.op == "merge"),
+        ("Enumerations", |row| row.op == "enumerate"),
+    ];
+    let mut sizes: Vec<usize> =
+        results.rows.iter().filter_map(|row| Some(row.filling()?.slots)).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let mut html = String::new();
+    legend(&mut html, &plots::load_legend(results));
+    for slots in sizes {
+        html.push_str("<div class=\"plots\">");
+        for (title, wanted) in PLOTS {
+            let series = plots::load_series(results, |row| {
+                let is_of_size = row.filling().is_some_and(|filling| filling.slots == slots);
+                let is_shown = is_preferred(row) || row.op == "remove";
+                is_of_size && is_shown && wanted(row)
+            });
+            let title = format!("{title}, {} slots", short_slots(slots));
+            let svg = plots::by_load(&title, &series)?;
+            if !svg.is_empty() {
+                let _ = write!(html, "<div class=\"plot\">{svg}</div>");
+            }
+        }
+        html.push_str("</div>");
+    }
     Ok(html)
 }
 
@@ -189,12 +230,13 @@ mod tests {
         let mut results = Results::new(Environment::observe(None));
         results.put(example("bloom", "12-bit", None, 2.0));
         results.put(example("bloom", "12-bit", Some("fastbloom"), 9.0));
+        results.put(example("quotient", "r8-95%-of-1Mi", None, 9.0));
         let page = render(&results).unwrap();
         assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"));
         assert!(
             !page.contains("<script") && !page.contains("src=") && !page.contains("href=\"http")
         );
-        assert!(page.contains("<svg"));
+        assert!(page.contains("<svg") && page.contains("id=\"loads\""));
     }
 
     #[test]

@@ -1,5 +1,9 @@
 //! What one repetition of a case does: the timed section, and the verification beside it.
 
+mod slots;
+
+pub(crate) use slots::{Band, bands, bulk_builds, enumerations, merges, removals};
+
 use crate::interleave::{Meter, Repetition};
 use crate::keys::Column;
 use crate::plan::Api;
@@ -116,7 +120,8 @@ pub(crate) fn hashed_lookups<'a>(
 const INSERTED_AT_A_TIME: usize = 1 << 19;
 
 /// Inserts `hashes` slice by slice into a filter whose memory is there already, and begins again with
-/// an empty one when all are in. Every slice is looked up after it was inserted.
+/// an empty one when all are in. Every slice is looked up after it was inserted. A filter with slots
+/// takes them all in every repetition: it is the slower the fuller it is.
 pub(crate) fn inserts<'a>(
     empty: Box<dyn Subject>,
     api: Api,
@@ -126,9 +131,10 @@ pub(crate) fn inserts<'a>(
     let mut filter = empty.copy();
     let mut inserted = 0;
     let mut answers = Bitmap::new(0);
+    let takes_all = empty.load_factor().is_some();
     Box::new(move |meter| {
         let mut ops = 0;
-        while meter.elapsed() < length.0 {
+        while meter.elapsed() < length.0 || (takes_all && inserted < hashes.len()) {
             if inserted == hashes.len() {
                 filter = empty.copy();
                 inserted = 0;

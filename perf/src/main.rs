@@ -7,7 +7,7 @@
 //! | [`cli`], [`cmd`] | the command line; one file a verb |
 //! | [`plan`] | which cases there are: filter × variant × operation × workload × keys |
 //! | [`keys`], [`tpch`], [`keyfile`] | where keys come from, and the truth about them |
-//! | [`subject`], [`ours`], [`rivals`], [`built`] | one face for everything that is measured |
+//! | [`subject`], [`slots`], [`ours`], [`rivals`], [`built`] | one face for everything that is measured |
 //! | [`lanes`], [`interleave`], [`clock`], [`counters`] | timing: short repetitions, taken in turns |
 //! | [`roofline`], [`noise`], [`environment`] | the machine: its limit, its quiet, its description |
 //! | [`session`], [`effort`] | a run: groups of cases, each verified, saved as it ends |
@@ -37,6 +37,7 @@ mod rivals;
 mod roofline;
 mod row;
 mod session;
+mod slots;
 mod splice;
 mod stats;
 mod subject;

@@ -1,5 +1,9 @@
 //! Our own filters behind the face of [`Subject`], through the calls that a user makes.
 
+mod slots;
+
+pub(crate) use slots::{Fingerprinted, create_slots};
+
 use crate::failure::bad_input;
 use crate::keys::Column;
 use crate::plan::Sizing;
@@ -7,17 +11,20 @@ use crate::subject::{Scratch, Subject, answer_each};
 use anyhow::Result;
 use std::fmt::Debug;
 use trommel::{
-    Bitmap, BloomFilter, CacheLineBloom, CountingBloomFilter, Filter, FilterKind, Insert, Isa,
-    KeyHash, RegisterBloom, SplitBlockBloom,
+    Bitmap, BloomFilter, CacheLineBloom, CacheLineQuotient, CountingBloomFilter, Filter,
+    FilterKind, Insert, Isa, KeyHash, QuotientFilter, RegisterBloom, SplitBlockBloom,
 };
 use trommel_base::{Builder, FromSpec};
 
 /// A filter, and what its type tells but the traits do not.
 #[derive(Clone, Debug)]
-struct Ours<F> {
+pub(crate) struct Ours<F> {
     filter: F,
-    isa: Isa,
-    hash_count: u32,
+    isa: Option<Isa>,
+    /// Bits set a key; none in a filter that is not made of bits.
+    hash_count: Option<u32>,
+    /// Slots that keys hash to, if it has slots.
+    slots: Option<u64>,
     probed_bytes: usize,
 }
 
@@ -35,9 +42,9 @@ pub(crate) fn create(
         };
         ($type:ident, $probed_bytes:expr) => {{
             let filter: $type = build(sizing, keys, isa)?;
-            let (isa, hash_count) = (filter.isa(), filter.hash_count());
+            let (isa, hash_count) = (Some(filter.isa()), Some(filter.hash_count()));
             let probed_bytes = $probed_bytes(&filter);
-            Ok(Box::new(Ours { filter, isa, hash_count, probed_bytes }))
+            Ok(Box::new(Ours { filter, isa, hash_count, slots: None, probed_bytes }))
         }};
     }
     match kind {
@@ -49,6 +56,12 @@ pub(crate) fn create(
         FilterKind::RegisterBloom => of!(RegisterBloom),
         FilterKind::SplitBlockBloom => of!(SplitBlockBloom),
         FilterKind::CacheLineBloom => of!(CacheLineBloom),
+        FilterKind::Quotient => {
+            Ok(Box::new(Ours::quotient(build::<QuotientFilter>(sizing, keys, isa)?)))
+        }
+        FilterKind::CacheLineQuotient => {
+            Ok(Box::new(Ours::quotient(build::<CacheLineQuotient>(sizing, keys, isa)?)))
+        }
         other => Err(anyhow::anyhow!("the harness does not know how to make a {other}")),
     }
 }
@@ -62,6 +75,10 @@ fn build<F: FromSpec>(sizing: Sizing, keys: usize, isa: Option<Isa>) -> Result<F
         Sizing::BitsPerKey(bits) => builder.memory_bytes((keys * bits).div_ceil(8).max(LINE_BYTES)),
         Sizing::Fpr(fpr) => builder.fpr(fpr),
         Sizing::Bytes(bytes) => builder.memory_bytes(bytes),
+        // Half of the keys at half the load: exactly these slots, whatever rounding does.
+        Sizing::Slots(filling) => {
+            builder.keys(filling.slots / 2).load(0.5).remainder_bits(filling.bits)
+        }
     };
     if let Some(isa) = isa {
         builder = builder.isa(isa);
@@ -82,11 +99,15 @@ impl<F: Filter + Insert + Clone + Debug + 'static> Subject for Ours<F> {
     }
 
     fn hash_count(&self) -> Option<u32> {
-        Some(self.hash_count)
+        self.hash_count
+    }
+
+    fn load_factor(&self) -> Option<f64> {
+        self.slots.map(|slots| self.filter.len() as f64 / slots as f64)
     }
 
     fn isa(&self) -> Option<Isa> {
-        Some(self.isa)
+        self.isa
     }
 
     fn expected_fpr(&self, _keys: usize) -> Option<f64> {

@@ -1,11 +1,15 @@
 //! Which cases there are, and what they are called.
 
+mod sweep;
+
+pub(crate) use sweep::{Filling, Loads, contestants, groups_of_load, short_slots, sweep_of};
+
 use crate::cli::Selection;
 use crate::rivals::Rival;
 use crate::row::{HASH_SUFFIX, case_name};
 use std::collections::HashSet;
 use std::fmt;
-use trommel::FilterKind;
+use trommel::{FilterKind, Isa};
 
 /// What is done to a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +20,12 @@ pub(crate) enum Op {
     Build,
     /// Keys are looked up.
     Contains,
+    /// Keys that a filter holds are taken out.
+    Remove,
+    /// A filter takes in another one.
+    Merge,
+    /// The fingerprints that a filter holds are listed.
+    Enumerate,
 }
 
 /// How it is asked for.
@@ -51,7 +61,14 @@ macro_rules! display_as {
         }
     };
 }
-display_as!(Op { Insert => "insert", Build => "build", Contains => "contains" });
+display_as!(Op {
+    Insert => "insert",
+    Build => "build",
+    Contains => "contains",
+    Remove => "remove",
+    Merge => "merge",
+    Enumerate => "enumerate"
+});
 display_as!(Api { Single => "single", Batch => "batch" });
 display_as!(Workload { Hit => "hit", Miss => "miss", Mixed => "mixed" });
 
@@ -64,6 +81,8 @@ pub(crate) enum Sizing {
     Fpr(f64),
     /// This many bytes, whatever the keys.
     Bytes(usize),
+    /// Slots, and how full they are.
+    Slots(Filling),
 }
 
 impl fmt::Display for Sizing {
@@ -72,6 +91,7 @@ impl fmt::Display for Sizing {
             Self::BitsPerKey(bits) => write!(f, "{bits}-bit"),
             Self::Fpr(fpr) => write!(f, "fpr-{}%", fpr * 100.0),
             Self::Bytes(bytes) => write!(f, "{}-MiB", bytes >> 20),
+            Self::Slots(filling) => filling.fmt(f),
         }
     }
 }
@@ -83,15 +103,17 @@ pub(crate) struct Candidate {
     pub(crate) kind: FilterKind,
     pub(crate) sizing: Sizing,
     pub(crate) rival: Option<Rival>,
+    /// The instruction set of its kernels, where it is not the one of the run.
+    pub(crate) isa: Option<Isa>,
 }
 
 impl Candidate {
     const fn ours(kind: FilterKind, sizing: Sizing) -> Self {
-        Self { kind, sizing, rival: None }
+        Self { kind, sizing, rival: None, isa: None }
     }
 
     const fn rival(rival: Rival, kind: FilterKind, sizing: Sizing) -> Self {
-        Self { kind, sizing, rival: Some(rival) }
+        Self { kind, sizing, rival: Some(rival), isa: None }
     }
 
     /// The crate's name for a rival, the kind's for ours.
@@ -106,13 +128,11 @@ impl Candidate {
             Some(Rival::SbbfRs) if self.kind != FilterKind::SplitBlockBloom => {
                 format!("as-{}-{}", self.kind, self.sizing)
             }
-            _ => self.sizing.to_string(),
+            _ => match self.isa {
+                Some(isa) => format!("{}+{isa}", self.sizing),
+                None => self.sizing.to_string(),
+            },
         }
-    }
-
-    /// The calls that it offers.
-    fn apis(&self) -> &'static [Api] {
-        if self.rival.is_some() { &[Api::Single] } else { &[Api::Batch, Api::Single] }
     }
 }
 
@@ -143,6 +163,7 @@ pub(crate) fn candidates() -> Vec<Candidate> {
     all.push(Candidate::rival(Rival::Fastbloom, Kind::Bloom, TWELVE_BITS));
     all.push(Candidate::rival(Rival::Fastbloom, Kind::Bloom, ONE_PERCENT));
     all.push(Candidate::rival(Rival::Parquet, Kind::SplitBlockBloom, TWELVE_BITS));
+    all.push(Candidate::rival(Rival::Qfilter, Kind::Quotient, ONE_PERCENT));
     all
 }
 
@@ -197,24 +218,33 @@ impl Group {
     pub(crate) fn cases(&self, candidates: &[Candidate]) -> Vec<Case> {
         let mut cases = Vec::new();
         for candidate in candidates.iter().filter(|candidate| self.admits(candidate)) {
-            for api in
-                candidate.apis().iter().copied().filter(|api| self.admits_api(*api, candidate))
-            {
-                let name = self.case_name(candidate, api);
-                cases.push(Case { candidate: *candidate, api, name });
+            for api in self.apis(candidate) {
+                let name = self.case_name(candidate, *api);
+                cases.push(Case { candidate: *candidate, api: *api, name });
             }
         }
         cases
     }
 
+    /// The textbook merges by inserting one by one, at a speed that its row of inserts tells.
     fn admits(&self, candidate: &Candidate) -> bool {
-        candidate.rival.is_none_or(|rival| self.hashed || rival.takes_hashes())
+        candidate.rival.is_none_or(|rival| {
+            (self.hashed || rival.takes_hashes())
+                && (self.op != Op::Merge || rival != Rival::TextbookQuotient)
+        })
     }
 
-    /// A build or a lookup that hashes is measured in the form that a user would choose.
-    fn admits_api(&self, api: Api, candidate: &Candidate) -> bool {
-        let preferred = candidate.apis()[0];
-        api == preferred || !(self.op == Op::Build || self.hashed || self.input.is_some())
+    /// The calls by which a candidate is asked. No rival has one for many keys; a build or a lookup
+    /// that hashes is measured in the form that a user would choose.
+    fn apis(&self, candidate: &Candidate) -> &'static [Api] {
+        match self.op {
+            Op::Remove => &[Api::Single],
+            Op::Merge | Op::Enumerate => &[Api::Batch],
+            _ if candidate.rival.is_some() => &[Api::Single],
+            Op::Build => &[Api::Batch],
+            Op::Insert | Op::Contains if self.hashed || self.input.is_some() => &[Api::Batch],
+            Op::Insert | Op::Contains => &[Api::Batch, Api::Single],
+        }
     }
 
     fn case_name(&self, candidate: &Candidate, api: Api) -> String {
@@ -271,6 +301,8 @@ pub(crate) fn key_counts(selection: &Selection) -> Vec<usize> {
     } else {
         &[100_000, 1_000_000, 10_000_000]
     };
+    // Named loads are about the sweep alone.
+    let default = if selection.load.is_some() { &[] } else { default };
     selection.keys.clone().unwrap_or_else(|| default.to_vec())
 }
 
@@ -280,9 +312,14 @@ pub(crate) fn tpch_scale(selection: &Selection) -> f64 {
 }
 
 impl Selection {
+    /// Whether anything but generated keys and the loads that were asked for is measured.
+    pub(crate) fn includes_all(&self) -> bool {
+        self.keys.is_none() && self.load.is_none()
+    }
+
     /// Whether the filters of 1 GiB are measured.
     pub(crate) fn includes_one_gib(&self) -> bool {
-        self.full && self.keys.is_none()
+        self.full && self.includes_all()
     }
 
     /// The cases that are wanted: those whose name matches and, if asked for, their rivals.

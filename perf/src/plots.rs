@@ -49,10 +49,25 @@ const RIVALS: [RGBColor; 5] = [
 /// The series of the rows that are wanted: million operations a second by keys. Colours depend on the
 /// whole run, so that a filter looks the same in every plot of it.
 pub(crate) fn throughput_series(results: &Results, wanted: impl Fn(&Row) -> bool) -> Vec<Series> {
-    let mut series = legend(results);
-    for row in results.rows.iter().filter(|row| wanted(row)) {
-        if let Some(line) = series.iter_mut().find(|line| line.label == label(row)) {
-            line.points.push((row.keys as f64, row.mops));
+    with_points(legend(results), results, |row| wanted(row).then_some(row.keys as f64))
+}
+
+/// The same of the sweep over loads, by per cent.
+pub(crate) fn load_series(results: &Results, wanted: impl Fn(&Row) -> bool) -> Vec<Series> {
+    let load = |row: &Row| row.filling().map(|filling| f64::from(filling.load));
+    with_points(load_legend(results), results, |row| load(row).filter(|_| wanted(row)))
+}
+
+/// Series with the points of all rows that have a place on the x axis.
+fn with_points(
+    mut series: Vec<Series>,
+    results: &Results,
+    x: impl Fn(&Row) -> Option<f64>,
+) -> Vec<Series> {
+    for row in &results.rows {
+        let line = series.iter_mut().find(|line| line.label == label(row));
+        if let (Some(line), Some(x)) = (line, x(row)) {
+            line.points.push((x, row.mops));
         }
     }
     for line in &mut series {
@@ -62,10 +77,19 @@ pub(crate) fn throughput_series(results: &Results, wanted: impl Fn(&Row) -> bool
     series
 }
 
-/// Every series of the run without its points.
+/// Every series of the run without its points, but for those of the sweep over loads.
 pub(crate) fn legend(results: &Results) -> Vec<Series> {
+    legend_of(results.rows.iter().filter(|row| row.filling().is_none()))
+}
+
+/// The series of the sweep over loads.
+pub(crate) fn load_legend(results: &Results) -> Vec<Series> {
+    legend_of(results.rows.iter().filter(|row| row.filling().is_some()))
+}
+
+fn legend_of<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<Series> {
     let mut series: Vec<Series> = Vec::new();
-    for row in &results.rows {
+    for row in rows {
         let (label, is_rival) = (label(row), row.rival.is_some());
         if series.iter().any(|line| line.label == label) {
             continue;
@@ -84,7 +108,13 @@ pub(crate) fn legend(results: &Results) -> Vec<Series> {
 
 /// Throughput by number of keys, both axes logarithmic.
 pub(crate) fn throughput(title: &str, series: &[Series]) -> Result<String> {
-    draw(title, "keys", "M ops/s", |x| short_count(x.round() as u64), 10.0, series)
+    let keys = |x: f64| short_count(x.round() as u64);
+    draw(title, "keys", "M ops/s", keys, Scale::Powers(10.0), series)
+}
+
+/// Throughput by load.
+pub(crate) fn by_load(title: &str, series: &[Series]) -> Result<String> {
+    draw(title, "slots in use", "M ops/s", |x| format!("{x:.0} %"), Scale::Linear, series)
 }
 
 /// The machine's limit by size of the working set, and each filter's lines a second over it.
@@ -113,7 +143,7 @@ pub(crate) fn roofline(results: &Results) -> Result<String> {
         row.op == "contains"
             && row.workload.as_deref() == Some("hit")
             && row.api == "batch"
-            && row.input().is_none()
+            && row.is_plain()
             && row.filter != "counting-bloom"
     };
     for row in results.rows.iter().filter(is_shown) {
@@ -130,42 +160,56 @@ pub(crate) fn roofline(results: &Results) -> Result<String> {
         "bytes of the working set",
         "M lines/s",
         |x| human_bytes(x.round() as u64),
-        2.0,
+        Scale::Powers(2.0),
         &series,
     )
 }
 
-/// A logarithmic axis whose labels are the whole powers of `base`.
-struct Powers {
-    base: f64,
+/// How values lie on an axis.
+#[derive(Clone, Copy, Debug)]
+enum Scale {
+    /// By their logarithms; labels are the whole powers of this.
+    Powers(f64),
+    /// As they are; labels are multiples of five.
+    Linear,
+}
+
+impl Scale {
+    fn place(self, value: f64) -> f64 {
+        match self {
+            Self::Powers(base) => value.log(base),
+            Self::Linear => value,
+        }
+    }
+
+    fn value(self, place: f64) -> f64 {
+        match self {
+            Self::Powers(base) => base.powf(place),
+            Self::Linear => place,
+        }
+    }
+}
+
+struct Axis {
+    scale: Scale,
+    /// In places.
     range: Range<f64>,
 }
 
-impl Powers {
+impl Axis {
     /// An axis that holds all values with some air around them.
-    fn around(base: f64, values: impl Iterator<Item = f64> + Clone) -> Self {
-        let least = values.clone().fold(f64::INFINITY, f64::min);
-        let most = values.fold(0.0, f64::max);
-        let (least, most) = (least.log(base), most.log(base));
+    fn around(scale: Scale, values: impl Iterator<Item = f64> + Clone) -> Self {
+        let least = scale.place(values.clone().fold(f64::INFINITY, f64::min));
+        let most = scale.place(values.fold(0.0, f64::max));
         let air = ((most - least) * 0.06).max(0.1);
-        Self { base, range: least - air..most + air }
-    }
-}
-
-impl Ranged for Powers {
-    type FormatOption = plotters::coord::ranged1d::NoDefaultFormatting;
-    type ValueType = f64;
-
-    fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
-        let share = (value.log(self.base) - self.range.start) / (self.range.end - self.range.start);
-        limit.0 + (share * f64::from(limit.1 - limit.0)).round() as i32
+        Self { scale, range: least - air..most + air }
     }
 
-    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
+    fn powers(&self, base: f64, labels: usize) -> Vec<f64> {
         let (first, last) = (self.range.start.ceil() as i32, self.range.end.floor() as i32);
-        let step = ((last - first + 1) as usize).div_ceil(hint.max_num_points().max(1)).max(1);
-        let powers = (first..=last).step_by(step).map(|power| self.base.powi(power));
-        if self.base == 10.0 {
+        let step = ((last - first + 1) as usize).div_ceil(labels.max(1)).max(1);
+        let powers = (first..=last).step_by(step).map(|power| base.powi(power));
+        if base == 10.0 {
             // One power of ten often spans the whole axis: twos and fives as well.
             let between =
                 (first - 1..=last).flat_map(|power| [2.0, 5.0].map(|m| m * 10f64.powi(power)));
@@ -176,13 +220,35 @@ impl Ranged for Powers {
         }
         powers.collect()
     }
+}
+
+impl Ranged for Axis {
+    type FormatOption = plotters::coord::ranged1d::NoDefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
+        let place = self.scale.place(*value) - self.range.start;
+        let share = place / (self.range.end - self.range.start);
+        limit.0 + (share * f64::from(limit.1 - limit.0)).round() as i32
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
+        match self.scale {
+            Scale::Powers(base) => self.powers(base, hint.max_num_points()),
+            Scale::Linear => {
+                let fives =
+                    (self.range.start / 5.0).ceil() as i32..=(self.range.end / 5.0).floor() as i32;
+                fives.map(|five| f64::from(five) * 5.0).collect()
+            }
+        }
+    }
 
     fn range(&self) -> Range<f64> {
-        self.base.powf(self.range.start)..self.base.powf(self.range.end)
+        self.scale.value(self.range.start)..self.scale.value(self.range.end)
     }
 }
 
-impl ValueFormatter<f64> for Powers {
+impl ValueFormatter<f64> for Axis {
     fn format_ext(&self, value: &f64) -> String {
         figure(*value)
     }
@@ -193,7 +259,7 @@ fn draw(
     x_title: &str,
     y_title: &str,
     x_label: impl Fn(f64) -> String,
-    x_base: f64,
+    x_scale: Scale,
     series: &[Series],
 ) -> Result<String> {
     let mut svg = String::new();
@@ -202,7 +268,7 @@ fn draw(
     }
     let xs = series.iter().flat_map(|line| line.points.iter().map(|point| point.0));
     let ys = series.iter().flat_map(|line| line.points.iter().map(|point| point.1));
-    let (x_axis, y_axis) = (Powers::around(x_base, xs), Powers::around(10.0, ys));
+    let (x_axis, y_axis) = (Axis::around(x_scale, xs), Axis::around(Scale::Powers(10.0), ys));
     let failed = |error: &dyn std::fmt::Display| anyhow!("plotting {title:?}: {error}");
     {
         let root = SVGBackend::with_string(&mut svg, (WIDTH, HEIGHT)).into_drawing_area();
@@ -234,7 +300,7 @@ fn draw(
     Ok(svg)
 }
 
-type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<Powers, Powers>>;
+type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<Axis, Axis>>;
 
 fn draw_series(chart: &mut Chart<'_, '_>, line: &Series) -> Result<(), Box<dyn std::error::Error>> {
     let points = || line.points.iter().copied();
@@ -272,6 +338,26 @@ mod tests {
         let series = throughput_series(&results, |_| true);
         assert_eq!(series.len(), 2);
         let svg = throughput("misses", &series).unwrap();
+        assert_whole(&svg);
+    }
+
+    #[test]
+    fn the_sweep_has_plots_and_a_legend_of_its_own() {
+        let mut results = Results::new(Environment::observe(None));
+        for variant in ["r8-75%-of-1Mi", "r8-95%-of-1Mi"] {
+            results.put(example("cache-line-quotient", variant, None, 2.0));
+            results.put(example("quotient", variant, Some("qfilter"), 20.0));
+        }
+        assert!(legend(&results).is_empty());
+        let series = load_series(&results, |_| true);
+        let labels: Vec<&str> = series.iter().map(|line| &*line.label).collect();
+        assert_eq!(labels, ["cache-line-quotient r8", "qfilter r8"]);
+        let svg = by_load("misses", &series).unwrap();
+        assert_whole(&svg);
+        assert!(svg.contains("75 %") && svg.contains("90 %"));
+    }
+
+    fn assert_whole(svg: &str) {
         assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
         assert!(!svg.contains("NaN") && !svg.contains("inf"));
     }

@@ -3,9 +3,9 @@
 //! A lookup in a filter that is larger than the caches cannot cost less than the lines that it
 //! touches. So every throughput is also given as a fraction of this one:
 //! `fraction = operations/s × lines an operation / lines/s`, both from the same turns at the same
-//! size, where a blocked filter touches one line an operation, a standard filter of `k` bits `k` lines
-//! for a hit, an insert, and `1 + fill + fill² + … + fill^(k−1)` for a miss, which ends at its first
-//! zero bit.
+//! size, where a blocked filter touches one line an operation, as does a lookup in a quotient filter that
+//! has a block a line; a standard filter of `k` bits `k` lines for a hit, an insert, and
+//! `1 + fill + fill² + … + fill^(k−1)` for a miss, which ends at its first zero bit.
 //!
 //! Below the size of the second-level cache the limit is one of line touches by scalar loads; a filter
 //! that gathers many keys a vector can pass it, and then computing and not memory bounds both.

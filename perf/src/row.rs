@@ -1,5 +1,6 @@
 //! One measurement: a line of `results.csv`.
 
+use crate::plan::Filling;
 use serde::{Deserialize, Serialize};
 
 /// One measured case. The fields, their names and their order are the columns of `results.csv`; a
@@ -10,9 +11,12 @@ pub(crate) struct Row {
     pub(crate) filter: String,
     /// How it was sized, and on which keys where they are not generated: `12-bit`, `fpr-1%`,
     /// `as-register-bloom-fpr-1%` (a rival at the bytes of that filter), `12-bit+hash` (keys hashed inside
-    /// the timed loop), `tpch-0.1/12-bit`.
+    /// the timed loop), `tpch-0.1/12-bit`; `r8-95%-of-16Mi` (remainders of 8 bits, 95 % of 2^24 slots in
+    /// use), `r8-95%-of-16Mi+avx2` (the same by kernels for AVX2, where the run has better ones).
     pub(crate) variant: String,
-    /// `insert`, `build` (construction and all inserts) or `contains`.
+    /// `insert`, `build` (construction and all inserts) or `contains`; for filters with slots also
+    /// `remove`, `merge` and `enumerate`, which count fingerprints that come out. Inserts by load are of
+    /// the last keys below it.
     pub(crate) op: String,
     /// `single` (one call a key) or `batch` (one call for all).
     pub(crate) api: String,
@@ -24,7 +28,8 @@ pub(crate) struct Row {
     pub(crate) bytes: u64,
     /// The smallest level of the memory hierarchy that holds it: `L1`, `L2`, `LLC`, `DRAM`.
     pub(crate) regime: Option<String>,
-    /// Share of slots in use, for filters that have slots.
+    /// Share of slots in use, for filters that have slots, to two digits: keys that share a fingerprint
+    /// take one slot.
     pub(crate) load_factor: Option<f64>,
     /// Threads at work.
     pub(crate) threads: u32,
@@ -87,6 +92,16 @@ impl Row {
     pub(crate) fn sizing(&self) -> &str {
         let tail = self.variant.rsplit_once('/').map_or(&*self.variant, |(_, tail)| tail);
         tail.strip_suffix(HASH_SUFFIX).unwrap_or(tail)
+    }
+
+    /// How full a filter is that was sized by its slots: a row of the sweep over loads.
+    pub(crate) fn filling(&self) -> Option<Filling> {
+        self.sizing().split('+').next()?.parse().ok()
+    }
+
+    /// Whether it is about generated keys that come hashed, and no part of the sweep over loads.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.input().is_none() && !self.hashes_keys() && self.filling().is_none()
     }
 
     /// Whether the timed loop hashes the keys too.
@@ -188,5 +203,8 @@ pub(crate) mod tests {
         let plain = example("bloom", "12-bit", None, 2.0);
         assert_eq!((plain.input(), plain.sizing(), plain.hashes_keys()), (None, "12-bit", false));
         assert!(!row.shares_conditions_with(&plain));
+        assert_eq!(plain.filling(), None);
+        let swept = example("quotient", "r8-95%-of-16Mi+avx2", None, 2.0);
+        assert_eq!(swept.filling(), Some(Filling { slots: 1 << 24, bits: 8, load: 95 }));
     }
 }

@@ -1,5 +1,7 @@
 //! A run: groups of cases, each verified, timed in turns, and saved as it ends.
 
+mod sweep;
+
 use crate::built::{Built, is_near, lines_per_op, working_set, working_sets};
 use crate::cli::Selection;
 use crate::counters::Counters;
@@ -36,9 +38,9 @@ pub(crate) struct Session {
 }
 
 /// What the cases of one section share: the filters' keys and where absent ones come from.
-struct Section<'a> {
+struct Section<'a, S: Subject + ?Sized = dyn Subject> {
     keys: usize,
-    built: &'a [Built],
+    built: &'a [Built<S>],
     arena: &'a Arena,
 }
 
@@ -143,6 +145,9 @@ impl Session {
                     Op::Contains => self.lookups(group, &cases, &section, stream)?,
                     Op::Insert => self.inserts(group, &cases, &section, &inserted)?,
                     Op::Build => self.builds(group, &cases, &section, &inserted)?,
+                    Op::Remove | Op::Merge | Op::Enumerate => {
+                        unreachable!("{} is measured by slots only", group.op)
+                    }
                 }
             }
             self.progress.group_done();
@@ -342,11 +347,11 @@ impl Session {
     }
 
     /// Times the cases' repetitions with the machine's limit between them, and saves the rows.
-    fn take_turns<'a>(
+    fn take_turns<'a, S: Subject + ?Sized>(
         &mut self,
         group: &Group,
         cases: &[Case],
-        section: &Section<'a>,
+        section: &Section<'a, S>,
         mut turns: Vec<Repetition<'a>>,
     ) -> Result<()> {
         let sizes = working_sets(section.built, group.op);
@@ -380,12 +385,12 @@ impl Session {
         self.out.as_ref().map_or(Ok(()), |out| self.results.save(out))
     }
 
-    fn row(
+    fn row<S: Subject + ?Sized>(
         &self,
         group: &Group,
         case: &Case,
         keys: usize,
-        built: &Built,
+        built: &Built<S>,
         timing: &Timing,
         limit: Option<f64>,
     ) -> Row {
@@ -405,7 +410,7 @@ impl Session {
             keys: keys as u64,
             bytes,
             regime: self.results.environment.caches.regime(bytes).map(Into::into),
-            load_factor: None,
+            load_factor: subject.load_factor().map(|load| round_significant(load, 2)),
             threads: 1,
             isa: subject.isa().map(|isa| isa.to_string()),
             ns_per_op: rounded(ns_per_op),
@@ -425,8 +430,8 @@ impl Session {
     }
 }
 
-impl<'a> Section<'a> {
-    fn find(&self, candidate: &Candidate) -> &'a Built {
+impl<'a, S: Subject + ?Sized> Section<'a, S> {
+    fn find(&self, candidate: &Candidate) -> &'a Built<S> {
         self.built
             .iter()
             .find(|built| built.candidate == *candidate)
@@ -447,7 +452,7 @@ const MANY_PROBES: usize = 1_000_000;
 const MOST_PROBES: usize = 4_000_000;
 const LARGE_FILTER_BYTES: usize = 64 << 20;
 
-fn probe_count(section: &Section<'_>) -> usize {
+fn probe_count<S: Subject + ?Sized>(section: &Section<'_, S>) -> usize {
     if largest(section.built) > LARGE_FILTER_BYTES {
         MOST_PROBES
     } else {
@@ -455,7 +460,7 @@ fn probe_count(section: &Section<'_>) -> usize {
     }
 }
 
-fn largest(built: &[Built]) -> usize {
+fn largest<S: Subject + ?Sized>(built: &[Built<S>]) -> usize {
     built.iter().map(|built| built.subject.memory_bytes()).max().unwrap_or(0)
 }
 

@@ -5,7 +5,8 @@ use crate::keys::Column;
 use crate::ours;
 use crate::plan::{Candidate, Sizing};
 use crate::rivals::Size;
-use anyhow::{Result, ensure};
+use crate::slots::Slots;
+use anyhow::{Result, bail, ensure};
 use std::fmt;
 use trommel::{Bitmap, Isa, KeyHash};
 
@@ -21,6 +22,11 @@ pub(crate) trait Subject: fmt::Debug {
 
     /// Bits set a key, where the filter is a Bloom filter that says so.
     fn hash_count(&self) -> Option<u32> {
+        None
+    }
+
+    /// The share of its slots that are in use, if it has slots.
+    fn load_factor(&self) -> Option<f64> {
         None
     }
 
@@ -89,18 +95,34 @@ pub(crate) fn create(
     keys: usize,
     isa: Option<Isa>,
 ) -> Result<Box<dyn Subject>> {
-    let ours = ours::create(candidate.kind, candidate.sizing, keys, isa)?;
+    let ours = ours::create(candidate.kind, candidate.sizing, keys, candidate.isa.or(isa))?;
     let Some(rival) = candidate.rival else { return Ok(ours) };
     let bits_per_key = match candidate.sizing {
         Sizing::BitsPerKey(bits) => Some(bits),
-        Sizing::Fpr(_) | Sizing::Bytes(_) => None,
+        Sizing::Fpr(_) | Sizing::Bytes(_) | Sizing::Slots(_) => None,
+    };
+    let fpr = match candidate.sizing {
+        Sizing::Fpr(fpr) => Some(fpr),
+        Sizing::BitsPerKey(_) | Sizing::Bytes(_) | Sizing::Slots(_) => None,
     };
     rival.create(&Size {
         keys,
         bits_per_key,
+        fpr,
         bytes: ours.memory_bytes(),
         hash_count: ours.hash_count(),
     })
+}
+
+/// Makes the empty filter of a candidate that is defined by its slots.
+pub(crate) fn create_slots(candidate: &Candidate, isa: Option<Isa>) -> Result<Box<dyn Slots>> {
+    let Sizing::Slots(filling) = candidate.sizing else {
+        bail!("{} is not sized by slots", candidate.sizing)
+    };
+    match candidate.rival {
+        Some(rival) => rival.create_slots(&filling),
+        None => ours::create_slots(candidate.kind, &filling, candidate.isa.or(isa)),
+    }
 }
 
 /// Checks that no key was denied.

@@ -1,5 +1,7 @@
 //! The tables of a run, made once and shown on the terminal, in the report and in documents.
 
+mod loads;
+
 use crate::environment::human_bytes;
 use crate::results::Results;
 use crate::row::Row;
@@ -27,7 +29,7 @@ pub(crate) struct Line {
 }
 
 /// Names of all tables, in the order of the report.
-pub(crate) const NAMES: [&str; 12] = [
+pub(crate) const NAMES: [&str; 17] = [
     "summary",
     "lookups-miss",
     "lookups-hit",
@@ -36,6 +38,11 @@ pub(crate) const NAMES: [&str; 12] = [
     "inserts",
     "builds",
     "hashed",
+    "load-lookups",
+    "load-single-lookups",
+    "load-changes",
+    "load-bulk",
+    "load-fpr",
     "inputs",
     "fpr",
     "roofline",
@@ -44,7 +51,7 @@ pub(crate) const NAMES: [&str; 12] = [
 
 /// All tables that the run has rows for.
 pub(crate) fn all(results: &Results) -> Vec<Table> {
-    let generated = |row: &&Row| row.input().is_none() && !row.hashes_keys();
+    let generated = |row: &&Row| row.is_plain();
     let lookups = |workload: &'static str, api: &'static str| {
         move |row: &Row| {
             generated(&row)
@@ -54,7 +61,7 @@ pub(crate) fn all(results: &Results) -> Vec<Table> {
         }
     };
     let op = |op: &'static str| move |row: &Row| generated(&row) && row.op == op;
-    let tables = [
+    let mut tables = vec![
         summary(results),
         throughput(
             results,
@@ -88,11 +95,9 @@ pub(crate) fn all(results: &Results) -> Vec<Table> {
             "Lookups with hashing of integer keys included, half present",
             |row| row.input().is_none() && row.hashes_keys(),
         ),
-        inputs(results),
-        rates(results),
-        roofline(results),
-        environment(results),
     ];
+    tables.extend(loads::all(results));
+    tables.extend([inputs(results), rates(results), roofline(results), environment(results)]);
     tables.into_iter().filter(|table| !table.rows.is_empty()).collect()
 }
 
@@ -102,10 +107,10 @@ pub(crate) fn rival_of<'a>(row: &Row, rows: &'a [Row]) -> Option<&'a Row> {
     if row.rival.is_some() {
         return None;
     }
-    let family = if row.filter == "bloom" || row.filter == "counting-bloom" {
-        "fastbloom"
-    } else {
-        "sbbf-rs-safe"
+    let family = match &*row.filter {
+        "bloom" | "counting-bloom" => "fastbloom",
+        "quotient" | "cache-line-quotient" => "qfilter",
+        _ => "sbbf-rs-safe",
     };
     rows.iter()
         .filter(|other| other.rival.as_deref() == Some(family) && other.shares_conditions_with(row))
@@ -134,9 +139,18 @@ fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
     distinct
 }
 
-/// What a filter or a rival is called with its size.
+/// What a filter or a rival is called with its size; in the sweep over loads, which has many sizes,
+/// with its width.
 pub(crate) fn label(row: &Row) -> String {
-    format!("{} {}", row.rival.as_deref().unwrap_or(&row.filter), row.sizing())
+    let who = row.rival.as_deref().unwrap_or(&row.filter);
+    match row.filling() {
+        Some(filling) => {
+            let isa = row.sizing().split_once('+').map_or("", |(_, isa)| isa);
+            let plus = if isa.is_empty() { "" } else { "+" };
+            format!("{who}{plus}{isa} r{}", filling.bits)
+        }
+        None => format!("{who} {}", row.sizing()),
+    }
 }
 
 /// Key counts across, filters down.
@@ -189,8 +203,7 @@ fn summary(results: &Results) -> Table {
     let is_shown = |row: &&Row| {
         row.rival.is_none()
             && row.api == "batch"
-            && row.input().is_none()
-            && !row.hashes_keys()
+            && row.is_plain()
             && (row.op == "insert" || matches!(row.workload.as_deref(), Some("miss" | "hit")))
             && rival_of(row, &results.rows).is_some()
     };
@@ -294,11 +307,7 @@ fn inputs(results: &Results) -> Table {
 /// False-positive rates as promised and as counted.
 fn rates(results: &Results) -> Table {
     let mut lines: Vec<Line> = Vec::new();
-    for row in results
-        .rows
-        .iter()
-        .filter(|row| row.op == "contains" && row.input().is_none() && !row.hashes_keys())
-    {
+    for row in results.rows.iter().filter(|row| row.op == "contains" && row.is_plain()) {
         let (Some(expected), Some(measured)) = (row.fpr_expected, row.fpr_measured) else {
             continue;
         };

@@ -4,6 +4,7 @@ use super::usable_isa;
 use crate::cli::{CheckArgs, Selection};
 use crate::effort::Effort;
 use crate::environment::Environment;
+use crate::plan::Loads;
 use crate::progress::Progress;
 use crate::results::Results;
 use crate::session::Session;
@@ -14,6 +15,9 @@ use trommel::Isa;
 /// Key counts around the edges of words, blocks and batch windows.
 const KEYS: [usize; 5] = [1, 63, 64, 65, 5000];
 const TPCH_SCALE: f64 = 0.001;
+/// Filters with slots, and how full they get.
+const SLOTS: usize = 4096;
+const LOADS: [u32; 3] = [1, 75, 95];
 
 /// Runs all cases; the first wrong answer is the error.
 pub(crate) fn run(arguments: &CheckArgs) -> Result<()> {
@@ -37,6 +41,7 @@ fn check(isa: Option<Isa>) -> Result<usize> {
     for keys in KEYS {
         session.generated(keys)?;
     }
+    session.sweep(&Loads { slots: SLOTS, loads: LOADS.into() })?;
     let (keys, probes) = tpch::prepare(TPCH_SCALE);
     session.input("tpch-0.001", tpch::describe(TPCH_SCALE), &keys, &probes)?;
     Ok(session.results.rows.len())

@@ -2,8 +2,8 @@
 
 use crate::cli::Selection;
 use crate::plan::{
-    candidates, candidates_of_one_gib, groups_of, groups_of_input, groups_of_one_gib, key_counts,
-    tpch_scale,
+    Candidate, Filling, candidates, candidates_of_one_gib, contestants, groups_of, groups_of_input,
+    groups_of_load, groups_of_one_gib, key_counts, sweep_of, tpch_scale,
 };
 use anyhow::Result;
 use std::io::{self, Write as _};
@@ -12,7 +12,7 @@ use std::io::{self, Write as _};
 /// shown by their input.
 pub(crate) fn run(selection: &Selection) -> Result<()> {
     let mut names = generated(selection);
-    if selection.filter.is_none() && selection.keys.is_none() {
+    if selection.filter.is_none() && selection.includes_all() {
         names.push_str(&format!("contains/mixed/*/*/tpch-{}/*\n", tpch_scale(selection)));
     }
     // A reader that has seen enough, such as `head`, is no failure.
@@ -25,7 +25,7 @@ pub(crate) fn selects_anything(selection: &Selection) -> bool {
     let of_tpch = groups_of_input(&format!("tpch-{}", tpch_scale(selection)), 1);
     let mut tpch = of_tpch.into_iter().map(|group| group.cases(&candidates()));
     !generated(selection).is_empty()
-        || (selection.keys.is_none() && tpch.any(|cases| !selection.choose(cases).is_empty()))
+        || (selection.includes_all() && tpch.any(|cases| !selection.choose(cases).is_empty()))
 }
 
 /// The names of the cases over generated keys, a line each.
@@ -35,6 +35,14 @@ fn generated(selection: &Selection) -> String {
         .flat_map(groups_of)
         .map(|group| (group, candidates()))
         .collect();
+    for of in sweep_of(selection) {
+        let everyone = contestants(of.slots, selection, None);
+        for load in of.loads {
+            let keys = Filling { slots: of.slots, bits: 0, load }.keys();
+            let at_load: Vec<Candidate> = everyone.iter().map(|c| c.at_load(load)).collect();
+            groups.extend(groups_of_load(keys).into_iter().map(|group| (group, at_load.clone())));
+        }
+    }
     if selection.includes_one_gib() {
         groups
             .extend(groups_of_one_gib().into_iter().map(|group| (group, candidates_of_one_gib())));

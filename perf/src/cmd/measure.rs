@@ -8,7 +8,7 @@ use crate::effort::Effort;
 use crate::environment::Environment;
 use crate::failure::bad_input;
 use crate::keys::{Column, Probes};
-use crate::plan::{groups_of, groups_of_one_gib, key_counts, tpch_scale};
+use crate::plan::{groups_of, groups_of_load, groups_of_one_gib, key_counts, sweep_of, tpch_scale};
 use crate::progress::Progress;
 use crate::results::{Results, replace};
 use crate::session::Session;
@@ -23,7 +23,7 @@ const LARGEST_FULL: usize = 2 << 30;
 /// Runs what is selected, and shows and writes what was measured.
 pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
     let isa = usable_isa(arguments.isa)?;
-    // Read first: a file that cannot be used should not cost two minutes.
+    // Read first: a file that cannot be used should not cost three minutes.
     let own = own_keys(&arguments)?;
     let selection = arguments.selection;
     if own.is_none() && !selects_anything(&selection) {
@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
     check_noise(&mut results);
     let mut progress = Progress::new(count_groups(&selection, own.is_some()));
     measure_roofline(&mut results, &selection, &mut progress)?;
-    let effort = if selection.full { Effort::FULL } else { Effort::QUICK };
+    let effort = Effort::of(&selection);
     let mut session = Session::new(
         results,
         progress,
@@ -121,23 +121,23 @@ fn count_groups(selection: &Selection, has_own_keys: bool) -> usize {
     let generated: usize =
         key_counts(selection).into_iter().map(|keys| groups_of(keys).len()).sum();
     let one_gib = if selection.includes_one_gib() { groups_of_one_gib().len() } else { 0 };
-    ROOFLINE + generated + one_gib + if wants_tpch(selection) { GROUPS_OF_AN_INPUT } else { 0 }
-}
-
-/// Named key counts are about generated keys alone.
-fn wants_tpch(selection: &Selection) -> bool {
-    selection.keys.is_none()
+    let tpch = if selection.includes_all() { GROUPS_OF_AN_INPUT } else { 0 };
+    let loads: usize = sweep_of(selection).iter().map(|of| of.loads.len()).sum();
+    ROOFLINE + generated + one_gib + tpch + loads * groups_of_load(0).len()
 }
 
 fn everything(session: &mut Session, selection: &Selection) -> Result<()> {
     for keys in key_counts(selection) {
         session.generated(keys)?;
     }
-    if wants_tpch(selection) {
+    if selection.includes_all() {
         let scale = tpch_scale(selection);
         session.progress.say("generating TPC-H");
         let (keys, probes) = tpch::prepare(scale);
         session.input(&format!("tpch-{scale}"), tpch::describe(scale), &keys, &probes)?;
+    }
+    for loads in sweep_of(selection) {
+        session.sweep(&loads)?;
     }
     if selection.includes_one_gib() {
         session.one_gib()?;

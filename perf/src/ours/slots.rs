@@ -1,0 +1,98 @@
+//! Our filters that have slots.
+
+use super::{Ours, build};
+use crate::plan::{Filling, Sizing};
+use crate::slots::{Digest, Slots, Sum};
+use anyhow::{Context as _, Result, anyhow, ensure};
+use std::any::Any;
+use std::fmt::Debug;
+use trommel::quotient::{Layout, LineBlock, Quotient, WideBlock};
+use trommel::{Filter, FilterKind, Insert, Isa, KeyHash, Merge, Remove};
+
+/// A filter that lists the fingerprints that it holds, and needs no more than them to be merged.
+pub(crate) trait Fingerprinted: Sized {
+    /// The fingerprints in ascending order.
+    fn list(&self) -> impl Iterator<Item = u64>;
+
+    /// Takes in another one of the same shape.
+    fn take_in(&mut self, other: &Self) -> Result<()>;
+}
+
+impl<L: Layout> Fingerprinted for Quotient<L> {
+    fn list(&self) -> impl Iterator<Item = u64> {
+        self.fingerprints()
+    }
+
+    fn take_in(&mut self, other: &Self) -> Result<()> {
+        Ok(self.merge(other)?)
+    }
+}
+
+/// Makes the empty filter of a kind with the slots asked for; as near to them as whole lines allow,
+/// where slots come in lines.
+pub(crate) fn create_slots(
+    kind: FilterKind,
+    filling: &Filling,
+    isa: Option<Isa>,
+) -> Result<Box<dyn Slots>> {
+    fn of<L: Layout>(filling: &Filling, isa: Option<Isa>) -> Result<Box<dyn Slots>> {
+        let filter: Quotient<L> = build(Sizing::Slots(*filling), filling.keys(), isa)?;
+        let (slots, step) = (filter.geometry().slots, L::SLOTS_STEP);
+        ensure!(
+            slots.abs_diff(filling.slots as u64) < step,
+            "{slots} slots where {} were asked for",
+            filling.slots
+        );
+        Ok(Box::new(Ours::quotient(filter)))
+    }
+    match kind {
+        FilterKind::Quotient => of::<WideBlock>(filling, isa),
+        FilterKind::CacheLineQuotient => of::<LineBlock>(filling, isa),
+        other => Err(anyhow!("the harness does not know how to make a {other} by slots")),
+    }
+}
+
+impl<L: Layout> Ours<Quotient<L>> {
+    pub(super) fn quotient(filter: Quotient<L>) -> Self {
+        let (isa, slots) = (Some(filter.isa()), filter.geometry().slots);
+        Self::with_slots(filter, isa, slots)
+    }
+}
+
+impl<F: Filter> Ours<F> {
+    /// A filter that has slots.
+    pub(crate) fn with_slots(filter: F, isa: Option<Isa>, slots: u64) -> Self {
+        let probed_bytes = filter.memory_bytes();
+        Self { filter, isa, hash_count: None, slots: Some(slots), probed_bytes }
+    }
+}
+
+impl<F> Slots for Ours<F>
+where
+    F: Filter + Insert + Remove + Fingerprinted + Clone + Debug + 'static,
+{
+    fn held(&self) -> usize {
+        self.filter.len()
+    }
+
+    fn copy_slots(&self) -> Box<dyn Slots> {
+        Box::new(self.clone())
+    }
+
+    fn remove_single(&mut self, hashes: &[KeyHash]) -> usize {
+        hashes.iter().map(|hash| usize::from(self.filter.remove_hash(*hash))).sum()
+    }
+
+    fn merge(&mut self, other: &dyn Slots) -> Result<()> {
+        let other = (other as &dyn Any).downcast_ref::<Self>().context("filters of two types")?;
+        self.filter.take_in(&other.filter)
+    }
+
+    fn sum(&self) -> Sum {
+        Sum::of(self.filter.list())
+    }
+
+    fn digest(&self) -> Digest {
+        Digest::of(self.filter.list())
+    }
+}

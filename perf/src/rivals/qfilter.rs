@@ -1,0 +1,161 @@
+//! `qfilter`: a rank-and-select quotient filter. It calls hashes fingerprints and takes whole ones, of
+//! which it uses the low bits. Its tables have a power of two of slots, 95 % of which it fills.
+
+use super::Size;
+use crate::keys::Column;
+use crate::plan::Filling;
+use crate::slots::{Digest, Slots, Sum};
+use crate::subject::{Scratch, Subject, answer_each};
+use anyhow::{Context as _, Result, ensure};
+use qfilter::{Builder, Filter, truncate_to_fingerprint};
+use std::any::Any;
+use trommel::{Bitmap, KeyHash};
+
+#[derive(Clone, Debug)]
+pub(super) struct Qfilter {
+    filter: Filter,
+    slots: usize,
+}
+
+impl Qfilter {
+    /// For keys and a rate: the next power of two of slots.
+    pub(super) fn new(size: &Size) -> Result<Self> {
+        let fpr = size.fpr.context("qfilter is sized by a rate or by slots")?;
+        Self::of(size.keys, fpr)
+    }
+
+    /// Of exactly so many slots, a power of two, and remainder bits.
+    pub(super) fn with_slots(filling: &Filling) -> Result<Self> {
+        let rate = 2f64.powi(-(filling.bits as i32));
+        let made = Self::of((filling.slots * 19).div_ceil(20), rate)?;
+        ensure!(
+            made.slots == filling.slots && made.remainder_bits() == filling.bits,
+            "qfilter made {} slots of {} bits",
+            made.slots,
+            made.remainder_bits()
+        );
+        Ok(made)
+    }
+
+    fn of(keys: usize, fpr: f64) -> Result<Self> {
+        let filter = Filter::new(keys as u64, fpr)?;
+        // It tells its capacity, which is 95 % of its slots, and not the slots.
+        let slots = 1 << (filter.capacity() * 20 / 19).ilog2();
+        Ok(Self { filter, slots })
+    }
+
+    fn remainder_bits(&self) -> u32 {
+        u32::from(self.filter.fingerprint_size()) - self.slots.ilog2()
+    }
+}
+
+impl Subject for Qfilter {
+    fn memory_bytes(&self) -> usize {
+        self.filter.memory_usage()
+    }
+
+    fn load_factor(&self) -> Option<f64> {
+        Some(self.filter.len() as f64 / self.slots as f64)
+    }
+
+    fn expected_fpr(&self, _keys: usize) -> Option<f64> {
+        Some(self.filter.current_error_ratio())
+    }
+
+    fn copy(&self) -> Box<dyn Subject> {
+        Box::new(self.clone())
+    }
+
+    fn insert_single(&mut self, hashes: &[KeyHash]) -> Result<()> {
+        for hash in hashes {
+            self.filter.insert_fingerprint(false, hash.raw())?;
+        }
+        Ok(())
+    }
+
+    fn count_single(&self, hashes: &[KeyHash]) -> usize {
+        let contains = |hash: &KeyHash| self.filter.contains_fingerprint(hash.raw());
+        hashes.iter().map(|hash| usize::from(contains(hash))).sum()
+    }
+
+    fn answer_single(&self, hashes: &[KeyHash], answers: &mut Bitmap) {
+        answer_each(hashes, answers, |hash| self.filter.contains_fingerprint(hash.raw()));
+    }
+
+    fn insert_keys(&mut self, keys: &Column) -> Result<()> {
+        match keys {
+            Column::Integers(keys) => {
+                for key in keys {
+                    self.filter.insert(key)?;
+                }
+            }
+            Column::Strings(keys) => {
+                for key in keys {
+                    self.filter.insert(key)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn count_keys(&self, keys: &Column, _scratch: &mut Scratch) -> usize {
+        match keys {
+            Column::Integers(keys) => {
+                keys.iter().map(|key| usize::from(self.filter.contains(key))).sum()
+            }
+            Column::Strings(keys) => {
+                keys.iter().map(|key| usize::from(self.filter.contains(key))).sum()
+            }
+        }
+    }
+
+    fn answer_keys(&self, keys: &Column, answers: &mut Bitmap) {
+        match keys {
+            Column::Integers(keys) => answer_each(keys, answers, |key| self.filter.contains(key)),
+            Column::Strings(keys) => answer_each(keys, answers, |key| self.filter.contains(key)),
+        }
+    }
+}
+
+impl Slots for Qfilter {
+    fn held(&self) -> usize {
+        self.filter.len() as usize
+    }
+
+    fn copy_slots(&self) -> Box<dyn Slots> {
+        Box::new(self.clone())
+    }
+
+    /// Its builder takes fingerprints in order: faster than inserts as they come, sorting included.
+    fn bulk(&mut self, hashes: &[KeyHash]) -> Result<()> {
+        let bits = self.filter.fingerprint_size();
+        let mut fingerprints: Vec<u64> =
+            hashes.iter().map(|hash| truncate_to_fingerprint(hash.raw(), bits)).collect();
+        fingerprints.sort_unstable();
+        // The smallest filter, to be put in the place of the one that the builder fills.
+        let aside = std::mem::replace(&mut self.filter, Filter::new(1, 0.5)?);
+        let mut builder = Builder::new(aside);
+        for fingerprint in fingerprints {
+            builder.insert_fingerprint(false, fingerprint)?;
+        }
+        self.filter = builder.into_filter();
+        Ok(())
+    }
+
+    fn remove_single(&mut self, hashes: &[KeyHash]) -> usize {
+        hashes.iter().map(|hash| usize::from(self.filter.remove_fingerprint(hash.raw()))).sum()
+    }
+
+    fn merge(&mut self, other: &dyn Slots) -> Result<()> {
+        let other = (other as &dyn Any).downcast_ref::<Self>().context("filters of two types")?;
+        Ok(self.filter.merge(false, &other.filter)?)
+    }
+
+    fn sum(&self) -> Sum {
+        Sum::of(self.filter.fingerprints())
+    }
+
+    fn digest(&self) -> Digest {
+        Digest::of(self.filter.fingerprints())
+    }
+}

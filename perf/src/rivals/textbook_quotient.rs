@@ -1,0 +1,25 @@
+//! `trommel-textbook`: the quotient filter with three metadata bits a slot, written to be read. What
+//! a reader of the paper would write, beside what can be made of it.
+
+use crate::ours::{Fingerprinted, Ours};
+use crate::plan::Filling;
+use crate::slots::Slots;
+use anyhow::{Result, ensure};
+use trommel_textbook::TextbookQuotientFilter;
+
+/// An empty filter of a power of two of slots.
+pub(super) fn create(filling: &Filling) -> Result<Box<dyn Slots>> {
+    ensure!(filling.slots.is_power_of_two(), "{} slots are no power of two", filling.slots);
+    let filter = TextbookQuotientFilter::new(filling.slots.ilog2(), filling.bits)?;
+    Ok(Box::new(Ours::with_slots(filter, None, filling.slots as u64)))
+}
+
+impl Fingerprinted for TextbookQuotientFilter {
+    fn list(&self) -> impl Iterator<Item = u64> {
+        self.fingerprints()
+    }
+
+    fn take_in(&mut self, other: &Self) -> Result<()> {
+        Ok(self.merge(other)?)
+    }
+}

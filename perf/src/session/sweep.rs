@@ -1,0 +1,302 @@
+//! The sweep over loads: filters with slots, filled from one load to the next and measured at each.
+
+use super::{Section, Session, largest, probe_count, reference_answers};
+use crate::built::Built;
+use crate::interleave::Repetition;
+use crate::keys::{Column, KeyStream, as_hashes};
+use crate::lanes::{self, Band};
+use crate::plan::{
+    Candidate, Case, Filling, Group, Loads, Op, Workload, contestants, groups_of_load,
+};
+use crate::rivals::Rival;
+use crate::roofline::Arena;
+use crate::slots::Slots;
+use crate::subject::{Subject, create_slots};
+use anyhow::{Context as _, Result, ensure};
+use trommel::{Bitmap, KeyHash};
+
+/// A band ends at the load and begins so many per cent of the slots below it, or at the load before;
+const BAND: u32 = 2;
+/// unless that is more keys than this: then it is those in its middle, so that the repetitions of slow
+/// filters stay short.
+const BAND_KEYS: usize = 1 << 20;
+
+/// Probes of filters that scan whole clusters: microseconds each at high loads.
+const FEW_PROBES: usize = 1 << 12;
+
+/// Keys that are looked up after others were removed.
+const KEPT_KEYS: usize = 1 << 20;
+
+/// A filter on its way from load to load.
+struct Climber {
+    candidate: Candidate,
+    filter: Box<dyn Slots>,
+    keys: usize,
+}
+
+impl Climber {
+    /// Fills it up to the first `keys` of `hashes`.
+    fn climb(&mut self, hashes: &[KeyHash], keys: usize) -> Result<()> {
+        let more = &hashes[self.keys..keys];
+        if self.keys == 0 {
+            self.filter.bulk(more)?;
+        } else {
+            self.filter.insert_batch(more)?;
+        }
+        self.keys = keys;
+        Ok(())
+    }
+}
+
+/// The places in the keys of one load.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    load: u32,
+    /// Keys that make the load.
+    keys: usize,
+    /// The band of inserts and removals.
+    band: (usize, usize),
+}
+
+impl Place {
+    fn of(slots: usize, before: u32, load: u32) -> Self {
+        let keys_at = |load| Filling { slots, bits: 0, load }.keys();
+        let (keys, start) = (keys_at(load), keys_at(load.saturating_sub(BAND).max(before)));
+        let excess = (keys - start).saturating_sub(BAND_KEYS);
+        Self { load, keys, band: (start + excess / 2, keys - excess.div_ceil(2)) }
+    }
+}
+
+/// What the groups of one load are measured on, in the order of the candidates.
+struct Filled<'a> {
+    built: Vec<Built<dyn Slots>>,
+    /// Filters filled to where the band begins, and to where it ends.
+    around_band: Vec<[Box<dyn Slots>; 2]>,
+    hashes: &'a [KeyHash],
+    place: Place,
+}
+
+impl Session {
+    /// All loads of one number of slots.
+    pub(crate) fn sweep(&mut self, sweep: &Loads) -> Result<()> {
+        let loads = sweep.loads.iter().copied();
+        let before = [0].into_iter().chain(loads.clone());
+        let places: Vec<Place> =
+            before.zip(loads).map(|(before, load)| Place::of(sweep.slots, before, load)).collect();
+        let everyone = contestants(sweep.slots, &self.selection, self.isa);
+        let needed = self.climbers(&everyone, &places)?;
+        let Some(most) = places.last().filter(|_| !needed.is_empty()) else {
+            let groups = places.iter().flat_map(|place| groups_of_load(place.keys));
+            groups.for_each(|_| self.progress.group_done());
+            return Ok(());
+        };
+        let stream = KeyStream::new(sweep.slots as u64);
+        let hashes = stream.hashes(0, most.keys);
+        let absent = as_hashes(&stream.absent(self.effort.absent));
+        let mut climbers = needed;
+        for place in places {
+            self.progress.say(format!("filling to {} % of {:e} slots", place.load, sweep.slots));
+            let filled = self.fill_to(climbers, &hashes, place, &absent)?;
+            self.measure_load(&filled, stream)?;
+            climbers = filled.back();
+        }
+        Ok(())
+    }
+
+    /// An empty filter of each candidate that has cases left to measure.
+    fn climbers(&self, everyone: &[Candidate], places: &[Place]) -> Result<Vec<Climber>> {
+        let mut climbers = Vec::new();
+        for candidate in everyone {
+            let is_needed = places.iter().any(|place| {
+                let all: Vec<Candidate> = everyone.iter().map(|c| c.at_load(place.load)).collect();
+                groups_of_load(place.keys).iter().any(|group| {
+                    let mut missing = self.missing(group, &all).into_iter();
+                    missing.any(|case| case.candidate == candidate.at_load(place.load))
+                })
+            });
+            if is_needed {
+                let filter = create_slots(candidate, self.isa)?;
+                climbers.push(Climber { candidate: *candidate, filter, keys: 0 });
+            }
+        }
+        Ok(climbers)
+    }
+
+    /// Fills filters to a load and counts their false positives.
+    fn fill_to<'a>(
+        &self,
+        climbers: Vec<Climber>,
+        hashes: &'a [KeyHash],
+        place: Place,
+        absent: &[KeyHash],
+    ) -> Result<Filled<'a>> {
+        let (mut built, mut around_band) = (Vec::new(), Vec::new());
+        for mut climber in climbers {
+            let candidate = climber.candidate.at_load(place.load);
+            let name = || format!("filling {} {}", candidate.subject_name(), candidate.sizing);
+            climber.climb(hashes, place.band.0).with_context(name)?;
+            let below = climber.filter.copy_slots();
+            climber.climb(hashes, place.band.1).with_context(name)?;
+            let above = climber.filter.copy_slots();
+            climber.climb(hashes, place.keys).with_context(name)?;
+            let fpr_expected = climber.filter.expected_fpr(place.keys);
+            let passed = count_batch(&*climber.filter, absent);
+            ensure_rate(fpr_expected, passed, absent.len()).with_context(name)?;
+            let fpr_measured = Some(passed as f64 / absent.len() as f64);
+            built.push(Built { candidate, subject: climber.filter, fpr_expected, fpr_measured });
+            around_band.push([below, above]);
+        }
+        Ok(Filled { built, around_band, hashes, place })
+    }
+
+    /// All groups of a load.
+    fn measure_load(&mut self, filled: &Filled<'_>, stream: KeyStream) -> Result<()> {
+        let arena = Arena::new(largest(&filled.built))?;
+        let keys = filled.place.keys;
+        let section = Section { keys, built: &filled.built, arena: &arena };
+        let candidates: Vec<Candidate> = filled.built.iter().map(|built| built.candidate).collect();
+        for group in groups_of_load(keys) {
+            let cases = self.missing(&group, &candidates);
+            if !cases.is_empty() {
+                self.progress.say(format!("{} at {} %", group.name(), filled.place.load));
+                if group.op == Op::Contains {
+                    self.slot_lookups(&group, &cases, &section, stream)?;
+                } else {
+                    let turns = cases
+                        .iter()
+                        .map(|case| self.slot_turn(&group, case, filled))
+                        .collect::<Result<_>>()?;
+                    self.take_turns(&group, &cases, &section, turns)?;
+                }
+            }
+            self.progress.group_done();
+        }
+        Ok(())
+    }
+
+    fn slot_lookups(
+        &mut self,
+        group: &Group,
+        cases: &[Case],
+        section: &Section<'_, dyn Slots>,
+        stream: KeyStream,
+    ) -> Result<()> {
+        let workload = group.workload.unwrap_or(Workload::Mixed);
+        let probes = stream.probes(workload, section.keys, probe_count(section));
+        let Column::Integers(values) = probes.column else {
+            unreachable!("generated keys are integers")
+        };
+        let hashes = as_hashes(&values);
+        let few = hashes.len().min(FEW_PROBES);
+        let mut members_of_few = Bitmap::new(few);
+        probes.members.iter_ones().take_while(|i| *i < few).for_each(|i| members_of_few.set(i));
+        let mut turns = Vec::new();
+        for case in cases {
+            let subject: &dyn Subject = &*section.find(&case.candidate).subject;
+            let (hashes, members) = match case.candidate.rival {
+                Some(Rival::TextbookQuotient) => (&hashes[..few], &members_of_few),
+                _ => (&*hashes, &probes.members),
+            };
+            let reference = reference_answers(subject, hashes, members, &case.name)?;
+            turns.push(lanes::lookups(subject, case.api, hashes, &reference, self.effort.length));
+        }
+        self.take_turns(group, cases, section, turns)
+    }
+
+    /// One case that is no lookup.
+    fn slot_turn<'a>(
+        &self,
+        group: &Group,
+        case: &Case,
+        filled: &'a Filled<'_>,
+    ) -> Result<Repetition<'a>> {
+        let Filled { built, around_band, hashes, place } = filled;
+        let index = built
+            .iter()
+            .position(|built| built.candidate == case.candidate)
+            .context("every needed candidate was filled")?;
+        let at_load = &*built[index].subject;
+        let (length, (start, end)) = (self.effort.length, place.band);
+        let [below, above] = &around_band[index];
+        let band = Band { below: &**below, at_load: &**above, hashes: &hashes[start..end] };
+        let (candidate, isa) = (case.candidate, self.isa);
+        let bulk = |hashes: &[KeyHash]| {
+            let mut filter = create_slots(&candidate, isa)?;
+            filter.bulk(hashes)?;
+            anyhow::Ok(filter)
+        };
+        let keys = &hashes[..place.keys];
+        Ok(match group.op {
+            Op::Insert => lanes::bands(band, case.api, length),
+            Op::Remove => {
+                let others = &hashes[..start.min(KEPT_KEYS)];
+                lanes::removals(band, &*bulk(band.hashes)?, others, length)
+            }
+            Op::Build => {
+                lanes::bulk_builds(move || create_slots(&candidate, isa), keys, at_load, length)
+            }
+            Op::Merge => {
+                let (left, right) = keys.split_at(keys.len() / 2);
+                lanes::merges([bulk(left)?, bulk(right)?], at_load, length)
+            }
+            Op::Enumerate => lanes::enumerations(at_load, length)?,
+            Op::Contains => unreachable!("lookups share their probes"),
+        })
+    }
+}
+
+impl Filled<'_> {
+    /// The filters, to be filled further.
+    fn back(self) -> Vec<Climber> {
+        let keys = self.place.keys;
+        let climbers = self.built.into_iter().map(|built| Climber {
+            candidate: built.candidate,
+            filter: built.subject,
+            keys,
+        });
+        climbers.collect()
+    }
+}
+
+fn count_batch(subject: &dyn Slots, hashes: &[KeyHash]) -> usize {
+    let mut answers = Bitmap::new(0);
+    subject.answer_batch(hashes, &mut answers);
+    answers.count_ones()
+}
+
+/// Checks that as many of the absent keys pass as the filter expects: a count that is binomial, within
+/// six of its standard deviations.
+fn ensure_rate(expected: Option<f64>, passed: usize, absent: usize) -> Result<()> {
+    let Some(rate) = expected else { return Ok(()) };
+    let mean = rate * absent as f64;
+    let deviation = (mean * (1.0 - rate)).sqrt();
+    ensure!(
+        (passed as f64 - mean).abs() <= 6.0 * deviation + 1.0,
+        "{passed} of {absent} absent keys pass where {mean:.0} are due"
+    );
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bands_end_at_the_load_or_have_its_middle() {
+        let place = Place::of(1000, 75, 95);
+        assert_eq!((place.keys, place.band), (950, (930, 950)));
+        let large = Place::of(1 << 27, 90, 95);
+        assert_eq!(large.band.1 - large.band.0, BAND_KEYS);
+        let middle = Filling { slots: 1 << 27, bits: 0, load: 94 }.keys();
+        assert!(middle.abs_diff((large.band.0 + large.band.1) / 2) < 2);
+        assert_eq!(Place::of(1000, 0, 1).band, (0, 10));
+        assert_eq!(Place::of(1000, 94, 95).band, (940, 950));
+    }
+
+    #[test]
+    fn a_rate_that_is_off_is_an_error() {
+        assert!(ensure_rate(Some(0.004), 4100, 1_000_000).is_ok());
+        assert!(ensure_rate(Some(0.004), 4500, 1_000_000).is_err());
+        assert!(ensure_rate(None, 4500, 1_000_000).is_ok());
+    }
+}

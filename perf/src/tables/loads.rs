@@ -1,0 +1,198 @@
+//! The sweep over loads: who and how full down, what is done across.
+
+use super::{Line, Table, distinct, figure, label, per_cent, ratio};
+use crate::environment::human_bytes;
+use crate::plan::{Filling, short_slots};
+use crate::results::Results;
+use crate::row::Row;
+
+/// A column of throughputs.
+struct Column {
+    title: &'static str,
+    op: &'static str,
+    workload: Option<&'static str>,
+    /// The calls of ours; rivals, which have one only, are shown whichever it is unless `is_strict`.
+    api: &'static str,
+    is_strict: bool,
+    has_limit: bool,
+}
+
+impl Column {
+    const fn lookup(workload: &'static str, api: &'static str) -> Self {
+        let title = workload;
+        Self {
+            title,
+            op: "contains",
+            workload: Some(workload),
+            api,
+            is_strict: false,
+            has_limit: true,
+        }
+    }
+
+    const fn change(title: &'static str, op: &'static str, api: &'static str) -> Self {
+        Self { title, op, workload: None, api, is_strict: true, has_limit: false }
+    }
+
+    const fn bulk(op: &'static str) -> Self {
+        Self { title: op, op, workload: None, api: "batch", is_strict: false, has_limit: false }
+    }
+
+    fn holds(&self, row: &Row) -> bool {
+        row.op == self.op
+            && row.workload.as_deref() == self.workload
+            && (row.api == self.api || (row.rival.is_some() && !self.is_strict))
+    }
+}
+
+/// The tables of the sweep.
+pub(super) fn all(results: &Results) -> Vec<Table> {
+    vec![
+        throughput(
+            results,
+            "load-lookups",
+            "Lookups by load, batches",
+            &["hit", "miss", "mixed"].map(|workload| Column::lookup(workload, "batch")),
+        ),
+        throughput(
+            results,
+            "load-single-lookups",
+            "Lookups by load, one call a key",
+            &["hit", "miss", "mixed"].map(|workload| Column::lookup(workload, "single")),
+        ),
+        throughput(
+            results,
+            "load-changes",
+            "Inserts in the last two per cent below a load, and removals of the same keys",
+            &[
+                Column::change("insert, batch", "insert", "batch"),
+                Column::change("insert, single", "insert", "single"),
+                Column::change("remove", "remove", "single"),
+            ],
+        ),
+        throughput(
+            results,
+            "load-bulk",
+            "Builds up to a load, merges of two halves, enumerations: fingerprints out",
+            &["build", "merge", "enumerate"].map(Column::bulk),
+        ),
+        rates(results),
+    ]
+}
+
+/// Rows of the sweep with what they are about, by size, then by load, then as they were measured.
+fn swept(results: &Results) -> Vec<(Filling, &Row)> {
+    let mut rows: Vec<(Filling, &Row)> =
+        results.rows.iter().filter_map(|row| Some((row.filling()?, row))).collect();
+    rows.sort_by_key(|(filling, _)| (filling.slots, filling.load));
+    rows
+}
+
+/// The leading cells of a line: what tells it apart.
+fn head(filling: &Filling, row: &Row) -> [String; 4] {
+    let bits = format!(" r{}", filling.bits);
+    let who = label(row).replace(&bits, "");
+    [short_slots(filling.slots), format!("{} %", filling.load), who, filling.bits.to_string()]
+}
+
+const HEAD: [&str; 4] = ["slots", "load", "filter", "r"];
+
+fn throughput(results: &Results, name: &'static str, title: &str, columns: &[Column]) -> Table {
+    let rows: Vec<(Filling, &Row)> = swept(results)
+        .into_iter()
+        .filter(|(_, row)| columns.iter().any(|column| column.holds(row)))
+        .collect();
+    let mut header: Vec<String> = HEAD.map(Into::into).into();
+    for column in columns {
+        header.extend([format!("{}, M/s", column.title), "× qfilter".into()]);
+        if column.has_limit {
+            header.push("of limit".into());
+        }
+    }
+    let heads = distinct(rows.iter().map(|(filling, row)| head(filling, row)));
+    let lines = heads.into_iter().map(|of_line| {
+        let line: Vec<&Row> = rows
+            .iter()
+            .filter(|(filling, row)| head(filling, row) == of_line)
+            .map(|(_, row)| *row)
+            .collect();
+        let mut cells: Vec<String> = of_line.into();
+        for column in columns {
+            let row = line.iter().find(|row| column.holds(row)).copied();
+            cells.push(row.map_or_else(String::new, |row| {
+                let deviation = row.mad / row.ns_per_op * 100.0;
+                format!("{} ±{deviation:.0} %", figure(row.mops))
+            }));
+            let times = row.and_then(|row| ratio(row, &results.rows));
+            cells.push(times.map_or_else(String::new, |times| format!("{times:.2}")));
+            if column.has_limit {
+                let share = row.and_then(|row| row.roofline_fraction);
+                cells.push(share.map_or_else(String::new, |share| format!("{share:.2}")));
+            }
+        }
+        Line { cells, is_rival: line.iter().any(|row| row.rival.is_some()) }
+    });
+    Table { name, title: title.into(), header, rows: lines.collect(), words: HEAD.len() }
+}
+
+/// Sizes and rates.
+fn rates(results: &Results) -> Table {
+    let mut lines: Vec<Line> = Vec::new();
+    for (filling, row) in swept(results) {
+        let (Some(expected), Some(measured)) = (row.fpr_expected, row.fpr_measured) else {
+            continue;
+        };
+        let mut cells: Vec<String> = head(&filling, row).into();
+        if lines.iter().any(|line| line.cells[..HEAD.len()] == cells) {
+            continue;
+        }
+        cells.extend([
+            human_bytes(row.bytes),
+            format!("{:.2}", row.bits_per_key),
+            per_cent(expected),
+            per_cent(measured),
+            format!("{:+.1} %", (measured / expected - 1.0) * 100.0),
+        ]);
+        lines.push(Line { cells, is_rival: row.rival.is_some() });
+    }
+    let figures = ["memory", "bits/key", "FPR expected", "measured", "difference"];
+    Table {
+        name: "load-fpr",
+        title: "Memory and false-positive rates by load".into(),
+        header: HEAD.into_iter().chain(figures).map(Into::into).collect(),
+        rows: lines,
+        words: HEAD.len(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::environment::Environment;
+    use crate::row::tests::example;
+
+    #[test]
+    fn lines_are_sorted_by_size_and_load_and_meet_their_rival() {
+        let mut results = Results::new(Environment::observe(None));
+        for variant in ["r8-95%-of-16Mi", "r8-95%-of-1Mi", "r8-75%-of-1Mi", "r8-75%-of-1Mi+avx2"] {
+            let keys = variant.parse::<Filling>().map_or(786_432, |filling| filling.keys() as u64);
+            results.put(Row { keys, ..example("cache-line-quotient", variant, None, 2.0) });
+        }
+        let keys = 786_432;
+        results.put(Row { keys, ..example("quotient", "r8-75%-of-1Mi", Some("qfilter"), 20.0) });
+        let table = &all(&results)[0];
+        let heads: Vec<String> = table.rows.iter().map(|line| line.cells[..4].join(" ")).collect();
+        assert_eq!(
+            heads,
+            [
+                "1Mi 75 % cache-line-quotient 8",
+                "1Mi 75 % cache-line-quotient+avx2 8",
+                "1Mi 75 % qfilter 8",
+                "1Mi 95 % cache-line-quotient 8",
+                "16Mi 95 % cache-line-quotient 8",
+            ]
+        );
+        let ratios: Vec<&str> = table.rows.iter().map(|line| &*line.cells[8]).collect();
+        assert_eq!(ratios, ["10.00", "10.00", "", "", ""]);
+    }
+}
