@@ -15,6 +15,8 @@ use alloc::vec::Vec;
 use trommel_base::partition::{MAX_HASHES, Partitioner, Record};
 use trommel_base::{Full, Insert, KeyHash};
 
+/// Up to this load, inserts hardly ever fail.
+const SURE_LOAD: f64 = 0.97;
 /// Fewer keys are inserted as they come.
 const FEWEST_KEYS: usize = 256;
 /// A batch into an empty filter is a bulk build if it brings a key for so many slots: what a build costs
@@ -40,22 +42,22 @@ impl<L: Layout> Quotient<L> {
         // One for all chunks: its memory is touched once.
         let mut partitioner = Partitioner::new();
         while done < hashes.len() {
-            self.grow_if_due(1).map_err(|why| self.full(done, why))?;
-            // No more than can be inserted before the filter is to grow again.
-            let grouped =
-                if self.table.len() > LARGE_BYTES { GROUPED_KEYS_OF_LARGE } else { GROUPED_KEYS };
-            let most = self.grow_at.map_or(grouped, |load| {
-                let held = (load * self.geometry.slots as f64) as u64;
-                grouped.min(held.saturating_sub(self.len).max(1) as usize)
-            });
             let rest = &hashes[done..];
             if self.grow_at.is_none() && self.try_build(rest) {
                 return Ok(());
             }
-            let chunk = &rest[..rest.len().min(most)];
-            self.insert_chunk(chunk, &mut partitioner)
+            // No more than can be inserted before the filter is to grow: the key that makes it grow goes
+            // in by itself.
+            let before_growth = self
+                .grow_at
+                .map_or(u64::MAX, |load| self.keys_at(load).saturating_sub(self.len).max(1));
+            let grouped =
+                if self.table.len() > LARGE_BYTES { GROUPED_KEYS_OF_LARGE } else { GROUPED_KEYS };
+            let keys =
+                rest.len().min(grouped).min(usize::try_from(before_growth).unwrap_or(grouped));
+            self.insert_chunk(&rest[..keys], &mut partitioner)
                 .map_err(|full| self.full(done + full.inserted, full.why))?;
-            done += chunk.len();
+            done += keys;
         }
         Ok(())
     }
@@ -106,7 +108,11 @@ impl<L: Layout> Quotient<L> {
     ) -> Result<(), Full> {
         let regions = self.table.len() / GROUPED_BYTES;
         let groups = regions.min(hashes.len() / FEWEST_KEYS_PER_GROUP).min(MOST_REGIONS as usize);
-        if hashes.len() < FEWEST_KEYS
+        // What is likely to fail is not begun: to take a group back is slow when the table is full.
+        let fits =
+            (self.len + hashes.len() as u64) as f64 <= SURE_LOAD * self.geometry.slots as f64;
+        if !fits
+            || hashes.len() < FEWEST_KEYS
             || groups < 2
             || !self.insert_grouped(hashes, groups, partitioner)
         {

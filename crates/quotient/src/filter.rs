@@ -257,7 +257,13 @@ impl<L: Layout> Insert for Quotient<L> {
     /// # Errors
     /// [`Full`] with the reason; the filter is as it was.
     fn insert_hash(&mut self, hash: KeyHash) -> Result<bool, Full> {
-        self.grow_if_due(1).map_err(|why| self.full(0, why))?;
+        if self.is_growth_due() {
+            // A key that changes nothing is no reason to grow.
+            if !self.is_multiset() && self.contains_hash(hash) {
+                return Ok(false);
+            }
+            self.grow_if_due().map_err(|why| self.full(0, why))?;
+        }
         let hash = self.round(hash);
         let inserted = self
             .kernels

@@ -104,11 +104,15 @@ fn unit(fingerprints: u64) -> u64 {
 
 /// The fewest remainder bits with which so many slots can tell so many fingerprints apart, as
 /// [`Rounding::place_of`] maps them; `None` if 32 do not suffice.
+///
+/// `None` as well for as many slots as there are fingerprints, or more, which would mean nothing.
 pub(crate) fn remainder_bits_for(slots: u64, fingerprints: u64) -> Option<u32> {
-    (1..=32).find(|bits| {
-        let places = u128::from(slots) << bits;
-        places == u128::from(fingerprints) || places * u128::from(unit(fingerprints)) >= 1 << 64
-    })
+    (1..=32)
+        .find(|bits| {
+            let places = u128::from(slots) << bits;
+            places == u128::from(fingerprints) || places * u128::from(unit(fingerprints)) >= 1 << 64
+        })
+        .filter(|_| slots < fingerprints)
 }
 
 #[inline(always)]

@@ -104,7 +104,13 @@ fn geometry_of<L: Layout>(parameters: [u64; 4]) -> Result<Geometry, FormatError>
     let rescaled = (1..=1 << MAX_FINGERPRINT_BITS).contains(&fingerprints)
         && remainder_bits_for(slots, fingerprints) == Some(bits)
         && !(L::RESERVES_ZERO && bits == *L::REMAINDER_BITS.end());
-    if !natural && !rescaled {
+    // A layout of one width was made with it, and has the size of then, or at least twice that.
+    let first = fingerprints >> L::REMAINDER_BITS.end();
+    let resized = !L::RESERVES_ZERO
+        || first << L::REMAINDER_BITS.end() == fingerprints
+            && first.is_multiple_of(L::SLOTS_STEP)
+            && (slots == first || slots / 2 >= first);
+    if !(natural || rescaled) || !resized {
         return Err(field("fingerprints", fingerprints));
     }
     let blocks = Geometry::blocks_for::<L>(slots);

@@ -85,26 +85,37 @@ impl<L: Layout> Quotient<L> {
     /// [`ResizeError::TooSmall`] if `keys` is below what is held; if fingerprints are too short or too
     /// long for the size; of memory.
     pub fn resize(&mut self, keys: usize) -> Result<(), ResizeError> {
-        let slots = slots_for::<L>(keys, GUARANTEED_LOAD);
+        let slots = self.slots_to_hold(keys);
         if (keys as u64) < self.len {
             return Err(ResizeError::TooSmall { slots, len: self.len });
         }
+        self.resize_slots(slots)
+    }
+
+    /// The fewest slots that hold so many keys at 95 % load, and that a resize can give the filter.
+    fn slots_to_hold(&self, keys: usize) -> u64 {
+        let slots = slots_for::<L>(keys, GUARANTEED_LOAD);
         if !L::RESERVES_ZERO {
-            return self.resize_slots(slots);
+            return slots;
         }
         // With all eight bits in use, only the slots that were there at first tell all fingerprints
         // apart, since one remainder is reserved.
         let first = self.geometry.fingerprints >> L::REMAINDER_BITS.end();
-        let slots = if slots <= first { first } else { slots.max(first.saturating_mul(2)) };
-        self.resize_slots(slots)
+        if slots <= first { first } else { slots.max(first.saturating_mul(2)) }
     }
 
-    /// Gives back the slots that what is held does not need. See [`Quotient::resize`].
+    /// Gives back the slots that what is held does not need: the fewest that hold it at 95 % load, if
+    /// their table is smaller than the filter's. See [`Quotient::resize`].
     ///
     /// # Errors
-    /// As [`Quotient::resize`].
+    /// [`ResizeError::OutOfMemory`].
     pub fn shrink_to_fit(&mut self) -> Result<(), ResizeError> {
-        self.resize(usize::try_from(self.len).unwrap_or(usize::MAX))
+        let slots = self.slots_to_hold(usize::try_from(self.len).unwrap_or(usize::MAX));
+        let now = self.geometry.table_bytes::<L>();
+        match resized::<L>(&self.geometry, slots) {
+            Ok(smaller) if smaller.table_bytes::<L>() < now => self.resize_slots(slots),
+            _ => Ok(()),
+        }
     }
 
     fn resize_slots(&mut self, slots: u64) -> Result<(), ResizeError> {
@@ -124,16 +135,30 @@ impl<L: Layout> Quotient<L> {
         self.grow_at = grow_at;
     }
 
-    /// Doubles the filter until `keys` more do not push it over the load at which it grows.
-    pub(crate) fn grow_if_due(&mut self, keys: u64) -> Result<(), WhyFull> {
-        let Some(load) = self.grow_at else { return Ok(()) };
-        while (self.len.saturating_add(keys)) as f64 > load * self.geometry.slots as f64 {
-            self.grow().map_err(|error| match error {
-                ResizeError::OutOfMemory { bytes } => WhyFull::Memory { bytes },
-                _ => WhyFull::Fingerprint,
-            })?;
+    /// Whether one more key would push the filter over the load at which it grows.
+    pub(crate) fn is_growth_due(&self) -> bool {
+        self.grow_at.is_some_and(|load| self.len >= self.keys_at(load))
+    }
+
+    /// The keys that the filter holds at a load.
+    pub(crate) fn keys_at(&self, load: f64) -> u64 {
+        (load * self.geometry.slots as f64) as u64
+    }
+
+    /// Doubles the filter as often as it takes for one more key, or not at all.
+    pub(crate) fn grow_if_due(&mut self) -> Result<(), WhyFull> {
+        let Some(load) = self.grow_at.filter(|_| self.is_growth_due()) else { return Ok(()) };
+        let mut geometry = self.geometry;
+        while self.len >= (load * geometry.slots as f64) as u64 {
+            geometry = resized::<L>(&geometry, geometry.slots.saturating_mul(2))
+                .map_err(|_| WhyFull::Fingerprint)?;
         }
-        Ok(())
+        self.resize_slots(geometry.slots).map_err(|error| match error {
+            ResizeError::OutOfMemory { bytes } => WhyFull::Memory { bytes },
+            // A crowd at the last quotient may need more slots behind it than a doubled table has.
+            ResizeError::TooSmall { .. } => WhyFull::Slots,
+            _ => WhyFull::Fingerprint,
+        })
     }
 }
 
@@ -145,12 +170,8 @@ fn resized<L: Layout>(old: &Geometry, slots: u64) -> Result<Geometry, ResizeErro
     let fingerprints = old.fingerprints;
     let remainder_bits = remainder_bits_for(slots, fingerprints)
         .filter(|bits| L::REMAINDER_BITS.contains(bits))
-        .filter(|bits| slots.ilog2() + bits < MAX_FINGERPRINT_BITS)
+        .filter(|bits| u128::from(slots) << bits <= 1 << MAX_FINGERPRINT_BITS)
         .ok_or(ResizeError::Fingerprint { slots, fingerprints })?;
-    // More slots than fingerprints could be kept, and mean nothing.
-    if slots << remainder_bits >= fingerprints.saturating_mul(2) {
-        return Err(ResizeError::Fingerprint { slots, fingerprints });
-    }
     let blocks = Geometry::blocks_for::<L>(slots);
     Ok(Geometry { slots, blocks, remainder_bits, ..*old })
 }
@@ -292,7 +313,6 @@ impl<L: Layout> Merge for Quotient<L> {
             }
         }
         let slots = geometry.blocks * u64::from(L::SLOTS);
-        let free = slots.saturating_sub(self.len);
         let mut table = new_table::<L>(&geometry)
             .map_err(|_| Incompatible::new("bytes of memory", 0, geometry.table_bytes::<L>()))?;
         let both = Merged::new(self.fingerprints(), other.fingerprints());
@@ -300,7 +320,8 @@ impl<L: Layout> Merge for Quotient<L> {
             WhyFull::Copies { max } => {
                 Incompatible::new("copies of a key", max.into(), u64::from(max) + 1)
             }
-            _ => Incompatible::new("free slots", free, other.len),
+            // At least one more: a run may end beyond the table while slots before it are free.
+            _ => Incompatible::new("slots", slots, slots + 1),
         })?;
         self.replace(geometry, table, len);
         Ok(())

@@ -156,6 +156,9 @@ fn for_bytes<L: Layout>(spec: &Spec, load: f64, bytes: usize) -> Result<Geometry
         let min_bytes = u64::try_from(size(fewest, narrowest)).unwrap_or(u64::MAX);
         return Err(SpecError::TooSmall { bytes, min_bytes });
     };
+    if fewest > MAX_SLOTS {
+        return checked::<L>(spec, fewest, bits);
+    }
     // The most slots: between the fewest, which have room, and so many that they have not.
     let (mut least, mut most) = (fewest / L::SLOTS_STEP, MAX_SLOTS / L::SLOTS_STEP + 1);
     while most - least > 1 {

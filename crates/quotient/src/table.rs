@@ -158,14 +158,41 @@ impl<L: Layout, S: AsRef<[u8]>> Table<L, S> {
             return found;
         }
         let mut at = from;
+        let mut below = Position { slot: at.slot + 1, ..at };
+        let mut end = self.end_of_runs_below(words, below);
         while at < self.end() {
-            let end = self.end_of_runs_below(words, Position { slot: at.slot + 1, ..at });
             if end <= at {
                 return Some(at);
             }
             at = end;
+            let next = Position { slot: at.slot + 1, ..at };
+            end = self.end_of_runs_between(words, end, below, next);
+            below = next;
         }
         None
+    }
+
+    /// The slot after the last run whose quotient is below `to`, if `end` is that of runs below `from`.
+    /// Cost: the blocks between, however far runs are pushed.
+    #[inline(always)]
+    fn end_of_runs_between<W: Words>(
+        &self,
+        words: W,
+        end: Position,
+        from: Position,
+        to: Position,
+    ) -> Position {
+        let mut runs = 0;
+        for block in from.block..=to.block.min(self.shape.blocks - 1) {
+            let occupieds = self.occupieds(block);
+            let above = if block == from.block { words.rank(occupieds, from.slot) } else { 0 };
+            let below = if block == to.block { to.slot } else { L::SLOTS };
+            runs += words.rank(occupieds, below) - above;
+        }
+        match runs.checked_sub(1) {
+            None => end,
+            Some(skip) => self.select_runend(words, end, skip).next::<L>(),
+        }
     }
 
     /// The last slot, from the runend `from` on, of runs that are pushed by one another: what comes
@@ -173,14 +200,15 @@ impl<L: Layout, S: AsRef<[u8]>> Table<L, S> {
     #[inline(always)]
     fn last_pushed<W: Words>(&self, words: W, from: Position) -> Position {
         let mut last = from;
-        loop {
-            let below = Position { slot: last.slot + 1, ..last };
-            let end = self.end_of_runs_below(words, below).previous::<L>();
-            if end <= last {
-                return last;
-            }
-            last = end;
+        let mut below = Position { slot: last.slot + 1, ..last };
+        let mut end = self.end_of_runs_below(words, below);
+        while end.previous::<L>() > last {
+            last = end.previous::<L>();
+            let next = Position { slot: last.slot + 1, ..last };
+            end = self.end_of_runs_between(words, end, below, next);
+            below = next;
         }
+        last
     }
 }
 

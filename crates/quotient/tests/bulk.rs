@@ -106,18 +106,14 @@ fn a_batch_makes_what_single_inserts_make_in_lines() {
 /// Where hashes are rounded to fingerprints first.
 #[test]
 fn a_batch_makes_what_single_inserts_make_in_resized_filters() {
-    for resize in [(|filter| filter.grow().unwrap()) as fn(&mut Quotient<_>), |filter| {
-        filter.resize(61_000).unwrap()
-    }] {
-        let maker = Maker::<WideBlock> { resize, ..Maker::new(25_000, Some(11), false) };
+    fn resized<L: Layout>(bits: Option<u32>, multiset: bool, resize: fn(&mut Quotient<L>)) {
+        let maker = Maker { resize, ..Maker::<L>::new(25_000, bits, multiset) };
         assert_same_at_every_load(&maker, "resized");
     }
-    for resize in [(|filter| filter.grow().unwrap()) as fn(&mut Quotient<_>), |filter| {
-        filter.resize(61_000).unwrap()
-    }] {
-        let maker = Maker::<LineBlock> { resize, ..Maker::new(25_000, None, true) };
-        assert_same_at_every_load(&maker, "resized lines");
-    }
+    resized::<WideBlock>(Some(11), false, |filter| filter.grow().unwrap());
+    resized::<WideBlock>(Some(11), true, |filter| filter.resize(61_000).unwrap());
+    resized::<LineBlock>(None, true, |filter| filter.grow().unwrap());
+    resized::<LineBlock>(None, false, |filter| filter.resize(61_000).unwrap());
 }
 
 /// Streams with little in them: all keys in one region, in one run, in one fingerprint.

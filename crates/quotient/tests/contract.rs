@@ -56,7 +56,7 @@ macro_rules! subject {
             fn fingerprint(filter: &$filter, hash: KeyHash) -> u64 {
                 let fingerprints = u128::from(filter.geometry().fingerprints);
                 let f = ((u128::from(hash.raw()) * fingerprints) >> 64) as u64;
-                if $reserved && f % 256 == 0 { f + 1 } else { f }
+                if $reserved && f.is_multiple_of(256) { f + 1 } else { f }
             }
             fn hash_of(filter: &$filter, fingerprint: u64) -> KeyHash {
                 let fingerprints = u128::from(filter.geometry().fingerprints);

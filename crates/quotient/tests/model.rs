@@ -31,7 +31,7 @@ impl<L: Layout> Pair<L> {
     fn fingerprint(&self, hash: KeyHash) -> u64 {
         let fingerprints = self.filter.geometry().fingerprints;
         let f = ((u128::from(hash.raw()) * u128::from(fingerprints)) >> 64) as u64;
-        if L::RESERVES_ZERO && f % 256 == 0 { f + 1 } else { f }
+        if L::RESERVES_ZERO && f.is_multiple_of(256) { f + 1 } else { f }
     }
 
     fn held(&self, hash: KeyHash) -> u64 {

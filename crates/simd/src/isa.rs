@@ -157,6 +157,7 @@ fn detect(isa: Isa) -> bool {
             avx2 && has!("avx512f")
                 && has!("avx512bw")
                 && has!("avx512dq")
+                && has!("avx512cd")
                 && has!("avx512vl")
                 && has!("avx512vbmi")
                 && has!("avx512bitalg")
@@ -185,6 +186,7 @@ fn detect(isa: Isa) -> bool {
                 target_feature = "avx512f",
                 target_feature = "avx512bw",
                 target_feature = "avx512dq",
+                target_feature = "avx512cd",
                 target_feature = "avx512vl",
                 target_feature = "avx512vbmi",
                 target_feature = "avx512bitalg",

@@ -101,7 +101,7 @@ fn options_of_slots_are_refused_by_filters_without() {
         for (name, with) in options {
             match with.build() {
                 Ok(filter) => {
-                    assert!(OF_FINGERPRINTS.contains(kind) && filter.is_empty(), "{name}")
+                    assert!(OF_FINGERPRINTS.contains(kind) && filter.is_empty(), "{name}");
                 }
                 Err(error) => {
                     assert_eq!(error, SpecError::Option { kind: *kind, option: name });

@@ -58,7 +58,7 @@ fn len_after(empty: &AnyFilter, hashes: &[KeyHash]) -> usize {
     let distinct = |fingerprints: u64, reserved: bool| {
         let fingerprint = |hash: &KeyHash| {
             let f = ((u128::from(hash.raw()) * u128::from(fingerprints)) >> 64) as u64;
-            if reserved && f % 256 == 0 { f + 1 } else { f }
+            if reserved && f.is_multiple_of(256) { f + 1 } else { f }
         };
         hashes.iter().map(fingerprint).collect::<BTreeSet<u64>>().len()
     };

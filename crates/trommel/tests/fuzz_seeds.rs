@@ -1,10 +1,14 @@
 //! The fuzz targets of `fuzz`, without a fuzzer: over its seeds, over what single changes make of them,
 //! and over random inputs.
 
+// In the package `fuzz` these modules are a library.
+#[allow(unreachable_pub)]
 #[path = "../../../fuzz/src/hostile_bytes.rs"]
 mod hostile_bytes;
+#[allow(unreachable_pub)]
 #[path = "../../../fuzz/src/input.rs"]
 mod input;
+#[allow(unreachable_pub)]
 #[path = "../../../fuzz/src/quotient_operations.rs"]
 mod quotient_operations;
 

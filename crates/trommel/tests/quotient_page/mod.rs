@@ -10,7 +10,7 @@ use trommel::{
 };
 
 /// What is in a table: places, and how many copies of each.
-pub struct Table {
+pub(super) struct Table {
     kind: u16,
     n: u64,
     r: u64,
@@ -42,7 +42,7 @@ fn sections(b: u64, r: u64) -> [u64; 3] {
 
 impl Table {
     /// Reads a payload, and fails if anything in it is not as the page says.
-    pub fn read(kind: u16, [n, r, fingerprints, copies]: [u64; 4], payload: &[u8]) -> Self {
+    pub(super) fn read(kind: u16, [n, r, fingerprints, copies]: [u64; 4], payload: &[u8]) -> Self {
         let (per_block, most) = if kind == 6 { (64, 255) } else { (50, 63) };
         let b = blocks(n, per_block);
         let (blocks, remainders) = match kind {
@@ -86,7 +86,7 @@ impl Table {
 
     fn fingerprint(&self, h: u64) -> u64 {
         let f = scaled(h, self.fingerprints, 64);
-        if self.kind == 7 && f % 256 == 0 { f + 1 } else { f }
+        if self.kind == 7 && f.is_multiple_of(256) { f + 1 } else { f }
     }
 
     fn place(&self, f: u64) -> u64 {
@@ -99,11 +99,11 @@ impl Table {
     }
 
     /// Copies of a hash's fingerprint.
-    pub fn count(&self, h: u64) -> u64 {
+    pub(super) fn count(&self, h: u64) -> u64 {
         self.places.get(&self.place(self.fingerprint(h))).copied().unwrap_or(0)
     }
 
-    pub fn contains(&self, h: u64) -> bool {
+    pub(super) fn contains(&self, h: u64) -> bool {
         self.count(h) > 0
     }
 

@@ -144,12 +144,17 @@ unsafe fn insert_key(
     hash: u64,
     key: Located,
 ) -> Result<bool, WhyFull> {
+    // First of all: how many lines it takes cannot be predicted, and is known soon, since it does not
+    // depend on the key's place. Searched for from there, an insert took 56 ns instead of 51.
+    let free = first_free(table, Slot { line: key.line, at: key.slot });
     // SAFETY: the caller's duty; and the overhang adds at least one line to those of hashes.
     match unsafe { place(table.as_ptr(), key) } {
         Place::Held if geometry.copies == 1 => Ok(false),
         Place::At { first, at, occupied } => {
-            // SAFETY: both are the key's line or one of the two after it.
-            unsafe { insert_at(table, key, first, at, occupied) }.ok_or(WhyFull::Slots)?;
+            let free = free.ok_or(WhyFull::Slots)?;
+            // SAFETY: the key's line, that of `at`, which is one of the two after it at most, and that
+            // of the free slot lie in the table, the last not before the others.
+            unsafe { insert_at(table.as_mut_ptr(), key, first, at, occupied, free) };
             Ok(true)
         }
         _ => {
@@ -160,40 +165,43 @@ unsafe fn insert_key(
     }
 }
 
-/// Moves what is between a place and the first free slot up by one; `None`, and nothing changed, if no
-/// slot is free.
+/// The first free slot that a key at this home can take: the first byte that is zero from there on,
+/// since all slots between a key's home and its place are in use.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn first_free(table: &[u8], home: Slot) -> Option<Slot> {
+    let mut line = home.line;
+    let mut slots = SLOT_BITS & (u64::MAX << home.at);
+    while line + LINE_BYTES <= table.len() {
+        // SAFETY: a line of the table, as just checked.
+        let bytes = unsafe { _mm512_loadu_si512(table.as_ptr().add(line).cast()) };
+        let free = _mm512_mask_testn_epi8_mask(slots, bytes, bytes);
+        if free != 0 {
+            return Some(Slot { line, at: free.trailing_zeros() });
+        }
+        slots = SLOT_BITS;
+        line += LINE_BYTES;
+    }
+    None
+}
+
+/// Moves what is between a place and a free slot up by one, and puts the key there.
 ///
 /// # Safety
-/// `first` and `at` lie in the table, in lines not before the key's, `at` not before `first`.
+/// The lines of all three slots lie in the table at `base`: not before the key's, `at` not before `first`
+/// and `free` not before `at`.
 #[inline]
 #[target_feature(
     enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq"
 )]
 unsafe fn insert_at(
-    table: &mut [u8],
+    base: *mut u8,
     key: Located,
     first: Slot,
     at: Slot,
     occupied: bool,
-) -> Option<()> {
-    let free = {
-        let mut line = at.line;
-        let mut slots = SLOT_BITS & (u64::MAX << at.at);
-        loop {
-            if line + LINE_BYTES > table.len() {
-                return None;
-            }
-            // SAFETY: a line of the table, as just checked.
-            let bytes = unsafe { _mm512_loadu_si512(table.as_ptr().add(line).cast()) };
-            let free = _mm512_mask_testn_epi8_mask(slots, bytes, bytes);
-            if free != 0 {
-                break Slot { line, at: free.trailing_zeros() };
-            }
-            slots = SLOT_BITS;
-            line += LINE_BYTES;
-        }
-    };
-    let base = table.as_mut_ptr();
+    free: Slot,
+) {
     let new_occupieds = {
         // SAFETY: a word of the key's line.
         let occupieds = unsafe { word(base, key.line + OCCUPIEDS_AT) };
@@ -227,7 +235,6 @@ unsafe fn insert_at(
         let high = occupieds.add(6);
         *high |= (new_occupieds >> 48) as u8;
     }
-    Some(())
 }
 
 /// What goes from the end of a line to the beginning of the next.

@@ -196,7 +196,9 @@ impl Block {
             let block = _mm512_srli_epi64::<6>(quotient);
             let words = _mm512_add_epi64(block, block);
             let slot = _mm512_and_si512(quotient, _mm512_set1_epi64(63));
-            // SAFETY: of
+            // SAFETY: a key's block is one of those of slots, by `Places::of`, and the table has two
+            // words for each. The eight bytes that end with a block's offset begin in the sections
+            // before, which are longer than seven bytes.
             let (occupieds, runends, offset) = unsafe {
                 let four = |from: usize| {
                     let pair = |i: usize| {
@@ -222,7 +224,7 @@ impl Block {
             let own = _mm512_and_si512(runends, _mm512_sllv_epi64(all, offset));
             let skipped = _mm512_sub_epi64(number, _mm512_popcnt_epi64(own));
             let over = _mm512_cmpge_epi64_mask(skipped, _mm512_setzero_si512());
-            // SAFETY: of
+            // SAFETY: the overhang puts a block after every key's, so its runends are in the table.
             let next =
                 unsafe { _mm512_mask_i64gather_epi64::<8>(all, over, words, bytes.add(24).cast()) };
             let number = _mm512_mask_mov_epi64(number, over, skipped);
@@ -301,7 +303,8 @@ impl Runs {
             let pattern = self.pattern.get(group);
             loop {
                 let byte = _mm512_srli_epi64::<3>(at);
-                // SAFETY: of
+                // SAFETY: a run's bits lie in the section of remainders, and the 64 bytes or more of
+                // offsets behind it belong to the table: eight bytes from any of them do.
                 let window = unsafe {
                     _mm512_i64gather_epi64::<1>(byte, table.as_ptr().add(places.remainders).cast())
                 };

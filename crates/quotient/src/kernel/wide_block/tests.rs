@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::geometry::MAX_COPIES;
-use crate::layout::Layout;
 use alloc::vec;
 use alloc::vec::Vec;
 use trommel_testkit::Splitmix;
@@ -64,7 +63,8 @@ impl Sample {
                     assert_eq!(found[i / 64] >> (i % 64) & 1 == 1, *expected, "{isa:?} {i}");
                 }
                 assert!(
-                    hashes.len() % 64 == 0 || found[hashes.len() / 64] >> (hashes.len() % 64) == 0
+                    hashes.len().is_multiple_of(64)
+                        || found[hashes.len() / 64] >> (hashes.len() % 64) == 0
                 );
             };
             check(hashes, &expected);
@@ -139,7 +139,7 @@ fn equal_fields_are_found_wherever_they_are() {
         let fields = Fields::of(bits);
         let mask = u64::MAX >> (64 - bits);
         let count = fields.step / bits;
-        assert!(count >= 1 && fields.step % bits == 0);
+        assert!(count >= 1 && fields.step.is_multiple_of(bits));
         for phase in (0..8).filter(|phase| (0..8).any(|slot| slot * bits % 8 == *phase)) {
             assert!(phase + fields.step <= 64);
         }

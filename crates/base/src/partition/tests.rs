@@ -1,0 +1,214 @@
+//! Against a plain grouping.
+
+use super::*;
+use crate::range::reduce;
+use core::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+const METHODS: [Method; 3] = [
+    Method::Scatter,
+    Method::Combine { run_bytes: SHORT_RUN_BYTES },
+    Method::Combine { run_bytes: LONG_RUN_BYTES },
+];
+const SIZES: &[usize] = if cfg!(miri) {
+    &[0, 1, 63, 64, 65, 1000]
+} else {
+    &[0, 1, 63, 64, 65, 1000, 100_000, 1_000_000]
+};
+
+trait TestRecord: Record + PartialEq {
+    fn of(hash: u64) -> Self;
+}
+impl TestRecord for u32 {
+    fn of(hash: u64) -> Self {
+        hash as u32
+    }
+}
+impl TestRecord for u64 {
+    fn of(hash: u64) -> Self {
+        hash
+    }
+}
+
+/// Hashes that are uniform, sorted, all equal, and of keys that follow Zipf's law.
+fn inputs(len: usize) -> [Vec<KeyHash>; 4] {
+    let hash = |i: u64| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ (i << 7)).rotate_left(29);
+    let uniform: Vec<_> = (0..len as u64).map(|i| KeyHash::from_raw(hash(hash(i)))).collect();
+    let mut sorted = uniform.clone();
+    sorted.sort_unstable();
+    let equal = std::vec![KeyHash::from_raw(0xABCD_EF01_2345_6789); len];
+    // `n^u` of a uniform `u` below 1 has the density of Zipf's law with exponent 1.
+    let key = |h: &KeyHash| (len as f64).powf(h.raw() as f64 / u64::MAX as f64) as u64;
+    let zipf = uniform.iter().map(|h| KeyHash::from_raw(hash(hash(key(h))))).collect();
+    [uniform, sorted, equal, zipf]
+}
+
+fn by_place<R: TestRecord>(parts: usize) -> impl Fn(u64) -> (usize, R) + Copy {
+    move |hash| (reduce(hash, parts as u64) as usize, R::of(hash))
+}
+
+/// Partitions in one way, and compares with lists that the records are pushed to.
+fn check<R: TestRecord>(
+    partitioner: &mut Partitioner<R>,
+    method: Method,
+    hashes: &[KeyHash],
+    parts: usize,
+    split: impl Fn(u64) -> (usize, R),
+) {
+    let mut expected = std::vec![Vec::new(); parts];
+    for hash in hashes {
+        let (part, record) = split(hash.raw());
+        expected[part].push(record);
+    }
+    let grouped = partitioner.partition_by(method, hashes, parts, split).unwrap();
+    assert_eq!(grouped.len(), hashes.len());
+    assert_eq!(grouped.is_empty(), hashes.is_empty());
+    assert_eq!(grouped.parts(), parts);
+    assert!((0..parts).all(|part| grouped.part(part) == expected[part]), "{method:?}, {parts}");
+    assert!(grouped.iter().eq(expected));
+}
+
+fn groups_like_a_naive_one<R: TestRecord>() {
+    let mut partitioner = Partitioner::<R>::new();
+    for &len in SIZES {
+        let parts: &[usize] = match len {
+            _ if cfg!(miri) => &[1, 2, 65],
+            100_000.. => &[1, 2, 100, 1024, 4095, 8192],
+            _ => &[1, 2, 3, 7, 64, 255, 256, 1000, 2049, 8192],
+        };
+        for hashes in inputs(len) {
+            for &parts in parts {
+                for method in METHODS {
+                    check(&mut partitioner, method, &hashes, parts, by_place(parts));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn records_of_four_bytes_are_grouped_like_naively() {
+    groups_like_a_naive_one::<u32>();
+}
+
+#[test]
+fn records_of_eight_bytes_are_grouped_like_naively() {
+    groups_like_a_naive_one::<u64>();
+}
+
+#[test]
+fn the_order_of_the_input_is_kept_inside_a_part() {
+    // Records that say where they come from, all in a few parts.
+    let hashes: Vec<_> = (0..5000).map(KeyHash::from_raw).collect();
+    for method in METHODS {
+        let mut partitioner = Partitioner::<u32>::new();
+        let split = |hash: u64| ((hash * hash % 7) as usize, hash as u32);
+        let grouped = partitioner.partition_by(method, &hashes, 7, split).unwrap();
+        assert!(grouped.iter().all(<[u32]>::is_sorted));
+        assert_eq!(grouped.iter().map(<[u32]>::len).sum::<usize>(), hashes.len());
+    }
+}
+
+#[test]
+fn memory_is_kept_and_no_batch_shows_in_the_next() {
+    let mut partitioner = Partitioner::<u64>::new();
+    assert_eq!(partitioner.scratch_bytes(), 0);
+    let [hashes, ..] = inputs(if cfg!(miri) { 2000 } else { 700_000 });
+    let mut held = 0;
+    for (len, parts) in [(10, 3), (hashes.len(), 64), (100, 64), (0, 8192), (hashes.len() / 2, 500)]
+    {
+        let method = Method::for_batch(8 * len, parts);
+        check(&mut partitioner, method, &hashes[..len], parts, by_place(parts));
+        assert!(partitioner.scratch_bytes() >= held);
+        held = partitioner.scratch_bytes();
+    }
+}
+
+#[test]
+fn even_parts_are_split_once_a_hash_also_if_the_last_is_short() {
+    let [hashes, ..] = inputs(if cfg!(miri) { 2000 } else { 600_000 });
+    for (blocks, shift) in [(1 << 10, 4), ((1 << 10) + 1, 4), (3, 1), (100_001, 5)] {
+        let parts = usize::div_ceil(blocks, 1 << shift);
+        for method in METHODS {
+            let calls = Cell::new(0);
+            let split = |hash| {
+                calls.set(calls.get() + 1);
+                ((reduce(hash, blocks as u64) >> shift) as usize, hash)
+            };
+            Partitioner::new().partition_by(method, &hashes, parts, split).unwrap();
+            assert_eq!(calls.get(), hashes.len(), "{blocks} blocks, {method:?}");
+        }
+    }
+}
+
+#[test]
+fn memory_stays_within_its_bound() {
+    for len in [0usize, 1, 1000, 65_536, 1 << 20, 16_000_000, MAX_HASHES] {
+        for parts in [1, 2, 3, 64, 1000, LONG_RUN_PARTS, LONG_RUN_PARTS + 1, MAX_PARTS] {
+            for size in [size_of::<u32>(), size_of::<u64>()] {
+                let method = Method::for_batch(len * size, parts);
+                let unit = if size == 4 { method.unit::<u32>() } else { method.unit::<u64>() };
+                let region = guessed_region(len, parts, unit);
+                assert!(parts as u64 * region as u64 <= u64::from(u32::MAX));
+                assert!(parts * region >= len + parts * (unit - 1), "room for counted regions");
+                let mean = len as f64 / (parts.max(2) - 1) as f64;
+                let bound = (mean + 6.0 * mean.sqrt()) * size as f64 + 1100.0;
+                let part = region * size + method.buffer_bytes() + 2 * size_of::<u32>();
+                assert!(part as f64 <= bound, "{len} in {parts}: {part} above {bound}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_part_out_of_range_panics_and_leaves_a_usable_partitioner() {
+    let [hashes, ..] = inputs(1000);
+    for method in METHODS {
+        let mut partitioner = Partitioner::<u32>::new();
+        for part in [4, usize::MAX] {
+            let split = |hash: u64| (if hash == hashes[999].raw() { part } else { 0 }, hash as u32);
+            let attempt = || partitioner.partition_by(method, &hashes, 4, split).map(drop);
+            assert!(catch_unwind(AssertUnwindSafe(attempt)).is_err());
+        }
+        check(&mut partitioner, method, &hashes, 4, by_place(4));
+    }
+}
+
+#[test]
+fn a_fickle_split_panics() {
+    let [hashes, ..] = inputs(1000);
+    for method in METHODS {
+        // All in part 0, but for the thousand calls that count.
+        let calls = Cell::new(0);
+        let attempt = || {
+            let split = |hash| {
+                calls.set(calls.get() + 1);
+                (usize::from((500..1500).contains(&calls.get())) * (calls.get() % 50), hash)
+            };
+            Partitioner::<u64>::new().partition_by(method, &hashes, 50, split).map(drop)
+        };
+        assert!(catch_unwind(AssertUnwindSafe(attempt)).is_err());
+    }
+}
+
+#[test]
+fn too_few_and_too_many_parts_panic() {
+    for parts in [0, MAX_PARTS + 1, usize::MAX] {
+        let attempt = || Partitioner::<u32>::new().partition(&[], parts, |_| (0, 0)).map(drop);
+        assert!(catch_unwind(attempt).is_err());
+    }
+}
+
+#[test]
+fn refused_memory_is_an_error() {
+    let mut scratch = Some(Storage::zeroed(64, true).unwrap());
+    assert_eq!(grown(&mut scratch, usize::MAX).unwrap_err().bytes, usize::MAX as u64);
+    assert_eq!(grown(&mut scratch, 128).unwrap().len(), 128);
+}
+
+#[test]
+fn results_can_be_read_by_every_thread() {
+    fn shared<T: Send + Sync>() {}
+    shared::<Partitioned<'_, u32>>();
+    shared::<Partitioner<u64>>();
+}

@@ -1,0 +1,129 @@
+//! What happens at the limits of load, growth and size.
+
+use trommel_base::container::Header;
+use trommel_base::{Filter, FilterKind, Insert, KeyHash, Remove, SpecError, WhyFull};
+use trommel_quotient::{CacheLineQuotient, QuotientFilter};
+use trommel_testkit::Splitmix;
+
+fn hashes(seed: u64, keys: usize) -> Vec<KeyHash> {
+    let mut random = Splitmix::new(seed);
+    (0..keys).map(|_| KeyHash::from_raw(random.word())).collect()
+}
+
+#[test]
+fn more_keys_than_any_filter_has_slots_are_a_typed_error_also_by_bytes() {
+    let refused = QuotientFilter::with_memory_bytes(1 << 46, 1 << 43).unwrap_err();
+    assert!(matches!(refused, SpecError::TooLarge { .. }), "{refused}");
+}
+
+#[test]
+fn shrinking_never_enlarges() {
+    for keys in [1000, 30_000] {
+        for (load, bits) in [(0.95, 7), (0.98, 8), (0.3, 9)] {
+            let builder = QuotientFilter::builder().keys(keys).load(load).remainder_bits(bits);
+            let mut filter = builder.build().unwrap();
+            filter.insert_batch(&hashes(1, keys)).unwrap();
+            let (bytes, held) = (filter.memory_bytes(), filter.len());
+            let fingerprints: Vec<u64> = filter.fingerprints().collect();
+            filter.shrink_to_fit().unwrap();
+            assert!(filter.memory_bytes() <= bytes, "{keys} keys at {load}");
+            assert!(filter.len() == held && filter.fingerprints().eq(fingerprints));
+        }
+    }
+}
+
+#[test]
+fn a_key_that_is_there_is_no_reason_to_grow() {
+    let builder = QuotientFilter::builder().keys(1000).remainder_bits(8).grow_at(0.5);
+    let mut filter = builder.build().unwrap();
+    let slots = filter.geometry().slots;
+    let hashes = hashes(2, 2000);
+    let mut held = 0;
+    while filter.len() < (0.5 * slots as f64) as usize {
+        filter.insert_hash(hashes[held]).unwrap();
+        held += 1;
+    }
+    assert_eq!(filter.insert_hash(hashes[0]), Ok(false));
+    filter.insert_batch(&hashes[..held]).unwrap();
+    assert_eq!(filter.geometry().slots, slots);
+    filter.insert_batch(&hashes[..held + 10]).unwrap();
+    assert_eq!(filter.geometry().slots, 2 * slots);
+}
+
+#[test]
+fn a_filter_whose_fingerprints_ran_out_still_knows_what_it_holds() {
+    let builder = QuotientFilter::builder().keys(1000).remainder_bits(1).grow_at(0.5);
+    let mut filter = builder.build().unwrap();
+    let hashes = hashes(3, 2000);
+    let full = hashes.iter().find_map(|hash| filter.insert_hash(*hash).err()).unwrap();
+    assert_eq!(full.why, WhyFull::Fingerprint);
+    assert_eq!(filter.insert_hash(hashes[0]), Ok(false));
+}
+
+#[test]
+fn growth_that_fails_half_way_leaves_the_filter_as_it_was() {
+    let builder = QuotientFilter::builder().keys(1000).remainder_bits(4).grow_at(0.0001);
+    let mut filter = builder.build().unwrap();
+    let before = filter.to_bytes();
+    let hashes = hashes(4, 500);
+    assert_eq!(filter.insert_hash(hashes[0]).unwrap_err().why, WhyFull::Fingerprint);
+    assert_eq!(filter.insert_batch(&hashes).unwrap_err().inserted, 0);
+    assert!(filter.to_bytes() == before);
+}
+
+/// Sizes that no resize gives would have their kernels disagree on where lines begin.
+#[test]
+fn a_forged_size_of_lines_is_refused() {
+    for (keys, slots, fingerprints) in [(140, 150, 150 << 7), (90, 100, 256 * 49 + 1)] {
+        let filter = CacheLineQuotient::builder().keys(keys).build().unwrap();
+        assert_eq!(filter.geometry().slots, slots);
+        let header = Header {
+            kind: FilterKind::CacheLineQuotient,
+            hasher: filter.hasher(),
+            len: 0,
+            parameters: [slots, 7, fingerprints, 1],
+        };
+        let forged = header.to_bytes(&[filter.table()]);
+        assert!(CacheLineQuotient::from_bytes(&forged).is_err());
+    }
+}
+
+#[test]
+fn fingerprints_too_short_for_the_slots_are_a_typed_error() {
+    let refused = QuotientFilter::builder().keys(1000).fingerprint_bits(4).build().unwrap_err();
+    assert!(matches!(refused, SpecError::Parameter { name: "fingerprint_bits", .. }), "{refused}");
+}
+
+#[test]
+fn a_filter_of_long_fingerprints_keeps_them_while_it_grows() {
+    let builder = QuotientFilter::builder().keys(1 << 10).load(0.5).fingerprint_bits(42);
+    let mut filter = builder.build().unwrap();
+    filter.insert_batch(&hashes(5, 1000)).unwrap();
+    let before: Vec<u64> = filter.fingerprints().collect();
+    for _ in 0..5 {
+        filter.grow().unwrap();
+        assert!(filter.fingerprints().eq(before.iter().copied()));
+    }
+}
+
+/// Twice the keys that there is room for, at any size: as many go in as one by one, and what was there
+/// before stays. (Near load 1, whole tables are one cluster.)
+#[test]
+fn a_batch_that_does_not_fit_ends_where_single_inserts_do() {
+    for keys in [2000, 50_000] {
+        let hashes = hashes(6, 2 * keys);
+        let mut batched = QuotientFilter::builder().keys(keys).remainder_bits(8).build().unwrap();
+        let mut single = batched.clone();
+        let full = batched.insert_batch(&hashes).unwrap_err();
+        let inserted = hashes.iter().take_while(|hash| single.insert_hash(**hash).is_ok()).count();
+        assert_eq!((full.inserted, full.len), (inserted, single.len()));
+        assert!(batched.table() == single.table() && full.why == WhyFull::Slots);
+        for hash in &hashes[..inserted] {
+            assert!(batched.contains_hash(*hash));
+        }
+        for hash in &hashes[..inserted] {
+            batched.remove_hash(*hash);
+        }
+        assert!(batched.is_empty() && batched.table().iter().all(|byte| *byte == 0));
+    }
+}

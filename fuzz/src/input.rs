@@ -1,0 +1,33 @@
+//! Bytes as a source of choices. At the end there are zeros for ever.
+
+/// What is left of an input.
+#[derive(Debug)]
+pub struct Input<'a>(pub &'a [u8]);
+
+impl Input<'_> {
+    /// Whether everything was read.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The next byte.
+    pub fn byte(&mut self) -> u8 {
+        self.number::<1>() as u8
+    }
+
+    /// The next two bytes.
+    pub fn short(&mut self) -> u16 {
+        self.number::<2>() as u16
+    }
+
+    /// The next eight bytes.
+    pub fn word(&mut self) -> u64 {
+        self.number::<8>()
+    }
+
+    fn number<const BYTES: usize>(&mut self) -> u64 {
+        let (now, later) = self.0.split_at(BYTES.min(self.0.len()));
+        self.0 = later;
+        now.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
+    }
+}
