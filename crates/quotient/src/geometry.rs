@@ -28,7 +28,8 @@ pub(crate) const MAX_SLOTS: u64 = 1 << 42;
 /// Quotient and remainder together have at most so many bits, which leaves two bits of the hash to
 /// round with.
 pub(crate) const MAX_FINGERPRINT_BITS: u32 = 62;
-/// The load that a filter takes whatever the keys; above it, inserts go on until one finds no slot.
+/// The load that a filter takes of any distinct keys with uniform hashes. Above it, and where many copies
+/// of few keys crowd, inserts go on until one finds no slot, each slower than the last.
 pub const GUARANTEED_LOAD: f64 = 0.95;
 
 /// A slot: the block, and the place in it.
