@@ -37,7 +37,7 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
 impl<'a, L: Layout> Quotient<L, &'a [u8]> {
     /// A zero-copy view of a frozen filter, at any alignment. Nothing is allocated.
     ///
-    /// Cost: one pass over the bytes for the checksum, and one, of a few nanoseconds a slot, that
+    /// Cost: one pass over the bytes for the checksum, and one, of some tens of nanoseconds a slot, that
     /// proves the table to be one that inserts make.
     ///
     /// # Errors

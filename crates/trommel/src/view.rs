@@ -46,7 +46,7 @@ pub enum FilterView<'a> {
 
 impl<'a> FilterView<'a> {
     /// Checks the bytes and views them. Cost: one pass over the bytes for the checksum; of a quotient
-    /// filter another, of some nanoseconds a slot, that proves its structure.
+    /// filter another, of some tens of nanoseconds a slot, that proves its structure.
     ///
     /// # Errors
     /// [`FormatError`] if the bytes are not exactly one frozen filter.
