@@ -2,6 +2,16 @@
 
 use alloc::vec::Vec;
 
+/// The places of a word's ones, ascending.
+#[inline(always)]
+pub fn ones(mut word: u64) -> impl Iterator<Item = usize> {
+    core::iter::from_fn(move || {
+        let place = word.trailing_zeros() as usize;
+        word &= word.wrapping_sub(1);
+        (place < 64).then_some(place)
+    })
+}
+
 /// A bitmap of a given length, bit `i` at bit `i % 64` of word `i / 64`: least significant first,
 /// which on little-endian machines is the layout of Arrow's validity bitmaps.
 ///
@@ -73,17 +83,7 @@ impl Bitmap {
 
     /// The indices of the set bits, ascending.
     pub fn iter_ones(&self) -> impl Iterator<Item = usize> + '_ {
-        self.words.iter().enumerate().flat_map(|(i, word)| {
-            let mut rest = *word;
-            core::iter::from_fn(move || {
-                if rest == 0 {
-                    return None;
-                }
-                let bit = rest.trailing_zeros() as usize;
-                rest &= rest - 1;
-                Some(i * 64 + bit)
-            })
-        })
+        self.words.iter().enumerate().flat_map(|(i, word)| ones(*word).map(move |bit| i * 64 + bit))
     }
 
     /// The words, the last one zero beyond the length.

@@ -1,6 +1,7 @@
 //! How things fail: small types that carry the numbers.
 
 use crate::FilterKind;
+use crate::storage::OutOfMemory;
 use core::fmt;
 use trommel_simd::IsaError;
 
@@ -103,6 +104,12 @@ impl fmt::Display for SpecError {
 }
 
 impl core::error::Error for SpecError {}
+
+impl From<OutOfMemory> for SpecError {
+    fn from(refused: OutOfMemory) -> Self {
+        Self::OutOfMemory { bytes: refused.bytes }
+    }
+}
 
 impl From<IsaError> for SpecError {
     fn from(error: IsaError) -> Self {
@@ -249,6 +256,12 @@ impl fmt::Display for FoldError {
 
 impl core::error::Error for FoldError {}
 
+impl From<OutOfMemory> for FoldError {
+    fn from(refused: OutOfMemory) -> Self {
+        Self::OutOfMemory { bytes: refused.bytes }
+    }
+}
+
 /// Why bytes are not a filter. Nothing of them was used, and nothing was allocated for them before
 /// header, lengths and checksums were found good.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -369,6 +382,12 @@ impl fmt::Display for FormatError {
 }
 
 impl core::error::Error for FormatError {}
+
+impl From<OutOfMemory> for FormatError {
+    fn from(refused: OutOfMemory) -> Self {
+        Self::OutOfMemory { bytes: refused.bytes }
+    }
+}
 
 impl From<IsaError> for FormatError {
     fn from(error: IsaError) -> Self {

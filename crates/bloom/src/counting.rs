@@ -119,8 +119,7 @@ impl FromSpec for CountingBloomFilter {
             let bytes = u128::from(cell_bytes) + u128::from(geometry.units) * 8;
             return Err(SpecError::TooLarge { bytes, max_bytes });
         }
-        let cells = Storage::zeroed(cell_bytes as usize, spec.huge_pages)
-            .map_err(|refused| SpecError::OutOfMemory { bytes: refused.bytes })?;
+        let cells = Storage::zeroed(cell_bytes as usize, spec.huge_pages)?;
         let bits = BloomFilter::from_spec(&of_bits)?;
         Ok(Self { bits, counters: Counters { width, cells, overflow: Default::default() } })
     }
@@ -263,8 +262,7 @@ impl<'a> CountingBloomFilter<&'a [u8]> {
     /// # Errors
     /// [`FormatError::OutOfMemory`] if the memory is refused.
     pub fn to_owned_filter(&self) -> Result<CountingBloomFilter, FormatError> {
-        let cells = Storage::copy_of(self.counters.cells, true)
-            .map_err(|refused| FormatError::OutOfMemory { bytes: refused.bytes })?;
+        let cells = Storage::copy_of(self.counters.cells, true)?;
         let overflow = self.counters.overflow.clone();
         let counters = Counters { width: self.counters.width, cells, overflow };
         Ok(CountingBloomFilter { bits: self.bits.to_owned_filter()?, counters })

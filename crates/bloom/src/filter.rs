@@ -108,8 +108,7 @@ impl<L: Layout> FromSpec for Bloom<L> {
         let geometry = layout::geometry::<L>(spec)?;
         // `geometry` stays within the addressable bytes of the machine.
         let bytes = geometry.units * L::UNIT_BYTES as u64;
-        let table = Storage::zeroed(bytes as usize, spec.huge_pages)
-            .map_err(|refused| SpecError::OutOfMemory { bytes: refused.bytes })?;
+        let table = Storage::zeroed(bytes as usize, spec.huge_pages)?;
         Ok(Self::assemble(geometry, spec.hasher, 0, isa, table))
     }
 }

@@ -89,8 +89,7 @@ impl<'a, L: Layout> Bloom<L, &'a [u8]> {
     /// # Errors
     /// [`FormatError::OutOfMemory`] if the memory is refused.
     pub fn to_owned_filter(&self) -> Result<Bloom<L>, FormatError> {
-        let table = Storage::copy_of(self.table, true)
-            .map_err(|refused| FormatError::OutOfMemory { bytes: refused.bytes })?;
+        let table = Storage::copy_of(self.table, true)?;
         Ok(Bloom::assemble(self.geometry, self.hasher, self.len, self.isa(), table))
     }
 }
@@ -134,8 +133,7 @@ impl Bloom<SplitBlock> {
         if units > SplitBlock::MAX_UNITS {
             return Err(FormatError::Field { name: "units", value: units });
         }
-        let table = Storage::copy_of(bitset, true)
-            .map_err(|refused| FormatError::OutOfMemory { bytes: refused.bytes })?;
+        let table = Storage::copy_of(bitset, true)?;
         let geometry = Geometry { units, hashes: *SplitBlock::HASHES.start() };
         let mut filter = Self::assemble(geometry, Hasher::PARQUET, 0, Isa::active()?, table);
         filter.len = libm::round(filter.estimate_keys()) as u64;

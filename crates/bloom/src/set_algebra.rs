@@ -83,8 +83,7 @@ impl<L: Layout> Bloom<L> {
         let geometry = Geometry { units: units / u64::from(factor), hashes };
         let bytes = self.table.len() / factor as usize;
         let huge_pages = self.backing() == Backing::HugePagesAdvised;
-        let mut table = Storage::zeroed(bytes, huge_pages)
-            .map_err(|refused| FoldError::OutOfMemory { bytes: refused.bytes })?;
+        let mut table = Storage::zeroed(bytes, huge_pages)?;
         L::fold(&self.table, factor as usize, &mut table);
         Ok(Self::assemble(geometry, self.hasher, self.len, self.isa(), table))
     }

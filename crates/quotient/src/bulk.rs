@@ -198,9 +198,7 @@ impl Plan {
             stored_bits,
         }
     }
-}
 
-impl Plan {
     /// The region of a hash, and its fingerprint there.
     #[inline(always)]
     fn split<L: Layout, R: LocalFingerprint>(&self, geometry: &Geometry, hash: u64) -> (usize, R) {

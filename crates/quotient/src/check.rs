@@ -17,7 +17,8 @@ pub(crate) fn check<L: Layout>(
     len: u64,
 ) -> Result<(), FormatError> {
     let table = Table::<L, _>::new(geometry, bytes);
-    let mut walk = Walk { table: &table, free: 0, runends: table.runends(0), len: 0 };
+    let rounding = Rounding::of::<L>(geometry);
+    let mut walk = Walk { table: &table, rounding, free: 0, runends: table.runends(0), len: 0 };
     for block in 0..table.shape.blocks {
         let begin = block as u64 * u64::from(L::SLOTS);
         let offset = walk.free.saturating_sub(begin).min(u64::from(L::MAX_OFFSET));
@@ -47,6 +48,7 @@ fn impossible(name: &'static str, block: usize) -> FormatError {
 
 struct Walk<'t, L, S> {
     table: &'t Table<L, S>,
+    rounding: Rounding,
     /// The next slot.
     free: u64,
     /// Runends of its block.
@@ -74,7 +76,7 @@ impl<L: Layout, S: AsRef<[u8]>> Walk<'_, L, S> {
             equal = if before == Some(stored) { equal + 1 } else { 1 };
             if before.is_some_and(|before| before > stored)
                 || equal > geometry.copies
-                || !Rounding::of::<L>(geometry).could_store::<L>(geometry, quotient, stored)
+                || !self.rounding.could_store::<L>(geometry, quotient, stored)
             {
                 return Err(impossible("remainders", at.block));
             }

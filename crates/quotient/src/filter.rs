@@ -115,8 +115,7 @@ impl<L: Layout> FromSpec for Quotient<L> {
         let geometry = sizing::geometry::<L>(spec)?;
         // `geometry` stays within the addressable bytes of the machine.
         let bytes = geometry.table_bytes::<L>() as usize;
-        let table = Storage::zeroed(bytes, spec.huge_pages)
-            .map_err(|refused| SpecError::OutOfMemory { bytes: refused.bytes })?;
+        let table = Storage::zeroed(bytes, spec.huge_pages)?;
         let filter = Self::assemble(geometry, spec.hasher, 0, isa, table);
         Ok(Self { grow_at: spec.grow_at, ..filter })
     }

@@ -76,9 +76,7 @@ impl Rounding {
             }
         }
     }
-}
 
-impl Rounding {
     /// Whether some hash is stored as this.
     pub(crate) fn could_store<L: Layout>(
         self,

@@ -5,6 +5,7 @@ use crate::filter::Quotient;
 use crate::fingerprint::remainder_bits_for;
 use crate::geometry::{Geometry, MAX_COPIES, MAX_FINGERPRINT_BITS, MAX_SLOTS};
 use crate::layout::Layout;
+use crate::sizing::fits;
 use alloc::vec::Vec;
 use trommel_base::container::{self, Header, Parsed};
 use trommel_base::{FormatError, Storage};
@@ -68,8 +69,7 @@ impl<'a, L: Layout> Quotient<L, &'a [u8]> {
     /// # Errors
     /// [`FormatError::OutOfMemory`] if the memory is refused.
     pub fn to_owned_filter(&self) -> Result<Quotient<L>, FormatError> {
-        let table = Storage::copy_of(self.table, true)
-            .map_err(|refused| FormatError::OutOfMemory { bytes: refused.bytes })?;
+        let table = Storage::copy_of(self.table, true)?;
         Ok(Quotient::assemble(self.geometry, self.hasher, self.len, self.isa(), table))
     }
 }
@@ -94,7 +94,7 @@ fn geometry_of<L: Layout>(parameters: [u64; 4]) -> Result<Geometry, FormatError>
     let bits = u32::try_from(remainder_bits)
         .ok()
         .filter(|bits| L::REMAINDER_BITS.contains(bits))
-        .filter(|bits| u128::from(slots) << bits <= 1 << MAX_FINGERPRINT_BITS)
+        .filter(|bits| fits(slots, *bits))
         .ok_or(field("remainder bits", remainder_bits))?;
     if copies != 1 && copies != u64::from(MAX_COPIES) {
         return Err(field("copies", copies));

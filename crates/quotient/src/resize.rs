@@ -5,9 +5,9 @@
 use crate::append::Appender;
 use crate::filter::Quotient;
 use crate::fingerprint::{Rounding, remainder_bits_for};
-use crate::geometry::{GUARANTEED_LOAD, Geometry, MAX_FINGERPRINT_BITS, MAX_SLOTS};
+use crate::geometry::{GUARANTEED_LOAD, Geometry, MAX_SLOTS};
 use crate::layout::Layout;
-use crate::sizing::slots_for;
+use crate::sizing::{fits, slots_for};
 use core::fmt;
 use trommel_base::storage::MAX_BYTES;
 use trommel_base::{Incompatible, Merge, Storage, WhyFull};
@@ -170,7 +170,7 @@ fn resized<L: Layout>(old: &Geometry, slots: u64) -> Result<Geometry, ResizeErro
     let fingerprints = old.fingerprints;
     let remainder_bits = remainder_bits_for(slots, fingerprints)
         .filter(|bits| L::REMAINDER_BITS.contains(bits))
-        .filter(|bits| u128::from(slots) << bits <= 1 << MAX_FINGERPRINT_BITS)
+        .filter(|bits| fits(slots, *bits))
         .ok_or(ResizeError::Fingerprint { slots, fingerprints })?;
     let blocks = Geometry::blocks_for::<L>(slots);
     Ok(Geometry { slots, blocks, remainder_bits, ..*old })

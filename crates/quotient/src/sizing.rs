@@ -131,7 +131,7 @@ fn remainder_bits_of(slots: u64, fingerprint_bits: u32) -> Result<u32, SpecError
 }
 
 /// Whether quotient and remainder come from a hash of 64 bits with some to spare.
-fn fits(slots: u64, remainder_bits: u32) -> bool {
+pub(crate) fn fits(slots: u64, remainder_bits: u32) -> bool {
     u128::from(slots) << remainder_bits <= 1 << MAX_FINGERPRINT_BITS
 }
 

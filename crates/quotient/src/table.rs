@@ -340,6 +340,6 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Table<L, S> {
 
 /// Ones from bit `low` to bit `high`, both included.
 #[inline(always)]
-fn bits_between(low: u32, high: u32) -> u64 {
+pub(crate) const fn bits_between(low: u32, high: u32) -> u64 {
     (u64::MAX << low) & (u64::MAX >> (63 - high))
 }

@@ -14,7 +14,10 @@ use super::Kernels;
 use super::scalar::scalar_kernels;
 use super::words::Plain;
 use crate::geometry::Geometry;
-use crate::layout::LineBlock;
+use crate::layout::line_block::{
+    LINE_BYTES, OCCUPIEDS_AT, OFFSET_SHIFT, RUNENDS_AT, RUNENDS_SHIFT, SLOT_BITS,
+};
+use crate::layout::{Layout, LineBlock};
 use trommel_simd::Isa;
 
 #[cfg(target_arch = "x86_64")]
@@ -41,7 +44,7 @@ pub(crate) fn kernels(isa: Isa) -> Kernels {
     match isa {
         #[cfg(target_arch = "x86_64")]
         Isa::Avx512 => Kernels {
-            contains: avx512::contains,
+            contains: avx2::contains,
             contains_batch: avx512::contains_batch,
             insert: insert::insert,
             insert_batch: insert::insert_batch,
@@ -57,17 +60,11 @@ pub(crate) fn kernels(isa: Isa) -> Kernels {
     }
 }
 
-const SLOTS: u32 = 50;
-const SLOT_BITS: u64 = (1 << SLOTS) - 1;
+const SLOTS: u32 = LineBlock::SLOTS;
 /// A start may also be right after the last slot.
 const START_BITS: u64 = (1 << (SLOTS + 1)) - 1;
-const LINE_BYTES: usize = 64;
-const OCCUPIEDS_AT: usize = 50;
-const RUNENDS_AT: usize = 56;
-const RUNENDS_SHIFT: u32 = 8;
-const OFFSET_SHIFT: u32 = 58;
 /// The largest offset that a line stores: this or more.
-const MAX_OFFSET: u64 = 63;
+const MAX_OFFSET: u64 = LineBlock::MAX_OFFSET as u64;
 
 /// The slots where runs may begin, of the word with the runends.
 #[inline(always)]

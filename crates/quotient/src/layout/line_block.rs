@@ -27,13 +27,13 @@ pub struct LineBlock;
 pub(crate) const LINE_BYTES: usize = 64;
 const SLOTS: usize = 50;
 /// The words of metadata overlap: both are read whole.
-const OCCUPIEDS_AT: usize = 50;
-const RUNENDS_AT: usize = 56;
-const SLOT_BITS: u64 = (1 << SLOTS) - 1;
+pub(crate) const OCCUPIEDS_AT: usize = 50;
+pub(crate) const RUNENDS_AT: usize = 56;
+pub(crate) const SLOT_BITS: u64 = (1 << SLOTS) - 1;
 /// Of the word of occupieds, those between occupieds and runends.
 const UNUSED_BITS: u64 = 0x3F << SLOTS;
-const RUNENDS_SHIFT: u32 = 8;
-const OFFSET_SHIFT: u32 = 58;
+pub(crate) const RUNENDS_SHIFT: u32 = 8;
+pub(crate) const OFFSET_SHIFT: u32 = 58;
 
 fn line(table: &[u8], block: usize) -> &[u8; LINE_BYTES] {
     &table.as_chunks().0[block]

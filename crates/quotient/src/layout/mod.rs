@@ -1,6 +1,6 @@
 //! Where a block keeps its metadata and remainders.
 
-mod line_block;
+pub(crate) mod line_block;
 mod packed;
 mod wide_block;
 

@@ -13,18 +13,11 @@ use super::{
 use crate::geometry::Geometry;
 use core::arch::x86_64::*;
 use trommel_base::batch::{Fetch, Window};
+use trommel_base::bitmap::ones;
 use trommel_base::with_fetch;
 
 const BLOCK: usize = 64;
 const GROUP: usize = 8;
-
-/// One lookup.
-#[target_feature(
-    enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq"
-)]
-pub(super) fn contains(geometry: &Geometry, table: &[u8], hash: u64) -> bool {
-    avx2::contains(geometry, table, hash)
-}
 
 /// A number a key of a block, a register's width together.
 #[derive(Clone, Copy)]
@@ -143,16 +136,6 @@ fn blocks<F: Fetch>(geometry: &Geometry, table: &[u8], hashes: &[u64], found: &m
     avx2::contains_batch(geometry, table, rest, &mut found[done / 64..]);
 }
 
-/// The places of a word's ones, ascending.
-#[inline(always)]
-fn ones(mut word: u64) -> impl Iterator<Item = usize> {
-    core::iter::from_fn(move || {
-        let place = word.trailing_zeros() as usize;
-        word &= word.wrapping_sub(1);
-        (place < 64).then_some(place)
-    })
-}
-
 /// Looks a key up that vectors could not finish.
 #[inline(never)]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
@@ -255,19 +238,19 @@ impl Block {
     #[target_feature(
         enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq"
     )]
-    fn read_continued(&mut self, table: &[u8], keys: &Continued, from: usize) {
+    fn read_continued(&mut self, table: &[u8], keys: &Continued) {
         for group in 0..BLOCK / GROUP {
-            let (at, key) = (group * GROUP, from + group * GROUP);
+            let at = group * GROUP;
             // SAFETY: as in `read`: these lines come after lines of the table that are not its last,
-            // since what is beyond the quotients' lines is free or ends a run. Keys from `key` on are
-            // within the columns: `from` is at most two blocks.
+            // since what is beyond the quotients' lines is free or ends a run. Keys of a block are within
+            // the columns of three.
             unsafe {
-                let line = _mm512_loadu_si512(keys.line.as_ptr().add(key).cast());
+                let line = _mm512_loadu_si512(keys.line.as_ptr().add(at).cast());
                 let runends = gather(table, line, RUNENDS_AT);
-                let number = _mm512_loadu_si512(keys.start.as_ptr().add(key).cast());
+                let number = _mm512_loadu_si512(keys.start.as_ptr().add(at).cast());
                 self.put(at, starts(runends), number);
             }
-            let keys_of_group = key..key + GROUP;
+            let keys_of_group = at..at + GROUP;
             self.compare(
                 table,
                 at,
@@ -404,7 +387,7 @@ impl Continued {
         let taken = self.len.min(BLOCK);
         // What is beyond the list's end are keys that were there before: lines of the table all the
         // same, and their answers are not used.
-        block.read_continued(table, self, 0);
+        block.read_continued(table, self);
         block.deposit();
         let (mut hits, mut unknown) = (0, 0);
         for group in 0..BLOCK / GROUP {

@@ -12,6 +12,7 @@ use super::{
 };
 use crate::geometry::Geometry;
 use crate::kernel::{Progress, scalar};
+use crate::table::bits_between;
 use core::arch::x86_64::*;
 use trommel_base::WhyFull;
 use trommel_base::batch::Hint;
@@ -248,7 +249,7 @@ struct Carried {
 fn moved(from: Slot, line: usize, last: u32) -> u64 {
     let first = if line == from.line { from.at } else { 0 };
     let none_before = u64::from(line >= from.line).wrapping_neg();
-    between(first, last) & none_before
+    bits_between(first, last) & none_before
 }
 
 /// Moves a line's `runends` and its `remainders` up by one; what is carried comes in, and what was in
@@ -300,7 +301,7 @@ unsafe fn move_up(
     enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq"
 )]
 unsafe fn push_through(line: *mut u8, last: u32, carried: &mut Carried) {
-    let slots = between(0, last);
+    let slots = bits_between(0, last);
     // SAFETY: the caller's duty, for this and all below.
     unsafe {
         let metadata = word(line, RUNENDS_AT);
@@ -317,12 +318,6 @@ unsafe fn push_through(line: *mut u8, last: u32, carried: &mut Carried) {
         let metadata = (metadata ^ (old ^ up) << RUNENDS_SHIFT) + (not_saturated << OFFSET_SHIFT);
         line.add(RUNENDS_AT).cast::<u64>().write_unaligned(metadata.to_le());
     }
-}
-
-/// Ones from bit `low` to bit `high`, both included.
-#[inline(always)]
-const fn between(low: u32, high: u32) -> u64 {
-    (u64::MAX << low) & (u64::MAX >> (63 - high))
 }
 
 #[repr(align(64))]

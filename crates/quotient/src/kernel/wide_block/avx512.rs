@@ -4,6 +4,7 @@ use super::{Places, avx2};
 use crate::geometry::Geometry;
 use core::arch::x86_64::*;
 use trommel_base::batch::{Fetch, Window};
+use trommel_base::bitmap::ones;
 use trommel_base::with_fetch;
 
 const BLOCK: usize = 64;
@@ -135,16 +136,6 @@ fn blocks<F: Fetch>(
         }
     }
     avx2::contains_batch(geometry, table, rest, &mut found[blocks.len()..]);
-}
-
-/// The places of a word's ones, ascending.
-#[inline(always)]
-fn ones(mut word: u64) -> impl Iterator<Item = usize> {
-    core::iter::from_fn(move || {
-        let place = word.trailing_zeros() as usize;
-        word &= word.wrapping_sub(1);
-        (place < 64).then_some(place)
-    })
 }
 
 /// Hashes to quotients and remainders: two products of 32 bits have the quotient above bit 32, and the
