@@ -30,6 +30,8 @@ pub enum FilterKind {
     Quotient = 6,
     /// A quotient filter of 8-bit remainders, a block in one 64-byte line.
     CacheLineQuotient = 7,
+    /// A cuckoo filter: four fingerprints a bucket, two buckets a key.
+    Cuckoo = 8,
 }
 
 /// A name that is no kind of filter.
@@ -55,6 +57,7 @@ impl FilterKind {
         FilterKind::CacheLineBloom,
         FilterKind::Quotient,
         FilterKind::CacheLineQuotient,
+        FilterKind::Cuckoo,
     ];
 
     /// The name in kebab case.
@@ -68,6 +71,7 @@ impl FilterKind {
             Self::CacheLineBloom => "cache-line-bloom",
             Self::Quotient => "quotient",
             Self::CacheLineQuotient => "cache-line-quotient",
+            Self::Cuckoo => "cuckoo",
         }
     }
 

@@ -264,6 +264,24 @@ pub fn quotient_load(fpr: f64, remainder_bits: u32) -> f64 {
     -log1p(-fpr) * pow(2.0, f64::from(remainder_bits))
 }
 
+/// False-positive rate of a cuckoo filter with buckets of four of which every lookup reads two:
+/// `1 − (1 − q)^(8α)`, where `q` is the probability that two fingerprints of a bucket are equal.
+///
+/// Fingerprint 0 is stored as 1, so `q = 2^−e (1 + 2^(1−f))` for fingerprints of `f` bits of which
+/// `e = f − doublings` tell keys of a bucket apart.
+///
+/// ```
+/// use trommel_base::sizing::cuckoo_fpr;
+/// assert!((cuckoo_fpr(0.95, 8, 0) - 0.0295).abs() < 0.0001);
+/// assert!(cuckoo_fpr(0.95, 12, 0) < 0.0019);
+/// ```
+#[must_use]
+pub fn cuckoo_fpr(load: f64, fingerprint_bits: u32, doublings: u32) -> f64 {
+    let (bits, apart) = (f64::from(fingerprint_bits), f64::from(fingerprint_bits - doublings));
+    let equal = pow(2.0, -apart) * (1.0 + pow(2.0, 1.0 - bits));
+    -expm1(8.0 * load * log1p(-equal.min(1.0)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

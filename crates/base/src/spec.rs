@@ -41,8 +41,8 @@ pub struct Spec {
     pub load: Option<f64>,
     /// Bits of a remainder in a quotient filter, instead of as many as the rate needs.
     pub remainder_bits: Option<u32>,
-    /// Bits of a whole fingerprint in a quotient filter, the same in filters of unlike sizes that are
-    /// to be merged.
+    /// Bits of a whole fingerprint, quotient included, in a quotient filter; of what a slot holds in a
+    /// cuckoo filter.
     pub fingerprint_bits: Option<u32>,
     /// Whether a filter that has slots keeps every copy of a key, instead of one.
     pub multiset: bool,
@@ -234,8 +234,8 @@ macro_rules! spec_setters {
             self
         }
 
-        /// The share of slots that the expected keys fill, 0.95 unless told otherwise. Quotient
-        /// filters only.
+        /// The share of slots that the expected keys fill, 0.95 unless told otherwise, and less in small
+        /// cuckoo filters. Filters with slots only: quotient and cuckoo.
         pub fn load(mut self, load: f64) -> Self {
             self.spec.load = Some(load);
             self
@@ -248,20 +248,23 @@ macro_rules! spec_setters {
             self
         }
 
-        /// Bits of a whole fingerprint, the same in filters of unlike sizes that are to be merged.
-        /// Quotient filters only.
+        /// Bits of a whole fingerprint. Of a quotient filter's, the quotient is a part: it is the same in
+        /// filters of unlike sizes that are to be merged. In a cuckoo filter it is what a slot holds: 8, 12,
+        /// 16 or 32. Quotient and cuckoo filters only.
         pub fn fingerprint_bits(mut self, bits: u32) -> Self {
             self.spec.fingerprint_bits = Some(bits);
             self
         }
 
-        /// Whether every copy of a key is kept and counted, instead of one. Quotient filters only.
+        /// Whether every copy of a key is kept and counted, instead of one. Quotient
+        /// and cuckoo filters only.
         pub fn multiset(mut self, multiset: bool) -> Self {
             self.spec.multiset = multiset;
             self
         }
 
-        /// Doubles the filter by itself when this share of its slots is full. Quotient filters only.
+        /// Doubles the filter by itself when this share of its slots is full.
+        /// Quotient and cuckoo filters only.
         pub fn grow_at(mut self, load: f64) -> Self {
             self.spec.grow_at = Some(load);
             self

@@ -10,6 +10,7 @@ use trommel_base::{
 use trommel_bloom::{
     BloomFilter, CacheLineBloom, CountingBloomFilter, RegisterBloom, SplitBlockBloom,
 };
+use trommel_cuckoo::CuckooFilter;
 use trommel_quotient::{CacheLineQuotient, QuotientFilter};
 use trommel_simd::Isa;
 
@@ -45,6 +46,8 @@ pub enum AnyFilter {
     Quotient(QuotientFilter),
     /// A quotient filter with a block in a cache line.
     CacheLineQuotient(CacheLineQuotient),
+    /// A cuckoo filter.
+    Cuckoo(CuckooFilter),
 }
 
 /// A capability that the kind lacks. Nothing was changed.
@@ -109,6 +112,7 @@ macro_rules! each_kind {
             $any::CacheLineBloom($filter) => $body,
             $any::Quotient($filter) => $body,
             $any::CacheLineQuotient($filter) => $body,
+            $any::Cuckoo($filter) => $body,
         }
     };
 }
@@ -160,6 +164,7 @@ impl AnyFilter {
             Self::CacheLineBloom(_) => FilterKind::CacheLineBloom,
             Self::Quotient(_) => FilterKind::Quotient,
             Self::CacheLineQuotient(_) => FilterKind::CacheLineQuotient,
+            Self::Cuckoo(_) => FilterKind::Cuckoo,
         }
     }
 
@@ -178,7 +183,7 @@ impl AnyFilter {
             Self::RegisterBloom(filter) => Some(filter.hash_count()),
             Self::SplitBlockBloom(filter) => Some(filter.hash_count()),
             Self::CacheLineBloom(filter) => Some(filter.hash_count()),
-            Self::Quotient(_) | Self::CacheLineQuotient(_) => None,
+            Self::Quotient(_) | Self::CacheLineQuotient(_) | Self::Cuckoo(_) => None,
         }
     }
 
@@ -192,7 +197,7 @@ impl AnyFilter {
             Self::RegisterBloom(filter) => filter.estimate_keys(),
             Self::SplitBlockBloom(filter) => filter.estimate_keys(),
             Self::CacheLineBloom(filter) => filter.estimate_keys(),
-            Self::Quotient(_) | Self::CacheLineQuotient(_) => self.len() as f64,
+            Self::Quotient(_) | Self::CacheLineQuotient(_) | Self::Cuckoo(_) => self.len() as f64,
         }
     }
 
@@ -205,6 +210,7 @@ impl AnyFilter {
             Self::CountingBloom(filter) => Ok(filter.remove_hash(hash)),
             Self::Quotient(filter) => Ok(filter.remove_hash(hash)),
             Self::CacheLineQuotient(filter) => Ok(filter.remove_hash(hash)),
+            Self::Cuckoo(filter) => Ok(filter.remove_hash(hash)),
             other => Err(Unsupported { kind: other.kind(), operation: "remove" }),
         }
     }
@@ -218,6 +224,7 @@ impl AnyFilter {
             Self::CountingBloom(filter) => Ok(filter.count_hash(hash)),
             Self::Quotient(filter) => Ok(filter.count_hash(hash)),
             Self::CacheLineQuotient(filter) => Ok(filter.count_hash(hash)),
+            Self::Cuckoo(filter) => Ok(filter.count_hash(hash)),
             other => Err(Unsupported { kind: other.kind(), operation: "count" }),
         }
     }
@@ -235,6 +242,7 @@ impl AnyFilter {
             (Self::CacheLineBloom(left), Self::CacheLineBloom(right)) => left.merge(right)?,
             (Self::Quotient(left), Self::Quotient(right)) => left.merge(right)?,
             (Self::CacheLineQuotient(left), Self::CacheLineQuotient(right)) => left.merge(right)?,
+            (Self::Cuckoo(left), Self::Cuckoo(right)) => left.merge(right)?,
             (left, right) => {
                 return Err(MergeError::Kinds { left: left.kind(), right: right.kind() });
             }
@@ -253,7 +261,10 @@ impl AnyFilter {
             Self::RegisterBloom(filter) => Self::RegisterBloom(filter.fold(factor)?),
             Self::SplitBlockBloom(filter) => Self::SplitBlockBloom(filter.fold(factor)?),
             Self::CacheLineBloom(filter) => Self::CacheLineBloom(filter.fold(factor)?),
-            Self::CountingBloom(_) | Self::Quotient(_) | Self::CacheLineQuotient(_) => {
+            Self::CountingBloom(_)
+            | Self::Quotient(_)
+            | Self::CacheLineQuotient(_)
+            | Self::Cuckoo(_) => {
                 return Err(FoldError::Unsupported { kind: self.kind() });
             }
         })
@@ -310,5 +321,6 @@ any_from!(
     SplitBlockBloom: SplitBlockBloom,
     CacheLineBloom: CacheLineBloom,
     Quotient: QuotientFilter,
-    CacheLineQuotient: CacheLineQuotient
+    CacheLineQuotient: CacheLineQuotient,
+    Cuckoo: CuckooFilter
 );

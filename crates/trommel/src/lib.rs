@@ -45,8 +45,9 @@
 //! | to forget keys, however many come | [`CountingBloomFilter`] | 48, or 29 compact |
 //! | to forget, count or enumerate keys; to grow, shrink or merge filters of any size | [`QuotientFilter`] | 9.6 |
 //! | the same as fast as can be, at 0.37 % | [`CacheLineQuotient`] | 10.8 |
+//! | to forget or count keys, with lookups as fast as a Bloom filter's, at 3 % or 0.2 % | [`CuckooFilter`] | 12.6 (0.2 %), 8.4 (3 %) |
 //!
-//! [`quotient`] says more of when to take a quotient filter.
+//! [`quotient`] says more of when to take a quotient filter, [`cuckoo`] of when to take a cuckoo filter.
 //!
 //! The kind can be chosen at run time: [`FilterSpec`] builds an [`AnyFilter`]. Frozen bytes of any kind
 //! are read by [`AnyFilter::from_bytes`] or, without a copy, by [`FilterView::parse`].
@@ -73,6 +74,7 @@ pub use trommel_bloom::{
     Bloom, BloomFilter, CacheLine, CacheLineBloom, CounterWidth, CountingBloomFilter, Geometry,
     Layout, Register, RegisterBloom, SplitBlock, SplitBlockBloom, Standard,
 };
+pub use trommel_cuckoo::{self as cuckoo, CuckooFilter};
 pub use trommel_quotient::{self as quotient, CacheLineQuotient, QuotientFilter};
 pub use trommel_simd::{Isa, IsaError};
 pub use view::FilterView;

@@ -56,6 +56,7 @@ impl FilterSpec {
             FilterKind::CacheLineQuotient => {
                 AnyFilter::CacheLineQuotient(FromSpec::from_spec(&self.spec)?)
             }
+            FilterKind::Cuckoo => AnyFilter::Cuckoo(FromSpec::from_spec(&self.spec)?),
             other => return Err(SpecError::UnknownKind { kind: other }),
         })
     }

@@ -7,6 +7,7 @@ use trommel_base::{Bitmap, Filter, FilterKind, FormatError, Hasher, KeyHash};
 use trommel_bloom::{
     BloomFilter, CacheLineBloom, CountingBloomFilter, RegisterBloom, SplitBlockBloom,
 };
+use trommel_cuckoo::CuckooFilter;
 use trommel_quotient::{CacheLineQuotient, QuotientFilter};
 
 /// A filter that is read where its bytes are: in a mapped file, a network buffer, a cached block, at
@@ -42,11 +43,14 @@ pub enum FilterView<'a> {
     Quotient(QuotientFilter<&'a [u8]>),
     /// A quotient filter with a block in a cache line.
     CacheLineQuotient(CacheLineQuotient<&'a [u8]>),
+    /// A cuckoo filter.
+    Cuckoo(CuckooFilter<&'a [u8]>),
 }
 
 impl<'a> FilterView<'a> {
     /// Checks the bytes and views them. Cost: one pass over the bytes for the checksum; of a quotient
-    /// filter another, of some tens of nanoseconds a slot, that proves its structure.
+    /// filter another, of some tens of nanoseconds a slot, that proves its structure; of a cuckoo filter
+    /// another that counts its fingerprints.
     ///
     /// # Errors
     /// [`FormatError`] if the bytes are not exactly one frozen filter.
@@ -70,6 +74,7 @@ impl<'a> FilterView<'a> {
             FilterKind::CacheLineQuotient => {
                 Self::CacheLineQuotient(CacheLineQuotient::from_container(parsed)?)
             }
+            FilterKind::Cuckoo => Self::Cuckoo(CuckooFilter::from_container(parsed)?),
             other => return Err(FormatError::UnknownKind { code: other as u16 }),
         })
     }
@@ -85,6 +90,7 @@ impl<'a> FilterView<'a> {
             Self::CacheLineBloom(_) => FilterKind::CacheLineBloom,
             Self::Quotient(_) => FilterKind::Quotient,
             Self::CacheLineQuotient(_) => FilterKind::CacheLineQuotient,
+            Self::Cuckoo(_) => FilterKind::Cuckoo,
         }
     }
 
@@ -103,6 +109,7 @@ impl<'a> FilterView<'a> {
             Self::CacheLineQuotient(filter) => {
                 AnyFilter::CacheLineQuotient(filter.to_owned_filter()?)
             }
+            Self::Cuckoo(filter) => AnyFilter::Cuckoo(filter.to_owned_filter()?),
         })
     }
 }

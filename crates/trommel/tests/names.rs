@@ -6,9 +6,9 @@ use std::error::Error;
 use trommel::quotient::ResizeError;
 use trommel::{
     AnyFilter, Bitmap, BloomFilter, CacheLineBloom, CacheLineQuotient, Count, CountingBloomFilter,
-    Filter, FilterKind, FilterSpec, FilterView, FormatError, Full, Hasher, Incompatible, Insert,
-    Isa, Key, KeyHash, Merge, MergeError, QuotientFilter, RegisterBloom, Remove, SpecError,
-    SplitBlockBloom, Unsupported, WhyFull,
+    CuckooFilter, Filter, FilterKind, FilterSpec, FilterView, FormatError, Full, Hasher,
+    Incompatible, Insert, Isa, Key, KeyHash, Merge, MergeError, QuotientFilter, RegisterBloom,
+    Remove, SpecError, SplitBlockBloom, Unsupported, WhyFull,
 };
 
 type Outcome = Result<(), Box<dyn Error>>;
@@ -82,6 +82,7 @@ fn a_program_uses_every_filter_alike() -> Outcome {
     sieve(CacheLineBloom::with_capacity_and_fpr(1000, 0.01)?)?;
     sieve(QuotientFilter::with_capacity_and_fpr(1000, 0.01)?)?;
     sieve(CacheLineQuotient::with_capacity_and_fpr(1000, 0.01)?)?;
+    sieve(CuckooFilter::with_capacity_and_fpr(1000, 0.01)?)?;
 
     sieve(BloomFilter::with_memory_bytes(4096, 1000)?)?;
     sieve(CountingBloomFilter::with_memory_bytes(4096, 1000)?)?;
@@ -90,6 +91,7 @@ fn a_program_uses_every_filter_alike() -> Outcome {
     sieve(CacheLineBloom::with_memory_bytes(4096, 1000)?)?;
     sieve(QuotientFilter::with_memory_bytes(4096, 1000)?)?;
     sieve(CacheLineQuotient::with_memory_bytes(4096, 1000)?)?;
+    sieve(CuckooFilter::with_memory_bytes(4096, 1000)?)?;
 
     let isa = Isa::best();
     sieve(BloomFilter::builder().keys(1000).fpr(0.01).seed(1).isa(isa).build()?)?;
@@ -99,6 +101,8 @@ fn a_program_uses_every_filter_alike() -> Outcome {
     sieve(CacheLineBloom::builder().keys(1000).foldable_by(8).build()?)?;
     sieve(QuotientFilter::builder().keys(1000).load(0.8).remainder_bits(12).build()?)?;
     sieve(QuotientFilter::builder().keys(1000).fingerprint_bits(30).build()?)?;
+    sieve(CuckooFilter::builder().keys(1000).load(0.8).fingerprint_bits(16).build()?)?;
+    sieve(CuckooFilter::builder().keys(10).multiset(true).grow_at(0.9).build()?)?;
     sieve(CacheLineQuotient::builder().keys(10).multiset(true).grow_at(0.9).build()?)
 }
 
@@ -136,6 +140,7 @@ fn a_program_chooses_a_kind_at_run_time() -> Outcome {
         "cache-line-bloom",
         "quotient",
         "cache-line-quotient",
+        "cuckoo",
     ];
     assert_eq!(names, expected);
     Ok(())

@@ -1,0 +1,371 @@
+//! The filter: buckets over bytes, and an overflow area that is hardly ever used.
+
+use crate::bucket::EmptyPair;
+use crate::geometry::Geometry;
+use crate::kernel::{Buckets, Kernels};
+use crate::overflow::{self, Overflow};
+use crate::place::{Crowd, Parts, Placed};
+use crate::rate;
+use crate::sizing;
+use crate::table::{Entry, Table};
+use crate::width::{Width, with_width};
+use alloc::boxed::Box;
+use core::fmt;
+use trommel_base::{
+    Backing, Bitmap, Builder, Count, Filter, FromSpec, Full, Hasher, Insert, KeyHash, Remove, Spec,
+    SpecError, Storage, WhyFull,
+};
+use trommel_simd::Isa;
+
+/// A cuckoo filter over the bytes `S`: owned ([`Storage`], the default) or borrowed (`&[u8]`, any
+/// alignment), in which case it is a zero-copy view.
+///
+/// It keeps a fingerprint of every key, in one of two buckets of four slots. A lookup reads one line for
+/// most keys and two for the rest, whatever the load. See [`Geometry`] for how a hash is split, and
+/// docs/FORMAT.md for the bytes.
+///
+/// A set, unless built with [`multiset`](Builder::multiset): a key that is found is not inserted again. Two
+/// keys that are found as one are then one, and removing either removes both: **of a set, remove only keys
+/// that no other may be taken for, or keep copies in a multiset**. Copies of a key share its two buckets,
+/// so a multiset keeps eight of them, and more as long as the overflow area has room, which is up to 64
+/// fingerprints for all keys.
+///
+/// ```
+/// use trommel_base::{Filter, Insert, Remove};
+/// use trommel_cuckoo::CuckooFilter;
+///
+/// let mut filter = CuckooFilter::with_capacity_and_fpr(10_000, 0.03)?;
+/// filter.insert("anvil").unwrap();
+/// assert!(filter.contains("anvil"));
+/// assert!(filter.remove("anvil") && !filter.contains("anvil"));
+/// # Ok::<(), trommel_base::SpecError>(())
+/// ```
+pub struct CuckooFilter<S = Storage> {
+    pub(crate) geometry: Geometry,
+    pub(crate) hasher: Hasher,
+    pub(crate) len: u64,
+    pub(crate) multiset: bool,
+    pub(crate) empty: EmptyPair,
+    /// The share of full slots at which the filter doubles by itself.
+    pub(crate) grow_at: Option<f64>,
+    pub(crate) kernels: Kernels,
+    pub(crate) isa: Isa,
+    pub(crate) table: S,
+    pub(crate) overflow: Overflow,
+    /// What inserts into a crowded table need; not part of what the filter is.
+    pub(crate) crowd: Option<Box<Crowd>>,
+}
+
+impl CuckooFilter {
+    /// The smallest filter whose false-positive rate with `keys` keys is at most `fpr`: the least width of
+    /// 8, 12, 16 and 32 bits that reaches it, 95 % full then.
+    ///
+    /// ```
+    /// use trommel_base::Filter;
+    /// use trommel_cuckoo::CuckooFilter;
+    /// let filter = CuckooFilter::with_capacity_and_fpr(1_000_000, 0.03)?;
+    /// assert!((filter.memory_bytes() as f64 * 8.0 / 1e6 - 8.0 / 0.95).abs() < 0.01);
+    /// # Ok::<(), trommel_base::SpecError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`SpecError`] if the rate is not between 0 and 1 or cannot be reached, or the filter would be too
+    /// large.
+    pub fn with_capacity_and_fpr(keys: usize, fpr: f64) -> Result<Self, SpecError> {
+        Self::builder().keys(keys).fpr(fpr).build()
+    }
+
+    /// The filter of at most `bytes` bytes with the lowest rate for `keys` keys.
+    ///
+    /// # Errors
+    /// [`SpecError`] if the keys do not fit, or the filter would be too large.
+    pub fn with_memory_bytes(bytes: usize, keys: usize) -> Result<Self, SpecError> {
+        Self::builder().keys(keys).memory_bytes(bytes).build()
+    }
+
+    /// A builder for everything else: load, fingerprint bits, multiset, growth, seed.
+    ///
+    /// ```
+    /// use trommel_cuckoo::CuckooFilter;
+    /// let filter =
+    ///     CuckooFilter::builder().keys(1000).fingerprint_bits(16).multiset(true).load(0.9).build()?;
+    /// # Ok::<(), trommel_base::SpecError>(())
+    /// ```
+    pub fn builder() -> Builder<Self> {
+        Builder::default()
+    }
+
+    /// How the table's memory was got: whether huge pages were advised.
+    #[must_use]
+    pub fn backing(&self) -> Backing {
+        self.table.backing()
+    }
+
+    /// Forgets all keys, keeping the memory.
+    pub fn clear(&mut self) {
+        self.table.fill(0);
+        self.overflow.clear();
+        self.empty = EmptyPair::Clear;
+        self.crowd = None;
+        self.len = 0;
+    }
+
+    /// Bytes that inserts into a crowded table keep beside it: a bit a bucket, and 16 KiB for searches. They
+    /// are not part of [`Filter::memory_bytes`], nor of the frozen filter.
+    #[must_use]
+    pub fn scratch_bytes(&self) -> usize {
+        self.crowd.as_ref().map_or(0, |crowd| size_of::<Crowd>() + crowd.full.bytes())
+    }
+
+    /// Gives back [`CuckooFilter::scratch_bytes`]. An insert that needs them makes them anew, in one pass over
+    /// the table.
+    pub fn release_scratch(&mut self) {
+        self.crowd = None;
+    }
+
+    /// What inserts change.
+    pub(crate) fn parts(&mut self) -> Parts<'_> {
+        Parts {
+            geometry: &self.geometry,
+            table: self.table.as_mut(),
+            empty: &mut self.empty,
+            overflow: &mut self.overflow,
+            crowd: &mut self.crowd,
+            multiset: self.multiset,
+        }
+    }
+
+    /// The error of an insert.
+    pub(crate) fn full(&self, inserted: usize, why: WhyFull) -> Full {
+        let places = self.geometry.slots() + overflow::capacity(&self.geometry) as u64;
+        Full::new(inserted, self.len(), usize::try_from(places).unwrap_or(usize::MAX)).because(why)
+    }
+}
+
+impl FromSpec for CuckooFilter {
+    fn from_spec(spec: &Spec) -> Result<Self, SpecError> {
+        let isa = spec.usable_isa()?;
+        let geometry = sizing::geometry(spec)?;
+        // `geometry` stays within the addressable bytes of the machine.
+        let table = Storage::zeroed(geometry.table_bytes() as usize, spec.huge_pages)?;
+        let filter = Self::assemble(geometry, spec.hasher, isa, table);
+        Ok(Self { grow_at: spec.grow_at, multiset: spec.multiset, ..filter })
+    }
+}
+
+impl<S: AsRef<[u8]>> CuckooFilter<S> {
+    /// Puts an empty filter together from parts that fit: the table has the geometry's length, and the
+    /// machine has the instruction set.
+    pub(crate) fn assemble(geometry: Geometry, hasher: Hasher, isa: Isa, table: S) -> Self {
+        // The kernels rest on this.
+        assert_eq!(table.as_ref().len() as u64, geometry.table_bytes());
+        Self {
+            geometry,
+            hasher,
+            len: 0,
+            multiset: false,
+            empty: EmptyPair::Clear,
+            grow_at: None,
+            kernels: Kernels::of(&geometry, isa),
+            isa,
+            table,
+            overflow: Overflow::default(),
+            crowd: None,
+        }
+    }
+
+    /// The shape of the table.
+    #[must_use]
+    pub fn geometry(&self) -> Geometry {
+        self.geometry
+    }
+
+    /// The share of slots that are full.
+    #[must_use]
+    pub fn load(&self) -> f64 {
+        self.len as f64 / self.geometry.slots() as f64
+    }
+
+    /// Whether every copy of a key is kept.
+    #[must_use]
+    pub fn is_multiset(&self) -> bool {
+        self.multiset
+    }
+
+    /// Fingerprints for which the table had no place.
+    #[must_use]
+    pub fn overflowing(&self) -> usize {
+        self.overflow.len()
+    }
+
+    /// The instruction set in use.
+    #[must_use]
+    pub fn isa(&self) -> Isa {
+        self.isa
+    }
+
+    /// The table itself.
+    #[must_use]
+    pub fn table(&self) -> &[u8] {
+        self.table.as_ref()
+    }
+
+    /// A rate that a filter of this shape does not exceed with `keys` distinct keys: what it was sized by. It
+    /// is the rate if every lookup reads two buckets; flags make it lower, by a sixth at 95 % load.
+    #[must_use]
+    pub fn fpr_with(&self, keys: usize) -> f64 {
+        sizing::fpr(&self.geometry, keys as f64)
+    }
+
+    pub(crate) fn table_of<W: Width>(&self) -> Table<'_, W, &[u8]> {
+        Table::new(&self.geometry, self.table.as_ref(), self.empty)
+    }
+
+    #[inline(always)]
+    fn buckets(&self) -> Buckets<'_> {
+        Buckets { geometry: &self.geometry, table: self.table.as_ref(), empty: self.empty }
+    }
+
+    /// What a lookup of many keys did not find in the table, looked up in the overflow area.
+    #[cold]
+    fn look_in_overflow(&self, hashes: &[KeyHash], words: &mut [u64]) {
+        for (hashes, word) in hashes.chunks(64).zip(words) {
+            for missing in trommel_base::bitmap::ones(!*word).take_while(|bit| *bit < hashes.len())
+            {
+                let key = Entry::of_hash(&self.geometry, hashes[missing].raw());
+                *word |= u64::from(self.overflow.contains(&self.geometry, key)) << missing;
+            }
+        }
+    }
+}
+
+impl<S: AsRef<[u8]>> Filter for CuckooFilter<S> {
+    #[inline]
+    fn contains_hash(&self, hash: KeyHash) -> bool {
+        self.kernels.contains(self.buckets(), hash.raw())
+            || (!self.overflow.is_empty()
+                && self
+                    .overflow
+                    .contains(&self.geometry, Entry::of_hash(&self.geometry, hash.raw())))
+    }
+
+    fn contains_batch(&self, hashes: &[KeyHash], found: &mut Bitmap) {
+        found.fill_words(hashes.len(), |words| {
+            self.kernels.contains_batch(self.buckets(), KeyHash::slice_as_raw(hashes), words);
+            if !self.overflow.is_empty() {
+                self.look_in_overflow(hashes, words);
+            }
+        });
+    }
+
+    fn hasher(&self) -> Hasher {
+        self.hasher
+    }
+
+    /// Fingerprints held, copies counted.
+    fn len(&self) -> usize {
+        usize::try_from(self.len).unwrap_or(usize::MAX)
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.table.as_ref().len()
+    }
+
+    /// Counted: how many pairs of a bucket and a fingerprint are found. Exact up to a million slots; in a
+    /// larger table every n-th bucket is looked at, and the rate known to 0.2 % of itself. Fingerprints in
+    /// the overflow area are left out.
+    ///
+    /// Cost: one pass over so many buckets, and a look at the other bucket of every fingerprint.
+    fn expected_fpr(&self) -> f64 {
+        with_width!(self.geometry, W => rate::found::<W>(&self.table_of()))
+    }
+}
+
+impl Insert for CuckooFilter {
+    /// False if a set finds the key already.
+    ///
+    /// Cost: a line up to half load; at 95 % three of the table and some of [`scratch_bytes`], in search of
+    /// room.
+    ///
+    /// [`scratch_bytes`]: CuckooFilter::scratch_bytes
+    ///
+    /// # Errors
+    /// [`Full`] with the reason; the filter is as it was.
+    fn insert_hash(&mut self, hash: KeyHash) -> Result<bool, Full> {
+        if self.is_growth_due() {
+            // A key that changes nothing is no reason to grow.
+            if !self.multiset && self.contains_hash(hash) {
+                return Ok(false);
+            }
+            self.grow_by_itself().map_err(|why| self.full(0, why))?;
+        }
+        let kernels = self.kernels;
+        match kernels.insert(&mut self.parts(), hash.raw()) {
+            Placed::Inserted => {
+                self.len += 1;
+                Ok(true)
+            }
+            Placed::Known => Ok(false),
+            Placed::NoRoom => {
+                let copies = self.count_hash(hash);
+                let most = 2 * crate::geometry::SLOTS;
+                Err(self.full(
+                    0,
+                    match u32::try_from(copies) {
+                        Ok(max) if copies >= most => WhyFull::Copies { max },
+                        _ => WhyFull::Slots,
+                    },
+                ))
+            }
+        }
+    }
+
+    /// Inserts a batch: the same keys as one by one, not always in the same slots.
+    ///
+    /// # Errors
+    /// [`Full`] if there is no room for all; the first `inserted` keys of the batch went in.
+    fn insert_batch(&mut self, hashes: &[KeyHash]) -> Result<(), Full> {
+        self.insert_many(hashes)
+    }
+}
+
+impl Remove for CuckooFilter {
+    /// Removes one copy of the key's fingerprint; false, and nothing changed, if it is not there.
+    ///
+    /// A key that was never inserted, but is a false positive, has the fingerprint of one that was: that is
+    /// removed then, and its key is not found any more.
+    fn remove_hash(&mut self, hash: KeyHash) -> bool {
+        let removed = with_width!(self.geometry, W => self.parts().remove::<W>(hash.raw()));
+        self.len -= u64::from(removed);
+        removed
+    }
+}
+
+impl<S: AsRef<[u8]>> Count for CuckooFilter<S> {
+    /// Copies of the key's fingerprint in its buckets, and in the overflow area.
+    fn count_hash(&self, hash: KeyHash) -> u64 {
+        let key = Entry::of_hash(&self.geometry, hash.raw());
+        let in_table = with_width!(self.geometry, W => self.table_of::<W>().count(key));
+        u64::from(in_table) + self.overflow.count(&self.geometry, key) as u64
+    }
+}
+
+impl<S: Clone> Clone for CuckooFilter<S> {
+    fn clone(&self) -> Self {
+        // What inserts keep beside the table is made anew where it is needed.
+        Self { table: self.table.clone(), overflow: self.overflow.clone(), crowd: None, ..*self }
+    }
+}
+
+impl<S> fmt::Debug for CuckooFilter<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CuckooFilter")
+            .field("geometry", &self.geometry)
+            .field("hasher", &self.hasher)
+            .field("len", &self.len)
+            .field("multiset", &self.multiset)
+            .field("overflowing", &self.overflow.len())
+            .field("isa", &self.isa)
+            .finish_non_exhaustive()
+    }
+}

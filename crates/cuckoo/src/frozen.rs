@@ -1,0 +1,142 @@
+//! Filters to bytes and back. docs/FORMAT.md has the byte map.
+
+use crate::bucket::EmptyPair;
+use crate::filter::CuckooFilter;
+use crate::geometry::Geometry;
+use crate::overflow::Overflow;
+use crate::width::{Width, with_width};
+use alloc::vec::Vec;
+use trommel_base::container::{self, Header, Parsed};
+use trommel_base::{FilterKind, FormatError, Storage};
+use trommel_simd::Isa;
+
+/// Bits of the last parameter.
+const MULTISET: u64 = 1;
+const EMPTY_UNKNOWN: u64 = 2;
+
+impl<S: AsRef<[u8]>> CuckooFilter<S> {
+    fn header(&self) -> Header {
+        let Geometry { buckets, fingerprint_bits, doublings } = self.geometry;
+        let multiset = if self.multiset { MULTISET } else { 0 };
+        let empty = if self.empty == EmptyPair::Unknown { EMPTY_UNKNOWN } else { 0 };
+        let parameters = [buckets, fingerprint_bits.into(), doublings.into(), multiset | empty];
+        Header { kind: FilterKind::Cuckoo, hasher: self.hasher, len: self.len, parameters }
+    }
+
+    /// The frozen filter: header, table and what the overflow area holds. That it grows by itself is a
+    /// setting of the owned filter and not in the bytes.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.header().to_bytes(&[self.table.as_ref(), &self.overflow.to_bytes()])
+    }
+
+    /// Writes the frozen filter, without a copy of the table.
+    ///
+    /// # Errors
+    /// What the writer says.
+    #[cfg(feature = "std")]
+    pub fn write_to(&self, to: impl std::io::Write) -> std::io::Result<()> {
+        self.header().write_to(&[self.table.as_ref(), &self.overflow.to_bytes()], to)
+    }
+}
+
+impl<'a> CuckooFilter<&'a [u8]> {
+    /// A zero-copy view of a frozen filter, at any alignment. What the overflow area holds, at most 64
+    /// fingerprints, is copied.
+    ///
+    /// Cost: one pass over the bytes for the checksum, and one that counts fingerprints.
+    ///
+    /// # Errors
+    /// [`FormatError`] if the bytes are not exactly one frozen cuckoo filter.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, FormatError> {
+        Self::from_container(container::parse(bytes)?)
+    }
+
+    /// A view of a container that was taken apart already.
+    ///
+    /// # Errors
+    /// [`FormatError`] if it is of another kind, or not what a writer writes.
+    pub fn from_container(parsed: Parsed<'a>) -> Result<Self, FormatError> {
+        let Parsed { header, payload } = parsed;
+        if header.kind != FilterKind::Cuckoo {
+            return Err(FormatError::WrongKind {
+                expected: FilterKind::Cuckoo,
+                found: header.kind,
+            });
+        }
+        let field = |name, value| FormatError::Field { name, value };
+        let [buckets, fingerprint_bits, doublings, flags] = header.parameters;
+        let narrow = |name, value| u32::try_from(value).map_err(|_| field(name, value));
+        let geometry = Geometry {
+            buckets,
+            fingerprint_bits: narrow("fingerprint bits", fingerprint_bits)?,
+            doublings: narrow("doublings", doublings)?,
+        };
+        if !geometry.is_possible() {
+            return Err(field("buckets", buckets));
+        }
+        if flags > (MULTISET | EMPTY_UNKNOWN) {
+            return Err(field("flags", flags));
+        }
+        let split = usize::try_from(geometry.table_bytes()).ok();
+        let (table, entries) = split
+            .and_then(|bytes| payload.split_at_checked(bytes))
+            .ok_or(field("buckets", buckets))?;
+        let overflow = Overflow::from_bytes(&geometry, entries)
+            .ok_or(FormatError::Structure { name: "overflow", block: buckets })?;
+        let mut filter = Self::assemble(geometry, header.hasher, Isa::active()?, table);
+        filter.multiset = flags & MULTISET != 0;
+        filter.empty =
+            if flags & EMPTY_UNKNOWN != 0 { EmptyPair::Unknown } else { EmptyPair::Clear };
+        filter.overflow = overflow;
+        filter.len = header.len;
+        with_width!(geometry, W => filter.check::<W>())?;
+        Ok(filter)
+    }
+
+    /// Any buckets are a table, as long as they hold as many fingerprints as the header says, each in
+    /// the right part of a grown table; and padding is zero.
+    fn check<W: Width>(&self) -> Result<(), FormatError> {
+        let table = self.table_of::<W>();
+        let mut held = self.overflow.len() as u64;
+        for bucket in 0..self.geometry.buckets as u32 {
+            let slots = table.slots(bucket);
+            held += slots.iter().map(|slot| u64::from(*slot != 0)).sum::<u64>();
+            if self.geometry.doublings > 0
+                && slots.iter().any(|slot| *slot != 0 && !self.geometry.belongs(bucket, *slot))
+            {
+                return Err(FormatError::Structure { name: "fingerprint", block: bucket.into() });
+            }
+        }
+        if held != self.len {
+            return Err(FormatError::Field { name: "keys", value: self.len });
+        }
+        let padding = &self.table[self.geometry.buckets as usize * W::BUCKET_BYTES..];
+        if padding.iter().any(|byte| *byte != 0) {
+            let block = self.geometry.buckets;
+            return Err(FormatError::Structure { name: "padding", block });
+        }
+        Ok(())
+    }
+
+    /// An owned copy of what is viewed.
+    ///
+    /// # Errors
+    /// [`FormatError::OutOfMemory`] if the memory is refused.
+    pub fn to_owned_filter(&self) -> Result<CuckooFilter, FormatError> {
+        let table = Storage::copy_of(self.table, true)?;
+        let filter = CuckooFilter::assemble(self.geometry, self.hasher, self.isa(), table);
+        let (len, multiset, empty) = (self.len, self.multiset, self.empty);
+        Ok(CuckooFilter { len, multiset, empty, overflow: self.overflow.clone(), ..filter })
+    }
+}
+
+impl CuckooFilter {
+    /// An owned filter from frozen bytes. Everything is checked before memory is asked for.
+    ///
+    /// # Errors
+    /// [`FormatError`] if the bytes are not exactly one frozen cuckoo filter.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, FormatError> {
+        CuckooFilter::<&[u8]>::parse(bytes)?.to_owned_filter()
+    }
+}

@@ -1,0 +1,57 @@
+//! Which buckets are full: a bit each.
+//!
+//! An insert into a crowded table looks at some thirty buckets for one that has room. Their bits are 1/32
+//! (8-bit fingerprints) to 1/128 of the table, so they are in cache where the table is not. They are kept
+//! from the first insert that finds both its buckets full, are no part of the frozen filter, and can be
+//! given back at any time.
+
+use crate::geometry::Geometry;
+use crate::table::Table;
+use crate::width::Width;
+use alloc::vec::Vec;
+
+/// A bit a bucket, set where no slot is free.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FullBuckets {
+    words: Vec<u64>,
+}
+
+impl FullBuckets {
+    /// The bits of a table, or nothing if there is no memory for them.
+    pub(crate) fn of<W: Width>(table: &Table<'_, W, &mut [u8]>) -> Option<Self> {
+        let mut words = Vec::new();
+        let buckets = table.geometry.buckets;
+        words.try_reserve_exact(buckets.div_ceil(64) as usize).ok()?;
+        for first in (0..buckets).step_by(64) {
+            let word = (first..buckets.min(first + 64)).fold(0, |word, bucket| {
+                word | u64::from(!table.has_room(bucket as u32)) << (bucket % 64)
+            });
+            words.push(word);
+        }
+        Some(Self { words })
+    }
+
+    /// Whether these are the bits of a table of this shape.
+    pub(crate) fn fit(&self, geometry: &Geometry) -> bool {
+        self.words.len() as u64 == geometry.buckets.div_ceil(64)
+    }
+
+    #[inline(always)]
+    pub(crate) fn contains(&self, bucket: u32) -> bool {
+        self.words[bucket as usize / 64] >> (bucket % 64) & 1 == 1
+    }
+
+    #[inline(always)]
+    pub(crate) fn insert(&mut self, bucket: u32) {
+        self.words[bucket as usize / 64] |= 1 << (bucket % 64);
+    }
+
+    #[inline(always)]
+    pub(crate) fn remove(&mut self, bucket: u32) {
+        self.words[bucket as usize / 64] &= !(1 << (bucket % 64));
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.words.capacity() * size_of::<u64>()
+    }
+}

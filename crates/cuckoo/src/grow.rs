@@ -1,0 +1,149 @@
+//! Twice the size, without the keys.
+//!
+//! The bits of a fingerprint continue those of its primary bucket. When the table is doubled, the first bit
+//! that has not moved yet becomes the last bit of both buckets of the fingerprint, so that bucket `i` is
+//! dealt out to buckets `2i` and `2i + 1`. The bit stays stored as well, but it is the same in all
+//! fingerprints of a bucket: twice the keys, then, is twice the rate.
+
+use crate::bucket::{self, EmptyPair};
+use crate::filter::CuckooFilter;
+use crate::geometry::{FEWEST_BITS, Geometry};
+use crate::overflow::Overflow;
+use crate::table::Table;
+use crate::width::{Width, with_width};
+use core::fmt;
+use trommel_base::storage::OutOfMemory;
+use trommel_base::{Storage, WhyFull};
+
+/// Why a filter was not doubled. It is as it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum GrowError {
+    /// Its fingerprints have no bit to spare.
+    Fingerprint {
+        /// Bits of a fingerprint as it is stored.
+        fingerprint_bits: u32,
+        /// How often the filter was doubled before.
+        doublings: u32,
+    },
+    /// It would be larger than a filter can be.
+    TooLarge {
+        /// Buckets that it would have.
+        buckets: u64,
+    },
+    /// The system refused the memory.
+    OutOfMemory {
+        /// Bytes asked for.
+        bytes: u64,
+    },
+}
+
+impl fmt::Display for GrowError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fingerprint { fingerprint_bits, doublings } => write!(
+                f,
+                "fingerprints of {fingerprint_bits} bits leave none to grow by after {doublings} doublings"
+            ),
+            Self::TooLarge { buckets } => write!(f, "a table of {buckets} buckets is too large"),
+            Self::OutOfMemory { bytes } => write!(f, "the system refused {bytes} bytes of memory"),
+        }
+    }
+}
+
+impl core::error::Error for GrowError {}
+
+impl From<OutOfMemory> for GrowError {
+    fn from(refused: OutOfMemory) -> Self {
+        Self::OutOfMemory { bytes: refused.bytes }
+    }
+}
+
+impl From<GrowError> for WhyFull {
+    fn from(error: GrowError) -> Self {
+        match error {
+            GrowError::OutOfMemory { bytes } => Self::Memory { bytes },
+            GrowError::Fingerprint { .. } | GrowError::TooLarge { .. } => Self::Fingerprint,
+        }
+    }
+}
+
+impl CuckooFilter {
+    /// Doubles the table. Every key is still found, the rate is the same until more keys come, and then
+    /// twice that of before at equal load. Both tables are in memory for the time of it.
+    ///
+    /// ```
+    /// use trommel_base::{Filter, Insert};
+    /// use trommel_cuckoo::CuckooFilter;
+    /// let mut filter = CuckooFilter::builder().keys(1000).fingerprint_bits(16).build().unwrap();
+    /// filter.insert("anvil").unwrap();
+    /// let slots = filter.geometry().slots();
+    /// filter.grow().unwrap();
+    /// assert!(filter.contains("anvil") && filter.geometry().slots() == 2 * slots);
+    /// ```
+    ///
+    /// # Errors
+    /// [`GrowError`] if four bits of the fingerprints would not be left, or there is no memory.
+    pub fn grow(&mut self) -> Result<(), GrowError> {
+        let Geometry { buckets, fingerprint_bits, doublings } = self.geometry;
+        if doublings + FEWEST_BITS >= fingerprint_bits {
+            return Err(GrowError::Fingerprint { fingerprint_bits, doublings });
+        }
+        let doubled = Geometry { buckets: 2 * buckets, fingerprint_bits, doublings: doublings + 1 };
+        if !doubled.is_possible() {
+            return Err(GrowError::TooLarge { buckets: doubled.buckets });
+        }
+        let huge_pages = self.backing() != trommel_base::Backing::Pages;
+        let mut table = Storage::zeroed(doubled.table_bytes() as usize, huge_pages)?;
+        let empty = with_width!(self.geometry, W => self.deal::<W>(&doubled, &mut table));
+        // The overflow area of the larger table is no smaller.
+        let mut overflow = Overflow::default();
+        for entry in self.overflow.iter() {
+            overflow.insert(&doubled, half_of(&doubled, entry));
+        }
+        self.geometry = doubled;
+        self.kernels = crate::kernel::Kernels::of(&doubled, self.isa());
+        self.table = table;
+        self.empty = empty;
+        self.overflow = overflow;
+        self.crowd = None;
+        Ok(())
+    }
+
+    /// Deals every bucket out to its two halves, which both say its flags.
+    fn deal<W: Width>(&self, doubled: &Geometry, table: &mut [u8]) -> EmptyPair {
+        let from = self.table_of::<W>();
+        let mut to = Table::<W, _>::new(doubled, table, self.empty);
+        for bucket in 0..self.geometry.buckets as u32 {
+            let slots = from.slots(bucket);
+            let flags = bucket::flags(&slots, self.empty);
+            for half in [2 * bucket, 2 * bucket + 1] {
+                let mine = slots.map(|slot| if doubled.belongs(half, slot) { slot } else { 0 });
+                to.arrange(half, mine, flags);
+            }
+        }
+        to.empty
+    }
+
+    /// Keys that may be inserted before the filter is to grow, at least one.
+    pub(crate) fn keys_before_growth(&self) -> usize {
+        let Some(load) = self.grow_at else { return usize::MAX };
+        let keys = (load * self.geometry.slots() as f64) as u64;
+        usize::try_from(keys.saturating_sub(self.len)).unwrap_or(usize::MAX).max(1)
+    }
+
+    pub(crate) fn is_growth_due(&self) -> bool {
+        self.grow_at.is_some_and(|load| (self.len + 1) as f64 > load * self.geometry.slots() as f64)
+    }
+
+    pub(crate) fn grow_by_itself(&mut self) -> Result<(), WhyFull> {
+        self.grow().map_err(WhyFull::from)
+    }
+}
+
+/// Where a fingerprint of a bucket is after doubling.
+fn half_of(doubled: &Geometry, entry: crate::table::Entry) -> crate::table::Entry {
+    let first = 2 * entry.bucket;
+    let bucket = first + u32::from(!doubled.belongs(first, entry.fingerprint));
+    crate::table::Entry { bucket, ..entry }
+}

@@ -1,0 +1,79 @@
+//! What is written per instruction set: the only place in this crate that names one, or needs `unsafe`.
+//!
+//! [`scalar`] compiles the algorithms of the table for a set. Beside it stand the kernels that vectors were
+//! measured to make faster.
+#![allow(unsafe_code)]
+
+mod scalar;
+
+use crate::bucket::EmptyPair;
+use crate::geometry::Geometry;
+use crate::place::{Parts, Placed};
+use crate::walk::NoPlace;
+use crate::width::with_width;
+use trommel_simd::Isa;
+
+/// What a lookup reads: the parts of a filter, owned or viewed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Buckets<'a> {
+    pub(crate) geometry: &'a Geometry,
+    pub(crate) table: &'a [u8],
+    pub(crate) empty: EmptyPair,
+}
+
+/// The functions of one width for one instruction set.
+///
+/// Duties of whoever calls through the pointers: the machine has the instruction set, the width is the
+/// geometry's, and the table has the geometry's length.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kernels {
+    contains: unsafe fn(Buckets<'_>, u64) -> bool,
+    contains_batch: unsafe fn(Buckets<'_>, &[u64], &mut [u64]),
+    insert: unsafe fn(&mut Parts<'_>, u64) -> Placed,
+    insert_group: unsafe fn(&mut Parts<'_>, &[u64], &mut [u64]) -> Result<(), NoPlace>,
+}
+
+impl Kernels {
+    /// The kernels for a set that the machine has.
+    pub(crate) fn of(geometry: &Geometry, isa: Isa) -> Self {
+        with_width!(geometry, W => match isa {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 | Isa::Avx512 => scalar::bmi2::kernels::<W>(),
+            _ => scalar::portable::kernels::<W>(),
+        })
+    }
+
+    #[inline(always)]
+    pub(crate) fn contains(&self, buckets: Buckets<'_>, hash: u64) -> bool {
+        // SAFETY: `CuckooFilter::assemble` is given an instruction set that `Isa::require` let pass, and a
+        // table of the geometry's length, which never changes without the geometry and its kernels.
+        unsafe { (self.contains)(buckets, hash) }
+    }
+
+    /// Sets bit `i` of `found` if hash `i` is in the table; `found` is zero and has a bit for every hash.
+    #[inline]
+    pub(crate) fn contains_batch(&self, buckets: Buckets<'_>, hashes: &[u64], found: &mut [u64]) {
+        assert!(found.len() >= hashes.len().div_ceil(64));
+        // SAFETY: as in `contains`; the length of `found` was checked above.
+        unsafe { (self.contains_batch)(buckets, hashes, found) }
+    }
+
+    #[inline(always)]
+    pub(crate) fn insert(&self, parts: &mut Parts<'_>, hash: u64) -> Placed {
+        // SAFETY: as in `contains`.
+        unsafe { (self.insert)(parts, hash) }
+    }
+
+    /// See [`Parts::insert_group`]; `new` is zero and has a bit for every hash.
+    #[inline]
+    pub(crate) fn insert_group(
+        &self,
+        parts: &mut Parts<'_>,
+        hashes: &[u64],
+        new: &mut [u64],
+    ) -> Result<(), NoPlace> {
+        assert!(new.len() >= hashes.len().div_ceil(64));
+        // SAFETY: as in `contains`; the length of `new` was checked above.
+        unsafe { (self.insert_group)(parts, hashes, new) }
+    }
+}

@@ -1,0 +1,105 @@
+//! The keys of two filters in one.
+//!
+//! A fingerprint in a bucket does not tell whether that is its primary bucket. It need not: in the filter
+//! that it comes from, the flags say where it may be looked for from. With the flags of both filters, it
+//! may be looked for from there in the union as well, as long as it stays in its bucket; where it goes to
+//! the other one, its bucket's flag is set.
+
+use crate::bucket;
+use crate::filter::CuckooFilter;
+use crate::place::{Parts, Placed};
+use crate::table::{Entry, Table};
+use crate::width::{Width, with_width};
+use trommel_base::{Incompatible, Merge, Storage};
+
+impl Merge for CuckooFilter {
+    /// Takes in the keys of a filter of the same shape and hash; a set takes those that it does not find.
+    /// Cost: a copy of this filter, and an insert for every fingerprint of the other.
+    ///
+    /// # Errors
+    /// [`Incompatible`] if buckets, fingerprints, hash or handling of copies differ, if there is no room
+    /// for all (`"slots"`: those that there are, and how many more keys there would be), or no memory for
+    /// the copy; this filter is as it was.
+    fn merge(&mut self, other: &Self) -> Result<(), Incompatible> {
+        let number = |filter: &Self| {
+            let geometry = filter.geometry;
+            [
+                ("hash function", filter.hasher.id() as u64),
+                ("hash seed", filter.hasher.seed()),
+                ("buckets", geometry.buckets),
+                ("fingerprint bits", geometry.fingerprint_bits.into()),
+                ("doublings", geometry.doublings.into()),
+                ("copies of a key", filter.multiset.into()),
+            ]
+        };
+        for ((what, left), (_, right)) in number(self).into_iter().zip(number(other)) {
+            Incompatible::check(what, left, right)?;
+        }
+        let huge_pages = self.backing() != trommel_base::Backing::Pages;
+        let table = Storage::copy_of(&self.table, huge_pages)
+            .map_err(|refused| Incompatible::new("bytes of memory", 0, refused.bytes))?;
+        let mut union = Self { table, overflow: self.overflow.clone(), crowd: None, ..*self };
+        with_width!(self.geometry, W => union.take_in::<W>(other))?;
+        *self = union;
+        Ok(())
+    }
+}
+
+impl CuckooFilter {
+    fn take_in<W: Width>(&mut self, other: &Self) -> Result<(), Incompatible> {
+        let from = other.table_of::<W>();
+        let in_table = (0..self.geometry.buckets as u32).flat_map(|bucket| {
+            let slots = from.slots(bucket).into_iter().filter(|slot| *slot != 0);
+            slots.map(move |fingerprint| Entry { bucket, fingerprint })
+        });
+        for entry in in_table.chain(other.overflow.iter()) {
+            match self.parts().adopt::<W>(entry) {
+                Placed::Inserted => self.len += 1,
+                Placed::Known => {}
+                Placed::NoRoom => {
+                    let (slots, keys) = (self.geometry.slots(), self.len + 1);
+                    return Err(Incompatible::new("slots", slots, keys.max(slots + 1)));
+                }
+            }
+        }
+        // Last, when the buckets are as full as they get: an empty one cannot say its flags.
+        for bucket in 0..self.geometry.buckets as u32 {
+            let theirs = bucket::flags(&from.slots(bucket), other.empty);
+            if theirs != [false, false] {
+                self.parts().raise_all::<W>(bucket, theirs);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Parts<'_> {
+    /// Raises the flags of a bucket that another filter's same bucket has.
+    fn raise_all<W: Width>(&mut self, bucket: u32, flags: bucket::Flags) {
+        let mut table: Table<'_, W, &mut [u8]> = self.table();
+        let slots = table.slots(bucket);
+        let mine = bucket::flags(&slots, table.empty);
+        table.arrange(bucket, slots, [mine[0] | flags[0], mine[1] | flags[1]]);
+        *self.empty = table.empty;
+    }
+
+    /// Takes in a fingerprint that is in this bucket of another filter, or in its overflow area.
+    fn adopt<W: Width>(&mut self, entry: Entry) -> Placed {
+        let alternate = entry.alternate(self.geometry);
+        if !self.multiset {
+            let mut table: Table<'_, W, &mut [u8]> = self.table();
+            let has = |entry: Entry| W::has(table.word(entry.bucket), entry.fingerprint);
+            let there = if has(entry) { Some(alternate) } else { has(alternate).then_some(entry) };
+            if let Some(elsewhere) = there {
+                // Found from the other bucket as well, whichever is its primary bucket.
+                table.raise(elsewhere);
+                *self.empty = table.empty;
+                return Placed::Known;
+            }
+            if self.overflow.contains(self.geometry, entry) {
+                return Placed::Known;
+            }
+        }
+        self.place::<W>(entry)
+    }
+}

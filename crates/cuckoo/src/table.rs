@@ -1,0 +1,134 @@
+//! Buckets over bytes: lookup, count, and the changes that need no search.
+
+use crate::bucket::{self, EmptyPair, class, flag};
+use crate::geometry::Geometry;
+use crate::width::{Slots, Width};
+use core::marker::PhantomData;
+
+/// A table of buckets of a width, over bytes that are borrowed or owned.
+pub(crate) struct Table<'g, W, T> {
+    pub(crate) geometry: &'g Geometry,
+    pub(crate) bytes: T,
+    pub(crate) empty: EmptyPair,
+    width: PhantomData<W>,
+}
+
+/// A fingerprint and a bucket that it may be in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) bucket: u32,
+    pub(crate) fingerprint: u32,
+}
+
+impl Entry {
+    #[inline(always)]
+    pub(crate) fn of_hash(geometry: &Geometry, hash: u64) -> Self {
+        let (bucket, fingerprint) = geometry.split(hash);
+        Self { bucket, fingerprint }
+    }
+
+    /// The same fingerprint in its other bucket.
+    #[inline(always)]
+    pub(crate) fn alternate(self, geometry: &Geometry) -> Self {
+        Self { bucket: geometry.alternate(self.bucket, self.fingerprint), ..self }
+    }
+}
+
+impl<'g, W: Width, T: AsRef<[u8]>> Table<'g, W, T> {
+    #[inline(always)]
+    pub(crate) fn new(geometry: &'g Geometry, bytes: T, empty: EmptyPair) -> Self {
+        Self { geometry, bytes, empty, width: PhantomData }
+    }
+
+    /// Where a bucket begins.
+    #[inline(always)]
+    pub(crate) fn at(bucket: u32) -> usize {
+        bucket as usize * W::BUCKET_BYTES
+    }
+
+    #[inline(always)]
+    pub(crate) fn word(&self, bucket: u32) -> W::Word {
+        W::load(&self.bytes.as_ref()[Self::at(bucket)..])
+    }
+
+    #[inline(always)]
+    pub(crate) fn slots(&self, bucket: u32) -> Slots {
+        W::slots(self.word(bucket))
+    }
+
+    #[inline(always)]
+    pub(crate) fn has_room(&self, bucket: u32) -> bool {
+        W::has_room(self.word(bucket))
+    }
+
+    /// Whether a fingerprint with this primary bucket is in the table: in that bucket or, if its flag is set,
+    /// in the alternate.
+    #[inline(always)]
+    pub(crate) fn contains(&self, key: Entry) -> bool {
+        let word = self.word(key.bucket);
+        W::has(word, key.fingerprint)
+            || (flag(&W::slots(word), class(key.fingerprint), self.empty)
+                && W::has(self.word(key.alternate(self.geometry).bucket), key.fingerprint))
+    }
+
+    /// How many copies of a fingerprint are in its two buckets.
+    pub(crate) fn count(&self, key: Entry) -> u32 {
+        let copies = |bucket| {
+            self.slots(bucket).iter().filter(|slot| **slot == key.fingerprint).count() as u32
+        };
+        let primary = self.slots(key.bucket);
+        let elsewhere = flag(&primary, class(key.fingerprint), self.empty);
+        copies(key.bucket) + if elsewhere { copies(key.alternate(self.geometry).bucket) } else { 0 }
+    }
+}
+
+impl<W: Width, T: AsRef<[u8]> + AsMut<[u8]>> Table<'_, W, T> {
+    #[inline(always)]
+    pub(crate) fn store(&mut self, bucket: u32, slots: Slots) {
+        W::store(W::word(slots), &mut self.bytes.as_mut()[Self::at(bucket)..]);
+    }
+
+    /// Puts a fingerprint into a bucket that has room; whether the bucket is full then.
+    #[inline(always)]
+    pub(crate) fn insert(&mut self, entry: Entry) -> bool {
+        let slots = bucket::insert(self.slots(entry.bucket), entry.fingerprint, self.empty);
+        self.store(entry.bucket, slots);
+        !slots.contains(&0)
+    }
+
+    /// Raises the flag of a fingerprint's class in its primary bucket.
+    #[inline(always)]
+    pub(crate) fn raise(&mut self, key: Entry) {
+        let (slots, said) =
+            bucket::raise(self.slots(key.bucket), class(key.fingerprint), self.empty);
+        self.store(key.bucket, slots);
+        self.believe(said);
+    }
+
+    /// Takes a copy of a fingerprint out of a bucket; false if there is none.
+    pub(crate) fn take(&mut self, entry: Entry) -> bool {
+        let slots = self.slots(entry.bucket);
+        let Some(slot) = slots.iter().position(|slot| *slot == entry.fingerprint) else {
+            return false;
+        };
+        let (slots, said) = bucket::remove(slots, slot, self.empty);
+        self.store(entry.bucket, slots);
+        self.believe(said);
+        true
+    }
+
+    /// Arranges a bucket so that it says flags.
+    pub(crate) fn arrange(&mut self, bucket: u32, slots: Slots, flags: bucket::Flags) {
+        let (slots, said) = bucket::arrange(slots, flags, self.empty);
+        self.store(bucket, slots);
+        self.believe(said);
+    }
+
+    /// Where a bucket could not say its flags, empty pairs say nothing from now on.
+    #[inline(always)]
+    fn believe(&mut self, said: bool) {
+        if !said {
+            self.empty = EmptyPair::Unknown;
+        }
+    }
+}
