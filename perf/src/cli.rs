@@ -61,7 +61,8 @@ pub(crate) struct Selection {
 pub(crate) struct MeasureArgs {
     #[command(flatten)]
     pub(crate) selection: Selection,
-    /// Force our filters to an instruction set: portable, avx2, avx512 or neon.
+    /// Force our filters to an instruction set: portable, avx2, avx512-core, avx512 or
+    /// neon.
     #[arg(long)]
     pub(crate) isa: Option<Isa>,
     /// Where the results go.
@@ -97,7 +98,8 @@ impl Default for MeasureArgs {
 /// What `check` takes.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct CheckArgs {
-    /// Force our filters to an instruction set: portable, avx2, avx512 or neon.
+    /// Force our filters to an instruction set: portable, avx2, avx512-core, avx512 or
+    /// neon.
     #[arg(long)]
     pub(crate) isa: Option<Isa>,
 }

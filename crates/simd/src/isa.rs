@@ -25,9 +25,12 @@ pub enum Isa {
     Neon = 2,
     /// x86-64 with AVX2, BMI1, BMI2, LZCNT and POPCNT (Haswell, Zen).
     Avx2 = 3,
-    /// x86-64 with AVX-512 as from Ice Lake and Zen 4: F, BW, DQ, VL, VBMI, BITALG, IFMA and
-    /// VPOPCNTDQ, beside all of [`Isa::Avx2`].
-    Avx512 = 4,
+    /// x86-64 with AVX-512 as from Skylake and Cascade Lake servers: F, BW, CD, DQ and VL, beside all of
+    /// [`Isa::Avx2`].
+    Avx512Core = 4,
+    /// x86-64 with AVX-512 as from Ice Lake and Zen 4: VBMI, BITALG, IFMA and VPOPCNTDQ, beside all of
+    /// [`Isa::Avx512Core`].
+    Avx512 = 5,
 }
 
 /// Why an instruction set cannot be used.
@@ -41,7 +44,7 @@ pub enum IsaError {
         /// The most capable set that the machine has.
         best: Isa,
     },
-    /// The name is none of `portable`, `avx2`, `avx512` and `neon`.
+    /// The name is none of `portable`, `avx2`, `avx512-core`, `avx512` and `neon`.
     UnknownName,
 }
 
@@ -51,9 +54,9 @@ impl fmt::Display for IsaError {
             Self::Unavailable { asked, best } => {
                 write!(f, "this machine has no {asked}; the best it has is {best}")
             }
-            Self::UnknownName => {
-                f.write_str("unknown instruction set: expected portable, avx2, avx512 or neon")
-            }
+            Self::UnknownName => f.write_str(
+                "unknown instruction set: expected portable, avx2, avx512-core, avx512 or neon",
+            ),
         }
     }
 }
@@ -62,12 +65,7 @@ impl core::error::Error for IsaError {}
 
 impl fmt::Display for Isa {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Portable => "portable",
-            Self::Neon => "neon",
-            Self::Avx2 => "avx2",
-            Self::Avx512 => "avx512",
-        })
+        f.pad(self.name())
     }
 }
 
@@ -75,21 +73,25 @@ impl FromStr for Isa {
     type Err = IsaError;
 
     fn from_str(name: &str) -> Result<Self, IsaError> {
-        Isa::ALL
-            .into_iter()
-            .find(|isa| match isa {
-                Isa::Portable => name == "portable",
-                Isa::Neon => name == "neon",
-                Isa::Avx2 => name == "avx2",
-                Isa::Avx512 => name == "avx512",
-            })
-            .ok_or(IsaError::UnknownName)
+        Isa::ALL.into_iter().find(|isa| isa.name() == name).ok_or(IsaError::UnknownName)
     }
 }
 
 impl Isa {
     /// Every instruction set that kernels are written for, on any machine.
-    pub const ALL: [Isa; 4] = [Isa::Portable, Isa::Neon, Isa::Avx2, Isa::Avx512];
+    pub const ALL: [Isa; 5] = [Isa::Portable, Isa::Neon, Isa::Avx2, Isa::Avx512Core, Isa::Avx512];
+
+    /// The name in kebab case, as [`Isa::active`] reads it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Portable => "portable",
+            Self::Neon => "neon",
+            Self::Avx2 => "avx2",
+            Self::Avx512Core => "avx512-core",
+            Self::Avx512 => "avx512",
+        }
+    }
 
     /// The sets that this machine has, the least capable first. Never empty.
     pub fn available() -> impl Iterator<Item = Isa> {
@@ -149,17 +151,19 @@ impl Isa {
 fn detect(isa: Isa) -> bool {
     use std::is_x86_feature_detected as has;
     let avx2 = has!("avx2") && has!("bmi1") && has!("bmi2") && has!("popcnt") && has!("lzcnt");
+    let core = avx2
+        && has!("avx512f")
+        && has!("avx512bw")
+        && has!("avx512dq")
+        && has!("avx512cd")
+        && has!("avx512vl");
     match isa {
         Isa::Portable => true,
         Isa::Neon => false,
         Isa::Avx2 => avx2,
+        Isa::Avx512Core => core,
         Isa::Avx512 => {
-            avx2 && has!("avx512f")
-                && has!("avx512bw")
-                && has!("avx512dq")
-                && has!("avx512cd")
-                && has!("avx512vl")
-                && has!("avx512vbmi")
+            core && has!("avx512vbmi")
                 && has!("avx512bitalg")
                 && has!("avx512ifma")
                 && has!("avx512vpopcntdq")
@@ -177,17 +181,21 @@ fn detect(isa: Isa) -> bool {
         target_feature = "popcnt",
         target_feature = "lzcnt"
     ));
+    let core = avx2
+        && cfg!(all(
+            target_feature = "avx512f",
+            target_feature = "avx512bw",
+            target_feature = "avx512dq",
+            target_feature = "avx512cd",
+            target_feature = "avx512vl"
+        ));
     match isa {
         Isa::Portable => true,
         Isa::Neon => false,
         Isa::Avx2 => avx2,
+        Isa::Avx512Core => core,
         Isa::Avx512 => {
-            avx2 && cfg!(all(
-                target_feature = "avx512f",
-                target_feature = "avx512bw",
-                target_feature = "avx512dq",
-                target_feature = "avx512cd",
-                target_feature = "avx512vl",
+            core && cfg!(all(
                 target_feature = "avx512vbmi",
                 target_feature = "avx512bitalg",
                 target_feature = "avx512ifma",
@@ -202,7 +210,7 @@ fn detect(isa: Isa) -> bool {
     match isa {
         Isa::Portable => true,
         Isa::Neon => cfg!(target_feature = "neon"),
-        Isa::Avx2 | Isa::Avx512 => false,
+        Isa::Avx2 | Isa::Avx512Core | Isa::Avx512 => false,
     }
 }
 

@@ -145,7 +145,7 @@ pub(crate) fn contestants(
 
 /// Whether this machine has AVX2 and more, all of which our filters use unless told otherwise.
 fn surpasses_avx2() -> bool {
-    Isa::Avx2.is_available() && Isa::active().is_ok_and(|isa| isa == Isa::Avx512)
+    Isa::Avx2.is_available() && Isa::active().is_ok_and(|isa| isa > Isa::Avx2)
 }
 
 impl Candidate {

@@ -61,7 +61,7 @@ pub(crate) fn kernels(isa: Isa) -> Kernels {
         #[cfg(target_arch = "x86_64")]
         Isa::Avx512 => avx512::KERNELS,
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => avx2::KERNELS,
+        Isa::Avx2 | Isa::Avx512Core => avx2::KERNELS,
         _ => portable_kernels!(RegisterBody),
     }
 }

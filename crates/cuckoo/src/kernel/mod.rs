@@ -38,7 +38,7 @@ impl Kernels {
     pub(crate) fn of(geometry: &Geometry, isa: Isa) -> Self {
         with_width!(geometry, W => match isa {
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx2 | Isa::Avx512 => scalar::bmi2::kernels::<W>(),
+            Isa::Avx2 | Isa::Avx512Core | Isa::Avx512 => scalar::bmi2::kernels::<W>(),
             _ => scalar::portable::kernels::<W>(),
         })
     }

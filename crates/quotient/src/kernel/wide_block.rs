@@ -47,7 +47,7 @@ pub(crate) fn kernels(isa: Isa) -> Kernels {
             ..bmi2::KERNELS
         },
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => Kernels {
+        Isa::Avx2 | Isa::Avx512Core => Kernels {
             contains: avx2::contains,
             contains_batch: avx2::contains_batch,
             ..bmi2::KERNELS

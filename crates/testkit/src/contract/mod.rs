@@ -295,6 +295,10 @@ macro_rules! claims_per_isa {
             use super::*;
             $crate::claims!($subject, $crate::Isa::Avx2, $claims);
         }
+        mod avx512_core {
+            use super::*;
+            $crate::claims!($subject, $crate::Isa::Avx512Core, $claims);
+        }
         mod avx512 {
             use super::*;
             $crate::claims!($subject, $crate::Isa::Avx512, $claims);
