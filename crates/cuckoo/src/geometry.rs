@@ -88,12 +88,14 @@ impl Geometry {
     #[inline(always)]
     pub(crate) fn fixed_point(&self, hash: u64) -> u64 {
         let (high, low) = (hash >> 32, hash & u64::from(u32::MAX));
-        high * self.buckets + ((low * self.buckets) >> 32)
+        // What the compiler can see to be 32 bits long, it multiplies by one instruction a lane.
+        let buckets = u64::from(self.buckets as u32);
+        high * buckets + ((low * buckets) >> 32)
     }
 
     /// The bits after the point, and of a grown filter those that went before it.
     #[inline(always)]
-    fn fingerprint(&self, fixed_point: u64) -> u32 {
+    pub(crate) fn fingerprint(&self, fixed_point: u64) -> u32 {
         let bits = (fixed_point >> self.fingerprint_shift()) as u32;
         (bits & (u32::MAX >> (32 - self.fingerprint_bits))).max(1)
     }
@@ -107,27 +109,33 @@ impl Geometry {
     /// Half the number of buckets that an alternate may be apart by: what the mixed fingerprint is reduced
     /// to; at most 2^15.
     #[inline(always)]
-    pub(crate) const fn half_span(&self) -> u32 {
+    pub(crate) const fn half_span(&self) -> u16 {
         let first = self.buckets >> self.doublings;
-        (if first < SPAN_BUCKETS { first / 2 } else { SPAN_BUCKETS / 2 }) as u32
+        (if first < SPAN_BUCKETS { first / 2 } else { SPAN_BUCKETS / 2 }) as u16
     }
 
-    /// How far apart the two buckets of a fingerprint are.
+    /// Half of how far apart the two buckets of a fingerprint are, before doubling.
     #[inline(always)]
-    pub(crate) fn offset(&self, fingerprint: u32) -> u32 {
-        (2 * ((mix(fingerprint) * self.half_span()) >> 16) + 1) << self.doublings
+    pub(crate) fn half_offset(&self, fingerprint: u32) -> u16 {
+        ((u32::from(mix(fingerprint)) * u32::from(self.half_span())) >> 16) as u16
     }
 
     /// The other bucket of a fingerprint that one bucket is known of.
     #[inline(always)]
     pub(crate) fn alternate(&self, bucket: u32, fingerprint: u32) -> u32 {
-        let (bucket, buckets) = (u64::from(bucket), self.buckets);
-        let offset = u64::from(self.offset(fingerprint));
-        let odd = (bucket >> self.doublings) & 1;
+        self.apart(bucket, self.half_offset(fingerprint))
+    }
+
+    /// The bucket that is so far from another.
+    #[inline(always)]
+    pub(crate) fn apart(&self, bucket: u32, half_offset: u16) -> u32 {
+        let buckets = self.buckets as u32;
+        let offset = (2 * u32::from(half_offset) + 1) << self.doublings;
+        let is_odd = (bucket >> self.doublings) & 1 == 1;
         // `bucket − offset` around the end is `bucket + (buckets − offset)`.
-        let forward = if odd == 1 { buckets - offset } else { offset };
-        let there = bucket + forward;
-        (if there >= buckets { there - buckets } else { there }) as u32
+        let there = bucket + if is_odd { buckets - offset } else { offset };
+        // What is not beyond the end becomes huge by the subtraction.
+        there.min(there.wrapping_sub(buckets))
     }
 
     /// Whether a fingerprint can be in a bucket: in a grown filter, whether it belongs to the bucket's table.
@@ -146,10 +154,9 @@ pub(crate) const MIX_FACTORS: [u16; 2] = [0x9E37, 0xC2B3];
 /// Not a multiplication alone: offsets in an arithmetic progression make sums of offsets coincide, so that
 /// a search for room meets the same buckets again and again.
 #[inline(always)]
-pub(crate) fn mix(fingerprint: u32) -> u32 {
-    let folded = (fingerprint ^ (fingerprint >> 16)) as u16;
-    let once = folded.wrapping_mul(MIX_FACTORS[0]);
-    u32::from((once ^ (once >> 7)).wrapping_mul(MIX_FACTORS[1]))
+pub(crate) const fn mix(fingerprint: u32) -> u16 {
+    let once = ((fingerprint ^ (fingerprint >> 16)) as u16).wrapping_mul(MIX_FACTORS[0]);
+    (once ^ (once >> 7)).wrapping_mul(MIX_FACTORS[1])
 }
 
 #[cfg(test)]
@@ -232,7 +239,7 @@ mod tests {
 
     #[test]
     fn mixing_keeps_sixteen_bits_apart() {
-        let mixed: HashSet<u32> = (0..1 << 16).map(mix).collect();
+        let mixed: HashSet<u16> = (0..1 << 16).map(mix).collect();
         assert_eq!(mixed.len(), 1 << 16);
     }
 }

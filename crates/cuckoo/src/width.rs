@@ -17,6 +17,8 @@ pub(crate) trait Width: Copy + Debug + 'static {
     fn store(word: Self::Word, bytes: &mut [u8]);
     fn slots(word: Self::Word) -> Slots;
     fn word(slots: Slots) -> Self::Word;
+    /// The two slots of a pair, the even one first.
+    fn pair(word: Self::Word, pair: u32) -> [u32; 2];
     /// Whether a slot has this value.
     fn has(word: Self::Word, value: u32) -> bool;
 
@@ -63,13 +65,22 @@ macro_rules! width {
                 a | b << $bits | c << (2 * $bits) | d << (3 * $bits)
             }
 
+            #[inline(always)]
+            fn pair(word: $word, pair: u32) -> [u32; 2] {
+                let most = u32::MAX >> (32 - $bits);
+                let pair = word >> (2 * $bits * pair);
+                [pair as u32 & most, (pair >> $bits) as u32 & most]
+            }
+
             /// Subtracting 1 from each slot borrows into the highest bit of those that were 0, and
             /// `!x` keeps those out that had it set. (Warren, "Hacker's delight", section 6-1.)
             #[inline(always)]
             fn has(word: $word, value: u32) -> bool {
                 const ONES: $word = 1 | 1 << $bits | 1 << (2 * $bits) | 1 << (3 * $bits);
                 const HIGHS: $word = ONES << ($bits - 1);
-                let x = word ^ ONES.wrapping_mul(<$word>::from(value));
+                // Two shifts instead of a product by `ONES`, which vectors of 64-bit lanes lack.
+                let twofold = <$word>::from(value) | <$word>::from(value) << $bits;
+                let x = word ^ (twofold | twofold << (2 * $bits));
                 x.wrapping_sub(ONES) & !x & HIGHS != 0
             }
         }
@@ -137,6 +148,7 @@ mod tests {
                 assert_eq!(W::has(word, value), slots.contains(&value), "{slots:?} {value}");
             }
             assert_eq!(W::has_room(word), slots.contains(&0));
+            assert_eq!([W::pair(word, 0), W::pair(word, 1)].as_flattened(), slots);
         }
     }
 

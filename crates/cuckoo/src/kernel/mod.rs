@@ -4,6 +4,9 @@
 //! measured to make faster.
 #![allow(unsafe_code)]
 
+mod columns;
+#[cfg(target_arch = "x86_64")]
+mod lookup;
 mod scalar;
 
 use crate::bucket::EmptyPair;
@@ -21,6 +24,9 @@ pub(crate) struct Buckets<'a> {
     pub(crate) empty: EmptyPair,
 }
 
+/// Sets bit `i` for hash `i`, if it is in the table.
+type ContainsBatch = unsafe fn(Buckets<'_>, &[u64], &mut [u64]);
+
 /// The functions of one width for one instruction set.
 ///
 /// Duties of whoever calls through the pointers: the machine has the instruction set, the width is the
@@ -28,7 +34,7 @@ pub(crate) struct Buckets<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kernels {
     contains: unsafe fn(Buckets<'_>, u64) -> bool,
-    contains_batch: unsafe fn(Buckets<'_>, &[u64], &mut [u64]),
+    contains_batch: ContainsBatch,
     insert: unsafe fn(&mut Parts<'_>, u64) -> Placed,
     insert_group: unsafe fn(&mut Parts<'_>, &[u64], &mut [u64]) -> Result<(), NoPlace>,
 }
@@ -38,7 +44,15 @@ impl Kernels {
     pub(crate) fn of(geometry: &Geometry, isa: Isa) -> Self {
         with_width!(geometry, W => match isa {
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx2 | Isa::Avx512Core | Isa::Avx512 => scalar::bmi2::kernels::<W>(),
+            Isa::Avx512 => {
+                let kernels = scalar::avx512_core::kernels::<W>();
+                let contains_batch = lookup::avx512::contains_batch::<W>();
+                Self { contains_batch: contains_batch.unwrap_or(kernels.contains_batch), ..kernels }
+            }
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512Core => scalar::avx512_core::kernels::<W>(),
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => scalar::avx2::kernels::<W>(),
             _ => scalar::portable::kernels::<W>(),
         })
     }

@@ -1,10 +1,8 @@
-//! The algorithms of the table, key by key, with the lines of a batch prefetched.
+//! The algorithms in plain Rust, compiled for an instruction set.
 
 use super::Buckets;
 use crate::table::{Entry, Table};
 use crate::width::Width;
-use trommel_base::batch::{Fetch, RING_KEYS, Window, roll};
-use trommel_base::with_fetch;
 
 #[inline(always)]
 pub(super) fn contains<W: Width>(buckets: Buckets<'_>, hash: u64) -> bool {
@@ -12,50 +10,11 @@ pub(super) fn contains<W: Width>(buckets: Buckets<'_>, hash: u64) -> bool {
     Table::<W, _>::new(geometry, table, empty).contains(Entry::of_hash(geometry, hash))
 }
 
-/// Keys of a group that is located, fetched and probed together.
-const GROUP: usize = 8;
-
-#[inline(always)]
-pub(super) fn contains_batch<W: Width>(buckets: Buckets<'_>, hashes: &[u64], found: &mut [u64]) {
-    let Buckets { geometry, table: bytes, empty } = buckets;
-    let table = Table::<W, _>::new(geometry, bytes, empty);
-    let window = Window::for_table(bytes.len());
-    if window.hint.is_none() {
-        for (i, hash) in hashes.iter().enumerate() {
-            found[i / 64] |= u64::from(contains::<W>(buckets, *hash)) << (i % 64);
-        }
-        return;
-    }
-    let keys_of = |group: usize| group * GROUP..hashes.len().min((group + 1) * GROUP);
-    let nowhere = Entry { bucket: 0, fingerprint: 0 };
-    with_fetch!(window, F => roll::<GROUP, _>(
-        hashes.len().div_ceil(GROUP),
-        window,
-        &mut [nowhere; RING_KEYS],
-        |located, group| {
-            for key in keys_of(group) {
-                located[key % RING_KEYS] = Entry::of_hash(geometry, hashes[key]);
-            }
-        },
-        |located, group| {
-            for key in keys_of(group) {
-                let at = Table::<W, &[u8]>::at(located[key % RING_KEYS].bucket);
-                F::line(bytes.as_ptr().wrapping_add(at));
-            }
-        },
-        |located, group| {
-            for key in keys_of(group) {
-                found[key / 64] |= u64::from(table.contains(located[key % RING_KEYS])) << (key % 64);
-            }
-        },
-    ));
-}
-
 /// The module `$name` with all kernels of a width, the algorithms compiled with features.
 macro_rules! scalar_kernels {
     ($(#[$attribute:meta])* $name:ident) => {
         pub(super) mod $name {
-            use super::super::{Buckets, Kernels};
+            use super::super::{Buckets, Kernels, columns};
             use crate::place::{Parts, Placed};
             use crate::walk::NoPlace;
             use crate::width::Width;
@@ -80,7 +39,7 @@ macro_rules! scalar_kernels {
                 hashes: &[u64],
                 found: &mut [u64],
             ) {
-                super::contains_batch::<W>(buckets, hashes, found);
+                columns::contains_batch::<W>(buckets, hashes, found);
             }
 
             $(#[$attribute])*
@@ -104,5 +63,12 @@ scalar_kernels!(portable);
 #[cfg(target_arch = "x86_64")]
 scalar_kernels!(
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-    bmi2
+    avx2
+);
+#[cfg(target_arch = "x86_64")]
+scalar_kernels!(
+    #[target_feature(
+        enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
+    )]
+    avx512_core
 );

@@ -15,7 +15,7 @@ use crate::width::Width;
 macro_rules! lookup {
     () => {
         #[target_feature(
-            enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,bmi1,bmi2,popcnt,lzcnt"
+            enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
         )]
         pub(super) fn contains_batch<W: Width>(
             buckets: Buckets<'_>,
@@ -38,7 +38,7 @@ macro_rules! lookup {
 
         /// Answers for all whole words of answers; for how many keys that was.
         #[target_feature(
-            enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,bmi1,bmi2,popcnt,lzcnt"
+            enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
         )]
         fn in_cache<W: Width>(
             buckets: Buckets<'_>,
@@ -59,7 +59,7 @@ macro_rules! lookup {
         }
 
         #[target_feature(
-            enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,bmi1,bmi2,popcnt,lzcnt"
+            enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
         )]
         fn rolling<W: Width, F: Fetch>(
             buckets: Buckets<'_>,
@@ -98,7 +98,7 @@ macro_rules! lookup {
         /// Which keys are found in their buckets.
         #[inline]
         #[target_feature(
-            enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,bmi1,bmi2,popcnt,lzcnt"
+            enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
         )]
         fn answers<W: Width>(
             shape: &Shape,

@@ -32,7 +32,7 @@ struct Shape {
 impl Shape {
     #[inline]
     #[target_feature(
-        enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,bmi1,bmi2,popcnt,lzcnt"
+        enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
     )]
     fn new(buckets: Buckets<'_>) -> Self {
         let geometry = buckets.geometry;
@@ -41,7 +41,7 @@ impl Shape {
             factor: _mm512_set1_epi64(geometry.buckets.cast_signed()),
             buckets: _mm512_set1_epi32(number.cast_signed()),
             fingerprint_shift: _mm_cvtsi32_si128(geometry.fingerprint_shift().cast_signed()),
-            half_span: _mm512_set1_epi32(geometry.half_span().cast_signed()),
+            half_span: _mm512_set1_epi32(geometry.half_span().into()),
             doublings: _mm_cvtsi32_si128(geometry.doublings.cast_signed()),
             odd: _mm512_set1_epi32(1 << geometry.doublings),
             least_set: _mm512_set1_epi32((buckets.empty.least_set() << 24).cast_signed()),
@@ -52,7 +52,7 @@ impl Shape {
 /// Primary buckets and fingerprints.
 #[inline]
 #[target_feature(
-    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,bmi1,bmi2,popcnt,lzcnt"
+    enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
 fn locate(shape: &Shape, hashes: &[u64; KEYS]) -> (__m512i, __m512i) {
     let fixed_point = |hashes: &[u64]| {
@@ -76,13 +76,12 @@ fn locate(shape: &Shape, hashes: &[u64; KEYS]) -> (__m512i, __m512i) {
 /// Where else fingerprints can be: [`Geometry::alternate`](crate::Geometry) in lanes.
 #[inline]
 #[target_feature(
-    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,bmi1,bmi2,popcnt,lzcnt"
+    enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
 fn alternates(shape: &Shape, buckets: __m512i, fingerprints: __m512i) -> __m512i {
     let [first, second] = MIX_FACTORS.map(|factor| _mm512_set1_epi32(factor.into()));
     let once = _mm512_mullo_epi16(fingerprints, first);
-    let mixed =
-        _mm512_mullo_epi16(_mm512_xor_si512(once, _mm512_srli_epi16::<7>(once)), second);
+    let mixed = _mm512_mullo_epi16(_mm512_xor_si512(once, _mm512_srli_epi16::<7>(once)), second);
     let half = _mm512_mulhi_epu16(mixed, shape.half_span);
     let offset = _mm512_or_si512(_mm512_slli_epi32::<1>(half), _mm512_set1_epi32(1));
     let offset = _mm512_sll_epi32(offset, shape.doublings);
@@ -99,7 +98,7 @@ fn alternates(shape: &Shape, buckets: __m512i, fingerprints: __m512i) -> __m512i
 /// They are buckets of the table.
 #[inline]
 #[target_feature(
-    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,bmi1,bmi2,popcnt,lzcnt"
+    enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
 unsafe fn gather<W: Width>(table: *const u8, buckets: __m512i, mask: Keys) -> __m512i {
     // SAFETY: the caller's.
@@ -109,16 +108,12 @@ unsafe fn gather<W: Width>(table: *const u8, buckets: __m512i, mask: Keys) -> __
 /// Which buckets hold their fingerprint.
 #[inline]
 #[target_feature(
-    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,bmi1,bmi2,popcnt,lzcnt"
+    enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
 fn matches<W: Width>(words: __m512i, fingerprints: __m512i) -> Keys {
     let ones = _mm512_set1_epi8(1);
-    let first_bytes = _mm512_broadcast_i32x4(_mm_set_epi32(
-        0x0C0C_0C0C,
-        0x0808_0808,
-        0x0404_0404,
-        0,
-    ));
+    let first_bytes =
+        _mm512_broadcast_i32x4(_mm_set_epi32(0x0C0C_0C0C, 0x0808_0808, 0x0404_0404, 0));
     let x = _mm512_xor_si512(words, _mm512_shuffle_epi8(fingerprints, first_bytes));
     // A byte that was 0 borrows into its highest bit; `!x` keeps those out that had it set.
     let zeros = _mm512_andnot_si512(x, _mm512_sub_epi32(x, ones));
@@ -128,20 +123,21 @@ fn matches<W: Width>(words: __m512i, fingerprints: __m512i) -> Keys {
 /// In which buckets the flag of the fingerprint's class is set.
 #[inline]
 #[target_feature(
-    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,bmi1,bmi2,popcnt,lzcnt"
+    enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
 fn flagged<W: Width>(shape: &Shape, words: __m512i, fingerprints: __m512i) -> Keys {
     let is_even = _mm512_testn_epi32_mask(fingerprints, _mm512_set1_epi32(1));
     // The pair of the class in the highest bytes, the odd slot above the even one, and the even slot
     // in the highest byte.
     let odd_slots = _mm512_mask_slli_epi32::<16>(words, is_even, words);
-    let even_slots = _mm512_or_si512(_mm512_slli_epi32::<8>(odd_slots), _mm512_set1_epi32(0xFF_FFFF));
+    let even_slots =
+        _mm512_or_si512(_mm512_slli_epi32::<8>(odd_slots), _mm512_set1_epi32(0xFF_FFFF));
     _mm512_cmpge_epu32_mask(even_slots, _mm512_max_epu32(odd_slots, shape.least_set))
 }
 
 #[inline]
 #[target_feature(
-    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,bmi1,bmi2,popcnt,lzcnt"
+    enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
 fn store(lanes: __m512i, to: &mut [u32; KEYS]) {
     // SAFETY: sixteen numbers of 32 bits are written, which there are.
@@ -150,7 +146,7 @@ fn store(lanes: __m512i, to: &mut [u32; KEYS]) {
 
 #[inline]
 #[target_feature(
-    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,bmi1,bmi2,popcnt,lzcnt"
+    enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
 fn load(from: &[u32; KEYS]) -> __m512i {
     // SAFETY: sixteen numbers of 32 bits are read, which there are.

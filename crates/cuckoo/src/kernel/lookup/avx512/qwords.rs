@@ -32,7 +32,7 @@ struct Shape {
 impl Shape {
     #[inline]
     #[target_feature(
-        enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,bmi1,bmi2,popcnt,lzcnt"
+        enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
     )]
     fn new(buckets: Buckets<'_>) -> Self {
         let Buckets { geometry, empty, .. } = buckets;
@@ -53,7 +53,7 @@ impl Shape {
 /// Primary buckets and fingerprints.
 #[inline]
 #[target_feature(
-    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,bmi1,bmi2,popcnt,lzcnt"
+    enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
 fn locate(shape: &Shape, hashes: &[u64; KEYS]) -> (__m512i, __m512i) {
     // SAFETY: eight hashes are read, which there are.
@@ -70,13 +70,12 @@ fn locate(shape: &Shape, hashes: &[u64; KEYS]) -> (__m512i, __m512i) {
 /// Where else fingerprints can be: [`Geometry::alternate`](crate::Geometry) in lanes.
 #[inline]
 #[target_feature(
-    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,bmi1,bmi2,popcnt,lzcnt"
+    enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
 fn alternates(shape: &Shape, buckets: __m512i, fingerprints: __m512i) -> __m512i {
     let [first, second] = MIX_FACTORS.map(|factor| _mm512_set1_epi64(factor.into()));
     let once = _mm512_mullo_epi16(fingerprints, first);
-    let mixed =
-        _mm512_mullo_epi16(_mm512_xor_si512(once, _mm512_srli_epi16::<7>(once)), second);
+    let mixed = _mm512_mullo_epi16(_mm512_xor_si512(once, _mm512_srli_epi16::<7>(once)), second);
     let half = _mm512_mulhi_epu16(mixed, shape.half_span);
     let offset = _mm512_or_si512(_mm512_slli_epi64::<1>(half), _mm512_set1_epi64(1));
     let offset = _mm512_sll_epi64(offset, shape.doublings);
@@ -94,7 +93,7 @@ fn alternates(shape: &Shape, buckets: __m512i, fingerprints: __m512i) -> __m512i
 /// They are buckets of the table.
 #[inline]
 #[target_feature(
-    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,bmi1,bmi2,popcnt,lzcnt"
+    enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
 unsafe fn gather<W: Width>(table: *const u8, buckets: __m512i, mask: Keys) -> __m512i {
     let zero = _mm512_setzero_si512();
@@ -112,7 +111,7 @@ unsafe fn gather<W: Width>(table: *const u8, buckets: __m512i, mask: Keys) -> __
 /// Which buckets hold their fingerprint.
 #[inline]
 #[target_feature(
-    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,bmi1,bmi2,popcnt,lzcnt"
+    enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
 fn matches<W: Width>(words: __m512i, fingerprints: __m512i) -> Keys {
     let ones: u64 = 1 | 1 << W::BITS | 1 << (2 * W::BITS) | 1 << (3 * W::BITS);
@@ -133,7 +132,7 @@ fn matches<W: Width>(words: __m512i, fingerprints: __m512i) -> Keys {
 /// In which buckets the flag of the fingerprint's class is set.
 #[inline]
 #[target_feature(
-    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,bmi1,bmi2,popcnt,lzcnt"
+    enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
 fn flagged<W: Width>(shape: &Shape, words: __m512i, fingerprints: __m512i) -> Keys {
     let is_even = _mm512_testn_epi64_mask(fingerprints, _mm512_set1_epi64(1));
@@ -154,7 +153,7 @@ fn flagged<W: Width>(shape: &Shape, words: __m512i, fingerprints: __m512i) -> Ke
 
 #[inline]
 #[target_feature(
-    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,bmi1,bmi2,popcnt,lzcnt"
+    enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
 fn store(lanes: __m512i, to: &mut [u32; KEYS]) {
     // SAFETY: eight numbers of 32 bits are written, which there are.
@@ -163,7 +162,7 @@ fn store(lanes: __m512i, to: &mut [u32; KEYS]) {
 
 #[inline]
 #[target_feature(
-    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,bmi1,bmi2,popcnt,lzcnt"
+    enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
 fn load(from: &[u32; KEYS]) -> __m512i {
     // SAFETY: eight numbers of 32 bits are read, which there are.

@@ -1,0 +1,169 @@
+//! Lookups of a batch in columns: each step for sixty-four keys before the next, over arrays.
+//!
+//! A lookup key by key mispredicts: whether the fingerprint is in the primary bucket, and whether the flag
+//! of its class is set, nobody can foresee. Here both are computed for every key, and the loops over the
+//! arrays are vectorised for whatever they are compiled for. Buckets are read one by one, by ordinary
+//! loads: gathers are slower than those on most processors, and ten times slower on those that had to
+//! be protected against gather data sampling (Intel from Skylake to Ice Lake; CVE-2022-40982).
+//!
+//! Where the table is in cache, both buckets of every key are read. Elsewhere every line costs: primary buckets
+//! are prefetched a few chunks ahead, and alternates only of the keys that need them.
+
+use super::Buckets;
+use crate::geometry::Geometry;
+use crate::table::{Entry, Table};
+use crate::width::Width;
+use trommel_base::batch::{Fetch, Window};
+use trommel_base::bitmap::ones;
+use trommel_base::with_fetch;
+
+/// Keys of a chunk: a word of answers.
+const KEYS: usize = 64;
+type Column<T> = [T; KEYS];
+
+/// The keys of a chunk on their way.
+#[derive(Clone, Copy, Debug)]
+struct Chunk {
+    places: Column<u32>,
+    fingerprints: Column<u32>,
+}
+
+impl Chunk {
+    const NONE: Self = Self { places: [0; KEYS], fingerprints: [0; KEYS] };
+
+    /// Primary buckets and fingerprints.
+    #[inline(always)]
+    fn locate(&mut self, geometry: &Geometry, hashes: &[u64; KEYS]) {
+        let mut fixed_points = [0; KEYS];
+        for (fixed_point, hash) in fixed_points.iter_mut().zip(hashes) {
+            *fixed_point = geometry.fixed_point(*hash);
+        }
+        for i in 0..KEYS {
+            self.places[i] = (fixed_points[i] >> 32) as u32;
+            self.fingerprints[i] = geometry.fingerprint(fixed_points[i]);
+        }
+    }
+
+    /// Which keys are in these buckets, a byte each.
+    #[inline(always)]
+    fn found_in<W: Width>(&self, words: &Column<W::Word>) -> Column<u8> {
+        core::array::from_fn(|i| W::has(words[i], self.fingerprints[i]).into())
+    }
+
+    /// In which of these buckets the flag of the key's class is set.
+    #[inline(always)]
+    fn flagged_in<W: Width>(&self, words: &Column<W::Word>, least_set: u32) -> Column<u8> {
+        core::array::from_fn(|i| {
+            let [even, odd] = W::pair(words[i], self.fingerprints[i] & 1);
+            (even >= odd.max(least_set)).into()
+        })
+    }
+
+    /// The other buckets.
+    #[inline(always)]
+    fn alternates(&self, geometry: &Geometry) -> Column<u32> {
+        // A loop of its own, in lanes of 16 bits.
+        let offsets: Column<u16> =
+            core::array::from_fn(|i| geometry.half_offset(self.fingerprints[i]));
+        core::array::from_fn(|i| geometry.apart(self.places[i], offsets[i]))
+    }
+}
+
+/// The bytes, 0 or 1, as bits.
+#[inline(always)]
+fn bits(bytes: &Column<u8>) -> u64 {
+    // The product has the lowest bits of eight bytes side by side in its highest byte.
+    const SIDE_BY_SIDE: u64 = 0x0102_0408_1020_4080;
+    let (words, _) = bytes.as_chunks::<8>();
+    words.iter().enumerate().fold(0, |bits, (i, word)| {
+        bits | (u64::from_le_bytes(*word).wrapping_mul(SIDE_BY_SIDE) >> 56) << (8 * i)
+    })
+}
+
+/// Reads buckets. Never inlined: compiled for AVX-512 it would become a gather.
+#[inline(never)]
+fn read<W: Width>(table: &Table<'_, W, &[u8]>, places: &Column<u32>, words: &mut Column<W::Word>) {
+    for (word, place) in words.iter_mut().zip(places) {
+        *word = table.word(*place);
+    }
+}
+
+#[inline(always)]
+pub(super) fn contains_batch<W: Width>(buckets: Buckets<'_>, hashes: &[u64], found: &mut [u64]) {
+    let Buckets { geometry, table, empty } = buckets;
+    let table = Table::<W, _>::new(geometry, table, empty);
+    let window = Window::for_gathers(table.bytes.len());
+    let (chunks, rest) = hashes.as_chunks::<KEYS>();
+    if window.hint.is_none() {
+        in_cache(&table, chunks, found);
+    } else {
+        with_fetch!(window, F => rolling::<W, F>(&table, chunks, found));
+    }
+    let first = hashes.len() - rest.len();
+    for (i, hash) in rest.iter().enumerate() {
+        let there = table.contains(Entry::of_hash(geometry, *hash));
+        found[first / 64] |= u64::from(there) << i;
+    }
+}
+
+#[inline(always)]
+fn in_cache<W: Width>(table: &Table<'_, W, &[u8]>, chunks: &[[u64; KEYS]], found: &mut [u64]) {
+    let mut keys = Chunk::NONE;
+    let mut words = [W::word([0; 4]); KEYS];
+    for (hashes, found) in chunks.iter().zip(found) {
+        keys.locate(table.geometry, hashes);
+        read(table, &keys.places, &mut words);
+        let here = keys.found_in::<W>(&words);
+        let flagged = keys.flagged_in::<W>(&words, table.empty.least_set());
+        read(table, &keys.alternates(table.geometry), &mut words);
+        let there = keys.found_in::<W>(&words);
+        *found = bits(&core::array::from_fn(|i| here[i] | flagged[i] & there[i]));
+    }
+}
+
+/// Chunks between prefetching primary buckets and reading them.
+const AHEAD: usize = 2;
+/// Chunks whose keys are kept: one more than are on their way.
+const KEPT: usize = 4;
+
+#[inline(always)]
+fn rolling<W: Width, F: Fetch>(
+    table: &Table<'_, W, &[u8]>,
+    chunks: &[[u64; KEYS]],
+    found: &mut [u64],
+) {
+    let fetch = |place: u32| {
+        F::line(table.bytes.as_ptr().wrapping_add(Table::<W, &[u8]>::at(place)));
+    };
+    let mut kept = [Chunk::NONE; KEPT];
+    let mut words = [W::word([0; 4]); KEYS];
+    let mut elsewhere: Column<u32> = [0; KEYS];
+    let mut open = 0;
+    for turn in 0..chunks.len() + AHEAD + 1 {
+        if let Some(hashes) = chunks.get(turn) {
+            let keys = &mut kept[turn % KEPT];
+            keys.locate(table.geometry, hashes);
+            keys.places.iter().for_each(|place| fetch(*place));
+        }
+        // The alternates of the chunk before, prefetched in the last turn.
+        if let Some(chunk) = turn.checked_sub(AHEAD + 1) {
+            let keys = &kept[chunk % KEPT];
+            let there = ones(open).fold(0, |there, i| {
+                let has = W::has(table.word(elsewhere[i]), keys.fingerprints[i]);
+                there | u64::from(has) << i
+            });
+            found[chunk] |= there;
+            open = 0;
+        }
+        if let Some(chunk) = turn.checked_sub(AHEAD).filter(|chunk| *chunk < chunks.len()) {
+            let keys = &kept[chunk % KEPT];
+            read(table, &keys.places, &mut words);
+            let here = bits(&keys.found_in::<W>(&words));
+            let flagged = bits(&keys.flagged_in::<W>(&words, table.empty.least_set()));
+            elsewhere = keys.alternates(table.geometry);
+            open = flagged & !here;
+            found[chunk] = here;
+            ones(open).for_each(|i| fetch(elsewhere[i]));
+        }
+    }
+}
