@@ -14,6 +14,8 @@ pub(crate) trait Width: Copy + Debug + 'static {
 
     /// The bucket at the beginning of `bytes`, which has a whole one.
     fn load(bytes: &[u8]) -> Self::Word;
+    /// The bucket at the beginning of the bytes of a word, which may go on beyond it.
+    fn first(bytes: Self::Word) -> Self::Word;
     fn store(word: Self::Word, bytes: &mut [u8]);
     fn slots(word: Self::Word) -> Slots;
     fn word(slots: Slots) -> Self::Word;
@@ -44,6 +46,11 @@ macro_rules! width {
                 let mut word = [0; size_of::<$word>()];
                 word[..Self::BUCKET_BYTES].copy_from_slice(&bytes[..Self::BUCKET_BYTES]);
                 <$word>::from_le_bytes(word)
+            }
+
+            #[inline(always)]
+            fn first(bytes: $word) -> $word {
+                <$word>::from_le(bytes) & (<$word>::MAX >> (<$word>::BITS - 4 * $bits))
             }
 
             #[inline(always)]

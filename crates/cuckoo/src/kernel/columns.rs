@@ -81,16 +81,26 @@ fn bits(bytes: &Column<u8>) -> u64 {
 }
 
 /// Reads buckets. Never inlined: compiled for AVX-512 it would become a gather.
+///
+/// # Safety
+/// The places are buckets of the table, and the table has the geometry's length.
 #[inline(never)]
-fn read<W: Width>(table: &Table<'_, W, &[u8]>, places: &Column<u32>, words: &mut Column<W::Word>) {
+unsafe fn read<W: Width>(table: &[u8], places: &Column<u32>, words: &mut Column<W::Word>) {
     for (word, place) in words.iter_mut().zip(places) {
-        *word = table.word(*place);
+        let at = table.as_ptr().wrapping_add(Table::<W, &[u8]>::at(*place));
+        // SAFETY: the caller's; and where a word goes on beyond its bucket, the last is followed by
+        // padding.
+        *word = W::first(unsafe { at.cast::<W::Word>().read_unaligned() });
     }
 }
 
 #[inline(always)]
 pub(super) fn contains_batch<W: Width>(buckets: Buckets<'_>, hashes: &[u64], found: &mut [u64]) {
     let Buckets { geometry, table, empty } = buckets;
+    // What `read` rests on, beside that primary buckets, high halves of products, and alternates are below
+    // the number of buckets.
+    assert_eq!(table.len() as u64, geometry.table_bytes());
+    assert_eq!(W::BITS, geometry.fingerprint_bits);
     let table = Table::<W, _>::new(geometry, table, empty);
     let window = Window::for_gathers(table.bytes.len());
     let (chunks, rest) = hashes.as_chunks::<KEYS>();
@@ -112,10 +122,12 @@ fn in_cache<W: Width>(table: &Table<'_, W, &[u8]>, chunks: &[[u64; KEYS]], found
     let mut words = [W::word([0; 4]); KEYS];
     for (hashes, found) in chunks.iter().zip(found) {
         keys.locate(table.geometry, hashes);
-        read(table, &keys.places, &mut words);
+        // SAFETY: these are primary buckets; the table's length was checked by `contains_batch`.
+        unsafe { read::<W>(table.bytes, &keys.places, &mut words) };
         let here = keys.found_in::<W>(&words);
         let flagged = keys.flagged_in::<W>(&words, table.empty.least_set());
-        read(table, &keys.alternates(table.geometry), &mut words);
+        // SAFETY: as above, of alternates.
+        unsafe { read::<W>(table.bytes, &keys.alternates(table.geometry), &mut words) };
         let there = keys.found_in::<W>(&words);
         *found = bits(&core::array::from_fn(|i| here[i] | flagged[i] & there[i]));
     }
@@ -157,7 +169,8 @@ fn rolling<W: Width, F: Fetch>(
         }
         if let Some(chunk) = turn.checked_sub(AHEAD).filter(|chunk| *chunk < chunks.len()) {
             let keys = &kept[chunk % KEPT];
-            read(table, &keys.places, &mut words);
+            // SAFETY: as in `in_cache`.
+            unsafe { read::<W>(table.bytes, &keys.places, &mut words) };
             let here = bits(&keys.found_in::<W>(&words));
             let flagged = bits(&keys.flagged_in::<W>(&words, table.empty.least_set()));
             elsewhere = keys.alternates(table.geometry);
