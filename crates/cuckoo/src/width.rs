@@ -19,6 +19,8 @@ pub(crate) trait Width: Copy + Debug + 'static {
     fn store(word: Self::Word, bytes: &mut [u8]);
     fn slots(word: Self::Word) -> Slots;
     fn word(slots: Slots) -> Self::Word;
+    /// The bucket with a value in a slot that is free.
+    fn with(word: Self::Word, slot: u32, value: u32) -> Self::Word;
     /// The two slots of a pair, the even one first.
     fn pair(word: Self::Word, pair: u32) -> [u32; 2];
     /// Whether a slot has this value.
@@ -70,6 +72,11 @@ macro_rules! width {
             fn word(slots: Slots) -> $word {
                 let [a, b, c, d] = slots.map(<$word>::from);
                 a | b << $bits | c << (2 * $bits) | d << (3 * $bits)
+            }
+
+            #[inline(always)]
+            fn with(word: $word, slot: u32, value: u32) -> $word {
+                word | <$word>::from(value) << ($bits * slot)
             }
 
             #[inline(always)]
@@ -148,6 +155,9 @@ mod tests {
             let slots = [0, 1, 2, 3].map(|slot| values[i / values.len().pow(slot) % values.len()]);
             let word = W::word(slots);
             assert_eq!(W::slots(word), slots);
+            let one_by_one =
+                (0..4).fold(W::word([0; 4]), |word, i| W::with(word, i, slots[i as usize]));
+            assert_eq!(one_by_one, word);
             W::store(word, &mut bytes);
             assert_eq!(W::load(&bytes), word);
             assert!(bytes[W::BUCKET_BYTES..].iter().all(|byte| *byte == 0xA5));
