@@ -59,14 +59,12 @@ pub(crate) fn working_sets<S: Subject + ?Sized>(built: &[Built<S>], op: Op) -> V
 /// known of the kind. A counting filter touches a line of bits and one of counters a bit it inserts.
 pub(crate) fn lines_per_op<S: Subject + ?Sized>(built: &Built<S>, group: &Group) -> Option<f64> {
     use FilterKind as Kind;
-    if matches!(
-        built.candidate.kind,
-        Kind::RegisterBloom | Kind::SplitBlockBloom | Kind::CacheLineBloom
-    ) {
+    let kind = built.candidate.kind?;
+    if matches!(kind, Kind::RegisterBloom | Kind::SplitBlockBloom | Kind::CacheLineBloom) {
         return Some(1.0);
     }
     // A block is a line; that some lookups go on in the next is not counted.
-    if built.candidate.kind == Kind::CacheLineQuotient && group.op == Op::Contains {
+    if kind == Kind::CacheLineQuotient && group.op == Op::Contains {
         return Some(1.0);
     }
     let k = f64::from(built.subject.hash_count()?);
@@ -76,7 +74,7 @@ pub(crate) fn lines_per_op<S: Subject + ?Sized>(built: &Built<S>, group: &Group)
         let miss = (1.0 - fill.powf(k)) / (1.0 - fill);
         Some(hit_share * k + (1.0 - hit_share) * miss)
     };
-    match (built.candidate.kind, group.op) {
+    match (kind, group.op) {
         // The hit share of a given input is its own.
         (_, Op::Contains) if group.input.is_some() => None,
         (Kind::Bloom | Kind::CountingBloom, Op::Contains) => match group.workload? {

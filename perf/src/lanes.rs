@@ -2,7 +2,7 @@
 
 mod slots;
 
-pub(crate) use slots::{Band, bands, bulk_builds, enumerations, merges, removals};
+pub(crate) use slots::{Band, Removal, bands, bulk_builds, enumerations, merges, removals};
 
 use crate::interleave::{Meter, Repetition};
 use crate::keys::Column;

@@ -6,7 +6,7 @@ pub(crate) use slots::{Fingerprinted, create_slots};
 
 use crate::failure::bad_input;
 use crate::keys::Column;
-use crate::plan::Sizing;
+use crate::plan::{Family, Sizing};
 use crate::subject::{Scratch, Subject, answer_each};
 use anyhow::Result;
 use std::fmt::Debug;
@@ -77,7 +77,11 @@ fn build<F: FromSpec>(sizing: Sizing, keys: usize, isa: Option<Isa>) -> Result<F
         Sizing::Bytes(bytes) => builder.memory_bytes(bytes),
         // Half of the keys at half the load: exactly these slots, whatever rounding does.
         Sizing::Slots(filling) => {
-            builder.keys(filling.slots / 2).load(0.5).remainder_bits(filling.bits)
+            let builder = builder.keys(filling.slots / 2).load(0.5);
+            match filling.family {
+                Family::Quotient => builder.remainder_bits(filling.bits),
+                Family::Cuckoo => builder.fingerprint_bits(filling.bits),
+            }
         }
     };
     if let Some(isa) = isa {

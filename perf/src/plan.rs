@@ -2,7 +2,9 @@
 
 mod sweep;
 
-pub(crate) use sweep::{Filling, Loads, contestants, groups_of_load, short_slots, sweep_of};
+pub(crate) use sweep::{
+    Family, Filling, Loads, contestants, groups_of_load, keys_at, short_slots, sweep_of,
+};
 
 use crate::cli::Selection;
 use crate::rivals::Rival;
@@ -99,8 +101,9 @@ impl fmt::Display for Sizing {
 /// A filter of ours or of a rival, and its size: what is built once and measured in several cases.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Candidate {
-    /// The kind; for a rival, the kind that it competes with and whose size it takes.
-    pub(crate) kind: FilterKind,
+    /// The kind; for a rival, the kind that it competes with and whose size it takes. None for a rival
+    /// that is sized by slots: those say the family.
+    pub(crate) kind: Option<FilterKind>,
     pub(crate) sizing: Sizing,
     pub(crate) rival: Option<Rival>,
     /// The instruction set of its kernels, where it is not the one of the run.
@@ -109,24 +112,37 @@ pub(crate) struct Candidate {
 
 impl Candidate {
     const fn ours(kind: FilterKind, sizing: Sizing) -> Self {
-        Self { kind, sizing, rival: None, isa: None }
+        Self { kind: Some(kind), sizing, rival: None, isa: None }
     }
 
     const fn rival(rival: Rival, kind: FilterKind, sizing: Sizing) -> Self {
-        Self { kind, sizing, rival: Some(rival), isa: None }
+        Self { kind: Some(kind), sizing, rival: Some(rival), isa: None }
+    }
+
+    const fn rival_by_slots(rival: Rival, filling: Filling) -> Self {
+        Self { kind: None, sizing: Sizing::Slots(filling), rival: Some(rival), isa: None }
+    }
+
+    /// The kind; for a rival, the kind or the family that it competes with.
+    pub(crate) fn kind_name(&self) -> String {
+        match (self.kind, self.sizing) {
+            (Some(kind), _) => kind.to_string(),
+            (None, Sizing::Slots(filling)) => filling.family.to_string(),
+            (None, _) => String::new(),
+        }
     }
 
     /// The crate's name for a rival, the kind's for ours.
     pub(crate) fn subject_name(&self) -> String {
-        self.rival.map_or_else(|| self.kind.to_string(), |rival| rival.to_string())
+        self.rival.map_or_else(|| self.kind_name(), |rival| rival.to_string())
     }
 
     /// The name of its size. A rival that takes the bytes of another kind's filter says so: a rate that
     /// sizes that filter is not its own.
-    fn size_name(&self) -> String {
+    pub(crate) fn size_name(&self) -> String {
         match self.rival {
-            Some(Rival::SbbfRs) if self.kind != FilterKind::SplitBlockBloom => {
-                format!("as-{}-{}", self.kind, self.sizing)
+            Some(Rival::SbbfRs) if self.kind != Some(FilterKind::SplitBlockBloom) => {
+                format!("as-{}-{}", self.kind_name(), self.sizing)
             }
             _ => match self.isa {
                 Some(isa) => format!("{}+{isa}", self.sizing),
@@ -351,7 +367,8 @@ mod tests {
         let all = candidates();
         for kind in FilterKind::ALL {
             assert!(
-                all.iter().any(|candidate| candidate.kind == *kind && candidate.rival.is_none()),
+                all.iter()
+                    .any(|candidate| candidate.kind == Some(*kind) && candidate.rival.is_none()),
                 "{kind}"
             );
         }

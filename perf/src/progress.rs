@@ -36,6 +36,11 @@ impl Progress {
         self.bar.tick();
     }
 
+    /// Says what stays to be read, above the bar.
+    pub(crate) fn note(&self, what: &str) {
+        self.bar.suspend(|| eprintln!("note: {what}"));
+    }
+
     /// The share of the current group that is done.
     pub(crate) fn within_group(&self, share: f64) {
         self.bar.set_position(self.done * STEPS + (share * STEPS as f64) as u64);

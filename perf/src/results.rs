@@ -20,6 +20,20 @@ pub(crate) struct Results {
     pub(crate) roofline: Vec<Point>,
     pub(crate) inputs: Vec<Input>,
     pub(crate) rows: Vec<Row>,
+    #[serde(default)]
+    pub(crate) shortfalls: Vec<Shortfall>,
+}
+
+/// A filter that was full before it reached a load of the sweep, so that it has no rows there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Shortfall {
+    /// The kind of ours, or the crate.
+    pub(crate) subject: String,
+    pub(crate) is_rival: bool,
+    /// As in the variant column: its size and the load.
+    pub(crate) variant: String,
+    /// Share of slots in use when it was full.
+    pub(crate) load_reached: f64,
 }
 
 /// The time of all timed sections of a run.
@@ -82,6 +96,7 @@ impl Results {
             roofline: Vec::new(),
             inputs: Vec::new(),
             rows: Vec::new(),
+            shortfalls: Vec::new(),
         }
     }
 
@@ -97,6 +112,12 @@ impl Results {
             Some(old) => *old = row,
             None => self.rows.push(row),
         }
+    }
+
+    /// Whether a filter is known to be full before it reaches a load.
+    pub(crate) fn falls_short(&self, subject: &str, variant: &str) -> bool {
+        let is_it = |of: &Shortfall| of.subject == subject && of.variant == variant;
+        self.shortfalls.iter().any(is_it)
     }
 
     /// Puts an input in the place of an older one of the same name, or at the end.

@@ -7,12 +7,14 @@ use serde::{Deserialize, Serialize};
 /// cell is blank where a value is unknown or means nothing for the case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Row {
-    /// The kind of filter, in kebab case; for a rival, the kind that it competes with.
+    /// The kind of filter, in kebab case; for a rival, the kind that it competes with, or the family of
+    /// filters with slots: `quotient`, `cuckoo`.
     pub(crate) filter: String,
     /// How it was sized, and on which keys where they are not generated: `12-bit`, `fpr-1%`,
     /// `as-register-bloom-fpr-1%` (a rival at the bytes of that filter), `12-bit+hash` (keys hashed inside
     /// the timed loop), `tpch-0.1/12-bit`; `r8-95%-of-16Mi` (remainders of 8 bits, 95 % of 2^24 slots in
-    /// use), `r8-95%-of-16Mi+avx2` (the same by kernels for AVX2, where the run has better ones).
+    /// use), `f8-95%-of-16Mi` (the same with fingerprints), `r8-95%-of-16Mi+avx2` (by kernels for AVX2,
+    /// where the run has better ones).
     pub(crate) variant: String,
     /// `insert`, `build` (construction and all inserts) or `contains`; for filters with slots also
     /// `remove`, `merge` and `enumerate`, which count fingerprints that come out. Inserts by load are of
@@ -28,8 +30,8 @@ pub(crate) struct Row {
     pub(crate) bytes: u64,
     /// The smallest level of the memory hierarchy that holds it: `L1`, `L2`, `LLC`, `DRAM`.
     pub(crate) regime: Option<String>,
-    /// Share of slots in use, for filters that have slots, to two digits: keys that share a fingerprint
-    /// take one slot.
+    /// Share of slots in use, for filters that have slots, to two digits: in quotient filters keys that
+    /// share a fingerprint take one slot.
     pub(crate) load_factor: Option<f64>,
     /// Threads at work.
     pub(crate) threads: u32,
@@ -96,7 +98,7 @@ impl Row {
 
     /// How full a filter is that was sized by its slots: a row of the sweep over loads.
     pub(crate) fn filling(&self) -> Option<Filling> {
-        self.sizing().split('+').next()?.parse().ok()
+        filling_of(self.sizing())
     }
 
     /// Whether it is about generated keys that come hashed, and no part of the sweep over loads.
@@ -113,6 +115,11 @@ impl Row {
     pub(crate) fn lines_per_op(&self) -> Option<f64> {
         Some(self.roofline_fraction? * self.roofline_mops? / self.mops)
     }
+}
+
+/// What a size says of slots, if it is given by them.
+pub(crate) fn filling_of(sizing: &str) -> Option<Filling> {
+    sizing.split('+').next()?.parse().ok()
 }
 
 /// Marks variants whose timed loop hashes the keys too.
@@ -204,7 +211,11 @@ pub(crate) mod tests {
         assert_eq!((plain.input(), plain.sizing(), plain.hashes_keys()), (None, "12-bit", false));
         assert!(!row.shares_conditions_with(&plain));
         assert_eq!(plain.filling(), None);
+        use crate::plan::Family;
         let swept = example("quotient", "r8-95%-of-16Mi+avx2", None, 2.0);
-        assert_eq!(swept.filling(), Some(Filling { slots: 1 << 24, bits: 8, load: 95 }));
+        assert_eq!(
+            swept.filling(),
+            Some(Filling { family: Family::Quotient, slots: 1 << 24, bits: 8, load: 95 })
+        );
     }
 }

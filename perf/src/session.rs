@@ -402,7 +402,7 @@ impl Session {
         let [cache, llc, dtlb] =
             timing.events_per_op.map_or([None; 3], |events| events.map(|e| Some(rounded(e))));
         Row {
-            filter: case.candidate.kind.to_string(),
+            filter: case.candidate.kind_name(),
             variant: group.variant(&case.candidate),
             op: group.op.to_string(),
             api: case.api.to_string(),

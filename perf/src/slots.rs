@@ -1,11 +1,13 @@
-//! The face of filters that have slots: what they can do beyond what every [`Subject`] can.
+//! The faces of filters that have slots: what they can do beyond what every [`Subject`] can.
 
 use crate::subject::Subject;
-use anyhow::Result;
+use anyhow::{Error, Result};
 use std::any::Any;
-use trommel::KeyHash;
+use trommel::{Full, KeyHash};
 
-/// A filter of fingerprints in slots: it forgets keys, takes in other filters, and lists what it holds.
+/// A filter of fingerprints in slots, which forgets keys. Its inserts fail with [`Full`].
+///
+/// It is a set of fingerprints if it says so; if not, it holds one fingerprint for every key.
 pub(crate) trait Slots: Subject + Any {
     /// Fingerprints held.
     fn held(&self) -> usize;
@@ -21,6 +23,20 @@ pub(crate) trait Slots: Subject + Any {
     /// Removes one by one; how many were there.
     fn remove_single(&mut self, hashes: &[KeyHash]) -> usize;
 
+    /// What only a set of fingerprints can do, if it is one.
+    fn as_set(&self) -> Option<&dyn FingerprintSet> {
+        None
+    }
+
+    /// The same.
+    fn as_set_mut(&mut self) -> Option<&mut dyn FingerprintSet> {
+        None
+    }
+}
+
+/// A filter that holds each fingerprint once, whatever the order in which keys came: it takes in other
+/// filters and lists what it holds, and equal lists are equal filters.
+pub(crate) trait FingerprintSet {
     /// Takes in a filter of the same type and shape.
     fn merge(&mut self, other: &dyn Slots) -> Result<()>;
 
@@ -29,6 +45,11 @@ pub(crate) trait Slots: Subject + Any {
 
     /// Goes through all fingerprints: equal for filters that list the same.
     fn digest(&self) -> Digest;
+}
+
+/// Whether an insert failed because the filter was full. All other errors are wrong answers.
+pub(crate) fn is_full(error: &Error) -> bool {
+    error.chain().any(|cause| cause.is::<Full>())
 }
 
 /// How many fingerprints, and their sum modulo 2^64.

@@ -6,7 +6,7 @@ use crate::ours;
 use crate::plan::{Candidate, Sizing};
 use crate::rivals::Size;
 use crate::slots::Slots;
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use std::fmt;
 use trommel::{Bitmap, Isa, KeyHash};
 
@@ -95,7 +95,8 @@ pub(crate) fn create(
     keys: usize,
     isa: Option<Isa>,
 ) -> Result<Box<dyn Subject>> {
-    let ours = ours::create(candidate.kind, candidate.sizing, keys, candidate.isa.or(isa))?;
+    let kind = candidate.kind.context("a rival that takes the size of no kind of ours")?;
+    let ours = ours::create(kind, candidate.sizing, keys, candidate.isa.or(isa))?;
     let Some(rival) = candidate.rival else { return Ok(ours) };
     let bits_per_key = match candidate.sizing {
         Sizing::BitsPerKey(bits) => Some(bits),
@@ -119,9 +120,10 @@ pub(crate) fn create_slots(candidate: &Candidate, isa: Option<Isa>) -> Result<Bo
     let Sizing::Slots(filling) = candidate.sizing else {
         bail!("{} is not sized by slots", candidate.sizing)
     };
-    match candidate.rival {
-        Some(rival) => rival.create_slots(&filling),
-        None => ours::create_slots(candidate.kind, &filling, candidate.isa.or(isa)),
+    match (candidate.rival, candidate.kind) {
+        (Some(rival), _) => rival.create_slots(&filling),
+        (None, Some(kind)) => ours::create_slots(kind, &filling, candidate.isa.or(isa)),
+        (None, None) => bail!("neither a rival nor a kind of ours"),
     }
 }
 

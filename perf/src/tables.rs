@@ -4,6 +4,7 @@ mod loads;
 
 use crate::environment::human_bytes;
 use crate::results::Results;
+use crate::rivals::Rival;
 use crate::row::Row;
 use comfy_table::{CellAlignment, ContentArrangement, presets};
 use std::fmt::Write as _;
@@ -102,19 +103,24 @@ pub(crate) fn all(results: &Results) -> Vec<Table> {
 }
 
 /// The rival that a row of ours is compared with: the crate of the same family in the same repetitions,
-/// at the same sizing or else at the nearest size. None for a rival's own row.
+/// at the same sizing or else at the nearest size; in the sweep over loads, the fastest one that has as
+/// many slots of the same width at the same load. None for a rival's own row.
 pub(crate) fn rival_of<'a>(row: &Row, rows: &'a [Row]) -> Option<&'a Row> {
     if row.rival.is_some() {
         return None;
     }
-    let family = match &*row.filter {
-        "bloom" | "counting-bloom" => "fastbloom",
-        "quotient" | "cache-line-quotient" => "qfilter",
-        _ => "sbbf-rs-safe",
-    };
-    rows.iter()
-        .filter(|other| other.rival.as_deref() == Some(family) && other.shares_conditions_with(row))
-        .min_by_key(|other| (other.sizing() != row.sizing(), other.bytes.abs_diff(row.bytes)))
+    let crates: Vec<String> = Rival::of_kind(&row.filter).iter().map(Rival::to_string).collect();
+    let rivals = rows.iter().filter(|other| {
+        other.rival.as_ref().is_some_and(|rival| crates.contains(rival))
+            && other.shares_conditions_with(row)
+    });
+    match row.filling() {
+        Some(filling) => rivals
+            .filter(|other| other.filling() == Some(filling))
+            .min_by(|a, b| a.ns_per_op.total_cmp(&b.ns_per_op)),
+        None => rivals
+            .min_by_key(|other| (other.sizing() != row.sizing(), other.bytes.abs_diff(row.bytes))),
+    }
 }
 
 /// How many times the speed of its rival a row reaches.
@@ -145,12 +151,16 @@ pub(crate) fn label(row: &Row) -> String {
     let who = row.rival.as_deref().unwrap_or(&row.filter);
     match row.filling() {
         Some(filling) => {
-            let isa = row.sizing().split_once('+').map_or("", |(_, isa)| isa);
-            let plus = if isa.is_empty() { "" } else { "+" };
-            format!("{who}{plus}{isa} r{}", filling.bits)
+            let width = format!("{}{}", filling.family.letter(), filling.bits);
+            format!("{} {width}", with_isa(who, row.sizing()))
         }
         None => format!("{who} {}", row.sizing()),
     }
+}
+
+/// The name of a filter of the sweep over loads, with the instruction set that its size names.
+fn with_isa(who: &str, sizing: &str) -> String {
+    sizing.split_once('+').map_or_else(|| who.to_owned(), |(_, isa)| format!("{who}+{isa}"))
 }
 
 /// Key counts across, filters down.

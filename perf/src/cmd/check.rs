@@ -4,7 +4,7 @@ use super::usable_isa;
 use crate::cli::{CheckArgs, Selection};
 use crate::effort::Effort;
 use crate::environment::Environment;
-use crate::plan::Loads;
+use crate::plan::{Family, Loads};
 use crate::progress::Progress;
 use crate::results::Results;
 use crate::session::Session;
@@ -41,7 +41,9 @@ fn check(isa: Option<Isa>) -> Result<usize> {
     for keys in KEYS {
         session.generated(keys)?;
     }
-    session.sweep(&Loads { slots: SLOTS, loads: LOADS.into() })?;
+    for family in Family::ALL {
+        session.sweep(&Loads { family, slots: SLOTS, loads: LOADS.into() })?;
+    }
     let (keys, probes) = tpch::prepare(TPCH_SCALE);
     session.input("tpch-0.001", tpch::describe(TPCH_SCALE), &keys, &probes)?;
     Ok(session.results.rows.len())

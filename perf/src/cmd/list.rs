@@ -2,8 +2,8 @@
 
 use crate::cli::Selection;
 use crate::plan::{
-    Candidate, Filling, candidates, candidates_of_one_gib, contestants, groups_of, groups_of_input,
-    groups_of_load, groups_of_one_gib, key_counts, sweep_of, tpch_scale,
+    Candidate, candidates, candidates_of_one_gib, contestants, groups_of, groups_of_input,
+    groups_of_load, groups_of_one_gib, key_counts, keys_at, sweep_of, tpch_scale,
 };
 use anyhow::Result;
 use std::io::{self, Write as _};
@@ -36,11 +36,11 @@ fn generated(selection: &Selection) -> String {
         .map(|group| (group, candidates()))
         .collect();
     for of in sweep_of(selection) {
-        let everyone = contestants(of.slots, selection, None);
+        let everyone = contestants(of.family, of.slots, selection, None);
         for load in of.loads {
-            let keys = Filling { slots: of.slots, bits: 0, load }.keys();
             let at_load: Vec<Candidate> = everyone.iter().map(|c| c.at_load(load)).collect();
-            groups.extend(groups_of_load(keys).into_iter().map(|group| (group, at_load.clone())));
+            let of_load = groups_of_load(of.family, keys_at(of.slots, load));
+            groups.extend(of_load.into_iter().map(|group| (group, at_load.clone())));
         }
     }
     if selection.includes_one_gib() {

@@ -8,7 +8,9 @@ use crate::effort::Effort;
 use crate::environment::Environment;
 use crate::failure::bad_input;
 use crate::keys::{Column, Probes};
-use crate::plan::{groups_of, groups_of_load, groups_of_one_gib, key_counts, sweep_of, tpch_scale};
+use crate::plan::{
+    Loads, groups_of, groups_of_load, groups_of_one_gib, key_counts, sweep_of, tpch_scale,
+};
 use crate::progress::Progress;
 use crate::results::{Results, replace};
 use crate::session::Session;
@@ -122,8 +124,9 @@ fn count_groups(selection: &Selection, has_own_keys: bool) -> usize {
         key_counts(selection).into_iter().map(|keys| groups_of(keys).len()).sum();
     let one_gib = if selection.includes_one_gib() { groups_of_one_gib().len() } else { 0 };
     let tpch = if selection.includes_all() { GROUPS_OF_AN_INPUT } else { 0 };
-    let loads: usize = sweep_of(selection).iter().map(|of| of.loads.len()).sum();
-    ROOFLINE + generated + one_gib + tpch + loads * groups_of_load(0).len()
+    let groups_of_sweep = |of: &Loads| of.loads.len() * groups_of_load(of.family, 0).len();
+    let sweep: usize = sweep_of(selection).iter().map(groups_of_sweep).sum();
+    ROOFLINE + generated + one_gib + tpch + sweep
 }
 
 fn everything(session: &mut Session, selection: &Selection) -> Result<()> {

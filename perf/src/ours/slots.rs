@@ -2,12 +2,36 @@
 
 use super::{Ours, build};
 use crate::plan::{Filling, Sizing};
-use crate::slots::{Digest, Slots, Sum};
+use crate::slots::{Digest, FingerprintSet, Slots, Sum};
 use anyhow::{Context as _, Result, anyhow, ensure};
 use std::any::Any;
 use std::fmt::Debug;
 use trommel::quotient::{Layout, LineBlock, Quotient, WideBlock};
 use trommel::{Filter, FilterKind, Insert, Isa, KeyHash, Merge, Remove};
+
+/// A filter that has slots, and whether it is a set of fingerprints: if it is, it hands itself back.
+pub(crate) trait Slotted: Sized {
+    fn as_set(_filter: &Ours<Self>) -> Option<&dyn FingerprintSet> {
+        None
+    }
+
+    fn as_set_mut(_filter: &mut Ours<Self>) -> Option<&mut dyn FingerprintSet> {
+        None
+    }
+}
+
+impl<F> Slotted for F
+where
+    F: Fingerprinted + Filter + Insert + Remove + Clone + Debug + 'static,
+{
+    fn as_set(filter: &Ours<Self>) -> Option<&dyn FingerprintSet> {
+        Some(filter)
+    }
+
+    fn as_set_mut(filter: &mut Ours<Self>) -> Option<&mut dyn FingerprintSet> {
+        Some(filter)
+    }
+}
 
 /// A filter that lists the fingerprints that it holds, and needs no more than them to be merged.
 pub(crate) trait Fingerprinted: Sized {
@@ -69,7 +93,7 @@ impl<F: Filter> Ours<F> {
 
 impl<F> Slots for Ours<F>
 where
-    F: Filter + Insert + Remove + Fingerprinted + Clone + Debug + 'static,
+    F: Slotted + Filter + Insert + Remove + Clone + Debug + 'static,
 {
     fn held(&self) -> usize {
         self.filter.len()
@@ -83,6 +107,19 @@ where
         hashes.iter().map(|hash| usize::from(self.filter.remove_hash(*hash))).sum()
     }
 
+    fn as_set(&self) -> Option<&dyn FingerprintSet> {
+        F::as_set(self)
+    }
+
+    fn as_set_mut(&mut self) -> Option<&mut dyn FingerprintSet> {
+        F::as_set_mut(self)
+    }
+}
+
+impl<F> FingerprintSet for Ours<F>
+where
+    F: Fingerprinted + Filter + Insert + Remove + Clone + Debug + 'static,
+{
     fn merge(&mut self, other: &dyn Slots) -> Result<()> {
         let other = (other as &dyn Any).downcast_ref::<Self>().context("filters of two types")?;
         self.filter.take_in(&other.filter)

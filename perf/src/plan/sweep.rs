@@ -7,9 +7,76 @@ use std::fmt;
 use std::str::FromStr;
 use trommel::{FilterKind, Isa};
 
+/// Filters with slots of one idea, which are measured with each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Family {
+    /// Remainders in the order of quotients; a set of fingerprints, which it can list and merge.
+    Quotient,
+    /// Fingerprints in one of two buckets, one for every key that was inserted.
+    Cuckoo,
+}
+
+impl Family {
+    pub(crate) const ALL: [Self; 2] = [Self::Quotient, Self::Cuckoo];
+
+    /// Before the width of a slot: remainders or fingerprints.
+    pub(crate) const fn letter(self) -> char {
+        match self {
+            Self::Quotient => 'r',
+            Self::Cuckoo => 'f',
+        }
+    }
+
+    /// Our kinds that have slots of so many bits.
+    const fn kinds(self, bits: u32) -> &'static [FilterKind] {
+        match (self, bits) {
+            (Self::Quotient, 8) => &[FilterKind::CacheLineQuotient, FilterKind::Quotient],
+            (Self::Quotient, _) => &[FilterKind::Quotient],
+            (Self::Cuckoo, _) => &[],
+        }
+    }
+
+    /// The rivals that have slots of so many bits, without those that would not end at so many slots:
+    /// the textbook where it is not in cache, and a crate that says why in its file.
+    fn rivals(self, bits: u32, slots: usize) -> Vec<Rival> {
+        let (small, medium) = (slots <= SMALL, slots <= MEDIUM);
+        let all: &[(Rival, bool)] = match (self, bits) {
+            (Self::Quotient, 8) => &[(Rival::Qfilter, true), (Rival::TextbookQuotient, small)],
+            (Self::Quotient, _) => &[(Rival::Qfilter, true)],
+            (Self::Cuckoo, 8) => &[
+                (Rival::SubmsCuckoo, true),
+                (Rival::Cuckoofilter, true),
+                (Rival::AutoscaleCuckoo, medium),
+                (Rival::AtomicCuckoo, true),
+            ],
+            (Self::Cuckoo, 12) => &[(Rival::AutoscaleCuckoo, true)],
+            (Self::Cuckoo, _) => &[(Rival::AutoscaleCuckoo, true), (Rival::AtomicCuckoo, true)],
+        };
+        all.iter().filter(|(_, ends)| *ends).map(|(rival, _)| *rival).collect()
+    }
+
+    /// What is done to them besides lookups.
+    const fn changes(self) -> &'static [Op] {
+        match self {
+            Self::Quotient => &[Op::Insert, Op::Remove, Op::Build, Op::Merge, Op::Enumerate],
+            Self::Cuckoo => &[Op::Insert, Op::Remove, Op::Build],
+        }
+    }
+}
+
+impl fmt::Display for Family {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Quotient => "quotient",
+            Self::Cuckoo => "cuckoo",
+        })
+    }
+}
+
 /// How many slots of which width a filter has, and how many of them hold a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Filling {
+    pub(crate) family: Family,
     pub(crate) slots: usize,
     /// Bits that a slot keeps of a key.
     pub(crate) bits: u32,
@@ -29,10 +96,11 @@ pub(crate) fn keys_at(slots: usize, load: u32) -> usize {
     slots * load as usize / 100
 }
 
-/// As in the variant column: `r8-95%-of-1Mi`.
+/// As in the variant column: `r8-95%-of-1Mi`, `f8-95%-of-1Mi`.
 impl fmt::Display for Filling {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "r{}-{}%-of-{}", self.bits, self.load, short_slots(self.slots))
+        let Self { family, slots, bits, load } = *self;
+        write!(f, "{}{bits}-{load}%-of-{}", family.letter(), short_slots(slots))
     }
 }
 
@@ -50,7 +118,9 @@ impl FromStr for Filling {
 
     fn from_str(text: &str) -> Result<Self, ()> {
         let parse = || {
-            let (bits, rest) = text.strip_prefix('r')?.split_once('-')?;
+            let of_letter = |family: &Family| text.starts_with(family.letter());
+            let family = Family::ALL.into_iter().find(of_letter)?;
+            let (bits, rest) = text[1..].split_once('-')?;
             let (load, slots) = rest.split_once("%-of-")?;
             let digits = slots.trim_end_matches(['K', 'M', 'i']);
             let shift = match &slots[digits.len()..] {
@@ -60,15 +130,17 @@ impl FromStr for Filling {
                 _ => return None,
             };
             let slots = digits.parse::<usize>().ok()?.checked_shl(shift)?;
-            Some(Self { slots, bits: bits.parse().ok()?, load: load.parse().ok()? })
+            Some(Self { family, slots, bits: bits.parse().ok()?, load: load.parse().ok()? })
         };
         parse().ok_or(())
     }
 }
 
-/// Loads of filters of so many slots, in ascending order: each filter is filled from one to the next.
+/// Loads of filters of a family and of so many slots, in ascending order: each filter is filled from one
+/// to the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Loads {
+    pub(crate) family: Family,
     pub(crate) slots: usize,
     pub(crate) loads: Vec<u32>,
 }
@@ -86,59 +158,52 @@ pub(crate) fn sweep_of(selection: &Selection) -> Vec<Loads> {
     if selection.keys.is_some() && selection.load.is_none() {
         return Vec::new();
     }
+    let of = |slots, loads: &[u32]| {
+        Family::ALL.map(|family| Loads { family, slots, loads: loads.to_vec() })
+    };
     if !selection.full && selection.load.is_none() {
-        let of = |slots, loads: &[u32]| Loads { slots, loads: loads.to_vec() };
-        return vec![of(SMALL, &[75, 95]), of(MEDIUM, &[95])];
+        return [of(SMALL, &[75, 95]), of(MEDIUM, &[95])].concat();
     }
     let mut loads = selection.load.clone().unwrap_or_else(|| LOADS.to_vec());
     loads.sort_unstable();
     loads.dedup();
     let sizes: &[usize] = if selection.full { &[SMALL, MEDIUM, LARGE] } else { &[SMALL, MEDIUM] };
-    sizes.iter().map(|slots| Loads { slots: *slots, loads: loads.clone() }).collect()
+    sizes.iter().flat_map(|slots| of(*slots, &loads)).collect()
 }
 
-/// The groups of one load. What they are measured on has `keys` keys.
-pub(crate) fn groups_of_load(keys: usize) -> Vec<Group> {
+/// The groups of one load of a family. What they are measured on has `keys` keys.
+pub(crate) fn groups_of_load(family: Family, keys: usize) -> Vec<Group> {
     let group = |op, workload| Group { op, workload, keys, input: None, hashed: false };
     let mut groups: Vec<Group> =
         Workload::ALL.map(|workload| group(Op::Contains, Some(workload))).into();
-    groups.extend(
-        [Op::Insert, Op::Remove, Op::Build, Op::Merge, Op::Enumerate].map(|op| group(op, None)),
-    );
+    groups.extend(family.changes().iter().map(|op| group(*op, None)));
     groups
 }
 
-/// Who is measured at so many slots, with any load.
+/// Who is measured of a family at so many slots, with any load.
 ///
-/// Remainders of 12 and 16 bits are left out where a run is to be short or memory is the limit; what
-/// is taught, where it is not in cache; and AVX2 kernels, where they are those of the run.
+/// Slots of 12 and 16 bits are left out where a run is to be short or memory is the limit; and AVX2
+/// kernels, where they are those of the run.
 pub(crate) fn contestants(
+    family: Family,
     slots: usize,
     selection: &Selection,
     run_isa: Option<Isa>,
 ) -> Vec<Candidate> {
-    use FilterKind as Kind;
     let is_brief = !selection.full && selection.load.is_none();
-    let of_bits = |bits| Sizing::Slots(Filling { slots, bits, load: 0 });
-    let mut all = vec![
-        Candidate::ours(Kind::CacheLineQuotient, of_bits(8)),
-        Candidate::ours(Kind::Quotient, of_bits(8)),
-        Candidate::rival(Rival::Qfilter, Kind::Quotient, of_bits(8)),
-    ];
-    if slots <= SMALL || (slots <= MEDIUM && !is_brief) {
-        for bits in [12, 16] {
-            all.push(Candidate::ours(Kind::Quotient, of_bits(bits)));
-            all.push(Candidate::rival(Rival::Qfilter, Kind::Quotient, of_bits(bits)));
-        }
-    }
-    if slots <= SMALL {
-        all.push(Candidate::rival(Rival::TextbookQuotient, Kind::Quotient, of_bits(8)));
+    let of_bits = |bits| Filling { family, slots, bits, load: 0 };
+    let ours = |kind, bits| Candidate::ours(kind, Sizing::Slots(of_bits(bits)));
+    let is_wide = slots <= SMALL || (slots <= MEDIUM && !is_brief);
+    let widths: &[u32] = if is_wide { &[8, 12, 16] } else { &[8] };
+    let mut all = Vec::new();
+    for bits in widths.iter().copied() {
+        all.extend(family.kinds(bits).iter().map(|kind| ours(*kind, bits)));
+        let rivals = family.rivals(bits, slots).into_iter();
+        all.extend(rivals.map(|rival| Candidate::rival_by_slots(rival, of_bits(bits))));
     }
     if !is_brief && run_isa.is_none() && surpasses_avx2() {
-        for kind in [Kind::CacheLineQuotient, Kind::Quotient] {
-            let isa = Some(Isa::Avx2);
-            all.push(Candidate { isa, ..Candidate::ours(kind, of_bits(8)) });
-        }
+        let isa = Some(Isa::Avx2);
+        all.extend(family.kinds(8).iter().map(|kind| Candidate { isa, ..ours(*kind, 8) }));
     }
     all
 }
@@ -167,13 +232,17 @@ mod tests {
 
     #[test]
     fn fillings_are_read_as_they_are_written() {
-        for (slots, text) in
-            [(1 << 24, "r12-90%-of-16Mi"), (4096, "r12-90%-of-4Ki"), (100, "r12-90%-of-100")]
-        {
-            let filling = Filling { slots, bits: 12, load: 90 };
+        use Family::{Cuckoo, Quotient};
+        for (family, slots, text) in [
+            (Quotient, 1 << 24, "r12-90%-of-16Mi"),
+            (Cuckoo, 4096, "f12-90%-of-4Ki"),
+            (Quotient, 100, "r12-90%-of-100"),
+        ] {
+            let filling = Filling { family, slots, bits: 12, load: 90 };
             assert_eq!((filling.to_string().as_str(), text.parse()), (text, Ok(filling)));
         }
-        for bad in ["12-bit", "fpr-1%", "r8-95%", "r8-95%-of-1Gi", "1024-MiB", ""] {
+        for bad in ["12-bit", "fpr-1%", "r8-95%", "q8-95%-of-1Mi", "r8-95%-of-1Gi", "1024-MiB", ""]
+        {
             assert_eq!(bad.parse::<Filling>(), Err(()), "{bad}");
         }
     }
@@ -182,9 +251,9 @@ mod tests {
     fn named_loads_are_measured_at_every_size_and_named_keys_at_none() {
         let named = Selection { load: Some(vec![95, 75, 95]), ..Selection::default() };
         let sweep = sweep_of(&named);
-        assert_eq!(sweep.len(), 2);
+        assert_eq!(sweep.len(), 4);
         assert!(sweep.iter().all(|of| of.loads == [75, 95]));
-        assert_eq!(sweep_of(&Selection { full: true, ..named }).len(), 3);
+        assert_eq!(sweep_of(&Selection { full: true, ..named }).len(), 6);
         assert!(sweep_of(&Selection { keys: Some(vec![1]), ..Selection::default() }).is_empty());
     }
 
@@ -194,11 +263,12 @@ mod tests {
         let mut names = HashSet::new();
         for of in sweep_of(&selection) {
             for load in of.loads {
-                let contestants: Vec<Candidate> = contestants(of.slots, &selection, None)
-                    .into_iter()
-                    .map(|candidate| candidate.at_load(load))
-                    .collect();
-                for group in groups_of_load(keys_at(of.slots, load)) {
+                let contestants: Vec<Candidate> =
+                    contestants(of.family, of.slots, &selection, None)
+                        .into_iter()
+                        .map(|candidate| candidate.at_load(load))
+                        .collect();
+                for group in groups_of_load(of.family, keys_at(of.slots, load)) {
                     for case in group.cases(&contestants) {
                         assert!(names.insert(case.name.clone()), "{}", case.name);
                     }
@@ -206,5 +276,25 @@ mod tests {
             }
         }
         assert!(names.contains("insert/1.5938355e7/cache-line-quotient/r8-95%-of-16Mi/batch"));
+        assert!(names.contains("remove/1.5938355e7/atomic-cuckoo-filter/f16-95%-of-16Mi/single"));
+    }
+
+    #[test]
+    fn a_family_is_selected_by_its_name_with_its_own_rivals_alone() {
+        let named = |filter: &str| Selection {
+            filter: Some(regex::Regex::new(filter).unwrap()),
+            rivals: true,
+            load: Some(vec![95]),
+            ..Selection::default()
+        };
+        for (filter, family) in [("quotient", Family::Quotient), ("cuckoo", Family::Cuckoo)] {
+            let selection = named(filter);
+            for of in sweep_of(&selection) {
+                let all: Vec<Candidate> = contestants(of.family, of.slots, &selection, None);
+                let group = &groups_of_load(of.family, 1)[0];
+                let chosen = selection.choose(group.cases(&all));
+                assert_eq!(chosen.is_empty(), of.family != family, "{filter} {}", of.family);
+            }
+        }
     }
 }

@@ -1,11 +1,16 @@
 //! The crates that one would otherwise pick, and filters as they are taught. Each is reached from one
 //! file of this folder and from nowhere else, and is measured in the form in which its own users call
-//! it: none has a batched call.
+//! it: none has a batched call, or none that is more than a loop.
 
+mod atomic_cuckoo;
+mod autoscale_cuckoo;
+mod cuckoo;
+mod cuckoofilter;
 mod fastbloom;
 mod parquet;
 mod qfilter;
 mod sbbf_rs;
+mod subms_cuckoo;
 mod textbook_quotient;
 
 use crate::plan::Filling;
@@ -27,6 +32,14 @@ pub(crate) enum Rival {
     Qfilter,
     /// `trommel-textbook`: quotient filter with three metadata bits a slot.
     TextbookQuotient,
+    /// `subms-cuckoo-filter`: cuckoo filter of 8 bits.
+    SubmsCuckoo,
+    /// `cuckoofilter`: cuckoo filter of 8 bits.
+    Cuckoofilter,
+    /// `autoscale_cuckoo_filter`: cuckoo filter of any width, which grows.
+    AutoscaleCuckoo,
+    /// `atomic-cuckoo-filter`: cuckoo filter of 8 or 16 bits, of atomic words.
+    AtomicCuckoo,
 }
 
 /// The size that a rival is asked for.
@@ -45,6 +58,18 @@ pub(crate) struct Size {
 }
 
 impl Rival {
+    /// The crates that a kind of ours is compared with; the fastest of them, where there are several.
+    pub(crate) fn of_kind(kind: &str) -> &'static [Self] {
+        match kind {
+            "bloom" | "counting-bloom" => &[Self::Fastbloom],
+            "quotient" | "cache-line-quotient" => &[Self::Qfilter],
+            "cuckoo" => {
+                &[Self::SubmsCuckoo, Self::Cuckoofilter, Self::AutoscaleCuckoo, Self::AtomicCuckoo]
+            }
+            _ => &[Self::SbbfRs],
+        }
+    }
+
     /// Whether its API has calls that take a hash; if not, its hashing is always inside the timing.
     pub(crate) fn takes_hashes(self) -> bool {
         self != Self::Parquet
@@ -57,7 +82,11 @@ impl Rival {
             Self::Fastbloom => Box::new(fastbloom::Fastbloom::new(size)),
             Self::Parquet => Box::new(parquet::Parquet::new(size)),
             Self::Qfilter => Box::new(qfilter::Qfilter::new(size)?),
-            Self::TextbookQuotient => bail!("{self} is measured by slots only"),
+            Self::TextbookQuotient
+            | Self::SubmsCuckoo
+            | Self::Cuckoofilter
+            | Self::AutoscaleCuckoo
+            | Self::AtomicCuckoo => bail!("{self} is measured by slots only"),
         })
     }
 
@@ -66,6 +95,10 @@ impl Rival {
         Ok(match self {
             Self::Qfilter => Box::new(qfilter::Qfilter::with_slots(filling)?),
             Self::TextbookQuotient => textbook_quotient::create(filling)?,
+            Self::SubmsCuckoo => subms_cuckoo::create(filling)?,
+            Self::Cuckoofilter => cuckoofilter::create(filling)?,
+            Self::AutoscaleCuckoo => autoscale_cuckoo::create(filling)?,
+            Self::AtomicCuckoo => atomic_cuckoo::create(filling)?,
             other => bail!("{other} has no slots"),
         })
     }
@@ -79,6 +112,73 @@ impl fmt::Display for Rival {
             Self::Parquet => "parquet",
             Self::Qfilter => "qfilter",
             Self::TextbookQuotient => "trommel-textbook",
+            Self::SubmsCuckoo => "subms-cuckoo-filter",
+            Self::Cuckoofilter => "cuckoofilter",
+            Self::AutoscaleCuckoo => "autoscale_cuckoo_filter",
+            Self::AtomicCuckoo => "atomic-cuckoo-filter",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys::KeyStream;
+    use crate::plan::Family;
+    use trommel::{Bitmap, Full};
+
+    /// Keys denied of those that a filter said it took, after it refused others.
+    fn denied_after_refusals(rival: Rival, bits: u32) -> usize {
+        let filling = Filling { family: Family::Cuckoo, slots: 4096, bits, load: 0 };
+        let mut filter = rival.create_slots(&filling).unwrap();
+        let (mut taken, mut refusals) = (Vec::new(), 0);
+        for hash in KeyStream::new(3).hashes(0, 2 * filling.slots) {
+            match filter.insert_single(&[hash]) {
+                Ok(()) => taken.push(hash),
+                Err(error) => {
+                    assert!(error.is::<Full>(), "{rival}: {error}");
+                    refusals += 1;
+                }
+            }
+            if refusals == 64 {
+                break;
+            }
+        }
+        assert_eq!(refusals, 64, "{rival}");
+        let mut answers = Bitmap::new(0);
+        filter.answer_single(&taken, &mut answers);
+        taken.len() - answers.count_ones()
+    }
+
+    #[test]
+    fn a_refused_key_costs_another_one_in_cuckoofilter_alone() {
+        // Each drops one fingerprint, which few of the keys left share.
+        let lost = denied_after_refusals(Rival::Cuckoofilter, 8);
+        assert!((1..=64).contains(&lost), "{lost}");
+        assert_eq!(denied_after_refusals(Rival::SubmsCuckoo, 8), 0);
+        for bits in [8, 16] {
+            assert_eq!(denied_after_refusals(Rival::AutoscaleCuckoo, bits), 0);
+            assert_eq!(denied_after_refusals(Rival::AtomicCuckoo, bits), 0);
+        }
+    }
+
+    #[test]
+    fn a_copy_holds_what_was_inserted_and_no_more() {
+        let kept = KeyStream::new(4);
+        for (rival, bits) in [
+            (Rival::SubmsCuckoo, 8),
+            (Rival::Cuckoofilter, 8),
+            (Rival::AutoscaleCuckoo, 12),
+            (Rival::AtomicCuckoo, 16),
+        ] {
+            let filling = Filling { family: Family::Cuckoo, slots: 4096, bits, load: 0 };
+            let mut filter = rival.create_slots(&filling).unwrap();
+            filter.insert_single(&kept.hashes(0, 2000)).unwrap();
+            let copy = filter.copy_slots();
+            filter.insert_single(&kept.hashes(2000, 1000)).unwrap();
+            assert_eq!((copy.held(), filter.held()), (2000, 3000), "{rival}");
+            assert_eq!(copy.count_single(&kept.hashes(0, 2000)), 2000, "{rival}");
+            assert!(copy.count_single(&kept.hashes(2000, 1000)) < 100, "{rival}");
+        }
     }
 }

@@ -4,7 +4,7 @@
 use super::Size;
 use crate::keys::Column;
 use crate::plan::Filling;
-use crate::slots::{Digest, Slots, Sum};
+use crate::slots::{Digest, FingerprintSet, Slots, Sum};
 use crate::subject::{Scratch, Subject, answer_each};
 use anyhow::{Context as _, Result, ensure};
 use qfilter::{Builder, Filter, truncate_to_fingerprint};
@@ -146,6 +146,16 @@ impl Slots for Qfilter {
         hashes.iter().map(|hash| usize::from(self.filter.remove_fingerprint(hash.raw()))).sum()
     }
 
+    fn as_set(&self) -> Option<&dyn FingerprintSet> {
+        Some(self)
+    }
+
+    fn as_set_mut(&mut self) -> Option<&mut dyn FingerprintSet> {
+        Some(self)
+    }
+}
+
+impl FingerprintSet for Qfilter {
     fn merge(&mut self, other: &dyn Slots) -> Result<()> {
         let other = (other as &dyn Any).downcast_ref::<Self>().context("filters of two types")?;
         Ok(self.filter.merge(false, &other.filter)?)

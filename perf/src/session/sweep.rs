@@ -4,13 +4,15 @@ use super::{Section, Session, largest, probe_count, reference_answers};
 use crate::built::Built;
 use crate::interleave::Repetition;
 use crate::keys::{Column, KeyStream, as_hashes};
-use crate::lanes::{self, Band};
+use crate::lanes::{self, Band, Removal};
 use crate::plan::{
-    Candidate, Case, Filling, Group, Loads, Op, Workload, contestants, groups_of_load,
+    Candidate, Case, Family, Group, Loads, Op, Workload, contestants, groups_of_load, keys_at,
 };
+use crate::results::Shortfall;
 use crate::rivals::Rival;
 use crate::roofline::Arena;
-use crate::slots::Slots;
+use crate::slots::{Slots, is_full};
+use crate::stats::round_significant;
 use crate::subject::{Subject, create_slots};
 use anyhow::{Context as _, Result, ensure};
 use trommel::{Bitmap, KeyHash};
@@ -46,11 +48,26 @@ impl Climber {
         self.keys = keys;
         Ok(())
     }
+
+    /// Fills it up to a load; copies of it where the band begins and ends.
+    fn climb_over(
+        &mut self,
+        hashes: &[KeyHash],
+        place: Place,
+    ) -> Result<(Box<dyn Slots>, Box<dyn Slots>)> {
+        self.climb(hashes, place.band.0)?;
+        let below = self.filter.copy_slots();
+        self.climb(hashes, place.band.1)?;
+        let above = self.filter.copy_slots();
+        self.climb(hashes, place.keys)?;
+        Ok((below, above))
+    }
 }
 
 /// The places in the keys of one load.
 #[derive(Clone, Copy, Debug)]
 struct Place {
+    family: Family,
     load: u32,
     /// Keys that make the load.
     keys: usize,
@@ -59,11 +76,11 @@ struct Place {
 }
 
 impl Place {
-    fn of(slots: usize, before: u32, load: u32) -> Self {
-        let keys_at = |load| Filling { slots, bits: 0, load }.keys();
+    fn of(family: Family, slots: usize, before: u32, load: u32) -> Self {
+        let keys_at = |load| keys_at(slots, load);
         let (keys, start) = (keys_at(load), keys_at(load.saturating_sub(BAND).max(before)));
         let excess = (keys - start).saturating_sub(BAND_KEYS);
-        Self { load, keys, band: (start + excess / 2, keys - excess.div_ceil(2)) }
+        Self { family, load, keys, band: (start + excess / 2, keys - excess.div_ceil(2)) }
     }
 }
 
@@ -81,12 +98,12 @@ impl Session {
     pub(crate) fn sweep(&mut self, sweep: &Loads) -> Result<()> {
         let loads = sweep.loads.iter().copied();
         let before = [0].into_iter().chain(loads.clone());
-        let places: Vec<Place> =
-            before.zip(loads).map(|(before, load)| Place::of(sweep.slots, before, load)).collect();
-        let everyone = contestants(sweep.slots, &self.selection, self.isa);
+        let place = |(before, load)| Place::of(sweep.family, sweep.slots, before, load);
+        let places: Vec<Place> = before.zip(loads).map(place).collect();
+        let everyone = contestants(sweep.family, sweep.slots, &self.selection, self.isa);
         let needed = self.climbers(&everyone, &places)?;
         let Some(most) = places.last().filter(|_| !needed.is_empty()) else {
-            let groups = places.iter().flat_map(|place| groups_of_load(place.keys));
+            let groups = places.iter().flat_map(|place| groups_of_load(sweep.family, place.keys));
             groups.for_each(|_| self.progress.group_done());
             return Ok(());
         };
@@ -94,9 +111,10 @@ impl Session {
         let hashes = stream.hashes(0, most.keys);
         let absent = as_hashes(&stream.absent(self.effort.absent));
         let mut climbers = needed;
-        for place in places {
-            self.progress.say(format!("filling to {} % of {:e} slots", place.load, sweep.slots));
-            let filled = self.fill_to(climbers, &hashes, place, &absent)?;
+        for (index, place) in places.iter().enumerate() {
+            let (family, load, slots) = (sweep.family, place.load, sweep.slots);
+            self.progress.say(format!("filling {family} filters to {load} % of {slots:e} slots"));
+            let filled = self.fill_to(climbers, &hashes, &places[index..], &absent)?;
             self.measure_load(&filled, stream)?;
             climbers = filled.back();
         }
@@ -108,8 +126,15 @@ impl Session {
         let mut climbers = Vec::new();
         for candidate in everyone {
             let is_needed = places.iter().any(|place| {
-                let all: Vec<Candidate> = everyone.iter().map(|c| c.at_load(place.load)).collect();
-                groups_of_load(place.keys).iter().any(|group| {
+                let all: Vec<Candidate> = everyone
+                    .iter()
+                    .map(|candidate| candidate.at_load(place.load))
+                    .filter(|candidate| {
+                        let (subject, variant) = (candidate.subject_name(), candidate.size_name());
+                        !self.results.falls_short(&subject, &variant)
+                    })
+                    .collect();
+                groups_of_load(place.family, place.keys).iter().any(|group| {
                     let mut missing = self.missing(group, &all).into_iter();
                     missing.any(|case| case.candidate == candidate.at_load(place.load))
                 })
@@ -122,23 +147,28 @@ impl Session {
         Ok(climbers)
     }
 
-    /// Fills filters to a load and counts their false positives.
+    /// Fills filters to the first of these loads and counts their false positives. A filter that is full
+    /// before takes no part in any of them, and the results say so.
     fn fill_to<'a>(
-        &self,
+        &mut self,
         climbers: Vec<Climber>,
         hashes: &'a [KeyHash],
-        place: Place,
+        places: &[Place],
         absent: &[KeyHash],
     ) -> Result<Filled<'a>> {
+        let place = places[0];
         let (mut built, mut around_band) = (Vec::new(), Vec::new());
         for mut climber in climbers {
             let candidate = climber.candidate.at_load(place.load);
             let name = || format!("filling {} {}", candidate.subject_name(), candidate.sizing);
-            climber.climb(hashes, place.band.0).with_context(name)?;
-            let below = climber.filter.copy_slots();
-            climber.climb(hashes, place.band.1).with_context(name)?;
-            let above = climber.filter.copy_slots();
-            climber.climb(hashes, place.keys).with_context(name)?;
+            let (below, above) = match climber.climb_over(hashes, place) {
+                Err(error) if is_full(&error) => {
+                    let load_reached = climber.filter.load_factor().unwrap_or_default();
+                    self.fall_short(&candidate, places, load_reached);
+                    continue;
+                }
+                around => around.with_context(name)?,
+            };
             let fpr_expected = climber.filter.expected_fpr(place.keys);
             let passed = count_batch(&*climber.filter, absent);
             ensure_rate(fpr_expected, passed, absent.len()).with_context(name)?;
@@ -149,13 +179,30 @@ impl Session {
         Ok(Filled { built, around_band, hashes, place })
     }
 
+    /// Notes that a filter was full before these loads.
+    fn fall_short(&mut self, candidate: &Candidate, places: &[Place], load_reached: f64) {
+        let subject = candidate.subject_name();
+        let what = format!("{subject} {}", candidate.sizing);
+        self.progress.note(&format!("{what}: full at {:.1} %", load_reached * 100.0));
+        self.results.shortfalls.extend(places.iter().map(|place| Shortfall {
+            subject: subject.clone(),
+            is_rival: candidate.rival.is_some(),
+            variant: candidate.at_load(place.load).size_name(),
+            load_reached: round_significant(load_reached, 4),
+        }));
+    }
+
     /// All groups of a load.
     fn measure_load(&mut self, filled: &Filled<'_>, stream: KeyStream) -> Result<()> {
+        let Place { family, keys, .. } = filled.place;
+        if filled.built.is_empty() {
+            groups_of_load(family, keys).iter().for_each(|_| self.progress.group_done());
+            return Ok(());
+        }
         let arena = Arena::new(largest(&filled.built))?;
-        let keys = filled.place.keys;
         let section = Section { keys, built: &filled.built, arena: &arena };
         let candidates: Vec<Candidate> = filled.built.iter().map(|built| built.candidate).collect();
-        for group in groups_of_load(keys) {
+        for group in groups_of_load(family, keys) {
             let cases = self.missing(&group, &candidates);
             if !cases.is_empty() {
                 self.progress.say(format!("{} at {} %", group.name(), filled.place.load));
@@ -230,7 +277,11 @@ impl Session {
             Op::Insert => lanes::bands(band, case.api, length),
             Op::Remove => {
                 let others = &hashes[..start.min(KEPT_KEYS)];
-                lanes::removals(band, &*bulk(band.hashes)?, others, length)
+                let due = match at_load.as_set() {
+                    Some(_) => Removal::from_set(&*bulk(band.hashes)?, others),
+                    None => Removal::of_each(band.hashes, others),
+                };
+                lanes::removals(band, due, others, length)
             }
             Op::Build => {
                 lanes::bulk_builds(move || create_slots(&candidate, isa), keys, at_load, length)
@@ -283,14 +334,14 @@ mod tests {
 
     #[test]
     fn bands_end_at_the_load_or_have_its_middle() {
-        let place = Place::of(1000, 75, 95);
+        let place = Place::of(Family::Quotient, 1000, 75, 95);
         assert_eq!((place.keys, place.band), (950, (930, 950)));
-        let large = Place::of(1 << 27, 90, 95);
+        let large = Place::of(Family::Quotient, 1 << 27, 90, 95);
         assert_eq!(large.band.1 - large.band.0, BAND_KEYS);
-        let middle = Filling { slots: 1 << 27, bits: 0, load: 94 }.keys();
+        let middle = keys_at(1 << 27, 94);
         assert!(middle.abs_diff((large.band.0 + large.band.1) / 2) < 2);
-        assert_eq!(Place::of(1000, 0, 1).band, (0, 10));
-        assert_eq!(Place::of(1000, 94, 95).band, (940, 950));
+        assert_eq!(Place::of(Family::Quotient, 1000, 0, 1).band, (0, 10));
+        assert_eq!(Place::of(Family::Quotient, 1000, 94, 95).band, (940, 950));
     }
 
     #[test]

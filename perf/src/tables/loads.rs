@@ -1,10 +1,10 @@
 //! The sweep over loads: who and how full down, what is done across.
 
-use super::{Line, Table, distinct, figure, label, per_cent, ratio};
+use super::{Line, Table, distinct, figure, per_cent, ratio, with_isa};
 use crate::environment::human_bytes;
 use crate::plan::{Filling, short_slots};
 use crate::results::Results;
-use crate::row::Row;
+use crate::row::{Row, filling_of};
 
 /// A column of throughputs.
 struct Column {
@@ -80,22 +80,53 @@ pub(super) fn all(results: &Results) -> Vec<Table> {
     ]
 }
 
-/// Rows of the sweep with what they are about, by size, then by load, then as they were measured.
+/// The order of lines: by family, then by size, then by load, then as they were measured.
+fn place(filling: &Filling) -> impl Ord + use<> {
+    (filling.family, filling.slots, filling.load)
+}
+
+/// Rows of the sweep with what they are about.
 fn swept(results: &Results) -> Vec<(Filling, &Row)> {
     let mut rows: Vec<(Filling, &Row)> =
         results.rows.iter().filter_map(|row| Some((row.filling()?, row))).collect();
-    rows.sort_by_key(|(filling, _)| (filling.slots, filling.load));
+    rows.sort_by_key(|(filling, _)| place(filling));
     rows
 }
 
 /// The leading cells of a line: what tells it apart.
-fn head(filling: &Filling, row: &Row) -> [String; 4] {
-    let bits = format!(" r{}", filling.bits);
-    let who = label(row).replace(&bits, "");
-    [short_slots(filling.slots), format!("{} %", filling.load), who, filling.bits.to_string()]
+fn head(filling: &Filling, who: String) -> [String; 4] {
+    let width = format!("{}{}", filling.family.letter(), filling.bits);
+    [short_slots(filling.slots), format!("{} %", filling.load), who, width]
 }
 
-const HEAD: [&str; 4] = ["slots", "load", "filter", "r"];
+fn head_of(filling: &Filling, row: &Row) -> [String; 4] {
+    let who = row.rival.as_deref().unwrap_or(&row.filter);
+    head(filling, with_isa(who, row.sizing()))
+}
+
+const HEAD: [&str; 4] = ["slots", "load", "filter", "width"];
+
+/// A line for each filter that was full before a load: where it was instead of the first figure.
+fn shortfalls(results: &Results, columns: usize) -> Vec<(Filling, Line)> {
+    let lines = results.shortfalls.iter().filter_map(|of| {
+        let filling = filling_of(&of.variant)?;
+        let mut cells: Vec<String> = head(&filling, with_isa(&of.subject, &of.variant)).into();
+        cells.push(format!("full at {:.1} %", of.load_reached * 100.0));
+        cells.resize(columns, String::new());
+        Some((filling, Line { cells, is_rival: of.is_rival }))
+    });
+    lines.collect()
+}
+
+/// Lines in order, those of shortfalls after the others of their load.
+fn in_order(mut lines: Vec<(Filling, Line)>, short: Vec<(Filling, Line)>) -> Vec<Line> {
+    if lines.is_empty() {
+        return Vec::new();
+    }
+    lines.extend(short);
+    lines.sort_by_key(|(filling, _)| place(filling));
+    lines.into_iter().map(|(_, line)| line).collect()
+}
 
 fn throughput(results: &Results, name: &'static str, title: &str, columns: &[Column]) -> Table {
     let rows: Vec<(Filling, &Row)> = swept(results)
@@ -104,16 +135,17 @@ fn throughput(results: &Results, name: &'static str, title: &str, columns: &[Col
         .collect();
     let mut header: Vec<String> = HEAD.map(Into::into).into();
     for column in columns {
-        header.extend([format!("{}, M/s", column.title), "× qfilter".into()]);
+        header.extend([format!("{}, M/s", column.title), "× rival".into()]);
         if column.has_limit {
             header.push("of limit".into());
         }
     }
-    let heads = distinct(rows.iter().map(|(filling, row)| head(filling, row)));
-    let lines = heads.into_iter().map(|of_line| {
+    let heads = distinct(rows.iter().map(|(filling, row)| (*filling, head_of(filling, row))));
+    let short = shortfalls(results, header.len());
+    let lines = heads.into_iter().map(|(of_filling, of_line)| {
         let line: Vec<&Row> = rows
             .iter()
-            .filter(|(filling, row)| head(filling, row) == of_line)
+            .filter(|(filling, row)| head_of(filling, row) == of_line)
             .map(|(_, row)| *row)
             .collect();
         let mut cells: Vec<String> = of_line.into();
@@ -130,9 +162,10 @@ fn throughput(results: &Results, name: &'static str, title: &str, columns: &[Col
                 cells.push(share.map_or_else(String::new, |share| format!("{share:.2}")));
             }
         }
-        Line { cells, is_rival: line.iter().any(|row| row.rival.is_some()) }
+        (of_filling, Line { cells, is_rival: line.iter().any(|row| row.rival.is_some()) })
     });
-    Table { name, title: title.into(), header, rows: lines.collect(), words: HEAD.len() }
+    let rows = in_order(lines.collect(), short);
+    Table { name, title: title.into(), header, rows, words: HEAD.len() }
 }
 
 /// Sizes and rates.
@@ -142,7 +175,7 @@ fn rates(results: &Results) -> Table {
         let (Some(expected), Some(measured)) = (row.fpr_expected, row.fpr_measured) else {
             continue;
         };
-        let mut cells: Vec<String> = head(&filling, row).into();
+        let mut cells: Vec<String> = head_of(&filling, row).into();
         if lines.iter().any(|line| line.cells[..HEAD.len()] == cells) {
             continue;
         }
@@ -169,6 +202,7 @@ fn rates(results: &Results) -> Table {
 mod tests {
     use super::*;
     use crate::environment::Environment;
+    use crate::results::Shortfall;
     use crate::row::tests::example;
 
     #[test]
@@ -185,14 +219,68 @@ mod tests {
         assert_eq!(
             heads,
             [
-                "1Mi 75 % cache-line-quotient 8",
-                "1Mi 75 % cache-line-quotient+avx2 8",
-                "1Mi 75 % qfilter 8",
-                "1Mi 95 % cache-line-quotient 8",
-                "16Mi 95 % cache-line-quotient 8",
+                "1Mi 75 % cache-line-quotient r8",
+                "1Mi 75 % cache-line-quotient+avx2 r8",
+                "1Mi 75 % qfilter r8",
+                "1Mi 95 % cache-line-quotient r8",
+                "16Mi 95 % cache-line-quotient r8",
             ]
         );
         let ratios: Vec<&str> = table.rows.iter().map(|line| &*line.cells[8]).collect();
         assert_eq!(ratios, ["10.00", "10.00", "", "", ""]);
+    }
+
+    #[test]
+    fn a_filter_meets_the_fastest_rival_of_its_width_and_load_and_no_other_family() {
+        let mut results = Results::new(Environment::observe(None));
+        let keys = 996_147;
+        let mut put = |filter: &str, variant: &str, rival, ns| {
+            results.put(Row { keys, ..example(filter, variant, rival, ns) });
+        };
+        put("quotient", "r8-95%-of-1Mi", None, 2.0);
+        put("quotient", "r8-95%-of-1Mi", Some("qfilter"), 5.0);
+        put("cuckoo", "f8-95%-of-1Mi", None, 2.0);
+        put("cuckoo", "f12-95%-of-1Mi", None, 2.0);
+        put("cuckoo", "f8-95%-of-1Mi", Some("cuckoofilter"), 30.0);
+        put("cuckoo", "f8-95%-of-1Mi", Some("subms-cuckoo-filter"), 20.0);
+        put("cuckoo", "f16-95%-of-1Mi", Some("atomic-cuckoo-filter"), 4.0);
+        let table = &all(&results)[0];
+        let lines: Vec<[&str; 3]> = table
+            .rows
+            .iter()
+            .map(|line| [&*line.cells[2], &*line.cells[3], &*line.cells[8]])
+            .collect();
+        assert_eq!(
+            lines,
+            [
+                ["quotient", "r8", "2.50"],
+                ["qfilter", "r8", ""],
+                ["cuckoo", "f8", "10.00"],
+                ["cuckoo", "f12", ""],
+                ["cuckoofilter", "f8", ""],
+                ["subms-cuckoo-filter", "f8", ""],
+                ["atomic-cuckoo-filter", "f16", ""],
+            ]
+        );
+    }
+
+    #[test]
+    fn a_filter_that_was_full_before_has_a_line_that_says_so() {
+        let mut results = Results::new(Environment::observe(None));
+        for load in [90, 95] {
+            let variant = format!("f8-{load}%-of-1Mi");
+            results.put(example("cuckoo", &variant, Some("cuckoofilter"), 20.0));
+        }
+        results.shortfalls.push(Shortfall {
+            subject: "atomic-cuckoo-filter".into(),
+            is_rival: true,
+            variant: "f8-90%-of-1Mi".into(),
+            load_reached: 0.8912,
+        });
+        let table = &all(&results)[0];
+        let short = &table.rows[1].cells;
+        assert_eq!(short[1..5], ["90 %", "atomic-cuckoo-filter", "f8", "full at 89.1 %"]);
+        assert!(table.rows.iter().all(|line| line.cells.len() == table.header.len()));
+        assert!(results.falls_short("atomic-cuckoo-filter", "f8-90%-of-1Mi"));
     }
 }

@@ -1,0 +1,161 @@
+//! What the crates of cuckoo filters share: calls of one key, and a table of a power of two of slots in
+//! buckets of four.
+
+use crate::keys::Column;
+use crate::slots::Slots;
+use crate::subject::{Scratch, Subject, answer_each};
+use anyhow::Result;
+use std::fmt;
+use std::hash::Hasher;
+use trommel::{Bitmap, Full, KeyHash};
+
+/// Slots of a bucket.
+pub(super) const BUCKET_SLOTS: usize = 4;
+
+/// The calls of one of these crates.
+pub(super) trait Crate: Sized + 'static {
+    /// Inserts a key; false if there was no room. What became of the other keys then differs.
+    fn insert(&mut self, hash: u64) -> bool;
+
+    fn contains(&self, hash: u64) -> bool;
+
+    fn remove(&mut self, hash: u64) -> bool;
+
+    /// Fingerprints held, one for each key that was inserted.
+    fn held(&self) -> usize;
+
+    /// Bytes of its table.
+    fn bytes(&self) -> usize;
+
+    /// The probability that two keys have the same fingerprint, by the way that it avoids the one that
+    /// marks empty slots.
+    fn collision(&self) -> f64;
+
+    /// A copy in memory of its own.
+    fn duplicate(&self) -> Self;
+}
+
+/// A filter of one of these crates.
+pub(super) struct Cuckoo<C> {
+    filter: C,
+    slots: usize,
+}
+
+impl<C> Cuckoo<C> {
+    pub(super) fn new(filter: C, slots: usize) -> Self {
+        Self { filter, slots }
+    }
+}
+
+/// Few of these crates show what they hold.
+impl<C> fmt::Debug for Cuckoo<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cuckoo").field("slots", &self.slots).finish_non_exhaustive()
+    }
+}
+
+/// Why no group with hashing admits them.
+const BY_SLOTS_ONLY: &str = "cuckoo filters are measured by slots only, on keys that come hashed";
+
+impl<C: Crate> Subject for Cuckoo<C> {
+    fn memory_bytes(&self) -> usize {
+        self.filter.bytes()
+    }
+
+    fn load_factor(&self) -> Option<f64> {
+        Some(self.filter.held() as f64 / self.slots as f64)
+    }
+
+    /// Of the slots of two buckets those in use are compared. The crates' own equations leave out what
+    /// the mark of empty slots costs.
+    ///
+    /// Source: Fan, Andersen, Kaminsky and Mitzenmacher, "Cuckoo filter: practically better than
+    /// Bloom", CoNEXT 2014, section 5.1.
+    fn expected_fpr(&self, _keys: usize) -> Option<f64> {
+        let compared = 2.0 * BUCKET_SLOTS as f64 * self.load_factor()?;
+        Some(1.0 - (1.0 - self.filter.collision()).powf(compared))
+    }
+
+    fn copy(&self) -> Box<dyn Subject> {
+        Box::new(Self::new(self.filter.duplicate(), self.slots))
+    }
+
+    fn insert_single(&mut self, hashes: &[KeyHash]) -> Result<()> {
+        for (inserted, hash) in hashes.iter().enumerate() {
+            if !self.filter.insert(hash.raw()) {
+                return Err(Full::new(inserted, self.filter.held(), self.slots).into());
+            }
+        }
+        Ok(())
+    }
+
+    fn count_single(&self, hashes: &[KeyHash]) -> usize {
+        hashes.iter().map(|hash| usize::from(self.filter.contains(hash.raw()))).sum()
+    }
+
+    fn answer_single(&self, hashes: &[KeyHash], answers: &mut Bitmap) {
+        answer_each(hashes, answers, |hash| self.filter.contains(hash.raw()));
+    }
+
+    fn insert_keys(&mut self, _keys: &Column) -> Result<()> {
+        unreachable!("{BY_SLOTS_ONLY}")
+    }
+
+    fn count_keys(&self, _keys: &Column, _scratch: &mut Scratch) -> usize {
+        unreachable!("{BY_SLOTS_ONLY}")
+    }
+
+    fn answer_keys(&self, _keys: &Column, _answers: &mut Bitmap) {
+        unreachable!("{BY_SLOTS_ONLY}")
+    }
+}
+
+impl<C: Crate> Slots for Cuckoo<C> {
+    fn held(&self) -> usize {
+        self.filter.held()
+    }
+
+    fn copy_slots(&self) -> Box<dyn Slots> {
+        Box::new(Self::new(self.filter.duplicate(), self.slots))
+    }
+
+    fn remove_single(&mut self, hashes: &[KeyHash]) -> usize {
+        hashes.iter().map(|hash| usize::from(self.filter.remove(hash.raw()))).sum()
+    }
+}
+
+/// The hasher given to crates that hash keys and fingerprints alike: a key, which is a `u64` and hashed
+/// already, passes through; what else comes is a fingerprint, and takes one multiplication.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct KeyOrFingerprint(u64);
+
+impl Hasher for KeyOrFingerprint {
+    #[inline]
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+
+    #[inline]
+    fn write_usize(&mut self, fingerprint: usize) {
+        self.0 = offset_of(fingerprint as u64);
+    }
+
+    /// A slice of bytes comes after its length, which it replaces.
+    #[inline]
+    fn write(&mut self, fingerprint: &[u8]) {
+        self.0 = offset_of(fingerprint.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)));
+    }
+
+    #[inline]
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+/// 32 bits that tell how far the two buckets of a fingerprint are apart: the upper half of a product,
+/// so that they depend on all bits of it.
+#[inline]
+pub(super) fn offset_of(fingerprint: u64) -> u64 {
+    // One more, since the fingerprint 0 would have two buckets that are one.
+    (fingerprint + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32
+}
