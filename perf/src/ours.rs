@@ -11,8 +11,8 @@ use crate::subject::{Scratch, Subject, answer_each};
 use anyhow::Result;
 use std::fmt::Debug;
 use trommel::{
-    Bitmap, BloomFilter, CacheLineBloom, CacheLineQuotient, CountingBloomFilter, Filter,
-    FilterKind, Insert, Isa, KeyHash, QuotientFilter, RegisterBloom, SplitBlockBloom,
+    Bitmap, BloomFilter, CacheLineBloom, CacheLineQuotient, CountingBloomFilter, CuckooFilter,
+    Filter, FilterKind, Insert, Isa, KeyHash, QuotientFilter, RegisterBloom, SplitBlockBloom,
 };
 use trommel_base::{Builder, FromSpec};
 
@@ -62,6 +62,7 @@ pub(crate) fn create(
         FilterKind::CacheLineQuotient => {
             Ok(Box::new(Ours::quotient(build::<CacheLineQuotient>(sizing, keys, isa)?)))
         }
+        FilterKind::Cuckoo => Ok(Box::new(Ours::cuckoo(build::<CuckooFilter>(sizing, keys, isa)?))),
         other => Err(anyhow::anyhow!("the harness does not know how to make a {other}")),
     }
 }
@@ -80,7 +81,8 @@ fn build<F: FromSpec>(sizing: Sizing, keys: usize, isa: Option<Isa>) -> Result<F
             let builder = builder.keys(filling.slots / 2).load(0.5);
             match filling.family {
                 Family::Quotient => builder.remainder_bits(filling.bits),
-                Family::Cuckoo => builder.fingerprint_bits(filling.bits),
+                // As its rivals, which keep every copy.
+                Family::Cuckoo => builder.fingerprint_bits(filling.bits).multiset(true),
             }
         }
     };

@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, anyhow, ensure};
 use std::any::Any;
 use std::fmt::Debug;
 use trommel::quotient::{Layout, LineBlock, Quotient, WideBlock};
-use trommel::{Filter, FilterKind, Insert, Isa, KeyHash, Merge, Remove};
+use trommel::{CuckooFilter, Filter, FilterKind, Insert, Isa, KeyHash, Merge, Remove};
 
 /// A filter that has slots, and whether it is a set of fingerprints: if it is, it hands itself back.
 pub(crate) trait Slotted: Sized {
@@ -72,6 +72,16 @@ pub(crate) fn create_slots(
     match kind {
         FilterKind::Quotient => of::<WideBlock>(filling, isa),
         FilterKind::CacheLineQuotient => of::<LineBlock>(filling, isa),
+        FilterKind::Cuckoo => {
+            let filter: CuckooFilter = build(Sizing::Slots(*filling), filling.keys(), isa)?;
+            let slots = filter.geometry().slots();
+            ensure!(
+                slots == filling.slots as u64,
+                "{slots} slots where {} were asked for",
+                filling.slots
+            );
+            Ok(Box::new(Ours::cuckoo(filter)))
+        }
         other => Err(anyhow!("the harness does not know how to make a {other} by slots")),
     }
 }
@@ -79,6 +89,16 @@ pub(crate) fn create_slots(
 impl<L: Layout> Ours<Quotient<L>> {
     pub(super) fn quotient(filter: Quotient<L>) -> Self {
         let (isa, slots) = (Some(filter.isa()), filter.geometry().slots);
+        Self::with_slots(filter, isa, slots)
+    }
+}
+
+/// It holds a fingerprint for every key, and lists none.
+impl Slotted for CuckooFilter {}
+
+impl Ours<CuckooFilter> {
+    pub(super) fn cuckoo(filter: CuckooFilter) -> Self {
+        let (isa, slots) = (Some(filter.isa()), filter.geometry().slots());
         Self::with_slots(filter, isa, slots)
     }
 }

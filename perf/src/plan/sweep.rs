@@ -32,7 +32,7 @@ impl Family {
         match (self, bits) {
             (Self::Quotient, 8) => &[FilterKind::CacheLineQuotient, FilterKind::Quotient],
             (Self::Quotient, _) => &[FilterKind::Quotient],
-            (Self::Cuckoo, _) => &[],
+            (Self::Cuckoo, _) => &[FilterKind::Cuckoo],
         }
     }
 
