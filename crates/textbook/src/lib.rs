@@ -6,6 +6,7 @@
 //! | module | system | paper |
 //! |---|---|---|
 //! | [`quotient`] | quotient filter with three metadata bits a slot | Bender et al., PVLDB 5 (2012) |
+//! | [`cuckoo`] | cuckoo filter with buckets of 1 to 8 entries | Fan et al., CoNEXT (2014) |
 //!
 //! ```
 //! use trommel_base::{Filter, Insert};
@@ -18,6 +19,11 @@
 //! ```
 #![no_std]
 
-pub mod quotient;
+extern crate alloc;
 
+pub mod cuckoo;
+pub mod quotient;
+mod random;
+
+pub use cuckoo::TextbookCuckooFilter;
 pub use quotient::TextbookQuotientFilter;
