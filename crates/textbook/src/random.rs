@@ -18,7 +18,8 @@ impl Random {
         trommel_base::range::reduce(self.word(), bound)
     }
 
-    fn word(&mut self) -> u64 {
+    /// The next word.
+    pub(crate) fn word(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let word = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         let word = (word ^ (word >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
