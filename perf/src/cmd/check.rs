@@ -8,7 +8,7 @@ use crate::plan::Loads;
 use crate::progress::Progress;
 use crate::results::Results;
 use crate::session::Session;
-use crate::tpch;
+use crate::{textbook, tpch};
 use anyhow::Result;
 use trommel::Isa;
 
@@ -44,7 +44,8 @@ fn check(isa: Option<Isa>) -> Result<usize> {
     session.sweep(&Loads { slots: SLOTS, loads: LOADS.into() })?;
     let (keys, probes) = tpch::prepare(TPCH_SCALE);
     session.input("tpch-0.001", tpch::describe(TPCH_SCALE), &keys, &probes)?;
-    Ok(session.results.rows.len())
+    let textbook = textbook::measure(&textbook::Effort::check(), |_| ())?;
+    Ok(session.results.rows.len() + textbook.limits.len() + textbook.points.len())
 }
 
 #[cfg(test)]
