@@ -32,7 +32,7 @@ pub(crate) struct Series {
     pub(crate) label: String,
     pub(crate) color: RGBColor,
     pub(crate) is_rival: bool,
-    /// `(x, y)`, both positive.
+    /// `(x, y)`, both positive; a `y` of zero is not shown.
     points: Vec<(f64, f64)>,
 }
 
@@ -144,7 +144,8 @@ pub(crate) fn with_legend(title: &str, y_title: &str, series: &[Series]) -> Resu
         let root = SVGBackend::with_string(&mut svg, (WIDTH, height)).into_drawing_area();
         root.fill(&WHITE)?;
         let (chart, legend) = root.split_vertically(HEIGHT);
-        let keys = |x: f64| short_count(x.round() as u64);
+        let keys =
+            |x: f64| if x < 1000.0 { format!("{x:.0}") } else { short_count(x.round() as u64) };
         let axes = Axes { x_title: "keys", y_title, x_label: &keys, x_scale: Scale::Powers(10.0) };
         draw_on(&chart, title, &axes, series)?;
         draw_legend(&legend, series)?;
@@ -329,6 +330,7 @@ type Area<'b> = DrawingArea<SVGBackend<'b>, Shift>;
 fn draw_on(area: &Area<'_>, title: &str, axes: &Axes<'_>, series: &[Series]) -> Result<()> {
     let xs = series.iter().flat_map(|line| line.points.iter().map(|point| point.0));
     let ys = series.iter().flat_map(|line| line.points.iter().map(|point| point.1));
+    let ys = ys.filter(|y| *y > 0.0);
     let (x_axis, y_axis) = (Axis::around(axes.x_scale, xs), Axis::around(Scale::Powers(10.0), ys));
     let failed = |error: &dyn std::fmt::Display| anyhow!("plotting {title:?}: {error}");
     let mut chart = ChartBuilder::on(area)
@@ -381,8 +383,20 @@ fn draw_legend(area: &Area<'_>, series: &[Series]) -> Result<()> {
 type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<Axis, Axis>>;
 
 fn draw_series(chart: &mut Chart<'_, '_>, line: &Series) -> Result<(), Box<dyn std::error::Error>> {
-    let points = || line.points.iter().copied();
-    if line.points.len() > 1 {
+    // What is zero has no place on a logarithmic axis: the line is broken there.
+    for run in line.points.split(|point| point.1 <= 0.0) {
+        draw_run(chart, line, run)?;
+    }
+    Ok(())
+}
+
+fn draw_run(
+    chart: &mut Chart<'_, '_>,
+    line: &Series,
+    run: &[(f64, f64)],
+) -> Result<(), Box<dyn std::error::Error>> {
+    let points = || run.iter().copied();
+    if run.len() > 1 {
         let style = line.color.stroke_width(2);
         if line.is_rival {
             chart.draw_series(DashedLineSeries::new(points(), 5, 4, style))?;

@@ -2,7 +2,7 @@
 
 use super::Effort;
 use crate::clock::{Lap, Stopwatch};
-use crate::stats::round_significant;
+use crate::stats::{median, round_significant};
 use anyhow::{Result, ensure};
 use serde::Serialize;
 use std::fmt;
@@ -65,9 +65,7 @@ pub(super) fn measure(effort: &Effort, say: &mut impl FnMut(&str)) -> Result<Vec
             let mut totals = [Total::default(); 2];
             for order in 0..effort.orders {
                 let shuffled = shuffled_keys(keys, order);
-                for (method, total) in Method::ALL.into_iter().zip(&mut totals) {
-                    fill(method, &shuffled, load_percent, order, effort.timed_inserts, total)?;
-                }
+                fill(&shuffled, load_percent, order, effort.timed_inserts, &mut totals)?;
             }
             for (method, total) in Method::ALL.into_iter().zip(totals) {
                 points.push(total.mean(load_percent, keys, method, effort.orders as f64));
@@ -111,33 +109,45 @@ fn shuffled_keys(keys: u64, order: u64) -> Vec<u64> {
     shuffled
 }
 
+/// How often the methods take turns on one order; less often where a turn is long.
+const MOST_TURNS: u64 = 5;
+
+/// Fills sets of both methods, and adds what one set of each has cost. Every turn fills so many copies
+/// of an empty set that enough inserts are timed; they all do the same.
 fn fill(
-    method: Method,
     keys: &[u64],
     load_percent: u32,
     seed: u64,
     timed_inserts: u64,
-    total: &mut Total,
+    totals: &mut [Total; 2],
 ) -> Result<()> {
-    // Of two tables.
-    let places = (keys.len() as u64 * 50).div_ceil(u64::from(load_percent));
-    let copies = timed_inserts.div_ceil(keys.len() as u64);
-    match method {
-        Method::Standard => fill_sets(&StandardCuckooSet::new(places, seed)?, keys, copies, total),
-        Method::DensityBased => {
-            fill_sets(&DensityCuckooSet::new(places, seed)?, keys, copies, total)
-        }
+    let count = keys.len() as u64;
+    // Of one of two tables.
+    let places = (count * 50).div_ceil(u64::from(load_percent));
+    let turns = (timed_inserts / count).clamp(1, MOST_TURNS);
+    let copies = timed_inserts.div_ceil(count * turns);
+    let empty = (StandardCuckooSet::new(places, seed)?, DensityCuckooSet::new(places, seed)?);
+    let mut ns = [Vec::new(), Vec::new()];
+    for turn in 0..turns {
+        let is_first = turn == 0;
+        let [standard, density] = &mut *totals;
+        ns[0].push(fill_sets(&empty.0, keys, copies, is_first.then_some(standard))?);
+        ns[1].push(fill_sets(&empty.1, keys, copies, is_first.then_some(density))?);
     }
+    for (total, ns) in totals.iter_mut().zip(ns) {
+        total.ns_per_insert += median(&ns);
+    }
+    Ok(())
 }
 
-/// Inserts the keys into so many copies of an empty set, all of which do the same, and adds what one of
-/// them has cost.
+/// Inserts the keys into copies of an empty set; the nanoseconds an insert. What was counted on the way
+/// goes to `total`.
 fn fill_sets<S: CuckooSet + Clone>(
     empty: &S,
     keys: &[u64],
     copies: u64,
-    total: &mut Total,
-) -> Result<()> {
+    total: Option<&mut Total>,
+) -> Result<f64> {
     let mut sets: Vec<S> = (0..copies).map(|_| empty.clone()).collect();
     let lap = time(&mut sets, keys)?;
     for set in &sets {
@@ -145,12 +155,13 @@ fn fill_sets<S: CuckooSet + Clone>(
         ensure!(keys.iter().all(|key| set.contains(*key)), "a set denies a key");
         ensure!(set.statistics() == sets[0].statistics(), "copies of a set differ");
     }
-    let statistics = sets[0].statistics();
-    total.cycles += statistics.cycles;
-    total.displacements += statistics.displacements;
-    total.ns_per_insert += lap.busy.as_nanos() as f64 / (copies * keys.len() as u64) as f64;
-    total.extra_bytes += (sets[0].memory_bytes() - empty.memory_bytes()) as u64;
-    Ok(())
+    if let Some(total) = total {
+        let statistics = sets[0].statistics();
+        total.cycles += statistics.cycles;
+        total.displacements += statistics.displacements;
+        total.extra_bytes += (sets[0].memory_bytes() - empty.memory_bytes()) as u64;
+    }
+    Ok(lap.busy.as_nanos() as f64 / (copies * keys.len() as u64) as f64)
 }
 
 fn time<S: CuckooSet>(sets: &mut [S], keys: &[u64]) -> Result<Lap> {

@@ -21,7 +21,7 @@ fn loads(limits: &[Limit]) -> Table {
     let line = |limit: &Limit| {
         let words = [limit.system, &limit.variant, limit.search].map(Into::into);
         let loads = [limit.published, limit.mean, limit.min].map(per_cent);
-        let counts = [short_count(limit.places), limit.seeds.to_string()];
+        let counts = [limit.places.to_string(), limit.seeds.to_string()];
         Line { cells: words.into_iter().chain(counts).chain(loads).collect(), is_rival: false }
     };
     let header =
@@ -44,7 +44,7 @@ fn density(points: &[Point]) -> Table {
         };
         let Some(density) = points.iter().find(is_other) else { continue };
         let both = [standard, density];
-        let mut cells = vec![format!("{} %", standard.load_percent), short_count(standard.keys)];
+        let mut cells = vec![format!("{} %", standard.load_percent), keys(standard.keys)];
         cells.extend(both.map(|point| count(point.cycles)));
         cells.extend(both.map(|point| count(point.displacements)));
         cells.extend(both.map(|point| figure(point.ns_per_insert)));
@@ -73,6 +73,10 @@ fn density(points: &[Point]) -> Table {
         rows,
         words: 1,
     }
+}
+
+fn keys(count: u64) -> String {
+    if count < 1000 { count.to_string() } else { short_count(count) }
 }
 
 /// A mean of counts.
@@ -106,14 +110,13 @@ pub(crate) fn plots(measured: &Measured) -> Result<Vec<(&'static str, String)>> 
     ])
 }
 
-/// A line for each load and method. What is zero has no place on a logarithmic axis and is left out.
+/// A line for each load and method.
 fn series(points: &[Point], value: fn(&Point) -> f64) -> Vec<Series> {
     let mut lines = Vec::new();
     for (color, load) in LOADS.into_iter().enumerate() {
         for method in Method::ALL {
             let of_line = points.iter().filter(|p| p.method == method && p.load_percent == load);
-            let places = of_line.map(|point| (point.keys as f64, value(point)));
-            let places = places.filter(|(_, value)| *value > 0.0).collect();
+            let places = of_line.map(|point| (point.keys as f64, value(point))).collect();
             let label = format!("{method}, {load} %");
             lines.push(Series::new(label, color, method == Method::Standard, places));
         }
