@@ -10,8 +10,8 @@ use trommel_base::SpecError;
 
 /// Keys of a bucket: as many as fill a line.
 const BUCKET_KEYS: u64 = 8;
-/// Places that an insert visits before it gives up, unless said otherwise: at most three
-/// displacements, since each bucket leads to eight others.
+/// Places that an insert visits before it gives up, unless said otherwise: two displacements in a large
+/// table, since there are 128 places behind those of both buckets, and 1024 behind these.
 const MAX_VISITED: usize = 1000;
 // The hash functions of the two buckets, and the one that hints are made of.
 const FIRST: usize = 0;

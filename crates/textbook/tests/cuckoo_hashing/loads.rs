@@ -68,7 +68,7 @@ fn unlike_tables_reach_less_the_more_unlike_they_are() {
     }
 }
 
-/// Eight keys a bucket, and at most three displacements.
+/// Eight keys a bucket, and two displacements.
 #[test]
 fn bounded_displacement_in_large_buckets_still_fills_them() {
     let load = load_limit(|seed| HintedCuckooSet::new(1 << 12, seed).unwrap());
