@@ -23,6 +23,9 @@ pub(crate) enum Verb {
     Check(CheckArgs),
     /// Write report.html again from a run's results, and splice its tables into a document.
     Report(ReportArgs),
+    /// Make the experiments of papers on cuckoo filters and cuckoo hashing again: how full each variant
+    /// gets, and the density-based method beside the standard one.
+    Textbook(TextbookArgs),
     /// Random 64-byte line touches a second, by working-set size and prefetch hint.
     Roofline,
     /// Describe the machine and the build.
@@ -111,6 +114,24 @@ pub(crate) struct ReportArgs {
     pub(crate) dir: PathBuf,
     /// A Markdown file in which the regions `<!-- trommel-perf:NAME begin -->` to
     /// `<!-- trommel-perf:NAME end -->` are replaced by this run's tables.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) splice: Option<PathBuf>,
+}
+
+/// What `textbook` takes.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct TextbookArgs {
+    /// Small tables and up to 1e4 keys, in seconds.
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Where the CSV files go.
+    #[arg(long, value_name = "DIR", default_value = DEFAULT_OUT)]
+    pub(crate) out: PathBuf,
+    /// Where the plots go, if not to the CSV files.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) plots: Option<PathBuf>,
+    /// A Markdown file in which the regions `<!-- trommel-perf-textbook:NAME begin -->` to
+    /// `<!-- trommel-perf-textbook:NAME end -->` are replaced by the tables.
     #[arg(long, value_name = "FILE")]
     pub(crate) splice: Option<PathBuf>,
 }

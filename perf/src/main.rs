@@ -12,6 +12,7 @@
 //! | [`roofline`], [`noise`], [`environment`] | the machine: its limit, its quiet, its description |
 //! | [`session`], [`effort`] | a run: groups of cases, each verified, saved as it ends |
 //! | [`row`], [`results`], [`stats`] | what a run leaves behind |
+//! | [`textbook`] | the experiments of papers on cuckoo filters and cuckoo hashing |
 //! | [`tables`], [`plots`], [`html`], [`splice`] | how it is shown |
 
 mod built;
@@ -42,6 +43,7 @@ mod splice;
 mod stats;
 mod subject;
 mod tables;
+mod textbook;
 mod tpch;
 
 use clap::Parser as _;

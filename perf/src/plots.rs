@@ -4,14 +4,24 @@ use crate::environment::human_bytes;
 use crate::results::Results;
 use crate::roofline::Touch;
 use crate::row::Row;
+use crate::stats::round_significant;
 use crate::tables::{figure, label, short_count};
 use anyhow::{Result, anyhow};
+use plotters::coord::Shift;
 use plotters::coord::ranged1d::{KeyPointHint, Ranged, ValueFormatter};
+use plotters::element::DashedPathElement;
 use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
 use std::ops::Range;
 
 const WIDTH: u32 = 640;
 const HEIGHT: u32 = 400;
+/// The legend below a plot: lines beside one another, pixels from row to row, from the left edge, and of
+/// a sample of a line.
+const LEGEND_COLUMNS: usize = 2;
+const LEGEND_ROW: u32 = 22;
+const LEGEND_LEFT: i32 = 84;
+const LEGEND_SAMPLE: i32 = 44;
 const AXIS: RGBColor = RGBColor(110, 116, 124);
 const GRID: RGBColor = RGBColor(228, 231, 235);
 const FONT: &str = "system-ui, sans-serif";
@@ -22,8 +32,20 @@ pub(crate) struct Series {
     pub(crate) label: String,
     pub(crate) color: RGBColor,
     pub(crate) is_rival: bool,
-    /// `(x, y)`, both positive.
+    /// `(x, y)`, both positive; a `y` of zero is not shown.
     points: Vec<(f64, f64)>,
+}
+
+impl Series {
+    /// A line in one of the colours of our filters, dashed if it is what ours is compared with.
+    pub(crate) fn new(
+        label: String,
+        color: usize,
+        is_rival: bool,
+        points: Vec<(f64, f64)>,
+    ) -> Self {
+        Self { label, color: OURS[color % OURS.len()], is_rival, points }
+    }
 }
 
 /// Colours of our filters, told apart by people who see colours differently as well (Okabe and Ito).
@@ -110,6 +132,26 @@ fn legend_of<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<Series> {
 pub(crate) fn throughput(title: &str, series: &[Series]) -> Result<String> {
     let keys = |x: f64| short_count(x.round() as u64);
     draw(title, "keys", "M ops/s", keys, Scale::Powers(10.0), series)
+}
+
+/// Anything by number of keys, both axes logarithmic, with its legend below it: a picture that can stand
+/// alone.
+pub(crate) fn with_legend(title: &str, y_title: &str, series: &[Series]) -> Result<String> {
+    let rows = series.len().div_ceil(LEGEND_COLUMNS) as u32;
+    let height = HEIGHT + rows * LEGEND_ROW + LEGEND_ROW / 2;
+    let mut svg = String::new();
+    {
+        let root = SVGBackend::with_string(&mut svg, (WIDTH, height)).into_drawing_area();
+        root.fill(&WHITE)?;
+        let (chart, legend) = root.split_vertically(HEIGHT);
+        let keys =
+            |x: f64| if x < 1000.0 { format!("{x:.0}") } else { short_count(x.round() as u64) };
+        let axes = Axes { x_title: "keys", y_title, x_label: &keys, x_scale: Scale::Powers(10.0) };
+        draw_on(&chart, title, &axes, series)?;
+        draw_legend(&legend, series)?;
+        root.present()?;
+    }
+    Ok(svg)
 }
 
 /// Throughput by load.
@@ -250,8 +292,17 @@ impl Ranged for Axis {
 
 impl ValueFormatter<f64> for Axis {
     fn format_ext(&self, value: &f64) -> String {
-        figure(*value)
+        // Three digits of a small number are all behind the zeros that follow its point.
+        if *value < 0.1 { round_significant(*value, 3).to_string() } else { figure(*value) }
     }
+}
+
+/// The axes of a plot; the other one is logarithmic.
+struct Axes<'a> {
+    x_title: &'a str,
+    y_title: &'a str,
+    x_label: &'a dyn Fn(f64) -> String,
+    x_scale: Scale,
 }
 
 fn draw(
@@ -266,45 +317,86 @@ fn draw(
     if series.iter().all(|line| line.points.is_empty()) {
         return Ok(svg);
     }
-    let xs = series.iter().flat_map(|line| line.points.iter().map(|point| point.0));
-    let ys = series.iter().flat_map(|line| line.points.iter().map(|point| point.1));
-    let (x_axis, y_axis) = (Axis::around(x_scale, xs), Axis::around(Scale::Powers(10.0), ys));
-    let failed = |error: &dyn std::fmt::Display| anyhow!("plotting {title:?}: {error}");
     {
         let root = SVGBackend::with_string(&mut svg, (WIDTH, HEIGHT)).into_drawing_area();
-        let mut chart = ChartBuilder::on(&root)
-            .caption(title, (FONT, 17).into_font().color(&RGBColor(36, 41, 47)))
-            .margin(10)
-            .x_label_area_size(48)
-            .y_label_area_size(64)
-            .build_cartesian_2d(x_axis, y_axis)
-            .map_err(|error| failed(&error))?;
-        chart
-            .configure_mesh()
-            .light_line_style(WHITE)
-            .bold_line_style(GRID)
-            .axis_style(AXIS)
-            .label_style((FONT, 14).into_font().color(&AXIS))
-            .axis_desc_style((FONT, 14).into_font().color(&AXIS))
-            .x_desc(x_title)
-            .y_desc(y_title)
-            .x_labels(10)
-            .x_label_formatter(&|x| x_label(*x))
-            .draw()
-            .map_err(|error| failed(&error))?;
-        for line in series {
-            draw_series(&mut chart, line).map_err(|error| failed(&error))?;
-        }
-        root.present().map_err(|error| failed(&error))?;
+        draw_on(&root, title, &Axes { x_title, y_title, x_label: &x_label, x_scale }, series)?;
+        root.present().map_err(|error| anyhow!("plotting {title:?}: {error}"))?;
     }
     Ok(svg)
+}
+
+type Area<'b> = DrawingArea<SVGBackend<'b>, Shift>;
+
+fn draw_on(area: &Area<'_>, title: &str, axes: &Axes<'_>, series: &[Series]) -> Result<()> {
+    let xs = series.iter().flat_map(|line| line.points.iter().map(|point| point.0));
+    let ys = series.iter().flat_map(|line| line.points.iter().map(|point| point.1));
+    let ys = ys.filter(|y| *y > 0.0);
+    let (x_axis, y_axis) = (Axis::around(axes.x_scale, xs), Axis::around(Scale::Powers(10.0), ys));
+    let failed = |error: &dyn std::fmt::Display| anyhow!("plotting {title:?}: {error}");
+    let mut chart = ChartBuilder::on(area)
+        .caption(title, (FONT, 17).into_font().color(&RGBColor(36, 41, 47)))
+        .margin(10)
+        .x_label_area_size(48)
+        .y_label_area_size(64)
+        .build_cartesian_2d(x_axis, y_axis)
+        .map_err(|error| failed(&error))?;
+    chart
+        .configure_mesh()
+        .light_line_style(WHITE)
+        .bold_line_style(GRID)
+        .axis_style(AXIS)
+        .label_style((FONT, 14).into_font().color(&AXIS))
+        .axis_desc_style((FONT, 14).into_font().color(&AXIS))
+        .x_desc(axes.x_title)
+        .y_desc(axes.y_title)
+        .x_labels(10)
+        .x_label_formatter(&|x| (axes.x_label)(*x))
+        .draw()
+        .map_err(|error| failed(&error))?;
+    for line in series {
+        draw_series(&mut chart, line).map_err(|error| failed(&error))?;
+    }
+    Ok(())
+}
+
+/// A sample of each line and what it is called, by columns.
+fn draw_legend(area: &Area<'_>, series: &[Series]) -> Result<()> {
+    let column_width = (WIDTH as i32 - LEGEND_LEFT) / LEGEND_COLUMNS as i32;
+    for (i, line) in series.iter().enumerate() {
+        let x = LEGEND_LEFT + (i % LEGEND_COLUMNS) as i32 * column_width;
+        let y = (i / LEGEND_COLUMNS) as i32 * LEGEND_ROW as i32 + LEGEND_ROW as i32 / 2;
+        let ends = [(x, y), (x + LEGEND_SAMPLE, y)];
+        let style = line.color.stroke_width(2);
+        if line.is_rival {
+            area.draw(&DashedPathElement::new(ends, 5, 4, style))?;
+            area.draw(&TriangleMarker::new((x + LEGEND_SAMPLE / 2, y), 5, line.color.filled()))?;
+        } else {
+            area.draw(&PathElement::new(ends, style))?;
+            area.draw(&Circle::new((x + LEGEND_SAMPLE / 2, y), 4, line.color.filled()))?;
+        }
+        let font = (FONT, 14).into_font().color(&AXIS).pos(Pos::new(HPos::Left, VPos::Center));
+        area.draw(&Text::new(line.label.clone(), (x + LEGEND_SAMPLE + 8, y), font))?;
+    }
+    Ok(())
 }
 
 type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<Axis, Axis>>;
 
 fn draw_series(chart: &mut Chart<'_, '_>, line: &Series) -> Result<(), Box<dyn std::error::Error>> {
-    let points = || line.points.iter().copied();
-    if line.points.len() > 1 {
+    // What is zero has no place on a logarithmic axis: the line is broken there.
+    for run in line.points.split(|point| point.1 <= 0.0) {
+        draw_run(chart, line, run)?;
+    }
+    Ok(())
+}
+
+fn draw_run(
+    chart: &mut Chart<'_, '_>,
+    line: &Series,
+    run: &[(f64, f64)],
+) -> Result<(), Box<dyn std::error::Error>> {
+    let points = || run.iter().copied();
+    if run.len() > 1 {
         let style = line.color.stroke_width(2);
         if line.is_rival {
             chart.draw_series(DashedLineSeries::new(points(), 5, 4, style))?;

@@ -166,7 +166,8 @@ impl Results {
     }
 }
 
-fn csv_of(rows: &[Row]) -> Result<Vec<u8>> {
+/// The rows as CSV, the names of their fields first.
+pub(crate) fn csv_of<R: Serialize>(rows: &[R]) -> Result<Vec<u8>> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     for row in rows {
         writer.serialize(row)?;

@@ -5,28 +5,37 @@
 //! <!-- trommel-perf:inserts begin -->
 //! <!-- trommel-perf:inserts end -->
 //! ```
+//!
+//! The word before the colon says which run a region belongs to, so that a document can have regions of
+//! both.
 
 use crate::failure::bad_input;
 use anyhow::Result;
 
-const OPENING: &str = "<!-- trommel-perf:";
+/// Regions of `measure`.
+pub(crate) const MEASURE: &str = "trommel-perf";
+/// Regions of `textbook`.
+pub(crate) const TEXTBOOK: &str = "trommel-perf-textbook";
+
 const BEGIN: &str = " begin -->";
 
-/// The document with every marked region replaced by what `content` has for its name; the names that
+/// The document with every region of `owner` replaced by what `content` has for its name; the names that
 /// were replaced, in order. Marks stay, so that a document can be spliced again.
 ///
 /// # Errors
 /// Bad input if a region does not end, or `content` knows nothing of its name.
 pub(crate) fn splice(
     document: &str,
+    owner: &str,
     content: impl Fn(&str) -> Option<String>,
 ) -> Result<(String, Vec<String>)> {
+    let opening = format!("<!-- {owner}:");
     let mut spliced = String::with_capacity(document.len());
     let mut names = Vec::new();
     let mut rest = document;
-    while let Some((name, begin)) = next_region(rest) {
+    while let Some((name, begin)) = next_region(rest, &opening) {
         let (before, after) = rest.split_at(begin);
-        let end_mark = format!("{OPENING}{name} end -->");
+        let end_mark = format!("{opening}{name} end -->");
         let Some(end) = after.find(&end_mark) else {
             return Err(bad_input(format!("the region {name} has no end: expected {end_mark}")));
         };
@@ -46,10 +55,10 @@ pub(crate) fn splice(
 }
 
 /// The name of the first region, and where its contents begin.
-fn next_region(text: &str) -> Option<(&str, usize)> {
+fn next_region<'a>(text: &'a str, opening: &str) -> Option<(&'a str, usize)> {
     let mut from = 0;
-    while let Some(found) = text[from..].find(OPENING) {
-        let name_at = from + found + OPENING.len();
+    while let Some(found) = text[from..].find(opening) {
+        let name_at = from + found + opening.len();
         let line = text[name_at..].lines().next().unwrap_or_default();
         if let Some(length) = line.find(BEGIN) {
             return Some((&line[..length], name_at + length + BEGIN.len()));
@@ -72,7 +81,7 @@ mod tests {
 
     #[test]
     fn regions_are_replaced_and_words_kept() {
-        let (text, names) = splice(DOCUMENT, content).unwrap();
+        let (text, names) = splice(DOCUMENT, MEASURE, content).unwrap();
         assert_eq!(names, ["a", "b"]);
         assert!(text.starts_with(
             "intro\n<!-- trommel-perf:a begin -->\n\nnew a\n\n<!-- trommel-perf:a end -->\nmiddle\n"
@@ -82,22 +91,31 @@ mod tests {
 
     #[test]
     fn splicing_twice_is_splicing_once() {
-        let (once, _) = splice(DOCUMENT, content).unwrap();
-        assert_eq!(splice(&once, content).unwrap().0, once);
+        let (once, _) = splice(DOCUMENT, MEASURE, content).unwrap();
+        assert_eq!(splice(&once, MEASURE, content).unwrap().0, once);
+    }
+
+    #[test]
+    fn regions_of_another_run_are_kept() {
+        let (text, names) = splice(DOCUMENT, TEXTBOOK, content).unwrap();
+        assert_eq!((&*text, names.len()), (DOCUMENT, 0));
+        let theirs = DOCUMENT.replace(MEASURE, TEXTBOOK);
+        assert_eq!(splice(&theirs, MEASURE, content).unwrap().0, theirs);
+        assert_eq!(splice(&theirs, TEXTBOOK, content).unwrap().1, ["a", "b"]);
     }
 
     #[test]
     fn a_document_without_marks_is_kept() {
-        let (text, names) = splice("no marks <!-- trommel-perf: -->", content).unwrap();
+        let (text, names) = splice("no marks <!-- trommel-perf: -->", MEASURE, content).unwrap();
         assert_eq!((&*text, names.len()), ("no marks <!-- trommel-perf: -->", 0));
     }
 
     #[test]
     fn unknown_names_and_missing_ends_are_errors() {
-        let unknown = splice("<!-- trommel-perf:x begin --><!-- trommel-perf:x end -->", content)
-            .unwrap_err();
+        let nobody = "<!-- trommel-perf:x begin --><!-- trommel-perf:x end -->";
+        let unknown = splice(nobody, MEASURE, content).unwrap_err();
         assert!(unknown.to_string().contains("no table called x"));
-        let open = splice("<!-- trommel-perf:a begin -->", content).unwrap_err();
+        let open = splice("<!-- trommel-perf:a begin -->", MEASURE, content).unwrap_err();
         assert!(open.to_string().contains("has no end"));
     }
 }

@@ -59,6 +59,25 @@ fn a_report_of_nothing_and_a_document_without_regions_are_refused() {
 }
 
 #[test]
+fn a_document_without_regions_is_refused_before_the_textbook_is_measured() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    // A region of `measure` is none of `textbook`.
+    let others = "<!-- trommel-perf:inserts begin -->\n<!-- trommel-perf:inserts end -->\n";
+    let unknown = "<!-- trommel-perf-textbook:x begin --><!-- trommel-perf-textbook:x end -->";
+    fs::write(path("others"), others).unwrap();
+    fs::write(path("unknown"), unknown).unwrap();
+    let splice = |document: &str| {
+        trommel_perf(&["textbook", "--out", &path("out"), "--splice", &path(document)])
+    };
+    assert_refused(&splice("others"), &["no region", "loads, density"]);
+    assert_refused(&splice("unknown"), &["no table called x"]);
+    assert_refused(&splice("missing"), &["missing", "cannot read"]);
+    assert!(!Path::new(&path("out")).exists());
+    assert_eq!(fs::read_to_string(path("others")).unwrap(), others);
+}
+
+#[test]
 fn check_succeeds_and_list_names_cases() {
     assert_eq!(trommel_perf(&["check"]).status.code(), Some(0));
     let listed = trommel_perf(&["list", "-f", "miss/1e6/split-block.*batch"]);

@@ -1,4 +1,5 @@
-//! Filters as they are taught: to be read beside their papers, and to be oracles for the fast ones.
+//! Filters as they are taught, and the hash tables that one of them comes from: to be read beside their
+//! papers, and to be oracles for the fast ones.
 //!
 //! Clear above all: no vectors, no prefetching, no clever arithmetic. A fast filter that answers
 //! otherwise than its textbook is wrong.
@@ -6,6 +7,8 @@
 //! | module | system | paper |
 //! |---|---|---|
 //! | [`quotient`] | quotient filter with three metadata bits a slot | Bender et al., PVLDB 5 (2012) |
+//! | [`cuckoo`] | cuckoo filter with buckets of 1 to 8 entries | Fan et al., CoNEXT (2014) |
+//! | [`cuckoo_hashing`] | exact sets: cuckoo hashing and seven variants | Pagh and Rodler, J. Algorithms 51 (2004), and others |
 //!
 //! ```
 //! use trommel_base::{Filter, Insert};
@@ -18,6 +21,12 @@
 //! ```
 #![no_std]
 
-pub mod quotient;
+extern crate alloc;
 
+pub mod cuckoo;
+pub mod cuckoo_hashing;
+pub mod quotient;
+mod random;
+
+pub use cuckoo::TextbookCuckooFilter;
 pub use quotient::TextbookQuotientFilter;

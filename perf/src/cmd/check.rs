@@ -8,7 +8,7 @@ use crate::plan::{Family, Loads};
 use crate::progress::Progress;
 use crate::results::Results;
 use crate::session::Session;
-use crate::tpch;
+use crate::{textbook, tpch};
 use anyhow::Result;
 use trommel::Isa;
 
@@ -46,7 +46,8 @@ fn check(isa: Option<Isa>) -> Result<usize> {
     }
     let (keys, probes) = tpch::prepare(TPCH_SCALE);
     session.input("tpch-0.001", tpch::describe(TPCH_SCALE), &keys, &probes)?;
-    Ok(session.results.rows.len())
+    let textbook = textbook::measure(&textbook::Effort::check(), |_| ())?;
+    Ok(session.results.rows.len() + textbook.limits.len() + textbook.points.len())
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod list;
 mod measure;
 mod report;
 mod roofline;
+mod textbook;
 
 use crate::cli::{Cli, MeasureArgs, Verb};
 use crate::failure::bad_input;
@@ -18,6 +19,7 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
         Verb::Measure(arguments) => measure::run(arguments),
         Verb::Check(arguments) => check::run(&arguments),
         Verb::Report(arguments) => report::run(&arguments),
+        Verb::Textbook(arguments) => textbook::run(&arguments),
         Verb::Roofline => roofline::run(),
         Verb::Env => env::run(),
         Verb::List(selection) => list::run(&selection),

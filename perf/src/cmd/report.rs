@@ -19,7 +19,7 @@ pub(crate) fn run(arguments: &ReportArgs) -> Result<()> {
     let tables = tables::all(&results);
     let content =
         |name: &str| tables.iter().find(|table| table.name == name).map(tables::Table::to_markdown);
-    let (spliced, names) = splice::splice(&document, content)?;
+    let (spliced, names) = splice::splice(&document, splice::MEASURE, content)?;
     if names.is_empty() {
         return Err(bad_input(format!(
             "{} has no region to splice into; regions are called {}",

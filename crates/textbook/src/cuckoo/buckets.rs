@@ -1,0 +1,170 @@
+//! Packed entries, and what is done in the two buckets of a fingerprint.
+
+use super::shape::{MAX_BUCKET_ENTRIES, MAX_FINGERPRINT_BITS, check};
+use trommel_base::{SpecError, Storage};
+
+/// How many bytes are read and written for one entry: up to 32 bits that start at any bit of a byte.
+const WINDOW_BYTES: usize = size_of::<u64>();
+
+/// What a free entry holds. No fingerprint is 0.
+const FREE: u32 = 0;
+
+/// A place of the table: a bucket, and which of its entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The bucket.
+    pub bucket: u64,
+    /// The entry, below the number of entries of a bucket.
+    pub index: u32,
+}
+
+/// Buckets of fingerprints. They know nothing of hashes: where a fingerprint belongs is for the caller
+/// to say, so that an example of a paper can be replayed in as many buckets as it has.
+///
+/// Shape: entry `j` of bucket `i` is bits `(i·b + j)·f` to `(i·b + j + 1)·f` of the little-endian bytes;
+/// behind the last there is room for its window.
+#[derive(Clone, Debug)]
+pub struct Buckets {
+    bytes: Storage,
+    buckets: u64,
+    bucket_entries: u32,
+    fingerprint_bits: u32,
+}
+
+impl Buckets {
+    /// Buckets of free entries.
+    ///
+    /// # Errors
+    /// [`SpecError::Parameter`] unless there are 1 to 2^32 buckets of 1 to 8 entries of 1 to 32 bits;
+    /// [`SpecError::OutOfMemory`] if the system refuses the table.
+    pub fn new(
+        buckets: u64,
+        bucket_entries: u32,
+        fingerprint_bits: u32,
+    ) -> Result<Self, SpecError> {
+        const MAX_BUCKETS: u64 = 1 << super::MAX_BUCKET_BITS;
+        if !(1..=MAX_BUCKETS).contains(&buckets) {
+            let (min, max) = (1, MAX_BUCKETS);
+            return Err(SpecError::Parameter { name: "buckets", value: buckets, min, max });
+        }
+        check("bucket_entries", bucket_entries, MAX_BUCKET_ENTRIES)?;
+        check("fingerprint_bits", fingerprint_bits, MAX_FINGERPRINT_BITS)?;
+        let bits = buckets * u64::from(bucket_entries) * u64::from(fingerprint_bits);
+        let bytes = bits.div_ceil(8) + WINDOW_BYTES as u64;
+        let refused = SpecError::OutOfMemory { bytes };
+        let len = usize::try_from(bytes).map_err(|_| refused)?;
+        let bytes = Storage::zeroed(len, false).map_err(|_| refused)?;
+        Ok(Self { bytes, buckets, bucket_entries, fingerprint_bits })
+    }
+
+    /// The bytes of the table.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Entries of a bucket.
+    #[must_use]
+    pub fn bucket_entries(&self) -> u32 {
+        self.bucket_entries
+    }
+
+    /// The table entry by entry, from bucket 0; `None` where an entry is free.
+    pub fn entries(&self) -> impl Iterator<Item = Option<u32>> + '_ {
+        let all = (0..self.buckets).flat_map(|bucket| self.places(bucket));
+        all.map(|entry| Some(self.get(entry)).filter(|held| *held != FREE))
+    }
+
+    /// Whether the fingerprint is in one of the buckets.
+    ///
+    /// # Panics
+    /// If there is no such bucket.
+    #[must_use]
+    pub fn contains(&self, fingerprint: u32, buckets: [u64; 2]) -> bool {
+        self.copies(fingerprint, buckets).next().is_some()
+    }
+
+    /// Copies of the fingerprint in its buckets, which may be one and the same.
+    ///
+    /// # Panics
+    /// If there is no such bucket.
+    #[must_use]
+    pub fn count(&self, fingerprint: u32, buckets: [u64; 2]) -> u32 {
+        self.copies(fingerprint, buckets).count() as u32
+    }
+
+    /// Takes one copy of the fingerprint out of its buckets; false if there is none.
+    ///
+    /// # Panics
+    /// If there is no such bucket.
+    pub fn remove(&mut self, fingerprint: u32, buckets: [u64; 2]) -> bool {
+        let held = self.copies(fingerprint, buckets).next();
+        let Some(entry) = held else { return false };
+        self.set(entry, FREE);
+        true
+    }
+
+    /// The first free entry of a bucket.
+    pub(super) fn free_entry(&self, bucket: u64) -> Option<Entry> {
+        self.places(bucket).find(|entry| self.get(*entry) == FREE)
+    }
+
+    /// Puts a fingerprint into an entry and takes out what was there.
+    pub(super) fn swap(&mut self, entry: Entry, fingerprint: u32) -> u32 {
+        let before = self.get(entry);
+        self.set(entry, fingerprint);
+        before
+    }
+
+    /// Whether a fingerprint is none: too long, or 0.
+    pub(super) fn is_impossible(&self, fingerprint: u32) -> bool {
+        fingerprint == FREE || u64::from(fingerprint) > self.mask()
+    }
+
+    /// The entries of two buckets, each once, that hold the fingerprint. What is none, 0 above all, is
+    /// nowhere.
+    fn copies(
+        &self,
+        fingerprint: u32,
+        [first, second]: [u64; 2],
+    ) -> impl Iterator<Item = Entry> + '_ {
+        let others = (first != second).then(|| self.places(second));
+        let around = self.places(first).chain(others.into_iter().flatten());
+        let is_possible = !self.is_impossible(fingerprint);
+        around.filter(move |entry| is_possible && self.get(*entry) == fingerprint)
+    }
+
+    fn places(&self, bucket: u64) -> impl Iterator<Item = Entry> + use<> {
+        (0..self.bucket_entries).map(move |index| Entry { bucket, index })
+    }
+
+    fn get(&self, entry: Entry) -> u32 {
+        let (byte, bit) = self.place(entry);
+        (self.window(byte) >> bit & self.mask()) as u32
+    }
+
+    fn set(&mut self, entry: Entry, fingerprint: u32) {
+        let (byte, bit) = self.place(entry);
+        let others = self.window(byte) & !(self.mask() << bit);
+        let window = others | u64::from(fingerprint) << bit;
+        self.bytes[byte..byte + WINDOW_BYTES].copy_from_slice(&window.to_le_bytes());
+    }
+
+    /// The byte that an entry begins in, and the bit of that byte.
+    fn place(&self, entry: Entry) -> (usize, u32) {
+        assert!(entry.bucket < self.buckets, "bucket {} of {}", entry.bucket, self.buckets);
+        let entries = entry.bucket * u64::from(self.bucket_entries) + u64::from(entry.index);
+        let bit = entries * u64::from(self.fingerprint_bits);
+        ((bit / 8) as usize, (bit % 8) as u32)
+    }
+
+    fn window(&self, byte: usize) -> u64 {
+        let mut window = [0; WINDOW_BYTES];
+        window.copy_from_slice(&self.bytes[byte..byte + WINDOW_BYTES]);
+        u64::from_le_bytes(window)
+    }
+
+    fn mask(&self) -> u64 {
+        (1 << self.fingerprint_bits) - 1
+    }
+}

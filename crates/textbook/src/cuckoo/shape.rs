@@ -1,0 +1,108 @@
+//! `f`, `b` and the number of buckets, and what they make of a hash.
+
+use libm::{ceil, expm1, ldexp, log1p, log2};
+use trommel_base::range::reduce;
+use trommel_base::{Hasher, KeyHash, SpecError};
+
+/// The most bits of a fingerprint.
+pub const MAX_FINGERPRINT_BITS: u32 = 32;
+/// The most entries of a bucket.
+pub const MAX_BUCKET_ENTRIES: u32 = 8;
+/// The most bits of a bucket's number: the upper half of a hash is the number, the lower half makes
+/// the fingerprint.
+pub const MAX_BUCKET_BITS: u32 = 32;
+
+/// The false-positive rate of a full table of any size: `1 − (1 − 2^−f)^2b`, about `2b / 2^f`. A
+/// lookup compares `2b` fingerprints.
+///
+/// Source: Fan et al., CoNEXT 2014, section 5.1.
+#[must_use]
+pub fn full_rate(bucket_entries: u32, fingerprint_bits: u32) -> f64 {
+    rate(bucket_entries, ldexp(1.0, -(fingerprint_bits as i32)))
+}
+
+/// The fewest bits of a fingerprint for which a full table has a false-positive rate of at most `fpr`:
+/// `f = ⌈log2(2b / fpr)⌉`.
+///
+/// ```
+/// use trommel_textbook::cuckoo::fingerprint_bits_for;
+/// assert_eq!(fingerprint_bits_for(2, 0.02), Ok(8));
+/// ```
+///
+/// # Errors
+/// [`SpecError::FprOutOfRange`] if the rate is not between 0 and 1; [`SpecError::Parameter`] if a bucket
+/// cannot have so many entries; [`SpecError::FprUnreachable`] if the fingerprint would be too long.
+pub fn fingerprint_bits_for(bucket_entries: u32, fpr: f64) -> Result<u32, SpecError> {
+    if !(fpr > 0.0 && fpr < 1.0) {
+        return Err(SpecError::FprOutOfRange { fpr });
+    }
+    check("bucket_entries", bucket_entries, MAX_BUCKET_ENTRIES)?;
+    let bits = ceil(log2(2.0 * f64::from(bucket_entries) / fpr));
+    if bits > f64::from(MAX_FINGERPRINT_BITS) {
+        let floor = full_rate(bucket_entries, MAX_FINGERPRINT_BITS);
+        return Err(SpecError::FprUnreachable { fpr, floor });
+    }
+    Ok(bits as u32)
+}
+
+/// The probability that one of `2b` entries matches, each with probability `match_rate`.
+pub(super) fn rate(bucket_entries: u32, match_rate: f64) -> f64 {
+    -expm1(2.0 * f64::from(bucket_entries) * log1p(-match_rate))
+}
+
+/// The three numbers that everything else follows from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shape {
+    pub(super) bucket_bits: u32,
+    pub(super) bucket_entries: u32,
+    pub(super) fingerprint_bits: u32,
+}
+
+impl Shape {
+    pub(super) fn new(
+        bucket_bits: u32,
+        bucket_entries: u32,
+        fingerprint_bits: u32,
+    ) -> Result<Self, SpecError> {
+        check("bucket_bits", bucket_bits, MAX_BUCKET_BITS)?;
+        check("bucket_entries", bucket_entries, MAX_BUCKET_ENTRIES)?;
+        check("fingerprint_bits", fingerprint_bits, MAX_FINGERPRINT_BITS)?;
+        Ok(Self { bucket_bits, bucket_entries, fingerprint_bits })
+    }
+
+    /// A power of two, so that the exclusive or of two buckets is a bucket.
+    pub(super) fn buckets(self) -> u64 {
+        1 << self.bucket_bits
+    }
+
+    /// Fingerprints that there are: 1 to `2^f − 1`, since 0 is a free entry.
+    pub(super) fn fingerprints(self) -> u64 {
+        (1 << self.fingerprint_bits) - 1
+    }
+
+    /// The primary bucket: the upper bits of the hash.
+    pub(super) fn primary_of(self, hash: KeyHash) -> u64 {
+        hash.raw() >> (u64::BITS - self.bucket_bits)
+    }
+
+    /// The fingerprint: the lower half of the hash, reduced to `1..2^f` without a bias to any.
+    pub(super) fn fingerprint_of(self, hash: KeyHash) -> u32 {
+        1 + reduce(hash.raw() << 32, self.fingerprints()) as u32
+    }
+
+    /// The other bucket of a fingerprint that stands in `bucket`: the exclusive or with a hash of the
+    /// fingerprint, which is its own inverse. The paper hashes so that keys of one bucket, when they
+    /// are kicked, do not pile up in a few buckets nearby.
+    pub(super) fn alternate(self, bucket: u64, fingerprint: u32) -> u64 {
+        let hash = Hasher::xxh3(0).hash_u64(fingerprint.into()).raw();
+        bucket ^ (hash >> (u64::BITS - self.bucket_bits))
+    }
+}
+
+pub(super) fn check(name: &'static str, value: u32, max: u32) -> Result<(), SpecError> {
+    if (1..=max).contains(&value) {
+        Ok(())
+    } else {
+        Err(SpecError::Parameter { name, value: value.into(), min: 1, max: max.into() })
+    }
+}

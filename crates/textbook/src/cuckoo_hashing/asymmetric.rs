@@ -1,0 +1,80 @@
+//! The standard method with a first table that is larger than the second.
+
+use super::set::{CuckooSet, InsertError, Statistics};
+use super::standard::StandardCuckooSet;
+use trommel_base::SpecError;
+
+/// The asymmetric cuckoo hash table: `m1 = m (1 + c)` places in the first table, `m2 = 2m − m1` in the
+/// second.
+///
+/// More keys stand in the first table, where a lookup begins, and a first displacement is rarer. In
+/// return fewer keys can be placed: as long as the load is below `√(1 − c²) / 2`, almost always all of
+/// them can.
+///
+/// Source: Kutzelnigg, "An improved version of cuckoo hashing: average case analysis of construction
+/// cost and search operations", Math. Comput. Sci. 3 (2010). Everything else is as in
+/// [`StandardCuckooSet`].
+#[derive(Clone, Debug)]
+pub struct AsymmetricCuckooSet(StandardCuckooSet);
+
+impl AsymmetricCuckooSet {
+    /// An empty set of `2 · mean_places` places, `asymmetry` of `mean_places` more in the first table
+    /// than on average, rounded down.
+    ///
+    /// # Errors
+    /// [`SpecError::LoadOutOfRange`] unless the asymmetry lies strictly between 0 and 1;
+    /// [`SpecError::Parameter`] unless each table gets 1 to [`MAX_PLACES`](super::MAX_PLACES) places;
+    /// [`SpecError::OutOfMemory`] if the system refuses them.
+    pub fn new(mean_places: u64, asymmetry: f64, seed: u64) -> Result<Self, SpecError> {
+        if !(asymmetry > 0.0 && asymmetry < 1.0) {
+            return Err(SpecError::LoadOutOfRange { load: asymmetry });
+        }
+        let more = (mean_places as f64 * asymmetry) as u64;
+        let first = mean_places.saturating_add(more);
+        StandardCuckooSet::with_sizes([first, mean_places.saturating_sub(more)], seed).map(Self)
+    }
+
+    /// Places of the two tables.
+    #[must_use]
+    pub fn sizes(&self) -> [u64; 2] {
+        self.0.sizes()
+    }
+
+    /// Keys in the two tables.
+    #[must_use]
+    pub fn held(&self) -> [u64; 2] {
+        self.0.held()
+    }
+}
+
+impl CuckooSet for AsymmetricCuckooSet {
+    /// # Errors
+    /// As [`StandardCuckooSet`]'s. Both tables double.
+    fn insert(&mut self, key: u64) -> Result<bool, InsertError> {
+        self.0.insert(key)
+    }
+
+    fn contains(&self, key: u64) -> bool {
+        self.0.contains(key)
+    }
+
+    fn remove(&mut self, key: u64) -> bool {
+        self.0.remove(key)
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn places(&self) -> usize {
+        self.0.places()
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.0.memory_bytes()
+    }
+
+    fn statistics(&self) -> Statistics {
+        self.0.statistics()
+    }
+}

@@ -1,0 +1,109 @@
+//! An array of places.
+
+use trommel_base::{SpecError, Storage};
+
+/// The most places of one table.
+pub const MAX_PLACES: u64 = 1 << 32;
+
+const KEY_BYTES: u64 = u64::BITS as u64 / 8;
+
+/// Places that hold a key each, or none.
+///
+/// Shape: keys of eight little-endian bytes, and a bit a place that says whether it is taken, so that
+/// every 64-bit key can be one.
+#[derive(Clone, Debug)]
+pub(super) struct Places {
+    keys: Storage,
+    taken: Storage,
+    len: u64,
+    held: u64,
+}
+
+impl Places {
+    /// Free places.
+    ///
+    /// # Errors
+    /// [`SpecError::Parameter`], under this name, unless there are 1 to [`MAX_PLACES`];
+    /// [`SpecError::OutOfMemory`] if the system refuses the table.
+    pub(super) fn new(name: &'static str, len: u64) -> Result<Self, SpecError> {
+        if !(1..=MAX_PLACES).contains(&len) {
+            return Err(SpecError::Parameter { name, value: len, min: 1, max: MAX_PLACES });
+        }
+        let zeroed = |bytes: u64| -> Result<Storage, SpecError> {
+            let len = usize::try_from(bytes).map_err(|_| SpecError::OutOfMemory { bytes })?;
+            Ok(Storage::zeroed(len, false)?)
+        };
+        Ok(Self { keys: zeroed(len * KEY_BYTES)?, taken: zeroed(len.div_ceil(8))?, len, held: 0 })
+    }
+
+    /// Places.
+    pub(super) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Places that are taken.
+    pub(super) fn held(&self) -> u64 {
+        self.held
+    }
+
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.keys.len() + self.taken.len()
+    }
+
+    pub(super) fn get(&self, place: u64) -> Option<u64> {
+        let (byte, bit) = ((place / 8) as usize, place % 8);
+        if self.taken[byte] >> bit & 1 == 0 {
+            return None;
+        }
+        let mut key = [0; KEY_BYTES as usize];
+        key.copy_from_slice(&self.keys[bytes_of(place)]);
+        Some(u64::from_le_bytes(key))
+    }
+
+    pub(super) fn is_free(&self, place: u64) -> bool {
+        self.get(place).is_none()
+    }
+
+    /// Puts a key into a place, whatever was there.
+    pub(super) fn put(&mut self, place: u64, key: u64) {
+        self.held += u64::from(self.is_free(place));
+        self.taken[(place / 8) as usize] |= 1 << (place % 8);
+        self.keys[bytes_of(place)].copy_from_slice(&key.to_le_bytes());
+    }
+
+    /// Empties a place and says what was there.
+    pub(super) fn take(&mut self, place: u64) -> Option<u64> {
+        let key = self.get(place)?;
+        self.held -= 1;
+        self.taken[(place / 8) as usize] &= !(1 << (place % 8));
+        Some(key)
+    }
+
+    /// Moves every key of a path one place on, from its end, and tells of each move by key, place before
+    /// and place after; the first place, which is free then, takes `key`. How many keys were moved.
+    pub(super) fn displace_along(
+        &mut self,
+        path: &[u64],
+        key: u64,
+        mut moved: impl FnMut(u64, u64, u64),
+    ) -> u64 {
+        for step in path.windows(2).rev() {
+            if let Some(displaced) = self.take(step[0]) {
+                self.put(step[1], displaced);
+                moved(displaced, step[0], step[1]);
+            }
+        }
+        self.put(path[0], key);
+        path.len() as u64 - 1
+    }
+
+    /// All keys, in the order of places.
+    pub(super) fn keys(&self) -> impl Iterator<Item = u64> + '_ {
+        (0..self.len).filter_map(|place| self.get(place))
+    }
+}
+
+fn bytes_of(place: u64) -> core::ops::Range<usize> {
+    let start = (place * KEY_BYTES) as usize;
+    start..start + KEY_BYTES as usize
+}

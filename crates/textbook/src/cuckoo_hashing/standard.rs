@@ -1,0 +1,207 @@
+//! Two tables; what cannot be placed in so many steps is rehashed into larger ones.
+
+use super::hashes::Hashes;
+use super::places::MAX_PLACES;
+use super::set::{CuckooSet, InsertError, Statistics};
+use super::two_tables::{Spot, TwoTables};
+use alloc::vec::Vec;
+use trommel_base::SpecError;
+
+/// The share of free places that the limit of steps is for: `ε` of the paper's `3 log_(1 + ε) r`.
+const EPSILON: f64 = 0.1;
+
+/// The standard cuckoo hash table: two tables, two hash functions, displacement by turns.
+///
+/// An insert puts the key at its place in the first table, whatever is there; what was there goes to its
+/// place in the second, and so on. After `3 log_1.1 r` rounds (`r` places in the larger table) all keys
+/// are rehashed with new functions, here into tables of twice the size.
+///
+/// Cost: a lookup reads two places. An insert takes a constant number of steps on average, rehashes
+/// included, as long as the load stays below one half by a constant.
+///
+/// Source: Pagh and Rodler, "Cuckoo hashing", J. Algorithms 51 (2004), section 3. It rehashes into
+/// tables of the same size while the load is low enough, and ends the loop in either table; here every
+/// rehash grows.
+#[derive(Clone, Debug)]
+pub struct StandardCuckooSet {
+    tables: TwoTables,
+    max_rounds: u64,
+    statistics: Statistics,
+    /// Where the insert in progress has displaced, for the way back.
+    path: Vec<Spot>,
+}
+
+impl StandardCuckooSet {
+    /// An empty set of two tables with `places` each, and hash functions drawn from a seed.
+    ///
+    /// # Errors
+    /// [`SpecError::Parameter`] unless a table has 1 to [`MAX_PLACES`] places; [`SpecError::OutOfMemory`]
+    /// if the system refuses them.
+    pub fn new(places: u64, seed: u64) -> Result<Self, SpecError> {
+        Self::with_sizes([places, places], seed)
+    }
+
+    /// The same with tables of unlike sizes.
+    pub(super) fn with_sizes(sizes: [u64; 2], seed: u64) -> Result<Self, SpecError> {
+        let tables = TwoTables::new(sizes, Hashes::new(seed))?;
+        let max_rounds = max_rounds(&tables);
+        Ok(Self { tables, max_rounds, statistics: Statistics::default(), path: Vec::new() })
+    }
+
+    /// Places of the two tables.
+    #[must_use]
+    pub fn sizes(&self) -> [u64; 2] {
+        self.tables.sizes()
+    }
+
+    /// Keys in the two tables.
+    #[must_use]
+    pub fn held(&self) -> [u64; 2] {
+        self.tables.held()
+    }
+
+    /// Puts a key in by displacing; the key that is left over if the rounds do not suffice.
+    fn displace(
+        tables: &mut TwoTables,
+        key: u64,
+        max_rounds: u64,
+        statistics: &mut Statistics,
+        path: &mut Vec<Spot>,
+    ) -> Result<(), u64> {
+        path.clear();
+        let mut homeless = key;
+        for round in 0..max_rounds {
+            for table in [0, 1] {
+                let spot = tables.spot(table, homeless);
+                let displaced = tables.get(spot);
+                tables.put(spot, homeless);
+                path.push(spot);
+                // The new key itself is placed, not displaced.
+                statistics.displacements += u64::from(round + table as u64 > 0);
+                match displaced {
+                    Some(displaced) => homeless = displaced,
+                    None => return Ok(()),
+                }
+            }
+        }
+        statistics.cycles += 1;
+        Err(homeless)
+    }
+
+    /// Takes the displacements back that left `homeless` over.
+    fn undo(&mut self, mut homeless: u64) {
+        while let Some(spot) = self.path.pop() {
+            let displaced = self.tables.get(spot);
+            self.tables.put(spot, homeless);
+            homeless = displaced.unwrap_or(homeless);
+        }
+    }
+
+    /// Puts all keys, and the one left over, into new tables: of twice the size, or of twice that if a
+    /// key is left over again.
+    fn rehash(&mut self, homeless: u64) -> Result<(), InsertError> {
+        let mut sizes = self.tables.sizes();
+        let mut hashes = self.tables.hashes.clone();
+        loop {
+            sizes = sizes.map(|size| 2 * size);
+            if sizes[0].max(sizes[1]) > MAX_PLACES {
+                return Err(InsertError::Full { len: self.len(), places: self.places() });
+            }
+            hashes = hashes.drawn_again();
+            let bytes = 8 * (sizes[0] + sizes[1]);
+            let mut tables = TwoTables::new(sizes, hashes.clone())
+                .map_err(|_| InsertError::OutOfMemory { bytes })?;
+            self.statistics.rehashes += 1;
+            let (max_rounds, mut path) = (max_rounds(&tables), Vec::new());
+            let statistics = &mut self.statistics;
+            let mut keys = self.tables.keys().chain([homeless]);
+            let is_placed = keys.all(|key| {
+                Self::displace(&mut tables, key, max_rounds, statistics, &mut path).is_ok()
+            });
+            drop(keys);
+            if is_placed {
+                (self.tables, self.max_rounds) = (tables, max_rounds);
+                return Ok(());
+            }
+        }
+    }
+}
+
+fn max_rounds(tables: &TwoTables) -> u64 {
+    let [first, second] = tables.sizes();
+    let rounds = 3.0 * libm::log(first.max(second) as f64) / libm::log1p(EPSILON);
+    libm::ceil(rounds).max(1.0) as u64
+}
+
+impl CuckooSet for StandardCuckooSet {
+    /// # Errors
+    /// [`InsertError::OutOfMemory`] if larger tables were needed and refused, [`InsertError::Full`] if
+    /// there can be none.
+    fn insert(&mut self, key: u64) -> Result<bool, InsertError> {
+        if self.contains(key) {
+            return Ok(false);
+        }
+        let Self { tables, max_rounds, statistics, path } = self;
+        let placed = Self::displace(tables, key, *max_rounds, statistics, path);
+        if let Err(homeless) = placed
+            && let Err(error) = self.rehash(homeless)
+        {
+            self.undo(homeless);
+            return Err(error);
+        }
+        Ok(true)
+    }
+
+    fn contains(&self, key: u64) -> bool {
+        self.tables.find(key).is_some()
+    }
+
+    fn remove(&mut self, key: u64) -> bool {
+        self.tables.find(key).is_some_and(|spot| self.tables.take(spot).is_some())
+    }
+
+    fn len(&self) -> usize {
+        let [first, second] = self.held();
+        (first + second) as usize
+    }
+
+    fn places(&self) -> usize {
+        self.tables.places()
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.tables.memory_bytes()
+    }
+
+    fn statistics(&self) -> Statistics {
+        self.statistics
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What [`CuckooSet::insert`] does when no larger tables are to be had.
+    #[test]
+    fn displacements_are_taken_back() {
+        for seed in 0..100 {
+            let mut set = StandardCuckooSet::new(8, seed).unwrap();
+            let mut key = seed << 32;
+            let left_over = loop {
+                let before = set.tables.keys().collect::<Vec<_>>();
+                let StandardCuckooSet { tables, max_rounds, statistics, path } = &mut set;
+                let placed =
+                    StandardCuckooSet::displace(tables, key, *max_rounds, statistics, path);
+                if let Err(homeless) = placed {
+                    break (homeless, before);
+                }
+                key += 1;
+            };
+            let (homeless, before) = left_over;
+            set.undo(homeless);
+            assert_eq!(set.tables.keys().collect::<Vec<_>>(), before);
+            assert!(!set.contains(key) && set.statistics.cycles == 1);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Two tables, and a few places beside them.
+
+use super::hashes::Hashes;
+use super::set::{CuckooSet, InsertError, Statistics};
+use super::two_tables::TwoTables;
+use super::walk::walk;
+use alloc::vec::Vec;
+use trommel_base::SpecError;
+
+/// The most places of a stash. Every lookup that finds nothing reads all of them.
+pub const MAX_STASH: usize = 64;
+
+/// The cuckoo hash table with a stash: a key that cannot be placed goes to one of a constant number `s`
+/// of places that are searched by every lookup.
+///
+/// It is for the keys that a table below its limit is unlucky with: the probability that an insert fails
+/// falls from `O(1/n)` to `O(1/n^(s + 1))`, and a rehash becomes as rare as one likes. The load that can be
+/// reached stays one half.
+///
+/// Cost: a lookup reads two places, and the stash if it finds nothing there.
+///
+/// Source: Kirsch, Mitzenmacher and Wieder, "More robust hashing: cuckoo hashing with a stash", SIAM J.
+/// Comput. 39 (2010), sections 2 and 3. Stashed keys get another chance when a key has been removed;
+/// it is the new key that is stashed here, not the one that displacing ends with.
+#[derive(Clone, Debug)]
+pub struct StashCuckooSet {
+    tables: TwoTables,
+    stash: Vec<u64>,
+    stash_places: usize,
+    statistics: Statistics,
+}
+
+impl StashCuckooSet {
+    /// An empty set of two tables with `places` each, and a stash.
+    ///
+    /// # Errors
+    /// [`SpecError::Parameter`] unless a table has 1 to [`MAX_PLACES`](super::MAX_PLACES) places, and the
+    /// stash at most [`MAX_STASH`]; [`SpecError::OutOfMemory`] if the system refuses the tables.
+    pub fn new(places: u64, stash_places: usize, seed: u64) -> Result<Self, SpecError> {
+        if stash_places > MAX_STASH {
+            let (value, max) = (stash_places as u64, MAX_STASH as u64);
+            return Err(SpecError::Parameter { name: "stash_places", value, min: 0, max });
+        }
+        let tables = TwoTables::new([places, places], Hashes::new(seed))?;
+        let stash = Vec::with_capacity(stash_places);
+        Ok(Self { tables, stash, stash_places, statistics: Statistics::default() })
+    }
+
+    /// Keys in the stash.
+    #[must_use]
+    pub fn stashed(&self) -> usize {
+        self.stash.len()
+    }
+
+    /// Puts a key into the tables, if it can be placed there.
+    fn place(&mut self, key: u64) -> bool {
+        let tables = &self.tables;
+        let max_displacements = tables.places() as u64;
+        let next = |spot| tables.get(spot).map(|key| tables.other(spot, key));
+        let mut starts = tables.spots(key).into_iter();
+        let Some(path) = starts.find_map(|start| walk(start, max_displacements, next)) else {
+            return false;
+        };
+        self.statistics.displacements += self.tables.displace_along(&path, key);
+        true
+    }
+}
+
+impl CuckooSet for StashCuckooSet {
+    /// # Errors
+    /// [`InsertError::Full`] if the key cannot be placed and the stash is full.
+    fn insert(&mut self, key: u64) -> Result<bool, InsertError> {
+        if self.contains(key) {
+            return Ok(false);
+        }
+        if self.place(key) {
+            return Ok(true);
+        }
+        self.statistics.cycles += 1;
+        if self.stash.len() == self.stash_places {
+            return Err(InsertError::Full { len: self.len(), places: self.places() });
+        }
+        self.stash.push(key);
+        Ok(true)
+    }
+
+    fn contains(&self, key: u64) -> bool {
+        self.tables.find(key).is_some() || self.stash.contains(&key)
+    }
+
+    fn remove(&mut self, key: u64) -> bool {
+        if let Some(spot) = self.tables.find(key) {
+            self.tables.take(spot);
+            // A component with one edge less has room for a stashed key, if one belongs to it.
+            let stashed = self.stash.clone();
+            let is_placed = stashed.iter().position(|stashed| self.place(*stashed));
+            is_placed.map(|index| self.stash.swap_remove(index));
+            return true;
+        }
+        let stashed = self.stash.iter().position(|stashed| *stashed == key);
+        stashed.map(|index| self.stash.swap_remove(index)).is_some()
+    }
+
+    fn len(&self) -> usize {
+        let [first, second] = self.tables.held();
+        (first + second) as usize + self.stash.len()
+    }
+
+    fn places(&self) -> usize {
+        self.tables.places()
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.tables.memory_bytes() + self.stash.capacity() * size_of::<u64>()
+    }
+
+    fn statistics(&self) -> Statistics {
+        self.statistics
+    }
+}

@@ -1,0 +1,144 @@
+//! What the papers say of their variants.
+
+use trommel_testkit::streams::distinct;
+use trommel_textbook::cuckoo_hashing::{
+    AsymmetricCuckooSet, CuckooSet, DAryCuckooSet, HintedCuckooSet, StandardCuckooSet,
+    StashCuckooSet,
+};
+
+fn filled<S: CuckooSet>(mut set: S, keys: u64, seed: u64) -> S {
+    for key in distinct(seed, 0..keys) {
+        set.insert(key.raw()).unwrap();
+    }
+    set
+}
+
+/// Pagh and Rodler: inserts take constant time on average while the load is below one half by a
+/// constant. From 10,000 to 300,000 keys, displacements a key stay the same.
+#[test]
+fn displacements_a_key_do_not_grow_with_the_table() {
+    let displacements = |keys: u64| {
+        let set = filled(StandardCuckooSet::new(keys * 5 / 4, 2).unwrap(), keys, 2);
+        assert_eq!(set.statistics().rehashes, 0);
+        set.statistics().displacements as f64 / keys as f64
+    };
+    let (few, many) = (displacements(10_000), displacements(300_000));
+    assert!((many / few - 1.0).abs() < 0.1, "{few} and {many} displacements a key");
+}
+
+/// A rehash keeps every key, and the tables double.
+#[test]
+fn a_rehash_doubles_the_tables_and_keeps_all_keys() {
+    let mut set = StandardCuckooSet::new(100, 4).unwrap();
+    let keys = distinct(4, 0..5000);
+    for (inserted, key) in keys.iter().enumerate() {
+        let before = (set.places(), set.statistics().rehashes);
+        assert_eq!(set.insert(key.raw()), Ok(true));
+        let rehashes = set.statistics().rehashes - before.1;
+        assert_eq!(set.places(), before.0 << rehashes);
+        if rehashes > 0 {
+            assert!(keys[..=inserted].iter().all(|key| set.contains(key.raw())));
+        }
+    }
+    let statistics = set.statistics();
+    // Each failed round of inserts is followed by one attempt at larger tables.
+    assert!(statistics.rehashes >= 5 && statistics.cycles == statistics.rehashes);
+}
+
+/// Kutzelnigg: of asymmetric tables more keys stand in the first, and fewer displacements are made at
+/// the same number of places, below the limit.
+#[test]
+fn a_larger_first_table_holds_more_keys_and_displaces_less() {
+    let (places, keys) = (1 << 16, 50_000);
+    let standard = filled(StandardCuckooSet::new(places, 3).unwrap(), keys, 3);
+    let mut before = standard.held()[0];
+    let mut displacements = standard.statistics().displacements;
+    for asymmetry in [0.1, 0.2, 0.3] {
+        let set = filled(AsymmetricCuckooSet::new(places, asymmetry, 3).unwrap(), keys, 3);
+        assert_eq!((set.places(), set.statistics().rehashes), (2 << 16, 0));
+        assert!(set.held()[0] > before, "{asymmetry}: {} after {before}", set.held()[0]);
+        assert!(set.statistics().displacements < displacements, "{asymmetry}");
+        (before, displacements) = (set.held()[0], set.statistics().displacements);
+    }
+}
+
+/// Kirsch, Mitzenmacher and Wieder: each place of the stash makes failures rarer by a factor of the order
+/// of the table.
+#[test]
+fn each_place_of_a_stash_makes_failures_rarer_by_far() {
+    const TRIALS: u64 = 20_000;
+    let failures = |stash: usize| {
+        let fails = |seed: &u64| {
+            let mut set = StashCuckooSet::new(125, stash, *seed).unwrap();
+            distinct(*seed, 0..100).iter().any(|key| set.insert(key.raw()).is_err())
+        };
+        (0..TRIALS).filter(fails).count()
+    };
+    let failed = [0, 1, 2, 3].map(failures);
+    assert!(failed[0] > 300, "{failed:?}");
+    assert!(failed.windows(2).all(|pair| pair[1] * 4 < pair[0]), "{failed:?}");
+}
+
+/// A removal frees the component of a stashed key, which then leaves the stash.
+#[test]
+fn stashed_keys_go_into_the_tables_when_there_is_room() {
+    let mut set = StashCuckooSet::new(64, 8, 9).unwrap();
+    let mut keys = Vec::new();
+    for key in distinct(9, 0..1000) {
+        if set.insert(key.raw()).is_ok() {
+            keys.push(key.raw());
+        }
+    }
+    assert_eq!(set.stashed(), 8);
+    while let Some(key) = keys.pop() {
+        assert!(set.remove(key));
+        assert_eq!(set.len(), keys.len());
+        assert!(keys.iter().all(|key| set.contains(*key)));
+    }
+    assert_eq!(set.stashed(), 0);
+}
+
+/// Fotakis et al.: the search is a constant number of places on average, and more places a key need
+/// fewer displacements at the same load.
+#[test]
+fn more_places_a_key_displace_less() {
+    let displacements = |choices, keys| {
+        let set = DAryCuckooSet::new(keys * 10 / 8, choices, 1).unwrap();
+        let set = filled(set, keys, 1);
+        set.statistics().displacements as f64 / keys as f64
+    };
+    let [three, four, five] = [3, 4, 5].map(|choices| displacements(choices, 20_000));
+    assert!(three > 1.5 * four && four > 1.2 * five, "{three} {four} {five}");
+    let large = displacements(3, 100_000);
+    assert!((large / three - 1.0).abs() < 0.05, "{three} {large}");
+}
+
+/// Le Scouarnec: almost all lookups of absent keys read one bucket, at any load that is used.
+#[test]
+fn hints_spare_most_absent_keys_the_second_bucket() {
+    for (load, at_most) in [(0.5, 0.001), (0.75, 0.002), (0.9, 0.005)] {
+        let buckets = 1u64 << 13;
+        let keys = (load * (8 * buckets) as f64) as u64;
+        let set = filled(HintedCuckooSet::new(buckets, 6).unwrap(), keys, 6);
+        let strangers = distinct(6, keys..keys + 100_000);
+        let read = strangers.iter().filter(|key| set.needs_second_bucket(key.raw())).count();
+        let share = read as f64 / 100_000.0;
+        assert!(share < at_most, "{load}: {share}");
+    }
+}
+
+/// When all keys that a bucket has sent away are gone, its hint is too.
+#[test]
+fn hints_are_forgotten_with_the_keys_that_they_are_for() {
+    let buckets = 256;
+    let mut set = HintedCuckooSet::new(buckets, 1).unwrap();
+    let keys = distinct(1, 0..1900);
+    keys.iter().for_each(|key| assert!(set.insert(key.raw()).is_ok()));
+    assert!(set.keys_away() > 100);
+    let hinted = |set: &HintedCuckooSet| {
+        distinct(2, 0..20_000).iter().filter(|key| set.needs_second_bucket(key.raw())).count()
+    };
+    assert!(hinted(&set) > 20);
+    keys.iter().for_each(|key| assert!(set.remove(key.raw())));
+    assert_eq!((set.keys_away(), hinted(&set), set.len()), (0, 0, 0));
+}

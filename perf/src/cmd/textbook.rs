@@ -1,0 +1,57 @@
+//! `textbook`: the experiments of the papers on cuckoo filters and cuckoo hashing, made again.
+
+use super::pin;
+use crate::cli::TextbookArgs;
+use crate::failure::bad_input;
+use crate::results::replace;
+use crate::splice::{TEXTBOOK, splice};
+use crate::tables::Table;
+use crate::textbook::{self, Effort};
+use anyhow::Result;
+use std::fs;
+use std::path::Path;
+
+/// Measures, prints the tables, writes CSV files and plots, and splices the tables into a document.
+pub(crate) fn run(arguments: &TextbookArgs) -> Result<()> {
+    // Read first: a document that cannot be used should not cost minutes.
+    let document = arguments.splice.as_deref().map(read).transpose()?;
+    pin();
+    let effort = if arguments.quick { Effort::quick() } else { Effort::full() };
+    let measured = textbook::measure(&effort, |next| eprintln!("{next}"))?;
+    let tables = textbook::tables(&measured);
+    for table in &tables {
+        println!("{}\n", table.to_terminal());
+    }
+    let plots_to = arguments.plots.as_ref().unwrap_or(&arguments.out);
+    textbook::save(&measured, &arguments.out, plots_to)?;
+    println!("wrote textbook-loads.csv and textbook-density.csv to {}", arguments.out.display());
+    println!("wrote four plots, textbook-*.svg, to {}", plots_to.display());
+    if let Some((path, document)) = arguments.splice.as_deref().zip(document) {
+        let (spliced, names) = fill(&document, &tables)?;
+        replace(path, spliced.as_bytes())?;
+        println!("spliced {} into {}", names.join(", "), path.display());
+    }
+    Ok(())
+}
+
+/// A document that has a region for these tables.
+fn read(path: &Path) -> Result<String> {
+    let document = fs::read_to_string(path)
+        .map_err(|error| bad_input(format!("cannot read {}: {error}", path.display())))?;
+    let is_known = |name: &str| textbook::NAMES.contains(&name).then(String::new);
+    let (_, names) = splice(&document, TEXTBOOK, is_known)?;
+    if names.is_empty() {
+        return Err(bad_input(format!(
+            "{} has no region to splice into; regions of {TEXTBOOK} are called {}",
+            path.display(),
+            textbook::NAMES.join(", ")
+        )));
+    }
+    Ok(document)
+}
+
+fn fill(document: &str, tables: &[Table]) -> Result<(String, Vec<String>)> {
+    let content =
+        |name: &str| tables.iter().find(|table| table.name == name).map(Table::to_markdown);
+    splice(document, TEXTBOOK, content)
+}

@@ -1,0 +1,158 @@
+//! How full every variant gets before an insert fails.
+
+use super::Effort;
+use anyhow::{Result, ensure};
+use serde::Serialize;
+use trommel_base::{Filter as _, Hasher, Insert as _, KeyHash};
+use trommel_textbook::TextbookCuckooFilter;
+use trommel_textbook::cuckoo::Kicks;
+use trommel_textbook::cuckoo_hashing::{
+    AsymmetricCuckooSet, BucketCuckooSet, CuckooSet, DAryCuckooSet, DensityCuckooSet,
+    HintedCuckooSet, SimplifiedCuckooSet, StandardCuckooSet, StashCuckooSet,
+};
+
+/// Bits of a fingerprint: enough that keys hardly ever share one and both buckets.
+const FINGERPRINT_BITS: u32 = 20;
+
+/// The loads of one variant, in shares of its places.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Limit {
+    pub(crate) system: &'static str,
+    pub(crate) variant: String,
+    /// What an insert does before it gives up.
+    pub(crate) search: &'static str,
+    pub(crate) places: u64,
+    pub(crate) seeds: u64,
+    pub(crate) mean: f64,
+    pub(crate) min: f64,
+    /// What the literature says.
+    pub(crate) published: f64,
+}
+
+/// A variant, and how a table of it is filled from a seed until an insert fails: places, and the load.
+struct Contestant {
+    system: &'static str,
+    variant: String,
+    search: &'static str,
+    published: f64,
+    fill: Box<dyn Fn(u64) -> Result<(u64, f64)>>,
+}
+
+/// Fills tables of every variant.
+pub(super) fn measure(effort: &Effort, say: &mut impl FnMut(&str)) -> Result<Vec<Limit>> {
+    let mut limits = Vec::new();
+    for Contestant { system, variant, search, published, fill } in contestants(effort.place_bits) {
+        say(&format!("loads of a {system}, {variant}"));
+        let filled = (0..effort.seeds).map(&fill).collect::<Result<Vec<_>>>()?;
+        let loads = || filled.iter().map(|(_, load)| *load);
+        limits.push(Limit {
+            system,
+            variant,
+            search,
+            places: filled.first().map_or(0, |(places, _)| *places),
+            seeds: effort.seeds,
+            mean: loads().sum::<f64>() / effort.seeds as f64,
+            min: loads().fold(f64::INFINITY, f64::min),
+            published,
+        });
+    }
+    Ok(limits)
+}
+
+fn contestants(place_bits: u32) -> Vec<Contestant> {
+    let filter = |bucket_bits: u32, max_kicks: u32, search, published| {
+        let bits = place_bits - bucket_bits;
+        Contestant {
+            system: "cuckoo filter",
+            variant: format!("b = {}", 1 << bucket_bits),
+            search,
+            published,
+            fill: Box::new(move |seed| fill_filter(bits, 1 << bucket_bits, max_kicks, seed)),
+        }
+    };
+    let places = 1u64 << place_bits;
+    let half = places / 2;
+    let walk = "whole path";
+    let nodes = "2^16 places";
+    let mut all = vec![
+        filter(0, 500, "500 kicks", 0.50),
+        filter(1, 150, "150 kicks", 0.84),
+        filter(1, 500, "500 kicks", 0.84),
+        filter(2, 200, "200 kicks", 0.95),
+        filter(2, 500, "500 kicks", 0.95),
+        set("two tables", "3 log_1.1 m rounds", 0.5, move |seed| {
+            StandardCuckooSet::new(half, seed)
+        }),
+        set("one table", walk, 0.5, move |seed| SimplifiedCuckooSet::new(places, seed)),
+        set("two tables, stash of 4", walk, 0.5, move |seed| StashCuckooSet::new(half, 4, seed)),
+        set("density-based", "0.2 m", 0.5, move |seed| DensityCuckooSet::new(half, seed)),
+    ];
+    for asymmetry in [0.3, 0.6f64] {
+        let published = (1.0 - asymmetry * asymmetry).sqrt() / 2.0;
+        let make = move |seed| AsymmetricCuckooSet::new(half, asymmetry, seed);
+        all.push(set(
+            &format!("asymmetric, c = {asymmetry}"),
+            "3 log_1.1 m rounds",
+            published,
+            make,
+        ));
+    }
+    for (choices, published) in [(3, 0.918), (4, 0.977), (5, 0.992)] {
+        let make = move |seed| DAryCuckooSet::new(places, choices, seed);
+        all.push(set(&format!("d = {choices}"), nodes, published, make));
+    }
+    for (keys, published) in [(2, 0.897), (4, 0.980)] {
+        let make = move |seed| BucketCuckooSet::new(places / keys, keys, seed);
+        all.push(set(&format!("buckets of {keys}"), nodes, published, make));
+    }
+    let make = move |seed| HintedCuckooSet::new(places / 8, seed);
+    all.push(set("buckets of 8, hints", "1000 places", 0.998, make));
+    all
+}
+
+fn set<S: CuckooSet>(
+    variant: &str,
+    search: &'static str,
+    published: f64,
+    make: impl Fn(u64) -> Result<S, trommel::SpecError> + 'static,
+) -> Contestant {
+    Contestant {
+        system: "hash table",
+        variant: variant.into(),
+        search,
+        published,
+        fill: Box::new(move |seed| fill_set(make(seed)?, seed)),
+    }
+}
+
+/// Distinct for distinct numbers, other ones for every seed.
+fn key(seed: u64, number: u64) -> u64 {
+    Hasher::xxh3(!seed).hash_u64(number).raw()
+}
+
+fn fill_filter(bucket_bits: u32, b: u32, max_kicks: u32, seed: u64) -> Result<(u64, f64)> {
+    let filter = TextbookCuckooFilter::new(bucket_bits, b, FINGERPRINT_BITS)?;
+    let mut filter = filter.with_kicks(Kicks::new(max_kicks, seed)?);
+    let hash = |number| KeyHash::from_raw(key(seed, number));
+    let mut inserted = 0;
+    while filter.insert_hash(hash(inserted)).is_ok() {
+        inserted += 1;
+    }
+    ensure!(
+        (0..inserted).all(|number| filter.contains_hash(hash(number))),
+        "a filter denies a key"
+    );
+    Ok((filter.capacity() as u64, filter.load()))
+}
+
+/// Until an insert finds no place in the tables as they are: it is refused, or the tables grow, or the
+/// key is chained, which costs memory the first time.
+fn fill_set(mut set: impl CuckooSet, seed: u64) -> Result<(u64, f64)> {
+    let (places, memory_bytes) = (set.places() as u64, set.memory_bytes());
+    let mut inserted = 0;
+    while set.insert(key(seed, inserted)).is_ok() && set.memory_bytes() == memory_bytes {
+        inserted += 1;
+    }
+    ensure!((0..inserted).all(|number| set.contains(key(seed, number))), "a set denies a key");
+    Ok((places, inserted as f64 / places as f64))
+}
