@@ -11,13 +11,12 @@
 use crate::bucket::{EmptyPair, with_flags};
 use crate::filter::CuckooFilter;
 use crate::geometry::Geometry;
-use crate::place::Placed;
 use crate::table::{Entry, Table};
 use crate::walk::GROUP_KEYS;
 use crate::width::{Width, with_width};
 use alloc::vec;
 use alloc::vec::Vec;
-use trommel_base::partition::{MAX_HASHES, MAX_PARTS, Partitioner, Record};
+use trommel_base::partition::{MAX_HASHES, MAX_PARTS, Partitioner};
 use trommel_base::{Full, Insert, KeyHash, Remove};
 
 /// A batch into an empty filter is a bulk build if it brings a key for so many slots.
@@ -84,9 +83,7 @@ impl CuckooFilter {
         if self.len > 0 || !pays || keys as f64 > most || hashes.len() > MAX_HASHES {
             return false;
         }
-        let built = with_width!(self.geometry, W => {
-            if W::BITS <= 16 { self.build::<W, u32>(hashes) } else { self.build::<W, u64>(hashes) }
-        });
+        let built = with_width!(self.geometry, W => self.build::<W>(hashes));
         match built {
             Some(len) => self.len = len,
             None => self.clear(),
@@ -94,36 +91,32 @@ impl CuckooFilter {
         built.is_some()
     }
 
-    fn build<W: Width, R: LocalEntry>(&mut self, hashes: &[KeyHash]) -> Option<u64> {
+    fn build<W: Width>(&mut self, hashes: &[KeyHash]) -> Option<u64> {
         let geometry = self.geometry;
         let regions = geometry.buckets.div_ceil(1 << REGION_LOG2) as usize;
-        let mut partitioner = Partitioner::<R>::new();
+        let mut partitioner = Partitioner::<u64>::new();
         let grouped = partitioner
             .partition(hashes, regions, |hash| {
-                let (bucket, fingerprint) = geometry.split(hash);
-                (bucket as usize >> REGION_LOG2, R::pack(bucket, fingerprint))
+                (geometry.split(hash).0 as usize >> REGION_LOG2, hash)
             })
             .ok()?;
         let mut rest = Rest::with_room_for(hashes.len(), regions)?;
         let mut fills = vec![0; 1 << REGION_LOG2];
         let mut len = 0;
-        for (region, keys) in grouped.iter().enumerate() {
+        for (region, hashes) in grouped.iter().enumerate() {
             let first = region as u32 * (1 << REGION_LOG2);
             let mut table = Table::<W, _>::new(&self.geometry, self.table.as_mut(), self.empty);
-            len += fill::<W, R>(&mut table, first, keys, &mut fills, !self.multiset, &mut rest)?;
+            len += fill(&mut table, first, hashes, &mut fills, !self.multiset, &mut rest)?;
         }
+        let kernels = self.kernels;
+        let mut new = Vec::new();
         for round in 0..ROUNDS {
             for region in 0..regions {
-                for entry in rest.share(region, round) {
-                    let mut parts = self.parts();
-                    if !parts.multiset && parts.has::<W>(*entry) {
-                        continue;
-                    }
-                    if parts.place::<W>(*entry) == Placed::NoRoom {
-                        return None;
-                    }
-                    len += 1;
-                }
+                let hashes = rest.share(region, round);
+                new.clear();
+                new.resize(hashes.len().div_ceil(64), 0);
+                kernels.insert_group(&mut self.parts(), hashes, &mut new).ok()?;
+                len += new.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
             }
         }
         Some(len)
@@ -133,10 +126,10 @@ impl CuckooFilter {
 /// Fills the primary buckets of a region with their first keys; how many found room. Nothing if so many found
 /// none that they are not uniform.
 #[inline(always)]
-fn fill<W: Width, R: LocalEntry>(
+fn fill<W: Width>(
     table: &mut Table<'_, W, &mut [u8]>,
     first: u32,
-    keys: &[R],
+    hashes: &[u64],
     fills: &mut [u8],
     is_set: bool,
     rest: &mut Rest,
@@ -147,29 +140,25 @@ fn fill<W: Width, R: LocalEntry>(
     let end = table.geometry.buckets.min(u64::from(first) + (1 << REGION_LOG2)) as u32;
     fills.fill(0);
     let mut placed = 0;
-    for key in keys {
-        let (local, fingerprint) = key.unpack();
-        let bucket = first + local;
-        let fill = fills[local as usize];
+    for hash in hashes {
+        let Entry { bucket, fingerprint } = Entry::of_hash(table.geometry, *hash);
+        let fill = &mut fills[(bucket - first) as usize];
         let word = table.word(bucket);
         if is_set && W::has(word, fingerprint) {
             continue;
         }
-        let Some(slot) = ORDER.get(fill as usize) else {
-            if rest.entries.len() == rest.entries.capacity() {
+        let Some(slot) = ORDER.get(usize::from(*fill)) else {
+            if rest.hashes.len() == rest.hashes.capacity() {
                 return None;
             }
-            rest.entries.push(Entry { bucket, fingerprint });
+            rest.hashes.push(*hash);
             continue;
         };
-        W::store(
-            W::with(word, *slot, fingerprint),
-            &mut table.bytes[Table::<W, &[u8]>::at(bucket)..],
-        );
-        fills[local as usize] = fill + 1;
+        table.store_word(bucket, W::with(word, *slot, fingerprint));
+        *fill += 1;
         placed += 1;
     }
-    rest.ends.push(rest.entries.len());
+    rest.ends.push(rest.hashes.len());
     for bucket in first..end {
         let slots = table.slots(bucket);
         table.store(bucket, with_flags(slots, [false, false]));
@@ -180,7 +169,7 @@ fn fill<W: Width, R: LocalEntry>(
 
 /// Keys whose primary bucket was full, region by region.
 struct Rest {
-    entries: Vec<Entry>,
+    hashes: Vec<u64>,
     /// Where the keys of each region end.
     ends: Vec<usize>,
 }
@@ -188,48 +177,18 @@ struct Rest {
 impl Rest {
     /// Nothing if there is no memory.
     fn with_room_for(keys: usize, regions: usize) -> Option<Self> {
-        let (mut entries, mut ends) = (Vec::new(), Vec::new());
+        let (mut hashes, mut ends) = (Vec::new(), Vec::new());
         // At full load, one key in five finds four others in its bucket.
-        entries.try_reserve_exact(keys / 4).ok()?;
+        hashes.try_reserve_exact(keys / 4).ok()?;
         ends.try_reserve_exact(regions).ok()?;
-        Some(Self { entries, ends })
+        Some(Self { hashes, ends })
     }
 
     /// The keys of a region that are inserted in a round.
-    fn share(&self, region: usize, round: usize) -> &[Entry] {
+    fn share(&self, region: usize, round: usize) -> &[u64] {
         let begin = if region == 0 { 0 } else { self.ends[region - 1] };
-        let entries = &self.entries[begin..self.ends[region]];
-        let cut = |round: usize| entries.len() * round / ROUNDS;
-        &entries[cut(round)..cut(round + 1)]
+        let hashes = &self.hashes[begin..self.ends[region]];
+        let cut = |round: usize| hashes.len() * round / ROUNDS;
+        &hashes[cut(round)..cut(round + 1)]
     }
 }
-
-/// A bucket within its region, and a fingerprint.
-trait LocalEntry: Record + Default {
-    fn pack(bucket: u32, fingerprint: u32) -> Self;
-    fn unpack(self) -> (u32, u32);
-}
-
-impl LocalEntry for u32 {
-    #[inline(always)]
-    fn pack(bucket: u32, fingerprint: u32) -> Self {
-        bucket << 16 | fingerprint
-    }
-    #[inline(always)]
-    fn unpack(self) -> (u32, u32) {
-        (self >> 16, self & 0xFFFF)
-    }
-}
-
-impl LocalEntry for u64 {
-    #[inline(always)]
-    fn pack(bucket: u32, fingerprint: u32) -> Self {
-        u64::from(bucket) << 32 | u64::from(fingerprint)
-    }
-    #[inline(always)]
-    fn unpack(self) -> (u32, u32) {
-        ((self >> 32) as u32 & ((1 << REGION_LOG2) - 1), self as u32)
-    }
-}
-
-const _: () = assert!(REGION_LOG2 == 16, "a bucket within its region is half of a record");

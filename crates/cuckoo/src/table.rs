@@ -85,7 +85,12 @@ impl<'g, W: Width, T: AsRef<[u8]>> Table<'g, W, T> {
 impl<W: Width, T: AsRef<[u8]> + AsMut<[u8]>> Table<'_, W, T> {
     #[inline(always)]
     pub(crate) fn store(&mut self, bucket: u32, slots: Slots) {
-        W::store(W::word(slots), &mut self.bytes.as_mut()[Self::at(bucket)..]);
+        self.store_word(bucket, W::word(slots));
+    }
+
+    #[inline(always)]
+    pub(crate) fn store_word(&mut self, bucket: u32, word: W::Word) {
+        W::store(word, &mut self.bytes.as_mut()[Self::at(bucket)..]);
     }
 
     /// Puts a fingerprint into a bucket that has room; whether the bucket is full then.
