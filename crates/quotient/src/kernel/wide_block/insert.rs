@@ -24,8 +24,8 @@ const VECTOR: usize = 32;
 /// Offsets that are raised at once.
 const OFFSETS: usize = 16;
 
-/// Lines of remainders that are prefetched while the metadata is read. Single inserts at 95 % of 2^24 slots
-/// took 403 ns without them, 267 with them, and take 237 with the next line of metadata as well.
+/// Lines of remainders that are prefetched while the metadata is read: with them, single inserts at 95 % of
+/// 2^24 slots took 0.55 of the time of the table's algorithm, and 0.77 without.
 const FETCHED_LINES: usize = 3;
 
 /// Where a remainder goes, in slots of the table.
@@ -162,8 +162,8 @@ unsafe fn first_free(
 
 /// The slots of a block at which as many runs have ended as were begun, `open` of them before the block.
 ///
-/// Two slots are a number of four bits, so that one vector has a byte for every two. With a byte for every
-/// slot, in two vectors, a batch at 95 % of 2^20 slots took 97 ns a key, and takes 94.
+/// Two slots are a number of four bits, so that one vector has a byte for every two, where a byte for every
+/// slot takes two vectors. What that gains is within the noise of the runs that it was measured in.
 #[inline]
 #[target_feature(enable = "avx2,bmi2,popcnt")]
 fn balanced(occupieds: u64, runends: u64, open: u32) -> u64 {
