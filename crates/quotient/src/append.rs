@@ -219,7 +219,7 @@ fn set_offset<L: Layout>(table: &mut Table<L, &mut [u8]>, block: usize, end: u64
 
 /// Up to 64 bytes of 0 or 1 as bits.
 #[inline(always)]
-fn bits_of(bytes: &[u8]) -> u64 {
+pub(crate) fn bits_of(bytes: &[u8]) -> u64 {
     let (eights, rest) = bytes.as_chunks::<8>();
     let mut bits = 0;
     for (i, eight) in eights.iter().enumerate() {

@@ -30,7 +30,8 @@
 //! | `layout` | where a block keeps its metadata and remainders: [`WideBlock`], [`LineBlock`] |
 //! | `table` | runs by rank and select: lookup, insert, remove |
 //! | `append` | a table from fingerprints in order, without a shift |
-//! | `bulk`, `resize` | what is made of it: bulk builds; growing, shrinking, merging |
+//! | `build` | a table from hashes in any order, without a shift |
+//! | `bulk`, `resize` | what is made of them: batches; growing, shrinking, merging |
 //! | `enumerate` | the fingerprints in order |
 //! | `check` | whether bytes are a table that inserts make |
 //! | `sizing`, `filter`, `frozen` | what is asked for; the filter; its bytes |
@@ -45,6 +46,7 @@ extern crate alloc;
 extern crate std;
 
 mod append;
+mod build;
 mod bulk;
 mod check;
 mod enumerate;

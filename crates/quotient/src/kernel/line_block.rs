@@ -27,6 +27,8 @@ mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod insert;
 #[cfg(target_arch = "x86_64")]
+mod insert_avx2;
+#[cfg(target_arch = "x86_64")]
 use super::words::Bmi2;
 
 scalar_kernels!(portable, LineBlock, Plain);
@@ -54,6 +56,8 @@ pub(crate) fn kernels(isa: Isa) -> Kernels {
         Isa::Avx2 | Isa::Avx512Core => Kernels {
             contains: avx2::contains,
             contains_batch: avx2::contains_batch,
+            insert: insert_avx2::insert,
+            insert_batch: insert_avx2::insert_batch,
             ..bmi2::KERNELS
         },
         _ => portable::KERNELS,

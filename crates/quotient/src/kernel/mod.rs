@@ -15,6 +15,33 @@ pub(crate) use words::{Plain, Words};
 
 use crate::geometry::Geometry;
 use trommel_base::WhyFull;
+use trommel_simd::Isa;
+
+/// What is worth compiling for each instruction set without a line of code for it: its loops over arrays
+/// become the set's vectors. `run` is always inlined, and so is what it calls.
+pub(crate) trait Job {
+    type Output;
+    fn run(self) -> Self::Output;
+}
+
+/// Runs a job, compiled for an instruction set that the machine has.
+#[inline(always)]
+pub(crate) fn run<J: Job>(isa: Isa, job: J) -> J::Output {
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+    fn run_avx2<J: Job>(job: J) -> J::Output {
+        job.run()
+    }
+    match isa {
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 | Isa::Avx512 => {
+            assert!(Isa::Avx2.is_available());
+            // SAFETY: the machine has the set, as was just checked.
+            unsafe { run_avx2(job) }
+        }
+        _ => job.run(),
+    }
+}
 
 /// How far a batch of inserts came: how many keys went in, and what stopped the next.
 pub(crate) type Progress = (usize, Option<WhyFull>);

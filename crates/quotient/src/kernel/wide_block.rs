@@ -25,6 +25,8 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 #[cfg(target_arch = "x86_64")]
+mod insert;
+#[cfg(target_arch = "x86_64")]
 use super::words::Bmi2;
 
 scalar_kernels!(portable, WideBlock, Plain);
@@ -44,12 +46,16 @@ pub(crate) fn kernels(isa: Isa) -> Kernels {
         Isa::Avx512 => Kernels {
             contains: avx2::contains,
             contains_batch: avx512::contains_batch,
+            insert: insert::insert,
+            insert_batch: insert::insert_batch,
             ..bmi2::KERNELS
         },
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 | Isa::Avx512Core => Kernels {
             contains: avx2::contains,
             contains_batch: avx2::contains_batch,
+            insert: insert::insert,
+            insert_batch: insert::insert_batch,
             ..bmi2::KERNELS
         },
         _ => portable::KERNELS,
@@ -114,6 +120,7 @@ struct Places {
     offsets: usize,
     /// Bits of a remainder.
     bits: u32,
+    shape: Shape,
     fields: &'static Fields,
 }
 
@@ -131,6 +138,7 @@ impl Places {
             remainders: shape.remainders_at(),
             offsets: shape.offsets_at(),
             bits,
+            shape,
             fields: &FIELDS[bits as usize],
         })
     }

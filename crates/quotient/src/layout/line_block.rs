@@ -1,6 +1,6 @@
 //! A block in one cache line.
 
-use super::{Layout, Shape};
+use super::{Layout, Metadata, Shape};
 use crate::geometry::Position;
 use crate::kernel::{self, Kernels};
 use core::ops::RangeInclusive;
@@ -115,10 +115,34 @@ impl Layout for LineBlock {
         u32::from(line(table, at.block)[at.slot as usize])
     }
 
-    fn set_remainders(_: &Shape, table: &mut [u8], block: usize, stored: &[u32]) {
+    #[inline]
+    fn set_remainders<T: Copy + Into<u32>>(
+        _: &Shape,
+        table: &mut [u8],
+        block: usize,
+        stored: &[T],
+    ) {
         for (byte, stored) in line_mut(table, block)[..SLOTS].iter_mut().zip(stored) {
-            *byte = *stored as u8;
+            *byte = (*stored).into() as u8;
         }
+    }
+
+    /// The words of metadata overlap: whole, to store one after the other is faster than to change both.
+    #[inline]
+    fn set_block<T: Copy + Into<u32>>(
+        shape: &Shape,
+        table: &mut [u8],
+        block: usize,
+        metadata: Metadata,
+        stored: &[T],
+    ) {
+        Self::set_remainders(shape, table, block, stored);
+        let Metadata { occupieds, runends, offset } = metadata;
+        let runends =
+            u64::from(offset) << OFFSET_SHIFT | runends << RUNENDS_SHIFT | occupieds >> 48;
+        let line = line_mut(table, block);
+        line[OCCUPIEDS_AT..OCCUPIEDS_AT + 8].copy_from_slice(&occupieds.to_le_bytes());
+        line[RUNENDS_AT..RUNENDS_AT + 8].copy_from_slice(&runends.to_le_bytes());
     }
 
     fn insert_remainder(_: &Shape, table: &mut [u8], at: Position, free: Position, stored: u32) {

@@ -70,7 +70,21 @@ pub trait Layout: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
     fn remainder(shape: &Shape, table: &[u8], at: Position) -> u32;
     /// Stores the remainders of a whole block, 0 where a slot is free.
     #[doc(hidden)]
-    fn set_remainders(shape: &Shape, table: &mut [u8], block: usize, stored: &[u32]);
+    fn set_remainders<T: Copy + Into<u32>>(
+        shape: &Shape,
+        table: &mut [u8],
+        block: usize,
+        stored: &[T],
+    );
+    /// Stores a whole block, remainders as [`Layout::set_remainders`] does.
+    #[doc(hidden)]
+    fn set_block<T: Copy + Into<u32>>(
+        shape: &Shape,
+        table: &mut [u8],
+        block: usize,
+        metadata: Metadata,
+        stored: &[T],
+    );
     /// Moves the remainders of `at..free` up by a slot and stores one at `at`.
     #[doc(hidden)]
     fn insert_remainder(shape: &Shape, table: &mut [u8], at: Position, free: Position, stored: u32);
@@ -92,6 +106,16 @@ pub trait Layout: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
     /// The kernels for an instruction set.
     #[doc(hidden)]
     fn kernels(isa: Isa) -> Kernels;
+}
+
+/// What a block says beside remainders.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Metadata {
+    pub(crate) occupieds: u64,
+    pub(crate) runends: u64,
+    /// At most [`Layout::MAX_OFFSET`].
+    pub(crate) offset: u32,
 }
 
 /// What places in a table depend on.

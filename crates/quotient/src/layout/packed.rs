@@ -22,17 +22,18 @@ pub(super) fn set(packed: &mut [u8], bits: u32, index: usize, number: u32) {
 }
 
 /// Packs 64 numbers.
-pub(super) fn pack(numbers: &[u32], bits: u32, packed: &mut [u8]) {
+#[inline]
+pub(super) fn pack<T: Copy + Into<u32>>(numbers: &[T], bits: u32, packed: &mut [u8]) {
     if bits == 8 {
         for (byte, number) in packed.iter_mut().zip(numbers) {
-            *byte = *number as u8;
+            *byte = (*number).into() as u8;
         }
         return;
     }
     let (words, _) = packed.as_chunks_mut::<8>();
     let (mut word, mut filled, mut at) = (0u64, 0, 0);
     for number in numbers {
-        let number = u64::from(*number);
+        let number = u64::from((*number).into());
         word |= number << filled;
         filled += bits;
         if filled >= 64 {

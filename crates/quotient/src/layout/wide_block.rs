@@ -1,6 +1,6 @@
 //! Blocks of 64 slots, remainders of any width.
 
-use super::{Layout, Shape, packed};
+use super::{Layout, Metadata, Shape, packed};
 use crate::geometry::Position;
 use crate::kernel::{self, Kernels};
 use core::ops::RangeInclusive;
@@ -117,7 +117,27 @@ impl Layout for WideBlock {
         packed::get(&table[shape.remainders_at()..], shape.remainder_bits, index(at))
     }
 
-    fn set_remainders(shape: &Shape, table: &mut [u8], block: usize, stored: &[u32]) {
+    #[inline]
+    fn set_block<T: Copy + Into<u32>>(
+        shape: &Shape,
+        table: &mut [u8],
+        block: usize,
+        metadata: Metadata,
+        stored: &[T],
+    ) {
+        Self::set_occupieds(table, block, metadata.occupieds);
+        Self::set_runends(table, block, metadata.runends);
+        Self::set_offset(shape, table, block, metadata.offset);
+        Self::set_remainders(shape, table, block, stored);
+    }
+
+    #[inline]
+    fn set_remainders<T: Copy + Into<u32>>(
+        shape: &Shape,
+        table: &mut [u8],
+        block: usize,
+        stored: &[T],
+    ) {
         let bytes = SLOTS / 8 * shape.remainder_bits as usize;
         let begin = shape.remainders_at() + block * bytes;
         packed::pack(stored, shape.remainder_bits, &mut table[begin..begin + bytes]);

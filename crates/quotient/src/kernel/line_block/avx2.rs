@@ -60,7 +60,7 @@ pub(super) unsafe fn word(table: *const u8, at: usize) -> u64 {
 /// The line lies within the table.
 #[inline]
 #[target_feature(enable = "avx2")]
-unsafe fn equal(table: *const u8, line: usize, remainder: u8) -> u64 {
+pub(super) unsafe fn equal(table: *const u8, line: usize, remainder: u8) -> u64 {
     let wanted = _mm256_set1_epi8(remainder as i8);
     let half = |at: usize| {
         // SAFETY: half of the line, the caller's duty.

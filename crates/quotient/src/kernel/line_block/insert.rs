@@ -20,21 +20,21 @@ use trommel_simd::prefetch;
 
 /// A slot: the byte where its line begins, and its place there.
 #[derive(Clone, Copy)]
-struct Slot {
-    line: usize,
-    at: u32,
+pub(super) struct Slot {
+    pub(super) line: usize,
+    pub(super) at: u32,
 }
 
 impl Slot {
     /// The place after the last is the next line's first.
     #[inline(always)]
-    fn of(line: usize, at: u32) -> Self {
+    pub(super) fn of(line: usize, at: u32) -> Self {
         if at < SLOTS { Self { line, at } } else { Self { line: line + LINE_BYTES, at: 0 } }
     }
 }
 
 /// Where a remainder goes.
-enum Place {
+pub(super) enum Place {
     /// It is there already.
     Held,
     /// The run begins at `first`, the remainder belongs at `at`.
@@ -239,14 +239,14 @@ unsafe fn insert_at(
 }
 
 /// What goes from the end of a line to the beginning of the next.
-struct Carried {
-    remainder: u8,
-    runend: u64,
+pub(super) struct Carried {
+    pub(super) remainder: u8,
+    pub(super) runend: u64,
 }
 
 /// The slots of a line from `from` on up to `last`: none in a line before that of `from`.
 #[inline(always)]
-fn moved(from: Slot, line: usize, last: u32) -> u64 {
+pub(super) fn moved(from: Slot, line: usize, last: u32) -> u64 {
     let first = if line == from.line { from.at } else { 0 };
     let none_before = u64::from(line >= from.line).wrapping_neg();
     bits_between(first, last) & none_before

@@ -12,10 +12,10 @@ const BLOCK: usize = 64;
 
 /// Where a key belongs.
 #[derive(Clone, Copy)]
-struct Located {
-    block: usize,
-    slot: u32,
-    remainder: u32,
+pub(super) struct Located {
+    pub(super) block: usize,
+    pub(super) slot: u32,
+    pub(super) remainder: u32,
 }
 
 /// The remainders that a key is to be compared with.
@@ -29,7 +29,7 @@ struct Run {
 }
 
 #[inline(always)]
-fn locate(geometry: &Geometry, hash: u64) -> Located {
+pub(super) fn locate(geometry: &Geometry, hash: u64) -> Located {
     let (quotient, remainder) = geometry.split::<WideBlock>(hash);
     let (block, slot) = (quotient / u64::from(SLOTS), quotient % u64::from(SLOTS));
     Located { block: block as usize, slot: slot as u32, remainder }
@@ -40,7 +40,7 @@ fn locate(geometry: &Geometry, hash: u64) -> Located {
 /// # Safety
 /// The word lies within the table.
 #[inline(always)]
-unsafe fn word(table: *const u8, at: usize) -> u64 {
+pub(super) unsafe fn word(table: *const u8, at: usize) -> u64 {
     // SAFETY: the caller's duty.
     u64::from_le(unsafe { table.add(at).cast::<u64>().read_unaligned() })
 }

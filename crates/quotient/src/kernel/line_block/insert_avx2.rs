@@ -1,0 +1,290 @@
+//! Inserts with AVX2: a line of remainders in two registers.
+//!
+//! The same steps as with AVX-512 ([`insert`](super::insert)), which has the masked stores and the byte
+//! permute across a register that are made of blends and shuffles here.
+
+use super::avx2::{Located, equal, locate, run_of, word};
+use super::insert::{Carried, Place, Slot, moved};
+use super::{
+    LINE_BYTES, LineBlock, MAX_OFFSET, OCCUPIEDS_AT, OFFSET_SHIFT, RUNENDS_AT, RUNENDS_SHIFT,
+    SLOT_BITS, SLOTS, starts,
+};
+use crate::geometry::Geometry;
+use crate::kernel::{Progress, scalar};
+use core::arch::x86_64::*;
+use trommel_base::WhyFull;
+use trommel_base::batch::Hint;
+use trommel_simd::prefetch;
+
+/// Lines after a key's that are prefetched, since the loop that reads them ends where no processor predicts.
+/// No gain was seen: single inserts at 95 % of 2^24 slots took 0.61 of the time of the table's algorithm
+/// with them and without.
+const FETCHED_LINES: usize = 3;
+
+/// Bytes equal to and below a remainder, among the slots of a line that `slots` says.
+///
+/// # Safety
+/// The line lies in the table.
+#[inline]
+#[target_feature(enable = "avx2,popcnt")]
+unsafe fn compare(table: *const u8, line: usize, remainder: u8, slots: u64) -> (u64, u32) {
+    let wanted = _mm256_set1_epi8(remainder as i8);
+    // SAFETY: half of the line, the caller's duty.
+    let half = |at: usize| unsafe { _mm256_loadu_si256(table.add(line + at).cast()) };
+    let mask = |low: __m256i, high: __m256i| {
+        let half = |bytes| u64::from(_mm256_movemask_epi8(bytes) as u32);
+        half(low) | half(high) << 32
+    };
+    let (low, high) = (half(0), half(LINE_BYTES / 2));
+    let equal = mask(_mm256_cmpeq_epi8(low, wanted), _mm256_cmpeq_epi8(high, wanted));
+    let at_most = |bytes| _mm256_cmpeq_epi8(_mm256_min_epu8(bytes, wanted), bytes);
+    let below = mask(at_most(low), at_most(high)) & !equal & slots;
+    (equal & slots, below.count_ones())
+}
+
+/// One insert.
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+pub(super) fn insert(geometry: &Geometry, table: &mut [u8], hash: u64) -> Result<bool, WhyFull> {
+    assert!(table.len() as u64 == geometry.blocks * LINE_BYTES as u64);
+    // SAFETY: the table has the geometry's length, as just checked.
+    unsafe { insert_key(geometry, table, hash) }
+}
+
+/// Inserts in order.
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+pub(super) fn insert_batch(
+    geometry: &Geometry,
+    table: &mut [u8],
+    hashes: &[u64],
+    new: &mut [u64],
+) -> Progress {
+    assert!(table.len() as u64 == geometry.blocks * LINE_BYTES as u64);
+    scalar::insert_batch::<LineBlock>(geometry, table, hashes, new, |table, hash| {
+        // SAFETY: the table has the geometry's length, as just checked.
+        unsafe { insert_key(geometry, table, hash) }
+    })
+}
+
+/// Inserts a key.
+///
+/// # Safety
+/// The table has the geometry's length.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+unsafe fn insert_key(geometry: &Geometry, table: &mut [u8], hash: u64) -> Result<bool, WhyFull> {
+    let key = locate(geometry, hash);
+    for line in 1..=FETCHED_LINES {
+        prefetch(table.as_ptr().wrapping_add(key.line + line * LINE_BYTES), Hint::T0);
+    }
+    let free = first_free(table, Slot { line: key.line, at: key.slot });
+    // SAFETY: a line's number is below `lines`, of which the table has more; and the overhang adds at
+    // least one line to those of hashes.
+    match unsafe { place(table.as_ptr(), key) } {
+        Place::Held if geometry.copies == 1 => Ok(false),
+        Place::At { first, at, occupied } => {
+            let free = free.ok_or(WhyFull::Slots)?;
+            // SAFETY: the key's line, that of `at`, which is one of the two after it at most, and that
+            // of the free slot lie in the table, the last not before the others.
+            unsafe { insert_at(table.as_mut_ptr(), key, first, at, occupied, free) };
+            Ok(true)
+        }
+        _ => {
+            // SAFETY: a function that is compiled for BMI2 runs where it is.
+            let words = unsafe { super::Bmi2::new() };
+            scalar::insert::<LineBlock, _>(words, geometry, table, hash)
+        }
+    }
+}
+
+/// Finds the place of a key.
+///
+/// # Safety
+/// The key's line lies in the table, and the table has a line after it.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+unsafe fn place(table: *const u8, key: Located) -> Place {
+    // SAFETY: words of the key's line.
+    let (occupieds, runends) =
+        unsafe { (word(table, key.line + OCCUPIEDS_AT), word(table, key.line + RUNENDS_AT)) };
+    let occupied = occupieds >> key.slot & 1 == 1;
+    let mut number = _bzhi_u64(occupieds, key.slot).count_ones();
+    let offset = runends >> OFFSET_SHIFT;
+    if offset > u64::from(SLOTS) {
+        return Place::Far;
+    }
+    let mut starts_here = starts(runends) & (u64::MAX << offset);
+    let mut line = key.line;
+    let mut home = key.slot;
+    // A start after the last slot is the next line's first.
+    if number >= (starts_here & SLOT_BITS).count_ones() {
+        number = number + 1 - starts_here.count_ones();
+        line += LINE_BYTES;
+        home = 0;
+        // SAFETY: the line after the key's.
+        starts_here = starts(unsafe { word(table, line + RUNENDS_AT) });
+        if number >= (starts_here & SLOT_BITS).count_ones() {
+            return Place::Far;
+        }
+    }
+    let begin = _pdep_u64(1 << number, starts_here).trailing_zeros();
+    let first = Slot { line, at: begin.max(home) };
+    // Whether the quotient is occupied cannot be predicted: if it is not, its run has no slots.
+    let (run, ends_here) = run_of(starts_here, number);
+    let run = run & (u64::MAX << first.at) & u64::from(occupied).wrapping_neg();
+    // SAFETY: the key's line, or the one after it.
+    let (equal, below) = unsafe { compare(table, line, key.remainder, run) };
+    if equal != 0 {
+        return Place::Held;
+    }
+    if ends_here | !occupied {
+        return Place::At { first, at: Slot::of(line, first.at + below), occupied };
+    }
+    if line != key.line {
+        return Place::Far;
+    }
+    let line = line + LINE_BYTES;
+    // SAFETY: the line after the key's.
+    let (rest, ends_here) = run_of(starts(unsafe { word(table, line + RUNENDS_AT) }), 0);
+    if !ends_here {
+        return Place::Far;
+    }
+    // SAFETY: as above.
+    let (equal, more_below) = unsafe { compare(table, line, key.remainder, rest) };
+    if equal != 0 {
+        return Place::Held;
+    }
+    let at = if first.at + below < SLOTS {
+        Slot { line: first.line, at: first.at + below }
+    } else {
+        Slot::of(line, more_below)
+    };
+    Place::At { first, at, occupied }
+}
+
+/// The first free slot that a key at this home can take: the first byte that is zero from there on.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn first_free(table: &[u8], home: Slot) -> Option<Slot> {
+    let mut line = home.line;
+    let mut slots = SLOT_BITS & (u64::MAX << home.at);
+    while line + LINE_BYTES <= table.len() {
+        // SAFETY: a line of the table, as just checked.
+        let free = unsafe { equal(table.as_ptr(), line, 0) } & slots;
+        if free != 0 {
+            return Some(Slot { line, at: free.trailing_zeros() });
+        }
+        slots = SLOT_BITS;
+        line += LINE_BYTES;
+    }
+    None
+}
+
+/// Moves what is between a place and a free slot up by one, and puts the key there.
+///
+/// # Safety
+/// The lines of all three slots lie in the table at `base`: not before the key's, `at` not before `first`
+/// and `free` not before `at`.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+unsafe fn insert_at(
+    base: *mut u8,
+    key: Located,
+    first: Slot,
+    at: Slot,
+    occupied: bool,
+    free: Slot,
+) {
+    // SAFETY: a word of the key's line.
+    let occupieds = unsafe { word(base, key.line + OCCUPIEDS_AT) };
+    let mut carried = Carried { remainder: key.remainder, runend: u64::from(!occupied) };
+    let mut line = key.line;
+    while line <= free.line {
+        let last = if line == free.line { free.at } else { SLOTS - 1 };
+        let (runends, remainders) = (moved(first, line, last), moved(at, line, last));
+        // SAFETY: a line of the table: not after that of the free slot.
+        unsafe {
+            let metadata = word(base, line + RUNENDS_AT);
+            move_remainders(base.add(line), remainders, &mut carried);
+            let metadata = move_runends(metadata, runends, line != key.line, &mut carried);
+            base.add(line + RUNENDS_AT).cast::<u64>().write_unaligned(metadata.to_le());
+        }
+        line += LINE_BYTES;
+    }
+    // SAFETY: the key's line.
+    unsafe { set_occupieds(base, key.line, occupieds & SLOT_BITS | 1 << key.slot) };
+}
+
+/// Moves the remainders of some neighbouring slots up by one; what is carried comes in, and what was in
+/// the last goes out. The rest of the line is stored as it was.
+///
+/// # Safety
+/// 64 bytes from `line` on can be read and written.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,lzcnt")]
+unsafe fn move_remainders(line: *mut u8, slots: u64, carried: &mut Carried) {
+    // SAFETY: the caller's duty, for this and all below.
+    unsafe {
+        let low = _mm256_loadu_si256(line.cast());
+        let high = _mm256_loadu_si256(line.add(32).cast());
+        // One byte back.
+        let high_up = _mm256_loadu_si256(line.add(31).cast());
+        let below = _mm256_permute2x128_si256::<0x08>(low, low);
+        let low_up = _mm256_alignr_epi8::<15>(low, below);
+        // Of no slots, the last is the line's first byte, which is not used then.
+        let out = *line.add(63 - (slots | 1).leading_zeros() as usize);
+        let incoming = _mm256_set1_epi8(carried.remainder as i8);
+        let first = _blsi_u64(slots);
+        let merged = |old, up, shift: u32| {
+            let up = _mm256_blendv_epi8(up, incoming, bytes_of((first >> shift) as u32));
+            _mm256_blendv_epi8(old, up, bytes_of((slots >> shift) as u32))
+        };
+        _mm256_storeu_si256(line.cast(), merged(low, low_up, 0));
+        _mm256_storeu_si256(line.add(32).cast(), merged(high, high_up, 32));
+        carried.remainder = if slots == 0 { carried.remainder } else { out };
+    }
+}
+
+/// Moves some neighbouring runends of a line's word up by one; what is carried comes in, and what was in the
+/// last goes out. If the line is `pushed`, so does its offset.
+#[inline]
+#[target_feature(enable = "bmi1")]
+fn move_runends(metadata: u64, runends: u64, pushed: bool, carried: &mut Carried) -> u64 {
+    let old = metadata >> RUNENDS_SHIFT & runends;
+    let incoming = _blsi_u64(runends) & carried.runend.wrapping_neg();
+    let up = old << 1 & runends | incoming;
+    // The highest of those that move.
+    let leaves = u64::from(old > runends >> 1);
+    carried.runend = if runends == 0 { carried.runend } else { leaves };
+    let metadata = metadata & !(runends << RUNENDS_SHIFT) | up << RUNENDS_SHIFT;
+    let not_saturated = metadata >> OFFSET_SHIFT < MAX_OFFSET;
+    metadata + (u64::from(pushed & not_saturated) << OFFSET_SHIFT)
+}
+
+/// Stores the occupieds of a line.
+///
+/// # Safety
+/// The line can be written.
+#[inline(always)]
+unsafe fn set_occupieds(base: *mut u8, line: usize, occupieds: u64) {
+    // Bits 48 and 49 share a byte with nothing that changed since; the others are stored without the
+    // bytes after them, which now have the line's runends.
+    // SAFETY: bytes of the line.
+    unsafe {
+        let at = base.add(line + OCCUPIEDS_AT);
+        at.cast::<u32>().write_unaligned((occupieds as u32).to_le());
+        at.add(4).cast::<u16>().write_unaligned(((occupieds >> 32) as u16).to_le());
+        let high = at.add(6);
+        *high |= (occupieds >> 48) as u8;
+    }
+}
+
+/// A byte for every bit: all ones if it is set.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn bytes_of(bits: u32) -> __m256i {
+    let byte_of_bit =
+        _mm256_setr_epi64x(0, 0x0101_0101_0101_0101, 0x0202_0202_0202_0202, 0x0303_0303_0303_0303);
+    let bit_of_byte = _mm256_set1_epi64x(0x8040_2010_0804_0201_u64 as i64);
+    let spread = _mm256_shuffle_epi8(_mm256_set1_epi32(bits as i32), byte_of_bit);
+    _mm256_cmpeq_epi8(_mm256_and_si256(spread, bit_of_byte), bit_of_byte)
+}
