@@ -4,7 +4,11 @@ use trommel_base::storage::MAX_BYTES;
 
 /// Slots of a bucket.
 pub(crate) const SLOTS: u64 = 4;
-/// The load up to which a filter of more than [`SMALL_BUCKETS`] buckets takes distinct keys.
+/// The load up to which a filter of more than 1024 buckets takes distinct keys.
+///
+/// One that has grown is as many tables as its size was multiplied by, and chance does not fill them alike:
+/// the load of one of a few thousand slots is some per cent above or below that of the filter. Let filters
+/// that began small grow at 85 to 90 %.
 pub const GUARANTEED_LOAD: f64 = 0.95;
 /// Up to this many buckets chance fills tables unevenly, and less is guaranteed.
 pub(crate) const SMALL_BUCKETS: u64 = 1024;
