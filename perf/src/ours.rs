@@ -11,8 +11,8 @@ use crate::subject::{Scratch, Subject, answer_each};
 use anyhow::Result;
 use std::fmt::Debug;
 use trommel::{
-    Bitmap, BloomFilter, CacheLineBloom, CacheLineQuotient, CountingBloomFilter, Filter,
-    FilterKind, Insert, Isa, KeyHash, QuotientFilter, RegisterBloom, SplitBlockBloom,
+    Bitmap, BloomFilter, CacheLineBloom, CacheLineQuotient, CountingBloomFilter, CuckooFilter,
+    Filter, FilterKind, Insert, Isa, KeyHash, QuotientFilter, RegisterBloom, SplitBlockBloom,
 };
 use trommel_base::{Builder, FromSpec};
 
@@ -61,6 +61,11 @@ pub(crate) fn create(
         }
         FilterKind::CacheLineQuotient => {
             Ok(Box::new(Ours::quotient(build::<CacheLineQuotient>(sizing, keys, isa)?)))
+        }
+        FilterKind::Cuckoo => {
+            let filter: CuckooFilter = build(sizing, keys, isa)?;
+            let (isa, slots) = (Some(filter.isa()), filter.geometry().slots());
+            Ok(Box::new(Ours::with_slots(filter, isa, slots)))
         }
         other => Err(anyhow::anyhow!("the harness does not know how to make a {other}")),
     }
