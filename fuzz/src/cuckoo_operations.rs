@@ -45,10 +45,10 @@ fn pair(geometry: &Geometry, hash: KeyHash) -> Pair {
     let product = u128::from(hash.raw()) * u128::from(first);
     let i = (product >> 64) as u64;
     let fingerprint = (product as u64 >> (64 - geometry.fingerprint_bits)).max(1);
-    let once = ((fingerprint ^ fingerprint >> 16) & 0xFFFF) * 0x9E37 & 0xFFFF;
-    let mixed = (once ^ once >> 7) * 0xC2B3 & 0xFFFF;
-    let offset = 2 * (mixed * (first.min(1 << 16) / 2) >> 16) + 1;
-    let j = if i % 2 == 0 { i + offset } else { i + first - offset } % first;
+    let once = (((fingerprint ^ fingerprint >> 16) & 0xFFFF) * 0x9E37) & 0xFFFF;
+    let mixed = ((once ^ once >> 7) * 0xC2B3) & 0xFFFF;
+    let offset = 2 * ((mixed * (first.min(1 << 16) / 2)) >> 16) + 1;
+    let j = if i.is_multiple_of(2) { i + offset } else { i + first - offset } % first;
     (i.min(j), i.max(j), fingerprint)
 }
 

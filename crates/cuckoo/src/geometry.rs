@@ -177,7 +177,7 @@ mod tests {
             for i in 0..40u64 {
                 let noise = i.wrapping_mul(0xD6E8_FEB8_6659_FD93);
                 let fingerprint = (noise >> 32) as u32 % most as u32 + 1;
-                let bucket = (u128::from(noise << 7) * u128::from(geometry.buckets) >> 64) as u32;
+                let bucket = ((u128::from(noise << 7) * u128::from(geometry.buckets)) >> 64) as u32;
                 for bucket in [bucket, 0, (geometry.buckets - 1) as u32] {
                     let there = geometry.alternate(bucket, fingerprint);
                     assert_ne!(there, bucket, "{geometry:?} {fingerprint}");

@@ -31,11 +31,11 @@ fn get<K: std::hash::Hash + Eq>(map: &HashMap<K, u64>, key: &K) -> u64 {
     map.get(key).copied().unwrap_or(0)
 }
 
-fn subtract<K: std::hash::Hash + Eq>(map: &mut HashMap<K, u64>, key: K) {
-    let count = map.get_mut(&key).expect("counted before");
+fn subtract<K: std::hash::Hash + Eq>(map: &mut HashMap<K, u64>, key: &K) {
+    let count = map.get_mut(key).expect("counted before");
     *count -= 1;
     if *count == 0 {
-        map.remove(&key);
+        map.remove(key);
     }
 }
 
@@ -130,15 +130,15 @@ impl Model {
         if self.is_apart(hash) {
             self.operations += 1;
             assert!(self.filter.remove_hash(hash), "{hash:?} is there");
-            subtract(&mut self.copies, place.pair());
+            subtract(&mut self.copies, &place.pair());
             self.len -= 1;
             assert_eq!(self.filter.len() as u64, self.len);
         } else if get(&self.of_pair, &place.pair()) == get(&self.copies, &place.pair()) {
             return;
         }
         self.held.swap_remove(at);
-        subtract(&mut self.at_place, place);
-        subtract(&mut self.of_pair, place.pair());
+        subtract(&mut self.at_place, &place);
+        subtract(&mut self.of_pair, &place.pair());
         self.ask(hash);
     }
 

@@ -201,7 +201,7 @@ fn a_crowd_in_two_buckets_stops_nobody_else() {
         let mut filter = words::filter_of_buckets(1026, bits, true);
         let geometry = filter.geometry();
         let first = Place::of(&geometry, KeyHash::from_raw(77 << 50));
-        let step = u64::MAX / geometry.buckets >> bits;
+        let step = (u64::MAX / geometry.buckets) >> bits;
         // All hashes of this bucket and fingerprint, and of its neighbours in the same bucket.
         let crowd: Vec<KeyHash> =
             (0..40).map(|i| KeyHash::from_raw((77 << 50) + (i % 2) * step / 4)).collect();

@@ -30,7 +30,9 @@ fn container(kind: FilterKind, variant: bool, keys: usize) -> Vec<u8> {
     let hashes = Stream::Zipf.hashes(keys as u64, 2 * keys);
     if kind == FilterKind::Cuckoo {
         // Not all fit, nor all copies.
-        hashes.iter().for_each(|hash| drop(filter.insert_hash(*hash)));
+        for hash in &hashes {
+            let _ = filter.insert_hash(*hash);
+        }
     } else {
         filter.insert_batch(&hashes).unwrap();
     }
@@ -39,7 +41,9 @@ fn container(kind: FilterKind, variant: bool, keys: usize) -> Vec<u8> {
         AnyFilter::CacheLineQuotient(quotient) => resize(quotient, keys),
         AnyFilter::Cuckoo(cuckoo) => {
             // Removals, so that some buckets cannot say their flags.
-            hashes.iter().step_by(2 + keys % 5).for_each(|hash| drop(cuckoo.remove_hash(*hash)));
+            for hash in hashes.iter().step_by(2 + keys % 5) {
+                cuckoo.remove_hash(*hash);
+            }
             (0..keys % 3).for_each(|_| cuckoo.grow().unwrap());
         }
         _ => {}

@@ -45,7 +45,7 @@ pub(crate) fn other_bucket(geometry: &Geometry, bucket: u64, fingerprint: u64) -
     let x = (fingerprint ^ fingerprint >> 16) & 0xFFFF;
     let y = (x * 0x9E37) & 0xFFFF;
     let z = ((y ^ y >> 7) * 0xC2B3) & 0xFFFF;
-    let offset = 2 * (z * (first.min(1 << 16) / 2) >> 16) + 1;
+    let offset = 2 * ((z * (first.min(1 << 16) / 2)) >> 16) + 1;
     let there = if i % 2 == 0 { i + offset } else { i + first - offset } % first;
     there << doublings | table
 }

@@ -58,13 +58,13 @@ impl Buckets {
 
     fn other(&self, b: u64, fingerprint: u64) -> u64 {
         let (first, low) = (self.m >> self.d, 1 << 16);
-        let fold = (fingerprint / low ^ fingerprint) % low;
+        let fold = ((fingerprint / low) ^ fingerprint) % low;
         let once = fold * 0x9E37 % low;
-        let mixed = (once ^ once / 128) * 0xC2B3 % low;
+        let mixed = (once ^ (once / 128)) * 0xC2B3 % low;
         let offset = 2 * (mixed * (first.min(low) / 2) / low) + 1;
         let i = b >> self.d;
         let j = if i.is_multiple_of(2) { i + offset } else { i + first - offset } % first;
-        j << self.d | b % (1 << self.d)
+        (j << self.d) | (b % (1 << self.d))
     }
 
     fn entry(&self, b: u64, fingerprint: u64) -> u64 {
@@ -202,11 +202,12 @@ fn the_page_has_the_largest_cuckoo_filters() {
 /// Every number of the header outside its range is refused by its name, in the library as on the page.
 #[test]
 fn parameters_of_buckets_outside_their_ranges_are_refused() {
-    let filter = CuckooFilter::builder().keys(100).fingerprint_bits(16).build().unwrap();
+    let builder = CuckooFilter::builder().keys(64).load(0.5).fingerprint_bits(16);
+    let filter = builder.build().unwrap();
     let bytes = filter.to_bytes();
     let parsed = trommel::container::parse(&bytes).unwrap();
     let buckets = filter.geometry().buckets;
-    assert_eq!(buckets % 4, 0);
+    assert_eq!(buckets, 32);
     for (parameters, name) in [
         ([buckets, 16, 0, 4], "flags"),
         ([buckets, 16, 0, 1 << 40], "flags"),
