@@ -28,7 +28,7 @@ use trommel_simd::Isa;
 /// keys that are found as one are then one, and removing either removes both: **of a set, remove only keys
 /// that no other may be taken for, or keep copies in a multiset**. Copies of a key share its two buckets,
 /// so a multiset keeps eight of them, and more as long as the overflow area has room, which is up to 64
-/// fingerprints for all keys.
+/// fingerprints for all keys. Two keys with many copies may share a bucket, and then have room for fewer.
 ///
 /// ```
 /// use trommel_base::{Filter, Insert, Remove};
@@ -337,6 +337,10 @@ impl Remove for CuckooFilter {
     fn remove_hash(&mut self, hash: KeyHash) -> bool {
         let removed = with_width!(self.geometry, W => self.parts().remove::<W>(hash.raw()));
         self.len -= u64::from(removed);
+        if self.len == 0 {
+            // All pairs are empty, and no key lives elsewhere.
+            self.empty = EmptyPair::Clear;
+        }
         removed
     }
 }

@@ -4,7 +4,11 @@ use trommel_base::storage::MAX_BYTES;
 
 /// Slots of a bucket.
 pub(crate) const SLOTS: u64 = 4;
-/// The load up to which a filter of more than [`SMALL_BUCKETS`] buckets takes distinct keys.
+/// The load up to which a filter of more than 1024 buckets takes distinct keys.
+///
+/// One that has grown is as many tables as its size was multiplied by, and chance does not fill them alike:
+/// the load of one of a few thousand slots is some per cent above or below that of the filter. Let filters
+/// that began small grow at 85 to 90 %.
 pub const GUARANTEED_LOAD: f64 = 0.95;
 /// Up to this many buckets chance fills tables unevenly, and less is guaranteed.
 pub(crate) const SMALL_BUCKETS: u64 = 1024;
@@ -180,7 +184,7 @@ mod tests {
             for i in 0..40u64 {
                 let noise = i.wrapping_mul(0xD6E8_FEB8_6659_FD93);
                 let fingerprint = (noise >> 32) as u32 % most as u32 + 1;
-                let bucket = (u128::from(noise << 7) * u128::from(geometry.buckets) >> 64) as u32;
+                let bucket = ((u128::from(noise << 7) * u128::from(geometry.buckets)) >> 64) as u32;
                 for bucket in [bucket, 0, (geometry.buckets - 1) as u32] {
                     let there = geometry.alternate(bucket, fingerprint);
                     assert_ne!(there, bucket, "{geometry:?} {fingerprint}");

@@ -69,8 +69,9 @@ impl From<GrowError> for WhyFull {
 }
 
 impl CuckooFilter {
-    /// Doubles the table. Every key is still found, the rate is the same until more keys come, and then
-    /// twice that of before at equal load. Both tables are in memory for the time of it.
+    /// Doubles the table. Every key is still found, the rate is about the same until more keys come, and then
+    /// about twice that of before at equal load: a bit less to compare, and flags that both halves of a bucket
+    /// say. [`fpr_with`](CuckooFilter::fpr_with) bounds it. Both tables are in memory for the time of it.
     ///
     /// ```
     /// use trommel_base::{Filter, Insert};

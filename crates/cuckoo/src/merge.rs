@@ -3,7 +3,8 @@
 //! A fingerprint in a bucket does not tell whether that is its primary bucket. It need not: in the filter
 //! that it comes from, the flags say where it may be looked for from. With the flags of both filters, it
 //! may be looked for from there in the union as well, as long as it stays in its bucket; where it goes to
-//! the other one, its bucket's flag is set.
+//! the other one, its bucket's flag is set. A fingerprint of the overflow area is found without a flag; in
+//! the union it may be in the table, and both its buckets' flags are set.
 
 use crate::bucket;
 use crate::filter::CuckooFilter;
@@ -69,6 +70,10 @@ impl CuckooFilter {
                 self.parts().raise_all::<W>(bucket, theirs);
             }
         }
+        // No flag leads to what overflowed there, and either of its buckets may be primary.
+        for entry in other.overflow.iter() {
+            self.parts().raise_both::<W>(entry);
+        }
         Ok(())
     }
 }
@@ -80,6 +85,14 @@ impl Parts<'_> {
         let slots = table.slots(bucket);
         let mine = bucket::flags(&slots, table.empty);
         table.arrange(bucket, slots, [mine[0] | flags[0], mine[1] | flags[1]]);
+        *self.empty = table.empty;
+    }
+
+    /// Raises the flags of both buckets of a fingerprint.
+    fn raise_both<W: Width>(&mut self, entry: Entry) {
+        let mut table: Table<'_, W, &mut [u8]> = self.table();
+        table.raise(entry);
+        table.raise(entry.alternate(table.geometry));
         *self.empty = table.empty;
     }
 

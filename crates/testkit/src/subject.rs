@@ -1,6 +1,7 @@
 //! What the contract has to know of a filter to test it.
 
 use core::fmt::Debug;
+use core::ops::RangeInclusive;
 use std::collections::BTreeMap;
 use trommel_base::{
     Count, Filter, FoldError, FormatError, Hasher, Incompatible, Insert, KeyHash, Merge, Remove,
@@ -18,7 +19,9 @@ pub enum Room {
     /// `len` counts the slots that are taken, and an insert that finds none is
     /// [`Full`](trommel_base::Full).
     Slots {
-        /// The most copies of one fingerprint.
+        /// The most copies of one fingerprint. A filter that is not [canonical](Subject::CANONICAL) has
+        /// room for so many of a key that shares its places with no other, and for more where chance leaves
+        /// it.
         copies: u32,
     },
 }
@@ -44,6 +47,15 @@ pub trait Subject {
     /// inserting is slow and the fill of a filter varies little.
     const PROBES_PER_KEY: f64 = 0.25;
 
+    /// Whether the bytes follow from the keys that are held and from nothing else. In a filter for which
+    /// they do not, the order of inserts and whether they come in a batch decide where a fingerprint is.
+    /// What is still held: the same calls make the same bytes on every instruction set, and whatever the
+    /// calls, the same keys are held.
+    const CANONICAL: bool = true;
+
+    /// Whether the sizing equation is the rate of a filter. Otherwise it is a bound.
+    const SIZING_IS_EXACT: bool = true;
+
     /// What the filter has room for.
     const ROOM: Room = Room::Endless;
 
@@ -54,6 +66,15 @@ pub trait Subject {
     fn len_after(empty: &Self::Filter, hashes: &[KeyHash]) -> usize {
         assert!(empty.is_empty() && Self::ROOM == Room::Endless);
         hashes.len()
+    }
+
+    /// What `len` may say after these hashes, in whatever order and by whatever calls. A set takes a key
+    /// that it does not find, and in one that is not canonical it depends on where a fingerprint is
+    /// which other keys it is found as.
+    fn len_range(empty: &Self::Filter, hashes: &[KeyHash]) -> RangeInclusive<usize> {
+        assert!(Self::CANONICAL);
+        let len = Self::len_after(empty, hashes);
+        len..=len
     }
 
     /// Builds the filter.

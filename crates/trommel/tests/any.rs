@@ -19,7 +19,8 @@ fn filled(spec: FilterSpec, hashes: &[KeyHash]) -> AnyFilter {
 }
 
 /// Kinds that keep whole fingerprints.
-const OF_FINGERPRINTS: [FilterKind; 2] = [FilterKind::Quotient, FilterKind::CacheLineQuotient];
+const OF_FINGERPRINTS: [FilterKind; 3] =
+    [FilterKind::Quotient, FilterKind::CacheLineQuotient, FilterKind::Cuckoo];
 
 fn counts(kind: FilterKind) -> bool {
     kind == FilterKind::CountingBloom || OF_FINGERPRINTS.contains(&kind)
@@ -94,7 +95,7 @@ fn options_of_slots_are_refused_by_filters_without() {
         let options: [(&str, FilterSpec); 5] = [
             ("load", spec(*kind).load(0.5)),
             ("remainder_bits", spec(*kind).remainder_bits(8)),
-            ("fingerprint_bits", spec(*kind).fingerprint_bits(30)),
+            ("fingerprint_bits", spec(*kind).fingerprint_bits(32)),
             ("multiset", spec(*kind).multiset(true)),
             ("grow_at", spec(*kind).grow_at(0.9)),
         ];
@@ -105,9 +106,13 @@ fn options_of_slots_are_refused_by_filters_without() {
                 }
                 Err(error) => {
                     assert_eq!(error, SpecError::Option { kind: *kind, option: name });
+                    // A width that is fixed, or not divided into quotient and remainder.
+                    let other_widths = [
+                        (FilterKind::CacheLineQuotient, "fingerprint_bits"),
+                        (FilterKind::Cuckoo, "remainder_bits"),
+                    ];
                     assert!(
-                        !OF_FINGERPRINTS.contains(kind)
-                            || (*kind, name) == (FilterKind::CacheLineQuotient, "fingerprint_bits")
+                        !OF_FINGERPRINTS.contains(kind) || other_widths.contains(&(*kind, name))
                     );
                     assert!(
                         error.to_string().contains(name) && error.to_string().contains(kind.name())
@@ -116,12 +121,19 @@ fn options_of_slots_are_refused_by_filters_without() {
             }
         }
     }
-    for load in [f64::NAN, 0.0, 1.0, -0.5, 2.0, f64::INFINITY] {
-        for with in
-            [spec(FilterKind::Quotient).load(load), spec(FilterKind::Quotient).grow_at(load)]
-        {
+    for (load, kind) in [f64::NAN, 0.0, 1.0, -0.5, 2.0, f64::INFINITY]
+        .into_iter()
+        .flat_map(|load| OF_FINGERPRINTS.map(|kind| (load, kind)))
+    {
+        for with in [spec(kind).load(load), spec(kind).grow_at(load)] {
             assert!(matches!(with.build(), Err(SpecError::LoadOutOfRange { .. })), "{load}");
         }
+    }
+    for bits in [0, 1, 7, 9, 10, 13, 15, 17, 24, 31, 33, 64] {
+        let error = spec(FilterKind::Cuckoo).fingerprint_bits(bits).build().unwrap_err();
+        let value = bits.into();
+        let (name, min, max) = ("fingerprint_bits", 8, 32);
+        assert_eq!(error, SpecError::Parameter { name, value, min, max });
     }
 }
 
@@ -159,8 +171,16 @@ fn a_merge_of_one_kind_is_the_union() {
     let hashes = distinct(3, 0..2 * KEYS as u64);
     let (a, b) = hashes.split_at(KEYS);
     for kind in FilterKind::ALL {
+        // A set of a cuckoo filter's may take a key for another's.
+        let spec = |kind| spec(kind).multiset(kind == FilterKind::Cuckoo);
         let mut left = filled(spec(*kind), a);
         left.merge(&filled(spec(*kind), b)).unwrap();
+        assert!(hashes.iter().all(|hash| left.contains_hash(*hash)), "{kind}");
+        if *kind == FilterKind::Cuckoo {
+            // Where a fingerprint is depends on what came before it; that it is there does not.
+            assert_eq!(left.len(), hashes.len());
+            continue;
+        }
         assert!(left.to_bytes() == filled(spec(*kind), &hashes).to_bytes(), "{kind}");
     }
 }

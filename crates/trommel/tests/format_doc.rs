@@ -1,7 +1,9 @@
 //! docs/FORMAT.md against the library: its worked example, and a reader written from its words alone.
 
+mod cuckoo_page;
 mod quotient_page;
 
+use cuckoo_page::Buckets;
 use quotient_page::Table;
 use std::iter;
 use std::ops::Range;
@@ -177,6 +179,7 @@ impl<'a> Page<'a> {
                 (0..8).all(|i| bit(self.payload, 512 * line + 64 * i + (g >> (8 + 6 * i) & 63)))
             }
             6 | 7 => Table::read(self.kind, self.p, self.payload).contains(h),
+            8 => Buckets::read(self.p, self.payload, self.len).contains(h),
             code => panic!("docs/FORMAT.md has no kind {code}, or this reader does not follow it"),
         }
     }

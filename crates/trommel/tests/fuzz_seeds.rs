@@ -3,6 +3,9 @@
 
 // In the package `fuzz` these modules are a library.
 #[allow(unreachable_pub)]
+#[path = "../../../fuzz/src/cuckoo_operations.rs"]
+mod cuckoo_operations;
+#[allow(unreachable_pub)]
 #[path = "../../../fuzz/src/hostile_bytes.rs"]
 mod hostile_bytes;
 #[allow(unreachable_pub)]
@@ -67,6 +70,11 @@ fn sweep(target: &str, run: fn(&[u8]), changes: usize, noise: usize) {
 #[test]
 fn operations_agree_with_a_sorted_multiset() {
     sweep("quotient_operations", quotient_operations::run, 60, 1500);
+}
+
+#[test]
+fn operations_lose_no_key_of_a_cuckoo_filter() {
+    sweep("cuckoo_operations", cuckoo_operations::run, 60, 1500);
 }
 
 #[test]

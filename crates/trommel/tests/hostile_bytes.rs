@@ -2,7 +2,9 @@
 
 use proptest::prelude::*;
 use trommel::quotient::{Layout, Quotient};
-use trommel::{AnyFilter, Bitmap, Filter, FilterKind, FilterSpec, FilterView, Insert, KeyHash};
+use trommel::{
+    AnyFilter, Bitmap, Filter, FilterKind, FilterSpec, FilterView, Insert, KeyHash, Remove,
+};
 use trommel_testkit::Stream;
 
 const HEADER_BYTES: usize = 128;
@@ -13,19 +15,37 @@ const PAYLOAD_LEN_AT: usize = 64;
 const PAYLOAD_CHECKSUM_AT: usize = 72;
 
 /// A filter of a kind, or of the variant that the kind has: compact counters, or copies of keys. Of
-/// three quotient filters one was doubled, and one has a size that is no multiple of its first.
+/// three quotient filters one was doubled, and one has a size that is no multiple of its first; of three
+/// cuckoo filters one was doubled once, and one twice.
 fn container(kind: FilterKind, variant: bool, keys: usize) -> Vec<u8> {
     let spec = FilterSpec::new(kind).keys(keys).fpr(0.02);
     let spec = match kind {
         FilterKind::CountingBloom => spec.compact(variant),
-        FilterKind::Quotient | FilterKind::CacheLineQuotient => spec.multiset(variant),
+        FilterKind::Quotient | FilterKind::CacheLineQuotient | FilterKind::Cuckoo => {
+            spec.multiset(variant)
+        }
         _ => spec,
     };
     let mut filter = spec.build().unwrap();
-    filter.insert_batch(&Stream::Zipf.hashes(keys as u64, 2 * keys)).unwrap();
+    let hashes = Stream::Zipf.hashes(keys as u64, 2 * keys);
+    if kind == FilterKind::Cuckoo {
+        // Not all fit, nor all copies.
+        for hash in &hashes {
+            let _ = filter.insert_hash(*hash);
+        }
+    } else {
+        filter.insert_batch(&hashes).unwrap();
+    }
     match &mut filter {
         AnyFilter::Quotient(quotient) => resize(quotient, keys),
         AnyFilter::CacheLineQuotient(quotient) => resize(quotient, keys),
+        AnyFilter::Cuckoo(cuckoo) => {
+            // Removals, so that some buckets cannot say their flags.
+            for hash in hashes.iter().step_by(2 + keys % 5) {
+                cuckoo.remove_hash(*hash);
+            }
+            (0..keys % 3).for_each(|_| cuckoo.grow().unwrap());
+        }
         _ => {}
     }
     filter.to_bytes()
@@ -130,7 +150,8 @@ fn exercise(bytes: &[u8]) -> Result<(), TestCaseError> {
     let twin = filter.clone();
     if filter.merge(&twin).is_err() {
         // Only a multiset can have too few slots, or too many copies, for itself twice.
-        prop_assert!(is_multiset(&filter) && filter.to_bytes() == twin.to_bytes());
+        prop_assert!(is_multiset(&filter));
+        prop_assert_eq!(filter.to_bytes(), twin.to_bytes());
     }
     let taken = match filter.insert_batch(&hashes) {
         Ok(()) => hashes.len(),
@@ -149,6 +170,7 @@ fn is_multiset(filter: &AnyFilter) -> bool {
     match filter {
         AnyFilter::Quotient(filter) => filter.is_multiset(),
         AnyFilter::CacheLineQuotient(filter) => filter.is_multiset(),
+        AnyFilter::Cuckoo(filter) => filter.is_multiset(),
         _ => false,
     }
 }

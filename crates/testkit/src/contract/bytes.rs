@@ -1,6 +1,6 @@
 //! Frozen filters: what goes out comes back, and nothing else comes in.
 
-use super::{answers, answers_singly, fill, room_for};
+use super::{answers, answers_singly, fill, room_for, that_fit};
 use crate::Splitmix;
 use crate::streams::Stream;
 use crate::subject::{Room, Subject, built, spec, with_hasher};
@@ -27,7 +27,7 @@ fn sample<S: Subject>(keys: usize) -> (S::Filter, Vec<KeyHash>) {
     let hasher = Hasher::xxh3(0xABCD);
     let mut filter =
         built::<S>(&with_hasher(spec(room_for::<S>(keys), 0.01, Isa::Portable), hasher));
-    let hashes = Stream::Zipf.hashes(77, keys);
+    let hashes = that_fit::<S>(Stream::Zipf.hashes(77, keys));
     fill::<S>(&mut filter, &hashes);
     (filter, hashes)
 }

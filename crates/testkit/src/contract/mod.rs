@@ -37,8 +37,8 @@ pub mod tables;
 
 pub use bytes::{golden_keys, golden_spec};
 
-use crate::Subject;
 use crate::subject::Room;
+use crate::{Multiset, Subject};
 use trommel_base::{Bitmap, Filter, Full, Insert, KeyHash, SpecError, WhyFull};
 use trommel_simd::{Isa, IsaError};
 
@@ -107,18 +107,36 @@ pub(crate) fn room_for<S: Subject>(count: usize) -> usize {
     }
 }
 
+/// The hashes without those that come a third time, where copies of a key have few places, which they share
+/// with other keys: there, keys with many copies leave no room for a neighbour.
+pub(crate) fn that_fit<S: Subject>(hashes: Vec<KeyHash>) -> Vec<KeyHash> {
+    if S::CANONICAL || matches!(S::ROOM, Room::Endless | Room::Slots { copies: 1 }) {
+        return hashes;
+    }
+    let mut held = Multiset::default();
+    let came = |hash: &KeyHash| {
+        held.insert(*hash);
+        held.count(*hash)
+    };
+    let counts: Vec<u64> = hashes.iter().map(came).collect();
+    hashes.into_iter().zip(counts).filter(|(_, count)| *count <= 2).map(|(hash, _)| hash).collect()
+}
+
 /// Inserts one key into a filter that has room for it, as [`fill`] does.
 #[track_caller]
 pub(crate) fn put<S: Subject>(filter: &mut S::Filter, hash: KeyHash) {
     if let Err(full) = filter.insert_hash(hash) {
         assert!(has_all_copies::<S>(full), "{full}");
+        assert!(filter.contains_hash(hash));
     }
 }
 
 /// Whether an insert failed because the filter has all the copies of the key that it counts.
 fn has_all_copies<S: Subject>(full: Full) -> bool {
     match (S::ROOM, full.why) {
-        (Room::Slots { copies }, WhyFull::Copies { max }) => copies > 1 && copies == max,
+        (Room::Slots { copies }, WhyFull::Copies { max }) => {
+            copies > 1 && (copies == max || !S::CANONICAL && copies < max)
+        }
         _ => false,
     }
 }

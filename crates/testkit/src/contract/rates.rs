@@ -63,8 +63,8 @@ pub(super) fn measure<S: Subject>(
 }
 
 /// From a thousand keys on, at rates from 20 % to 0.1 %, and at key counts that are no power of
-/// two: within three standard deviations of `expected_fpr` and of the sizing equation, which in
-/// turn keeps the rate asked for.
+/// two: within three standard deviations of `expected_fpr` and of the sizing equation (or below it, where
+/// it is a bound), which in turn keeps the rate asked for.
 pub fn false_positives_are_as_many_as_expected<S: Subject>(isa: Isa) {
     let cases = [
         (1000, 0.2, 400_000),
@@ -82,7 +82,12 @@ pub fn false_positives_are_as_many_as_expected<S: Subject>(isa: Isa) {
         let Measured { hits, probes, sizing, .. } = measured;
         let what = |equation| format!("{keys} keys at {fpr} on {isa} against {equation}");
         assert_expected::<S>(&what("expected_fpr"), &measured);
-        assert_binomial(&what("the sizing equation"), hits, probes, sizing, SIGMAS);
+        let what_of_sizing = what("the sizing equation");
+        if S::SIZING_IS_EXACT {
+            assert_binomial(&what_of_sizing, hits, probes, sizing, SIGMAS);
+        } else {
+            assert_binomial_at_most(&what_of_sizing, hits, probes, sizing, SIGMAS);
+        }
         assert!(sizing <= fpr * 1.000_001, "sized for {fpr}, the equation gives {sizing}");
     }
 }

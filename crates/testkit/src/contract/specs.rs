@@ -112,7 +112,7 @@ pub fn zero_keys_is_the_smallest_filter<S: Subject>(isa: Isa) {
         fill::<S>(&mut filter, &keys.members);
         assert_eq!(answers(&filter, &keys.members).count_ones(), 3);
         let empty = built::<S>(&spec(0, fpr, isa));
-        assert_eq!(filter.len(), S::len_after(&empty, &keys.members));
+        assert!(S::len_range(&empty, &keys.members).contains(&filter.len()));
         assert!(filter.expected_fpr() > 0.0 && filter.expected_fpr() <= 1.0);
     }
 }

@@ -1,0 +1,171 @@
+//! How full a filter gets, and what a key that finds no place leaves behind.
+
+mod words;
+
+use trommel_base::{Filter, Full, Insert, KeyHash, Remove, WhyFull};
+use trommel_cuckoo::{CuckooFilter, GUARANTEED_LOAD};
+use trommel_testkit::Splitmix;
+use trommel_testkit::streams::distinct;
+
+const WIDTHS: [u32; 4] = [8, 12, 16, 32];
+
+fn assert_all_found(filter: &CuckooFilter, hashes: &[KeyHash]) {
+    let mut found = trommel_base::Bitmap::new(0);
+    filter.contains_batch(hashes, &mut found);
+    assert_eq!(found.count_ones(), hashes.len(), "{filter:?} loses a key in a batch");
+    assert!(hashes.iter().all(|hash| filter.contains_hash(*hash)), "{filter:?} loses a key");
+}
+
+/// Inserts one by one until a key does not fit.
+fn fill_singly(filter: &mut CuckooFilter, hashes: &[KeyHash]) -> (usize, Full) {
+    for (i, hash) in hashes.iter().enumerate() {
+        let before = filter.len();
+        if let Err(full) = filter.insert_hash(*hash) {
+            assert_eq!((full.inserted, full.len, filter.len()), (0, before, before));
+            return (i, full);
+        }
+    }
+    panic!("{} keys fit {filter:?}", hashes.len());
+}
+
+/// The same by batches of some length.
+fn fill_in_batches(filter: &mut CuckooFilter, hashes: &[KeyHash], length: usize) -> (usize, Full) {
+    for (i, batch) in hashes.chunks(length).enumerate() {
+        if let Err(full) = filter.insert_batch(batch) {
+            assert!(full.inserted < batch.len() && full.len == filter.len());
+            return (i * length + full.inserted, full);
+        }
+    }
+    panic!("{} keys fit {filter:?}", hashes.len());
+}
+
+/// A thousand filters, filled until a key finds no place: none is lost, the one that failed changed
+/// nothing, and what is removed makes room.
+#[test]
+fn filling_to_failure_loses_nothing() {
+    let mut random = Splitmix::new(0xF111);
+    for seed in 0..1000 {
+        let bits = WIDTHS[seed as usize % 4];
+        let multiset = seed / 4 % 2 == 0;
+        let slots = match seed % 50 {
+            0 => 100_000,
+            1..=5 => 4 * 1026 + random.below(20_000),
+            6..=20 => 64 + random.below(4000),
+            _ => 8 + random.below(500),
+        };
+        let buckets = (slots / 4).next_multiple_of(2);
+        let mut filter = words::filter_of_buckets(buckets, bits, multiset);
+        let hashes = distinct(seed, 0..2 * slots + 300);
+        let by_batch = seed / 8 % 2 == 0;
+        let (inserted, full) = if by_batch {
+            fill_in_batches(&mut filter, &hashes, 1 + random.below(2000) as usize)
+        } else {
+            fill_singly(&mut filter, &hashes)
+        };
+        assert_eq!(full.why, WhyFull::Slots);
+        let inside = &hashes[..inserted];
+        assert_all_found(&filter, inside);
+        assert!(words::len_range(&filter, inside).contains(&filter.len()));
+        if !by_batch {
+            let before = filter.to_bytes();
+            for _ in 0..2 {
+                assert_eq!(filter.insert_hash(hashes[inserted]), Err(full));
+                assert!(filter.to_bytes() == before, "a failed insert changed something");
+            }
+        }
+        let load = filter.load();
+        assert!(buckets <= 1024 || load > GUARANTEED_LOAD, "full at {load}: {filter:?}");
+        let bytes = filter.to_bytes();
+        assert!(CuckooFilter::from_bytes(&bytes).unwrap().to_bytes() == bytes);
+        if multiset {
+            // In the order in which they came, so that the oldest have moved furthest.
+            let (gone, kept) = inside.split_at(inserted / 2);
+            for (i, hash) in gone.iter().enumerate() {
+                assert!(filter.remove_hash(*hash));
+                assert_eq!(filter.len(), inserted - 1 - i);
+            }
+            assert_all_found(&filter, kept);
+            let (again, _) = gone.split_at(gone.len() / 2);
+            filter.insert_batch(again).expect("half of the table is free");
+            assert_all_found(&filter, kept);
+            assert_all_found(&filter, again);
+            for hash in kept.iter().chain(again) {
+                assert!(filter.remove_hash(*hash));
+            }
+            assert!(filter.is_empty() && filter.overflowing() == 0);
+            assert!(filter.table().iter().all(|byte| *byte == 0));
+        }
+    }
+}
+
+/// Above 1024 buckets, 95 % of the slots take keys: 200 filters of all widths, of sizes of every kind, by
+/// single inserts and by batches.
+#[test]
+fn large_tables_take_95_percent() {
+    let mut random = Splitmix::new(0x95);
+    for seed in 0..200u64 {
+        let bits = WIDTHS[seed as usize % 4];
+        let buckets = match seed {
+            0..2 => 1_000_000,
+            2..8 => 250_002,
+            8..40 => 25_000 + 2 * random.below(10_000),
+            40..60 => 16_384 << (seed % 3),
+            60..120 => 1026,
+            _ => 1026 + 2 * random.below(2000),
+        };
+        let mut filter = words::filter_of_buckets(buckets, bits, true);
+        let keys = libm::floor(GUARANTEED_LOAD * filter.geometry().slots() as f64) as u64;
+        let hashes = distinct(0x9500 + seed, 0..keys);
+        if seed % 3 == 0 && buckets < 100_000 {
+            for hash in &hashes {
+                filter.insert_hash(*hash).expect("room for 95 %");
+            }
+        } else {
+            let length = 1 + random.below(100_000) as usize;
+            for batch in hashes.chunks(length.max(1000)) {
+                filter.insert_batch(batch).expect("room for 95 %");
+            }
+        }
+        assert_all_found(&filter, &hashes);
+        assert_eq!(filter.len() as u64, keys);
+    }
+}
+
+/// Smaller tables take the keys that they are planned for, in many thousands of filters of each size.
+#[test]
+fn small_tables_take_as_many_keys_as_planned() {
+    for (keys, filters) in [
+        (1, 4000),
+        (4, 4000),
+        (8, 4000),
+        (12, 8000),
+        (16, 8000),
+        (17, 4000),
+        (32, 8000),
+        (50, 8000),
+        (100, 4000),
+        (204, 8000),
+        (205, 2000),
+        (500, 2000),
+        (1000, 1000),
+        (3000, 400),
+        (3686, 400),
+        (3687, 200),
+    ] {
+        for bits in WIDTHS {
+            for multiset in [false, true] {
+                let mut filter = words::filter(keys, bits, multiset);
+                for seed in 0..filters / 8 {
+                    let hashes = distinct(seed ^ u64::from(bits) << 32, 0..keys as u64);
+                    filter.clear();
+                    let outcome = if seed % 2 == 0 {
+                        filter.insert_batch(&hashes)
+                    } else {
+                        hashes.iter().try_for_each(|hash| filter.insert_hash(*hash).map(drop))
+                    };
+                    assert_eq!(outcome, Ok(()), "{keys} keys of {bits} bits, seed {seed}");
+                }
+            }
+        }
+    }
+}

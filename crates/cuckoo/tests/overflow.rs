@@ -1,0 +1,240 @@
+//! Copies of a key, hot keys, and the overflow area that takes what the table does not.
+
+mod words;
+
+use trommel_base::{Bitmap, Count, Filter, Insert, KeyHash, Merge, Remove, WhyFull};
+use trommel_cuckoo::CuckooFilter;
+use trommel_testkit::Splitmix;
+use trommel_testkit::streams::distinct;
+use words::Place;
+
+const WIDTHS: [u32; 4] = [8, 12, 16, 32];
+
+/// So many places there are beside a table.
+fn capacity(filter: &CuckooFilter) -> usize {
+    (filter.geometry().slots() / 256).clamp(2, 64) as usize
+}
+
+fn assert_found(filter: &CuckooFilter, hashes: &[KeyHash]) {
+    let mut found = Bitmap::new(0);
+    filter.contains_batch(hashes, &mut found);
+    for (i, hash) in hashes.iter().enumerate() {
+        assert!(found.get(i) && filter.contains_hash(*hash), "{hash:?} of {filter:?}");
+    }
+}
+
+/// A table, with a key as often as there is room for it.
+fn full_of(hash: KeyHash, buckets: u64, bits: u32) -> (CuckooFilter, u64) {
+    let mut filter = words::filter_of_buckets(buckets, bits, true);
+    let most = 8 + capacity(&filter) as u64;
+    for copies in 1..=most {
+        assert_eq!(filter.insert_hash(hash), Ok(true));
+        assert_eq!((filter.count_hash(hash), filter.len() as u64), (copies, copies));
+        assert_eq!(filter.overflowing() as u64, copies.saturating_sub(8));
+    }
+    (filter, most)
+}
+
+/// Eight in its two buckets, the ninth and more in the overflow area, and then a typed error.
+#[test]
+fn two_buckets_and_the_overflow_area_take_copies() {
+    for bits in WIDTHS {
+        for buckets in [2, 6, 500, 1026, 9000, 20_002] {
+            let hash = KeyHash::from_raw(0x9E37_79B9_7F4A_7C15 ^ buckets);
+            let (mut filter, most) = full_of(hash, buckets, bits);
+            let before = filter.to_bytes();
+            let full = filter.insert_hash(hash).unwrap_err();
+            assert_eq!(full.why, WhyFull::Copies { max: most as u32 });
+            assert_eq!((full.inserted, full.len), (0, most as usize));
+            assert!(filter.to_bytes() == before);
+            let full = filter.insert_batch(&[hash, hash]).unwrap_err();
+            assert_eq!((full.inserted, full.why), (0, WhyFull::Copies { max: most as u32 }));
+            assert_eq!(filter.count_hash(hash), most);
+
+            let bytes = filter.to_bytes();
+            let view = CuckooFilter::parse(&bytes).unwrap();
+            let thawed = CuckooFilter::from_bytes(&bytes).unwrap();
+            assert_eq!(view.count_hash(hash), most);
+            assert_eq!(
+                (thawed.count_hash(hash), thawed.overflowing()),
+                (most, filter.overflowing())
+            );
+            assert!(thawed.to_bytes() == bytes);
+
+            for left in (0..most).rev() {
+                assert!(filter.remove_hash(hash));
+                assert_eq!((filter.count_hash(hash), filter.len() as u64), (left, left));
+                assert_eq!(filter.contains_hash(hash), left > 0);
+                // What the table has room for does not stay outside.
+                assert_eq!(filter.overflowing() as u64, left.saturating_sub(8));
+            }
+            assert!(!filter.remove_hash(hash) && filter.is_empty());
+        }
+    }
+}
+
+/// The same by batches that are longer than there is room: as many go in as say so.
+#[test]
+fn a_batch_of_copies_ends_where_the_room_does() {
+    for bits in WIDTHS {
+        for buckets in [2, 130, 1026, 30_002] {
+            let hash = KeyHash::from_raw(0xD6E8_FEB8_6659_FD93 ^ buckets);
+            let mut filter = words::filter_of_buckets(buckets, bits, true);
+            let most = 8 + capacity(&filter);
+            let full = filter.insert_batch(&vec![hash; 300]).unwrap_err();
+            assert_eq!((full.inserted, full.len), (most, most));
+            assert_eq!(full.why, WhyFull::Copies { max: most as u32 });
+            assert_eq!((filter.count_hash(hash), filter.len()), (most as u64, most));
+            let mut set = words::filter_of_buckets(buckets, bits, false);
+            set.insert_batch(&vec![hash; 300]).unwrap();
+            assert_eq!((set.len(), set.count_hash(hash), set.overflowing()), (1, 1, 0));
+        }
+    }
+}
+
+/// A hot key between others, as full as the table is to be: the others are found, before its copies go and
+/// after; and filters of either are merged.
+#[test]
+fn hot_keys_leave_the_others_their_places() {
+    let mut random = Splitmix::new(3);
+    for bits in WIDTHS {
+        for buckets in [200, 1026, 8000] {
+            let mut filter = words::filter_of_buckets(buckets, bits, true);
+            let load = if buckets > 1024 { 0.94 } else { 0.85 };
+            let others =
+                distinct(buckets ^ u64::from(bits), 0..(load * 4.0 * buckets as f64) as u64);
+            let hot: Vec<KeyHash> = (0..4).map(|_| KeyHash::from_raw(random.word())).collect();
+            let mut copies = [0u64; 4];
+            for (i, part) in others.chunks(others.len() / 10).enumerate() {
+                filter.insert_batch(part).expect("room for distinct keys");
+                let at = i % hot.len();
+                for _ in 0..3 {
+                    match filter.insert_hash(hot[at]) {
+                        Ok(new) => copies[at] += u64::from(new),
+                        Err(full) => assert!(matches!(full.why, WhyFull::Copies { .. })),
+                    }
+                }
+            }
+            assert!(copies.iter().sum::<u64>() > 24);
+            assert_found(&filter, &others);
+            for (hash, copies) in hot.iter().zip(copies) {
+                assert!(filter.count_hash(*hash) >= copies);
+            }
+            let twin = filter.clone();
+            let before = filter.to_bytes();
+            let error = filter.merge(&twin).unwrap_err();
+            assert!(error.what == "slots" && error.left < error.right, "{error}");
+            assert!(filter.to_bytes() == before);
+
+            for (hash, copies) in hot.iter().zip(copies) {
+                (0..copies).for_each(|_| assert!(filter.remove_hash(*hash)));
+            }
+            assert_found(&filter, &others);
+            assert_eq!(filter.len(), others.len());
+            others.iter().for_each(|hash| assert!(filter.remove_hash(*hash)));
+            assert!(filter.is_empty() && filter.overflowing() == 0);
+        }
+    }
+}
+
+/// Filled until keys overflow: looked up, frozen, thawed, doubled and merged as keys of the table are, and
+/// drained by removals.
+#[test]
+fn what_overflows_is_held_like_anything_else() {
+    let mut overflowed = 0;
+    for bits in WIDTHS {
+        for (buckets, multiset) in [(10, true), (40, false), (300, true), (1500, true)] {
+            for seed in 0..12 {
+                let mut filter = words::filter_of_buckets(buckets, bits, multiset);
+                let hashes = distinct(seed ^ u64::from(bits) << 20, 0..5 * buckets);
+                let taken =
+                    hashes.iter().take_while(|hash| filter.insert_hash(**hash).is_ok()).count();
+                let inside = &hashes[..taken];
+                assert_eq!(filter.overflowing(), capacity(&filter), "not full yet");
+                overflowed += filter.overflowing();
+                assert_found(&filter, inside);
+                assert!(inside.iter().all(|hash| filter.count_hash(*hash) > 0));
+
+                let bytes = filter.to_bytes();
+                assert_eq!(bytes.len(), 128 + filter.memory_bytes() + 8 * filter.overflowing());
+                let thawed = CuckooFilter::from_bytes(&bytes).unwrap();
+                assert_found(&thawed, inside);
+                assert!(thawed.to_bytes() == bytes);
+
+                let mut doubled = thawed.clone();
+                doubled.grow().unwrap();
+                assert_found(&doubled, inside);
+                assert_eq!(doubled.len(), filter.len());
+                let mut empty = filter.clone();
+                empty.clear();
+                assert!(empty.is_empty() && empty.overflowing() == 0);
+                assert!(inside.iter().all(|hash| !empty.contains_hash(*hash)));
+                let mut union = empty;
+                if union.merge(&thawed).is_ok() {
+                    assert_found(&union, inside);
+                    assert!(words::len_range(&union, inside).contains(&union.len()));
+                }
+                for filter in [&mut filter, &mut doubled] {
+                    if multiset {
+                        let mut fewest = filter.overflowing();
+                        for (i, hash) in inside.iter().enumerate() {
+                            assert!(filter.remove_hash(*hash));
+                            assert!(filter.overflowing() <= fewest, "a removal made one overflow");
+                            fewest = filter.overflowing();
+                            if i % (1 + taken / 7) == 0 {
+                                assert_found(filter, &inside[i + 1..]);
+                            }
+                        }
+                        assert!(filter.is_empty() && filter.overflowing() == 0);
+                    }
+                }
+            }
+        }
+    }
+    assert!(overflowed > 1000);
+}
+
+/// Keys of one pair of buckets alone: whatever does not fit says so, and a key of other buckets goes in.
+#[test]
+fn a_crowd_in_two_buckets_stops_nobody_else() {
+    for bits in [12, 16, 32] {
+        let mut filter = words::filter_of_buckets(1026, bits, true);
+        let geometry = filter.geometry();
+        let first = Place::of(&geometry, KeyHash::from_raw(77 << 50));
+        let step = (u64::MAX / geometry.buckets) >> bits;
+        // All hashes of this bucket and fingerprint, and of its neighbours in the same bucket.
+        let crowd: Vec<KeyHash> =
+            (0..40).map(|i| KeyHash::from_raw((77 << 50) + (i % 2) * step / 4)).collect();
+        assert!(crowd.iter().all(|hash| Place::of(&geometry, *hash).primary == first.primary));
+        let taken = crowd.iter().filter(|hash| filter.insert_hash(**hash).is_ok()).count();
+        assert!((8..40).contains(&taken));
+        let others = distinct(9, 0..3000);
+        filter.insert_batch(&others).unwrap();
+        assert_found(&filter, &others);
+        assert_found(&filter, &crowd[..8]);
+    }
+}
+
+/// Scratch memory is no part of the filter: it can be given back at any time, and the next insert is what
+/// it would have been.
+#[test]
+fn scratch_can_be_given_back_at_any_time() {
+    for bits in WIDTHS {
+        let mut filter = words::filter_of_buckets(1500, bits, true);
+        let mut other = filter.clone();
+        assert_eq!(filter.scratch_bytes(), 0);
+        let hashes = distinct(5, 0..5700);
+        for part in hashes.chunks(190) {
+            let (batch, single) = part.split_at(100);
+            for filter in [&mut filter, &mut other] {
+                filter.insert_batch(batch).unwrap();
+                single.iter().for_each(|hash| assert!(filter.insert_hash(*hash).unwrap()));
+            }
+            filter.release_scratch();
+            assert_eq!(filter.scratch_bytes(), 0);
+        }
+        assert!(other.scratch_bytes() > 1500 / 8);
+        assert!(filter.to_bytes() == other.to_bytes());
+        assert_found(&filter, &hashes);
+    }
+}

@@ -1,0 +1,224 @@
+//! Rates of false positives, and what they rest on: that buckets and fingerprints are uniform.
+
+mod words;
+
+use trommel_base::{Bitmap, Filter, Insert, KeyHash, Remove};
+use trommel_cuckoo::CuckooFilter;
+use trommel_testkit::Splitmix;
+use trommel_testkit::stats::{
+    assert_binomial, assert_binomial_at_most, chi_square, chi_square_critical,
+};
+use trommel_testkit::streams::{Disjoint, Stream, distinct};
+use words::Place;
+
+const PROBES: usize = 1_000_000;
+const SIGMAS: f64 = 3.0;
+
+/// Fails if strangers are found more seldom or more often than the filter expects, or more often than it
+/// was sized for.
+#[track_caller]
+fn assert_rate(filter: &CuckooFilter, keys: usize, strangers: &[KeyHash], what: &str) {
+    assert_eq!(filter.overflowing(), 0, "{what}: what overflows is not counted");
+    let mut found = Bitmap::new(0);
+    filter.contains_batch(strangers, &mut found);
+    let (hits, probes) = (found.count_ones() as u64, strangers.len() as u64);
+    assert_binomial(&format!("{what}, expected"), hits, probes, filter.expected_fpr(), SIGMAS);
+    assert_binomial_at_most(&format!("{what}, sized"), hits, probes, filter.fpr_with(keys), SIGMAS);
+}
+
+/// Every width, from a third to 95 % of the slots, as a set and as a multiset, and twice doubled.
+#[test]
+fn false_positives_are_those_that_are_counted() {
+    for (i, bits) in [8, 12, 16].into_iter().enumerate() {
+        for (j, load) in [0.33, 0.5, 0.75, 0.85, 0.9, 0.95].into_iter().enumerate() {
+            let multiset = (i + j) % 2 == 0;
+            let mut filter = words::filter_of_buckets(15_002, bits, multiset);
+            let count = (load * filter.geometry().slots() as f64) as usize;
+            let keys = Disjoint::new((10 * i + j) as u64, count, PROBES);
+            filter.insert_batch(&keys.members).unwrap();
+            assert_rate(&filter, count, &keys.strangers, &format!("{bits} bits at {load}"));
+            for doublings in 1..=2 {
+                filter.grow().unwrap();
+                let what = format!("{bits} bits at {load}, {doublings} times doubled");
+                assert_rate(&filter, count, &keys.strangers, &what);
+            }
+        }
+    }
+}
+
+/// A filter that doubled and was filled again has twice the rate, and a little more: both halves of a bucket
+/// say its flags.
+#[test]
+fn doubling_costs_a_bit_once_the_table_is_full_again() {
+    for bits in [8, 12] {
+        let mut filter = words::filter_of_buckets(10_006, bits, true);
+        let most = filter.geometry().slots() as usize * 4;
+        let keys = Disjoint::new(7, most, PROBES);
+        let mut from = 0;
+        let mut rates = Vec::new();
+        for doublings in 0..3 {
+            let to = (0.9 * filter.geometry().slots() as f64) as usize;
+            filter.insert_batch(&keys.members[from..to]).unwrap();
+            from = to;
+            let what = format!("{bits} bits, {doublings} times doubled, full again");
+            assert_rate(&filter, to, &keys.strangers, &what);
+            rates.push(filter.expected_fpr());
+            if doublings < 2 {
+                filter.grow().unwrap();
+            }
+        }
+        for pair in rates.windows(2) {
+            assert!(pair[1] > 1.8 * pair[0], "{rates:?}");
+        }
+    }
+}
+
+/// After removals flags stay that no key needs any more, and where buckets cannot say them, empty pairs say
+/// nothing: what is counted goes with it, and stays below what every lookup of two buckets would give.
+#[test]
+fn false_positives_are_counted_after_removals() {
+    for (bits, keep) in [(8, 0.5), (8, 0.1), (12, 0.3)] {
+        let mut filter = words::filter_of_buckets(20_002, bits, true);
+        let count = (0.95 * filter.geometry().slots() as f64) as usize;
+        let keys = Disjoint::new(8, count, 2 * PROBES);
+        filter.insert_batch(&keys.members).unwrap();
+        let kept = (keep * count as f64) as usize;
+        assert!(keys.members[kept..].iter().all(|hash| filter.remove_hash(*hash)));
+        assert_rate(&filter, kept, &keys.strangers, &format!("{bits} bits, {keep} kept"));
+    }
+}
+
+/// Tables that are counted in part are known as well.
+#[test]
+fn large_tables_are_counted_in_part() {
+    for (keys, multiset) in [(3_000_000, false), (2_500_000, true)] {
+        let mut filter = words::filter(keys, 8, multiset);
+        let hashes = Disjoint::new(9, keys, PROBES);
+        filter.insert_batch(&hashes.members).unwrap();
+        assert!(filter.geometry().slots() > 2 << 20);
+        let mut found = Bitmap::new(0);
+        filter.contains_batch(&hashes.strangers, &mut found);
+        let measured = found.count_ones() as f64 / PROBES as f64;
+        let expected = filter.expected_fpr();
+        // 0.2 % from counting in part, and 0.6 % of a million probes, three times each.
+        assert!(
+            (measured / expected - 1.0).abs() < 0.02,
+            "{measured} where {expected} was expected"
+        );
+    }
+}
+
+/// The bytes a million keys take, and what lookups that end after one bucket are worth.
+#[test]
+fn a_million_keys_cost_what_is_said() {
+    for (fpr, bits) in [(0.03, 8), (0.002, 12), (0.0002, 16), (1e-8, 32)] {
+        let mut filter = CuckooFilter::with_capacity_and_fpr(1_000_000, fpr).unwrap();
+        assert_eq!(filter.geometry().fingerprint_bits, bits, "{fpr}");
+        let bits_per_key = filter.memory_bytes() as f64 * 8.0 / 1e6;
+        assert!((bits_per_key * 0.95 / f64::from(bits) - 1.0).abs() < 1e-4, "{bits_per_key}");
+        filter.insert_batch(&distinct(10, 0..1_000_000)).unwrap();
+        let saved = filter.expected_fpr() / filter.fpr_with(1_000_000);
+        assert!((0.80..0.88).contains(&saved), "{bits} bits: {saved} of the bound");
+    }
+}
+
+/// Bytes are used: as many buckets as fit, and of the widths the one with the lowest rate.
+#[test]
+fn bytes_buy_the_lowest_rate() {
+    for bytes in [1 << 13, 100_000, 1 << 20] {
+        for bits_per_key in [9, 11, 14, 20, 40, 80] {
+            let keys = bytes * 8 / bits_per_key;
+            let filter = CuckooFilter::with_memory_bytes(bytes, keys).unwrap();
+            assert!(filter.memory_bytes() <= bytes && filter.memory_bytes() + 33 > bytes);
+            for other in [8, 12, 16, 32] {
+                let builder = CuckooFilter::builder().keys(keys).memory_bytes(bytes);
+                if let Ok(other) = builder.fingerprint_bits(other).build() {
+                    assert!(filter.fpr_with(keys) <= other.fpr_with(keys), "{bytes} {keys}");
+                }
+            }
+        }
+    }
+}
+
+/// Primary buckets, fingerprints, and alternates are uniform, at sizes that are no powers of two; of
+/// sequential keys as well.
+#[test]
+fn buckets_and_fingerprints_are_uniform() {
+    const HASHES: usize = 400_000;
+    for stream in [Stream::Random, Stream::Sequential, Stream::Strided] {
+        for (buckets, bits) in [(1000, 8), (1024, 8), (622, 12), (998, 16), (70_002, 8)] {
+            let geometry = words::filter_of_buckets(buckets, bits, false).geometry();
+            let values = 1u64 << bits.min(8);
+            let cells = buckets.min(1000) as usize;
+            let mut primary = vec![0u64; cells];
+            let mut alternate = vec![0u64; cells];
+            let mut fingerprints = vec![0u64; values as usize];
+            let mut low_bits = vec![0u64; values as usize];
+            for hash in stream.hashes(11, HASHES) {
+                let place = Place::of(&geometry, hash);
+                let cell = |bucket: u64| (bucket * cells as u64 / buckets) as usize;
+                primary[cell(place.primary)] += 1;
+                alternate[cell(place.alternate)] += 1;
+                fingerprints[(place.fingerprint >> (bits - bits.min(8))) as usize] += 1;
+                low_bits[(place.fingerprint % values) as usize] += 1;
+            }
+            // Fingerprint 0 is stored as 1.
+            for counts in [&mut fingerprints, &mut low_bits] {
+                if bits == 8 {
+                    assert_eq!(counts.remove(0), 0);
+                    counts[0] /= 2;
+                }
+            }
+            let expected_bucket = |cell: usize| {
+                let from = (cell as u64 * buckets).div_ceil(cells as u64);
+                let to = ((cell as u64 + 1) * buckets).div_ceil(cells as u64);
+                HASHES as f64 * (to - from) as f64 / buckets as f64
+            };
+            let of_buckets: Vec<f64> = (0..cells).map(expected_bucket).collect();
+            let of_values = vec![HASHES as f64 / values as f64; fingerprints.len()];
+            for (what, counts, expected) in [
+                ("primary buckets", &primary, &of_buckets),
+                ("fingerprints", &fingerprints, &of_values),
+                ("low bits of fingerprints", &low_bits, &of_values),
+            ] {
+                let statistic = chi_square(counts, expected);
+                let critical = chi_square_critical(counts.len() as u64 - 1, 4.0);
+                assert!(statistic < critical, "{what} of {stream}, {buckets} buckets: {statistic}");
+            }
+            // An alternate follows from a primary bucket and one of few offsets: its distribution is no
+            // sharper than theirs, and no cell is left out or crowded.
+            let crowded = alternate.iter().zip(&of_buckets).map(|(n, e)| *n as f64 / e);
+            assert!(
+                crowded.fold(0.0, f64::max) < 1.35,
+                "alternates of {stream}, {buckets} buckets"
+            );
+        }
+    }
+}
+
+/// Where the filter puts a key is where the documentation says, in the table as it is.
+#[test]
+fn a_lone_key_is_in_its_primary_bucket() {
+    let mut random = Splitmix::new(12);
+    for bits in [8, 12, 16, 32] {
+        for buckets in [2, 6, 130, 1026, 65_538] {
+            let mut filter = words::filter_of_buckets(buckets, bits, false);
+            for doublings in 0..=3 {
+                let rounds = if buckets > 2000 { 2 } else { 40 };
+                for _ in 0..rounds {
+                    let hash = KeyHash::from_raw(random.word());
+                    assert_eq!(filter.insert_hash(hash), Ok(true));
+                    let place = Place::of(&filter.geometry(), hash);
+                    let table = words::buckets(&filter);
+                    for (bucket, slots) in (0..).zip(&table) {
+                        let held = slots.iter().sum::<u64>();
+                        let expected = if bucket == place.primary { place.fingerprint } else { 0 };
+                        assert_eq!(held, expected, "{doublings} doublings, {hash:?}");
+                    }
+                    assert!(filter.remove_hash(hash));
+                }
+                filter.grow().unwrap();
+            }
+        }
+    }
+}

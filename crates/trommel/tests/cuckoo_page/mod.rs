@@ -1,0 +1,236 @@
+//! A reader of kind 8, from the words of docs/FORMAT.md alone, bit by bit; it checks whatever the page says.
+
+use super::{Page, bit, dump, example_row, hashes, number, power_of_two};
+use trommel::{
+    Count, CuckooFilter, Filter, FilterKind, FilterSpec, FilterView, FormatError, FromSpec, Insert,
+    KeyHash, Remove, Spec, SpecError,
+};
+
+/// What is in a payload.
+pub(super) struct Buckets {
+    m: u64,
+    f: u64,
+    d: u64,
+    flags: u64,
+    slots: Vec<[u64; 4]>,
+    entries: Vec<u64>,
+}
+
+impl Buckets {
+    /// Reads a payload, and fails if anything in it is not as the page says.
+    pub(super) fn read([m, f, d, flags]: [u64; 4], payload: &[u8], len: u64) -> Self {
+        assert!(m.is_multiple_of(2 << d) && (2..=1 << 31).contains(&m));
+        assert!([8, 12, 16, 32].contains(&f) && d + 4 <= f && flags < 4);
+        let (buckets, rest) = payload.split_at((f * m / 2) as usize);
+        let (padding, entries) = rest.split_at(if f == 12 { 2 } else { 0 });
+        assert!(padding.iter().all(|byte| *byte == 0));
+        assert_eq!(entries.len() % 8, 0);
+        let entries: Vec<u64> = entries.chunks(8).map(|entry| number(entry, 0..8)).collect();
+        assert!(entries.is_sorted() && entries.len() as u64 <= (4 * m / 256).clamp(2, 64));
+        let slot = |b: u64, s: u64| {
+            let from = f * (4 * b + s);
+            (0..f).rev().fold(0, |number, i| number << 1 | u64::from(bit(buckets, from + i)))
+        };
+        let slots: Vec<[u64; 4]> = (0..m).map(|b| [0, 1, 2, 3].map(|s| slot(b, s))).collect();
+        let table = Self { m, f, d, flags, slots, entries };
+        let mut held = table.entries.len() as u64;
+        for (b, slots) in (0..).zip(&table.slots) {
+            for fingerprint in slots.iter().filter(|slot| **slot != 0) {
+                assert_eq!(fingerprint >> (f - d), b % (1 << d));
+                assert_eq!(table.other(table.other(b, *fingerprint), *fingerprint), b);
+                held += 1;
+            }
+        }
+        for entry in &table.entries {
+            let (b, fingerprint) = (entry >> 32, entry & 0xFFFF_FFFF);
+            assert!(b < m && (1..1 << f).contains(&fingerprint));
+            assert!(fingerprint >> (f - d) == b % (1 << d) && b < table.other(b, fingerprint));
+        }
+        assert_eq!(held, len);
+        table
+    }
+
+    fn split(&self, h: u64) -> (u64, u64) {
+        let x = u128::from(h) * u128::from(self.m >> self.d);
+        let y = x as u64 >> (64 - self.f);
+        (((x >> 64) as u64) << self.d | y >> (self.f - self.d), y.max(1))
+    }
+
+    fn other(&self, b: u64, fingerprint: u64) -> u64 {
+        let (first, low) = (self.m >> self.d, 1 << 16);
+        let fold = ((fingerprint / low) ^ fingerprint) % low;
+        let once = fold * 0x9E37 % low;
+        let mixed = (once ^ (once / 128)) * 0xC2B3 % low;
+        let offset = 2 * (mixed * (first.min(low) / 2) / low) + 1;
+        let i = b >> self.d;
+        let j = if i.is_multiple_of(2) { i + offset } else { i + first - offset } % first;
+        (j << self.d) | (b % (1 << self.d))
+    }
+
+    fn entry(&self, b: u64, fingerprint: u64) -> u64 {
+        b.min(self.other(b, fingerprint)) << 32 | fingerprint
+    }
+
+    fn is_set(&self, b: u64, parity: u64) -> bool {
+        let slots = self.slots[b as usize];
+        let (a, c) = (slots[2 * parity as usize], slots[2 * parity as usize + 1]);
+        a >= c && (a >= 1 || self.flags & 2 != 0)
+    }
+
+    pub(super) fn contains(&self, h: u64) -> bool {
+        let (b, fingerprint) = self.split(h);
+        let has = |b: u64| self.slots[b as usize].contains(&fingerprint);
+        has(b)
+            || self.is_set(b, fingerprint % 2) && has(self.other(b, fingerprint))
+            || self.entries.contains(&self.entry(b, fingerprint))
+    }
+
+    /// Copies of a hash's fingerprint that a lookup can meet.
+    fn count(&self, h: u64) -> u64 {
+        let (b, fingerprint) = self.split(h);
+        let copies = |values: &[u64], value| values.iter().filter(|v| **v == value).count() as u64;
+        let mut count = copies(&self.slots[b as usize], fingerprint);
+        if self.is_set(b, fingerprint % 2) {
+            count += copies(&self.slots[self.other(b, fingerprint) as usize], fingerprint);
+        }
+        count + copies(&self.entries, self.entry(b, fingerprint))
+    }
+}
+
+/// The reader and the library on a filter.
+fn assert_read(filter: &CuckooFilter, probes: &[KeyHash], what: &str) {
+    let bytes = filter.to_bytes();
+    let page = Page::read(&bytes);
+    assert_eq!((page.kind, page.len), (8, filter.len() as u64), "{what}");
+    let geometry = filter.geometry();
+    assert_eq!(
+        page.p[..3],
+        [geometry.buckets, geometry.fingerprint_bits.into(), geometry.doublings.into()]
+    );
+    assert_eq!(page.p[3] & 1, u64::from(filter.is_multiset()), "{what}");
+    let table = Buckets::read(page.p, page.payload, page.len);
+    assert_eq!(table.entries.len(), filter.overflowing(), "{what}");
+    for hash in probes {
+        assert_eq!(table.contains(hash.raw()), filter.contains_hash(*hash), "{what}");
+        assert_eq!(table.count(hash.raw()), filter.count_hash(*hash), "{what}");
+    }
+}
+
+/// Filters of every width, few and many buckets: empty, crowded, overflowing, emptied again, and doubled.
+#[test]
+fn a_reader_made_from_the_page_reads_every_table_of_buckets() {
+    let mut unknown = 0;
+    for bits in [8, 12, 16, 32] {
+        for (keys, multiset) in [(3, true), (60, false), (500, true), (4000, false), (4000, true)] {
+            let mut spec = Spec::default();
+            (spec.keys, spec.fingerprint_bits, spec.multiset) = (keys, Some(bits), multiset);
+            let mut filter = CuckooFilter::from_spec(&spec).unwrap();
+            let members = hashes(bits.into(), 2 * keys as u64 + 20);
+            let mut probes = hashes(2, 3000);
+            probes.extend(&members);
+            probes
+                .extend([0, 1, u64::MAX, u64::MAX - 1, 1 << 63, 255 << 56].map(KeyHash::from_raw));
+            let what = |state| format!("{bits} bits, {keys} keys, {state}");
+            assert_read(&filter, &probes, &what("empty"));
+            filter.insert_batch(&members[..keys]).unwrap();
+            assert_read(&filter, &probes, &what("as many as planned"));
+            let taken: Vec<KeyHash> = members
+                .iter()
+                .copied()
+                .filter(|hash| filter.insert_hash(*hash) == Ok(true))
+                .collect();
+            assert!(filter.overflowing() > 0);
+            assert_read(&filter, &probes, &what("overflowing"));
+            let mut doubled = filter.clone();
+            for _ in 0..2 {
+                doubled.grow().unwrap();
+                assert_read(&doubled, &probes, &what("doubled"));
+            }
+            for (i, hash) in taken.iter().enumerate() {
+                filter.remove_hash(*hash);
+                if i % (1 + taken.len() / 5) == 0 || filter.len() == 1 {
+                    assert_read(&filter, &probes, &what("emptied"));
+                    unknown += number(&filter.to_bytes(), 56..64) >> 1;
+                }
+            }
+        }
+    }
+    assert!(unknown > 0, "no filter with buckets that cannot say their flags");
+}
+
+#[test]
+fn the_library_writes_and_reads_the_example_of_buckets() {
+    let builder = CuckooFilter::builder().keys(4).load(0.5).fingerprint_bits(12).seed(7);
+    let mut filter = builder.build().unwrap();
+    for key in ["anvil", "forge", "bellows"] {
+        filter.insert(key).unwrap();
+    }
+    let bytes = dump(2);
+    assert_eq!(filter.to_bytes(), bytes);
+    let view = FilterView::parse(&bytes).unwrap();
+    assert_eq!((view.kind(), view.len()), (FilterKind::Cuckoo, 3));
+    assert!(["anvil", "forge", "bellows"].iter().all(|key| view.contains(*key)));
+    assert!(!view.contains("tongs"));
+    let page = Page::read(&bytes);
+    let table = Buckets::read(page.p, page.payload, page.len);
+    for (i, key) in ["anvil", "forge", "bellows", "tongs"].into_iter().enumerate() {
+        let h = page.hasher.hash(key).raw();
+        let (primary, fingerprint) = table.split(h);
+        assert_eq!(example_row("| its hash |")[i], format!("{h:016X}"));
+        assert_eq!(example_row("| primary =")[i], primary.to_string());
+        assert_eq!(example_row("| 12-bit fingerprint |")[i], format!("{fingerprint:03X}"));
+        let pair = if table.is_set(primary, fingerprint % 2) { "set" } else { "clear" };
+        assert_eq!(example_row("| pair of its parity |")[i], pair);
+        assert_eq!(table.contains(h), key != "tongs");
+    }
+}
+
+/// The most buckets, and the payload of so many, are the library's.
+#[test]
+fn the_page_has_the_largest_cuckoo_filters() {
+    let row = example_row("| 8 | `cuckoo` |");
+    let largest = row[1].split_once(" to ").unwrap().1;
+    let largest = power_of_two(largest.split(',').next().unwrap());
+    for bits in [8, 16, 32] {
+        let spec = FilterSpec::new(FilterKind::Cuckoo).keys(1 << 40).fingerprint_bits(bits);
+        let error = spec.build().unwrap_err();
+        let SpecError::TooLarge { max_bytes, .. } = error else { panic!("{error}") };
+        assert_eq!(max_bytes, u64::from(bits) / 2 * largest);
+    }
+}
+
+/// Every number of the header outside its range is refused by its name, in the library as on the page.
+#[test]
+fn parameters_of_buckets_outside_their_ranges_are_refused() {
+    let builder = CuckooFilter::builder().keys(64).load(0.5).fingerprint_bits(16);
+    let filter = builder.build().unwrap();
+    let bytes = filter.to_bytes();
+    let parsed = trommel::container::parse(&bytes).unwrap();
+    let buckets = filter.geometry().buckets;
+    assert_eq!(buckets, 32);
+    for (parameters, name) in [
+        ([buckets, 16, 0, 4], "flags"),
+        ([buckets, 16, 0, 1 << 40], "flags"),
+        ([buckets, 16, 13, 0], "buckets"),
+        ([buckets, 16, 1 << 32, 0], "doublings"),
+        ([buckets, 15, 0, 0], "buckets"),
+        ([buckets, 16 + (1 << 32), 0, 0], "fingerprint bits"),
+        ([buckets - 1, 16, 0, 0], "buckets"),
+        ([buckets + 2, 16, 0, 0], "buckets"),
+        ([0, 16, 0, 0], "buckets"),
+        ([1 << 32, 16, 0, 0], "buckets"),
+    ] {
+        let forged = trommel::container::Header { parameters, ..parsed.header };
+        let error = FilterView::parse(&forged.to_bytes(&[parsed.payload])).unwrap_err();
+        assert!(
+            matches!(error, FormatError::Field { name: told, .. } if told == name),
+            "{parameters:?}: {error}"
+        );
+    }
+    // Of any other flags, an empty table is a filter.
+    for flags in 0..4 {
+        let parameters = [buckets, 16, 0, flags];
+        let forged = trommel::container::Header { parameters, ..parsed.header };
+        FilterView::parse(&forged.to_bytes(&[parsed.payload])).unwrap();
+    }
+}

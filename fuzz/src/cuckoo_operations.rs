@@ -1,0 +1,307 @@
+//! A spec and operations on a cuckoo filter, against exact counts of where its keys may be.
+//!
+//! Inputs are made so that few bytes reach far: a key is one of a few hundred as often as it is any hash, so
+//! that copies come and go, buckets fill, and keys overflow.
+
+use super::input::Input;
+use std::collections::BTreeMap;
+use trommel::cuckoo::Geometry;
+use trommel::{
+    Bitmap, Count, CuckooFilter, Filter, FromSpec, Full, Insert, Isa, KeyHash, Merge, Remove, Spec,
+    WhyFull,
+};
+
+/// A table is not grown beyond so many slots: what an input costs stays small.
+const MOST_SLOTS: u64 = 2500;
+/// An input is read no further than so many operations.
+const MOST_OPERATIONS: usize = 150;
+/// Nor further than so many keys.
+const MOST_KEYS: usize = 3000;
+/// The load at which a filter grows, if it does.
+const GROW_AT: f64 = 0.8;
+
+/// Runs an input.
+pub fn run(data: &[u8]) {
+    let mut input = Input(data);
+    let flags = input.byte();
+    let mut spec = Spec::default();
+    spec.multiset = flags & 1 != 0;
+    spec.grow_at = (flags & 2 != 0).then_some(GROW_AT);
+    spec.fingerprint_bits = Some([8, 12, 16, 32][usize::from(flags >> 2) % 4]);
+    let isas: Vec<Isa> = Isa::available().collect();
+    spec.isa = Some(isas[usize::from(flags >> 4) % isas.len()]);
+    spec.keys = usize::from(input.short()) % 500;
+    let filter = CuckooFilter::from_spec(&spec).expect("small filters can be built");
+    let mut run = Run { filter, keys: BTreeMap::new(), fingerprints: BTreeMap::new(), base: 0 };
+    run.operations(&mut input);
+}
+
+/// The two buckets of a fingerprint in the filter as it was made, and the fingerprint. Doubling does not
+/// change them.
+type Pair = (u64, u64, u64);
+
+fn pair(geometry: &Geometry, hash: KeyHash) -> Pair {
+    let first = geometry.buckets >> geometry.doublings;
+    let product = u128::from(hash.raw()) * u128::from(first);
+    let i = (product >> 64) as u64;
+    let fingerprint = (product as u64 >> (64 - geometry.fingerprint_bits)).max(1);
+    let once = (((fingerprint ^ fingerprint >> 16) & 0xFFFF) * 0x9E37) & 0xFFFF;
+    let mixed = ((once ^ once >> 7) * 0xC2B3) & 0xFFFF;
+    let offset = 2 * ((mixed * (first.min(1 << 16) / 2)) >> 16) + 1;
+    let j = if i.is_multiple_of(2) { i + offset } else { i + first - offset } % first;
+    (i.min(j), i.max(j), fingerprint)
+}
+
+struct Run {
+    filter: CuckooFilter,
+    /// Keys that must be found, and of a multiset how many copies of each.
+    keys: BTreeMap<u64, u64>,
+    /// Of every pair, at most so many fingerprints are held; of a multiset, exactly.
+    fingerprints: BTreeMap<Pair, u64>,
+    base: u64,
+}
+
+impl Run {
+    fn pair(&self, hash: KeyHash) -> Pair {
+        pair(&self.filter.geometry(), hash)
+    }
+
+    /// A hash: one of few, one that is held, or any.
+    fn hash(&self, input: &mut Input<'_>) -> KeyHash {
+        let kind = input.byte();
+        KeyHash::from_raw(match kind % 4 {
+            0 => input.word(),
+            1 => match self.keys.range(u64::from(input.short()) << 48..).next() {
+                Some((hash, _)) => *hash,
+                None => u64::MAX - u64::from(kind),
+            },
+            2 => self.base.wrapping_add(u64::from(input.byte()) << (kind >> 2)),
+            _ => u64::from(input.byte()).wrapping_mul(0x9E37_79B9_7F4A_7C15),
+        })
+    }
+
+    /// Some hashes: a few of their own, or many that follow from one.
+    fn hashes(&self, input: &mut Input<'_>) -> Vec<KeyHash> {
+        let count = u64::from(input.byte());
+        if count % 2 == 0 {
+            return (0..count / 2 % 20).map(|_| self.hash(input)).collect();
+        }
+        let (first, step) = (self.hash(input).raw(), 0x9E37_79B9_7F4A_7C15 >> (input.byte() % 64));
+        let copies = 1 + u64::from(input.byte()) % 8;
+        (0..2 * count)
+            .map(|i| KeyHash::from_raw(first.wrapping_add((i / copies).wrapping_mul(step))))
+            .collect()
+    }
+
+    fn operations(&mut self, input: &mut Input<'_>) {
+        for _ in 0..MOST_OPERATIONS {
+            if input.is_empty() || self.filter.len() > MOST_KEYS {
+                break;
+            }
+            match input.byte() % 16 {
+                0..=2 => {
+                    let hash = self.hash(input);
+                    self.insert(hash);
+                }
+                3 | 4 => self.remove_some(input, 1),
+                5 => self.ask(input),
+                6..=8 => self.insert_batch(input),
+                9 => self.base = input.word(),
+                10 => self.grow(),
+                11 => self.merge(input),
+                12 => self.thaw(),
+                13 => {
+                    let count = 1 + usize::from(input.byte());
+                    self.remove_some(input, count);
+                }
+                14 => self.filter.release_scratch(),
+                _ => {
+                    self.filter.clear();
+                    self.keys.clear();
+                    self.fingerprints.clear();
+                }
+            }
+        }
+        self.check();
+        if self.filter.is_multiset() {
+            let keys: Vec<(u64, u64)> = self.keys.iter().map(|(key, n)| (*key, *n)).collect();
+            for (key, copies) in keys {
+                (0..copies).for_each(|_| self.remove(KeyHash::from_raw(key)));
+            }
+            assert!(self.filter.is_empty() && self.filter.table().iter().all(|byte| *byte == 0));
+            assert_eq!(self.filter.overflowing(), 0);
+        }
+    }
+
+    fn note(&mut self, hash: KeyHash, new: bool) {
+        let multiset = self.filter.is_multiset();
+        let copies = self.keys.entry(hash.raw()).or_default();
+        *copies = if multiset { *copies + 1 } else { 1 };
+        let pair = self.pair(hash);
+        *self.fingerprints.entry(pair).or_default() += u64::from(new);
+    }
+
+    fn insert(&mut self, hash: KeyHash) {
+        let (before, slots_before) = (self.filter.to_bytes(), self.filter.geometry().slots());
+        let (found, len) = (self.filter.contains_hash(hash), self.filter.len());
+        match self.filter.insert_hash(hash) {
+            Ok(new) => {
+                assert_eq!(new, self.filter.is_multiset() || !found);
+                assert_eq!(self.filter.len(), len + usize::from(new));
+                self.note(hash, new);
+                assert!(self.filter.contains_hash(hash));
+            }
+            Err(full) => {
+                assert_eq!((full.inserted, full.len), (0, len));
+                self.assert_full(hash, full);
+                assert!(!found || self.filter.is_multiset());
+                // It may have doubled, and found no room all the same.
+                let slots = self.filter.geometry().slots();
+                assert!(slots > slots_before || self.filter.to_bytes() == before);
+            }
+        }
+    }
+
+    fn assert_full(&self, hash: KeyHash, full: Full) {
+        let geometry = self.filter.geometry();
+        match full.why {
+            WhyFull::Copies { max } => {
+                assert!(max >= 8 && self.filter.count_hash(hash) == u64::from(max));
+            }
+            WhyFull::Slots => {
+                let capacity = (geometry.slots() / 256).clamp(2, 64);
+                assert_eq!(self.filter.overflowing() as u64, capacity);
+            }
+            WhyFull::Fingerprint => assert_eq!(geometry.doublings + 4, geometry.fingerprint_bits),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// What went in is found, whatever the order; of a batch that failed, its first keys.
+    fn insert_batch(&mut self, input: &mut Input<'_>) {
+        let hashes = self.hashes(input);
+        let len = self.filter.len();
+        let outcome = self.filter.insert_batch(&hashes);
+        let inserted = outcome.map_or_else(|full| full.inserted, |()| hashes.len());
+        if let Err(full) = outcome {
+            assert_eq!(full.len, self.filter.len());
+        }
+        for hash in &hashes[..inserted] {
+            // Of a set, whether a key is found as another is not known: at most it went in once.
+            let new = self.filter.is_multiset() || !self.keys.contains_key(&hash.raw());
+            self.note(*hash, new);
+        }
+        let added = self.filter.len() - len;
+        assert!(if self.filter.is_multiset() { added == inserted } else { added <= inserted });
+        self.check();
+    }
+
+    /// Removes held keys, of a set such as no other may be taken for.
+    fn remove_some(&mut self, input: &mut Input<'_>, count: usize) {
+        for _ in 0..count {
+            let from = u64::from(input.short()) << 48;
+            let Some((key, _)) = self.keys.range(from..).next() else { break };
+            let hash = KeyHash::from_raw(*key);
+            if self.filter.is_multiset() || self.is_alone(hash) {
+                self.remove(hash);
+            }
+        }
+    }
+
+    fn is_alone(&self, hash: KeyHash) -> bool {
+        let pair = self.pair(hash);
+        let others = self.keys.keys().filter(|key| self.pair(KeyHash::from_raw(**key)) == pair);
+        others.count() == 1 && self.fingerprints.get(&pair) == Some(&1)
+    }
+
+    fn remove(&mut self, hash: KeyHash) {
+        let (pair, len) = (self.pair(hash), self.filter.len());
+        assert!(self.filter.remove_hash(hash), "a key that is held");
+        assert_eq!(self.filter.len(), len - 1);
+        for left in [
+            self.keys.get_mut(&hash.raw()).expect("counted before"),
+            self.fingerprints.get_mut(&pair).expect("counted before"),
+        ] {
+            *left -= 1;
+        }
+        self.keys.retain(|_, copies| *copies > 0);
+        assert!(self.filter.is_multiset() || !self.filter.contains_hash(hash));
+    }
+
+    fn ask(&mut self, input: &mut Input<'_>) {
+        let hashes = self.hashes(input);
+        let mut found = Bitmap::new(0);
+        self.filter.contains_batch(&hashes, &mut found);
+        for (i, hash) in hashes.iter().enumerate() {
+            let count = self.filter.count_hash(*hash);
+            assert_eq!(found.get(i), count > 0);
+            assert_eq!(self.filter.contains_hash(*hash), count > 0);
+            assert!(count >= self.keys.get(&hash.raw()).copied().unwrap_or(0));
+            assert!(count <= self.fingerprints.get(&self.pair(*hash)).copied().unwrap_or(0));
+        }
+    }
+
+    fn grow(&mut self) {
+        let before = self.filter.to_bytes();
+        if self.filter.geometry().slots() > MOST_SLOTS || self.filter.grow().is_err() {
+            assert!(self.filter.to_bytes() == before);
+        }
+        self.check();
+    }
+
+    /// With a filter of the same shape and some of the same keys.
+    fn merge(&mut self, input: &mut Input<'_>) {
+        let mut other = self.filter.clone();
+        other.clear();
+        let mut theirs: Vec<KeyHash> = Vec::new();
+        let slots = other.geometry().slots();
+        for hash in self.hashes(input) {
+            if other.insert_hash(hash) == Ok(true) {
+                theirs.push(hash);
+            }
+        }
+        if other.geometry().slots() != slots {
+            // It grew by itself.
+            assert!(self.filter.merge(&other).is_err());
+            return;
+        }
+        let (before, bytes) = (self.filter.to_bytes(), other.to_bytes());
+        match self.filter.merge(&other) {
+            Ok(()) => theirs.iter().for_each(|hash| {
+                let new = self.filter.is_multiset() || !self.keys.contains_key(&hash.raw());
+                self.note(*hash, new);
+            }),
+            Err(error) => {
+                assert!(error.what == "slots" && error.left < error.right, "{error}");
+                assert!(self.filter.to_bytes() == before);
+            }
+        }
+        assert!(other.to_bytes() == bytes);
+        self.check();
+    }
+
+    /// Through bytes and back.
+    fn thaw(&mut self) {
+        let bytes = self.filter.to_bytes();
+        self.filter = CuckooFilter::from_bytes(&bytes).expect("our own bytes");
+        assert!(self.filter.to_bytes() == bytes);
+        self.check();
+    }
+
+    /// Every key, in the filter and in a view of its bytes.
+    fn check(&self) {
+        let held: u64 = self.fingerprints.values().sum();
+        let len = self.filter.len() as u64;
+        assert!(if self.filter.is_multiset() { len == held } else { len <= held });
+        let bytes = self.filter.to_bytes();
+        let view = CuckooFilter::parse(&bytes).expect("our own bytes");
+        let keys: Vec<KeyHash> = self.keys.keys().map(|key| KeyHash::from_raw(*key)).collect();
+        let (mut found, mut viewed) = (Bitmap::new(0), Bitmap::new(0));
+        self.filter.contains_batch(&keys, &mut found);
+        view.contains_batch(&keys, &mut viewed);
+        assert!(found.count_ones() == keys.len() && viewed == found, "a key is lost");
+        for (key, copies) in &self.keys {
+            assert!(self.filter.count_hash(KeyHash::from_raw(*key)) >= *copies);
+        }
+    }
+}
