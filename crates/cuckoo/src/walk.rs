@@ -169,8 +169,8 @@ impl Parts<'_> {
         self.walk::<W, S>(&lanes, &mut walks, &mut queue, true)
     }
 
-    /// Where keys belong, which are no more than a group; their primary buckets are prefetched in a table that is not
-    /// in cache.
+    /// Where keys belong, no more than a group; in a table that is not near, their primary buckets are
+    /// prefetched.
     #[inline(always)]
     fn locate<W: Width>(&self, hashes: &[u64], located: &mut Located) {
         let geometry = *self.geometry;

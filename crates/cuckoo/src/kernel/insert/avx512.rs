@@ -1,6 +1,5 @@
 //! Vectors with AVX-512: one register.
 
-
 use super::avx2::{any_equal, load_each};
 use super::vector::{LANES, Lanes, Vector};
 use core::arch::x86_64::*;
@@ -124,7 +123,10 @@ unsafe impl<const GATHERS: bool> Vector for Avx512<GATHERS> {
         // SAFETY: the caller's promise; lanes without a sign are not read.
         unsafe {
             if !GATHERS {
-                return Self::gather::<SCALE>(base, index.and(Self(_mm512_srai_epi32::<31>(sign.0))));
+                return Self::gather::<SCALE>(
+                    base,
+                    index.and(Self(_mm512_srai_epi32::<31>(sign.0))),
+                );
             }
             let lanes = _mm512_movepi32_mask(sign.0);
             let none = _mm512_setzero_si512();

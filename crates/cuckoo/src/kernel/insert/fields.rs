@@ -81,7 +81,10 @@ impl Fields for Bits16 {
     unsafe fn read<V: Vector>(table: *const u8, buckets: V, some: Option<V>) -> (V, V) {
         // SAFETY: the halves of the eight bytes of a bucket, the caller's promise.
         let (low, high) = unsafe {
-            (gather::<V, 8>(table, buckets, some), gather::<V, 8>(table.wrapping_add(4), buckets, some))
+            (
+                gather::<V, 8>(table, buckets, some),
+                gather::<V, 8>(table.wrapping_add(4), buckets, some),
+            )
         };
         let field = V::splat(0xFFFF);
         (low.and(field).or(high.left::<16>()), low.right::<16>().or(high.and_not(field)))

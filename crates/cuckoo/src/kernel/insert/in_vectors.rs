@@ -95,7 +95,7 @@ fn with_flags<V: Vector>((a, b): Slots<V>, flags: V) -> Slots<V> {
     (low.xor(exchange), high.xor(exchange))
 }
 
-/// Lanes with a free slot, as signs; and all ones in their free fields.
+/// Lanes with a free slot, as signs.
 #[inline(always)]
 fn free<V: Vector>((even, odd): Slots<V>) -> V {
     let free = even.min_16(odd).eq_16(V::splat(0));
@@ -164,7 +164,8 @@ impl<V: Vector> InVectors<V> {
         slots: Slots<V>,
         late: u32,
     ) -> Option<u32> {
-        let there = self.alternate(self.origin(buckets), self.offsets(fingerprints).and(V::splat(FIRST)));
+        let there =
+            self.alternate(self.origin(buckets), self.offsets(fingerprints).and(V::splat(FIRST)));
         if there.any_equal_16() {
             return None;
         }
@@ -269,19 +270,14 @@ impl<W: Fields, V: Vector> SideBySide<W> for InVectors<V> {
         let is_odd = V::choose(all_full, any.left::<31>(), V::choose(first_full, c, a));
         let leaving = V::choose(is_odd, odd, even);
         let leaving = V::choose(is_second, leaving.right::<16>(), leaving.and(field));
-        let to = V::choose(
-            is_second,
-            V::choose(is_odd, to[3], to[2]),
-            V::choose(is_odd, to[1], to[0]),
-        );
+        let to =
+            V::choose(is_second, V::choose(is_odd, to[3], to[2]), V::choose(is_odd, to[1], to[0]));
 
         // The bucket with the fingerprint in hand instead of the one that leaves.
         let taken = V::choose(is_second, V::splat(SECOND), field);
         let in_hand = fingerprints.or(fingerprints.left::<16>()).and(taken);
-        let pair = (
-            V::choose(is_odd, odd, even).and_not(taken).or(in_hand),
-            V::choose(is_odd, even, odd),
-        );
+        let pair =
+            (V::choose(is_odd, odd, even).and_not(taken).or(in_hand), V::choose(is_odd, even, odd));
         let flags = self.flags((even, odd)).or(class(leaving));
         let slots = with_flags(pair, flags);
 

@@ -70,9 +70,7 @@ mod x86 {
         parts.insert_group::<W, InVectors<Avx2>>(hashes, new)
     }
 
-    #[target_feature(
-        enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl"
-    )]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl")]
     pub(in super::super) fn avx512_group<W: Fields, const GATHERS: bool>(
         parts: &mut Parts<'_>,
         hashes: &[u64],
