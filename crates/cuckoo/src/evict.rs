@@ -28,8 +28,8 @@ use trommel_simd::prefetch;
 /// at the earliest of fifty tables of a million slots; with 1024 at 95.4 %, with 256 at 92.5 %.
 pub(crate) const MAX_NODES: usize = 4096;
 
-/// In larger tables the nodes of a search are prefetched. In L2 that costs more than it saves.
-const FAR_BYTES: usize = 2 << 20;
+/// In larger tables the nodes of a search are prefetched. Well within L2 that costs more than it saves.
+const FAR_BYTES: usize = 1 << 19;
 
 /// A search, and the buckets of its nodes.
 #[derive(Clone, Debug)]
@@ -67,16 +67,19 @@ impl Search {
         let is_far = table.bytes.as_ref().len() > FAR_BYTES;
         for node in 0..(MAX_NODES - ROOTS) / 4 {
             let bucket = self.buckets[node];
-            let children = table
-                .slots(bucket)
-                .map(|fingerprint| table.geometry.alternate(bucket, fingerprint));
+            let (slots, mut children, mut full_children) = (table.slots(bucket), [0; 4], 0);
+            // Loops, since a `map` of the array may be left as a call, which no kernel's features reach.
+            for (child, fingerprint) in children.iter_mut().zip(slots) {
+                *child = table.geometry.alternate(bucket, fingerprint);
+            }
+            for (slot, child) in children.into_iter().enumerate() {
+                full_children |= u32::from(full.contains(child)) << slot;
+            }
             let first = ROOTS + 4 * node;
             self.buckets[first..first + 4].copy_from_slice(&children);
             // One branch for all: which of them has room is as good as random.
-            let full = children.map(|child| full.contains(child));
-            if full != [true; 4] {
-                let slot = full.iter().position(|full| !full).unwrap_or(0);
-                return Some(Path { leaf: first + slot });
+            if full_children != 0b1111 {
+                return Some(Path { leaf: first + full_children.trailing_ones() as usize });
             }
             if is_far {
                 for child in children {

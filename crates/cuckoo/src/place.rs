@@ -107,7 +107,9 @@ impl<'a> Parts<'a> {
     }
 
     /// Makes room for a fingerprint whose two buckets are full, or puts it into the overflow area.
-    #[inline(never)]
+    ///
+    /// Inlined into kernels, or it would be compiled for the baseline: a search is worth its vectors.
+    #[inline(always)]
     pub(crate) fn make_room<W: Width>(&mut self, key: Entry) -> Placed {
         let roots = [key.bucket, key.alternate(self.geometry).bucket];
         if self.crowd::<W>() {
