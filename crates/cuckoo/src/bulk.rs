@@ -12,7 +12,7 @@ use crate::bucket::{EmptyPair, with_flags};
 use crate::filter::CuckooFilter;
 use crate::geometry::Geometry;
 use crate::table::{Entry, Table};
-use crate::walk::GROUP_KEYS;
+use crate::walk::CHUNK_KEYS;
 use crate::width::{Width, with_width};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -36,7 +36,7 @@ impl CuckooFilter {
         let mut done = 0;
         while done < hashes.len() {
             let rest = &hashes[done..];
-            let group = &rest[..rest.len().min(GROUP_KEYS).min(self.keys_before_growth())];
+            let group = &rest[..rest.len().min(CHUNK_KEYS).min(self.keys_before_growth())];
             self.insert_group(group).map_err(|full| self.full(done + full.inserted, full.why))?;
             done += group.len();
         }
@@ -47,7 +47,7 @@ impl CuckooFilter {
         if self.is_growth_due() {
             return self.insert_in_order(hashes);
         }
-        let mut new = [0; GROUP_KEYS / 64];
+        let mut new = [0; CHUNK_KEYS / 64];
         let kernels = self.kernels;
         let placed =
             kernels.insert_group(&mut self.parts(), KeyHash::slice_as_raw(hashes), &mut new);

@@ -51,6 +51,12 @@ impl FullBuckets {
         self.words[bucket as usize / 64] &= !(1 << (bucket % 64));
     }
 
+    /// The bits, little-endian: bit `i` is bit `i % 8` of byte `i / 8` on a little-endian machine.
+    #[inline(always)]
+    pub(crate) fn as_ptr(&self) -> *const u8 {
+        self.words.as_ptr().cast()
+    }
+
     pub(crate) fn bytes(&self) -> usize {
         self.words.capacity() * size_of::<u64>()
     }

@@ -107,10 +107,12 @@ impl<'a> Parts<'a> {
     }
 
     /// Makes room for a fingerprint whose two buckets are full, or puts it into the overflow area.
-    #[inline(never)]
+    ///
+    /// Inlined into kernels, or it would be compiled for the baseline: a search is worth its vectors.
+    #[inline(always)]
     pub(crate) fn make_room<W: Width>(&mut self, key: Entry) -> Placed {
         let roots = [key.bucket, key.alternate(self.geometry).bucket];
-        if self.crowd::<W>() && !self.is_hopeless::<W>(roots) {
+        if self.crowd::<W>() {
             let mut table = Table::<W, _>::new(self.geometry, &mut *self.table, *self.empty);
             if let Some(crowd) = self.crowd.as_mut() {
                 let Crowd { full, search } = &mut **crowd;
@@ -121,17 +123,6 @@ impl<'a> Parts<'a> {
             }
         }
         if self.overflow.insert(self.geometry, key) { Placed::Inserted } else { Placed::NoRoom }
-    }
-
-    /// Whether two full buckets hold fingerprints of these two buckets alone, as copies of one key do: a
-    /// search would go round in circles.
-    fn is_hopeless<W: Width>(&mut self, roots: [u32; 2]) -> bool {
-        let geometry = self.geometry;
-        let table = self.table::<W>();
-        roots.into_iter().all(|bucket| {
-            let slots = table.slots(bucket);
-            slots.into_iter().all(|slot| roots.contains(&geometry.alternate(bucket, slot)))
-        })
     }
 
     /// Takes a copy of a key out; false if it is not there. What is in the overflow area and fits now, goes

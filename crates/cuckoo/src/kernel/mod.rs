@@ -5,6 +5,7 @@
 #![allow(unsafe_code)]
 
 mod columns;
+pub(crate) mod insert;
 #[cfg(target_arch = "x86_64")]
 mod lookup;
 mod scalar;
@@ -26,6 +27,8 @@ pub(crate) struct Buckets<'a> {
 
 /// Sets bit `i` for hash `i`, if it is in the table.
 type ContainsBatch = unsafe fn(Buckets<'_>, &[u64], &mut [u64]);
+/// See [`Parts::insert_group`].
+type InsertGroup = unsafe fn(&mut Parts<'_>, &[u64], &mut [u64]) -> Result<(), NoPlace>;
 
 /// The functions of one width for one instruction set.
 ///
@@ -36,13 +39,13 @@ pub(crate) struct Kernels {
     contains: unsafe fn(Buckets<'_>, u64) -> bool,
     contains_batch: ContainsBatch,
     insert: unsafe fn(&mut Parts<'_>, u64) -> Placed,
-    insert_group: unsafe fn(&mut Parts<'_>, &[u64], &mut [u64]) -> Result<(), NoPlace>,
+    insert_group: InsertGroup,
 }
 
 impl Kernels {
     /// The kernels for a set that the machine has.
     pub(crate) fn of(geometry: &Geometry, isa: Isa) -> Self {
-        with_width!(geometry, W => match isa {
+        let kernels = with_width!(geometry, W => match isa {
             #[cfg(target_arch = "x86_64")]
             Isa::Avx512 => {
                 let kernels = scalar::avx512_core::kernels::<W>();
@@ -54,7 +57,9 @@ impl Kernels {
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => scalar::avx2::kernels::<W>(),
             _ => scalar::portable::kernels::<W>(),
-        })
+        });
+        let insert_group = insert::in_vectors(geometry, isa).unwrap_or(kernels.insert_group);
+        Self { insert_group, ..kernels }
     }
 
     #[inline(always)]

@@ -16,7 +16,7 @@ macro_rules! scalar_kernels {
         pub(super) mod $name {
             use super::super::{Buckets, Kernels, columns};
             use crate::place::{Parts, Placed};
-            use crate::walk::NoPlace;
+            use crate::walk::{InWords, NoPlace};
             use crate::width::Width;
 
             pub(in super::super) fn kernels<W: Width>() -> Kernels {
@@ -53,7 +53,7 @@ macro_rules! scalar_kernels {
                 hashes: &[u64],
                 new: &mut [u64],
             ) -> Result<(), NoPlace> {
-                parts.insert_group::<W>(hashes, new)
+                parts.insert_group::<W, InWords<W>>(hashes, new)
             }
         }
     };

@@ -1,0 +1,104 @@
+//! Buckets of sixteen lanes as fields, for the widths up to 16 bits.
+
+use super::vector::Vector;
+use crate::width::{Bits8, Bits12, Bits16, Width};
+
+/// A width whose buckets fit two fields of a lane, twice.
+pub(super) trait Fields: Width {
+    /// The even and the odd slots of buckets; only of those whose sign is set, if signs are given.
+    ///
+    /// # Safety
+    /// The buckets that are read are in the table.
+    unsafe fn read<V: Vector>(table: *const u8, buckets: V, some: Option<V>) -> (V, V);
+
+    /// Writes the buckets whose bits of `lanes` are set.
+    ///
+    /// # Safety
+    /// They are in the table.
+    unsafe fn write<V: Vector>(table: *mut u8, buckets: V, slots: (V, V), lanes: u32);
+}
+
+#[inline(always)]
+unsafe fn gather<V: Vector, const SCALE: i32>(base: *const u8, index: V, some: Option<V>) -> V {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match some {
+            None => V::gather::<SCALE>(base, index),
+            Some(sign) => V::gather_some::<SCALE>(base, index, sign),
+        }
+    }
+}
+
+impl Fields for Bits8 {
+    #[inline(always)]
+    unsafe fn read<V: Vector>(table: *const u8, buckets: V, some: Option<V>) -> (V, V) {
+        // SAFETY: four bytes of a bucket, the caller's promise.
+        let word = unsafe { gather::<V, 4>(table, buckets, some) };
+        let field = V::splat(0x00FF_00FF);
+        (word.and(field), word.right_16::<8>())
+    }
+
+    #[inline(always)]
+    unsafe fn write<V: Vector>(table: *mut u8, buckets: V, (even, odd): (V, V), lanes: u32) {
+        // SAFETY: as in `read`.
+        unsafe { even.or(odd.left::<8>()).scatter::<4>(table, buckets, lanes) }
+    }
+}
+
+impl Fields for Bits12 {
+    #[inline(always)]
+    unsafe fn read<V: Vector>(table: *const u8, buckets: V, some: Option<V>) -> (V, V) {
+        let index = buckets.add(buckets).add(buckets);
+        // SAFETY: the first and the last four of the six bytes of a bucket, the caller's promise.
+        let (low, high) = unsafe {
+            (gather::<V, 2>(table, index, some), gather::<V, 2>(table.wrapping_add(2), index, some))
+        };
+        let (first, second) = (V::splat(0x0FFF), V::splat(0x0FFF_0000));
+        let even = low.and(first).or(high.left::<8>().and(second));
+        let odd = low.right::<12>().and(first).or(high.right::<4>().and(second));
+        (even, odd)
+    }
+
+    #[inline(always)]
+    unsafe fn write<V: Vector>(table: *mut u8, buckets: V, (even, odd): (V, V), lanes: u32) {
+        let index = buckets.add(buckets).add(buckets);
+        let field = V::splat(0xFFFF);
+        // Two pairs of 24 bits.
+        let first = even.and(field).or(odd.and(field).left::<12>());
+        let second = even.right::<16>().or(odd.right::<16>().left::<12>());
+        let low = first.or(second.left::<24>());
+        let high = first.right::<16>().or(second.left::<8>());
+        // SAFETY: as in `read`.
+        unsafe {
+            low.scatter::<2>(table, index, lanes);
+            high.scatter::<2>(table.wrapping_add(2), index, lanes);
+        }
+    }
+}
+
+impl Fields for Bits16 {
+    #[inline(always)]
+    unsafe fn read<V: Vector>(table: *const u8, buckets: V, some: Option<V>) -> (V, V) {
+        // SAFETY: the halves of the eight bytes of a bucket, the caller's promise.
+        let (low, high) = unsafe {
+            (
+                gather::<V, 8>(table, buckets, some),
+                gather::<V, 8>(table.wrapping_add(4), buckets, some),
+            )
+        };
+        let field = V::splat(0xFFFF);
+        (low.and(field).or(high.left::<16>()), low.right::<16>().or(high.and_not(field)))
+    }
+
+    #[inline(always)]
+    unsafe fn write<V: Vector>(table: *mut u8, buckets: V, (even, odd): (V, V), lanes: u32) {
+        let field = V::splat(0xFFFF);
+        let low = even.and(field).or(odd.left::<16>());
+        let high = even.right::<16>().or(odd.and_not(field));
+        // SAFETY: as in `read`.
+        unsafe {
+            low.scatter::<8>(table, buckets, lanes);
+            high.scatter::<8>(table.wrapping_add(4), buckets, lanes);
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Inserts of sixteen keys side by side: what `walk.rs` says lane after lane, in vectors.
+//!
+//! A bucket is two fields of 16 bits in a lane, twice: the even slots, 0 and 2, in one vector, and the odd
+//! slots, 1 and 3, in another. The pair of a class is then the same field of both, and a minimum and a
+//! maximum put both pairs of sixteen buckets in order at once. Fingerprints of 32 bits have no room for that,
+//! and are inserted in words.
+//!
+//! What is rare is done in words as well: lanes that are in one bucket, and the room that a walk found, which
+//! is one lane in six.
+
+mod vector;
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod fields;
+#[cfg(target_arch = "x86_64")]
+mod in_vectors;
+
+pub(crate) use vector::{LANES, Lanes};
+
+use super::InsertGroup;
+use crate::geometry::Geometry;
+use trommel_simd::Isa;
+
+/// The kernel that inserts many keys in vectors, if the instruction set has one for this shape.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn in_vectors(geometry: &Geometry, isa: Isa) -> Option<InsertGroup> {
+    use crate::width::{Bits8, Bits12, Bits16};
+    if geometry.buckets > in_vectors::MAX_VECTOR_BUCKETS {
+        return None;
+    }
+    let kernel: InsertGroup = match (isa, geometry.fingerprint_bits) {
+        (Isa::Avx2, 8) => x86::avx2_group::<Bits8>,
+        (Isa::Avx2, 12) => x86::avx2_group::<Bits12>,
+        (Isa::Avx2, 16) => x86::avx2_group::<Bits16>,
+        (Isa::Avx512Core, 8) => x86::avx512_group::<Bits8, false>,
+        (Isa::Avx512, 8) => x86::avx512_group::<Bits8, true>,
+        (Isa::Avx512Core, 12) => x86::avx512_group::<Bits12, false>,
+        (Isa::Avx512, 12) => x86::avx512_group::<Bits12, true>,
+        (Isa::Avx512Core, 16) => x86::avx512_group::<Bits16, false>,
+        (Isa::Avx512, 16) => x86::avx512_group::<Bits16, true>,
+        _ => return None,
+    };
+    Some(kernel)
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) fn in_vectors(_: &Geometry, _: Isa) -> Option<InsertGroup> {
+    None
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use super::avx2::Avx2;
+    use super::avx512::Avx512;
+    use super::fields::Fields;
+    use super::in_vectors::InVectors;
+    use crate::place::Parts;
+    use crate::walk::NoPlace;
+
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+    pub(in super::super) fn avx2_group<W: Fields>(
+        parts: &mut Parts<'_>,
+        hashes: &[u64],
+        new: &mut [u64],
+    ) -> Result<(), NoPlace> {
+        parts.insert_group::<W, InVectors<Avx2>>(hashes, new)
+    }
+
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl")]
+    pub(in super::super) fn avx512_group<W: Fields, const GATHERS: bool>(
+        parts: &mut Parts<'_>,
+        hashes: &[u64],
+        new: &mut [u64],
+    ) -> Result<(), NoPlace> {
+        parts.insert_group::<W, InVectors<Avx512<GATHERS>>>(hashes, new)
+    }
+}
