@@ -34,14 +34,9 @@ impl Chunk {
     /// Primary buckets and fingerprints.
     #[inline(always)]
     fn locate(&mut self, geometry: &Geometry, hashes: &[u64; KEYS]) {
-        let mut fixed_points = [0; KEYS];
-        for (fixed_point, hash) in fixed_points.iter_mut().zip(hashes) {
-            *fixed_point = geometry.fixed_point(*hash);
-        }
-        for i in 0..KEYS {
-            self.places[i] = (fixed_points[i] >> 32) as u32;
-            self.fingerprints[i] = geometry.fingerprint(fixed_points[i]);
-        }
+        let fixed_points: Column<u64> = core::array::from_fn(|i| geometry.fixed_point(hashes[i]));
+        self.places = fixed_points.map(|fixed_point| (fixed_point >> 32) as u32);
+        self.fingerprints = fixed_points.map(|fixed_point| geometry.fingerprint(fixed_point));
     }
 
     /// Which keys are in these buckets, a byte each.
