@@ -124,7 +124,8 @@ fn a_million_keys_cost_what_is_said() {
             one_by_one.insert_hash(hash).unwrap();
         }
         let saved = one_by_one.expected_fpr() / one_by_one.fpr_with(one_by_one.len());
-        assert!((0.80..0.88).contains(&saved), "{bits} bits: {saved} of the bound");
+        // Searches move fewer fingerprints than walks, and so set fewer flags.
+        assert!((0.76..0.82).contains(&saved), "{bits} bits: {saved} of the bound");
     }
 }
 
