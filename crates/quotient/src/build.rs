@@ -36,7 +36,10 @@ const LONG_RUN: u32 = 16;
 const VECTOR: usize = 64;
 /// Fingerprints that crowd are sorted and appended instead: if more than one in so many of a region is a
 /// copy that a set drops, each of which is taken out by itself;
-const FINGERPRINTS_PER_COPY: usize = 4;
+const FINGERPRINTS_PER_COPY: usize = 16;
+/// or if to take them out would move more than so many times the slots of the region, since they lie in
+/// long clusters;
+const MOST_MOVED: usize = 64;
 /// or if a region has more than so many times its slots, or as many are pushed beyond it.
 const MOST_CROWDED: usize = 4;
 
@@ -305,7 +308,10 @@ impl<'t, L: Layout, T: Stored> Region<'t, L, T> {
             if copies.len() > fingerprints.len() / FINGERPRINTS_PER_COPY {
                 return None;
             }
-            copies.iter().rev().for_each(|slot| self.take_out(*slot));
+            let mut may_move = MOST_MOVED * self.slots;
+            for slot in copies.iter().rev() {
+                may_move = may_move.checked_sub(self.take_out(*slot))?;
+            }
             self.len -= copies.len() as u64;
         }
         self.write()
@@ -347,6 +353,7 @@ impl<'t, L: Layout, T: Stored> Region<'t, L, T> {
         }
         most
     }
+
     /// Finds neighbours in one run: slots in use that do not end one.
     #[inline(always)]
     fn join(&mut self) {
@@ -426,8 +433,8 @@ impl<'t, L: Layout, T: Stored> Region<'t, L, T> {
         copies
     }
 
-    /// Takes what a slot holds out, and moves what was pushed over it down by one.
-    fn take_out(&mut self, slot: usize) {
+    /// Takes what a slot holds out, and moves what was pushed over it down by one: how many slots.
+    fn take_out(&mut self, slot: usize) -> usize {
         // Runs that begin at their home are not pushed, nor are those after them.
         let mut ends_and_homes = self.cursors.iter().zip(0u32..).skip(slot + 1);
         let stop = ends_and_homes.find(|(end, home)| *end <= home);
@@ -441,6 +448,7 @@ impl<'t, L: Layout, T: Stored> Region<'t, L, T> {
         for end in &mut self.cursors[after_run..=stop.min(self.slots)] {
             *end -= 1;
         }
+        stop - slot
     }
 
     /// Writes the blocks of the region, and goes on to the next; `None` if runs end beyond the table.

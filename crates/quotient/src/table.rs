@@ -158,6 +158,10 @@ impl<L: Layout, S: AsRef<[u8]>> Table<L, S> {
             return found;
         }
         let mut at = from;
+        // The place of a remainder that is above all of a run which ends with the table.
+        if at >= self.end() {
+            return None;
+        }
         let mut below = Position { slot: at.slot + 1, ..at };
         let mut end = self.end_of_runs_below(words, below);
         while at < self.end() {

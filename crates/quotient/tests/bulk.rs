@@ -146,6 +146,28 @@ fn batches_of_hostile_streams_make_what_single_inserts_make() {
     }
 }
 
+/// A third of the table takes all the keys, in one cluster, and one in twenty comes twice: few enough to take
+/// out by themselves, too many to move the rest of the cluster for each.
+#[test]
+fn copies_in_a_long_cluster_are_dropped_as_by_single_inserts() {
+    fn dropped<L: Layout>(bits: u32) {
+        let mut random = Splitmix::new(7);
+        let mut batch: Vec<KeyHash> = Vec::new();
+        for _ in 0..30_000 {
+            let hash = match random.below(20) {
+                0 if !batch.is_empty() => batch[random.below(batch.len() as u64) as usize],
+                _ => KeyHash::from_raw(random.word() / 3),
+            };
+            batch.push(hash);
+        }
+        let outcome = Maker::<L>::new(60_000, Some(bits), false).assert_same(&[], &batch, "copies");
+        assert_eq!(outcome, Ok(()));
+    }
+    dropped::<WideBlock>(8);
+    dropped::<WideBlock>(20);
+    dropped::<LineBlock>(8);
+}
+
 /// More keys than are grouped at a time: the error says how many of the whole batch went in, whichever
 /// group the one that failed is in.
 #[test]

@@ -3,6 +3,7 @@
 use trommel_base::container::Header;
 use trommel_base::{Filter, FilterKind, Insert, KeyHash, Remove, SpecError, WhyFull};
 use trommel_quotient::{CacheLineQuotient, QuotientFilter};
+use trommel_simd::Isa;
 use trommel_testkit::Splitmix;
 
 fn hashes(seed: u64, keys: usize) -> Vec<KeyHash> {
@@ -125,5 +126,33 @@ fn a_batch_that_does_not_fit_ends_where_single_inserts_do() {
             batched.remove_hash(*hash);
         }
         assert!(batched.is_empty() && batched.table().iter().all(|byte| *byte == 0));
+    }
+}
+
+/// The last quotient takes all slots up to the end of the table; the next remainder of it, and every one
+/// between, finds none. Of 64 blocks, the last offset is the last byte of the table.
+#[test]
+fn a_run_that_ends_with_the_table_takes_no_more() {
+    for (keys, blocks) in [(1, 1), (100, 3), (3787, 64)] {
+        for isa in Isa::available() {
+            let builder = QuotientFilter::builder().keys(keys).load(0.9999).remainder_bits(16);
+            let mut filter = builder.isa(isa).build().unwrap();
+            let slots = filter.geometry().slots;
+            assert_eq!(filter.geometry().blocks, blocks, "{slots} slots");
+            let hash_of = |remainder: u64| {
+                let fingerprint = u128::from((slots - 1) << 16 | remainder);
+                KeyHash::from_raw((fingerprint << 64).div_ceil((slots << 16).into()) as u64)
+            };
+            let room = blocks * 64 - (slots - 1);
+            for remainder in 0..room {
+                assert_eq!(filter.insert_hash(hash_of(2 * remainder)), Ok(true), "{isa}");
+            }
+            let before = filter.to_bytes();
+            for remainder in [2 * room, 2 * room - 1, 1] {
+                let full = filter.insert_hash(hash_of(remainder)).unwrap_err();
+                assert!(full.why == WhyFull::Slots && filter.to_bytes() == before, "{isa}: {full}");
+            }
+            assert!(filter.remove_hash(hash_of(0)) && filter.insert_hash(hash_of(1)).is_ok());
+        }
     }
 }

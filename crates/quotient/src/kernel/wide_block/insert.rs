@@ -113,8 +113,10 @@ unsafe fn insert_key(
     if free >= geometry.blocks as usize * 64 {
         return Err(WhyFull::Slots);
     }
+    // So it is in every table that inserts make. No write may rest on that alone.
+    assert!(place.at <= free);
     // SAFETY: all slots are the table's, in this order: the key's home, where its run begins, where it
-    // belongs, the free slot.
+    // belongs, the free slot, as just checked.
     unsafe { insert_at(places, table, key, &place, free) };
     Ok(true)
 }

@@ -132,6 +132,26 @@ fn kernels_agree_on_runs_that_end_at_every_slot() {
     }
 }
 
+/// A run that ends before its home, which no insert makes and `check` refuses: a free slot comes before the
+/// place that the words tell of, and nothing is written there.
+#[test]
+fn inserts_into_words_that_contradict_each_other_write_nothing() {
+    for isa in
+        [Isa::Avx2, Isa::Avx512Core, Isa::Avx512].into_iter().filter(|isa| isa.is_available())
+    {
+        let geometry = geometry(1000, 8, 1);
+        let mut table = vec![0; geometry.table_bytes::<WideBlock>() as usize];
+        table[..8].copy_from_slice(&(1u64 << 10).to_le_bytes());
+        table[8..16].copy_from_slice(&(1u64 << 5 | 1 << 30).to_le_bytes());
+        let before = table.clone();
+        let largest = hash(&geometry, 10, u64::MAX / 1000 - 1);
+        let outcome = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
+            kernels(isa).insert(&geometry, &mut table, largest)
+        }));
+        assert!(outcome.is_err() && table == before, "{isa}");
+    }
+}
+
 /// Against comparing field by field.
 #[test]
 fn equal_fields_are_found_wherever_they_are() {
