@@ -83,6 +83,9 @@ impl CuckooFilter {
         if self.len > 0 || !pays || keys as f64 > most || hashes.len() > MAX_HASHES {
             return false;
         }
+        // Of an emptied filter: `fill` keeps no bits of full buckets, and no key lives elsewhere.
+        self.crowd = None;
+        self.empty = EmptyPair::Clear;
         let built = with_width!(self.geometry, W => self.build::<W>(hashes));
         match built {
             Some(len) => self.len = len,

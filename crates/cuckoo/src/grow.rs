@@ -8,7 +8,6 @@
 use crate::bucket::{self, EmptyPair};
 use crate::filter::CuckooFilter;
 use crate::geometry::{FEWEST_BITS, Geometry};
-use crate::overflow::Overflow;
 use crate::table::Table;
 use crate::width::{Width, with_width};
 use core::fmt;
@@ -97,16 +96,11 @@ impl CuckooFilter {
         let huge_pages = self.backing() != trommel_base::Backing::Pages;
         let mut table = Storage::zeroed(doubled.table_bytes() as usize, huge_pages)?;
         let empty = with_width!(self.geometry, W => self.deal::<W>(&doubled, &mut table));
-        // The overflow area of the larger table is no smaller.
-        let mut overflow = Overflow::default();
-        for entry in self.overflow.iter() {
-            overflow.insert(&doubled, half_of(&doubled, entry));
-        }
+        self.overflow.double(&doubled);
         self.geometry = doubled;
         self.kernels = crate::kernel::Kernels::of(&doubled, self.isa());
         self.table = table;
         self.empty = empty;
-        self.overflow = overflow;
         self.crowd = None;
         Ok(())
     }
@@ -140,11 +134,4 @@ impl CuckooFilter {
     pub(crate) fn grow_by_itself(&mut self) -> Result<(), WhyFull> {
         self.grow().map_err(WhyFull::from)
     }
-}
-
-/// Where a fingerprint of a bucket is after doubling.
-fn half_of(doubled: &Geometry, entry: crate::table::Entry) -> crate::table::Entry {
-    let first = 2 * entry.bucket;
-    let bucket = first + u32::from(!doubled.belongs(first, entry.fingerprint));
-    crate::table::Entry { bucket, ..entry }
 }

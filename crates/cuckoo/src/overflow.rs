@@ -53,6 +53,15 @@ impl Overflow {
         capacity(geometry) - self.len()
     }
 
+    /// Free places that there is memory for. Whoever has a fingerprint in hand cannot do with less.
+    pub(crate) fn ready_room(&mut self, geometry: &Geometry) -> usize {
+        let room = self.room(geometry);
+        match self.entries.try_reserve_exact(room) {
+            Ok(()) => room,
+            Err(_) => room.min(self.entries.capacity() - self.entries.len()),
+        }
+    }
+
     /// The fingerprints, each with one of its buckets.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Entry> + '_ {
         self.entries.iter().map(|packed| unpack(*packed))
@@ -83,13 +92,24 @@ impl Overflow {
         found.map(|place| self.entries.remove(place)).is_ok()
     }
 
-    /// Takes out a fingerprint that one of these buckets is a bucket of; and which of them.
+    /// Takes out a fingerprint that this is one of the two buckets of.
     pub(crate) fn take_for(&mut self, geometry: &Geometry, bucket: u32) -> Option<Entry> {
         let place = self.iter().position(|entry| {
             entry.bucket == bucket || entry.alternate(geometry).bucket == bucket
         })?;
         let Entry { fingerprint, .. } = unpack(self.entries.remove(place));
         Some(Entry { bucket, fingerprint })
+    }
+
+    /// Takes the fingerprints along to the table of twice the size, whose overflow area is no smaller. In place:
+    /// memory cannot be refused.
+    pub(crate) fn double(&mut self, doubled: &Geometry) {
+        for packed in &mut self.entries {
+            let Entry { bucket, fingerprint } = unpack(*packed);
+            let half = u32::from(!doubled.belongs(2 * bucket, fingerprint));
+            *packed = pack(doubled, Entry { bucket: 2 * bucket + half, fingerprint });
+        }
+        self.entries.sort_unstable();
     }
 
     pub(crate) fn clear(&mut self) {
@@ -118,5 +138,50 @@ impl Overflow {
                 && pack(geometry, entry) == *packed
         };
         (entries.is_sorted() && entries.iter().all(is_possible)).then_some(Self { entries })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GEOMETRY: Geometry = Geometry { buckets: 2000, fingerprint_bits: 16, doublings: 0 };
+
+    /// An overflow area of random fingerprints, full to `count`.
+    fn filled(count: usize) -> Overflow {
+        let mut overflow = Overflow::default();
+        for i in 0..count as u64 {
+            let hash = (i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            assert!(overflow.insert(&GEOMETRY, Entry::of_hash(&GEOMETRY, hash)));
+        }
+        overflow
+    }
+
+    #[test]
+    fn room_that_is_ready_takes_no_more_memory() {
+        for count in [0, 1, 7, capacity(&GEOMETRY)] {
+            let mut overflow = filled(count);
+            let room = overflow.ready_room(&GEOMETRY);
+            assert_eq!(room, capacity(&GEOMETRY) - count);
+            let memory = overflow.entries.as_ptr();
+            let key = Entry { bucket: 3, fingerprint: 5 };
+            assert!((0..room).all(|_| overflow.insert(&GEOMETRY, key)));
+            assert!(!overflow.insert(&GEOMETRY, key));
+            assert_eq!((overflow.entries.as_ptr(), overflow.ready_room(&GEOMETRY)), (memory, 0));
+        }
+    }
+
+    #[test]
+    fn doubling_takes_every_fingerprint_along() {
+        let doubled = Geometry { buckets: 4000, doublings: 1, ..GEOMETRY };
+        let mut overflow = filled(capacity(&GEOMETRY));
+        let memory = overflow.entries.as_ptr();
+        overflow.double(&doubled);
+        assert_eq!((overflow.entries.as_ptr(), overflow.len()), (memory, capacity(&GEOMETRY)));
+        for i in 0..overflow.len() as u64 {
+            let hash = (i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            assert!(overflow.contains(&doubled, Entry::of_hash(&doubled, hash)));
+        }
+        assert_eq!(Overflow::from_bytes(&doubled, &overflow.to_bytes()), Some(overflow));
     }
 }

@@ -196,7 +196,7 @@ impl Parts<'_> {
         to_the_end: bool,
     ) -> Result<(), NoPlace> {
         if !queue.waiting().is_empty() && self.crowd::<W>() {
-            walks.begin(queue, self.overflow.room(self.geometry));
+            walks.begin(queue, self.overflow.ready_room(self.geometry));
         }
         let mut rounds = 0;
         while walks.are_on() && (to_the_end || !queue.waiting().is_empty()) {
@@ -208,7 +208,7 @@ impl Parts<'_> {
             rounds += 1;
             if rounds % ROUNDS_PER_CHECK == 0 {
                 self.end_long_walks::<W>(walks);
-                walks.begin(queue, self.overflow.room(self.geometry));
+                walks.begin(queue, self.overflow.ready_room(self.geometry));
             }
         }
         // What is left found no room in the overflow area to begin with.

@@ -303,3 +303,19 @@ fn forged_flags_mean_the_same_everywhere() {
         }
     }
 }
+
+/// No writer says of an empty filter that its empty pairs mean nothing. It is built of many keys all the same.
+#[test]
+fn an_empty_filter_with_a_forged_flag_is_built() {
+    for bits in WIDTHS {
+        let bytes = words::filter(250_000, bits, true).to_bytes();
+        let parsed = container::parse(&bytes).unwrap();
+        let mut header = parsed.header;
+        header.parameters[3] |= 2;
+        let mut filter = CuckooFilter::from_bytes(&header.to_bytes(&[parsed.payload])).unwrap();
+        let hashes = distinct(0xF1A6, 0..250_000);
+        filter.insert_batch(&hashes).unwrap();
+        assert_eq!(filter.len(), hashes.len());
+        assert!(hashes.iter().all(|hash| filter.contains_hash(*hash)));
+    }
+}

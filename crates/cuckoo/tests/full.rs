@@ -98,6 +98,33 @@ fn filling_to_failure_loses_nothing() {
     }
 }
 
+/// What an emptied filter keeps for searches in a crowd says nothing of the buckets that a bulk build fills:
+/// whether it was emptied key by key, or by a batch that found no place.
+#[test]
+fn an_emptied_filter_is_built_anew() {
+    let keys = 250_000;
+    let one = distinct(0xE, 0..1)[0];
+    for bits in WIDTHS {
+        for multiset in [true, false] {
+            let mut filter = words::filter(keys, bits, multiset);
+            let hashes = distinct(0xE0 + u64::from(bits), 0..keys as u64);
+            if multiset {
+                assert!(filter.insert_batch(&[one; 200]).is_err());
+                while filter.remove_hash(one) {}
+            } else {
+                filter.insert_batch(&hashes).unwrap();
+                for hash in &hashes {
+                    filter.remove_hash(*hash);
+                }
+            }
+            assert!(filter.is_empty() && filter.scratch_bytes() > 0);
+            filter.insert_batch(&hashes).unwrap();
+            assert_all_found(&filter, &hashes);
+            assert!(words::len_range(&filter, &hashes).contains(&filter.len()));
+        }
+    }
+}
+
 /// Above 1024 buckets, 95 % of the slots take keys: 200 filters of all widths, of sizes of every kind, by
 /// single inserts and by batches.
 #[test]

@@ -43,7 +43,8 @@ impl<V: Vector> InVectors<V> {
         }
     }
 
-    /// [`Geometry::offset`] of two fingerprints a lane, before doublings.
+    /// How far the buckets of two fingerprints a lane are apart, before doublings: twice
+    /// [`Geometry::half_offset`] and one.
     #[inline(always)]
     fn offsets(&self, fingerprints: V) -> V {
         let once = fingerprints.mul_16(V::splat(both(MIX_FACTORS[0].into())));
