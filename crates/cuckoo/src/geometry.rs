@@ -8,7 +8,8 @@ pub(crate) const SLOTS: u64 = 4;
 ///
 /// One that has grown is as many tables as its size was multiplied by, and chance does not fill them alike:
 /// the load of one of a few thousand slots is some per cent above or below that of the filter. Let filters
-/// that began small grow at 85 to 90 %.
+/// that began small grow at 85 to 90 %: an insert that finds no place before the load at which a filter
+/// is to grow fails, as in one that does not.
 pub const GUARANTEED_LOAD: f64 = 0.95;
 /// Up to this many buckets chance fills tables unevenly, and less is guaranteed.
 pub(crate) const SMALL_BUCKETS: u64 = 1024;
