@@ -356,8 +356,10 @@ impl<S: AsRef<[u8]>> Count for CuckooFilter<S> {
 
 impl<S: Clone> Clone for CuckooFilter<S> {
     fn clone(&self) -> Self {
-        // What inserts keep beside the table is made anew where it is needed.
-        Self { table: self.table.clone(), overflow: self.overflow.clone(), crowd: None, ..*self }
+        let (table, overflow) = (self.table.clone(), self.overflow.clone());
+        // A copy that takes keys needs this as much as the original: to make it is a pass over the table.
+        let crowd = self.crowd.clone();
+        Self { table, overflow, crowd, ..*self }
     }
 }
 
