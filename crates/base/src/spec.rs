@@ -108,6 +108,22 @@ impl Spec {
         }
     }
 
+    /// Refuses what only a Bloom filter can do, for a kind that has slots: folded, its fingerprints would fall
+    /// on one another, and there is no compact variant.
+    ///
+    /// # Errors
+    /// [`SpecError::Parameter`] with the first such option that was set.
+    pub fn refuse_bloom_options(&self) -> Result<(), SpecError> {
+        if self.foldable_by != 1 {
+            let value = u64::from(self.foldable_by);
+            return Err(SpecError::Parameter { name: "foldable_by", value, min: 1, max: 1 });
+        }
+        if self.compact {
+            return Err(SpecError::Parameter { name: "compact", value: 1, min: 0, max: 0 });
+        }
+        Ok(())
+    }
+
     /// The instruction set to use.
     ///
     /// # Errors
@@ -127,6 +143,15 @@ impl Spec {
 pub fn check_fpr(fpr: f64) -> Result<(), SpecError> {
     // NaN is in no range.
     if fpr > 0.0 && fpr < 1.0 { Ok(()) } else { Err(SpecError::FprOutOfRange { fpr }) }
+}
+
+/// Refuses a load that is not strictly between 0 and 1, and gives back one that is.
+///
+/// # Errors
+/// [`SpecError::LoadOutOfRange`].
+pub fn checked_load(load: f64) -> Result<f64, SpecError> {
+    // NaN is in no range.
+    if load > 0.0 && load < 1.0 { Ok(load) } else { Err(SpecError::LoadOutOfRange { load }) }
 }
 
 /// A filter that can be made from a [`Spec`].

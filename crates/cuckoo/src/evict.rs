@@ -24,11 +24,11 @@ use crate::width::Width;
 use trommel_base::batch::Hint;
 use trommel_simd::prefetch;
 
-/// The most buckets that a search looks at. With 4096, the first key without a place comes at 96.6 % load
-/// at the earliest of fifty tables of a million slots; with 1024 at 95.4 %, with 256 at 92.5 %.
+/// The most buckets that a search looks at. In eight tables of a million slots of 8 bits, the first key
+/// without a path came at 97.3 to 97.6 % load.
 pub(crate) const MAX_NODES: usize = 4096;
 
-/// In larger tables the nodes of a search are prefetched. Well within L2 that costs more than it saves.
+/// In larger tables the nodes of a search are prefetched; smaller ones are well within L2.
 const FAR_BYTES: usize = 1 << 19;
 
 /// A search, and the buckets of its nodes.

@@ -129,16 +129,8 @@ impl<'a> Parts<'a> {
     /// into the table.
     pub(crate) fn remove<W: Width>(&mut self, hash: u64) -> bool {
         let key = Entry::of_hash(self.geometry, hash);
-        let alternate = key.alternate(self.geometry);
         let mut table = self.table::<W>();
-        let taken = if table.take(key) {
-            Some(key)
-        } else {
-            let slots = table.slots(key.bucket);
-            let elsewhere =
-                crate::bucket::flag(&slots, crate::bucket::class(key.fingerprint), table.empty);
-            (elsewhere && table.take(alternate)).then_some(alternate)
-        };
+        let taken = table.remove(key);
         *self.empty = table.empty;
         let Some(taken) = taken else {
             return self.overflow.remove(self.geometry, key);

@@ -4,7 +4,7 @@ use crate::geometry::{
     FEWEST_BITS, GUARANTEED_LOAD, Geometry, MAX_BUCKETS, SLOTS, SMALL_BUCKETS, WIDTHS,
 };
 use trommel_base::sizing::cuckoo_fpr;
-use trommel_base::spec::Size;
+use trommel_base::spec::{Size, checked_load};
 use trommel_base::storage::MAX_BYTES;
 use trommel_base::{FilterKind, Spec, SpecError};
 
@@ -23,12 +23,6 @@ pub(crate) fn fpr(geometry: &Geometry, keys: f64) -> f64 {
     // Not `slots`: what is too large to be a table has a rate as well.
     let slots = geometry.buckets as f64 * SLOTS as f64;
     cuckoo_fpr(keys / slots, fingerprint_bits, doublings)
-}
-
-/// Refuses a load that is not strictly between 0 and 1.
-fn checked_load(load: f64) -> Result<f64, SpecError> {
-    // NaN is in no range.
-    if load > 0.0 && load < 1.0 { Ok(load) } else { Err(SpecError::LoadOutOfRange { load }) }
 }
 
 /// The load that a table of so many buckets is planned for unless another is asked for.
@@ -67,14 +61,7 @@ fn buckets_for(keys: usize, load: Option<f64>) -> u64 {
 
 /// The geometry that a spec asks for.
 pub(crate) fn geometry(spec: &Spec) -> Result<Geometry, SpecError> {
-    if spec.foldable_by != 1 {
-        // Fingerprints of a folded table would fall on one another.
-        let value = u64::from(spec.foldable_by);
-        return Err(SpecError::Parameter { name: "foldable_by", value, min: 1, max: 1 });
-    }
-    if spec.compact {
-        return Err(SpecError::Parameter { name: "compact", value: 1, min: 0, max: 0 });
-    }
+    spec.refuse_bloom_options()?;
     if spec.remainder_bits.is_some() {
         return Err(SpecError::Option { kind: FilterKind::Cuckoo, option: "remainder_bits" });
     }

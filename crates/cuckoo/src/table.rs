@@ -61,24 +61,30 @@ impl<'g, W: Width, T: AsRef<[u8]>> Table<'g, W, T> {
         W::has_room(self.word(bucket))
     }
 
+    /// Whether a fingerprint with this primary bucket, which is the word given, may be in its alternate.
+    #[inline(always)]
+    fn leads_on(&self, word: W::Word, key: Entry) -> bool {
+        flag(&W::slots(word), class(key.fingerprint), self.empty)
+    }
+
     /// Whether a fingerprint with this primary bucket is in the table: in that bucket or, if its flag is set,
     /// in the alternate.
     #[inline(always)]
     pub(crate) fn contains(&self, key: Entry) -> bool {
         let word = self.word(key.bucket);
         W::has(word, key.fingerprint)
-            || (flag(&W::slots(word), class(key.fingerprint), self.empty)
+            || (self.leads_on(word, key)
                 && W::has(self.word(key.alternate(self.geometry).bucket), key.fingerprint))
     }
 
     /// How many copies of a fingerprint are in its two buckets.
     pub(crate) fn count(&self, key: Entry) -> u32 {
-        let copies = |bucket| {
-            self.slots(bucket).iter().filter(|slot| **slot == key.fingerprint).count() as u32
-        };
-        let primary = self.slots(key.bucket);
-        let elsewhere = flag(&primary, class(key.fingerprint), self.empty);
-        copies(key.bucket) + if elsewhere { copies(key.alternate(self.geometry).bucket) } else { 0 }
+        let copies = |word| W::slots(word).iter().filter(|slot| **slot == key.fingerprint).count();
+        let word = self.word(key.bucket);
+        let elsewhere = self
+            .leads_on(word, key)
+            .then(|| copies(self.word(key.alternate(self.geometry).bucket)));
+        (copies(word) + elsewhere.unwrap_or(0)) as u32
     }
 }
 
@@ -110,8 +116,18 @@ impl<W: Width, T: AsRef<[u8]> + AsMut<[u8]>> Table<'_, W, T> {
         self.believe(said);
     }
 
+    /// Takes a copy of a fingerprint out of its primary bucket or, if its flag is set, of the alternate; from
+    /// where.
+    pub(crate) fn remove(&mut self, key: Entry) -> Option<Entry> {
+        if self.take(key) {
+            return Some(key);
+        }
+        let alternate = key.alternate(self.geometry);
+        (self.leads_on(self.word(key.bucket), key) && self.take(alternate)).then_some(alternate)
+    }
+
     /// Takes a copy of a fingerprint out of a bucket; false if there is none.
-    pub(crate) fn take(&mut self, entry: Entry) -> bool {
+    fn take(&mut self, entry: Entry) -> bool {
         let slots = self.slots(entry.bucket);
         let Some(slot) = slots.iter().position(|slot| *slot == entry.fingerprint) else {
             return false;

@@ -4,7 +4,7 @@ use crate::fingerprint::remainder_bits_for;
 use crate::geometry::{GUARANTEED_LOAD, Geometry, MAX_COPIES, MAX_FINGERPRINT_BITS, MAX_SLOTS};
 use crate::layout::Layout;
 use trommel_base::sizing::{quotient_fpr, quotient_load};
-use trommel_base::spec::Size;
+use trommel_base::spec::{Size, checked_load};
 use trommel_base::storage::MAX_BYTES;
 use trommel_base::{Spec, SpecError};
 
@@ -22,22 +22,9 @@ pub(crate) fn reserved_factor<L: Layout>() -> f64 {
     if L::RESERVES_ZERO { 258.0 / 256.0 } else { 1.0 }
 }
 
-/// Refuses a load that is not strictly between 0 and 1.
-fn checked_load(load: f64) -> Result<f64, SpecError> {
-    // NaN is in no range.
-    if load > 0.0 && load < 1.0 { Ok(load) } else { Err(SpecError::LoadOutOfRange { load }) }
-}
-
 /// The geometry that a spec asks for.
 pub(crate) fn geometry<L: Layout>(spec: &Spec) -> Result<Geometry, SpecError> {
-    if spec.foldable_by != 1 {
-        // Slots of a folded table would fall on one another.
-        let value = u64::from(spec.foldable_by);
-        return Err(SpecError::Parameter { name: "foldable_by", value, min: 1, max: 1 });
-    }
-    if spec.compact {
-        return Err(SpecError::Parameter { name: "compact", value: 1, min: 0, max: 0 });
-    }
+    spec.refuse_bloom_options()?;
     if let Some(bits) = spec.remainder_bits {
         let (min, max) = (*L::REMAINDER_BITS.start(), *L::REMAINDER_BITS.end());
         // A layout that reserves remainder 0 begins with all its bits.

@@ -74,21 +74,21 @@ macro_rules! lookup {
             roll::<KEYS, _>(
                 groups.len(),
                 window,
-                &mut Located::new(),
+                &mut Located::default(),
                 |located, group| {
                     let (places, fingerprints) = locate(&shape, &groups[group]);
-                    store(places, places_mut(&mut located.buckets, group));
-                    store(fingerprints, places_mut(&mut located.fingerprints, group));
+                    store(places, located.buckets.group_mut(group));
+                    store(fingerprints, located.fingerprints.group_mut(group));
                 },
                 |located, group| {
-                    for place in places::<KEYS>(&located.buckets, group) {
+                    for place in located.buckets.group::<KEYS>(group) {
                         F::line(table.as_ptr().wrapping_add(*place as usize * W::BUCKET_BYTES));
                     }
                 },
                 |located, group| {
-                    let places_of = load(places(&located.buckets, group));
-                    let fingerprints = load(places(&located.fingerprints, group));
-                    let there = answers::<W>(&shape, table, places_of, fingerprints);
+                    let places = load(located.buckets.group(group));
+                    let fingerprints = load(located.fingerprints.group(group));
+                    let there = answers::<W>(&shape, table, places, fingerprints);
                     let first = group * KEYS;
                     found[first / 64] |= u64::from(there) << (first % 64);
                 },

@@ -1,6 +1,6 @@
 //! Buckets of four bytes: fingerprints of 8 bits, sixteen keys a vector.
 
-use super::super::{Located, places, places_mut};
+use super::super::Located;
 use super::lookup;
 use crate::geometry::MIX_FACTORS;
 use crate::kernel::{Buckets, scalar};

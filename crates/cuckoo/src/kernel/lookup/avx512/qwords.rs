@@ -1,7 +1,7 @@
 //! Buckets of six and eight bytes: fingerprints of 12 and 16 bits, eight keys a vector, each in the lower half
 //! of a lane of 64 bits.
 
-use super::super::{Located, places, places_mut};
+use super::super::Located;
 use super::lookup;
 use crate::geometry::MIX_FACTORS;
 use crate::kernel::{Buckets, scalar};
