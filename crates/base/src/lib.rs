@@ -11,6 +11,7 @@
 //! | [`sizing`] | exact false-positive rates and their inverses |
 //! | [`spec`] | what a builder is asked for, checked before anything is allocated |
 //! | [`container`] | frozen, checked bytes |
+//! | [`workers`] | pieces of a large batch, and who does them |
 //! | [`filter`], [`error`] | the traits, and how they fail |
 #![no_std]
 extern crate alloc;
@@ -31,6 +32,7 @@ pub mod range;
 pub mod sizing;
 pub mod spec;
 pub mod storage;
+pub mod workers;
 
 pub use bitmap::Bitmap;
 pub use error::{FoldError, FormatError, Full, Incompatible, SpecError, WhyFull};
@@ -40,3 +42,4 @@ pub use key::{Key, KeyHash};
 pub use kind::FilterKind;
 pub use spec::{Builder, FromSpec, Spec};
 pub use storage::{Backing, Storage};
+pub use workers::{Bulk, CallerThread, InsertBulk, Workers};

@@ -1,0 +1,73 @@
+//! Threads, as far as filters know them: somebody who does pieces of work that do not touch each other.
+//!
+//! A filter says how a large batch falls into pieces ([`InsertBulk`]) and knows no threads; who owns
+//! threads implements [`Workers`] and knows no filter.
+
+use crate::{Full, Insert, KeyHash};
+use alloc::vec::Vec;
+
+/// Does pieces of work, perhaps on several threads.
+pub trait Workers: Sync {
+    /// How many pieces are worked on at the same time, at least 1.
+    fn threads(&self) -> usize;
+
+    /// Calls `work` with every item once, in any order, on any threads, and returns when all calls have.
+    ///
+    /// Items that are begun earlier stand earlier, so long pieces belong to the front. Whoever is free
+    /// takes the next: pieces need not be equally long.
+    ///
+    /// # Panics
+    /// If a call does, once no call is running any more.
+    fn for_each<T: Send>(&self, items: Vec<T>, work: impl Fn(T) + Send + Sync);
+}
+
+/// The thread of the caller, which does one piece after another.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CallerThread;
+
+impl Workers for CallerThread {
+    fn threads(&self) -> usize {
+        1
+    }
+
+    fn for_each<T: Send>(&self, items: Vec<T>, work: impl Fn(T) + Send + Sync) {
+        items.into_iter().for_each(work);
+    }
+}
+
+/// What a large batch may use.
+#[derive(Debug)]
+pub struct Bulk<'w, W> {
+    /// Who does the work.
+    pub workers: &'w W,
+    /// The most bytes of memory, beside the filter's own, that may be taken at a time. With too few the
+    /// batch goes in key by key.
+    pub scratch_bytes: usize,
+}
+
+impl<W> Clone for Bulk<'_, W> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<W> Copy for Bulk<'_, W> {}
+
+impl Bulk<'static, CallerThread> {
+    /// The thread of the caller, and as much memory as it takes.
+    pub const CALLER: Self = Self { workers: &CallerThread, scratch_bytes: usize::MAX };
+}
+
+/// A filter that takes large batches in pieces that several threads can work on.
+pub trait InsertBulk: Insert {
+    /// Inserts a batch: the same filter, to the byte, as by [`Insert::insert_batch`], whatever the
+    /// workers and the memory. Memory that is refused costs time alone.
+    ///
+    /// # Errors
+    /// [`Full`] if there is no room for all; it says how many went in.
+    fn insert_bulk<W: Workers>(
+        &mut self,
+        hashes: &[KeyHash],
+        bulk: Bulk<'_, W>,
+    ) -> Result<(), Full>;
+}
