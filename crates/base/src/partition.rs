@@ -61,9 +61,9 @@
 //! # Threads
 //!
 //! A partitioner belongs to one thread, a result can be read by all. To build with several: each thread
-//! partitions its share of the keys with a partitioner of its own; then each takes parts, and works
-//! through `part(i)` of every share, in the order of the shares. No two threads write to one place, in
-//! either phase, and the order of the input is kept.
+//! partitions its share of the keys with a partitioner of its own ([`partition_shares`]); then each takes
+//! parts, and works through `part(i)` of every share, in the order of the shares. No two threads write to
+//! one place, in either phase, and the order of the input is kept.
 
 use crate::KeyHash;
 use crate::kernel::cast::records_of_bytes;
@@ -71,6 +71,10 @@ use crate::kernel::stream::Streamer;
 use crate::storage::{LINE_BYTES, OutOfMemory, Storage};
 use alloc::vec::Vec;
 use core::fmt;
+
+mod shares;
+
+pub use shares::{Shares, partition_shares};
 
 /// The most parts of one pass. Beyond some 4096, the runs of all parts crowd L2.
 pub const MAX_PARTS: usize = 8192;
@@ -183,6 +187,28 @@ impl<R: Record> Partitioner<R> {
         Self { scratch: None, regions, record: core::marker::PhantomData }
     }
 
+    /// A partitioner with the scratch memory of another one, which was touched already.
+    #[must_use]
+    pub fn with_memory(memory: Option<Storage>) -> Self {
+        Self { scratch: memory, ..Self::new() }
+    }
+
+    /// Gives the scratch memory up, for another partitioner.
+    #[must_use]
+    pub fn into_memory(self) -> Option<Storage> {
+        self.scratch
+    }
+
+    /// Bytes of scratch memory that so many records in so many parts take.
+    #[must_use]
+    pub const fn bytes_for(records: usize, parts: usize) -> usize {
+        let bytes = records.saturating_mul(size_of::<R>());
+        let method = Method::for_batch(bytes, parts);
+        let region = guessed_region(records, parts, method.unit::<R>());
+        let records = parts.saturating_mul(region).saturating_mul(size_of::<R>());
+        records.saturating_add(parts.saturating_mul(method.buffer_bytes() + 2 * size_of::<u32>()))
+    }
+
     /// Bytes of scratch memory that are held: what the largest batch so far needed.
     ///
     /// For a batch of `n` hashes in `p` parts it is at most `m + 6 √m` records and 1100 bytes a part, where
@@ -219,25 +245,50 @@ impl<R: Record> Partitioner<R> {
     where
         F: Fn(u64) -> (usize, R),
     {
-        let method = Method::for_batch(size_of::<R>().saturating_mul(hashes.len()), parts);
-        self.partition_by(method, hashes, parts, split)
+        self.partition_each(hashes, 1, parts, |hash| [split(hash)])
     }
 
-    fn partition_by<F>(
+    /// The same where a hash has `each` records: `split` gives them, with their parts.
+    ///
+    /// # Errors
+    /// As [`Partitioner::partition`].
+    ///
+    /// # Panics
+    /// As [`Partitioner::partition`], with [`MAX_HASHES`] for the records; or if `split` gives another number
+    /// of records than `each` for a hash.
+    pub fn partition_each<F, I>(
         &mut self,
-        method: Method,
         hashes: &[KeyHash],
+        each: usize,
         parts: usize,
         split: F,
     ) -> Result<Partitioned<'_, R>, OutOfMemory>
     where
-        F: Fn(u64) -> (usize, R),
+        F: Fn(u64) -> I,
+        I: IntoIterator<Item = (usize, R)>,
+    {
+        let len = hashes.len().saturating_mul(each);
+        let method = Method::for_batch(size_of::<R>().saturating_mul(len), parts);
+        self.partition_by(method, hashes, len, parts, split)
+    }
+
+    fn partition_by<F, I>(
+        &mut self,
+        method: Method,
+        hashes: &[KeyHash],
+        len: usize,
+        parts: usize,
+        split: F,
+    ) -> Result<Partitioned<'_, R>, OutOfMemory>
+    where
+        F: Fn(u64) -> I,
+        I: IntoIterator<Item = (usize, R)>,
     {
         assert!((1..=MAX_PARTS).contains(&parts), "{parts} parts, not 1 to {MAX_PARTS}");
-        assert!(hashes.len() <= MAX_HASHES, "{} hashes, more than {MAX_HASHES}", hashes.len());
+        assert!(len <= MAX_HASHES, "{len} hashes, more than {MAX_HASHES}");
         let hashes = KeyHash::slice_as_raw(hashes);
         let unit = method.unit::<R>();
-        let region = guessed_region(hashes.len(), parts, unit);
+        let region = guessed_region(len, parts, unit);
         let buffer_bytes = parts * method.buffer_bytes();
         let record_bytes = parts.saturating_mul(region).saturating_mul(size_of::<R>());
         let scratch = grown(&mut self.scratch, buffer_bytes.saturating_add(record_bytes))?;
@@ -251,7 +302,7 @@ impl<R: Record> Partitioner<R> {
             let fits = append(method, hashes, &split, buffer, records, &mut self.regions);
             assert!(fits, "`split` gives different parts for one hash");
         }
-        Ok(Partitioned { records, regions: &self.regions, len: hashes.len() })
+        Ok(Partitioned { records, regions: &self.regions, len })
     }
 }
 
@@ -331,11 +382,16 @@ impl Regions {
     }
 
     /// Regions as long as the parts are, in whole units: a histogram, which costs 1.1 ns a key.
-    fn count<R>(&mut self, hashes: &[u64], split: &impl Fn(u64) -> (usize, R), unit: usize) {
+    fn count<R, I>(&mut self, hashes: &[u64], split: &impl Fn(u64) -> I, unit: usize)
+    where
+        I: IntoIterator<Item = (usize, R)>,
+    {
         let counts = &mut self.cursors;
         counts.fill(0);
         for hash in hashes {
-            counts[split(*hash).0] += 1;
+            for (part, _) in split(*hash) {
+                counts[part] += 1;
+            }
         }
         for (part, count) in counts.iter().enumerate() {
             self.begins[part + 1] = self.begins[part] + count.next_multiple_of(unit as u32);
@@ -353,10 +409,10 @@ fn grown(scratch: &mut Option<Storage>, bytes: usize) -> Result<&mut Storage, Ou
 }
 
 /// Appends the record of every hash to its region. Returns false as soon as one does not fit.
-fn append<R: Record>(
+fn append<R: Record, I: IntoIterator<Item = (usize, R)>>(
     method: Method,
     hashes: &[u64],
-    split: &impl Fn(u64) -> (usize, R),
+    split: &impl Fn(u64) -> I,
     buffer: &mut [R],
     records: &mut [R],
     regions: &mut Regions,
@@ -367,40 +423,41 @@ fn append<R: Record>(
     match method {
         Method::Scatter => scatter(hashes, split, records, cursors, ends),
         Method::Combine { run_bytes } => match run_bytes / size_of::<R>() {
-            16 => combine::<R, 16>(hashes, split, buffer, records, cursors, ends),
-            32 => combine::<R, 32>(hashes, split, buffer, records, cursors, ends),
-            64 => combine::<R, 64>(hashes, split, buffer, records, cursors, ends),
+            16 => combine::<R, I, 16>(hashes, split, buffer, records, cursors, ends),
+            32 => combine::<R, I, 32>(hashes, split, buffer, records, cursors, ends),
+            64 => combine::<R, I, 64>(hashes, split, buffer, records, cursors, ends),
             run => unreachable!("no runs of {run} records"),
         },
     }
 }
 
 /// Stores each record where it belongs.
-fn scatter<R: Record>(
+fn scatter<R: Record, I: IntoIterator<Item = (usize, R)>>(
     hashes: &[u64],
-    split: &impl Fn(u64) -> (usize, R),
+    split: &impl Fn(u64) -> I,
     records: &mut [R],
     cursors: &mut [u32],
     ends: &[u32],
 ) -> bool {
     let ends = &ends[..cursors.len()];
     for hash in hashes {
-        let (part, record) = split(*hash);
-        let at = cursors[part];
-        if at == ends[part] {
-            return false;
+        for (part, record) in split(*hash) {
+            let at = cursors[part];
+            if at == ends[part] {
+                return false;
+            }
+            records[at as usize] = record;
+            cursors[part] = at + 1;
         }
-        records[at as usize] = record;
-        cursors[part] = at + 1;
     }
     true
 }
 
 /// Stores each record in the run of its part, and runs that are full where they belong. Where a record
 /// is in its run follows from the cursor, since regions begin and end at multiples of a run.
-fn combine<R: Record, const RUN: usize>(
+fn combine<R: Record, I: IntoIterator<Item = (usize, R)>, const RUN: usize>(
     hashes: &[u64],
-    split: &impl Fn(u64) -> (usize, R),
+    split: &impl Fn(u64) -> I,
     buffer: &mut [R],
     records: &mut [R],
     cursors: &mut [u32],
@@ -410,15 +467,16 @@ fn combine<R: Record, const RUN: usize>(
     let records = records.as_chunks_mut::<RUN>().0;
     let streamer = Streamer::new();
     for hash in hashes {
-        let (part, record) = split(*hash);
-        let at = cursors[part];
-        runs[part][at as usize % RUN] = record;
-        cursors[part] = at + 1;
-        if at as usize % RUN == RUN - 1 {
-            if at >= ends[part] {
-                return false;
+        for (part, record) in split(*hash) {
+            let at = cursors[part];
+            runs[part][at as usize % RUN] = record;
+            cursors[part] = at + 1;
+            if at as usize % RUN == RUN - 1 {
+                if at >= ends[part] {
+                    return false;
+                }
+                streamer.copy(&runs[part], &mut records[at as usize / RUN]);
             }
-            streamer.copy(&runs[part], &mut records[at as usize / RUN]);
         }
     }
     drop(streamer);

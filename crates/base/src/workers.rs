@@ -3,7 +3,7 @@
 //! A filter says how a large batch falls into pieces ([`InsertBulk`]) and knows no threads; who owns
 //! threads implements [`Workers`] and knows no filter.
 
-use crate::{Full, Insert, KeyHash};
+use crate::{Full, Insert, KeyHash, Storage};
 use alloc::vec::Vec;
 
 /// Does pieces of work, perhaps on several threads.
@@ -19,6 +19,16 @@ pub trait Workers: Sync {
     /// # Panics
     /// If a call does, once no call is running any more.
     fn for_each<T: Send>(&self, items: Vec<T>, work: impl Fn(T) + Send + Sync);
+
+    /// Scratch memory that somebody gave back, whose pages were touched already, if there is any.
+    fn take_memory(&self) -> Option<Storage> {
+        None
+    }
+
+    /// Takes scratch memory back that is not needed any more; by default, frees it.
+    fn give_memory(&self, memory: Storage) {
+        drop(memory);
+    }
 }
 
 /// The thread of the caller, which does one piece after another.

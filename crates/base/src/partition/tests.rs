@@ -60,7 +60,9 @@ fn check<R: TestRecord>(
         let (part, record) = split(hash.raw());
         expected[part].push(record);
     }
-    let grouped = partitioner.partition_by(method, hashes, parts, split).unwrap();
+    let grouped = partitioner
+        .partition_by(method, hashes, hashes.len(), parts, |hash| [split(hash)])
+        .unwrap();
     assert_eq!(grouped.len(), hashes.len());
     assert_eq!(grouped.is_empty(), hashes.is_empty());
     assert_eq!(grouped.parts(), parts);
@@ -103,7 +105,9 @@ fn the_order_of_the_input_is_kept_inside_a_part() {
     for method in METHODS {
         let mut partitioner = Partitioner::<u32>::new();
         let split = |hash: u64| ((hash * hash % 7) as usize, hash as u32);
-        let grouped = partitioner.partition_by(method, &hashes, 7, split).unwrap();
+        let grouped = partitioner
+            .partition_by(method, &hashes, hashes.len(), 7, |hash| [split(hash)])
+            .unwrap();
         assert!(grouped.iter().all(<[u32]>::is_sorted));
         assert_eq!(grouped.iter().map(<[u32]>::len).sum::<usize>(), hashes.len());
     }
@@ -135,7 +139,9 @@ fn even_parts_are_split_once_a_hash_also_if_the_last_is_short() {
                 calls.set(calls.get() + 1);
                 ((reduce(hash, blocks as u64) >> shift) as usize, hash)
             };
-            Partitioner::new().partition_by(method, &hashes, parts, split).unwrap();
+            Partitioner::new()
+                .partition_by(method, &hashes, hashes.len(), parts, |hash| [split(hash)])
+                .unwrap();
             assert_eq!(calls.get(), hashes.len(), "{blocks} blocks, {method:?}");
         }
     }
@@ -167,7 +173,11 @@ fn a_part_out_of_range_panics_and_leaves_a_usable_partitioner() {
         let mut partitioner = Partitioner::<u32>::new();
         for part in [4, usize::MAX] {
             let split = |hash: u64| (if hash == hashes[999].raw() { part } else { 0 }, hash as u32);
-            let attempt = || partitioner.partition_by(method, &hashes, 4, split).map(drop);
+            let attempt = || {
+                partitioner
+                    .partition_by(method, &hashes, hashes.len(), 4, |hash| [split(hash)])
+                    .map(drop)
+            };
             assert!(catch_unwind(AssertUnwindSafe(attempt)).is_err());
         }
         check(&mut partitioner, method, &hashes, 4, by_place(4));
@@ -185,7 +195,9 @@ fn a_fickle_split_panics() {
                 calls.set(calls.get() + 1);
                 (usize::from((500..1500).contains(&calls.get())) * (calls.get() % 50), hash)
             };
-            Partitioner::<u64>::new().partition_by(method, &hashes, 50, split).map(drop)
+            Partitioner::<u64>::new()
+                .partition_by(method, &hashes, hashes.len(), 50, |hash| [split(hash)])
+                .map(drop)
         };
         assert!(catch_unwind(AssertUnwindSafe(attempt)).is_err());
     }
@@ -211,4 +223,67 @@ fn results_can_be_read_by_every_thread() {
     fn shared<T: Send + Sync>() {}
     shared::<Partitioned<'_, u32>>();
     shared::<Partitioner<u64>>();
+}
+
+/// Threads that are none: shares are worked on one after another.
+struct ManyThreads(usize);
+
+impl crate::Workers for ManyThreads {
+    fn threads(&self) -> usize {
+        self.0
+    }
+
+    fn for_each<T: Send>(&self, items: Vec<T>, work: impl Fn(T) + Send + Sync) {
+        items.into_iter().rev().for_each(work);
+    }
+}
+
+/// In shares, and with several records a hash, a part has what one pass gives it, in the same order.
+#[test]
+fn shares_together_are_one_pass() {
+    const EACH: usize = 3;
+    let split = |hash: u64| {
+        core::array::from_fn::<_, EACH, _>(|i| {
+            let hash = hash.rotate_left(20 * i as u32);
+            (reduce(hash, 100) as usize, hash)
+        })
+    };
+    for len in [0, 1, 5, 1000, if cfg!(miri) { 2000 } else { 700_000 }] {
+        for hashes in inputs(len) {
+            let mut whole = Partitioner::new();
+            let whole = whole.partition_each(&hashes, EACH, 100, split).unwrap();
+            assert_eq!(whole.len(), len * EACH);
+            for threads in [1, 2, 5] {
+                let workers = ManyThreads(threads);
+                let mut shares = Shares::<u64>::new(&workers, len * EACH).unwrap();
+                let shares =
+                    partition_shares(&workers, &mut shares, &hashes, EACH, 100, split).unwrap();
+                for part in 0..100 {
+                    let joined: Vec<_> = shares.iter().flat_map(|share| share.part(part)).collect();
+                    assert!(joined.into_iter().eq(whole.part(part)), "{len} {threads} {part}");
+                }
+            }
+        }
+    }
+}
+
+/// What is said beforehand of the memory that a pass takes is what it takes, but for skewed batches.
+#[test]
+fn memory_is_known_beforehand() {
+    for (len, parts) in [(0, 1), (1000, 7), (700_000, 64), (700_000, 1024), (100_000, 4096)] {
+        let [uniform, ..] = inputs(len);
+        let mut partitioner = Partitioner::<u32>::new();
+        let scale = |hash: u64| (reduce(hash, parts as u64) as usize, hash as u32);
+        partitioner.partition(&uniform, parts, scale).unwrap();
+        let (expected, taken) =
+            (Partitioner::<u32>::bytes_for(len, parts), partitioner.scratch_bytes());
+        assert!(taken.abs_diff(expected) <= 64, "{taken} bytes, not {expected}");
+        // Handed on, it is used again.
+        let mut next = Partitioner::<u64>::with_memory(partitioner.into_memory());
+        next.partition(&uniform[..len / 3], parts, |hash| {
+            (reduce(hash, parts as u64) as usize, hash)
+        })
+        .unwrap();
+        assert!(next.scratch_bytes() <= taken + 64, "{} bytes", next.scratch_bytes());
+    }
 }

@@ -1,0 +1,88 @@
+//! One pass by several threads.
+
+use super::{Partitioned, Partitioner, Record};
+use crate::storage::OutOfMemory;
+use crate::{KeyHash, Workers};
+use alloc::vec::Vec;
+
+/// Shares for every thread: who is done early takes another.
+const SHARES_PER_THREAD: usize = 4;
+/// The fewest records of a share, if there are more than threads.
+const FEWEST_RECORDS: usize = 1 << 18;
+
+/// A batch in shares, each with a partitioner of its own.
+#[derive(Debug)]
+pub struct Shares<R> {
+    partitioners: Vec<Partitioner<R>>,
+}
+
+impl<R: Record> Shares<R> {
+    /// As many shares as suit a batch of so many records; one for one thread.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`] if there is none for their list.
+    pub fn new<W: Workers>(workers: &W, records: usize) -> Result<Self, OutOfMemory> {
+        let threads = workers.threads();
+        let shares = match threads {
+            1 => 1,
+            _ => (records / FEWEST_RECORDS).clamp(threads, threads * SHARES_PER_THREAD),
+        };
+        let mut partitioners = Vec::new();
+        let bytes = (shares * size_of::<Partitioner<R>>()) as u64;
+        partitioners.try_reserve_exact(shares).map_err(|_| OutOfMemory { bytes })?;
+        let memories = core::iter::repeat_with(|| workers.take_memory());
+        partitioners.extend(memories.take(shares).map(Partitioner::with_memory));
+        Ok(Self { partitioners })
+    }
+
+    /// Bytes of scratch memory that so many records in so many parts take, in all shares.
+    #[must_use]
+    pub fn bytes_for(&self, records: usize, parts: usize) -> usize {
+        let shares = self.partitioners.len();
+        Partitioner::<R>::bytes_for(records.div_ceil(shares), parts).saturating_mul(shares)
+    }
+
+    /// Gives the memory back to the workers.
+    pub fn give_back<W: Workers>(self, workers: &W) {
+        for memory in self.partitioners.into_iter().filter_map(Partitioner::into_memory) {
+            workers.give_memory(memory);
+        }
+    }
+}
+
+/// Groups a batch share by share: what [`Partitioner::partition_each`] gives for each, in the order of the
+/// input.
+///
+/// # Errors
+/// [`OutOfMemory`] if the system refuses the memory of a share.
+///
+/// # Panics
+/// As [`Partitioner::partition_each`].
+pub fn partition_shares<'s, W, R, F, I>(
+    workers: &W,
+    shares: &'s mut Shares<R>,
+    hashes: &[KeyHash],
+    each: usize,
+    parts: usize,
+    split: F,
+) -> Result<Vec<Partitioned<'s, R>>, OutOfMemory>
+where
+    W: Workers,
+    R: Record,
+    F: Fn(u64) -> I + Copy + Send + Sync,
+    I: IntoIterator<Item = (usize, R)>,
+{
+    let count = shares.partitioners.len();
+    let mut done = Vec::new();
+    done.resize_with(count, || None);
+    let slices = (0..count).map(|i| &hashes[cut(hashes, i, count)..cut(hashes, i + 1, count)]);
+    let items = shares.partitioners.iter_mut().zip(slices).zip(&mut done).collect();
+    workers.for_each(items, |((partitioner, hashes), done)| {
+        *done = Some(partitioner.partition_each(hashes, each, parts, split));
+    });
+    done.into_iter().map(|share| share.expect("every share was worked on")).collect()
+}
+
+fn cut(hashes: &[KeyHash], share: usize, shares: usize) -> usize {
+    (hashes.len() as u128 * share as u128 / shares as u128) as usize
+}
