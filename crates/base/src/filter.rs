@@ -47,6 +47,12 @@ pub trait Filter {
         self.memory_bytes() as f64 * 8.0 / self.len() as f64
     }
 
+    /// Whether keys whose hashes are near each other are in lines that are near each other, so that a large
+    /// batch, grouped by the high bits of hashes, is answered from the caches.
+    fn is_ordered_by_hash(&self) -> bool {
+        false
+    }
+
     /// The probability that a key that is not in the filter is answered "perhaps", from the
     /// parameters and the fill of the filter as it is now.
     fn expected_fpr(&self) -> f64;

@@ -13,8 +13,7 @@ pub trait Workers: Sync {
 
     /// Calls `work` with every item once, in any order, on any threads, and returns when all calls have.
     ///
-    /// Items that are begun earlier stand earlier, so long pieces belong to the front. Whoever is free
-    /// takes the next: pieces need not be equally long.
+    /// Whoever is free takes the next: pieces need not be equally long.
     ///
     /// # Panics
     /// If a call does, once no call is running any more.
@@ -70,6 +69,12 @@ impl Bulk<'static, CallerThread> {
 
 /// A filter that takes large batches in pieces that several threads can work on.
 pub trait InsertBulk: Insert {
+    /// Lines of the table that [`Insert::insert_batch`] touches for a key, at random; `None` if it groups large
+    /// batches by itself, so that [`InsertBulk::insert_bulk`] is never slower.
+    fn lines_per_insert(&self) -> Option<u32> {
+        None
+    }
+
     /// Inserts a batch: the same filter, to the byte, as by [`Insert::insert_batch`], whatever the
     /// workers and the memory. Memory that is refused costs time alone.
     ///

@@ -198,6 +198,35 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Counters<S> {
         }
     }
 
+    /// The counters in pieces of a power of two, at least 8, of positions, each a table of its own. They have
+    /// taken the overflow table with them: [`Counters::join_overflows`] brings it back.
+    pub(crate) fn pieces(&mut self, positions_log2: u32) -> Vec<Counters<&mut [u8]>> {
+        let width = self.width;
+        let mut rest = core::mem::take(&mut self.overflow);
+        let cells = self.cells.as_mut().chunks_mut((width.bits() as usize) << (positions_log2 - 3));
+        let piece = |(i, cells)| {
+            let begin = (i as u64) << positions_log2;
+            let beyond = rest.split_off(&(begin + (1 << positions_log2)));
+            let here = core::mem::replace(&mut rest, beyond).into_iter();
+            let overflow = here.map(|(position, count)| (position - begin, count)).collect();
+            Counters { width, cells, overflow }
+        };
+        cells.enumerate().map(piece).collect()
+    }
+
+    /// Takes the overflow tables of all pieces back.
+    pub(crate) fn join_overflows(
+        &mut self,
+        overflows: Vec<BTreeMap<u64, u64>>,
+        positions_log2: u32,
+    ) {
+        let entries = overflows.into_iter().enumerate().flat_map(|(i, overflow)| {
+            let begin = (i as u64) << positions_log2;
+            overflow.into_iter().map(move |(position, count)| (begin + position, count))
+        });
+        self.overflow = entries.collect();
+    }
+
     /// Increments the counters of a batch of hashes, whose positions `positions` gives. The lines of
     /// a key's counters are fetched 16 keys ahead.
     pub(crate) fn increment_batch<I: Iterator<Item = u64>>(

@@ -46,8 +46,8 @@ use trommel_simd::Isa;
 /// ```
 #[derive(Clone, Debug)]
 pub struct CountingBloomFilter<S = Storage> {
-    bits: BloomFilter<S>,
-    counters: Counters<S>,
+    pub(crate) bits: BloomFilter<S>,
+    pub(crate) counters: Counters<S>,
 }
 
 impl CountingBloomFilter {

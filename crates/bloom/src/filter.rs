@@ -33,7 +33,7 @@ pub struct Bloom<L: Layout, S = Storage> {
     pub(crate) geometry: Geometry,
     pub(crate) hasher: Hasher,
     pub(crate) len: u64,
-    kernels: Kernels,
+    pub(crate) kernels: Kernels,
     isa: Isa,
     pub(crate) table: S,
     layout: PhantomData<L>,
@@ -193,6 +193,11 @@ impl<L: Layout, S: AsRef<[u8]>> Filter for Bloom<L, S> {
 
     fn memory_bytes(&self) -> usize {
         self.table.as_ref().len()
+    }
+
+    /// All but the standard filter.
+    fn is_ordered_by_hash(&self) -> bool {
+        L::unit(self.geometry, 0).is_some()
     }
 
     /// From the bits that are set now, not from [`Filter::len`]: exact for uniform hashes, also after

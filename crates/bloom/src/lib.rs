@@ -27,6 +27,7 @@ extern crate alloc;
 #[cfg(any(feature = "std", test))]
 extern crate std;
 
+mod bulk;
 mod counters;
 mod counting;
 mod filter;

@@ -195,3 +195,13 @@ impl Rest {
         &hashes[cut(round)..cut(round + 1)]
     }
 }
+
+impl trommel_base::InsertBulk for CuckooFilter {
+    fn insert_bulk<W: trommel_base::Workers>(
+        &mut self,
+        hashes: &[KeyHash],
+        _bulk: trommel_base::Bulk<'_, W>,
+    ) -> Result<(), Full> {
+        self.insert_batch(hashes)
+    }
+}

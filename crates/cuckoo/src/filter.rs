@@ -271,6 +271,10 @@ impl<S: AsRef<[u8]>> Filter for CuckooFilter<S> {
         self.table.as_ref().len()
     }
 
+    fn is_ordered_by_hash(&self) -> bool {
+        true
+    }
+
     /// Counted: how many pairs of a bucket and a fingerprint are found. Exact up to a million slots; in a
     /// larger table every n-th bucket is looked at, and the rate known to 0.2 % of itself. Fingerprints in
     /// the overflow area are left out.

@@ -143,3 +143,13 @@ impl<L: Layout> Quotient<L> {
         Ok(())
     }
 }
+
+impl<L: Layout> trommel_base::InsertBulk for Quotient<L> {
+    fn insert_bulk<W: trommel_base::Workers>(
+        &mut self,
+        hashes: &[KeyHash],
+        _bulk: trommel_base::Bulk<'_, W>,
+    ) -> Result<(), Full> {
+        self.insert_batch(hashes)
+    }
+}

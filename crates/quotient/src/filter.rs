@@ -240,6 +240,10 @@ impl<L: Layout, S: AsRef<[u8]>> Filter for Quotient<L, S> {
         self.table.as_ref().len()
     }
 
+    fn is_ordered_by_hash(&self) -> bool {
+        true
+    }
+
     /// The share of fingerprints that are held: exact for a set, an upper bound for a multiset, whose
     /// copies it counts like others.
     fn expected_fpr(&self) -> f64 {

@@ -4,8 +4,8 @@ use crate::FilterView;
 use alloc::vec::Vec;
 use core::fmt;
 use trommel_base::{
-    Bitmap, Count, Filter, FilterKind, FoldError, FormatError, Full, Hasher, Incompatible, Insert,
-    KeyHash, Merge, Remove,
+    Bitmap, Bulk, Count, Filter, FilterKind, FoldError, FormatError, Full, Hasher, Incompatible,
+    Insert, InsertBulk, KeyHash, Merge, Remove, Workers,
 };
 use trommel_bloom::{
     BloomFilter, CacheLineBloom, CountingBloomFilter, RegisterBloom, SplitBlockBloom,
@@ -140,6 +140,10 @@ macro_rules! filter_by_kind {
 
             fn memory_bytes(&self) -> usize {
                 each_kind!(Self in self, filter => filter.memory_bytes())
+            }
+
+            fn is_ordered_by_hash(&self) -> bool {
+                each_kind!(Self in self, filter => filter.is_ordered_by_hash())
             }
 
             fn expected_fpr(&self) -> f64 {
@@ -302,6 +306,20 @@ impl Insert for AnyFilter {
 
     fn insert_batch(&mut self, hashes: &[KeyHash]) -> Result<(), Full> {
         each_kind!(Self in self, filter => filter.insert_batch(hashes))
+    }
+}
+
+impl InsertBulk for AnyFilter {
+    fn lines_per_insert(&self) -> Option<u32> {
+        each_kind!(Self in self, filter => filter.lines_per_insert())
+    }
+
+    fn insert_bulk<W: Workers>(
+        &mut self,
+        hashes: &[KeyHash],
+        bulk: Bulk<'_, W>,
+    ) -> Result<(), Full> {
+        each_kind!(Self in self, filter => filter.insert_bulk(hashes, bulk))
     }
 }
 

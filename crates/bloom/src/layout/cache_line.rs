@@ -4,6 +4,7 @@ use super::{Layout, fpr_of_lanes};
 use crate::geometry::Geometry;
 use crate::kernel::{self, Kernels};
 use core::ops::RangeInclusive;
+use trommel_base::range::reduce;
 use trommel_base::{FilterKind, sizing};
 use trommel_simd::Isa;
 
@@ -31,6 +32,11 @@ impl Layout for CacheLine {
 
     fn fpr(_hashes: u32, keys_per_unit: f64) -> f64 {
         sizing::split_fpr(LANES, 64, keys_per_unit)
+    }
+
+    #[inline(always)]
+    fn unit(geometry: Geometry, hash: u64) -> Option<u64> {
+        Some(reduce(hash, geometry.units))
     }
 
     fn fpr_of_table(_geometry: Geometry, table: &[u8]) -> f64 {

@@ -61,6 +61,11 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
         best
     }
 
+    /// The unit that the bits of a hash are confined to, found from its high bits; the bits are made of the low
+    /// half. `None` where nothing confines them.
+    #[doc(hidden)]
+    fn unit(geometry: Geometry, hash: u64) -> Option<u64>;
+
     /// The exact false-positive rate of a table as it is filled: the mean over its units.
     #[doc(hidden)]
     fn fpr_of_table(geometry: Geometry, table: &[u8]) -> f64;

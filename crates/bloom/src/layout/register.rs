@@ -4,6 +4,7 @@ use super::{Layout, count_ones};
 use crate::geometry::Geometry;
 use crate::kernel::{self, Kernels};
 use core::ops::RangeInclusive;
+use trommel_base::range::reduce;
 use trommel_base::{FilterKind, sizing};
 use trommel_simd::Isa;
 
@@ -28,6 +29,11 @@ impl Layout for Register {
 
     fn fpr(hashes: u32, keys_per_unit: f64) -> f64 {
         sizing::blocked_fpr(64, hashes, keys_per_unit)
+    }
+
+    #[inline(always)]
+    fn unit(geometry: Geometry, hash: u64) -> Option<u64> {
+        Some(reduce(hash, geometry.units))
     }
 
     fn fpr_of_table(geometry: Geometry, table: &[u8]) -> f64 {

@@ -4,6 +4,7 @@ use super::{Layout, fpr_of_lanes};
 use crate::geometry::Geometry;
 use crate::kernel::{self, Kernels};
 use core::ops::RangeInclusive;
+use trommel_base::range::reduce_high;
 use trommel_base::{FilterKind, sizing};
 use trommel_simd::Isa;
 
@@ -29,6 +30,11 @@ impl Layout for SplitBlock {
 
     fn fpr(_hashes: u32, keys_per_unit: f64) -> f64 {
         sizing::split_fpr(LANES, 32, keys_per_unit)
+    }
+
+    #[inline(always)]
+    fn unit(geometry: Geometry, hash: u64) -> Option<u64> {
+        Some(u64::from(reduce_high(hash, geometry.units as u32)))
     }
 
     fn fpr_of_table(_geometry: Geometry, table: &[u8]) -> f64 {

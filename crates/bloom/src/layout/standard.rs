@@ -48,6 +48,11 @@ impl Layout for Standard {
         sizing::standard_hashes(UNIT_BITS / keys_per_unit)
     }
 
+    #[inline(always)]
+    fn unit(_geometry: Geometry, _hash: u64) -> Option<u64> {
+        None
+    }
+
     fn fpr_of_table(geometry: Geometry, table: &[u8]) -> f64 {
         let fill = count_ones(table) as f64 / (geometry.units as f64 * UNIT_BITS);
         libm::pow(fill, f64::from(geometry.hashes))

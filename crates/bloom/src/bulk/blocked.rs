@@ -1,0 +1,97 @@
+//! Keys whose bits are confined to a unit: a piece of the table is a filter of its own.
+//!
+//! Nothing but the unit of a key depends on the size of the table. So a key of a piece is written as a hash
+//! that a filter of the piece's size would put into the same unit, with the same bits; and the kernels of
+//! whole filters work on pieces, which fit into the cache.
+
+use super::{MOST_PIECES, hashes_at_a_time};
+use crate::filter::Bloom;
+use crate::geometry::Geometry;
+use crate::layout::Layout;
+use trommel_base::partition::{Shares, partition_shares};
+use trommel_base::{Bulk, KeyHash, Workers};
+
+/// Bytes of a piece, in tables that are not so large that there would be too many.
+const PIECE_BYTES: usize = 128 << 10;
+
+/// What all layouts make a key's bits of: the low half of its hash. Its unit is made of the high bits.
+const PATTERN_MASK: u64 = 0xFFFF_FFFF;
+
+/// A table in pieces.
+#[derive(Clone, Copy, Debug)]
+struct Pieces {
+    geometry: Geometry,
+    /// Units of a piece, as a power of two.
+    units_log2: u32,
+    count: usize,
+    /// The high bits of a hash, for every unit of a piece; and of the last one, which may be shorter.
+    step: u64,
+    last_step: u64,
+}
+
+impl Pieces {
+    fn of<L: Layout>(geometry: Geometry) -> Self {
+        let units = (PIECE_BYTES / L::UNIT_BYTES) as u64;
+        let units = units.max(geometry.units.div_ceil(MOST_PIECES as u64)).next_power_of_two();
+        let units_log2 = units.ilog2();
+        let count = geometry.units.div_ceil(units) as usize;
+        let of_last = geometry.units - (count as u64 - 1) * units;
+        Self { geometry, units_log2, count, step: step(units), last_step: step(of_last) }
+    }
+
+    /// The piece of a hash, and the hash that stands for it there.
+    ///
+    /// With `n` units in the piece, that is unit `u` times `⌈2^64 / n⌉`, rounded up to the pattern's bits: a
+    /// number between `u · 2^64 / n` and `2^33 + u` more, which reduces to `u` as long as `n < 2^30`.
+    #[inline(always)]
+    fn split<L: Layout>(&self, hash: u64) -> (usize, u64) {
+        let unit = L::unit(self.geometry, hash).unwrap_or(0);
+        let piece = (unit >> self.units_log2) as usize;
+        let local = unit & ((1 << self.units_log2) - 1);
+        let step = if piece == self.count - 1 { self.last_step } else { self.step };
+        let high = local.wrapping_mul(step).wrapping_add(PATTERN_MASK);
+        (piece, high & !PATTERN_MASK | hash & PATTERN_MASK)
+    }
+
+    /// The geometry of a piece of so many bytes.
+    fn geometry<L: Layout>(&self, bytes: usize) -> Geometry {
+        Geometry { units: (bytes / L::UNIT_BYTES) as u64, ..self.geometry }
+    }
+}
+
+/// `⌈2^64 / units⌉`; of one unit, which every hash reduces to, 0.
+const fn step(units: u64) -> u64 {
+    (u64::MAX / units).wrapping_add(1)
+}
+
+/// Inserts keys piece by piece. How many: the first ones, all unless memory is short.
+pub(crate) fn insert<L: Layout, W: Workers>(
+    filter: &mut Bloom<L>,
+    hashes: &[KeyHash],
+    bulk: Bulk<'_, W>,
+) -> usize {
+    let pieces = Pieces::of::<L>(filter.geometry);
+    let Ok(mut shares) = Shares::<u64>::new(bulk.workers, hashes.len()) else {
+        return 0;
+    };
+    let keys = hashes_at_a_time(&shares, hashes.len(), 1, pieces.count, bulk.scratch_bytes);
+    let (mut done, kernels) = (0, filter.kernels);
+    for chunk in hashes.chunks(keys.unwrap_or(usize::MAX)).take_while(|_| keys.is_some()) {
+        let split = |hash| [pieces.split::<L>(hash)];
+        let grouped = partition_shares(bulk.workers, &mut shares, chunk, 1, pieces.count, split);
+        let Ok(grouped) = grouped else {
+            break;
+        };
+        let tables = filter.table.chunks_mut(L::UNIT_BYTES << pieces.units_log2).enumerate();
+        bulk.workers.for_each(tables.collect(), |(piece, table)| {
+            let geometry = pieces.geometry::<L>(table.len());
+            for share in &grouped {
+                let hashes = KeyHash::slice_from_raw(share.part(piece));
+                kernels.insert_batch(geometry, table, hashes);
+            }
+        });
+        done += chunk.len();
+    }
+    shares.give_back(bulk.workers);
+    done
+}

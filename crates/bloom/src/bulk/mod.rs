@@ -1,0 +1,67 @@
+//! Large batches, piece of the table by piece.
+//!
+//! A table that is much larger than the caches gets many keys a line from a large batch, and pays a miss for
+//! each. So keys are first grouped by the *piece* of the table that they belong to
+//! ([`trommel_base::partition`]); then each piece is filled while it is in the second-level cache, by one
+//! thread, without atomics. Bits are only ever set, so the table is the same in whatever order.
+//!
+//! What is grouped is keys where a key's bits are confined to a unit ([`blocked`]), and single positions where
+//! they are not ([`positions`]).
+
+mod blocked;
+mod counting;
+mod positions;
+
+use crate::filter::Bloom;
+use crate::layout::Layout;
+use trommel_base::partition::{MAX_HASHES, Record, Shares};
+use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash, Workers};
+
+/// The most pieces of a table. Beyond, the runs of the partition crowd the second-level cache.
+const MOST_PIECES: usize = 4096;
+/// Fewer records a piece than this are not worth the grouping.
+const FEWEST_RECORDS_PER_PIECE: usize = 8;
+
+/// How many hashes of a batch go through the partition at a time: all, or as many as leave it within the
+/// scratch memory; `None` if those are too few to be grouped.
+fn hashes_at_a_time<R: Record>(
+    shares: &Shares<R>,
+    hashes: usize,
+    each: usize,
+    pieces: usize,
+    scratch_bytes: usize,
+) -> Option<usize> {
+    let mut chunks = 1;
+    loop {
+        let records = hashes.div_ceil(chunks).saturating_mul(each);
+        if records < pieces * FEWEST_RECORDS_PER_PIECE {
+            return None;
+        }
+        if records <= MAX_HASHES && shares.bytes_for(records, pieces) <= scratch_bytes {
+            return Some(records / each);
+        }
+        chunks *= 2;
+    }
+}
+
+impl<L: Layout> InsertBulk for Bloom<L> {
+    fn lines_per_insert(&self) -> Option<u32> {
+        Some(if L::unit(self.geometry, 0).is_some() { 1 } else { self.geometry.hashes })
+    }
+
+    /// Never fails. Takes 8.5 bytes of scratch memory a key, or 4.5 for each bit of a standard filter, if
+    /// there are so many.
+    fn insert_bulk<W: Workers>(
+        &mut self,
+        hashes: &[KeyHash],
+        bulk: Bulk<'_, W>,
+    ) -> Result<(), Full> {
+        let done = if L::unit(self.geometry, 0).is_some() {
+            blocked::insert::<L, W>(self, hashes, bulk)
+        } else {
+            positions::insert::<L, W>(self, hashes, bulk)
+        };
+        self.len = self.len.saturating_add(done as u64);
+        self.insert_batch(&hashes[done..])
+    }
+}

@@ -1,0 +1,80 @@
+//! Keys whose bits are anywhere: every position is grouped by itself.
+
+use super::{MOST_PIECES, hashes_at_a_time};
+use crate::filter::Bloom;
+use crate::geometry::Geometry;
+use crate::kernel::standard::positions;
+use crate::layout::Layout;
+use trommel_base::partition::{Shares, partition_shares};
+use trommel_base::{Bulk, KeyHash, Workers};
+
+/// Positions of a piece, in tables that are not so large that there would be too many.
+const PIECE_POSITIONS: u64 = 1 << 20;
+/// Positions of a word, of which a table has a whole number.
+const WORD_POSITIONS: u64 = 64;
+
+/// How a table's positions fall into pieces of a power of two of them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pieces {
+    geometry: Geometry,
+    pub(crate) positions_log2: u32,
+    pub(crate) count: usize,
+}
+
+impl Pieces {
+    /// Pieces of at least so many positions.
+    pub(crate) fn of(geometry: Geometry, positions: u64) -> Self {
+        let all = geometry.units * WORD_POSITIONS;
+        let positions = positions.max(all.div_ceil(MOST_PIECES as u64)).next_power_of_two();
+        let count = all.div_ceil(positions) as usize;
+        Self { geometry, positions_log2: positions.ilog2(), count }
+    }
+
+    /// Whether a record of 32 bits holds a position within a piece: up to 2 TiB of bits.
+    pub(crate) fn fit_records(self) -> bool {
+        self.positions_log2 <= u32::BITS
+    }
+
+    /// The pieces of a hash's positions, and the positions within them.
+    #[inline(always)]
+    pub(crate) fn split(self, hash: u64) -> impl Iterator<Item = (usize, u32)> {
+        let mask = (1 << self.positions_log2) - 1;
+        positions(self.geometry, hash).map(move |position| {
+            ((position >> self.positions_log2) as usize, (position & mask) as u32)
+        })
+    }
+}
+
+/// Inserts keys piece by piece. How many: the first ones, all unless memory is short.
+pub(crate) fn insert<L: Layout, W: Workers>(
+    filter: &mut Bloom<L>,
+    hashes: &[KeyHash],
+    bulk: Bulk<'_, W>,
+) -> usize {
+    let pieces = Pieces::of(filter.geometry, PIECE_POSITIONS);
+    let each = filter.geometry.hashes as usize;
+    let Ok(mut shares) = Shares::<u32>::new(bulk.workers, hashes.len().saturating_mul(each)) else {
+        return 0;
+    };
+    let keys = pieces
+        .fit_records()
+        .then(|| hashes_at_a_time(&shares, hashes.len(), each, pieces.count, bulk.scratch_bytes));
+    let keys = keys.flatten();
+    let mut done = 0;
+    for chunk in hashes.chunks(keys.unwrap_or(usize::MAX)).take_while(|_| keys.is_some()) {
+        let split = |hash| pieces.split(hash);
+        let grouped = partition_shares(bulk.workers, &mut shares, chunk, each, pieces.count, split);
+        let Ok(grouped) = grouped else {
+            break;
+        };
+        let tables = filter.table.chunks_mut(1 << (pieces.positions_log2 - 3)).enumerate();
+        bulk.workers.for_each(tables.collect(), |(piece, table)| {
+            for position in grouped.iter().flat_map(|share| share.part(piece)) {
+                table[*position as usize / 8] |= 1 << (position % 8);
+            }
+        });
+        done += chunk.len();
+    }
+    shares.give_back(bulk.workers);
+    done
+}
