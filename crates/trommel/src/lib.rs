@@ -57,18 +57,24 @@ extern crate alloc;
 extern crate std;
 
 mod any;
+#[cfg(feature = "parallel")]
+mod engine;
 mod spec;
 mod view;
 
 pub use any::{AnyFilter, MergeError, Unsupported};
+#[cfg(feature = "parallel")]
+pub use engine::{
+    BuildError, CostModel, Engine, EngineBuilder, EngineError, Strategy, TOUCH_BYTES,
+};
 pub use spec::FilterSpec;
 pub use trommel_base::container;
 pub use trommel_base::kind::UnknownKind;
 pub use trommel_base::storage::OutOfMemory;
 pub use trommel_base::{
-    Backing, Bitmap, Builder, Count, Filter, FilterKind, FoldError, FormatError, FromSpec, Full,
-    HashId, Hasher, Incompatible, Insert, Key, KeyHash, Merge, Remove, Spec, SpecError, Storage,
-    WhyFull, sizing,
+    Backing, Bitmap, Builder, Bulk, CallerThread, Count, Filter, FilterKind, FoldError,
+    FormatError, FromSpec, Full, HashId, Hasher, Incompatible, Insert, InsertBulk, Key, KeyHash,
+    Merge, Remove, Spec, SpecError, Storage, WhyFull, Workers, sizing,
 };
 pub use trommel_bloom::{
     Bloom, BloomFilter, CacheLine, CacheLineBloom, CounterWidth, CountingBloomFilter, Geometry,

@@ -37,6 +37,15 @@ impl FilterSpec {
 
     trommel_base::spec_setters!();
 
+    /// The same for so many keys, if it does not say how many.
+    #[cfg(feature = "parallel")]
+    pub(crate) fn or_keys(mut self, keys: usize) -> Self {
+        if self.spec.keys == 0 {
+            self.spec.keys = keys;
+        }
+        self
+    }
+
     /// Makes the empty filter.
     ///
     /// # Errors

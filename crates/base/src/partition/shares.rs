@@ -35,6 +35,23 @@ impl<R: Record> Shares<R> {
         Ok(Self { partitioners })
     }
 
+    /// How many there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.partitioners.len()
+    }
+
+    /// The hashes of each share. All but the last share have a multiple of 64, so that the answers of a share
+    /// are whole words of a bitmap.
+    pub fn slices<'h>(&self, hashes: &'h [KeyHash]) -> Vec<&'h [KeyHash]> {
+        let shares = self.count();
+        let cut = |share| {
+            let cut = (hashes.len() as u128 * share as u128 / shares as u128) as usize;
+            if share == shares { cut } else { cut / 64 * 64 }
+        };
+        (0..shares).map(|share| &hashes[cut(share)..cut(share + 1)]).collect()
+    }
+
     /// Bytes of scratch memory that so many records in so many parts take, in all shares.
     #[must_use]
     pub fn bytes_for(&self, records: usize, parts: usize) -> usize {
@@ -72,17 +89,12 @@ where
     F: Fn(u64) -> I + Copy + Send + Sync,
     I: IntoIterator<Item = (usize, R)>,
 {
-    let count = shares.partitioners.len();
+    let slices = shares.slices(hashes);
     let mut done = Vec::new();
-    done.resize_with(count, || None);
-    let slices = (0..count).map(|i| &hashes[cut(hashes, i, count)..cut(hashes, i + 1, count)]);
+    done.resize_with(slices.len(), || None);
     let items = shares.partitioners.iter_mut().zip(slices).zip(&mut done).collect();
     workers.for_each(items, |((partitioner, hashes), done)| {
         *done = Some(partitioner.partition_each(hashes, each, parts, split));
     });
     done.into_iter().map(|share| share.expect("every share was worked on")).collect()
-}
-
-fn cut(hashes: &[KeyHash], share: usize, shares: usize) -> usize {
-    (hashes.len() as u128 * share as u128 / shares as u128) as usize
 }

@@ -1,0 +1,151 @@
+//! How an engine is made, and how making one or building a filter fails.
+
+use super::Engine;
+use super::cost::{CostModel, Strategy};
+use super::pool::Pool;
+use crate::{Full, SpecError};
+use alloc::sync::Arc;
+use core::fmt;
+use core::num::NonZero;
+
+/// The most threads of an engine.
+const MAX_THREADS: usize = 1024;
+
+/// What an engine is made with. By default: a thread for every core that the process may use, not pinned, as
+/// much scratch memory as batches take.
+#[derive(Clone, Debug, Default)]
+#[must_use]
+pub struct EngineBuilder {
+    threads: Option<usize>,
+    pin: bool,
+    memory_budget: Option<usize>,
+    strategy: Option<Strategy>,
+    cost: CostModel,
+}
+
+/// Why there is no engine.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum EngineError {
+    /// So many threads cannot be had.
+    Threads {
+        /// Threads asked for.
+        threads: usize,
+        /// The most there can be; the least is 1.
+        max: usize,
+    },
+    /// The system refused to start a thread.
+    Start {
+        /// Threads asked for.
+        threads: usize,
+        /// What it said.
+        why: alloc::string::String,
+    },
+}
+
+/// Why a filter was not built. There is none, not even a part of one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// The kind cannot meet the spec.
+    Spec(SpecError),
+    /// The keys do not fit.
+    Full(Full),
+}
+
+impl EngineBuilder {
+    /// How many threads work, at least 1. One is the thread of the caller; more are started, and wait while
+    /// there is nothing to do. Without a number, as many as the process may use cores: affinity and the quotas
+    /// of containers count.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = Some(threads);
+        self
+    }
+
+    /// Whether each thread is pinned to a core of its own, as far as that is possible:
+    /// [`Engine::pinned_threads`] says.
+    pub fn pin(mut self, pin: bool) -> Self {
+        self.pin = pin;
+        self
+    }
+
+    /// The most bytes of scratch memory that a call takes; with 0, nothing is partitioned.
+    pub fn memory_budget(mut self, bytes: usize) -> Self {
+        self.memory_budget = Some(bytes);
+        self
+    }
+
+    /// A strategy for everything that can follow it, instead of the one that the cost model says: for
+    /// measurements.
+    pub fn strategy(mut self, strategy: Strategy) -> Self {
+        self.strategy = Some(strategy);
+        self
+    }
+
+    /// What strategies are chosen by, measured on another machine than the author's.
+    pub fn cost_model(mut self, cost: CostModel) -> Self {
+        self.cost = cost;
+        self
+    }
+
+    /// Starts the threads.
+    ///
+    /// # Errors
+    /// [`EngineError`] if the number of threads is 0 or absurd, or the system refuses to start one.
+    pub fn build(self) -> Result<Engine, EngineError> {
+        let available = || std::thread::available_parallelism().map_or(1, NonZero::get);
+        let threads = self.threads.unwrap_or_else(|| available().min(MAX_THREADS));
+        if !(1..=MAX_THREADS).contains(&threads) {
+            return Err(EngineError::Threads { threads, max: MAX_THREADS });
+        }
+        Ok(Engine {
+            pool: Arc::new(Pool::start(threads, self.pin)?),
+            memory_budget: self.memory_budget.unwrap_or(usize::MAX),
+            strategy: self.strategy,
+            cost: self.cost,
+        })
+    }
+}
+
+impl fmt::Display for EngineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Threads { threads, max } => {
+                write!(f, "{threads} threads asked for, which are not 1 to {max}")
+            }
+            Self::Start { threads, why } => write!(f, "{threads} threads were refused: {why}"),
+        }
+    }
+}
+
+impl core::error::Error for EngineError {}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Spec(error) => error.fmt(f),
+            Self::Full(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for BuildError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Spec(error) => Some(error),
+            Self::Full(error) => Some(error),
+        }
+    }
+}
+
+impl From<SpecError> for BuildError {
+    fn from(error: SpecError) -> Self {
+        Self::Spec(error)
+    }
+}
+
+impl From<Full> for BuildError {
+    fn from(error: Full) -> Self {
+        Self::Full(error)
+    }
+}

@@ -1,0 +1,175 @@
+//! Filters built and probed on all cores.
+
+mod builder;
+mod cost;
+mod pool;
+mod probe;
+mod skew;
+
+pub use builder::{BuildError, EngineBuilder, EngineError};
+pub use cost::{CostModel, Strategy, TOUCH_BYTES};
+
+use crate::{AnyFilter, Bitmap, Bulk, Filter, FilterSpec, Full, InsertBulk, KeyHash};
+use alloc::sync::Arc;
+use pool::Pool;
+use trommel_base::Workers as _;
+
+/// Threads, and the memory and the knowledge to use them well: filters of every kind are built, filled and
+/// probed on all cores.
+///
+/// An engine decides for each batch, from its size, the filter's and the number of threads, by a
+/// [`CostModel`]:
+///
+/// - *direct*: the filter's own batch, with prefetches; lookups on all threads, each with a slice of the keys;
+/// - *partitioned*: keys are first grouped by the piece of the table that they belong to, so that each piece is
+///   worked on in the cache of one core, by one thread, without atomics. Answers come back in the order of the
+///   keys.
+///
+/// Small batches stay on the thread of the caller. The filter and the answers are the same, to the byte,
+/// whatever was decided, and however many threads there are.
+///
+/// ```
+/// use trommel::{Bitmap, Engine, Filter, FilterKind, FilterSpec, Hasher};
+///
+/// let engine = Engine::builder().threads(2).build()?;
+/// let keys: Vec<u64> = (0..100_000).collect();
+/// let mut hashes = Vec::new();
+/// Hasher::default().hash_batch(&keys, &mut hashes);
+///
+/// let filter = engine.build(&FilterSpec::new(FilterKind::SplitBlockBloom).fpr(0.01), &hashes)?;
+/// let mut found = Bitmap::new(0);
+/// engine.contains_batch(&filter, &hashes, &mut found);
+/// assert_eq!(found.count_ones(), keys.len());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// An engine is made once, and shared: its methods take `&self`, and calls from several threads take turns on
+/// its workers. A panic of a worker is a panic of the caller, when no worker is at it any more.
+#[derive(Clone, Debug)]
+pub struct Engine {
+    pool: Arc<Pool>,
+    memory_budget: usize,
+    strategy: Option<Strategy>,
+    cost: CostModel,
+}
+
+impl Engine {
+    /// A builder: threads, pinning, memory.
+    pub fn builder() -> EngineBuilder {
+        EngineBuilder::default()
+    }
+
+    /// How many threads there are.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        self.pool.threads()
+    }
+
+    /// How many of them are pinned to a core of their own. None, if that was not asked for, if there are more
+    /// threads than the process may use cores, or if the system refused.
+    #[must_use]
+    pub fn pinned_threads(&self) -> usize {
+        self.pool.pinned_threads()
+    }
+
+    /// The most bytes of scratch memory that a call takes.
+    #[must_use]
+    pub fn memory_budget(&self) -> usize {
+        self.memory_budget
+    }
+
+    /// What strategies are chosen by.
+    #[must_use]
+    pub fn cost_model(&self) -> &CostModel {
+        &self.cost
+    }
+
+    /// Gives back the scratch memory that is kept from call to call, at most 256 MiB.
+    pub fn release_memory(&self) {
+        self.pool.release_memory();
+    }
+
+    /// Makes a filter and fills it. A spec that does not say how many keys are expected is one for these.
+    ///
+    /// # Errors
+    /// [`BuildError`] if the kind cannot meet the spec, or the keys do not fit.
+    pub fn build(&self, spec: &FilterSpec, hashes: &[KeyHash]) -> Result<AnyFilter, BuildError> {
+        let mut filter = spec.or_keys(hashes.len()).build()?;
+        self.insert_batch(&mut filter, hashes)?;
+        Ok(filter)
+    }
+
+    /// Inserts a batch: the same filter, to the byte, as by [`Insert::insert_batch`](crate::Insert).
+    ///
+    /// Scratch memory, within the budget: 8.5 bytes a key; 4.5 for every bit of a standard filter; see
+    /// `insert_bulk` of the filter. With less, a batch goes in chunk by chunk; with far less, or if it is
+    /// refused, directly.
+    ///
+    /// # Errors
+    /// [`Full`] if there is no room for all; it says how many went in.
+    ///
+    /// # Panics
+    /// If a worker does. What the filter holds then is not known: drop it.
+    pub fn insert_batch<F: InsertBulk>(
+        &self,
+        filter: &mut F,
+        hashes: &[KeyHash],
+    ) -> Result<(), Full> {
+        match self.insert_strategy(filter, hashes) {
+            Strategy::Direct => filter.insert_batch(hashes),
+            Strategy::Partitioned => {
+                let workers = &*self.pool;
+                filter.insert_bulk(hashes, Bulk { workers, scratch_bytes: self.memory_budget })
+            }
+        }
+    }
+
+    /// Answers for a batch: bit `i` of `found` is the answer for `hashes[i]`. `found` takes the batch's
+    /// length; its allocation is reused.
+    ///
+    /// Scratch memory, within the budget: 9 bytes a key, if the batch is partitioned.
+    ///
+    /// # Panics
+    /// If a worker does.
+    pub fn contains_batch<F: Filter + Sync>(
+        &self,
+        filter: &F,
+        hashes: &[KeyHash],
+        found: &mut Bitmap,
+    ) {
+        let strategy = self.lookup_strategy(filter, hashes);
+        probe::contains_batch(self, filter, hashes, found, strategy);
+    }
+
+    /// How [`Engine::insert_batch`] would insert these keys.
+    #[must_use]
+    pub fn insert_strategy<F: InsertBulk>(&self, filter: &F, hashes: &[KeyHash]) -> Strategy {
+        if let Some(strategy) = self.strategy {
+            return strategy;
+        }
+        let Some(lines) = filter.lines_per_insert() else {
+            return Strategy::Partitioned;
+        };
+        let (bytes, threads) = (filter.memory_bytes(), self.threads());
+        let strategy = self.cost.of_insert(hashes.len(), bytes, lines, threads);
+        // Of skewed keys, most lines are in the caches already: only threads can make them faster.
+        let pays = threads > 1 || !skew::is_skewed(hashes);
+        if pays { strategy } else { Strategy::Direct }
+    }
+
+    /// How [`Engine::contains_batch`] would look these keys up.
+    #[must_use]
+    pub fn lookup_strategy<F: Filter>(&self, filter: &F, hashes: &[KeyHash]) -> Strategy {
+        if !filter.is_ordered_by_hash() {
+            return Strategy::Direct;
+        }
+        if let Some(strategy) = self.strategy {
+            return strategy;
+        }
+        let strategy = self.cost.of_lookup(hashes.len(), filter.memory_bytes(), self.threads());
+        if strategy == Strategy::Partitioned && skew::is_skewed(hashes) {
+            return Strategy::Direct;
+        }
+        strategy
+    }
+}

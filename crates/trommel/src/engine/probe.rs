@@ -1,0 +1,187 @@
+//! Lookups of a batch on all threads, answers in the order of the keys.
+//!
+//! Partitioned, keys are grouped by the high bits of their hashes, so that the keys of a group meet lines in the
+//! cache. Each group's answers are a stream of bits. *Replay* then goes through the keys again: the next answer
+//! of a key's group is its own.
+//!
+//! Lost: to carry each key's position with it and scatter answers to it, which misses the cache for every key
+//! once the bitmap is larger than the second level.
+
+use super::Engine;
+use super::cost::{Strategy, pieces_log2};
+use super::pool::Pool;
+use crate::{Bitmap, Filter, KeyHash};
+use alloc::vec;
+use alloc::vec::Vec;
+use trommel_base::Workers;
+use trommel_base::partition::{MAX_HASHES, Partitioned, Shares, partition_shares};
+
+/// Bits of a word of a bitmap.
+const WORD_BITS: usize = 64;
+/// Keys that a thread looks up at a time.
+const FEWEST_KEYS_AT_A_TIME: usize = 1 << 12;
+const MOST_KEYS_AT_A_TIME: usize = 1 << 16;
+/// Slices for every thread: who is done early takes another.
+const SLICES_PER_THREAD: usize = 8;
+/// Fewer keys a group than this are not worth grouping.
+const FEWEST_KEYS_PER_GROUP: usize = 8;
+
+pub(super) fn contains_batch<F: Filter + Sync>(
+    engine: &Engine,
+    filter: &F,
+    hashes: &[KeyHash],
+    found: &mut Bitmap,
+    strategy: Strategy,
+) {
+    if strategy == Strategy::Partitioned
+        && let Some(grouped) = Grouped::new(engine, filter.memory_bytes(), hashes.len())
+    {
+        found.fill_words(hashes.len(), |words| grouped.contains(filter, hashes, words));
+    } else if engine.cost.is_worth_threads(hashes.len(), filter.memory_bytes(), engine.threads()) {
+        found.fill_words(hashes.len(), |words| in_slices(&engine.pool, filter, hashes, words));
+    } else {
+        filter.contains_batch(hashes, found);
+    }
+}
+
+/// The filter's own batch, slice by slice.
+fn in_slices<F: Filter + Sync>(pool: &Pool, filter: &F, hashes: &[KeyHash], words: &mut [u64]) {
+    let slices = pool.threads() * SLICES_PER_THREAD;
+    let keys = hashes.len().div_ceil(slices).next_multiple_of(WORD_BITS);
+    let keys = keys.clamp(FEWEST_KEYS_AT_A_TIME, MOST_KEYS_AT_A_TIME);
+    let items = hashes.chunks(keys).zip(words.chunks_mut(keys / WORD_BITS)).collect();
+    pool.for_each(items, |(hashes, words)| {
+        let mut found = Bitmap::default();
+        filter.contains_batch(hashes, &mut found);
+        words.copy_from_slice(found.as_words());
+    });
+}
+
+/// Lookups in groups.
+struct Grouped<'e> {
+    pool: &'e Pool,
+    shares: Shares<u64>,
+    groups_log2: u32,
+    keys_at_a_time: usize,
+}
+
+impl<'e> Grouped<'e> {
+    /// None if groups would be small, or the budget does not allow larger ones.
+    fn new(engine: &'e Engine, filter_bytes: usize, keys: usize) -> Option<Self> {
+        let groups_log2 = pieces_log2(filter_bytes);
+        let groups = 1 << groups_log2;
+        let pool = &*engine.pool;
+        let shares = Shares::new(pool, keys).ok()?;
+        let mut keys_at_a_time = keys.min(MAX_HASHES).next_multiple_of(WORD_BITS);
+        let fits = |keys| {
+            // Beside the shares, a bit a key, and for every group of each share less than three words.
+            let answers = keys / 8 + shares.count() * groups * 24;
+            shares.bytes_for(keys, groups).saturating_add(answers) <= engine.memory_budget
+        };
+        while keys_at_a_time >= groups * FEWEST_KEYS_PER_GROUP {
+            if fits(keys_at_a_time) {
+                return Some(Self { pool, shares, groups_log2, keys_at_a_time });
+            }
+            keys_at_a_time = (keys_at_a_time / 2).next_multiple_of(WORD_BITS);
+        }
+        shares.give_back(pool);
+        None
+    }
+
+    fn contains<F: Filter + Sync>(mut self, filter: &F, hashes: &[KeyHash], words: &mut [u64]) {
+        let keys = self.keys_at_a_time;
+        for (hashes, words) in hashes.chunks(keys).zip(words.chunks_mut(keys / WORD_BITS)) {
+            if !self.contains_chunk(filter, hashes, words) {
+                in_slices(self.pool, filter, hashes, words);
+            }
+        }
+        self.shares.give_back(self.pool);
+    }
+
+    /// False, with any words, if memory is refused.
+    fn contains_chunk<F: Filter + Sync>(
+        &mut self,
+        filter: &F,
+        hashes: &[KeyHash],
+        words: &mut [u64],
+    ) -> bool {
+        let (pool, shift) = (self.pool, u64::BITS - self.groups_log2);
+        let groups = 1 << self.groups_log2;
+        let slices = self.shares.slices(hashes);
+        let split = |hash: u64| [((hash >> shift) as usize, hash)];
+        let Ok(shares) = partition_shares(pool, &mut self.shares, hashes, 1, groups, split) else {
+            return false;
+        };
+        let mut answers: Vec<Answers> = shares.iter().map(Answers::of).collect();
+        probe(pool, filter, &shares, &mut answers);
+
+        let mut rest = words;
+        let mut items = Vec::with_capacity(answers.len());
+        for (answers, hashes) in answers.iter_mut().zip(slices) {
+            let (words, after) = rest.split_at_mut(hashes.len().div_ceil(WORD_BITS));
+            rest = after;
+            items.push((answers, hashes, words));
+        }
+        pool.for_each(items, |(answers, hashes, words)| answers.replay(hashes, shift, words));
+        true
+    }
+}
+
+/// Answers every group of all shares, which meet the same lines.
+fn probe<F: Filter + Sync>(
+    pool: &Pool,
+    filter: &F,
+    shares: &[Partitioned<'_, u64>],
+    answers: &mut [Answers],
+) {
+    let groups = shares.first().map_or(0, Partitioned::parts);
+    let mut items: Vec<(usize, Vec<&mut [u64]>)> =
+        (0..groups).map(|group| (group, Vec::with_capacity(shares.len()))).collect();
+    for (answers, share) in answers.iter_mut().zip(shares) {
+        let mut rest = &mut answers.bits[..];
+        for (group, words) in &mut items {
+            let (here, after) = rest.split_at_mut(share.part(*group).len().div_ceil(WORD_BITS));
+            rest = after;
+            words.push(here);
+        }
+    }
+    pool.for_each(items, |(group, words)| {
+        let mut found = Bitmap::default();
+        for (share, words) in shares.iter().zip(words) {
+            filter.contains_batch(KeyHash::slice_from_raw(share.part(group)), &mut found);
+            words.copy_from_slice(found.as_words());
+        }
+    });
+}
+
+/// The answers of a share, group after group, each in whole words.
+struct Answers {
+    bits: Vec<u64>,
+    /// For every group, the bit that is the next key's answer.
+    next: Vec<u32>,
+}
+
+impl Answers {
+    fn of(share: &Partitioned<'_, u64>) -> Self {
+        let mut words = 0;
+        let mut next = Vec::with_capacity(share.parts());
+        for group in share.iter() {
+            next.push((words * WORD_BITS) as u32);
+            words += group.len().div_ceil(WORD_BITS);
+        }
+        Self { bits: vec![0; words], next }
+    }
+
+    fn replay(&mut self, hashes: &[KeyHash], shift: u32, words: &mut [u64]) {
+        for (hashes, word) in hashes.chunks(WORD_BITS).zip(words) {
+            let mut answers = 0;
+            for (i, hash) in hashes.iter().enumerate() {
+                let next = &mut self.next[(hash.raw() >> shift) as usize];
+                let at = *next as usize;
+                *next += 1;
+                answers |= (self.bits[at / WORD_BITS] >> (at % WORD_BITS) & 1) << i;
+            }
+            *word = answers;
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Whether keys are so far from random that lines are in the caches anyway.
+
+use crate::KeyHash;
+
+/// Places of a batch that are looked at, and keys in a row at each.
+const SAMPLES: usize = 64;
+const KEYS_PER_SAMPLE: usize = 16;
+/// Neighbours are near if their hashes agree in so many high bits: 1 in 1024 of random ones do.
+const NEAR_BITS: u32 = 10;
+
+/// Whether at least half of neighbours are near each other, as in sorted batches, or half of the keys looked at
+/// are among them a second time, as in batches of few keys.
+pub(super) fn is_skewed(hashes: &[KeyHash]) -> bool {
+    let step = hashes.len() / SAMPLES;
+    if step < KEYS_PER_SAMPLE {
+        return false;
+    }
+    let mut sample = [0; SAMPLES * KEYS_PER_SAMPLE];
+    for (i, keys) in sample.as_chunks_mut::<KEYS_PER_SAMPLE>().0.iter_mut().enumerate() {
+        let hashes = &hashes[i * step..];
+        keys.iter_mut().zip(hashes).for_each(|(key, hash)| *key = hash.raw());
+    }
+    let is_near = |pair: &[u64]| (pair[0] ^ pair[1]).leading_zeros() >= NEAR_BITS;
+    let near: usize = sample
+        .as_chunks::<KEYS_PER_SAMPLE>()
+        .0
+        .iter()
+        .map(|keys| keys.windows(2).filter(|pair| is_near(pair)).count())
+        .sum();
+    sample.sort_unstable();
+    let again = sample.windows(2).filter(|pair| pair[0] == pair[1]).count();
+    2 * near >= SAMPLES * (KEYS_PER_SAMPLE - 1) || 2 * again >= sample.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    fn hashes(keys: impl Iterator<Item = u64>) -> Vec<KeyHash> {
+        let hasher = crate::Hasher::default();
+        keys.map(|key| hasher.hash(&key)).collect()
+    }
+
+    #[test]
+    fn only_sorted_and_repeated_keys_are_skewed() {
+        let uniform = hashes(0..100_000);
+        assert!(!is_skewed(&uniform));
+        let mut sorted = uniform.clone();
+        sorted.sort_unstable();
+        assert!(is_skewed(&sorted));
+        assert!(is_skewed(&hashes((0..100_000).map(|i| i % 100))));
+        assert!(is_skewed(&hashes((0..100_000).map(|_| 7))));
+        // Each key twice, far apart: as good as random.
+        assert!(!is_skewed(&hashes((0..100_000).map(|i| i % 50_000))));
+        assert!(!is_skewed(&hashes((0..100).map(|_| 7))), "too few to tell");
+        assert!(!is_skewed(&[]));
+    }
+}
