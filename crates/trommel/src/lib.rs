@@ -65,7 +65,8 @@ mod view;
 pub use any::{AnyFilter, MergeError, Unsupported};
 #[cfg(feature = "parallel")]
 pub use engine::{
-    BuildError, CostModel, Engine, EngineBuilder, EngineError, Strategy, TOUCH_BYTES,
+    BuildError, Cancel, CostModel, Engine, EngineBuilder, EngineError, IntegerBatches, KeyBatch,
+    LineBatches, Lines, Progress, Strategy, Stream, StreamError, TOUCH_BYTES,
 };
 pub use spec::FilterSpec;
 pub use trommel_base::container;

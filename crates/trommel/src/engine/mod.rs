@@ -5,9 +5,13 @@ mod cost;
 mod pool;
 mod probe;
 mod skew;
+mod stream;
 
 pub use builder::{BuildError, EngineBuilder, EngineError};
 pub use cost::{CostModel, Strategy, TOUCH_BYTES};
+pub use stream::{
+    Cancel, IntegerBatches, KeyBatch, LineBatches, Lines, Progress, Stream, StreamError,
+};
 
 use crate::{AnyFilter, Bitmap, Bulk, Filter, FilterSpec, Full, InsertBulk, KeyHash};
 use alloc::sync::Arc;

@@ -1,0 +1,139 @@
+//! Filters a file of keys that is larger than memory, in bounded memory.
+//!
+//! ```sh
+//! cargo run --release -p trommel --example large_key_file -- 10GB [FOLDER]
+//! ```
+//!
+//! Writes a file of 64-bit keys of the size asked for (1 GB if none is) into FOLDER, or the folder for temporary
+//! files; builds a filter of its keys through a stream; then streams the file again, half of its keys changed to
+//! ones that are not in the filter, and counts. The file is removed at the end.
+
+use indicatif::{ProgressBar, ProgressStyle};
+use std::error::Error;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use std::{env, process};
+use trommel::{Engine, Filter, IntegerBatches, Progress, SplitBlockBloom};
+
+const KEY_BYTES: u64 = 8;
+const KEYS_PER_BATCH: usize = 1 << 18;
+/// What keys are drawn from, and what those that are not in the filter differ in.
+const ABSENT_BIT: u64 = 1 << 63;
+
+fn main() {
+    if let Err(error) = run() {
+        eprintln!("error: {error}");
+        process::exit(2);
+    }
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
+    let mut arguments = env::args().skip(1);
+    let keys = parse_bytes(arguments.next().as_deref().unwrap_or("1GB"))? / KEY_BYTES;
+    let folder = arguments.next().map_or_else(env::temp_dir, PathBuf::from);
+    let path = folder.join(format!("trommel-keys-{}", process::id()));
+    let done = generate(&path, keys).and_then(|()| filter(&path, keys));
+    fs::remove_file(&path)?;
+    done
+}
+
+fn filter(path: &Path, keys: u64) -> Result<(), Box<dyn Error>> {
+    let engine = Engine::builder().build()?;
+    let mut filter = SplitBlockBloom::with_capacity_and_fpr(usize::try_from(keys)?, 0.01)?;
+
+    let begin = Instant::now();
+    let bar = bar("insert", keys);
+    let batches = IntegerBatches::new(File::open(path)?, KEYS_PER_BATCH);
+    let show = |progress: Progress| bar.set_position(progress.keys);
+    engine.stream().progress(show).insert(&mut filter, batches)?;
+    report(&bar, keys, begin.elapsed());
+
+    let begin = Instant::now();
+    let bar = self::bar("look up", keys);
+    // Every other key is one that is absent.
+    let batches = IntegerBatches::new(File::open(path)?, KEYS_PER_BATCH).map(|batch| {
+        batch.map(|mut keys| {
+            keys.iter_mut().step_by(2).for_each(|key| *key |= ABSENT_BIT);
+            keys
+        })
+    });
+    let mut found = 0;
+    let show = |progress: Progress| bar.set_position(progress.keys);
+    engine.stream().progress(show).contains(&filter, batches, |_, answers| {
+        found += answers.count_ones() as u64;
+        Ok::<_, io::Error>(())
+    })?;
+    report(&bar, keys, begin.elapsed());
+
+    // Batches have an even number of keys, so absent ones are at even places of the file.
+    let (absent, present) = (keys.div_ceil(2), keys / 2);
+    println!(
+        "{keys} keys of {} bytes in a filter of {} bytes: all of {present} keys found, and {} of {absent} \
+         others, {:.3} % where {:.3} % are expected",
+        keys * KEY_BYTES,
+        filter.memory_bytes(),
+        found - present,
+        (found - present) as f64 / absent.max(1) as f64 * 100.0,
+        filter.expected_fpr() * 100.0
+    );
+    if let Some(peak) = peak_bytes() {
+        println!("{peak} bytes of memory at most");
+    }
+    Ok(())
+}
+
+/// Distinct keys below [`ABSENT_BIT`], in no order: multiples of an odd number.
+fn generate(path: &Path, keys: u64) -> Result<(), Box<dyn Error>> {
+    let bar = bar("write", keys);
+    let mut file = BufWriter::with_capacity(1 << 20, File::create_new(path)?);
+    for i in 0..keys {
+        let key = i.wrapping_mul(0x9E37_79B9_7F4A_7C15) % ABSENT_BIT;
+        file.write_all(&key.to_le_bytes())?;
+        if i % (1 << 20) == 0 {
+            bar.set_position(i);
+        }
+    }
+    file.into_inner()?.sync_all()?;
+    bar.finish_and_clear();
+    Ok(())
+}
+
+fn bar(what: &'static str, keys: u64) -> ProgressBar {
+    let style = ProgressStyle::with_template("{msg:8} {bar:40} {human_pos} keys, {eta}")
+        .unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::new(keys).with_style(style).with_message(what)
+}
+
+fn report(bar: &ProgressBar, keys: u64, time: Duration) {
+    bar.finish_and_clear();
+    let rate = keys as f64 / time.as_secs_f64() / 1e6;
+    println!(
+        "{}: {:.1} s, {rate:.0} M keys/s, reading included",
+        bar.message(),
+        time.as_secs_f64()
+    );
+}
+
+/// A size with a unit: `10GB`, `500MB`, `4096`.
+fn parse_bytes(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit: u64 = match text[digits.len()..].to_ascii_uppercase().as_str() {
+        "" | "B" => 1,
+        "KB" => 1_000,
+        "MB" => 1_000_000,
+        "GB" => 1_000_000_000,
+        other => return Err(format!("{other} is not a unit: B, KB, MB or GB")),
+    };
+    let number: u64 = digits.parse().map_err(|_| format!("{text} is not a size such as 10GB"))?;
+    let bytes = number.checked_mul(unit).filter(|bytes| *bytes >= KEY_BYTES);
+    bytes.ok_or_else(|| format!("{text} is less than a key or too much"))
+}
+
+/// The most memory that the process had, where the system says.
+fn peak_bytes() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix(" kB")?.parse::<u64>().ok().map(|kib| kib << 10)
+}

@@ -1,0 +1,54 @@
+//! Batches of keys.
+
+use super::Lines;
+use crate::{Hasher, Key, KeyHash};
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// Keys that travel through a stream together. Some 10,000 to a million are a good number: each batch costs a
+/// few microseconds by itself.
+pub trait KeyBatch: Send {
+    /// The hashes of all keys, in their order: `hashes` takes as many, in the memory it has.
+    fn hash_all(&self, hasher: &Hasher, hashes: &mut Vec<KeyHash>);
+}
+
+/// Keys are hashed as 64-bit integers, eight at a time where the machine can.
+impl KeyBatch for Vec<u64> {
+    fn hash_all(&self, hasher: &Hasher, hashes: &mut Vec<KeyHash>) {
+        hasher.hash_batch(self, hashes);
+    }
+}
+
+/// Hashes that were made elsewhere, by the filter's hasher.
+impl KeyBatch for Vec<KeyHash> {
+    fn hash_all(&self, _: &Hasher, hashes: &mut Vec<KeyHash>) {
+        hashes.clear();
+        hashes.extend_from_slice(self);
+    }
+}
+
+macro_rules! batch_of {
+    ($($key:ty),*) => {$(
+        impl KeyBatch for Vec<$key> {
+            fn hash_all(&self, hasher: &Hasher, hashes: &mut Vec<KeyHash>) {
+                hash_each(self, hasher, hashes);
+            }
+        }
+    )*};
+}
+batch_of!(String, Vec<u8>, &str, &[u8]);
+
+impl KeyBatch for Lines {
+    fn hash_all(&self, hasher: &Hasher, hashes: &mut Vec<KeyHash>) {
+        hash_each(self.iter(), hasher, hashes);
+    }
+}
+
+fn hash_each<K: Key>(
+    keys: impl IntoIterator<Item = K>,
+    hasher: &Hasher,
+    hashes: &mut Vec<KeyHash>,
+) {
+    hashes.clear();
+    hashes.extend(keys.into_iter().map(|key| hasher.hash(&key)));
+}

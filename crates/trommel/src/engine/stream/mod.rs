@@ -1,0 +1,293 @@
+//! Keys that do not fit into memory: read, hashed, and inserted or looked up, batch after batch, at once.
+
+mod batch;
+mod pipeline;
+mod read;
+
+pub use batch::KeyBatch;
+pub use read::{IntegerBatches, LineBatches, Lines};
+
+use super::Engine;
+use crate::{Bitmap, Filter, Full, InsertBulk, KeyHash};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::fmt;
+use core::sync::atomic::{AtomicBool, Ordering};
+
+/// The fewest and the most keys that are gathered before they are inserted, unless another number is asked for:
+/// the larger the table, the more, since each piece of it is brought into the cache once for all of them.
+const FEWEST_GATHERED: usize = 1 << 16;
+const MOST_GATHERED: usize = 1 << 22;
+/// Bytes of the table for each key that is gathered.
+const BYTES_PER_GATHERED: usize = 16;
+
+/// A stream of batches of keys through an engine: one thread reads, one hashes, and the engine works.
+///
+/// Two batches at most wait between each two of them: who is faster waits for the others, so that memory is
+/// bounded by a few batches, whatever the length of the stream.
+///
+/// ```
+/// use std::convert::Infallible;
+/// use trommel::{Engine, Filter, SplitBlockBloom};
+///
+/// let engine = Engine::builder().threads(2).build()?;
+/// let mut filter = SplitBlockBloom::with_capacity_and_fpr(1_000_000, 0.01)?;
+/// let batches = (0..10u64).map(|i| Ok::<_, Infallible>((i * 100_000..(i + 1) * 100_000).collect::<Vec<_>>()));
+/// let done = engine.stream().insert(&mut filter, batches)?;
+/// assert_eq!(done.keys, 1_000_000);
+///
+/// let mut hits = 0;
+/// let probes = [Ok::<_, Infallible>(vec![7u64, 999_999])];
+/// engine.stream().contains(&filter, probes, |_keys, found| {
+///     hits += found.count_ones();
+///     Ok(())
+/// })?;
+/// assert_eq!(hits, 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub struct Stream<'a> {
+    engine: &'a Engine,
+    keys_at_a_time: Option<usize>,
+    cancel: Option<&'a Cancel>,
+    progress: Option<Box<dyn FnMut(Progress) + 'a>>,
+}
+
+/// How far a stream has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// Batches that are done with.
+    pub batches: u64,
+    /// Keys that are done with, all of their batches' before the last.
+    pub keys: u64,
+}
+
+/// Stops a stream from another thread, or from a callback.
+#[derive(Debug, Default)]
+pub struct Cancel(AtomicBool);
+
+impl Cancel {
+    /// Nothing is cancelled yet.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(AtomicBool::new(false))
+    }
+
+    /// Stops streams with this, each before its next batch. A read that waits for data is waited for.
+    pub fn cancel(&self) {
+        // Relaxed: nothing else is told by it, and a batch more or less does not matter.
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it was cancelled.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Why a stream ended early, and how far it had come. What was inserted stays.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum StreamError<E> {
+    /// The source of batches, or who takes answers, failed. All keys of batches before are done with.
+    Failed {
+        /// How it failed.
+        error: E,
+        /// How far the stream had come.
+        done: Progress,
+    },
+    /// The filter is full.
+    Full {
+        /// As from a batch of all keys of the stream.
+        error: Full,
+        /// How far the stream had come. Keys are those that went in.
+        done: Progress,
+    },
+    /// It was cancelled. Keys that were gathered have not gone in.
+    Cancelled {
+        /// How far the stream had come.
+        done: Progress,
+    },
+}
+
+impl Engine {
+    /// A stream of batches through this engine.
+    pub fn stream(&self) -> Stream<'_> {
+        Stream { engine: self, keys_at_a_time: None, cancel: None, progress: None }
+    }
+}
+
+impl<'a> Stream<'a> {
+    /// How many keys are gathered, at least, before they are inserted. By default one for 16 bytes of the
+    /// filter's table, from 65,536 to 4 M. They take 8 bytes each, beside the scratch memory of the engine.
+    pub fn keys_at_a_time(mut self, keys: usize) -> Self {
+        self.keys_at_a_time = Some(keys);
+        self
+    }
+
+    /// What stops the stream.
+    pub fn cancel(mut self, cancel: &'a Cancel) -> Self {
+        self.cancel = Some(cancel);
+        self
+    }
+
+    /// What is called after every batch, on the thread of the caller.
+    pub fn progress(mut self, call: impl FnMut(Progress) + 'a) -> Self {
+        self.progress = Some(Box::new(call));
+        self
+    }
+
+    /// Inserts all keys of all batches, hashed by the filter's hasher.
+    ///
+    /// # Errors
+    /// [`StreamError`] if the source fails, the filter is full, or the stream is cancelled.
+    ///
+    /// # Panics
+    /// If the source, or a worker of the engine, does.
+    pub fn insert<F, B, E, I>(
+        mut self,
+        filter: &mut F,
+        batches: I,
+    ) -> Result<Progress, StreamError<E>>
+    where
+        F: InsertBulk,
+        B: KeyBatch,
+        E: Send,
+        I: IntoIterator<Item = Result<B, E>>,
+        I::IntoIter: Send,
+    {
+        let suits = filter.memory_bytes() / BYTES_PER_GATHERED;
+        let at_least = self.keys_at_a_time.unwrap_or(suits.clamp(FEWEST_GATHERED, MOST_GATHERED));
+        let (engine, hasher) = (self.engine, filter.hasher());
+        let mut gathered = Gathered { engine, filter, hashes: Vec::new(), batches: 0 };
+        let mut done = Progress::default();
+        let ended = pipeline::run(hasher, batches, self.cancel, |_: B, hashes| {
+            gathered.hashes.extend_from_slice(hashes);
+            gathered.batches += 1;
+            if gathered.hashes.len() >= at_least {
+                gathered.insert(&mut done)?;
+                self.report(done);
+            }
+            Ok(())
+        });
+        // What a source that failed has given before is inserted as well.
+        let ended = match ended {
+            Ok(()) | Err(Ended::Failed(_)) => gathered.insert(&mut done).and(ended),
+            Err(_) => ended,
+        };
+        self.report(done);
+        ended.map_or_else(|ended| Err(ended.after(done)), |()| Ok(done))
+    }
+
+    /// Looks all keys of all batches up, and hands each batch to `answer`, in their order, with a bit for each
+    /// of its keys. What `answer` fails with ends the stream.
+    ///
+    /// # Errors
+    /// [`StreamError`] if the source or `answer` fails, or the stream is cancelled.
+    ///
+    /// # Panics
+    /// If the source, `answer` or a worker of the engine does.
+    pub fn contains<F, B, E, I>(
+        mut self,
+        filter: &F,
+        batches: I,
+        mut answer: impl FnMut(B, &Bitmap) -> Result<(), E>,
+    ) -> Result<Progress, StreamError<E>>
+    where
+        F: Filter + Sync,
+        B: KeyBatch,
+        E: Send,
+        I: IntoIterator<Item = Result<B, E>>,
+        I::IntoIter: Send,
+    {
+        let (mut done, mut found) = (Progress::default(), Bitmap::default());
+        let ended = pipeline::run(filter.hasher(), batches, self.cancel, |batch, hashes| {
+            self.engine.contains_batch(filter, hashes, &mut found);
+            answer(batch, &found).map_err(Ended::Failed)?;
+            done.batches += 1;
+            done.keys += hashes.len() as u64;
+            self.report(done);
+            Ok(())
+        });
+        ended.map_or_else(|ended| Err(ended.after(done)), |()| Ok(done))
+    }
+
+    fn report(&mut self, done: Progress) {
+        if let Some(report) = &mut self.progress {
+            report(done);
+        }
+    }
+}
+
+/// Keys that are hashed, and not inserted yet.
+struct Gathered<'f, F> {
+    engine: &'f Engine,
+    filter: &'f mut F,
+    hashes: Vec<KeyHash>,
+    batches: u64,
+}
+
+impl<F: InsertBulk> Gathered<'_, F> {
+    fn insert<E>(&mut self, done: &mut Progress) -> Result<(), Ended<E>> {
+        let inserted = self.engine.insert_batch(self.filter, &self.hashes);
+        let keys = inserted.as_ref().map_or_else(|full| full.inserted, |()| self.hashes.len());
+        done.keys += keys as u64;
+        inserted.map_err(Ended::Full)?;
+        done.batches += self.batches;
+        self.hashes.clear();
+        self.batches = 0;
+        Ok(())
+    }
+}
+
+/// Why the batches end early.
+enum Ended<E> {
+    Failed(E),
+    Full(Full),
+    Cancelled,
+}
+
+impl<E> Ended<E> {
+    fn after(self, done: Progress) -> StreamError<E> {
+        match self {
+            Self::Failed(error) => StreamError::Failed { error, done },
+            Self::Full(error) => {
+                let inserted = usize::try_from(done.keys).unwrap_or(usize::MAX);
+                let whole = Full::new(inserted, error.len, error.capacity);
+                StreamError::Full { error: whole.because(error.why), done }
+            }
+            Self::Cancelled => StreamError::Cancelled { done },
+        }
+    }
+}
+
+impl fmt::Debug for Stream<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stream")
+            .field("engine", self.engine)
+            .field("keys_at_a_time", &self.keys_at_a_time)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<E: fmt::Display> fmt::Display for StreamError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failed { error, done } => write!(f, "after {} keys: {error}", done.keys),
+            Self::Full { error, .. } => error.fmt(f),
+            Self::Cancelled { done } => write!(f, "cancelled after {} keys", done.keys),
+        }
+    }
+}
+
+impl<E: core::error::Error + 'static> core::error::Error for StreamError<E> {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Failed { error, .. } => Some(error),
+            Self::Full { error, .. } => Some(error),
+            Self::Cancelled { .. } => None,
+        }
+    }
+}

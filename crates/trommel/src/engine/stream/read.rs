@@ -1,0 +1,155 @@
+//! Batches of keys from a reader.
+
+use alloc::vec;
+use alloc::vec::Vec;
+use std::io::{self, BufRead, Read};
+
+/// Batches of 64-bit integers, little-endian, from a reader of nothing else.
+///
+/// ```
+/// use trommel::IntegerBatches;
+/// let bytes: Vec<u8> = [1u64, 2, 3].iter().flat_map(|key| key.to_le_bytes()).collect();
+/// let batches: Vec<_> = IntegerBatches::new(&bytes[..], 2).collect::<Result<_, _>>()?;
+/// assert_eq!(batches, [vec![1, 2], vec![3]]);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct IntegerBatches<R> {
+    reader: R,
+    bytes: Vec<u8>,
+    is_done: bool,
+}
+
+impl<R: Read> IntegerBatches<R> {
+    /// Batches of so many keys, at least 1 and at most 2^20; the last may be shorter. A buffer of as many bytes
+    /// is kept, so the reader needs none.
+    #[must_use]
+    pub fn new(reader: R, keys: usize) -> Self {
+        let bytes = vec![0; keys.clamp(1, MOST_KEYS) * KEY_BYTES];
+        Self { reader, bytes, is_done: false }
+    }
+}
+
+const KEY_BYTES: usize = size_of::<u64>();
+const MOST_KEYS: usize = 1 << 20;
+
+impl<R: Read> Iterator for IntegerBatches<R> {
+    type Item = io::Result<Vec<u64>>;
+
+    /// A batch; an error, once, if the reader fails, or ends within a key.
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.is_done {
+            return None;
+        }
+        let mut filled = 0;
+        while filled < self.bytes.len() {
+            match self.reader.read(&mut self.bytes[filled..]) {
+                Ok(0) => {
+                    self.is_done = true;
+                    break;
+                }
+                Ok(bytes) => filled += bytes,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    self.is_done = true;
+                    return Some(Err(error));
+                }
+            }
+        }
+        let (keys, rest) = self.bytes[..filled].as_chunks();
+        if !rest.is_empty() {
+            let why =
+                alloc::format!("{} bytes after the last whole key of {KEY_BYTES}", rest.len());
+            return Some(Err(io::Error::new(io::ErrorKind::UnexpectedEof, why)));
+        }
+        (!keys.is_empty()).then(|| Ok(keys.iter().map(|key| u64::from_le_bytes(*key)).collect()))
+    }
+}
+
+/// Batches of lines from a reader: a key is a line without its end, `\n` or `\r\n`, in any encoding.
+///
+/// ```
+/// use trommel::LineBatches;
+/// let batches: Vec<_> = LineBatches::new(&b"anvil\nbell\r\n\nlast"[..], 10).collect::<Result<_, _>>()?;
+/// let keys: Vec<&[u8]> = batches.iter().flat_map(|lines| lines.iter()).collect();
+/// assert_eq!(keys, [&b"anvil"[..], b"bell", b"", b"last"]);
+/// assert_eq!(batches.len(), 2);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct LineBatches<R> {
+    reader: R,
+    batch_bytes: usize,
+    is_done: bool,
+}
+
+/// Lines of a reader, in one buffer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lines {
+    bytes: Vec<u8>,
+    /// Where each line ends, its end-of-line left out of `bytes`.
+    ends: Vec<usize>,
+}
+
+impl<R: BufRead> LineBatches<R> {
+    /// Batches of lines of at least so many bytes together, ends of lines included; the last may be shorter. A line is never divided:
+    /// one as long as the memory takes that memory.
+    #[must_use]
+    pub fn new(reader: R, batch_bytes: usize) -> Self {
+        Self { reader, batch_bytes, is_done: false }
+    }
+}
+
+impl<R: BufRead> Iterator for LineBatches<R> {
+    type Item = io::Result<Lines>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut lines = Lines::default();
+        while !self.is_done
+            && (lines.is_empty() || lines.bytes.len() + lines.len() < self.batch_bytes)
+        {
+            match self.reader.read_until(b'\n', &mut lines.bytes) {
+                Ok(0) => self.is_done = true,
+                Ok(_) => lines.end_line(),
+                Err(error) => {
+                    self.is_done = true;
+                    return Some(Err(error));
+                }
+            }
+        }
+        (!lines.is_empty()).then_some(Ok(lines))
+    }
+}
+
+impl Lines {
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The lines, one after another.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let begins = core::iter::once(0).chain(self.ends.iter().copied());
+        begins.zip(&self.ends).map(|(begin, end)| &self.bytes[begin..*end])
+    }
+
+    /// Takes the end of the last line off.
+    fn end_line(&mut self) {
+        let begin = self.ends.last().copied().unwrap_or(0);
+        for end in [b'\n', b'\r'] {
+            if self.bytes.len() > begin && self.bytes.ends_with(&[end]) {
+                self.bytes.pop();
+            } else {
+                break;
+            }
+        }
+        self.ends.push(self.bytes.len());
+    }
+}

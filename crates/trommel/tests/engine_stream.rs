@@ -1,0 +1,228 @@
+//! Streams: the filter and answers of one batch, bounded memory, and every way to end early.
+#![cfg(feature = "parallel")]
+
+use std::cell::RefCell;
+use std::convert::Infallible;
+use std::io::{self, BufReader, Cursor, Read};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use trommel::{
+    Bitmap, Cancel, CuckooFilter, Engine, Filter, Insert, IntegerBatches, LineBatches, Progress,
+    QuotientFilter, SplitBlockBloom, StreamError,
+};
+
+const KEYS: u64 = 100_000;
+
+fn engine() -> Engine {
+    Engine::builder().threads(2).build().unwrap()
+}
+
+fn batches(
+    keys: u64,
+    of: usize,
+) -> impl Iterator<Item = Result<Vec<u64>, Infallible>> + Send + Clone {
+    (0..keys).step_by(of).map(move |i| Ok((i..keys.min(i + of as u64)).collect()))
+}
+
+fn one_batch<F: Insert>(mut filter: F, keys: u64) -> F {
+    let mut hashes = Vec::new();
+    filter.hasher().hash_batch(&(0..keys).collect::<Vec<_>>(), &mut hashes);
+    filter.insert_batch(&hashes).unwrap();
+    filter
+}
+
+fn bloom() -> SplitBlockBloom {
+    SplitBlockBloom::with_capacity_and_fpr(KEYS as usize, 0.01).unwrap()
+}
+
+#[test]
+fn a_stream_is_one_batch() {
+    let engine = engine();
+    let expected = one_batch(bloom(), KEYS).to_bytes();
+    for of in [7, 1000, 4096, KEYS as usize - 1, 2 * KEYS as usize] {
+        for at_least in [0, 1, 10_000, usize::MAX] {
+            let mut filter = bloom();
+            let mut reports = Vec::new();
+            let stream = engine.stream().keys_at_a_time(at_least);
+            let done = stream
+                .progress(|progress| reports.push(progress))
+                .insert(&mut filter, batches(KEYS, of))
+                .unwrap();
+            assert!(filter.to_bytes() == expected, "{of} {at_least}");
+            assert_eq!((done.keys, done.batches), (KEYS, KEYS.div_ceil(of as u64)));
+            assert_eq!(reports.last(), Some(&done));
+            assert!(reports.is_sorted_by_key(|progress| (progress.keys, progress.batches)));
+        }
+    }
+}
+
+#[test]
+fn answers_come_in_order_with_their_keys() {
+    let filter = one_batch(bloom(), KEYS / 2);
+    let mut next = 0;
+    let done = engine()
+        .stream()
+        .contains(&filter, batches(KEYS, 3000), |keys: Vec<u64>, found: &Bitmap| {
+            assert_eq!(keys[0], next);
+            next += keys.len() as u64;
+            assert_eq!(found.len(), keys.len());
+            for (i, key) in keys.iter().enumerate() {
+                assert_eq!(found.get(i), filter.contains(key));
+            }
+            Ok(())
+        })
+        .unwrap();
+    assert_eq!((done.keys, next), (KEYS, KEYS));
+}
+
+#[test]
+fn no_batches_are_no_keys() {
+    let mut filter = bloom();
+    let done = engine().stream().insert(&mut filter, batches(0, 10)).unwrap();
+    assert_eq!(done, Progress::default());
+    assert!(filter.is_empty());
+}
+
+#[test]
+fn what_came_before_a_failure_is_in() {
+    let failing = batches(KEYS, 1000).map(|batch| match batch {
+        Ok(keys) if keys[0] == 7000 => Err("torn"),
+        Ok(keys) => Ok(keys),
+        Err(never) => match never {},
+    });
+    let mut filter = bloom();
+    let error = engine().stream().insert(&mut filter, failing).unwrap_err();
+    assert_eq!(error.to_string(), "after 7000 keys: torn");
+    let StreamError::Failed { error: "torn", done } = error else { panic!("{error}") };
+    assert_eq!((done.keys, done.batches), (7000, 7));
+    assert!(filter.to_bytes() == one_batch(bloom(), 7000).to_bytes());
+}
+
+#[test]
+fn a_full_filter_says_how_many_of_the_stream_went_in() {
+    let engine = engine();
+    for at_least in [1, 3000, usize::MAX] {
+        let mut quotient = QuotientFilter::with_capacity_and_fpr(20_000, 0.001).unwrap();
+        let stream = engine.stream().keys_at_a_time(at_least);
+        let error = stream.insert(&mut quotient, batches(KEYS, 1000)).unwrap_err();
+        let StreamError::Full { error, done } = error else { panic!("{error}") };
+        assert_eq!(done.keys, error.inserted as u64);
+        assert!((20_000..25_000).contains(&done.keys), "{done:?}");
+        assert!((0..done.keys).all(|key| quotient.contains(&key)));
+        let mut cuckoo = CuckooFilter::with_capacity_and_fpr(20_000, 0.001).unwrap();
+        let stream = engine.stream().keys_at_a_time(at_least);
+        let error = stream.insert(&mut cuckoo, batches(KEYS, 1000)).unwrap_err();
+        let StreamError::Full { done, .. } = error else { panic!("{error}") };
+        assert!((0..done.keys).all(|key| cuckoo.contains(&key)));
+    }
+}
+
+#[test]
+fn a_cancelled_stream_ends_though_its_source_does_not() {
+    let (engine, cancel) = (engine(), Cancel::new());
+    let endless =
+        (0u64..).map(|i| Ok::<_, Infallible>((i * 100..(i + 1) * 100).collect::<Vec<_>>()));
+    let mut filter = bloom();
+    let error = engine
+        .stream()
+        .keys_at_a_time(1)
+        .cancel(&cancel)
+        .progress(|progress| {
+            if progress.batches == 10 {
+                cancel.cancel();
+            }
+        })
+        .insert(&mut filter, endless.clone())
+        .unwrap_err();
+    let StreamError::Cancelled { done } = error else { panic!("{error}") };
+    assert_eq!((done.batches, done.keys, filter.len()), (10, 1000, 1000));
+    // Cancelled before it began.
+    let answer = |_: Vec<u64>, _: &Bitmap| panic!("no batch is to be answered");
+    let error = engine.stream().cancel(&cancel).contains(&filter, endless, answer).unwrap_err();
+    assert_eq!(error.to_string(), "cancelled after 0 keys");
+}
+
+/// Who reads is never far ahead of who consumes: a few batches in queues and in hands.
+#[test]
+fn memory_is_bounded_by_a_few_batches() {
+    let filter = one_batch(bloom(), KEYS);
+    let read = AtomicU64::new(0);
+    let endless = (0u64..).map(|i| {
+        read.fetch_add(1, Ordering::Relaxed);
+        Ok(vec![i])
+    });
+    let consumed = RefCell::new(0);
+    let error = engine()
+        .stream()
+        .contains(&filter, endless, |_: Vec<u64>, _| {
+            *consumed.borrow_mut() += 1;
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            let ahead = read.load(Ordering::Relaxed) - *consumed.borrow();
+            assert!(ahead <= 8, "{ahead} batches ahead");
+            if *consumed.borrow() == 50 { Err("enough") } else { Ok(()) }
+        })
+        .unwrap_err();
+    let StreamError::Failed { error: "enough", done } = error else { panic!("{error}") };
+    assert_eq!(done.batches, 49);
+}
+
+#[test]
+fn a_panic_of_the_source_reaches_the_caller() {
+    let source = batches(KEYS, 1000).inspect(|batch| {
+        assert!(batch.as_ref().is_ok_and(|keys| keys[0] < 5000), "a torn tape");
+    });
+    let mut filter = bloom();
+    let stream = || engine().stream().insert(&mut filter, source);
+    assert!(catch_unwind(AssertUnwindSafe(stream)).is_err());
+}
+
+#[test]
+fn readers_give_integers_and_lines() {
+    let bytes: Vec<u8> = (0..KEYS).flat_map(u64::to_le_bytes).collect();
+    let mut filter = bloom();
+    // A reader that gives odd pieces.
+    let reader = BufReader::with_capacity(13, Cursor::new(&bytes));
+    let done = engine().stream().insert(&mut filter, IntegerBatches::new(reader, 1000)).unwrap();
+    assert_eq!((done.keys, done.batches), (KEYS, KEYS / 1000));
+    assert!(filter.to_bytes() == one_batch(bloom(), KEYS).to_bytes());
+
+    let text: String = (0..1000).map(|i| format!("key {i}{}", ["\n", "\r\n"][i % 2])).collect();
+    let mut filter = bloom();
+    let lines = LineBatches::new(text.as_bytes(), 100);
+    let done = engine().stream().insert(&mut filter, lines).unwrap();
+    assert_eq!(done.keys, 1000);
+    assert!((0..1000).all(|i| filter.contains(&format!("key {i}"))));
+    assert!(LineBatches::new(&b""[..], 10).next().is_none());
+    let many: Vec<_> = LineBatches::new(&[b'\n'; 1000][..], 10).map(Result::unwrap).collect();
+    assert_eq!(many.iter().map(trommel::Lines::len).sum::<usize>(), 1000);
+    assert!(many.iter().all(|lines| lines.len() <= 10));
+}
+
+/// A reader that fails after some bytes.
+struct Torn(usize);
+
+impl Read for Torn {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        if self.0 == 0 {
+            return Err(io::Error::other("torn"));
+        }
+        let bytes = to.len().min(self.0);
+        to[..bytes].fill(7);
+        self.0 -= bytes;
+        Ok(bytes)
+    }
+}
+
+#[test]
+fn readers_that_fail_or_end_within_a_key_are_errors_once() {
+    let mut cut = IntegerBatches::new(Cursor::new([7; 19]), 100);
+    let error = cut.next().unwrap().unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+    assert!(error.to_string().starts_with("3 bytes"), "{error}");
+    assert!(cut.next().is_none());
+    let mut torn = IntegerBatches::new(Torn(1000), 10);
+    assert_eq!(torn.by_ref().take_while(Result::is_ok).count(), 12);
+    assert!(torn.next().is_none());
+    let mut torn = LineBatches::new(BufReader::new(Torn(1000)), 10);
+    assert!(torn.next().unwrap().is_err() && torn.next().is_none());
+}
