@@ -8,8 +8,11 @@ use super::{MOST_PIECES, hashes_at_a_time};
 use crate::filter::Bloom;
 use crate::geometry::Geometry;
 use crate::layout::Layout;
+use trommel_base::batch::Hint;
 use trommel_base::partition::{Shares, partition_shares};
+use trommel_base::storage::LINE_BYTES;
 use trommel_base::{Bulk, KeyHash, Workers};
+use trommel_simd::prefetch;
 
 /// Bytes of a piece, in tables that are not so large that there would be too many.
 const PIECE_BYTES: usize = 128 << 10;
@@ -64,6 +67,39 @@ const fn step(units: u64) -> u64 {
     (u64::MAX / units).wrapping_add(1)
 }
 
+/// Keys that are inserted between two turns of fetching the next piece.
+const AHEAD_KEYS: usize = 512;
+
+/// The lines of the next piece, fetched into the second-level cache while this one is filled, a few at a time.
+struct Ahead {
+    next: *const u8,
+    lines: usize,
+    keys: usize,
+    /// Lines due, times the keys of the piece.
+    due: usize,
+}
+
+impl Ahead {
+    /// Nothing is fetched for so few keys that they leave most lines alone.
+    fn of(table: &[u8], keys: usize) -> Self {
+        let lines = table.len() / LINE_BYTES;
+        let lines =
+            if keys >= lines / 2 { lines } else { 0 };
+        Self { next: table.as_ptr_range().end, lines, keys: keys.max(1), due: 0 }
+    }
+
+    /// Fetches what is due when so many more keys are in.
+    #[inline]
+    fn fetch(&mut self, keys: usize) {
+        self.due += keys * self.lines;
+        while self.due >= self.keys {
+            prefetch(self.next, Hint::T1);
+            self.next = self.next.wrapping_add(LINE_BYTES);
+            self.due -= self.keys;
+        }
+    }
+}
+
 /// Inserts keys piece by piece. How many: the first ones, all unless memory is short.
 pub(crate) fn insert<L: Layout, W: Workers>(
     filter: &mut Bloom<L>,
@@ -85,9 +121,11 @@ pub(crate) fn insert<L: Layout, W: Workers>(
         let tables = filter.table.chunks_mut(L::UNIT_BYTES << pieces.units_log2).enumerate();
         bulk.workers.for_each(tables.collect(), |(piece, table)| {
             let geometry = pieces.geometry::<L>(table.len());
-            for share in &grouped {
-                let hashes = KeyHash::slice_from_raw(share.part(piece));
-                kernels.insert_batch(geometry, table, hashes);
+            let keys = grouped.iter().map(|share| share.part(piece).len()).sum();
+            let mut ahead = Ahead::of(table, keys);
+            for hashes in grouped.iter().flat_map(|share| share.part(piece).chunks(AHEAD_KEYS)) {
+                kernels.insert_batch(geometry, table, KeyHash::slice_from_raw(hashes));
+                ahead.fetch(hashes.len());
             }
         });
         done += chunk.len();
