@@ -5,7 +5,9 @@
 //! of a key's group is its own.
 //!
 //! Lost: to carry each key's position with it and scatter answers to it, which misses the cache for every key
-//! once the bitmap is larger than the second level.
+//! once the bitmap is larger than the second level. For replay, instead of a bit number a group, the group's next
+//! 16 or 32 answers in a register that is shifted: 3.4 to 3.6 ns a key where it takes 3.4, with 4096 groups on a
+//! Cascade Lake core.
 
 use super::Engine;
 use super::cost::{Strategy, pieces_log2};
