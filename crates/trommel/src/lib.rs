@@ -34,6 +34,12 @@
 //! # Ok::<(), trommel::SpecError>(())
 //! ```
 //!
+//! # All cores
+//!
+//! An [`Engine`] builds, fills and probes filters of every kind on several threads, and decides how from the sizes
+//! of filter and batch; the filter is the same with any number of threads. [`Engine::stream`] takes keys that do
+//! not fit into memory.
+//!
 //! # Which filter
 //!
 //! | you want | take | bits/key at 1 % |
