@@ -236,3 +236,49 @@ fn errors_are_errors() {
     assert!(told(&unknown).contains("split-block-bloom"), "{unknown}");
     assert!("mmx".parse::<Isa>().is_err());
 }
+
+/// What a program does with an engine and any filter.
+#[cfg(feature = "parallel")]
+fn on_all_cores<F>(engine: &trommel::Engine, mut filter: F) -> Outcome
+where
+    F: trommel::InsertBulk + Sync,
+{
+    let hashes: Vec<KeyHash> = (0..10_000u32).map(|key| filter.hash(&key)).collect();
+    let inserted: Result<(), Full> = engine.insert_batch(&mut filter, &hashes);
+    inserted?;
+    let mut found = Bitmap::new(0);
+    engine.contains_batch(&filter, &hashes, &mut found);
+    assert_eq!(found.count_ones(), hashes.len());
+    Ok(())
+}
+
+#[cfg(feature = "parallel")]
+#[test]
+fn a_program_uses_all_cores() -> Outcome {
+    use trommel::{BuildError, Engine, EngineError};
+    let engine: Result<Engine, EngineError> =
+        Engine::builder().threads(2).pin(true).memory_budget(1 << 24).build();
+    let engine = engine?;
+    const KEYS: usize = 10_000;
+    on_all_cores(&engine, BloomFilter::with_capacity_and_fpr(KEYS, 0.01)?)?;
+    on_all_cores(&engine, CountingBloomFilter::with_capacity_and_fpr(KEYS, 0.01)?)?;
+    on_all_cores(&engine, RegisterBloom::with_capacity_and_fpr(KEYS, 0.01)?)?;
+    on_all_cores(&engine, SplitBlockBloom::with_capacity_and_fpr(KEYS, 0.01)?)?;
+    on_all_cores(&engine, CacheLineBloom::with_capacity_and_fpr(KEYS, 0.01)?)?;
+    on_all_cores(&engine, QuotientFilter::with_capacity_and_fpr(KEYS, 0.01)?)?;
+    on_all_cores(&engine, CacheLineQuotient::with_capacity_and_fpr(KEYS, 0.01)?)?;
+    on_all_cores(&engine, CuckooFilter::with_capacity_and_fpr(KEYS, 0.01)?)?;
+    let hashes: Vec<KeyHash> = (0..10_000u32).map(|key| Hasher::default().hash(&key)).collect();
+    for kind in FilterKind::ALL {
+        let built: Result<AnyFilter, BuildError> =
+            engine.build(&FilterSpec::new(*kind).fpr(0.01), &hashes);
+        let built = built?;
+        on_all_cores(&engine, FilterSpec::new(*kind).keys(KEYS).build()?)?;
+        let bytes = built.to_bytes();
+        let view: FilterView<'_> = FilterView::parse(&bytes)?;
+        let mut found = Bitmap::new(0);
+        engine.contains_batch(&view, &hashes, &mut found);
+        assert_eq!(found.count_ones(), hashes.len());
+    }
+    Ok(())
+}
