@@ -133,3 +133,58 @@ pub(crate) fn insert<L: Layout, W: Workers>(
     shares.give_back(bulk.workers);
     done
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CacheLine, Register, SplitBlock};
+    use std::vec::Vec;
+
+    fn hashes() -> Vec<u64> {
+        let mixed =
+            (0..3000u64).map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(i as u32));
+        [0, 1, PATTERN_MASK, PATTERN_MASK + 1, u64::MAX - PATTERN_MASK, u64::MAX]
+            .into_iter()
+            .chain(mixed)
+            .collect()
+    }
+
+    /// In its piece, a hash has the unit that it has in the table, and the bits that patterns are made of.
+    fn check<L: Layout>(units: u64) {
+        let geometry = Geometry { units, hashes: 8 };
+        let pieces = Pieces::of::<L>(geometry);
+        assert!(pieces.count <= MOST_PIECES);
+        let of_piece = 1u64 << pieces.units_log2;
+        let mut hashes = hashes();
+        // The first and the last hash of units at the ends of pieces, and in the last piece.
+        for unit in [0, 1, of_piece - 1, of_piece, (pieces.count as u64 - 1) * of_piece, units - 1]
+        {
+            let first = ((u128::from(unit.min(units - 1)) << 64) / u128::from(units)) as u64;
+            hashes.extend([first.wrapping_sub(1), first, first.wrapping_add(1 << 33)]);
+        }
+        for hash in hashes {
+            let (piece, local) = pieces.split::<L>(hash);
+            let unit = L::unit(geometry, hash).unwrap();
+            let bytes = of_piece.min(units - piece as u64 * of_piece) as usize * L::UNIT_BYTES;
+            let found = L::unit(pieces.geometry::<L>(bytes), local).unwrap();
+            assert_eq!(piece as u64 * of_piece + found, unit, "{hash:#x} of {units}");
+            assert_eq!(local & PATTERN_MASK, hash & PATTERN_MASK);
+        }
+    }
+
+    #[test]
+    fn a_key_keeps_its_unit_and_its_pattern() {
+        let sizes = [1, 2, 3, 1000, 2047, 2048, 2049, 4096, 4097, 16_384, 16_385, 99_999, 1 << 20];
+        for units in sizes {
+            check::<SplitBlock>(units);
+            check::<CacheLine>(units);
+            check::<Register>(units);
+        }
+        check::<SplitBlock>(SplitBlock::MAX_UNITS);
+        check::<SplitBlock>(SplitBlock::MAX_UNITS - 1);
+        check::<CacheLine>(CacheLine::MAX_UNITS);
+        check::<CacheLine>(CacheLine::MAX_UNITS - 77);
+        check::<Register>(Register::MAX_UNITS);
+        check::<Register>(Register::MAX_UNITS / 3);
+    }
+}

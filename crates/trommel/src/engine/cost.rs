@@ -4,9 +4,9 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Strategy {
-    /// The filter's own batch: inserts on the thread of the caller, lookups on all.
+    /// The filter's own batch: inserts on the thread of the caller, lookups on all, if they are enough.
     Direct,
-    /// Keys grouped by piece of the table, each piece worked on in the cache of a core.
+    /// Keys grouped by piece of the table, each piece worked on in the cache of a core, on all threads.
     Partitioned,
 }
 
@@ -41,6 +41,8 @@ pub struct CostModel {
     pub insert_ns: f64,
     /// To bring a line of a piece into the cache, and back.
     pub insert_load_ns: f64,
+    /// To insert a key into a filter that groups large batches by itself, such as a quotient filter.
+    pub bulk_ns: f64,
     /// To look a key up in a piece in the cache.
     pub lookup_ns: f64,
     /// To bring a line of a piece into the cache.
@@ -58,6 +60,7 @@ impl Default for CostModel {
             pass_ns: 2.6,
             insert_ns: 1.2,
             insert_load_ns: 6.8,
+            bulk_ns: 8.0,
             lookup_ns: 1.4,
             lookup_load_ns: 4.5,
             replay_ns: 1.5,
@@ -89,6 +92,13 @@ impl CostModel {
         let work = self.pass_ns + self.insert_ns;
         let partitioned = self.partitioned(touches, bytes, work, self.insert_load_ns, threads);
         cheaper(direct, partitioned)
+    }
+
+    /// Whether to insert so many keys on several threads, into a filter that groups them by itself.
+    #[must_use]
+    pub fn of_bulk(&self, keys: usize, threads: usize) -> Strategy {
+        let alone = keys as f64 * self.bulk_ns;
+        cheaper(alone, alone / threads as f64 + 2.0 * self.start(threads))
     }
 
     /// How to look so many keys up in a table of so many bytes.
@@ -133,4 +143,45 @@ fn cheaper(direct: f64, partitioned: f64) -> Strategy {
 /// Into how many pieces of hashes, as a power of two, a table of so many bytes falls for lookups.
 pub(super) fn pieces_log2(bytes: usize) -> u32 {
     bytes.div_ceil(PIECE_BYTES).clamp(2, MOST_PIECES).next_power_of_two().ilog2()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_touch_costs_what_was_measured_and_something_between_elsewhere() {
+        let cost = CostModel::default();
+        for (bytes, ns) in TOUCH_BYTES.into_iter().zip(cost.touch_ns) {
+            assert!((cost.touch_ns(bytes) - ns).abs() < 1e-9, "{bytes}");
+        }
+        assert_eq!(cost.touch_ns(1), cost.touch_ns[0]);
+        assert_eq!(cost.touch_ns(1 << 45), cost.touch_ns[TOUCH_BYTES.len() - 1]);
+        // Half way in the logarithm.
+        assert!((cost.touch_ns(2 << 30) - 23.0).abs() < 1e-9);
+        assert!(cost.touch_ns(0).is_finite());
+    }
+
+    #[test]
+    fn large_tables_with_many_keys_are_partitioned_and_small_batches_are_not() {
+        let cost = CostModel::default();
+        for threads in [1, 2, 64] {
+            assert_eq!(cost.of_insert(100_000_000, 1 << 30, 1, threads), Strategy::Partitioned);
+            assert_eq!(cost.of_lookup(100_000_000, 1 << 30, threads), Strategy::Partitioned);
+            assert_eq!(cost.of_insert(1000, 1 << 30, 1, threads), Strategy::Direct);
+            assert_eq!(cost.of_lookup(1_000_000, 128 << 10, threads), Strategy::Direct);
+            assert!(!cost.is_worth_threads(1000, 1 << 20, threads));
+        }
+        assert_eq!(cost.of_bulk(100_000_000, 1), Strategy::Direct);
+        assert_eq!(cost.of_bulk(100_000_000, 2), Strategy::Partitioned);
+        assert_eq!(cost.of_bulk(1000, 2), Strategy::Direct);
+        assert!(cost.is_worth_threads(10_000_000, 1 << 20, 2));
+    }
+
+    #[test]
+    fn pieces_are_a_power_of_two_within_bounds() {
+        assert_eq!(pieces_log2(0), 1);
+        assert_eq!(pieces_log2(PIECE_BYTES * 5), 3);
+        assert_eq!(pieces_log2(usize::MAX), MOST_PIECES.ilog2());
+    }
 }

@@ -13,7 +13,7 @@ pub use stream::{
     Cancel, IntegerBatches, KeyBatch, LineBatches, Lines, Progress, Stream, StreamError,
 };
 
-use crate::{AnyFilter, Bitmap, Bulk, Filter, FilterSpec, Full, InsertBulk, KeyHash};
+use crate::{AnyFilter, Bitmap, Bulk, CallerThread, Filter, FilterSpec, Full, InsertBulk, KeyHash};
 use alloc::sync::Arc;
 use pool::Pool;
 use trommel_base::Workers as _;
@@ -119,11 +119,15 @@ impl Engine {
         filter: &mut F,
         hashes: &[KeyHash],
     ) -> Result<(), Full> {
+        let scratch_bytes = self.memory_budget;
         match self.insert_strategy(filter, hashes) {
-            Strategy::Direct => filter.insert_batch(hashes),
+            Strategy::Direct if filter.lines_per_insert().is_some() => filter.insert_batch(hashes),
+            // It groups them by itself: within the budget.
+            Strategy::Direct => {
+                filter.insert_bulk(hashes, Bulk { workers: &CallerThread, scratch_bytes })
+            }
             Strategy::Partitioned => {
-                let workers = &*self.pool;
-                filter.insert_bulk(hashes, Bulk { workers, scratch_bytes: self.memory_budget })
+                filter.insert_bulk(hashes, Bulk { workers: &*self.pool, scratch_bytes })
             }
         }
     }
@@ -151,10 +155,10 @@ impl Engine {
         if let Some(strategy) = self.strategy {
             return strategy;
         }
-        let Some(lines) = filter.lines_per_insert() else {
-            return Strategy::Partitioned;
-        };
         let (bytes, threads) = (filter.memory_bytes(), self.threads());
+        let Some(lines) = filter.lines_per_insert() else {
+            return self.cost.of_bulk(hashes.len(), threads);
+        };
         let strategy = self.cost.of_insert(hashes.len(), bytes, lines, threads);
         // Of skewed keys, most lines are in the caches already: only threads can make them faster.
         let pays = threads > 1 || !skew::is_skewed(hashes);
