@@ -160,9 +160,7 @@ impl Engine {
             return self.cost.of_bulk(hashes.len(), threads);
         };
         let strategy = self.cost.of_insert(hashes.len(), bytes, lines, threads);
-        // Of skewed keys, most lines are in the caches already: only threads can make them faster.
-        let pays = threads > 1 || !skew::is_skewed(hashes);
-        if pays { strategy } else { Strategy::Direct }
+        unless_skewed(strategy, hashes)
     }
 
     /// How [`Engine::contains_batch`] would look these keys up.
@@ -175,9 +173,14 @@ impl Engine {
             return strategy;
         }
         let strategy = self.cost.of_lookup(hashes.len(), filter.memory_bytes(), self.threads());
-        if strategy == Strategy::Partitioned && skew::is_skewed(hashes) {
-            return Strategy::Direct;
-        }
-        strategy
+        unless_skewed(strategy, hashes)
     }
+}
+
+/// Of skewed keys, most lines are in the caches already: what groups them would be slower.
+fn unless_skewed(strategy: Strategy, hashes: &[KeyHash]) -> Strategy {
+    if strategy == Strategy::Partitioned && skew::is_skewed(hashes) {
+        return Strategy::Direct;
+    }
+    strategy
 }
