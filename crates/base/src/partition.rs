@@ -196,6 +196,19 @@ impl<R: Record> Partitioner<R> {
         self.scratch.as_deref().map_or(0, <[u8]>::len) + regions * size_of::<u32>()
     }
 
+    /// Bytes of scratch memory that a batch of so many hashes in so many parts needs: what
+    /// [`Partitioner::scratch_bytes`] says after it of a new partitioner.
+    ///
+    /// # Panics
+    /// If [`Partitioner::partition`] would: as many parts or hashes are not allowed.
+    #[must_use]
+    pub const fn scratch_bytes_for(hashes: usize, parts: usize) -> usize {
+        assert!(parts > 0 && parts <= MAX_PARTS && hashes <= MAX_HASHES);
+        let method = Method::for_batch(size_of::<R>().saturating_mul(hashes), parts);
+        let places = (2 * parts + 1) * size_of::<u32>();
+        Scratch::for_batch::<R>(method, hashes, parts).bytes.saturating_add(places)
+    }
+
     /// Groups `hashes` into `parts`: `split` gives the part of a hash and the record that is kept of it.
     ///
     /// `split` must answer the same for the same hash. It is called once a hash if the parts are about as
@@ -237,10 +250,9 @@ impl<R: Record> Partitioner<R> {
         assert!(hashes.len() <= MAX_HASHES, "{} hashes, more than {MAX_HASHES}", hashes.len());
         let hashes = KeyHash::slice_as_raw(hashes);
         let unit = method.unit::<R>();
-        let region = guessed_region(hashes.len(), parts, unit);
-        let buffer_bytes = parts * method.buffer_bytes();
-        let record_bytes = parts.saturating_mul(region).saturating_mul(size_of::<R>());
-        let scratch = grown(&mut self.scratch, buffer_bytes.saturating_add(record_bytes))?;
+        let Scratch { region, buffer_bytes, bytes } =
+            Scratch::for_batch::<R>(method, hashes.len(), parts);
+        let scratch = grown(&mut self.scratch, bytes)?;
         let (buffer, records) = scratch.split_at_mut(buffer_bytes);
         let (buffer, records) = (records_of_bytes(buffer), records_of_bytes(records));
 
@@ -297,6 +309,25 @@ impl<'a, R: Record> Partitioned<'a, R> {
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &'a [R]> + use<'a, R> {
         let grouped = *self;
         (0..self.parts()).map(move |index| grouped.part(index))
+    }
+}
+
+/// How the scratch memory of a batch is laid out.
+struct Scratch {
+    /// Records of a region.
+    region: usize,
+    /// Bytes of the runs of all parts, which come first.
+    buffer_bytes: usize,
+    /// Bytes in all.
+    bytes: usize,
+}
+
+impl Scratch {
+    const fn for_batch<R>(method: Method, hashes: usize, parts: usize) -> Self {
+        let region = guessed_region(hashes, parts, method.unit::<R>());
+        let buffer_bytes = parts * method.buffer_bytes();
+        let record_bytes = parts.saturating_mul(region).saturating_mul(size_of::<R>());
+        Self { region, buffer_bytes, bytes: buffer_bytes.saturating_add(record_bytes) }
     }
 }
 

@@ -1,5 +1,6 @@
 //! A block in one cache line.
 
+use super::blocks::{SECTIONS, Section};
 use super::{Layout, Metadata, Shape};
 use crate::geometry::Position;
 use crate::kernel::{self, Kernels};
@@ -115,7 +116,7 @@ impl Layout for LineBlock {
         u32::from(line(table, at.block)[at.slot as usize])
     }
 
-    #[inline]
+    #[inline(always)]
     fn set_remainders<T: Copy + Into<u32>>(
         _: &Shape,
         table: &mut [u8],
@@ -127,11 +128,16 @@ impl Layout for LineBlock {
         }
     }
 
+    fn sections(shape: &Shape) -> [Section; SECTIONS] {
+        let nothing = Section { begin: shape.blocks * LINE_BYTES, block_bytes: 0 };
+        [Section { begin: 0, block_bytes: LINE_BYTES }, nothing, nothing]
+    }
+
     /// The words of metadata overlap: whole, to store one after the other is faster than to change both.
-    #[inline]
+    #[inline(always)]
     fn set_block<T: Copy + Into<u32>>(
         shape: &Shape,
-        table: &mut [u8],
+        [table, ..]: &mut [&mut [u8]; SECTIONS],
         block: usize,
         metadata: Metadata,
         stored: &[T],
