@@ -26,6 +26,8 @@ pub(super) struct Placing<'a, R> {
     pub(super) plan: &'a Plan,
     pub(super) shares: &'a [Partitioned<'a, R>],
     pub(super) isa: Isa,
+    /// How many chunks are placed at the same time.
+    pub(super) threads: usize,
 }
 
 /// How a table was placed.
@@ -46,7 +48,7 @@ impl<R: LocalFingerprint> Placing<'_, R> {
         table: &mut [u8],
         workers: &W,
     ) -> Option<Placed> {
-        let regions = self.regions_per_chunk(workers.threads());
+        let regions = self.regions_per_chunk();
         let count = self.plan.regions.div_ceil(regions);
         let (mut outcomes, mut items) = (Vec::new(), Vec::new());
         outcomes.try_reserve_exact(count).ok()?;
@@ -75,11 +77,11 @@ impl<R: LocalFingerprint> Placing<'_, R> {
         Some(placed)
     }
 
-    fn regions_per_chunk(&self, threads: usize) -> usize {
-        if threads == 1 {
+    fn regions_per_chunk(&self) -> usize {
+        if self.threads == 1 {
             return self.plan.regions;
         }
-        let chunks = threads.saturating_mul(CHUNKS_PER_THREAD);
+        let chunks = self.threads.saturating_mul(CHUNKS_PER_THREAD);
         self.plan.regions.div_ceil(chunks).max(FEWEST_REGIONS)
     }
 

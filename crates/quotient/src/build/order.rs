@@ -7,6 +7,7 @@
 //! neighbours, those at even places and those at odd ones in turns, put as many elements in order.
 
 use super::plan::Stored;
+use alloc::vec::Vec;
 
 /// Slots that are looked at together: loops over so many have no branch, and become vectors.
 pub(super) const VECTOR: usize = 64;
@@ -16,14 +17,21 @@ pub(super) const VECTOR: usize = 64;
 /// `stored`.
 #[inline(always)]
 pub(super) fn sort_runs<T: Stored>(
-    stored: &mut [T],
-    exchanged: &mut [T],
+    stored: &mut Vec<T>,
+    exchanged: &mut Vec<T>,
     joined: &[T],
     longest: u32,
 ) {
-    for _ in 0..longest.div_ceil(2) {
-        exchange::<T, 0>(stored, exchanged, joined);
-        exchange::<T, 1>(exchanged, stored, joined);
+    let rounds = if longest > 1 { longest } else { 0 };
+    for round in 0..rounds {
+        if round % 2 == 0 {
+            exchange::<T, 0>(stored, exchanged, joined);
+        } else {
+            exchange::<T, 1>(exchanged, stored, joined);
+        }
+    }
+    if rounds % 2 == 1 {
+        core::mem::swap(stored, exchanged);
     }
 }
 

@@ -4,24 +4,25 @@
 //! pass over the counts gives every run its slots, a second one over the fingerprints puts remainders there,
 //! and nothing is ever shifted. Which fingerprints share a run, and which runs are pushed from their homes,
 //! cannot be predicted, so no pass takes a branch on it.
+//!
+//! Of 6 ns a key in lines (6400 slots, 95 % load, Cascade Lake with AVX2), to count takes about 0.9, to give
+//! runs their slots 1.2, remainders theirs 1.6, and order 1.2.
+
+mod copies;
 
 use super::order::{VECTOR, sort_runs};
 use super::plan::{LocalFingerprint, Plan, Stored};
 use crate::append::bits_of;
 use crate::layout::{Blocks, Layout, Metadata};
 use alloc::vec::Vec;
+use copies::most_repeated;
 use core::marker::PhantomData;
 use core::ops::Range;
 
 /// Longer runs are sorted one by one, before neighbours are exchanged.
-const LONG_RUN: u32 = 16;
-/// Fingerprints that crowd are left to somebody else: if more than one in so many of a region is a copy
-/// that a set drops, each of which is taken out by itself;
-const FINGERPRINTS_PER_COPY: usize = 16;
-/// or if to take them out would move more than so many times the slots of the region, since they lie in
-/// long clusters;
-const MOST_MOVED: usize = 64;
-/// or if a region has more than so many times its slots, or as many are pushed beyond it.
+const LONG_RUN: u32 = 5;
+/// Fingerprints that crowd are left to somebody else: if a region has more than so many times its slots, or
+/// as many are pushed beyond it.
 const MOST_CROWDED: usize = 4;
 
 /// Slots of runs that are pushed out of the region that they begin in.
@@ -55,6 +56,8 @@ pub(super) struct Region<L, T> {
     ends: Vec<u8>,
     /// All ones if it and the next hold one run.
     joined: Vec<T>,
+    /// Quotients with long runs.
+    long: Vec<u32>,
     /// Slots whose remainder comes again after it in its run.
     repeated: Vec<u32>,
     layout: PhantomData<L>,
@@ -65,9 +68,10 @@ impl<L: Layout, T: Stored> Region<L, T> {
     pub(super) fn scratch_bytes(plan: &Plan) -> usize {
         let slots = plan.region_slots::<L>();
         // Twice as much while a vector grows.
-        let most = 2 * (2 * MOST_CROWDED * slots + VECTOR);
-        let repeated = 2 * MOST_CROWDED * slots / FINGERPRINTS_PER_COPY * size_of::<u32>();
-        (slots + 1) * size_of::<u32>() + most * (3 * size_of::<T>() + 1) + repeated
+        let most = 2 * (2 * MOST_CROWDED * slots + 4 * VECTOR);
+        let cursors = slots + 1 + VECTOR;
+        let lists = 2 * (slots + most_repeated(MOST_CROWDED * slots) + VECTOR);
+        (cursors + lists) * size_of::<u32>() + most * (3 * size_of::<T>() + 1)
     }
 
     /// Nothing yet, of a region that runs are pushed into by those before.
@@ -90,6 +94,7 @@ impl<L: Layout, T: Stored> Region<L, T> {
             exchanged: Vec::new(),
             ends,
             joined: Vec::new(),
+            long: Vec::new(),
             repeated: Vec::new(),
             layout: PhantomData,
         })
@@ -120,14 +125,13 @@ impl<L: Layout, T: Stored> Region<L, T> {
         }
         self.make_room(fingerprints)?;
         self.count(shares);
-        let longest = self.assign();
+        let longest = self.find_long_runs()?;
+        self.assign();
         self.scatter(shares);
         self.join();
-        if longest > LONG_RUN {
-            self.sort_long_runs()?;
-        }
-        let longest = longest.min(LONG_RUN);
-        sort_runs(&mut self.stored, &mut self.exchanged, &self.joined, longest);
+        self.sort_long_runs()?;
+        let Self { stored, exchanged, joined, .. } = self;
+        sort_runs(stored, exchanged, joined, longest.min(LONG_RUN));
         if self.copies > 1 {
             return Some(fingerprints);
         }
@@ -137,9 +141,11 @@ impl<L: Layout, T: Stored> Region<L, T> {
     #[inline(always)]
     fn make_room(&mut self, fingerprints: usize) -> Option<()> {
         self.cursors.clear();
-        resize(&mut self.cursors, self.slots + 1)?;
+        // Whole vectors are looked at from the beginning of the last block on.
+        resize(&mut self.cursors, self.slots + 1 + VECTOR)?;
+        let slots = (self.begin.max(self.slots) + fingerprints).next_multiple_of(VECTOR) + VECTOR;
         // A slot before the first and one after the last, which are neighbours.
-        let room = (self.begin.max(self.slots) + fingerprints).next_multiple_of(VECTOR) + 2;
+        let room = slots + 2;
         resize(&mut self.stored, room)?;
         resize(&mut self.ends, room)?;
         resize(&mut self.exchanged, room)?;
@@ -158,25 +164,41 @@ impl<L: Layout, T: Stored> Region<L, T> {
         }
     }
 
-    /// Gives every run its slots. How long the longest is.
+    /// Finds quotients with long runs, and says how long the longest is.
     #[inline(always)]
-    fn assign(&mut self) -> u32 {
+    fn find_long_runs(&mut self) -> Option<u32> {
+        self.long.clear();
+        let mut longest = 0;
+        for (i, counts) in self.cursors[1..].as_chunks::<VECTOR>().0.iter().enumerate() {
+            let most = counts.iter().copied().fold(0, u32::max);
+            longest = longest.max(most);
+            if most > LONG_RUN {
+                self.long.try_reserve(VECTOR).ok()?;
+                let long = (0..VECTOR).filter(|quotient| counts[*quotient] > LONG_RUN);
+                self.long.extend(long.map(|quotient| (i * VECTOR + quotient) as u32));
+            }
+        }
+        Some(longest)
+    }
+
+    /// Gives every run its slots.
+    #[inline(always)]
+    fn assign(&mut self) {
         let (first, cursors) = self.cursors.split_first_mut().unwrap();
-        let longest = cursors.iter().copied().fold(0, u32::max);
         *first = self.begin as u32;
-        let mut end = *first;
+        // Signed: x86 has a faster maximum of such.
+        let mut end = self.begin as i32;
         let ends = &mut self.ends[..];
-        for (quotient, cursor) in (0u32..).zip(&mut *cursors) {
-            let count = *cursor;
+        for (quotient, cursor) in (0i32..).zip(&mut cursors[..self.slots]) {
+            let count = *cursor as i32;
             let begin = end.max(quotient);
-            *cursor = begin;
+            *cursor = begin as u32;
             end = begin + count;
             // Quotients without a fingerprint write to byte 0.
-            let any = u32::from(count != 0).wrapping_neg();
-            ends[(end & any) as usize] = 1;
+            let any = i32::from(count != 0).wrapping_neg();
+            ends[(end & any) as u32 as usize] = 1;
         }
         self.end = end as usize;
-        longest
     }
 
     /// Gives every remainder a slot of its run.
@@ -219,81 +241,19 @@ impl<L: Layout, T: Stored> Region<L, T> {
         quotient.max(self.cursors[quotient] as usize)..self.cursors[quotient + 1] as usize
     }
 
-    /// Sorts the runs that exchanging neighbours would take long for; `None` if a fingerprint of a
-    /// multiset has too many copies.
+    /// Sorts long runs; `None` if a fingerprint of a multiset has too many copies.
     #[inline(never)]
     fn sort_long_runs(&mut self) -> Option<()> {
         let copies = self.copies as usize;
-        for quotient in 0..self.slots {
-            let slots = self.run(quotient);
-            if slots.len() > LONG_RUN as usize {
-                let run = &mut self.stored[1..][slots];
-                run.sort_unstable();
-                if copies > 1 && run.iter().zip(run.iter().skip(copies)).any(|(a, b)| a == b) {
-                    return None;
-                }
+        for quotient in &self.long {
+            let slots = self.run(*quotient as usize);
+            let run = &mut self.stored[1..][slots];
+            run.sort_unstable();
+            if copies > 1 && run.iter().zip(run.iter().skip(copies)).any(|(a, b)| a == b) {
+                return None;
             }
         }
         Some(())
-    }
-
-    /// Takes out all but one of equal fingerprints, and says how many those are; `None` if there are so many
-    /// that it would take long.
-    #[inline(always)]
-    fn drop_copies(&mut self, fingerprints: usize) -> Option<usize> {
-        self.find_repeated(fingerprints / FINGERPRINTS_PER_COPY)?;
-        let repeated = core::mem::take(&mut self.repeated);
-        let mut may_move = MOST_MOVED * self.slots;
-        for slot in repeated.iter().rev() {
-            may_move = may_move.checked_sub(self.take_out(*slot as usize))?;
-        }
-        self.repeated = repeated;
-        Some(self.repeated.len())
-    }
-
-    /// Finds slots whose remainder comes again; `None` if there are more than so many.
-    #[inline(always)]
-    fn find_repeated(&mut self, most: usize) -> Option<()> {
-        self.repeated.clear();
-        self.repeated.try_reserve(most + VECTOR).ok()?;
-        let chunks = self.joined[1..].as_chunks::<VECTOR>().0.iter();
-        let chunks = chunks.zip(self.stored[1..].as_chunks::<VECTOR>().0);
-        for (i, (joined, stored)) in chunks.enumerate() {
-            let next: &[T; VECTOR] = self.stored[i * VECTOR + 2..].first_chunk().unwrap();
-            let mut any = T::default();
-            for slot in 0..VECTOR {
-                let equal = if stored[slot] == next[slot] { T::ONES } else { T::default() };
-                any = any | joined[slot] & equal;
-            }
-            if any != T::default() {
-                let is_repeated =
-                    |slot: &usize| joined[*slot] == T::ONES && stored[*slot] == next[*slot];
-                let repeated = (0..VECTOR).filter(is_repeated);
-                self.repeated.extend(repeated.map(|slot| (i * VECTOR + slot) as u32));
-                if self.repeated.len() > most {
-                    return None;
-                }
-            }
-        }
-        Some(())
-    }
-
-    /// Takes what a slot holds out, and moves what was pushed over it down by one: how many slots.
-    fn take_out(&mut self, slot: usize) -> usize {
-        // Runs that begin at their home are not pushed, nor are those after them.
-        let mut ends_and_homes = self.cursors.iter().zip(0u32..).skip(slot + 1);
-        let stop = ends_and_homes.find(|(end, home)| *end <= home);
-        let stop = stop.map_or(self.end, |(_, home)| home as usize);
-        self.stored.copy_within(slot + 2..stop + 1, slot + 1);
-        self.stored[stop] = T::default();
-        self.ends.copy_within(slot + 2..stop + 1, slot + 1);
-        self.ends[stop] = 0;
-        self.end -= usize::from(stop == self.end);
-        let after_run = self.cursors.partition_point(|end| *end as usize <= slot);
-        for end in &mut self.cursors[after_run..=stop.min(self.slots)] {
-            *end -= 1;
-        }
-        stop - slot
     }
 
     /// Writes the blocks of the region to the front of `blocks`, which it takes out; `None` if there are
@@ -306,18 +266,22 @@ impl<L: Layout, T: Stored> Region<L, T> {
         if count < self.blocks && self.ends[count * per_block + 1..].contains(&1) {
             return None;
         }
-        let mut occupied = [0; 64];
+        let slots_of_block = u64::MAX >> (u64::BITS - L::SLOTS);
         for block in 0..count {
             let begin = block * per_block;
-            let (before, after) = (&self.cursors[begin..], &self.cursors[begin + 1..]);
-            for slot in 0..per_block {
+            // A whole vector, some of which may belong to the next block.
+            let before: &[u32; VECTOR] = self.cursors[begin..].first_chunk().unwrap();
+            let after: &[u32; VECTOR] = self.cursors[begin + 1..].first_chunk().unwrap();
+            let ends: &[u8; VECTOR] = self.ends[begin + 1..].first_chunk().unwrap();
+            let mut occupied = [0; VECTOR];
+            for slot in 0..VECTOR {
                 let least = before[slot].max((begin + slot) as u32);
                 occupied[slot] = u8::from(after[slot] > least);
             }
             let offset = before[0].saturating_sub(begin as u32);
             let metadata = Metadata {
-                occupieds: bits_of(&occupied[..per_block]),
-                runends: bits_of(&self.ends[begin + 1..][..per_block]),
+                occupieds: bits_of(&occupied) & slots_of_block,
+                runends: bits_of(ends) & slots_of_block,
                 offset: offset.min(L::MAX_OFFSET),
             };
             blocks.write(block, metadata, &self.stored[begin + 1..][..per_block]);

@@ -12,7 +12,7 @@ fn placed<L: Layout>(hashes: &[KeyHash], threads: usize) -> (Vec<u8>, Placed) {
     let inputs = Inputs { geometry: &geometry, rounding: Rounding::None, hashes, isa: Isa::best() };
     let mut table = vec![0; geometry.table_bytes::<L>() as usize];
     let bulk = Bulk { workers: &ScopedThreads(threads), scratch_bytes: usize::MAX };
-    let plan = Plan::new::<L>(&geometry);
+    let plan = Plan::new::<L>(&geometry).unwrap();
     assert_eq!(plan.regions, 80);
     let placed = build_of::<L, u32, u8, _>(&inputs, &plan, &mut table, bulk).unwrap();
     (table, placed)

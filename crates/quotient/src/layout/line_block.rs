@@ -123,7 +123,10 @@ impl Layout for LineBlock {
         block: usize,
         stored: &[T],
     ) {
-        for (byte, stored) in line_mut(table, block)[..SLOTS].iter_mut().zip(stored) {
+        // Arrays: of slices, compilers make a loop over bytes.
+        let stored: &[T; SLOTS] = stored.first_chunk().unwrap();
+        let bytes: &mut [u8; SLOTS] = line_mut(table, block).first_chunk_mut().unwrap();
+        for (byte, stored) in bytes.iter_mut().zip(stored) {
             *byte = (*stored).into() as u8;
         }
     }
