@@ -47,7 +47,9 @@
 //! A batch of 64 K hashes in 256 parts, alone and with one reading of all parts after it: scattered with
 //! slack 1.3 and 2.1; scattered with a histogram 2.1 and 3.2; combined, records of four bytes 1.5 and 2.6,
 //! of eight 1.7 and 3.4, since what was streamed has left the caches. At 4 MiB of records the two ways
-//! to append are alike; at 8 MiB in 256 parts combining wins, 2.1 to 2.5.
+//! to append are alike; at 8 MiB in 256 parts combining wins, 2.1 to 2.5. On Cascade Lake, whose L2 is half as
+//! large, they are alike at 1 MiB; at 2 MiB in 256 parts combining wins, 3.5 to 4.3 (4.0 to 4.8 with a reading),
+//! and at 4 MiB in 128, 3.9 to 5.6, in fresh memory all of them. So 1 MiB it is.
 //!
 //! Skewed batches, 4 M hashes, 64 to 4096 parts: all keys equal 4.3 to 4.6, sorted 2.2 to 2.6, Zipf's law 3.0
 //! to 4.0. A `split` that costs 2.2 by itself: 4.1 with slack, 6.4 with a histogram, which calls it twice.
@@ -82,7 +84,7 @@ pub const MAX_PARTS: usize = 8192;
 pub const MAX_HASHES: usize = 1 << 30;
 
 /// Up to this size, records are scattered; beyond it, they are combined.
-const SCATTERED_BYTES: usize = 4 << 20;
+const SCATTERED_BYTES: usize = 1 << 20;
 /// Bytes of a run, up to [`LONG_RUN_PARTS`] parts and beyond: full runs are branches that no processor
 /// predicts, so longer is better, as long as the runs of all parts leave room in L2.
 const LONG_RUN_BYTES: usize = 256;
@@ -199,16 +201,6 @@ impl<R: Record> Partitioner<R> {
         self.scratch
     }
 
-    /// Bytes of scratch memory that so many records in so many parts take.
-    #[must_use]
-    pub const fn bytes_for(records: usize, parts: usize) -> usize {
-        let bytes = records.saturating_mul(size_of::<R>());
-        let method = Method::for_batch(bytes, parts);
-        let region = guessed_region(records, parts, method.unit::<R>());
-        let records = parts.saturating_mul(region).saturating_mul(size_of::<R>());
-        records.saturating_add(parts.saturating_mul(method.buffer_bytes() + 2 * size_of::<u32>()))
-    }
-
     /// Bytes of scratch memory that are held: what the largest batch so far needed.
     ///
     /// For a batch of `n` hashes in `p` parts it is at most `m + 6 √m` records and 1100 bytes a part, where
@@ -220,6 +212,19 @@ impl<R: Record> Partitioner<R> {
     pub fn scratch_bytes(&self) -> usize {
         let regions = self.regions.begins.capacity() + self.regions.cursors.capacity();
         self.scratch.as_deref().map_or(0, <[u8]>::len) + regions * size_of::<u32>()
+    }
+
+    /// Bytes of scratch memory that a batch of so many records in so many parts needs: what
+    /// [`Partitioner::scratch_bytes`] says after it of a new partitioner.
+    ///
+    /// # Panics
+    /// If there are no parts.
+    #[must_use]
+    pub const fn scratch_bytes_for(records: usize, parts: usize) -> usize {
+        assert!(parts > 0, "no parts");
+        let method = Method::for_batch(size_of::<R>().saturating_mul(records), parts);
+        let places = parts.saturating_mul(2 * size_of::<u32>()).saturating_add(size_of::<u32>());
+        Scratch::for_batch::<R>(method, records, parts).bytes.saturating_add(places)
     }
 
     /// Groups `hashes` into `parts`: `split` gives the part of a hash and the record that is kept of it.
@@ -288,10 +293,8 @@ impl<R: Record> Partitioner<R> {
         assert!(len <= MAX_HASHES, "{len} hashes, more than {MAX_HASHES}");
         let hashes = KeyHash::slice_as_raw(hashes);
         let unit = method.unit::<R>();
-        let region = guessed_region(len, parts, unit);
-        let buffer_bytes = parts * method.buffer_bytes();
-        let record_bytes = parts.saturating_mul(region).saturating_mul(size_of::<R>());
-        let scratch = grown(&mut self.scratch, buffer_bytes.saturating_add(record_bytes))?;
+        let Scratch { region, buffer_bytes, bytes } = Scratch::for_batch::<R>(method, len, parts);
+        let scratch = grown(&mut self.scratch, bytes)?;
         let (buffer, records) = scratch.split_at_mut(buffer_bytes);
         let (buffer, records) = (records_of_bytes(buffer), records_of_bytes(records));
 
@@ -351,6 +354,25 @@ impl<'a, R: Record> Partitioned<'a, R> {
     }
 }
 
+/// How the scratch memory of a batch is laid out.
+struct Scratch {
+    /// Records of a region.
+    region: usize,
+    /// Bytes of the runs of all parts, which come first.
+    buffer_bytes: usize,
+    /// Bytes in all.
+    bytes: usize,
+}
+
+impl Scratch {
+    const fn for_batch<R>(method: Method, hashes: usize, parts: usize) -> Self {
+        let region = guessed_region(hashes, parts, method.unit::<R>());
+        let buffer_bytes = parts.saturating_mul(method.buffer_bytes());
+        let record_bytes = parts.saturating_mul(region).saturating_mul(size_of::<R>());
+        Self { region, buffer_bytes, bytes: buffer_bytes.saturating_add(record_bytes) }
+    }
+}
+
 /// Records of a region that holds its part, unless the parts are uneven: the mean and six standard
 /// deviations, in whole units. A monotone reduction makes all parts of one size but the last, which may be
 /// next to nothing, so the mean is over the others. One unit more is for [`Regions::count`], which needs up
@@ -358,8 +380,8 @@ impl<'a, R: Record> Partitioned<'a, R> {
 /// of 64 records of four bytes, 2.9 ns a key with an even number and 1.8 with an odd one.
 const fn guessed_region(hashes: usize, parts: usize, unit: usize) -> usize {
     let mean = if parts == 1 { hashes } else { hashes.div_ceil(parts - 1) };
-    let records = mean + 6 * mean.isqrt() + unit;
-    (records.div_ceil(unit) | 1) * unit
+    let records = mean.saturating_add(6 * mean.isqrt() + unit);
+    (records.div_ceil(unit) | 1).saturating_mul(unit)
 }
 
 impl Regions {

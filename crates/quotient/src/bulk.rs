@@ -1,17 +1,17 @@
 //! Many keys at once.
 //!
-//! **Into an empty filter.** The table is built ([`build`]). Nothing is ever shifted, so a filter at 95 %
-//! load is built as fast, per key, as one at 50 %.
+//! **Into an empty filter.** The table is built ([`build`]), by several threads if there are. Nothing is ever
+//! shifted, so a filter at 95 % load is built as fast, per key, as one at 50 %.
 //!
 //! **Into any other.** Hashes are partitioned likewise, and inserted region by region.
 
-use crate::build::{MOST_REGIONS, build};
+use crate::build::{Inputs, MOST_REGIONS, build};
 use crate::filter::Quotient;
 use crate::layout::Layout;
 use alloc::vec;
 use alloc::vec::Vec;
-use trommel_base::partition::{MAX_HASHES, Partitioner};
-use trommel_base::{Full, Insert, KeyHash};
+use trommel_base::partition::Partitioner;
+use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash, Workers};
 
 /// Up to this load, inserts hardly ever fail.
 const SURE_LOAD: f64 = 0.97;
@@ -30,14 +30,27 @@ const GROUPED_BYTES: usize = 32 << 10;
 /// The fewest keys that a group is worth making for.
 const FEWEST_KEYS_PER_GROUP: usize = 8;
 
-impl<L: Layout> Quotient<L> {
-    pub(crate) fn insert_many(&mut self, hashes: &[KeyHash]) -> Result<(), Full> {
+impl<L: Layout> InsertBulk for Quotient<L> {
+    /// Into an empty filter, a batch of a key for every sixteen slots or more is built on all workers. Any
+    /// other is inserted on the thread of the caller.
+    ///
+    /// Memory: a build takes four bytes a key, or eight where the remainder and the quotient within a region
+    /// have more than 32 bits together (remainders from 20 bits on, and narrower ones in large tables), and 5
+    /// to 50 % more, the fewer keys a region has; 1100 bytes for each thread and each of up to 4096 regions;
+    /// and half a megabyte to two a thread, more where 4096 regions are of more than 8192 slots. Grouped
+    /// inserts take up to 14 MB, or 1.5 MB into tables of up to 64 MiB. With less, keys are inserted one by
+    /// one.
+    fn insert_bulk<W: Workers>(
+        &mut self,
+        hashes: &[KeyHash],
+        bulk: Bulk<'_, W>,
+    ) -> Result<(), Full> {
         let mut done = 0;
         // One for all chunks: its memory is touched once.
         let mut partitioner = Partitioner::new();
         while done < hashes.len() {
             let rest = &hashes[done..];
-            if self.grow_at.is_none() && self.try_build(rest) {
+            if self.grow_at.is_none() && self.try_build(rest, bulk) {
                 return Ok(());
             }
             // No more than can be inserted before the filter is to grow: the key that makes it grow goes
@@ -49,22 +62,25 @@ impl<L: Layout> Quotient<L> {
                 if self.table.len() > LARGE_BYTES { GROUPED_KEYS_OF_LARGE } else { GROUPED_KEYS };
             let keys =
                 rest.len().min(grouped).min(usize::try_from(before_growth).unwrap_or(grouped));
-            self.insert_chunk(&rest[..keys], &mut partitioner)
+            self.insert_chunk(&rest[..keys], &mut partitioner, bulk.scratch_bytes)
                 .map_err(|full| self.full(done + full.inserted, full.why))?;
             done += keys;
         }
         Ok(())
     }
+}
 
+impl<L: Layout> Quotient<L> {
     /// Builds an empty filter of many keys; false, and nothing changed, if that is not the case, or the
     /// keys do not fit, or there is no memory to sort them in.
-    fn try_build(&mut self, hashes: &[KeyHash]) -> bool {
+    fn try_build<W: Workers>(&mut self, hashes: &[KeyHash], bulk: Bulk<'_, W>) -> bool {
         let many = hashes.len() as u64 >= self.geometry.slots / SLOTS_PER_BUILT_KEY;
-        if self.len > 0 || !many || !(FEWEST_KEYS..=MAX_HASHES).contains(&hashes.len()) {
+        if self.len > 0 || !many || hashes.len() < FEWEST_KEYS {
             return false;
         }
-        let isa = self.isa();
-        let built = build::<L>(&self.geometry, self.rounding, &mut self.table, hashes, isa);
+        let Self { geometry, rounding, .. } = *self;
+        let inputs = Inputs { geometry: &geometry, rounding, hashes, isa: self.isa() };
+        let built = build::<L, W>(&inputs, &mut self.table, bulk);
         match built {
             Some(len) => self.len = len,
             None => self.table.fill(0),
@@ -77,6 +93,7 @@ impl<L: Layout> Quotient<L> {
         &mut self,
         hashes: &[KeyHash],
         partitioner: &mut Partitioner<u64>,
+        scratch_bytes: usize,
     ) -> Result<(), Full> {
         let regions = self.table.len() / GROUPED_BYTES;
         let groups = regions.min(hashes.len() / FEWEST_KEYS_PER_GROUP).min(MOST_REGIONS as usize);
@@ -86,6 +103,7 @@ impl<L: Layout> Quotient<L> {
         if !fits
             || hashes.len() < FEWEST_KEYS
             || groups < 2
+            || grouping_bytes(hashes.len(), 1 << groups.ilog2()) > scratch_bytes
             || !self.insert_grouped(hashes, groups, partitioner)
         {
             return self.insert_in_order(hashes);
@@ -144,12 +162,9 @@ impl<L: Layout> Quotient<L> {
     }
 }
 
-impl<L: Layout> trommel_base::InsertBulk for Quotient<L> {
-    fn insert_bulk<W: trommel_base::Workers>(
-        &mut self,
-        hashes: &[KeyHash],
-        _bulk: trommel_base::Bulk<'_, W>,
-    ) -> Result<(), Full> {
-        self.insert_batch(hashes)
-    }
+/// Bytes that it takes to insert so many keys in so many groups: the keys by group, and a bit a key that says
+/// whether it is new.
+const fn grouping_bytes(keys: usize, groups: usize) -> usize {
+    let new = keys / 8 + groups * (size_of::<Vec<u64>>() + size_of::<u64>());
+    Partitioner::<u64>::scratch_bytes_for(keys, groups) + new
 }

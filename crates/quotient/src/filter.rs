@@ -10,8 +10,8 @@ use crate::table::Table;
 use core::fmt;
 use core::marker::PhantomData;
 use trommel_base::{
-    Backing, Bitmap, Builder, Count, Filter, FromSpec, Full, Hasher, Insert, KeyHash, Remove, Spec,
-    SpecError, Storage, WhyFull,
+    Backing, Bitmap, Builder, Bulk, Count, Filter, FromSpec, Full, Hasher, Insert, InsertBulk,
+    KeyHash, Remove, Spec, SpecError, Storage, WhyFull,
 };
 use trommel_simd::Isa;
 
@@ -283,7 +283,7 @@ impl<L: Layout> Insert for Quotient<L> {
     /// # Errors
     /// [`Full`] if there is no room for all; the first `inserted` keys of the batch went in.
     fn insert_batch(&mut self, hashes: &[KeyHash]) -> Result<(), Full> {
-        self.insert_many(hashes)
+        self.insert_bulk(hashes, Bulk::CALLER)
     }
 }
 

@@ -1,14 +1,14 @@
 //! One pass by several threads.
 
-use super::{Partitioned, Partitioner, Record};
+use super::{MAX_HASHES, Partitioned, Partitioner, Record};
 use crate::storage::OutOfMemory;
 use crate::{KeyHash, Workers};
 use alloc::vec::Vec;
 
-/// Shares for every thread: who is done early takes another.
+/// Shares for every thread, if there is enough for so many: who is done early takes another.
 const SHARES_PER_THREAD: usize = 4;
-/// The fewest records of a share, if there are more than threads.
-const FEWEST_RECORDS: usize = 1 << 18;
+/// The fewest records of a share for each part: with fewer, to go from part to part costs more than to share.
+const FEWEST_RECORDS_PER_PART: usize = 64;
 
 /// A batch in shares, each with a partitioner of its own.
 #[derive(Debug)]
@@ -17,18 +17,21 @@ pub struct Shares<R> {
 }
 
 impl<R: Record> Shares<R> {
-    /// As many shares as suit a batch of so many records; one for one thread.
+    /// As many shares as suit a batch of so many records in so many parts; one for one thread.
     ///
     /// # Errors
     /// [`OutOfMemory`] if there is none for their list.
-    pub fn new<W: Workers>(workers: &W, records: usize) -> Result<Self, OutOfMemory> {
-        let threads = workers.threads();
+    pub fn new<W: Workers>(workers: &W, records: usize, parts: usize) -> Result<Self, OutOfMemory> {
+        let threads = workers.threads().max(1);
+        let worthwhile = records / FEWEST_RECORDS_PER_PART / parts.max(1);
         let shares = match threads {
             1 => 1,
-            _ => (records / FEWEST_RECORDS).clamp(threads, threads * SHARES_PER_THREAD),
+            _ if worthwhile >= SHARES_PER_THREAD * threads => SHARES_PER_THREAD * threads,
+            _ => worthwhile.clamp(1, threads),
         };
+        let shares = shares.max(records.div_ceil(MAX_HASHES));
         let mut partitioners = Vec::new();
-        let bytes = (shares * size_of::<Partitioner<R>>()) as u64;
+        let bytes = shares.saturating_mul(size_of::<Partitioner<R>>()) as u64;
         partitioners.try_reserve_exact(shares).map_err(|_| OutOfMemory { bytes })?;
         let memories = core::iter::repeat_with(|| workers.take_memory());
         partitioners.extend(memories.take(shares).map(Partitioner::with_memory));
@@ -56,7 +59,7 @@ impl<R: Record> Shares<R> {
     #[must_use]
     pub fn bytes_for(&self, records: usize, parts: usize) -> usize {
         let shares = self.partitioners.len();
-        Partitioner::<R>::bytes_for(records.div_ceil(shares), parts).saturating_mul(shares)
+        Partitioner::<R>::scratch_bytes_for(records.div_ceil(shares), parts).saturating_mul(shares)
     }
 
     /// Gives the memory back to the workers.

@@ -255,7 +255,7 @@ fn shares_together_are_one_pass() {
             assert_eq!(whole.len(), len * EACH);
             for threads in [1, 2, 5] {
                 let workers = ManyThreads(threads);
-                let mut shares = Shares::<u64>::new(&workers, len * EACH).unwrap();
+                let mut shares = Shares::<u64>::new(&workers, len * EACH, 100).unwrap();
                 let shares =
                     partition_shares(&workers, &mut shares, &hashes, EACH, 100, split).unwrap();
                 for part in 0..100 {
@@ -276,7 +276,7 @@ fn memory_is_known_beforehand() {
         let scale = |hash: u64| (reduce(hash, parts as u64) as usize, hash as u32);
         partitioner.partition(&uniform, parts, scale).unwrap();
         let (expected, taken) =
-            (Partitioner::<u32>::bytes_for(len, parts), partitioner.scratch_bytes());
+            (Partitioner::<u32>::scratch_bytes_for(len, parts), partitioner.scratch_bytes());
         assert!(taken.abs_diff(expected) <= 64, "{taken} bytes, not {expected}");
         // Handed on, it is used again.
         let mut next = Partitioner::<u64>::with_memory(partitioner.into_memory());

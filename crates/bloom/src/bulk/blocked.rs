@@ -107,7 +107,7 @@ pub(crate) fn insert<L: Layout, W: Workers>(
     bulk: Bulk<'_, W>,
 ) -> usize {
     let pieces = Pieces::of::<L>(filter.geometry);
-    let Ok(mut shares) = Shares::<u64>::new(bulk.workers, hashes.len()) else {
+    let Ok(mut shares) = Shares::<u64>::new(bulk.workers, hashes.len(), pieces.count) else {
         return 0;
     };
     let keys = hashes_at_a_time(&shares, hashes.len(), 1, pieces.count, bulk.scratch_bytes);

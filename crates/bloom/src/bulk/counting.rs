@@ -37,7 +37,8 @@ fn insert<W: Workers>(
     let geometry = filter.geometry();
     let pieces = Pieces::of(geometry, PIECE_POSITIONS);
     let each = geometry.hashes as usize;
-    let Ok(mut shares) = Shares::<u32>::new(bulk.workers, hashes.len().saturating_mul(each)) else {
+    let records = hashes.len().saturating_mul(each);
+    let Ok(mut shares) = Shares::<u32>::new(bulk.workers, records, pieces.count) else {
         return 0;
     };
     let keys = pieces

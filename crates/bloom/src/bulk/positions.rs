@@ -53,7 +53,8 @@ pub(crate) fn insert<L: Layout, W: Workers>(
 ) -> usize {
     let pieces = Pieces::of(filter.geometry, PIECE_POSITIONS);
     let each = filter.geometry.hashes as usize;
-    let Ok(mut shares) = Shares::<u32>::new(bulk.workers, hashes.len().saturating_mul(each)) else {
+    let records = hashes.len().saturating_mul(each);
+    let Ok(mut shares) = Shares::<u32>::new(bulk.workers, records, pieces.count) else {
         return 0;
     };
     let keys = pieces

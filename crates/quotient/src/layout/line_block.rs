@@ -1,5 +1,6 @@
 //! A block in one cache line.
 
+use super::blocks::{SECTIONS, Section};
 use super::{Layout, Metadata, Shape};
 use crate::geometry::Position;
 use crate::kernel::{self, Kernels};
@@ -115,23 +116,31 @@ impl Layout for LineBlock {
         u32::from(line(table, at.block)[at.slot as usize])
     }
 
-    #[inline]
+    #[inline(always)]
     fn set_remainders<T: Copy + Into<u32>>(
         _: &Shape,
         table: &mut [u8],
         block: usize,
         stored: &[T],
     ) {
-        for (byte, stored) in line_mut(table, block)[..SLOTS].iter_mut().zip(stored) {
+        // Arrays: of slices, compilers make a loop over bytes.
+        let stored: &[T; SLOTS] = stored.first_chunk().unwrap();
+        let bytes: &mut [u8; SLOTS] = line_mut(table, block).first_chunk_mut().unwrap();
+        for (byte, stored) in bytes.iter_mut().zip(stored) {
             *byte = (*stored).into() as u8;
         }
     }
 
+    fn sections(shape: &Shape) -> [Section; SECTIONS] {
+        let nothing = Section { begin: shape.blocks * LINE_BYTES, block_bytes: 0 };
+        [Section { begin: 0, block_bytes: LINE_BYTES }, nothing, nothing]
+    }
+
     /// The words of metadata overlap: whole, to store one after the other is faster than to change both.
-    #[inline]
+    #[inline(always)]
     fn set_block<T: Copy + Into<u32>>(
         shape: &Shape,
-        table: &mut [u8],
+        [table, ..]: &mut [&mut [u8]; SECTIONS],
         block: usize,
         metadata: Metadata,
         stored: &[T],

@@ -1,14 +1,17 @@
 //! Where a block keeps its metadata and remainders.
 
+mod blocks;
 pub(crate) mod line_block;
 mod packed;
 mod wide_block;
 
+pub(crate) use blocks::Blocks;
 pub use line_block::LineBlock;
 pub use wide_block::WideBlock;
 
 use crate::geometry::Position;
 use crate::kernel::Kernels;
+use blocks::{SECTIONS, Section};
 use core::fmt::Debug;
 use core::ops::RangeInclusive;
 use trommel_base::{FilterKind, FormatError};
@@ -76,11 +79,15 @@ pub trait Layout: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
         block: usize,
         stored: &[T],
     );
-    /// Stores a whole block, remainders as [`Layout::set_remainders`] does.
+    /// The sections that a table is made of, in their order; empty ones if it has fewer.
+    #[doc(hidden)]
+    fn sections(shape: &Shape) -> [Section; SECTIONS];
+    /// Stores a whole block, remainders as [`Layout::set_remainders`] does, given the bytes of each
+    /// section from the same block on.
     #[doc(hidden)]
     fn set_block<T: Copy + Into<u32>>(
         shape: &Shape,
-        table: &mut [u8],
+        sections: &mut [&mut [u8]; SECTIONS],
         block: usize,
         metadata: Metadata,
         stored: &[T],

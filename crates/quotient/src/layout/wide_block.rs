@@ -1,5 +1,6 @@
 //! Blocks of 64 slots, remainders of any width.
 
+use super::blocks::{SECTIONS, Section};
 use super::{Layout, Metadata, Shape, packed};
 use crate::geometry::Position;
 use crate::kernel::{self, Kernels};
@@ -36,10 +37,16 @@ impl Shape {
         (self.blocks * WORDS_BYTES).next_multiple_of(LINE_BYTES)
     }
 
+    /// Bytes of the remainders of a block of a [`WideBlock`] table.
+    #[inline(always)]
+    fn remainder_bytes(&self) -> usize {
+        SLOTS / 8 * self.remainder_bits as usize
+    }
+
     /// Where the offsets of a [`WideBlock`] table begin.
     #[inline(always)]
     pub(crate) fn offsets_at(&self) -> usize {
-        let remainders = self.blocks * SLOTS / 8 * self.remainder_bits as usize;
+        let remainders = self.blocks * self.remainder_bytes();
         self.remainders_at() + remainders.next_multiple_of(LINE_BYTES)
     }
 }
@@ -57,6 +64,19 @@ fn set_word(table: &mut [u8], index: usize, word: u64) {
 #[inline(always)]
 fn index(at: Position) -> usize {
     at.block * SLOTS + at.slot as usize
+}
+
+/// Stores the remainders of a block, given the section of remainders.
+#[inline(always)]
+fn pack_block<T: Copy + Into<u32>>(
+    shape: &Shape,
+    remainders: &mut [u8],
+    block: usize,
+    stored: &[T],
+) {
+    let bytes = shape.remainder_bytes();
+    let packed = &mut remainders[block * bytes..(block + 1) * bytes];
+    packed::pack(stored, shape.remainder_bits, packed);
 }
 
 impl Layout for WideBlock {
@@ -117,18 +137,26 @@ impl Layout for WideBlock {
         packed::get(&table[shape.remainders_at()..], shape.remainder_bits, index(at))
     }
 
-    #[inline]
+    fn sections(shape: &Shape) -> [Section; SECTIONS] {
+        [
+            Section { begin: 0, block_bytes: WORDS_BYTES },
+            Section { begin: shape.remainders_at(), block_bytes: shape.remainder_bytes() },
+            Section { begin: shape.offsets_at(), block_bytes: 1 },
+        ]
+    }
+
+    #[inline(always)]
     fn set_block<T: Copy + Into<u32>>(
         shape: &Shape,
-        table: &mut [u8],
+        [words, remainders, offsets]: &mut [&mut [u8]; SECTIONS],
         block: usize,
         metadata: Metadata,
         stored: &[T],
     ) {
-        Self::set_occupieds(table, block, metadata.occupieds);
-        Self::set_runends(table, block, metadata.runends);
-        Self::set_offset(shape, table, block, metadata.offset);
-        Self::set_remainders(shape, table, block, stored);
+        Self::set_occupieds(words, block, metadata.occupieds);
+        Self::set_runends(words, block, metadata.runends);
+        offsets[block] = metadata.offset as u8;
+        pack_block(shape, remainders, block, stored);
     }
 
     #[inline]
@@ -138,9 +166,7 @@ impl Layout for WideBlock {
         block: usize,
         stored: &[T],
     ) {
-        let bytes = SLOTS / 8 * shape.remainder_bits as usize;
-        let begin = shape.remainders_at() + block * bytes;
-        packed::pack(stored, shape.remainder_bits, &mut table[begin..begin + bytes]);
+        pack_block(shape, &mut table[shape.remainders_at()..], block, stored);
     }
 
     fn insert_remainder(
@@ -168,7 +194,7 @@ impl Layout for WideBlock {
     }
 
     fn check_padding(shape: &Shape, table: &[u8]) -> Result<(), FormatError> {
-        let remainders = shape.blocks * SLOTS / 8 * shape.remainder_bits as usize;
+        let remainders = shape.blocks * shape.remainder_bytes();
         let padding = [
             shape.blocks * WORDS_BYTES..shape.remainders_at(),
             shape.remainders_at() + remainders..shape.offsets_at(),

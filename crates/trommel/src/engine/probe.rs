@@ -73,7 +73,7 @@ impl<'e> Grouped<'e> {
         let groups_log2 = pieces_log2(filter_bytes);
         let groups = 1 << groups_log2;
         let pool = &*engine.pool;
-        let shares = Shares::new(pool, keys).ok()?;
+        let shares = Shares::new(pool, keys, groups).ok()?;
         let mut keys_at_a_time = keys.min(MAX_HASHES).next_multiple_of(WORD_BITS);
         let fits = |keys| {
             // Beside the shares, a bit a key, and for every group of each share less than three words.

@@ -1,0 +1,310 @@
+//! A region: its fingerprints in any order, and then its blocks.
+//!
+//! How many fingerprints a quotient has says where its run begins and ends, whatever its remainders are: a
+//! pass over the counts gives every run its slots, a second one over the fingerprints puts remainders there,
+//! and nothing is ever shifted. Which fingerprints share a run, and which runs are pushed from their homes,
+//! cannot be predicted, so no pass takes a branch on it.
+//!
+//! Of 6 ns a key in lines (6400 slots, 95 % load, Cascade Lake with AVX2), to count takes about 0.9, to give
+//! runs their slots 1.2, remainders theirs 1.6, and order 1.2.
+
+mod copies;
+
+use super::order::{VECTOR, sort_runs};
+use super::plan::{LocalFingerprint, Plan, Stored};
+use crate::append::bits_of;
+use crate::layout::{Blocks, Layout, Metadata};
+use alloc::vec::Vec;
+use copies::most_repeated;
+use core::marker::PhantomData;
+use core::ops::Range;
+
+/// Longer runs are sorted one by one, before neighbours are exchanged.
+const LONG_RUN: u32 = 5;
+/// Fingerprints that crowd are left to somebody else: if a region has more than so many times its slots, or
+/// as many are pushed beyond it.
+const MOST_CROWDED: usize = 4;
+
+/// Slots of runs that are pushed out of the region that they begin in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Spill<T> {
+    stored: Vec<T>,
+    ends: Vec<u8>,
+}
+
+/// The slots of a region, and of what its runs push beyond it: one region after another.
+pub(super) struct Region<L, T> {
+    remainder_bits: u32,
+    /// The most copies of one fingerprint.
+    copies: u32,
+    blocks: usize,
+    /// Slots of the region.
+    slots: usize,
+    /// How many of them, and perhaps beyond, runs of earlier regions take.
+    begin: usize,
+    /// Where the last run ends.
+    end: usize,
+    /// Of quotient `i`, number `i + 1` is how many fingerprints it has, then the slot of the next, and when
+    /// all have theirs, the slot after the last run of quotients up to it. The first number is where earlier
+    /// regions' runs end.
+    cursors: Vec<u32>,
+    /// Of slot `i`, number `i + 1`, here and in what follows: what it holds.
+    stored: Vec<T>,
+    /// The same, while neighbours are exchanged.
+    exchanged: Vec<T>,
+    /// Whether it ends a run. Number 0 means nothing.
+    ends: Vec<u8>,
+    /// All ones if it and the next hold one run.
+    joined: Vec<T>,
+    /// Quotients with long runs.
+    long: Vec<u32>,
+    /// Slots whose remainder comes again after it in its run.
+    repeated: Vec<u32>,
+    layout: PhantomData<L>,
+}
+
+impl<L: Layout, T: Stored> Region<L, T> {
+    /// The most bytes that a region takes.
+    pub(super) fn scratch_bytes(plan: &Plan) -> usize {
+        let slots = plan.region_slots::<L>();
+        // Twice as much while a vector grows.
+        let most = 2 * (2 * MOST_CROWDED * slots + 4 * VECTOR);
+        let cursors = slots + 1 + VECTOR;
+        let lists = 2 * (slots + most_repeated(MOST_CROWDED * slots) + VECTOR);
+        (cursors + lists) * size_of::<u32>() + most * (3 * size_of::<T>() + 1)
+    }
+
+    /// Nothing yet, of a region that runs are pushed into by those before.
+    pub(super) fn after(spill: &Spill<T>, plan: &Plan) -> Option<Self> {
+        let begin = spill.stored.len();
+        let (mut stored, mut ends) = (Vec::new(), Vec::new());
+        resize(&mut stored, begin + 1)?;
+        resize(&mut ends, begin + 1)?;
+        stored[1..].copy_from_slice(&spill.stored);
+        ends[1..].copy_from_slice(&spill.ends);
+        Some(Self {
+            remainder_bits: plan.remainder_bits,
+            copies: plan.copies,
+            blocks: plan.region_blocks(),
+            slots: plan.region_slots::<L>(),
+            begin,
+            end: 0,
+            cursors: Vec::new(),
+            stored,
+            exchanged: Vec::new(),
+            ends,
+            joined: Vec::new(),
+            long: Vec::new(),
+            repeated: Vec::new(),
+            layout: PhantomData,
+        })
+    }
+
+    /// What is pushed into the next region by those before.
+    pub(super) fn spill(&self) -> Option<Spill<T>> {
+        let mut spill = Spill { stored: Vec::new(), ends: Vec::new() };
+        resize(&mut spill.stored, self.begin)?;
+        resize(&mut spill.ends, self.begin)?;
+        spill.stored.copy_from_slice(&self.stored[1..][..self.begin]);
+        spill.ends.copy_from_slice(&self.ends[1..][..self.begin]);
+        Some(spill)
+    }
+
+    /// Whether runs are pushed into the next region.
+    pub(super) fn spills(&self) -> bool {
+        self.begin > 0
+    }
+
+    /// Gives the fingerprints of the next region their slots, and says how many there are without those that
+    /// a set drops; `None` if they crowd, have too many copies, or there is no memory.
+    #[inline(always)]
+    pub(super) fn place<R: LocalFingerprint>(&mut self, shares: &[&[R]]) -> Option<usize> {
+        let fingerprints = shares.iter().map(|share| share.len()).sum::<usize>();
+        if fingerprints.max(self.begin) > MOST_CROWDED * self.slots {
+            return None;
+        }
+        self.make_room(fingerprints)?;
+        self.count(shares);
+        let longest = self.find_long_runs()?;
+        self.assign();
+        self.scatter(shares);
+        self.join();
+        self.sort_long_runs()?;
+        let Self { stored, exchanged, joined, .. } = self;
+        sort_runs(stored, exchanged, joined, longest.min(LONG_RUN));
+        if self.copies > 1 {
+            return Some(fingerprints);
+        }
+        Some(fingerprints - self.drop_copies(fingerprints)?)
+    }
+
+    #[inline(always)]
+    fn make_room(&mut self, fingerprints: usize) -> Option<()> {
+        self.cursors.clear();
+        // Whole vectors are looked at from the beginning of the last block on.
+        resize(&mut self.cursors, self.slots + 1 + VECTOR)?;
+        let slots = (self.begin.max(self.slots) + fingerprints).next_multiple_of(VECTOR) + VECTOR;
+        // A slot before the first and one after the last, which are neighbours.
+        let room = slots + 2;
+        resize(&mut self.stored, room)?;
+        resize(&mut self.ends, room)?;
+        resize(&mut self.exchanged, room)?;
+        self.joined.clear();
+        resize(&mut self.joined, room)
+    }
+
+    /// Counts the fingerprints of every quotient.
+    #[inline(always)]
+    fn count<R: LocalFingerprint>(&mut self, shares: &[&[R]]) {
+        let counts = &mut self.cursors[1..];
+        for share in shares {
+            for fingerprint in *share {
+                counts[fingerprint.quotient(self.remainder_bits)] += 1;
+            }
+        }
+    }
+
+    /// Finds quotients with long runs, and says how long the longest is.
+    #[inline(always)]
+    fn find_long_runs(&mut self) -> Option<u32> {
+        self.long.clear();
+        let mut longest = 0;
+        for (i, counts) in self.cursors[1..].as_chunks::<VECTOR>().0.iter().enumerate() {
+            let most = counts.iter().copied().fold(0, u32::max);
+            longest = longest.max(most);
+            if most > LONG_RUN {
+                self.long.try_reserve(VECTOR).ok()?;
+                let long = (0..VECTOR).filter(|quotient| counts[*quotient] > LONG_RUN);
+                self.long.extend(long.map(|quotient| (i * VECTOR + quotient) as u32));
+            }
+        }
+        Some(longest)
+    }
+
+    /// Gives every run its slots.
+    #[inline(always)]
+    fn assign(&mut self) {
+        let (first, cursors) = self.cursors.split_first_mut().unwrap();
+        *first = self.begin as u32;
+        // Signed: x86 has a faster maximum of such.
+        let mut end = self.begin as i32;
+        let ends = &mut self.ends[..];
+        for (quotient, cursor) in (0i32..).zip(&mut cursors[..self.slots]) {
+            let count = *cursor as i32;
+            let begin = end.max(quotient);
+            *cursor = begin as u32;
+            end = begin + count;
+            // Quotients without a fingerprint write to byte 0.
+            let any = i32::from(count != 0).wrapping_neg();
+            ends[(end & any) as u32 as usize] = 1;
+        }
+        self.end = end as usize;
+    }
+
+    /// Gives every remainder a slot of its run.
+    #[inline(always)]
+    fn scatter<R: LocalFingerprint>(&mut self, shares: &[&[R]]) {
+        let (cursors, stored) = (&mut self.cursors[1..], &mut self.stored[1..]);
+        for share in shares {
+            for fingerprint in *share {
+                let cursor = &mut cursors[fingerprint.quotient(self.remainder_bits)];
+                let remainder = fingerprint.remainder(self.remainder_bits);
+                stored[*cursor as usize] = T::of(L::stored(self.remainder_bits, remainder));
+                *cursor += 1;
+            }
+        }
+    }
+
+    /// Finds neighbours in one run: slots in use that do not end one.
+    #[inline(always)]
+    fn join(&mut self) {
+        let (within, beyond) = self.joined[1..].split_at_mut(self.slots);
+        let (ends, ends_beyond) = self.ends[1..].split_at(self.slots);
+        let chunks = within.as_chunks_mut::<VECTOR>().0.iter_mut();
+        let chunks = chunks.zip(ends.as_chunks::<VECTOR>().0);
+        for (i, (joined, ends)) in chunks.enumerate() {
+            let first = i * VECTOR;
+            let runs_end: &[u32; VECTOR] = self.cursors[first + 1..].first_chunk().unwrap();
+            for slot in 0..VECTOR {
+                let in_use = runs_end[slot] > (first + slot) as u32;
+                joined[slot] = if in_use & (ends[slot] == 0) { T::ONES } else { T::default() };
+            }
+        }
+        let beyond = beyond.iter_mut().zip(ends_beyond);
+        for (joined, end) in beyond.take(self.end.saturating_sub(self.slots)) {
+            *joined = if *end == 0 { T::ONES } else { T::default() };
+        }
+    }
+
+    /// The slots of a quotient's run.
+    fn run(&self, quotient: usize) -> Range<usize> {
+        quotient.max(self.cursors[quotient] as usize)..self.cursors[quotient + 1] as usize
+    }
+
+    /// Sorts long runs; `None` if a fingerprint of a multiset has too many copies.
+    #[inline(never)]
+    fn sort_long_runs(&mut self) -> Option<()> {
+        let copies = self.copies as usize;
+        for quotient in &self.long {
+            let slots = self.run(*quotient as usize);
+            let run = &mut self.stored[1..][slots];
+            run.sort_unstable();
+            if copies > 1 && run.iter().zip(run.iter().skip(copies)).any(|(a, b)| a == b) {
+                return None;
+            }
+        }
+        Some(())
+    }
+
+    /// Writes the blocks of the region to the front of `blocks`, which it takes out; `None` if there are
+    /// fewer, since the table ends there, and runs end beyond it.
+    #[inline(always)]
+    pub(super) fn write(&self, blocks: &mut Blocks<'_, L>) -> Option<()> {
+        let per_block = L::SLOTS as usize;
+        let mut blocks = blocks.split_off_front(self.blocks.min(blocks.len()));
+        let count = blocks.len();
+        if count < self.blocks && self.ends[count * per_block + 1..].contains(&1) {
+            return None;
+        }
+        let slots_of_block = u64::MAX >> (u64::BITS - L::SLOTS);
+        for block in 0..count {
+            let begin = block * per_block;
+            // A whole vector, some of which may belong to the next block.
+            let before: &[u32; VECTOR] = self.cursors[begin..].first_chunk().unwrap();
+            let after: &[u32; VECTOR] = self.cursors[begin + 1..].first_chunk().unwrap();
+            let ends: &[u8; VECTOR] = self.ends[begin + 1..].first_chunk().unwrap();
+            let mut occupied = [0; VECTOR];
+            for slot in 0..VECTOR {
+                let least = before[slot].max((begin + slot) as u32);
+                occupied[slot] = u8::from(after[slot] > least);
+            }
+            let offset = before[0].saturating_sub(begin as u32);
+            let metadata = Metadata {
+                occupieds: bits_of(&occupied) & slots_of_block,
+                runends: bits_of(ends) & slots_of_block,
+                offset: offset.min(L::MAX_OFFSET),
+            };
+            blocks.write(block, metadata, &self.stored[begin + 1..][..per_block]);
+        }
+        Some(())
+    }
+
+    /// Goes on to the next region.
+    #[inline(always)]
+    pub(super) fn go_on(&mut self) {
+        let spilled = self.end.saturating_sub(self.slots);
+        self.stored.copy_within(self.slots + 1..=self.slots + spilled, 1);
+        self.stored.truncate(spilled + 1);
+        self.ends.copy_within(self.slots + 1..=self.slots + spilled, 1);
+        self.ends.truncate(spilled + 1);
+        self.begin = spilled;
+    }
+}
+
+/// Makes a vector longer or shorter, by zeros; `None` if there is no memory.
+#[inline(always)]
+fn resize<T: Copy + Default>(numbers: &mut Vec<T>, len: usize) -> Option<()> {
+    numbers.try_reserve(len.saturating_sub(numbers.len())).ok()?;
+    numbers.resize(len, T::default());
+    Some(())
+}

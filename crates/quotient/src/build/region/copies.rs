@@ -1,0 +1,81 @@
+//! Equal fingerprints, of which a set keeps one: each is taken out by itself, and a region with too many of
+//! them is left to somebody else.
+
+use super::super::order::VECTOR;
+use super::super::plan::Stored;
+use super::Region;
+use crate::append::bits_of;
+use crate::layout::Layout;
+
+/// One fingerprint in so many may be a copy.
+const FINGERPRINTS_PER_COPY: usize = 16;
+/// To take copies out may move so many times the slots of the region: more, where they lie in long clusters.
+const MOST_MOVED: usize = 64;
+
+/// How many copies are taken out of so many fingerprints.
+pub(super) const fn most_repeated(fingerprints: usize) -> usize {
+    fingerprints / FINGERPRINTS_PER_COPY
+}
+
+impl<L: Layout, T: Stored> Region<L, T> {
+    /// Takes out all but one of equal fingerprints, and says how many those are; `None` if there are so many
+    /// that it would take long.
+    #[inline(always)]
+    pub(super) fn drop_copies(&mut self, fingerprints: usize) -> Option<usize> {
+        self.find_repeated(most_repeated(fingerprints))?;
+        let repeated = core::mem::take(&mut self.repeated);
+        let mut may_move = MOST_MOVED * self.slots;
+        for slot in repeated.iter().rev() {
+            may_move = may_move.checked_sub(self.take_out(*slot as usize))?;
+        }
+        self.repeated = repeated;
+        Some(self.repeated.len())
+    }
+
+    /// Finds slots whose remainder comes again; `None` if there are more than so many.
+    #[inline(always)]
+    fn find_repeated(&mut self, most: usize) -> Option<()> {
+        self.repeated.clear();
+        self.repeated.try_reserve(most + VECTOR).ok()?;
+        let chunks = self.joined[1..].as_chunks::<VECTOR>().0.iter();
+        let chunks = chunks.zip(self.stored[1..].as_chunks::<VECTOR>().0);
+        for (i, (joined, stored)) in chunks.enumerate() {
+            let next: &[T; VECTOR] = self.stored[i * VECTOR + 2..].first_chunk().unwrap();
+            let mut is_repeated = [0; VECTOR];
+            for slot in 0..VECTOR {
+                let equal = stored[slot] == next[slot];
+                is_repeated[slot] = u8::from(equal & (joined[slot] != T::default()));
+            }
+            if is_repeated.iter().fold(0, |any, one| any | one) == 0 {
+                continue;
+            }
+            let mut slots = bits_of(&is_repeated);
+            while slots != 0 {
+                self.repeated.push((i * VECTOR) as u32 + slots.trailing_zeros());
+                slots &= slots - 1;
+            }
+            if self.repeated.len() > most {
+                return None;
+            }
+        }
+        Some(())
+    }
+
+    /// Takes what a slot holds out, and moves what was pushed over it down by one: how many slots.
+    fn take_out(&mut self, slot: usize) -> usize {
+        // Runs that begin at their home are not pushed, nor are those after them.
+        let mut ends_and_homes = self.cursors[..=self.slots].iter().zip(0u32..).skip(slot + 1);
+        let stop = ends_and_homes.find(|(end, home)| *end <= home);
+        let stop = stop.map_or(self.end, |(_, home)| home as usize);
+        self.stored.copy_within(slot + 2..stop + 1, slot + 1);
+        self.stored[stop] = T::default();
+        self.ends.copy_within(slot + 2..stop + 1, slot + 1);
+        self.ends[stop] = 0;
+        self.end -= usize::from(stop == self.end);
+        let after_run = self.cursors[..=self.slots].partition_point(|end| *end as usize <= slot);
+        for end in &mut self.cursors[after_run..=stop.min(self.slots)] {
+            *end -= 1;
+        }
+        stop - slot
+    }
+}

@@ -1,0 +1,29 @@
+//! Hashes grouped by region, each thread its share of them.
+
+use super::Inputs;
+use super::plan::{LocalFingerprint, Plan};
+use crate::fingerprint::Rounding;
+use crate::layout::Layout;
+use alloc::vec::Vec;
+use trommel_base::Workers;
+use trommel_base::partition::{Partitioned, Shares, partition_shares};
+
+/// Groups every share; `None` if there is no memory.
+pub(super) fn group<'s, L: Layout, R: LocalFingerprint, W: Workers>(
+    inputs: &Inputs<'_>,
+    plan: &Plan,
+    shares: &'s mut Shares<R>,
+    workers: &W,
+) -> Option<Vec<Partitioned<'s, R>>> {
+    let Inputs { geometry, rounding, hashes, .. } = *inputs;
+    let plan = *plan;
+    // Two closures: with the code of rounding in it, one is not inlined into the partitioner's loops.
+    let grouped = if rounding == Rounding::None {
+        let split = |hash| [plan.split::<L, R>(hash)];
+        partition_shares(workers, shares, hashes, 1, plan.regions, split)
+    } else {
+        let split = |hash| [plan.split::<L, R>(rounding.apply::<L>(geometry, hash))];
+        partition_shares(workers, shares, hashes, 1, plan.regions, split)
+    };
+    grouped.ok()
+}

@@ -1,0 +1,61 @@
+use super::*;
+use crate::{LineBlock, WideBlock};
+use alloc::vec;
+use trommel_testkit::{ScopedThreads, Splitmix};
+
+/// A table of 80 regions, and how it was placed.
+fn placed<L: Layout>(hashes: &[KeyHash], threads: usize) -> (Vec<u8>, Placed) {
+    let slots = 80 * 128 * u64::from(L::SLOTS);
+    let blocks = Geometry::blocks_for::<L>(slots);
+    let (remainder_bits, copies, fingerprints) = (8, 1, slots << 8);
+    let geometry = Geometry { slots, blocks, remainder_bits, copies, fingerprints };
+    let inputs = Inputs { geometry: &geometry, rounding: Rounding::None, hashes, isa: Isa::best() };
+    let mut table = vec![0; geometry.table_bytes::<L>() as usize];
+    let bulk = Bulk { workers: &ScopedThreads(threads), scratch_bytes: usize::MAX };
+    let plan = Plan::new::<L>(&geometry).unwrap();
+    assert_eq!(plan.regions, 80);
+    let placed = build_of::<L, u32, u8, _>(&inputs, &plan, &mut table, bulk).unwrap();
+    (table, placed)
+}
+
+/// So many fingerprints for each slot of a region, at random places in it.
+fn crowd(hashes: &mut Vec<KeyHash>, random: &mut Splitmix, region: u64, load: f64, slots: u64) {
+    for _ in 0..(slots as f64 * load) as u64 {
+        let fraction = (region << 32 | random.word() >> 32) as u128;
+        hashes.push(KeyHash::from_raw(((fraction << 32) / 80) as u64));
+    }
+}
+
+/// Chunks are of 32 regions. Where one cluster takes all of the region before a chunk, what the chunk assumed
+/// is wrong.
+#[test]
+fn a_chunk_that_assumed_something_wrong_is_placed_again() {
+    fn assert_again<L: Layout>(crowded: &[u64], again: usize) {
+        let slots = 128 * u64::from(L::SLOTS);
+        let mut random = Splitmix::new(11);
+        let mut hashes = Vec::new();
+        for region in 0..80 {
+            let load = if crowded.contains(&region) {
+                1.3
+            } else if crowded.contains(&(region.wrapping_sub(1))) {
+                0.95
+            } else {
+                0.7
+            };
+            crowd(&mut hashes, &mut random, region, load, slots);
+        }
+        let (expected, alone) = placed::<L>(&hashes, 1);
+        assert_eq!(alone.again, 0);
+        for threads in [2, 5] {
+            let (table, placed) = placed::<L>(&hashes, threads);
+            assert!(table == expected, "{crowded:?}, {threads} threads");
+            assert_eq!(placed, Placed { again, ..alone }, "{crowded:?}, {threads} threads");
+        }
+    }
+    // The second region before a chunk pushes runs through the last one: into the second chunk, the third,
+    // and both. Nothing is wrong if the last one does.
+    for (crowded, again) in [(vec![30], 1), (vec![62], 1), (vec![30, 62], 2), (vec![31, 63], 0)] {
+        assert_again::<WideBlock>(&crowded, again);
+        assert_again::<LineBlock>(&crowded, again);
+    }
+}

@@ -1,0 +1,72 @@
+//! Blocks of a table that follow one another, for who writes them whole.
+
+use super::{Layout, Metadata, Shape};
+use core::marker::PhantomData;
+
+/// The most sections of a table.
+pub(super) const SECTIONS: usize = 3;
+
+/// Where a table keeps one thing of all its blocks, one block after another.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Section {
+    /// The byte that it begins at.
+    pub(super) begin: usize,
+    pub(super) block_bytes: usize,
+}
+
+/// Some blocks of a table, one after another, to be written. They are split into pieces that have no byte
+/// in common, each of which a thread can write.
+#[derive(Debug)]
+pub(crate) struct Blocks<'t, L> {
+    sections: [&'t mut [u8]; SECTIONS],
+    shape: Shape,
+    layout: PhantomData<L>,
+}
+
+impl<'t, L: Layout> Blocks<'t, L> {
+    /// All blocks of a table.
+    pub(crate) fn of_table(shape: Shape, table: &'t mut [u8]) -> Self {
+        let (mut rest, mut at) = (table, 0);
+        let sections = L::sections(&shape).map(|Section { begin, block_bytes }| {
+            let after_padding = core::mem::take(&mut rest).split_at_mut(begin - at).1;
+            let (section, after) = after_padding.split_at_mut(shape.blocks * block_bytes);
+            at = begin + section.len();
+            rest = after;
+            section
+        });
+        Self { sections, shape, layout: PhantomData }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.shape.blocks
+    }
+
+    /// Takes the first blocks out.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    pub(crate) fn split_off_front(&mut self, blocks: usize) -> Self {
+        let block_bytes = L::sections(&self.shape).map(|section| section.block_bytes);
+        let mut bytes = block_bytes.into_iter();
+        let sections = self.sections.each_mut().map(|section| {
+            let (front, rest) =
+                core::mem::take(section).split_at_mut(blocks * bytes.next().unwrap_or(0));
+            *section = rest;
+            front
+        });
+        self.shape.blocks -= blocks;
+        Self { sections, shape: Shape { blocks, ..self.shape }, layout: PhantomData }
+    }
+
+    /// Writes a block: what [`Metadata`] says, and a remainder for every slot, 0 where it is free.
+    #[inline(always)]
+    pub(crate) fn write<T: Copy + Into<u32>>(
+        &mut self,
+        block: usize,
+        metadata: Metadata,
+        stored: &[T],
+    ) {
+        L::set_block(&self.shape, &mut self.sections, block, metadata, stored);
+    }
+}
