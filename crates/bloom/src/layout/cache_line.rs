@@ -2,6 +2,8 @@
 
 use super::{Layout, fpr_of_lanes};
 use crate::geometry::Geometry;
+#[cfg(target_has_atomic = "64")]
+use crate::kernel::shared::SharedKernels;
 use crate::kernel::{self, Kernels};
 use core::ops::RangeInclusive;
 use trommel_base::{FilterKind, sizing};
@@ -33,8 +35,8 @@ impl Layout for CacheLine {
         sizing::split_fpr(LANES, 64, keys_per_unit)
     }
 
-    fn fpr_of_table(_geometry: Geometry, table: &[u8]) -> f64 {
-        fpr_of_lanes::<8, 64>(table)
+    fn fpr_of_table(geometry: Geometry, words: impl Iterator<Item = u64>) -> f64 {
+        fpr_of_lanes::<64, 8>(geometry, words)
     }
 
     fn estimate_keys(geometry: Geometry, ones: u64) -> f64 {
@@ -43,5 +45,10 @@ impl Layout for CacheLine {
 
     fn kernels(isa: Isa) -> Kernels {
         kernel::cache_line::kernels(isa)
+    }
+
+    #[cfg(target_has_atomic = "64")]
+    fn shared_kernels(isa: Isa) -> SharedKernels {
+        kernel::cache_line::shared_kernels(isa)
     }
 }
