@@ -35,6 +35,12 @@ impl FilterSpec {
         self.kind
     }
 
+    /// What was asked for.
+    #[cfg(feature = "parallel")]
+    pub(crate) fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
     trommel_base::spec_setters!();
 
     /// Makes the empty filter.
