@@ -183,25 +183,68 @@ pub fn roll<const GROUP: usize, S>(
     groups: usize,
     window: Window,
     state: &mut S,
-    mut locate: impl FnMut(&mut S, usize),
-    mut fetch: impl FnMut(&mut S, usize),
-    mut probe: impl FnMut(&mut S, usize),
+    locate: impl FnMut(&mut S, usize),
+    fetch: impl FnMut(&mut S, usize),
+    probe: impl FnMut(&mut S, usize),
 ) {
+    struct Closures<'s, S, L, F, P>(&'s mut S, L, F, P);
+
+    impl<S, L, F, P> Turns for Closures<'_, S, L, F, P>
+    where
+        L: FnMut(&mut S, usize),
+        F: FnMut(&mut S, usize),
+        P: FnMut(&mut S, usize),
+    {
+        #[inline(always)]
+        fn locate(&mut self, group: usize) {
+            (self.1)(self.0, group);
+        }
+
+        #[inline(always)]
+        fn fetch(&mut self, group: usize) {
+            (self.2)(self.0, group);
+        }
+
+        #[inline(always)]
+        fn probe(&mut self, group: usize) {
+            (self.3)(self.0, group);
+        }
+    }
+
+    roll_turns::<GROUP>(groups, window, &mut Closures(state, locate, fetch, probe));
+}
+
+/// What a window does with each group of keys.
+///
+/// For a body that is compiled for several instruction sets. A closure in such a body is compiled for the
+/// baseline unless it is inlined, and nothing can force that; a method can be `#[inline(always)]`.
+pub trait Turns {
+    /// Computes where the lines of a group are.
+    fn locate(&mut self, group: usize);
+    /// Prefetches them.
+    fn fetch(&mut self, group: usize);
+    /// Reads or writes them.
+    fn probe(&mut self, group: usize);
+}
+
+/// Rolls a window over groups as [`roll`] does, by the methods of a type.
+#[inline(always)]
+pub fn roll_turns<const GROUP: usize>(groups: usize, window: Window, turns: &mut impl Turns) {
     let ahead = window.distance_keys.min(MAX_DISTANCE_KEYS) / GROUP;
     let lead = LEAD_KEYS / GROUP;
     // One loop with three conditions, and not a prologue, a steady state and an epilogue: each turn
     // has one call site, so that it is inlined, and the conditions cost a predicted branch a group.
     for turn in 0..groups + lead + ahead {
         if turn < groups {
-            locate(state, turn);
+            turns.locate(turn);
         }
         let fetched = turn.wrapping_sub(lead);
         if fetched < groups {
-            fetch(state, fetched);
+            turns.fetch(fetched);
         }
         let probed = fetched.wrapping_sub(ahead);
         if probed < groups {
-            probe(state, probed);
+            turns.probe(probed);
         }
     }
 }

@@ -86,6 +86,36 @@ pub trait Insert: Filter {
     }
 }
 
+/// A filter that takes keys from several threads at once, through `&self`.
+///
+/// A filter implements this or [`Insert`], whose methods have the same names. A lookup that runs beside an
+/// insert may or may not see its key. One that is ordered after it sees it, whatever orders them: the
+/// same thread, a join, a lock, a channel.
+pub trait InsertShared: Filter {
+    /// Inserts the key of this hash; true if that changed the filter's answers or table.
+    ///
+    /// # Errors
+    /// [`Full`] if there is no room; the filter is as it was but for what others inserted.
+    fn insert_hash(&self, hash: KeyHash) -> Result<bool, Full>;
+
+    /// Inserts a batch: the same filter as one by one.
+    ///
+    /// # Errors
+    /// [`Full`] if there is no room for all; it says how many went in.
+    fn insert_batch(&self, hashes: &[KeyHash]) -> Result<(), Full>;
+
+    /// Inserts a key; true if that changed the filter. What is one key is as with [`Insert::insert`].
+    ///
+    /// # Errors
+    /// [`Full`] if there is no room; the filter is as it was but for what others inserted.
+    fn insert<K: Key + ?Sized>(&self, key: &K) -> Result<bool, Full>
+    where
+        Self: Sized,
+    {
+        self.insert_hash(self.hash(key))
+    }
+}
+
 /// A filter that forgets keys.
 pub trait Remove: Filter {
     /// Removes one copy of the key of this hash; false, and nothing changed, if it is not there.

@@ -32,11 +32,14 @@ pub mod range;
 pub mod sizing;
 pub mod spec;
 pub mod storage;
+#[cfg(target_has_atomic = "64")]
+#[doc(hidden)]
+pub mod sync;
 pub mod workers;
 
 pub use bitmap::Bitmap;
 pub use error::{FoldError, FormatError, Full, Incompatible, SpecError, WhyFull};
-pub use filter::{Count, Filter, Insert, Merge, Remove};
+pub use filter::{Count, Filter, Insert, InsertShared, Merge, Remove};
 pub use hash::{HashId, Hasher};
 pub use key::{Key, KeyHash};
 pub use kind::FilterKind;

@@ -6,6 +6,12 @@
 //! the memory was got.
 #![allow(unsafe_code)]
 
+#[cfg(target_has_atomic = "64")]
+mod atomic;
+
+#[cfg(target_has_atomic = "64")]
+pub use atomic::AtomicStorage;
+
 use alloc::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use core::fmt;
 use core::ops::{Deref, DerefMut};
@@ -69,6 +75,10 @@ pub struct Storage {
     origin: Origin,
 }
 
+/// What gives a pointer to no memory the alignment of all tables.
+#[repr(align(64))]
+struct Line;
+
 enum Origin {
     /// No memory: length 0.
     Nothing,
@@ -83,7 +93,7 @@ enum Origin {
 
 // SAFETY: `Storage` owns its memory alone, as `Vec<u8>` does; no method gives out the raw pointers.
 unsafe impl Send for Storage {}
-// SAFETY: as above; shared access reads only.
+// SAFETY: as above; shared access reads only, or is atomic (`AtomicStorage`).
 unsafe impl Sync for Storage {}
 
 impl fmt::Display for OutOfMemory {
@@ -109,7 +119,8 @@ impl Storage {
             return Err(refused);
         }
         if bytes == 0 {
-            return Ok(Self { start: NonNull::dangling(), len: 0, origin: Origin::Nothing });
+            let start = NonNull::<Line>::dangling().cast();
+            return Ok(Self { start, len: 0, origin: Origin::Nothing });
         }
         #[cfg(all(target_os = "linux", feature = "std"))]
         if bytes >= MAPPED_THRESHOLD_BYTES {

@@ -156,7 +156,7 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
     /// Set bits of the table. Cost: one pass over it.
     #[must_use]
     pub fn count_ones(&self) -> u64 {
-        layout::count_ones(self.table())
+        layout::count_ones(layout::words_of(self.table()))
     }
 
     /// An estimate of the distinct keys inserted, from the number of set bits. Cost: one pass over
@@ -203,7 +203,7 @@ impl<L: Layout, S: AsRef<[u8]>> Filter for Bloom<L, S> {
     /// From the bits that are set now, not from [`Filter::len`]: exact for uniform hashes, also after
     /// repeated inserts, merges and folds. Cost: one pass over the table.
     fn expected_fpr(&self) -> f64 {
-        L::fpr_of_table(self.geometry, self.table.as_ref())
+        L::fpr_of_table(self.geometry, layout::words_of(self.table()))
     }
 }
 

@@ -11,7 +11,8 @@
 //! | [`CountingBloomFilter`] | a standard filter, and a counter beside every bit | up to `k` | 5 or 3 times the standard's |
 //!
 //! The first four are one type, [`Bloom`], over a [`Layout`] and over owned or borrowed bytes; the
-//! fifth adds counters to the standard one.
+//! fifth adds counters to the standard one. Several threads insert at once into a [`SharedBloom`], which any
+//! of the four can be turned into.
 //!
 //! ```
 //! use trommel_base::{Filter, Insert};
@@ -36,12 +37,16 @@ mod geometry;
 mod kernel;
 mod layout;
 mod set_algebra;
+#[cfg(target_has_atomic = "64")]
+mod shared;
 
 pub use counters::CounterWidth;
 pub use counting::CountingBloomFilter;
 pub use filter::Bloom;
 pub use geometry::Geometry;
 pub use layout::{CacheLine, Layout, Register, SplitBlock, Standard};
+#[cfg(target_has_atomic = "64")]
+pub use shared::SharedBloom;
 use trommel_base::Storage;
 
 /// The standard Bloom filter; see [`Standard`].
@@ -52,3 +57,16 @@ pub type RegisterBloom<S = Storage> = Bloom<Register, S>;
 pub type SplitBlockBloom<S = Storage> = Bloom<SplitBlock, S>;
 /// The cache-line-blocked Bloom filter; see [`CacheLine`].
 pub type CacheLineBloom<S = Storage> = Bloom<CacheLine, S>;
+
+/// A [`BloomFilter`] that several threads insert into.
+#[cfg(target_has_atomic = "64")]
+pub type SharedBloomFilter = SharedBloom<Standard>;
+/// A [`RegisterBloom`] that several threads insert into.
+#[cfg(target_has_atomic = "64")]
+pub type SharedRegisterBloom = SharedBloom<Register>;
+/// A [`SplitBlockBloom`] that several threads insert into.
+#[cfg(target_has_atomic = "64")]
+pub type SharedSplitBlockBloom = SharedBloom<SplitBlock>;
+/// A [`CacheLineBloom`] that several threads insert into.
+#[cfg(target_has_atomic = "64")]
+pub type SharedCacheLineBloom = SharedBloom<CacheLine>;

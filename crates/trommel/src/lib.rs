@@ -55,6 +55,9 @@
 //!
 //! [`quotient`] says more of when to take a quotient filter, [`cuckoo`] of when to take a cuckoo filter.
 //!
+//! Several threads insert at once into a [`SharedBloom`], which a Bloom filter without counters turns into and
+//! back, and into a [`ShardedFilter`] of any kind: [`InsertShared`].
+//!
 //! The kind can be chosen at run time: [`FilterSpec`] builds an [`AnyFilter`]. Frozen bytes of any kind
 //! are read by [`AnyFilter::from_bytes`] or, without a copy, by [`FilterView::parse`].
 #![no_std]
@@ -65,6 +68,8 @@ extern crate std;
 mod any;
 #[cfg(feature = "parallel")]
 mod engine;
+#[cfg(feature = "parallel")]
+mod sharded;
 mod spec;
 mod view;
 
@@ -74,18 +79,25 @@ pub use engine::{
     BuildError, Cancel, CostModel, Engine, EngineBuilder, EngineError, IntegerBatches, KeyBatch,
     LineBatches, Lines, Progress, Strategy, Stream, StreamError, TOUCH_BYTES,
 };
+#[cfg(feature = "parallel")]
+pub use sharded::{MAX_SHARDS, ShardedFilter};
 pub use spec::FilterSpec;
 pub use trommel_base::container;
 pub use trommel_base::kind::UnknownKind;
 pub use trommel_base::storage::OutOfMemory;
 pub use trommel_base::{
     Backing, Bitmap, Builder, Bulk, CallerThread, Count, Filter, FilterKind, FoldError,
-    FormatError, FromSpec, Full, HashId, Hasher, Incompatible, Insert, InsertBulk, Key, KeyHash,
-    Merge, Remove, Spec, SpecError, Storage, WhyFull, Workers, sizing,
+    FormatError, FromSpec, Full, HashId, Hasher, Incompatible, Insert, InsertBulk, InsertShared,
+    Key, KeyHash, Merge, Remove, Spec, SpecError, Storage, WhyFull, Workers, sizing,
 };
 pub use trommel_bloom::{
     Bloom, BloomFilter, CacheLine, CacheLineBloom, CounterWidth, CountingBloomFilter, Geometry,
     Layout, Register, RegisterBloom, SplitBlock, SplitBlockBloom, Standard,
+};
+#[cfg(target_has_atomic = "64")]
+pub use trommel_bloom::{
+    SharedBloom, SharedBloomFilter, SharedCacheLineBloom, SharedRegisterBloom,
+    SharedSplitBlockBloom,
 };
 pub use trommel_cuckoo::{self as cuckoo, CuckooFilter};
 pub use trommel_quotient::{self as quotient, CacheLineQuotient, QuotientFilter};

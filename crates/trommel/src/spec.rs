@@ -35,6 +35,12 @@ impl FilterSpec {
         self.kind
     }
 
+    /// What was asked for.
+    #[cfg(feature = "parallel")]
+    pub(crate) fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
     trommel_base::spec_setters!();
 
     /// The same for so many keys, if it does not say how many.

@@ -6,8 +6,11 @@
 #![allow(unsafe_code)]
 
 pub(crate) mod cache_line;
+mod mask;
 mod portable;
 pub(crate) mod register;
+#[cfg(target_has_atomic = "64")]
+pub(crate) mod shared;
 pub(crate) mod split_block;
 pub(crate) mod standard;
 #[cfg(target_arch = "x86_64")]

@@ -1,6 +1,7 @@
 //! The batch loops of the blocked layouts over a portable body: what runs where there are no
 //! intrinsics, and for the keys of a batch that do not fill a group.
 
+use super::mask::Mask;
 use crate::geometry::Geometry;
 use trommel_base::batch::{Fetch, Ring, WORD_BYTES, Window, roll};
 use trommel_base::with_fetch;
@@ -8,14 +9,14 @@ use trommel_base::with_fetch;
 /// A blocked layout's arithmetic for one key. A safe body, compiled for whatever instruction set the
 /// function has that it is inlined into.
 pub(super) trait Body {
+    /// The bits of a hash in its block.
+    type Mask: Mask;
     /// Bytes of a block.
-    const BLOCK_BYTES: usize;
+    const BLOCK_BYTES: usize = size_of::<Self::Mask>();
     /// The block of a hash, below `geometry.units`.
     fn block(geometry: Geometry, hash: u64) -> u64;
-    /// Whether all bits of the hash are set in its block.
-    fn test(geometry: Geometry, block: &[u8], hash: u64) -> bool;
-    /// Sets all bits of the hash in its block; true if one was clear.
-    fn set(geometry: Geometry, block: &mut [u8], hash: u64) -> bool;
+    /// The bits that the hash sets in its block.
+    fn mask(geometry: Geometry, hash: u64) -> Self::Mask;
 }
 
 #[inline(always)]
@@ -26,20 +27,20 @@ fn bytes_of<B: Body>(geometry: Geometry, hash: u64) -> core::ops::Range<usize> {
 
 #[inline(always)]
 pub(super) fn contains<B: Body>(geometry: Geometry, table: &[u8], hash: u64) -> bool {
-    B::test(geometry, &table[bytes_of::<B>(geometry, hash)], hash)
+    B::mask(geometry, hash).test(&table[bytes_of::<B>(geometry, hash)])
 }
 
 #[inline(always)]
 pub(super) fn insert<B: Body>(geometry: Geometry, table: &mut [u8], hash: u64) -> bool {
-    B::set(geometry, &mut table[bytes_of::<B>(geometry, hash)], hash)
+    B::mask(geometry, hash).set(&mut table[bytes_of::<B>(geometry, hash)])
 }
 
 /// Keys of a group.
-const GROUP: usize = 8;
+pub(super) const GROUP: usize = 8;
 
 /// Places of a group of hashes.
 #[inline(always)]
-fn locate<B: Body>(geometry: Geometry, hashes: &[u64; GROUP]) -> [u32; GROUP] {
+pub(super) fn locate<B: Body>(geometry: Geometry, hashes: &[u64; GROUP]) -> [u32; GROUP] {
     // Words fit 32 bits: `Layout::MAX_UNITS` of every blocked layout says so.
     let words = (B::BLOCK_BYTES / WORD_BYTES) as u64;
     hashes.map(|hash| (B::block(geometry, hash) * words) as u32)
@@ -77,7 +78,7 @@ fn contains_rolling<B: Body, F: Fetch>(
             for (i, (hash, place)) in keys.enumerate() {
                 let start = *place as usize * WORD_BYTES;
                 let block = &table[start..start + B::BLOCK_BYTES];
-                answers |= u64::from(B::test(geometry, block, *hash)) << i;
+                answers |= u64::from(B::mask(geometry, *hash).test(block)) << i;
             }
             found[group / 8] |= answers << (8 * (group % 8));
         },
@@ -122,7 +123,7 @@ fn insert_rolling<B: Body, F: Fetch>(
         |(ring, table), group| {
             for (hash, place) in groups[group].iter().zip(ring.group::<GROUP>(group)) {
                 let start = *place as usize * WORD_BYTES;
-                B::set(geometry, &mut table[start..start + B::BLOCK_BYTES], *hash);
+                B::mask(geometry, *hash).set(&mut table[start..start + B::BLOCK_BYTES]);
             }
         },
     );

@@ -4,9 +4,15 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(target_has_atomic = "64")]
+mod shared_bits;
 
 use super::Kernels;
+#[cfg(target_has_atomic = "64")]
+use super::shared::{self, SharedKernels};
 use crate::geometry::Geometry;
+#[cfg(target_has_atomic = "64")]
+use shared_bits::SharedBits;
 use trommel_base::batch::{Fetch, Window, roll};
 use trommel_base::range::reduce;
 use trommel_base::with_fetch;
@@ -209,4 +215,9 @@ pub(crate) fn kernels(isa: Isa) -> Kernels {
             insert_batch: |geometry, table, hashes| insert_batch_body(geometry, table, hashes),
         },
     }
+}
+
+#[cfg(target_has_atomic = "64")]
+pub(crate) fn shared_kernels(isa: Isa) -> SharedKernels {
+    shared::kernels::<SharedBits>(isa)
 }

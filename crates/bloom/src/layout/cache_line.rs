@@ -2,6 +2,8 @@
 
 use super::{Layout, fpr_of_lanes};
 use crate::geometry::Geometry;
+#[cfg(target_has_atomic = "64")]
+use crate::kernel::shared::SharedKernels;
 use crate::kernel::{self, Kernels};
 use core::ops::RangeInclusive;
 use trommel_base::range::reduce;
@@ -39,8 +41,8 @@ impl Layout for CacheLine {
         Some(reduce(hash, geometry.units))
     }
 
-    fn fpr_of_table(_geometry: Geometry, table: &[u8]) -> f64 {
-        fpr_of_lanes::<8, 64>(table)
+    fn fpr_of_table(geometry: Geometry, words: impl Iterator<Item = u64>) -> f64 {
+        fpr_of_lanes::<64, 8>(geometry, words)
     }
 
     fn estimate_keys(geometry: Geometry, ones: u64) -> f64 {
@@ -49,5 +51,10 @@ impl Layout for CacheLine {
 
     fn kernels(isa: Isa) -> Kernels {
         kernel::cache_line::kernels(isa)
+    }
+
+    #[cfg(target_has_atomic = "64")]
+    fn shared_kernels(isa: Isa) -> SharedKernels {
+        kernel::cache_line::shared_kernels(isa)
     }
 }

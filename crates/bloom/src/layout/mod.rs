@@ -12,6 +12,8 @@ pub use standard::Standard;
 
 use crate::geometry::Geometry;
 use crate::kernel::Kernels;
+#[cfg(target_has_atomic = "64")]
+use crate::kernel::shared::SharedKernels;
 use core::fmt::Debug;
 use core::ops::RangeInclusive;
 use trommel_base::sizing::{self, MAX_BITS_PER_KEY};
@@ -66,9 +68,10 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
     #[doc(hidden)]
     fn unit(geometry: Geometry, hash: u64) -> Option<u64>;
 
-    /// The exact false-positive rate of a table as it is filled: the mean over its units.
+    /// The exact false-positive rate of a table as it is filled, from its words of 64 bits: the mean
+    /// over its units.
     #[doc(hidden)]
-    fn fpr_of_table(geometry: Geometry, table: &[u8]) -> f64;
+    fn fpr_of_table(geometry: Geometry, words: impl Iterator<Item = u64>) -> f64;
 
     /// Distinct keys behind so many set bits.
     #[doc(hidden)]
@@ -90,6 +93,11 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
     /// The functions of this layout for one instruction set.
     #[doc(hidden)]
     fn kernels(isa: Isa) -> Kernels;
+
+    /// The functions of this layout for one instruction set over a table that threads share.
+    #[cfg(target_has_atomic = "64")]
+    #[doc(hidden)]
+    fn shared_kernels(isa: Isa) -> SharedKernels;
 }
 
 mod sealed {
@@ -179,27 +187,34 @@ fn checked<L: Layout>(units: u64, hashes: u32) -> Result<Geometry, SpecError> {
     Ok(Geometry { units, hashes })
 }
 
-/// Set bits of a table.
-pub(crate) fn count_ones(table: &[u8]) -> u64 {
-    let (words, rest) = table.as_chunks::<8>();
-    let words: u64 =
-        words.iter().map(|word| u64::from(u64::from_ne_bytes(*word).count_ones())).sum();
-    words + rest.iter().map(|byte| u64::from(byte.count_ones())).sum::<u64>()
+/// The words of a table of whole words.
+pub(crate) fn words_of(table: &[u8]) -> impl Iterator<Item = u64> + '_ {
+    let (words, _) = table.as_chunks::<8>();
+    words.iter().map(|word| u64::from_le_bytes(*word))
+}
+
+/// Set bits of words.
+pub(crate) fn count_ones(words: impl Iterator<Item = u64>) -> u64 {
+    words.map(|word| u64::from(word.count_ones())).sum()
 }
 
 /// The mean over units of the product over lanes of the fraction of set bits: the rate of a layout
 /// that probes one bit of each lane.
-fn fpr_of_lanes<const LANE_BYTES: usize, const UNIT_BYTES: usize>(table: &[u8]) -> f64 {
-    let (units, _) = table.as_chunks::<UNIT_BYTES>();
-    let sum: f64 = units
-        .iter()
-        .map(|unit| {
-            let (lanes, _) = unit.as_chunks::<LANE_BYTES>();
-            lanes
-                .iter()
-                .map(|lane| count_ones(lane) as f64 / (LANE_BYTES as f64 * 8.0))
-                .product::<f64>()
-        })
-        .sum();
-    sum / units.len() as f64
+fn fpr_of_lanes<const LANE_BITS: u32, const UNIT_WORDS: usize>(
+    geometry: Geometry,
+    mut words: impl Iterator<Item = u64>,
+) -> f64 {
+    let set = |lane: u64| f64::from(lane.count_ones()) / f64::from(LANE_BITS);
+    let mut sum = 0.0;
+    for _ in 0..geometry.units {
+        let mut product = 1.0;
+        let unit: [u64; UNIT_WORDS] = core::array::from_fn(|_| words.next().unwrap_or(0));
+        for word in unit {
+            for lane in 0..u64::BITS / LANE_BITS {
+                product *= set(word >> (lane * LANE_BITS) & (u64::MAX >> (u64::BITS - LANE_BITS)));
+            }
+        }
+        sum += product;
+    }
+    sum / geometry.units as f64
 }

@@ -1,7 +1,9 @@
 //! The register-blocked layout.
 
-use super::{Layout, count_ones};
+use super::Layout;
 use crate::geometry::Geometry;
+#[cfg(target_has_atomic = "64")]
+use crate::kernel::shared::SharedKernels;
 use crate::kernel::{self, Kernels};
 use core::ops::RangeInclusive;
 use trommel_base::range::reduce;
@@ -36,12 +38,11 @@ impl Layout for Register {
         Some(reduce(hash, geometry.units))
     }
 
-    fn fpr_of_table(geometry: Geometry, table: &[u8]) -> f64 {
-        let (words, _) = table.as_chunks::<8>();
+    fn fpr_of_table(geometry: Geometry, words: impl Iterator<Item = u64>) -> f64 {
         let hashes = f64::from(geometry.hashes);
         let of_ones: [f64; 65] = core::array::from_fn(|ones| libm::pow(ones as f64 / 64.0, hashes));
-        let sum: f64 = words.iter().map(|word| of_ones[count_ones(word) as usize]).sum();
-        sum / words.len() as f64
+        let sum: f64 = words.map(|word| of_ones[word.count_ones() as usize]).sum();
+        sum / geometry.units as f64
     }
 
     fn estimate_keys(geometry: Geometry, ones: u64) -> f64 {
@@ -50,5 +51,10 @@ impl Layout for Register {
 
     fn kernels(isa: Isa) -> Kernels {
         kernel::register::kernels(isa)
+    }
+
+    #[cfg(target_has_atomic = "64")]
+    fn shared_kernels(isa: Isa) -> SharedKernels {
+        kernel::register::shared_kernels(isa)
     }
 }

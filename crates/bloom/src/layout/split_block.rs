@@ -2,6 +2,8 @@
 
 use super::{Layout, fpr_of_lanes};
 use crate::geometry::Geometry;
+#[cfg(target_has_atomic = "64")]
+use crate::kernel::shared::SharedKernels;
 use crate::kernel::{self, Kernels};
 use core::ops::RangeInclusive;
 use trommel_base::range::reduce_high;
@@ -37,8 +39,8 @@ impl Layout for SplitBlock {
         Some(u64::from(reduce_high(hash, geometry.units as u32)))
     }
 
-    fn fpr_of_table(_geometry: Geometry, table: &[u8]) -> f64 {
-        fpr_of_lanes::<4, 32>(table)
+    fn fpr_of_table(geometry: Geometry, words: impl Iterator<Item = u64>) -> f64 {
+        fpr_of_lanes::<32, 4>(geometry, words)
     }
 
     fn estimate_keys(geometry: Geometry, ones: u64) -> f64 {
@@ -47,5 +49,10 @@ impl Layout for SplitBlock {
 
     fn kernels(isa: Isa) -> Kernels {
         kernel::split_block::kernels(isa)
+    }
+
+    #[cfg(target_has_atomic = "64")]
+    fn shared_kernels(isa: Isa) -> SharedKernels {
+        kernel::split_block::shared_kernels(isa)
     }
 }

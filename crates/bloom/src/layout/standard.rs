@@ -2,6 +2,8 @@
 
 use super::{Layout, count_ones};
 use crate::geometry::Geometry;
+#[cfg(target_has_atomic = "64")]
+use crate::kernel::shared::SharedKernels;
 use crate::kernel::{self, Kernels};
 use core::ops::RangeInclusive;
 use trommel_base::sizing::{self, MAX_BITS_PER_KEY, MAX_HASHES};
@@ -53,8 +55,8 @@ impl Layout for Standard {
         None
     }
 
-    fn fpr_of_table(geometry: Geometry, table: &[u8]) -> f64 {
-        let fill = count_ones(table) as f64 / (geometry.units as f64 * UNIT_BITS);
+    fn fpr_of_table(geometry: Geometry, words: impl Iterator<Item = u64>) -> f64 {
+        let fill = count_ones(words) as f64 / (geometry.units as f64 * UNIT_BITS);
         libm::pow(fill, f64::from(geometry.hashes))
     }
 
@@ -76,5 +78,10 @@ impl Layout for Standard {
 
     fn kernels(isa: Isa) -> Kernels {
         kernel::standard::kernels(isa)
+    }
+
+    #[cfg(target_has_atomic = "64")]
+    fn shared_kernels(isa: Isa) -> SharedKernels {
+        kernel::standard::shared_kernels(isa)
     }
 }

@@ -1,0 +1,68 @@
+//! The same bodies compiled for the instruction sets: what is vectorised is the masks, since words that
+//! other threads change are read one by one.
+
+use super::{SharedBody, SharedKernels};
+use trommel_simd::Isa;
+
+/// A body's functions for one instruction set.
+pub(in crate::kernel) fn kernels<S: SharedBody>(isa: Isa) -> SharedKernels {
+    match isa {
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 | Isa::Avx512Core | Isa::Avx512 => SharedKernels {
+            contains: avx2::contains::<S>,
+            contains_batch: avx2::contains_batch::<S>,
+            insert: avx2::insert::<S>,
+            insert_batch: avx2::insert_batch::<S>,
+        },
+        _ => SharedKernels {
+            contains: S::contains,
+            contains_batch: S::contains_batch,
+            insert: S::insert,
+            insert_batch: S::insert_batch,
+        },
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod avx2 {
+    use super::SharedBody;
+    use crate::geometry::Geometry;
+    use trommel_base::sync::AtomicU64;
+
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+    pub(super) fn contains<S: SharedBody>(
+        geometry: Geometry,
+        table: &[AtomicU64],
+        hash: u64,
+    ) -> bool {
+        S::contains(geometry, table, hash)
+    }
+
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+    pub(super) fn contains_batch<S: SharedBody>(
+        geometry: Geometry,
+        table: &[AtomicU64],
+        hashes: &[u64],
+        found: &mut [u64],
+    ) {
+        S::contains_batch(geometry, table, hashes, found);
+    }
+
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+    pub(super) fn insert<S: SharedBody>(
+        geometry: Geometry,
+        table: &[AtomicU64],
+        hash: u64,
+    ) -> bool {
+        S::insert(geometry, table, hash)
+    }
+
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+    pub(super) fn insert_batch<S: SharedBody>(
+        geometry: Geometry,
+        table: &[AtomicU64],
+        hashes: &[u64],
+    ) {
+        S::insert_batch(geometry, table, hashes);
+    }
+}

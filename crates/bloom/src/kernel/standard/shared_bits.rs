@@ -1,0 +1,164 @@
+//! The standard filter over a table that several threads use at once.
+
+use super::{GROUP, WORD_BITS, contains_bits, fetch_bits, positions};
+use crate::geometry::Geometry;
+use crate::kernel::shared::{SharedBody, address, load, set};
+use core::marker::PhantomData;
+use trommel_base::batch::{Fetch, Turns, WORD_BYTES, Window, roll_turns};
+use trommel_base::sizing::MAX_HASHES;
+use trommel_base::sync::{AtomicU64, Ordering::Relaxed};
+use trommel_base::with_fetch;
+
+pub(super) struct SharedBits;
+
+/// Words that lack bits of a group's keys: noted first, for all of the keys, and set then.
+///
+/// Whether a word lacks a bit cannot be predicted, so there is no branch on it: a note is always written, and
+/// overwritten by the next unless something was missing. And loads that no atomic operation stands between
+/// wait for their lines together. ns a key inserted into a standard filter of 1.5 MB and of 15 MB, eight
+/// bits a key: 82 and 118 with [`set`], 62 and 106 with notes (Cascade Lake).
+struct Notes<const ROOM: usize>([(usize, u64); ROOM]);
+
+impl<const ROOM: usize> Notes<ROOM> {
+    #[inline(always)]
+    const fn new() -> Self {
+        const { assert!(ROOM.is_power_of_two()) };
+        Self([(0, 0); ROOM])
+    }
+
+    /// Notes those of `bits` that a word of the table lacks behind `len` notes, and returns how many notes
+    /// there are then. The number is the caller's to keep, so that it stays in a register.
+    #[inline(always)]
+    fn note(&mut self, len: usize, table: &[AtomicU64], word: usize, bits: u64) -> usize {
+        let missing = bits & !load(&table[word]);
+        // Cheaper than a check, and never needed.
+        self.0[len % ROOM] = (word, missing);
+        len + usize::from(missing != 0)
+    }
+
+    /// Sets what the first `len` notes say.
+    #[inline(always)]
+    fn set(&self, len: usize, table: &[AtomicU64]) {
+        for (word, bits) in &self.0[..len] {
+            table[*word].fetch_or(bits.to_le(), Relaxed);
+        }
+    }
+}
+
+/// The word of a position, and its bit.
+#[inline(always)]
+const fn word_and_bit(position: u64) -> (usize, u64) {
+    ((position / WORD_BITS) as usize, 1 << (position % WORD_BITS))
+}
+
+/// A batch of lookups.
+struct Lookups<'a, F> {
+    geometry: Geometry,
+    table: &'a [AtomicU64],
+    groups: &'a [[u64; GROUP]],
+    found: &'a mut [u64],
+    fetch: PhantomData<F>,
+}
+
+impl<F: Fetch> Turns for Lookups<'_, F> {
+    #[inline(always)]
+    fn locate(&mut self, _: usize) {}
+
+    /// The lines of two bits, as in a table that is not shared.
+    #[inline(always)]
+    fn fetch(&mut self, group: usize) {
+        for hash in &self.groups[group] {
+            fetch_bits::<F>(address(self.table), self.geometry, *hash, 2);
+        }
+    }
+
+    #[inline(always)]
+    fn probe(&mut self, group: usize) {
+        let mut answers = 0;
+        for (i, hash) in self.groups[group].iter().enumerate() {
+            answers |= u64::from(SharedBits::contains(self.geometry, self.table, *hash)) << i;
+        }
+        self.found[group / 8] |= answers << (8 * (group % 8));
+    }
+}
+
+/// A batch of inserts.
+struct Inserts<'a, F> {
+    geometry: Geometry,
+    table: &'a [AtomicU64],
+    groups: &'a [[u64; GROUP]],
+    notes: Notes<{ GROUP * MAX_HASHES as usize }>,
+    fetch: PhantomData<F>,
+}
+
+impl<F: Fetch> Turns for Inserts<'_, F> {
+    #[inline(always)]
+    fn locate(&mut self, _: usize) {}
+
+    #[inline(always)]
+    fn fetch(&mut self, group: usize) {
+        for hash in &self.groups[group] {
+            fetch_bits::<F>(address(self.table), self.geometry, *hash, usize::MAX);
+        }
+    }
+
+    #[inline(always)]
+    fn probe(&mut self, group: usize) {
+        let mut noted = 0;
+        for hash in &self.groups[group] {
+            for position in positions(self.geometry, *hash) {
+                let (word, bit) = word_and_bit(position);
+                noted = self.notes.note(noted, self.table, word, bit);
+            }
+        }
+        self.notes.set(noted, self.table);
+    }
+}
+
+impl SharedBody for SharedBits {
+    #[inline(always)]
+    fn contains(geometry: Geometry, table: &[AtomicU64], hash: u64) -> bool {
+        contains_bits(geometry, hash, |position| {
+            load(&table[(position / WORD_BITS) as usize]) >> (position % WORD_BITS)
+        })
+    }
+
+    #[inline(always)]
+    fn contains_batch(geometry: Geometry, table: &[AtomicU64], hashes: &[u64], found: &mut [u64]) {
+        let window = Window::for_gathers(table.len() * WORD_BYTES);
+        let (groups, rest) = hashes.as_chunks::<GROUP>();
+        with_fetch!(window, F => {
+            let (found, fetch) = (&mut *found, PhantomData::<F>);
+            let mut turns = Lookups { geometry, table, groups, found, fetch };
+            roll_turns::<GROUP>(groups.len(), window, &mut turns);
+        });
+        for (i, hash) in (groups.len() * GROUP..).zip(rest) {
+            found[i / 64] |= u64::from(Self::contains(geometry, table, *hash)) << (i % 64);
+        }
+    }
+
+    #[inline(always)]
+    fn insert(geometry: Geometry, table: &[AtomicU64], hash: u64) -> bool {
+        // No short circuit: every bit is set.
+        positions(geometry, hash).fold(false, |changed, position| {
+            let (word, bit) = word_and_bit(position);
+            changed | set(&table[word], bit)
+        })
+    }
+
+    #[inline(always)]
+    fn insert_batch(geometry: Geometry, table: &[AtomicU64], hashes: &[u64]) {
+        // A key fetches `k` lines, so a shorter way ahead keeps as many in flight.
+        let bytes = table.len() * WORD_BYTES;
+        let window = Window { distance_keys: 32, ..Window::for_gathers(bytes) };
+        let (groups, rest) = hashes.as_chunks::<GROUP>();
+        with_fetch!(window, F => {
+            let (notes, fetch) = (Notes::new(), PhantomData::<F>);
+            let mut turns = Inserts { geometry, table, groups, notes, fetch };
+            roll_turns::<GROUP>(groups.len(), window, &mut turns);
+        });
+        for hash in rest {
+            Self::insert(geometry, table, *hash);
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! A filter that several threads insert into and look up in at once.
+
+use crate::filter::Bloom;
+use crate::geometry::Geometry;
+use crate::kernel::shared::SharedKernels;
+use crate::layout::{self, Layout};
+use core::fmt;
+use core::marker::PhantomData;
+use trommel_base::storage::AtomicStorage;
+use trommel_base::sync::{AtomicU64, Ordering::Relaxed};
+use trommel_base::{Bitmap, Filter, Full, Hasher, InsertShared, KeyHash};
+use trommel_simd::Isa;
+
+/// A Bloom filter of layout `L` that takes keys through `&self`, from any number of threads, without a lock.
+///
+/// It is made of a [`Bloom`] by [`Bloom::into_shared`], in the same memory, and turned back by
+/// [`SharedBloom::into_filter`]; both cost nothing. What comes back is byte for byte the filter that
+/// [`Insert`](trommel_base::Insert) makes of the same keys, in whatever order.
+///
+/// Lookups work beside inserts. While a filter is shared they read word by word; the vector kernels are those
+/// of the filter that is turned back, so turn it back when the last key is in. A lookup that runs beside an
+/// insert may or may not see its key; one that is ordered after the insert, by a join, a lock, a channel or
+/// anything else, sees it.
+///
+/// ```
+/// use trommel_base::{Filter, InsertShared};
+/// use trommel_bloom::SplitBlockBloom;
+///
+/// let shared = SplitBlockBloom::with_capacity_and_fpr(10_000, 0.01)?.into_shared();
+/// std::thread::scope(|threads| {
+///     for part in 0..4u64 {
+///         let shared = &shared;
+///         threads.spawn(move || {
+///             let keys: Vec<u64> = (part * 2500..(part + 1) * 2500).collect();
+///             let mut hashes = Vec::new();
+///             shared.hasher().hash_batch(&keys, &mut hashes);
+///             shared.insert_batch(&hashes).unwrap();
+///         });
+///     }
+/// });
+/// let filter = shared.into_filter();
+/// assert_eq!(filter.len(), 10_000);
+/// assert!((0..10_000u64).all(|key| filter.contains(&key)));
+/// # Ok::<(), trommel_base::SpecError>(())
+/// ```
+pub struct SharedBloom<L: Layout> {
+    geometry: Geometry,
+    hasher: Hasher,
+    isa: Isa,
+    kernels: SharedKernels,
+    table: AtomicStorage,
+    /// Inserts before the filter was shared.
+    before: u64,
+    inserted: Inserted,
+    layout: PhantomData<L>,
+}
+
+/// Inserts since the filter is shared, on lines of its own: whoever counts takes the line away from all other
+/// cores, which would otherwise lose the table's address and size with it. 128 bytes, since processors fetch
+/// lines in pairs.
+///
+/// Relaxed: a sum of additions does not depend on their order, and no other memory is read by it.
+#[repr(align(128))]
+struct Inserted(AtomicU64);
+
+impl Inserted {
+    fn new() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
+    /// Once a call, not once a key: a batch pays for it once.
+    #[inline(always)]
+    fn add(&self, keys: usize) {
+        self.0.fetch_add(keys as u64, Relaxed);
+    }
+
+    fn get(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+}
+
+impl<L: Layout> Bloom<L> {
+    /// Lets several threads insert; see [`SharedBloom`]. Cost: none, the table stays where it is.
+    #[must_use]
+    pub fn into_shared(self) -> SharedBloom<L> {
+        SharedBloom {
+            geometry: self.geometry,
+            hasher: self.hasher,
+            isa: self.isa(),
+            kernels: L::shared_kernels(self.isa()),
+            before: self.len,
+            inserted: Inserted::new(),
+            table: AtomicStorage::new(self.table),
+            layout: PhantomData,
+        }
+    }
+}
+
+impl<L: Layout> SharedBloom<L> {
+    /// The filter of all keys that went in, for one thread to change and for vectors to look up in. Cost:
+    /// none, the table stays where it is.
+    #[must_use]
+    pub fn into_filter(self) -> Bloom<L> {
+        let len = self.count();
+        Bloom::assemble(self.geometry, self.hasher, len, self.isa, self.table.into_storage())
+    }
+
+    /// The shape of the table.
+    #[must_use]
+    pub fn geometry(&self) -> Geometry {
+        self.geometry
+    }
+
+    /// How many bits a key sets.
+    #[must_use]
+    pub fn hash_count(&self) -> u32 {
+        self.geometry.hashes
+    }
+
+    /// The instruction set in use.
+    #[must_use]
+    pub fn isa(&self) -> Isa {
+        self.isa
+    }
+
+    /// An estimate of the distinct keys inserted; see [`Bloom::estimate_keys`].
+    #[must_use]
+    pub fn estimate_keys(&self) -> f64 {
+        L::estimate_keys(self.geometry, layout::count_ones(self.words()))
+    }
+
+    /// The words of the table, each as it is when it is read.
+    fn words(&self) -> impl Iterator<Item = u64> + '_ {
+        self.table.words().iter().map(|word| u64::from_le(word.load(Relaxed)))
+    }
+
+    fn count(&self) -> u64 {
+        self.before.saturating_add(self.inserted.get())
+    }
+}
+
+impl<L: Layout> Filter for SharedBloom<L> {
+    #[inline]
+    fn contains_hash(&self, hash: KeyHash) -> bool {
+        self.kernels.contains(self.geometry, self.table.words(), hash)
+    }
+
+    fn contains_batch(&self, hashes: &[KeyHash], found: &mut Bitmap) {
+        found.fill_words(hashes.len(), |words| {
+            self.kernels.contains_batch(self.geometry, self.table.words(), hashes, words);
+        });
+    }
+
+    fn hasher(&self) -> Hasher {
+        self.hasher
+    }
+
+    /// Inserts so far, as of the filter that is turned back. A batch counts when it is begun; inserts that
+    /// run beside this call may or may not be in.
+    fn len(&self) -> usize {
+        usize::try_from(self.count()).unwrap_or(usize::MAX)
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.table.len()
+    }
+
+    /// As of the filter that is turned back, from the bits as they are read one word after the other. Cost:
+    /// one pass over the table.
+    fn expected_fpr(&self) -> f64 {
+        L::fpr_of_table(self.geometry, self.words())
+    }
+}
+
+impl<L: Layout> InsertShared for SharedBloom<L> {
+    /// Never fails, as [`Insert::insert_hash`](trommel_base::Insert::insert_hash) of [`Bloom`]. True if this
+    /// call set a bit: of several threads that set the same bit at once, one is told so.
+    ///
+    /// Cost: beside the table's lines, one that counts inserts, and that threads which insert key by key
+    /// take away from each other. Batches hardly touch it.
+    #[inline]
+    fn insert_hash(&self, hash: KeyHash) -> Result<bool, Full> {
+        self.inserted.add(1);
+        Ok(self.kernels.insert(self.geometry, self.table.words(), hash))
+    }
+
+    /// Never fails, as [`InsertShared::insert_hash`].
+    fn insert_batch(&self, hashes: &[KeyHash]) -> Result<(), Full> {
+        self.inserted.add(hashes.len());
+        self.kernels.insert_batch(self.geometry, self.table.words(), hashes);
+        Ok(())
+    }
+}
+
+impl<L: Layout> From<Bloom<L>> for SharedBloom<L> {
+    fn from(filter: Bloom<L>) -> Self {
+        filter.into_shared()
+    }
+}
+
+impl<L: Layout> From<SharedBloom<L>> for Bloom<L> {
+    fn from(shared: SharedBloom<L>) -> Self {
+        shared.into_filter()
+    }
+}
+
+impl<L: Layout> fmt::Debug for SharedBloom<L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SharedBloom")
+            .field("kind", &L::KIND)
+            .field("geometry", &self.geometry)
+            .field("hasher", &self.hasher)
+            .field("len", &self.count())
+            .field("isa", &self.isa)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,396 @@
+//! A filter of any kind that several threads change at once: parts, and a lock for each.
+
+use crate::{AnyFilter, FilterSpec, Unsupported};
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+use crossbeam_utils::CachePadded;
+#[cfg(loom)]
+use loom::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+#[cfg(not(loom))]
+use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+use trommel_base::partition::{Partitioned, Partitioner};
+use trommel_base::{
+    Bitmap, Filter, FilterKind, Full, Hasher, Insert, InsertShared, KeyHash, SpecError,
+};
+
+/// A filter of any kind in a power of two of *shards*, each a filter of its own under a lock of its own. Threads
+/// insert, remove and look up through `&self`, and wait for each other only where they meet in a shard; any
+/// number of them look up in one shard at once.
+///
+/// It is made for quotient and cuckoo filters, whose inserts move what is there. Bloom filters without counters
+/// need no locks: [`SharedBloom`](crate::SharedBloom). It has no frozen form: freeze the filters of
+/// [`ShardedFilter::into_shards`], or insert into an ordinary filter.
+///
+/// **Shards.** A key's shard is in the top bits of its hash. The shard's filter gets the hash rotated left by as
+/// many bits, so that the next bits are on top, with its upper half folded onto the lower one: the bits that all
+/// keys of a shard have alike would be the lowest, from which Bloom filters draw positions.
+/// Four shards for each thread that inserts keep waiting rare; a lock and its filter's head take 128 to 640
+/// bytes.
+///
+/// **Size.** A shard is made for its share of the keys and six standard deviations of what hashes make of it: for
+/// `m` keys a shard `6 / √m` more memory, 0.6 % of a million, 6 % of ten thousand, 19 % of a thousand. Of shares
+/// of a thousand keys and more, one in 10^8 is larger. Bytes, if given, are divided evenly.
+///
+/// **Batches** are grouped by shard, and take each lock once for up to 2^20 keys. They allocate eight bytes a key
+/// for that, in the form of [`Partitioner`]; where that is refused, keys go one by one.
+///
+/// **A panic** of a thread that was changing a shard (nothing but an error in this library is known to make
+/// one) leaves that shard half changed. Its lock is poisoned, and every later call that needs the shard panics
+/// too, and says so: nobody waits for ever, and nobody is given half a filter for a whole one. The other shards
+/// go on. [`ShardedFilter::is_poisoned`] tells it beforehand.
+///
+/// ```
+/// use trommel::{Filter, FilterKind, FilterSpec, InsertShared, ShardedFilter};
+///
+/// let spec = FilterSpec::new(FilterKind::Quotient).keys(100_000).fpr(0.01);
+/// let filter = ShardedFilter::build(&spec, 8)?;
+/// std::thread::scope(|threads| {
+///     for first in [0, 50_000] {
+///         let filter = &filter;
+///         threads.spawn(move || {
+///             let keys: Vec<u64> = (first..first + 50_000).collect();
+///             let mut hashes = Vec::new();
+///             filter.hasher().hash_batch(&keys, &mut hashes);
+///             filter.insert_batch(&hashes).unwrap();
+///         });
+///     }
+/// });
+/// assert!((0..100_000u64).all(|key| filter.contains(&key)));
+/// assert_eq!(filter.remove_hash(filter.hash(&7u64)), Ok(true));
+/// # Ok::<(), trommel::SpecError>(())
+/// ```
+pub struct ShardedFilter {
+    /// On lines of their own, so that threads in neighbouring shards do not take a lock's line from each other.
+    shards: Box<[CachePadded<RwLock<AnyFilter>>]>,
+    /// How many bits of a hash tell its shard.
+    shard_bits: u32,
+    kind: FilterKind,
+    hasher: Hasher,
+}
+
+/// The most shards.
+pub const MAX_SHARDS: usize = 4096;
+/// Hashes that are grouped at a time: whole words of answers.
+const CHUNK: usize = 1 << 20;
+/// Fewer hashes than this, or than there are shards, go one by one: to group them costs more than their locks.
+const SHORTEST_GROUPED: usize = 32;
+
+/// The shard of a hash, and the hash that the shard's filter gets.
+#[inline(always)]
+const fn split(hash: u64, shard_bits: u32) -> (usize, u64) {
+    // Two shifts, since one by 64 is none.
+    let shard = hash >> 1 >> (u64::BITS - 1 - shard_bits);
+    let rotated = hash.rotate_left(shard_bits);
+    (shard as usize, rotated ^ rotated >> 32)
+}
+
+/// The keys that a shard is made for: its share and six standard deviations.
+fn keys_of_shard(keys: usize, shards: usize) -> usize {
+    let share = keys.div_ceil(shards);
+    let deviation = (share as f64 * (1.0 - 1.0 / shards as f64)).sqrt();
+    share.saturating_add((6.0 * deviation).ceil() as usize)
+}
+
+#[cold]
+fn poisoned(shard: usize) -> ! {
+    panic!("a thread panicked while it changed shard {shard}, which is half changed since")
+}
+
+impl ShardedFilter {
+    /// Makes an empty filter of `shards` shards, a power of two up to [`MAX_SHARDS`].
+    ///
+    /// # Errors
+    /// [`SpecError`] if there cannot be so many shards, or a shard cannot meet what was asked for.
+    pub fn build(spec: &FilterSpec, shards: usize) -> Result<Self, SpecError> {
+        if !shards.is_power_of_two() || shards > MAX_SHARDS {
+            let (value, max) = (shards as u64, MAX_SHARDS as u64);
+            return Err(SpecError::Parameter { name: "shards", value, min: 1, max });
+        }
+        let mut of_shard = spec.keys(keys_of_shard(spec.spec().keys, shards));
+        if let Some(bytes) = spec.spec().memory_bytes {
+            of_shard = of_shard.memory_bytes(bytes / shards);
+        }
+        let mut filters = Vec::with_capacity(shards);
+        for _ in 0..shards {
+            filters.push(CachePadded::new(RwLock::new(of_shard.build()?)));
+        }
+        Ok(Self {
+            shards: filters.into(),
+            shard_bits: shards.trailing_zeros(),
+            kind: spec.kind(),
+            hasher: spec.spec().hasher,
+        })
+    }
+
+    /// The kind of the shards.
+    #[must_use]
+    pub fn kind(&self) -> FilterKind {
+        self.kind
+    }
+
+    /// The number of shards.
+    #[must_use]
+    pub fn shards(&self) -> usize {
+        self.shards.len()
+    }
+
+    /// The filters of the shards, in order.
+    ///
+    /// # Panics
+    /// If a thread panicked while it changed one of them.
+    #[must_use]
+    pub fn into_shards(self) -> Vec<AnyFilter> {
+        let filters = self.shards.into_iter().enumerate();
+        filters
+            .map(|(i, lock)| lock.into_inner().into_inner().unwrap_or_else(|_| poisoned(i)))
+            .collect()
+    }
+
+    /// Whether a thread panicked while it changed a shard. Calls that need that shard panic from then on.
+    #[cfg(not(loom))]
+    #[must_use]
+    pub fn is_poisoned(&self) -> bool {
+        self.shards.iter().any(|lock| lock.is_poisoned())
+    }
+
+    /// Removes one copy of a key; false if it is not there. See [`AnyFilter::remove_hash`].
+    ///
+    /// # Errors
+    /// [`Unsupported`] if the kind cannot remove.
+    ///
+    /// # Panics
+    /// If a thread panicked while it changed the key's shard.
+    pub fn remove_hash(&self, hash: KeyHash) -> Result<bool, Unsupported> {
+        let (shard, hash) = self.split(hash);
+        self.write(shard).remove_hash(hash)
+    }
+
+    /// How many copies of a key were inserted, or more. See [`AnyFilter::count_hash`].
+    ///
+    /// # Errors
+    /// [`Unsupported`] if the kind cannot count.
+    ///
+    /// # Panics
+    /// If a thread panicked while it changed the key's shard.
+    pub fn count_hash(&self, hash: KeyHash) -> Result<u64, Unsupported> {
+        let (shard, hash) = self.split(hash);
+        self.read(shard).count_hash(hash)
+    }
+
+    fn split(&self, hash: KeyHash) -> (usize, KeyHash) {
+        let (shard, hash) = split(hash.raw(), self.shard_bits);
+        (shard, KeyHash::from_raw(hash))
+    }
+
+    fn read(&self, shard: usize) -> RwLockReadGuard<'_, AnyFilter> {
+        self.shards[shard].read().unwrap_or_else(|_| poisoned(shard))
+    }
+
+    fn write(&self, shard: usize) -> RwLockWriteGuard<'_, AnyFilter> {
+        self.shards[shard].write().unwrap_or_else(|_| poisoned(shard))
+    }
+
+    /// A number of every shard, one lock after the other.
+    fn of_shards<T>(&self, number: impl Fn(&AnyFilter) -> T) -> impl Iterator<Item = T> {
+        (0..self.shards()).map(move |shard| number(&self.read(shard)))
+    }
+
+    /// Hashes grouped by shard, as the shards' filters get them; `None` if they are few or memory is refused.
+    fn group<'p>(
+        &self,
+        hashes: &[KeyHash],
+        partitioner: &'p mut Partitioner<u64>,
+    ) -> Option<Partitioned<'p, u64>> {
+        if hashes.len() < self.shards().max(SHORTEST_GROUPED) {
+            return None;
+        }
+        let shard_bits = self.shard_bits;
+        partitioner.partition(hashes, self.shards(), |hash| split(hash, shard_bits)).ok()
+    }
+
+    /// Answers for a batch whose bits are zero.
+    fn contains_words(&self, hashes: &[KeyHash], words: &mut [u64]) {
+        let mut partitioner = Partitioner::new();
+        // The answers of all shards, those of each from a new word on.
+        let mut answers: Vec<u64> = Vec::new();
+        let mut next = vec![0; self.shards()];
+        let mut of_shard = Bitmap::new(0);
+        for (hashes, words) in hashes.chunks(CHUNK).zip(words.chunks_mut(CHUNK / 64)) {
+            let Some(grouped) = self.group(hashes, &mut partitioner) else {
+                for (i, hash) in hashes.iter().enumerate() {
+                    words[i / 64] |= u64::from(self.contains_hash(*hash)) << (i % 64);
+                }
+                continue;
+            };
+            answers.clear();
+            for (shard, group) in grouped.iter().enumerate() {
+                next[shard] = answers.len() * 64;
+                if !group.is_empty() {
+                    let group = KeyHash::slice_from_raw(group);
+                    self.read(shard).contains_batch(group, &mut of_shard);
+                    answers.extend_from_slice(of_shard.as_words());
+                }
+            }
+            // Groups keep the order of the batch: the next answer of a key's shard is the key's.
+            for (i, hash) in hashes.iter().enumerate() {
+                let at = &mut next[self.split(*hash).0];
+                words[i / 64] |= (answers[*at / 64] >> (*at % 64) & 1) << (i % 64);
+                *at += 1;
+            }
+        }
+    }
+}
+
+/// Every method panics if a thread panicked while it changed a shard that the method needs.
+impl Filter for ShardedFilter {
+    fn contains_hash(&self, hash: KeyHash) -> bool {
+        let (shard, hash) = self.split(hash);
+        self.read(shard).contains_hash(hash)
+    }
+
+    /// Answers come in the order of the batch. Unlike with other filters, memory is allocated beside `found`'s:
+    /// see [`ShardedFilter`].
+    fn contains_batch(&self, hashes: &[KeyHash], found: &mut Bitmap) {
+        found.fill_words(hashes.len(), |words| self.contains_words(hashes, words));
+    }
+
+    fn hasher(&self) -> Hasher {
+        self.hasher
+    }
+
+    /// The sum over the shards, exact where no thread changes any. Cost: the lock of every shard, one after
+    /// the other.
+    fn len(&self) -> usize {
+        self.of_shards(AnyFilter::len).fold(0, usize::saturating_add)
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.of_shards(AnyFilter::memory_bytes).sum()
+    }
+
+    /// The mean over the shards, since a key that is not in the filter falls into each of them alike.
+    fn expected_fpr(&self) -> f64 {
+        self.of_shards(AnyFilter::expected_fpr).sum::<f64>() / self.shards() as f64
+    }
+}
+
+/// Every method panics if a thread panicked while it changed a shard that the method needs. A batch may have
+/// gone into other shards by then.
+impl InsertShared for ShardedFilter {
+    /// # Errors
+    /// [`Full`] if there is no room in the key's shard, with the numbers of that shard.
+    fn insert_hash(&self, hash: KeyHash) -> Result<bool, Full> {
+        let (shard, hash) = self.split(hash);
+        self.write(shard).insert_hash(hash)
+    }
+
+    /// Keys of a shard go in in the order of the batch; shards take their turns in no order of the batch.
+    ///
+    /// # Errors
+    /// [`Full`] if there is no room in a shard. It says how many keys of the batch went in, not which: all of
+    /// some shards and none of others. Its other numbers are those of the shard.
+    fn insert_batch(&self, hashes: &[KeyHash]) -> Result<(), Full> {
+        let mut partitioner = Partitioner::new();
+        let mut inserted = 0;
+        let counted = |inserted: usize, mut full: Full| {
+            full.inserted += inserted;
+            full
+        };
+        for hashes in hashes.chunks(CHUNK) {
+            if let Some(grouped) = self.group(hashes, &mut partitioner) {
+                for (shard, group) in
+                    grouped.iter().enumerate().filter(|(_, group)| !group.is_empty())
+                {
+                    let outcome = self.write(shard).insert_batch(KeyHash::slice_from_raw(group));
+                    outcome.map_err(|full| counted(inserted, full))?;
+                    inserted += group.len();
+                }
+            } else {
+                for hash in hashes {
+                    self.insert_hash(*hash).map_err(|full| counted(inserted, full))?;
+                    inserted += 1;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for ShardedFilter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ShardedFilter")
+            .field("kind", &self.kind)
+            .field("shards", &self.shards())
+            .field("hasher", &self.hasher)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::string::String;
+
+    #[test]
+    fn a_hash_is_split_into_a_shard_and_what_tells_it_from_all_others_of_the_shard() {
+        assert_eq!(split(u64::MAX, 0).0, 0);
+        assert_eq!(split(0xABCD_0000_0000_0001, 12).0, 0xABC);
+        let shard = 0x5u64 << 61;
+        for bits in 0..61 {
+            let (first, second) = (split(shard, 3), split(shard | 1 << bits, 3));
+            assert_eq!((first.0, second.0), (5, 5));
+            // Bits of a shard's hashes go up by three, and the upper half is folded onto the lower.
+            let expected = 1u64 << (bits + 3) ^ (1u64 << (bits + 3)) >> 32;
+            assert_eq!(first.1 ^ second.1, expected, "bit {bits}");
+        }
+    }
+
+    #[test]
+    fn a_shard_is_made_for_its_share_and_six_standard_deviations() {
+        assert_eq!(keys_of_shard(0, 16), 0);
+        assert_eq!(keys_of_shard(1000, 1), 1000);
+        // √(10000 · 3/4) = 86.6
+        assert_eq!(keys_of_shard(40_000, 4), 10_520);
+        assert!(keys_of_shard(usize::MAX, 4096) >= usize::MAX / 4096);
+    }
+
+    fn panic_of(call: impl FnOnce()) -> String {
+        let payload = catch_unwind(AssertUnwindSafe(call)).expect_err("the call panics");
+        *payload.downcast::<String>().expect("a formatted message")
+    }
+
+    #[test]
+    fn a_shard_that_a_panic_left_half_changed_is_refused_and_the_others_go_on() {
+        let spec = FilterSpec::new(FilterKind::Quotient).keys(1000);
+        let filter = ShardedFilter::build(&spec, 4).unwrap();
+        let of_shard = |shard: u64| KeyHash::from_raw(shard << 62 | 12345);
+        (0..4).for_each(|shard| assert_eq!(filter.insert_hash(of_shard(shard)), Ok(true)));
+        assert!(!filter.is_poisoned());
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            let _changing = filter.shards[2].write().unwrap();
+            panic!("in the middle of a change");
+        }));
+        assert!(outcome.is_err() && filter.is_poisoned());
+
+        for shard in [0, 1, 3] {
+            assert!(filter.contains_hash(of_shard(shard)));
+            assert_eq!(filter.remove_hash(of_shard(shard)), Ok(true));
+        }
+        let (broken, mut found) = (of_shard(2), Bitmap::new(0));
+        let messages = [
+            panic_of(|| _ = filter.insert_hash(broken)),
+            panic_of(|| _ = filter.insert_batch(&[broken; 100])),
+            panic_of(|| _ = filter.contains_hash(broken)),
+            panic_of(|| filter.contains_batch(&[broken; 100], &mut found)),
+            panic_of(|| _ = filter.remove_hash(broken)),
+            panic_of(|| _ = filter.count_hash(broken)),
+            panic_of(|| _ = filter.len()),
+            panic_of(|| _ = filter.expected_fpr()),
+            panic_of(|| _ = filter.into_shards()),
+        ];
+        assert!(messages.iter().all(|message| message.contains("shard 2")), "{messages:?}");
+    }
+}
