@@ -280,7 +280,7 @@ pub(crate) fn groups_of(keys: usize, selection: &Selection) -> Vec<Group> {
     let group = |op, workload, hashed| Group { op, workload, keys, input: None, hashed };
     let mut groups: Vec<Group> =
         Workload::ALL.map(|workload| group(Op::Contains, Some(workload), false)).into();
-    if selection.is_brief() && selection.keys.is_none() && keys > CHANGED_BRIEFLY {
+    if selection.only_looks_up(keys) {
         return groups;
     }
     groups.push(group(Op::Insert, None, false));
@@ -337,6 +337,11 @@ impl Selection {
     /// Whether a run is to be short.
     pub(crate) fn is_brief(&self) -> bool {
         !self.full && self.load.is_none()
+    }
+
+    /// Whether filters of so many keys are looked up in and no more.
+    pub(crate) fn only_looks_up(&self, keys: usize) -> bool {
+        self.is_brief() && self.keys.is_none() && keys > CHANGED_BRIEFLY
     }
 
     /// Whether anything but generated keys and the loads that were asked for is measured.

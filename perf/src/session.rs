@@ -72,8 +72,11 @@ impl Session {
     }
 
     /// The selected cases of a group, if any of them is not measured yet. All of them are measured
-    /// again then: only what took turns with each other can be compared.
+    /// again then: only what took turns with each other can be compared. None when the run is late.
     fn missing(&self, group: &Group, candidates: &[Candidate]) -> Vec<Case> {
+        if self.is_late() {
+            return Vec::new();
+        }
         let chosen = self.selection.choose(group.cases(candidates));
         let is_measured = chosen.iter().all(|case| self.results.has(&case.name));
         if is_measured { Vec::new() } else { chosen }

@@ -83,7 +83,6 @@ fn absurd_numbers_are_refused() {
         (["--keys", "-1"], "-1"),
         (["--keys", "1e30"], "1e30"),
         (["--keys", "0"], "0"),
-        (["--keys", "1e10"], "need more than"),
         (["--load", "0,101"], "0"),
         (["--seconds", "0"], "0"),
         (["--filter", "("], "("),

@@ -38,7 +38,7 @@ fn a_killed_run_leaves_whole_files_and_is_resumed() {
     let out = directory.path().join("run");
     let mut child = measure(&out, &[]).spawn().unwrap();
     let start = Instant::now();
-    while rows(&out).is_empty() && start.elapsed() < Duration::from_secs(120) {
+    while rows(&out).is_empty() && start.elapsed() < Duration::from_secs(600) {
         if child.try_wait().unwrap().is_some() {
             break;
         }

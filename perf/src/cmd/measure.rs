@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
         // Before anything is measured, and before the results of an earlier run are replaced.
         return Err(bad_input("no case has such a name: `trommel-perf list` shows them"));
     }
-    ensure_fits(&selection)?;
+    ensure_fits(&selection, memory_bytes())?;
     Results::prepare(&arguments.out)?;
     let environment = Environment::observe(isa);
     let mut results = if arguments.resume {
@@ -73,10 +73,10 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
     Ok(())
 }
 
-/// Checks that the filters of the largest key count can be in memory at once. What is selected of them needs
-/// this much at least, and several times of it while inserts are measured.
-fn ensure_fits(selection: &Selection) -> Result<()> {
-    let Some((keys, memory)) = key_counts(selection).into_iter().max().zip(memory_bytes()) else {
+/// Checks that the filters of the largest key count can be in so many bytes of memory at once: a byte a key
+/// is less than any of them has, and inserts are measured on several copies.
+fn ensure_fits(selection: &Selection, memory: Option<u64>) -> Result<()> {
+    let Some((keys, memory)) = key_counts(selection).into_iter().max().zip(memory) else {
         return Ok(());
     };
     let groups = groups_of(keys, selection);
@@ -165,7 +165,9 @@ enum Part {
 
 /// The parts of a selection. A short run that takes too long leaves out the last ones.
 fn parts(selection: &Selection) -> Vec<Part> {
-    let mut parts: Vec<Part> = key_counts(selection).into_iter().map(Part::Generated).collect();
+    let (looked_up, changed): (Vec<usize>, Vec<usize>) =
+        key_counts(selection).into_iter().partition(|keys| selection.only_looks_up(*keys));
+    let mut parts: Vec<Part> = changed.into_iter().map(Part::Generated).collect();
     parts.extend(sweep_of(selection).into_iter().map(Part::Sweep));
     if selection.includes_all() {
         parts.push(Part::Tpch(tpch_scale(selection)));
@@ -173,6 +175,7 @@ fn parts(selection: &Selection) -> Vec<Part> {
     if selection.includes_one_gib() {
         parts.push(Part::OneGib);
     }
+    parts.extend(looked_up.into_iter().map(Part::Generated));
     parts
 }
 
@@ -216,12 +219,13 @@ impl fmt::Display for Part {
 
 fn everything(session: &mut Session, selection: &Selection) -> Result<()> {
     for part in parts(selection) {
-        if session.is_late() {
+        let was_late = session.is_late();
+        part.measure(session)?;
+        if session.is_late() && !was_late {
             session.progress.note(&format!(
-                "{part}: left out, the time of a quick run is over (--full and --seconds give more)"
+                "the time of a quick run was over at {part}: what it had not measured by then is left out \
+                 (--seconds gives more)"
             ));
-        } else {
-            part.measure(session)?;
         }
     }
     Ok(())
@@ -236,4 +240,35 @@ fn show(results: &Results, out: &Path) -> Result<()> {
     replace(&out.join("report.html"), html::render(results)?.as_bytes())?;
     println!("wrote results.csv, results.json, env.json and report.html to {}", out.display());
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::failure::BadInput;
+
+    #[test]
+    fn keys_that_memory_cannot_hold_are_refused() {
+        let of = |keys| Selection { keys: Some(vec![1000, keys]), ..Selection::default() };
+        let memory = Some(16 << 30);
+        assert!(ensure_fits(&of(10_000_000_000), memory).unwrap_err().is::<BadInput>());
+        assert!(ensure_fits(&of(10_000_000_000), None).is_ok());
+        assert!(ensure_fits(&of(100_000_000), memory).is_ok());
+        let one = regex::Regex::new("split-block-bloom.*batch").unwrap();
+        let one = Selection { filter: Some(one), ..of(10_000_000_000) };
+        assert!(ensure_fits(&one, memory).is_ok());
+    }
+
+    #[test]
+    fn a_short_run_has_fewer_parts_and_named_loads_have_the_sweep_alone() {
+        let (brief, full) =
+            (Selection::default(), Selection { full: true, ..Selection::default() });
+        let all = parts(&brief);
+        assert_eq!(all[..2], [Part::Generated(100_000), Part::Generated(1_000_000)]);
+        assert_eq!(all.last(), Some(&Part::Generated(10_000_000)));
+        assert!(!all.contains(&Part::OneGib) && parts(&full).contains(&Part::OneGib));
+        assert!(count_steps(&brief, false) < count_steps(&full, false));
+        let named = Selection { load: Some(vec![95]), ..Selection::default() };
+        assert!(parts(&named).iter().all(|part| matches!(part, Part::Sweep(_))));
+    }
 }
