@@ -1,6 +1,8 @@
-//! Records how the harness was compiled, because the compiler and its flags travel with the figures.
+//! Records how the harness was compiled, because the compiler, its flags and the versions of the crates that
+//! are measured travel with the figures.
 
 use std::env;
+use std::fs;
 use std::process::Command;
 
 fn main() {
@@ -17,6 +19,42 @@ fn main() {
     println!("cargo::rustc-env=TROMMEL_RUSTFLAGS={flags}");
     println!("cargo::rustc-env=TROMMEL_TARGET={}", env::var("TARGET").unwrap_or_default());
     println!("cargo::rustc-env=TROMMEL_OPT_LEVEL={}", env::var("OPT_LEVEL").unwrap_or_default());
+    println!("cargo::rustc-env=TROMMEL_RIVALS={}", locked_rivals().unwrap_or_default());
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed={LOCK}");
     println!("cargo::rerun-if-env-changed=CARGO_ENCODED_RUSTFLAGS");
+}
+
+/// The crates of `src/rivals` that are not ours.
+const RIVALS: [&str; 8] = [
+    "atomic-cuckoo-filter",
+    "autoscale_cuckoo_filter",
+    "cuckoofilter",
+    "fastbloom",
+    "parquet",
+    "qfilter",
+    "sbbf-rs-safe",
+    "subms-cuckoo-filter",
+];
+
+/// The workspace's lock file, seen from this package.
+const LOCK: &str = "../Cargo.lock";
+
+/// Their versions as locked, `fastbloom 0.17.0, ...`: each package is a line of its name before one of its
+/// version.
+fn locked_rivals() -> Option<String> {
+    let lock = fs::read_to_string(LOCK).ok()?;
+    let quoted = |line: &str, key: &str| {
+        Some(line.strip_prefix(key)?.strip_prefix(" = \"")?.strip_suffix('"')?.to_owned())
+    };
+    let mut lines = lock.lines().peekable();
+    let mut found = Vec::new();
+    while let Some(line) = lines.next() {
+        let Some(name) = quoted(line, "name") else { continue };
+        let version = lines.peek().and_then(|next| quoted(next, "version"));
+        if RIVALS.contains(&&*name) {
+            found.push(format!("{name} {}", version?));
+        }
+    }
+    Some(found.join(", "))
 }

@@ -12,6 +12,8 @@ pub(crate) struct Built<S: Subject + ?Sized = dyn Subject> {
     pub(crate) subject: Box<S>,
     pub(crate) fpr_expected: Option<f64>,
     pub(crate) fpr_measured: Option<f64>,
+    /// Absent keys that it was measured on.
+    pub(crate) absent_keys: usize,
 }
 
 impl Built {
@@ -26,10 +28,11 @@ impl Built {
     ) -> Result<Self> {
         ensure_no_key_denied(&probes.members, answers, &case.name)?;
         let (passed, matches) = (answers.count_ones(), probes.members.count_ones());
-        let absent = probes.column.len() - matches;
-        let fpr_measured = (absent > 0).then(|| (passed - matches) as f64 / absent as f64);
+        let absent_keys = probes.column.len() - matches;
+        let fpr_measured =
+            (absent_keys > 0).then(|| (passed - matches) as f64 / absent_keys as f64);
         let fpr_expected = subject.expected_fpr(keys);
-        Ok(Self { candidate: case.candidate, subject, fpr_expected, fpr_measured })
+        Ok(Self { candidate: case.candidate, subject, fpr_expected, fpr_measured, absent_keys })
     }
 }
 

@@ -3,6 +3,7 @@
 use clap::{Args, Parser, Subcommand};
 use regex::Regex;
 use std::path::PathBuf;
+use std::time::Duration;
 use trommel::Isa;
 
 /// Measures Trommel's filters on this machine, beside other crates and against the machine's limit.
@@ -21,6 +22,9 @@ pub(crate) enum Verb {
     Measure(MeasureArgs),
     /// Run every workload once on few keys and verify every answer; exit 1 if one is wrong.
     Check(CheckArgs),
+    /// What changed between two runs, or several of each: exit 3 if a case of ours is slower, lets more or
+    /// fewer absent keys pass, or takes other bits.
+    Compare(CompareArgs),
     /// Write report.html again from a run's results, and splice its tables into a document.
     Report(ReportArgs),
     /// Make the experiments of papers on cuckoo filters and cuckoo hashing again: how full each variant
@@ -32,16 +36,21 @@ pub(crate) enum Verb {
     Env,
     /// List the cases that `measure` would run.
     List(Selection),
+    /// Print a script that completes this command line in a shell.
+    Completions(CompletionsArgs),
+    /// Write manual pages.
+    Man(ManArgs),
 }
 
 /// Which cases.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Selection {
-    /// 1e5, 1e6 and 1e7 keys, TPC-H at scale 0.1 and the loads that matter most, in about three minutes
-    /// (the default).
+    /// Every kind at 1e5 and 1e6 keys, lookups at 1e7, filters of 2^20 slots at 75 and 95 % load, and TPC-H
+    /// at scale 0.1, each with its fastest rival, in about three minutes (the default).
     #[arg(long, conflicts_with = "full")]
     pub(crate) quick: bool,
-    /// Also 1e8 keys, filters of 1 GiB, TPC-H at scale 1, and all loads of filters with slots.
+    /// Everything at 1e5 to 1e8 keys, filters of 1 GiB, TPC-H at scale 1, and all loads, widths and rivals
+    /// of filters with slots.
     #[arg(long)]
     pub(crate) full: bool,
     /// Only the cases whose name (see `list`) matches.
@@ -71,6 +80,9 @@ pub(crate) struct MeasureArgs {
     /// Where the results go.
     #[arg(long, value_name = "DIR", default_value = DEFAULT_OUT)]
     pub(crate) out: PathBuf,
+    /// End in about so many seconds: groups get less time, down to three repetitions a case.
+    #[arg(long, value_name = "N", value_parser = parse_seconds)]
+    pub(crate) seconds: Option<Duration>,
     /// Keep what DIR already holds from this machine and commit; measure only groups that are missing.
     #[arg(long)]
     pub(crate) resume: bool,
@@ -91,6 +103,7 @@ impl Default for MeasureArgs {
             selection: Selection::default(),
             isa: None,
             out: DEFAULT_OUT.into(),
+            seconds: None,
             resume: false,
             keys_file: None,
             probes_file: None,
@@ -107,6 +120,40 @@ pub(crate) struct CheckArgs {
     pub(crate) isa: Option<Isa>,
 }
 
+/// What `compare` takes.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct CompareArgs {
+    /// What `measure --out` wrote for the old program, and for the new one.
+    #[arg(
+        value_names = ["OLD", "NEW"],
+        num_args = 2,
+        required_unless_present = "old",
+        conflicts_with_all = ["old", "new"]
+    )]
+    pub(crate) dirs: Vec<PathBuf>,
+    /// Several runs of the old program: the first belongs to the first --new, and so on.
+    #[arg(long, value_name = "DIR", num_args = 1.., requires = "new")]
+    pub(crate) old: Vec<PathBuf>,
+    /// As many runs of the new program, made in alternation with the old ones.
+    #[arg(long, value_name = "DIR", num_args = 1.., requires = "old")]
+    pub(crate) new: Vec<PathBuf>,
+    /// Times that differ by less than so many per cent are the same.
+    #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = parse_effect)]
+    pub(crate) min_effect: f64,
+    /// Compare runs of unlike machines, flags, rivals or rows all the same; what is said is marked.
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Show all cases, and not only those that differ.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Write the comparison for scripts.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Write it for continuous integration, a test a case of ours.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+}
+
 /// What `report` takes.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ReportArgs {
@@ -116,6 +163,20 @@ pub(crate) struct ReportArgs {
     /// `<!-- trommel-perf:NAME end -->` are replaced by this run's tables.
     #[arg(long, value_name = "FILE")]
     pub(crate) splice: Option<PathBuf>,
+}
+
+/// What `completions` takes.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct CompletionsArgs {
+    /// For which shell.
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// What `man` takes.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ManArgs {
+    /// Where the pages go.
+    pub(crate) dir: PathBuf,
 }
 
 /// What `textbook` takes.
@@ -143,6 +204,23 @@ fn parse_count(text: &str) -> Result<usize, String> {
         return Err(format!("{text:?} is not a whole number from 1 to 1e10"));
     }
     Ok(value as usize)
+}
+
+/// An effect in per cent, as a share.
+fn parse_effect(text: &str) -> Result<f64, String> {
+    let effect = text.trim().trim_end_matches(['%', ' ']).parse::<f64>().ok();
+    let effect = effect.filter(|effect| (0.0..=1000.0).contains(effect));
+    effect
+        .map(|effect| effect / 100.0)
+        .ok_or_else(|| format!("{text:?} is no number from 0 to 1000"))
+}
+
+/// A time in whole seconds, up to a day.
+fn parse_seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.trim().parse().ok().filter(|seconds| (1..=86_400).contains(seconds));
+    let seconds =
+        seconds.ok_or_else(|| format!("{text:?} is not a whole number from 1 to 86400"))?;
+    Ok(Duration::from_secs(seconds))
 }
 
 /// A load in whole per cent, as far as every filter with slots can be filled.
@@ -176,6 +254,27 @@ mod tests {
         for bad in ["", "0", "96", "0.95", "95%", "-1"] {
             assert!(parse_load(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn effects_are_per_cent() {
+        assert_eq!(parse_effect("5"), Ok(0.05));
+        assert_eq!(parse_effect("2.5 %"), Ok(0.025));
+        for bad in ["", "-1", "NaN", "inf", "x"] {
+            assert!(parse_effect(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn runs_to_compare_are_a_pair_or_as_many_old_as_new() {
+        let parses = |rest: &[&str]| {
+            let arguments = ["trommel-perf", "compare"].iter().chain(rest);
+            Cli::try_parse_from(arguments).is_ok()
+        };
+        assert!(parses(&["a", "b"]) && parses(&["--old", "a", "c", "--new", "b", "d"]));
+        assert!(parses(&["--old", "a", "--new", "b", "--old", "c", "--new", "d"]));
+        assert!(!parses(&[]) && !parses(&["a"]) && !parses(&["a", "b", "c"]));
+        assert!(!parses(&["--old", "a"]) && !parses(&["a", "b", "--old", "a", "--new", "b"]));
     }
 
     #[test]

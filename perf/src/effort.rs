@@ -19,12 +19,12 @@ pub(crate) struct Effort {
 }
 
 impl Effort {
-    /// A group in about four seconds.
+    /// A group in at most four seconds.
     pub(crate) const QUICK: Self = Self {
         length: Length(Duration::from_millis(3)),
-        pace: Pace { budget: Duration::from_millis(4000), min_rounds: 5, max_rounds: 201 },
+        pace: Pace { budget: Duration::from_secs(4), min_rounds: 7, max_rounds: 201 },
         absent: 1_000_000,
-        limit: Duration::from_secs(140),
+        limit: Duration::from_secs(125),
     };
 
     /// A group in about twelve seconds, more where filters are large.
@@ -45,20 +45,21 @@ impl Effort {
 }
 
 impl Effort {
-    /// What a selection asks for. Loads that were named take the time that they need; they are many
-    /// groups, so each is kept short.
-    pub(crate) fn of(selection: &Selection) -> Self {
-        let effort = if selection.full { Self::FULL } else { Self::QUICK };
-        if selection.load.is_none() {
-            return effort;
+    /// What a selection asks for, ending in about `seconds` if they were given. Loads that were named take
+    /// the time that they need; they are many groups, so each is kept short.
+    pub(crate) fn of(selection: &Selection, seconds: Option<Duration>) -> Self {
+        let mut effort = if selection.full { Self::FULL } else { Self::QUICK };
+        if selection.load.is_some() {
+            effort.pace.budget /= 2;
+            effort.limit = Self::FULL.limit;
         }
-        let pace = Pace { budget: effort.pace.budget / 2, ..effort.pace };
-        Self { pace, limit: Self::FULL.limit, ..effort }
+        Self { limit: seconds.unwrap_or(effort.limit), ..effort }
     }
 
-    /// The pace of the next group, when so much time has passed and so many groups are left.
-    pub(crate) fn pace_within(&self, passed: Duration, groups_left: usize) -> Pace {
-        let share = self.limit.saturating_sub(passed) / groups_left.max(1) as u32;
+    /// The pace of the next group, when so much time has passed and so many steps are left: groups, and
+    /// fillings of what groups are measured on.
+    pub(crate) fn pace_within(&self, passed: Duration, steps_left: usize) -> Pace {
+        let share = self.limit.saturating_sub(passed) / steps_left.max(1) as u32;
         let min_rounds = if share < self.pace.budget {
             self.pace.min_rounds.min(MIN_ROUNDS_LATE)
         } else {
@@ -70,3 +71,27 @@ impl Effort {
 
 /// The fewest rounds of a group when the run is late: a median of three.
 const MIN_ROUNDS_LATE: usize = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_of_the_limit_is_shared_among_the_steps_left() {
+        let seconds = Duration::from_secs;
+        let effort = Effort::of(&Selection::default(), Some(seconds(100)));
+        assert_eq!(effort.pace_within(seconds(40), 60).budget, seconds(1));
+        assert_eq!(effort.pace_within(seconds(40), 60).min_rounds, MIN_ROUNDS_LATE);
+        assert_eq!(effort.pace_within(seconds(0), 10).budget, effort.pace.budget);
+        assert_eq!(effort.pace_within(seconds(0), 10).min_rounds, effort.pace.min_rounds);
+        assert_eq!(effort.pace_within(seconds(101), 10).budget, seconds(0));
+        assert_eq!(effort.pace_within(seconds(0), 0).budget, effort.pace.budget);
+    }
+
+    #[test]
+    fn named_loads_take_the_time_that_they_need() {
+        let named = Selection { load: Some(vec![95]), ..Selection::default() };
+        assert_eq!(Effort::of(&named, None).limit, Effort::FULL.limit);
+        assert_eq!(Effort::of(&Selection::default(), None).limit, Effort::QUICK.limit);
+    }
+}

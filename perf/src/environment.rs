@@ -53,8 +53,8 @@ impl Caches {
 }
 
 /// Facts whose change makes rows of an earlier run unfit to stand beside new ones.
-const IDENTITY: [&str; 8] =
-    ["cpu", "cores", "isa", "huge pages", "rustc", "flags", "commit", "profile"];
+const IDENTITY: [&str; 9] =
+    ["cpu", "cores", "isa", "huge pages", "rustc", "flags", "commit", "profile", "rivals"];
 
 impl Environment {
     /// Describes this machine and this build; `isa` is the instruction set that was asked for.
@@ -71,7 +71,7 @@ impl Environment {
             ("isa", Some(describe_isa(isa))),
             ("cpu flags", flags.map(|flags| telling_flags(&flags))),
             ("hypervisor", flags_hypervisor(&cpuinfo)),
-            ("memory", memory()),
+            ("memory", memory_bytes().map(human_bytes)),
             (
                 "huge pages",
                 sys_file("/sys/kernel/mm/transparent_hugepage/enabled").map(|s| chosen(&s)),
@@ -95,6 +95,7 @@ impl Environment {
                 ),
             ),
             ("profile", Some(profile())),
+            ("rivals", Some(env!("TROMMEL_RIVALS").into())),
             ("trommel", Some(env!("CARGO_PKG_VERSION").into())),
             ("commit", commit()),
         ];
@@ -214,11 +215,12 @@ fn flags_hypervisor(cpuinfo: &BTreeMap<String, String>) -> Option<String> {
     )
 }
 
-fn memory() -> Option<String> {
+/// Bytes of memory, where the system tells.
+pub(crate) fn memory_bytes() -> Option<u64> {
     let text = sys_file("/proc/meminfo")?;
     let line = text.lines().find(|line| line.starts_with("MemTotal:"))?;
     let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
-    Some(human_bytes(kib * 1024))
+    kib.checked_mul(1024)
 }
 
 /// The bracketed word of a kernel choice such as `always [madvise] never`.
@@ -301,6 +303,20 @@ mod tests {
         assert_eq!(human_bytes(512), "512 B");
         assert_eq!(human_bytes(1_500_000), "1.43 MiB");
         assert_eq!(human_bytes(1 << 30), "1.00 GiB");
+    }
+
+    #[test]
+    fn every_crate_to_compare_with_has_its_version() {
+        let environment = Environment::observe(None);
+        let rivals: Vec<&str> = environment.get("rivals").split(", ").collect();
+        for crate_name in ["fastbloom", "parquet", "qfilter", "sbbf-rs-safe", "cuckoofilter"] {
+            let has_version = |rival: &&str| {
+                let version =
+                    rival.strip_prefix(crate_name).and_then(|rest| rest.strip_prefix(' '));
+                version.is_some_and(|version| version.starts_with(|c: char| c.is_ascii_digit()))
+            };
+            assert!(rivals.iter().any(has_version), "{crate_name}: {rivals:?}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fmt;
 use std::process::ExitCode;
 
 /// What the user gave cannot be used: a missing key file, an instruction set that the machine lacks,
-/// a directory without results. Exit code 2, as for a command line that does not parse.
+/// a directory without results or one that cannot be written to. Exit code 2, as for a command line that does not parse.
 #[derive(Debug)]
 pub(crate) struct BadInput(pub(crate) String);
 

@@ -103,6 +103,11 @@ pub(crate) struct Timing {
 }
 
 impl Timing {
+    /// Nanoseconds an operation of each repetition, in the order in which they were made.
+    pub(crate) fn repetitions(&self) -> &[f64] {
+        &self.ns_per_op
+    }
+
     /// Median nanoseconds an operation.
     pub(crate) fn median(&self) -> f64 {
         median(&self.ns_per_op)

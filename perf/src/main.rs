@@ -11,14 +11,18 @@
 //! | [`lanes`], [`interleave`], [`clock`], [`counters`] | timing: short repetitions, taken in turns |
 //! | [`roofline`], [`noise`], [`environment`] | the machine: its limit, its quiet, its description |
 //! | [`session`], [`effort`] | a run: groups of cases, each verified, saved as it ends |
-//! | [`row`], [`results`], [`stats`] | what a run leaves behind |
+//! | [`row`], [`samples`], [`results`] | what a run leaves behind |
+//! | [`stats`], [`bootstrap`] | medians, and how far they can be trusted |
+//! | [`compare`] | what changed between two runs, and what of it is the machine |
 //! | [`textbook`] | the experiments of papers on cuckoo filters and cuckoo hashing |
 //! | [`tables`], [`plots`], [`html`], [`splice`] | how it is shown |
 
+mod bootstrap;
 mod built;
 mod cli;
 mod clock;
 mod cmd;
+mod compare;
 mod counters;
 mod effort;
 mod environment;
@@ -37,6 +41,7 @@ mod results;
 mod rivals;
 mod roofline;
 mod row;
+mod samples;
 mod session;
 mod slots;
 mod splice;
@@ -51,7 +56,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     match cmd::run(cli::Cli::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("error: {error:#}");
             failure::exit_code(&error)

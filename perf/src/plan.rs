@@ -276,15 +276,21 @@ impl Group {
 }
 
 /// The groups of one key count over generated keys.
-pub(crate) fn groups_of(keys: usize) -> Vec<Group> {
+pub(crate) fn groups_of(keys: usize, selection: &Selection) -> Vec<Group> {
     let group = |op, workload, hashed| Group { op, workload, keys, input: None, hashed };
     let mut groups: Vec<Group> =
         Workload::ALL.map(|workload| group(Op::Contains, Some(workload), false)).into();
+    if selection.only_looks_up(keys) {
+        return groups;
+    }
     groups.push(group(Op::Insert, None, false));
     groups.push(group(Op::Build, None, false));
     groups.push(group(Op::Contains, Some(Workload::Mixed), true));
     groups
 }
+
+/// Keys above which a short run looks up only: filling filters again and again takes too long.
+const CHANGED_BRIEFLY: usize = 1_000_000;
 
 /// The groups at 1 GiB.
 pub(crate) fn groups_of_one_gib() -> Vec<Group> {
@@ -328,6 +334,16 @@ pub(crate) fn tpch_scale(selection: &Selection) -> f64 {
 }
 
 impl Selection {
+    /// Whether a run is to be short.
+    pub(crate) fn is_brief(&self) -> bool {
+        !self.full && self.load.is_none()
+    }
+
+    /// Whether filters of so many keys are looked up in and no more.
+    pub(crate) fn only_looks_up(&self, keys: usize) -> bool {
+        self.is_brief() && self.keys.is_none() && keys > CHANGED_BRIEFLY
+    }
+
     /// Whether anything but generated keys and the loads that were asked for is measured.
     pub(crate) fn includes_all(&self) -> bool {
         self.keys.is_none() && self.load.is_none()
@@ -359,7 +375,18 @@ mod tests {
     use super::*;
 
     fn miss_at_1e6() -> Vec<Case> {
-        groups_of(1_000_000)[1].cases(&candidates())
+        groups_of(1_000_000, &Selection::default())[1].cases(&candidates())
+    }
+
+    #[test]
+    fn a_short_run_changes_no_large_filters_unless_they_are_named() {
+        let ops = |selection: &Selection| -> Vec<Op> {
+            groups_of(10_000_000, selection).iter().map(|group| group.op).collect()
+        };
+        assert_eq!(ops(&Selection::default()), [Op::Contains; 3]);
+        let named = Selection { keys: Some(vec![10_000_000]), ..Selection::default() };
+        let full = Selection { full: true, ..Selection::default() };
+        assert!(ops(&named).contains(&Op::Insert) && ops(&full).contains(&Op::Build));
     }
 
     #[test]
@@ -377,7 +404,8 @@ mod tests {
     #[test]
     fn names_of_cases_are_unique() {
         let mut names = HashSet::new();
-        for group in groups_of(100_000).into_iter().chain(groups_of_input("tpch-0.1", 5000)) {
+        let generated = groups_of(100_000, &Selection::default());
+        for group in generated.into_iter().chain(groups_of_input("tpch-0.1", 5000)) {
             for case in group.cases(&candidates()) {
                 assert!(names.insert(case.name.clone()), "{}", case.name);
             }
@@ -387,7 +415,8 @@ mod tests {
     #[test]
     fn a_rival_that_takes_no_hashes_is_measured_with_hashing_only() {
         assert!(!miss_at_1e6().iter().any(|case| case.candidate.rival == Some(Rival::Parquet)));
-        let hashed = groups_of(1_000_000).pop().unwrap().cases(&candidates());
+        let hashed =
+            groups_of(1_000_000, &Selection::default()).pop().unwrap().cases(&candidates());
         assert!(hashed.iter().any(|case| case.candidate.rival == Some(Rival::Parquet)));
     }
 

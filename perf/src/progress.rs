@@ -3,31 +3,31 @@
 use indicatif::{ProgressBar, ProgressStyle};
 use std::time::Duration;
 
-/// A bar over groups of cases, each of which moves it smoothly.
+/// A bar over steps: groups of cases, each of which moves it smoothly, and fillings of filters.
 #[derive(Debug)]
 pub(crate) struct Progress {
     bar: ProgressBar,
-    groups: u64,
+    steps: u64,
     done: u64,
 }
 
-/// Steps of the bar within one group.
-const STEPS: u64 = 100;
+/// Positions of the bar within one step.
+const POSITIONS: u64 = 100;
 
 impl Progress {
-    /// A bar for `groups` groups. It draws on standard error, and only if that is a terminal.
-    pub(crate) fn new(groups: usize) -> Self {
-        let bar = ProgressBar::new(groups as u64 * STEPS);
+    /// A bar for so many steps. It draws on standard error, and only if that is a terminal.
+    pub(crate) fn new(steps: usize) -> Self {
+        let bar = ProgressBar::new(steps as u64 * POSITIONS);
         let style =
             ProgressStyle::with_template("{elapsed_precise} {bar:32} {percent:>3} % {wide_msg}")
                 .unwrap_or_else(|_| ProgressStyle::default_bar());
         bar.set_style(style);
-        Self { bar, groups: groups as u64, done: 0 }
+        Self { bar, steps: steps as u64, done: 0 }
     }
 
     /// A bar that never shows.
     pub(crate) fn hidden() -> Self {
-        Self { bar: ProgressBar::hidden(), groups: 0, done: 0 }
+        Self { bar: ProgressBar::hidden(), steps: 0, done: 0 }
     }
 
     /// Says what is going on.
@@ -41,23 +41,28 @@ impl Progress {
         self.bar.suspend(|| eprintln!("note: {what}"));
     }
 
-    /// The share of the current group that is done.
-    pub(crate) fn within_group(&self, share: f64) {
-        self.bar.set_position(self.done * STEPS + (share * STEPS as f64) as u64);
+    /// The share of the current step that is done.
+    pub(crate) fn within_step(&self, share: f64) {
+        self.bar.set_position(self.done * POSITIONS + (share * POSITIONS as f64) as u64);
     }
 
-    /// The current group is done.
-    pub(crate) fn group_done(&mut self) {
-        self.done += 1;
-        self.bar.set_position(self.done * STEPS);
+    /// The current step is done.
+    pub(crate) fn step_done(&mut self) {
+        self.steps_done(1);
     }
 
-    /// Groups that are not done.
-    pub(crate) fn groups_left(&self) -> usize {
-        self.groups.saturating_sub(self.done) as usize
+    /// So many steps are done, or need not be made.
+    pub(crate) fn steps_done(&mut self, steps: usize) {
+        self.done += steps as u64;
+        self.bar.set_position(self.done * POSITIONS);
     }
 
-    /// Time since the first group began.
+    /// Steps that are not done.
+    pub(crate) fn steps_left(&self) -> usize {
+        self.steps.saturating_sub(self.done) as usize
+    }
+
+    /// Time since the first step began.
     pub(crate) fn elapsed(&self) -> Duration {
         self.bar.elapsed()
     }

@@ -6,6 +6,7 @@ use crate::failure::bad_input;
 use crate::noise::Noise;
 use crate::roofline::Point;
 use crate::row::Row;
+use crate::samples::{self, Samples};
 use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -14,6 +15,9 @@ use std::path::Path;
 /// Everything that one run measured: the contents of `results.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Results {
+    /// [`SCHEMA`] of the harness that measured; 0 before it was written down.
+    #[serde(default)]
+    pub(crate) schema: u32,
     pub(crate) environment: Environment,
     pub(crate) noise: Option<Noise>,
     pub(crate) timed: Timed,
@@ -22,7 +26,14 @@ pub(crate) struct Results {
     pub(crate) rows: Vec<Row>,
     #[serde(default)]
     pub(crate) shortfalls: Vec<Shortfall>,
+    /// The repetitions behind the rows, in a file of their own.
+    #[serde(skip)]
+    pub(crate) samples: Samples,
 }
+
+/// What rows mean: raised when a column means something else than before, or a case of the same name is
+/// measured otherwise. Rows of two schemas are not compared, and do not stand in one file.
+pub(crate) const SCHEMA: u32 = 1;
 
 /// A filter that was full before it reached a load of the sweep, so that it has no rows there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -90,6 +101,7 @@ impl Results {
     /// Nothing measured yet.
     pub(crate) fn new(environment: Environment) -> Self {
         Self {
+            schema: SCHEMA,
             environment,
             noise: None,
             timed: Timed::default(),
@@ -97,6 +109,7 @@ impl Results {
             inputs: Vec::new(),
             rows: Vec::new(),
             shortfalls: Vec::new(),
+            samples: Samples::default(),
         }
     }
 
@@ -128,23 +141,41 @@ impl Results {
         }
     }
 
-    /// Writes `results.csv`, `results.json` and `env.json`, each whole or not at all.
+    /// Writes `results.csv`, `samples.json`, `results.json` and `env.json`, each whole or not at all. A case
+    /// counts as measured when it is in `results.json`, which has its repetitions beside it by then.
     pub(crate) fn save(&self, directory: &Path) -> Result<()> {
         fs::create_dir_all(directory)
             .with_context(|| format!("cannot make the directory {}", directory.display()))?;
         replace(&directory.join("results.csv"), &csv_of(&self.rows)?)?;
+        replace(&directory.join(samples::FILE), &self.samples.to_json()?)?;
         replace(&directory.join("results.json"), &serde_json::to_vec_pretty(self)?)?;
         replace(&directory.join("env.json"), &serde_json::to_vec_pretty(&self.environment)?)
     }
 
-    /// Reads the `results.json` of a directory.
+    /// Makes a directory that results can be saved to.
+    ///
+    /// # Errors
+    ///
+    /// Bad input, if it cannot be made or written to: to be known before anything is measured.
+    pub(crate) fn prepare(directory: &Path) -> Result<()> {
+        let trial = directory.join("results.json.new");
+        fs::create_dir_all(directory)
+            .and_then(|()| fs::write(&trial, []))
+            .and_then(|()| fs::remove_file(&trial))
+            .map_err(|error| {
+                bad_input(format!("cannot write results to {}: {error}", directory.display()))
+            })
+    }
+
+    /// Reads the `results.json` of a directory, and the `samples.json` if there is one.
     pub(crate) fn load(directory: &Path) -> Result<Self> {
         let path = directory.join("results.json");
         let bytes = fs::read(&path).map_err(|error| {
             bad_input(format!("cannot read {}: {error}; is it the --out of a run?", path.display()))
         })?;
-        serde_json::from_slice(&bytes)
-            .map_err(|error| bad_input(format!("{} is damaged: {error}", path.display())))
+        let results: Self = serde_json::from_slice(&bytes)
+            .map_err(|error| bad_input(format!("{} is damaged: {error}", path.display())))?;
+        Ok(Self { samples: Samples::load(directory)?, ..results })
     }
 
     /// The results to go on with in a directory: what an earlier run of the same machine and build left,
@@ -154,7 +185,10 @@ impl Results {
             return Ok(Self::new(environment));
         }
         let earlier = Self::load(directory)?;
-        let differences = earlier.environment.differences(&environment);
+        let mut differences = earlier.environment.differences(&environment);
+        if earlier.schema != SCHEMA {
+            differences.push("schema of rows");
+        }
         if !differences.is_empty() {
             return Err(bad_input(format!(
                 "{} was measured under another {}: its rows cannot stand beside new ones (leave out --resume to replace them)",
@@ -196,6 +230,7 @@ mod tests {
         let mut results = Results::resume(directory.path(), environment.clone()).unwrap();
         let row = example("bloom", "12-bit", None, 2.0);
         results.put(row.clone());
+        results.samples.put(row.name(), &[1.0, 2.0, 3.0]);
         results.put(Row { ns_per_op: 3.0, ..row.clone() });
         results.save(directory.path()).unwrap();
         let again = Results::resume(directory.path(), environment.clone()).unwrap();

@@ -63,6 +63,16 @@ pub(crate) struct Row {
     pub(crate) counters: String,
     /// The crate measured, if it is not ours.
     pub(crate) rival: Option<String>,
+    /// Absent keys that `fpr_measured` was counted on.
+    #[serde(default)]
+    pub(crate) absent_keys: Option<u64>,
+    /// Where the interval of the median begins that has a confidence of 95 %, in nanoseconds; blank where
+    /// there were too few repetitions for one.
+    #[serde(default)]
+    pub(crate) ci_low: Option<f64>,
+    /// Where it ends.
+    #[serde(default)]
+    pub(crate) ci_high: Option<f64>,
 }
 
 impl Row {
@@ -169,6 +179,9 @@ pub(crate) mod tests {
             dtlb_misses_per_op: None,
             counters: "none".into(),
             rival: rival.map(Into::into),
+            absent_keys: Some(1_000_000),
+            ci_low: Some(ns_per_op - 0.02),
+            ci_high: Some(ns_per_op + 0.02),
         }
     }
 
@@ -185,7 +198,7 @@ pub(crate) mod tests {
             text.lines().next().unwrap(),
             "filter,variant,op,api,workload,keys,bytes,regime,load_factor,threads,isa,ns_per_op,mad,mops,\
              roofline_mops,roofline_fraction,bits_per_key,fpr_expected,fpr_measured,cache_misses_per_op,\
-             llc_misses_per_op,dtlb_misses_per_op,counters,rival"
+             llc_misses_per_op,dtlb_misses_per_op,counters,rival,absent_keys,ci_low,ci_high"
         );
     }
 

@@ -2,6 +2,9 @@
 
 mod sweep;
 
+pub(crate) use sweep::steps_of_sweep;
+
+use crate::bootstrap;
 use crate::built::{Built, is_near, lines_per_op, working_set, working_sets};
 use crate::cli::Selection;
 use crate::counters::Counters;
@@ -69,8 +72,11 @@ impl Session {
     }
 
     /// The selected cases of a group, if any of them is not measured yet. All of them are measured
-    /// again then: only what took turns with each other can be compared.
+    /// again then: only what took turns with each other can be compared. None when the run is late.
     fn missing(&self, group: &Group, candidates: &[Candidate]) -> Vec<Case> {
+        if self.is_late() {
+            return Vec::new();
+        }
         let chosen = self.selection.choose(group.cases(candidates));
         let is_measured = chosen.iter().all(|case| self.results.has(&case.name));
         if is_measured { Vec::new() } else { chosen }
@@ -87,9 +93,15 @@ impl Session {
             .collect()
     }
 
+    /// Whether the time of a run is over that was to be short, and whose cases nobody has named.
+    pub(crate) fn is_late(&self) -> bool {
+        let is_anyones = self.selection.filter.is_none() && self.selection.includes_all();
+        self.selection.is_brief() && is_anyones && self.progress.elapsed() > self.effort.limit
+    }
+
     /// Generated keys, filters of the usual sizes.
     pub(crate) fn generated(&mut self, keys: usize) -> Result<()> {
-        let groups = groups_of(keys);
+        let groups = groups_of(keys, &self.selection);
         let (hashed, plain): (Vec<Group>, Vec<Group>) =
             groups.into_iter().partition(|group| group.hashed);
         let stream = KeyStream::new(keys as u64);
@@ -120,7 +132,7 @@ impl Session {
     ) -> Result<()> {
         let needed = self.needed(groups, candidates);
         if needed.is_empty() {
-            groups.iter().for_each(|_| self.progress.group_done());
+            self.progress.steps_done(FILLING + groups.len());
             return Ok(());
         }
         let needed: Vec<Candidate> = needed
@@ -134,6 +146,7 @@ impl Session {
             .map(|candidate| self.fill(candidate, stream, keys, &absent))
             .collect::<Result<Vec<_>>>()?;
         drop(absent);
+        self.progress.step_done();
         let arena = Arena::new(largest(&built))?;
         let section = Section { keys, built: &built, arena: &arena };
         let inserted = stream.hashes(0, keys.min(INSERTED_AT_MOST));
@@ -150,7 +163,7 @@ impl Session {
                     }
                 }
             }
-            self.progress.group_done();
+            self.progress.step_done();
         }
         Ok(())
     }
@@ -174,7 +187,8 @@ impl Session {
         subject.answer_batch(absent, &mut answers);
         let fpr_measured = Some(answers.count_ones() as f64 / absent.len() as f64);
         let fpr_expected = subject.expected_fpr(keys);
-        Ok(Built { candidate: *candidate, subject, fpr_expected, fpr_measured })
+        let (candidate, absent_keys) = (*candidate, absent.len());
+        Ok(Built { candidate, subject, fpr_expected, fpr_measured, absent_keys })
     }
 
     fn lookups(
@@ -253,7 +267,7 @@ impl Session {
                 stream.probes(workload, group.keys, MANY_PROBES.min(group.keys.max(FEW_PROBES)));
             self.hashed(group, &cases, &keys, &probes)?;
         }
-        self.progress.group_done();
+        self.progress.step_done();
         Ok(())
     }
 
@@ -281,7 +295,7 @@ impl Session {
                     self.prehashed(&group, &cases, keys, probes)?;
                 }
             }
-            self.progress.group_done();
+            self.progress.step_done();
         }
         Ok(())
     }
@@ -363,9 +377,9 @@ impl Session {
             }));
         }
         let progress = &self.progress;
-        let pace = self.effort.pace_within(progress.elapsed(), progress.groups_left());
+        let pace = self.effort.pace_within(progress.elapsed(), progress.steps_left());
         let timings =
-            take_turns(&mut turns, &pace, &mut self.meter, |share| progress.within_group(share))
+            take_turns(&mut turns, &pace, &mut self.meter, |share| progress.within_step(share))
                 .with_context(|| group.name())?;
         timings.iter().for_each(|timing| self.results.timed.add(timing.total));
         let (timings, limits) = timings.split_at(cases.len());
@@ -380,6 +394,7 @@ impl Session {
                     1e3 / ways.iter().map(Timing::median).fold(f64::INFINITY, f64::min)
                 });
             let row = self.row(group, case, section.keys, built, timing, limit);
+            self.results.samples.put(row.name(), timing.repetitions());
             self.results.put(row);
         }
         self.out.as_ref().map_or(Ok(()), |out| self.results.save(out))
@@ -399,6 +414,7 @@ impl Session {
         let ns_per_op = timing.median();
         let mops = 1e3 / ns_per_op;
         let lines = lines_per_op(built, group);
+        let interval = bootstrap::of_median(timing.repetitions());
         let [cache, llc, dtlb] =
             timing.events_per_op.map_or([None; 3], |events| events.map(|e| Some(rounded(e))));
         Row {
@@ -426,6 +442,9 @@ impl Session {
             dtlb_misses_per_op: dtlb,
             counters: if self.has_counters { "hardware" } else { "none" }.into(),
             rival: case.candidate.rival.map(|rival| rival.to_string()),
+            absent_keys: built.fpr_measured.map(|_| built.absent_keys as u64),
+            ci_low: interval.map(|interval| rounded(interval.low)),
+            ci_high: interval.map(|interval| rounded(interval.high)),
         }
     }
 }
@@ -438,6 +457,9 @@ impl<'a, S: Subject + ?Sized> Section<'a, S> {
             .expect("every needed candidate was built")
     }
 }
+
+/// Steps of a section besides its groups: filling what they are measured on takes its time, too.
+pub(crate) const FILLING: usize = 1;
 
 /// Keys inserted by one call while a filter is filled: bounds the memory that hashes take.
 const FILLED_AT_A_TIME: usize = 1 << 22;

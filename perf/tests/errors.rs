@@ -78,6 +78,42 @@ fn a_document_without_regions_is_refused_before_the_textbook_is_measured() {
 }
 
 #[test]
+fn absurd_numbers_are_refused() {
+    for (arguments, said) in [
+        (["--keys", "-1"], "-1"),
+        (["--keys", "1e30"], "1e30"),
+        (["--keys", "0"], "0"),
+        (["--load", "0,101"], "0"),
+        (["--seconds", "0"], "0"),
+        (["--filter", "("], "("),
+        (["--filter", "no such case"], "no case has such a name"),
+    ] {
+        let out = tempfile::tempdir().unwrap();
+        let out = out.path().join("out");
+        let given = [&["measure", "--out", out.to_str().unwrap()], &arguments[..]].concat();
+        assert_refused(&trommel_perf(&given), &[said]);
+        assert!(!out.exists(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_shell_and_a_reader_are_served() {
+    for shell in ["bash", "zsh", "fish"] {
+        let output = trommel_perf(&["completions", shell]);
+        assert!(output.status.success());
+        assert!(String::from_utf8_lossy(&output.stdout).contains("min-effect"), "{shell}");
+    }
+    let directory = tempfile::tempdir().unwrap();
+    assert!(trommel_perf(&["man", directory.path().to_str().unwrap()]).status.success());
+    for page in ["trommel-perf.1", "trommel-perf-compare.1"] {
+        assert!(fs::read_to_string(directory.path().join(page)).unwrap().contains("trommel"));
+    }
+    fs::write(directory.path().join("file"), "").unwrap();
+    let below = directory.path().join("file/below");
+    assert_refused(&trommel_perf(&["man", below.to_str().unwrap()]), &["manual pages"]);
+}
+
+#[test]
 fn check_succeeds_and_list_names_cases() {
     assert_eq!(trommel_perf(&["check"]).status.code(), Some(0));
     let listed = trommel_perf(&["list", "-f", "miss/1e6/split-block.*batch"]);

@@ -32,7 +32,7 @@ fn check(isa: Option<Isa>) -> Result<usize> {
     let mut session = Session::new(
         results,
         Progress::hidden(),
-        Selection::default(),
+        Selection { full: true, ..Selection::default() },
         Effort::CHECK,
         isa,
         None,

@@ -32,7 +32,7 @@ pub(crate) fn selects_anything(selection: &Selection) -> bool {
 fn generated(selection: &Selection) -> String {
     let mut groups: Vec<_> = key_counts(selection)
         .into_iter()
-        .flat_map(groups_of)
+        .flat_map(|keys| groups_of(keys, selection))
         .map(|group| (group, candidates()))
         .collect();
     for of in sweep_of(selection) {

@@ -5,17 +5,19 @@ use super::{pin, usable_isa};
 use crate::cli::{MeasureArgs, Selection};
 use crate::counters::Counters;
 use crate::effort::Effort;
-use crate::environment::Environment;
+use crate::environment::{Environment, human_bytes, memory_bytes};
 use crate::failure::bad_input;
 use crate::keys::{Column, Probes};
 use crate::plan::{
-    Loads, groups_of, groups_of_load, groups_of_one_gib, key_counts, sweep_of, tpch_scale,
+    Candidate, Loads, candidates, groups_of, groups_of_one_gib, key_counts, short_slots, sweep_of,
+    tpch_scale,
 };
 use crate::progress::Progress;
 use crate::results::{Results, replace};
-use crate::session::Session;
+use crate::session::{FILLING, Session, steps_of_sweep};
 use crate::{html, keyfile, noise, roofline, tables, tpch};
 use anyhow::Result;
+use std::fmt;
 use std::path::Path;
 
 /// The largest working set of the roofline's curve.
@@ -32,6 +34,8 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
         // Before anything is measured, and before the results of an earlier run are replaced.
         return Err(bad_input("no case has such a name: `trommel-perf list` shows them"));
     }
+    ensure_fits(&selection, memory_bytes())?;
+    Results::prepare(&arguments.out)?;
     let environment = Environment::observe(isa);
     let mut results = if arguments.resume {
         Results::resume(&arguments.out, environment)?
@@ -42,9 +46,9 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
     println!("{}\n", tables::environment(&results).to_terminal());
     let counters = open_counters();
     check_noise(&mut results);
-    let mut progress = Progress::new(count_groups(&selection, own.is_some()));
+    let mut progress = Progress::new(count_steps(&selection, own.is_some()));
     measure_roofline(&mut results, &selection, &mut progress)?;
-    let effort = Effort::of(&selection);
+    let effort = Effort::of(&selection, arguments.seconds);
     let mut session = Session::new(
         results,
         progress,
@@ -65,6 +69,31 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
     println!("measured in {:.0} s: {}", elapsed.as_secs_f64(), timed.describe());
     if timed.is_disturbed() {
         eprintln!("warning: other programs ran meanwhile: measure again when they are done");
+    }
+    Ok(())
+}
+
+/// Checks that the filters of the largest key count can be in so many bytes of memory at once: a byte a key
+/// is less than any of them has, and inserts are measured on several copies.
+fn ensure_fits(selection: &Selection, memory: Option<u64>) -> Result<()> {
+    let Some((keys, memory)) = key_counts(selection).into_iter().max().zip(memory) else {
+        return Ok(());
+    };
+    let groups = groups_of(keys, selection);
+    let mut chosen: Vec<Candidate> = Vec::new();
+    for case in groups.iter().flat_map(|group| selection.choose(group.cases(&candidates()))) {
+        if !chosen.contains(&case.candidate) {
+            chosen.push(case.candidate);
+        }
+    }
+    let needed = (keys as u64).saturating_mul(chosen.len() as u64);
+    if needed > memory {
+        return Err(bad_input(format!(
+            "{keys:e} keys in {} filters need more than {}, this machine has {}",
+            chosen.len(),
+            human_bytes(needed),
+            human_bytes(memory)
+        )));
     }
     Ok(())
 }
@@ -108,42 +137,96 @@ fn measure_roofline(
 ) -> Result<()> {
     let largest = if selection.full { LARGEST_FULL } else { LARGEST_QUICK };
     progress.say("roofline");
-    results.roofline = roofline::curve(largest, |share| progress.within_group(share))?;
-    progress.group_done();
+    results.roofline = roofline::curve(largest, |share| progress.within_step(share))?;
+    progress.step_done();
     Ok(())
 }
 
-/// Groups that the progress bar counts: the roofline and those of the cases.
-fn count_groups(selection: &Selection, has_own_keys: bool) -> usize {
+/// Groups of cases on given keys, hashed beforehand and not.
+const GROUPS_OF_AN_INPUT: usize = 2;
+
+/// Steps that the progress bar counts and that share the time: the roofline and those of all parts.
+fn count_steps(selection: &Selection, has_own_keys: bool) -> usize {
     const ROOFLINE: usize = 1;
-    const GROUPS_OF_AN_INPUT: usize = 2;
     if has_own_keys {
         return ROOFLINE + GROUPS_OF_AN_INPUT;
     }
-    let generated: usize =
-        key_counts(selection).into_iter().map(|keys| groups_of(keys).len()).sum();
-    let one_gib = if selection.includes_one_gib() { groups_of_one_gib().len() } else { 0 };
-    let tpch = if selection.includes_all() { GROUPS_OF_AN_INPUT } else { 0 };
-    let groups_of_sweep = |of: &Loads| of.loads.len() * groups_of_load(of.family, 0).len();
-    let sweep: usize = sweep_of(selection).iter().map(groups_of_sweep).sum();
-    ROOFLINE + generated + one_gib + tpch + sweep
+    ROOFLINE + parts(selection).iter().map(|part| part.steps(selection)).sum::<usize>()
+}
+
+/// What is measured one after the other, each part on filters of its own.
+#[derive(Clone, Debug, PartialEq)]
+enum Part {
+    Generated(usize),
+    Tpch(f64),
+    Sweep(Loads),
+    OneGib,
+}
+
+/// The parts of a selection. A short run that takes too long leaves out the last ones.
+fn parts(selection: &Selection) -> Vec<Part> {
+    let (looked_up, changed): (Vec<usize>, Vec<usize>) =
+        key_counts(selection).into_iter().partition(|keys| selection.only_looks_up(*keys));
+    let mut parts: Vec<Part> = changed.into_iter().map(Part::Generated).collect();
+    parts.extend(sweep_of(selection).into_iter().map(Part::Sweep));
+    if selection.includes_all() {
+        parts.push(Part::Tpch(tpch_scale(selection)));
+    }
+    if selection.includes_one_gib() {
+        parts.push(Part::OneGib);
+    }
+    parts.extend(looked_up.into_iter().map(Part::Generated));
+    parts
+}
+
+impl Part {
+    fn steps(&self, selection: &Selection) -> usize {
+        match self {
+            Self::Generated(keys) => FILLING + groups_of(*keys, selection).len(),
+            Self::Tpch(_) => FILLING + GROUPS_OF_AN_INPUT,
+            Self::Sweep(loads) => steps_of_sweep(loads),
+            Self::OneGib => FILLING + groups_of_one_gib().len(),
+        }
+    }
+
+    fn measure(&self, session: &mut Session) -> Result<()> {
+        match self {
+            Self::Generated(keys) => session.generated(*keys),
+            Self::Tpch(scale) => {
+                session.progress.say("generating TPC-H");
+                let (keys, probes) = tpch::prepare(*scale);
+                session.progress.step_done();
+                session.input(&format!("tpch-{scale}"), tpch::describe(*scale), &keys, &probes)
+            }
+            Self::Sweep(loads) => session.sweep(loads),
+            Self::OneGib => session.one_gib(),
+        }
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Generated(keys) => write!(f, "{keys:e} keys"),
+            Self::Tpch(scale) => write!(f, "TPC-H at scale {scale}"),
+            Self::Sweep(loads) => {
+                write!(f, "{} filters of {} slots", loads.family, short_slots(loads.slots))
+            }
+            Self::OneGib => f.write_str("filters of 1 GiB"),
+        }
+    }
 }
 
 fn everything(session: &mut Session, selection: &Selection) -> Result<()> {
-    for keys in key_counts(selection) {
-        session.generated(keys)?;
-    }
-    if selection.includes_all() {
-        let scale = tpch_scale(selection);
-        session.progress.say("generating TPC-H");
-        let (keys, probes) = tpch::prepare(scale);
-        session.input(&format!("tpch-{scale}"), tpch::describe(scale), &keys, &probes)?;
-    }
-    for loads in sweep_of(selection) {
-        session.sweep(&loads)?;
-    }
-    if selection.includes_one_gib() {
-        session.one_gib()?;
+    for part in parts(selection) {
+        let was_late = session.is_late();
+        part.measure(session)?;
+        if session.is_late() && !was_late {
+            session.progress.note(&format!(
+                "the time of a quick run was over at {part}: what it had not measured by then is left out \
+                 (--seconds gives more)"
+            ));
+        }
     }
     Ok(())
 }
@@ -157,4 +240,35 @@ fn show(results: &Results, out: &Path) -> Result<()> {
     replace(&out.join("report.html"), html::render(results)?.as_bytes())?;
     println!("wrote results.csv, results.json, env.json and report.html to {}", out.display());
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::failure::BadInput;
+
+    #[test]
+    fn keys_that_memory_cannot_hold_are_refused() {
+        let of = |keys| Selection { keys: Some(vec![1000, keys]), ..Selection::default() };
+        let memory = Some(16 << 30);
+        assert!(ensure_fits(&of(10_000_000_000), memory).unwrap_err().is::<BadInput>());
+        assert!(ensure_fits(&of(10_000_000_000), None).is_ok());
+        assert!(ensure_fits(&of(100_000_000), memory).is_ok());
+        let one = regex::Regex::new("split-block-bloom.*batch").unwrap();
+        let one = Selection { filter: Some(one), ..of(10_000_000_000) };
+        assert!(ensure_fits(&one, memory).is_ok());
+    }
+
+    #[test]
+    fn a_short_run_has_fewer_parts_and_named_loads_have_the_sweep_alone() {
+        let (brief, full) =
+            (Selection::default(), Selection { full: true, ..Selection::default() });
+        let all = parts(&brief);
+        assert_eq!(all[..2], [Part::Generated(100_000), Part::Generated(1_000_000)]);
+        assert_eq!(all.last(), Some(&Part::Generated(10_000_000)));
+        assert!(!all.contains(&Part::OneGib) && parts(&full).contains(&Part::OneGib));
+        assert!(count_steps(&brief, false) < count_steps(&full, false));
+        let named = Selection { load: Some(vec![95]), ..Selection::default() };
+        assert!(parts(&named).iter().all(|part| matches!(part, Part::Sweep(_))));
+    }
 }

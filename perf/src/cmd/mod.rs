@@ -1,6 +1,8 @@
 //! One file a verb.
 
 mod check;
+mod compare;
+mod completions;
 mod env;
 mod list;
 mod measure;
@@ -11,19 +13,24 @@ mod textbook;
 use crate::cli::{Cli, MeasureArgs, Verb};
 use crate::failure::bad_input;
 use anyhow::Result;
+use std::process::ExitCode;
 use trommel::Isa;
 
-/// Does what the command line asks for.
-pub(crate) fn run(cli: Cli) -> Result<()> {
+/// Does what the command line asks for; returns the exit code.
+pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
     match cli.verb.unwrap_or_else(|| Verb::Measure(MeasureArgs::default())) {
         Verb::Measure(arguments) => measure::run(arguments),
         Verb::Check(arguments) => check::run(&arguments),
+        Verb::Compare(arguments) => return compare::run(&arguments),
         Verb::Report(arguments) => report::run(&arguments),
         Verb::Textbook(arguments) => textbook::run(&arguments),
         Verb::Roofline => roofline::run(),
         Verb::Env => env::run(),
         Verb::List(selection) => list::run(&selection),
-    }
+        Verb::Completions(arguments) => completions::run(&arguments),
+        Verb::Man(arguments) => completions::man(&arguments),
+    }?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The instruction set that was asked for, here or by the environment, if this machine has it: else an

@@ -15,7 +15,7 @@ pub(crate) fn run() -> Result<()> {
     pin();
     let progress = Progress::new(1);
     progress.say("roofline");
-    let points = roofline::curve(LARGEST, |share| progress.within_group(share))?;
+    let points = roofline::curve(LARGEST, |share| progress.within_step(share))?;
     progress.finish();
     let results = Results { roofline: points, ..Results::new(Environment::observe(None)) };
     println!("{}", tables::roofline(&results).to_terminal());

@@ -36,8 +36,9 @@ impl Family {
         }
     }
 
-    /// The rivals that have slots of so many bits, without those that would not end at so many slots:
-    /// the textbook where it is not in cache, and a crate that says why in its file.
+    /// The rivals that have slots of so many bits, the fastest at most loads first, without those that would
+    /// not end at so many slots: the textbook where it is not in cache, and a crate that says why in its
+    /// file.
     fn rivals(self, bits: u32, slots: usize) -> Vec<Rival> {
         let (small, medium) = (slots <= SMALL, slots <= MEDIUM);
         let all: &[(Rival, bool)] = match (self, bits) {
@@ -162,7 +163,7 @@ pub(crate) fn sweep_of(selection: &Selection) -> Vec<Loads> {
         Family::ALL.map(|family| Loads { family, slots, loads: loads.to_vec() })
     };
     if !selection.full && selection.load.is_none() {
-        return [of(SMALL, &[75, 95]), of(MEDIUM, &[95])].concat();
+        return of(SMALL, &[75, 95]).into();
     }
     let mut loads = selection.load.clone().unwrap_or_else(|| LOADS.to_vec());
     loads.sort_unstable();
@@ -182,23 +183,24 @@ pub(crate) fn groups_of_load(family: Family, keys: usize) -> Vec<Group> {
 
 /// Who is measured of a family at so many slots, with any load.
 ///
-/// Slots of 12 and 16 bits are left out where a run is to be short or memory is the limit; and AVX2
-/// kernels, where they are those of the run.
+/// Slots of 12 and 16 bits are left out where a run is to be short or memory is the limit, and AVX2
+/// kernels where they are those of the run. A short run measures the fastest rival alone.
 pub(crate) fn contestants(
     family: Family,
     slots: usize,
     selection: &Selection,
     run_isa: Option<Isa>,
 ) -> Vec<Candidate> {
-    let is_brief = !selection.full && selection.load.is_none();
+    let is_brief = selection.is_brief();
     let of_bits = |bits| Filling { family, slots, bits, load: 0 };
     let ours = |kind, bits| Candidate::ours(kind, Sizing::Slots(of_bits(bits)));
-    let is_wide = slots <= SMALL || (slots <= MEDIUM && !is_brief);
+    let is_wide = slots <= MEDIUM && !is_brief;
     let widths: &[u32] = if is_wide { &[8, 12, 16] } else { &[8] };
     let mut all = Vec::new();
     for bits in widths.iter().copied() {
         all.extend(family.kinds(bits).iter().map(|kind| ours(*kind, bits)));
-        let rivals = family.rivals(bits, slots).into_iter();
+        let at_most = if is_brief { 1 } else { usize::MAX };
+        let rivals = family.rivals(bits, slots).into_iter().take(at_most);
         all.extend(rivals.map(|rival| Candidate::rival_by_slots(rival, of_bits(bits))));
     }
     if !is_brief && run_isa.is_none() && surpasses_avx2() {
@@ -255,6 +257,17 @@ mod tests {
         assert!(sweep.iter().all(|of| of.loads == [75, 95]));
         assert_eq!(sweep_of(&Selection { full: true, ..named }).len(), 6);
         assert!(sweep_of(&Selection { keys: Some(vec![1]), ..Selection::default() }).is_empty());
+    }
+
+    #[test]
+    fn a_short_run_measures_each_family_with_its_fastest_rival() {
+        let selection = Selection::default();
+        for of in sweep_of(&selection) {
+            let all = contestants(of.family, of.slots, &selection, None);
+            let ours = all.iter().filter(|candidate| candidate.rival.is_none()).count();
+            let kinds = if of.family == Family::Quotient { 2 } else { 1 };
+            assert_eq!((ours, all.len() - ours), (kinds, 1), "{}", of.family);
+        }
     }
 
     #[test]

@@ -103,8 +103,7 @@ impl Session {
         let everyone = contestants(sweep.family, sweep.slots, &self.selection, self.isa);
         let needed = self.climbers(&everyone, &places)?;
         let Some(most) = places.last().filter(|_| !needed.is_empty()) else {
-            let groups = places.iter().flat_map(|place| groups_of_load(sweep.family, place.keys));
-            groups.for_each(|_| self.progress.group_done());
+            self.progress.steps_done(steps_of_sweep(sweep));
             return Ok(());
         };
         let stream = KeyStream::new(sweep.slots as u64);
@@ -115,6 +114,7 @@ impl Session {
             let (family, load, slots) = (sweep.family, place.load, sweep.slots);
             self.progress.say(format!("filling {family} filters to {load} % of {slots:e} slots"));
             let filled = self.fill_to(climbers, &hashes, &places[index..], &absent)?;
+            self.progress.step_done();
             self.measure_load(&filled, stream)?;
             climbers = filled.back();
         }
@@ -173,7 +173,13 @@ impl Session {
             let passed = count_batch(&*climber.filter, absent);
             ensure_rate(fpr_expected, passed, absent.len()).with_context(name)?;
             let fpr_measured = Some(passed as f64 / absent.len() as f64);
-            built.push(Built { candidate, subject: climber.filter, fpr_expected, fpr_measured });
+            built.push(Built {
+                candidate,
+                subject: climber.filter,
+                fpr_expected,
+                fpr_measured,
+                absent_keys: absent.len(),
+            });
             around_band.push([below, above]);
         }
         Ok(Filled { built, around_band, hashes, place })
@@ -196,7 +202,7 @@ impl Session {
     fn measure_load(&mut self, filled: &Filled<'_>, stream: KeyStream) -> Result<()> {
         let Place { family, keys, .. } = filled.place;
         if filled.built.is_empty() {
-            groups_of_load(family, keys).iter().for_each(|_| self.progress.group_done());
+            self.progress.steps_done(groups_of_load(family, keys).len());
             return Ok(());
         }
         let arena = Arena::new(largest(&filled.built))?;
@@ -216,7 +222,7 @@ impl Session {
                     self.take_turns(&group, &cases, &section, turns)?;
                 }
             }
-            self.progress.group_done();
+            self.progress.step_done();
         }
         Ok(())
     }
@@ -307,6 +313,11 @@ impl Filled<'_> {
         });
         climbers.collect()
     }
+}
+
+/// Steps of a sweep: at each load, filling and its groups.
+pub(crate) fn steps_of_sweep(sweep: &Loads) -> usize {
+    sweep.loads.len() * (1 + groups_of_load(sweep.family, 0).len())
 }
 
 fn count_batch(subject: &dyn Slots, hashes: &[KeyHash]) -> usize {

@@ -1,0 +1,49 @@
+//! `compare`: what changed between the runs of two programs.
+
+use crate::cli::CompareArgs;
+use crate::compare::{Attempt, Comparison, to_junit};
+use crate::failure::bad_input;
+use crate::results::replace;
+use anyhow::Result;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// The exit code of a regression.
+const REGRESSION: u8 = 3;
+
+/// Prints what changed, and nothing if nothing did; 3 if a case of ours got worse.
+pub(crate) fn run(arguments: &CompareArgs) -> Result<ExitCode> {
+    let attempts = pairs(arguments)?
+        .into_iter()
+        .map(|(old, new)| Attempt::load(old, new))
+        .collect::<Result<Vec<_>>>()?;
+    let comparison = Comparison::of(&attempts, arguments.min_effect, arguments.force)?;
+    if arguments.all || !comparison.is_silent() {
+        println!("{}", comparison.to_terminal(arguments.all));
+    }
+    if let Some(path) = &arguments.json {
+        write(path, &serde_json::to_vec_pretty(&comparison)?)?;
+    }
+    if let Some(path) = &arguments.junit {
+        write(path, to_junit(&comparison)?.as_bytes())?;
+    }
+    let code = if comparison.has_regressions() { REGRESSION } else { 0 };
+    Ok(ExitCode::from(code))
+}
+
+/// The folders of each attempt.
+fn pairs(arguments: &CompareArgs) -> Result<Vec<(&PathBuf, &PathBuf)>> {
+    let CompareArgs { dirs, old, new, .. } = arguments;
+    if let [old, new] = &**dirs {
+        return Ok(vec![(old, new)]);
+    }
+    if old.len() != new.len() {
+        let (old, new) = (old.len(), new.len());
+        return Err(bad_input(format!("{old} old runs and {new} new ones: each needs its pair")));
+    }
+    Ok(old.iter().zip(new).collect())
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    replace(path, bytes).map_err(|error| bad_input(format!("{error:#}")))
+}

@@ -1,0 +1,130 @@
+//! The machine between two runs. Rivals and the machine's limit were measured in turns with our filters, and
+//! nothing that we change makes them slower: what they have in common, the machine did.
+
+use super::runs::Pair;
+use crate::bootstrap::{self, Interval};
+use crate::stats::median;
+use serde::Serialize;
+
+/// How much slower the machine was in the new run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct Drift {
+    /// Of the rows of rivals.
+    pub(crate) rivals: Option<Common>,
+    /// Of random line touches, by operation, workload and size.
+    pub(crate) roofline: Option<Common>,
+    /// By how much the time of the machine is longer as a whole: the common factor of all of these, or 1
+    /// if they have none that is sure.
+    pub(crate) factor: f64,
+}
+
+/// What ratios of new times over old ones have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct Common {
+    /// Their median.
+    pub(crate) factor: f64,
+    /// Of the median over the rows; none of few rows.
+    pub(crate) interval: Option<Interval>,
+    /// How many there are.
+    pub(crate) count: usize,
+}
+
+/// A common factor nearer to 1 than this is no drift: medians of one case have no more digits.
+const LEAST: f64 = 0.01;
+
+impl Drift {
+    /// Of the cases of one attempt.
+    pub(super) fn of<'a>(pairs: impl Iterator<Item = Pair<'a>>) -> Self {
+        let (mut rivals, mut lines) = (Vec::new(), Vec::new());
+        for Pair { old, new } in pairs {
+            if old.rival.is_some() {
+                rivals.push(new.ns_per_op / old.ns_per_op);
+            }
+            // Cases of one group and size share one measurement of the limit.
+            if let Some((was, is)) = old.roofline_mops.zip(new.roofline_mops) {
+                let line = (&old.op, &old.workload, old.keys, was, is);
+                if was > 0.0 && is > 0.0 && !lines.contains(&line) {
+                    lines.push(line);
+                }
+            }
+        }
+        let lines: Vec<f64> = lines.iter().map(|(.., was, is)| was / is).collect();
+        let all = Common::of(&[&*rivals, &lines].concat());
+        let factor = all.filter(Common::is_sure).map_or(1.0, |all| all.factor);
+        Self { rivals: Common::of(&rivals), roofline: Common::of(&lines), factor }
+    }
+
+    /// Whether the machine as a whole was slower or faster.
+    pub(crate) fn is_established(&self) -> bool {
+        self.factor != 1.0
+    }
+}
+
+impl Common {
+    fn of(ratios: &[f64]) -> Option<Self> {
+        let interval = bootstrap::of_median(ratios);
+        (!ratios.is_empty()).then(|| Self { factor: median(ratios), interval, count: ratios.len() })
+    }
+
+    fn is_sure(&self) -> bool {
+        (self.factor - 1.0).abs() >= LEAST
+            && self.interval.is_some_and(|interval| !interval.holds(1.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::row::Row;
+    use crate::row::tests::example;
+
+    fn rows(times: impl Iterator<Item = f64>, rival: Option<&str>) -> Vec<Row> {
+        let row =
+            |ns_per_op| Row { roofline_mops: None, ..example("bloom", "12-bit", rival, ns_per_op) };
+        times.map(row).collect()
+    }
+
+    fn drift(old: &[Row], new: &[Row]) -> Drift {
+        Drift::of(old.iter().zip(new).map(|(old, new)| Pair { old, new }))
+    }
+
+    #[test]
+    fn a_factor_that_all_rivals_have_in_common_is_the_machine() {
+        let times = |factor: f64| {
+            (1..=20).map(move |i| f64::from(i) * factor * (1.0 + f64::from(i % 3) / 100.0))
+        };
+        let old = rows(times(1.0), Some("fastbloom"));
+        let slower = drift(&old, &rows(times(1.2), Some("fastbloom")));
+        assert!((slower.factor - 1.2).abs() < 1e-9, "{slower:?}");
+        assert_eq!(drift(&old, &old).factor, 1.0);
+        assert_eq!(drift(&old, &rows(times(1.005), Some("fastbloom"))).factor, 1.0);
+        let ours = drift(&rows(times(1.0), None), &rows(times(1.2), None));
+        assert_eq!((ours.factor, ours.rivals), (1.0, None));
+    }
+
+    #[test]
+    fn rivals_that_disagree_or_are_few_say_nothing_of_the_machine() {
+        let old = rows((1..=20).map(f64::from), Some("qfilter"));
+        let apart = |i: i32| f64::from(i) * if i % 2 == 0 { 1.3 } else { 0.8 };
+        assert_eq!(drift(&old, &rows((1..=20).map(apart), Some("qfilter"))).factor, 1.0);
+        let few = rows((1..=5).map(f64::from), Some("qfilter"));
+        let slower = rows((1..=5).map(|i| f64::from(i) * 1.2), Some("qfilter"));
+        let drift = drift(&few, &slower);
+        assert_eq!((drift.factor, drift.rivals.unwrap().count), (1.0, 5));
+    }
+
+    #[test]
+    fn the_limit_counts_once_a_group_and_size() {
+        let old: Vec<Row> = (0..30)
+            .map(|i| Row {
+                keys: 1000 * (i / 2),
+                roofline_mops: Some(300.0),
+                ..example("bloom", "12-bit", None, 2.0)
+            })
+            .collect();
+        let new: Vec<Row> =
+            old.iter().map(|row| Row { roofline_mops: Some(250.0), ..row.clone() }).collect();
+        let drift = drift(&old, &new);
+        assert_eq!((drift.roofline.unwrap().count, drift.factor), (15, 1.2));
+    }
+}

@@ -1,0 +1,42 @@
+//! A comparison as continuous integration reads it: a test a case of ours.
+
+use super::speed::Verdict;
+use super::{Case, Comparison};
+use anyhow::Result;
+use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
+
+/// One suite. Regressions fail, what cannot be told is skipped.
+pub(crate) fn to_junit(comparison: &Comparison) -> Result<String> {
+    let mut report = Report::new("trommel-perf compare");
+    let mut suite = TestSuite::new("compare");
+    for (old, new) in comparison.attempts.iter().map(|it| (&it.old_commit, &it.new_commit)) {
+        suite.add_property(Property::new("commits", format!("{old} and {new}")));
+    }
+    suite.add_properties(comparison.forced.iter().map(|it| Property::new("forced", it.as_str())));
+    let ours = comparison.cases.iter().filter(|case| case.rival.is_none());
+    suite.add_test_cases(ours.map(test_of));
+    suite.set_system_out(comparison.summary());
+    report.add_test_suite(suite);
+    Ok(report.to_string()?)
+}
+
+fn test_of(case: &Case) -> TestCase {
+    let speed = &case.speed;
+    let what = format!(
+        "{}: time {:+.1} %, {:+.1} % beside the machine",
+        case.verdict(),
+        (speed.ratio - 1.0) * 100.0,
+        (speed.relative - 1.0) * 100.0
+    );
+    let mut status = if case.is_regression() {
+        TestCaseStatus::non_success(NonSuccessKind::Failure)
+    } else if matches!(speed.verdict, Verdict::Unsettled | Verdict::TooFewRepetitions) {
+        TestCaseStatus::skipped()
+    } else {
+        TestCaseStatus::success()
+    };
+    status.set_message(what);
+    let mut test = TestCase::new(case.to_string(), status);
+    test.set_classname(format!("{}.{}", case.filter, case.isa.as_deref().unwrap_or("any")));
+    test
+}

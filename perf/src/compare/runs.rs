@@ -1,0 +1,212 @@
+//! The folders that are compared: read, refused where they cannot be, and matched case by case.
+
+use super::{MeasuredIn, Unmatched};
+use crate::environment::Environment;
+use crate::failure::bad_input;
+use crate::results::Results;
+use crate::row::Row;
+use anyhow::Result;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+/// What one run left behind.
+#[derive(Clone, Debug)]
+pub(crate) struct Run {
+    pub(crate) directory: PathBuf,
+    pub(crate) results: Results,
+}
+
+/// A run of the old program and one of the new, made one after the other.
+#[derive(Clone, Debug)]
+pub(crate) struct Attempt {
+    pub(crate) old: Run,
+    pub(crate) new: Run,
+}
+
+/// One case in an attempt.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pair<'a> {
+    pub(crate) old: &'a Row,
+    pub(crate) new: &'a Row,
+}
+
+/// One case in all attempts.
+#[derive(Clone, Debug)]
+pub(crate) struct Matched<'a> {
+    pub(crate) pairs: Vec<Pair<'a>>,
+}
+
+/// Facts that make times of two runs comparable, or not.
+const CONDITIONS: [&str; 9] = [
+    "cpu",
+    "caches of a core",
+    "cpu flags",
+    "isa",
+    "huge pages",
+    "target",
+    "flags",
+    "profile",
+    "rivals",
+];
+
+/// Facts that may be what is compared, or explain a difference.
+const CIRCUMSTANCES: [&str; 2] = ["rustc", "kernel"];
+
+impl Run {
+    fn load(directory: &Path) -> Result<Self> {
+        let results = Results::load(directory)?;
+        let name = directory.display();
+        if results.rows.is_empty() {
+            return Err(bad_input(format!("{name} has no rows: nothing was measured there")));
+        }
+        if results.samples.is_empty() {
+            return Err(bad_input(format!(
+                "{name} has no samples.json: measure again, an older harness kept no repetitions"
+            )));
+        }
+        let is_time = |row: &&Row| row.ns_per_op.is_finite() && row.ns_per_op > 0.0;
+        if let Some(row) = results.rows.iter().find(|row| !is_time(row)) {
+            let (case, time) = (row.name(), row.ns_per_op);
+            return Err(bad_input(format!("{name} is damaged: {case} takes {time} ns")));
+        }
+        Ok(Self { directory: directory.into(), results })
+    }
+}
+
+impl Attempt {
+    /// Reads both folders.
+    ///
+    /// # Errors
+    ///
+    /// Bad input, if one is no folder of a run with rows and their repetitions.
+    pub(crate) fn load(old: &Path, new: &Path) -> Result<Self> {
+        Ok(Self { old: Run::load(old)?, new: Run::load(new)? })
+    }
+
+    fn runs(&self) -> [&Run; 2] {
+        [&self.old, &self.new]
+    }
+}
+
+/// The runs, the first of which is what the others have to be like.
+fn first_and_others(attempts: &[Attempt]) -> impl Iterator<Item = (&Run, &Run)> {
+    let mut runs = attempts.iter().flat_map(Attempt::runs);
+    let first = runs.next();
+    runs.filter_map(move |other| Some((first?, other)))
+}
+
+/// Checks that all runs were made under the conditions of the first; says what differs if it is forced.
+pub(super) fn ensure_alike(attempts: &[Attempt], is_forced: bool) -> Result<Vec<String>> {
+    let mut differences = Vec::new();
+    for (first, other) in first_and_others(attempts) {
+        for difference in conditions_that_differ(&first.results, &other.results) {
+            let (first, other) = (first.directory.display(), other.directory.display());
+            let difference = format!("{first} and {other} differ in {difference}");
+            if !is_forced {
+                return Err(bad_input(format!(
+                    "{difference}: their times say nothing of each other (--force compares them)"
+                )));
+            }
+            differences.push(difference);
+        }
+    }
+    Ok(differences)
+}
+
+fn conditions_that_differ(first: &Results, other: &Results) -> Vec<String> {
+    let mut differences = differences(&first.environment, &other.environment, &CONDITIONS);
+    if first.schema != other.schema {
+        let (first, other) = (first.schema, other.schema);
+        differences.push(format!("the schema of rows ({first} and {other})"));
+    }
+    differences
+}
+
+fn differences(first: &Environment, other: &Environment, facts: &[&str]) -> Vec<String> {
+    let differ = facts.iter().filter(|name| first.get(name) != other.get(name));
+    differ.map(|name| format!("{name} ({} and {})", first.get(name), other.get(name))).collect()
+}
+
+/// What differs and does not forbid to compare.
+pub(super) fn notes(attempts: &[Attempt]) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (first, other) in first_and_others(attempts) {
+        let (a, b) = (&first.results.environment, &other.results.environment);
+        for difference in differences(a, b, &CIRCUMSTANCES) {
+            notes.push(format!("{} differs in {difference}", other.directory.display()));
+        }
+    }
+    let disturbed =
+        attempts.iter().flat_map(Attempt::runs).filter(|run| run.results.timed.is_disturbed());
+    notes.extend(
+        disturbed.map(|run| {
+            format!("other programs ran while {} was measured", run.directory.display())
+        }),
+    );
+    notes
+}
+
+/// All that says what a row measured.
+type Key<'a> = (
+    &'a str,
+    &'a str,
+    &'a str,
+    &'a str,
+    Option<&'a str>,
+    u64,
+    u32,
+    Option<&'a str>,
+    Option<&'a str>,
+);
+
+fn key(row: &Row) -> Key<'_> {
+    (
+        &row.filter,
+        &row.variant,
+        &row.op,
+        &row.api,
+        row.workload.as_deref(),
+        row.keys,
+        row.threads,
+        row.isa.as_deref(),
+        row.rival.as_deref(),
+    )
+}
+
+/// The cases that all runs have, in the order of the first, and those that some have.
+pub(super) fn matched(attempts: &[Attempt]) -> Result<(Vec<Matched<'_>>, Vec<Unmatched>)> {
+    let rows: Vec<[HashMap<Key<'_>, &Row>; 2]> =
+        attempts.iter().map(|attempt| [by_key(&attempt.old), by_key(&attempt.new)]).collect();
+    let mut seen = HashSet::new();
+    let (mut matched, mut unmatched) = (Vec::new(), Vec::new());
+    for row in attempts.iter().flat_map(Attempt::runs).flat_map(|run| &run.results.rows) {
+        let key = key(row);
+        if !seen.insert(key) {
+            continue;
+        }
+        let pairs: Option<Vec<Pair<'_>>> = rows
+            .iter()
+            .map(|[old, new]| Some(Pair { old: old.get(&key)?, new: new.get(&key)? }))
+            .collect();
+        match pairs {
+            Some(pairs) => matched.push(Matched { pairs }),
+            None => {
+                let has = |side: usize| rows.iter().any(|rows| rows[side].contains_key(&key));
+                let measured_in = match (has(0), has(1)) {
+                    (true, false) => MeasuredIn::OldAlone,
+                    (false, true) => MeasuredIn::NewAlone,
+                    _ => MeasuredIn::SomeRuns,
+                };
+                unmatched.push(Unmatched { name: row.name(), measured_in });
+            }
+        }
+    }
+    if matched.is_empty() {
+        return Err(bad_input("no case was measured in all of these runs"));
+    }
+    Ok((matched, unmatched))
+}
+
+fn by_key(run: &Run) -> HashMap<Key<'_>, &Row> {
+    run.results.rows.iter().map(|row| (key(row), row)).collect()
+}

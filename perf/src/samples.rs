@@ -1,0 +1,79 @@
+//! The repetitions of each case, beside the rows that sum them up: `samples.json`.
+
+use crate::failure::bad_input;
+use crate::stats::round_significant;
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+/// Nanoseconds an operation of every repetition, in the order in which they were made, by the name of the
+/// case ([`crate::row::Row::name`]).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Samples {
+    ns_per_op: BTreeMap<String, Vec<f64>>,
+}
+
+/// The file in a run's directory.
+pub(crate) const FILE: &str = "samples.json";
+
+/// Decimal digits kept: as many as the median of the row has.
+const DIGITS: i32 = 5;
+
+impl Samples {
+    /// Puts the repetitions of a case in the place of older ones.
+    pub(crate) fn put(&mut self, name: String, repetitions: &[f64]) {
+        // A repetition in which nothing was done has no time an operation.
+        let finite = repetitions.iter().filter(|value| value.is_finite());
+        let rounded = finite.map(|value| round_significant(*value, DIGITS)).collect();
+        self.ns_per_op.insert(name, rounded);
+    }
+
+    /// The repetitions of a case; none if it was not measured.
+    pub(crate) fn of(&self, name: &str) -> &[f64] {
+        self.ns_per_op.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether there are none of any case.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ns_per_op.is_empty()
+    }
+
+    /// On one line: a file of all of them stays small.
+    pub(crate) fn to_json(&self) -> Result<Vec<u8>> {
+        Ok(serde_json::to_vec(self)?)
+    }
+
+    /// Reads those of a run's directory; none if the harness that measured it kept none.
+    pub(crate) fn load(directory: &Path) -> Result<Self> {
+        let path = directory.join(FILE);
+        if !path.exists() {
+            return Ok(Self::default());
+        }
+        let bytes = fs::read(&path)
+            .map_err(|error| bad_input(format!("cannot read {}: {error}", path.display())))?;
+        serde_json::from_slice(&bytes)
+            .map_err(|error| bad_input(format!("{} is damaged: {error}", path.display())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repetitions_are_found_by_the_name_of_their_case_and_rounded() {
+        let mut samples = Samples::default();
+        samples.put("a/b".into(), &[1.234_567_8, f64::INFINITY, 2.0]);
+        samples.put("a/b".into(), &[1.234_567_8, f64::NAN, 2.0]);
+        assert_eq!(samples.of("a/b"), [1.2346, 2.0]);
+        assert!(samples.of("another").is_empty());
+        let directory = tempfile::tempdir().unwrap();
+        assert!(Samples::load(directory.path()).unwrap().is_empty());
+        fs::write(directory.path().join(FILE), samples.to_json().unwrap()).unwrap();
+        assert_eq!(Samples::load(directory.path()).unwrap(), samples);
+        fs::write(directory.path().join(FILE), "{").unwrap();
+        assert!(Samples::load(directory.path()).unwrap_err().is::<crate::failure::BadInput>());
+    }
+}

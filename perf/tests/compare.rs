@@ -1,0 +1,327 @@
+//! Two runs compared, as a user or a script does it: what is said, and the exit code.
+
+use serde_json::{Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+const SLOW_CASE: &str = "contains/miss/1e6/split-block-bloom/12-bit/batch";
+
+/// A folder of a run that was never made: rows of ours and of a rival, with tight repetitions.
+struct Run {
+    results: Value,
+    samples: Value,
+}
+
+fn row(filter: &str, op: &str, rival: Option<&str>, ns_per_op: f64) -> Value {
+    json!({
+        "filter": filter, "variant": "12-bit", "op": op,
+        "api": if rival.is_some() { "single" } else { "batch" },
+        "workload": if op == "contains" { Some("miss") } else { None },
+        "keys": 1_000_000, "bytes": 1_500_000, "regime": "L2", "load_factor": null, "threads": 1,
+        "isa": if rival.is_some() { None } else { Some("avx2") },
+        "ns_per_op": ns_per_op, "mad": 0.01, "mops": 1000.0 / ns_per_op,
+        "roofline_mops": 900.0, "roofline_fraction": 0.5, "bits_per_key": 12.0,
+        "fpr_expected": 0.0054, "fpr_measured": 0.00541,
+        "cache_misses_per_op": null, "llc_misses_per_op": null, "dtlb_misses_per_op": null,
+        "counters": "none", "rival": rival,
+        "absent_keys": 1_000_000, "ci_low": ns_per_op - 0.01, "ci_high": ns_per_op + 0.01,
+    })
+}
+
+fn name_of(row: &Value) -> String {
+    let text = |column: &str| row[column].as_str();
+    let workload = text("workload").map_or_else(String::new, |workload| format!("/{workload}"));
+    let who = text("rival").or(text("filter")).unwrap();
+    let (op, api) = (text("op").unwrap(), text("api").unwrap());
+    format!("{op}{workload}/1e6/{who}/12-bit/{api}")
+}
+
+impl Run {
+    fn new() -> Self {
+        let fact = |name: &str, value: &str| json!({ "name": name, "value": value });
+        let mut rows = vec![
+            row("split-block-bloom", "contains", None, 2.0),
+            row("split-block-bloom", "insert", None, 4.0),
+            row("quotient", "contains", None, 10.0),
+        ];
+        for crate_name in ["fastbloom", "sbbf-rs-safe", "qfilter", "parquet", "cuckoofilter"] {
+            for op in ["contains", "insert", "remove"] {
+                rows.push(row("bloom", op, Some(crate_name), 8.0));
+            }
+        }
+        let mut run = Self {
+            results: json!({
+                "schema": 1,
+                "environment": {
+                    "caches": { "l1d": 32_768, "l2": 1_048_576, "l3": 33_554_432 },
+                    "facts": [
+                        fact("cpu", "A processor"), fact("caches of a core", "L1d 32 KiB"),
+                        fact("isa", "avx2 (of portable, avx2)"), fact("flags", "none"),
+                        fact("rivals", "fastbloom 0.17.0"), fact("commit", "0123456789ab"),
+                    ],
+                },
+                "noise": null, "timed": { "busy_s": 10.0, "waited_s": 0.0 },
+                "roofline": [], "inputs": [], "rows": rows,
+            }),
+            samples: json!({ "ns_per_op": {} }),
+        };
+        for index in 0..run.results["rows"].as_array().unwrap().len() {
+            run.time(index, 1.0);
+        }
+        run
+    }
+
+    fn row(&mut self, index: usize) -> &mut Value {
+        &mut self.results["rows"][index]
+    }
+
+    /// Makes a row so many times as slow as it was.
+    fn time(&mut self, index: usize, factor: f64) {
+        let row = self.row(index);
+        let ns_per_op = row["ns_per_op"].as_f64().unwrap() * factor;
+        row["ns_per_op"] = json!(ns_per_op);
+        let name = name_of(row);
+        let repetitions: Vec<f64> =
+            (0..41).map(|i| ns_per_op * (1.0 + f64::from(i - 20) / 10_000.0)).collect();
+        self.samples["ns_per_op"][name] = json!(repetitions);
+    }
+
+    fn fact(&mut self, name: &str, value: &str) {
+        let facts = self.results["environment"]["facts"].as_array_mut().unwrap();
+        facts.iter_mut().find(|fact| fact["name"] == name).unwrap()["value"] = json!(value);
+    }
+
+    fn save(&self, directory: &Path) {
+        fs::create_dir_all(directory).unwrap();
+        fs::write(directory.join("results.json"), self.results.to_string()).unwrap();
+        fs::write(directory.join("samples.json"), self.samples.to_string()).unwrap();
+    }
+}
+
+/// Folders of runs, old ones and new ones.
+struct Folders(TempDir);
+
+impl Folders {
+    /// `old`, and `new` as it was edited.
+    fn with(edit: impl Fn(&mut Run)) -> Self {
+        let folders = Self(tempfile::tempdir().unwrap());
+        Run::new().save(&folders.path("old"));
+        let mut new = Run::new();
+        edit(&mut new);
+        new.save(&folders.path("new"));
+        folders
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// `compare` with these arguments, from within.
+    fn compare(&self, arguments: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_trommel-perf"))
+            .arg("compare")
+            .args(arguments)
+            .current_dir(self.0.path())
+            .output()
+            .unwrap()
+    }
+
+    fn old_and_new(&self) -> Output {
+        self.compare(&["old", "new"])
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// The exit code, what was said, and no panic.
+fn outcome(output: &Output) -> (i32, String) {
+    let said = text(&output.stdout) + &text(&output.stderr);
+    assert!(!said.contains("panicked"), "{said}");
+    (output.status.code().unwrap(), said)
+}
+
+/// Exit code 2, and one line with all of these words.
+fn assert_refused(output: &Output, words: &[&str]) {
+    let (code, said) = outcome(output);
+    assert_eq!(code, 2, "{said}");
+    assert_eq!(said.trim_end().lines().count(), 1, "{said}");
+    for word in words {
+        assert!(said.contains(word), "{word:?} is not in {said:?}");
+    }
+}
+
+#[test]
+fn a_run_is_like_itself_and_nothing_is_said_of_it() {
+    let folders = Folders::with(|_| ());
+    assert_eq!(outcome(&folders.compare(&["old", "old"])), (0, String::new()));
+    assert_eq!(outcome(&folders.old_and_new()), (0, String::new()));
+    assert_eq!(outcome(&folders.compare(&["old", "new", "--min-effect", "0"])), (0, String::new()));
+    let (code, all) = outcome(&folders.compare(&["old", "new", "--all"]));
+    assert!(code == 0 && all.contains(SLOW_CASE) && all.contains("3 cases of ours"), "{all}");
+}
+
+#[test]
+fn a_case_that_is_slower_is_named_and_exits_with_3() {
+    let folders = Folders::with(|new| new.time(0, 1.08));
+    let (code, said) = outcome(&folders.old_and_new());
+    assert_eq!(code, 3, "{said}");
+    assert!(
+        said.contains(SLOW_CASE) && said.contains("+8.0 %") && said.contains("SLOWER"),
+        "{said}"
+    );
+    assert!(said.contains("1 slower") && !said.contains("insert"), "{said}");
+    assert_eq!(
+        outcome(&folders.compare(&["old", "new", "--min-effect", "10"])),
+        (0, String::new())
+    );
+}
+
+#[test]
+fn a_faster_case_is_shown_and_a_slower_rival_is_no_regression() {
+    let faster = Folders::with(|new| new.time(0, 0.9));
+    let (code, said) = outcome(&faster.old_and_new());
+    assert!(code == 0 && said.contains(SLOW_CASE) && said.contains("faster"), "{said}");
+    let rival = Folders::with(|new| new.time(4, 1.5));
+    assert_eq!(outcome(&rival.old_and_new()), (0, String::new()));
+}
+
+#[test]
+fn scattered_repetitions_settle_nothing() {
+    let folders = Folders::with(|new| {
+        new.time(0, 1.08);
+        let scattered: Vec<f64> = (0..41).map(|i| 1.0 + f64::from(i * 17 % 41) / 18.0).collect();
+        new.samples["ns_per_op"][SLOW_CASE] = json!(scattered);
+    });
+    let (code, said) = outcome(&folders.old_and_new());
+    assert!(code == 0 && said.contains("unsettled"), "{said}");
+    let few = Folders::with(|new| {
+        new.time(0, 1.08);
+        new.samples["ns_per_op"][SLOW_CASE] = json!([2.16, 2.16, 2.16]);
+    });
+    let (code, said) = outcome(&few.old_and_new());
+    assert!(code == 0 && said.contains("too few repetitions"), "{said}");
+}
+
+#[test]
+fn a_machine_that_is_slower_as_a_whole_is_no_regression() {
+    let slower_by = |of_ours: f64| {
+        Folders::with(move |new| {
+            for index in 0..18 {
+                new.time(index, 1.2);
+            }
+            new.time(0, of_ours);
+        })
+    };
+    let (code, said) = outcome(&slower_by(1.0).old_and_new());
+    assert!(code == 0 && said.contains("machine as a whole got 20.0 % slower"), "{said}");
+    let (code, said) = outcome(&slower_by(1.1).old_and_new());
+    assert!(code == 3 && said.contains(SLOW_CASE) && said.contains("+10.0 %"), "{said}");
+}
+
+#[test]
+fn attempts_have_to_agree() {
+    let folders = Folders::with(|new| new.time(0, 1.08));
+    Run::new().save(&folders.path("new-2"));
+    let agreeing = ["--old", "old", "old", "--new", "new", "new"];
+    let (code, said) = outcome(&folders.compare(&agreeing));
+    assert!(code == 3 && said.contains("2 attempts"), "{said}");
+    let apart = ["--old", "old", "--old", "old", "--new", "new", "--new", "new-2"];
+    let (code, said) = outcome(&folders.compare(&[&apart[..], &["--min-effect", "2"]].concat()));
+    assert!(code == 0 && said.contains("unsettled"), "{said}");
+    assert_refused(&folders.compare(&["--old", "old", "old", "--new", "new"]), &["2 old", "1 new"]);
+}
+
+#[test]
+fn other_rates_and_bits_exit_with_3() {
+    for (column, value, said) in [
+        ("fpr_measured", 0.0065, "FPR 0.00541 -> 0.0065"),
+        ("fpr_expected", 0.0055, "EXPECTED FPR 0.0054 -> 0.0055"),
+        ("bits_per_key", 12.5, "BITS/KEY 12 -> 12.5"),
+    ] {
+        let folders = Folders::with(|new| new.row(2)[column] = json!(value));
+        let (code, text) = outcome(&folders.old_and_new());
+        assert!(code == 3 && text.contains("quotient") && text.contains(said), "{column}: {text}");
+    }
+    // Three standard deviations of a count are noise.
+    let noise = Folders::with(|new| new.row(2)["fpr_measured"] = json!(0.00563));
+    assert_eq!(outcome(&noise.old_and_new()), (0, String::new()));
+}
+
+#[test]
+fn unlike_machines_flags_rivals_and_rows_are_refused_unless_forced() {
+    let unlike = |name: &'static str| Folders::with(move |new| new.fact(name, "another"));
+    for name in ["cpu", "caches of a core", "isa", "flags", "rivals"] {
+        assert_refused(&unlike(name).old_and_new(), &[name, "another", "--force"]);
+    }
+    let schema = Folders::with(|new| new.results["schema"] = json!(0));
+    assert_refused(&schema.old_and_new(), &["schema of rows"]);
+    let (code, said) = outcome(&unlike("cpu").compare(&["old", "new", "--force"]));
+    assert!(code == 0 && said.contains("FORCED") && said.contains("another"), "{said}");
+}
+
+#[test]
+fn folders_that_hold_no_run_are_refused() {
+    let folders = Folders::with(|_| ());
+    let refused = |words: &[&str]| {
+        assert_refused(&folders.old_and_new(), words);
+        assert_refused(&folders.compare(&["new", "old"]), words);
+    };
+    let file = |name: &str| folders.path("new").join(name);
+    fs::write(file("samples.json"), "[]").unwrap();
+    refused(&["samples.json", "damaged"]);
+    fs::remove_file(file("samples.json")).unwrap();
+    refused(&["no samples.json"]);
+    fs::write(file("results.json"), "{").unwrap();
+    refused(&["results.json", "damaged"]);
+    let mut empty = Run::new();
+    empty.results["rows"] = json!([]);
+    empty.save(&folders.path("new"));
+    refused(&["no rows"]);
+    let mut timeless = Run::new();
+    timeless.row(0)["ns_per_op"] = json!(0.0);
+    timeless.save(&folders.path("new"));
+    refused(&["damaged", SLOW_CASE]);
+    fs::remove_file(file("results.json")).unwrap();
+    refused(&["cannot read", "results.json"]);
+    fs::remove_dir_all(folders.path("new")).unwrap();
+    refused(&["cannot read", "new"]);
+}
+
+#[test]
+fn cases_that_not_all_runs_have_are_named_and_none_in_common_is_refused() {
+    let folders = Folders::with(|new| {
+        new.results["rows"].as_array_mut().unwrap().remove(1);
+    });
+    let (code, said) = outcome(&folders.old_and_new());
+    assert!(code == 0 && said.contains("insert/1e6/split-block-bloom"), "{said}");
+    assert!(said.contains("old program alone"), "{said}");
+    let apart = Folders::with(|new| {
+        for index in 0..18 {
+            new.row(index)["keys"] = json!(5);
+        }
+    });
+    assert_refused(&apart.old_and_new(), &["no case"]);
+}
+
+#[test]
+fn scripts_and_continuous_integration_read_the_same() {
+    let folders = Folders::with(|new| new.time(0, 1.08));
+    let output = folders.compare(&["old", "new", "--json", "c.json", "--junit", "c.xml"]);
+    assert_eq!(output.status.code(), Some(3));
+    let json: Value = serde_json::from_slice(&fs::read(folders.path("c.json")).unwrap()).unwrap();
+    let slow = json["cases"].as_array().unwrap().iter().find(|case| case["name"] == SLOW_CASE);
+    let speed = &slow.unwrap()["speed"];
+    assert_eq!(speed["verdict"], "slower");
+    assert!((speed["ratio"].as_f64().unwrap() - 1.08).abs() < 1e-9);
+    let low = speed["attempts"][0]["interval"]["low"].as_f64().unwrap();
+    assert!(low > 1.07 && low < 1.08, "{low}");
+    let junit = fs::read_to_string(folders.path("c.xml")).unwrap();
+    assert!(junit.contains(r#"tests="3""#) && junit.contains(r#"failures="1""#), "{junit}");
+    assert!(junit.contains(SLOW_CASE) && junit.contains("SLOWER"), "{junit}");
+    let unwritable = folders.compare(&["old", "old", "--json", "nowhere/c.json"]);
+    assert_refused(&unwritable, &["nowhere/c.json", "cannot write"]);
+}

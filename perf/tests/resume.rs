@@ -1,0 +1,80 @@
+//! A run that ends before its time, and what is found of it.
+
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// Six cases on few keys, in as little time as there is.
+const SELECTED: [&str; 7] =
+    ["measure", "--keys", "500", "--filter", "split-block-bloom", "--seconds", "1"];
+
+fn measure(out: &Path, more: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trommel-perf"));
+    command.args(SELECTED).arg("--out").arg(out).args(more);
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    command
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn json(path: &Path) -> Option<Value> {
+    serde_json::from_slice(&fs::read(path).ok()?).ok()
+}
+
+/// The rows of a run, by nothing but what was measured.
+fn rows(out: &Path) -> Vec<Value> {
+    json(&out.join("results.json"))
+        .map_or_else(Vec::new, |run| run["rows"].as_array().unwrap().clone())
+}
+
+#[test]
+fn a_killed_run_leaves_whole_files_and_is_resumed() {
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().join("run");
+    let mut child = measure(&out, &[]).spawn().unwrap();
+    let start = Instant::now();
+    while rows(&out).is_empty() && start.elapsed() < Duration::from_secs(600) {
+        if child.try_wait().unwrap().is_some() {
+            break;
+        }
+        sleep(Duration::from_millis(1));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let kept = rows(&out);
+    let samples = json(&out.join("samples.json")).unwrap();
+    assert!(!kept.is_empty());
+    assert!(samples["ns_per_op"].as_object().unwrap().len() >= kept.len());
+    let resumed = measure(&out, &["--resume"]).output().unwrap();
+    assert!(resumed.status.success(), "{}", said(&resumed));
+    let all = rows(&out);
+    assert!(all.len() > kept.len() || all == kept, "{} of {}", kept.len(), all.len());
+    assert!(all.starts_with(&kept));
+    let samples = json(&out.join("samples.json")).unwrap();
+    assert_eq!(samples["ns_per_op"].as_object().unwrap().len(), all.len());
+    // A run is like itself.
+    let compared = Command::new(env!("CARGO_BIN_EXE_trommel-perf"))
+        .arg("compare")
+        .args([&out, &out])
+        .output()
+        .unwrap();
+    assert_eq!(compared.status.code(), Some(0), "{}", said(&compared));
+}
+
+#[test]
+fn a_directory_that_cannot_be_written_to_is_refused_before_anything_is_measured() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("file");
+    fs::write(&file, "").unwrap();
+    for out in [file.clone(), file.join("below")] {
+        let output = measure(&out, &[]).output().unwrap();
+        let said = said(&output);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("cannot write results to") && said.lines().count() == 1, "{said}");
+    }
+}
