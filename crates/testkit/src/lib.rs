@@ -6,6 +6,7 @@
 //! | [`oracle`] | an exact multiset of hashes, the truth that a filter approximates |
 //! | [`stats`] | how far a count may be from its expectation |
 //! | [`subject`] | what the contract has to know of a filter to test it |
+//! | [`threads`] | threads that work on the pieces of a large batch |
 //! | [`contract`] | the claims, and [`contract_suite!`], which makes tests of them |
 //!
 //! A family's test names its filters once, each as a [`subject::Subject`], and gets every claim for
@@ -16,10 +17,12 @@ pub mod oracle;
 pub mod stats;
 pub mod streams;
 pub mod subject;
+pub mod threads;
 
 pub use oracle::Multiset;
 pub use streams::{Splitmix, Stream};
 pub use subject::Subject;
+pub use threads::ScopedThreads;
 
 // What the macros' expansions name, so that a test crate needs no more dependencies than it uses.
 #[doc(hidden)]
