@@ -12,8 +12,8 @@ use crate::width::{Width, with_width};
 use alloc::boxed::Box;
 use core::fmt;
 use trommel_base::{
-    Backing, Bitmap, Builder, Count, Filter, FromSpec, Full, Hasher, Insert, KeyHash, Remove, Spec,
-    SpecError, Storage, WhyFull,
+    Backing, Bitmap, Builder, Bulk, Count, Filter, FromSpec, Full, Hasher, Insert, InsertBulk,
+    KeyHash, Remove, Spec, SpecError, Storage, WhyFull,
 };
 use trommel_simd::Isa;
 
@@ -329,7 +329,7 @@ impl Insert for CuckooFilter {
     /// # Errors
     /// [`Full`] if there is no room for all; the first `inserted` keys of the batch went in.
     fn insert_batch(&mut self, hashes: &[KeyHash]) -> Result<(), Full> {
-        self.insert_many(hashes)
+        self.insert_bulk(hashes, Bulk::CALLER)
     }
 }
 

@@ -31,6 +31,11 @@ impl FullBuckets {
         Some(Self { words })
     }
 
+    /// The bits of a table, a word for every 64 buckets.
+    pub(crate) fn of_words(words: Vec<u64>) -> Self {
+        Self { words }
+    }
+
     /// Whether these are the bits of a table of this shape.
     pub(crate) fn fit(&self, geometry: &Geometry) -> bool {
         self.words.len() as u64 == geometry.buckets.div_ceil(64)

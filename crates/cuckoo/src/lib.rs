@@ -35,6 +35,7 @@
 //! | `evict` | a path to room, found before anything moves |
 //! | `full_buckets` | a bit a bucket, so that a search touches few lines |
 //! | `walk`, `bulk` | many keys at a time, sixteen walks in step |
+//! | `build` | an empty filter from many keys, in pieces for several threads |
 //! | `overflow` | the few fingerprints that there is no path for |
 //! | `grow`, `merge` | twice the size, and two filters in one, without the keys |
 //! | `rate` | the false-positive rate, counted |
@@ -51,6 +52,7 @@ extern crate alloc;
 extern crate std;
 
 mod bucket;
+mod build;
 mod bulk;
 mod evict;
 mod filter;

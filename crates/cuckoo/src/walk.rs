@@ -338,7 +338,7 @@ pub(crate) struct InWords<W>(PhantomData<W>);
 impl<W: Width> SideBySide<W> for InWords<W> {
     #[inline(always)]
     fn new(_: &Parts<'_>) -> Self {
-        Self(PhantomData)
+        Self::WORDS
     }
 
     #[inline(always)]
@@ -387,6 +387,8 @@ impl<W: Width> SideBySide<W> for InWords<W> {
 }
 
 impl<W: Width> InWords<W> {
+    pub(crate) const WORDS: Self = Self(PhantomData);
+
     /// Places keys of a group from `first` on, sixteen or fewer.
     #[inline(always)]
     pub(crate) fn place_some(

@@ -19,12 +19,15 @@ pub(crate) trait Width: Copy + Debug + 'static {
     fn store(word: Self::Word, bytes: &mut [u8]);
     fn slots(word: Self::Word) -> Slots;
     fn word(slots: Slots) -> Self::Word;
-    /// The bucket with a value in a slot that is free.
-    fn with(word: Self::Word, slot: u32, value: u32) -> Self::Word;
     /// The two slots of a pair, the even one first.
     fn pair(word: Self::Word, pair: u32) -> [u32; 2];
     /// Whether a slot has this value.
     fn has(word: Self::Word, value: u32) -> bool;
+
+    /// The bucket with its slots moved up by one, of which the last is free, and a value in the first.
+    fn shifted_in(word: Self::Word, value: u32) -> Self::Word;
+    /// Whether the last slot is not free.
+    fn is_last_taken(word: Self::Word) -> bool;
 
     /// Whether a slot is free.
     #[inline(always)]
@@ -75,8 +78,13 @@ macro_rules! width {
             }
 
             #[inline(always)]
-            fn with(word: $word, slot: u32, value: u32) -> $word {
-                word | <$word>::from(value) << ($bits * slot)
+            fn shifted_in(word: $word, value: u32) -> $word {
+                word << $bits | <$word>::from(value)
+            }
+
+            #[inline(always)]
+            fn is_last_taken(word: $word) -> bool {
+                word >> (3 * $bits) != 0
             }
 
             #[inline(always)]
@@ -155,9 +163,9 @@ mod tests {
             let slots = [0, 1, 2, 3].map(|slot| values[i / values.len().pow(slot) % values.len()]);
             let word = W::word(slots);
             assert_eq!(W::slots(word), slots);
-            let one_by_one =
-                (0..4).fold(W::word([0; 4]), |word, i| W::with(word, i, slots[i as usize]));
-            assert_eq!(one_by_one, word);
+            assert_eq!(W::is_last_taken(word), slots[3] != 0);
+            let [a, b, c, _] = slots;
+            assert_eq!(W::shifted_in(W::word([a, b, c, 0]), most), W::word([most, a, b, c]));
             W::store(word, &mut bytes);
             assert_eq!(W::load(&bytes), word);
             assert!(bytes[W::BUCKET_BYTES..].iter().all(|byte| *byte == 0xA5));

@@ -11,10 +11,13 @@ mod lookup;
 mod scalar;
 
 use crate::bucket::EmptyPair;
+use crate::build::Filling;
+use crate::build::settle::Window;
 use crate::geometry::Geometry;
 use crate::place::{Parts, Placed};
 use crate::walk::NoPlace;
 use crate::width::with_width;
+use alloc::vec::Vec;
 use trommel_simd::Isa;
 
 /// What a lookup reads: the parts of a filter, owned or viewed.
@@ -30,6 +33,11 @@ type ContainsBatch = unsafe fn(Buckets<'_>, &[u64], &mut [u64]);
 /// See [`Parts::insert_group`].
 type InsertGroup = unsafe fn(&mut Parts<'_>, &[u64], &mut [u64]) -> Result<(), NoPlace>;
 
+/// See [`Filling::fill`].
+type Fill = unsafe fn(&mut Filling<'_>, &mut Vec<u64>) -> Option<u64>;
+/// See [`Window::settle`].
+type Settle = unsafe fn(&mut Window<'_>, &[u64], &mut Vec<u64>);
+
 /// The functions of one width for one instruction set.
 ///
 /// Duties of whoever calls through the pointers: the machine has the instruction set, the width is the
@@ -40,6 +48,8 @@ pub(crate) struct Kernels {
     contains_batch: ContainsBatch,
     insert: unsafe fn(&mut Parts<'_>, u64) -> Placed,
     insert_group: InsertGroup,
+    fill: Fill,
+    settle: Settle,
 }
 
 impl Kernels {
@@ -58,8 +68,9 @@ impl Kernels {
             Isa::Avx2 => scalar::avx2::kernels::<W>(),
             _ => scalar::portable::kernels::<W>(),
         });
-        let insert_group = insert::in_vectors(geometry, isa).unwrap_or(kernels.insert_group);
-        Self { insert_group, ..kernels }
+        let (insert_group, settle) =
+            insert::in_vectors(geometry, isa).unwrap_or((kernels.insert_group, kernels.settle));
+        Self { insert_group, settle, ..kernels }
     }
 
     #[inline(always)]
@@ -94,5 +105,18 @@ impl Kernels {
         assert!(new.len() >= hashes.len().div_ceil(64));
         // SAFETY: as in `contains`; the length of `new` was checked above.
         unsafe { (self.insert_group)(parts, hashes, new) }
+    }
+
+    /// See [`Filling::fill`].
+    pub(crate) fn fill(&self, filling: &mut Filling<'_>, surplus: &mut Vec<u64>) -> Option<u64> {
+        // SAFETY: as in `contains`, as far as the instruction set and the width go; the table is a slice with a
+        // length of its own.
+        unsafe { (self.fill)(filling, surplus) }
+    }
+
+    /// See [`Window::settle`].
+    pub(crate) fn settle(&self, window: &mut Window<'_>, keys: &[u64], left: &mut Vec<u64>) {
+        // SAFETY: as in `fill`.
+        unsafe { (self.settle)(window, keys, left) }
     }
 }

@@ -15,9 +15,12 @@ macro_rules! scalar_kernels {
     ($(#[$attribute:meta])* $name:ident) => {
         pub(super) mod $name {
             use super::super::{Buckets, Kernels, columns};
+            use crate::build::Filling;
+            use crate::build::settle::Window;
             use crate::place::{Parts, Placed};
             use crate::walk::{InWords, NoPlace};
             use crate::width::Width;
+            use alloc::vec::Vec;
 
             pub(in super::super) fn kernels<W: Width>() -> Kernels {
                 Kernels {
@@ -25,6 +28,8 @@ macro_rules! scalar_kernels {
                     contains_batch: contains_batch::<W>,
                     insert: insert::<W>,
                     insert_group: insert_group::<W>,
+                    fill: fill::<W>,
+                    settle: settle::<W>,
                 }
             }
 
@@ -54,6 +59,23 @@ macro_rules! scalar_kernels {
                 new: &mut [u64],
             ) -> Result<(), NoPlace> {
                 parts.insert_group::<W, InWords<W>>(hashes, new)
+            }
+
+            $(#[$attribute])*
+            pub(in super::super) fn fill<W: Width>(
+                filling: &mut Filling<'_>,
+                surplus: &mut Vec<u64>,
+            ) -> Option<u64> {
+                filling.fill::<W>(surplus)
+            }
+
+            $(#[$attribute])*
+            pub(in super::super) fn settle<W: Width>(
+                window: &mut Window<'_>,
+                keys: &[u64],
+                left: &mut Vec<u64>,
+            ) {
+                window.settle::<W, InWords<W>>(keys, left);
             }
         }
     };

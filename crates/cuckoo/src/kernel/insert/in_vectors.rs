@@ -13,8 +13,8 @@ use crate::walk::{InWords, Located, NEAR_BYTES, Queue, SideBySide, Team, ones};
 pub(in super::super) const MAX_VECTOR_BUCKETS: u64 = 1 << 29;
 
 /// The field of class 0 in a lane, and of class 1.
-const FIRST: u32 = 0x0000_FFFF;
-const SECOND: u32 = 0xFFFF_0000;
+pub(super) const FIRST: u32 = 0x0000_FFFF;
+pub(super) const SECOND: u32 = 0xFFFF_0000;
 
 /// Lane beside lane, for one table.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +32,7 @@ pub(super) struct InVectors<V> {
 type Slots<V> = (V, V);
 
 impl<V: Vector> InVectors<V> {
-    fn of(geometry: &Geometry, empty: EmptyPair, table_bytes: usize) -> Self {
+    pub(super) fn of(geometry: &Geometry, empty: EmptyPair, table_bytes: usize) -> Self {
         assert!(geometry.buckets <= MAX_VECTOR_BUCKETS);
         Self {
             buckets: V::splat(geometry.buckets as u32),
@@ -46,7 +46,7 @@ impl<V: Vector> InVectors<V> {
     /// How far the buckets of two fingerprints a lane are apart, before doublings: twice
     /// [`Geometry::half_offset`] and one.
     #[inline(always)]
-    fn offsets(&self, fingerprints: V) -> V {
+    pub(super) fn offsets(&self, fingerprints: V) -> V {
         let once = fingerprints.mul_16(V::splat(both(MIX_FACTORS[0].into())));
         let mixed = once.xor(once.right_16::<7>()).mul_16(V::splat(both(MIX_FACTORS[1].into())));
         // Half the span is at most 2^15, so that no field runs over.
@@ -56,23 +56,40 @@ impl<V: Vector> InVectors<V> {
     /// What [`Self::alternate`] needs of a bucket: all ones for an odd one, and the bucket, or for an odd one
     /// `bucket + buckets + 1`.
     #[inline(always)]
-    fn origin(&self, buckets: V) -> (V, V) {
+    pub(super) fn origin(&self, buckets: V) -> (V, V) {
         let odd = V::splat(0).sub(buckets.right_by(self.doublings).and(V::splat(1)));
         (odd, buckets.add(self.buckets.and(odd)).sub(odd))
     }
 
     /// [`Geometry::alternate`] at an offset that is the low field of each lane, or the high one.
     #[inline(always)]
-    fn alternate(&self, (odd, origin): (V, V), offset: V) -> V {
+    pub(super) fn alternate(&self, (odd, origin): (V, V), offset: V) -> V {
         // All bits of an odd bucket's offset turned round, and the 1 in `origin`, are its negative.
         let there = origin.add(offset.left_by(self.doublings).xor(odd));
         // Around the end: what was not beyond it wraps to a large number.
         there.min(there.sub(self.buckets))
     }
 
+    /// Buckets with a fingerprint more; of those without room, anything.
+    #[inline(always)]
+    pub(super) fn with(&self, slots: Slots<V>, fingerprints: V) -> Slots<V> {
+        let (even, odd) = slots;
+        let free_pairs = even.min_16(odd).eq_16(V::splat(0));
+        let empty_pairs = even.max_16(odd).eq_16(V::splat(0));
+        // The second pair, if the first is full, or the second empty and the first not.
+        let other = V::splat(FIRST).and_not(free_pairs);
+        let bare = empty_pairs.right::<16>().and_not(empty_pairs);
+        let second = other.or(bare).and(V::splat(FIRST));
+        let field = V::splat(FIRST).xor(second.or(second.left::<16>()));
+        let flags = self.flags(slots);
+        let pair = with_flags((even.or(odd), fingerprints.or(fingerprints.left::<16>())), flags);
+        let blend = |new: V, old: V| new.and(field).or(old.and_not(field));
+        (blend(pair.0, even), blend(pair.1, odd))
+    }
+
     /// Fields whose flag is set, all ones.
     #[inline(always)]
-    fn flags(&self, (even, odd): Slots<V>) -> V {
+    pub(super) fn flags(&self, (even, odd): Slots<V>) -> V {
         even.eq_16(even.max_16(odd.max_16(self.least_set)))
     }
 }
@@ -84,13 +101,13 @@ const fn both(field: u32) -> u32 {
 
 /// The field of a fingerprint's class, all ones.
 #[inline(always)]
-fn class<V: Vector>(fingerprints: V) -> V {
+pub(super) fn class<V: Vector>(fingerprints: V) -> V {
     V::splat(FIRST).xor(V::splat(0).sub(fingerprints.and(V::splat(1))))
 }
 
 /// The slots of pairs in the order that says flags, whatever their order was.
 #[inline(always)]
-fn with_flags<V: Vector>((a, b): Slots<V>, flags: V) -> Slots<V> {
+pub(super) fn with_flags<V: Vector>((a, b): Slots<V>, flags: V) -> Slots<V> {
     let (low, high) = (a.min_16(b), a.max_16(b));
     let exchange = low.xor(high).and(flags);
     (low.xor(exchange), high.xor(exchange))
@@ -98,7 +115,7 @@ fn with_flags<V: Vector>((a, b): Slots<V>, flags: V) -> Slots<V> {
 
 /// Lanes with a free slot, as signs.
 #[inline(always)]
-fn free<V: Vector>((even, odd): Slots<V>) -> V {
+pub(super) fn free<V: Vector>((even, odd): Slots<V>) -> V {
     let free = even.min_16(odd).eq_16(V::splat(0));
     free.or(free.left::<16>())
 }
@@ -128,19 +145,8 @@ impl<V: Vector> InVectors<V> {
         slots: Slots<V>,
         wanted: V,
     ) -> u32 {
-        let (even, odd) = slots;
-        let free_pairs = even.min_16(odd).eq_16(V::splat(0));
-        let empty_pairs = even.max_16(odd).eq_16(V::splat(0));
         let lanes = free(slots).and(wanted).signs();
-        // The second pair, if the first is full, or the second empty and the first not.
-        let other = V::splat(FIRST).and_not(free_pairs);
-        let bare = empty_pairs.right::<16>().and_not(empty_pairs);
-        let second = other.or(bare).and(V::splat(FIRST));
-        let field = V::splat(FIRST).xor(second.or(second.left::<16>()));
-        let flags = self.flags(slots);
-        let pair = with_flags((even.or(odd), fingerprints.or(fingerprints.left::<16>())), flags);
-        let blend = |new: V, old: V| new.and(field).or(old.and_not(field));
-        let slots = (blend(pair.0, even), blend(pair.1, odd));
+        let slots = self.with(slots, fingerprints);
         // SAFETY: the caller's promise for these lanes.
         unsafe { W::write(parts.table.as_mut_ptr(), buckets, slots, lanes) };
         if let Some(crowd) = parts.crowd.as_mut() {
@@ -312,7 +318,7 @@ impl<W: Fields, V: Vector> SideBySide<W> for InVectors<V> {
 }
 
 #[inline(always)]
-fn lanes_of<V: Vector>(vector: V) -> Lanes {
+pub(super) fn lanes_of<V: Vector>(vector: V) -> Lanes {
     let mut lanes = [0; LANES];
     vector.store(&mut lanes);
     lanes

@@ -15,40 +15,52 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 #[cfg(target_arch = "x86_64")]
+mod confined;
+#[cfg(target_arch = "x86_64")]
 mod fields;
 #[cfg(target_arch = "x86_64")]
 mod in_vectors;
 
 pub(crate) use vector::{LANES, Lanes};
 
-use super::InsertGroup;
+use super::{InsertGroup, Settle};
 use crate::geometry::Geometry;
 use trommel_simd::Isa;
 
-/// The kernel that inserts many keys in vectors, if the instruction set has one for this shape.
+/// The kernels that insert and settle many keys in vectors, if the instruction set has them for this shape.
 #[cfg(target_arch = "x86_64")]
-pub(super) fn in_vectors(geometry: &Geometry, isa: Isa) -> Option<InsertGroup> {
+pub(super) fn in_vectors(geometry: &Geometry, isa: Isa) -> Option<(InsertGroup, Settle)> {
     use crate::width::{Bits8, Bits12, Bits16};
     if geometry.buckets > in_vectors::MAX_VECTOR_BUCKETS {
         return None;
     }
-    let kernel: InsertGroup = match (isa, geometry.fingerprint_bits) {
-        (Isa::Avx2, 8) => x86::avx2_group::<Bits8>,
-        (Isa::Avx2, 12) => x86::avx2_group::<Bits12>,
-        (Isa::Avx2, 16) => x86::avx2_group::<Bits16>,
-        (Isa::Avx512Core, 8) => x86::avx512_group::<Bits8, false>,
-        (Isa::Avx512, 8) => x86::avx512_group::<Bits8, true>,
-        (Isa::Avx512Core, 12) => x86::avx512_group::<Bits12, false>,
-        (Isa::Avx512, 12) => x86::avx512_group::<Bits12, true>,
-        (Isa::Avx512Core, 16) => x86::avx512_group::<Bits16, false>,
-        (Isa::Avx512, 16) => x86::avx512_group::<Bits16, true>,
+    let kernels: (InsertGroup, Settle) = match (isa, geometry.fingerprint_bits) {
+        (Isa::Avx2, 8) => (x86::avx2_group::<Bits8>, x86::avx2_settle::<Bits8>),
+        (Isa::Avx2, 12) => (x86::avx2_group::<Bits12>, x86::avx2_settle::<Bits12>),
+        (Isa::Avx2, 16) => (x86::avx2_group::<Bits16>, x86::avx2_settle::<Bits16>),
+        (Isa::Avx512Core, 8) => {
+            (x86::avx512_group::<Bits8, false>, x86::avx512_settle::<Bits8, false>)
+        }
+        (Isa::Avx512, 8) => (x86::avx512_group::<Bits8, true>, x86::avx512_settle::<Bits8, true>),
+        (Isa::Avx512Core, 12) => {
+            (x86::avx512_group::<Bits12, false>, x86::avx512_settle::<Bits12, false>)
+        }
+        (Isa::Avx512, 12) => {
+            (x86::avx512_group::<Bits12, true>, x86::avx512_settle::<Bits12, true>)
+        }
+        (Isa::Avx512Core, 16) => {
+            (x86::avx512_group::<Bits16, false>, x86::avx512_settle::<Bits16, false>)
+        }
+        (Isa::Avx512, 16) => {
+            (x86::avx512_group::<Bits16, true>, x86::avx512_settle::<Bits16, true>)
+        }
         _ => return None,
     };
-    Some(kernel)
+    Some(kernels)
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-pub(super) fn in_vectors(_: &Geometry, _: Isa) -> Option<InsertGroup> {
+pub(super) fn in_vectors(_: &Geometry, _: Isa) -> Option<(InsertGroup, Settle)> {
     None
 }
 
@@ -56,10 +68,13 @@ pub(super) fn in_vectors(_: &Geometry, _: Isa) -> Option<InsertGroup> {
 mod x86 {
     use super::avx2::Avx2;
     use super::avx512::Avx512;
+    use super::confined::InWindow;
     use super::fields::Fields;
     use super::in_vectors::InVectors;
+    use crate::build::settle::Window;
     use crate::place::Parts;
     use crate::walk::NoPlace;
+    use alloc::vec::Vec;
 
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
     pub(in super::super) fn avx2_group<W: Fields>(
@@ -77,5 +92,23 @@ mod x86 {
         new: &mut [u64],
     ) -> Result<(), NoPlace> {
         parts.insert_group::<W, InVectors<Avx512<GATHERS>>>(hashes, new)
+    }
+
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+    pub(in super::super) fn avx2_settle<W: Fields>(
+        window: &mut Window<'_>,
+        keys: &[u64],
+        left: &mut Vec<u64>,
+    ) {
+        window.settle::<W, InWindow<Avx2>>(keys, left);
+    }
+
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl")]
+    pub(in super::super) fn avx512_settle<W: Fields, const GATHERS: bool>(
+        window: &mut Window<'_>,
+        keys: &[u64],
+        left: &mut Vec<u64>,
+    ) {
+        window.settle::<W, InWindow<Avx512<GATHERS>>>(keys, left);
     }
 }

@@ -1,0 +1,151 @@
+//! A turn of sixteen walks that stay in a window, in vectors.
+
+use super::fields::Fields;
+use super::in_vectors::{
+    FIRST, InVectors, MAX_VECTOR_BUCKETS, SECOND, class, free, lanes_of, with_flags,
+};
+use super::vector::Vector;
+use crate::bucket::EmptyPair;
+use crate::build::settle::{Confined, Window};
+use crate::table::Entry;
+use crate::walk::{Team, ones};
+
+/// Lane beside lane, for one window.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct InWindow<V> {
+    lanes: InVectors<V>,
+    first: V,
+    /// The last bucket of the window, counted from the first.
+    last: V,
+}
+
+impl<V: Vector> InWindow<V> {
+    /// Lanes in which a bucket is outside of the window, as signs.
+    #[inline(always)]
+    fn outside(&self, buckets: V) -> V {
+        self.last.sub(buckets.min(self.last.add(V::splat(1))))
+    }
+
+    /// Lanes in which there is no room for a fingerprint in a bucket, as signs: full, or outside.
+    ///
+    /// # Safety
+    /// There is a bit for every bucket of the window.
+    #[inline(always)]
+    unsafe fn no_room(&self, full: &[u64], buckets: V) -> V {
+        let within = buckets.min(self.last);
+        // SAFETY: the bits are little-endian words, the caller's promise; `within` is in the window.
+        let words = unsafe { V::gather::<4>(full.as_ptr().cast(), within.right::<5>()) };
+        words.left_by(V::splat(31).and_not(within)).or(self.outside(buckets))
+    }
+}
+
+impl<W: Fields, V: Vector> Confined<W> for InWindow<V> {
+    #[inline(always)]
+    fn new(window: &Window<'_>) -> Self {
+        let buckets = window.buckets::<W>();
+        assert!(buckets > 0 && u64::from(buckets) <= MAX_VECTOR_BUCKETS);
+        Self {
+            lanes: InVectors::of(window.geometry, EmptyPair::Clear, window.table.len()),
+            first: V::splat(window.first),
+            last: V::splat(buckets - 1),
+        }
+    }
+
+    #[inline(always)]
+    fn turn(&self, window: &mut Window<'_>, team: &mut Team) -> u32 {
+        // What every gather and scatter rests on, with that no bucket of a team is outside.
+        let in_window = window.buckets::<W>();
+        assert!(window.full.len() as u64 * 64 >= u64::from(in_window));
+        debug_assert!(team.buckets.iter().all(|bucket| *bucket < in_window));
+        let (buckets, fingerprints) = (V::load(&team.buckets), V::load(&team.fingerprints));
+        let steps = V::load(&team.steps);
+        let crossing = if buckets.any_equal_16() { team.crossing() } else { 0 };
+
+        // SAFETY: walks are in buckets of the window.
+        let (even, odd) = unsafe { W::read(window.table.as_ptr(), buckets, None) };
+        let field = V::splat(FIRST);
+        let origin = self.lanes.origin(buckets.add(self.first));
+        let (from_even, from_odd) = (self.lanes.offsets(even), self.lanes.offsets(odd));
+        let alternate = |offset: V| self.lanes.alternate(origin, offset).sub(self.first);
+        let own = alternate(self.lanes.offsets(fingerprints).and(field));
+        let to = [
+            alternate(from_even.and(field)),
+            alternate(from_odd.and(field)),
+            alternate(from_even.right::<16>()),
+            alternate(from_odd.right::<16>()),
+        ];
+        // SAFETY: there is a bit for every bucket, as was checked above.
+        let [a, b, c, d, own_full] = unsafe {
+            [
+                self.no_room(window.full, to[0]),
+                self.no_room(window.full, to[1]),
+                self.no_room(window.full, to[2]),
+                self.no_room(window.full, to[3]),
+                self.no_room(window.full, own),
+            ]
+        };
+        // The slot as two bits: the first with room, else one that changes from step to step.
+        let first_full = a.and(b);
+        let slots_full = first_full.and(c.and(d));
+        let any = fingerprints.xor(steps);
+        let is_second = V::choose(slots_full, any.left::<30>(), first_full);
+        let is_odd = V::choose(slots_full, any.left::<31>(), V::choose(first_full, c, a));
+        let leaving = V::choose(is_odd, odd, even);
+        let leaving = V::choose(is_second, leaving.right::<16>(), leaving.and(field));
+        let to =
+            V::choose(is_second, V::choose(is_odd, to[3], to[2]), V::choose(is_odd, to[1], to[0]));
+        // Unless the fingerprint in hand has room itself.
+        let leaving = V::choose(own_full, leaving, fingerprints);
+        let to = V::choose(own_full, to, own);
+        let all_full = slots_full.and(own_full);
+
+        // The bucket with the fingerprint in hand instead of the one that leaves, if it is another.
+        let taken = V::choose(is_second, V::splat(SECOND), field);
+        let taken = V::choose(own_full, taken, V::splat(0));
+        let in_hand = fingerprints.or(fingerprints.left::<16>()).and(taken);
+        let pair =
+            (V::choose(is_odd, odd, even).and_not(taken).or(in_hand), V::choose(is_odd, even, odd));
+        let flags = self.lanes.flags((even, odd)).or(class(leaving));
+        let slots = with_flags(pair, flags);
+
+        let astray = all_full.and(self.outside(to));
+        let to = V::choose(astray, buckets, to);
+        let turned = team.walking & !crossing;
+        let room = turned & !all_full.signs();
+        let mut waiting = team.walking & crossing;
+        to.store(&mut team.buckets);
+        V::choose(astray, fingerprints, leaving).store(&mut team.fingerprints);
+        steps.add(V::splat(1)).store(&mut team.steps);
+        if to.any_equal_16() {
+            for lane in ones(room) {
+                let to = Entry { bucket: team.buckets[lane], fingerprint: team.fingerprints[lane] };
+                if window.is_full(to.bucket) {
+                    // An earlier lane was faster.
+                    waiting |= 1 << lane;
+                } else {
+                    window.insert::<W>(to);
+                }
+            }
+        } else if room != 0 {
+            // SAFETY: what has room is in the window.
+            let filled = unsafe {
+                let others = W::read(window.table.as_ptr(), to, Some(V::of_signs(room)));
+                let others = self.lanes.with(others, leaving);
+                W::write(window.table.as_mut_ptr(), to, others, room);
+                room & !free(others).signs()
+            };
+            for lane in ones(filled) {
+                window.fill_up(team.buckets[lane]);
+            }
+        }
+        // SAFETY: as above.
+        unsafe {
+            let lanes = turned & !waiting & !astray.signs();
+            W::write(window.table.as_mut_ptr(), buckets, slots, lanes);
+        }
+        if waiting != 0 {
+            team.stay([buckets, fingerprints, steps].map(lanes_of), waiting);
+        }
+        room & !waiting
+    }
+}
