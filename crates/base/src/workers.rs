@@ -76,7 +76,8 @@ pub trait InsertBulk: Insert {
     }
 
     /// Inserts a batch: the same filter, to the byte, as by [`Insert::insert_batch`], whatever the
-    /// workers and the memory. Memory that is refused costs time alone.
+    /// workers. Memory that is short or refused costs time alone; a kind whose bytes depend on the order of
+    /// inserts may then have others, and says so.
     ///
     /// # Errors
     /// [`Full`] if there is no room for all; it says how many went in.

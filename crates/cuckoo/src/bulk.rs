@@ -60,13 +60,3 @@ impl CuckooFilter {
         Ok(())
     }
 }
-
-impl trommel_base::InsertBulk for CuckooFilter {
-    fn insert_bulk<W: trommel_base::Workers>(
-        &mut self,
-        hashes: &[KeyHash],
-        _bulk: trommel_base::Bulk<'_, W>,
-    ) -> Result<(), Full> {
-        self.insert_batch(hashes)
-    }
-}

@@ -30,7 +30,8 @@ use trommel_base::Workers as _;
 ///   keys.
 ///
 /// Small batches stay on the thread of the caller. The filter and the answers are the same, to the byte,
-/// whatever was decided, and however many threads there are.
+/// whatever was decided, and however many threads there are. (A cuckoo filter for which the memory budget is too
+/// small has its fingerprints in other slots.)
 ///
 /// ```
 /// use trommel::{Bitmap, Engine, Filter, FilterKind, FilterSpec, Hasher};
