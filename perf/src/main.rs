@@ -11,6 +11,7 @@
 //! | [`lanes`], [`interleave`], [`clock`], [`counters`] | timing: short repetitions, taken in turns |
 //! | [`roofline`], [`noise`], [`environment`] | the machine: its limit, its quiet, its description |
 //! | [`session`], [`effort`] | a run: groups of cases, each verified, saved as it ends |
+//! | [`engine`] | the same on several threads: engine, rivals, strategies, and what they are chosen by |
 //! | [`row`], [`results`], [`stats`] | what a run leaves behind |
 //! | [`textbook`] | the experiments of papers on cuckoo filters and cuckoo hashing |
 //! | [`tables`], [`plots`], [`html`], [`splice`] | how it is shown |
@@ -21,6 +22,7 @@ mod clock;
 mod cmd;
 mod counters;
 mod effort;
+mod engine;
 mod environment;
 mod failure;
 mod html;

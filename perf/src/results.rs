@@ -1,6 +1,7 @@
 //! What a run leaves in its directory, and how an interrupted run finds it again.
 
 use crate::clock::Lap;
+use crate::engine::Choice;
 use crate::environment::Environment;
 use crate::failure::bad_input;
 use crate::noise::Noise;
@@ -22,6 +23,9 @@ pub(crate) struct Results {
     pub(crate) rows: Vec<Row>,
     #[serde(default)]
     pub(crate) shortfalls: Vec<Shortfall>,
+    /// The map of the engine's strategies.
+    #[serde(default)]
+    pub(crate) strategies: Vec<Choice>,
 }
 
 /// A filter that was full before it reached a load of the sweep, so that it has no rows there.
@@ -97,6 +101,7 @@ impl Results {
             inputs: Vec::new(),
             rows: Vec::new(),
             shortfalls: Vec::new(),
+            strategies: Vec::new(),
         }
     }
 
@@ -128,11 +133,15 @@ impl Results {
         }
     }
 
-    /// Writes `results.csv`, `results.json` and `env.json`, each whole or not at all.
+    /// Writes `results.csv`, `results.json`, `env.json` and, if there are any, `strategies.csv`, each whole or
+    /// not at all.
     pub(crate) fn save(&self, directory: &Path) -> Result<()> {
         fs::create_dir_all(directory)
             .with_context(|| format!("cannot make the directory {}", directory.display()))?;
         replace(&directory.join("results.csv"), &csv_of(&self.rows)?)?;
+        if !self.strategies.is_empty() {
+            replace(&directory.join("strategies.csv"), &csv_of(&self.strategies)?)?;
+        }
         replace(&directory.join("results.json"), &serde_json::to_vec_pretty(self)?)?;
         replace(&directory.join("env.json"), &serde_json::to_vec_pretty(&self.environment)?)
     }

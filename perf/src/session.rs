@@ -426,6 +426,8 @@ impl Session {
             dtlb_misses_per_op: dtlb,
             counters: if self.has_counters { "hardware" } else { "none" }.into(),
             rival: case.candidate.rival.map(|rival| rival.to_string()),
+            speedup: None,
+            peak_bytes: None,
         }
     }
 }

@@ -5,6 +5,7 @@ use super::{pin, usable_isa};
 use crate::cli::{MeasureArgs, Selection};
 use crate::counters::Counters;
 use crate::effort::Effort;
+use crate::engine::{Bench, Calibration, Team, numbers_of_threads, scaling, strategies};
 use crate::environment::Environment;
 use crate::failure::bad_input;
 use crate::keys::{Column, Probes};
@@ -17,6 +18,7 @@ use crate::session::Session;
 use crate::{html, keyfile, noise, roofline, tables, tpch};
 use anyhow::Result;
 use std::path::Path;
+use trommel::CostModel;
 
 /// The largest working set of the roofline's curve.
 const LARGEST_QUICK: usize = 256 << 20;
@@ -25,6 +27,10 @@ const LARGEST_FULL: usize = 2 << 30;
 /// Runs what is selected, and shows and writes what was measured.
 pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
     let isa = usable_isa(arguments.isa)?;
+    let cost = match &arguments.cost_model {
+        Some(path) => Calibration::read(path)?.model(),
+        None => CostModel::default(),
+    };
     // Read first: a file that cannot be used should not cost three minutes.
     let own = own_keys(&arguments)?;
     let selection = arguments.selection;
@@ -38,6 +44,8 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
     } else {
         Results::new(environment)
     };
+    // Before this thread is pinned, which those that it starts would inherit.
+    let teams = teams_of(&selection, cost)?;
     pin();
     println!("{}\n", tables::environment(&results).to_terminal());
     let counters = open_counters();
@@ -58,6 +66,13 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
         session.input("file", "keys and probes of the user's files".into(), &keys, &probes)?;
     } else {
         everything(&mut session, &selection)?;
+        let bench = Bench { teams: &teams, effort, isa };
+        let out = &arguments.out;
+        let (results, progress) = (&mut session.results, &mut session.progress);
+        bench
+            .measure(&selection.engine_groups(), results, progress, |results| results.save(out))?;
+        let places = selection.engine_places();
+        strategies::measure(&places, &teams, &strategies::PACE, isa, results, progress)?;
     }
     let elapsed = session.progress.finish();
     show(&session.results, &arguments.out)?;
@@ -67,6 +82,14 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
         eprintln!("warning: other programs ran meanwhile: measure again when they are done");
     }
     Ok(())
+}
+
+/// The threads of the engine and of its rivals, if they are measured.
+fn teams_of(selection: &Selection, cost: CostModel) -> Result<Vec<Team>> {
+    if selection.engine_groups().is_empty() && selection.engine_places().is_empty() {
+        return Ok(Vec::new());
+    }
+    Team::of(&numbers_of_threads(selection.threads.as_deref()), cost)
 }
 
 /// The user's keys, if files were named.
@@ -126,7 +149,13 @@ fn count_groups(selection: &Selection, has_own_keys: bool) -> usize {
     let tpch = if selection.includes_all() { GROUPS_OF_AN_INPUT } else { 0 };
     let groups_of_sweep = |of: &Loads| of.loads.len() * groups_of_load(of.family, 0).len();
     let sweep: usize = sweep_of(selection).iter().map(groups_of_sweep).sum();
-    ROOFLINE + generated + one_gib + tpch + sweep
+    ROOFLINE
+        + generated
+        + one_gib
+        + tpch
+        + sweep
+        + selection.engine_groups().len()
+        + selection.engine_places().len()
 }
 
 fn everything(session: &mut Session, selection: &Selection) -> Result<()> {
@@ -155,6 +184,9 @@ fn show(results: &Results, out: &Path) -> Result<()> {
     }
     results.save(out)?;
     replace(&out.join("report.html"), html::render(results)?.as_bytes())?;
+    for (file, svg) in scaling::plots(results)? {
+        replace(&out.join(file), svg.as_bytes())?;
+    }
     println!("wrote results.csv, results.json, env.json and report.html to {}", out.display());
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! One file a verb.
 
+mod calibrate;
 mod check;
 mod env;
 mod list;
@@ -20,6 +21,7 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
         Verb::Check(arguments) => check::run(&arguments),
         Verb::Report(arguments) => report::run(&arguments),
         Verb::Textbook(arguments) => textbook::run(&arguments),
+        Verb::Calibrate(arguments) => calibrate::run(&arguments),
         Verb::Roofline => roofline::run(),
         Verb::Env => env::run(),
         Verb::List(selection) => list::run(&selection),
