@@ -57,6 +57,8 @@ fn threads_that_cannot_be_had_and_costs_that_no_work_has_are_refused() {
         let output = trommel_perf(&["measure", "-f", "engine", "--threads", threads]);
         assert_refused(&output, &["--threads", "1 to 1024"]);
     }
+    let output = trommel_perf(&["measure", "-f", "engine", "--keys", "1e10"]);
+    assert_refused(&output, &["1e10 keys", "at most 2e8"]);
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("costs.json");
     fs::write(&path, "{}").unwrap();

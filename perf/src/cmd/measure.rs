@@ -24,6 +24,9 @@ use trommel::CostModel;
 const LARGEST_QUICK: usize = 256 << 20;
 const LARGEST_FULL: usize = 2 << 30;
 
+/// Keys of the engine at most: hashes, probes, and as much scratch memory for them.
+const MOST_KEYS_OF_ENGINE: usize = 200_000_000;
+
 /// Runs what is selected, and shows and writes what was measured.
 pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
     let isa = usable_isa(arguments.isa)?;
@@ -86,8 +89,15 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
 
 /// The threads of the engine and of its rivals, if they are measured.
 fn teams_of(selection: &Selection, cost: CostModel) -> Result<Vec<Team>> {
-    if selection.engine_groups().is_empty() && selection.engine_places().is_empty() {
+    let groups = selection.engine_groups();
+    if groups.is_empty() && selection.engine_places().is_empty() {
         return Ok(Vec::new());
+    }
+    if let Some(group) = groups.iter().find(|group| group.keys > MOST_KEYS_OF_ENGINE) {
+        return Err(bad_input(format!(
+            "{:e} keys for the engine, whose hashes are kept in memory: at most {MOST_KEYS_OF_ENGINE:e}",
+            group.keys
+        )));
     }
     Team::of(&numbers_of_threads(selection.threads.as_deref()), cost)
 }

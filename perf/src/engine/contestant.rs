@@ -49,7 +49,11 @@ impl<'a> Maker<'a> {
         match self.contestant.who {
             Who::Batch => ours(None),
             Who::Engine => ours(Some(self.team.engine.clone())),
-            Who::Rival(rival) => rival.create(&self.size, self.team.pool.clone()),
+            Who::Rival(rival) => {
+                // One thread is the caller's, even if there is no team of one.
+                let pool = self.team.pool.clone().filter(|_| self.contestant.threads > 1);
+                rival.create(&self.size, pool)
+            }
         }
     }
 

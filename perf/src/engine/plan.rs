@@ -282,6 +282,7 @@ impl Selection {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::row::filling_of;
     use std::collections::HashSet;
 
     fn selection(filter: &str) -> Selection {
@@ -299,6 +300,7 @@ mod tests {
         for group in groups.chain(groups_of_one_gib()) {
             for contestant in group.contestants(&[1, 2]) {
                 let name = group.case_name(contestant);
+                assert_eq!(filling_of(&group.variant(contestant.who)), None, "{name}");
                 assert!(names.insert(name.clone()), "{name}");
             }
         }
