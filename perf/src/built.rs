@@ -59,28 +59,42 @@ pub(crate) fn working_sets<S: Subject + ?Sized>(built: &[Built<S>], op: Op) -> V
 }
 
 /// Lines that one operation of the group must touch (see [`crate::roofline`]); none if that is not
-/// known of the kind. A counting filter touches a line of bits and one of counters a bit it inserts.
+/// known of the kind.
 pub(crate) fn lines_per_op<S: Subject + ?Sized>(built: &Built<S>, group: &Group) -> Option<f64> {
+    // The hit share of a given input is its own.
+    if group.op == Op::Contains && group.input.is_some() {
+        return lines_of(built.candidate.kind?, group.op, None, None, None);
+    }
+    let hashes = built.subject.hash_count();
+    lines_of(built.candidate.kind?, group.op, group.workload, hashes, built.fpr_expected)
+}
+
+/// The same by what it depends on. A counting filter touches a line of bits and one of counters a bit it
+/// inserts.
+pub(crate) fn lines_of(
+    kind: FilterKind,
+    op: Op,
+    workload: Option<Workload>,
+    hash_count: Option<u32>,
+    fpr_expected: Option<f64>,
+) -> Option<f64> {
     use FilterKind as Kind;
-    let kind = built.candidate.kind?;
     if matches!(kind, Kind::RegisterBloom | Kind::SplitBlockBloom | Kind::CacheLineBloom) {
         return Some(1.0);
     }
     // A block is a line; that some lookups go on in the next is not counted.
-    if kind == Kind::CacheLineQuotient && group.op == Op::Contains {
+    if kind == Kind::CacheLineQuotient && op == Op::Contains {
         return Some(1.0);
     }
-    let k = f64::from(built.subject.hash_count()?);
+    let k = f64::from(hash_count?);
     let expected = |hit_share: f64| {
         // From the rate: an absent key passes all k bits with probability fill^k.
-        let fill = built.fpr_expected?.powf(1.0 / k);
+        let fill = fpr_expected?.powf(1.0 / k);
         let miss = (1.0 - fill.powf(k)) / (1.0 - fill);
         Some(hit_share * k + (1.0 - hit_share) * miss)
     };
-    match (kind, group.op) {
-        // The hit share of a given input is its own.
-        (_, Op::Contains) if group.input.is_some() => None,
-        (Kind::Bloom | Kind::CountingBloom, Op::Contains) => match group.workload? {
+    match (kind, op) {
+        (Kind::Bloom | Kind::CountingBloom, Op::Contains) => match workload? {
             Workload::Hit => Some(k),
             Workload::Miss => expected(0.0),
             Workload::Mixed => expected(0.5),

@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::engine::MAX_THREADS;
 use clap::{Args, Parser, Subcommand};
 use regex::Regex;
 use std::path::PathBuf;
@@ -30,6 +31,9 @@ pub(crate) enum Verb {
     /// Make the experiments of papers on cuckoo filters and cuckoo hashing again: how full each variant
     /// gets, and the density-based method beside the standard one.
     Textbook(TextbookArgs),
+    /// Measure what the engine's cost model needs to know of this machine, in about half a minute; print it
+    /// and write calibration.json.
+    Calibrate(CalibrateArgs),
     /// Random 64-byte line touches a second, by working-set size and prefetch hint.
     Roofline,
     /// Describe the machine and the build.
@@ -63,6 +67,10 @@ pub(crate) struct Selection {
     /// 2^24 slots, with --full at 2^27 too.
     #[arg(long, value_name = "P,P", value_delimiter = ',', value_parser = parse_load)]
     pub(crate) load: Option<Vec<u32>>,
+    /// Numbers of threads to measure the engine with, such as 1,2: that alone. One and all cores if not
+    /// said.
+    #[arg(long, value_name = "N,N", value_delimiter = ',', value_parser = parse_threads)]
+    pub(crate) threads: Option<Vec<usize>>,
     /// Keep the rivals of the cases that --filter selects, even where it does not name them.
     #[arg(long)]
     pub(crate) rivals: bool,
@@ -86,6 +94,9 @@ pub(crate) struct MeasureArgs {
     /// Keep what DIR already holds from this machine and commit; measure only groups that are missing.
     #[arg(long)]
     pub(crate) resume: bool,
+    /// Let the engine choose strategies by the constants of this file, which `calibrate` wrote.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) cost_model: Option<PathBuf>,
     /// Build on the keys of this file, one a line, instead of generated ones.
     #[arg(long, value_name = "FILE", requires = "probes_file")]
     pub(crate) keys_file: Option<PathBuf>,
@@ -105,6 +116,7 @@ impl Default for MeasureArgs {
             out: DEFAULT_OUT.into(),
             seconds: None,
             resume: false,
+            cost_model: None,
             keys_file: None,
             probes_file: None,
         }
@@ -152,6 +164,18 @@ pub(crate) struct CompareArgs {
     /// Write it for continuous integration, a test a case of ours.
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
+}
+
+/// What `calibrate` takes.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct CalibrateArgs {
+    /// Force our filters to an instruction set: portable, avx2, avx512-core, avx512 or
+    /// neon.
+    #[arg(long)]
+    pub(crate) isa: Option<Isa>,
+    /// Where calibration.json goes.
+    #[arg(long, value_name = "DIR", default_value = DEFAULT_OUT)]
+    pub(crate) out: PathBuf,
 }
 
 /// What `report` takes.
@@ -223,6 +247,12 @@ fn parse_seconds(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_secs(seconds))
 }
 
+/// A number of threads that an engine takes.
+fn parse_threads(text: &str) -> Result<usize, String> {
+    let threads = parse_count(text).ok().filter(|threads| (1..=MAX_THREADS).contains(threads));
+    threads.ok_or_else(|| format!("{text:?} is not a whole number from 1 to {MAX_THREADS}"))
+}
+
 /// A load in whole per cent, as far as every filter with slots can be filled.
 fn parse_load(text: &str) -> Result<u32, String> {
     let load = text.trim().parse().ok().filter(|load| (1..=95).contains(load));
@@ -262,6 +292,14 @@ mod tests {
         assert_eq!(parse_effect("2.5 %"), Ok(0.025));
         for bad in ["", "-1", "NaN", "inf", "x"] {
             assert!(parse_effect(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn threads_are_whole_numbers_that_an_engine_takes() {
+        assert_eq!(parse_threads(" 2"), Ok(2));
+        for bad in ["", "0", "1e9", "1025", "1.5", "-1", "x"] {
+            assert!(parse_threads(bad).is_err(), "{bad}");
         }
     }
 

@@ -56,6 +56,12 @@ impl Effort {
         Self { limit: seconds.unwrap_or(effort.limit), ..effort }
     }
 
+    /// The pace of a group of the engine: it has many of them, in repetitions that can be long.
+    pub(crate) fn pace_of_engine(&self) -> Pace {
+        let min_rounds = self.pace.min_rounds.min(MIN_ROUNDS_OF_ENGINE);
+        Pace { budget: self.pace.budget / 2, min_rounds, ..self.pace }
+    }
+
     /// The pace of the next group, when so much time has passed and so many steps are left: groups, and
     /// fillings of what groups are measured on.
     pub(crate) fn pace_within(&self, passed: Duration, steps_left: usize) -> Pace {
@@ -71,6 +77,8 @@ impl Effort {
 
 /// The fewest rounds of a group when the run is late: a median of three.
 const MIN_ROUNDS_LATE: usize = 3;
+/// The fewest rounds of a group of the engine.
+const MIN_ROUNDS_OF_ENGINE: usize = 5;
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,6 @@
 //! `report.html`: one file that opens from disk, with no script and nothing fetched.
 
+use crate::engine::scaling;
 use crate::plan::short_slots;
 use crate::plots;
 use crate::results::Results;
@@ -26,6 +27,9 @@ pub(crate) fn render(results: &Results) -> Result<String> {
             page.push_str(&load_plots(results)?);
         }
         section(&mut page, results, &table)?;
+        if table.name == "engine" {
+            engine_plots(&mut page, results)?;
+        }
         if table.name == "summary" {
             page.push_str("<h2 id=\"throughput\">Throughput by number of keys</h2>");
             page.push_str(&throughput_plots(results)?);
@@ -47,7 +51,7 @@ fn header(page: &mut String, results: &Results) {
     );
     let _ = write!(
         page,
-        "<p>One thread. Every figure is a median of short repetitions, in which our filters, the rivals and the \
+        "<p>One thread, but for the rows of the engine, which are timed by the wall. Every figure is a median of short repetitions, in which our filters, the rivals and the \
          machine&rsquo;s limit took turns; &plusmn; is the median absolute deviation. Every repetition&rsquo;s answers \
          were verified. &ldquo;Of limit&rdquo; is lines touched a second over the random lines that one core touches a \
          second in as much memory; below the size of the second-level cache computing and not memory sets the pace, \
@@ -141,6 +145,16 @@ fn throughput_plots(results: &Results) -> Result<String> {
 /// Our batches, and whatever calls rivals have.
 fn is_preferred(row: &Row) -> bool {
     row.rival.is_some() || row.api == "batch"
+}
+
+/// Speed by threads, an operation a plot.
+fn engine_plots(page: &mut String, results: &Results) -> Result<()> {
+    page.push_str("<div class=\"plots\">");
+    for (_, svg) in scaling::plots(results)? {
+        let _ = write!(page, "<div class=\"plot\">{svg}</div>");
+    }
+    page.push_str("</div>");
+    Ok(())
 }
 
 /// A plot for every size and operation of the sweep over loads.

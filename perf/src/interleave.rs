@@ -44,7 +44,8 @@ impl Meter {
         value
     }
 
-    fn add(&mut self, lap: Lap) {
+    /// Adds a section that was timed in another way.
+    pub(crate) fn add(&mut self, lap: Lap) {
         self.lap.busy += lap.busy;
         self.lap.waited += lap.waited;
     }

@@ -11,6 +11,7 @@
 //! | [`lanes`], [`interleave`], [`clock`], [`counters`] | timing: short repetitions, taken in turns |
 //! | [`roofline`], [`noise`], [`environment`] | the machine: its limit, its quiet, its description |
 //! | [`session`], [`effort`] | a run: groups of cases, each verified, saved as it ends |
+//! | [`engine`] | the same on several threads: engine, rivals, strategies, and what they are chosen by |
 //! | [`row`], [`samples`], [`results`] | what a run leaves behind |
 //! | [`stats`], [`bootstrap`] | medians, and how far they can be trusted |
 //! | [`compare`] | what changed between two runs, and what of it is the machine |
@@ -25,6 +26,7 @@ mod cmd;
 mod compare;
 mod counters;
 mod effort;
+mod engine;
 mod environment;
 mod failure;
 mod html;

@@ -323,8 +323,11 @@ pub(crate) fn key_counts(selection: &Selection) -> Vec<usize> {
     } else {
         &[100_000, 1_000_000, 10_000_000]
     };
-    // Named loads are about the sweep alone.
+    // Named loads are about the sweep alone, numbers of threads about the engine.
     let default = if selection.load.is_some() { &[] } else { default };
+    if selection.threads.is_some() {
+        return Vec::new();
+    }
     selection.keys.clone().unwrap_or_else(|| default.to_vec())
 }
 
@@ -346,7 +349,7 @@ impl Selection {
 
     /// Whether anything but generated keys and the loads that were asked for is measured.
     pub(crate) fn includes_all(&self) -> bool {
-        self.keys.is_none() && self.load.is_none()
+        self.keys.is_none() && self.load.is_none() && self.threads.is_none()
     }
 
     /// Whether the filters of 1 GiB are measured.

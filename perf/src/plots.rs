@@ -101,7 +101,7 @@ fn with_points(
 
 /// Every series of the run without its points, but for those of the sweep over loads.
 pub(crate) fn legend(results: &Results) -> Vec<Series> {
-    legend_of(results.rows.iter().filter(|row| row.filling().is_none()))
+    legend_of(results.rows.iter().filter(|row| row.filling().is_none() && !row.is_of_engine()))
 }
 
 /// The series of the sweep over loads.
@@ -137,6 +137,21 @@ pub(crate) fn throughput(title: &str, series: &[Series]) -> Result<String> {
 /// Anything by number of keys, both axes logarithmic, with its legend below it: a picture that can stand
 /// alone.
 pub(crate) fn with_legend(title: &str, y_title: &str, series: &[Series]) -> Result<String> {
+    let keys = |x: f64| if x < 1000.0 { format!("{x:.0}") } else { short_count(x.round() as u64) };
+    let axes = Axes { x_title: "keys", y_title, x_label: &keys, x_scale: Scale::Powers(10.0) };
+    alone(title, &axes, series)
+}
+
+/// Throughput by threads, with its legend below it.
+pub(crate) fn by_threads(title: &str, series: &[Series]) -> Result<String> {
+    let threads = |x: f64| format!("{x:.0}");
+    let x_scale = Scale::Powers(2.0);
+    let axes = Axes { x_title: "threads", y_title: "M ops/s", x_label: &threads, x_scale };
+    alone(title, &axes, series)
+}
+
+/// A picture that can stand alone.
+fn alone(title: &str, axes: &Axes<'_>, series: &[Series]) -> Result<String> {
     let rows = series.len().div_ceil(LEGEND_COLUMNS) as u32;
     let height = HEIGHT + rows * LEGEND_ROW + LEGEND_ROW / 2;
     let mut svg = String::new();
@@ -144,10 +159,7 @@ pub(crate) fn with_legend(title: &str, y_title: &str, series: &[Series]) -> Resu
         let root = SVGBackend::with_string(&mut svg, (WIDTH, height)).into_drawing_area();
         root.fill(&WHITE)?;
         let (chart, legend) = root.split_vertically(HEIGHT);
-        let keys =
-            |x: f64| if x < 1000.0 { format!("{x:.0}") } else { short_count(x.round() as u64) };
-        let axes = Axes { x_title: "keys", y_title, x_label: &keys, x_scale: Scale::Powers(10.0) };
-        draw_on(&chart, title, &axes, series)?;
+        draw_on(&chart, title, axes, series)?;
         draw_legend(&legend, series)?;
         root.present()?;
     }

@@ -1,6 +1,7 @@
 //! What a run leaves in its directory, and how an interrupted run finds it again.
 
 use crate::clock::Lap;
+use crate::engine::Choice;
 use crate::environment::Environment;
 use crate::failure::bad_input;
 use crate::noise::Noise;
@@ -29,6 +30,9 @@ pub(crate) struct Results {
     /// The repetitions behind the rows, in a file of their own.
     #[serde(skip)]
     pub(crate) samples: Samples,
+    /// The map of the engine's strategies.
+    #[serde(default)]
+    pub(crate) strategies: Vec<Choice>,
 }
 
 /// What rows mean: raised when a column means something else than before, or a case of the same name is
@@ -110,6 +114,7 @@ impl Results {
             rows: Vec::new(),
             shortfalls: Vec::new(),
             samples: Samples::default(),
+            strategies: Vec::new(),
         }
     }
 
@@ -141,13 +146,16 @@ impl Results {
         }
     }
 
-    /// Writes `results.csv`, `samples.json`, `results.json` and `env.json`, each whole or not at all. A case
+    /// Writes `results.csv`, `samples.json`, `results.json`, `env.json` and, if there are any, `strategies.csv`, each whole or not at all. A case
     /// counts as measured when it is in `results.json`, which has its repetitions beside it by then.
     pub(crate) fn save(&self, directory: &Path) -> Result<()> {
         fs::create_dir_all(directory)
             .with_context(|| format!("cannot make the directory {}", directory.display()))?;
         replace(&directory.join("results.csv"), &csv_of(&self.rows)?)?;
         replace(&directory.join(samples::FILE), &self.samples.to_json()?)?;
+        if !self.strategies.is_empty() {
+            replace(&directory.join("strategies.csv"), &csv_of(&self.strategies)?)?;
+        }
         replace(&directory.join("results.json"), &serde_json::to_vec_pretty(self)?)?;
         replace(&directory.join("env.json"), &serde_json::to_vec_pretty(&self.environment)?)
     }

@@ -14,13 +14,15 @@ pub(crate) struct Row {
     /// `as-register-bloom-fpr-1%` (a rival at the bytes of that filter), `12-bit+hash` (keys hashed inside
     /// the timed loop), `tpch-0.1/12-bit`; `r8-95%-of-16Mi` (remainders of 8 bits, 95 % of 2^24 slots in
     /// use), `f8-95%-of-16Mi` (the same with fingerprints), `r8-95%-of-16Mi+avx2` (by kernels for AVX2,
-    /// where the run has better ones).
+    /// where the run has better ones). `12-bit+wall`, `r8-full-95%+wall`: timed by the wall, in turns with the
+    /// engine.
     pub(crate) variant: String,
     /// `insert`, `build` (construction and all inserts) or `contains`; for filters with slots also
     /// `remove`, `merge` and `enumerate`, which count fingerprints that come out. Inserts by load are of
     /// the last keys below it.
     pub(crate) op: String,
-    /// `single` (one call a key) or `batch` (one call for all).
+    /// `single` (one call a key), `batch` (one call for all) or `engine` (the same, on all threads of an
+    /// engine); of rivals on several threads, `sharded` (a filter for each) or `shared` (one for all).
     pub(crate) api: String,
     /// Share of probes that are keys: `hit` (all), `miss` (none), `mixed`.
     pub(crate) workload: Option<String>,
@@ -73,18 +75,23 @@ pub(crate) struct Row {
     /// Where it ends.
     #[serde(default)]
     pub(crate) ci_high: Option<f64>,
+    /// How many times the speed of the same case on one thread.
+    pub(crate) speedup: Option<f64>,
+    /// The most memory that became resident during one repetition.
+    pub(crate) peak_bytes: Option<u64>,
 }
 
 impl Row {
     /// The name of the case, unique in a run: what `--filter` matches and `--resume` compares.
     pub(crate) fn name(&self) -> String {
-        case_name(
+        case_name_on(
             &self.op,
             self.workload.as_deref(),
             self.keys,
             self.rival.as_deref().unwrap_or(&self.filter),
             &self.variant,
             &self.api,
+            self.threads,
         )
     }
 
@@ -93,6 +100,7 @@ impl Row {
         (&self.op, &self.workload, self.keys) == (&other.op, &other.workload, other.keys)
             && self.input() == other.input()
             && self.hashes_keys() == other.hashes_keys()
+            && self.is_of_engine() == other.is_of_engine()
     }
 
     /// The part of the variant that names the input, if the keys are not generated.
@@ -103,7 +111,7 @@ impl Row {
     /// The part of the variant that says how the filter was sized.
     pub(crate) fn sizing(&self) -> &str {
         let tail = self.variant.rsplit_once('/').map_or(&*self.variant, |(_, tail)| tail);
-        tail.strip_suffix(HASH_SUFFIX).unwrap_or(tail)
+        tail.strip_suffix(HASH_SUFFIX).or(tail.strip_suffix(WALL_SUFFIX)).unwrap_or(tail)
     }
 
     /// How full a filter is that was sized by its slots: a row of the sweep over loads.
@@ -111,9 +119,18 @@ impl Row {
         filling_of(self.sizing())
     }
 
-    /// Whether it is about generated keys that come hashed, and no part of the sweep over loads.
+    /// Whether it is about generated keys that come hashed, and no part of the sweep over loads or of the
+    /// groups of the engine.
     pub(crate) fn is_plain(&self) -> bool {
-        self.input().is_none() && !self.hashes_keys() && self.filling().is_none()
+        self.input().is_none()
+            && !self.hashes_keys()
+            && self.filling().is_none()
+            && !self.is_of_engine()
+    }
+
+    /// Whether it took turns with the engine.
+    pub(crate) fn is_of_engine(&self) -> bool {
+        self.variant.ends_with(WALL_SUFFIX)
     }
 
     /// Whether the timed loop hashes the keys too.
@@ -135,7 +152,24 @@ pub(crate) fn filling_of(sizing: &str) -> Option<Filling> {
 /// Marks variants whose timed loop hashes the keys too.
 pub(crate) const HASH_SUFFIX: &str = "+hash";
 
-/// The name of a case from its parts.
+/// Marks variants that are timed by the wall, beside the engine.
+pub(crate) const WALL_SUFFIX: &str = "+wall";
+
+/// The name of a case from its parts, with the threads where there are several or could be.
+pub(crate) fn case_name_on(
+    op: &str,
+    workload: Option<&str>,
+    keys: u64,
+    subject: &str,
+    variant: &str,
+    api: &str,
+    threads: u32,
+) -> String {
+    let name = case_name(op, workload, keys, subject, variant, api);
+    if threads > 1 || api == "engine" { format!("{name}/{threads}-threads") } else { name }
+}
+
+/// The name of a case on one thread from its parts.
 pub(crate) fn case_name(
     op: &str,
     workload: Option<&str>,
@@ -182,6 +216,8 @@ pub(crate) mod tests {
             absent_keys: Some(1_000_000),
             ci_low: Some(ns_per_op - 0.02),
             ci_high: Some(ns_per_op + 0.02),
+            speedup: None,
+            peak_bytes: None,
         }
     }
 
@@ -198,7 +234,7 @@ pub(crate) mod tests {
             text.lines().next().unwrap(),
             "filter,variant,op,api,workload,keys,bytes,regime,load_factor,threads,isa,ns_per_op,mad,mops,\
              roofline_mops,roofline_fraction,bits_per_key,fpr_expected,fpr_measured,cache_misses_per_op,\
-             llc_misses_per_op,dtlb_misses_per_op,counters,rival,absent_keys,ci_low,ci_high"
+             llc_misses_per_op,dtlb_misses_per_op,counters,rival,absent_keys,ci_low,ci_high,speedup,peak_bytes"
         );
     }
 
@@ -206,7 +242,7 @@ pub(crate) mod tests {
     fn unknown_values_are_blank_and_survive_the_round_trip() {
         let row = example("bloom", "fpr-1%", Some("fastbloom"), 2.0);
         let text = written(&row);
-        assert!(text.contains(",,,,none,fastbloom"));
+        assert!(text.contains(",,,,none,fastbloom,,"));
         let read: Row =
             csv::Reader::from_reader(text.as_bytes()).deserialize().next().unwrap().unwrap();
         assert_eq!(read, row);
@@ -225,6 +261,10 @@ pub(crate) mod tests {
         assert!(!row.shares_conditions_with(&plain));
         assert_eq!(plain.filling(), None);
         use crate::plan::Family;
+        let threads =
+            Row { threads: 2, api: "engine".into(), ..example("bloom", "12-bit+wall", None, 2.0) };
+        assert_eq!(threads.name(), "contains/miss/1e6/bloom/12-bit+wall/engine/2-threads");
+        assert_eq!((threads.sizing(), threads.is_plain()), ("12-bit", false));
         let swept = example("quotient", "r8-95%-of-16Mi+avx2", None, 2.0);
         assert_eq!(
             swept.filling(),

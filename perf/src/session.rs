@@ -445,6 +445,8 @@ impl Session {
             absent_keys: built.fpr_measured.map(|_| built.absent_keys as u64),
             ci_low: interval.map(|interval| rounded(interval.low)),
             ci_high: interval.map(|interval| rounded(interval.high)),
+            speedup: None,
+            peak_bytes: None,
         }
     }
 }

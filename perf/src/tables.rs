@@ -1,5 +1,6 @@
 //! The tables of a run, made once and shown on the terminal, in the report and in documents.
 
+mod engine;
 mod loads;
 
 use crate::environment::human_bytes;
@@ -30,7 +31,7 @@ pub(crate) struct Line {
 }
 
 /// Names of all tables, in the order of the report.
-pub(crate) const NAMES: [&str; 17] = [
+pub(crate) const NAMES: [&str; 19] = [
     "summary",
     "lookups-miss",
     "lookups-hit",
@@ -44,6 +45,8 @@ pub(crate) const NAMES: [&str; 17] = [
     "load-changes",
     "load-bulk",
     "load-fpr",
+    "engine",
+    "engine-strategies",
     "inputs",
     "fpr",
     "roofline",
@@ -98,6 +101,7 @@ pub(crate) fn all(results: &Results) -> Vec<Table> {
         ),
     ];
     tables.extend(loads::all(results));
+    tables.extend(engine::all(results));
     tables.extend([inputs(results), rates(results), roofline(results), environment(results)]);
     tables.into_iter().filter(|table| !table.rows.is_empty()).collect()
 }

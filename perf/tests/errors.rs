@@ -52,6 +52,24 @@ fn an_instruction_set_that_the_machine_lacks_is_refused() {
 }
 
 #[test]
+fn threads_that_cannot_be_had_and_costs_that_no_work_has_are_refused() {
+    for threads in ["0", "1e9", "1,0", "x", ""] {
+        let output = trommel_perf(&["measure", "-f", "engine", "--threads", threads]);
+        assert_refused(&output, &["--threads", "1 to 1024"]);
+    }
+    let output = trommel_perf(&["measure", "-f", "engine", "--keys", "1e10"]);
+    assert_refused(&output, &["1e10 keys", "at most 2e8"]);
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("costs.json");
+    fs::write(&path, "{}").unwrap();
+    for file in [path.to_str().unwrap(), "/no/such/file"] {
+        let output = trommel_perf(&["measure", "-f", "engine", "--cost-model", file]);
+        assert_refused(&output, &[file]);
+        assert_eq!(String::from_utf8_lossy(&output.stderr).lines().count(), 1);
+    }
+}
+
+#[test]
 fn a_report_of_nothing_and_a_document_without_regions_are_refused() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().to_str().unwrap();

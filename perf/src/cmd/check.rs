@@ -3,6 +3,7 @@
 use super::usable_isa;
 use crate::cli::{CheckArgs, Selection};
 use crate::effort::Effort;
+use crate::engine::{self, Bench, Team, strategies};
 use crate::environment::Environment;
 use crate::plan::{Family, Loads};
 use crate::progress::Progress;
@@ -10,10 +11,14 @@ use crate::results::Results;
 use crate::session::Session;
 use crate::{textbook, tpch};
 use anyhow::Result;
-use trommel::Isa;
+use trommel::{CostModel, Isa};
 
 /// Key counts around the edges of words, blocks and batch windows.
 const KEYS: [usize; 5] = [1, 63, 64, 65, 5000];
+/// Numbers of keys and of threads of the engine.
+const KEYS_OF_ENGINE: [usize; 2] = [1, 70_000];
+const BYTES_OF_STRATEGIES: usize = 1 << 16;
+const THREADS: [usize; 2] = [1, 3];
 const TPCH_SCALE: f64 = 0.001;
 /// Filters with slots, and how full they get.
 const SLOTS: usize = 4096;
@@ -46,8 +51,18 @@ fn check(isa: Option<Isa>) -> Result<usize> {
     }
     let (keys, probes) = tpch::prepare(TPCH_SCALE);
     session.input("tpch-0.001", tpch::describe(TPCH_SCALE), &keys, &probes)?;
+    let teams = Team::of(&THREADS, CostModel::default())?;
+    let bench = Bench { teams: &teams, effort: Effort::CHECK, isa };
+    for keys in KEYS_OF_ENGINE {
+        let groups = engine::groups_of(keys);
+        bench.measure(&groups, &mut session.results, &mut session.progress, |_| Ok(()))?;
+    }
+    let places = strategies::places_of(&[BYTES_OF_STRATEGIES]);
+    let (results, progress) = (&mut session.results, &mut session.progress);
+    strategies::measure(&places, &teams, &Effort::CHECK.pace, isa, results, progress)?;
     let textbook = textbook::measure(&textbook::Effort::check(), |_| ())?;
-    Ok(session.results.rows.len() + textbook.limits.len() + textbook.points.len())
+    let strategies = session.results.strategies.len();
+    Ok(session.results.rows.len() + strategies + textbook.limits.len() + textbook.points.len())
 }
 
 #[cfg(test)]

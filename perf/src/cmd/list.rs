@@ -1,6 +1,7 @@
 //! `list`: the cases that `measure` would run.
 
 use crate::cli::Selection;
+use crate::engine::numbers_of_threads;
 use crate::plan::{
     Candidate, candidates, candidates_of_one_gib, contestants, groups_of, groups_of_input,
     groups_of_load, groups_of_one_gib, key_counts, keys_at, sweep_of, tpch_scale,
@@ -25,6 +26,7 @@ pub(crate) fn selects_anything(selection: &Selection) -> bool {
     let of_tpch = groups_of_input(&format!("tpch-{}", tpch_scale(selection)), 1);
     let mut tpch = of_tpch.into_iter().map(|group| group.cases(&candidates()));
     !generated(selection).is_empty()
+        || !selection.engine_places().is_empty()
         || (selection.includes_all() && tpch.any(|cases| !selection.choose(cases).is_empty()))
 }
 
@@ -47,10 +49,17 @@ fn generated(selection: &Selection) -> String {
         groups
             .extend(groups_of_one_gib().into_iter().map(|group| (group, candidates_of_one_gib())));
     }
+    let threads = numbers_of_threads(selection.threads.as_deref());
     let mut names = String::new();
     for (group, candidates) in groups {
         for case in selection.choose(group.cases(&candidates)) {
             names.push_str(&case.name);
+            names.push('\n');
+        }
+    }
+    for group in selection.engine_groups() {
+        for contestant in group.contestants(&threads) {
+            names.push_str(&group.case_name(contestant));
             names.push('\n');
         }
     }

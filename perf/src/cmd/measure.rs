@@ -5,6 +5,7 @@ use super::{pin, usable_isa};
 use crate::cli::{MeasureArgs, Selection};
 use crate::counters::Counters;
 use crate::effort::Effort;
+use crate::engine::{Bench, Calibration, Team, numbers_of_threads, scaling, strategies};
 use crate::environment::{Environment, human_bytes, memory_bytes};
 use crate::failure::bad_input;
 use crate::keys::{Column, Probes};
@@ -19,14 +20,22 @@ use crate::{html, keyfile, noise, roofline, tables, tpch};
 use anyhow::Result;
 use std::fmt;
 use std::path::Path;
+use trommel::CostModel;
 
 /// The largest working set of the roofline's curve.
 const LARGEST_QUICK: usize = 256 << 20;
 const LARGEST_FULL: usize = 2 << 30;
 
+/// Keys of the engine at most: hashes, probes, and as much scratch memory for them.
+const MOST_KEYS_OF_ENGINE: usize = 200_000_000;
+
 /// Runs what is selected, and shows and writes what was measured.
 pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
     let isa = usable_isa(arguments.isa)?;
+    let cost = match &arguments.cost_model {
+        Some(path) => Calibration::read(path)?.model(),
+        None => CostModel::default(),
+    };
     // Read first: a file that cannot be used should not cost three minutes.
     let own = own_keys(&arguments)?;
     let selection = arguments.selection;
@@ -42,6 +51,8 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
     } else {
         Results::new(environment)
     };
+    // Before this thread is pinned, which those that it starts would inherit.
+    let teams = teams_of(&selection, cost)?;
     pin();
     println!("{}\n", tables::environment(&results).to_terminal());
     let counters = open_counters();
@@ -62,6 +73,13 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
         session.input("file", "keys and probes of the user's files".into(), &keys, &probes)?;
     } else {
         everything(&mut session, &selection)?;
+        let bench = Bench { teams: &teams, effort, isa };
+        let out = &arguments.out;
+        let (results, progress) = (&mut session.results, &mut session.progress);
+        bench
+            .measure(&selection.engine_groups(), results, progress, |results| results.save(out))?;
+        let places = selection.engine_places();
+        strategies::measure(&places, &teams, &strategies::PACE, isa, results, progress)?;
     }
     let elapsed = session.progress.finish();
     show(&session.results, &arguments.out)?;
@@ -96,6 +114,21 @@ fn ensure_fits(selection: &Selection, memory: Option<u64>) -> Result<()> {
         )));
     }
     Ok(())
+}
+
+/// The threads of the engine and of its rivals, if they are measured.
+fn teams_of(selection: &Selection, cost: CostModel) -> Result<Vec<Team>> {
+    let groups = selection.engine_groups();
+    if groups.is_empty() && selection.engine_places().is_empty() {
+        return Ok(Vec::new());
+    }
+    if let Some(group) = groups.iter().find(|group| group.keys > MOST_KEYS_OF_ENGINE) {
+        return Err(bad_input(format!(
+            "{:e} keys for the engine, whose hashes are kept in memory: at most {MOST_KEYS_OF_ENGINE:e}",
+            group.keys
+        )));
+    }
+    Team::of(&numbers_of_threads(selection.threads.as_deref()), cost)
 }
 
 /// The user's keys, if files were named.
@@ -151,7 +184,8 @@ fn count_steps(selection: &Selection, has_own_keys: bool) -> usize {
     if has_own_keys {
         return ROOFLINE + GROUPS_OF_AN_INPUT;
     }
-    ROOFLINE + parts(selection).iter().map(|part| part.steps(selection)).sum::<usize>()
+    let parts: usize = parts(selection).iter().map(|part| part.steps(selection)).sum();
+    ROOFLINE + parts + selection.engine_groups().len() + selection.engine_places().len()
 }
 
 /// What is measured one after the other, each part on filters of its own.
@@ -238,6 +272,9 @@ fn show(results: &Results, out: &Path) -> Result<()> {
     }
     results.save(out)?;
     replace(&out.join("report.html"), html::render(results)?.as_bytes())?;
+    for (file, svg) in scaling::plots(results)? {
+        replace(&out.join(file), svg.as_bytes())?;
+    }
     println!("wrote results.csv, results.json, env.json and report.html to {}", out.display());
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! One file a verb.
 
+mod calibrate;
 mod check;
 mod compare;
 mod completions;
@@ -24,6 +25,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
         Verb::Compare(arguments) => return compare::run(&arguments),
         Verb::Report(arguments) => report::run(&arguments),
         Verb::Textbook(arguments) => textbook::run(&arguments),
+        Verb::Calibrate(arguments) => calibrate::run(&arguments),
         Verb::Roofline => roofline::run(),
         Verb::Env => env::run(),
         Verb::List(selection) => list::run(&selection),

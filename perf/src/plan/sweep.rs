@@ -156,7 +156,8 @@ const LOADS: [u32; 5] = [75, 80, 85, 90, 95];
 
 /// The sizes and loads of a selection.
 pub(crate) fn sweep_of(selection: &Selection) -> Vec<Loads> {
-    if selection.keys.is_some() && selection.load.is_none() {
+    let is_of_engine = selection.threads.is_some();
+    if is_of_engine || (selection.keys.is_some() && selection.load.is_none()) {
         return Vec::new();
     }
     let of = |slots, loads: &[u32]| {

@@ -2,10 +2,11 @@
 //! hasher where it hashes keys itself.
 
 use super::Size;
+use super::parallel::{Shard, Shared};
 use crate::keys::Column;
 use crate::subject::{Scratch, Subject, answer_each};
 use anyhow::Result;
-use fastbloom::BloomFilter;
+use fastbloom::{AtomicBloomFilter, BloomFilter};
 use trommel::{Bitmap, KeyHash};
 
 #[derive(Clone, Debug)]
@@ -75,5 +76,61 @@ impl Subject for Fastbloom {
             Column::Integers(keys) => answer_each(keys, answers, |key| self.0.contains(key)),
             Column::Strings(keys) => answer_each(keys, answers, |key| self.0.contains(key)),
         }
+    }
+}
+
+impl Shard for Fastbloom {
+    fn bytes(&self) -> usize {
+        self.memory_bytes()
+    }
+
+    #[inline]
+    fn insert(&mut self, hash: u64) -> bool {
+        self.0.insert_hash(hash);
+        true
+    }
+
+    #[inline]
+    fn contains(&self, hash: u64) -> bool {
+        self.0.contains_hash(hash)
+    }
+
+    fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+/// Its filter of atomic words, which threads share.
+#[derive(Debug)]
+pub(super) struct Atomic(AtomicBloomFilter);
+
+impl Atomic {
+    pub(super) fn new(size: &Size) -> Self {
+        let builder = AtomicBloomFilter::with_num_bits((size.bytes * 8).max(64));
+        Self(match size.hash_count {
+            Some(hashes) => builder.hashes(hashes),
+            None => builder.expected_items(size.keys),
+        })
+    }
+}
+
+impl Shared for Atomic {
+    fn bytes(&self) -> usize {
+        self.0.num_bits() / 8
+    }
+
+    #[inline]
+    fn insert(&self, hash: u64) -> bool {
+        self.0.insert_hash(hash);
+        true
+    }
+
+    #[inline]
+    fn contains(&self, hash: u64) -> bool {
+        self.0.contains_hash(hash)
+    }
+
+    fn clear(&mut self) {
+        self.0.clear();
     }
 }

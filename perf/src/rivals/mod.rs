@@ -7,17 +7,23 @@ mod autoscale_cuckoo;
 mod cuckoo;
 mod cuckoofilter;
 mod fastbloom;
+mod parallel;
 mod parquet;
 mod qfilter;
 mod sbbf_rs;
 mod subms_cuckoo;
 mod textbook_quotient;
 
+pub(crate) use parallel::Parallel;
+
 use crate::plan::Filling;
 use crate::slots::Slots;
 use crate::subject::Subject;
 use anyhow::{Result, bail};
+use parallel::{Sharded, Together};
+use rayon::ThreadPool;
 use std::fmt;
+use std::sync::Arc;
 
 /// A crate to compare with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +107,75 @@ impl Rival {
             Self::AtomicCuckoo => atomic_cuckoo::create(filling)?,
             other => bail!("{other} has no slots"),
         })
+    }
+}
+
+/// A crate that is measured on several threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ParallelRival {
+    /// `sbbf-rs-safe`, a filter for every thread.
+    SbbfRs,
+    /// `fastbloom`, its atomic filter for all threads; on one thread its plain one, which is faster.
+    Fastbloom,
+    /// `qfilter`, a filter for every thread.
+    Qfilter,
+    /// `atomic-cuckoo-filter`, one for all threads.
+    AtomicCuckoo,
+}
+
+impl ParallelRival {
+    #[cfg(test)]
+    pub(crate) const ALL: [Self; 4] =
+        [Self::SbbfRs, Self::Fastbloom, Self::Qfilter, Self::AtomicCuckoo];
+
+    /// Makes an empty filter, or one for every thread of the pool; none is for the thread of the caller.
+    pub(crate) fn create(
+        self,
+        size: &Size,
+        pool: Option<Arc<ThreadPool>>,
+    ) -> Result<Box<dyn Parallel>> {
+        let part = |keys| {
+            let bytes = (size.bytes as u128 * keys as u128 / size.keys.max(1) as u128) as usize;
+            Size { keys, bytes, ..*size }
+        };
+        Ok(match (self, pool) {
+            (Self::SbbfRs, pool) => {
+                Box::new(Sharded::new(size.keys, pool, |keys| sbbf_rs::SbbfRs::new(&part(keys)))?)
+            }
+            (Self::Qfilter, pool) => {
+                Box::new(Sharded::new(size.keys, pool, |keys| qfilter::Qfilter::new(&part(keys)))?)
+            }
+            (Self::Fastbloom, None) => {
+                Box::new(Sharded::new(size.keys, None, |_| Ok(fastbloom::Fastbloom::new(size)))?)
+            }
+            (Self::Fastbloom, pool) => {
+                Box::new(Together { filter: fastbloom::Atomic::new(size), pool })
+            }
+            (Self::AtomicCuckoo, pool) => {
+                Box::new(Together { filter: atomic_cuckoo::shared(size)?, pool })
+            }
+        })
+    }
+
+    /// The api column of its rows: a call a key, on shards, or on a filter that threads share.
+    pub(crate) fn api(self, threads: usize) -> &'static str {
+        match self {
+            _ if threads == 1 => "single",
+            Self::SbbfRs | Self::Qfilter => "sharded",
+            Self::Fastbloom | Self::AtomicCuckoo => "shared",
+        }
+    }
+}
+
+impl fmt::Display for ParallelRival {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SbbfRs => Rival::SbbfRs,
+            Self::Fastbloom => Rival::Fastbloom,
+            Self::Qfilter => Rival::Qfilter,
+            Self::AtomicCuckoo => Rival::AtomicCuckoo,
+        }
+        .fmt(f)
     }
 }
 

@@ -2,6 +2,7 @@
 //! which it uses the low bits. Its tables have a power of two of slots, 95 % of which it fills.
 
 use super::Size;
+use super::parallel::Shard;
 use crate::keys::Column;
 use crate::plan::Filling;
 use crate::slots::{Digest, FingerprintSet, Slots, Sum};
@@ -114,6 +115,30 @@ impl Subject for Qfilter {
             Column::Integers(keys) => answer_each(keys, answers, |key| self.filter.contains(key)),
             Column::Strings(keys) => answer_each(keys, answers, |key| self.filter.contains(key)),
         }
+    }
+}
+
+impl Shard for Qfilter {
+    fn bytes(&self) -> usize {
+        self.filter.memory_usage()
+    }
+
+    fn load_factor(&self) -> Option<f64> {
+        Subject::load_factor(self)
+    }
+
+    #[inline]
+    fn insert(&mut self, hash: u64) -> bool {
+        self.filter.insert_fingerprint(false, hash).is_ok()
+    }
+
+    #[inline]
+    fn contains(&self, hash: u64) -> bool {
+        self.filter.contains_fingerprint(hash)
+    }
+
+    fn clear(&mut self) {
+        self.filter.clear();
     }
 }
 

@@ -1,6 +1,7 @@
 //! `sbbf-rs-safe`: takes hashes and brings no hash function; its users hash with XXH3 or the like.
 
 use super::Size;
+use super::parallel::Shard;
 use crate::keys::Column;
 use crate::subject::{Scratch, Subject, answer_each};
 use anyhow::{Context as _, Result};
@@ -88,5 +89,26 @@ impl Subject for SbbfRs {
             }
             Column::Strings(keys) => answer_each(keys, answers, |key| contains(key)),
         }
+    }
+}
+
+impl Shard for SbbfRs {
+    fn bytes(&self) -> usize {
+        self.0.as_bytes().len()
+    }
+
+    #[inline]
+    fn insert(&mut self, hash: u64) -> bool {
+        self.0.insert_hash(hash);
+        true
+    }
+
+    #[inline]
+    fn contains(&self, hash: u64) -> bool {
+        self.0.contains_hash(hash)
+    }
+
+    fn clear(&mut self) {
+        self.0.reset();
     }
 }

@@ -1,0 +1,135 @@
+//! Who takes part in a group, behind one face: made, filled, emptied and asked.
+
+use super::plan::{Contestant, Group, Who};
+use super::threads::Team;
+use crate::rivals::{self, Parallel};
+use anyhow::{Context as _, Result};
+use trommel::{AnyFilter, Bitmap, Engine, Filter as _, FilterSpec, Insert as _, Isa, KeyHash};
+
+/// Makes and fills filters for a contestant.
+pub(super) struct Maker<'a> {
+    pub(super) contestant: Contestant,
+    spec: FilterSpec,
+    size: rivals::Size,
+    team: &'a Team,
+}
+
+impl<'a> Maker<'a> {
+    /// One for a contestant of the group; `like` is our filter, whose size a rival takes.
+    pub(super) fn new(
+        group: &Group,
+        contestant: Contestant,
+        like: &AnyFilter,
+        team: &'a Team,
+        isa: Option<Isa>,
+    ) -> Self {
+        use super::plan::Size;
+        let size = rivals::Size {
+            keys: group.keys,
+            bits_per_key: match group.subject.size {
+                Size::BitsPerKey(bits) => Some(bits),
+                Size::Fpr(_) | Size::Full(_) | Size::Bytes(_) => None,
+            },
+            fpr: match group.subject.size {
+                Size::Fpr(fpr) => Some(fpr),
+                Size::Full(bits) => Some(2f64.powi(-(bits as i32))),
+                Size::BitsPerKey(_) | Size::Bytes(_) => None,
+            },
+            bytes: like.memory_bytes(),
+            hash_count: like.hash_count(),
+        };
+        Self { contestant, spec: group.subject.spec(group.keys, isa), size, team }
+    }
+
+    /// An empty filter.
+    pub(super) fn empty(&self) -> Result<Box<dyn Parallel>> {
+        let ours = |engine| -> Result<Box<dyn Parallel>> {
+            Ok(Box::new(Ours { filter: self.spec.build()?, engine }))
+        };
+        match self.contestant.who {
+            Who::Batch => ours(None),
+            Who::Engine => ours(Some(self.team.engine.clone())),
+            Who::Rival(rival) => {
+                // One thread is the caller's, even if there is no team of one.
+                let pool = self.team.pool.clone().filter(|_| self.contestant.threads > 1);
+                rival.create(&self.size, pool)
+            }
+        }
+    }
+
+    /// A filter of these keys, in one call where there is one.
+    pub(super) fn build(&self, hashes: &[KeyHash]) -> Result<Box<dyn Parallel>> {
+        if self.contestant.who == Who::Engine {
+            let engine = self.team.engine.clone();
+            let filter = engine.build(&self.spec, hashes)?;
+            return Ok(Box::new(Ours { filter, engine: Some(engine) }));
+        }
+        let mut filter = self.empty()?;
+        filter.insert(hashes)?;
+        Ok(filter)
+    }
+}
+
+/// A filter of ours, alone or with an engine.
+struct Ours {
+    filter: AnyFilter,
+    engine: Option<Engine>,
+}
+
+impl Parallel for Ours {
+    fn memory_bytes(&self) -> usize {
+        self.filter.memory_bytes()
+    }
+
+    fn load_factor(&self) -> Option<f64> {
+        load_factor(&self.filter)
+    }
+
+    fn insert(&mut self, hashes: &[KeyHash]) -> Result<()> {
+        match &self.engine {
+            Some(engine) => engine.insert_batch(&mut self.filter, hashes),
+            None => self.filter.insert_batch(hashes),
+        }
+        .context("keys do not fit")
+    }
+
+    fn answer(&self, hashes: &[KeyHash], answers: &mut Bitmap) {
+        match &self.engine {
+            Some(engine) => engine.contains_batch(&self.filter, hashes, answers),
+            None => self.filter.contains_batch(hashes, answers),
+        }
+    }
+
+    fn clear(&mut self) {
+        clear(&mut self.filter);
+    }
+
+    fn frozen(&self) -> Option<Vec<u8>> {
+        Some(self.filter.to_bytes())
+    }
+}
+
+/// The share of slots in use.
+fn load_factor(filter: &AnyFilter) -> Option<f64> {
+    let slots = match filter {
+        AnyFilter::Quotient(filter) => filter.geometry().slots,
+        AnyFilter::CacheLineQuotient(filter) => filter.geometry().slots,
+        AnyFilter::Cuckoo(filter) => filter.geometry().slots(),
+        _ => return None,
+    };
+    Some(filter.len() as f64 / slots as f64)
+}
+
+/// Empties a filter of a kind that is measured here; its memory stays.
+fn clear(filter: &mut AnyFilter) {
+    match filter {
+        AnyFilter::Bloom(filter) => filter.clear(),
+        AnyFilter::RegisterBloom(filter) => filter.clear(),
+        AnyFilter::SplitBlockBloom(filter) => filter.clear(),
+        AnyFilter::CacheLineBloom(filter) => filter.clear(),
+        AnyFilter::Quotient(filter) => filter.clear(),
+        AnyFilter::CacheLineQuotient(filter) => filter.clear(),
+        AnyFilter::Cuckoo(filter) => filter.clear(),
+        other => unreachable!("the harness does not know how to empty a {}", other.kind()),
+    }
+}

@@ -1,0 +1,37 @@
+//! How much memory a section takes beyond what was resident before it.
+
+use std::fs;
+
+/// Runs a section; the most bytes that became resident during it, where the system tells (Linux does).
+/// Memory that an allocator kept from earlier is not counted: if that was enough, there is no answer.
+pub(super) fn during<T>(section: impl FnOnce() -> T) -> (T, Option<u64>) {
+    // 5 resets the peak (proc_pid_clear_refs(5)).
+    let before = fs::write("/proc/self/clear_refs", "5").ok().and_then(|()| status("VmRSS:"));
+    let value = section();
+    let peak = before.and_then(|before| Some(status("VmHWM:")?.saturating_sub(before)));
+    (value, peak.filter(|bytes| *bytes > 0))
+}
+
+/// A line of `/proc/self/status`, in bytes.
+fn status(name: &str) -> Option<u64> {
+    let text = fs::read_to_string("/proc/self/status").ok()?;
+    let value = text.lines().find_map(|line| line.strip_prefix(name))?;
+    let kib: u64 = value.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib << 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn memory_that_was_freed_again_is_seen() {
+        let (sum, peak) =
+            during(|| vec![1u8; 64 << 20].iter().map(|one| u64::from(*one)).sum::<u64>());
+        assert_eq!(sum, 64 << 20);
+        // Other tests of this process may free as much meanwhile, and a system may not tell: only a figure
+        // that makes no sense is wrong.
+        assert!(peak.is_none_or(|bytes| bytes > 0 && bytes % 1024 == 0), "{peak:?}");
+    }
+}

@@ -1,0 +1,341 @@
+//! Which cases of the engine there are, and what they are called.
+
+use crate::cli::Selection;
+use crate::engine::strategies;
+use crate::engine::threads::numbers_of_threads;
+use crate::plan::{Op, Workload};
+use crate::rivals::ParallelRival;
+use crate::row::{WALL_SUFFIX, case_name_on};
+use std::fmt;
+use trommel::{FilterKind, FilterSpec, Isa};
+
+/// How large a filter is made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Size {
+    /// This many bits a key.
+    BitsPerKey(usize),
+    /// As its own equation says for this false-positive rate.
+    Fpr(f64),
+    /// Fingerprints or remainders of so many bits in slots, 95 % of which the keys take.
+    Full(u32),
+    /// This many bytes, whatever the keys.
+    Bytes(usize),
+}
+
+/// What a filter has to match for the map of strategies to be measured.
+const STRATEGIES: &str = "engine-strategies";
+
+/// Share of slots that keys take in [`Size::Full`].
+const FULL_LOAD: f64 = 0.95;
+const ONE_GIB: usize = 1 << 30;
+const LINE_BYTES: usize = 64;
+
+/// A filter of ours that is measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Subject {
+    pub(crate) kind: FilterKind,
+    pub(crate) size: Size,
+}
+
+/// Who takes part in a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Who {
+    /// The filter's own batch, on one thread.
+    Batch,
+    /// The engine.
+    Engine,
+    Rival(ParallelRival),
+}
+
+/// Who, and on how many threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Contestant {
+    pub(crate) who: Who,
+    pub(crate) threads: usize,
+}
+
+/// Cases of one filter that are timed in turns with each other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Group {
+    pub(crate) subject: Subject,
+    pub(crate) op: Op,
+    pub(crate) workload: Option<Workload>,
+    pub(crate) keys: usize,
+    /// Keys that are looked up, or inserted.
+    pub(crate) ops: usize,
+    /// What the variant says of how many that are, where it is not the usual number.
+    pub(crate) density: Option<&'static str>,
+}
+
+impl Subject {
+    /// What an engine builds it from.
+    pub(crate) fn spec(&self, keys: usize, isa: Option<Isa>) -> FilterSpec {
+        let spec = FilterSpec::new(self.kind).keys(keys);
+        let spec = match self.size {
+            Size::BitsPerKey(bits) => spec.memory_bytes((keys * bits).div_ceil(8).max(LINE_BYTES)),
+            Size::Fpr(fpr) => spec.fpr(fpr),
+            Size::Bytes(bytes) => spec.memory_bytes(bytes),
+            Size::Full(bits) if self.kind == FilterKind::Cuckoo => {
+                // As its rival, which keeps every copy.
+                spec.load(FULL_LOAD).fingerprint_bits(bits).multiset(true)
+            }
+            Size::Full(bits) => spec.load(FULL_LOAD).remainder_bits(bits),
+        };
+        isa.map_or(spec, |isa| spec.isa(isa))
+    }
+
+    /// The crate that it is compared with.
+    pub(crate) fn rival(&self) -> ParallelRival {
+        match self.kind {
+            FilterKind::Bloom | FilterKind::CountingBloom => ParallelRival::Fastbloom,
+            FilterKind::Quotient | FilterKind::CacheLineQuotient => ParallelRival::Qfilter,
+            FilterKind::Cuckoo => ParallelRival::AtomicCuckoo,
+            _ => ParallelRival::SbbfRs,
+        }
+    }
+
+    fn size_name(&self) -> String {
+        match self.size {
+            Size::BitsPerKey(bits) => format!("{bits}-bit"),
+            Size::Fpr(fpr) => format!("fpr-{}%", fpr * 100.0),
+            Size::Full(bits) => {
+                let letter = if self.kind == FilterKind::Cuckoo { 'f' } else { 'r' };
+                format!("{letter}{bits}-full-{}%", FULL_LOAD * 100.0)
+            }
+            Size::Bytes(bytes) => format!("{}-MiB", bytes >> 20),
+        }
+    }
+
+    /// Whether the rival is of the same kind; else it says whose size it takes.
+    fn is_of_rivals_kind(&self) -> bool {
+        use FilterKind as Kind;
+        matches!(self.kind, Kind::SplitBlockBloom | Kind::Bloom | Kind::Quotient | Kind::Cuckoo)
+    }
+}
+
+impl Group {
+    /// The variant column of a contestant.
+    pub(crate) fn variant(&self, who: Who) -> String {
+        let lent = match who {
+            Who::Rival(_) if !self.subject.is_of_rivals_kind() => {
+                format!("as-{}-", self.subject.kind)
+            }
+            _ => String::new(),
+        };
+        let density = self.density.map_or_else(String::new, |density| format!("-{density}-a-line"));
+        format!("{lent}{}{density}{WALL_SUFFIX}", self.subject.size_name())
+    }
+
+    /// The name of a contestant's case.
+    pub(crate) fn case_name(&self, contestant: Contestant) -> String {
+        let subject = match contestant.who {
+            Who::Rival(rival) => rival.to_string(),
+            _ => self.subject.kind.to_string(),
+        };
+        case_name_on(
+            &self.op.to_string(),
+            self.workload.map(|workload| workload.to_string()).as_deref(),
+            self.keys as u64,
+            &subject,
+            &self.variant(contestant.who),
+            contestant.api(),
+            contestant.threads as u32,
+        )
+    }
+
+    /// Everyone who takes part, on these numbers of threads.
+    pub(crate) fn contestants(&self, threads: &[usize]) -> Vec<Contestant> {
+        let rival = Who::Rival(self.subject.rival());
+        let mut all = vec![Contestant { who: Who::Batch, threads: 1 }];
+        for who in [Who::Engine, rival] {
+            all.extend(threads.iter().map(|threads| Contestant { who, threads: *threads }));
+        }
+        // The rival's loop on one thread is what ours are compared with, whatever numbers were asked for.
+        let alone = Contestant { who: rival, threads: 1 };
+        if !all.contains(&alone) {
+            all.push(alone);
+        }
+        all
+    }
+
+    /// Whether the selection names a case of the engine in it.
+    pub(crate) fn is_selected(&self, selection: &Selection, threads: &[usize]) -> bool {
+        selection.filter.as_ref().is_none_or(|filter| {
+            let cases = self.contestants(threads).into_iter();
+            let mut engines = cases.filter(|contestant| contestant.who == Who::Engine);
+            engines.any(|contestant| filter.is_match(&self.case_name(contestant)))
+        })
+    }
+}
+
+impl fmt::Display for Group {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "engine {} {}", self.subject.kind, self.op)?;
+        if let Some(workload) = self.workload {
+            write!(f, " {workload}")?;
+        }
+        write!(f, " {:e}", self.keys)
+    }
+}
+
+impl Contestant {
+    /// The api column.
+    pub(crate) fn api(self) -> &'static str {
+        match self.who {
+            Who::Batch => "batch",
+            Who::Engine => "engine",
+            Who::Rival(rival) => rival.api(self.threads),
+        }
+    }
+}
+
+/// The filters that are measured at every number of keys.
+fn subjects() -> [Subject; 7] {
+    use FilterKind as Kind;
+    let subject = |kind, size| Subject { kind, size };
+    [
+        subject(Kind::SplitBlockBloom, Size::BitsPerKey(12)),
+        subject(Kind::CacheLineBloom, Size::BitsPerKey(12)),
+        subject(Kind::RegisterBloom, Size::BitsPerKey(12)),
+        subject(Kind::Bloom, Size::Fpr(0.01)),
+        subject(Kind::Quotient, Size::Full(8)),
+        subject(Kind::CacheLineQuotient, Size::Full(8)),
+        subject(Kind::Cuckoo, Size::Full(8)),
+    ]
+}
+
+/// The groups of a number of keys, those of a filter one after the other.
+pub(crate) fn groups_of(keys: usize) -> Vec<Group> {
+    let of_subject = |subject| {
+        let group = |op, workload| Group { subject, op, workload, keys, ops: keys, density: None };
+        [
+            group(Op::Build, None),
+            group(Op::Insert, None),
+            group(Op::Contains, Some(Workload::Hit)),
+            group(Op::Contains, Some(Workload::Miss)),
+        ]
+    };
+    subjects().into_iter().flat_map(of_subject).collect()
+}
+
+/// The groups of filters of 1 GiB: keys and probes by how many there are for a line.
+pub(crate) fn groups_of_one_gib() -> Vec<Group> {
+    const KEYS: usize = 100_000_000;
+    let lines = ONE_GIB / LINE_BYTES;
+    let kinds =
+        [FilterKind::SplitBlockBloom, FilterKind::CacheLineBloom, FilterKind::RegisterBloom];
+    let of_kind = |kind| {
+        let subject = Subject { kind, size: Size::Bytes(ONE_GIB) };
+        let group =
+            |op, workload, ops, density| Group { subject, op, workload, keys: KEYS, ops, density };
+        let mut groups = vec![group(Op::Insert, None, KEYS, None)];
+        for (probes, name) in [(lines / 4, "0.25"), (lines, "1"), (4 * lines, "4")] {
+            for workload in [Workload::Hit, Workload::Miss] {
+                groups.push(group(Op::Contains, Some(workload), probes, Some(name)));
+            }
+        }
+        groups
+    };
+    kinds.into_iter().flat_map(of_kind).collect()
+}
+
+impl Selection {
+    /// Whether the engine is measured: where it is named, where numbers of threads are, and by `--full`.
+    pub(crate) fn includes_engine(&self) -> bool {
+        let is_named = match &self.filter {
+            Some(filter) => filter.as_str().contains("engine"),
+            None => self.full && self.load.is_none(),
+        };
+        is_named || self.threads.is_some()
+    }
+
+    /// The groups of the engine.
+    pub(crate) fn engine_groups(&self) -> Vec<Group> {
+        if !self.includes_engine() {
+            return Vec::new();
+        }
+        let default: &[usize] = if self.full {
+            &[1_000_000, 10_000_000, 100_000_000]
+        } else {
+            &[1_000_000, 10_000_000]
+        };
+        let keys = self.keys.as_deref().unwrap_or(default);
+        let mut groups: Vec<Group> = keys.iter().flat_map(|keys| groups_of(*keys)).collect();
+        if self.full && self.keys.is_none() {
+            groups.extend(groups_of_one_gib());
+        }
+        let threads = numbers_of_threads(self.threads.as_deref());
+        groups.retain(|group| group.is_selected(self, &threads));
+        groups
+    }
+
+    /// The places of the map of strategies: where the engine is measured, and the map is not left out by a
+    /// filter or by numbers of keys.
+    pub(crate) fn engine_places(&self) -> Vec<strategies::Place> {
+        let is_wanted = self.includes_engine()
+            && self.keys.is_none()
+            && self.filter.as_ref().is_none_or(|filter| filter.is_match(STRATEGIES));
+        if is_wanted { strategies::places(self.full) } else { Vec::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::row::filling_of;
+    use std::collections::HashSet;
+
+    fn selection(filter: &str) -> Selection {
+        Selection {
+            filter: Some(regex::Regex::new(filter).unwrap()),
+            threads: Some(vec![1, 2]),
+            ..Selection::default()
+        }
+    }
+
+    #[test]
+    fn names_of_cases_are_unique() {
+        let mut names = HashSet::new();
+        let groups = [1_000_000, 10_000_000].into_iter().flat_map(groups_of);
+        for group in groups.chain(groups_of_one_gib()) {
+            for contestant in group.contestants(&[1, 2]) {
+                let name = group.case_name(contestant);
+                assert_eq!(filling_of(&group.variant(contestant.who)), None, "{name}");
+                assert!(names.insert(name.clone()), "{name}");
+            }
+        }
+        let engine = "contains/hit/1e6/split-block-bloom/12-bit+wall/engine/2-threads";
+        let rival = "insert/1e6/sbbf-rs-safe/as-register-bloom-12-bit+wall/sharded/2-threads";
+        assert!(names.contains(engine) && names.contains(rival));
+    }
+
+    #[test]
+    fn rivals_are_measured_on_one_thread_whatever_was_asked_for() {
+        let group = groups_of(1000)[0];
+        let rivals = |threads: &[usize]| {
+            let all = group.contestants(threads);
+            all.iter().filter(|c| matches!(c.who, Who::Rival(_))).map(|c| c.threads).collect()
+        };
+        let (one, both): (Vec<usize>, Vec<usize>) = (rivals(&[1]), rivals(&[2]));
+        assert_eq!((one, both), (vec![1], vec![2, 1]));
+    }
+
+    fn inserts_alone() -> Selection {
+        selection("insert.*engine")
+    }
+
+    #[test]
+    fn the_engine_is_measured_where_it_is_named() {
+        assert!(Selection::default().engine_groups().is_empty());
+        assert!(!Selection { full: true, ..Selection::default() }.engine_groups().is_empty());
+        let inserts = inserts_alone().engine_groups();
+        assert_eq!(inserts.len(), 14);
+        assert!(inserts.iter().all(|group| group.op == Op::Insert));
+        let other = Selection { threads: None, ..selection("miss/1e6/split-block") };
+        assert!(other.engine_groups().is_empty());
+        assert_eq!(selection("engine").engine_places().len(), 15);
+        assert!(inserts_alone().engine_places().is_empty());
+        let map_alone = selection("engine-strategies");
+        assert!(map_alone.engine_groups().is_empty() && !map_alone.engine_places().is_empty());
+    }
+}

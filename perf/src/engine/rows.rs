@@ -1,0 +1,365 @@
+//! The rows of the engine: each group's contestants made, verified and timed in turns.
+
+use super::contestant::Maker;
+use super::plan::{Contestant, Group, Who};
+use super::threads::Team;
+use super::{peak, wall};
+use crate::bootstrap;
+use crate::built::lines_of;
+use crate::clock::Lap;
+use crate::effort::Effort;
+use crate::interleave::{Meter, Repetition, Timing, take_turns};
+use crate::keys::{Column, KeyStream, as_hashes};
+use crate::lanes;
+use crate::plan::{Op, Workload};
+use crate::progress::Progress;
+use crate::results::Results;
+use crate::rivals::Parallel;
+use crate::roofline::Arena;
+use crate::row::Row;
+use crate::stats::round_significant;
+use crate::subject::ensure_no_key_denied;
+use anyhow::{Context as _, Result, ensure};
+use trommel::{AnyFilter, Bitmap, Filter as _, Insert as _, Isa, KeyHash};
+
+/// What groups are measured with.
+pub(crate) struct Bench<'a> {
+    pub(crate) teams: &'a [Team],
+    pub(crate) effort: Effort,
+    pub(crate) isa: Option<Isa>,
+}
+
+/// Up to so many operations a repetition, an untimed pass precedes it, as for other short passes.
+const WARMED_UP_TO: usize = 2_000_000;
+
+/// Probes whose answers in a batch are compared with those of single calls.
+const KEYS_CHECKED_ONE_BY_ONE: usize = 100_000;
+
+/// The keys of several groups, and our filter of them, filled on one thread: what all others have to equal.
+pub(crate) struct Truth {
+    keys: Vec<KeyHash>,
+    filter: AnyFilter,
+    frozen: Vec<u8>,
+    fpr_measured: f64,
+    absent_keys: usize,
+}
+
+impl Truth {
+    /// That of a group and of all others of the same filter and number of keys.
+    fn of(group: &Group, isa: Option<Isa>, absent: usize) -> Result<Self> {
+        let stream = KeyStream::new(group.keys as u64);
+        let keys = stream.hashes(0, group.keys);
+        let mut filter = group.subject.spec(group.keys, isa).build()?;
+        filter.insert_batch(&keys).with_context(|| group.to_string())?;
+        let mut found = Bitmap::new(0);
+        filter.contains_batch(&as_hashes(&stream.absent(absent)), &mut found);
+        let fpr_measured = found.count_ones() as f64 / absent as f64;
+        let frozen = filter.to_bytes();
+        Ok(Self { keys, filter, frozen, fpr_measured, absent_keys: absent })
+    }
+
+    /// Probes of a workload, which of them are keys, and our answers to them.
+    fn probes(&self, group: &Group) -> Result<(Vec<KeyHash>, Bitmap, Bitmap)> {
+        let workload = group.workload.unwrap_or(Workload::Mixed);
+        let stream = KeyStream::new(group.keys as u64);
+        let probes = stream.probes(workload, group.keys, group.ops);
+        let Column::Integers(values) = probes.column else {
+            unreachable!("generated keys are integers")
+        };
+        let hashes = as_hashes(&values);
+        let mut answers = Bitmap::new(0);
+        self.filter.contains_batch(&hashes, &mut answers);
+        ensure_no_key_denied(&probes.members, &answers, &group.to_string())?;
+        for (i, hash) in hashes.iter().take(KEYS_CHECKED_ONE_BY_ONE).enumerate() {
+            let single = self.filter.contains_hash(*hash);
+            ensure!(
+                answers.get(i) == single,
+                "{group}: the batch answers otherwise than single calls"
+            );
+        }
+        Ok((hashes, probes.members, answers))
+    }
+}
+
+impl Bench<'_> {
+    fn team(&self, threads: usize) -> &Team {
+        // A contestant on one thread asks for no threads of any team.
+        let found = self.teams.iter().find(|team| team.threads == threads);
+        found.unwrap_or(&self.teams[0])
+    }
+
+    /// Measures all groups; what is measured already is left out.
+    pub(crate) fn measure(
+        &self,
+        groups: &[Group],
+        results: &mut Results,
+        progress: &mut Progress,
+        mut save: impl FnMut(&Results) -> Result<()>,
+    ) -> Result<()> {
+        let threads: Vec<usize> = self.teams.iter().map(|team| team.threads).collect();
+        let of_same = |a: &Group, b: &Group| a.subject == b.subject && a.keys == b.keys;
+        for groups in groups.chunk_by(of_same) {
+            let mut truth = None;
+            for group in groups {
+                let contestants = group.contestants(&threads);
+                if !contestants.iter().all(|one| results.has(&group.case_name(*one))) {
+                    progress.say(group.to_string());
+                    if truth.is_none() {
+                        truth = Some(Truth::of(group, self.isa, self.effort.absent)?);
+                    }
+                    if let Some(truth) = &truth {
+                        self.group(group, &contestants, truth, results, progress)?;
+                    }
+                    save(results)?;
+                }
+                progress.step_done();
+            }
+        }
+        Ok(())
+    }
+
+    fn group(
+        &self,
+        group: &Group,
+        contestants: &[Contestant],
+        truth: &Truth,
+        results: &mut Results,
+        progress: &Progress,
+    ) -> Result<()> {
+        let (probes, members, answers) = match group.op {
+            Op::Contains => truth.probes(group)?,
+            _ => (Vec::new(), Bitmap::new(0), Bitmap::new(0)),
+        };
+        let (probes, members, answers) = (&*probes, &members, &answers);
+        let section = Section { group, truth, probes, members, answers };
+        let bytes = truth.filter.memory_bytes();
+        let arena = Arena::new(bytes)?;
+        let mut measured = Vec::new();
+        let mut turns = Vec::new();
+        for contestant in contestants {
+            let team = self.team(contestant.threads);
+            team.release_memory();
+            let maker = Maker::new(group, *contestant, &truth.filter, team, self.isa);
+            let ready = section.prepare(maker).with_context(|| group.case_name(*contestant))?;
+            measured.push(ready.facts);
+            turns.push(ready.repetition);
+        }
+        let length = self.effort.length;
+        let ways = arena.measure(bytes, length.0 / 4, 3).two_best();
+        turns.extend(ways.map(|touch| lanes::line_touches(&arena, bytes, touch, length)));
+        let pace = self.effort.pace_of_engine();
+        let timings = take_turns(&mut turns, &pace, &mut Meter::default(), |share| {
+            progress.within_step(share);
+        })
+        .with_context(|| group.to_string())?;
+        let (timings, limits) = timings.split_at(contestants.len());
+        for timing in timings {
+            // Time on the wall holds the time waited; that of processors does not.
+            let Lap { busy, waited } = timing.total;
+            results.timed.add(Lap { busy: busy.saturating_sub(waited), waited });
+        }
+        limits.iter().for_each(|timing| results.timed.add(timing.total));
+        let limit = 1e3 / limits.iter().map(Timing::median).fold(f64::INFINITY, f64::min);
+        let mut rows: Vec<Row> = contestants
+            .iter()
+            .zip(&measured)
+            .zip(timings)
+            .map(|((contestant, facts), timing)| {
+                let mut row = row(group, *contestant, truth, facts, timing, limit);
+                row.regime = results.environment.caches.regime(row.bytes).map(Into::into);
+                row
+            })
+            .collect();
+        fill_in_speedups(&mut rows, contestants);
+        for (row, timing) in rows.into_iter().zip(timings) {
+            results.samples.put(row.name(), timing.repetitions());
+            results.put(row);
+        }
+        Ok(())
+    }
+}
+
+/// What is known of a contestant's filter when it is full.
+struct Facts {
+    bytes: u64,
+    load_factor: Option<f64>,
+    peak_bytes: Option<u64>,
+}
+
+struct Ready<'a> {
+    facts: Facts,
+    repetition: Repetition<'a>,
+}
+
+/// What the contestants of a group share.
+struct Section<'a> {
+    group: &'a Group,
+    truth: &'a Truth,
+    probes: &'a [KeyHash],
+    /// Which of the probes are keys.
+    members: &'a Bitmap,
+    /// What our filter answers.
+    answers: &'a Bitmap,
+}
+
+impl<'a> Section<'a> {
+    /// Verifies a contestant once, notes the memory that it takes meanwhile, and makes its repetition.
+    fn prepare(&self, maker: Maker<'a>) -> Result<Ready<'a>> {
+        match self.group.op {
+            Op::Build => self.prepare_build(maker),
+            Op::Insert => self.prepare_insert(&maker),
+            _ => self.prepare_lookup(&maker),
+        }
+    }
+
+    fn prepare_build(&self, maker: Maker<'a>) -> Result<Ready<'a>> {
+        let (truth, threads) = (self.truth, maker.contestant.threads);
+        let (built, peak_bytes) = peak::during(|| maker.build(&truth.keys));
+        let built = built?;
+        verify(&*built, truth)?;
+        let facts = Self::facts(&*built, peak_bytes);
+        let repetition: Repetition<'a> = Box::new(move |meter| {
+            let built = wall::time(meter, threads, || maker.build(&truth.keys))?;
+            verify_sample(&*built, truth)?;
+            Ok(truth.keys.len() as u64)
+        });
+        Ok(Ready { facts, repetition })
+    }
+
+    fn prepare_insert(&self, maker: &Maker<'a>) -> Result<Ready<'a>> {
+        let (truth, threads) = (self.truth, maker.contestant.threads);
+        let mut filter = maker.empty()?;
+        filter.clear();
+        let (inserted, peak_bytes) = peak::during(|| filter.insert(&truth.keys));
+        inserted?;
+        verify(&*filter, truth)?;
+        let facts = Self::facts(&*filter, peak_bytes);
+        let repetition: Repetition<'a> = Box::new(move |meter| {
+            filter.clear();
+            wall::time(meter, threads, || filter.insert(&truth.keys))?;
+            verify_sample(&*filter, truth)?;
+            Ok(truth.keys.len() as u64)
+        });
+        Ok(Ready { facts, repetition })
+    }
+
+    fn prepare_lookup(&self, maker: &Maker<'a>) -> Result<Ready<'a>> {
+        let (probes, threads) = (self.probes, maker.contestant.threads);
+        let filter = maker.build(&self.truth.keys)?;
+        let mut answers = Bitmap::new(0);
+        let ((), peak_bytes) = peak::during(|| filter.answer(probes, &mut answers));
+        let facts = Self::facts(&*filter, peak_bytes);
+        let expected = if matches!(maker.contestant.who, Who::Rival(_)) {
+            ensure_no_key_denied(self.members, &answers, "it")?;
+            // Its own answers to a call a key on this thread are not at hand where it is sharded; that it
+            // answers alike every time, and denies no key, is.
+            answers.clone()
+        } else {
+            self.answers.clone()
+        };
+        let repetition: Repetition<'a> = Box::new(move |meter| {
+            if probes.len() <= WARMED_UP_TO {
+                filter.answer(probes, &mut answers);
+            }
+            wall::time(meter, threads, || filter.answer(probes, &mut answers));
+            ensure!(answers == expected, "answers differ from those of one thread");
+            Ok(probes.len() as u64)
+        });
+        Ok(Ready { facts, repetition })
+    }
+
+    fn facts(filter: &dyn Parallel, peak_bytes: Option<u64>) -> Facts {
+        Facts {
+            bytes: filter.memory_bytes() as u64,
+            load_factor: filter.load_factor().map(|load| round_significant(load, 2)),
+            peak_bytes,
+        }
+    }
+}
+
+/// Ours equals, to the byte, what one thread made; of a rival's, all keys are found.
+fn verify(filter: &dyn Parallel, truth: &Truth) -> Result<()> {
+    if let Some(frozen) = filter.frozen() {
+        ensure!(frozen == truth.frozen, "the filter differs from that of one thread");
+    }
+    ensure_holds(filter, &truth.keys)
+}
+
+/// A look at some keys of a repetition, off the clock.
+fn verify_sample(filter: &dyn Parallel, truth: &Truth) -> Result<()> {
+    ensure_holds(filter, &truth.keys[..truth.keys.len().min(4096)])
+}
+
+fn ensure_holds(filter: &dyn Parallel, keys: &[KeyHash]) -> Result<()> {
+    let mut answers = Bitmap::new(0);
+    filter.answer(keys, &mut answers);
+    let found = answers.count_ones();
+    ensure!(found == keys.len(), "{} of {} inserted keys denied", keys.len() - found, keys.len());
+    Ok(())
+}
+
+fn row(
+    group: &Group,
+    contestant: Contestant,
+    truth: &Truth,
+    facts: &Facts,
+    timing: &Timing,
+    limit: f64,
+) -> Row {
+    let rounded = |value: f64| round_significant(value, 5);
+    let rival = match contestant.who {
+        Who::Rival(rival) => Some(rival.to_string()),
+        Who::Batch | Who::Engine => None,
+    };
+    let ours = rival.is_none();
+    let fpr = truth.filter.expected_fpr();
+    let hashes = truth.filter.hash_count();
+    let lines = lines_of(group.subject.kind, group.op, group.workload, hashes, Some(fpr));
+    let ns_per_op = timing.median();
+    let mops = 1e3 / ns_per_op;
+    let interval = bootstrap::of_median(timing.repetitions());
+    Row {
+        filter: group.subject.kind.to_string(),
+        variant: group.variant(contestant.who),
+        op: group.op.to_string(),
+        api: contestant.api().into(),
+        workload: group.workload.map(|workload| workload.to_string()),
+        keys: group.keys as u64,
+        bytes: facts.bytes,
+        regime: None,
+        load_factor: facts.load_factor,
+        threads: contestant.threads as u32,
+        isa: ours.then(|| truth.filter.isa().to_string()),
+        ns_per_op: rounded(ns_per_op),
+        mad: rounded(timing.mad()),
+        mops: rounded(mops),
+        roofline_mops: Some(rounded(limit)),
+        roofline_fraction: lines.map(|lines| rounded(mops * lines / limit)),
+        bits_per_key: rounded(facts.bytes as f64 * 8.0 / group.keys.max(1) as f64),
+        fpr_expected: ours.then(|| rounded(fpr)),
+        fpr_measured: ours.then(|| rounded(truth.fpr_measured)),
+        cache_misses_per_op: None,
+        llc_misses_per_op: None,
+        dtlb_misses_per_op: None,
+        counters: "none".into(),
+        rival,
+        absent_keys: ours.then_some(truth.absent_keys as u64),
+        ci_low: interval.map(|interval| rounded(interval.low)),
+        ci_high: interval.map(|interval| rounded(interval.high)),
+        speedup: None,
+        peak_bytes: facts.peak_bytes,
+    }
+}
+
+/// How many times the speed of the same contestant on one thread each row has.
+fn fill_in_speedups(rows: &mut [Row], contestants: &[Contestant]) {
+    let alone =
+        |who: Who| contestants.iter().position(|one| *one == Contestant { who, threads: 1 });
+    let times: Vec<Option<f64>> = contestants
+        .iter()
+        .map(|one| alone(one.who).filter(|_| one.who != Who::Batch).map(|at| rows[at].ns_per_op))
+        .collect();
+    for (row, time) in rows.iter_mut().zip(times) {
+        row.speedup = time.map(|time| round_significant(time / row.ns_per_op, 4));
+    }
+}

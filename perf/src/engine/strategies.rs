@@ -1,0 +1,282 @@
+//! The map of strategies: both forced, over sizes of the filter, keys a line and threads, beside what the cost
+//! model picks.
+
+use super::threads::Team;
+use super::wall;
+use crate::interleave::{Meter, Pace, Repetition, take_turns};
+use crate::keys::KeyStream;
+use crate::progress::Progress;
+use crate::results::Results;
+use crate::stats::round_significant;
+use anyhow::{Context as _, Result, ensure};
+use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
+use std::time::Duration;
+use trommel::{
+    Bitmap, Engine, Filter as _, FilterKind, FilterSpec, Insert as _, Isa, KeyHash,
+    SplitBlockBloom, Strategy,
+};
+
+/// One place of the map: a line of `strategies.csv`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Choice {
+    /// `insert` or `contains`.
+    pub(crate) op: String,
+    pub(crate) bytes: u64,
+    /// Keys of the batch.
+    pub(crate) keys: u64,
+    pub(crate) keys_per_line: f64,
+    pub(crate) threads: u32,
+    /// Median nanoseconds a key on the wall, by the filter's own batch,
+    pub(crate) direct_ns: f64,
+    /// and with keys grouped by piece of the table.
+    pub(crate) partitioned_ns: f64,
+    /// What the cost model picks: `direct` or `partitioned`.
+    pub(crate) picked: String,
+}
+
+impl Choice {
+    /// How much longer than the better strategy the picked one takes, as a share.
+    pub(crate) fn over_best(&self) -> f64 {
+        let is_direct = self.picked == name_of(Strategy::Direct);
+        let picked = if is_direct { self.direct_ns } else { self.partitioned_ns };
+        picked / self.direct_ns.min(self.partitioned_ns) - 1.0
+    }
+
+    fn place(&self) -> (&str, u64, u64, u32) {
+        (&self.op, self.bytes, self.keys, self.threads)
+    }
+}
+
+fn name_of(strategy: Strategy) -> &'static str {
+    match strategy {
+        Strategy::Partitioned => "partitioned",
+        _ => "direct",
+    }
+}
+
+/// Share of the better strategy's time within which a pick is as good.
+pub(crate) const GOOD: f64 = 0.10;
+
+/// A size of the filter, and a number of keys.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Place {
+    bytes: usize,
+    keys: usize,
+}
+
+const LINE_BYTES: usize = 64;
+const KEYS_PER_LINE: [f64; 5] = [0.1, 0.25, 1.0, 4.0, 16.0];
+const MOST_KEYS: usize = 100_000_000;
+
+/// The places that are measured; those of 1 GiB if asked for.
+pub(crate) fn places(has_one_gib: bool) -> Vec<Place> {
+    let sizes = [1 << 20, 16 << 20, 128 << 20, 1 << 30];
+    let sizes = if has_one_gib { &sizes[..] } else { &sizes[..3] };
+    places_of(sizes)
+}
+
+/// The same of any sizes in bytes.
+pub(crate) fn places_of(sizes: &[usize]) -> Vec<Place> {
+    let of_size = |bytes: &usize| {
+        KEYS_PER_LINE.map(|density| Place {
+            bytes: *bytes,
+            keys: (((bytes / LINE_BYTES) as f64 * density) as usize).clamp(1, MOST_KEYS),
+        })
+    };
+    sizes.iter().flat_map(of_size).collect()
+}
+
+/// Measures all places on all teams.
+pub(crate) fn measure(
+    places: &[Place],
+    teams: &[Team],
+    pace: &Pace,
+    isa: Option<Isa>,
+    results: &mut Results,
+    progress: &mut Progress,
+) -> Result<()> {
+    for place in places {
+        progress.say(format!("strategies {} MiB {:e} keys", place.bytes >> 20, place.keys));
+        let of_place = Map::new(*place, teams, isa)?;
+        for choice in of_place.inserts(pace)?.into_iter().chain(of_place.lookups(pace)?) {
+            put(&mut results.strategies, choice);
+        }
+        progress.step_done();
+    }
+    Ok(())
+}
+
+fn put(choices: &mut Vec<Choice>, choice: Choice) {
+    match choices.iter_mut().find(|old| old.place() == choice.place()) {
+        Some(old) => *old = choice,
+        None => choices.push(choice),
+    }
+}
+
+/// A place, and what is measured there.
+struct Map<'a> {
+    place: Place,
+    teams: &'a [Team],
+    keys: Vec<KeyHash>,
+    empty: SplitBlockBloom,
+}
+
+impl<'a> Map<'a> {
+    fn new(place: Place, teams: &'a [Team], isa: Option<Isa>) -> Result<Self> {
+        let spec =
+            FilterSpec::new(FilterKind::SplitBlockBloom).keys(place.keys).memory_bytes(place.bytes);
+        let spec = isa.map_or(spec, |isa| spec.isa(isa));
+        let trommel::AnyFilter::SplitBlockBloom(empty) = spec.build()? else {
+            unreachable!("a split-block filter was asked for")
+        };
+        let keys = KeyStream::new(place.keys as u64).hashes(0, place.keys);
+        Ok(Self { place, teams, keys, empty })
+    }
+
+    /// Both strategies of each team.
+    fn engines(&self) -> impl Iterator<Item = &'a Engine> {
+        self.teams.iter().flat_map(|team| [&team.direct, &team.partitioned])
+    }
+
+    fn inserts(&self, pace: &Pace) -> Result<Vec<Choice>> {
+        // One table for all, that none has lines of the others to write back.
+        let filter = RefCell::new(self.empty.clone());
+        let mut expected = self.empty.clone();
+        expected.insert_batch(&self.keys).context("a Bloom filter takes all keys")?;
+        let expected = expected.to_bytes();
+        for engine in self.engines() {
+            let mut filter = filter.borrow_mut();
+            filter.clear();
+            engine.insert_batch(&mut *filter, &self.keys)?;
+            ensure!(filter.to_bytes() == expected, "a strategy built another filter");
+        }
+        let turn = |engine: &'a Engine| -> Repetition<'_> {
+            let filter = &filter;
+            Box::new(move |meter| {
+                let mut filter = filter.borrow_mut();
+                filter.clear();
+                let inserted = wall::time(meter, engine.threads(), || {
+                    engine.insert_batch(&mut *filter, &self.keys)
+                });
+                inserted?;
+                Ok(self.keys.len() as u64)
+            })
+        };
+        let turns = self.engines().map(turn).collect();
+        let pick = |engine: &Engine| engine.insert_strategy(&self.empty, &self.keys);
+        self.choices("insert", turns, pick, pace)
+    }
+
+    fn lookups(&self, pace: &Pace) -> Result<Vec<Choice>> {
+        let mut filter = self.empty.clone();
+        filter.insert_batch(&self.keys).context("a Bloom filter takes all keys")?;
+        // Half of the probes are keys.
+        let half = self.keys.len() / 2;
+        let mut probes = self.keys[..half].to_vec();
+        let absent = KeyStream::new(!(self.place.keys as u64));
+        probes.extend(absent.hashes(0, self.keys.len() - half));
+        let mut expected = Bitmap::new(0);
+        filter.contains_batch(&probes, &mut expected);
+        let turn = |engine: &'a Engine| -> Repetition<'_> {
+            let (filter, probes, expected) = (&filter, &probes, &expected);
+            let mut found = Bitmap::new(0);
+            Box::new(move |meter| {
+                wall::time(meter, engine.threads(), || {
+                    engine.contains_batch(filter, probes, &mut found);
+                });
+                ensure!(found == *expected, "a strategy answers otherwise");
+                Ok(probes.len() as u64)
+            })
+        };
+        let turns = self.engines().map(turn).collect();
+        let pick = |engine: &Engine| engine.lookup_strategy(&filter, &probes);
+        self.choices("contains", turns, pick, pace)
+    }
+
+    fn choices(
+        &self,
+        op: &str,
+        mut turns: Vec<Repetition<'_>>,
+        pick: impl Fn(&Engine) -> Strategy,
+        pace: &Pace,
+    ) -> Result<Vec<Choice>> {
+        let timings = take_turns(&mut turns, pace, &mut Meter::default(), |_| ())
+            .with_context(|| format!("{op} of {} keys", self.place.keys))?;
+        let lines = (self.place.bytes / LINE_BYTES) as f64;
+        let rounded = |value: f64| round_significant(value, 4);
+        let of_team = |(team, timings): (&Team, &[crate::interleave::Timing])| Choice {
+            op: op.into(),
+            bytes: self.place.bytes as u64,
+            keys: self.place.keys as u64,
+            keys_per_line: round_significant(self.place.keys as f64 / lines, 3),
+            threads: team.threads as u32,
+            direct_ns: rounded(timings[0].median()),
+            partitioned_ns: rounded(timings[1].median()),
+            picked: name_of(pick(&team.engine)).into(),
+        };
+        Ok(self.teams.iter().zip(timings.chunks_exact(2)).map(of_team).collect())
+    }
+}
+
+/// How long a place takes: half a second an operation, longer where batches are.
+pub(crate) const PACE: Pace =
+    Pace { budget: Duration::from_millis(500), min_rounds: 3, max_rounds: 51 };
+
+/// `picked within 10 % of the best in N of M`.
+pub(crate) fn summary(choices: &[Choice]) -> String {
+    let good = choices.iter().filter(|choice| choice.over_best() <= GOOD).count();
+    let percent = GOOD * 100.0;
+    format!("picked within {percent} % of the best in {good} of {}", choices.len())
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::environment::Environment;
+    use trommel::CostModel;
+
+    /// A choice with plausible values.
+    pub(crate) fn example(op: &str, picked: &str) -> Choice {
+        Choice {
+            op: op.into(),
+            bytes: 1 << 20,
+            keys: 16_384,
+            keys_per_line: 1.0,
+            threads: 2,
+            direct_ns: 2.0,
+            partitioned_ns: 3.0,
+            picked: picked.into(),
+        }
+    }
+
+    #[test]
+    fn a_pick_is_compared_with_the_better_strategy() {
+        let (good, bad) = (example("insert", "direct"), example("contains", "partitioned"));
+        assert_eq!((good.over_best(), bad.over_best()), (0.0, 0.5));
+        assert_eq!(summary(&[good, bad]), "picked within 10 % of the best in 1 of 2");
+    }
+
+    #[test]
+    fn places_are_bounded() {
+        let all = places(true);
+        assert_eq!(all.len(), 20);
+        assert!(all.iter().all(|place| (1..=MOST_KEYS).contains(&place.keys)));
+        assert_eq!(all[2], Place { bytes: 1 << 20, keys: 16_384 });
+        assert_eq!(places(false).len(), 15);
+    }
+
+    #[test]
+    fn small_places_are_measured_once_each() {
+        let teams = Team::of(&[1, 2], CostModel::default()).unwrap();
+        let mut results = Results::new(Environment::observe(None));
+        let pace = Pace { budget: Duration::ZERO, min_rounds: 1, max_rounds: 1 };
+        let places = &places_of(&[1 << 12])[..2];
+        for _ in 0..2 {
+            let mut progress = Progress::hidden();
+            measure(places, &teams, &pace, None, &mut results, &mut progress).unwrap();
+        }
+        assert_eq!(results.strategies.len(), 2 * 2 * 2);
+        assert!(results.strategies.iter().all(|choice| choice.direct_ns > 0.0));
+    }
+}

@@ -1,0 +1,95 @@
+//! Threads of the engine and of its rivals. They are started before the thread that measures is pinned to a
+//! core, since those that it starts inherit that.
+
+use crate::failure::bad_input;
+use anyhow::{Context as _, Result};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::num::NonZero;
+use std::sync::Arc;
+use trommel::{CostModel, Engine, Strategy};
+
+/// The most threads that can be asked for.
+pub(crate) const MAX_THREADS: usize = 1024;
+
+/// An engine of so many threads, one for each forced strategy, and as many threads for rivals.
+#[derive(Debug)]
+pub(crate) struct Team {
+    pub(crate) threads: usize,
+    /// It chooses strategies by the cost model.
+    pub(crate) engine: Engine,
+    pub(crate) direct: Engine,
+    pub(crate) partitioned: Engine,
+    /// None if one thread is the caller's.
+    pub(crate) pool: Option<Arc<ThreadPool>>,
+}
+
+impl Team {
+    /// Starts all threads; they sleep until they are given something to do.
+    ///
+    /// # Errors
+    /// Bad input if there cannot be so many.
+    pub(crate) fn start(threads: usize, cost: CostModel) -> Result<Self> {
+        let engine = |strategy: Option<Strategy>| {
+            let mut builder = Engine::builder().threads(threads).cost_model(cost);
+            if let Some(strategy) = strategy {
+                builder = builder.strategy(strategy);
+            }
+            builder.build().map_err(|error| bad_input(error.to_string()))
+        };
+        let pool = if threads == 1 {
+            None
+        } else {
+            let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+            Some(Arc::new(pool.context("cannot start the threads of rivals")?))
+        };
+        Ok(Self {
+            threads,
+            engine: engine(None)?,
+            direct: engine(Some(Strategy::Direct))?,
+            partitioned: engine(Some(Strategy::Partitioned))?,
+            pool,
+        })
+    }
+
+    /// Those of a selection, the fewest threads first.
+    pub(crate) fn of(threads: &[usize], cost: CostModel) -> Result<Vec<Self>> {
+        threads.iter().map(|threads| Self::start(*threads, cost)).collect()
+    }
+
+    /// Gives back scratch memory, so that the next one pays for its own.
+    pub(crate) fn release_memory(&self) {
+        for engine in [&self.engine, &self.direct, &self.partitioned] {
+            engine.release_memory();
+        }
+    }
+}
+
+/// The numbers of threads that are measured: those asked for, or one and as many as there are cores.
+pub(crate) fn numbers_of_threads(asked: Option<&[usize]>) -> Vec<usize> {
+    let cores = || std::thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
+    let mut numbers = asked.map_or_else(|| vec![1, cores()], <[usize]>::to_vec);
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_sorted_and_named_once() {
+        assert_eq!(numbers_of_threads(Some(&[2, 1, 2])), [1, 2]);
+        let default = numbers_of_threads(None);
+        assert_eq!(default[0], 1);
+        assert!(default.len() <= 2);
+    }
+
+    #[test]
+    fn too_many_threads_are_bad_input() {
+        for threads in [0, MAX_THREADS + 1] {
+            let error = Team::start(threads, CostModel::default()).unwrap_err();
+            assert!(error.is::<crate::failure::BadInput>(), "{error}");
+        }
+    }
+}

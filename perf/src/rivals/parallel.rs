@@ -1,0 +1,261 @@
+//! How a user of these crates would use several cores, as none of them does so by itself: by a shard for
+//! every thread where an insert needs the filter for itself, and together where it is made of atomic words.
+//!
+//! *Shards*: all threads deal the keys out, each a slice of them, to a list for every shard; then each thread
+//! fills a shard from the lists that are for it. Which shard a key belongs to is decided by a product of its
+//! hash, so that shards still use all of its bits. Lookups need no dealing: every thread takes slices of the
+//! keys and asks the shard of each.
+
+use crate::subject::answer_each;
+use anyhow::{Result, ensure};
+use rayon::ThreadPool;
+use rayon::prelude::*;
+use std::sync::Arc;
+use trommel::{Bitmap, KeyHash};
+
+/// A filter that several threads fill and probe, or one alone.
+pub(crate) trait Parallel {
+    fn memory_bytes(&self) -> usize;
+
+    /// The share of its slots that are in use, if it has slots.
+    fn load_factor(&self) -> Option<f64>;
+
+    fn insert(&mut self, hashes: &[KeyHash]) -> Result<()>;
+
+    /// Bit `i` of the answers is that for `hashes[i]`.
+    fn answer(&self, hashes: &[KeyHash], answers: &mut Bitmap);
+
+    /// Empties it and keeps its memory, every page of which has been written then.
+    fn clear(&mut self);
+
+    /// Its bytes, for filters that are the same to the byte however they were filled.
+    fn frozen(&self) -> Option<Vec<u8>> {
+        None
+    }
+}
+
+/// A filter that takes a key a call, and is not shared while it does.
+pub(super) trait Shard: Send + Sync {
+    fn bytes(&self) -> usize;
+
+    fn load_factor(&self) -> Option<f64> {
+        None
+    }
+
+    /// False if there was no room.
+    fn insert(&mut self, hash: u64) -> bool;
+
+    fn contains(&self, hash: u64) -> bool;
+
+    fn clear(&mut self);
+}
+
+/// A filter that takes a key a call from any thread.
+pub(super) trait Shared: Send + Sync {
+    fn bytes(&self) -> usize;
+
+    fn load_factor(&self) -> Option<f64> {
+        None
+    }
+
+    /// False if there was no room.
+    fn insert(&self, hash: u64) -> bool;
+
+    fn contains(&self, hash: u64) -> bool;
+
+    fn clear(&mut self);
+}
+
+/// Keys that a thread takes at a time: a multiple of the bits of a word.
+const KEYS_AT_A_TIME: usize = 1 << 14;
+
+/// One filter and the thread of the caller, or a filter for every thread.
+pub(super) struct Sharded<S> {
+    shards: Vec<S>,
+    pool: Option<Arc<ThreadPool>>,
+}
+
+impl<S: Shard> Sharded<S> {
+    /// As many shards as the pool has threads, each for its part of the keys.
+    pub(super) fn new(
+        keys: usize,
+        pool: Option<Arc<ThreadPool>>,
+        empty: impl Fn(usize) -> Result<S>,
+    ) -> Result<Self> {
+        let count = pool.as_ref().map_or(1, |pool| pool.current_num_threads());
+        let mean = keys.div_ceil(count);
+        // Six standard deviations of the number of keys that a shard gets.
+        let most = if count == 1 { mean } else { mean + 6 * mean.isqrt() };
+        let shards = (0..count).map(|_| empty(most)).collect::<Result<_>>()?;
+        Ok(Self { shards, pool })
+    }
+}
+
+/// The shard of a key.
+#[inline]
+fn shard_of(hash: u64, shards: usize) -> usize {
+    let mixed = hash.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+    ((mixed * shards as u64) >> 32) as usize
+}
+
+fn fill<S: Shard>(shard: &mut S, hashes: impl IntoIterator<Item = u64>) -> bool {
+    hashes.into_iter().all(|hash| shard.insert(hash))
+}
+
+impl<S: Shard> Parallel for Sharded<S> {
+    fn memory_bytes(&self) -> usize {
+        self.shards.iter().map(Shard::bytes).sum()
+    }
+
+    fn load_factor(&self) -> Option<f64> {
+        let loads: Option<Vec<f64>> = self.shards.iter().map(Shard::load_factor).collect();
+        loads.map(|loads| loads.iter().sum::<f64>() / loads.len() as f64)
+    }
+
+    fn insert(&mut self, hashes: &[KeyHash]) -> Result<()> {
+        let count = self.shards.len();
+        let is_done = match &self.pool {
+            None => fill(&mut self.shards[0], hashes.iter().map(|hash| hash.raw())),
+            Some(pool) => pool.install(|| {
+                let dealt: Vec<Vec<Vec<u64>>> = hashes
+                    .par_chunks(hashes.len().div_ceil(count).max(1))
+                    .map(|hashes| deal(hashes, count))
+                    .collect();
+                self.shards.par_iter_mut().enumerate().with_max_len(1).all(|(i, shard)| {
+                    dealt.iter().all(|lists| fill(shard, lists[i].iter().copied()))
+                })
+            }),
+        };
+        ensure!(is_done, "a shard of {} bytes is full", self.shards[0].bytes());
+        Ok(())
+    }
+
+    fn answer(&self, hashes: &[KeyHash], answers: &mut Bitmap) {
+        match (&self.pool, &*self.shards) {
+            (Some(pool), shards) => answer_on(pool, hashes, answers, |hash| {
+                shards[shard_of(hash, shards.len())].contains(hash)
+            }),
+            (None, [shard, ..]) => answer_each(hashes, answers, |hash| shard.contains(hash.raw())),
+            (None, []) => answers.reset(hashes.len()),
+        }
+    }
+
+    fn clear(&mut self) {
+        self.shards.iter_mut().for_each(Shard::clear);
+    }
+}
+
+/// The keys of each shard.
+fn deal(hashes: &[KeyHash], shards: usize) -> Vec<Vec<u64>> {
+    // A list is a little longer than the mean, so that it seldom has to grow.
+    let room = hashes.len() / shards + hashes.len() / 64;
+    let mut lists: Vec<Vec<u64>> = (0..shards).map(|_| Vec::with_capacity(room)).collect();
+    for hash in hashes {
+        lists[shard_of(hash.raw(), shards)].push(hash.raw());
+    }
+    lists
+}
+
+/// One filter for all threads.
+pub(super) struct Together<S> {
+    pub(super) filter: S,
+    pub(super) pool: Option<Arc<ThreadPool>>,
+}
+
+impl<S: Shared> Parallel for Together<S> {
+    fn memory_bytes(&self) -> usize {
+        self.filter.bytes()
+    }
+
+    fn load_factor(&self) -> Option<f64> {
+        self.filter.load_factor()
+    }
+
+    fn insert(&mut self, hashes: &[KeyHash]) -> Result<()> {
+        let insert = |hashes: &[KeyHash]| hashes.iter().all(|hash| self.filter.insert(hash.raw()));
+        let is_done = match &self.pool {
+            None => insert(hashes),
+            Some(pool) => pool.install(|| hashes.par_chunks(KEYS_AT_A_TIME).all(insert)),
+        };
+        ensure!(is_done, "the filter of {} bytes is full", self.filter.bytes());
+        Ok(())
+    }
+
+    fn answer(&self, hashes: &[KeyHash], answers: &mut Bitmap) {
+        match &self.pool {
+            Some(pool) => answer_on(pool, hashes, answers, |hash| self.filter.contains(hash)),
+            None => answer_each(hashes, answers, |hash| self.filter.contains(hash.raw())),
+        }
+    }
+
+    fn clear(&mut self) {
+        self.filter.clear();
+    }
+}
+
+/// Answers slice by slice, each in words of its own.
+fn answer_on(
+    pool: &ThreadPool,
+    hashes: &[KeyHash],
+    answers: &mut Bitmap,
+    contains: impl Fn(u64) -> bool + Send + Sync,
+) {
+    let answer = |hashes: &[KeyHash]| {
+        hashes
+            .iter()
+            .enumerate()
+            .fold(0, |word, (i, hash)| word | u64::from(contains(hash.raw())) << i)
+    };
+    answers.fill_words(hashes.len(), |words| {
+        pool.install(|| {
+            hashes
+                .par_chunks(KEYS_AT_A_TIME)
+                .zip(words.par_chunks_mut(KEYS_AT_A_TIME / 64))
+                .for_each(|(hashes, words)| {
+                    for (hashes, word) in hashes.chunks(64).zip(words) {
+                        *word = answer(hashes);
+                    }
+                });
+        });
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::keys::KeyStream;
+    use crate::rivals::{ParallelRival, Size};
+    use std::sync::Arc;
+    use trommel::Bitmap;
+
+    #[test]
+    fn several_threads_answer_as_one_where_they_share_a_filter() {
+        let (keys, absent) =
+            (KeyStream::new(5).hashes(0, 50_000), KeyStream::new(6).hashes(0, 50_000));
+        let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap());
+        let size = Size {
+            keys: keys.len(),
+            bits_per_key: Some(12),
+            fpr: Some(1.0 / 256.0),
+            bytes: 75_000,
+            hash_count: Some(7),
+        };
+        for rival in ParallelRival::ALL {
+            let (mut found, mut passed) = (Bitmap::new(0), Vec::new());
+            for pool in [None, Some(Arc::clone(&pool))] {
+                let mut filter = rival.create(&size, pool).unwrap();
+                for _ in 0..2 {
+                    filter.insert(&keys).unwrap();
+                    filter.answer(&keys, &mut found);
+                    assert_eq!(found.count_ones(), keys.len(), "{rival}");
+                    filter.answer(&absent, &mut found);
+                    passed.push(found.count_ones());
+                    filter.clear();
+                    filter.answer(&keys, &mut found);
+                    assert_eq!(found.count_ones(), 0, "{rival}");
+                }
+                assert!(filter.memory_bytes() > 0);
+            }
+            assert!(passed.iter().all(|passed| (1..2_500).contains(passed)), "{rival}: {passed:?}");
+        }
+    }
+}

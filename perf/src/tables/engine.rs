@@ -1,0 +1,181 @@
+//! The tables of the engine: rows by filter and threads, and the map of strategies.
+
+use super::{Line, Table, distinct, figure, short_count};
+use crate::engine::strategies;
+use crate::environment::human_bytes;
+use crate::results::Results;
+use crate::row::Row;
+
+pub(super) fn all(results: &Results) -> [Table; 2] {
+    [rows(results), map(results)]
+}
+
+/// The columns of operations: what it is called, the operation and the workload.
+const TASKS: [(&str, &str, Option<&str>); 4] = [
+    ("build", "build", None),
+    ("insert", "insert", None),
+    ("hit", "contains", Some("hit")),
+    ("miss", "contains", Some("miss")),
+];
+
+/// The rival's row that one of ours is compared with: on as many threads, in the same turns.
+pub(crate) fn rival_on_threads<'a>(row: &Row, rows: &'a [Row]) -> Option<&'a Row> {
+    if row.rival.is_some() || !row.is_of_engine() {
+        return None;
+    }
+    let lent = format!("as-{}-", row.filter);
+    rows.iter().find(|other| {
+        other.rival.is_some()
+            && other.is_of_engine()
+            && (&other.filter, other.threads) == (&row.filter, row.threads)
+            && (&other.op, &other.workload, other.keys) == (&row.op, &row.workload, row.keys)
+            && other.sizing().strip_prefix(&lent).unwrap_or(other.sizing()) == row.sizing()
+    })
+}
+
+/// The line of a row: everything but what is done.
+fn line_of(row: &Row) -> (String, String, u64, String, u32) {
+    let who = row.rival.as_ref().unwrap_or(&row.filter).clone();
+    (who, row.sizing().to_owned(), row.keys, row.api.clone(), row.threads)
+}
+
+fn rows(results: &Results) -> Table {
+    let of_engine: Vec<&Row> = results.rows.iter().filter(|row| row.is_of_engine()).collect();
+    let mut header: Vec<String> =
+        ["filter", "size", "keys", "api", "threads"].map(Into::into).into();
+    for (name, ..) in TASKS {
+        header.extend([format!("{name}, M/s × rival"), "speed-up".into()]);
+    }
+    let lines = distinct(of_engine.iter().map(|row| line_of(row))).into_iter().map(|key| {
+        let of_line: Vec<&&Row> = of_engine.iter().filter(|row| line_of(row) == key).collect();
+        let (who, size, keys, api, threads) = key;
+        let mut cells = vec![who, size, short_count(keys), api, threads.to_string()];
+        for (_, op, workload) in TASKS {
+            let is_it = |row: &&&&Row| row.op == op && row.workload.as_deref() == workload;
+            let row = of_line.iter().find(is_it);
+            cells.extend(row.map_or_else(Default::default, |row| speeds(row, &results.rows)));
+        }
+        Line { cells, is_rival: of_line.iter().any(|row| row.rival.is_some()) }
+    });
+    Table {
+        name: "engine",
+        title: "On several threads, timed by the wall: M ops/s, × the rival on as many threads in the same \
+                turns, and over one thread"
+            .into(),
+        header,
+        rows: lines.collect(),
+        words: 4,
+    }
+}
+
+/// The speed with that over the rival's, and over one thread's.
+fn speeds(row: &Row, rows: &[Row]) -> [String; 2] {
+    let mut speed = figure(row.mops);
+    if let Some(rival) = rival_on_threads(row, rows) {
+        speed.push_str(&format!(" ×{:.1}", rival.ns_per_op / row.ns_per_op));
+    }
+    [speed, row.speedup.map_or_else(String::new, |times| format!("{times:.2}"))]
+}
+
+fn map(results: &Results) -> Table {
+    let mut lines: Vec<Line> = results
+        .strategies
+        .iter()
+        .map(|choice| Line {
+            cells: vec![
+                human_bytes(choice.bytes),
+                choice.op.clone(),
+                choice.picked.clone(),
+                format!("{}", choice.keys_per_line),
+                choice.threads.to_string(),
+                figure(choice.direct_ns),
+                figure(choice.partitioned_ns),
+                format!("{:.0} %", choice.over_best() * 100.0),
+            ],
+            is_rival: false,
+        })
+        .collect();
+    let header = [
+        "size",
+        "op",
+        "picked",
+        "keys/line",
+        "threads",
+        "direct, ns",
+        "partitioned, ns",
+        "over best",
+    ];
+    if !lines.is_empty() {
+        let mut cells = vec![String::new(); header.len()];
+        cells[0] = "all".into();
+        cells[2] = strategies::summary(&results.strategies);
+        lines.push(Line { cells, is_rival: false });
+    }
+    Table {
+        name: "engine-strategies",
+        title:
+            "Both strategies of the engine on a split-block filter, and what the cost model picks"
+                .into(),
+        header: header.map(Into::into).into(),
+        rows: lines,
+        words: 3,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::strategies::tests::example as choice;
+    use crate::environment::Environment;
+    use crate::row::tests::example;
+
+    /// A row of the engine's groups.
+    fn row(filter: &str, variant: &str, api: &str, threads: u32, ns_per_op: f64) -> Row {
+        let rival = matches!(api, "single" | "sharded").then_some("sbbf-rs-safe");
+        let speedup = (api != "batch").then_some(1.5);
+        Row { api: api.into(), threads, speedup, ..example(filter, variant, rival, ns_per_op) }
+    }
+
+    fn results() -> Results {
+        let mut results = Results::new(Environment::observe(None));
+        let (ours, lent) = ("12-bit+wall", "as-register-bloom-12-bit+wall");
+        results.put(row("register-bloom", ours, "batch", 1, 2.0));
+        results.put(row("register-bloom", ours, "engine", 2, 1.0));
+        results.put(row("register-bloom", lent, "single", 1, 12.0));
+        results.put(row("register-bloom", lent, "sharded", 2, 4.0));
+        // Of another filter's group.
+        results.put(row("split-block-bloom", ours, "sharded", 2, 100.0));
+        results.strategies = vec![choice("insert", "direct"), choice("contains", "partitioned")];
+        results
+    }
+
+    #[test]
+    fn ours_meets_the_rival_on_as_many_threads() {
+        let [rows, _] = all(&results());
+        assert_eq!(rows.rows.len(), 5);
+        assert_eq!(rows.header.len(), 13);
+        let cells: Vec<&[String]> = rows.rows.iter().map(|line| &line.cells[11..]).collect();
+        assert_eq!(cells[0], ["500 ×6.0", ""]);
+        assert_eq!(cells[1], ["1000 ×4.0", "1.50"]);
+        assert_eq!(cells[2], ["83.3", "1.50"]);
+        assert!(rows.rows[2].is_rival && !rows.rows[1].is_rival);
+    }
+
+    #[test]
+    fn the_map_ends_with_how_good_the_picks_are() {
+        let [_, map] = all(&results());
+        assert_eq!(map.rows.len(), 3);
+        assert_eq!(map.rows[1].cells[7], "50 %");
+        assert!(map.to_markdown().contains("picked within 10 % of the best in 1 of 2"));
+    }
+
+    #[test]
+    fn no_other_table_shows_rows_of_the_engine() {
+        let names: Vec<&str> = super::super::all(&results())
+            .iter()
+            .filter(|table| table.name != "environment")
+            .map(|table| table.name)
+            .collect();
+        assert_eq!(names, ["engine", "engine-strategies"]);
+    }
+}
