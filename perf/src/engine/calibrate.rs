@@ -179,7 +179,7 @@ impl Bench<'_> {
     fn bulk(&self) -> Result<f64> {
         let keys = KeyStream::new(1).hashes(0, self.extent.probes);
         let builder = CacheLineQuotient::builder().keys(keys.len()).fpr(0.01);
-        let builder = self.isa.map_or(builder.clone(), |isa| builder.isa(isa));
+        let builder = self.isa.map_or(builder, |isa| builder.isa(isa));
         let filter = std::cell::RefCell::new(builder.build()?);
         let mut result = Ok(());
         let ns = self.ns_per_key(
