@@ -4,12 +4,11 @@
 //! that a filter of the piece's size would put into the same unit, with the same bits; and the kernels of
 //! whole filters work on pieces, which fit into the cache.
 
-use super::{MOST_PIECES, hashes_at_a_time};
+use super::{MOST_PIECES, in_chunks};
 use crate::filter::Bloom;
 use crate::geometry::Geometry;
 use crate::layout::Layout;
 use trommel_base::batch::Hint;
-use trommel_base::partition::{Shares, partition_shares};
 use trommel_base::storage::LINE_BYTES;
 use trommel_base::{Bulk, KeyHash, Workers};
 use trommel_simd::prefetch;
@@ -107,17 +106,9 @@ pub(crate) fn insert<L: Layout, W: Workers>(
     bulk: Bulk<'_, W>,
 ) -> usize {
     let pieces = Pieces::of::<L>(filter.geometry);
-    let Ok(mut shares) = Shares::<u64>::new(bulk.workers, hashes.len(), pieces.count) else {
-        return 0;
-    };
-    let keys = hashes_at_a_time(&shares, hashes.len(), 1, pieces.count, bulk.scratch_bytes);
-    let (mut done, kernels) = (0, filter.kernels);
-    for chunk in hashes.chunks(keys.unwrap_or(usize::MAX)).take_while(|_| keys.is_some()) {
-        let split = |hash| [pieces.split::<L>(hash)];
-        let grouped = partition_shares(bulk.workers, &mut shares, chunk, 1, pieces.count, split);
-        let Ok(grouped) = grouped else {
-            break;
-        };
+    let kernels = filter.kernels;
+    let split = |hash| [pieces.split::<L>(hash)];
+    in_chunks(bulk, hashes, 1, pieces.count, split, |grouped| {
         let tables = filter.table.chunks_mut(L::UNIT_BYTES << pieces.units_log2).enumerate();
         bulk.workers.for_each(tables.collect(), |(piece, table)| {
             let geometry = pieces.geometry::<L>(table.len());
@@ -128,10 +119,7 @@ pub(crate) fn insert<L: Layout, W: Workers>(
                 ahead.fetch(hashes.len());
             }
         });
-        done += chunk.len();
-    }
-    shares.give_back(bulk.workers);
-    done
+    })
 }
 
 #[cfg(test)]

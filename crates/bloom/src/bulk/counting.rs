@@ -1,9 +1,8 @@
 //! Bits and counters together: a position is grouped once, for both.
 
-use super::hashes_at_a_time;
+use super::in_chunks;
 use super::positions::Pieces;
 use crate::CountingBloomFilter;
-use trommel_base::partition::{Shares, partition_shares};
 use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash, Workers};
 
 /// Positions of a piece, in tables that are not so large that there would be too many: 128 KiB of counters
@@ -36,35 +35,28 @@ fn insert<W: Workers>(
 ) -> usize {
     let geometry = filter.geometry();
     let pieces = Pieces::of(geometry, PIECE_POSITIONS);
-    let each = geometry.hashes as usize;
-    let records = hashes.len().saturating_mul(each);
-    let Ok(mut shares) = Shares::<u32>::new(bulk.workers, records, pieces.count) else {
+    if !pieces.fit_records() {
         return 0;
-    };
-    let keys = pieces
-        .fit_records()
-        .then(|| hashes_at_a_time(&shares, hashes.len(), each, pieces.count, bulk.scratch_bytes));
-    let keys = keys.flatten();
-    let mut done = 0;
-    for chunk in hashes.chunks(keys.unwrap_or(usize::MAX)).take_while(|_| keys.is_some()) {
-        let split = |hash| pieces.split(hash);
-        let grouped = partition_shares(bulk.workers, &mut shares, chunk, each, pieces.count, split);
-        let Ok(grouped) = grouped else {
-            break;
-        };
-        let bits = filter.bits.table.chunks_mut(1 << (pieces.positions_log2 - 3));
-        let mut counters = filter.counters.pieces(pieces.positions_log2);
-        let tables = bits.zip(&mut counters).enumerate();
-        bulk.workers.for_each(tables.collect(), |(piece, (bits, counters))| {
-            for position in grouped.iter().flat_map(|share| share.part(piece)) {
-                counters.increment(u64::from(*position));
-                bits[*position as usize / 8] |= 1 << (position % 8);
-            }
-        });
-        let overflows = counters.into_iter().map(|counters| counters.overflow).collect();
-        filter.counters.join_overflows(overflows, pieces.positions_log2);
-        done += chunk.len();
     }
-    shares.give_back(bulk.workers);
-    done
+    let each = geometry.hashes as usize;
+    in_chunks(
+        bulk,
+        hashes,
+        each,
+        pieces.count,
+        |hash| pieces.split(hash),
+        |grouped| {
+            let bits = filter.bits.table.chunks_mut(1 << (pieces.positions_log2 - 3));
+            let mut counters = filter.counters.pieces(pieces.positions_log2);
+            let tables = bits.zip(&mut counters).enumerate();
+            bulk.workers.for_each(tables.collect(), |(piece, (bits, counters))| {
+                for position in grouped.iter().flat_map(|share| share.part(piece)) {
+                    counters.increment(u64::from(*position));
+                    bits[*position as usize / 8] |= 1 << (position % 8);
+                }
+            });
+            let overflows = counters.into_iter().map(|counters| counters.overflow).collect();
+            filter.counters.join_overflows(overflows, pieces.positions_log2);
+        },
+    )
 }

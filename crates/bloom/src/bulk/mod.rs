@@ -14,7 +14,7 @@ mod positions;
 
 use crate::filter::Bloom;
 use crate::layout::Layout;
-use trommel_base::partition::{MAX_HASHES, Record, Shares};
+use trommel_base::partition::{MAX_HASHES, Partitioned, Record, Shares, partition_shares};
 use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash, Workers};
 
 /// The most pieces of a table. Beyond, the runs of the partition crowd the second-level cache.
@@ -42,6 +42,40 @@ fn hashes_at_a_time<R: Record>(
         }
         chunks *= 2;
     }
+}
+
+/// Groups the records of keys by piece, chunk of keys after chunk, and has `fill` put each chunk in. How many
+/// keys that was: the first ones, all unless memory is short or they are too few.
+fn in_chunks<R, I, W>(
+    bulk: Bulk<'_, W>,
+    hashes: &[KeyHash],
+    each: usize,
+    pieces: usize,
+    split: impl Fn(u64) -> I + Copy + Send + Sync,
+    mut fill: impl FnMut(&[Partitioned<'_, R>]),
+) -> usize
+where
+    R: Record,
+    I: IntoIterator<Item = (usize, R)>,
+    W: Workers,
+{
+    let records = hashes.len().saturating_mul(each);
+    let Ok(mut shares) = Shares::new(bulk.workers, records, pieces) else {
+        return 0;
+    };
+    let mut done = 0;
+    if let Some(keys) = hashes_at_a_time(&shares, hashes.len(), each, pieces, bulk.scratch_bytes) {
+        for chunk in hashes.chunks(keys) {
+            let grouped = partition_shares(bulk.workers, &mut shares, chunk, each, pieces, split);
+            let Ok(grouped) = grouped else {
+                break;
+            };
+            fill(&grouped);
+            done += chunk.len();
+        }
+    }
+    shares.give_back(bulk.workers);
+    done
 }
 
 impl<L: Layout> InsertBulk for Bloom<L> {

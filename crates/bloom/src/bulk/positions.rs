@@ -1,11 +1,10 @@
 //! Keys whose bits are anywhere: every position is grouped by itself.
 
-use super::{MOST_PIECES, hashes_at_a_time};
+use super::{MOST_PIECES, in_chunks};
 use crate::filter::Bloom;
 use crate::geometry::Geometry;
 use crate::kernel::standard::positions;
 use crate::layout::Layout;
-use trommel_base::partition::{Shares, partition_shares};
 use trommel_base::{Bulk, KeyHash, Workers};
 
 /// Positions of a piece, in tables that are not so large that there would be too many.
@@ -52,30 +51,23 @@ pub(crate) fn insert<L: Layout, W: Workers>(
     bulk: Bulk<'_, W>,
 ) -> usize {
     let pieces = Pieces::of(filter.geometry, PIECE_POSITIONS);
-    let each = filter.geometry.hashes as usize;
-    let records = hashes.len().saturating_mul(each);
-    let Ok(mut shares) = Shares::<u32>::new(bulk.workers, records, pieces.count) else {
+    if !pieces.fit_records() {
         return 0;
-    };
-    let keys = pieces
-        .fit_records()
-        .then(|| hashes_at_a_time(&shares, hashes.len(), each, pieces.count, bulk.scratch_bytes));
-    let keys = keys.flatten();
-    let mut done = 0;
-    for chunk in hashes.chunks(keys.unwrap_or(usize::MAX)).take_while(|_| keys.is_some()) {
-        let split = |hash| pieces.split(hash);
-        let grouped = partition_shares(bulk.workers, &mut shares, chunk, each, pieces.count, split);
-        let Ok(grouped) = grouped else {
-            break;
-        };
-        let tables = filter.table.chunks_mut(1 << (pieces.positions_log2 - 3)).enumerate();
-        bulk.workers.for_each(tables.collect(), |(piece, table)| {
-            for position in grouped.iter().flat_map(|share| share.part(piece)) {
-                table[*position as usize / 8] |= 1 << (position % 8);
-            }
-        });
-        done += chunk.len();
     }
-    shares.give_back(bulk.workers);
-    done
+    let each = filter.geometry.hashes as usize;
+    in_chunks(
+        bulk,
+        hashes,
+        each,
+        pieces.count,
+        |hash| pieces.split(hash),
+        |grouped| {
+            let tables = filter.table.chunks_mut(1 << (pieces.positions_log2 - 3)).enumerate();
+            bulk.workers.for_each(tables.collect(), |(piece, table)| {
+                for position in grouped.iter().flat_map(|share| share.part(piece)) {
+                    table[*position as usize / 8] |= 1 << (position % 8);
+                }
+            });
+        },
+    )
 }
