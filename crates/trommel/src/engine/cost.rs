@@ -19,6 +19,8 @@ const LINE_BYTES: f64 = 64.0;
 const PIECE_BYTES: usize = 256 << 10;
 /// The most pieces of a table that lookups are grouped by.
 const MOST_PIECES: usize = 4096;
+/// Fewer records a piece are not grouped.
+const FEWEST_RECORDS_PER_PIECE: f64 = 8.0;
 
 /// What work costs on a machine, in nanoseconds on one core.
 ///
@@ -125,6 +127,10 @@ impl CostModel {
         load_ns: f64,
         threads: usize,
     ) -> f64 {
+        let pieces = bytes.div_ceil(PIECE_BYTES).min(MOST_PIECES);
+        if records < FEWEST_RECORDS_PER_PIECE * pieces as f64 {
+            return f64::INFINITY;
+        }
         let lines = bytes as f64 / LINE_BYTES;
         // A line that no key belongs to is not brought into the cache.
         let loads = lines.min(records) * load_ns;
