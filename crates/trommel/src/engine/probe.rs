@@ -84,7 +84,8 @@ impl<'e> Grouped<'e> {
             if fits(keys_at_a_time) {
                 return Some(Self { pool, shares, groups_log2, keys_at_a_time });
             }
-            keys_at_a_time = (keys_at_a_time / 2).next_multiple_of(WORD_BITS);
+            // Rounded down, so that it comes to an end.
+            keys_at_a_time = keys_at_a_time / 2 / WORD_BITS * WORD_BITS;
         }
         shares.give_back(pool);
         None
