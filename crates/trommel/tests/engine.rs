@@ -123,6 +123,27 @@ fn any_memory_budget_gives_the_same() {
     }
 }
 
+/// Tables of one piece, and many positions a key: little memory ends in inserts one by one, and ends.
+#[test]
+fn small_filters_need_no_memory_either() {
+    let hashes = distinct(20, 0..10_000);
+    for kind in FilterKind::ALL {
+        for fpr in [0.03, 0.0001] {
+            let spec = FilterSpec::new(*kind).keys(10_000).fpr(fpr);
+            let Ok(mut expected) = spec.build() else { continue };
+            expected.insert_batch(&hashes).unwrap();
+            for budget in [0, 1000, 100_000] {
+                let engine = engine(2, Some(Strategy::Partitioned), budget);
+                let built = engine.build(&spec, &hashes).unwrap();
+                assert_eq!(built.len(), expected.len(), "{kind} {fpr} {budget}");
+                let mut found = Bitmap::new(0);
+                engine.contains_batch(&built, &hashes, &mut found);
+                assert_eq!(found.count_ones(), hashes.len(), "{kind} {fpr} {budget}");
+            }
+        }
+    }
+}
+
 #[test]
 fn compact_counters_that_overflow_are_counted_on_all_threads() {
     let spec = FilterSpec::new(FilterKind::CountingBloom).keys(KEYS).fpr(0.001).compact(true);

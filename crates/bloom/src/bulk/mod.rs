@@ -31,17 +31,15 @@ fn hashes_at_a_time<R: Record>(
     pieces: usize,
     scratch_bytes: usize,
 ) -> Option<usize> {
-    let mut chunks = 1;
-    loop {
-        let records = hashes.div_ceil(chunks).saturating_mul(each);
-        if records < pieces * FEWEST_RECORDS_PER_PIECE {
-            return None;
-        }
+    let mut keys = hashes;
+    while keys > 0 && keys.saturating_mul(each) >= pieces * FEWEST_RECORDS_PER_PIECE {
+        let records = keys.saturating_mul(each);
         if records <= MAX_HASHES && shares.bytes_for(records, pieces) <= scratch_bytes {
-            return Some(records / each);
+            return Some(keys);
         }
-        chunks *= 2;
+        keys /= 2;
     }
+    None
 }
 
 /// Groups the records of keys by piece, chunk of keys after chunk, and has `fill` put each chunk in. How many
