@@ -168,7 +168,7 @@ mod tests {
         assert!(rust.starts_with("CostModel {\n    touch_ns: [1.0, 1.9, 3.5, 9.5, 19.0, 27.0],\n"));
         assert!(rust.contains("\n    start_ns: 15000.0,\n}"));
         let table = calibration.table();
-        assert_eq!(table.rows.len(), TOUCH_BYTES.len() + 7);
+        assert_eq!(table.rows.len(), TOUCH_BYTES.len() + 8);
         assert!(table.rows.iter().all(|line| line.cells[1] == line.cells[2]));
     }
 }
