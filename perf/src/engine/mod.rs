@@ -8,7 +8,7 @@
 //! | [`contestant`] | one face for ours and rivals |
 //! | [`rows`] | groups of cases, verified and timed in turns |
 //! | [`strategies`] | both strategies by size, density and threads, and what is picked |
-//! | [`calibrate`], [`calibration`] | what the cost model says, measured on this machine |
+//! | [`mod@calibrate`], [`calibration`] | what the cost model says, measured on this machine |
 //! | [`scaling`] | plots of speed by threads |
 //! | [`wall`], [`peak`] | time on the wall, and memory |
 
