@@ -22,7 +22,7 @@ const WORDS_SHIFT: i32 = 3;
 /// Lanes of a line.
 const LANES: usize = 8;
 
-pub(super) struct CacheLineBody;
+pub(crate) struct CacheLineBody;
 
 impl Body for CacheLineBody {
     type Mask = [u64; LANES];

@@ -2,7 +2,7 @@
 
 /// The bits of a key in its block, lane by lane as the layout has them: little-endian numbers, one after
 /// the other.
-pub(super) trait Mask: Copy {
+pub(crate) trait Mask: Copy {
     /// The words of 64 bits that a block has.
     #[cfg(target_has_atomic = "64")]
     type Words: AsRef<[u64]>;

@@ -17,6 +17,7 @@ pub(crate) mod standard;
 mod x86;
 
 use crate::geometry::Geometry;
+pub(crate) use portable::Body;
 use trommel_base::KeyHash;
 
 /// A batch of fewer keys is answered one by one: to set a window up costs as much as some ten keys

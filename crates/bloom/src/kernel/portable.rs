@@ -8,7 +8,7 @@ use trommel_base::with_fetch;
 
 /// A blocked layout's arithmetic for one key. A safe body, compiled for whatever instruction set the
 /// function has that it is inlined into.
-pub(super) trait Body {
+pub(crate) trait Body {
     /// The bits of a hash in its block.
     type Mask: Mask;
     /// Bytes of a block.

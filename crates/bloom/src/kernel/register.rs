@@ -17,7 +17,7 @@ use trommel_simd::Isa;
 #[cfg(target_arch = "x86_64")]
 const WORD_BYTES: usize = 8;
 
-pub(super) struct RegisterBody;
+pub(crate) struct RegisterBody;
 
 /// The bits of a hash in its word.
 #[inline(always)]

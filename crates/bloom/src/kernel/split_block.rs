@@ -31,7 +31,7 @@ const BLOCK_BYTES: usize = 32;
 #[cfg(target_arch = "x86_64")]
 const WORDS_SHIFT: i32 = 2;
 
-pub(super) struct SplitBlockBody;
+pub(crate) struct SplitBlockBody;
 
 impl Body for SplitBlockBody {
     type Mask = [u32; 8];

@@ -2,11 +2,11 @@
 
 use super::Layout;
 use crate::geometry::Geometry;
+use crate::kernel::register::RegisterBody;
 #[cfg(target_has_atomic = "64")]
 use crate::kernel::shared::SharedKernels;
-use crate::kernel::{self, Kernels};
+use crate::kernel::{self, Body, Kernels};
 use core::ops::RangeInclusive;
-use trommel_base::range::reduce;
 use trommel_base::{FilterKind, sizing};
 use trommel_simd::Isa;
 
@@ -35,7 +35,7 @@ impl Layout for Register {
 
     #[inline(always)]
     fn unit(geometry: Geometry, hash: u64) -> Option<u64> {
-        Some(reduce(hash, geometry.units))
+        Some(RegisterBody::block(geometry, hash))
     }
 
     fn fpr_of_table(geometry: Geometry, words: impl Iterator<Item = u64>) -> f64 {

@@ -4,9 +4,9 @@ use super::{Layout, fpr_of_lanes};
 use crate::geometry::Geometry;
 #[cfg(target_has_atomic = "64")]
 use crate::kernel::shared::SharedKernels;
-use crate::kernel::{self, Kernels};
+use crate::kernel::split_block::SplitBlockBody;
+use crate::kernel::{self, Body, Kernels};
 use core::ops::RangeInclusive;
-use trommel_base::range::reduce_high;
 use trommel_base::{FilterKind, sizing};
 use trommel_simd::Isa;
 
@@ -36,7 +36,7 @@ impl Layout for SplitBlock {
 
     #[inline(always)]
     fn unit(geometry: Geometry, hash: u64) -> Option<u64> {
-        Some(u64::from(reduce_high(hash, geometry.units as u32)))
+        Some(SplitBlockBody::block(geometry, hash))
     }
 
     fn fpr_of_table(geometry: Geometry, words: impl Iterator<Item = u64>) -> f64 {
