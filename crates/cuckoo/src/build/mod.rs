@@ -1,7 +1,7 @@
 //! An empty filter from many keys, in pieces that do not touch each other.
 //!
-//! 1. **Partition.** The batch falls into *shares* of a fixed number of keys. Each is grouped by *regions* of the
-//!    table, so that a region reads its keys share after share, in the order of the batch.
+//! 1. **Partition.** The batch falls into *shares*. Each is grouped by *regions* of the table, so that a region
+//!    reads its keys share after share: in the order of the batch, however many shares there are.
 //! 2. **Fill and settle.** The table falls into *units* of whole regions. In each, every bucket takes four of
 //!    its keys (`fill.rs`): at 95 % load that is a place for more than four keys in five. The rest walk
 //!    (`settle.rs`), and do not leave the unit.
@@ -10,8 +10,8 @@
 //!    next, settle that.
 //! 4. **The last.** What is then left, a few keys near both ends of the table, walks in all of it.
 //!
-//! Shares, units and windows follow from the batch and the table alone, and each is worked through by one
-//! thread: so the bytes are the same whatever the number of threads.
+//! Units and windows follow from the table alone, and each is worked through by one thread: so the bytes are the
+//! same whatever the number of threads.
 //!
 //! # What was measured
 //!
@@ -47,15 +47,13 @@ use alloc::vec::Vec;
 use core::ops::Range;
 pub(crate) use fill::{Filling, Grouped};
 use settle::Window;
-use trommel_base::partition::{MAX_PARTS, Partitioned, Partitioner, Record};
+use trommel_base::partition::{MAX_PARTS, Partitioned, Record, Shares, partition_shares};
 use trommel_base::{Bulk, KeyHash, Workers};
 
 /// A batch into an empty filter is a bulk build if it brings a key for so many slots.
 const SLOTS_PER_BUILT_KEY: u64 = 16;
 /// Smaller tables are in cache anyway.
 const FEWEST_BUILT_BUCKETS: u64 = 1 << 16;
-/// Keys of a share.
-const SHARE_KEYS: usize = 1 << 21;
 /// Buckets of a unit, as a power of two, in a filter that has not grown: many times what the two buckets of a
 /// fingerprint are apart.
 const UNIT_LOG2: u32 = 19;
@@ -78,8 +76,6 @@ struct Plan {
     /// Buckets of a unit; the last one has the remainder as well.
     unit_buckets: usize,
     units: usize,
-    /// Units that there is memory to work on at a time.
-    at_once: usize,
 }
 
 /// A unit that is done.
@@ -114,8 +110,8 @@ fn room_for<T>(len: usize) -> Option<Vec<T>> {
 }
 
 impl Plan {
-    /// Nothing if a build does not pay, or there is not enough memory for it.
-    fn of(geometry: &Geometry, keys: usize, threads: usize, scratch_bytes: usize) -> Option<Self> {
+    /// Nothing if a build does not pay.
+    fn of(geometry: &Geometry, keys: usize) -> Option<Self> {
         let Geometry { buckets, doublings, .. } = *geometry;
         let pays = keys as u64 >= geometry.slots() / SLOTS_PER_BUILT_KEY
             && (FEWEST_BUILT_BUCKETS..=(MAX_PARTS as u64) << LONGEST_REGION_LOG2)
@@ -130,31 +126,31 @@ impl Plan {
         let regions = buckets.div_ceil(1 << region_log2) as usize;
         let unit_buckets = (1u64 << (UNIT_LOG2 + doublings)).min(MAX_BUCKETS) as usize;
         let units = (buckets as usize / unit_buckets).max(1);
-        let mut plan = Self { region_log2, regions, unit_buckets, units, at_once: 0 };
-        let (all, each) = plan.scratch_bytes(geometry, keys)?;
-        plan.at_once = scratch_bytes.checked_sub(all)? / each;
-        if plan.at_once >= threads {
-            // No more of them are worked on anyway, and whoever is done early takes the next.
-            plan.at_once = units;
-        }
-        (plan.at_once > 0).then_some(plan)
+        Some(Self { region_log2, regions, unit_buckets, units })
     }
 
-    /// Bytes that all of the build takes, and besides each unit that is worked on.
-    fn scratch_bytes(&self, geometry: &Geometry, keys: usize) -> Option<(usize, usize)> {
-        let record_bytes = if geometry.fingerprint_bits <= 16 { 4 } else { 8 };
-        let share = SHARE_KEYS.min(keys);
-        let mean = share / (self.regions - 1).max(1);
-        let region = mean + 6 * mean.isqrt();
-        let partitioner = (region * record_bytes + 1100) * self.regions;
-        let partitioned = partitioner.checked_mul(keys.div_ceil(share.max(1)))?;
+    /// How many units are worked on at a time, if there is memory for one at least beside the shares.
+    fn units_at_once<R: Record>(
+        &self,
+        geometry: &Geometry,
+        keys: usize,
+        shares: &Shares<R>,
+        bulk_bytes: usize,
+        threads: usize,
+    ) -> Option<usize> {
         let full = geometry.buckets as usize / 8;
         // What units left, what windows take of it and leave, and the last.
         let left = self.left_room(keys) * size_of::<u64>() * 3;
+        let for_all = shares.bytes_for(keys, self.regions).checked_add(full + left)?;
         let unit_keys = (keys as u64).min(self.longest_unit(geometry) * SLOTS) as usize;
         let pairs = 1 << self.region_log2 << pair_bytes_log2(geometry);
         let surplus = self.surplus_room(unit_keys) * size_of::<u64>();
-        Some((partitioned.checked_add(full + left)?, pairs * 2 + surplus * 2))
+        match bulk_bytes.checked_sub(for_all)? / (pairs * 2 + surplus * 2) {
+            0 => None,
+            // No more of them are worked on anyway, and whoever is done early takes the next.
+            units if units >= threads => Some(self.units),
+            units => Some(units),
+        }
     }
 
     fn longest_unit(&self, geometry: &Geometry) -> u64 {
@@ -180,16 +176,13 @@ impl CuckooFilter {
         if self.len > 0 || hashes.len() as f64 > most {
             return false;
         }
-        let threads = bulk.workers.threads().max(1);
-        let Some(plan) = Plan::of(&self.geometry, hashes.len(), threads, bulk.scratch_bytes) else {
-            return false;
-        };
+        let Some(plan) = Plan::of(&self.geometry, hashes.len()) else { return false };
         // Of an emptied filter: all buckets are written, and no key lives elsewhere.
         self.crowd = None;
         self.empty = EmptyPair::Clear;
         let built = with_width!(self.geometry, W => match W::BITS {
-            ..=16 => self.build::<W, u32, P>(hashes, plan, bulk.workers),
-            _ => self.build::<W, u64, P>(hashes, plan, bulk.workers),
+            ..=16 => self.build::<W, u32, P>(hashes, plan, bulk),
+            _ => self.build::<W, u64, P>(hashes, plan, bulk),
         });
         match built {
             Some(len) => self.len = len,
@@ -202,19 +195,29 @@ impl CuckooFilter {
         &mut self,
         hashes: &[KeyHash],
         plan: Plan,
-        workers: &P,
+        bulk: Bulk<'_, P>,
     ) -> Option<u64> {
-        let shares = hashes.len().div_ceil(SHARE_KEYS);
-        let mut partitioners = room_for::<Partitioner<R>>(shares)?;
-        partitioners.resize_with(shares, Partitioner::new);
-        let shares = partition(&self.geometry, &plan, hashes, &mut partitioners, workers)?;
-        let words = self.geometry.buckets.div_ceil(64) as usize;
+        let Bulk { workers, scratch_bytes } = bulk;
+        let (geometry, threads) = (self.geometry, workers.threads().max(1));
+        let mut shares = Shares::<R>::new(workers, hashes.len(), plan.regions).ok()?;
+        let at_once =
+            plan.units_at_once(&geometry, hashes.len(), &shares, scratch_bytes, threads)?;
+        // The bits of the bucket are followed by those of the fingerprint already.
+        let (region_shift, shift) = (32 + plan.region_log2, geometry.fingerprint_shift());
+        let split = |hash: u64| {
+            let fixed_point = geometry.fixed_point(hash);
+            [((fixed_point >> region_shift) as usize, R::of(fixed_point >> shift))]
+        };
+        let grouped =
+            partition_shares(workers, &mut shares, hashes, 1, plan.regions, split).ok()?;
+        let words = geometry.buckets.div_ceil(64) as usize;
         let mut full = room_for::<u64>(words)?;
         full.resize(words, 0);
         let mut done = room_for::<Done>(plan.units)?;
         done.resize_with(plan.units, Done::default);
-        self.fill_units::<W, P>(&plan, R::grouped(&shares), &mut full, &mut done, workers)?;
-        drop(partitioners);
+        let grouped = R::grouped(&grouped);
+        self.fill_units::<W, P>(&plan, at_once, grouped, &mut full, &mut done, workers)?;
+        shares.give_back(workers);
         let kept = done.iter().map(|done| done.kept).sum::<Option<u64>>()?;
         let last = self.settle_borders::<W, P>(&plan, &mut full, &done, workers)?;
         self.settle_last::<W>(full, &last)?;
@@ -225,6 +228,7 @@ impl CuckooFilter {
     fn fill_units<W: Width, P: Workers>(
         &mut self,
         plan: &Plan,
+        at_once: usize,
         grouped: Grouped<'_>,
         full: &mut [u64],
         done: &mut [Done],
@@ -255,8 +259,8 @@ impl CuckooFilter {
         // The last is the longest.
         fillings.reverse();
         while !fillings.is_empty() {
-            let mut some = room_for(plan.at_once)?;
-            some.extend(fillings.drain(..plan.at_once.min(fillings.len())));
+            let mut some = room_for(at_once)?;
+            some.extend(fillings.drain(..at_once.min(fillings.len())));
             workers.for_each(some, |(mut filling, done)| {
                 let keys = filling.regions().map(|region| grouped.keys(region)).sum();
                 let Some(mut surplus) = room_for(plan.surplus_room(keys)) else { return };
@@ -360,34 +364,6 @@ fn those_in(units: &[Done], buckets: Range<usize>) -> Option<Vec<u64>> {
 /// Bytes of all buckets, without what pads the last.
 fn buckets_bytes<W: Width>(geometry: &Geometry) -> usize {
     geometry.buckets as usize * W::BUCKET_BYTES
-}
-
-/// Groups every share of the hashes by regions.
-fn partition<'p, R: RegionRecord, P: Workers>(
-    geometry: &Geometry,
-    plan: &Plan,
-    hashes: &[KeyHash],
-    partitioners: &'p mut [Partitioner<R>],
-    workers: &P,
-) -> Option<Vec<Partitioned<'p, R>>> {
-    let mut results = room_for::<Option<Partitioned<'p, R>>>(partitioners.len())?;
-    results.resize_with(partitioners.len(), || None);
-    let mut shares = room_for(partitioners.len())?;
-    shares.extend(hashes.chunks(SHARE_KEYS).zip(partitioners).zip(&mut results));
-    workers.for_each(shares, |((hashes, partitioner), result)| {
-        // The bits of the bucket are followed by those of the fingerprint already.
-        let (region_shift, shift) = (32 + plan.region_log2, geometry.fingerprint_shift());
-        let split = |hash: u64| {
-            let fixed_point = geometry.fixed_point(hash);
-            ((fixed_point >> region_shift) as usize, R::of(fixed_point >> shift))
-        };
-        *result = partitioner.partition(hashes, plan.regions, split).ok();
-    });
-    let mut grouped = room_for(results.len())?;
-    for result in results {
-        grouped.push(result?);
-    }
-    Some(grouped)
 }
 
 /// What is kept of a key while regions are grouped.
