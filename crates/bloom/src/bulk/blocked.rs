@@ -66,6 +66,11 @@ const fn step(units: u64) -> u64 {
     (u64::MAX / units).wrapping_add(1)
 }
 
+/// Pieces go to threads in runs, so that the piece whose lines are fetched ahead is one's own: with single pieces, two
+/// threads took each other's lines away, and together were no faster than one. So many runs for each thread: who
+/// is done early takes another.
+const RUNS_PER_THREAD: usize = 16;
+
 /// Keys that are inserted between two turns of fetching the next piece.
 const AHEAD_KEYS: usize = 512;
 
@@ -81,10 +86,10 @@ struct Ahead {
 
 impl Ahead {
     /// Nothing is fetched for so few keys that they leave most lines alone.
-    fn of(table: &[u8], keys: usize) -> Self {
-        let lines = table.len() / LINE_BYTES;
+    fn of(next: &[u8], keys: usize) -> Self {
+        let lines = next.len() / LINE_BYTES;
         let lines = if keys >= lines / 2 { lines } else { 0 };
-        Self { next: table.as_ptr_range().end, lines, keys: keys.max(1), due: 0 }
+        Self { next: next.as_ptr(), lines, keys: keys.max(1), due: 0 }
     }
 
     /// Fetches what is due when so many more keys are in.
@@ -108,15 +113,23 @@ pub(crate) fn insert<L: Layout, W: Workers>(
     let pieces = Pieces::of::<L>(filter.geometry);
     let kernels = filter.kernels;
     let split = |hash| [pieces.split::<L>(hash)];
+    let piece_bytes = L::UNIT_BYTES << pieces.units_log2;
+    let of_run = pieces.count.div_ceil(bulk.workers.threads().max(1) * RUNS_PER_THREAD);
     in_chunks(bulk, hashes, 1, pieces.count, split, |grouped| {
-        let tables = filter.table.chunks_mut(L::UNIT_BYTES << pieces.units_log2).enumerate();
-        bulk.workers.for_each(tables.collect(), |(piece, table)| {
-            let geometry = pieces.geometry::<L>(table.len());
-            let keys = grouped.iter().map(|share| share.part(piece).len()).sum();
-            let mut ahead = Ahead::of(table, keys);
-            for hashes in grouped.iter().flat_map(|share| share.part(piece).chunks(AHEAD_KEYS)) {
-                kernels.insert_batch(geometry, table, KeyHash::slice_from_raw(hashes));
-                ahead.fetch(hashes.len());
+        let runs = filter.table.chunks_mut(of_run * piece_bytes).enumerate();
+        bulk.workers.for_each(runs.collect(), |(run, mut rest)| {
+            let mut piece = run * of_run;
+            while !rest.is_empty() {
+                let (table, after) = rest.split_at_mut(piece_bytes.min(rest.len()));
+                let geometry = pieces.geometry::<L>(table.len());
+                let shares = || grouped.iter().map(|share| share.part(piece));
+                let next = &after[..piece_bytes.min(after.len())];
+                let mut ahead = Ahead::of(next, shares().map(<[u64]>::len).sum());
+                for hashes in shares().flat_map(|keys| keys.chunks(AHEAD_KEYS)) {
+                    kernels.insert_batch(geometry, table, KeyHash::slice_from_raw(hashes));
+                    ahead.fetch(hashes.len());
+                }
+                (piece, rest) = (piece + 1, after);
             }
         });
     })
