@@ -74,9 +74,11 @@ use crate::storage::{LINE_BYTES, OutOfMemory, Storage};
 use alloc::vec::Vec;
 use core::fmt;
 
+mod answers;
 mod shares;
 
-pub use shares::{Shares, partition_shares};
+pub use answers::Answers;
+pub use shares::{FEWEST_PASSED_PER_PART, Shares, partition_shares};
 
 /// The most parts of one pass. Beyond some 4096, the runs of all parts crowd L2.
 pub const MAX_PARTS: usize = 8192;
@@ -259,8 +261,8 @@ impl<R: Record> Partitioner<R> {
     /// As [`Partitioner::partition`].
     ///
     /// # Panics
-    /// As [`Partitioner::partition`], with [`MAX_HASHES`] for the records; or if `split` gives another number
-    /// of records than `each` for a hash.
+    /// As [`Partitioner::partition`], with [`MAX_HASHES`] for the records; and `split` must not give more of them
+    /// than `each` for a hash.
     pub fn partition_each<F, I>(
         &mut self,
         hashes: &[KeyHash],

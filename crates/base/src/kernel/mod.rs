@@ -3,4 +3,5 @@
 
 pub(crate) mod cast;
 pub(crate) mod hash;
+pub(crate) mod replay;
 pub(crate) mod stream;

@@ -10,6 +10,10 @@ const SHARES_PER_THREAD: usize = 4;
 /// The fewest records of a share for each part: with fewer, to go from part to part costs more than to share.
 const FEWEST_RECORDS_PER_PART: usize = 64;
 
+/// The fewest records for each part that a pass is worth: with fewer, there is next to nothing in a part to be
+/// worked on in cache.
+pub const FEWEST_PASSED_PER_PART: usize = 8;
+
 /// A batch in shares, each with a partitioner of its own.
 #[derive(Debug)]
 pub struct Shares<R> {
@@ -60,6 +64,32 @@ impl<R: Record> Shares<R> {
     pub fn bytes_for(&self, records: usize, parts: usize) -> usize {
         let shares = self.partitioners.len();
         Partitioner::<R>::scratch_bytes_for(records.div_ceil(shares), parts).saturating_mul(shares)
+    }
+
+    /// How many keys of a batch, with `each` records, are grouped at a time: all, or as many as leave scratch
+    /// memory and what `beside` says that so many keys take besides within `scratch_bytes`. `None` if those are
+    /// too few to be worth a pass. Fewer than all are a multiple of 64.
+    pub fn keys_at_a_time(
+        &self,
+        keys: usize,
+        each: usize,
+        parts: usize,
+        scratch_bytes: usize,
+        beside: impl Fn(usize) -> usize,
+    ) -> Option<usize> {
+        let mut keys = keys;
+        loop {
+            let records = keys.saturating_mul(each);
+            if records < parts.saturating_mul(FEWEST_PASSED_PER_PART).max(1) {
+                return None;
+            }
+            let bytes = || self.bytes_for(records, parts).saturating_add(beside(keys));
+            if records <= MAX_HASHES && bytes() <= scratch_bytes {
+                return Some(keys);
+            }
+            // Rounded down, so that it comes to an end.
+            keys = keys / 2 / 64 * 64;
+        }
     }
 
     /// Gives the memory back to the workers.

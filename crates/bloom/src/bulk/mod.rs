@@ -14,33 +14,11 @@ mod positions;
 
 use crate::filter::Bloom;
 use crate::layout::Layout;
-use trommel_base::partition::{MAX_HASHES, Partitioned, Record, Shares, partition_shares};
+use trommel_base::partition::{Partitioned, Record, Shares, partition_shares};
 use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash, Workers};
 
 /// The most pieces of a table. Beyond, the runs of the partition crowd the second-level cache.
 const MOST_PIECES: usize = 4096;
-/// Fewer records a piece than this are not worth the grouping.
-const FEWEST_RECORDS_PER_PIECE: usize = 8;
-
-/// How many hashes of a batch go through the partition at a time: all, or as many as leave it within the
-/// scratch memory; `None` if those are too few to be grouped.
-fn hashes_at_a_time<R: Record>(
-    shares: &Shares<R>,
-    hashes: usize,
-    each: usize,
-    pieces: usize,
-    scratch_bytes: usize,
-) -> Option<usize> {
-    let mut keys = hashes;
-    while keys > 0 && keys.saturating_mul(each) >= pieces * FEWEST_RECORDS_PER_PIECE {
-        let records = keys.saturating_mul(each);
-        if records <= MAX_HASHES && shares.bytes_for(records, pieces) <= scratch_bytes {
-            return Some(keys);
-        }
-        keys /= 2;
-    }
-    None
-}
 
 /// Groups the records of keys by piece, chunk of keys after chunk, and has `fill` put each chunk in. How many
 /// keys that was: the first ones, all unless memory is short or they are too few.
@@ -62,7 +40,8 @@ where
         return 0;
     };
     let mut done = 0;
-    if let Some(keys) = hashes_at_a_time(&shares, hashes.len(), each, pieces, bulk.scratch_bytes) {
+    let keys = shares.keys_at_a_time(hashes.len(), each, pieces, bulk.scratch_bytes, |_| 0);
+    if let Some(keys) = keys {
         for chunk in hashes.chunks(keys) {
             let grouped = partition_shares(bulk.workers, &mut shares, chunk, each, pieces, split);
             let Ok(grouped) = grouped else {

@@ -1,5 +1,7 @@
 //! What a batch costs in one way and in another.
 
+use trommel_base::partition::FEWEST_PASSED_PER_PART;
+
 /// How a batch is worked through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -16,11 +18,10 @@ pub const TOUCH_BYTES: [usize; 6] = [512 << 10, 4 << 20, 16 << 20, 128 << 20, 1 
 /// Bytes of a line.
 const LINE_BYTES: f64 = 64.0;
 /// A piece of a table that lookups are grouped by, in tables with few enough of them.
-const PIECE_BYTES: usize = 256 << 10;
-/// The most pieces of a table that lookups are grouped by.
-const MOST_PIECES: usize = 4096;
-/// Fewer records a piece are not grouped.
-const FEWEST_RECORDS_PER_PIECE: f64 = 8.0;
+const PIECE_BYTES: usize = 128 << 10;
+/// The most pieces of a table that lookups are grouped by: more of them cost the pass over the keys more than
+/// lookups in smaller pieces save.
+const MOST_PIECES: usize = 1024;
 
 /// What work costs on a machine, in nanoseconds on one core.
 ///
@@ -128,7 +129,7 @@ impl CostModel {
         threads: usize,
     ) -> f64 {
         let pieces = bytes.div_ceil(PIECE_BYTES).min(MOST_PIECES);
-        if records < FEWEST_RECORDS_PER_PIECE * pieces as f64 {
+        if records < (FEWEST_PASSED_PER_PART * pieces) as f64 {
             return f64::INFINITY;
         }
         let lines = bytes as f64 / LINE_BYTES;
