@@ -48,7 +48,7 @@ pub(crate) fn render(results: &Results, history: Option<&History>) -> Result<Str
     head::header(&mut page, results, &names);
     page.push_str(&findings::section(results));
     page.push_str(&sections);
-    let _ = write!(page, "</main><script>{SCRIPT}</script></body></html>\n");
+    let _ = writeln!(page, "</main><script>{SCRIPT}</script></body></html>");
     Ok(page)
 }
 

@@ -317,7 +317,9 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let derived = [REPORT, "strategies.csv", "engine-miss.svg"];
         let path = |name: &str| directory.path().join(name);
-        derived.map(|name| fs::write(path(name), "of an earlier run").unwrap());
+        for name in derived {
+            fs::write(path(name), "of an earlier run").unwrap();
+        }
         Results::new(Environment::observe(None)).save(directory.path()).unwrap();
         assert!(!derived.iter().any(|name| path(name).exists()));
     }

@@ -9,7 +9,7 @@ use anyhow::Result;
 /// A plot: the name of its file, and its SVG text.
 pub(crate) type Plot = (&'static str, String);
 
-/// The files of [`plots`].
+/// The files of the pictures, whether they have points or not.
 pub(crate) const FILES: [&str; 4] = [TASKS[0].0, TASKS[1].0, TASKS[2].0, TASKS[3].0];
 
 type Task = (&'static str, &'static str, fn(&Row) -> bool);
