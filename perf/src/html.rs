@@ -19,20 +19,20 @@ const SCRIPT: &str = include_str!("html/report.js");
 pub(crate) fn render(results: &Results, history: Option<&History>) -> Result<String> {
     let mut sections = String::new();
     let mut names = vec![("findings", "findings")];
-    for table in tables::all(results) {
-        // Lines, then figures: what one looks for first is seen before it is looked up.
-        match table.name {
+    let tables = tables::all(results);
+    for name in tables::NAMES {
+        // Plots stand by what they show, whether there is a table of it or not.
+        match name {
+            "lookups-miss" => chart(&mut sections, &mut names, charts::throughput(results)?),
             "load-lookups" => chart(&mut sections, &mut names, charts::loads(results)?),
+            "engine-strategies" => chart(&mut sections, &mut names, charts::threads(results)?),
             "fpr" => chart(&mut sections, &mut names, charts::rates(results)?),
+            "environment" => chart(&mut sections, &mut names, charts::misses(results)?),
             _ => {}
         }
-        names.push((table.name, table.name));
-        section(&mut sections, results, &table)?;
-        match table.name {
-            "summary" => chart(&mut sections, &mut names, charts::throughput(results)?),
-            "engine" => chart(&mut sections, &mut names, charts::threads(results)?),
-            "roofline" => chart(&mut sections, &mut names, charts::misses(results)?),
-            _ => {}
+        if let Some(table) = tables.iter().find(|table| table.name == name) {
+            names.push((name, name));
+            section(&mut sections, results, table)?;
         }
     }
     if let Some(history) = history {

@@ -106,6 +106,8 @@ impl Ranged for Axis {
     fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
         let place = self.scale.place(*value) - self.range.start;
         let share = place / (self.range.end - self.range.start);
+        // Far outside lies as far as a picture can say.
+        let share = share.clamp(-10.0, 10.0);
         limit.0 + (share * f64::from(limit.1 - limit.0)).round() as i32
     }
 
