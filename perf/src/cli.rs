@@ -1,5 +1,7 @@
 //! The command line.
 
+mod examples;
+
 use crate::engine::MAX_THREADS;
 use clap::{Args, Parser, Subcommand};
 use regex::Regex;
@@ -9,7 +11,7 @@ use trommel::Isa;
 
 /// Measures Trommel's filters on this machine, beside other crates and against the machine's limit.
 #[derive(Debug, Parser)]
-#[command(name = "trommel-perf", version, about)]
+#[command(name = "trommel-perf", version, about, after_help = examples::PROGRAM)]
 pub(crate) struct Cli {
     /// What to do; `measure --quick` if not said.
     #[command(subcommand)]
@@ -20,29 +22,40 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     /// Measure, print tables, write results.csv, results.json, env.json and report.html.
+    #[command(after_help = examples::MEASURE)]
     Measure(MeasureArgs),
     /// Run every workload once on few keys and verify every answer; exit 1 if one is wrong.
+    #[command(after_help = examples::CHECK)]
     Check(CheckArgs),
     /// What changed between two runs, or several of each: exit 3 if a case of ours is slower, lets more or
     /// fewer absent keys pass, or takes other bits.
+    #[command(after_help = examples::COMPARE)]
     Compare(CompareArgs),
     /// Write report.html again from a run's results, and splice its tables into a document.
+    #[command(after_help = examples::REPORT)]
     Report(ReportArgs),
     /// Make the experiments of papers on cuckoo filters and cuckoo hashing again: how full each variant
     /// gets, and the density-based method beside the standard one.
+    #[command(after_help = examples::TEXTBOOK)]
     Textbook(TextbookArgs),
     /// Measure what the engine's cost model needs to know of this machine, in about half a minute; print it
     /// and write calibration.json.
+    #[command(after_help = examples::CALIBRATE)]
     Calibrate(CalibrateArgs),
     /// Random 64-byte line touches a second, by working-set size and prefetch hint.
+    #[command(after_help = examples::ROOFLINE)]
     Roofline,
     /// Describe the machine and the build.
+    #[command(after_help = examples::ENV)]
     Env,
     /// List the cases that `measure` would run.
+    #[command(after_help = examples::LIST)]
     List(Selection),
     /// Print a script that completes this command line in a shell.
+    #[command(after_help = examples::COMPLETIONS)]
     Completions(CompletionsArgs),
     /// Write manual pages.
+    #[command(after_help = examples::MAN)]
     Man(ManArgs),
 }
 
@@ -183,6 +196,10 @@ pub(crate) struct CalibrateArgs {
 pub(crate) struct ReportArgs {
     /// The directory that `measure --out` wrote.
     pub(crate) dir: PathBuf,
+    /// Counts at earlier commits to plot: a CSV file with the columns
+    /// time,commit,bench,isa,instructions,d1_misses,ll_misses.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) history: Option<PathBuf>,
     /// A Markdown file in which the regions `<!-- trommel-perf:NAME begin -->` to
     /// `<!-- trommel-perf:NAME end -->` are replaced by this run's tables.
     #[arg(long, value_name = "FILE")]
@@ -313,6 +330,21 @@ mod tests {
         assert!(parses(&["--old", "a", "--new", "b", "--old", "c", "--new", "d"]));
         assert!(!parses(&[]) && !parses(&["a"]) && !parses(&["a", "b", "c"]));
         assert!(!parses(&["--old", "a"]) && !parses(&["a", "b", "--old", "a", "--new", "b"]));
+    }
+
+    #[test]
+    fn every_verb_has_examples_that_parse() {
+        for verb in Cli::command().get_subcommands() {
+            let help = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let examples: Vec<&str> =
+                help.lines().filter_map(|line| line.strip_prefix("  trommel-perf")).collect();
+            assert!(!examples.is_empty(), "{}", verb.get_name());
+            for example in examples {
+                let words = example.split_whitespace().map(|word| word.trim_matches('\''));
+                let parsed = Cli::try_parse_from(["trommel-perf"].into_iter().chain(words));
+                assert!(parsed.is_ok(), "{example}: {}", parsed.unwrap_err());
+            }
+        }
     }
 
     #[test]

@@ -4,7 +4,8 @@ use std::fmt;
 use std::process::ExitCode;
 
 /// What the user gave cannot be used: a missing key file, an instruction set that the machine lacks,
-/// a directory without results or one that cannot be written to. Exit code 2, as for a command line that does not parse.
+/// a directory without results, an output that cannot be written, be it that the disk is full. Exit code 2, as for
+/// a command line that does not parse.
 #[derive(Debug)]
 pub(crate) struct BadInput(pub(crate) String);
 
@@ -21,7 +22,7 @@ pub(crate) fn bad_input(message: impl Into<String>) -> anyhow::Error {
     BadInput(message.into()).into()
 }
 
-/// 2 for bad input, 1 for everything else: a wrong answer of a filter, or a disk that is full.
+/// 2 for bad input, 1 for everything else: a wrong answer of a filter.
 pub(crate) fn exit_code(error: &anyhow::Error) -> ExitCode {
     if error.chain().any(|cause| cause.is::<BadInput>()) {
         ExitCode::from(2)

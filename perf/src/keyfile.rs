@@ -15,6 +15,11 @@ use trommel::Bitmap;
 /// Bad input if the file cannot be read or has no keys.
 pub(crate) fn read(path: &Path) -> Result<Vec<Box<[u8]>>> {
     let shown = path.display();
+    if is_endless(path) {
+        return Err(bad_input(format!(
+            "cannot read keys from {shown}: it is a device, and may not end"
+        )));
+    }
     let bytes = fs::read(path)
         .map_err(|error| bad_input(format!("cannot read keys from {shown}: {error}")))?;
     let keys: Vec<Box<[u8]>> = bytes
@@ -27,6 +32,20 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Box<[u8]>>> {
         return Err(bad_input(format!("{shown} holds no keys: expected one a line")));
     }
     Ok(keys)
+}
+
+/// Whether a path leads to a device such as `/dev/zero`; a pipe ends.
+fn is_endless(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt as _;
+        fs::metadata(path).is_ok_and(|found| found.file_type().is_char_device())
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        false
+    }
 }
 
 /// The distinct keys to build on, and the probes with the truth about them.
@@ -67,7 +86,7 @@ mod tests {
         let empty = file(b"\n\r\n");
         let directory = tempfile::tempdir().unwrap();
         let missing = directory.path().join("missing");
-        for path in [empty.path(), directory.path(), &missing] {
+        for path in [empty.path(), directory.path(), &missing, Path::new("/dev/zero")] {
             let error = read(path).unwrap_err();
             assert!(error.is::<crate::failure::BadInput>(), "{error:#}");
             assert!(error.to_string().contains(&*path.display().to_string()), "{error:#}");

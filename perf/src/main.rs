@@ -16,7 +16,8 @@
 //! | [`stats`], [`bootstrap`] | medians, and how far they can be trusted |
 //! | [`compare`] | what changed between two runs, and what of it is the machine |
 //! | [`textbook`] | the experiments of papers on cuckoo filters and cuckoo hashing |
-//! | [`tables`], [`plots`], [`html`], [`splice`] | how it is shown |
+//! | [`tables`], [`plots`], [`html`], [`splice`], [`console`] | how it is shown |
+//! | [`history`], [`reproduce`] | what earlier commits took, and how to measure a row again |
 
 mod bootstrap;
 mod built;
@@ -24,11 +25,13 @@ mod cli;
 mod clock;
 mod cmd;
 mod compare;
+mod console;
 mod counters;
 mod effort;
 mod engine;
 mod environment;
 mod failure;
+mod history;
 mod html;
 mod interleave;
 mod keyfile;
@@ -39,6 +42,7 @@ mod ours;
 mod plan;
 mod plots;
 mod progress;
+mod reproduce;
 mod results;
 mod rivals;
 mod roofline;
@@ -60,7 +64,7 @@ fn main() -> ExitCode {
     match cmd::run(cli::Cli::parse()) {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            console::remark!("error: {error:#}");
             failure::exit_code(&error)
         }
     }

@@ -1,39 +1,43 @@
 //! The plots of the report, as SVG text.
 
-use crate::environment::human_bytes;
+mod axis;
+mod draw;
+mod look;
+mod rates;
+
+pub(crate) use draw::sample;
+pub(crate) use look::{Look, themed};
+pub(crate) use rates::{RATES_AT_LOAD, rate_curves, rate_points};
+
+use crate::environment::{Caches, human_bytes};
 use crate::results::Results;
 use crate::roofline::Touch;
 use crate::row::Row;
-use crate::stats::round_significant;
-use crate::tables::{figure, label, short_count};
-use anyhow::{Result, anyhow};
-use plotters::coord::Shift;
-use plotters::coord::ranged1d::{KeyPointHint, Ranged, ValueFormatter};
-use plotters::element::DashedPathElement;
-use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
-use std::ops::Range;
+use crate::tables::{label, short_count};
+use anyhow::Result;
+use axis::{Scale, plain};
+use draw::{Frame, Side};
 
-const WIDTH: u32 = 640;
-const HEIGHT: u32 = 400;
-/// The legend below a plot: lines beside one another, pixels from row to row, from the left edge, and of
-/// a sample of a line.
-const LEGEND_COLUMNS: usize = 2;
-const LEGEND_ROW: u32 = 22;
-const LEGEND_LEFT: i32 = 84;
-const LEGEND_SAMPLE: i32 = 44;
-const AXIS: RGBColor = RGBColor(110, 116, 124);
-const GRID: RGBColor = RGBColor(228, 231, 235);
-const FONT: &str = "system-ui, sans-serif";
+/// Pixels of a picture that stands alone, and of a plot in the page: there it has its title and its legend
+/// beside it, and is small, so that its words can be read on a phone.
+const ALONE: (u32, u32) = (640, 400);
+const IN_PAGE: (u32, u32) = (440, 300);
+/// Pixels for the labels of the y axis, where they are figures and where they are names.
+const FIGURES: u32 = 64;
+const NAMES: u32 = 216;
+/// Pixels of a letter: of those in the page some are lost when it is narrow.
+const LETTERS_ALONE: u32 = 14;
+const LETTERS_IN_PAGE: u32 = 16;
+
+const DECADES: Scale = Scale::Powers(10.0);
 
 /// A line of a plot: what the legend calls it, how it looks, and its points.
 #[derive(Clone, Debug)]
 pub(crate) struct Series {
     pub(crate) label: String,
-    pub(crate) color: RGBColor,
-    pub(crate) is_rival: bool,
-    /// `(x, y)`, both positive; a `y` of zero is not shown.
-    points: Vec<(f64, f64)>,
+    pub(crate) look: Look,
+    /// `(x, y)`; what has no place on an axis, such as a zero on a logarithmic one, is not shown.
+    pub(crate) points: Vec<(f64, f64)>,
 }
 
 impl Series {
@@ -44,34 +48,15 @@ impl Series {
         is_rival: bool,
         points: Vec<(f64, f64)>,
     ) -> Self {
-        Self { label, color: OURS[color % OURS.len()], is_rival, points }
+        let look = Look::ours(color);
+        Self { label, look: if is_rival { look.compared() } else { look }, points }
     }
 }
 
-/// Colours of our filters, told apart by people who see colours differently as well (Okabe and Ito).
-const OURS: [RGBColor; 8] = [
-    RGBColor(0, 114, 178),
-    RGBColor(213, 94, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(86, 180, 233),
-    RGBColor(230, 159, 0),
-    RGBColor(120, 94, 240),
-    RGBColor(90, 140, 40),
-];
-/// Rivals are greys and a brown, and dashed.
-const RIVALS: [RGBColor; 5] = [
-    RGBColor(30, 30, 30),
-    RGBColor(90, 90, 90),
-    RGBColor(135, 135, 135),
-    RGBColor(180, 180, 180),
-    RGBColor(150, 110, 70),
-];
-
-/// The series of the rows that are wanted: million operations a second by keys. Colours depend on the
+/// The series of the rows that are wanted: million operations a second by bytes. Looks depend on the
 /// whole run, so that a filter looks the same in every plot of it.
 pub(crate) fn throughput_series(results: &Results, wanted: impl Fn(&Row) -> bool) -> Vec<Series> {
-    with_points(legend(results), results, |row| wanted(row).then_some(row.keys as f64))
+    with_points(legend(results), results, |row| wanted(row).then_some(row.bytes as f64))
 }
 
 /// The same of the sweep over loads, by per cent.
@@ -111,87 +96,193 @@ pub(crate) fn load_legend(results: &Results) -> Vec<Series> {
 
 fn legend_of<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<Series> {
     let mut series: Vec<Series> = Vec::new();
+    let mut sizes: Vec<(&str, usize)> = Vec::new();
+    let mut rivals = 0;
     for row in rows {
-        let (label, is_rival) = (label(row), row.rival.is_some());
+        let label = label(row);
         if series.iter().any(|line| line.label == label) {
             continue;
         }
-        let palette: &[RGBColor] = if is_rival { &RIVALS } else { &OURS };
-        let index = series.iter().filter(|line| line.is_rival == is_rival).count();
-        series.push(Series {
-            label,
-            color: palette[index % palette.len()],
-            is_rival,
-            points: Vec::new(),
-        });
+        let look = if row.rival.is_some() {
+            rivals += 1;
+            Look::rival(rivals - 1)
+        } else {
+            match sizes.iter_mut().find(|(kind, _)| *kind == row.filter) {
+                Some((_, count)) => *count += 1,
+                None => sizes.push((&row.filter, 0)),
+            }
+            let of_kind = sizes.iter().find(|(kind, _)| *kind == row.filter);
+            Look::of_kind(&row.filter, of_kind.map_or(0, |(_, count)| *count))
+        };
+        series.push(Series { label, look, points: Vec::new() });
     }
     series
 }
 
-/// Throughput by number of keys, both axes logarithmic.
-pub(crate) fn throughput(title: &str, series: &[Series]) -> Result<String> {
-    let keys = |x: f64| short_count(x.round() as u64);
-    draw(title, "keys", "M ops/s", keys, Scale::Powers(10.0), series)
+/// The most random lines that this machine touches a second, by bytes, for the legend and the plots of
+/// throughput.
+pub(crate) fn limit(results: &Results) -> Series {
+    let best =
+        |speeds: [(Touch, f64); 4]| speeds.into_iter().map(|(_, speed)| speed).fold(0.0, f64::max);
+    let points = &results.roofline;
+    Series {
+        label: "limit: lines touched".into(),
+        look: Look::limit(),
+        points: points.iter().map(|point| (point.bytes as f64, best(point.by_touch()))).collect(),
+    }
+}
+
+/// Throughput by the bytes of a filter, both axes logarithmic, with the sizes of the caches.
+pub(crate) fn throughput(caches: &Caches, series: &[Series]) -> Result<String> {
+    by_bytes("bytes of the filter", "M ops/s", caches, series)
+}
+
+fn by_bytes(x_title: &str, y_title: &str, caches: &Caches, series: &[Series]) -> Result<String> {
+    let bytes = |x: f64| human_bytes(x.round() as u64).replace(".00", "");
+    let levels = [(caches.l1d, "L1d"), (caches.l2, "L2"), (caches.l3, "L3")];
+    let marks = levels.into_iter().filter_map(|(bytes, name)| Some((bytes? as f64, name)));
+    let frame = Frame {
+        size: IN_PAGE,
+        title: None,
+        x: Side { title: x_title, scale: Scale::Powers(2.0), label: &bytes },
+        y: Side { title: y_title, scale: DECADES, label: &plain },
+        marks: marks.collect(),
+        y_labels: FIGURES,
+        letters: LETTERS_IN_PAGE,
+    };
+    frame.draw(series)
 }
 
 /// Anything by number of keys, both axes logarithmic, with its legend below it: a picture that can stand
 /// alone.
 pub(crate) fn with_legend(title: &str, y_title: &str, series: &[Series]) -> Result<String> {
     let keys = |x: f64| if x < 1000.0 { format!("{x:.0}") } else { short_count(x.round() as u64) };
-    let axes = Axes { x_title: "keys", y_title, x_label: &keys, x_scale: Scale::Powers(10.0) };
-    alone(title, &axes, series)
+    let frame = Frame {
+        size: ALONE,
+        title: Some(title),
+        x: Side { title: "keys", scale: DECADES, label: &keys },
+        y: Side { title: y_title, scale: DECADES, label: &plain },
+        marks: Vec::new(),
+        y_labels: FIGURES,
+        letters: LETTERS_ALONE,
+    };
+    frame.draw_with_legend(series)
 }
 
-/// Throughput by threads, with its legend below it.
-pub(crate) fn by_threads(title: &str, series: &[Series]) -> Result<String> {
+/// Throughput by threads: with a title and its legend below it, it can stand alone.
+pub(crate) fn by_threads(title: Option<&str>, series: &[Series]) -> Result<String> {
     let threads = |x: f64| format!("{x:.0}");
-    let x_scale = Scale::Powers(2.0);
-    let axes = Axes { x_title: "threads", y_title: "M ops/s", x_label: &threads, x_scale };
-    alone(title, &axes, series)
-}
-
-/// A picture that can stand alone.
-fn alone(title: &str, axes: &Axes<'_>, series: &[Series]) -> Result<String> {
-    let rows = series.len().div_ceil(LEGEND_COLUMNS) as u32;
-    let height = HEIGHT + rows * LEGEND_ROW + LEGEND_ROW / 2;
-    let mut svg = String::new();
-    {
-        let root = SVGBackend::with_string(&mut svg, (WIDTH, height)).into_drawing_area();
-        root.fill(&WHITE)?;
-        let (chart, legend) = root.split_vertically(HEIGHT);
-        draw_on(&chart, title, axes, series)?;
-        draw_legend(&legend, series)?;
-        root.present()?;
-    }
-    Ok(svg)
+    let frame = Frame {
+        size: if title.is_some() { ALONE } else { IN_PAGE },
+        title,
+        x: Side { title: "threads", scale: Scale::Powers(2.0), label: &threads },
+        y: Side { title: "M ops/s", scale: DECADES, label: &plain },
+        marks: Vec::new(),
+        y_labels: FIGURES,
+        letters: if title.is_some() { LETTERS_ALONE } else { LETTERS_IN_PAGE },
+    };
+    if title.is_some() { frame.draw_with_legend(series) } else { frame.draw(series) }
 }
 
 /// Throughput by load.
-pub(crate) fn by_load(title: &str, series: &[Series]) -> Result<String> {
-    draw(title, "slots in use", "M ops/s", |x| format!("{x:.0} %"), Scale::Linear, series)
+pub(crate) fn by_load(series: &[Series]) -> Result<String> {
+    let load = |x: f64| format!("{x:.0} %");
+    let frame = Frame {
+        size: IN_PAGE,
+        title: None,
+        x: Side { title: "slots in use", scale: Scale::Linear, label: &load },
+        y: Side { title: "M ops/s", scale: DECADES, label: &plain },
+        marks: Vec::new(),
+        y_labels: FIGURES,
+        letters: LETTERS_IN_PAGE,
+    };
+    frame.draw(series)
+}
+
+/// False-positive rates by bits a key.
+pub(crate) fn rates(series: &[Series]) -> Result<String> {
+    let rate = |y: f64| format!("{} %", plain(y * 100.0));
+    let frame = Frame {
+        size: IN_PAGE,
+        title: None,
+        x: Side { title: "bits a key", scale: Scale::Linear, label: &plain },
+        y: Side { title: "absent keys that pass", scale: DECADES, label: &rate },
+        marks: Vec::new(),
+        y_labels: FIGURES + 16,
+        letters: LETTERS_IN_PAGE,
+    };
+    frame.draw(series)
+}
+
+/// Points in rows that have names, the first at the top.
+pub(crate) fn by_name(x_title: &str, names: &[String], series: &[Series]) -> Result<String> {
+    let name = |y: f64| {
+        let is_whole = (y - y.round()).abs() < 1e-6 && y < 0.5;
+        let index = is_whole.then(|| (-y.round()) as usize);
+        index.and_then(|index| names.get(index)).cloned().unwrap_or_default()
+    };
+    let down: Vec<Series> = series
+        .iter()
+        .map(|line| {
+            let points = line.points.iter().map(|(x, row)| (*x, -row)).collect();
+            Series { points, ..line.clone() }
+        })
+        .collect();
+    let frame = Frame {
+        size: (IN_PAGE.0, 80 + 24 * names.len() as u32),
+        title: None,
+        x: Side { title: x_title, scale: Scale::Linear, label: &plain },
+        y: Side { title: "", scale: Scale::Rows, label: &name },
+        marks: Vec::new(),
+        y_labels: NAMES,
+        letters: LETTERS_IN_PAGE,
+    };
+    frame.draw(&down)
+}
+
+/// Change in per cent by steps that have names.
+pub(crate) fn by_step(x_title: &str, steps: &[String], series: &[Series]) -> Result<String> {
+    let step = |x: f64| {
+        let is_whole = (x - x.round()).abs() < 1e-6 && x > -0.5;
+        let index = is_whole.then(|| x.round() as usize);
+        index.and_then(|index| steps.get(index)).cloned().unwrap_or_default()
+    };
+    let change = |y: f64| {
+        if y == 0.0 {
+            "0 %".into()
+        } else {
+            format!("{:+} %", crate::stats::round_significant(y, 3))
+        }
+    };
+    let frame = Frame {
+        size: IN_PAGE,
+        title: None,
+        x: Side { title: x_title, scale: Scale::Steps, label: &step },
+        y: Side { title: "instructions", scale: Scale::Linear, label: &change },
+        marks: Vec::new(),
+        y_labels: FIGURES + 16,
+        letters: LETTERS_IN_PAGE,
+    };
+    frame.draw(series)
+}
+
+/// The ways to touch lines: their labels, and looks that no filter has.
+fn touches(results: &Results) -> Vec<Series> {
+    let speed = |way: usize| {
+        results.roofline.iter().map(move |point| (point.bytes as f64, point.by_touch()[way].1))
+    };
+    let line = |(way, touch): (usize, Touch)| Series {
+        label: touch.to_string(),
+        look: Look::rival(way).without_points(way),
+        points: speed(way).collect(),
+    };
+    Touch::ALL.into_iter().enumerate().map(line).collect()
 }
 
 /// The machine's limit by size of the working set, and each filter's lines a second over it.
-pub(crate) fn roofline(results: &Results) -> Result<String> {
-    let limit = |touch: Touch, shade: u8| Series {
-        label: touch.to_string(),
-        color: RGBColor(shade, shade, shade),
-        is_rival: touch == Touch::NoPrefetch,
-        points: results
-            .roofline
-            .iter()
-            .map(|point| {
-                let (_, speed) =
-                    point.by_touch()[Touch::ALL.iter().position(|t| *t == touch).unwrap_or(0)];
-                (point.bytes as f64, speed)
-            })
-            .collect(),
-    };
-    let mut series: Vec<Series> = Touch::ALL
-        .into_iter()
-        .zip([150, 60, 110, 180])
-        .map(|(touch, shade)| limit(touch, shade))
-        .collect();
+pub(crate) fn roofline_series(results: &Results) -> Vec<Series> {
+    let mut series = touches(results);
+    let legend = legend(results);
     // A counting filter's lookups read a fraction of its bytes, so its place is not at them.
     let is_shown = |row: &&Row| {
         row.op == "contains"
@@ -201,229 +292,23 @@ pub(crate) fn roofline(results: &Results) -> Result<String> {
             && row.filter != "counting-bloom"
     };
     for row in results.rows.iter().filter(is_shown) {
-        let (Some(lines), Some(line)) =
-            (row.lines_per_op(), legend(results).into_iter().find(|line| line.label == label(row)))
-        else {
-            continue;
-        };
-        // A series of one point is drawn as a mark alone.
-        series.push(Series { points: vec![(row.bytes as f64, row.mops * lines)], ..line });
-    }
-    draw(
-        "Lines touched a second by working set: the machine's limit and filters' hits",
-        "bytes of the working set",
-        "M lines/s",
-        |x| human_bytes(x.round() as u64),
-        Scale::Powers(2.0),
-        &series,
-    )
-}
-
-/// How values lie on an axis.
-#[derive(Clone, Copy, Debug)]
-enum Scale {
-    /// By their logarithms; labels are the whole powers of this.
-    Powers(f64),
-    /// As they are; labels are multiples of five.
-    Linear,
-}
-
-impl Scale {
-    fn place(self, value: f64) -> f64 {
-        match self {
-            Self::Powers(base) => value.log(base),
-            Self::Linear => value,
-        }
-    }
-
-    fn value(self, place: f64) -> f64 {
-        match self {
-            Self::Powers(base) => base.powf(place),
-            Self::Linear => place,
-        }
-    }
-}
-
-struct Axis {
-    scale: Scale,
-    /// In places.
-    range: Range<f64>,
-}
-
-impl Axis {
-    /// An axis that holds all values with some air around them.
-    fn around(scale: Scale, values: impl Iterator<Item = f64> + Clone) -> Self {
-        let least = scale.place(values.clone().fold(f64::INFINITY, f64::min));
-        let most = scale.place(values.fold(0.0, f64::max));
-        let air = ((most - least) * 0.06).max(0.1);
-        Self { scale, range: least - air..most + air }
-    }
-
-    fn powers(&self, base: f64, labels: usize) -> Vec<f64> {
-        let (first, last) = (self.range.start.ceil() as i32, self.range.end.floor() as i32);
-        let step = ((last - first + 1) as usize).div_ceil(labels.max(1)).max(1);
-        let powers = (first..=last).step_by(step).map(|power| base.powi(power));
-        if base == 10.0 {
-            // One power of ten often spans the whole axis: twos and fives as well.
-            let between =
-                (first - 1..=last).flat_map(|power| [2.0, 5.0].map(|m| m * 10f64.powi(power)));
-            let inside = |value: &f64| self.range.contains(&value.log10());
-            let mut points: Vec<f64> = powers.chain(between.filter(inside)).collect();
-            points.sort_by(f64::total_cmp);
-            return points;
-        }
-        powers.collect()
-    }
-}
-
-impl Ranged for Axis {
-    type FormatOption = plotters::coord::ranged1d::NoDefaultFormatting;
-    type ValueType = f64;
-
-    fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
-        let place = self.scale.place(*value) - self.range.start;
-        let share = place / (self.range.end - self.range.start);
-        limit.0 + (share * f64::from(limit.1 - limit.0)).round() as i32
-    }
-
-    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
-        match self.scale {
-            Scale::Powers(base) => self.powers(base, hint.max_num_points()),
-            Scale::Linear => {
-                let fives =
-                    (self.range.start / 5.0).ceil() as i32..=(self.range.end / 5.0).floor() as i32;
-                fives.map(|five| f64::from(five) * 5.0).collect()
+        let line = legend.iter().find(|line| line.label == label(row));
+        let (Some(lines), Some(line)) = (row.lines_per_op(), line) else { continue };
+        let point = (row.bytes as f64, row.mops * lines);
+        match series.iter_mut().find(|known| known.label == line.label) {
+            Some(known) => known.points.push(point),
+            None => {
+                let (label, look) = (line.label.clone(), line.look.points());
+                series.push(Series { label, look, points: vec![point] });
             }
         }
     }
-
-    fn range(&self) -> Range<f64> {
-        self.scale.value(self.range.start)..self.scale.value(self.range.end)
-    }
+    series
 }
 
-impl ValueFormatter<f64> for Axis {
-    fn format_ext(&self, value: &f64) -> String {
-        // Three digits of a small number are all behind the zeros that follow its point.
-        if *value < 0.1 { round_significant(*value, 3).to_string() } else { figure(*value) }
-    }
-}
-
-/// The axes of a plot; the other one is logarithmic.
-struct Axes<'a> {
-    x_title: &'a str,
-    y_title: &'a str,
-    x_label: &'a dyn Fn(f64) -> String,
-    x_scale: Scale,
-}
-
-fn draw(
-    title: &str,
-    x_title: &str,
-    y_title: &str,
-    x_label: impl Fn(f64) -> String,
-    x_scale: Scale,
-    series: &[Series],
-) -> Result<String> {
-    let mut svg = String::new();
-    if series.iter().all(|line| line.points.is_empty()) {
-        return Ok(svg);
-    }
-    {
-        let root = SVGBackend::with_string(&mut svg, (WIDTH, HEIGHT)).into_drawing_area();
-        draw_on(&root, title, &Axes { x_title, y_title, x_label: &x_label, x_scale }, series)?;
-        root.present().map_err(|error| anyhow!("plotting {title:?}: {error}"))?;
-    }
-    Ok(svg)
-}
-
-type Area<'b> = DrawingArea<SVGBackend<'b>, Shift>;
-
-fn draw_on(area: &Area<'_>, title: &str, axes: &Axes<'_>, series: &[Series]) -> Result<()> {
-    let xs = series.iter().flat_map(|line| line.points.iter().map(|point| point.0));
-    let ys = series.iter().flat_map(|line| line.points.iter().map(|point| point.1));
-    let ys = ys.filter(|y| *y > 0.0);
-    let (x_axis, y_axis) = (Axis::around(axes.x_scale, xs), Axis::around(Scale::Powers(10.0), ys));
-    let failed = |error: &dyn std::fmt::Display| anyhow!("plotting {title:?}: {error}");
-    let mut chart = ChartBuilder::on(area)
-        .caption(title, (FONT, 17).into_font().color(&RGBColor(36, 41, 47)))
-        .margin(10)
-        .x_label_area_size(48)
-        .y_label_area_size(64)
-        .build_cartesian_2d(x_axis, y_axis)
-        .map_err(|error| failed(&error))?;
-    chart
-        .configure_mesh()
-        .light_line_style(WHITE)
-        .bold_line_style(GRID)
-        .axis_style(AXIS)
-        .label_style((FONT, 14).into_font().color(&AXIS))
-        .axis_desc_style((FONT, 14).into_font().color(&AXIS))
-        .x_desc(axes.x_title)
-        .y_desc(axes.y_title)
-        .x_labels(10)
-        .x_label_formatter(&|x| (axes.x_label)(*x))
-        .draw()
-        .map_err(|error| failed(&error))?;
-    for line in series {
-        draw_series(&mut chart, line).map_err(|error| failed(&error))?;
-    }
-    Ok(())
-}
-
-/// A sample of each line and what it is called, by columns.
-fn draw_legend(area: &Area<'_>, series: &[Series]) -> Result<()> {
-    let column_width = (WIDTH as i32 - LEGEND_LEFT) / LEGEND_COLUMNS as i32;
-    for (i, line) in series.iter().enumerate() {
-        let x = LEGEND_LEFT + (i % LEGEND_COLUMNS) as i32 * column_width;
-        let y = (i / LEGEND_COLUMNS) as i32 * LEGEND_ROW as i32 + LEGEND_ROW as i32 / 2;
-        let ends = [(x, y), (x + LEGEND_SAMPLE, y)];
-        let style = line.color.stroke_width(2);
-        if line.is_rival {
-            area.draw(&DashedPathElement::new(ends, 5, 4, style))?;
-            area.draw(&TriangleMarker::new((x + LEGEND_SAMPLE / 2, y), 5, line.color.filled()))?;
-        } else {
-            area.draw(&PathElement::new(ends, style))?;
-            area.draw(&Circle::new((x + LEGEND_SAMPLE / 2, y), 4, line.color.filled()))?;
-        }
-        let font = (FONT, 14).into_font().color(&AXIS).pos(Pos::new(HPos::Left, VPos::Center));
-        area.draw(&Text::new(line.label.clone(), (x + LEGEND_SAMPLE + 8, y), font))?;
-    }
-    Ok(())
-}
-
-type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<Axis, Axis>>;
-
-fn draw_series(chart: &mut Chart<'_, '_>, line: &Series) -> Result<(), Box<dyn std::error::Error>> {
-    // What is zero has no place on a logarithmic axis: the line is broken there.
-    for run in line.points.split(|point| point.1 <= 0.0) {
-        draw_run(chart, line, run)?;
-    }
-    Ok(())
-}
-
-fn draw_run(
-    chart: &mut Chart<'_, '_>,
-    line: &Series,
-    run: &[(f64, f64)],
-) -> Result<(), Box<dyn std::error::Error>> {
-    let points = || run.iter().copied();
-    if run.len() > 1 {
-        let style = line.color.stroke_width(2);
-        if line.is_rival {
-            chart.draw_series(DashedLineSeries::new(points(), 5, 4, style))?;
-        } else {
-            chart.draw_series(LineSeries::new(points(), style))?;
-        }
-    }
-    if line.is_rival {
-        chart.draw_series(
-            points().map(|point| TriangleMarker::new(point, 5, line.color.filled())),
-        )?;
-    } else {
-        chart.draw_series(points().map(|point| Circle::new(point, 4, line.color.filled())))?;
-    }
-    Ok(())
+/// The plot of [`roofline_series`].
+pub(crate) fn roofline(caches: &Caches, series: &[Series]) -> Result<String> {
+    by_bytes("bytes of the working set", "M lines/s", caches, series)
 }
 
 #[cfg(test)]
@@ -432,17 +317,31 @@ mod tests {
     use crate::environment::Environment;
     use crate::row::tests::example;
 
-    #[test]
-    fn plots_are_whole_svg_texts() {
+    fn two_sizes() -> Results {
         let mut results = Results::new(Environment::observe(None));
         for keys in [100_000, 1_000_000] {
-            results.put(Row { keys, ..example("bloom", "12-bit", None, 2.0) });
-            results.put(Row { keys, ..example("bloom", "12-bit", Some("fastbloom"), 9.0) });
+            let bytes = keys * 3 / 2;
+            results.put(Row { keys, bytes, ..example("bloom", "12-bit", None, 2.0) });
+            results.put(Row { keys, bytes, ..example("bloom", "12-bit", Some("fastbloom"), 9.0) });
         }
+        results
+    }
+
+    #[test]
+    fn plots_are_whole_svg_texts() {
+        let results = two_sizes();
         let series = throughput_series(&results, |_| true);
         assert_eq!(series.len(), 2);
-        let svg = throughput("misses", &series).unwrap();
+        assert_eq!(series[0].points[1].0, 1_500_000.0);
+        let svg = throughput(&results.environment.caches, &series).unwrap();
         assert_whole(&svg);
+    }
+
+    #[test]
+    fn the_caches_are_marked() {
+        let caches = Caches { l1d: Some(32 << 10), l2: Some(1 << 20), l3: None };
+        let svg = throughput(&caches, &throughput_series(&two_sizes(), |_| true)).unwrap();
+        assert!(svg.contains("L2\n") && !svg.contains("L3\n") && !svg.contains("L1d\n"), "{svg}");
     }
 
     #[test]
@@ -456,9 +355,43 @@ mod tests {
         let series = load_series(&results, |_| true);
         let labels: Vec<&str> = series.iter().map(|line| &*line.label).collect();
         assert_eq!(labels, ["cache-line-quotient r8", "qfilter r8"]);
-        let svg = by_load("misses", &series).unwrap();
+        let svg = by_load(&series).unwrap();
         assert_whole(&svg);
         assert!(svg.contains("75 %") && svg.contains("90 %"));
+    }
+
+    #[test]
+    fn two_sizes_of_a_kind_look_unlike_each_other() {
+        let mut results = Results::new(Environment::observe(None));
+        results.put(example("bloom", "12-bit", None, 2.0));
+        results.put(example("bloom", "fpr-1%", None, 2.0));
+        let [first, second] = &legend(&results)[..] else { panic!("two series") };
+        assert_ne!(first.look, second.look);
+    }
+
+    #[test]
+    fn rows_and_steps_have_their_names() {
+        let names = ["first", "second"].map(String::from);
+        let series = [Series::new("s".into(), 0, false, vec![(0.0, 0.0), (2.5, 1.0)])];
+        for svg in [
+            by_name("misses", &names, &series).unwrap(),
+            by_step("commit", &names, &series).unwrap(),
+        ] {
+            assert_whole(&svg);
+            assert!(svg.contains("first\n"), "{svg}");
+        }
+        assert!(by_name("misses", &names, &series).unwrap().contains("second\n"));
+    }
+
+    #[test]
+    fn figures_that_have_no_place_are_left_out() {
+        let absurd = [f64::NAN, f64::INFINITY, -1.0, 0.0].map(|value| (value, value));
+        let series = [Series::new("absurd".into(), 0, false, absurd.into())];
+        assert_eq!(throughput(&Caches::default(), &series).unwrap(), "");
+        let mut points: Vec<(f64, f64)> = absurd.into();
+        points.extend([(1e-300, 1e-300), (1e300, 1e300)]);
+        let series = [Series::new("absurd".into(), 0, false, points)];
+        assert_whole(&throughput(&Caches::default(), &series).unwrap());
     }
 
     fn assert_whole(svg: &str) {
@@ -469,6 +402,7 @@ mod tests {
     #[test]
     fn nothing_measured_is_no_plot() {
         let results = Results::new(Environment::observe(None));
-        assert_eq!(roofline(&results).unwrap(), "");
+        let series = roofline_series(&results);
+        assert_eq!(roofline(&results.environment.caches, &series).unwrap(), "");
     }
 }

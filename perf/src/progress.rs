@@ -1,5 +1,6 @@
 //! Progress on a terminal; silence in a pipe.
 
+use crate::console::remark;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::time::Duration;
 
@@ -38,7 +39,7 @@ impl Progress {
 
     /// Says what stays to be read, above the bar.
     pub(crate) fn note(&self, what: &str) {
-        self.bar.suspend(|| eprintln!("note: {what}"));
+        self.bar.suspend(|| remark!("note: {what}"));
     }
 
     /// The share of the current step that is done.

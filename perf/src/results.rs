@@ -1,17 +1,20 @@
 //! What a run leaves in its directory, and how an interrupted run finds it again.
 
 use crate::clock::Lap;
-use crate::engine::Choice;
+use crate::engine::{Choice, scaling};
 use crate::environment::Environment;
 use crate::failure::bad_input;
 use crate::noise::Noise;
 use crate::roofline::Point;
 use crate::row::Row;
 use crate::samples::{self, Samples};
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
-use std::fs;
 use std::path::Path;
+use std::{fs, iter};
+
+/// The page of a run.
+pub(crate) const REPORT: &str = "report.html";
 
 /// Everything that one run measured: the contents of `results.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,6 +36,9 @@ pub(crate) struct Results {
     /// The map of the engine's strategies.
     #[serde(default)]
     pub(crate) strategies: Vec<Choice>,
+    /// Why cache misses were not counted, if they were not.
+    #[serde(default)]
+    pub(crate) no_counters: Option<String>,
 }
 
 /// What rows mean: raised when a column means something else than before, or a case of the same name is
@@ -115,6 +121,7 @@ impl Results {
             shortfalls: Vec::new(),
             samples: Samples::default(),
             strategies: Vec::new(),
+            no_counters: None,
         }
     }
 
@@ -146,44 +153,66 @@ impl Results {
         }
     }
 
-    /// Writes `results.csv`, `samples.json`, `results.json`, `env.json` and, if there are any, `strategies.csv`, each whole or not at all. A case
-    /// counts as measured when it is in `results.json`, which has its repetitions beside it by then.
+    /// Writes `results.csv`, `samples.json`, `results.json`, `env.json` and, if there are any, `strategies.csv`,
+    /// each whole or not at all. A case counts as measured when it is in `results.json`, which has its
+    /// repetitions beside it by then. The report and the plots of what was there before are removed.
     pub(crate) fn save(&self, directory: &Path) -> Result<()> {
-        fs::create_dir_all(directory)
-            .with_context(|| format!("cannot make the directory {}", directory.display()))?;
+        for derived in iter::once(REPORT).chain(scaling::FILES) {
+            // Of other rows, which are replaced. What is not there is gone already.
+            let _ = fs::remove_file(directory.join(derived));
+        }
         replace(&directory.join("results.csv"), &csv_of(&self.rows)?)?;
         replace(&directory.join(samples::FILE), &self.samples.to_json()?)?;
         if !self.strategies.is_empty() {
             replace(&directory.join("strategies.csv"), &csv_of(&self.strategies)?)?;
+        } else {
+            let _ = fs::remove_file(directory.join("strategies.csv"));
         }
         replace(&directory.join("results.json"), &serde_json::to_vec_pretty(self)?)?;
         replace(&directory.join("env.json"), &serde_json::to_vec_pretty(&self.environment)?)
     }
 
-    /// Makes a directory that results can be saved to.
+    /// Reads the `results.json` of a directory, and the `samples.json` if there is one.
     ///
     /// # Errors
     ///
-    /// Bad input, if it cannot be made or written to: to be known before anything is measured.
-    pub(crate) fn prepare(directory: &Path) -> Result<()> {
-        let trial = directory.join("results.json.new");
-        fs::create_dir_all(directory)
-            .and_then(|()| fs::write(&trial, []))
-            .and_then(|()| fs::remove_file(&trial))
-            .map_err(|error| {
-                bad_input(format!("cannot write results to {}: {error}", directory.display()))
-            })
-    }
-
-    /// Reads the `results.json` of a directory, and the `samples.json` if there is one.
+    /// Bad input, if they cannot be read, or hold what no run measures.
     pub(crate) fn load(directory: &Path) -> Result<Self> {
         let path = directory.join("results.json");
         let bytes = fs::read(&path).map_err(|error| {
             bad_input(format!("cannot read {}: {error}; is it the --out of a run?", path.display()))
         })?;
-        let results: Self = serde_json::from_slice(&bytes)
-            .map_err(|error| bad_input(format!("{} is damaged: {error}", path.display())))?;
+        let damaged = |why: String| bad_input(format!("{} is damaged: {why}", path.display()));
+        let results: Self =
+            serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
+        results.check().map_err(damaged)?;
         Ok(Self { samples: Samples::load(directory)?, ..results })
+    }
+
+    /// What of these no run measures, if anything: such figures have no place in a plot, and ratios of them
+    /// say nothing.
+    fn check(&self) -> Result<(), String> {
+        for row in &self.rows {
+            let case = row.name();
+            let times = [("ns_per_op", row.ns_per_op), ("mops", row.mops)];
+            if let Some((column, value)) = times.into_iter().find(|(_, value)| !is_positive(*value))
+            {
+                return Err(format!("{column} of {case} is {value}"));
+            }
+            for (column, rate) in
+                [("fpr_expected", row.fpr_expected), ("fpr_measured", row.fpr_measured)]
+            {
+                if let Some(rate) = rate.filter(|rate| !(0.0..=1.0).contains(rate)) {
+                    return Err(format!("{column} of {case} is {rate}"));
+                }
+            }
+        }
+        for point in &self.roofline {
+            if point.bytes == 0 || !point.by_touch().iter().all(|(_, speed)| is_positive(*speed)) {
+                return Err(format!("the limit at {} bytes is no speed", point.bytes));
+            }
+        }
+        Ok(())
     }
 
     /// The results to go on with in a directory: what an earlier run of the same machine and build left,
@@ -217,13 +246,46 @@ pub(crate) fn csv_of<R: Serialize>(rows: &[R]) -> Result<Vec<u8>> {
     Ok(writer.into_inner()?)
 }
 
-/// Writes beside the file and renames, so that a run that is killed leaves the file of its last group.
+fn is_positive(value: f64) -> bool {
+    value.is_finite() && value > 0.0
+}
+
+/// Makes a directory that files can be written to.
+///
+/// # Errors
+///
+/// Bad input, if it cannot be made or written to: to be known before anything is measured.
+pub(crate) fn prepare(directory: &Path) -> Result<()> {
+    let trial = directory.join("results.json.new");
+    fs::create_dir_all(directory)
+        .and_then(|()| fs::write(&trial, []))
+        .and_then(|()| fs::remove_file(&trial))
+        .map_err(|error| {
+            bad_input(format!("cannot write results to {}: {error}", directory.display()))
+        })
+}
+
+/// Writes beside the file and renames, so that a run that is killed leaves the file of its last group, and
+/// one that finds the disk full nothing. A device or a pipe is written to as it is.
+///
+/// # Errors
+///
+/// Bad input, if it cannot be written.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".new");
-    fs::write(&beside, bytes)
-        .and_then(|()| fs::rename(&beside, path))
-        .with_context(|| format!("cannot write {}", path.display()))
+    // The file that a link leads to, and not the link.
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let written = if fs::metadata(&target).is_ok_and(|found| !found.is_file()) {
+        fs::write(&target, bytes)
+    } else {
+        let mut beside = target.clone().into_os_string();
+        beside.push(".new");
+        let written = fs::write(&beside, bytes).and_then(|()| fs::rename(&beside, &target));
+        written.inspect_err(|_| {
+            // Half of it, if anything.
+            let _ = fs::remove_file(&beside);
+        })
+    };
+    written.map_err(|error| bad_input(format!("cannot write {}: {error}", path.display())))
 }
 
 #[cfg(test)]
@@ -248,6 +310,37 @@ mod tests {
         assert_eq!(again.rows[0].ns_per_op, 3.0);
         let csv = fs::read_to_string(directory.path().join("results.csv")).unwrap();
         assert_eq!(csv.lines().count(), 2);
+    }
+
+    #[test]
+    fn what_was_made_of_other_rows_does_not_stand_beside_new_ones() {
+        let directory = tempfile::tempdir().unwrap();
+        let derived = [REPORT, "strategies.csv", "engine-miss.svg"];
+        let path = |name: &str| directory.path().join(name);
+        for name in derived {
+            fs::write(path(name), "of an earlier run").unwrap();
+        }
+        Results::new(Environment::observe(None)).save(directory.path()).unwrap();
+        assert!(!derived.iter().any(|name| path(name).exists()));
+    }
+
+    #[test]
+    fn a_link_stays_one_and_nothing_is_left_beside_a_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let (file, link) = (directory.path().join("file"), directory.path().join("link"));
+        replace(&file, b"one").unwrap();
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink(&file, &link).unwrap();
+            replace(&link, b"two").unwrap();
+            assert!(link.is_symlink());
+            assert_eq!(fs::read(&file).unwrap(), b"two");
+            fs::remove_file(&link).unwrap();
+        }
+        assert!(
+            replace(&link.join("below"), b"three").unwrap_err().is::<crate::failure::BadInput>()
+        );
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     }
 
     #[test]

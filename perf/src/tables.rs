@@ -139,7 +139,7 @@ fn line_key(row: &Row) -> (String, String, String) {
 }
 
 /// The values without repetitions, in order of first appearance.
-fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
+pub(crate) fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
     let mut distinct = Vec::new();
     for value in values {
         if !distinct.contains(&value) {
@@ -396,7 +396,7 @@ pub(crate) fn figure(value: f64) -> String {
     }
 }
 
-fn per_cent(share: f64) -> String {
+pub(crate) fn per_cent(share: f64) -> String {
     let percent = share * 100.0;
     if percent >= 0.1 || percent == 0.0 {
         format!("{percent:.3} %")

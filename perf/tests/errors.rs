@@ -103,6 +103,10 @@ fn absurd_numbers_are_refused() {
         (["--keys", "0"], "0"),
         (["--load", "0,101"], "0"),
         (["--seconds", "0"], "0"),
+        (["--seconds", "-5"], "-5"),
+        (["--load", "-1"], "-1"),
+        (["--threads", "-1"], "-1"),
+        (["--keys", "1e10"], "1e10 keys"),
         (["--filter", "("], "("),
         (["--filter", "no such case"], "no case has such a name"),
     ] {
@@ -129,6 +133,21 @@ fn a_shell_and_a_reader_are_served() {
     fs::write(directory.path().join("file"), "").unwrap();
     let below = directory.path().join("file/below");
     assert_refused(&trommel_perf(&["man", below.to_str().unwrap()]), &["manual pages"]);
+}
+
+#[test]
+fn the_help_of_every_verb_has_examples() {
+    let help = trommel_perf(&["--help"]);
+    let help = String::from_utf8_lossy(&help.stdout).into_owned();
+    let verbs = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    let names = verbs.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    let names: Vec<&str> = names.filter(|name| !name.is_empty() && *name != "help").collect();
+    assert!(names.len() > 10, "{names:?}");
+    for name in names {
+        let output = trommel_perf(&[name, "--help"]);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(text.contains(&format!("Examples:\n  trommel-perf {name}")), "{name}: {text}");
+    }
 }
 
 #[test]

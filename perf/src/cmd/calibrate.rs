@@ -2,7 +2,9 @@
 
 use super::{pin, usable_isa};
 use crate::cli::CalibrateArgs;
+use crate::console::{remark, say};
 use crate::engine::{Extent, Team, calibrate, numbers_of_threads};
+use crate::results::prepare;
 use anyhow::Result;
 use std::time::Instant;
 use trommel::CostModel;
@@ -10,13 +12,14 @@ use trommel::CostModel;
 /// Measures the constants, prints them as Rust and beside the defaults, and writes them.
 pub(crate) fn run(arguments: &CalibrateArgs) -> Result<()> {
     let isa = usable_isa(arguments.isa)?;
+    // Before half a minute is spent.
+    prepare(&arguments.out)?;
     let start = Instant::now();
     let teams = Team::of(&numbers_of_threads(None), CostModel::default())?;
     pin();
-    let measured = calibrate(&teams, &Extent::full(), isa, |next| eprintln!("{next}"))?;
-    println!("{}\n\n{}\n", measured.table().to_terminal(), measured.to_rust());
+    let measured = calibrate(&teams, &Extent::full(), isa, |next| remark!("{next}"))?;
     measured.save(&arguments.out)?;
+    say!("{}\n\n{}\n", measured.table().to_terminal(), measured.to_rust())?;
     let seconds = start.elapsed().as_secs_f64();
-    println!("wrote calibration.json to {} in {seconds:.0} s", arguments.out.display());
-    Ok(())
+    say!("wrote calibration.json to {} in {seconds:.0} s", arguments.out.display())
 }

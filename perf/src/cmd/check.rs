@@ -2,6 +2,7 @@
 
 use super::usable_isa;
 use crate::cli::{CheckArgs, Selection};
+use crate::console::say;
 use crate::effort::Effort;
 use crate::engine::{self, Bench, Team, strategies};
 use crate::environment::Environment;
@@ -27,8 +28,7 @@ const LOADS: [u32; 3] = [1, 75, 95];
 /// Runs all cases; the first wrong answer is the error.
 pub(crate) fn run(arguments: &CheckArgs) -> Result<()> {
     let cases = check(usable_isa(arguments.isa)?)?;
-    println!("{cases} cases checked: every answer right");
-    Ok(())
+    say!("{cases} cases checked: every answer right")
 }
 
 /// The number of cases that were run.

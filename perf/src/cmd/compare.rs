@@ -2,10 +2,11 @@
 
 use crate::cli::CompareArgs;
 use crate::compare::{Attempt, Comparison, to_junit};
+use crate::console::say;
 use crate::failure::bad_input;
 use crate::results::replace;
 use anyhow::Result;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The exit code of a regression.
@@ -19,13 +20,13 @@ pub(crate) fn run(arguments: &CompareArgs) -> Result<ExitCode> {
         .collect::<Result<Vec<_>>>()?;
     let comparison = Comparison::of(&attempts, arguments.min_effect, arguments.force)?;
     if arguments.all || !comparison.is_silent() {
-        println!("{}", comparison.to_terminal(arguments.all));
+        say!("{}", comparison.to_terminal(arguments.all))?;
     }
     if let Some(path) = &arguments.json {
-        write(path, &serde_json::to_vec_pretty(&comparison)?)?;
+        replace(path, &serde_json::to_vec_pretty(&comparison)?)?;
     }
     if let Some(path) = &arguments.junit {
-        write(path, to_junit(&comparison)?.as_bytes())?;
+        replace(path, to_junit(&comparison)?.as_bytes())?;
     }
     let code = if comparison.has_regressions() { REGRESSION } else { 0 };
     Ok(ExitCode::from(code))
@@ -42,8 +43,4 @@ fn pairs(arguments: &CompareArgs) -> Result<Vec<(&PathBuf, &PathBuf)>> {
         return Err(bad_input(format!("{old} old runs and {new} new ones: each needs its pair")));
     }
     Ok(old.iter().zip(new).collect())
-}
-
-fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    replace(path, bytes).map_err(|error| bad_input(format!("{error:#}")))
 }

@@ -1,11 +1,12 @@
 //! `completions` and `man`: what a shell and a reader want of the command line.
 
 use crate::cli::{Cli, CompletionsArgs, ManArgs};
+use crate::console::say;
 use crate::failure::bad_input;
 use anyhow::Result;
 use clap::CommandFactory as _;
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 
 /// Prints the script that completes this program's command line.
 pub(crate) fn run(arguments: &CompletionsArgs) -> Result<()> {
@@ -13,9 +14,7 @@ pub(crate) fn run(arguments: &CompletionsArgs) -> Result<()> {
     let name = command.get_name().to_owned();
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut command, name, &mut script);
-    // A reader that has seen enough is no failure.
-    let _ = io::stdout().write_all(&script);
-    Ok(())
+    say!("{}", String::from_utf8_lossy(&script).trim_end())
 }
 
 /// Writes the manual pages, one of the program and one a verb.
@@ -26,6 +25,5 @@ pub(crate) fn man(arguments: &ManArgs) -> Result<()> {
     };
     fs::create_dir_all(directory).map_err(refused)?;
     clap_mangen::generate_to(Cli::command(), directory).map_err(refused)?;
-    println!("wrote trommel-perf.1 and a page a verb to {}", directory.display());
-    Ok(())
+    say!("wrote trommel-perf.1 and a page a verb to {}", directory.display())
 }

@@ -1,5 +1,6 @@
 //! `env`: describes the machine and the build.
 
+use crate::console::say;
 use crate::environment::Environment;
 use crate::results::Results;
 use crate::tables;
@@ -7,6 +8,6 @@ use anyhow::Result;
 
 /// Prints the description.
 pub(crate) fn run() -> Result<()> {
-    println!("{}", tables::environment(&Results::new(Environment::observe(None))).to_terminal());
-    Ok(())
+    let results = Results::new(Environment::observe(None));
+    say!("{}", tables::environment(&results).to_terminal())
 }

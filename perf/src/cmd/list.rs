@@ -1,37 +1,43 @@
 //! `list`: the cases that `measure` would run.
 
 use crate::cli::Selection;
+use crate::console::say;
 use crate::engine::numbers_of_threads;
 use crate::plan::{
     Candidate, candidates, candidates_of_one_gib, contestants, groups_of, groups_of_input,
     groups_of_load, groups_of_one_gib, key_counts, keys_at, sweep_of, tpch_scale,
 };
 use anyhow::Result;
-use std::io::{self, Write as _};
 
 /// Prints a name a line. The keys of TPC-H are counted only when they are generated, so its cases are
-/// shown by their input.
+/// shown with a star for that number.
 pub(crate) fn run(selection: &Selection) -> Result<()> {
     let mut names = generated(selection);
-    if selection.filter.is_none() && selection.includes_all() {
-        names.push_str(&format!("contains/mixed/*/*/tpch-{}/*\n", tpch_scale(selection)));
-    }
-    // A reader that has seen enough, such as `head`, is no failure.
-    let _ = io::stdout().write_all(names.as_bytes());
-    Ok(())
+    names.extend(of_tpch(selection));
+    if names.is_empty() { Ok(()) } else { say!("{}", names.join("\n")) }
 }
 
 /// Whether a selection leaves anything to measure.
 pub(crate) fn selects_anything(selection: &Selection) -> bool {
-    let of_tpch = groups_of_input(&format!("tpch-{}", tpch_scale(selection)), 1);
-    let mut tpch = of_tpch.into_iter().map(|group| group.cases(&candidates()));
     !generated(selection).is_empty()
         || !selection.engine_places().is_empty()
-        || (selection.includes_all() && tpch.any(|cases| !selection.choose(cases).is_empty()))
+        || !of_tpch(selection).is_empty()
 }
 
-/// The names of the cases over generated keys, a line each.
-fn generated(selection: &Selection) -> String {
+/// The names of the cases on TPC-H, with a star for the number of its keys.
+fn of_tpch(selection: &Selection) -> Vec<String> {
+    const UNKNOWN: usize = 1;
+    if !selection.includes_all() {
+        return Vec::new();
+    }
+    let groups = groups_of_input(&format!("tpch-{}", tpch_scale(selection)), UNKNOWN);
+    let cases = groups.into_iter().flat_map(|group| selection.choose(group.cases(&candidates())));
+    let number = format!("/{UNKNOWN:e}/");
+    cases.map(|case| case.name.replacen(&number, "/*/", 1)).collect()
+}
+
+/// The names of the cases over generated keys.
+fn generated(selection: &Selection) -> Vec<String> {
     let mut groups: Vec<_> = key_counts(selection)
         .into_iter()
         .flat_map(|keys| groups_of(keys, selection))
@@ -50,17 +56,15 @@ fn generated(selection: &Selection) -> String {
             .extend(groups_of_one_gib().into_iter().map(|group| (group, candidates_of_one_gib())));
     }
     let threads = numbers_of_threads(selection.threads.as_deref());
-    let mut names = String::new();
+    let mut names = Vec::new();
     for (group, candidates) in groups {
         for case in selection.choose(group.cases(&candidates)) {
-            names.push_str(&case.name);
-            names.push('\n');
+            names.push(case.name);
         }
     }
     for group in selection.engine_groups() {
         for contestant in group.contestants(&threads) {
-            names.push_str(&group.case_name(contestant));
-            names.push('\n');
+            names.push(group.case_name(contestant));
         }
     }
     names

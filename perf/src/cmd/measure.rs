@@ -3,6 +3,7 @@
 use super::list::selects_anything;
 use super::{pin, usable_isa};
 use crate::cli::{MeasureArgs, Selection};
+use crate::console::{remark, say};
 use crate::counters::Counters;
 use crate::effort::Effort;
 use crate::engine::{Bench, Calibration, Team, numbers_of_threads, scaling, strategies};
@@ -14,7 +15,7 @@ use crate::plan::{
     tpch_scale,
 };
 use crate::progress::Progress;
-use crate::results::{Results, replace};
+use crate::results::{REPORT, Results, prepare, replace};
 use crate::session::{FILLING, Session, steps_of_sweep};
 use crate::{html, keyfile, noise, roofline, tables, tpch};
 use anyhow::Result;
@@ -44,7 +45,7 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
         return Err(bad_input("no case has such a name: `trommel-perf list` shows them"));
     }
     ensure_fits(&selection, memory_bytes())?;
-    Results::prepare(&arguments.out)?;
+    prepare(&arguments.out)?;
     let environment = Environment::observe(isa);
     let mut results = if arguments.resume {
         Results::resume(&arguments.out, environment)?
@@ -54,8 +55,8 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
     // Before this thread is pinned, which those that it starts would inherit.
     let teams = teams_of(&selection, cost)?;
     pin();
-    println!("{}\n", tables::environment(&results).to_terminal());
-    let counters = open_counters();
+    say!("{}\n", tables::environment(&results).to_terminal())?;
+    let counters = open_counters(&mut results);
     check_noise(&mut results);
     let mut progress = Progress::new(count_steps(&selection, own.is_some()));
     measure_roofline(&mut results, &selection, &mut progress)?;
@@ -84,9 +85,9 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
     let elapsed = session.progress.finish();
     show(&session.results, &arguments.out)?;
     let timed = session.results.timed;
-    println!("measured in {:.0} s: {}", elapsed.as_secs_f64(), timed.describe());
+    say!("measured in {:.0} s: {}", elapsed.as_secs_f64(), timed.describe())?;
     if timed.is_disturbed() {
-        eprintln!("warning: other programs ran meanwhile: measure again when they are done");
+        remark!("warning: other programs ran meanwhile: measure again when they are done");
     }
     Ok(())
 }
@@ -140,11 +141,13 @@ fn own_keys(arguments: &MeasureArgs) -> Result<Option<(Column, Probes)>> {
     Ok(Some(keyfile::prepare(keyfile::read(keys)?, keyfile::read(probes)?)))
 }
 
-fn open_counters() -> Option<Counters> {
+fn open_counters(results: &mut Results) -> Option<Counters> {
+    results.no_counters = None;
     match Counters::open() {
         Ok(counters) => Some(counters),
         Err(why) => {
-            eprintln!("note: no hardware counters, their columns stay blank ({why})");
+            remark!("note: no hardware counters, their columns stay blank ({why})");
+            results.no_counters = Some(why);
             None
         }
     }
@@ -153,12 +156,12 @@ fn open_counters() -> Option<Counters> {
 fn check_noise(results: &mut Results) {
     let noise = noise::check();
     if noise.is_noisy() {
-        eprintln!(
+        remark!(
             "warning: this machine is noisy ({}): trust ratios more than figures",
             noise.describe()
         );
     } else {
-        eprintln!("noise: {}", noise.describe());
+        remark!("noise: {}", noise.describe());
     }
     results.noise = Some(noise);
 }
@@ -265,18 +268,17 @@ fn everything(session: &mut Session, selection: &Selection) -> Result<()> {
     Ok(())
 }
 
-/// Prints the tables and writes the files.
+/// Writes the files and prints the tables.
 fn show(results: &Results, out: &Path) -> Result<()> {
-    for table in tables::all(results).iter().filter(|table| table.name != "environment") {
-        println!("{}\n", table.to_terminal());
-    }
     results.save(out)?;
-    replace(&out.join("report.html"), html::render(results)?.as_bytes())?;
+    replace(&out.join(REPORT), html::render(results, None)?.as_bytes())?;
     for (file, svg) in scaling::plots(results)? {
         replace(&out.join(file), svg.as_bytes())?;
     }
-    println!("wrote results.csv, results.json, env.json and report.html to {}", out.display());
-    Ok(())
+    for table in tables::all(results).iter().filter(|table| table.name != "environment") {
+        say!("{}\n", table.to_terminal())?;
+    }
+    say!("wrote results.csv, results.json, env.json and report.html to {}", out.display())
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ mod roofline;
 mod textbook;
 
 use crate::cli::{Cli, MeasureArgs, Verb};
+use crate::console::remark;
 use crate::failure::bad_input;
 use anyhow::Result;
 use std::process::ExitCode;
@@ -49,6 +50,6 @@ fn usable_isa(asked: Option<Isa>) -> Result<Option<Isa>> {
 fn pin() {
     let core = core_affinity::get_core_ids().and_then(|cores| cores.last().copied());
     if !core.is_some_and(core_affinity::set_for_current) {
-        eprintln!("note: the thread could not be pinned to a core");
+        remark!("note: the thread could not be pinned to a core");
     }
 }

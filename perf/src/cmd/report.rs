@@ -1,22 +1,36 @@
 //! `report`: the report of a run written again, and its tables spliced into a document.
 
 use crate::cli::ReportArgs;
+use crate::console::say;
 use crate::failure::bad_input;
-use crate::results::{Results, replace};
+use crate::history::History;
+use crate::results::{REPORT, Results, replace};
 use crate::{html, splice, tables};
 use anyhow::Result;
 use std::fs;
+use std::path::Path;
 
 /// Reads `DIR/results.json`; writes `DIR/report.html` and, if asked, the document.
 pub(crate) fn run(arguments: &ReportArgs) -> Result<()> {
+    // Everything is read before anything is written.
     let results = Results::load(&arguments.dir)?;
-    let report = arguments.dir.join("report.html");
-    replace(&report, html::render(&results)?.as_bytes())?;
-    println!("wrote {}", report.display());
-    let Some(path) = &arguments.splice else { return Ok(()) };
+    let history = arguments.history.as_deref().map(History::read).transpose()?;
+    let spliced = arguments.splice.as_deref().map(|path| fill(path, &results)).transpose()?;
+    let report = arguments.dir.join(REPORT);
+    replace(&report, html::render(&results, history.as_ref())?.as_bytes())?;
+    say!("wrote {}", report.display())?;
+    let Some((path, (document, names))) = arguments.splice.as_ref().zip(spliced) else {
+        return Ok(());
+    };
+    replace(path, document.as_bytes())?;
+    say!("spliced {} into {}", names.join(", "), path.display())
+}
+
+/// A document with the run's tables in its regions, and their names.
+fn fill(path: &Path, results: &Results) -> Result<(String, Vec<String>)> {
     let document = fs::read_to_string(path)
         .map_err(|error| bad_input(format!("cannot read {}: {error}", path.display())))?;
-    let tables = tables::all(&results);
+    let tables = tables::all(results);
     let content =
         |name: &str| tables.iter().find(|table| table.name == name).map(tables::Table::to_markdown);
     let (spliced, names) = splice::splice(&document, splice::MEASURE, content)?;
@@ -27,7 +41,5 @@ pub(crate) fn run(arguments: &ReportArgs) -> Result<()> {
             tables::NAMES.join(", ")
         )));
     }
-    replace(path, spliced.as_bytes())?;
-    println!("spliced {} into {}", names.join(", "), path.display());
-    Ok(())
+    Ok((spliced, names))
 }

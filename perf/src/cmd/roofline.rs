@@ -1,6 +1,7 @@
 //! `roofline`: the machine's limit by size.
 
 use super::pin;
+use crate::console::say;
 use crate::environment::Environment;
 use crate::progress::Progress;
 use crate::results::Results;
@@ -18,6 +19,5 @@ pub(crate) fn run() -> Result<()> {
     let points = roofline::curve(LARGEST, |share| progress.within_step(share))?;
     progress.finish();
     let results = Results { roofline: points, ..Results::new(Environment::observe(None)) };
-    println!("{}", tables::roofline(&results).to_terminal());
-    Ok(())
+    say!("{}", tables::roofline(&results).to_terminal())
 }

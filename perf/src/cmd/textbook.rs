@@ -2,8 +2,9 @@
 
 use super::pin;
 use crate::cli::TextbookArgs;
+use crate::console::{remark, say};
 use crate::failure::bad_input;
-use crate::results::replace;
+use crate::results::{prepare, replace};
 use crate::splice::{TEXTBOOK, splice};
 use crate::tables::Table;
 use crate::textbook::{self, Effort};
@@ -13,23 +14,25 @@ use std::path::Path;
 
 /// Measures, prints the tables, writes CSV files and plots, and splices the tables into a document.
 pub(crate) fn run(arguments: &TextbookArgs) -> Result<()> {
-    // Read first: a document that cannot be used should not cost minutes.
+    // First: a document or a directory that cannot be used should not cost minutes.
     let document = arguments.splice.as_deref().map(read).transpose()?;
+    let plots_to = arguments.plots.as_ref().unwrap_or(&arguments.out);
+    prepare(&arguments.out)?;
+    prepare(plots_to)?;
     pin();
     let effort = if arguments.quick { Effort::quick() } else { Effort::full() };
-    let measured = textbook::measure(&effort, |next| eprintln!("{next}"))?;
+    let measured = textbook::measure(&effort, |next| remark!("{next}"))?;
     let tables = textbook::tables(&measured);
-    for table in &tables {
-        println!("{}\n", table.to_terminal());
-    }
-    let plots_to = arguments.plots.as_ref().unwrap_or(&arguments.out);
     textbook::save(&measured, &arguments.out, plots_to)?;
-    println!("wrote textbook-loads.csv and textbook-density.csv to {}", arguments.out.display());
-    println!("wrote four plots, textbook-*.svg, to {}", plots_to.display());
+    for table in &tables {
+        say!("{}\n", table.to_terminal())?;
+    }
+    say!("wrote textbook-loads.csv and textbook-density.csv to {}", arguments.out.display())?;
+    say!("wrote four plots, textbook-*.svg, to {}", plots_to.display())?;
     if let Some((path, document)) = arguments.splice.as_deref().zip(document) {
         let (spliced, names) = fill(&document, &tables)?;
         replace(path, spliced.as_bytes())?;
-        println!("spliced {} into {}", names.join(", "), path.display());
+        say!("spliced {} into {}", names.join(", "), path.display())?;
     }
     Ok(())
 }

@@ -93,7 +93,6 @@ impl Calibration {
 
     /// Writes `calibration.json`.
     pub(crate) fn save(&self, directory: &Path) -> Result<()> {
-        fs::create_dir_all(directory)?;
         replace(&directory.join("calibration.json"), &serde_json::to_vec_pretty(self)?)
     }
 

@@ -1,6 +1,6 @@
 //! Speed by threads, as plots.
 
-use crate::plots::{self, Series};
+use crate::plots::{self, Look, Series};
 use crate::results::Results;
 use crate::row::Row;
 use crate::tables::short_count;
@@ -8,6 +8,9 @@ use anyhow::Result;
 
 /// A plot: the name of its file, and its SVG text.
 pub(crate) type Plot = (&'static str, String);
+
+/// The files of the pictures, whether they have points or not.
+pub(crate) const FILES: [&str; 4] = [TASKS[0].0, TASKS[1].0, TASKS[2].0, TASKS[3].0];
 
 type Task = (&'static str, &'static str, fn(&Row) -> bool);
 
@@ -18,21 +21,38 @@ const TASKS: [Task; 4] = [
     ("engine-miss.svg", "Lookups of absent keys", |row| row.workload.as_deref() == Some("miss")),
 ];
 
-/// The plots of the most keys that were measured, those that have points.
-pub(crate) fn plots(results: &Results) -> Result<Vec<Plot>> {
+/// What a plot shows.
+#[derive(Clone, Debug)]
+pub(crate) struct Figure {
+    file: &'static str,
+    pub(crate) title: String,
+    pub(crate) series: Vec<Series>,
+}
+
+/// Whether a row is of the engine itself.
+pub(crate) fn is_engine(row: &Row) -> bool {
+    row.is_of_engine() && row.api == "engine"
+}
+
+/// The figures of the most keys that were measured, those that have points.
+pub(crate) fn figures(results: &Results) -> Vec<Figure> {
     let of_engine = || results.rows.iter().filter(|row| row.is_of_engine() && row.api != "batch");
-    let Some(keys) = of_engine().map(|row| row.keys).max() else { return Ok(Vec::new()) };
-    let mut plots = Vec::new();
-    for (file, title, wanted) in TASKS {
+    let Some(keys) = of_engine().filter(|row| is_usual(row)).map(|row| row.keys).max() else {
+        return Vec::new();
+    };
+    let figure = |(file, title, wanted): Task| {
         let rows: Vec<&Row> =
             of_engine().filter(|row| row.keys == keys && wanted(row) && is_usual(row)).collect();
-        let series = series(&rows);
-        if !series.is_empty() {
-            let title = format!("{title} by threads, {} keys", short_count(keys));
-            plots.push((file, plots::by_threads(&title, &series)?));
-        }
-    }
-    Ok(plots)
+        let title = format!("{title} by threads, {} keys", short_count(keys));
+        Figure { file, title, series: series(&rows) }
+    };
+    TASKS.into_iter().map(figure).filter(|figure| !figure.series.is_empty()).collect()
+}
+
+/// The figures as pictures that can stand alone.
+pub(crate) fn plots(results: &Results) -> Result<Vec<Plot>> {
+    let plot = |of: Figure| Ok((of.file, plots::by_threads(Some(&of.title), &of.series)?));
+    figures(results).into_iter().map(plot).collect()
 }
 
 /// Filters of one size whatever their keys are another matter.
@@ -43,36 +63,23 @@ fn is_usual(row: &Row) -> bool {
 /// A line for each filter, and one in the same colour, dashed, for what it is compared with. A rival that
 /// several kinds meet has a line with the first of them.
 fn series(rows: &[&Row]) -> Vec<Series> {
-    struct Found<'a> {
-        label: &'a str,
-        color: usize,
-        is_rival: bool,
-        points: Vec<(f64, f64)>,
-    }
-    let mut lines: Vec<Found<'_>> = Vec::new();
-    let mut filters: Vec<&str> = Vec::new();
+    let mut lines: Vec<Series> = Vec::new();
     for row in rows.iter().filter(|row| !row.sizing().starts_with("as-")) {
-        let color = filters.iter().position(|filter| **filter == row.filter).unwrap_or_else(|| {
-            filters.push(&row.filter);
-            filters.len() - 1
-        });
         let label = row.rival.as_ref().unwrap_or(&row.filter);
         let point = (f64::from(row.threads), row.mops);
-        match lines.iter_mut().find(|line| line.label == label) {
+        match lines.iter_mut().find(|line| line.label == *label) {
             Some(line) => line.points.push(point),
             None => {
-                let is_rival = row.rival.is_some();
-                lines.push(Found { label, color, is_rival, points: vec![point] });
+                let look = Look::of_kind(&row.filter, 0);
+                let look = if row.rival.is_some() { look.compared() } else { look };
+                lines.push(Series { label: label.clone(), look, points: vec![point] });
             }
         }
     }
+    for line in &mut lines {
+        line.points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    }
     lines
-        .into_iter()
-        .map(|mut line| {
-            line.points.sort_by(|a, b| a.0.total_cmp(&b.0));
-            Series::new(line.label.to_owned(), line.color, line.is_rival, line.points)
-        })
-        .collect()
 }
 
 #[cfg(test)]

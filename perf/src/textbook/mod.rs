@@ -13,8 +13,7 @@ mod loads;
 mod shown;
 
 use crate::results::{csv_of, replace};
-use anyhow::{Context as _, Result};
-use std::fs;
+use anyhow::Result;
 use std::path::Path;
 
 pub(crate) use density::Point;
@@ -74,10 +73,6 @@ pub(crate) fn measure(effort: &Effort, mut say: impl FnMut(&str)) -> Result<Meas
 
 /// Writes `textbook-loads.csv` and `textbook-density.csv` to a directory, and the plots to another.
 pub(crate) fn save(measured: &Measured, out: &Path, plots_to: &Path) -> Result<()> {
-    for directory in [out, plots_to] {
-        fs::create_dir_all(directory)
-            .with_context(|| format!("cannot make the directory {}", directory.display()))?;
-    }
     replace(&out.join("textbook-loads.csv"), &csv_of(&measured.limits)?)?;
     replace(&out.join("textbook-density.csv"), &csv_of(&measured.points)?)?;
     for (name, svg) in plots(measured)? {

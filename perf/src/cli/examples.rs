@@ -1,0 +1,68 @@
+//! What `--help` of each verb ends with.
+
+pub(super) const PROGRAM: &str = "\
+Examples:
+  trommel-perf
+  trommel-perf measure --full
+  trommel-perf report perf-out
+Exit codes: 0 done, 1 a wrong answer or another failure, 2 input that cannot be used or output that cannot be
+written, 3 a regression found by compare.";
+
+pub(super) const MEASURE: &str = "\
+Examples:
+  trommel-perf measure --quick
+  trommel-perf measure -f 'split-block.*miss' --rivals --keys 1e5,1e6
+  trommel-perf measure -f cuckoo --rivals --load 75,85,95 --out loads
+  trommel-perf measure -f engine --threads 1,2
+  trommel-perf measure --full --resume
+  trommel-perf measure --keys-file words.txt --probes-file candidates.txt";
+
+pub(super) const CHECK: &str = "\
+Examples:
+  trommel-perf check
+  trommel-perf check --isa portable";
+
+pub(super) const COMPARE: &str = "\
+Examples:
+  trommel-perf compare before after
+  trommel-perf compare --old a1 a2 --new b1 b2 --min-effect 3 --all
+  trommel-perf compare before after --json compare.json --junit compare.xml";
+
+pub(super) const REPORT: &str = "\
+Examples:
+  trommel-perf report perf-out
+  trommel-perf report perf-out --history counts.csv
+  trommel-perf report perf-out --splice RESULTS.md";
+
+pub(super) const TEXTBOOK: &str = "\
+Examples:
+  trommel-perf textbook --quick
+  trommel-perf textbook --out textbook --plots docs/plots --splice RESULTS.md";
+
+pub(super) const CALIBRATE: &str = "\
+Examples:
+  trommel-perf calibrate --out here
+  trommel-perf measure -f engine --cost-model here/calibration.json";
+
+pub(super) const ROOFLINE: &str = "\
+Examples:
+  trommel-perf roofline";
+
+pub(super) const ENV: &str = "\
+Examples:
+  trommel-perf env";
+
+pub(super) const LIST: &str = "\
+Examples:
+  trommel-perf list
+  trommel-perf list -f 'miss/1e6'
+  trommel-perf list -f '^contains/miss/1e6/split-block-bloom/12-bit/batch$' --keys 1e6";
+
+pub(super) const COMPLETIONS: &str = "\
+Examples:
+  trommel-perf completions bash
+  trommel-perf completions fish";
+
+pub(super) const MAN: &str = "\
+Examples:
+  trommel-perf man man1";

@@ -1,0 +1,325 @@
+//! The plots of the page: each section's legend and figures.
+
+use super::{escape, heading};
+use crate::engine::scaling;
+use crate::history::History;
+use crate::plan::short_slots;
+use crate::plots::{self, RATES_AT_LOAD, Series, themed};
+use crate::results::Results;
+use crate::row::Row;
+use crate::tables::{label, short_count};
+use anyhow::Result;
+use std::fmt::Write as _;
+
+/// A section of plots.
+pub(super) struct Section {
+    pub(super) id: &'static str,
+    pub(super) html: String,
+}
+
+/// What is plotted: a title and the rows.
+type Plot = (&'static str, fn(&Row) -> bool);
+
+impl Section {
+    fn new(id: &'static str, title: &str) -> Self {
+        let mut html = String::new();
+        heading(&mut html, id, title);
+        Self { id, html }
+    }
+
+    fn note(&mut self, text: &str) {
+        let _ = write!(self.html, "<p class=\"note\">{}</p>", escape(text));
+    }
+}
+
+/// A plot with its title, unless it is empty.
+fn figure(html: &mut String, title: &str, svg: &str) {
+    figure_of(html, title, "", svg);
+}
+
+/// The same of something that stands above it already.
+fn figure_of(html: &mut String, title: &str, of: &str, svg: &str) {
+    if svg.is_empty() {
+        return;
+    }
+    let label = format!("<svg role=\"img\" aria-label=\"{}{}\"", escape(title), escape(of));
+    let svg = themed(svg).replacen("<svg", &label, 1);
+    let _ = write!(
+        html,
+        "<figure class=\"plot\"><figcaption>{}</figcaption>{svg}</figure>",
+        escape(title)
+    );
+}
+
+fn legend<'a>(html: &mut String, series: impl IntoIterator<Item = &'a Series>) -> Result<()> {
+    html.push_str("<ul class=\"legend\">");
+    for line in series {
+        let sample =
+            themed(&plots::sample(line.look)?).replacen("<svg", "<svg aria-hidden=\"true\"", 1);
+        let _ = write!(html, "<li>{sample}{}</li>", escape(&line.label));
+    }
+    html.push_str("</ul>");
+    Ok(())
+}
+
+/// Throughput by size, with the machine's limit.
+pub(super) fn throughput(results: &Results) -> Result<Option<Section>> {
+    fn lookups(row: &Row, workload: &str) -> bool {
+        row.is_plain()
+            && row.op == "contains"
+            && row.workload.as_deref() == Some(workload)
+            && is_preferred(row)
+    }
+    let plots: [Plot; 6] = [
+        ("Lookups of absent keys", |row| lookups(row, "miss")),
+        ("Lookups of present keys", |row| lookups(row, "hit")),
+        ("Lookups, half of them present", |row| lookups(row, "mixed")),
+        ("Lookups with hashing included", |row| row.input().is_none() && row.hashes_keys()),
+        ("Inserts", |row| row.is_plain() && row.op == "insert" && is_preferred(row)),
+        ("Builds", |row| row.is_plain() && row.op == "build"),
+    ];
+    let limit = plots::limit(results);
+    let mut section = Section::new("throughput", "Throughput by size");
+    section.note(
+        "The heavy line is the machine's limit: random 64-byte lines that one core touches a second in as much \
+         memory. A filter that touches one line a lookup cannot pass it where memory sets the pace; one that \
+         ends misses early or computes in registers passes it in the caches. Dotted: sizes of the caches.",
+    );
+    let all = plots::legend(results);
+    if all.is_empty() {
+        return Ok(None);
+    }
+    legend(&mut section.html, std::iter::once(&limit).chain(&all))?;
+    section.html.push_str("<div class=\"plots\">");
+    for (title, wanted) in plots {
+        let mut series = plots::throughput_series(results, wanted);
+        if series.is_empty() {
+            continue;
+        }
+        series.insert(0, around(&limit, &series));
+        figure(&mut section.html, title, &plots::throughput(&results.environment.caches, &series)?);
+    }
+    section.html.push_str("</div>");
+    Ok(Some(section))
+}
+
+/// The part of a limit at sizes like those of the series, so that it does not stretch the plot.
+fn around(limit: &Series, series: &[Series]) -> Series {
+    let sizes = || series.iter().flat_map(|line| line.points.iter().map(|point| point.0));
+    let least = sizes().fold(f64::INFINITY, f64::min) / 2.0;
+    let most = sizes().fold(0.0, f64::max) * 2.0;
+    let is_near = |point: &&(f64, f64)| (least..=most).contains(&point.0);
+    Series { points: limit.points.iter().filter(is_near).copied().collect(), ..limit.clone() }
+}
+
+/// Our batches, and whatever calls rivals have.
+fn is_preferred(row: &Row) -> bool {
+    row.rival.is_some() || row.api == "batch"
+}
+
+/// The legend and the plot of the machine's limit.
+pub(super) fn roofline(results: &Results) -> Result<String> {
+    let mut html = String::new();
+    let series = plots::roofline_series(results);
+    let svg = plots::roofline(&results.environment.caches, &series)?;
+    if svg.is_empty() {
+        return Ok(html);
+    }
+    html.push_str(
+        "<p class=\"note\">Lines: ways to touch lines, with prefetches by hint or without. Marks: lines a second \
+         that our filters&rsquo; batched lookups of present keys touch.</p>",
+    );
+    legend(&mut html, &series)?;
+    html.push_str("<div class=\"plots\">");
+    figure(&mut html, "Lines touched a second by working set", &svg);
+    html.push_str("</div>");
+    Ok(html)
+}
+
+/// Speed by threads, an operation a plot.
+pub(super) fn threads(results: &Results) -> Result<Option<Section>> {
+    let figures = scaling::figures(results);
+    if figures.is_empty() {
+        return Ok(None);
+    }
+    let mut section = Section::new("threads", "Throughput by threads");
+    let mut shown: Vec<&Series> = Vec::new();
+    for line in figures.iter().flat_map(|figure| &figure.series) {
+        if !shown.iter().any(|known| known.label == line.label) {
+            shown.push(line);
+        }
+    }
+    legend(&mut section.html, shown)?;
+    section.html.push_str("<div class=\"plots\">");
+    for of in &figures {
+        figure(&mut section.html, &of.title, &plots::by_threads(None, &of.series)?);
+    }
+    section.html.push_str("</div>");
+    Ok(Some(section))
+}
+
+/// A plot for every size and operation of the sweep over loads.
+pub(super) fn loads(results: &Results) -> Result<Option<Section>> {
+    const PLOTS: [Plot; 8] = [
+        ("Lookups of present keys", |row| row.workload.as_deref() == Some("hit")),
+        ("Lookups of absent keys", |row| row.workload.as_deref() == Some("miss")),
+        ("Lookups, half of them present", |row| row.workload.as_deref() == Some("mixed")),
+        ("Inserts just below the load", |row| row.op == "insert"),
+        ("Removals", |row| row.op == "remove"),
+        ("Builds up to the load", |row| row.op == "build"),
+        ("Merges of two halves", |row| row.op == "merge"),
+        ("Enumerations", |row| row.op == "enumerate"),
+    ];
+    let mut fillings: Vec<_> = results
+        .rows
+        .iter()
+        .filter_map(|row| row.filling())
+        .map(|filling| (filling.family, filling.slots))
+        .collect();
+    fillings.sort_unstable();
+    fillings.dedup();
+    if fillings.is_empty() {
+        return Ok(None);
+    }
+    let mut section = Section::new("loads", "Throughput by load");
+    for (family, slots) in fillings {
+        let is_it = |row: &Row| {
+            row.filling().is_some_and(|filling| (filling.family, filling.slots) == (family, slots))
+        };
+        let _ = write!(section.html, "<h3>{family}, {} slots</h3>", short_slots(slots));
+        let shown: Vec<String> = results.rows.iter().filter(|row| is_it(row)).map(label).collect();
+        let all = plots::load_legend(results);
+        legend(&mut section.html, all.iter().filter(|line| shown.contains(&line.label)))?;
+        section.html.push_str("<div class=\"plots\">");
+        for (title, wanted) in PLOTS {
+            let series = plots::load_series(results, |row| {
+                let is_shown = is_preferred(row) || row.op == "remove";
+                is_it(row) && is_shown && wanted(row)
+            });
+            let of = format!(", {family}, {} slots", short_slots(slots));
+            figure_of(&mut section.html, title, &of, &plots::by_load(&series)?);
+        }
+        section.html.push_str("</div>");
+    }
+    Ok(Some(section))
+}
+
+/// What absent keys pass, over the curves of the equations.
+pub(super) fn rates(results: &Results) -> Result<Option<Section>> {
+    let (points, curves) = (plots::rate_points(results), plots::rate_curves(results));
+    if points.is_empty() {
+        return Ok(None);
+    }
+    let mut section = Section::new("rates", "False-positive rate by bits a key");
+    section.note(&format!(
+        "Marks: counted on absent keys. Thin lines in the colours of our marks: the exact equations that filters are sized by, for Bloom \
+         filters with the number of hashes that is best there, for filters with slots at {:.0} % load, each \
+         width of a slot a corner of the line; for the layout with a width of its own, from 50 to 95 %. Counting \
+         filters, most of whose bits are counters, are not shown.",
+        RATES_AT_LOAD * 100.0
+    ));
+    let is_ours = |line: &&Series| !line.look.is_rival();
+    let parts: [(&str, Vec<Series>); 2] = [
+        ("Ours", curves.iter().chain(points.iter().filter(is_ours)).cloned().collect()),
+        ("Beside the rivals", curves.iter().chain(&points).cloned().collect()),
+    ];
+    legend(&mut section.html, &points)?;
+    section.html.push_str("<div class=\"plots\">");
+    let has_rivals = points.iter().any(|line| line.look.is_rival());
+    for (title, series) in parts.iter().take(1 + usize::from(has_rivals)) {
+        figure(
+            &mut section.html,
+            &format!("False-positive rate by bits a key: {}", title.to_lowercase()),
+            &plots::rates(series)?,
+        );
+    }
+    section.html.push_str("</div>");
+    Ok(Some(section))
+}
+
+/// A column of counted events: what it is called, and the row's.
+type Events = (&'static str, fn(&Row) -> Option<f64>);
+
+const EVENTS: [Events; 3] = [
+    ("cache misses", |row| row.cache_misses_per_op),
+    ("last-level read misses", |row| row.llc_misses_per_op),
+    ("data-TLB read misses", |row| row.dtlb_misses_per_op),
+];
+
+/// Cache misses an operation, or why there are none.
+pub(super) fn misses(results: &Results) -> Result<Option<Section>> {
+    if results.rows.is_empty() {
+        return Ok(None);
+    }
+    let mut section = Section::new("misses", "Cache misses of a lookup");
+    let is_counted = |row: &&Row| {
+        row.is_plain()
+            && row.op == "contains"
+            && is_preferred(row)
+            && EVENTS.iter().any(|(_, events)| events(row).is_some())
+    };
+    let counted: Vec<&Row> = results.rows.iter().filter(is_counted).collect();
+    let Some(keys) = counted.iter().map(|row| row.keys).max() else {
+        section.note(&why_none(results));
+        return Ok(Some(section));
+    };
+    let source = counted.first().map_or("", |row| &row.counters);
+    section.note(&format!("Counts are {source}, of lookups at {} keys.", short_count(keys)));
+    let mut drawn = String::new();
+    let mut in_legend = Vec::new();
+    for (workload, of) in [("miss", "absent"), ("hit", "present")] {
+        let is_it = |row: &&&Row| row.keys == keys && row.workload.as_deref() == Some(workload);
+        let rows: Vec<&Row> = counted.iter().filter(is_it).copied().collect();
+        let names: Vec<String> = rows.iter().map(|row| short_label(row)).collect();
+        let series = EVENTS.iter().enumerate().map(|(i, (name, events))| {
+            let points = rows.iter().enumerate();
+            let points = points.filter_map(|(place, row)| Some((events(row)?, place as f64)));
+            let look = plots::Look::ours(i).points();
+            Series { label: (*name).into(), look, points: points.collect() }
+        });
+        let series: Vec<Series> = series.collect();
+        let title = format!("Misses a lookup of {of} keys");
+        figure(&mut drawn, &title, &plots::by_name("misses a lookup", &names, &series)?);
+        in_legend = series;
+    }
+    legend(&mut section.html, &in_legend)?;
+    let _ = write!(section.html, "<div class=\"plots\">{drawn}</div>");
+    Ok(Some(section))
+}
+
+/// What stands at the side of a plot: of a rival at the size of another filter that alone.
+fn short_label(row: &Row) -> String {
+    match (&row.rival, row.sizing().starts_with("as-")) {
+        (Some(rival), true) => format!("{rival} as {}", row.filter),
+        _ => label(row),
+    }
+}
+
+fn why_none(results: &Results) -> String {
+    let why = results.no_counters.as_deref().map_or_else(
+        || "this machine offered none when the run was made".to_owned(),
+        |why| why.trim().to_owned(),
+    );
+    format!(
+        "No cache misses were counted: the processor's counters could not be read ({why}). With a kernel that lets \
+         perf_event_open count (kernel.perf_event_paranoid of 2 or less, and a processor or a hypervisor that \
+         has the counters) the columns cache_misses_per_op, llc_misses_per_op and dtlb_misses_per_op are filled \
+         and plotted here."
+    )
+}
+
+/// Instructions by commit.
+pub(super) fn history(history: &History) -> Result<String> {
+    let mut section = Section::new("history", "Instructions by commit");
+    section.note(
+        "Instructions that each bench executes, over those at the first commit that it was counted at: counted, \
+         not timed, so that they do not depend on how busy a machine is.",
+    );
+    let series = history.series();
+    legend(&mut section.html, &series)?;
+    section.html.push_str("<div class=\"plots\">");
+    let svg = plots::by_step("commit", &history.steps(), &series)?;
+    figure(&mut section.html, "Change of instructions since the first commit", &svg);
+    section.html.push_str("</div>");
+    Ok(section.html)
+}

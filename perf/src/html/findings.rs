@@ -1,0 +1,286 @@
+//! What the rows say, in sentences: each figure is a row's, and leads to it.
+
+use super::{cases, escape, heading};
+use crate::engine::scaling;
+use crate::plan::{Filling, short_slots};
+use crate::results::Results;
+use crate::row::Row;
+use crate::tables::{distinct, figure, label, ratio, rival_of, short_count};
+use std::fmt::Write as _;
+
+/// Regimes, the fastest memory first.
+const REGIMES: [(&str, &str); 4] = [
+    ("L1", "In the first-level cache"),
+    ("L2", "In the second-level cache"),
+    ("LLC", "In the last-level cache"),
+    ("DRAM", "In memory"),
+];
+
+/// Share of the machine's limit from which memory is what a lookup waits for.
+const NEAR_LIMIT: f64 = 0.8;
+
+/// The section, which says so if there is nothing to say.
+pub(super) fn section(results: &Results) -> String {
+    let mut html = String::new();
+    heading(&mut html, "findings", "What was found");
+    let findings = all(results);
+    if findings.is_empty() {
+        html.push_str("<p>Nothing that can be compared was measured.</p>");
+        return html;
+    }
+    html.push_str("<ul class=\"findings\">");
+    for finding in findings {
+        let _ = write!(html, "<li>{finding}</li>");
+    }
+    html.push_str("</ul>");
+    html
+}
+
+fn all(results: &Results) -> Vec<String> {
+    let of = Rows { rows: &results.rows };
+    let mut findings: Vec<String> =
+        REGIMES.iter().filter_map(|(regime, place)| of.fastest_in(regime, place)).collect();
+    findings.extend(of.over_rivals());
+    findings.extend(of.near_the_limit());
+    findings.extend(of.by_load());
+    findings.extend(of.by_threads(results));
+    findings
+}
+
+struct Rows<'a> {
+    rows: &'a [Row],
+}
+
+/// A row and its place in the run.
+type Placed<'a> = (usize, &'a Row);
+
+impl<'a> Rows<'a> {
+    /// Our batched lookups of generated keys.
+    fn lookups(&self) -> impl Iterator<Item = Placed<'a>> + use<'a> {
+        self.rows.iter().enumerate().filter(|(_, row)| {
+            row.is_plain() && row.op == "contains" && row.api == "batch" && row.rival.is_none()
+        })
+    }
+
+    /// The fastest of ours where filters fit into one level of memory.
+    fn fastest_in(&self, regime: &str, place: &str) -> Option<String> {
+        let best = |workload: &str| {
+            self.lookups()
+                .filter(|(_, row)| row.regime.as_deref() == Some(regime))
+                .filter(|(_, row)| row.workload.as_deref() == Some(workload))
+                .max_by(|a, b| a.1.mops.total_cmp(&b.1.mops))
+        };
+        let say = |(place, row): Placed<'_>| {
+            let rate = row.fpr_measured.map_or_else(String::new, |rate| {
+                format!(", {:.2} % false positives", rate * 100.0)
+            });
+            let speed = linked(place, &format!("{} M/s", figure(row.mops)));
+            format!(
+                "<b>{}</b> ({speed} at {} keys{rate})",
+                escape(&label(row)),
+                short_count(row.keys)
+            )
+        };
+        let sentences: Vec<String> = [("miss", "absent"), ("hit", "present")]
+            .into_iter()
+            .filter_map(|(workload, keys)| {
+                Some(format!("{keys} keys fastest in {}", say(best(workload)?)))
+            })
+            .collect();
+        let in_it = self.lookups().filter(|(_, row)| row.regime.as_deref() == Some(regime));
+        let measured = distinct(in_it.map(|(_, row)| label(row))).len();
+        (!sentences.is_empty()).then(|| {
+            let filters =
+                if measured == 1 { "1 filter".into() } else { format!("{measured} filters") };
+            format!("{place} {filters} measured: {}.", sentences.join("; "))
+        })
+    }
+
+    /// The best and the worst ratio over rivals, and the one in the middle.
+    fn over_rivals(&self) -> Option<String> {
+        let mut ratios: Vec<(f64, Placed<'_>)> = self
+            .rows
+            .iter()
+            .enumerate()
+            .filter(|(_, row)| row.api == "batch" && row.op == "contains" && !row.is_of_engine())
+            .filter_map(|(place, row)| Some((ratio(row, self.rows)?, (place, row))))
+            .collect();
+        ratios.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let (worst, best) = (ratios.first()?, ratios.last()?);
+        let middle = ratios[ratios.len() / 2].0;
+        let say = |(ratio, (place, row)): &(f64, Placed<'_>)| {
+            let rival = rival_of(row, self.rows).map_or_else(String::new, label);
+            format!(
+                "{} the speed of {} ({})",
+                linked(*place, &format!("{ratio:.1} times")),
+                escape(&rival),
+                escape(&row.name())
+            )
+        };
+        let count = ratios.len();
+        Some(format!(
+            "Over the rival of the same family, {count} kinds of batched lookups reach from {} to {}; the one in \
+             the middle {middle:.1} times.",
+            say(worst),
+            say(best)
+        ))
+    }
+
+    /// Where lookups beyond the caches of a core touch lines about as fast as the machine can.
+    fn near_the_limit(&self) -> Option<String> {
+        let beyond: Vec<Placed<'_>> = self
+            .lookups()
+            .filter(|(_, row)| matches!(row.regime.as_deref(), Some("LLC" | "DRAM")))
+            .filter(|(_, row)| row.roofline_fraction.is_some())
+            .collect();
+        let share = |row: &Row| row.roofline_fraction.unwrap_or(0.0);
+        let mut near: Vec<Placed<'_>> =
+            beyond.iter().filter(|(_, row)| share(row) >= NEAR_LIMIT).copied().collect();
+        near.sort_by(|a, b| share(b.1).total_cmp(&share(a.1)));
+        let all = beyond.len();
+        if all == 0 {
+            return None;
+        }
+        let of_limit = NEAR_LIMIT * 100.0;
+        let Some((place, row)) = near.first() else {
+            return Some(format!(
+                "Memory is not what sets the pace: none of {all} batched lookups beyond the second-level cache \
+                 touches {of_limit:.0} % of the lines that the machine can touch."
+            ));
+        };
+        Some(format!(
+            "Memory is the limit of {} of {all} batched lookups beyond the second-level cache, which touch {of_limit:.0} % \
+             or more of the lines that the machine can touch; {} comes to {}.",
+            near.len(),
+            escape(&row.name()),
+            linked(*place, &format!("{:.0} %", share(row) * 100.0))
+        ))
+    }
+
+    /// What fuller slots cost: the filter that loses most of its speed.
+    fn by_load(&self) -> Option<String> {
+        let is_ours = |row: &Row| {
+            row.rival.is_none() && row.api == "batch" && row.workload.as_deref() == Some("miss")
+        };
+        let misses = self.rows.iter().enumerate().filter(|(_, row)| is_ours(row));
+        let swept: Vec<(Filling, Placed<'_>)> =
+            misses.filter_map(|(place, row)| Some((row.filling()?, (place, row)))).collect();
+        let who = |(filling, (_, row)): &(Filling, Placed<'_>)| (label(row), filling.slots);
+        let ends = distinct(swept.iter().map(who)).into_iter().filter_map(|key| {
+            let same = || swept.iter().filter(|line| who(line) == key);
+            let load = |line: &&(Filling, Placed<'_>)| line.0.load;
+            let (emptiest, fullest) = (same().min_by_key(load)?, same().max_by_key(load)?);
+            let loss = emptiest.1.1.mops / fullest.1.1.mops;
+            (emptiest.0.load < fullest.0.load).then_some((loss, emptiest, fullest))
+        });
+        let (loss, emptiest, fullest) = ends.max_by(|a, b| a.0.total_cmp(&b.0))?;
+        if loss < 1.0 {
+            return Some(
+                "No filter with slots answers absent keys slower when it is fuller.".into(),
+            );
+        }
+        let say = |(filling, (place, row)): &(Filling, Placed<'_>)| {
+            let speed = linked(*place, &format!("{} M/s", figure(row.mops)));
+            format!("{speed} at {} %", filling.load)
+        };
+        Some(format!(
+            "Of filters with slots, <b>{}</b> of {} slots loses most as it fills: batches of absent keys from {} \
+             to {}.",
+            escape(&label(emptiest.1.1)),
+            short_slots(emptiest.0.slots),
+            say(emptiest),
+            say(fullest)
+        ))
+    }
+
+    /// What threads gain at most.
+    fn by_threads(&self, results: &Results) -> Option<String> {
+        let gains = self
+            .rows
+            .iter()
+            .enumerate()
+            .filter(|(_, row)| scaling::is_engine(row) && row.threads > 1);
+        let gains = gains.filter_map(|(place, row)| Some((row.speedup?, place, row)));
+        let (speedup, place, row) = gains.max_by(|a, b| a.0.total_cmp(&b.0))?;
+        Some(format!(
+            "The engine gains most by threads in {}: {} its speed on one thread, with {} threads on {} cores.",
+            escape(&row.name()),
+            linked(place, &format!("{speedup:.2} times")),
+            row.threads,
+            escape(results.environment.get("cores"))
+        ))
+    }
+}
+
+fn linked(place: usize, text: &str) -> String {
+    format!("<a href=\"#{}\">{text}</a>", cases::address(place))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::environment::Environment;
+    use crate::row::tests::example;
+
+    fn said(rows: impl IntoIterator<Item = Row>) -> String {
+        let mut results = Results::new(Environment::observe(None));
+        rows.into_iter().for_each(|row| results.put(row));
+        all(&results).join("\n")
+    }
+
+    #[test]
+    fn the_fastest_of_each_regime_is_named_with_its_figure() {
+        let slow = example("bloom", "12-bit", None, 4.0);
+        let fast = example("split-block-bloom", "12-bit", None, 2.0);
+        let present = Row { workload: Some("hit".into()), ..slow.clone() };
+        let said = said([slow, fast, present]);
+        assert!(said.contains(
+            "absent keys fastest in <b>split-block-bloom 12-bit</b> (<a href=\"#case-1\">500 M/s</a>"
+        ));
+        assert!(
+            said.contains(
+                "present keys fastest in <b>bloom 12-bit</b> (<a href=\"#case-2\">250 M/s</a>"
+            ),
+            "{said}"
+        );
+        assert!(!said.contains("In memory"), "{said}");
+    }
+
+    #[test]
+    fn ratios_are_those_of_the_tables() {
+        let said = said([
+            example("bloom", "12-bit", None, 2.0),
+            example("bloom", "12-bit", Some("fastbloom"), 9.0),
+        ]);
+        assert!(said.contains(">4.5 times</a> the speed of fastbloom 12-bit"), "{said}");
+    }
+
+    #[test]
+    fn memory_is_the_limit_where_lines_are_touched_as_fast_as_can_be() {
+        let row = |share| Row {
+            regime: Some("DRAM".into()),
+            roofline_fraction: Some(share),
+            ..example("bloom", "12-bit", None, 20.0)
+        };
+        assert!(
+            said([row(0.93)]).contains("limit of 1 of 1")
+                && said([row(0.93)]).contains(">93 %</a>")
+        );
+        assert!(said([row(0.5)]).contains("none of 1"));
+    }
+
+    #[test]
+    fn loads_are_compared_within_a_filter() {
+        let row = |load: u32, ns| example("quotient", &format!("r8-{load}%-of-1Mi"), None, ns);
+        let said = said([row(75, 10.0), row(95, 20.0), row(85, 15.0)]);
+        assert!(
+            said.contains("100 M/s</a> at 75 %") && said.contains("50.0 M/s</a> at 95 %"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn nothing_is_found_in_nothing() {
+        assert!(said([]).is_empty());
+    }
+}
