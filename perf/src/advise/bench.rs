@@ -173,7 +173,7 @@ const SINGLY_VERIFIED: usize = 4096;
 
 /// The time of a random line up to so many bytes.
 fn line_times(largest: u64) -> Result<LineTimes> {
-    let largest = largest.min(MOST_TOUCHED_BYTES).max(1 << 20);
+    let largest = largest.clamp(1 << 20, MOST_TOUCHED_BYTES);
     let points = roofline::curve(largest as usize, |_| ())?;
     Ok(LineTimes(points.iter().map(roofline::Point::line_ns).collect()))
 }
@@ -190,9 +190,9 @@ mod tests {
         let asked = question(3000, 100.0, 0.5);
         let offers = offers(&asked, &Caches::default(), None).unwrap();
         let mut bench = Bench::new(asked.keys, &offers).unwrap();
-        for index in 0..offers.len() {
-            let filter = bench.filter(index, &offers[index]).unwrap();
-            assert_eq!(filter.memory_bytes() as u64, offers[index].bytes);
+        for (index, offer) in offers.iter().enumerate() {
+            let filter = bench.filter(index, offer).unwrap();
+            assert_eq!(filter.memory_bytes() as u64, offer.bytes);
         }
         let ns = bench.measure(&offers, &[0, 1], 0.5, false).unwrap();
         assert!(ns.len() == 2 && ns.iter().all(|ns| *ns > 0.0));

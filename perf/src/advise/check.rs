@@ -39,14 +39,18 @@ impl Scenario {
     }
 }
 
-/// Measures all scenarios; `say` is told what goes on.
+/// Measures the scenarios of all numbers of keys, or of one; `say` is told what goes on.
 ///
 /// # Errors
 /// A wrong answer of a filter.
-pub(crate) fn check(isa: Option<Isa>, mut say: impl FnMut(String)) -> Result<Table> {
+pub(crate) fn check(
+    keys: Option<usize>,
+    isa: Option<Isa>,
+    mut say: impl FnMut(String),
+) -> Result<Table> {
     let caches = Environment::observe(isa).caches;
     let mut scenarios = Vec::new();
-    for keys in KEYS {
+    for keys in keys.map_or_else(|| KEYS.to_vec(), |keys| vec![keys]) {
         let free = Question {
             keys,
             fpr: None,

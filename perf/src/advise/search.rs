@@ -197,7 +197,7 @@ mod tests {
         })
         .unwrap();
         assert_eq!(estimates.iter().flatten().count(), 10);
-        assert_eq!(rank(&asked, &offers, &estimates).take().unwrap().kind, "split-block-bloom");
+        assert_eq!(rank(&asked, &offers, &estimates).take().unwrap().kind, "bloom");
     }
 
     #[test]

@@ -11,7 +11,7 @@ pub(crate) fn run(arguments: &AdviseArgs) -> Result<()> {
     let isa = usable_isa(arguments.isa)?;
     let Some(asked) = arguments.question().filter(|_| !arguments.check) else {
         pin();
-        println!("{}", check(isa, |next| eprintln!("{next}"))?.to_terminal());
+        println!("{}", check(arguments.keys, isa, |next| eprintln!("{next}"))?.to_terminal());
         return Ok(());
     };
     let advice = match &arguments.from {
