@@ -1,7 +1,7 @@
 //! A filter that is ready to be measured, and what the machine's limit means for it.
 
 use crate::keys::Probes;
-use crate::plan::{Candidate, Case, Group, Op, Workload};
+use crate::plan::{Candidate, Case, Group, Matrix, Op, Workload};
 use crate::subject::{Subject, ensure_no_key_denied};
 use anyhow::Result;
 use trommel::{Bitmap, FilterKind};
@@ -61,6 +61,10 @@ pub(crate) fn working_sets<S: Subject + ?Sized>(built: &[Built<S>], op: Op) -> V
 /// Lines that one operation of the group must touch (see [`crate::roofline`]); none if that is not
 /// known of the kind.
 pub(crate) fn lines_per_op<S: Subject + ?Sized>(built: &Built<S>, group: &Group) -> Option<f64> {
+    // Of skewed probes the lines are in the caches that come often; small filters are asked one after the other.
+    if group.workload == Some(Workload::Zipf) || group.matrix == Some(Matrix::SmallFilters) {
+        return None;
+    }
     // The hit share of a given input is its own.
     if group.op == Op::Contains && group.input.is_some() {
         return lines_of(built.candidate.kind?, group.op, None, None, None);
@@ -98,6 +102,7 @@ pub(crate) fn lines_of(
             Workload::Hit => Some(k),
             Workload::Miss => expected(0.0),
             Workload::Mixed => expected(0.5),
+            Workload::Zipf => None,
         },
         (Kind::Bloom, Op::Insert | Op::Build) => Some(k),
         (Kind::CountingBloom, Op::Insert | Op::Build) => Some(2.0 * k),

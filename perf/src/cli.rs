@@ -2,6 +2,7 @@
 
 mod examples;
 
+use crate::advise::AdviseArgs;
 use crate::engine::MAX_THREADS;
 use clap::{Args, Parser, Subcommand};
 use regex::Regex;
@@ -38,6 +39,10 @@ pub(crate) enum Verb {
     /// gets, and the density-based method beside the standard one.
     #[command(after_help = examples::TEXTBOOK)]
     Textbook(TextbookArgs),
+    /// Which filter to take, with which parameters, by what a probe costs with it: measured here in well under
+    /// a minute, or read from a run.
+    #[command(after_help = examples::ADVISE)]
+    Advise(AdviseArgs),
     /// Measure what the engine's cost model needs to know of this machine, in about half a minute; print it
     /// and write calibration.json.
     #[command(after_help = examples::CALIBRATE)]
@@ -239,7 +244,7 @@ pub(crate) struct TextbookArgs {
 }
 
 /// A count as people write it: `1000000`, `1e6`, `2.5e6`.
-fn parse_count(text: &str) -> Result<usize, String> {
+pub(crate) fn parse_count(text: &str) -> Result<usize, String> {
     let value: f64 = text.trim().parse().map_err(|_| format!("{text:?} is not a number"))?;
     if value.fract() != 0.0 || !(1.0..=1e10).contains(&value) {
         return Err(format!("{text:?} is not a whole number from 1 to 1e10"));

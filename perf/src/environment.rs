@@ -37,6 +37,11 @@ pub(crate) struct Caches {
 }
 
 impl Caches {
+    /// Those of this machine.
+    pub(crate) fn observe() -> Self {
+        read_caches()
+    }
+
     /// The smallest level that holds `bytes`: L1, L2, LLC or DRAM. None where a size is unknown
     /// that the answer depends on.
     pub(crate) fn regime(&self, bytes: u64) -> Option<&'static str> {

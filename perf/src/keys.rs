@@ -46,8 +46,61 @@ impl KeyStream {
         (0..count as u64).map(|place| self.at(ABSENT_FROM + place)).collect()
     }
 
+    /// `count` probes by Zipf's law with exponent 1 over twice as many values as keys: the one in place `r` in
+    /// proportion to `1 / r`. Every second one is a key.
+    ///
+    /// A place is drawn by inversion as if it were continuous, which gives `r` in proportion to `ln(1 + 1/r)`, and
+    /// kept with the probability that makes it `1 / r`.
+    fn zipf(self, keys: usize, count: usize) -> Probes {
+        let draws = KeyStream::new(!self.seed);
+        let places = 2.0 * keys.max(1) as f64;
+        let mut members = Bitmap::new(count);
+        let mut values = Vec::with_capacity(count);
+        let mut drawn = 0;
+        while values.len() < count {
+            let uniform = |drawn: u64| (draws.at(drawn) >> 11) as f64 / (1u64 << 53) as f64;
+            let place = ((uniform(drawn) * (places + 1.0).ln()).exp().floor()).clamp(1.0, places);
+            let kept = std::f64::consts::LN_2 / (place * (1.0 / place).ln_1p());
+            let is_kept = uniform(drawn + 1) < kept;
+            drawn += 2;
+            if !is_kept {
+                continue;
+            }
+            let half = place as u64 / 2;
+            if place % 2.0 == 0.0 && half <= keys as u64 && keys > 0 {
+                members.set(values.len());
+                values.push(self.at(half - 1));
+            } else {
+                values.push(self.at(ABSENT_FROM + half));
+            }
+        }
+        Probes { column: Column::Integers(values), members }
+    }
+
+    /// `count` probes of which a share of `hit_rate` are any of the first `keys` keys, at random.
+    pub(crate) fn blend(self, hit_rate: f64, keys: usize, count: usize) -> Probes {
+        let choice = KeyStream::new(!self.seed);
+        let below = (hit_rate * 2f64.powi(32)).round() as u64;
+        let mut members = Bitmap::new(count);
+        let mut values = Vec::with_capacity(count);
+        for probe in 0..count {
+            let random = choice.at(probe as u64);
+            // The low half says whether it is a key, the high half which.
+            if random & u64::from(u32::MAX) < below {
+                members.set(probe);
+                values.push(self.at(((random >> 32) * keys as u64) >> 32));
+            } else {
+                values.push(self.at(ABSENT_FROM + probe as u64));
+            }
+        }
+        Probes { column: Column::Integers(values), members }
+    }
+
     /// `count` probes against the first `keys` keys, drawn at random in no order of insertion.
     pub(crate) fn probes(self, workload: Workload, keys: usize, count: usize) -> Probes {
+        if workload == Workload::Zipf {
+            return self.zipf(keys, count);
+        }
         let choice = KeyStream::new(!self.seed);
         let mut members = Bitmap::new(count);
         let mut values = Vec::with_capacity(count);
@@ -56,7 +109,7 @@ impl KeyStream {
             let is_member = match workload {
                 Workload::Hit => true,
                 Workload::Miss => false,
-                Workload::Mixed => random & 1 == 1,
+                Workload::Mixed | Workload::Zipf => random & 1 == 1,
             };
             if is_member {
                 members.set(probe);
@@ -115,10 +168,48 @@ mod tests {
     }
 
     #[test]
+    fn skewed_probes_follow_zipfs_law() {
+        const COUNT: usize = 200_000;
+        let probes = KeyStream::new(3).probes(Workload::Zipf, 500, COUNT);
+        let Column::Integers(values) = &probes.column else {
+            panic!("generated keys are integers")
+        };
+        let mut counts = std::collections::HashMap::new();
+        for value in values {
+            *counts.entry(*value).or_insert(0usize) += 1;
+        }
+        let mut counts: Vec<usize> = counts.into_values().collect();
+        counts.sort_unstable_by(|a, b| b.cmp(a));
+        // 1 / (r · H) of a thousand values, where H is the sum of all 1 / r.
+        let harmonic: f64 = (1..=1000).map(|r| 1.0 / f64::from(r)).sum();
+        for r in [1, 2, 3, 5, 10] {
+            let expected = COUNT as f64 / (r as f64 * harmonic);
+            let deviation = (counts[r - 1] as f64 - expected) / expected.sqrt();
+            assert!(deviation.abs() < 5.0, "{r}: {} {expected}", counts[r - 1]);
+        }
+    }
+
+    #[test]
+    fn a_blend_has_the_share_of_keys_that_was_asked_for() {
+        let stream = KeyStream::new(7);
+        let keys: HashSet<u64> = stream.keys(0, 1000).into_iter().collect();
+        for share in [0.0, 0.1, 0.9, 1.0] {
+            let probes = stream.blend(share, 1000, 5000);
+            let Column::Integers(values) = &probes.column else {
+                panic!("generated keys are integers")
+            };
+            for (i, value) in values.iter().enumerate() {
+                assert_eq!(probes.members.get(i), keys.contains(value), "{share} {i}");
+            }
+            assert!((probes.members.count_ones() as f64 / 5000.0 - share).abs() < 0.03, "{share}");
+        }
+    }
+
+    #[test]
     fn probes_know_which_of_them_are_keys() {
         let stream = KeyStream::new(7);
         let keys: HashSet<u64> = stream.keys(0, 1000).into_iter().collect();
-        for workload in Workload::ALL {
+        for workload in Workload::ALL.into_iter().chain([Workload::Zipf]) {
             let probes = stream.probes(workload, 1000, 5000);
             let Column::Integers(values) = &probes.column else {
                 panic!("generated keys are integers")
@@ -131,6 +222,8 @@ mod tests {
                 Workload::Hit => 1.0,
                 Workload::Miss => 0.0,
                 Workload::Mixed => 0.5,
+                // Every second place from the second on: less by ln 2 over twice the sum of all 1 / r.
+                Workload::Zipf => 0.458,
             };
             assert!((share - expected).abs() < 0.05, "{workload}: {share}");
         }

@@ -33,18 +33,18 @@ impl Length {
 }
 
 /// Repeats a pass until the length is filled; the first repetition finds out how many passes that is.
-struct Repeater {
+pub(crate) struct Repeater {
     length: Length,
     one: Option<Duration>,
 }
 
 impl Repeater {
-    fn new(length: Length) -> Self {
+    pub(crate) fn new(length: Length) -> Self {
         Self { length, one: None }
     }
 
     /// Runs the passes of one repetition; returns how many were timed.
-    fn run(&mut self, meter: &mut Meter, mut pass: impl FnMut()) -> u64 {
+    pub(crate) fn run(&mut self, meter: &mut Meter, mut pass: impl FnMut()) -> u64 {
         let Some(one) = self.one else {
             pass();
             meter.time(&mut pass);
@@ -78,6 +78,9 @@ pub(crate) fn lookups<'a>(
             Api::Batch => {
                 subject.answer_batch(black_box(hashes), &mut answers);
                 black_box(answers.as_words());
+            }
+            Api::BatchesOf(keys) => {
+                found = black_box(subject.count_batches(black_box(hashes), keys, &mut answers));
             }
         });
         if api == Api::Batch {
@@ -143,7 +146,7 @@ pub(crate) fn inserts<'a>(
             let slice = black_box(&hashes[inserted..end]);
             meter.time(|| match api {
                 Api::Single => filter.insert_single(slice),
-                Api::Batch => filter.insert_batch(slice),
+                Api::Batch | Api::BatchesOf(_) => filter.insert_batch(slice),
             })?;
             ensure_contains_all(&*filter, slice, &mut answers)?;
             ops += slice.len() as u64;

@@ -7,18 +7,20 @@
 //! | [`cli`], [`cmd`] | the command line; one file a verb |
 //! | [`plan`] | which cases there are: filter × variant × operation × workload × keys |
 //! | [`keys`], [`tpch`], [`keyfile`] | where keys come from, and the truth about them |
-//! | [`subject`], [`slots`], [`ours`], [`rivals`], [`built`] | one face for everything that is measured |
+//! | [`subject`], [`slots`], [`ours`], [`rivals`], [`tree`], [`built`] | one face for everything that is measured |
 //! | [`lanes`], [`interleave`], [`clock`], [`counters`] | timing: short repetitions, taken in turns |
-//! | [`roofline`], [`noise`], [`environment`] | the machine: its limit, its quiet, its description |
+//! | [`roofline`], [`noise`], [`pages`], [`environment`] | the machine: its limit, its quiet, its description |
 //! | [`session`], [`effort`] | a run: groups of cases, each verified, saved as it ends |
 //! | [`engine`] | the same on several threads: engine, rivals, strategies, and what they are chosen by |
 //! | [`row`], [`samples`], [`results`] | what a run leaves behind |
 //! | [`stats`], [`bootstrap`] | medians, and how far they can be trusted |
 //! | [`compare`] | what changed between two runs, and what of it is the machine |
+//! | [`advise`] | which filter to take |
 //! | [`textbook`] | the experiments of papers on cuckoo filters and cuckoo hashing |
 //! | [`tables`], [`plots`], [`html`], [`splice`], [`console`] | how it is shown |
 //! | [`history`], [`reproduce`] | what earlier commits took, and how to measure a row again |
 
+mod advise;
 mod bootstrap;
 mod built;
 mod cli;
@@ -39,6 +41,7 @@ mod keys;
 mod lanes;
 mod noise;
 mod ours;
+mod pages;
 mod plan;
 mod plots;
 mod progress;
@@ -56,6 +59,7 @@ mod subject;
 mod tables;
 mod textbook;
 mod tpch;
+mod tree;
 
 use clap::Parser as _;
 use std::process::ExitCode;

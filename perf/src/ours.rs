@@ -6,8 +6,9 @@ pub(crate) use slots::{Fingerprinted, create_slots};
 
 use crate::failure::bad_input;
 use crate::keys::Column;
-use crate::plan::{Family, Sizing};
+use crate::plan::{Family, Form, Sizing};
 use crate::subject::{Scratch, Subject, answer_each};
+use crate::tree::boxed;
 use anyhow::Result;
 use std::fmt::Debug;
 use trommel::{
@@ -28,24 +29,28 @@ pub(crate) struct Ours<F> {
     probed_bytes: usize,
 }
 
-/// Makes the empty filter of a kind.
+/// Makes the empty filter of a kind, or as many small ones of so many keys as a tree has.
 pub(crate) fn create(
     kind: FilterKind,
     sizing: Sizing,
     keys: usize,
     isa: Option<Isa>,
+    form: Form,
 ) -> Result<Box<dyn Subject>> {
+    let is_tree = form == Form::Tree;
     // The concrete type and not `AnyFilter`: a loop of single calls must not match on the kind a key.
     macro_rules! of {
         ($type:ident) => {
             of!($type, |filter: &$type| filter.memory_bytes())
         };
-        ($type:ident, $probed_bytes:expr) => {{
-            let filter: $type = build(sizing, keys, isa)?;
-            let (isa, hash_count) = (Some(filter.isa()), Some(filter.hash_count()));
-            let probed_bytes = $probed_bytes(&filter);
-            Ok(Box::new(Ours { filter, isa, hash_count, slots: None, probed_bytes }))
-        }};
+        ($type:ident, $probed_bytes:expr) => {
+            boxed(is_tree, || {
+                let filter: $type = build(sizing, keys, isa, form)?;
+                let (isa, hash_count) = (Some(filter.isa()), Some(filter.hash_count()));
+                let probed_bytes = $probed_bytes(&filter);
+                Ok(Ours { filter, isa, hash_count, slots: None, probed_bytes })
+            })
+        };
     }
     match kind {
         FilterKind::Bloom => of!(BloomFilter),
@@ -57,12 +62,14 @@ pub(crate) fn create(
         FilterKind::SplitBlockBloom => of!(SplitBlockBloom),
         FilterKind::CacheLineBloom => of!(CacheLineBloom),
         FilterKind::Quotient => {
-            Ok(Box::new(Ours::quotient(build::<QuotientFilter>(sizing, keys, isa)?)))
+            boxed(is_tree, || build::<QuotientFilter>(sizing, keys, isa, form).map(Ours::quotient))
         }
-        FilterKind::CacheLineQuotient => {
-            Ok(Box::new(Ours::quotient(build::<CacheLineQuotient>(sizing, keys, isa)?)))
+        FilterKind::CacheLineQuotient => boxed(is_tree, || {
+            build::<CacheLineQuotient>(sizing, keys, isa, form).map(Ours::quotient)
+        }),
+        FilterKind::Cuckoo => {
+            boxed(is_tree, || build::<CuckooFilter>(sizing, keys, isa, form).map(Ours::cuckoo))
         }
-        FilterKind::Cuckoo => Ok(Box::new(Ours::cuckoo(build::<CuckooFilter>(sizing, keys, isa)?))),
         other => Err(anyhow::anyhow!("the harness does not know how to make a {other}")),
     }
 }
@@ -70,8 +77,8 @@ pub(crate) fn create(
 /// No filter is smaller than a line, however few its keys.
 const LINE_BYTES: usize = 64;
 
-fn build<F: FromSpec>(sizing: Sizing, keys: usize, isa: Option<Isa>) -> Result<F> {
-    let mut builder = Builder::<F>::default().keys(keys);
+fn build<F: FromSpec>(sizing: Sizing, keys: usize, isa: Option<Isa>, form: Form) -> Result<F> {
+    let mut builder = Builder::<F>::default().keys(keys).huge_pages(form != Form::SmallPages);
     builder = match sizing {
         Sizing::BitsPerKey(bits) => builder.memory_bytes((keys * bits).div_ceil(8).max(LINE_BYTES)),
         Sizing::Fpr(fpr) => builder.fpr(fpr),

@@ -1,7 +1,9 @@
 //! Which cases there are, and what they are called.
 
+mod matrix;
 mod sweep;
 
+pub(crate) use matrix::{BATCH_SIZES, Form, Level, Matrix, Place, every_place, places_of};
 pub(crate) use sweep::{
     Family, Filling, Loads, contestants, groups_of_load, keys_at, short_slots, sweep_of,
 };
@@ -37,6 +39,8 @@ pub(crate) enum Api {
     Single,
     /// One call for a slice of keys.
     Batch,
+    /// Calls for so many keys each.
+    BatchesOf(usize),
 }
 
 /// Which probes are keys.
@@ -48,9 +52,12 @@ pub(crate) enum Workload {
     Miss,
     /// Half of them, at random.
     Mixed,
+    /// About half of them, and some far more often than others: the one in place `r` in proportion to `1 / r`.
+    Zipf,
 }
 
 impl Workload {
+    /// Those that every filter is measured with.
     pub(crate) const ALL: [Self; 3] = [Self::Hit, Self::Miss, Self::Mixed];
 }
 
@@ -71,8 +78,16 @@ display_as!(Op {
     Merge => "merge",
     Enumerate => "enumerate"
 });
-display_as!(Api { Single => "single", Batch => "batch" });
-display_as!(Workload { Hit => "hit", Miss => "miss", Mixed => "mixed" });
+display_as!(Workload { Hit => "hit", Miss => "miss", Mixed => "mixed", Zipf => "zipf" });
+
+impl fmt::Display for Api {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Single => "single",
+            Self::Batch | Self::BatchesOf(_) => "batch",
+        })
+    }
+}
 
 /// How large a filter is made.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -108,19 +123,21 @@ pub(crate) struct Candidate {
     pub(crate) rival: Option<Rival>,
     /// The instruction set of its kernels, where it is not the one of the run.
     pub(crate) isa: Option<Isa>,
+    pub(crate) form: Form,
 }
 
 impl Candidate {
     const fn ours(kind: FilterKind, sizing: Sizing) -> Self {
-        Self { kind: Some(kind), sizing, rival: None, isa: None }
+        Self { kind: Some(kind), sizing, rival: None, isa: None, form: Form::Usual }
     }
 
     const fn rival(rival: Rival, kind: FilterKind, sizing: Sizing) -> Self {
-        Self { kind: Some(kind), sizing, rival: Some(rival), isa: None }
+        Self { kind: Some(kind), sizing, rival: Some(rival), isa: None, form: Form::Usual }
     }
 
     const fn rival_by_slots(rival: Rival, filling: Filling) -> Self {
-        Self { kind: None, sizing: Sizing::Slots(filling), rival: Some(rival), isa: None }
+        let sizing = Sizing::Slots(filling);
+        Self { kind: None, sizing, rival: Some(rival), isa: None, form: Form::Usual }
     }
 
     /// The kind; for a rival, the kind or the family that it competes with.
@@ -204,6 +221,8 @@ pub(crate) struct Group {
     pub(crate) input: Option<String>,
     /// Whether keys are hashed inside the timed loop.
     pub(crate) hashed: bool,
+    /// The part of the matrix that it belongs to, if any.
+    pub(crate) matrix: Option<Matrix>,
 }
 
 /// One case: a row to be.
@@ -220,14 +239,16 @@ impl Group {
         let workload = self.workload.map_or_else(String::new, |workload| format!(" {workload}"));
         let input = self.input.as_deref().map_or_else(String::new, |input| format!(" {input}"));
         let hashed = if self.hashed { " hashing" } else { "" };
-        format!("{}{workload} {:e}{input}{hashed}", self.op, self.keys)
+        let matrix = self.matrix.map_or_else(String::new, |matrix| format!(" {matrix}"));
+        format!("{}{workload} {:e}{input}{hashed}{matrix}", self.op, self.keys)
     }
 
     /// The variant column of a candidate in this group.
-    pub(crate) fn variant(&self, candidate: &Candidate) -> String {
+    pub(crate) fn variant(&self, candidate: &Candidate, api: Api) -> String {
         let input = self.input.as_deref().map_or_else(String::new, |input| format!("{input}/"));
         let hash = if self.hashed { HASH_SUFFIX } else { "" };
-        format!("{input}{}{hash}", candidate.size_name())
+        let varied = self.matrix.map_or_else(String::new, |matrix| matrix.suffix(candidate, api));
+        format!("{input}{}{hash}{varied}", candidate.size_name())
     }
 
     /// The cases of these candidates, without those that a candidate cannot do.
@@ -253,6 +274,9 @@ impl Group {
     /// The calls by which a candidate is asked. No rival has one for many keys; a build or a lookup
     /// that hashes is measured in the form that a user would choose.
     fn apis(&self, candidate: &Candidate) -> &'static [Api] {
+        if let Some(matrix) = self.matrix {
+            return matrix.apis(candidate.rival.is_some());
+        }
         match self.op {
             Op::Remove => &[Api::Single],
             Op::Merge | Op::Enumerate => &[Api::Batch],
@@ -269,7 +293,7 @@ impl Group {
             self.workload.map(|workload| workload.to_string()).as_deref(),
             self.keys as u64,
             &candidate.subject_name(),
-            &self.variant(candidate),
+            &self.variant(candidate, api),
             &api.to_string(),
         )
     }
@@ -277,9 +301,13 @@ impl Group {
 
 /// The groups of one key count over generated keys.
 pub(crate) fn groups_of(keys: usize, selection: &Selection) -> Vec<Group> {
-    let group = |op, workload, hashed| Group { op, workload, keys, input: None, hashed };
+    let group =
+        |op, workload, hashed| Group { op, workload, keys, input: None, hashed, matrix: None };
     let mut groups: Vec<Group> =
         Workload::ALL.map(|workload| group(Op::Contains, Some(workload), false)).into();
+    if selection.includes_zipf() {
+        groups.push(group(Op::Contains, Some(Workload::Zipf), false));
+    }
     if selection.only_looks_up(keys) {
         return groups;
     }
@@ -294,8 +322,9 @@ const CHANGED_BRIEFLY: usize = 1_000_000;
 
 /// The groups at 1 GiB.
 pub(crate) fn groups_of_one_gib() -> Vec<Group> {
+    let keys = KEYS_OF_ONE_GIB;
     let group =
-        |op, workload| Group { op, workload, keys: KEYS_OF_ONE_GIB, input: None, hashed: false };
+        |op, workload| Group { op, workload, keys, input: None, hashed: false, matrix: None };
     vec![
         group(Op::Contains, Some(Workload::Hit)),
         group(Op::Contains, Some(Workload::Miss)),
@@ -312,6 +341,7 @@ pub(crate) fn groups_of_input(input: &str, keys: usize) -> Vec<Group> {
             keys,
             input: Some(input.to_owned()),
             hashed,
+            matrix: None,
         })
         .into()
 }
@@ -407,7 +437,9 @@ mod tests {
     #[test]
     fn names_of_cases_are_unique() {
         let mut names = HashSet::new();
-        let generated = groups_of(100_000, &Selection::default());
+        let full = Selection { full: true, ..Selection::default() };
+        let generated = groups_of(100_000, &full);
+        assert!(generated.iter().any(|group| group.workload == Some(Workload::Zipf)));
         for group in generated.into_iter().chain(groups_of_input("tpch-0.1", 5000)) {
             for case in group.cases(&candidates()) {
                 assert!(names.insert(case.name.clone()), "{}", case.name);

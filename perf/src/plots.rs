@@ -86,7 +86,9 @@ fn with_points(
 
 /// Every series of the run without its points, but for those of the sweep over loads.
 pub(crate) fn legend(results: &Results) -> Vec<Series> {
-    legend_of(results.rows.iter().filter(|row| row.filling().is_none() && !row.is_of_engine()))
+    let is_shown =
+        |row: &&Row| row.filling().is_none() && !row.is_of_engine() && row.matrix().is_none();
+    legend_of(results.rows.iter().filter(is_shown))
 }
 
 /// The series of the sweep over loads.

@@ -139,6 +139,13 @@ impl Results {
         }
     }
 
+    /// Notes the peak of memory of a case that was measured.
+    pub(crate) fn put_peak(&mut self, name: &str, peak_bytes: Option<u64>) {
+        if let Some(row) = self.rows.iter_mut().find(|row| row.name() == name) {
+            row.peak_bytes = peak_bytes;
+        }
+    }
+
     /// Whether a filter is known to be full before it reaches a load.
     pub(crate) fn falls_short(&self, subject: &str, variant: &str) -> bool {
         let is_it = |of: &Shortfall| of.subject == subject && of.variant == variant;

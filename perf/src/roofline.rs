@@ -88,6 +88,12 @@ impl Point {
         ]
     }
 
+    /// The size, and the nanoseconds of a line by the fastest way.
+    pub(crate) fn line_ns(&self) -> (u64, f64) {
+        let fastest = self.by_touch().into_iter().map(|(_, speed)| speed).fold(0.0, f64::max);
+        (self.bytes, 1e3 / fastest)
+    }
+
     /// The two fastest ways, the best first.
     pub(crate) fn two_best(&self) -> [Touch; 2] {
         let mut ways = self.by_touch();

@@ -1,6 +1,6 @@
 //! One measurement: a line of `results.csv`.
 
-use crate::plan::Filling;
+use crate::plan::{Filling, Matrix};
 use serde::{Deserialize, Serialize};
 
 /// One measured case. The fields, their names and their order are the columns of `results.csv`; a
@@ -15,7 +15,7 @@ pub(crate) struct Row {
     /// the timed loop), `tpch-0.1/12-bit`; `r8-95%-of-16Mi` (remainders of 8 bits, 95 % of 2^24 slots in
     /// use), `f8-95%-of-16Mi` (the same with fingerprints), `r8-95%-of-16Mi+avx2` (by kernels for AVX2,
     /// where the run has better ones). `12-bit+wall`, `r8-full-95%+wall`: timed by the wall, in turns with the
-    /// engine.
+    /// engine. `12-bit+by-64` and the like: parts of the matrix, see [`Matrix`].
     pub(crate) variant: String,
     /// `insert`, `build` (construction and all inserts) or `contains`; for filters with slots also
     /// `remove`, `merge` and `enumerate`, which count fingerprints that come out. Inserts by load are of
@@ -24,7 +24,7 @@ pub(crate) struct Row {
     /// `single` (one call a key), `batch` (one call for all) or `engine` (the same, on all threads of an
     /// engine); of rivals on several threads, `sharded` (a filter for each) or `shared` (one for all).
     pub(crate) api: String,
-    /// Share of probes that are keys: `hit` (all), `miss` (none), `mixed`.
+    /// Share of probes that are keys: `hit` (all), `miss` (none), `mixed`, `zipf` (about half, skewed).
     pub(crate) workload: Option<String>,
     /// Keys that the filter is sized for.
     pub(crate) keys: u64,
@@ -101,6 +101,12 @@ impl Row {
             && self.input() == other.input()
             && self.hashes_keys() == other.hashes_keys()
             && self.is_of_engine() == other.is_of_engine()
+            && self.matrix() == other.matrix()
+    }
+
+    /// The part of the matrix that it belongs to, if any.
+    pub(crate) fn matrix(&self) -> Option<Matrix> {
+        Matrix::of_variant(&self.variant)
     }
 
     /// The part of the variant that names the input, if the keys are not generated.
@@ -111,6 +117,9 @@ impl Row {
     /// The part of the variant that says how the filter was sized.
     pub(crate) fn sizing(&self) -> &str {
         let tail = self.variant.rsplit_once('/').map_or(&*self.variant, |(_, tail)| tail);
+        if self.matrix().is_some() {
+            return tail.rsplit_once('+').map_or(tail, |(sizing, _)| sizing);
+        }
         tail.strip_suffix(HASH_SUFFIX).or(tail.strip_suffix(WALL_SUFFIX)).unwrap_or(tail)
     }
 
@@ -120,9 +129,10 @@ impl Row {
     }
 
     /// Whether it is about generated keys that come hashed, and no part of the sweep over loads or of the
-    /// groups of the engine.
+    /// groups of the engine, nor of the matrix.
     pub(crate) fn is_plain(&self) -> bool {
         self.input().is_none()
+            && self.matrix().is_none()
             && !self.hashes_keys()
             && self.filling().is_none()
             && !self.is_of_engine()

@@ -9,12 +9,14 @@ use crate::built::{Built, is_near, lines_per_op, working_set, working_sets};
 use crate::cli::Selection;
 use crate::counters::Counters;
 use crate::effort::Effort;
+use crate::engine::peak_during;
 use crate::interleave::{Meter, Repetition, Timing, take_turns};
 use crate::keys::{Column, KeyStream, Probes, as_hashes};
 use crate::lanes;
+use crate::pages::SmallPages;
 use crate::plan::{
-    Candidate, Case, Group, KEYS_OF_ONE_GIB, Op, Workload, candidates, candidates_of_one_gib,
-    groups_of, groups_of_input, groups_of_one_gib,
+    Api, Candidate, Case, Form, Group, KEYS_OF_ONE_GIB, Op, Place, Workload, candidates,
+    candidates_of_one_gib, groups_of, groups_of_input, groups_of_one_gib,
 };
 use crate::progress::Progress;
 use crate::results::{Input, Results};
@@ -122,6 +124,12 @@ impl Session {
         )
     }
 
+    /// One place of the matrix.
+    pub(crate) fn place(&mut self, place: &Place) -> Result<()> {
+        let stream = KeyStream::new(place.keys as u64);
+        self.plain(&place.groups, &place.candidates, stream, place.keys)
+    }
+
     /// The groups whose keys come hashed.
     fn plain(
         &mut self,
@@ -176,6 +184,7 @@ impl Session {
         keys: usize,
         absent: &[KeyHash],
     ) -> Result<Built> {
+        let _small = (candidate.form == Form::SmallPages).then(SmallPages::begin);
         let mut subject = create(candidate, keys, self.isa)?;
         let mut start = 0;
         while start < keys {
@@ -220,6 +229,9 @@ impl Session {
         for case in cases {
             let subject = &*section.find(&case.candidate).subject;
             let reference = reference_answers(subject, hashes, members, &case.name)?;
+            if let Api::BatchesOf(keys) = case.api {
+                ensure_alike(subject, hashes, keys, &reference, &case.name)?;
+            }
             turns.push(lanes::lookups(subject, case.api, hashes, &reference, self.effort.length));
         }
         self.take_turns(group, cases, section, turns)
@@ -248,6 +260,17 @@ impl Session {
         keys: &[KeyHash],
     ) -> Result<()> {
         let (isa, count) = (self.isa, section.keys);
+        let peaks = cases
+            .iter()
+            .map(|case| {
+                let (built, peak) = peak_during(|| {
+                    let mut filter = create(&case.candidate, count, isa)?;
+                    filter.insert_batch(keys)?;
+                    anyhow::Ok(filter)
+                });
+                built.map(|_| peak)
+            })
+            .collect::<Result<Vec<_>>>()?;
         let turns = cases
             .iter()
             .map(|case| {
@@ -255,7 +278,11 @@ impl Session {
                 lanes::builds(move || create(&candidate, count, isa), keys, self.effort.length)
             })
             .collect();
-        self.take_turns(group, cases, section, turns)
+        self.take_turns(group, cases, section, turns)?;
+        for (case, peak) in cases.iter().zip(peaks) {
+            self.results.put_peak(&case.name, peak);
+        }
+        self.save()
     }
 
     fn generated_hashed(&mut self, group: &Group, stream: KeyStream) -> Result<()> {
@@ -397,6 +424,10 @@ impl Session {
             self.results.samples.put(row.name(), timing.repetitions());
             self.results.put(row);
         }
+        self.save()
+    }
+
+    fn save(&self) -> Result<()> {
         self.out.as_ref().map_or(Ok(()), |out| self.results.save(out))
     }
 
@@ -419,7 +450,7 @@ impl Session {
             timing.events_per_op.map_or([None; 3], |events| events.map(|e| Some(rounded(e))));
         Row {
             filter: case.candidate.kind_name(),
-            variant: group.variant(&case.candidate),
+            variant: group.variant(&case.candidate, case.api),
             op: group.op.to_string(),
             api: case.api.to_string(),
             workload: group.workload.map(|workload| workload.to_string()),
@@ -501,6 +532,32 @@ fn reference_answers(
     anyhow::ensure!(single == batch, "{name}: the batch answers otherwise than single calls");
     ensure_no_key_denied(members, &single, name)?;
     Ok(single)
+}
+
+/// Answers that calls for so many keys each are compared with the reference for, bit by bit.
+const VERIFIED_IN_CALLS: usize = 100_000;
+
+/// Compares the answers to calls for `keys` keys each with the reference's.
+fn ensure_alike(
+    subject: &dyn Subject,
+    hashes: &[KeyHash],
+    keys: usize,
+    reference: &Bitmap,
+    name: &str,
+) -> Result<()> {
+    let mut answers = Bitmap::new(0);
+    let verified = &hashes[..hashes.len().min(VERIFIED_IN_CALLS)];
+    for (call, slice) in verified.chunks(keys).enumerate() {
+        subject.answer_batch(slice, &mut answers);
+        for i in 0..slice.len() {
+            let is_alike = answers.get(i) == reference.get(call * keys + i);
+            anyhow::ensure!(
+                is_alike,
+                "{name}: calls for {keys} keys answer otherwise than single calls"
+            );
+        }
+    }
+    Ok(())
 }
 
 /// The hashes of a column under the default hasher, which all filters of a run share.

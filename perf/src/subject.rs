@@ -3,9 +3,10 @@
 
 use crate::keys::Column;
 use crate::ours;
-use crate::plan::{Candidate, Sizing};
+use crate::plan::{Candidate, Form, Sizing};
 use crate::rivals::Size;
 use crate::slots::Slots;
+use crate::tree;
 use anyhow::{Context as _, Result, bail, ensure};
 use std::fmt;
 use trommel::{Bitmap, Isa, KeyHash};
@@ -61,6 +62,15 @@ pub(crate) trait Subject: fmt::Debug {
         self.answer_single(hashes, answers);
     }
 
+    /// Looks up in calls for `keys` keys each and counts what is found.
+    fn count_batches(&self, hashes: &[KeyHash], keys: usize, answers: &mut Bitmap) -> usize {
+        let count = |hashes: &[KeyHash]| {
+            self.answer_batch(hashes, answers);
+            answers.count_ones()
+        };
+        hashes.chunks(keys).map(count).sum()
+    }
+
     /// Hashes keys in its own way and inserts them.
     fn insert_keys(&mut self, keys: &Column) -> Result<()>;
 
@@ -96,7 +106,9 @@ pub(crate) fn create(
     isa: Option<Isa>,
 ) -> Result<Box<dyn Subject>> {
     let kind = candidate.kind.context("a rival that takes the size of no kind of ours")?;
-    let ours = ours::create(kind, candidate.sizing, keys, candidate.isa.or(isa))?;
+    let is_tree = candidate.form == Form::Tree;
+    let keys = if is_tree { tree::keys_of_each(keys) } else { keys };
+    let ours = ours::create(kind, candidate.sizing, keys, candidate.isa.or(isa), candidate.form)?;
     let Some(rival) = candidate.rival else { return Ok(ours) };
     let bits_per_key = match candidate.sizing {
         Sizing::BitsPerKey(bits) => Some(bits),
@@ -106,13 +118,11 @@ pub(crate) fn create(
         Sizing::Fpr(fpr) => Some(fpr),
         Sizing::BitsPerKey(_) | Sizing::Bytes(_) | Sizing::Slots(_) => None,
     };
-    rival.create(&Size {
-        keys,
-        bits_per_key,
-        fpr,
-        bytes: ours.memory_bytes(),
-        hash_count: ours.hash_count(),
-    })
+    let bytes = ours.memory_bytes();
+    // That of one of the filters of a tree.
+    let bytes = if is_tree { bytes / tree::FILTERS } else { bytes };
+    let size = Size { keys, bits_per_key, fpr, bytes, hash_count: ours.hash_count() };
+    rival.create(&size, is_tree)
 }
 
 /// Makes the empty filter of a candidate that is defined by its slots.

@@ -2,6 +2,7 @@
 
 mod engine;
 mod loads;
+mod matrix;
 
 use crate::environment::human_bytes;
 use crate::results::Results;
@@ -31,11 +32,12 @@ pub(crate) struct Line {
 }
 
 /// Names of all tables, in the order of the report.
-pub(crate) const NAMES: [&str; 19] = [
+pub(crate) const NAMES: [&str; 25] = [
     "summary",
     "lookups-miss",
     "lookups-hit",
     "lookups-mixed",
+    "lookups-zipf",
     "single-lookups",
     "inserts",
     "builds",
@@ -45,6 +47,11 @@ pub(crate) const NAMES: [&str; 19] = [
     "load-changes",
     "load-bulk",
     "load-fpr",
+    "batch-sizes",
+    "bits-sweep",
+    "regimes",
+    "pages",
+    "small-filters",
     "engine",
     "engine-strategies",
     "inputs",
@@ -87,6 +94,12 @@ pub(crate) fn all(results: &Results) -> Vec<Table> {
         ),
         throughput(
             results,
+            "lookups-zipf",
+            "Lookups of skewed probes (Zipf, exponent 1), about half present, batches",
+            lookups("zipf", "batch"),
+        ),
+        throughput(
+            results,
             "single-lookups",
             "Lookups of absent keys, one call a key",
             lookups("miss", "single"),
@@ -101,6 +114,7 @@ pub(crate) fn all(results: &Results) -> Vec<Table> {
         ),
     ];
     tables.extend(loads::all(results));
+    tables.extend(matrix::all(results));
     tables.extend(engine::all(results));
     tables.extend([inputs(results), rates(results), roofline(results), environment(results)]);
     tables.into_iter().filter(|table| !table.rows.is_empty()).collect()

@@ -119,6 +119,54 @@ fn absurd_numbers_are_refused() {
 }
 
 #[test]
+fn questions_that_no_filter_answers_are_refused_in_a_line() {
+    for (arguments, said) in [
+        (&["--keys", "0", "--miss-cost", "100"][..], "1 to 1e10"),
+        (&["--keys", "1e30", "--miss-cost", "100"], "1e30"),
+        (&["--keys", "1e6", "--miss-cost", "-100"], "-100"),
+        (&["--keys", "1e6", "--miss-cost", "NaN"], "NaN"),
+        (&["--keys", "1e6"], "--miss-cost"),
+        (&["--keys", "1e6", "--miss-cost", "100", "--fpr", "1"], "strictly between 0 and 1"),
+        (&["--keys", "1e6", "--miss-cost", "100", "--memory", "64 apples"], "64 apples"),
+        (
+            &["--keys", "1e6", "--miss-cost", "100", "--fpr", "1e-6", "--memory", "1MiB"],
+            "no filter meets 1e6 keys",
+        ),
+        (&["--keys", "1e6", "--miss-cost", "100", "--from", "/no/such/run"], "/no/such/run"),
+    ] {
+        let output = trommel_perf(&[&["advise"], arguments].concat());
+        assert_refused(&output, &[said]);
+        assert!(output.stdout.is_empty());
+    }
+}
+
+#[test]
+fn a_question_is_answered_for_people_and_for_scripts() {
+    let directory = tempfile::tempdir().unwrap();
+    let json = directory.path().join("advice.json");
+    let output = trommel_perf(&[
+        "advise",
+        "--keys",
+        "2000",
+        "--miss-cost",
+        "1ms",
+        "--need",
+        "delete",
+        "--fpr",
+        "0.01",
+        "--json",
+        json.to_str().unwrap(),
+    ]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(text.contains("Take a ") && text.contains("no filter"), "{text}");
+    assert!(text.contains("split-block-bloom cannot delete"), "{text}");
+    let advice: serde_json::Value = serde_json::from_slice(&fs::read(json).unwrap()).unwrap();
+    assert_eq!(advice["no_filter"], false);
+    assert!(advice["kinds"][0]["fpr"].as_f64().unwrap() <= 0.01);
+}
+
+#[test]
 fn a_shell_and_a_reader_are_served() {
     for shell in ["bash", "zsh", "fish"] {
         let output = trommel_perf(&["completions", shell]);

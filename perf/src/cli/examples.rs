@@ -39,6 +39,12 @@ Examples:
   trommel-perf textbook --quick
   trommel-perf textbook --out textbook --plots docs/plots --splice RESULTS.md";
 
+pub(super) const ADVISE: &str = "\
+Examples:
+  trommel-perf advise --keys 1e7 --fpr 0.01 --miss-cost 20000
+  trommel-perf advise --keys 1e6 --memory 2MiB --miss-cost 500 --hit-rate 0.5 --need delete
+  trommel-perf advise --keys 1e7 --bits-per-key 12 --miss-cost 20000 --from perf-out";
+
 pub(super) const CALIBRATE: &str = "\
 Examples:
   trommel-perf calibrate --out here

@@ -5,8 +5,8 @@ use crate::cli::{CheckArgs, Selection};
 use crate::console::say;
 use crate::effort::Effort;
 use crate::engine::{self, Bench, Team, strategies};
-use crate::environment::Environment;
-use crate::plan::{Family, Loads};
+use crate::environment::{Caches, Environment};
+use crate::plan::{Family, Loads, every_place};
 use crate::progress::Progress;
 use crate::results::Results;
 use crate::session::Session;
@@ -20,6 +20,9 @@ const KEYS: [usize; 5] = [1, 63, 64, 65, 5000];
 const KEYS_OF_ENGINE: [usize; 2] = [1, 70_000];
 const BYTES_OF_STRATEGIES: usize = 1 << 16;
 const THREADS: [usize; 2] = [1, 3];
+/// Keys of the first place of the matrix; of each other one more, and a machine on which there is every place.
+const KEYS_OF_MATRIX: usize = 3000;
+const SOME_CACHES: Caches = Caches { l1d: Some(32 << 10), l2: Some(1 << 20), l3: Some(32 << 20) };
 const TPCH_SCALE: f64 = 0.001;
 /// Filters with slots, and how full they get.
 const SLOTS: usize = 4096;
@@ -48,6 +51,9 @@ fn check(isa: Option<Isa>) -> Result<usize> {
     }
     for family in Family::ALL {
         session.sweep(&Loads { family, slots: SLOTS, loads: LOADS.into() })?;
+    }
+    for (keys, (_, place)) in (KEYS_OF_MATRIX..).zip(every_place(&SOME_CACHES)) {
+        session.place(&place.with_keys(keys))?;
     }
     let (keys, probes) = tpch::prepare(TPCH_SCALE);
     session.input("tpch-0.001", tpch::describe(TPCH_SCALE), &keys, &probes)?;

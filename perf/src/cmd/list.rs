@@ -3,9 +3,10 @@
 use crate::cli::Selection;
 use crate::console::say;
 use crate::engine::numbers_of_threads;
+use crate::environment::Caches;
 use crate::plan::{
     Candidate, candidates, candidates_of_one_gib, contestants, groups_of, groups_of_input,
-    groups_of_load, groups_of_one_gib, key_counts, keys_at, sweep_of, tpch_scale,
+    groups_of_load, groups_of_one_gib, key_counts, keys_at, places_of, sweep_of, tpch_scale,
 };
 use anyhow::Result;
 
@@ -54,6 +55,10 @@ fn generated(selection: &Selection) -> Vec<String> {
     if selection.includes_one_gib() {
         groups
             .extend(groups_of_one_gib().into_iter().map(|group| (group, candidates_of_one_gib())));
+    }
+    for place in places_of(selection, &Caches::observe()) {
+        let of_place = place.groups.into_iter();
+        groups.extend(of_place.map(|group| (group, place.candidates.clone())));
     }
     let threads = numbers_of_threads(selection.threads.as_deref());
     let mut names = Vec::new();

@@ -7,12 +7,12 @@ use crate::console::{remark, say};
 use crate::counters::Counters;
 use crate::effort::Effort;
 use crate::engine::{Bench, Calibration, Team, numbers_of_threads, scaling, strategies};
-use crate::environment::{Environment, human_bytes, memory_bytes};
+use crate::environment::{Caches, Environment, human_bytes, memory_bytes};
 use crate::failure::bad_input;
 use crate::keys::{Column, Probes};
 use crate::plan::{
-    Candidate, Loads, candidates, groups_of, groups_of_one_gib, key_counts, short_slots, sweep_of,
-    tpch_scale,
+    Candidate, Loads, Place, candidates, groups_of, groups_of_one_gib, key_counts, places_of,
+    short_slots, sweep_of, tpch_scale,
 };
 use crate::progress::Progress;
 use crate::results::{REPORT, Results, prepare, replace};
@@ -198,6 +198,7 @@ enum Part {
     Tpch(f64),
     Sweep(Loads),
     OneGib,
+    Place(Place),
 }
 
 /// The parts of a selection. A short run that takes too long leaves out the last ones.
@@ -212,6 +213,7 @@ fn parts(selection: &Selection) -> Vec<Part> {
     if selection.includes_one_gib() {
         parts.push(Part::OneGib);
     }
+    parts.extend(places_of(selection, &Caches::observe()).into_iter().map(Part::Place));
     parts.extend(looked_up.into_iter().map(Part::Generated));
     parts
 }
@@ -223,6 +225,7 @@ impl Part {
             Self::Tpch(_) => FILLING + GROUPS_OF_AN_INPUT,
             Self::Sweep(loads) => steps_of_sweep(loads),
             Self::OneGib => FILLING + groups_of_one_gib().len(),
+            Self::Place(place) => FILLING + place.groups.len(),
         }
     }
 
@@ -237,6 +240,7 @@ impl Part {
             }
             Self::Sweep(loads) => session.sweep(loads),
             Self::OneGib => session.one_gib(),
+            Self::Place(place) => session.place(place),
         }
     }
 }
@@ -250,6 +254,10 @@ impl fmt::Display for Part {
                 write!(f, "{} filters of {} slots", loads.family, short_slots(loads.slots))
             }
             Self::OneGib => f.write_str("filters of 1 GiB"),
+            Self::Place(place) => match place.groups.first() {
+                Some(group) => group.name().fmt(f),
+                None => Ok(()),
+            },
         }
     }
 }

@@ -1,5 +1,6 @@
 //! One file a verb.
 
+mod advise;
 mod calibrate;
 mod check;
 mod compare;
@@ -26,6 +27,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
         Verb::Compare(arguments) => return compare::run(&arguments),
         Verb::Report(arguments) => report::run(&arguments),
         Verb::Textbook(arguments) => textbook::run(&arguments),
+        Verb::Advise(arguments) => advise::run(&arguments),
         Verb::Calibrate(arguments) => calibrate::run(&arguments),
         Verb::Roofline => roofline::run(),
         Verb::Env => env::run(),

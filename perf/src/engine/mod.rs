@@ -25,6 +25,7 @@ mod wall;
 
 pub(crate) use calibrate::{Extent, measure as calibrate};
 pub(crate) use calibration::Calibration;
+pub(crate) use peak::during as peak_during;
 pub(crate) use plan::groups_of;
 pub(crate) use rows::Bench;
 pub(crate) use strategies::Choice;

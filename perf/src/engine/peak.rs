@@ -4,7 +4,7 @@ use std::fs;
 
 /// Runs a section; the most bytes that became resident during it, where the system tells (Linux does).
 /// Memory that an allocator kept from earlier is not counted: if that was enough, there is no answer.
-pub(super) fn during<T>(section: impl FnOnce() -> T) -> (T, Option<u64>) {
+pub(crate) fn during<T>(section: impl FnOnce() -> T) -> (T, Option<u64>) {
     // 5 resets the peak (proc_pid_clear_refs(5)).
     let before = fs::write("/proc/self/clear_refs", "5").ok().and_then(|()| status("VmRSS:"));
     let value = section();

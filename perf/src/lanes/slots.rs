@@ -29,7 +29,7 @@ pub(crate) fn bands(band: Band<'_>, api: Api, length: Length) -> Repetition<'_> 
             let hashes = black_box(band.hashes);
             let outcome = meter.time(|| match api {
                 Api::Single => filter.insert_single(hashes),
-                Api::Batch => filter.insert_batch(hashes),
+                Api::Batch | Api::BatchesOf(_) => filter.insert_batch(hashes),
             });
             if outcome.as_ref().is_err_and(is_full) {
                 ops += (filter.held() - band.below.held()) as u64;

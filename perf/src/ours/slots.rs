@@ -1,7 +1,7 @@
 //! Our filters that have slots.
 
 use super::{Ours, build};
-use crate::plan::{Filling, Sizing};
+use crate::plan::{Filling, Form, Sizing};
 use crate::slots::{Digest, FingerprintSet, Slots, Sum};
 use anyhow::{Context as _, Result, anyhow, ensure};
 use std::any::Any;
@@ -60,7 +60,7 @@ pub(crate) fn create_slots(
     isa: Option<Isa>,
 ) -> Result<Box<dyn Slots>> {
     fn of<L: Layout>(filling: &Filling, isa: Option<Isa>) -> Result<Box<dyn Slots>> {
-        let filter: Quotient<L> = build(Sizing::Slots(*filling), filling.keys(), isa)?;
+        let filter: Quotient<L> = build(Sizing::Slots(*filling), filling.keys(), isa, Form::Usual)?;
         let (slots, step) = (filter.geometry().slots, L::SLOTS_STEP);
         ensure!(
             slots.abs_diff(filling.slots as u64) < step,
@@ -73,7 +73,8 @@ pub(crate) fn create_slots(
         FilterKind::Quotient => of::<WideBlock>(filling, isa),
         FilterKind::CacheLineQuotient => of::<LineBlock>(filling, isa),
         FilterKind::Cuckoo => {
-            let filter: CuckooFilter = build(Sizing::Slots(*filling), filling.keys(), isa)?;
+            let filter: CuckooFilter =
+                build(Sizing::Slots(*filling), filling.keys(), isa, Form::Usual)?;
             let slots = filter.geometry().slots();
             ensure!(
                 slots == filling.slots as u64,

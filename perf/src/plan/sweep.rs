@@ -175,7 +175,8 @@ pub(crate) fn sweep_of(selection: &Selection) -> Vec<Loads> {
 
 /// The groups of one load of a family. What they are measured on has `keys` keys.
 pub(crate) fn groups_of_load(family: Family, keys: usize) -> Vec<Group> {
-    let group = |op, workload| Group { op, workload, keys, input: None, hashed: false };
+    let group =
+        |op, workload| Group { op, workload, keys, input: None, hashed: false, matrix: None };
     let mut groups: Vec<Group> =
         Workload::ALL.map(|workload| group(Op::Contains, Some(workload))).into();
     groups.extend(family.changes().iter().map(|op| group(*op, None)));

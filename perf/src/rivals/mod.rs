@@ -19,6 +19,7 @@ pub(crate) use parallel::Parallel;
 use crate::plan::Filling;
 use crate::slots::Slots;
 use crate::subject::Subject;
+use crate::tree::boxed;
 use anyhow::{Result, bail};
 use parallel::{Sharded, Together};
 use rayon::ThreadPool;
@@ -81,11 +82,11 @@ impl Rival {
         self != Self::Parquet
     }
 
-    /// Makes an empty filter of it.
-    pub(crate) fn create(self, size: &Size) -> Result<Box<dyn Subject>> {
+    /// Makes an empty filter of it, or as many as a tree has where the matrix has trees of it.
+    pub(crate) fn create(self, size: &Size, is_tree: bool) -> Result<Box<dyn Subject>> {
         Ok(match self {
-            Self::SbbfRs => Box::new(sbbf_rs::SbbfRs::new(size)?),
-            Self::Fastbloom => Box::new(fastbloom::Fastbloom::new(size)),
+            Self::SbbfRs => boxed(is_tree, || sbbf_rs::SbbfRs::new(size))?,
+            Self::Fastbloom => boxed(is_tree, || Ok(fastbloom::Fastbloom::new(size)))?,
             Self::Parquet => Box::new(parquet::Parquet::new(size)),
             Self::Qfilter => Box::new(qfilter::Qfilter::new(size)?),
             Self::TextbookQuotient

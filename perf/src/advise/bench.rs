@@ -1,0 +1,213 @@
+//! Lookups of offers, measured as `measure` does it: filters full of keys, every answer verified, short
+//! repetitions in turns, medians.
+
+use super::offers::{Offer, Shape};
+use super::timings::LineTimes;
+use crate::interleave::{Meter, Pace, Repetition, take_turns};
+use crate::keys::{Column, KeyStream, Probes, as_hashes};
+use crate::lanes::{Length, Repeater};
+use crate::roofline;
+use crate::subject::ensure_no_key_denied;
+use anyhow::{Context as _, Result, ensure};
+use std::collections::HashMap;
+use std::hint::black_box;
+use std::rc::Rc;
+use std::time::Duration;
+use trommel::{AnyFilter, Bitmap, Engine, Filter as _, FilterKind, FilterSpec, KeyHash};
+
+/// Of more keys, filters of so many are measured, with as many bits for each, and their lookups are slower in
+/// the end by what a random line is.
+const MOST_KEYS: usize = 20_000_000;
+/// The largest memory in which lines are touched for that.
+const MOST_TOUCHED_BYTES: u64 = 2 << 30;
+/// Filters that are kept for another look.
+const KEPT_BYTES: u64 = 1 << 30;
+
+/// Probes of a lookup: few enough to stay in the second-level cache beside a small filter, enough not to be learnt
+/// by heart by the branch predictor.
+const FEWEST_PROBES: usize = 1 << 16;
+const MOST_PROBES: usize = 1_000_000;
+
+const LENGTH: Length = Length(Duration::from_millis(2));
+/// One offer alone: a first look.
+const FIRST: Pace = Pace { budget: Duration::ZERO, min_rounds: 5, max_rounds: 5 };
+/// Offers against each other.
+const FINAL: Pace = Pace { budget: Duration::from_millis(1200), min_rounds: 9, max_rounds: 41 };
+
+/// What offers for one number of keys are measured with.
+pub(super) struct Bench {
+    keys: usize,
+    /// Keys that are inserted: fewer, where there are very many.
+    inserted: usize,
+    hashes: Vec<KeyHash>,
+    lines: LineTimes,
+    engine: Engine,
+    built: HashMap<usize, Rc<AnyFilter>>,
+    built_bytes: u64,
+    most_kept: u64,
+    meter: Meter,
+}
+
+impl Bench {
+    /// Draws keys for offers.
+    pub(super) fn new(keys: usize, offers: &[Offer]) -> Result<Self> {
+        let inserted = keys.min(MOST_KEYS);
+        let largest = offers.iter().map(|offer| offer.probed_bytes).max().unwrap_or(0);
+        let lines = if inserted < keys { line_times(largest)? } else { LineTimes::default() };
+        Ok(Self {
+            keys,
+            inserted,
+            hashes: KeyStream::new(keys as u64).hashes(0, inserted),
+            lines,
+            engine: Engine::builder().threads(1).build()?,
+            built: HashMap::new(),
+            built_bytes: 0,
+            most_kept: KEPT_BYTES,
+            meter: Meter::default(),
+        })
+    }
+
+    /// Keeps every filter that is built.
+    pub(super) fn keeping_all(self) -> Self {
+        Self { most_kept: u64::MAX, ..self }
+    }
+
+    /// Nanoseconds of a lookup in each of these offers, with such a share of keys among the probes. Finalists take
+    /// longer turns.
+    pub(super) fn measure(
+        &mut self,
+        offers: &[Offer],
+        indices: &[usize],
+        hit_rate: f64,
+        is_final: bool,
+    ) -> Result<Vec<f64>> {
+        let pace = if is_final { FINAL } else { FIRST };
+        let filters = indices
+            .iter()
+            .map(|index| self.filter(*index, &offers[*index]))
+            .collect::<Result<Vec<_>>>()?;
+        let count = self.inserted.clamp(FEWEST_PROBES, MOST_PROBES);
+        let stream = KeyStream::new(self.keys as u64);
+        let Probes { column, members } = stream.blend(hit_rate, self.inserted, count);
+        let Column::Integers(values) = column else { unreachable!("generated keys are integers") };
+        let probes = as_hashes(&values);
+        let mut turns = filters
+            .iter()
+            .zip(indices)
+            .map(|(filter, index)| {
+                lookups(filter, &probes, &members).with_context(|| offers[*index].to_string())
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let timings = take_turns(&mut turns, &pace, &mut self.meter, |_| ())?;
+        Ok(timings
+            .iter()
+            .zip(indices)
+            .map(|(timing, index)| {
+                let bytes = offers[*index].probed_bytes;
+                let small = (bytes as f64 * self.inserted as f64 / self.keys as f64) as u64;
+                timing.median() * self.lines.slower(small, bytes)
+            })
+            .collect())
+    }
+
+    /// The filter of an offer, full of keys.
+    fn filter(&mut self, index: usize, offer: &Offer) -> Result<Rc<AnyFilter>> {
+        if let Some(filter) = self.built.get(&index) {
+            return Ok(Rc::clone(filter));
+        }
+        let spec = if self.inserted < self.keys { self.smaller(offer) } else { offer.spec };
+        let built = self.engine.build(&spec, &self.hashes);
+        let filter = Rc::new(built.map_err(|error| anyhow::anyhow!("{offer}: {error}"))?);
+        let bytes = filter.memory_bytes() as u64;
+        if self.built_bytes.saturating_add(bytes) <= self.most_kept {
+            self.built_bytes += bytes;
+            self.built.insert(index, Rc::clone(&filter));
+        }
+        Ok(filter)
+    }
+
+    /// The same filter for fewer keys, with as many bits for each.
+    fn smaller(&self, offer: &Offer) -> FilterSpec {
+        let spec = FilterSpec::new(offer.kind).keys(self.inserted);
+        match offer.shape {
+            Shape::Bits { compact, .. } => {
+                let bytes = u128::from(offer.bytes) * self.inserted as u128 / self.keys as u128;
+                let spec = spec.memory_bytes(bytes as usize);
+                if compact { spec.compact(true) } else { spec }
+            }
+            Shape::Slots { width, load } if offer.kind == FilterKind::Cuckoo => {
+                spec.fingerprint_bits(width).load(load)
+            }
+            Shape::Slots { width, load } => spec.remainder_bits(width).load(load),
+        }
+    }
+}
+
+/// Verifies the answers of a filter, and then has them given again and again: every repetition's count is compared
+/// with that of the first.
+fn lookups<'a>(
+    filter: &'a AnyFilter,
+    probes: &'a [KeyHash],
+    members: &Bitmap,
+) -> Result<Repetition<'a>> {
+    let mut answers = Bitmap::new(0);
+    filter.contains_batch(probes, &mut answers);
+    ensure_no_key_denied(members, &answers, "it")?;
+    for (i, hash) in probes.iter().enumerate().take(SINGLY_VERIFIED) {
+        ensure!(answers.get(i) == filter.contains_hash(*hash), "the batch answers otherwise");
+    }
+    let expected = answers.count_ones();
+    let mut repeater = Repeater::new(LENGTH);
+    Ok(Box::new(move |meter| {
+        let passes = repeater.run(meter, || {
+            filter.contains_batch(black_box(probes), &mut answers);
+            black_box(answers.as_words());
+        });
+        ensure!(answers.count_ones() == expected, "answers differ from one time to the next");
+        Ok(passes * probes.len() as u64)
+    }))
+}
+
+/// Probes whose answers in a batch are compared with single ones.
+const SINGLY_VERIFIED: usize = 4096;
+
+/// The time of a random line up to so many bytes.
+fn line_times(largest: u64) -> Result<LineTimes> {
+    let largest = largest.clamp(1 << 20, MOST_TOUCHED_BYTES);
+    let points = roofline::curve(largest as usize, |_| ())?;
+    Ok(LineTimes(points.iter().map(roofline::Point::line_ns).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::offers::offers;
+    use super::super::question::tests::question;
+    use super::*;
+    use crate::environment::Caches;
+
+    #[test]
+    fn every_offer_can_be_measured() {
+        let asked = question(3000, 100.0, 0.5);
+        let offers = offers(&asked, &Caches::default(), None).unwrap();
+        let mut bench = Bench::new(asked.keys, &offers).unwrap();
+        for (index, offer) in offers.iter().enumerate() {
+            let filter = bench.filter(index, offer).unwrap();
+            assert_eq!(filter.memory_bytes() as u64, offer.bytes);
+        }
+        let ns = bench.measure(&offers, &[0, 1], 0.5, false).unwrap();
+        assert!(ns.len() == 2 && ns.iter().all(|ns| *ns > 0.0));
+    }
+
+    #[test]
+    fn a_smaller_filter_has_as_many_bits_a_key() {
+        let asked = question(400_000, 100.0, 0.0);
+        let offers = offers(&asked, &Caches::default(), None).unwrap();
+        let mut bench = Bench::new(asked.keys, &offers).unwrap();
+        bench.inserted = 100_000;
+        for offer in &offers {
+            let small = bench.smaller(offer).build().unwrap();
+            let share = small.memory_bytes() as f64 * 4.0 / offer.bytes as f64;
+            assert!((0.99..1.01).contains(&share), "{offer:?}: {share}");
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! How good answers are: every offer measured, in turns with all others, in many scenarios, and what was
+//! advised compared with the best.
+
+use super::Question;
+use super::bench::Bench;
+use super::offers::{Offer, offers};
+use super::search::search;
+use super::timings::LineTimes;
+use super::verdict::rank;
+use crate::environment::Environment;
+use crate::tables::{Line, Table, figure};
+use anyhow::Result;
+use trommel::Isa;
+
+const KEYS: [usize; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
+const MISS_NS: [f64; 5] = [10.0, 100.0, 1e3, 1e4, 1e5];
+const HIT_RATES: [f64; 3] = [0.0, 0.5, 0.9];
+/// What counts as good.
+const NEAR: f64 = 1.1;
+
+/// What was advised in a scenario and what is best.
+struct Scenario {
+    asked: Question,
+    advised: String,
+    advised_ns: f64,
+    best: String,
+    best_ns: f64,
+}
+
+impl Scenario {
+    fn over_best(&self) -> f64 {
+        self.advised_ns / self.best_ns
+    }
+
+    /// The same without what hits cost with any filter.
+    fn own_over_best(&self) -> f64 {
+        let own = |ns: f64| ns - self.asked.hits_ns();
+        own(self.advised_ns) / own(self.best_ns)
+    }
+}
+
+/// Measures the scenarios of all numbers of keys, or of one; `say` is told what goes on.
+///
+/// # Errors
+/// A wrong answer of a filter.
+pub(crate) fn check(
+    keys: Option<usize>,
+    isa: Option<Isa>,
+    mut say: impl FnMut(String),
+) -> Result<Table> {
+    let caches = Environment::observe(isa).caches;
+    let mut scenarios = Vec::new();
+    for keys in keys.map_or_else(|| KEYS.to_vec(), |keys| vec![keys]) {
+        let free = Question {
+            keys,
+            fpr: None,
+            bytes: None,
+            miss_ns: 1.0,
+            hit_rate: 0.0,
+            needs: Vec::new(),
+        };
+        let offers = offers(&free, &caches, isa)?;
+        let everything: Vec<usize> = (0..offers.len()).collect();
+        let mut bench = Bench::new(keys, &offers)?.keeping_all();
+        for hit_rate in HIT_RATES {
+            say(format!("{keys:e} keys, {hit_rate} of the probes keys: {} filters", offers.len()));
+            // Before the scenarios and after them: what is advised was measured between.
+            let before = bench.measure(&offers, &everything, hit_rate, true)?;
+            let mut advised = Vec::new();
+            for miss_ns in MISS_NS {
+                let asked = Question { miss_ns, hit_rate, ..free.clone() };
+                let estimates =
+                    search(&asked, &offers, &LineTimes::default(), |indices, is_final| {
+                        bench.measure(&offers, indices, hit_rate, is_final).map(Some)
+                    })?;
+                let taken = rank(&asked, &offers, &estimates).take().map(|one| one.offer);
+                advised.push((asked, taken));
+            }
+            let after = bench.measure(&offers, &everything, hit_rate, true)?;
+            let times: Vec<f64> = before.iter().zip(&after).map(|(a, b)| (a + b) / 2.0).collect();
+            let judged =
+                advised.into_iter().map(|(asked, taken)| judge(asked, taken, &offers, &times));
+            scenarios.extend(judged);
+        }
+    }
+    Ok(table(&scenarios))
+}
+
+/// Compares what was advised, or no filter, with the best of all offers by their times.
+fn judge(asked: Question, taken: Option<usize>, offers: &[Offer], times: &[f64]) -> Scenario {
+    let overhead = |index: usize| asked.overhead(times[index], offers[index].fpr);
+    let without = ("no filter".to_owned(), asked.overhead_without());
+    let named = |index: usize| {
+        let offer = &offers[index];
+        (
+            format!("{} of {:.1} bits a key", offer.kind, offer.bits_per_key(asked.keys)),
+            overhead(index),
+        )
+    };
+    let best = (0..offers.len()).min_by(|a, b| overhead(*a).total_cmp(&overhead(*b))).map(named);
+    let (best, best_ns) = best.filter(|(_, ns)| *ns < without.1).unwrap_or_else(|| without.clone());
+    let (advised, advised_ns) = taken.map_or(without, named);
+    Scenario { asked, advised, advised_ns, best, best_ns }
+}
+
+fn table(scenarios: &[Scenario]) -> Table {
+    let mut lines: Vec<Line> = scenarios
+        .iter()
+        .map(|one| {
+            let cells = vec![
+                format!("{:e}", one.asked.keys),
+                figure(one.asked.miss_ns),
+                one.asked.hit_rate.to_string(),
+                one.advised.clone(),
+                one.best.clone(),
+                figure(one.advised_ns),
+                figure(one.best_ns),
+                format!("{:.3}", one.over_best()),
+                format!("{:.3}", one.own_over_best()),
+            ];
+            Line { cells, is_rival: false }
+        })
+        .collect();
+    let near =
+        |over: fn(&Scenario) -> f64| scenarios.iter().filter(|one| over(one) <= NEAR).count();
+    let mut all = vec![String::new(); 9];
+    all[0] = format!("within {:.0} %", (NEAR - 1.0) * 100.0);
+    all[7] = format!("{} of {}", near(Scenario::over_best), scenarios.len());
+    all[8] = format!("{} of {}", near(Scenario::own_over_best), scenarios.len());
+    lines.push(Line { cells: all, is_rival: false });
+    let header = [
+        "keys",
+        "miss cost, ns",
+        "hit rate",
+        "advised",
+        "best of all measured",
+        "a probe, ns",
+        "best, ns",
+        "× best",
+        "× best without hits",
+    ];
+    Table {
+        name: "advice-check",
+        title: "What is advised, beside the best of all filters that were measured".into(),
+        header: header.map(Into::into).into(),
+        rows: lines,
+        words: 5,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::offers::tests::named;
+    use super::super::question::tests::question;
+    use super::*;
+    use trommel::FilterKind;
+
+    #[test]
+    fn advice_is_judged_by_the_best_of_all() {
+        let offers =
+            [named(FilterKind::RegisterBloom, 1000, 0.02), named(FilterKind::Bloom, 1000, 0.01)];
+        // 1 + 2 and 4 + 1.
+        let times = [1.0, 4.0];
+        let of = |taken| judge(question(1000, 100.0, 0.0), taken, &offers, &times).over_best();
+        assert_eq!([of(Some(0)), of(Some(1)), of(None)], [1.0, 5.0 / 3.0, 100.0 / 3.0]);
+        // 50 of hits and half of the false positives: 52 and 54.5.
+        let half = judge(question(1000, 100.0, 0.5), Some(1), &offers, &times);
+        assert_eq!((half.over_best(), half.own_over_best()), (54.5 / 52.0, 4.5 / 2.0));
+        // A miss costs less than any lookup.
+        let cheap = judge(question(1000, 0.5, 0.0), None, &offers, &times);
+        assert_eq!((&*cheap.best, cheap.over_best()), ("no filter", 1.0));
+        let table = table(&[half, cheap]);
+        assert_eq!(table.rows[2].cells[7..], ["2 of 2", "1 of 2"]);
+    }
+}

@@ -1,0 +1,402 @@
+//! Every filter that meets a question: a grid over kinds and parameters, each sized by the library itself. The
+//! cost of a probe has several minima, at the edges of caches, so no parameter is found by descent.
+
+use super::{Need, Question};
+use crate::environment::{Caches, human_bytes};
+use crate::failure::bad_input;
+use anyhow::Result;
+use serde::Serialize;
+use std::fmt;
+use trommel::{
+    AnyFilter, CacheLine, Filter as _, FilterKind, FilterSpec, Geometry, Isa, Layout, Register,
+    SpecError, SplitBlock, Standard,
+};
+
+/// A filter that could be taken.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Offer {
+    pub(crate) kind: FilterKind,
+    /// What the library makes it from.
+    pub(crate) spec: FilterSpec,
+    pub(crate) shape: Shape,
+    /// Bytes of its table.
+    pub(crate) bytes: u64,
+    /// Bytes that lookups read.
+    pub(crate) probed_bytes: u64,
+    /// The false-positive rate when it holds all keys.
+    pub(crate) fpr: f64,
+}
+
+/// What it is besides its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Shape {
+    /// A Bloom filter: bits that a key sets, and whether counters are the compact ones.
+    Bits { hashes: u32, compact: bool },
+    /// A filter with slots: bits of a remainder or a fingerprint, and the share of slots that the keys take.
+    Slots { width: u32, load: f64 },
+}
+
+impl Shape {
+    /// The share of slots that the keys take, if there are slots.
+    pub(crate) fn load(self) -> Option<f64> {
+        match self {
+            Self::Bits { .. } => None,
+            Self::Slots { load, .. } => Some(load),
+        }
+    }
+}
+
+impl Offer {
+    /// Bits of memory for each of so many keys.
+    pub(crate) fn bits_per_key(&self, keys: usize) -> f64 {
+        self.bytes as f64 * 8.0 / keys as f64
+    }
+
+    /// Its parameters in words.
+    pub(crate) fn parameters(&self, keys: usize) -> String {
+        let bits = format!("{:.1} bits a key", self.bits_per_key(keys));
+        match self.shape {
+            Shape::Bits { hashes, compact } => {
+                let counters = if compact { ", 2-bit counters" } else { "" };
+                format!("{bits}, k = {hashes}{counters}")
+            }
+            Shape::Slots { width, load } => {
+                let what =
+                    if self.kind == FilterKind::Cuckoo { "fingerprints" } else { "remainders" };
+                format!("{bits}, {what} of {width} bits, load {:.0} %", load * 100.0)
+            }
+        }
+    }
+}
+
+impl fmt::Display for Offer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {}", self.kind, human_bytes(self.bytes))
+    }
+}
+
+/// False-positive rates that filters of bits are sized for.
+const RATES: [f64; 16] =
+    [0.3, 0.2, 0.1, 0.05, 0.03, 0.02, 0.01, 5e-3, 2e-3, 1e-3, 5e-4, 2e-4, 1e-4, 1e-5, 1e-6, 1e-8];
+/// Remainders of quotient filters.
+const REMAINDERS: [u32; 18] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 18, 20, 26];
+/// Fingerprints of cuckoo filters.
+const FINGERPRINTS: [u32; 4] = [8, 12, 16, 32];
+/// Loads that filters with slots are planned for besides their own.
+const LOADS: [f64; 2] = [0.8, 0.5];
+/// Bits a key above which memory that is allowed is not used: no rate asks for it.
+const MOST_BITS: u128 = 48;
+/// A filter that is to fit a cache leaves some of it to others.
+const SHARE_OF_CACHE: f64 = 0.8;
+
+/// All filters that meet a question, none twice.
+///
+/// # Errors
+/// Bad input, if there is none: with what comes nearest.
+pub(crate) fn offers(asked: &Question, caches: &Caches, isa: Option<Isa>) -> Result<Vec<Offer>> {
+    let mut kept: Vec<Offer> = Vec::new();
+    let mut refused = Refused::default();
+    for kind in FilterKind::ALL.iter().copied() {
+        let unmet = asked.unmet(kind);
+        if !unmet.is_empty() {
+            refused.unable.push((kind, unmet));
+            continue;
+        }
+        // It is a standard filter with counters beside, which nobody asked for.
+        if kind == FilterKind::CountingBloom && !asked.wants_copies() {
+            continue;
+        }
+        for spec in specs(kind, asked, caches) {
+            let spec = isa.map_or(spec, |isa| spec.isa(isa));
+            match offer(spec, asked.keys) {
+                Ok(offer) if !asked.allows(offer.bytes, offer.fpr) => refused.note(offer, asked),
+                Ok(offer) if !kept.iter().any(|old| is_same(old, &offer)) => kept.push(offer),
+                Ok(_) => {}
+                Err(error) => refused.error = Some((kind, error)),
+            }
+        }
+    }
+    if kept.is_empty() { Err(refused.explain(asked)) } else { Ok(kept) }
+}
+
+/// A filter of a spec as it will be with all keys. Its table is made, not touched, and given back.
+///
+/// # Errors
+/// If the library cannot make it.
+pub(crate) fn offer(spec: FilterSpec, keys: usize) -> Result<Offer, SpecError> {
+    let filter = spec.build()?;
+    let kind = filter.kind();
+    let fpr = rate_with(&filter, keys).ok_or(SpecError::UnknownKind { kind })?;
+    let bytes = filter.memory_bytes() as u64;
+    let shape = shape_with(&filter, keys);
+    let probed_bytes = match &filter {
+        AnyFilter::CountingBloom(filter) => filter.bits().memory_bytes() as u64,
+        _ => bytes,
+    };
+    Ok(Offer { kind, spec, shape, bytes, probed_bytes, fpr })
+}
+
+/// The rate that an empty filter will have when it holds so many keys, of a kind that is known here.
+fn rate_with(filter: &AnyFilter, keys: usize) -> Option<f64> {
+    fn of<L: Layout>(geometry: Geometry, keys: usize) -> f64 {
+        L::fpr(geometry.hashes, keys as f64 / geometry.units as f64)
+    }
+    Some(match filter {
+        AnyFilter::Bloom(filter) => of::<Standard>(filter.geometry(), keys),
+        AnyFilter::CountingBloom(filter) => of::<Standard>(filter.geometry(), keys),
+        AnyFilter::RegisterBloom(filter) => of::<Register>(filter.geometry(), keys),
+        AnyFilter::SplitBlockBloom(filter) => of::<SplitBlock>(filter.geometry(), keys),
+        AnyFilter::CacheLineBloom(filter) => of::<CacheLine>(filter.geometry(), keys),
+        AnyFilter::Quotient(filter) => filter.fpr_with(keys),
+        AnyFilter::CacheLineQuotient(filter) => filter.fpr_with(keys),
+        AnyFilter::Cuckoo(filter) => filter.fpr_with(keys),
+        _ => return None,
+    })
+}
+
+fn shape_with(filter: &AnyFilter, keys: usize) -> Shape {
+    let slots = |width, slots: u64| Shape::Slots { width, load: keys as f64 / slots as f64 };
+    match filter {
+        AnyFilter::Quotient(filter) => {
+            let geometry = filter.geometry();
+            slots(geometry.remainder_bits, geometry.slots)
+        }
+        AnyFilter::CacheLineQuotient(filter) => {
+            let geometry = filter.geometry();
+            slots(geometry.remainder_bits, geometry.slots)
+        }
+        AnyFilter::Cuckoo(filter) => {
+            let geometry = filter.geometry();
+            slots(geometry.fingerprint_bits, geometry.slots())
+        }
+        AnyFilter::CountingBloom(filter) => Shape::Bits {
+            hashes: filter.hash_count(),
+            compact: filter.counter_width() == trommel::CounterWidth::Two,
+        },
+        bits => Shape::Bits { hashes: bits.hash_count().unwrap_or_default(), compact: false },
+    }
+}
+
+/// The specs of a kind that are worth a look.
+fn specs(kind: FilterKind, asked: &Question, caches: &Caches) -> Vec<FilterSpec> {
+    let copies = asked.wants_copies();
+    let spec = FilterSpec::new(kind).keys(asked.keys);
+    match kind {
+        FilterKind::Quotient | FilterKind::CacheLineQuotient | FilterKind::Cuckoo => {
+            let mut spec = if copies { spec.multiset(true) } else { spec };
+            if asked.needs.contains(&Need::Grow) {
+                spec = spec.grow_at(GROWN_AT);
+            }
+            of_slots(kind, spec, asked)
+        }
+        FilterKind::CountingBloom => [false, true]
+            .into_iter()
+            .flat_map(|compact| of_bits(spec.compact(compact), asked, caches))
+            .collect(),
+        _ => of_bits(spec, asked, caches),
+    }
+}
+
+/// The load at which a filter that is to grow doubles.
+const GROWN_AT: f64 = 0.96;
+
+/// Filters of bits: by rates, and by bytes where those make an edge.
+fn of_bits(spec: FilterSpec, asked: &Question, caches: &Caches) -> Vec<FilterSpec> {
+    let rates = RATES.into_iter().chain(asked.fpr);
+    let mut specs: Vec<FilterSpec> = rates.map(|rate| spec.fpr(rate)).collect();
+    let most = (asked.keys as u128 * MOST_BITS / 8).max(u128::from(LINE_BYTES));
+    let least = asked.keys as u64 / 4;
+    let edges = [caches.l1d, caches.l2, caches.l3].into_iter().flatten();
+    let edges = edges.map(|bytes| (bytes as f64 * SHARE_OF_CACHE) as u64);
+    for bytes in edges.chain(asked.bytes) {
+        if bytes >= least && u128::from(bytes) <= most {
+            specs.extend(usize::try_from(bytes).map(|bytes| spec.memory_bytes(bytes)));
+        }
+    }
+    specs
+}
+
+/// No filter is smaller than a line.
+const LINE_BYTES: u64 = 64;
+
+/// Filters with slots: by the bits of a slot and how full they are.
+fn of_slots(kind: FilterKind, spec: FilterSpec, asked: &Question) -> Vec<FilterSpec> {
+    let mut specs = Vec::new();
+    let with_loads = |specs: &mut Vec<FilterSpec>, spec: FilterSpec| {
+        specs.push(spec);
+        specs.extend(LOADS.map(|load| spec.load(load)));
+    };
+    match kind {
+        FilterKind::Quotient => {
+            REMAINDERS.iter().for_each(|bits| with_loads(&mut specs, spec.remainder_bits(*bits)));
+        }
+        FilterKind::Cuckoo => {
+            FINGERPRINTS
+                .iter()
+                .for_each(|bits| with_loads(&mut specs, spec.fingerprint_bits(*bits)));
+        }
+        _ => {
+            with_loads(&mut specs, spec.remainder_bits(8));
+            // One width: a lower rate takes more slots.
+            specs.extend([0.25, 0.125].map(|load| spec.remainder_bits(8).load(load)));
+            specs.extend(asked.fpr.map(|rate| spec.fpr(rate)));
+        }
+    }
+    specs.extend(asked.bytes.and_then(|bytes| {
+        let most = (asked.keys as u128 * MOST_BITS / 8).max(u128::from(LINE_BYTES));
+        let bytes = usize::try_from(bytes).ok().filter(|bytes| *bytes as u128 <= most)?;
+        Some(spec.memory_bytes(bytes))
+    }));
+    specs
+}
+
+/// Whether two offers are the same filter.
+fn is_same(a: &Offer, b: &Offer) -> bool {
+    (a.kind, a.bytes, a.shape) == (b.kind, b.bytes, b.shape)
+}
+
+/// What was left out, and the one that came nearest.
+#[derive(Default)]
+struct Refused {
+    unable: Vec<(FilterKind, Vec<Need>)>,
+    /// The smallest filter that has the rate but not the memory, or that was made at all.
+    nearest: Option<Offer>,
+    error: Option<(FilterKind, SpecError)>,
+}
+
+impl Refused {
+    fn note(&mut self, offer: Offer, asked: &Question) {
+        let has_rate = |offer: &Offer| asked.fpr.is_none_or(|most| offer.fpr <= most);
+        let key = |offer: &Offer| (!has_rate(offer), offer.bytes);
+        if self.nearest.as_ref().is_none_or(|nearest| key(&offer) < key(nearest)) {
+            self.nearest = Some(offer);
+        }
+    }
+
+    fn explain(&self, asked: &Question) -> anyhow::Error {
+        let mut limits = vec![format!("{:e} keys", asked.keys)];
+        limits.extend(asked.fpr.map(|fpr| format!("a false-positive rate of at most {fpr:e}")));
+        limits.extend(asked.bytes.map(|bytes| format!("at most {bytes} bytes")));
+        limits.extend(asked.needs.iter().map(|need| format!("need {need}")));
+        let why = match (&self.nearest, &self.error) {
+            (Some(nearest), _) => {
+                format!("the nearest is a {nearest} with a rate of {:.2e}", nearest.fpr)
+            }
+            (None, Some((kind, error))) => format!("{kind}: {error}"),
+            (None, None) => {
+                let unable = self.unable.iter().map(|(kind, _)| kind.to_string());
+                format!("unable are {}", unable.collect::<Vec<_>>().join(", "))
+            }
+        };
+        bad_input(format!("no filter meets {}: {why}", limits.join(", ")))
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::super::question::tests::question;
+    use super::*;
+    use crate::failure::BadInput;
+
+    /// An offer of so many bytes and such a rate.
+    pub(crate) fn named(kind: FilterKind, bytes: u64, fpr: f64) -> Offer {
+        let shape = Shape::Bits { hashes: 8, compact: false };
+        let spec = FilterSpec::new(kind);
+        Offer { kind, spec, shape, bytes, probed_bytes: bytes, fpr }
+    }
+
+    const CACHES: Caches = Caches { l1d: Some(32 << 10), l2: Some(1 << 20), l3: Some(32 << 20) };
+
+    fn kinds(offers: &[Offer]) -> Vec<FilterKind> {
+        let all = FilterKind::ALL.iter().copied();
+        all.filter(|kind| offers.iter().any(|offer| offer.kind == *kind)).collect()
+    }
+
+    #[test]
+    fn constraints_are_hard() {
+        let free = question(100_000, 100.0, 0.0);
+        let all = offers(&free, &CACHES, None).unwrap();
+        // A counting filter is offered to those who want its counters.
+        assert_eq!(kinds(&all).len(), FilterKind::ALL.len() - 1);
+        let asked = Question { fpr: Some(0.006), bytes: Some(150_000), ..free };
+        let few = offers(&asked, &CACHES, None).unwrap();
+        assert!(!few.is_empty() && few.len() < all.len());
+        for offer in &few {
+            assert!(offer.fpr <= 0.006 && offer.bytes <= 150_000, "{offer:?}");
+        }
+        // 12 bits a key reach 0.6 % in a block of 256 bits, and not in a register.
+        assert!(kinds(&few).contains(&FilterKind::SplitBlockBloom));
+        assert!(!kinds(&few).contains(&FilterKind::RegisterBloom));
+    }
+
+    #[test]
+    fn rates_and_bytes_are_those_of_the_filter_with_its_keys() {
+        use trommel::Insert as _;
+        let asked = question(20_000, 100.0, 0.0);
+        let hashes = crate::keys::KeyStream::new(1).hashes(0, asked.keys);
+        let mut seen = Vec::new();
+        for offer in offers(&asked, &CACHES, None).unwrap() {
+            if offer.fpr < 0.002 || seen.contains(&offer.kind) {
+                continue;
+            }
+            seen.push(offer.kind);
+            let mut filter = offer.spec.build().unwrap();
+            filter.insert_batch(&hashes).unwrap();
+            assert_eq!(filter.memory_bytes() as u64, offer.bytes);
+            // A cuckoo filter's flags make it better than it was sized for.
+            let ratio = filter.expected_fpr() / offer.fpr;
+            let least = if offer.kind == FilterKind::Cuckoo { 0.5 } else { 0.9 };
+            assert!((least..1.1).contains(&ratio), "{offer:?}: {ratio}");
+        }
+        assert_eq!(seen.len(), 7);
+    }
+
+    #[test]
+    fn needs_leave_kinds_out_and_ask_for_copies() {
+        let asked = Question { needs: vec![Need::Delete], ..question(10_000, 100.0, 0.0) };
+        let able = offers(&asked, &CACHES, None).unwrap();
+        use FilterKind as Kind;
+        let forgetting =
+            [Kind::CountingBloom, Kind::Quotient, Kind::CacheLineQuotient, Kind::Cuckoo];
+        assert_eq!(kinds(&able), forgetting);
+        for offer in able {
+            match offer.spec.build().unwrap() {
+                AnyFilter::Quotient(filter) => assert!(filter.is_multiset()),
+                AnyFilter::Cuckoo(filter) => assert!(filter.is_multiset()),
+                _ => {}
+            }
+        }
+        let growing = Question { needs: vec![Need::Grow], ..asked };
+        assert_eq!(kinds(&offers(&growing, &CACHES, None).unwrap()).len(), 3);
+    }
+
+    #[test]
+    fn what_no_filter_meets_is_explained() {
+        let free = question(1_000_000, 100.0, 0.0);
+        for (asked, said) in [
+            (Question { fpr: Some(1e-3), bytes: Some(1000), ..free.clone() }, "the nearest is"),
+            (
+                Question { bytes: Some(1), ..free.clone() },
+                "no filter meets 1e6 keys, at most 1 bytes",
+            ),
+            (Question { fpr: Some(1e-300), ..free }, "false-positive rate of at most 1e-300"),
+        ] {
+            let error = offers(&asked, &CACHES, None).unwrap_err();
+            assert!(error.is::<BadInput>(), "{error}");
+            let text = error.to_string();
+            assert!(text.contains(said) && text.lines().count() == 1, "{text}");
+        }
+    }
+
+    #[test]
+    fn any_number_of_keys_has_an_answer_or_an_error() {
+        for keys in [1, 2, 63, 10_000_000_000] {
+            let asked = question(keys, 100.0, 0.0);
+            match offers(&asked, &CACHES, None) {
+                Ok(all) => assert!(all.iter().all(|offer| offer.fpr < 1.0 && offer.bytes > 0)),
+                Err(error) => assert!(error.is::<BadInput>(), "{error}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! `advise`: which filter to take.
+
+use super::{pin, usable_isa};
+use crate::advise::{AdviseArgs, check, from_measurements, from_results};
+use crate::console::{remark, say};
+use crate::failure::bad_input;
+use crate::results::{Results, replace};
+use anyhow::Result;
+
+/// Prints the answer as a table and a sentence; with `--check`, how good such answers are.
+pub(crate) fn run(arguments: &AdviseArgs) -> Result<()> {
+    let isa = usable_isa(arguments.isa)?;
+    let Some(asked) = arguments.question().filter(|_| !arguments.check) else {
+        pin();
+        let found = check(arguments.keys, isa, |next| remark!("{next}"))?;
+        return say!("{}", found.to_terminal());
+    };
+    let advice = match &arguments.from {
+        Some(directory) => from_results(&asked, &Results::load(directory)?)?,
+        None => {
+            pin();
+            from_measurements(&asked, isa)?
+        }
+    };
+    say!("{}\n", advice.table().to_terminal())?;
+    for note in advice.notes() {
+        say!("note: {note}")?;
+    }
+    say!("{}", advice.sentence())?;
+    if let Some(path) = &arguments.json {
+        replace(path, &serde_json::to_vec_pretty(&advice)?)
+            .map_err(|error| bad_input(format!("{error:#}")))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,343 @@
+//! The matrix: what lookups depend on besides kind, keys and workload. Each of its parts varies one thing, and all
+//! that differ in it alone take turns with each other.
+
+use super::{Api, Candidate, Group, ONE_PERCENT, Op, Sizing, TWELVE_BITS, Workload};
+use crate::cli::Selection;
+use crate::environment::Caches;
+use crate::rivals::Rival;
+use std::fmt;
+use trommel::FilterKind;
+
+/// A part of the matrix: what ends the variant of its cases, behind a `+`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Matrix {
+    /// `by-64`: keys of a call.
+    BatchSizes,
+    /// `bits`: bits a key, of Bloom filters.
+    Bits,
+    /// `in-L2`: sizes by the level of memory that holds them.
+    Regime(Level),
+    /// `huge-pages`, `small-pages`; `own-pages` of a rival, which asks for none.
+    Pages,
+    /// `small-filters`: many of them, of which a probe asks one a level.
+    SmallFilters,
+}
+
+/// A level of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Level {
+    L1,
+    L2,
+    Llc,
+    Dram,
+}
+
+impl Level {
+    pub(crate) const ALL: [Self; 4] = [Self::L1, Self::L2, Self::Llc, Self::Dram];
+
+    /// Bytes of a filter in it: half of a cache; twice the last cache in memory. None where the system does not tell
+    /// how large caches are.
+    fn bytes(self, caches: &Caches) -> Option<u64> {
+        match self {
+            Self::L1 => caches.l1d.map(|bytes| bytes / 2),
+            Self::L2 => caches.l2.map(|bytes| bytes / 2),
+            Self::Llc => caches.l3.map(|bytes| bytes / 2),
+            Self::Dram => caches.l3.or(caches.l2).map(|bytes| bytes.saturating_mul(2)),
+        }
+    }
+
+    /// Keys of a filter in it with twelve bits for each.
+    fn keys(self, caches: &Caches) -> Option<usize> {
+        let keys = self.bytes(caches)? / 12 * 8;
+        usize::try_from(keys).ok().filter(|keys| *keys <= MOST_KEYS)
+    }
+}
+
+/// Beyond so many keys a level is left out: filters of every kind with that many are in memory at once.
+const MOST_KEYS: usize = 200_000_000;
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::L1 => "L1",
+            Self::L2 => "L2",
+            Self::Llc => "LLC",
+            Self::Dram => "DRAM",
+        })
+    }
+}
+
+impl fmt::Display for Matrix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BatchSizes => f.write_str("by keys of a call"),
+            Self::Bits => f.write_str("by bits a key"),
+            Self::Regime(level) => write!(f, "in {level}"),
+            Self::Pages => f.write_str("by pages"),
+            Self::SmallFilters => f.write_str("in small filters"),
+        }
+    }
+}
+
+impl Matrix {
+    /// What the text of a filter has to contain for the part to be measured.
+    fn marks(self) -> &'static [&'static str] {
+        match self {
+            Self::BatchSizes => &["by-"],
+            Self::Bits => &["bits"],
+            Self::Regime(_) => &["in-L", "in-D"],
+            Self::Pages => &["pages"],
+            Self::SmallFilters => &["small-filters"],
+        }
+    }
+
+    /// What ends the variant of a case.
+    pub(super) fn suffix(self, candidate: &Candidate, api: Api) -> String {
+        match self {
+            Self::BatchSizes => match api {
+                Api::BatchesOf(keys) => format!("+by-{keys}"),
+                Api::Single | Api::Batch => "+by-1".into(),
+            },
+            Self::Bits => "+bits".into(),
+            Self::Regime(level) => format!("+in-{level}"),
+            Self::Pages if candidate.rival.is_some() => "+own-pages".into(),
+            Self::Pages if candidate.form == Form::SmallPages => "+small-pages".into(),
+            Self::Pages => "+huge-pages".into(),
+            Self::SmallFilters => "+small-filters".into(),
+        }
+    }
+
+    /// The calls that are measured.
+    pub(super) fn apis(self, is_rival: bool) -> &'static [Api] {
+        match self {
+            _ if is_rival => &[Api::Single],
+            Self::BatchSizes => &ALL_BATCH_SIZES,
+            Self::SmallFilters => &[Api::Batch, Api::Single],
+            Self::Bits | Self::Regime(_) | Self::Pages => &[Api::Batch],
+        }
+    }
+
+    /// The part that a variant belongs to.
+    pub(crate) fn of_variant(variant: &str) -> Option<Self> {
+        let (_, end) = variant.rsplit_once('+')?;
+        match end {
+            "bits" => Some(Self::Bits),
+            "small-filters" => Some(Self::SmallFilters),
+            "huge-pages" | "small-pages" | "own-pages" => Some(Self::Pages),
+            _ if end.starts_with("by-") => Some(Self::BatchSizes),
+            _ => {
+                let level = end.strip_prefix("in-")?;
+                let is_it = |of: &Level| of.to_string() == level;
+                Level::ALL.into_iter().find(is_it).map(Self::Regime)
+            }
+        }
+    }
+}
+
+/// How a filter is laid out in memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// As the library does it.
+    #[default]
+    Usual,
+    /// Without huge pages.
+    SmallPages,
+    /// Many small filters, see [`crate::tree`].
+    Tree,
+}
+
+/// Keys of a call of a batched lookup.
+pub(crate) const BATCH_SIZES: [usize; 6] = [1, 4, 16, 64, 256, 1024];
+const ALL_BATCH_SIZES: [Api; 7] = {
+    let [a, b, c, d, e, f] = BATCH_SIZES;
+    use Api::BatchesOf as Of;
+    [Api::Single, Of(a), Of(b), Of(c), Of(d), Of(e), Of(f)]
+};
+/// Bits a key of Bloom filters.
+const BITS: [usize; 6] = [8, 10, 12, 14, 16, 20];
+const KEYS_OF_BITS: usize = 1_000_000;
+/// Keys of all small filters together.
+const KEYS_OF_SMALL_FILTERS: usize = 10_000_000;
+
+/// What a part is measured on: filters of the same keys, and groups of cases.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Place {
+    pub(crate) keys: usize,
+    pub(crate) candidates: Vec<Candidate>,
+    pub(crate) groups: Vec<Group>,
+}
+
+impl Place {
+    fn new(matrix: Matrix, keys: usize, candidates: Vec<Candidate>) -> Self {
+        let group = |workload| Group {
+            op: Op::Contains,
+            workload: Some(workload),
+            keys,
+            input: None,
+            hashed: false,
+            matrix: Some(matrix),
+        };
+        let groups = [Workload::Hit, Workload::Miss].map(group).into();
+        Self { keys, candidates, groups }
+    }
+
+    /// The same with other keys: of a level that is as large as it takes to be quick.
+    pub(crate) fn with_keys(mut self, keys: usize) -> Self {
+        self.keys = keys;
+        self.groups.iter_mut().for_each(|group| group.keys = keys);
+        self
+    }
+}
+
+/// A filter of every kind and the rivals that have a call for a hash.
+fn every_kind() -> Vec<Candidate> {
+    use FilterKind as Kind;
+    let sizing = |kind: Kind| match kind {
+        Kind::SplitBlockBloom | Kind::CacheLineBloom | Kind::RegisterBloom | Kind::Bloom => {
+            TWELVE_BITS
+        }
+        _ => ONE_PERCENT,
+    };
+    let ours = FilterKind::ALL.iter().map(|kind| Candidate::ours(*kind, sizing(*kind)));
+    let rivals = [(Rival::SbbfRs, Kind::SplitBlockBloom), (Rival::Fastbloom, Kind::Bloom)];
+    let rivals = rivals.map(|(rival, kind)| Candidate::rival(rival, kind, TWELVE_BITS));
+    ours.chain(rivals).collect()
+}
+
+/// Bloom filters by their bits.
+fn bloom_filters() -> Vec<Candidate> {
+    use FilterKind as Kind;
+    let kinds = [Kind::SplitBlockBloom, Kind::CacheLineBloom, Kind::RegisterBloom, Kind::Bloom];
+    let mut all = Vec::new();
+    for sizing in BITS.map(Sizing::BitsPerKey) {
+        all.extend(kinds.map(|kind| Candidate::ours(kind, sizing)));
+        all.push(Candidate::rival(Rival::SbbfRs, Kind::SplitBlockBloom, sizing));
+        all.push(Candidate::rival(Rival::Fastbloom, Kind::Bloom, sizing));
+    }
+    all
+}
+
+/// Every kind in huge pages and without them.
+fn by_pages() -> Vec<Candidate> {
+    let small = |candidate: Candidate| Candidate { form: Form::SmallPages, ..candidate };
+    let all = every_kind().into_iter().flat_map(|candidate| match candidate.rival {
+        Some(_) => vec![candidate],
+        None => vec![candidate, small(candidate)],
+    });
+    all.collect()
+}
+
+/// Every kind as many small filters.
+fn as_trees() -> Vec<Candidate> {
+    let tree = |candidate| Candidate { form: Form::Tree, ..candidate };
+    every_kind().into_iter().map(tree).collect()
+}
+
+/// The places of all parts on a machine with such caches.
+pub(crate) fn every_place(caches: &Caches) -> Vec<(Matrix, Place)> {
+    let at = |level: Level| level.keys(caches).map(|keys| (level, keys));
+    let mut all = Vec::new();
+    let mut add =
+        |matrix, keys, candidates| all.push((matrix, Place::new(matrix, keys, candidates)));
+    for (_, keys) in [Level::L2, Level::Dram].into_iter().filter_map(at) {
+        add(Matrix::BatchSizes, keys, every_kind());
+    }
+    add(Matrix::Bits, KEYS_OF_BITS, bloom_filters());
+    for (level, keys) in Level::ALL.into_iter().filter_map(at) {
+        add(Matrix::Regime(level), keys, every_kind());
+    }
+    for (_, keys) in [Level::Llc, Level::Dram].into_iter().filter_map(at) {
+        add(Matrix::Pages, keys, by_pages());
+    }
+    add(Matrix::SmallFilters, KEYS_OF_SMALL_FILTERS, as_trees());
+    all
+}
+
+/// The places of a selection.
+pub(crate) fn places_of(selection: &Selection, caches: &Caches) -> Vec<Place> {
+    let all = every_place(caches).into_iter();
+    all.filter(|(matrix, _)| selection.includes(matrix.marks())).map(|(_, place)| place).collect()
+}
+
+/// What a filter has to contain for skewed probes.
+const ZIPF: &[&str] = &["zipf"];
+
+impl Selection {
+    /// Whether a part is measured that only `--full` has, or a filter that names it.
+    fn includes(&self, marks: &[&str]) -> bool {
+        self.includes_all() && self.names(marks)
+    }
+
+    /// Whether skewed probes are measured.
+    pub(crate) fn includes_zipf(&self) -> bool {
+        self.names(ZIPF)
+    }
+
+    fn names(&self, marks: &[&str]) -> bool {
+        match &self.filter {
+            Some(filter) => marks.iter().any(|mark| filter.as_str().contains(mark)),
+            None => self.full,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::row::filling_of;
+    use std::collections::HashSet;
+
+    const CACHES: Caches = Caches { l1d: Some(48 << 10), l2: Some(2 << 20), l3: Some(30 << 20) };
+
+    fn selection(filter: &str) -> Selection {
+        Selection { filter: Some(regex::Regex::new(filter).unwrap()), ..Selection::default() }
+    }
+
+    #[test]
+    fn names_of_cases_are_unique_and_tell_their_part() {
+        let mut names = HashSet::new();
+        for (matrix, place) in every_place(&CACHES) {
+            for group in &place.groups {
+                for case in group.cases(&place.candidates) {
+                    let variant = group.variant(&case.candidate, case.api);
+                    assert_eq!(Matrix::of_variant(&variant), Some(matrix), "{}", case.name);
+                    assert_eq!(filling_of(&variant), None, "{variant}");
+                    assert!(names.insert(case.name.clone()), "{}", case.name);
+                }
+            }
+        }
+        for name in [
+            "contains/miss/6.99048e5/split-block-bloom/12-bit+by-64/batch",
+            "contains/miss/6.99048e5/sbbf-rs-safe/12-bit+by-1/single",
+            "contains/hit/1e6/register-bloom/20-bit+bits/batch",
+            "contains/hit/1.6384e4/cuckoo/fpr-1%+in-L1/batch",
+            "contains/hit/1.048576e7/bloom/12-bit+small-pages/batch",
+            "contains/hit/1.048576e7/fastbloom/12-bit+own-pages/single",
+            "contains/miss/1e7/quotient/fpr-1%+small-filters/single",
+        ] {
+            assert!(names.contains(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_matrix_is_measured_where_it_is_named_and_by_a_full_run() {
+        let count = |selection: &Selection| places_of(selection, &CACHES).len();
+        assert_eq!(count(&Selection::default()), 0);
+        let full = Selection { full: true, ..Selection::default() };
+        assert_eq!(count(&full), every_place(&CACHES).len());
+        assert_eq!(count(&Selection { keys: Some(vec![1000]), ..full }), 0);
+        assert_eq!(count(&selection("split-block.*batch")), 0);
+        assert_eq!(count(&selection("miss/.*by-64")), 2);
+        assert_eq!(count(&selection("in-L2")), 4);
+        assert!(selection("zipf/1e6").includes_zipf() && !selection("hit").includes_zipf());
+    }
+
+    #[test]
+    fn sizes_follow_the_caches_of_the_machine() {
+        let bytes: Vec<u64> =
+            Level::ALL.iter().map(|level| level.bytes(&CACHES).unwrap()).collect();
+        assert_eq!(bytes, [24 << 10, 1 << 20, 15 << 20, 60 << 20]);
+        // Nothing is assumed of a machine that does not tell; what needs no cache is measured.
+        assert_eq!(every_place(&Caches::default()).len(), 2);
+    }
+}

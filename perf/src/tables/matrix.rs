@@ -1,0 +1,233 @@
+//! The tables of the matrix: what lookups depend on besides kind, keys and workload.
+
+use super::{Line, Table, distinct, figure, per_cent, ratio, rival_of, short_count};
+use crate::environment::human_bytes;
+use crate::plan::{BATCH_SIZES, Level, Matrix};
+use crate::results::Results;
+use crate::row::Row;
+
+pub(super) fn all(results: &Results) -> [Table; 5] {
+    [batch_sizes(results), bits(results), regimes(results), pages(results), small_filters(results)]
+}
+
+/// The rows of a part.
+fn rows_of(results: &Results, is_part: impl Fn(Matrix) -> bool) -> Vec<&Row> {
+    results.rows.iter().filter(|row| row.matrix().is_some_and(&is_part)).collect()
+}
+
+/// What is on a line: who, the size, the keys and the workload.
+fn line_of(row: &Row) -> (String, String, u64, String) {
+    let who = row.rival.as_ref().unwrap_or(&row.filter).clone();
+    (who, row.sizing().to_owned(), row.keys, row.workload.clone().unwrap_or_default())
+}
+
+/// Lines of rows that differ in what `cells` shows alone.
+fn lines(rows: &[&Row], cells: impl Fn(&[&Row]) -> Vec<String>) -> Vec<Line> {
+    let of_line = |key: (String, String, u64, String)| {
+        let of_line: Vec<&Row> = rows.iter().filter(|row| line_of(row) == key).copied().collect();
+        let mut all = vec![key.0, key.1, key.3, short_count(key.2)];
+        all.extend(cells(&of_line));
+        Line { cells: all, is_rival: of_line.iter().any(|row| row.rival.is_some()) }
+    };
+    distinct(rows.iter().map(|row| line_of(row))).into_iter().map(of_line).collect()
+}
+
+/// A table whose first columns are those of [`line_of`].
+fn table(
+    name: &'static str,
+    title: &str,
+    columns: impl IntoIterator<Item = String>,
+    rows: Vec<Line>,
+) -> Table {
+    let mut header: Vec<String> = ["filter", "size", "probes", "keys"].map(Into::into).into();
+    header.extend(columns);
+    Table { name, title: title.into(), header, rows, words: 3 }
+}
+
+fn speed(row: Option<&&Row>) -> String {
+    row.map_or_else(String::new, |row| figure(row.mops))
+}
+
+fn times_rival(row: Option<&&Row>, results: &Results) -> String {
+    let ratio = row.and_then(|row| ratio(row, &results.rows));
+    ratio.map_or_else(String::new, |ratio| format!("{ratio:.2}"))
+}
+
+fn batch_sizes(results: &Results) -> Table {
+    let rows = rows_of(results, |matrix| matrix == Matrix::BatchSizes);
+    let lines = lines(&rows, |of_line| {
+        let single = of_line.iter().find(|row| row.api == "single");
+        let mut cells = vec![speed(single), times_rival(single, results)];
+        cells.extend(BATCH_SIZES.map(|keys| {
+            let end = format!("+by-{keys}");
+            speed(of_line.iter().find(|row| row.api == "batch" && row.variant.ends_with(&end)))
+        }));
+        cells
+    });
+    let columns = ["one call a key, M/s".to_owned(), "× rival".into()];
+    let columns = columns.into_iter().chain(BATCH_SIZES.map(|keys| format!("{keys} a call")));
+    table("batch-sizes", "Lookups by keys of a call, M/s", columns, lines)
+}
+
+fn bits(results: &Results) -> Table {
+    let rows = rows_of(results, |matrix| matrix == Matrix::Bits);
+    let lines = lines(&rows, |of_line| {
+        let row = of_line.first();
+        let rate = |of: fn(&Row) -> Option<f64>| row.and_then(|row| of(row));
+        let (expected, measured) = (rate(|row| row.fpr_expected), rate(|row| row.fpr_measured));
+        let shown = |rate: Option<f64>| rate.map_or_else(String::new, per_cent);
+        let over = expected.zip(measured).map(|(expected, measured)| measured / expected - 1.0);
+        vec![
+            row.map_or_else(String::new, |row| format!("{:.2}", row.bits_per_key)),
+            shown(expected),
+            shown(measured),
+            over.map_or_else(String::new, |over| format!("{:+.1} %", over * 100.0)),
+            speed(row),
+            times_rival(row, results),
+        ]
+    });
+    let columns = ["bits/key", "FPR expected", "measured", "difference", "M/s", "× rival"];
+    table("bits-sweep", "Bloom filters by bits a key", columns.map(Into::into), lines)
+}
+
+fn regimes(results: &Results) -> Table {
+    let rows = rows_of(results, |matrix| matches!(matrix, Matrix::Regime(_)));
+    // Numbers of keys differ from level to level: they are in the head.
+    let keys_in = |level: Level| {
+        let row = rows.iter().find(|row| row.matrix() == Some(Matrix::Regime(level)));
+        row.map(|row| (level, row.keys))
+    };
+    let levels: Vec<(Level, u64)> = Level::ALL.into_iter().filter_map(keys_in).collect();
+    let key = |row: &Row| {
+        (
+            row.rival.as_ref().unwrap_or(&row.filter).clone(),
+            row.sizing().to_owned(),
+            row.workload.clone(),
+        )
+    };
+    let lines = distinct(rows.iter().map(|row| key(row))).into_iter().map(|of| {
+        let of_line: Vec<&Row> = rows.iter().filter(|row| key(row) == of).copied().collect();
+        let mut cells = vec![of.0, of.1, of.2.unwrap_or_default()];
+        for (level, _) in &levels {
+            let row = of_line.iter().find(|row| row.matrix() == Some(Matrix::Regime(*level)));
+            cells.extend([
+                speed(row),
+                times_rival(row, results),
+                row.and_then(|row| row.roofline_fraction)
+                    .map_or_else(String::new, |share| format!("{share:.2}")),
+            ]);
+        }
+        Line { cells, is_rival: of_line.iter().any(|row| row.rival.is_some()) }
+    });
+    let mut header: Vec<String> = ["filter", "size", "probes"].map(Into::into).into();
+    for (level, keys) in &levels {
+        let name = format!("{level}, {} keys, M/s", short_count(*keys));
+        header.extend([name, "× rival".into(), "of limit".into()]);
+    }
+    let title = "Lookups by the level of memory that holds the filter, batches".into();
+    Table { name: "regimes", title, header, rows: lines.collect(), words: 3 }
+}
+
+fn pages(results: &Results) -> Table {
+    let rows = rows_of(results, |matrix| matrix == Matrix::Pages);
+    let lines = lines(&rows, |of_line| {
+        let of = |end: &str| of_line.iter().find(|row| row.variant.ends_with(end));
+        let (huge, small) = (of("+huge-pages").or(of("+own-pages")), of("+small-pages"));
+        let gain = huge.zip(small).map(|(huge, small)| small.ns_per_op / huge.ns_per_op);
+        vec![
+            huge.map_or_else(String::new, |row| human_bytes(row.bytes)),
+            speed(huge),
+            speed(small),
+            gain.map_or_else(String::new, |gain| format!("{gain:.2}")),
+            times_rival(huge, results),
+        ]
+    });
+    let columns = ["memory", "huge pages, M/s", "small pages, M/s", "× small", "× rival"];
+    let title =
+        "Lookups by the pages of memory, batches; rivals have what the allocator gives them";
+    table("pages", title, columns.map(Into::into), lines)
+}
+
+fn small_filters(results: &Results) -> Table {
+    let rows = rows_of(results, |matrix| matrix == Matrix::SmallFilters);
+    let lines = lines(&rows, |of_line| {
+        let of = |api: &str| of_line.iter().find(|row| row.api == api);
+        let (single, batch) = (of("single"), of("batch"));
+        let ns = |row: Option<&&Row>| row.map_or_else(String::new, |row| figure(row.ns_per_op));
+        let gain = single.zip(batch).map(|(single, batch)| single.ns_per_op / batch.ns_per_op);
+        let ours = batch.or(single).filter(|row| rival_of(row, &results.rows).is_some());
+        vec![
+            ns(single),
+            ns(batch),
+            gain.map_or_else(String::new, |gain| format!("{gain:.2}")),
+            times_rival(ours, results),
+            single.or(batch).and_then(|row| row.fpr_measured).map_or_else(String::new, per_cent),
+        ]
+    });
+    let columns = [
+        "one call a filter, ns a probe",
+        "batches, ns a probe",
+        "× single",
+        "× rival",
+        "FPR of all",
+    ];
+    let title = "A thousand small filters in ten levels, each probe asking one a level";
+    table("small-filters", title, columns.map(Into::into), lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::environment::Environment;
+    use crate::row::tests::example;
+
+    fn results() -> Results {
+        let mut results = Results::new(Environment::observe(None));
+        let mut put = |variant: &str, api: &str, rival: Option<&str>, ns: f64| {
+            let row = example("split-block-bloom", variant, rival, ns);
+            results.put(Row { api: api.into(), ..row });
+        };
+        let rival = Some("sbbf-rs-safe");
+        put("12-bit+by-1", "single", None, 4.0);
+        put("12-bit+by-1", "batch", None, 8.0);
+        put("12-bit+by-64", "batch", None, 1.0);
+        put("12-bit+by-1", "single", rival, 10.0);
+        put("8-bit+bits", "batch", None, 2.0);
+        put("8-bit+bits", "single", rival, 6.0);
+        put("12-bit+in-L2", "batch", None, 2.0);
+        put("12-bit+huge-pages", "batch", None, 2.0);
+        put("12-bit+small-pages", "batch", None, 3.0);
+        put("12-bit+own-pages", "single", rival, 12.0);
+        put("12-bit+small-filters", "single", None, 100.0);
+        put("12-bit+small-filters", "batch", None, 50.0);
+        put("12-bit+small-filters", "single", rival, 200.0);
+        results
+    }
+
+    #[test]
+    fn each_table_shows_its_part_and_the_rival_of_its_part() {
+        let results = results();
+        let [batches, bits, regimes, pages, small] = all(&results);
+        assert_eq!(batches.rows[0].cells[4..], ["250", "2.50", "125", "", "", "1000", "", ""]);
+        assert!(batches.rows[1].is_rival);
+        assert_eq!(bits.rows[0].cells[..2], ["split-block-bloom", "8-bit"]);
+        assert_eq!(bits.rows[0].cells[8..], ["500", "3.00"]);
+        assert_eq!(regimes.header[3], "L2, 1e6 keys, M/s");
+        assert_eq!(regimes.rows[0].cells[3..5], ["500", ""]);
+        assert_eq!(pages.rows[0].cells[5..], ["500", "333", "1.50", "6.00"]);
+        assert_eq!(small.rows[0].cells[4..8], ["100", "50.0", "2.00", "4.00"]);
+        for table in [&batches, &bits, &regimes, &pages, &small] {
+            let width = table.header.len();
+            assert!(table.rows.iter().all(|line| line.cells.len() == width), "{}", table.name);
+        }
+    }
+
+    #[test]
+    fn no_other_table_shows_rows_of_the_matrix() {
+        let results = results();
+        let shown = super::super::all(&results);
+        let names: Vec<&str> =
+            shown.iter().map(|table| table.name).filter(|name| *name != "environment").collect();
+        assert_eq!(names, ["batch-sizes", "bits-sweep", "regimes", "pages", "small-filters"]);
+    }
+}

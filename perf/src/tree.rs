@@ -1,0 +1,221 @@
+//! Many small filters, in the shape that a log-structured merge tree has: levels, and in each of them parts by
+//! ranges of keys. A key is in one level; a probe asks the filter of its part in every level until one says that
+//! it may be there.
+//!
+//! The range of a key says nothing of its hash, so level and part are drawn from a product of the hash, whose high
+//! bits depend on all of it: filters take their places from the high bits themselves.
+//!
+//! Source of the shape: O'Neil, Cheng, Gawlick and O'Neil, "The log-structured merge-tree (LSM-tree)", Acta
+//! Informatica 33 (1996).
+
+use crate::keys::Column;
+use crate::subject::{Scratch, Subject};
+use anyhow::{Result, bail};
+use std::slice;
+use trommel::{Bitmap, Isa, KeyHash};
+
+/// Levels, each of which has as many parts.
+pub(crate) const LEVELS: usize = 10;
+const PARTS: usize = 100;
+/// All of them.
+pub(crate) const FILTERS: usize = LEVELS * PARTS;
+
+/// Probes that are dealt out to parts at a time: some eighty a filter.
+const DEALT_AT_A_TIME: usize = 8192;
+
+/// Filters by level and part.
+#[derive(Clone, Debug)]
+pub(crate) struct Tree<F> {
+    /// The filters of a part next to each other, the first level first.
+    filters: Vec<F>,
+}
+
+/// Keys that each of the filters is sized for: parts of a range are not equally large, and some have more keys than
+/// others by four standard deviations.
+pub(crate) fn keys_of_each(keys: usize) -> usize {
+    let mean = keys as f64 / FILTERS as f64;
+    (mean + 4.5 * mean.sqrt()).ceil() as usize + 1
+}
+
+/// A filter alone, or a tree of filters of its type.
+pub(crate) fn boxed<F: Subject + Clone + 'static>(
+    is_tree: bool,
+    make: impl Fn() -> Result<F>,
+) -> Result<Box<dyn Subject>> {
+    if !is_tree {
+        return Ok(Box::new(make()?));
+    }
+    let filters = (0..FILTERS).map(|_| make()).collect::<Result<_>>()?;
+    Ok(Box::new(Tree::<F> { filters }))
+}
+
+/// The part of a hash, and the level of the key that has it.
+fn place_of(hash: KeyHash) -> (usize, usize) {
+    let mixed = hash.raw().wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let mixed = (mixed ^ (mixed >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+    let drawn = |random: u64, count: usize| ((random * count as u64) >> 32) as usize;
+    (drawn(mixed >> 32, PARTS), drawn(mixed & 0xFFFF_FFFF, LEVELS))
+}
+
+impl<F: Subject> Tree<F> {
+    fn of_part(&self, part: usize) -> &[F] {
+        &self.filters[part * LEVELS..][..LEVELS]
+    }
+
+    /// Whether any level may hold the key: one call a level, up to the first that says so.
+    #[inline]
+    fn contains(&self, hash: &KeyHash) -> bool {
+        let (part, _) = place_of(*hash);
+        self.of_part(part).iter().any(|filter| filter.count_single(slice::from_ref(hash)) != 0)
+    }
+
+    /// Deals probes out to parts, asks every level of a part for all of its probes, and puts the answers back.
+    fn answer_dealt(&self, hashes: &[KeyHash], first: usize, answers: &mut Bitmap) {
+        let mut starts = [0usize; PARTS + 1];
+        let parts: Vec<usize> = hashes.iter().map(|hash| place_of(*hash).0).collect();
+        parts.iter().for_each(|part| starts[part + 1] += 1);
+        for part in 0..PARTS {
+            starts[part + 1] += starts[part];
+        }
+        let mut next = starts;
+        let mut dealt = vec![KeyHash::from_raw(0); hashes.len()];
+        let mut origins = vec![0; hashes.len()];
+        for (i, part) in parts.iter().enumerate() {
+            dealt[next[*part]] = hashes[i];
+            origins[next[*part]] = first + i;
+            next[*part] += 1;
+        }
+        let mut found = Bitmap::new(0);
+        for part in 0..PARTS {
+            let range = starts[part]..starts[part + 1];
+            for filter in self.of_part(part).iter().filter(|_| !range.is_empty()) {
+                filter.answer_batch(&dealt[range.clone()], &mut found);
+                found.iter_ones().for_each(|i| answers.set(origins[range.start + i]));
+            }
+        }
+    }
+}
+
+impl<F: Subject + Clone + 'static> Subject for Tree<F> {
+    fn memory_bytes(&self) -> usize {
+        self.filters.iter().map(Subject::memory_bytes).sum()
+    }
+
+    fn probed_bytes(&self) -> usize {
+        self.filters.iter().map(Subject::probed_bytes).sum()
+    }
+
+    fn hash_count(&self) -> Option<u32> {
+        self.filters[0].hash_count()
+    }
+
+    fn load_factor(&self) -> Option<f64> {
+        let loads = self.filters.iter().map(Subject::load_factor).sum::<Option<f64>>()?;
+        Some(loads / self.filters.len() as f64)
+    }
+
+    fn isa(&self) -> Option<Isa> {
+        self.filters[0].isa()
+    }
+
+    /// That any of the levels is wrong.
+    fn expected_fpr(&self, keys: usize) -> Option<f64> {
+        let rate = |filter: &F| filter.expected_fpr(keys / self.filters.len());
+        let rates = self.filters.iter().map(rate).sum::<Option<f64>>()?;
+        Some(1.0 - (1.0 - rates / self.filters.len() as f64).powi(LEVELS as i32))
+    }
+
+    fn copy(&self) -> Box<dyn Subject> {
+        Box::new(self.clone())
+    }
+
+    fn insert_single(&mut self, hashes: &[KeyHash]) -> Result<()> {
+        let mut dealt = vec![Vec::new(); self.filters.len()];
+        for hash in hashes {
+            let (part, level) = place_of(*hash);
+            dealt[part * LEVELS + level].push(*hash);
+        }
+        self.filters
+            .iter_mut()
+            .zip(&dealt)
+            .try_for_each(|(filter, of_it)| filter.insert_batch(of_it))
+    }
+
+    fn count_single(&self, hashes: &[KeyHash]) -> usize {
+        hashes.iter().filter(|hash| self.contains(hash)).count()
+    }
+
+    fn answer_single(&self, hashes: &[KeyHash], answers: &mut Bitmap) {
+        crate::subject::answer_each(hashes, answers, |hash| self.contains(hash));
+    }
+
+    fn answer_batch(&self, hashes: &[KeyHash], answers: &mut Bitmap) {
+        answers.reset(hashes.len());
+        for (i, slice) in hashes.chunks(DEALT_AT_A_TIME).enumerate() {
+            self.answer_dealt(slice, i * DEALT_AT_A_TIME, answers);
+        }
+    }
+
+    fn insert_keys(&mut self, _keys: &Column) -> Result<()> {
+        bail!("a tree of filters takes hashes only")
+    }
+
+    fn count_keys(&self, _keys: &Column, _scratch: &mut Scratch) -> usize {
+        0
+    }
+
+    fn answer_keys(&self, _keys: &Column, answers: &mut Bitmap) {
+        answers.reset(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::environment::Caches;
+    use crate::keys::KeyStream;
+    use crate::plan::{Candidate, Form, every_place};
+    use crate::subject::create;
+
+    /// A tree of every kind and rival.
+    fn candidates() -> Vec<Candidate> {
+        let all =
+            every_place(&Caches::default()).into_iter().flat_map(|(_, place)| place.candidates);
+        all.filter(|candidate| candidate.form == Form::Tree).collect()
+    }
+
+    #[test]
+    fn a_tree_finds_its_keys_and_answers_alike_one_by_one_and_in_batches() {
+        const KEYS: usize = 20_000;
+        let stream = KeyStream::new(5);
+        let keys = stream.hashes(0, KEYS);
+        let absent = crate::keys::as_hashes(&stream.absent(20_000));
+        assert_eq!(candidates().len(), 10);
+        for candidate in candidates() {
+            let mut tree = create(&candidate, KEYS, None).unwrap();
+            tree.insert_batch(&keys).unwrap();
+            assert_eq!(tree.count_single(&keys), KEYS, "{candidate:?}");
+            let (mut single, mut batch) = (Bitmap::new(0), Bitmap::new(0));
+            tree.answer_single(&absent, &mut single);
+            tree.answer_batch(&absent, &mut batch);
+            assert_eq!(single, batch, "{candidate:?}");
+            tree.answer_batch(&keys, &mut batch);
+            assert_eq!(batch.count_ones(), KEYS);
+            // Ten filters of some twenty keys: as often wrong as their own rates say.
+            let rate = single.count_ones() as f64 / absent.len() as f64;
+            assert!(rate <= 0.2, "{candidate:?}: {rate}");
+        }
+    }
+
+    #[test]
+    fn keys_are_spread_evenly_over_filters() {
+        let mut counts = vec![0usize; FILTERS];
+        for hash in KeyStream::new(9).hashes(0, 1_000_000) {
+            let (part, level) = place_of(hash);
+            counts[part * LEVELS + level] += 1;
+        }
+        assert_eq!(counts.iter().sum::<usize>(), 1_000_000);
+        assert!(counts.iter().all(|count| *count <= keys_of_each(1_000_000)), "{counts:?}");
+        assert!(counts.iter().all(|count| *count > 800));
+    }
+}
