@@ -74,3 +74,30 @@ fn generated(selection: &Selection) -> Vec<String> {
     }
     names
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::{Cli, Verb};
+    use clap::{CommandFactory as _, Parser as _};
+
+    #[test]
+    fn the_filters_of_all_examples_select_cases() {
+        let command = Cli::command();
+        let helps = command.get_subcommands().filter_map(|verb| verb.get_after_help());
+        let helps: Vec<String> = helps.map(ToString::to_string).collect();
+        let mut filters = 0;
+        for example in helps.iter().flat_map(|help| help.lines()) {
+            let Some(rest) = example.strip_prefix("  trommel-perf ") else { continue };
+            let words = rest.split_whitespace().map(|word| word.trim_matches('\''));
+            let selection = match Cli::parse_from(["trommel-perf"].into_iter().chain(words)).verb {
+                Some(Verb::Measure(arguments)) => arguments.selection,
+                Some(Verb::List(selection)) => selection,
+                _ => continue,
+            };
+            filters += usize::from(selection.filter.is_some());
+            assert!(selects_anything(&selection), "{example}");
+        }
+        assert!(filters > 4);
+    }
+}

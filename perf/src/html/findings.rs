@@ -92,7 +92,7 @@ impl<'a> Rows<'a> {
         (!sentences.is_empty()).then(|| {
             let filters =
                 if measured == 1 { "1 filter".into() } else { format!("{measured} filters") };
-            format!("{place} {filters} measured: {}.", sentences.join("; "))
+            format!("{place}, {filters} measured: {}.", sentences.join("; "))
         })
     }
 
@@ -118,6 +118,9 @@ impl<'a> Rows<'a> {
             )
         };
         let count = ratios.len();
+        if count == 1 {
+            return Some(format!("Batched lookups reach {}.", say(best)));
+        }
         Some(format!(
             "Over the rival of the same family, {count} kinds of batched lookups reach from {} to {}; the one in \
              the middle {middle:.1} times.",
