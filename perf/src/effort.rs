@@ -49,7 +49,7 @@ impl Effort {
     };
 
     /// Each case once, under a simulator.
-    pub(crate) const SIMULATED: Self = Self { most_probes: 1 << 16, ..Self::CHECK };
+    pub(crate) const SIMULATED: Self = Self { most_probes: 1 << 14, ..Self::CHECK };
 }
 
 impl Effort {

@@ -282,7 +282,7 @@ impl Session {
         Ok(match group.op {
             Op::Insert => lanes::bands(band, case.api, length),
             Op::Remove => {
-                let others = &hashes[..start.min(KEPT_KEYS)];
+                let others = &hashes[..start.min(KEPT_KEYS).min(self.effort.most_probes)];
                 let due = match at_load.as_set() {
                     Some(_) => Removal::from_set(&*bulk(band.hashes)?, others),
                     None => Removal::of_each(band.hashes, others),
