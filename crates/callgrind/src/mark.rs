@@ -40,7 +40,7 @@ mod tests {
 
     #[test]
     fn a_section_gives_back_its_value() {
-        let owned = vec![1, 2, 3];
+        let owned = String::from("abc");
         assert_eq!(counted(move || owned.len()), 3);
     }
 
