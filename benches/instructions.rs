@@ -19,36 +19,36 @@ use trommel_benches::counted::{Op, Prepared};
 /// A bench of an operation: its function, and every kind on every instruction set. The ids are what
 /// `check_instructions` looks for.
 macro_rules! of_every_kind {
-    ($name:ident, $op:expr) => {
+    ($name:ident, $op:ident) => {
         #[library_benchmark]
-        #[bench::bloom_portable($op.prepare(FilterKind::Bloom, Isa::Portable))]
-        #[bench::bloom_avx2($op.prepare(FilterKind::Bloom, Isa::Avx2))]
-        #[bench::counting_bloom_portable($op.prepare(FilterKind::CountingBloom, Isa::Portable))]
-        #[bench::counting_bloom_avx2($op.prepare(FilterKind::CountingBloom, Isa::Avx2))]
-        #[bench::register_bloom_portable($op.prepare(FilterKind::RegisterBloom, Isa::Portable))]
-        #[bench::register_bloom_avx2($op.prepare(FilterKind::RegisterBloom, Isa::Avx2))]
-        #[bench::split_block_bloom_portable($op.prepare(FilterKind::SplitBlockBloom, Isa::Portable))]
-        #[bench::split_block_bloom_avx2($op.prepare(FilterKind::SplitBlockBloom, Isa::Avx2))]
-        #[bench::cache_line_bloom_portable($op.prepare(FilterKind::CacheLineBloom, Isa::Portable))]
-        #[bench::cache_line_bloom_avx2($op.prepare(FilterKind::CacheLineBloom, Isa::Avx2))]
-        #[bench::quotient_portable($op.prepare(FilterKind::Quotient, Isa::Portable))]
-        #[bench::quotient_avx2($op.prepare(FilterKind::Quotient, Isa::Avx2))]
-        #[bench::cache_line_quotient_portable($op.prepare(FilterKind::CacheLineQuotient, Isa::Portable))]
-        #[bench::cache_line_quotient_avx2($op.prepare(FilterKind::CacheLineQuotient, Isa::Avx2))]
-        #[bench::cuckoo_portable($op.prepare(FilterKind::Cuckoo, Isa::Portable))]
-        #[bench::cuckoo_avx2($op.prepare(FilterKind::Cuckoo, Isa::Avx2))]
+        #[bench::bloom_portable(Op::$op.prepare(FilterKind::Bloom, Isa::Portable))]
+        #[bench::bloom_avx2(Op::$op.prepare(FilterKind::Bloom, Isa::Avx2))]
+        #[bench::counting_bloom_portable(Op::$op.prepare(FilterKind::CountingBloom, Isa::Portable))]
+        #[bench::counting_bloom_avx2(Op::$op.prepare(FilterKind::CountingBloom, Isa::Avx2))]
+        #[bench::register_bloom_portable(Op::$op.prepare(FilterKind::RegisterBloom, Isa::Portable))]
+        #[bench::register_bloom_avx2(Op::$op.prepare(FilterKind::RegisterBloom, Isa::Avx2))]
+        #[bench::split_block_bloom_portable(Op::$op.prepare(FilterKind::SplitBlockBloom, Isa::Portable))]
+        #[bench::split_block_bloom_avx2(Op::$op.prepare(FilterKind::SplitBlockBloom, Isa::Avx2))]
+        #[bench::cache_line_bloom_portable(Op::$op.prepare(FilterKind::CacheLineBloom, Isa::Portable))]
+        #[bench::cache_line_bloom_avx2(Op::$op.prepare(FilterKind::CacheLineBloom, Isa::Avx2))]
+        #[bench::quotient_portable(Op::$op.prepare(FilterKind::Quotient, Isa::Portable))]
+        #[bench::quotient_avx2(Op::$op.prepare(FilterKind::Quotient, Isa::Avx2))]
+        #[bench::cache_line_quotient_portable(Op::$op.prepare(FilterKind::CacheLineQuotient, Isa::Portable))]
+        #[bench::cache_line_quotient_avx2(Op::$op.prepare(FilterKind::CacheLineQuotient, Isa::Avx2))]
+        #[bench::cuckoo_portable(Op::$op.prepare(FilterKind::Cuckoo, Isa::Portable))]
+        #[bench::cuckoo_avx2(Op::$op.prepare(FilterKind::Cuckoo, Isa::Avx2))]
         fn $name(mut prepared: Prepared) -> Prepared {
-            $op.run(black_box(&mut prepared));
+            Op::$op.run(black_box(&mut prepared));
             // Handed back, so that freeing it is not counted.
             prepared
         }
     };
 }
 
-of_every_kind!(contains_batch, Op::ContainsBatch);
-of_every_kind!(contains, Op::Contains);
-of_every_kind!(insert_batch, Op::InsertBatch);
-of_every_kind!(insert, Op::Insert);
+of_every_kind!(contains_batch, ContainsBatch);
+of_every_kind!(contains, Contains);
+of_every_kind!(insert_batch, InsertBatch);
+of_every_kind!(insert, Insert);
 
 library_benchmark_group!(
     name = every_kind,
