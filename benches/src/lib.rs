@@ -7,10 +7,13 @@
 //! | `single_vs_batch` | from how many keys on is a batch worth it? |
 //! | `hash_batch` | what does hashing a column of integers cost? |
 //! | `open_frozen` | what does it cost to open a frozen filter, viewed and copied? |
-//! | `instructions` | how many instructions is a batch, portable and AVX2? |
+//! | `instructions` | how many instructions is an operation, portable and AVX2? |
 //!
 //! Benches answer one question each while a kernel is worked on. What is published comes from the
 //! harness in `perf/`, which interleaves its repetitions and measures other crates beside.
+
+pub mod counted;
+pub mod gate;
 
 use trommel::{AnyFilter, Bitmap, Filter, FilterKind, FilterSpec, Hasher, Insert, Isa, KeyHash};
 

@@ -4,7 +4,7 @@ mod examples;
 
 use crate::advise::AdviseArgs;
 use crate::engine::MAX_THREADS;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use regex::Regex;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -56,6 +56,9 @@ pub(crate) enum Verb {
     /// List the cases that `measure` would run.
     #[command(after_help = examples::LIST)]
     List(Selection),
+    /// Run the cases of a job in sections: what `measure` runs under Callgrind.
+    #[command(hide = true)]
+    Simulated(SimulatedArgs),
     /// Print a script that completes this command line in a shell.
     #[command(after_help = examples::COMPLETIONS)]
     Completions(CompletionsArgs),
@@ -115,6 +118,18 @@ pub(crate) struct MeasureArgs {
     /// Let the engine choose strategies by the constants of this file, which `calibrate` wrote.
     #[arg(long, value_name = "FILE")]
     pub(crate) cost_model: Option<PathBuf>,
+    /// Where there are no hardware counters, count instructions and misses in a simulation by Valgrind, of
+    /// filters of up to 2^20 keys or slots: always, never, or with --full (auto). It takes some minutes more.
+    #[arg(
+        long,
+        value_name = "WHEN",
+        value_enum,
+        num_args = 0..=1,
+        require_equals = true,
+        default_value_t = Simulate::Auto,
+        default_missing_value = "always"
+    )]
+    pub(crate) simulate: Simulate,
     /// Build on the keys of this file, one a line, instead of generated ones.
     #[arg(long, value_name = "FILE", requires = "probes_file")]
     pub(crate) keys_file: Option<PathBuf>,
@@ -135,10 +150,29 @@ impl Default for MeasureArgs {
             seconds: None,
             resume: false,
             cost_model: None,
+            simulate: Simulate::Auto,
             keys_file: None,
             probes_file: None,
         }
     }
+}
+
+/// When events are simulated that cannot be counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Simulate {
+    /// In a full run.
+    Auto,
+    Always,
+    Never,
+}
+
+/// What `simulated` takes.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct SimulatedArgs {
+    #[arg(long)]
+    pub(crate) isa: Option<Isa>,
+    /// Cases of one filter, as JSON.
+    pub(crate) job: String,
 }
 
 /// What `check` takes.

@@ -1,90 +1,107 @@
 //! Hardware event counters around a timed section, where the kernel and the machine offer them.
 
-/// Counts of one section.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counts {
-    pub(crate) cache_misses: u64,
-    pub(crate) llc_misses: u64,
-    pub(crate) dtlb_misses: u64,
-}
+#[cfg(target_os = "linux")]
+mod hardware;
+#[cfg(target_os = "linux")]
+mod refusal;
+#[cfg(not(target_os = "linux"))]
+mod unknown;
 
 #[cfg(target_os = "linux")]
-mod hardware {
-    use super::Counts;
-    use perf_event::events::{Cache, CacheId, CacheOp, CacheResult, Hardware};
-    use perf_event::{Builder, Counter, Group};
-
-    /// The three counters of the report, enabled and read together.
-    pub(crate) struct Counters {
-        group: Group,
-        cache: Counter,
-        llc: Counter,
-        dtlb: Counter,
-    }
-
-    impl Counters {
-        /// Opens the counters for this thread.
-        pub(crate) fn open() -> Result<Self, String> {
-            Self::open_group().map_err(|error| {
-                let paranoid = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid")
-                    .unwrap_or_default();
-                format!(
-                    "perf_event_open: {error}; kernel.perf_event_paranoid is {}",
-                    paranoid.trim()
-                )
-            })
-        }
-
-        fn open_group() -> std::io::Result<Self> {
-            let read_misses =
-                |which| Cache { which, operation: CacheOp::READ, result: CacheResult::MISS };
-            let mut group = Group::new()?;
-            let cache = group.add(&Builder::new(Hardware::CACHE_MISSES))?;
-            let llc = group.add(&Builder::new(read_misses(CacheId::LL)))?;
-            let dtlb = group.add(&Builder::new(read_misses(CacheId::DTLB)))?;
-            Ok(Self { group, cache, llc, dtlb })
-        }
-
-        /// Starts counting from zero.
-        pub(crate) fn start(&mut self) -> std::io::Result<()> {
-            self.group.reset()?;
-            self.group.enable()
-        }
-
-        /// Stops and reads.
-        pub(crate) fn stop(&mut self) -> std::io::Result<Counts> {
-            self.group.disable()?;
-            let data = self.group.read()?;
-            let of = |counter: &Counter| data[counter];
-            Ok(Counts {
-                cache_misses: of(&self.cache),
-                llc_misses: of(&self.llc),
-                dtlb_misses: of(&self.dtlb),
-            })
-        }
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-mod hardware {
-    use super::Counts;
-
-    /// No counters on this system: cannot be made.
-    pub(crate) enum Counters {}
-
-    impl Counters {
-        pub(crate) fn open() -> Result<Self, String> {
-            Err("only Linux has perf_event_open".into())
-        }
-
-        pub(crate) fn start(&mut self) -> std::io::Result<()> {
-            match *self {}
-        }
-
-        pub(crate) fn stop(&mut self) -> std::io::Result<Counts> {
-            match *self {}
-        }
-    }
-}
-
 pub(crate) use hardware::Counters;
+#[cfg(not(target_os = "linux"))]
+pub(crate) use unknown::Counters;
+
+/// What is counted: each is a column of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    Cycles,
+    Instructions,
+    BranchMisses,
+    L1dReadMisses,
+    CacheMisses,
+    LlcReadMisses,
+    DtlbReadMisses,
+}
+
+impl Event {
+    /// All of them; those that are compared with each other are next to each other, so that they are in
+    /// one group where a processor has few counters.
+    pub(crate) const ALL: [Self; 7] = [
+        Self::Cycles,
+        Self::Instructions,
+        Self::BranchMisses,
+        Self::L1dReadMisses,
+        Self::CacheMisses,
+        Self::LlcReadMisses,
+        Self::DtlbReadMisses,
+    ];
+
+    /// As people say it.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Cycles => "cycles",
+            Self::Instructions => "instructions",
+            Self::BranchMisses => "branch misses",
+            Self::L1dReadMisses => "L1d read misses",
+            Self::CacheMisses => "cache misses",
+            Self::LlcReadMisses => "last-level cache read misses",
+            Self::DtlbReadMisses => "data-TLB read misses",
+        }
+    }
+}
+
+/// A number for each event that is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Counts([Option<f64>; Event::ALL.len()]);
+
+impl Counts {
+    pub(crate) fn get(&self, event: Event) -> Option<f64> {
+        self.0[event as usize]
+    }
+
+    pub(crate) fn set(&mut self, event: Event, count: f64) {
+        self.0[event as usize] = Some(count);
+    }
+
+    /// Takes in the events of `other`, divided by the operations that they were counted over.
+    pub(crate) fn take_in(&mut self, other: &Self, ops: u64) {
+        for event in Event::ALL {
+            if let Some(count) = other.get(event) {
+                self.set(event, count / ops.max(1) as f64);
+            }
+        }
+    }
+
+    /// Whether nothing is known.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.iter().all(Option::is_none)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_divided_by_operations_and_the_others_stay() {
+        let mut per_op = Counts::default();
+        assert!(per_op.is_empty());
+        let mut counted = Counts::default();
+        counted.set(Event::Cycles, 600.0);
+        per_op.take_in(&counted, 100);
+        let mut later = Counts::default();
+        later.set(Event::DtlbReadMisses, 50.0);
+        per_op.take_in(&later, 200);
+        assert_eq!(per_op.get(Event::Cycles), Some(6.0));
+        assert_eq!(per_op.get(Event::DtlbReadMisses), Some(0.25));
+        assert_eq!(per_op.get(Event::Instructions), None);
+    }
+
+    #[test]
+    fn every_event_has_a_place_of_its_own() {
+        for (place, event) in Event::ALL.into_iter().enumerate() {
+            assert_eq!(event as usize, place, "{}", event.name());
+        }
+    }
+}

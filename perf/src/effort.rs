@@ -14,6 +14,8 @@ pub(crate) struct Effort {
     pub(crate) pace: Pace,
     /// Absent keys that the false-positive rate is counted on.
     pub(crate) absent: usize,
+    /// Probes of a lookup at most.
+    pub(crate) most_probes: usize,
     /// The run should end by then: on a slow or busy machine groups get less time.
     pub(crate) limit: Duration,
 }
@@ -24,6 +26,7 @@ impl Effort {
         length: Length(Duration::from_millis(3)),
         pace: Pace { budget: Duration::from_secs(4), min_rounds: 7, max_rounds: 201 },
         absent: 1_000_000,
+        most_probes: usize::MAX,
         limit: Duration::from_secs(125),
     };
 
@@ -32,6 +35,7 @@ impl Effort {
         length: Length(Duration::from_millis(6)),
         pace: Pace { budget: Duration::from_secs(12), min_rounds: 9, max_rounds: 401 },
         absent: 10_000_000,
+        most_probes: usize::MAX,
         limit: Duration::from_secs(3600),
     };
 
@@ -40,8 +44,12 @@ impl Effort {
         length: Length(Duration::from_micros(1)),
         pace: Pace { budget: Duration::ZERO, min_rounds: 1, max_rounds: 1 },
         absent: 20_000,
+        most_probes: usize::MAX,
         limit: Duration::MAX,
     };
+
+    /// Each case once, under a simulator.
+    pub(crate) const SIMULATED: Self = Self { most_probes: 1 << 14, ..Self::CHECK };
 }
 
 impl Effort {

@@ -136,12 +136,28 @@ fn cpuinfo() -> BTreeMap<String, String> {
         .collect()
 }
 
+/// Caches of the first core as the kernel lists them.
+const CACHES_LISTED: usize = 8;
+
+/// What the kernel says of a cache of the first core.
+fn cache_file(index: usize, file: &str) -> Option<String> {
+    sys_file(&format!("/sys/devices/system/cpu/cpu0/cache/index{index}/{file}"))
+}
+
+/// Lines in a set of the data cache of a level, where the system tells.
+pub(crate) fn cache_ways(level: u32) -> Option<u64> {
+    let is_it = |index: &usize| {
+        cache_file(*index, "level") == Some(level.to_string())
+            && cache_file(*index, "type").is_some_and(|kind| kind != "Instruction")
+    };
+    let index = (0..CACHES_LISTED).find(is_it)?;
+    cache_file(index, "ways_of_associativity")?.parse().ok().filter(|ways| *ways > 0)
+}
+
 fn read_caches() -> Caches {
     let mut caches = Caches::default();
-    for index in 0..8 {
-        let read = |file: &str| {
-            sys_file(&format!("/sys/devices/system/cpu/cpu0/cache/index{index}/{file}"))
-        };
+    for index in 0..CACHES_LISTED {
+        let read = |file: &str| cache_file(index, file);
         let (Some(level), Some(kind), Some(size)) = (read("level"), read("type"), read("size"))
         else {
             continue;

@@ -7,21 +7,34 @@ use crate::stats::{median, median_absolute_deviation};
 use anyhow::Result;
 use std::fmt;
 use std::time::{Duration, Instant};
+use trommel_callgrind::counted;
 
 /// Times the sections of a repetition, and nothing around them.
 #[derive(Default)]
 pub(crate) struct Meter {
     lap: Lap,
     counters: Option<Counters>,
-    is_counting: bool,
-    counts: Counts,
+    mode: Mode,
+    sections: usize,
+}
+
+/// What is done with a section besides running it.
+#[derive(Clone, Copy, Debug, Default)]
+enum Mode {
+    /// It is timed.
+    #[default]
+    Clock,
+    /// The events of a group are counted.
+    Count(usize),
+    /// It is marked as one for Callgrind.
+    Mark,
 }
 
 impl fmt::Debug for Meter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Meter")
             .field("lap", &self.lap)
-            .field("counts", &self.counts)
+            .field("mode", &self.mode)
             .finish_non_exhaustive()
     }
 }
@@ -32,11 +45,18 @@ impl Meter {
         Self { counters, ..Self::default() }
     }
 
+    /// A meter that marks sections for Callgrind.
+    pub(crate) fn marking() -> Self {
+        Self { mode: Mode::Mark, ..Self::default() }
+    }
+
     /// Runs a section on the clock.
     #[inline]
     pub(crate) fn time<T>(&mut self, section: impl FnOnce() -> T) -> T {
-        if self.is_counting {
-            return self.count(section);
+        match self.mode {
+            Mode::Clock => {}
+            Mode::Count(group) => return self.count(group, section),
+            Mode::Mark => return self.mark(section),
         }
         let stopwatch = Stopwatch::start();
         let value = section();
@@ -52,17 +72,23 @@ impl Meter {
 
     /// Runs a section under the counters instead of the clock: starting and stopping them costs
     /// system calls, which must not be timed.
-    fn count<T>(&mut self, section: impl FnOnce() -> T) -> T {
-        let Some(counters) = &mut self.counters else { return section() };
+    fn count<T>(&mut self, group: usize, section: impl FnOnce() -> T) -> T {
         let stopwatch = Stopwatch::start();
-        let started = counters.start();
+        // Where the kernel fails to start or to stop, its counts say that nothing ran.
+        let _ = self.counters.as_mut().map(|counters| counters.start(group));
         let value = section();
-        if let (Ok(()), Ok(counts)) = (started, counters.stop()) {
-            self.counts.cache_misses += counts.cache_misses;
-            self.counts.llc_misses += counts.llc_misses;
-            self.counts.dtlb_misses += counts.dtlb_misses;
-        }
+        let _ = self.counters.as_mut().map(|counters| counters.stop(group));
         self.add(stopwatch.stop());
+        value
+    }
+
+    /// Marks a section, and times it by the wall: how the thread's own clock is found crashes under
+    /// Valgrind.
+    fn mark<T>(&mut self, section: impl FnOnce() -> T) -> T {
+        let start = Instant::now();
+        let value = counted(section);
+        self.add(Lap { busy: start.elapsed(), ..Lap::default() });
+        self.sections += 1;
         value
     }
 
@@ -71,10 +97,31 @@ impl Meter {
         self.lap.busy
     }
 
-    fn begin(&mut self, is_counting: bool) {
+    /// How many sections there were.
+    pub(crate) fn sections(&self) -> usize {
+        self.sections
+    }
+
+    fn begin(&mut self) {
         self.lap = Lap::default();
-        self.counts = Counts::default();
-        self.is_counting = is_counting;
+    }
+
+    /// Counts the events of one repetition of a contestant, an operation: each group over a repetition of
+    /// its own. None without counters.
+    fn count_repetition(&mut self, contestant: &mut Repetition<'_>) -> Result<Option<Counts>> {
+        let Some(groups) = self.counters.as_ref().map(Counters::groups) else { return Ok(None) };
+        let mut per_op = Counts::default();
+        for group in 0..groups {
+            self.begin();
+            self.mode = Mode::Count(group);
+            let ops = contestant(self);
+            self.mode = Mode::Clock;
+            let ops = ops?;
+            if let Some(Ok(counts)) = self.counters.as_mut().map(|counters| counters.take(group)) {
+                per_op.take_in(&counts, ops);
+            }
+        }
+        Ok(Some(per_op))
     }
 }
 
@@ -100,7 +147,7 @@ pub(crate) struct Timing {
     /// All sections together.
     pub(crate) total: Lap,
     /// Events an operation, if the machine counts them.
-    pub(crate) events_per_op: Option<[f64; 3]>,
+    pub(crate) events_per_op: Option<Counts>,
 }
 
 impl Timing {
@@ -131,7 +178,7 @@ pub(crate) fn take_turns(
 ) -> Result<Vec<Timing>> {
     let mut timings = vec![Timing::default(); contestants.len()];
     for contestant in contestants.iter_mut() {
-        meter.begin(false);
+        meter.begin();
         contestant(meter)?;
     }
     let start = Instant::now();
@@ -143,7 +190,7 @@ pub(crate) fn take_turns(
         progress((spent.as_secs_f64() / pace.budget.as_secs_f64().max(1e-9)).min(1.0));
         for turn in 0..contestants.len() {
             let index = if round % 2 == 0 { turn } else { contestants.len() - 1 - turn };
-            meter.begin(false);
+            meter.begin();
             let ops = contestants[index](meter)?;
             let timing = &mut timings[index];
             timing.ns_per_op.push(meter.lap.busy.as_secs_f64() * 1e9 / ops as f64);
@@ -151,14 +198,8 @@ pub(crate) fn take_turns(
             timing.total.waited += meter.lap.waited;
         }
     }
-    if meter.counters.is_some() {
-        for (contestant, timing) in contestants.iter_mut().zip(&mut timings) {
-            meter.begin(true);
-            let ops = contestant(meter)? as f64;
-            let Counts { cache_misses, llc_misses, dtlb_misses } = meter.counts;
-            timing.events_per_op =
-                Some([cache_misses, llc_misses, dtlb_misses].map(|count| count as f64 / ops));
-        }
+    for (contestant, timing) in contestants.iter_mut().zip(&mut timings) {
+        timing.events_per_op = meter.count_repetition(contestant)?;
     }
     Ok(timings)
 }
@@ -196,7 +237,7 @@ mod tests {
     #[test]
     fn only_sections_are_timed() {
         let mut meter = Meter::default();
-        meter.begin(false);
+        meter.begin();
         std::thread::sleep(Duration::from_millis(20));
         meter.time(|| ());
         assert!(meter.elapsed() < Duration::from_millis(10));

@@ -9,6 +9,7 @@
 //! | [`keys`], [`tpch`], [`keyfile`] | where keys come from, and the truth about them |
 //! | [`subject`], [`slots`], [`ours`], [`rivals`], [`tree`], [`built`] | one face for everything that is measured |
 //! | [`lanes`], [`interleave`], [`clock`], [`counters`] | timing: short repetitions, taken in turns |
+//! | [`simulate`] | counts of events where there are no counters: the same cases under Callgrind |
 //! | [`roofline`], [`noise`], [`pages`], [`environment`] | the machine: its limit, its quiet, its description |
 //! | [`session`], [`effort`] | a run: groups of cases, each verified, saved as it ends |
 //! | [`engine`] | the same on several threads: engine, rivals, strategies, and what they are chosen by |
@@ -52,6 +53,7 @@ mod roofline;
 mod row;
 mod samples;
 mod session;
+mod simulate;
 mod slots;
 mod splice;
 mod stats;

@@ -1,6 +1,8 @@
 //! One measurement: a line of `results.csv`.
 
+use crate::counters::{Counts, Event};
 use crate::plan::{Filling, Matrix};
+use crate::stats::round_significant;
 use serde::{Deserialize, Serialize};
 
 /// One measured case. The fields, their names and their order are the columns of `results.csv`; a
@@ -79,6 +81,18 @@ pub(crate) struct Row {
     pub(crate) speedup: Option<f64>,
     /// The most memory that became resident during one repetition.
     pub(crate) peak_bytes: Option<u64>,
+    /// Processor cycles an operation.
+    #[serde(default)]
+    pub(crate) cycles_per_op: Option<f64>,
+    /// Instructions an operation.
+    #[serde(default)]
+    pub(crate) instructions_per_op: Option<f64>,
+    /// Read misses of the first-level data cache an operation.
+    #[serde(default)]
+    pub(crate) l1d_misses_per_op: Option<f64>,
+    /// Branches predicted wrong an operation.
+    #[serde(default)]
+    pub(crate) branch_misses_per_op: Option<f64>,
 }
 
 impl Row {
@@ -93,6 +107,19 @@ impl Row {
             &self.api,
             self.threads,
         )
+    }
+
+    /// Puts in what was counted an operation, and where it comes from: `hardware`, `simulated`.
+    pub(crate) fn put_counts(&mut self, per_op: &Counts, source: &str) {
+        let of = |event| per_op.get(event).map(|count| round_significant(count, 5));
+        self.cache_misses_per_op = of(Event::CacheMisses);
+        self.llc_misses_per_op = of(Event::LlcReadMisses);
+        self.dtlb_misses_per_op = of(Event::DtlbReadMisses);
+        self.cycles_per_op = of(Event::Cycles);
+        self.instructions_per_op = of(Event::Instructions);
+        self.l1d_misses_per_op = of(Event::L1dReadMisses);
+        self.branch_misses_per_op = of(Event::BranchMisses);
+        self.counters = if per_op.is_empty() { NOT_COUNTED } else { source }.into();
     }
 
     /// Whether both rows come from the same interleaved repetitions, apart from the variant.
@@ -158,6 +185,9 @@ impl Row {
 pub(crate) fn filling_of(sizing: &str) -> Option<Filling> {
     sizing.split('+').next()?.parse().ok()
 }
+
+/// In the column `counters` of a row that nothing was counted for.
+pub(crate) const NOT_COUNTED: &str = "none";
 
 /// Marks variants whose timed loop hashes the keys too.
 pub(crate) const HASH_SUFFIX: &str = "+hash";
@@ -228,6 +258,10 @@ pub(crate) mod tests {
             ci_high: Some(ns_per_op + 0.02),
             speedup: None,
             peak_bytes: None,
+            cycles_per_op: None,
+            instructions_per_op: None,
+            l1d_misses_per_op: None,
+            branch_misses_per_op: None,
         }
     }
 
@@ -244,7 +278,8 @@ pub(crate) mod tests {
             text.lines().next().unwrap(),
             "filter,variant,op,api,workload,keys,bytes,regime,load_factor,threads,isa,ns_per_op,mad,mops,\
              roofline_mops,roofline_fraction,bits_per_key,fpr_expected,fpr_measured,cache_misses_per_op,\
-             llc_misses_per_op,dtlb_misses_per_op,counters,rival,absent_keys,ci_low,ci_high,speedup,peak_bytes"
+             llc_misses_per_op,dtlb_misses_per_op,counters,rival,absent_keys,ci_low,ci_high,speedup,peak_bytes,\
+             cycles_per_op,instructions_per_op,l1d_misses_per_op,branch_misses_per_op"
         );
     }
 
@@ -252,10 +287,37 @@ pub(crate) mod tests {
     fn unknown_values_are_blank_and_survive_the_round_trip() {
         let row = example("bloom", "fpr-1%", Some("fastbloom"), 2.0);
         let text = written(&row);
-        assert!(text.contains(",,,,none,fastbloom,") && text.ends_with(",,\n"), "{text}");
+        assert!(text.contains(",,,,none,fastbloom,") && text.ends_with(",,,,,,\n"), "{text}");
         let read: Row =
             csv::Reader::from_reader(text.as_bytes()).deserialize().next().unwrap().unwrap();
         assert_eq!(read, row);
+    }
+
+    #[test]
+    fn rows_from_before_a_column_are_read() {
+        let row = example("bloom", "fpr-1%", None, 2.0);
+        let text = written(&row);
+        let without = |line: &str| line.rsplitn(5, ',').last().unwrap().to_owned();
+        let old: Vec<String> = text.lines().map(without).collect();
+        assert!(old[0].ends_with("peak_bytes"));
+        let old = old.join("\n");
+        let read: Row =
+            csv::Reader::from_reader(old.as_bytes()).deserialize().next().unwrap().unwrap();
+        assert_eq!(read, row);
+    }
+
+    #[test]
+    fn events_that_are_not_counted_leave_their_cells_blank() {
+        let mut row = example("bloom", "fpr-1%", None, 2.0);
+        let mut counts = Counts::default();
+        counts.set(Event::Instructions, 12.345_678);
+        counts.set(Event::L1dReadMisses, 0.5);
+        row.put_counts(&counts, "hardware");
+        assert_eq!((row.instructions_per_op, row.l1d_misses_per_op), (Some(12.346), Some(0.5)));
+        assert_eq!((row.cycles_per_op, row.llc_misses_per_op), (None, None));
+        assert_eq!(row.counters, "hardware");
+        row.put_counts(&Counts::default(), "hardware");
+        assert_eq!((row.instructions_per_op, &*row.counters), (None, NOT_COUNTED));
     }
 
     #[test]

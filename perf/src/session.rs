@@ -10,6 +10,7 @@ use crate::cli::Selection;
 use crate::counters::Counters;
 use crate::effort::Effort;
 use crate::engine::peak_during;
+use crate::environment::Environment;
 use crate::interleave::{Meter, Repetition, Timing, take_turns};
 use crate::keys::{Column, KeyStream, Probes, as_hashes};
 use crate::lanes;
@@ -21,7 +22,8 @@ use crate::plan::{
 use crate::progress::Progress;
 use crate::results::{Input, Results};
 use crate::roofline::Arena;
-use crate::row::Row;
+use crate::row::{NOT_COUNTED, Row};
+use crate::simulate::Ledger;
 use crate::stats::round_significant;
 use crate::subject::{Subject, create, ensure_no_key_denied};
 use anyhow::{Context as _, Result};
@@ -39,7 +41,8 @@ pub(crate) struct Session {
     /// Where results are saved after each group, if anywhere.
     out: Option<PathBuf>,
     meter: Meter,
-    has_counters: bool,
+    /// Where cases are written down that are run in sections instead of being timed.
+    ledger: Option<Ledger>,
 }
 
 /// What the cases of one section share: the filters' keys and where absent ones come from.
@@ -60,7 +63,6 @@ impl Session {
         out: Option<PathBuf>,
         counters: Option<Counters>,
     ) -> Self {
-        let has_counters = counters.is_some();
         Self {
             results,
             progress,
@@ -69,8 +71,20 @@ impl Session {
             isa,
             out,
             meter: Meter::new(counters),
-            has_counters,
+            ledger: None,
         }
+    }
+
+    /// A run that times nothing, but runs each case once in sections.
+    pub(crate) fn in_sections(selection: Selection, effort: Effort, isa: Option<Isa>) -> Self {
+        let results = Results::new(Environment::observe(isa));
+        let untimed = Self::new(results, Progress::hidden(), selection, effort, isa, None, None);
+        Self { ledger: Some(Ledger::default()), ..untimed }
+    }
+
+    /// The cases that were run in sections.
+    pub(crate) fn into_ledger(self) -> Ledger {
+        self.ledger.unwrap_or_default()
     }
 
     /// The selected cases of a group, if any of them is not measured yet. All of them are measured
@@ -208,7 +222,7 @@ impl Session {
         stream: KeyStream,
     ) -> Result<()> {
         let workload = group.workload.unwrap_or(Workload::Mixed);
-        let probes = stream.probes(workload, section.keys, probe_count(section));
+        let probes = stream.probes(workload, section.keys, self.probe_count(section));
         let Column::Integers(values) = probes.column else {
             unreachable!("generated keys are integers")
         };
@@ -290,8 +304,8 @@ impl Session {
         if !cases.is_empty() {
             let keys = Column::Integers(stream.keys(0, group.keys));
             let workload = group.workload.unwrap_or(Workload::Mixed);
-            let probes =
-                stream.probes(workload, group.keys, MANY_PROBES.min(group.keys.max(FEW_PROBES)));
+            let count = MANY_PROBES.min(group.keys.max(FEW_PROBES)).min(self.effort.most_probes);
+            let probes = stream.probes(workload, group.keys, count);
             self.hashed(group, &cases, &keys, &probes)?;
         }
         self.progress.step_done();
@@ -395,6 +409,10 @@ impl Session {
         section: &Section<'a, S>,
         mut turns: Vec<Repetition<'a>>,
     ) -> Result<()> {
+        if let Some(ledger) = &mut self.ledger {
+            let mut cases = cases.iter().zip(&mut turns);
+            return cases.try_for_each(|(case, turn)| ledger.run(&case.name, turn));
+        }
         let sizes = working_sets(section.built, group.op);
         for bytes in &sizes {
             // Three short rounds do not tell the two best ways apart for sure: both take part.
@@ -446,9 +464,7 @@ impl Session {
         let mops = 1e3 / ns_per_op;
         let lines = lines_per_op(built, group);
         let interval = bootstrap::of_median(timing.repetitions());
-        let [cache, llc, dtlb] =
-            timing.events_per_op.map_or([None; 3], |events| events.map(|e| Some(rounded(e))));
-        Row {
+        let mut row = Row {
             filter: case.candidate.kind_name(),
             variant: group.variant(&case.candidate, case.api),
             op: group.op.to_string(),
@@ -468,17 +484,25 @@ impl Session {
             bits_per_key: rounded(bytes as f64 * 8.0 / keys.max(1) as f64),
             fpr_expected: built.fpr_expected.map(rounded),
             fpr_measured: built.fpr_measured.map(rounded),
-            cache_misses_per_op: cache,
-            llc_misses_per_op: llc,
-            dtlb_misses_per_op: dtlb,
-            counters: if self.has_counters { "hardware" } else { "none" }.into(),
+            cache_misses_per_op: None,
+            llc_misses_per_op: None,
+            dtlb_misses_per_op: None,
+            counters: NOT_COUNTED.into(),
             rival: case.candidate.rival.map(|rival| rival.to_string()),
             absent_keys: built.fpr_measured.map(|_| built.absent_keys as u64),
             ci_low: interval.map(|interval| rounded(interval.low)),
             ci_high: interval.map(|interval| rounded(interval.high)),
             speedup: None,
             peak_bytes: None,
+            cycles_per_op: None,
+            instructions_per_op: None,
+            l1d_misses_per_op: None,
+            branch_misses_per_op: None,
+        };
+        if let Some(counts) = &timing.events_per_op {
+            row.put_counts(counts, "hardware");
         }
+        row
     }
 }
 
@@ -507,11 +531,14 @@ const MANY_PROBES: usize = 1_000_000;
 const MOST_PROBES: usize = 4_000_000;
 const LARGE_FILTER_BYTES: usize = 64 << 20;
 
-fn probe_count<S: Subject + ?Sized>(section: &Section<'_, S>) -> usize {
-    if largest(section.built) > LARGE_FILTER_BYTES {
-        MOST_PROBES
-    } else {
-        section.keys.clamp(FEW_PROBES.min(section.keys.max(1)), MANY_PROBES)
+impl Session {
+    fn probe_count<S: Subject + ?Sized>(&self, section: &Section<'_, S>) -> usize {
+        let count = if largest(section.built) > LARGE_FILTER_BYTES {
+            MOST_PROBES
+        } else {
+            section.keys.clamp(FEW_PROBES.min(section.keys.max(1)), MANY_PROBES)
+        };
+        count.min(self.effort.most_probes)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::list::selects_anything;
 use super::{pin, usable_isa};
-use crate::cli::{MeasureArgs, Selection};
+use crate::cli::{MeasureArgs, Selection, Simulate};
 use crate::console::{remark, say};
 use crate::counters::Counters;
 use crate::effort::Effort;
@@ -17,11 +17,12 @@ use crate::plan::{
 use crate::progress::Progress;
 use crate::results::{REPORT, Results, prepare, replace};
 use crate::session::{FILLING, Session, steps_of_sweep};
-use crate::{html, keyfile, noise, roofline, tables, tpch};
+use crate::{html, keyfile, noise, roofline, simulate, tables, tpch};
 use anyhow::Result;
 use std::fmt;
 use std::path::Path;
-use trommel::CostModel;
+use trommel::{CostModel, Isa};
+use trommel_callgrind::Missing;
 
 /// The largest working set of the roofline's curve.
 const LARGEST_QUICK: usize = 256 << 20;
@@ -40,11 +41,16 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
     // Read first: a file that cannot be used should not cost three minutes.
     let own = own_keys(&arguments)?;
     let selection = arguments.selection;
+    let when = arguments.simulate;
     if own.is_none() && !selects_anything(&selection) {
         // Before anything is measured, and before the results of an earlier run are replaced.
         return Err(bad_input("no case has such a name: `trommel-perf list` shows them"));
     }
     ensure_fits(&selection, memory_bytes())?;
+    let valgrind = trommel_callgrind::version();
+    if let (Simulate::Always, Err(missing)) = (when, &valgrind) {
+        return Err(bad_input(format!("nothing can be simulated: {missing}")));
+    }
     prepare(&arguments.out)?;
     let environment = Environment::observe(isa);
     let mut results = if arguments.resume {
@@ -57,6 +63,7 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
     pin();
     say!("{}\n", tables::environment(&results).to_terminal())?;
     let counters = open_counters(&mut results);
+    let is_simulated = counters.is_none() && is_to_simulate(when, selection.full, &valgrind);
     check_noise(&mut results);
     let mut progress = Progress::new(count_steps(&selection, own.is_some()));
     measure_roofline(&mut results, &selection, &mut progress)?;
@@ -83,6 +90,10 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
         strategies::measure(&places, &teams, &strategies::PACE, isa, results, progress)?;
     }
     let elapsed = session.progress.finish();
+    if is_simulated {
+        let isa = isa.map_or_else(Isa::active, Ok).map_err(|error| bad_input(error.to_string()))?;
+        simulate::fill_in(&mut session.results, simulate::known_isa(isa), &arguments.out)?;
+    }
     show(&session.results, &arguments.out)?;
     let timed = session.results.timed;
     say!("measured in {:.0} s: {}", elapsed.as_secs_f64(), timed.describe())?;
@@ -144,11 +155,37 @@ fn own_keys(arguments: &MeasureArgs) -> Result<Option<(Column, Probes)>> {
 fn open_counters(results: &mut Results) -> Option<Counters> {
     results.no_counters = None;
     match Counters::open() {
-        Ok(counters) => Some(counters),
+        Ok(counters) => {
+            if let Some(missing) = counters.missing() {
+                remark!(
+                    "note: hardware counters lack some events, whose columns stay blank: {missing}"
+                );
+            }
+            Some(counters)
+        }
         Err(why) => {
-            remark!("note: no hardware counters, their columns stay blank ({why})");
-            results.no_counters = Some(why);
+            remark!("note: no hardware counters: {why}");
+            results.no_counters = Some(why.to_string());
             None
+        }
+    }
+}
+
+/// Whether events are simulated, in a run that cannot count them; says so if they could be, and are not.
+fn is_to_simulate(when: Simulate, is_full: bool, valgrind: &Result<String, Missing>) -> bool {
+    match (when, valgrind) {
+        (Simulate::Never, _) => false,
+        (Simulate::Always, _) => true,
+        (Simulate::Auto, Ok(_)) if is_full => true,
+        (Simulate::Auto, Ok(_)) => {
+            remark!(
+                "note: --simulate counts instructions and misses without counters, in some minutes"
+            );
+            false
+        }
+        (Simulate::Auto, Err(missing)) => {
+            remark!("note: nothing is simulated either: {missing}");
+            false
         }
     }
 }

@@ -10,6 +10,7 @@ mod list;
 mod measure;
 mod report;
 mod roofline;
+mod simulated;
 mod textbook;
 
 use crate::cli::{Cli, MeasureArgs, Verb};
@@ -32,6 +33,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
         Verb::Roofline => roofline::run(),
         Verb::Env => env::run(),
         Verb::List(selection) => list::run(&selection),
+        Verb::Simulated(arguments) => simulated::run(&arguments),
         Verb::Completions(arguments) => completions::run(&arguments),
         Verb::Man(arguments) => completions::man(&arguments),
     }?;

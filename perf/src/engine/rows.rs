@@ -16,7 +16,7 @@ use crate::progress::Progress;
 use crate::results::Results;
 use crate::rivals::Parallel;
 use crate::roofline::Arena;
-use crate::row::Row;
+use crate::row::{NOT_COUNTED, Row};
 use crate::stats::round_significant;
 use crate::subject::ensure_no_key_denied;
 use anyhow::{Context as _, Result, ensure};
@@ -341,13 +341,17 @@ fn row(
         cache_misses_per_op: None,
         llc_misses_per_op: None,
         dtlb_misses_per_op: None,
-        counters: "none".into(),
+        counters: NOT_COUNTED.into(),
         rival,
         absent_keys: ours.then_some(truth.absent_keys as u64),
         ci_low: interval.map(|interval| rounded(interval.low)),
         ci_high: interval.map(|interval| rounded(interval.high)),
         speedup: None,
         peak_bytes: facts.peak_bytes,
+        cycles_per_op: None,
+        instructions_per_op: None,
+        l1d_misses_per_op: None,
+        branch_misses_per_op: None,
     }
 }
 

@@ -3,12 +3,13 @@
 use super::{Candidate, Group, Op, Sizing, Workload};
 use crate::cli::Selection;
 use crate::rivals::Rival;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 use trommel::{FilterKind, Isa};
 
 /// Filters with slots of one idea, which are measured with each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum Family {
     /// Remainders in the order of quotients; a set of fingerprints, which it can list and merge.
     Quotient,

@@ -1,6 +1,6 @@
 //! The sweep over loads: filters with slots, filled from one load to the next and measured at each.
 
-use super::{Section, Session, largest, probe_count, reference_answers};
+use super::{Section, Session, largest, reference_answers};
 use crate::built::Built;
 use crate::interleave::Repetition;
 use crate::keys::{Column, KeyStream, as_hashes};
@@ -235,7 +235,7 @@ impl Session {
         stream: KeyStream,
     ) -> Result<()> {
         let workload = group.workload.unwrap_or(Workload::Mixed);
-        let probes = stream.probes(workload, section.keys, probe_count(section));
+        let probes = stream.probes(workload, section.keys, self.probe_count(section));
         let Column::Integers(values) = probes.column else {
             unreachable!("generated keys are integers")
         };
@@ -282,7 +282,7 @@ impl Session {
         Ok(match group.op {
             Op::Insert => lanes::bands(band, case.api, length),
             Op::Remove => {
-                let others = &hashes[..start.min(KEPT_KEYS)];
+                let others = &hashes[..start.min(KEPT_KEYS).min(self.effort.most_probes)];
                 let due = match at_load.as_set() {
                     Some(_) => Removal::from_set(&*bulk(band.hashes)?, others),
                     None => Removal::of_each(band.hashes, others),

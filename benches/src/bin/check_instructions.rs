@@ -1,0 +1,173 @@
+//! Compares counted instructions with the committed ones; `scripts/check-instructions` calls it.
+//!
+//! ```text
+//! check_instructions --limits FILE --compiler TEXT [--gungraun DIR] [--update]
+//!                    [--history FILE --time TIME --commit COMMIT]
+//! ```
+//!
+//! The counts are those of Gungraun in DIR or, without it, of this program itself under Callgrind. Exits
+//! with 3 on a regression, 2 if a file cannot be used, 1 if the benches are not those that are committed.
+
+use std::env;
+use std::error::Error;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{ExitCode, Stdio};
+use trommel::Isa;
+use trommel_benches::counted::{ISAS, all, bench_name};
+use trommel_benches::gate::{
+    Count, HISTORY_HEADER, Limits, TOLERATED_PER_CENT, Verdict, compare, history, table,
+};
+use trommel_callgrind::{Part, Simulated, command, counted};
+
+/// By this argument the program runs what is counted.
+const RUN: &str = "--run-counted";
+
+#[derive(Debug, Default)]
+struct Arguments {
+    limits: PathBuf,
+    compiler: String,
+    gungraun: Option<PathBuf>,
+    update: bool,
+    history: Option<PathBuf>,
+    time: String,
+    commit: String,
+}
+
+impl Arguments {
+    fn parse(mut given: impl Iterator<Item = String>) -> Result<Self, String> {
+        let mut arguments = Self::default();
+        while let Some(name) = given.next() {
+            let mut value = || given.next().ok_or_else(|| format!("{name}: expected a value"));
+            match &*name {
+                "--limits" => arguments.limits = value()?.into(),
+                "--compiler" => arguments.compiler = value()?,
+                "--gungraun" => arguments.gungraun = Some(value()?.into()),
+                "--history" => arguments.history = Some(value()?.into()),
+                "--time" => arguments.time = value()?,
+                "--commit" => arguments.commit = value()?,
+                "--update" => arguments.update = true,
+                other => return Err(format!("{other}: no such argument")),
+            }
+        }
+        Ok(arguments)
+    }
+}
+
+fn main() -> ExitCode {
+    if env::args().nth(1).as_deref() == Some(RUN) {
+        for (op, kind, isa) in all() {
+            let mut prepared = op.prepare(kind, isa);
+            counted(|| op.run(&mut prepared));
+        }
+        return ExitCode::SUCCESS;
+    }
+    check().unwrap_or_else(|error| {
+        eprintln!("error: {error}");
+        ExitCode::from(2)
+    })
+}
+
+fn check() -> Result<ExitCode, Box<dyn Error>> {
+    let arguments = Arguments::parse(env::args().skip(1))?;
+    let counts = match &arguments.gungraun {
+        Some(directory) => of_gungraun(directory)?,
+        None => of_this_program()?,
+    };
+    if let Some(file) = &arguments.history {
+        append(file, &history(&arguments.time, &arguments.commit, &counts))?;
+    }
+    let path = &arguments.limits;
+    if arguments.update {
+        fs::write(path, Limits::write(&arguments.compiler, &counts))?;
+        println!("{} counts written to {}", counts.len(), path.display());
+        return Ok(ExitCode::SUCCESS);
+    }
+    let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let limits = Limits::parse(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+    let isas: Vec<&str> =
+        ISAS.iter().filter(|isa| isa.is_available()).map(|isa| isa.name()).collect();
+    let lines = compare(&limits, &counts, &isas);
+    print!("{}", table(&lines));
+    let with = |verdict| lines.iter().filter(|line| line.verdict == verdict).count();
+    if with(Verdict::New) + with(Verdict::Gone) > 0 {
+        println!("the benches are not those of {}: --update writes it anew", path.display());
+        return Ok(ExitCode::FAILURE);
+    }
+    if limits.compiler != arguments.compiler {
+        println!(
+            "not compared: {} has the counts of {:?}, and this is {:?}, which makes other code; \
+             --update on a commit that is known to be good",
+            path.display(),
+            limits.compiler,
+            arguments.compiler
+        );
+        return Ok(ExitCode::SUCCESS);
+    }
+    if with(Verdict::Fewer) > 0 {
+        println!("{} take fewer instructions: --update, so that it stays so", with(Verdict::Fewer));
+    }
+    if with(Verdict::More) > 0 {
+        println!(
+            "{} of {} benches take over {TOLERATED_PER_CENT} % more instructions than committed",
+            with(Verdict::More),
+            lines.len()
+        );
+        return Ok(ExitCode::from(3));
+    }
+    println!("{} benches take no more instructions than committed", lines.len());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Instructions of this program's own sections.
+fn of_this_program() -> Result<Vec<Count>, Box<dyn Error>> {
+    let program = env::current_exe()?;
+    let out = env::temp_dir().join(format!("check_instructions.{}", std::process::id()));
+    let mut command = command(program.as_os_str(), &out, &Simulated::Instructions);
+    let status = command.arg(RUN).stdin(Stdio::null()).status()?;
+    let text = fs::read_to_string(&out);
+    let _ = fs::remove_file(&out);
+    if !status.success() {
+        return Err(format!("under Valgrind: {status}").into());
+    }
+    let sections = Part::sections(&text?);
+    let run = all().count();
+    if sections.len() != run {
+        return Err(format!("Callgrind saw {} of {run} sections", sections.len()).into());
+    }
+    let counts =
+        all().zip(&sections).map(|((op, kind, isa), part)| count(bench_name(op, kind), isa, part));
+    counts.collect()
+}
+
+/// What Gungraun left of each bench: `GROUP/FUNCTION.ID/callgrind.FUNCTION.ID.out`.
+fn of_gungraun(directory: &Path) -> Result<Vec<Count>, Box<dyn Error>> {
+    let mut counts = Vec::new();
+    for (op, kind, isa) in all() {
+        let id = format!("{op}.{}_{}", kind.name().replace('-', "_"), isa.name());
+        let path = directory.join(&id).join(format!("callgrind.{id}.out"));
+        let text =
+            fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let mut sum = Part::default();
+        Part::all(&text).iter().for_each(|part| sum.add(part));
+        counts.push(count(bench_name(op, kind), isa, &sum)?);
+    }
+    Ok(counts)
+}
+
+fn count(bench: String, isa: Isa, part: &Part) -> Result<Count, Box<dyn Error>> {
+    let instructions = part.instructions().filter(|count| *count > 0);
+    let instructions = instructions.ok_or_else(|| format!("{bench}: nothing was counted"))?;
+    let misses = part.d1_misses().zip(part.ll_misses());
+    Ok(Count { bench, isa: isa.name().to_owned(), instructions, misses })
+}
+
+/// Appends rows to a history, which begins with its header.
+fn append(path: &Path, rows: &str) -> std::io::Result<()> {
+    let mut file = fs::OpenOptions::new().create(true).append(true).open(path)?;
+    if file.metadata()?.len() == 0 {
+        writeln!(file, "{HISTORY_HEADER}")?;
+    }
+    file.write_all(rows.as_bytes())
+}

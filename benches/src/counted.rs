@@ -1,0 +1,115 @@
+//! The operations whose instructions are counted, on every kind and on the instruction sets that Valgrind
+//! knows.
+
+use crate::{empty, filled, hashes, verify};
+use std::fmt;
+use trommel::{AnyFilter, Bitmap, Filter, FilterKind, Insert, Isa, KeyHash};
+
+/// Keys of the filter, and operations that are counted: Callgrind runs some fifty times slower than the
+/// machine.
+pub const KEYS: usize = 8192;
+
+/// The instruction sets that are counted: Valgrind knows no AVX-512.
+pub const ISAS: [Isa; 2] = [Isa::Portable, Isa::Avx2];
+
+/// An operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// One batch of lookups, keys and strangers in turn.
+    ContainsBatch,
+    /// The same, a call a hash.
+    Contains,
+    /// All keys into an empty filter, in one batch.
+    InsertBatch,
+    /// The same, a call a key.
+    Insert,
+}
+
+impl Op {
+    /// All of them.
+    pub const ALL: [Self; 4] =
+        [Self::ContainsBatch, Self::Contains, Self::InsertBatch, Self::Insert];
+
+    /// As in the name of a bench, and of its function.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ContainsBatch => "contains_batch",
+            Self::Contains => "contains",
+            Self::InsertBatch => "insert_batch",
+            Self::Insert => "insert",
+        }
+    }
+
+    /// What it is done to, verified before.
+    ///
+    /// # Panics
+    /// If the machine lacks the instruction set, or the filter is wrong.
+    #[must_use]
+    pub fn prepare(self, kind: FilterKind, isa: Isa) -> Prepared {
+        let (keys, strangers) = (hashes(1, KEYS), hashes(2, KEYS));
+        let full = filled(kind, isa, &keys);
+        verify(&full, &keys, &strangers);
+        let found = Bitmap::new(KEYS);
+        match self {
+            Self::InsertBatch | Self::Insert => {
+                Prepared { filter: empty(kind, isa, KEYS), hashes: keys, found, hits: 0 }
+            }
+            Self::ContainsBatch | Self::Contains => {
+                let mixed = keys.iter().zip(&strangers).enumerate();
+                let mixed = mixed.map(|(i, (key, other))| if i % 2 == 0 { *key } else { *other });
+                Prepared { filter: full, hashes: mixed.collect(), found, hits: 0 }
+            }
+        }
+    }
+
+    /// What is counted.
+    ///
+    /// # Panics
+    /// If the filter is full, which one for these keys is not.
+    #[inline(always)]
+    pub fn run(self, on: &mut Prepared) {
+        let Prepared { filter, hashes, found, hits } = on;
+        match self {
+            Self::ContainsBatch => filter.contains_batch(hashes, found),
+            Self::Contains => {
+                *hits = hashes.iter().filter(|hash| filter.contains_hash(**hash)).count();
+            }
+            Self::InsertBatch => assert!(filter.insert_batch(hashes).is_ok(), "no room"),
+            Self::Insert => {
+                let all = hashes.iter().all(|hash| filter.insert_hash(*hash).is_ok());
+                assert!(all, "no room");
+            }
+        }
+    }
+}
+
+impl fmt::Display for Op {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A filter, and what it is asked or offered. Handed back by what is counted, so that freeing it is not.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    filter: AnyFilter,
+    hashes: Vec<KeyHash>,
+    found: Bitmap,
+    hits: usize,
+}
+
+/// All that is counted on this machine, in one order.
+pub fn all() -> impl Iterator<Item = (Op, FilterKind, Isa)> {
+    let isas = || ISAS.into_iter().filter(|isa| isa.is_available());
+    let of_kind = move |op, kind: FilterKind| isas().map(move |isa| (op, kind, isa));
+    Op::ALL
+        .into_iter()
+        .flat_map(move |op| FilterKind::ALL.iter().flat_map(move |kind| of_kind(op, *kind)))
+}
+
+/// The name of a bench: `contains_batch/split-block-bloom`.
+#[must_use]
+pub fn bench_name(op: Op, kind: FilterKind) -> String {
+    format!("{op}/{kind}")
+}

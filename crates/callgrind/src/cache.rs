@@ -1,0 +1,84 @@
+//! Caches as the simulator takes them: a power of two of sets.
+
+use std::fmt;
+
+/// Bytes of a line.
+const LINE_BYTES: u64 = 64;
+
+/// A cache that can be simulated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cache {
+    sets: u64,
+    ways: u64,
+}
+
+impl Cache {
+    /// The cache nearest to one of `bytes` in sets of `ways` lines: the sets are rounded down to a power of
+    /// two, and their lines make up for it, so that the size is met to a fraction of one line a set.
+    ///
+    /// ```
+    /// use trommel_callgrind::Cache;
+    ///
+    /// assert_eq!(Cache::nearest(48 << 10, 12).to_string(), "49152,12,64");
+    /// // 35.75 MiB in 11 ways are 53,248 sets, which no simulator has.
+    /// assert_eq!(Cache::nearest(37_486_592, 11).to_string(), "37748736,18,64");
+    /// ```
+    #[must_use]
+    pub fn nearest(bytes: u64, ways: u64) -> Self {
+        let lines = (bytes / LINE_BYTES).clamp(1, 1 << 32);
+        let sets = (lines / ways.clamp(1, lines)).max(1);
+        let sets = 1 << sets.ilog2();
+        // Rounded to the nearest; at least as many as the simulator asks for.
+        Self { sets, ways: ((lines + sets / 2) / sets).max(1) }
+    }
+
+    /// Bytes that it holds.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.sets * self.ways * LINE_BYTES
+    }
+}
+
+/// As options of Callgrind have it: bytes, ways, bytes of a line.
+impl fmt::Display for Cache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{},{},{LINE_BYTES}", self.bytes(), self.ways)
+    }
+}
+
+/// The two levels of data cache that are simulated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Caches {
+    /// The first level.
+    pub d1: Cache,
+    /// The last level.
+    pub ll: Cache,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn caches_with_a_power_of_two_of_sets_are_exact() {
+        for (bytes, ways) in [(32 << 10, 8), (48 << 10, 12), (64 << 10, 4), (8 << 20, 16), (64, 1)]
+        {
+            let cache = Cache::nearest(bytes, ways);
+            assert_eq!((cache.bytes(), cache.ways), (bytes, ways));
+        }
+    }
+
+    #[test]
+    fn others_are_near_and_none_is_absurd() {
+        for bytes in [100_000, 37_486_592, 27_262_976, 45 << 20, 105 << 20] {
+            for ways in [4, 11, 12, 15, 20] {
+                let off = Cache::nearest(bytes, ways).bytes().abs_diff(bytes);
+                assert!(off * ways * 2 <= bytes + bytes / 8, "{bytes} in {ways}: off by {off}");
+            }
+        }
+        for (bytes, ways) in [(0, 0), (u64::MAX, 1), (1, u64::MAX), (64, 0)] {
+            let cache = Cache::nearest(bytes, ways);
+            assert!(cache.sets.is_power_of_two() && cache.ways > 0, "{cache:?}");
+        }
+    }
+}

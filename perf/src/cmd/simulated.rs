@@ -1,0 +1,16 @@
+//! `simulated`: what `measure` runs under Callgrind, for itself alone.
+
+use super::usable_isa;
+use crate::cli::SimulatedArgs;
+use crate::console::say;
+use crate::failure::bad_input;
+use crate::simulate::Job;
+use anyhow::Result;
+
+/// Runs the cases of a job in sections, and prints which sections are whose.
+pub(crate) fn run(arguments: &SimulatedArgs) -> Result<()> {
+    let isa = usable_isa(arguments.isa)?;
+    let job: Job = serde_json::from_str(&arguments.job)
+        .map_err(|error| bad_input(format!("{:?} is no job: {error}", arguments.job)))?;
+    say!("{}", serde_json::to_string(&job.run(isa)?)?)
+}
