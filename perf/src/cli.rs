@@ -119,7 +119,7 @@ pub(crate) struct MeasureArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) cost_model: Option<PathBuf>,
     /// Where there are no hardware counters, count instructions and misses in a simulation by Valgrind, of
-    /// filters of up to 2^20 keys or slots: always, never, or with --full (auto). It takes some minutes more.
+    /// filters of up to 2^20 keys or slots: always, never, or with --full (auto). It takes minutes for each filter.
     #[arg(
         long,
         value_name = "WHEN",

@@ -179,7 +179,7 @@ fn is_to_simulate(when: Simulate, is_full: bool, valgrind: &Result<String, Missi
         (Simulate::Auto, Ok(_)) if is_full => true,
         (Simulate::Auto, Ok(_)) => {
             remark!(
-                "note: --simulate counts instructions and misses without counters, in some minutes"
+                "note: --simulate counts instructions and misses without counters, in minutes a filter"
             );
             false
         }
