@@ -17,11 +17,11 @@
 //! | [`question`] | what is asked, and the equation |
 //! | [`offers`] | every filter that meets it, sized by the library |
 //! | [`timings`] | what a lookup costs between the sizes that were measured |
-//! | [`bench`] | lookups of the offers, measured |
+//! | [`mod@bench`] | lookups of the offers, measured |
 //! | [`search`] | a few of each kind, then the best ones against each other |
 //! | [`recorded`] | the same from the results of a run |
 //! | [`verdict`] | the answer, for people and programs |
-//! | [`check`] | how good the answers are: all offers measured, in many scenarios |
+//! | [`mod@check`] | how good the answers are: all offers measured, in many scenarios |
 
 mod arguments;
 mod bench;
