@@ -2,13 +2,10 @@
 
 use super::{Partitioned, Record};
 use crate::KeyHash;
-use crate::kernel::replay::replay_on;
+use crate::kernel::replay::{WORD_BITS, replay_on};
 use alloc::vec;
 use alloc::vec::Vec;
 use trommel_simd::Isa;
-
-/// Bits of a word of answers.
-const WORD_BITS: usize = 64;
 
 /// A bit for each record of a batch that was grouped by the high bits of hashes: written part by part, and read in
 /// the order of the batch.
@@ -71,7 +68,7 @@ impl Answers {
     /// The answers of the batch: bit `i` of `words` for hash `i`. The part of a hash is what its bits from `shift`
     /// on say.
     ///
-    /// Cost: 1.9 ns a hash in 1024 parts, on a Cascade Lake core.
+    /// Cost: 2.1 ns a hash in 1024 parts, on a Cascade Lake core.
     ///
     /// # Panics
     /// If the hashes are not those that were grouped, or not by these bits.

@@ -4,15 +4,15 @@
 //! cache. Each group's answers are a stream of bits. *Replay* then goes through the keys again: the next answer
 //! of a key's group is its own.
 //!
-//! Measured at 1 GiB and a key a line on a Cascade Lake core, ns a key: the filter's own batch 19.4; partitioned 14,
-//! of which the pass takes 3.5, lookups 8.5 (7.4 is what lines anywhere in a window of 1 MiB cost that core), and
-//! replay 1.9.
+//! Measured at 1 GiB and a key a line on a Cascade Lake core, ns a key: the filter's own batch 19.4. Partitioned,
+//! the pass takes 3.5, lookups 8.5 (7.4 is what lines anywhere in a window of 1 MiB cost that core), and
+//! replay 2.1.
 //!
 //! Lost: to carry each key's position with it and scatter answers to it, which misses the cache for every key
 //! once the bitmap is larger than the second level. 2048 and 4096 groups, of which lookups take 8.3 and 8.1, but the
 //! pass 4.6 and 7.6. To fetch the lines of the next group meanwhile: 13.6 for lookups in groups of 1 MiB, 8.6 in
 //! groups of 256 KiB. For replay, instead of a bit number a group, the group's next answers in a register that is
-//! shifted (2.5), and gathers with AVX-512 (3.1).
+//! shifted (2.7), and gathers with AVX-512 (3.0).
 
 use super::Engine;
 use super::cost::{Strategy, pieces_log2};
