@@ -77,7 +77,8 @@ pub use any::{AnyFilter, MergeError, Unsupported};
 #[cfg(feature = "parallel")]
 pub use engine::{
     BuildError, Cancel, CostModel, Engine, EngineBuilder, EngineError, IntegerBatches, KeyBatch,
-    LineBatches, Lines, Progress, Strategy, Stream, StreamError, TOUCH_BYTES,
+    LineBatches, LineCost, Lines, Progress, Strategy, Stream, StreamError, TABLE_BYTES,
+    TOUCHES_PER_LINE,
 };
 #[cfg(feature = "parallel")]
 pub use sharded::{MAX_SHARDS, ShardedFilter};

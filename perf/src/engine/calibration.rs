@@ -6,71 +6,105 @@ use crate::results::replace;
 use crate::tables::{Line, Table, figure};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
+use std::array::from_fn;
 use std::fs;
 use std::path::Path;
-use trommel::{CostModel, TOUCH_BYTES};
+use trommel::{CostModel, LineCost, TABLE_BYTES, TOUCHES_PER_LINE};
 
 /// The constants of a [`CostModel`], in nanoseconds: the contents of `calibration.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Calibration {
-    pub(crate) touch_ns: [f64; TOUCH_BYTES.len()],
-    pub(crate) pass_ns: f64,
-    pub(crate) insert_ns: f64,
-    pub(crate) insert_load_ns: f64,
+    pub(crate) lookup: Touches,
+    pub(crate) insert: Touches,
+    pub(crate) insert_bit: Touches,
     pub(crate) bulk_ns: f64,
-    pub(crate) lookup_ns: f64,
-    pub(crate) lookup_load_ns: f64,
-    pub(crate) replay_ns: f64,
     pub(crate) start_ns: f64,
+}
+
+/// The constants of a [`LineCost`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Touches {
+    pub(crate) direct_ns: [f64; TABLE_BYTES.len()],
+    pub(crate) grouped_ns: [f64; TOUCHES_PER_LINE.len()],
 }
 
 /// No work of a key takes longer: a second.
 const MOST_NS: f64 = 1e9;
 
+impl Touches {
+    fn of(cost: &LineCost) -> Self {
+        Self { direct_ns: cost.direct_ns, grouped_ns: cost.grouped_ns }
+    }
+
+    fn cost(&self) -> LineCost {
+        LineCost { direct_ns: self.direct_ns, grouped_ns: self.grouped_ns }
+    }
+
+    fn or_faster(&self, other: &Self) -> Self {
+        let least = |a: &[f64], b: &[f64], i: usize| a[i].min(b[i]);
+        Self {
+            direct_ns: from_fn(|i| least(&self.direct_ns, &other.direct_ns, i)),
+            grouped_ns: from_fn(|i| least(&self.grouped_ns, &other.grouped_ns, i)),
+        }
+    }
+
+    /// Each constant by what it is of.
+    fn named(&self) -> impl Iterator<Item = (String, f64)> {
+        let direct = TABLE_BYTES.map(|bytes| format!("in {}", human_bytes(bytes as u64)));
+        let grouped = TOUCHES_PER_LINE.map(|touches| format!("grouped, {touches} a line"));
+        let direct = direct.into_iter().zip(self.direct_ns);
+        direct.chain(grouped.into_iter().zip(self.grouped_ns))
+    }
+}
+
 impl Calibration {
     /// Those of a model.
     pub(crate) fn of(model: &CostModel) -> Self {
         Self {
-            touch_ns: model.touch_ns,
-            pass_ns: model.pass_ns,
-            insert_ns: model.insert_ns,
-            insert_load_ns: model.insert_load_ns,
+            lookup: Touches::of(&model.lookup),
+            insert: Touches::of(&model.insert),
+            insert_bit: Touches::of(&model.insert_bit),
             bulk_ns: model.bulk_ns,
-            lookup_ns: model.lookup_ns,
-            lookup_load_ns: model.lookup_load_ns,
-            replay_ns: model.replay_ns,
             start_ns: model.start_ns,
+        }
+    }
+
+    /// Of each constant the lesser one.
+    pub(crate) fn or_faster(&self, other: &Self) -> Self {
+        Self {
+            lookup: self.lookup.or_faster(&other.lookup),
+            insert: self.insert.or_faster(&other.insert),
+            insert_bit: self.insert_bit.or_faster(&other.insert_bit),
+            bulk_ns: self.bulk_ns.min(other.bulk_ns),
+            start_ns: self.start_ns.min(other.start_ns),
         }
     }
 
     /// The model of these constants.
     pub(crate) fn model(&self) -> CostModel {
         CostModel {
-            touch_ns: self.touch_ns,
-            pass_ns: self.pass_ns,
-            insert_ns: self.insert_ns,
-            insert_load_ns: self.insert_load_ns,
+            lookup: self.lookup.cost(),
+            insert: self.insert.cost(),
+            insert_bit: self.insert_bit.cost(),
             bulk_ns: self.bulk_ns,
-            lookup_ns: self.lookup_ns,
-            lookup_load_ns: self.lookup_load_ns,
-            replay_ns: self.replay_ns,
             start_ns: self.start_ns,
         }
     }
 
+    /// The constants of touches, by what touches.
+    fn touches(&self) -> [(&'static str, &Touches); 3] {
+        [("lookup", &self.lookup), ("insert", &self.insert), ("insert_bit", &self.insert_bit)]
+    }
+
     /// Each constant by its name.
-    fn named(&self) -> [(&'static str, f64); 8] {
-        [
-            ("pass_ns", self.pass_ns),
-            ("insert_ns", self.insert_ns),
-            ("insert_load_ns", self.insert_load_ns),
-            ("bulk_ns", self.bulk_ns),
-            ("lookup_ns", self.lookup_ns),
-            ("lookup_load_ns", self.lookup_load_ns),
-            ("replay_ns", self.replay_ns),
-            ("start_ns", self.start_ns),
-        ]
+    fn named(&self) -> Vec<(String, f64)> {
+        let touches = self.touches().into_iter().flat_map(|(name, touches)| {
+            touches.named().map(move |(of, ns)| (format!("{name} {of}"), ns))
+        });
+        let others = [("bulk_ns", self.bulk_ns), ("start_ns", self.start_ns)];
+        touches.chain(others.map(|(name, ns)| (name.to_owned(), ns))).collect()
     }
 
     /// Reads a file that [`Calibration::save`] wrote.
@@ -82,8 +116,7 @@ impl Calibration {
         let bytes = fs::read(path).map_err(|error| refused(format!("cannot read it: {error}")))?;
         let read: Self = serde_json::from_slice(&bytes)
             .map_err(|error| refused(format!("no calibration: {error}")))?;
-        let touches = read.touch_ns.map(|ns| ("touch_ns", ns));
-        for (name, ns) in touches.into_iter().chain(read.named()) {
+        for (name, ns) in read.named() {
             if !(0.0..=MOST_NS).contains(&ns) {
                 return Err(refused(format!("{name} of {ns} is not from 0 to {MOST_NS}")));
             }
@@ -98,33 +131,30 @@ impl Calibration {
 
     /// As Rust: what `Engine::builder().cost_model` takes.
     pub(crate) fn to_rust(&self) -> String {
-        let touches: Vec<String> = self.touch_ns.iter().map(|ns| format!("{ns:?}")).collect();
-        let mut text = format!("CostModel {{\n    touch_ns: [{}],\n", touches.join(", "));
-        for (name, ns) in self.named() {
-            text.push_str(&format!("    {name}: {ns:?},\n"));
+        let mut text = "CostModel {\n".to_owned();
+        for (name, touches) in self.touches() {
+            let Touches { direct_ns, grouped_ns } = touches;
+            text.push_str(&format!("    {name}: LineCost {{\n"));
+            text.push_str(&format!("        direct_ns: {direct_ns:?},\n"));
+            text.push_str(&format!("        grouped_ns: {grouped_ns:?},\n    }},\n"));
         }
-        text.push('}');
+        let (bulk, start) = (self.bulk_ns, self.start_ns);
+        text.push_str(&format!("    bulk_ns: {bulk:?},\n    start_ns: {start:?},\n}}"));
         text
     }
 
     /// The constants beside the defaults.
     pub(crate) fn table(&self) -> Table {
         let default = Self::of(&CostModel::default());
-        let touches = TOUCH_BYTES.iter().zip(self.touch_ns.iter().zip(default.touch_ns)).map(
-            |(bytes, (here, default))| {
-                (format!("touch_ns, {}", human_bytes(*bytes as u64)), *here, default)
-            },
-        );
-        let named = self.named().into_iter().zip(default.named());
-        let others = named.map(|((name, here), (_, default))| (name.to_owned(), here, default));
-        let rows = touches.chain(others).map(|(name, here, default)| Line {
+        let rows = self.named().into_iter().zip(default.named());
+        let rows = rows.map(|((name, here), (_, default))| Line {
             cells: vec![name, figure(here), figure(default)],
             is_rival: false,
         });
         Table {
             name: "calibration",
             title: "What work costs on one core, ns".into(),
-            header: ["constant", "here", "default"].map(Into::into).into(),
+            header: ["work", "here", "default"].map(Into::into).into(),
             rows: rows.collect(),
             words: 1,
         }
@@ -138,12 +168,26 @@ mod tests {
     #[test]
     fn constants_survive_the_file() {
         let directory = tempfile::tempdir().unwrap();
-        let calibration = Calibration { pass_ns: 3.25, ..Calibration::of(&CostModel::default()) };
+        let calibration = Calibration { bulk_ns: 3.25, ..Calibration::of(&CostModel::default()) };
         calibration.save(directory.path()).unwrap();
         let read = Calibration::read(&directory.path().join("calibration.json")).unwrap();
         assert_eq!(read, calibration);
-        assert_eq!(read.model(), CostModel { pass_ns: 3.25, ..CostModel::default() });
+        assert_eq!(read.model(), CostModel { bulk_ns: 3.25, ..CostModel::default() });
         assert_eq!(Calibration::of(&read.model()), read);
+    }
+
+    #[test]
+    fn of_two_the_faster_constants_are_kept() {
+        let default = Calibration::of(&CostModel::default());
+        let mut other = Calibration { bulk_ns: default.bulk_ns / 2.0, ..default.clone() };
+        other.start_ns *= 2.0;
+        other.insert.direct_ns[1] /= 2.0;
+        other.lookup.grouped_ns[2] *= 2.0;
+        let mut expected = default.clone();
+        expected.bulk_ns = other.bulk_ns;
+        expected.insert.direct_ns[1] = other.insert.direct_ns[1];
+        assert_eq!(default.or_faster(&other), expected);
+        assert_eq!(other.or_faster(&default), expected);
     }
 
     #[test]
@@ -151,7 +195,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("calibration.json");
         let good = serde_json::to_string(&Calibration::of(&CostModel::default())).unwrap();
-        let negative = good.replace("\"pass_ns\":2.6", "\"pass_ns\":-2.6");
+        let negative = good.replace("\"bulk_ns\":", "\"bulk_ns\":-");
         assert_ne!(negative, good);
         for text in ["", "{}", "[1]", &*negative] {
             fs::write(&path, text).unwrap();
@@ -164,10 +208,11 @@ mod tests {
     fn rust_and_the_table_have_every_constant() {
         let calibration = Calibration::of(&CostModel::default());
         let rust = calibration.to_rust();
-        assert!(rust.starts_with("CostModel {\n    touch_ns: [1.0, 1.9, 3.5, 9.5, 19.0, 27.0],\n"));
-        assert!(rust.contains("\n    start_ns: 15000.0,\n}"));
+        assert!(rust.starts_with("CostModel {\n    lookup: LineCost {\n        direct_ns: ["));
+        let start = CostModel::default().start_ns;
+        assert!(rust.contains(&format!("\n    start_ns: {start:?},\n}}")));
         let table = calibration.table();
-        assert_eq!(table.rows.len(), TOUCH_BYTES.len() + 8);
+        assert_eq!(table.rows.len(), 3 * (TABLE_BYTES.len() + TOUCHES_PER_LINE.len()) + 2);
         assert!(table.rows.iter().all(|line| line.cells[1] == line.cells[2]));
     }
 }

@@ -1,5 +1,6 @@
 //! Threads of the engine and of its rivals. They are started before the thread that measures is pinned to a
-//! core, since those that it starts inherit that.
+//! core, since those that it starts inherit that. Rivals' threads are pinned: the thread that measures waits for them,
+//! and Linux often wakes two of them on the same core, which the engine avoids by working on the caller's.
 
 use crate::failure::bad_input;
 use anyhow::{Context as _, Result};
@@ -39,8 +40,13 @@ impl Team {
         let pool = if threads == 1 {
             None
         } else {
-            let pool = ThreadPoolBuilder::new().num_threads(threads).build();
-            Some(Arc::new(pool.context("cannot start the threads of rivals")?))
+            let cores = core_affinity::get_core_ids().filter(|cores| cores.len() >= threads);
+            let pool = ThreadPoolBuilder::new().num_threads(threads).start_handler(move |i| {
+                // Best effort: unpinned, they are slower at most.
+                let _ =
+                    cores.as_ref().is_some_and(|cores| core_affinity::set_for_current(cores[i]));
+            });
+            Some(Arc::new(pool.build().context("cannot start the threads of rivals")?))
         };
         Ok(Self {
             threads,

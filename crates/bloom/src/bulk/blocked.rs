@@ -4,7 +4,7 @@
 //! that a filter of the piece's size would put into the same unit, with the same bits; and the kernels of
 //! whole filters work on pieces, which fit into the cache.
 
-use super::{MOST_PIECES, in_chunks};
+use super::{MOST_PIECES, Table, in_chunks};
 use crate::filter::Bloom;
 use crate::geometry::Geometry;
 use crate::layout::Layout;
@@ -115,7 +115,8 @@ pub(crate) fn insert<L: Layout, W: Workers>(
     let split = |hash| [pieces.split::<L>(hash)];
     let piece_bytes = L::UNIT_BYTES << pieces.units_log2;
     let of_run = pieces.count.div_ceil(bulk.workers.threads().max(1) * RUNS_PER_THREAD);
-    in_chunks(bulk, hashes, 1, pieces.count, split, |grouped| {
+    let table = Table { bytes: filter.table.len(), pieces: pieces.count, each: 1 };
+    in_chunks(bulk, hashes, &table, split, |grouped| {
         let runs = filter.table.chunks_mut(of_run * piece_bytes).enumerate();
         bulk.workers.for_each(runs.collect(), |(run, mut rest)| {
             let mut piece = run * of_run;

@@ -1,7 +1,7 @@
 //! Bits and counters together: a position is grouped once, for both.
 
-use super::in_chunks;
 use super::positions::Pieces;
+use super::{Table, in_chunks};
 use crate::CountingBloomFilter;
 use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash, Workers};
 
@@ -15,7 +15,8 @@ impl InsertBulk for CountingBloomFilter {
         Some(2 * self.hash_count())
     }
 
-    /// Never fails. Takes 4.5 bytes of scratch memory for every counter of a key, if there are so many.
+    /// Never fails. Takes 4.5 bytes of scratch memory for every counter of a key, if there are so many; at most 256 MiB,
+    /// or a quarter of the table.
     fn insert_bulk<W: Workers>(
         &mut self,
         hashes: &[KeyHash],
@@ -39,11 +40,11 @@ fn insert<W: Workers>(
         return 0;
     }
     let each = geometry.hashes as usize;
+    let table = Table { bytes: filter.bits.table.len(), pieces: pieces.count, each };
     in_chunks(
         bulk,
         hashes,
-        each,
-        pieces.count,
+        &table,
         |hash| pieces.split(hash),
         |grouped| {
             let bits = filter.bits.table.chunks_mut(1 << (pieces.positions_log2 - 3));

@@ -14,19 +14,26 @@ mod positions;
 
 use crate::filter::Bloom;
 use crate::layout::Layout;
-use trommel_base::partition::{Partitioned, Record, Shares, partition_shares};
+use trommel_base::partition::{Partitioned, Record, Shares, chunk_bytes, partition_shares};
 use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash, Workers};
 
 /// The most pieces of a table. Beyond, the runs of the partition crowd the second-level cache.
 const MOST_PIECES: usize = 4096;
+
+/// A table as far as a pass over keys knows it.
+struct Table {
+    bytes: usize,
+    pieces: usize,
+    /// Records of a key.
+    each: usize,
+}
 
 /// Groups the records of keys by piece, chunk of keys after chunk, and has `fill` put each chunk in. How many
 /// keys that was: the first ones, all unless memory is short or they are too few.
 fn in_chunks<R, I, W>(
     bulk: Bulk<'_, W>,
     hashes: &[KeyHash],
-    each: usize,
-    pieces: usize,
+    table: &Table,
     split: impl Fn(u64) -> I + Copy + Send + Sync,
     mut fill: impl FnMut(&[Partitioned<'_, R>]),
 ) -> usize
@@ -35,12 +42,14 @@ where
     I: IntoIterator<Item = (usize, R)>,
     W: Workers,
 {
+    let &Table { bytes, pieces, each } = table;
     let records = hashes.len().saturating_mul(each);
     let Ok(mut shares) = Shares::new(bulk.workers, records, pieces) else {
         return 0;
     };
     let mut done = 0;
-    let keys = shares.keys_at_a_time(hashes.len(), each, pieces, bulk.scratch_bytes, |_| 0);
+    let scratch_bytes = bulk.scratch_bytes.min(chunk_bytes(bytes));
+    let keys = shares.keys_at_a_time(hashes.len(), each, pieces, scratch_bytes, |_| 0);
     if let Some(keys) = keys {
         for chunk in hashes.chunks(keys) {
             let grouped = partition_shares(bulk.workers, &mut shares, chunk, each, pieces, split);
@@ -61,7 +70,7 @@ impl<L: Layout> InsertBulk for Bloom<L> {
     }
 
     /// Never fails. Takes 8.5 bytes of scratch memory a key, or 4.5 for each bit of a standard filter, if
-    /// there are so many.
+    /// there are so many; at most 256 MiB, or a quarter of the table.
     fn insert_bulk<W: Workers>(
         &mut self,
         hashes: &[KeyHash],

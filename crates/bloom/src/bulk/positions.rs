@@ -1,6 +1,6 @@
 //! Keys whose bits are anywhere: every position is grouped by itself.
 
-use super::{MOST_PIECES, in_chunks};
+use super::{MOST_PIECES, Table, in_chunks};
 use crate::filter::Bloom;
 use crate::geometry::Geometry;
 use crate::kernel::standard::positions;
@@ -55,11 +55,11 @@ pub(crate) fn insert<L: Layout, W: Workers>(
         return 0;
     }
     let each = filter.geometry.hashes as usize;
+    let table = Table { bytes: filter.table.len(), pieces: pieces.count, each };
     in_chunks(
         bulk,
         hashes,
-        each,
-        pieces.count,
+        &table,
         |hash| pieces.split(hash),
         |grouped| {
             let tables = filter.table.chunks_mut(1 << (pieces.positions_log2 - 3)).enumerate();

@@ -54,16 +54,16 @@ pub enum BuildError {
 }
 
 impl EngineBuilder {
-    /// How many threads work, at least 1. One is the thread of the caller; more are started, and wait while
-    /// there is nothing to do. Without a number, as many as the process may use cores: affinity and the quotas
-    /// of containers count.
+    /// How many threads work, at least 1. The thread of the caller is one of them; the others are started, and wait
+    /// while there is nothing to do. Without a number, as many as the process may use cores: affinity and the
+    /// quotas of containers count.
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(threads);
         self
     }
 
     /// Whether each thread is pinned to a core of its own, as far as that is possible:
-    /// [`Engine::pinned_threads`] says.
+    /// [`Engine::pinned_threads`] says. The thread of the caller is left where it is, and waits for the others.
     pub fn pin(mut self, pin: bool) -> Self {
         self.pin = pin;
         self

@@ -1,6 +1,6 @@
 //! What a batch costs in one way and in another.
 
-use trommel_base::partition::FEWEST_PASSED_PER_PART;
+use trommel_base::partition::{FEWEST_PASSED_PER_PART, chunk_bytes};
 
 /// How a batch is worked through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -12,134 +12,152 @@ pub enum Strategy {
     Partitioned,
 }
 
-/// The sizes of a table, in bytes, at which [`CostModel::touch_ns`] is given.
-pub const TOUCH_BYTES: [usize; 6] = [512 << 10, 4 << 20, 16 << 20, 128 << 20, 1 << 30, 4 << 30];
+/// The sizes of a table, in bytes, at which [`LineCost::direct_ns`] is given.
+pub const TABLE_BYTES: [usize; 6] = [512 << 10, 4 << 20, 16 << 20, 128 << 20, 1 << 30, 4 << 30];
+
+/// The touches of each line of a table at which [`LineCost::grouped_ns`] is given.
+pub const TOUCHES_PER_LINE: [f64; 5] = [0.0625, 0.25, 1.0, 4.0, 16.0];
 
 /// Bytes of a line.
 const LINE_BYTES: f64 = 64.0;
+/// Bytes of scratch memory for a touch; those of standard filters take half of it.
+const GROUPED_BYTES: f64 = 8.5;
 /// A piece of a table that lookups are grouped by, in tables with few enough of them.
 const PIECE_BYTES: usize = 128 << 10;
 /// The most pieces of a table that lookups are grouped by: more of them cost the pass over the keys more than
 /// lookups in smaller pieces save.
 const MOST_PIECES: usize = 1024;
+/// Times that threads are set to work on a batch: to group keys, and to insert them;
+const STARTS_OF_INSERT: f64 = 2.0;
+/// to group keys, to look them up, and to put the answers in the order of the keys.
+const STARTS_OF_LOOKUP: f64 = 3.0;
+
+/// What a touch of a line costs, in nanoseconds on one core.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LineCost {
+    /// By the filter's own batch, the line anywhere in a table of [`TABLE_BYTES`].
+    pub direct_ns: [f64; TABLE_BYTES.len()],
+    /// Keys grouped by piece of the table first, with [`TOUCHES_PER_LINE`] in the batch: everything together.
+    pub grouped_ns: [f64; TOUCHES_PER_LINE.len()],
+}
 
 /// What work costs on a machine, in nanoseconds on one core.
 ///
-/// With `d` keys a line of the table, in a batch or as much of it as is grouped at a time:
-///
-/// - direct: `touch` a line a key;
-/// - partitioned: `pass + work + load / d` a key: to group it, to work on it in the cache, and to bring its line
-///   there. Lookups pay `replay` besides, which puts answers back in the order of the keys.
+/// Direct costs depend on the size of the table, in whose caches or beyond them the line is; grouped ones on how many
+/// touches share the bringing of a line into the cache, and hardly on anything else. Between the sizes and numbers
+/// that are given, and by the logarithm of them, they are interpolated.
 ///
 /// More threads divide all of this, but for direct inserts, and pay `start` for each time that they are set to
-/// work. The default is what a Xeon of the Sapphire Rapids generation measured.
+/// work. The default is what a Xeon of the Cascade Lake generation measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CostModel {
-    /// A key whose line is anywhere in a table of [`TOUCH_BYTES`], by the filter's own batch; between them, by
-    /// interpolation over the logarithm.
-    pub touch_ns: [f64; TOUCH_BYTES.len()],
-    /// To group a key.
-    pub pass_ns: f64,
-    /// To insert a key into a piece in the cache.
-    pub insert_ns: f64,
-    /// To bring a line of a piece into the cache, and back.
-    pub insert_load_ns: f64,
+    /// A lookup in a blocked filter.
+    pub lookup: LineCost,
+    /// An insert into a blocked filter.
+    pub insert: LineCost,
+    /// A bit that an insert sets in a standard filter.
+    pub insert_bit: LineCost,
     /// To insert a key into a filter that groups large batches by itself, such as a quotient filter.
     pub bulk_ns: f64,
-    /// To look a key up in a piece in the cache.
-    pub lookup_ns: f64,
-    /// To bring a line of a piece into the cache.
-    pub lookup_load_ns: f64,
-    /// To put an answer where it belongs.
-    pub replay_ns: f64,
     /// To set threads to work, and to wait for the last.
     pub start_ns: f64,
 }
 
-impl Default for CostModel {
-    fn default() -> Self {
-        Self {
-            touch_ns: [1.0, 1.9, 3.5, 9.5, 19.0, 27.0],
-            pass_ns: 2.6,
-            insert_ns: 1.2,
-            insert_load_ns: 6.8,
-            bulk_ns: 8.0,
-            lookup_ns: 1.4,
-            lookup_load_ns: 4.5,
-            replay_ns: 1.5,
-            start_ns: 15_000.0,
+impl LineCost {
+    /// The line anywhere in a table of so many bytes.
+    #[must_use]
+    pub fn direct_ns(&self, bytes: usize) -> f64 {
+        interpolate(TABLE_BYTES.map(|bytes| bytes as f64), self.direct_ns, bytes as f64)
+    }
+
+    /// Keys grouped first, with so many touches of each line in the batch.
+    #[must_use]
+    pub fn grouped_ns(&self, touches_per_line: f64) -> f64 {
+        interpolate(TOUCHES_PER_LINE, self.grouped_ns, touches_per_line)
+    }
+
+    /// A batch of so many touches, grouped, on so many threads; endless if pieces get too few to be worth a pass.
+    fn grouped_batch_ns(&self, touches: f64, bytes: usize, threads: usize) -> f64 {
+        let pieces = bytes.div_ceil(PIECE_BYTES).min(MOST_PIECES);
+        if touches < (FEWEST_PASSED_PER_PART * pieces) as f64 {
+            return f64::INFINITY;
+        }
+        let lines = (bytes as f64 / LINE_BYTES).max(1.0);
+        let of_chunk = touches.min(chunk_bytes(bytes) as f64 / GROUPED_BYTES);
+        touches * self.grouped_ns(of_chunk / lines) / threads as f64
+    }
+}
+
+/// The value at `at` between values at ascending places, by the logarithm; beyond the first and last, theirs.
+fn interpolate<const N: usize>(places: [f64; N], values: [f64; N], at: f64) -> f64 {
+    let above = places.partition_point(|place| *place < at);
+    match above {
+        0 => values[0],
+        above if above == N => values[N - 1],
+        above => {
+            let (low, high) = (libm::log2(places[above - 1]), libm::log2(places[above]));
+            let share = (libm::log2(at) - low) / (high - low);
+            values[above - 1] + share * (values[above] - values[above - 1])
         }
     }
 }
 
 impl CostModel {
-    /// What a random line costs in a table of so many bytes.
-    #[must_use]
-    pub fn touch_ns(&self, bytes: usize) -> f64 {
-        let above = TOUCH_BYTES.partition_point(|size| *size < bytes);
-        if above == 0 {
-            return self.touch_ns[0];
-        }
-        let above = above.min(TOUCH_BYTES.len() - 1);
-        let log = |bytes: usize| libm::log2(bytes as f64);
-        let (low, high) = (log(TOUCH_BYTES[above - 1]), log(TOUCH_BYTES[above]));
-        let share = ((log(bytes) - low) / (high - low)).min(1.0);
-        self.touch_ns[above - 1] + share * (self.touch_ns[above] - self.touch_ns[above - 1])
-    }
-
     /// How to insert so many keys into a table of so many bytes, `lines` of which each touches.
     #[must_use]
     pub fn of_insert(&self, keys: usize, bytes: usize, lines: u32, threads: usize) -> Strategy {
+        let cost = if lines > 1 { &self.insert_bit } else { &self.insert };
         let touches = keys as f64 * f64::from(lines);
-        let direct = touches * self.touch_ns(bytes);
-        let work = self.pass_ns + self.insert_ns;
-        let partitioned = self.partitioned(touches, bytes, work, self.insert_load_ns, threads);
-        cheaper(direct, partitioned)
+        let grouped = cost.grouped_batch_ns(touches, bytes, threads);
+        let starts = STARTS_OF_INSERT * self.start(threads);
+        cheaper(touches * cost.direct_ns(bytes), grouped + starts)
     }
 
     /// Whether to insert so many keys on several threads, into a filter that groups them by itself.
     #[must_use]
     pub fn of_bulk(&self, keys: usize, threads: usize) -> Strategy {
         let alone = keys as f64 * self.bulk_ns;
-        cheaper(alone, alone / threads as f64 + 2.0 * self.start(threads))
+        cheaper(alone, alone / threads as f64 + STARTS_OF_INSERT * self.start(threads))
     }
 
     /// How to look so many keys up in a table of so many bytes.
     #[must_use]
     pub fn of_lookup(&self, keys: usize, bytes: usize, threads: usize) -> Strategy {
-        let keys = keys as f64;
-        let direct = keys * self.touch_ns(bytes) / threads as f64 + self.start(threads);
-        let work = self.pass_ns + self.lookup_ns + self.replay_ns;
-        let partitioned = self.partitioned(keys, bytes, work, self.lookup_load_ns, threads);
-        cheaper(direct, partitioned)
+        let grouped = self.lookup.grouped_batch_ns(keys as f64, bytes, threads);
+        let direct = self.direct_lookups(keys, bytes, threads);
+        cheaper(direct, grouped + STARTS_OF_LOOKUP * self.start(threads))
     }
 
     /// Whether lookups that take so long on one thread are worth setting several to work.
     pub(super) fn is_worth_threads(&self, keys: usize, bytes: usize, threads: usize) -> bool {
-        let alone = keys as f64 * self.touch_ns(bytes);
-        threads > 1 && alone / threads as f64 + self.start(threads) < alone
+        let on = |threads| self.direct_lookups(keys, bytes, threads);
+        on(threads) < on(1)
     }
 
-    fn partitioned(
-        &self,
-        records: f64,
-        bytes: usize,
-        work_ns: f64,
-        load_ns: f64,
-        threads: usize,
-    ) -> f64 {
-        let pieces = bytes.div_ceil(PIECE_BYTES).min(MOST_PIECES);
-        if records < (FEWEST_PASSED_PER_PART * pieces) as f64 {
-            return f64::INFINITY;
-        }
-        let lines = bytes as f64 / LINE_BYTES;
-        // A line that no key belongs to is not brought into the cache.
-        let loads = lines.min(records) * load_ns;
-        (records * work_ns + loads) / threads as f64 + 2.0 * self.start(threads)
+    fn direct_lookups(&self, keys: usize, bytes: usize, threads: usize) -> f64 {
+        keys as f64 * self.lookup.direct_ns(bytes) / threads as f64 + self.start(threads)
     }
 
     fn start(&self, threads: usize) -> f64 {
         if threads > 1 { self.start_ns } else { 0.0 }
+    }
+}
+
+impl Default for CostModel {
+    fn default() -> Self {
+        let lookup = LineCost {
+            direct_ns: [1.94, 7.45, 8.95, 12.3, 18.4, 40.4],
+            grouped_ns: [16.5, 15.2, 10.6, 8.05, 7.73],
+        };
+        let insert = LineCost {
+            direct_ns: [1.89, 6.97, 9.26, 11.9, 18.3, 31.0],
+            grouped_ns: [15.8, 18.3, 12.6, 8.47, 7.78],
+        };
+        let insert_bit = LineCost {
+            direct_ns: [1.80, 3.73, 6.87, 12.1, 23.2, 42.6],
+            grouped_ns: [15.8, 16.6, 12.9, 7.52, 5.81],
+        };
+        Self { lookup, insert, insert_bit, bulk_ns: 11.1, start_ns: 35_600.0 }
     }
 }
 
@@ -157,16 +175,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_touch_costs_what_was_measured_and_something_between_elsewhere() {
-        let cost = CostModel::default();
-        for (bytes, ns) in TOUCH_BYTES.into_iter().zip(cost.touch_ns) {
-            assert!((cost.touch_ns(bytes) - ns).abs() < 1e-9, "{bytes}");
+    fn costs_are_what_was_measured_and_something_between_elsewhere() {
+        let cost = CostModel::default().lookup;
+        for (bytes, ns) in TABLE_BYTES.into_iter().zip(cost.direct_ns) {
+            assert!((cost.direct_ns(bytes) - ns).abs() < 1e-9, "{bytes}");
         }
-        assert_eq!(cost.touch_ns(1), cost.touch_ns[0]);
-        assert_eq!(cost.touch_ns(1 << 45), cost.touch_ns[TOUCH_BYTES.len() - 1]);
+        for (touches, ns) in TOUCHES_PER_LINE.into_iter().zip(cost.grouped_ns) {
+            assert!((cost.grouped_ns(touches) - ns).abs() < 1e-9, "{touches}");
+        }
+        assert_eq!(cost.direct_ns(0), cost.direct_ns[0]);
+        assert_eq!(cost.direct_ns(usize::MAX), cost.direct_ns[TABLE_BYTES.len() - 1]);
+        assert_eq!(cost.grouped_ns(0.0), cost.grouped_ns[0]);
+        assert_eq!(cost.grouped_ns(f64::INFINITY), cost.grouped_ns[TOUCHES_PER_LINE.len() - 1]);
         // Half way in the logarithm.
-        assert!((cost.touch_ns(2 << 30) - 23.0).abs() < 1e-9);
-        assert!(cost.touch_ns(0).is_finite());
+        let middle = (cost.direct_ns[4] + cost.direct_ns[5]) / 2.0;
+        assert!((cost.direct_ns(2 << 30) - middle).abs() < 1e-9);
+        let middle = (cost.grouped_ns[2] + cost.grouped_ns[3]) / 2.0;
+        assert!((cost.grouped_ns(2.0) - middle).abs() < 1e-9);
     }
 
     #[test]
@@ -174,15 +199,31 @@ mod tests {
         let cost = CostModel::default();
         for threads in [1, 2, 64] {
             assert_eq!(cost.of_insert(100_000_000, 1 << 30, 1, threads), Strategy::Partitioned);
+            assert_eq!(cost.of_insert(100_000_000, 1 << 30, 7, threads), Strategy::Partitioned);
             assert_eq!(cost.of_lookup(100_000_000, 1 << 30, threads), Strategy::Partitioned);
             assert_eq!(cost.of_insert(1000, 1 << 30, 1, threads), Strategy::Direct);
-            assert_eq!(cost.of_lookup(1_000_000, 128 << 10, threads), Strategy::Direct);
+            assert_eq!(cost.of_lookup(100_000, 128 << 10, threads), Strategy::Direct);
             assert!(!cost.is_worth_threads(1000, 1 << 20, threads));
         }
         assert_eq!(cost.of_bulk(100_000_000, 1), Strategy::Direct);
         assert_eq!(cost.of_bulk(100_000_000, 2), Strategy::Partitioned);
         assert_eq!(cost.of_bulk(1000, 2), Strategy::Direct);
         assert!(cost.is_worth_threads(10_000_000, 1 << 20, 2));
+    }
+
+    /// Neither no bytes nor all that can be named give anything but a strategy.
+    #[test]
+    fn extreme_sizes_have_a_strategy() {
+        let cost = CostModel::default();
+        for keys in [0, 1, usize::MAX] {
+            for bytes in [0, 1, usize::MAX] {
+                let lookup = cost.of_lookup(keys, bytes, 2);
+                let insert = cost.of_insert(keys, bytes, 1, 2);
+                if keys == 0 {
+                    assert_eq!([lookup, insert], [Strategy::Direct; 2], "{bytes}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod skew;
 mod stream;
 
 pub use builder::{BuildError, EngineBuilder, EngineError};
-pub use cost::{CostModel, Strategy, TOUCH_BYTES};
+pub use cost::{CostModel, LineCost, Strategy, TABLE_BYTES, TOUCHES_PER_LINE};
 pub use stream::{
     Cancel, IntegerBatches, KeyBatch, LineBatches, Lines, Progress, Stream, StreamError,
 };
@@ -106,9 +106,9 @@ impl Engine {
 
     /// Inserts a batch: the same filter, to the byte, as by [`Insert::insert_batch`](crate::Insert).
     ///
-    /// Scratch memory, within the budget: 8.5 bytes a key; 4.5 for every bit of a standard filter; see
-    /// `insert_bulk` of the filter. With less, a batch goes in chunk by chunk; with far less, or if it is
-    /// refused, directly.
+    /// Scratch memory, within the budget: for Bloom filters 8.5 bytes a key, or 4.5 for every bit of a standard
+    /// filter, at most 256 MiB or a quarter of the table; for others see their `insert_bulk`. With less, a batch goes
+    /// in chunk by chunk; with far less, or if it is refused, directly.
     ///
     /// # Errors
     /// [`Full`] if there is no room for all; it says how many went in.
@@ -136,7 +136,8 @@ impl Engine {
     /// Answers for a batch: bit `i` of `found` is the answer for `hashes[i]`. `found` takes the batch's
     /// length; its allocation is reused.
     ///
-    /// Scratch memory, within the budget: 9 bytes a key, if the batch is partitioned.
+    /// Scratch memory, within the budget: 9 bytes a key, if the batch is partitioned; at most 256 MiB, or a quarter of
+    /// the table.
     ///
     /// # Panics
     /// If a worker does.

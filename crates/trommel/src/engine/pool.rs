@@ -1,4 +1,9 @@
 //! Threads, and the scratch memory that is kept for them.
+//!
+//! Unless its threads are pinned, the caller's is one of them, and works as the others do. A caller that waited for
+//! two threads to be woken found both on the same core in 7 to 25 of 100 calls, on Linux 6.18 with two cores, where
+//! one of them had to wait 2.9 ms until it was moved: work of 1.0 ms took 0.88 ms by two threads, and takes 0.49 by the
+//! caller and one more. Pinned threads cannot meet like that (0.49 ms), so there the caller sleeps.
 
 use super::EngineError;
 use alloc::string::ToString;
@@ -9,47 +14,56 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::{Mutex, PoisonError};
+use trommel_base::partition::CHUNK_BYTES;
 use trommel_base::{Storage, Workers};
-
-/// The most bytes of scratch memory that are kept from call to call.
-const KEPT_BYTES: usize = 256 << 20;
 
 /// The workers of an engine.
 pub(super) struct Pool {
-    /// None if there is only the caller.
-    threads: Option<ThreadPool>,
+    team: Team,
     pinned: Arc<AtomicUsize>,
     memory: Mutex<Vec<Storage>>,
+}
+
+/// Who works.
+enum Team {
+    Caller,
+    /// The caller, and as many more as there are in the pool.
+    CallerAnd(ThreadPool),
+    /// Threads on cores of their own, while the caller waits.
+    Pinned(ThreadPool),
 }
 
 impl Pool {
     pub(super) fn start(threads: usize, pin: bool) -> Result<Self, EngineError> {
         let pinned = Arc::new(AtomicUsize::new(0));
-        let memory = Mutex::default();
-        if threads == 1 {
-            return Ok(Self { threads: None, pinned, memory });
-        }
-        let mut builder = ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .thread_name(|i| alloc::format!("trommel-{i}"));
         // The cores that the process may use. Threads that would have to share one are better left to the
         // system.
-        let cores = core_affinity::get_core_ids().filter(|cores| cores.len() >= threads);
-        if let (true, Some(cores)) = (pin, cores) {
-            let pinned = Arc::clone(&pinned);
-            builder = builder.start_handler(move |i| {
-                let is_pinned = core_affinity::set_for_current(cores[i]);
-                pinned.fetch_add(usize::from(is_pinned), Ordering::Relaxed);
-            });
-        }
-        let refused = |error: rayon::ThreadPoolBuildError| EngineError::Start {
-            threads,
-            why: error.to_string(),
+        let cores = || core_affinity::get_core_ids().filter(|cores| cores.len() >= threads);
+        let cores = if pin { cores() } else { None };
+        let pool = |threads: usize, builder: ThreadPoolBuilder| {
+            let pool = builder.num_threads(threads).thread_name(|i| alloc::format!("trommel-{i}"));
+            let refused = |error: rayon::ThreadPoolBuildError| EngineError::Start {
+                threads,
+                why: error.to_string(),
+            };
+            pool.build().map_err(refused)
         };
-        let pool = builder.build().map_err(refused)?;
-        // Once every thread has been given something to do, all handlers have run.
-        pool.broadcast(|_| ());
-        Ok(Self { threads: Some(pool), pinned, memory })
+        let team = match (threads, cores) {
+            (1, _) => Team::Caller,
+            (_, None) => Team::CallerAnd(pool(threads - 1, ThreadPoolBuilder::new())?),
+            (_, Some(cores)) => {
+                let pinned = Arc::clone(&pinned);
+                let builder = ThreadPoolBuilder::new().start_handler(move |i| {
+                    let is_pinned = core_affinity::set_for_current(cores[i]);
+                    pinned.fetch_add(usize::from(is_pinned), Ordering::Relaxed);
+                });
+                let pool = pool(threads, builder)?;
+                // Once every thread has been given something to do, all handlers have run.
+                pool.broadcast(|_| ());
+                Team::Pinned(pool)
+            }
+        };
+        Ok(Self { team, pinned, memory: Mutex::default() })
     }
 
     pub(super) fn pinned_threads(&self) -> usize {
@@ -63,14 +77,19 @@ impl Pool {
 
 impl Workers for Pool {
     fn threads(&self) -> usize {
-        self.threads.as_ref().map_or(1, ThreadPool::current_num_threads)
+        match &self.team {
+            Team::Caller => 1,
+            Team::CallerAnd(others) => 1 + others.current_num_threads(),
+            Team::Pinned(all) => all.current_num_threads(),
+        }
     }
 
     fn for_each<T: Send>(&self, items: Vec<T>, work: impl Fn(T) + Send + Sync) {
-        match &self.threads {
-            None => items.into_iter().for_each(work),
+        match &self.team {
+            Team::CallerAnd(others) if items.len() > 1 => with_the_caller(others, items, &work),
+            Team::Caller | Team::CallerAnd(_) => items.into_iter().for_each(work),
             // Item by item: when another program takes a core, the other threads do its part.
-            Some(pool) => pool.install(|| {
+            Team::Pinned(all) => all.install(|| {
                 items.into_par_iter().with_max_len(1).for_each(work);
             }),
         }
@@ -80,13 +99,29 @@ impl Workers for Pool {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner).pop()
     }
 
+    /// As much is kept from call to call as chunks of keys take.
     fn give_memory(&self, memory: Storage) {
         let mut kept = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         let bytes: usize = kept.iter().map(|storage| storage.len()).sum();
-        if bytes.saturating_add(memory.len()) <= KEPT_BYTES {
+        if bytes.saturating_add(memory.len()) <= CHUNK_BYTES {
             kept.push(memory);
         }
     }
+}
+
+/// Who is free takes the next item, so that the caller does all if the others are late.
+fn with_the_caller<T: Send>(others: &ThreadPool, items: Vec<T>, work: &(impl Fn(T) + Send + Sync)) {
+    let helpers = others.current_num_threads().min(items.len() - 1);
+    let items = Mutex::new(items.into_iter());
+    // The lock is not held while an item is worked on, so no panic poisons it.
+    let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work_on = || core::iter::from_fn(next).for_each(work);
+    others.in_place_scope(|scope| {
+        for _ in 0..helpers {
+            scope.spawn(|_| work_on());
+        }
+        work_on();
+    });
 }
 
 impl fmt::Debug for Pool {
@@ -95,5 +130,47 @@ impl fmt::Debug for Pool {
             .field("threads", &self.threads())
             .field("pinned", &self.pinned_threads())
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    fn pools() -> impl Iterator<Item = Pool> {
+        let of = |threads| [false, true].map(|pin| Pool::start(threads, pin).unwrap());
+        [1, 2, 5].into_iter().flat_map(of)
+    }
+
+    #[test]
+    fn every_item_is_worked_on_once() {
+        for pool in pools() {
+            for items in [0, 1, 2, 1000] {
+                let mut done = alloc::vec![0; items];
+                pool.for_each(done.iter_mut().collect(), |times| *times += 1);
+                assert_eq!(done, alloc::vec![1; items], "{pool:?}");
+            }
+        }
+    }
+
+    /// A caller that catches it finds nobody still at work, and a pool that works.
+    #[test]
+    fn a_panic_is_the_callers_once_all_have_stopped() {
+        for pool in pools() {
+            let running = AtomicUsize::new(0);
+            let work = |item: usize| {
+                assert!(item != 3, "a bad item");
+                running.fetch_add(1, Ordering::SeqCst);
+                std::thread::sleep(std::time::Duration::from_micros(100));
+                running.fetch_sub(1, Ordering::SeqCst);
+            };
+            let call = || pool.for_each((0..100).collect(), work);
+            assert!(catch_unwind(AssertUnwindSafe(call)).is_err(), "{pool:?}");
+            assert_eq!(running.load(Ordering::SeqCst), 0);
+            let mut done = [0; 10];
+            pool.for_each(done.iter_mut().collect(), |times| *times += 1);
+            assert_eq!(done, [1; 10], "{pool:?}");
+        }
     }
 }

@@ -20,7 +20,7 @@ use super::pool::Pool;
 use crate::{Bitmap, Filter, KeyHash};
 use alloc::vec::Vec;
 use trommel_base::Workers;
-use trommel_base::partition::{Answers, Partitioned, Shares, partition_shares};
+use trommel_base::partition::{Answers, Partitioned, Shares, chunk_bytes, partition_shares};
 
 /// Bits of a word of a bitmap.
 const WORD_BITS: usize = 64;
@@ -78,7 +78,8 @@ impl<'e> Grouped<'e> {
         let shares = Shares::new(pool, keys, groups).ok()?;
         // Beside the shares, a bit a key, and for every group of each share less than three words.
         let answers = |keys| keys / 8 + shares.count() * groups * 24;
-        let keys = shares.keys_at_a_time(keys, 1, groups, engine.memory_budget, answers);
+        let scratch_bytes = engine.memory_budget.min(chunk_bytes(filter_bytes));
+        let keys = shares.keys_at_a_time(keys, 1, groups, scratch_bytes, answers);
         let Some(keys) = keys else {
             shares.give_back(pool);
             return None;
