@@ -12,7 +12,7 @@
 use crate::failure::bad_input;
 use anyhow::Result;
 
-/// Regions of `measure`.
+/// Regions of `measure`; with a hyphen and a name behind it, those of a run that is shown in part.
 pub(crate) const MEASURE: &str = "trommel-perf";
 /// Regions of `textbook`.
 pub(crate) const TEXTBOOK: &str = "trommel-perf-textbook";

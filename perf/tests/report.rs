@@ -249,3 +249,24 @@ fn a_document_that_cannot_be_spliced_leaves_the_report_as_it_was() {
     assert_refused(&output, &["no region"]);
     assert!(!directory.path().join("report.html").exists());
 }
+
+#[test]
+fn a_part_of_a_document_is_spliced_and_the_rest_is_kept() {
+    let directory = run(&CASES.map(row));
+    let path = directory.path().join("document.md");
+    let region = |owner: &str| {
+        format!("<!-- {owner}:environment begin --><!-- {owner}:environment end -->\n")
+    };
+    let whole = region("trommel-perf");
+    fs::write(&path, format!("{whole}{}", region("trommel-perf-engine"))).unwrap();
+    let splice = |part: &str| {
+        report(directory.path(), &["--splice", path.to_str().unwrap(), "--part", part])
+    };
+    assert_refused(&splice("loads"), &["no region trommel-perf-loads:NAME"]);
+    assert!(splice("engine").status.success());
+    let document = fs::read_to_string(&path).unwrap();
+    assert!(document.starts_with(&whole));
+    assert!(document.contains("<!-- trommel-perf-engine:environment begin -->\n\n| what |"));
+    assert_eq!(report(directory.path(), &["--part", "engine"]).status.code(), Some(2));
+    assert_eq!(splice("Engine:").status.code(), Some(2));
+}

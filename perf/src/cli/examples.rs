@@ -32,7 +32,8 @@ pub(super) const REPORT: &str = "\
 Examples:
   trommel-perf report perf-out
   trommel-perf report perf-out --history counts.csv
-  trommel-perf report perf-out --splice RESULTS.md";
+  trommel-perf report perf-out --splice RESULTS.md
+  trommel-perf report perf-out --splice RESULTS.md --part engine";
 
 pub(super) const TEXTBOOK: &str = "\
 Examples:

@@ -15,7 +15,12 @@ pub(crate) fn run(arguments: &ReportArgs) -> Result<()> {
     // Everything is read before anything is written.
     let results = Results::load(&arguments.dir)?;
     let history = arguments.history.as_deref().map(History::read).transpose()?;
-    let spliced = arguments.splice.as_deref().map(|path| fill(path, &results)).transpose()?;
+    let owner = match &arguments.part {
+        None => splice::MEASURE.to_owned(),
+        Some(part) => format!("{}-{part}", splice::MEASURE),
+    };
+    let fill = |path: &Path| fill(path, &owner, &results);
+    let spliced = arguments.splice.as_deref().map(fill).transpose()?;
     let report = arguments.dir.join(REPORT);
     replace(&report, html::render(&results, history.as_ref())?.as_bytes())?;
     say!("wrote {}", report.display())?;
@@ -27,16 +32,16 @@ pub(crate) fn run(arguments: &ReportArgs) -> Result<()> {
 }
 
 /// A document with the run's tables in its regions, and their names.
-fn fill(path: &Path, results: &Results) -> Result<(String, Vec<String>)> {
+fn fill(path: &Path, owner: &str, results: &Results) -> Result<(String, Vec<String>)> {
     let document = fs::read_to_string(path)
         .map_err(|error| bad_input(format!("cannot read {}: {error}", path.display())))?;
     let tables = tables::all(results);
     let content =
         |name: &str| tables.iter().find(|table| table.name == name).map(tables::Table::to_markdown);
-    let (spliced, names) = splice::splice(&document, splice::MEASURE, content)?;
+    let (spliced, names) = splice::splice(&document, owner, content)?;
     if names.is_empty() {
         return Err(bad_input(format!(
-            "{} has no region to splice into; regions are called {}",
+            "{} has no region {owner}:NAME to splice into; names are {}",
             path.display(),
             tables::NAMES.join(", ")
         )));
