@@ -78,7 +78,7 @@ mod answers;
 mod shares;
 
 pub use answers::Answers;
-pub use shares::{CHUNK_BYTES, FEWEST_PASSED_PER_PART, Shares, chunk_bytes, partition_shares};
+pub use shares::{FEWEST_PASSED_PER_PART, Shares, chunk_bytes, partition_shares};
 
 /// The most parts of one pass. Beyond some 4096, the runs of all parts crowd L2.
 pub const MAX_PARTS: usize = 8192;

@@ -15,8 +15,8 @@ impl InsertBulk for CountingBloomFilter {
         Some(2 * self.hash_count())
     }
 
-    /// Never fails. Takes 4.5 bytes of scratch memory for every counter of a key, if there are so many; at most 256 MiB,
-    /// or a quarter of the table.
+    /// Never fails. Takes 4.5 bytes of scratch memory for every counter of a key, if there are so many; at most as much
+    /// as the table, or 256 MiB.
     fn insert_bulk<W: Workers>(
         &mut self,
         hashes: &[KeyHash],

@@ -70,7 +70,7 @@ impl<L: Layout> InsertBulk for Bloom<L> {
     }
 
     /// Never fails. Takes 8.5 bytes of scratch memory a key, or 4.5 for each bit of a standard filter, if
-    /// there are so many; at most 256 MiB, or a quarter of the table.
+    /// there are so many; at most as much as the table, or 256 MiB.
     fn insert_bulk<W: Workers>(
         &mut self,
         hashes: &[KeyHash],

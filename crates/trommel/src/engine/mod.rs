@@ -89,7 +89,7 @@ impl Engine {
         &self.cost
     }
 
-    /// Gives back the scratch memory that is kept from call to call, at most 256 MiB.
+    /// Gives back the scratch memory that is kept from call to call, at most 1 GiB.
     pub fn release_memory(&self) {
         self.pool.release_memory();
     }
@@ -107,8 +107,8 @@ impl Engine {
     /// Inserts a batch: the same filter, to the byte, as by [`Insert::insert_batch`](crate::Insert).
     ///
     /// Scratch memory, within the budget: for Bloom filters 8.5 bytes a key, or 4.5 for every bit of a standard
-    /// filter, at most 256 MiB or a quarter of the table; for others see their `insert_bulk`. With less, a batch goes
-    /// in chunk by chunk; with far less, or if it is refused, directly.
+    /// filter, at most as much as the table or 256 MiB; for others see their `insert_bulk`. With less, a batch goes in
+    /// chunk by chunk; with far less, or if it is refused, directly.
     ///
     /// # Errors
     /// [`Full`] if there is no room for all; it says how many went in.
@@ -136,8 +136,8 @@ impl Engine {
     /// Answers for a batch: bit `i` of `found` is the answer for `hashes[i]`. `found` takes the batch's
     /// length; its allocation is reused.
     ///
-    /// Scratch memory, within the budget: 9 bytes a key, if the batch is partitioned; at most 256 MiB, or a quarter of
-    /// the table.
+    /// Scratch memory, within the budget: 9 bytes a key, if the batch is partitioned; at most as much as the
+    /// table, or 256 MiB.
     ///
     /// # Panics
     /// If a worker does.

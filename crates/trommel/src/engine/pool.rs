@@ -14,8 +14,11 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::{Mutex, PoisonError};
-use trommel_base::partition::CHUNK_BYTES;
 use trommel_base::{Storage, Workers};
+
+/// The most bytes of scratch memory that are kept from call to call: as much as chunks of keys take for tables up to
+/// 4 GiB.
+const KEPT_BYTES: usize = 1 << 30;
 
 /// The workers of an engine.
 pub(super) struct Pool {
@@ -99,11 +102,10 @@ impl Workers for Pool {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner).pop()
     }
 
-    /// As much is kept from call to call as chunks of keys take.
     fn give_memory(&self, memory: Storage) {
         let mut kept = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         let bytes: usize = kept.iter().map(|storage| storage.len()).sum();
-        if bytes.saturating_add(memory.len()) <= CHUNK_BYTES {
+        if bytes.saturating_add(memory.len()) <= KEPT_BYTES {
             kept.push(memory);
         }
     }
