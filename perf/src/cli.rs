@@ -288,19 +288,6 @@ pub(crate) struct TextbookArgs {
     /// `<!-- trommel-perf-textbook:NAME end -->` are replaced by the tables.
     #[arg(long, value_name = "FILE")]
     pub(crate) splice: Option<PathBuf>,
-    /// Splice into the regions `trommel-perf-PART:NAME` alone: a document can show the tables of several runs.
-    #[arg(long, value_name = "PART", requires = "splice", value_parser = part)]
-    pub(crate) part: Option<String>,
-}
-
-/// The name of a part of a document.
-fn part(text: &str) -> Result<String, String> {
-    let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-    if !text.is_empty() && text.chars().all(is_name) {
-        Ok(text.to_owned())
-    } else {
-        Err("a name of small letters and digits is expected".to_owned())
-    }
 }
 
 /// A count as people write it: `1000000`, `1e6`, `2.5e6`.
