@@ -43,10 +43,9 @@ impl Touches {
     }
 
     fn or_faster(&self, other: &Self) -> Self {
-        let least = |a: &[f64], b: &[f64], i: usize| a[i].min(b[i]);
         Self {
-            direct_ns: from_fn(|i| least(&self.direct_ns, &other.direct_ns, i)),
-            grouped_ns: from_fn(|i| least(&self.grouped_ns, &other.grouped_ns, i)),
+            direct_ns: from_fn(|i| self.direct_ns[i].min(other.direct_ns[i])),
+            grouped_ns: from_fn(|i| self.grouped_ns[i].min(other.grouped_ns[i])),
         }
     }
 

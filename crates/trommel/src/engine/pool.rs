@@ -11,7 +11,6 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 use core::sync::atomic::{AtomicUsize, Ordering};
-use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::{Mutex, PoisonError};
 use trommel_base::{Storage, Workers};
@@ -88,14 +87,25 @@ impl Workers for Pool {
     }
 
     fn for_each<T: Send>(&self, items: Vec<T>, work: impl Fn(T) + Send + Sync) {
-        match &self.team {
-            Team::CallerAnd(others) if items.len() > 1 => with_the_caller(others, items, &work),
-            Team::Caller | Team::CallerAnd(_) => items.into_iter().for_each(work),
-            // Item by item: when another program takes a core, the other threads do its part.
-            Team::Pinned(all) => all.install(|| {
-                items.into_par_iter().with_max_len(1).for_each(work);
-            }),
-        }
+        let (others, caller_works) = match &self.team {
+            Team::CallerAnd(others) => (others, true),
+            Team::Pinned(all) => (all, false),
+            Team::Caller => return items.into_iter().for_each(work),
+        };
+        let helpers = items.len().saturating_sub(usize::from(caller_works));
+        let items = Mutex::new(items.into_iter());
+        // Item by item: when another program takes a core, the other threads do its part. The lock is not held while an
+        // item is worked on, so no panic poisons it.
+        let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let work_on = || core::iter::from_fn(next).for_each(&work);
+        others.in_place_scope(|scope| {
+            for _ in 0..helpers.min(others.current_num_threads()) {
+                scope.spawn(|_| work_on());
+            }
+            if caller_works {
+                work_on();
+            }
+        });
     }
 
     fn take_memory(&self) -> Option<Storage> {
@@ -109,21 +119,6 @@ impl Workers for Pool {
             kept.push(memory);
         }
     }
-}
-
-/// Who is free takes the next item, so that the caller does all if the others are late.
-fn with_the_caller<T: Send>(others: &ThreadPool, items: Vec<T>, work: &(impl Fn(T) + Send + Sync)) {
-    let helpers = others.current_num_threads().min(items.len() - 1);
-    let items = Mutex::new(items.into_iter());
-    // The lock is not held while an item is worked on, so no panic poisons it.
-    let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
-    let work_on = || core::iter::from_fn(next).for_each(work);
-    others.in_place_scope(|scope| {
-        for _ in 0..helpers {
-            scope.spawn(|_| work_on());
-        }
-        work_on();
-    });
 }
 
 impl fmt::Debug for Pool {
