@@ -3,6 +3,7 @@
 use crate::cli::Selection;
 use crate::interleave::Pace;
 use crate::lanes::Length;
+use crate::plan::Scope;
 use std::time::Duration;
 
 /// How much a run measures.
@@ -28,6 +29,15 @@ impl Effort {
         absent: 1_000_000,
         most_probes: usize::MAX,
         limit: Duration::from_secs(125),
+    };
+
+    /// A group in at most five seconds.
+    pub(crate) const USUAL: Self = Self {
+        length: Length(Duration::from_millis(4)),
+        pace: Pace { budget: Duration::from_secs(5), min_rounds: 7, max_rounds: 301 },
+        absent: 3_000_000,
+        most_probes: usize::MAX,
+        limit: Duration::from_secs(850),
     };
 
     /// A group in about twelve seconds, more where filters are large.
@@ -56,7 +66,11 @@ impl Effort {
     /// What a selection asks for, ending in about `seconds` if they were given. Loads that were named take
     /// the time that they need; they are many groups, so each is kept short.
     pub(crate) fn of(selection: &Selection, seconds: Option<Duration>) -> Self {
-        let mut effort = if selection.full { Self::FULL } else { Self::QUICK };
+        let mut effort = match selection.scope() {
+            Scope::Quick => Self::QUICK,
+            Scope::Usual => Self::USUAL,
+            Scope::Full => Self::FULL,
+        };
         if selection.load.is_some() {
             effort.pace.budget /= 2;
             effort.limit = Self::FULL.limit;
@@ -108,6 +122,8 @@ mod tests {
     fn named_loads_take_the_time_that_they_need() {
         let named = Selection { load: Some(vec![95]), ..Selection::default() };
         assert_eq!(Effort::of(&named, None).limit, Effort::FULL.limit);
-        assert_eq!(Effort::of(&Selection::default(), None).limit, Effort::QUICK.limit);
+        assert_eq!(Effort::of(&Selection::default(), None).limit, Effort::USUAL.limit);
+        let quick = Selection { quick: true, ..Selection::default() };
+        assert_eq!(Effort::of(&quick, None).limit, Effort::QUICK.limit);
     }
 }

@@ -132,12 +132,29 @@ pub(crate) type Repetition<'a> = Box<dyn FnMut(&mut Meter) -> Result<u64> + 'a>;
 /// How long turns are taken.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
-    /// No new round is begun after this long,
+    /// No new round is begun after this long, unless there were fewer than `min_rounds`; nor after three times
+    /// this long, unless there were fewer than three: rounds that take so long differ little.
     pub(crate) budget: Duration,
-    /// unless there were fewer rounds than this.
     pub(crate) min_rounds: usize,
     /// No more rounds than this.
     pub(crate) max_rounds: usize,
+}
+
+/// The fewest rounds of a group, however long they take: a median of three.
+const FEWEST_ROUNDS: usize = 3;
+/// A group that has as many ends when its budget is spent so many times over.
+const MOST_BUDGETS: u32 = 3;
+
+impl Pace {
+    /// Whether no more rounds are begun after so many, which took so long.
+    fn is_over(&self, rounds: usize, spent: Duration) -> bool {
+        let enough = if spent >= self.budget * MOST_BUDGETS {
+            self.min_rounds.min(FEWEST_ROUNDS)
+        } else {
+            self.min_rounds
+        };
+        rounds >= enough && spent >= self.budget
+    }
 }
 
 /// What the repetitions of one contestant took.
@@ -184,7 +201,7 @@ pub(crate) fn take_turns(
     let start = Instant::now();
     for round in 0..pace.max_rounds {
         let spent = start.elapsed();
-        if round >= pace.min_rounds && spent >= pace.budget {
+        if pace.is_over(round, spent) {
             break;
         }
         progress((spent.as_secs_f64() / pace.budget.as_secs_f64().max(1e-9)).min(1.0));
@@ -209,7 +226,7 @@ mod tests {
     use super::*;
     use std::cell::RefCell;
 
-    const PACE: Pace = Pace { budget: Duration::ZERO, min_rounds: 4, max_rounds: 9 };
+    const PACE: Pace = Pace { budget: Duration::ZERO, min_rounds: 2, max_rounds: 9 };
 
     fn logging<'a>(log: &'a RefCell<Vec<char>>, name: char) -> Repetition<'a> {
         Box::new(move |meter| {
@@ -224,8 +241,17 @@ mod tests {
         let log = RefCell::new(Vec::new());
         let mut contestants = [logging(&log, 'a'), logging(&log, 'b'), logging(&log, 'c')];
         let timings = take_turns(&mut contestants, &PACE, &mut Meter::default(), |_| ()).unwrap();
-        assert_eq!(log.borrow().iter().collect::<String>(), "abcabccbaabccba");
-        assert!(timings.iter().all(|timing| timing.ns_per_op.len() == 4 && timing.median() >= 0.0));
+        assert_eq!(log.borrow().iter().collect::<String>(), "abcabccba");
+        assert!(timings.iter().all(|timing| timing.ns_per_op.len() == 2 && timing.median() >= 0.0));
+    }
+
+    #[test]
+    fn long_rounds_are_three() {
+        let seconds = Duration::from_secs;
+        let pace = Pace { budget: seconds(4), min_rounds: 7, max_rounds: 201 };
+        assert!(!pace.is_over(7, seconds(3)) && pace.is_over(7, seconds(4)));
+        assert!(!pace.is_over(6, seconds(11)) && pace.is_over(3, seconds(12)));
+        assert!(!pace.is_over(2, seconds(40)));
     }
 
     #[test]

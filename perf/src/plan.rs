@@ -1,12 +1,12 @@
 //! Which cases there are, and what they are called.
 
 mod matrix;
+mod scope;
 mod sweep;
 
 pub(crate) use matrix::{BATCH_SIZES, Form, Level, Matrix, Place, every_place, places_of};
-pub(crate) use sweep::{
-    Family, Filling, Loads, contestants, groups_of_load, keys_at, short_slots, sweep_of,
-};
+pub(crate) use scope::Scope;
+pub(crate) use sweep::{Family, Filling, Loads, contestants, keys_at, short_slots, sweep_of};
 
 use crate::cli::Selection;
 use crate::rivals::Rival;
@@ -367,9 +367,9 @@ pub(crate) fn tpch_scale(selection: &Selection) -> f64 {
 }
 
 impl Selection {
-    /// Whether a run is to be short.
+    /// Whether a run is to be short: not if loads were named, which are measured with all that have them.
     pub(crate) fn is_brief(&self) -> bool {
-        !self.full && self.load.is_none()
+        self.quick && self.load.is_none()
     }
 
     /// Whether filters of so many keys are looked up in and no more.
@@ -416,7 +416,8 @@ mod tests {
         let ops = |selection: &Selection| -> Vec<Op> {
             groups_of(10_000_000, selection).iter().map(|group| group.op).collect()
         };
-        assert_eq!(ops(&Selection::default()), [Op::Contains; 3]);
+        assert_eq!(ops(&Selection { quick: true, ..Selection::default() }), [Op::Contains; 3]);
+        assert!(ops(&Selection::default()).contains(&Op::Insert));
         let named = Selection { keys: Some(vec![10_000_000]), ..Selection::default() };
         let full = Selection { full: true, ..Selection::default() };
         assert!(ops(&named).contains(&Op::Insert) && ops(&full).contains(&Op::Build));

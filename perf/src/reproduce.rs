@@ -18,6 +18,8 @@ pub(crate) fn command(row: &Row, environment: &Environment) -> String {
         ["cargo run --release -p trommel-perf -- measure"].map(Into::into).into();
     if is_of_full(row) {
         words.push("--full".into());
+    } else if row.absent_keys == Some(Effort::QUICK.absent as u64) {
+        words.push("--quick".into());
     }
     words.extend(place(row));
     if row.rival.is_none() && !row.is_of_engine() {
@@ -117,19 +119,19 @@ mod tests {
         let plain = example("split-block-bloom", "12-bit", None, 2.0);
         assert_eq!(
             command_of(&plain),
-            "measure --keys 1e6 --rivals -f '^contains/miss/1e6/split-block-bloom/12-bit/batch$'"
+            "measure --quick --keys 1e6 --rivals -f '^contains/miss/1e6/split-block-bloom/12-bit/batch$'"
         );
         let rival = example("bloom", "fpr-1%+hash", Some("fastbloom"), 2.0);
         assert_eq!(
             command_of(&rival),
-            "measure --keys 1e6 -f '^contains/miss/1e6/fastbloom/fpr-1%\\+hash/single$'"
+            "measure --quick --keys 1e6 -f '^contains/miss/1e6/fastbloom/fpr-1%\\+hash/single$'"
         );
         let swept = example("quotient", "r8-95%-of-128Mi", None, 2.0);
         assert!(command_of(&swept).starts_with("measure --full --load 95 --rivals -f '^contains/"));
         let joined = example("bloom", "tpch-0.1/fpr-1%", None, 2.0);
         assert_eq!(
             command_of(&joined),
-            "measure --rivals -f '^contains/miss/[^/]+/bloom/tpch-0\\.1/fpr-1%/batch$'"
+            "measure --quick --rivals -f '^contains/miss/[^/]+/bloom/tpch-0\\.1/fpr-1%/batch$'"
         );
         let own = example("bloom", "file/fpr-1%", None, 2.0);
         assert!(command_of(&own).contains("--keys-file KEYS --probes-file PROBES"));
@@ -142,7 +144,7 @@ mod tests {
         let rival = Row { threads: 2, api: "sharded".into(), ..rival };
         assert_eq!(
             command_of(&rival),
-            "measure --threads 1,2 --keys 1e6 \
+            "measure --quick --threads 1,2 --keys 1e6 \
              -f '^contains/miss/1e6/register-bloom/12-bit\\+wall/engine/2-threads$'"
         );
     }

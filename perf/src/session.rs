@@ -109,10 +109,11 @@ impl Session {
             .collect()
     }
 
-    /// Whether the time of a run is over that was to be short, and whose cases nobody has named.
+    /// Whether the time of a run is over that is not to take as long as it takes, and whose cases nobody has
+    /// named.
     pub(crate) fn is_late(&self) -> bool {
         let is_anyones = self.selection.filter.is_none() && self.selection.includes_all();
-        self.selection.is_brief() && is_anyones && self.progress.elapsed() > self.effort.limit
+        !self.selection.full && is_anyones && self.progress.elapsed() > self.effort.limit
     }
 
     /// Generated keys, filters of the usual sizes.

@@ -180,7 +180,7 @@ fn folders_that_are_none_are_refused_before_any_time_is_spent() {
     let file = file.to_str().unwrap();
     for out in [file, "/proc/none", "/dev/null/below"] {
         let verbs: [&[&str]; 4] = [
-            &["measure", "--seconds", "1", "--out", out],
+            &["measure", "--quick", "--seconds", "1", "--out", out],
             &["textbook", "--quick", "--out", out],
             &["textbook", "--quick", "--out", directory.path().to_str().unwrap(), "--plots", out],
             &["calibrate", "--out", out],

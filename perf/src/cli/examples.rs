@@ -11,6 +11,7 @@ written, 3 a regression found by compare.";
 pub(super) const MEASURE: &str = "\
 Examples:
   trommel-perf measure --quick
+  trommel-perf measure
   trommel-perf measure -f 'miss.*split-block' --rivals --keys 1e5,1e6
   trommel-perf measure -f cuckoo --rivals --load 75,85,95 --out loads
   trommel-perf measure -f engine --threads 1,2

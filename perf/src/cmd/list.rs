@@ -6,7 +6,7 @@ use crate::engine::numbers_of_threads;
 use crate::environment::Caches;
 use crate::plan::{
     Candidate, candidates, candidates_of_one_gib, contestants, groups_of, groups_of_input,
-    groups_of_load, groups_of_one_gib, key_counts, keys_at, places_of, sweep_of, tpch_scale,
+    groups_of_one_gib, key_counts, places_of, sweep_of, tpch_scale,
 };
 use anyhow::Result;
 
@@ -46,9 +46,9 @@ fn generated(selection: &Selection) -> Vec<String> {
         .collect();
     for of in sweep_of(selection) {
         let everyone = contestants(of.family, of.slots, selection, None);
-        for load in of.loads {
+        for load in of.loads.iter().copied() {
             let at_load: Vec<Candidate> = everyone.iter().map(|c| c.at_load(load)).collect();
-            let of_load = groups_of_load(of.family, keys_at(of.slots, load));
+            let of_load = of.groups(load);
             groups.extend(of_load.into_iter().map(|group| (group, at_load.clone())));
         }
     }

@@ -81,12 +81,17 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
         session.input("file", "keys and probes of the user's files".into(), &keys, &probes)?;
     } else {
         everything(&mut session, &selection)?;
+        let is_late = session.is_late() && selection.includes_engine();
         let bench = Bench { teams: &teams, effort, isa };
         let out = &arguments.out;
         let (results, progress) = (&mut session.results, &mut session.progress);
-        bench
-            .measure(&selection.engine_groups(), results, progress, |results| results.save(out))?;
-        let places = selection.engine_places();
+        let (groups, places) = if is_late {
+            progress.note("the time of the run was over before the engine: it is left out");
+            (Vec::new(), Vec::new())
+        } else {
+            (selection.engine_groups(), selection.engine_places())
+        };
+        bench.measure(&groups, results, progress, |results| results.save(out))?;
         strategies::measure(&places, &teams, &strategies::PACE, isa, results, progress)?;
     }
     let elapsed = session.progress.finish();
@@ -305,7 +310,7 @@ fn everything(session: &mut Session, selection: &Selection) -> Result<()> {
         part.measure(session)?;
         if session.is_late() && !was_late {
             session.progress.note(&format!(
-                "the time of a quick run was over at {part}: what it had not measured by then is left out \
+                "the time of the run was over at {part}: what it had not measured by then is left out \
                  (--seconds gives more)"
             ));
         }
@@ -345,13 +350,15 @@ mod tests {
 
     #[test]
     fn a_short_run_has_fewer_parts_and_named_loads_have_the_sweep_alone() {
-        let (brief, full) =
-            (Selection::default(), Selection { full: true, ..Selection::default() });
-        let all = parts(&brief);
+        let quick = Selection { quick: true, ..Selection::default() };
+        let usual = Selection::default();
+        let full = Selection { full: true, ..Selection::default() };
+        let all = parts(&quick);
         assert_eq!(all[..2], [Part::Generated(100_000), Part::Generated(1_000_000)]);
         assert_eq!(all.last(), Some(&Part::Generated(10_000_000)));
-        assert!(!all.contains(&Part::OneGib) && parts(&full).contains(&Part::OneGib));
-        assert!(count_steps(&brief, false) < count_steps(&full, false));
+        assert!(!parts(&usual).contains(&Part::OneGib) && parts(&full).contains(&Part::OneGib));
+        let steps = [quick, usual, full].map(|selection| count_steps(&selection, false));
+        assert!(steps.is_sorted_by(|fewer, more| fewer < more), "{steps:?}");
         let named = Selection { load: Some(vec![95]), ..Selection::default() };
         assert!(parts(&named).iter().all(|part| matches!(part, Part::Sweep(_))));
     }

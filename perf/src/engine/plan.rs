@@ -3,7 +3,7 @@
 use crate::cli::Selection;
 use crate::engine::strategies;
 use crate::engine::threads::numbers_of_threads;
-use crate::plan::{Op, Workload};
+use crate::plan::{Op, Scope, Workload};
 use crate::rivals::ParallelRival;
 use crate::row::{WALL_SUFFIX, case_name_on};
 use std::fmt;
@@ -240,11 +240,12 @@ pub(crate) fn groups_of_one_gib() -> Vec<Group> {
 }
 
 impl Selection {
-    /// Whether the engine is measured: where it is named, where numbers of threads are, and by `--full`.
+    /// Whether the engine is measured: where it is named, where numbers of threads are, and by all but short
+    /// runs.
     pub(crate) fn includes_engine(&self) -> bool {
         let is_named = match &self.filter {
             Some(filter) => filter.as_str().contains("engine"),
-            None => self.full && self.load.is_none(),
+            None => self.scope() > Scope::Quick && self.load.is_none(),
         };
         is_named || self.threads.is_some()
     }
@@ -254,10 +255,11 @@ impl Selection {
         if !self.includes_engine() {
             return Vec::new();
         }
-        let default: &[usize] = if self.full {
-            &[1_000_000, 10_000_000, 100_000_000]
-        } else {
-            &[1_000_000, 10_000_000]
+        let is_named = self.filter.is_some() || self.threads.is_some();
+        let default: &[usize] = match self.scope() {
+            Scope::Full => &[1_000_000, 10_000_000, 100_000_000],
+            Scope::Usual if !is_named => &[1_000_000],
+            _ => &[1_000_000, 10_000_000],
         };
         let keys = self.keys.as_deref().unwrap_or(default);
         let mut groups: Vec<Group> = keys.iter().flat_map(|keys| groups_of(*keys)).collect();
@@ -269,12 +271,14 @@ impl Selection {
         groups
     }
 
-    /// The places of the map of strategies: where the engine is measured, and the map is not left out by a
-    /// filter or by numbers of keys.
+    /// The places of the map of strategies: in a full run, and where the engine is named, unless the map is left
+    /// out by a filter or by numbers of keys.
     pub(crate) fn engine_places(&self) -> Vec<strategies::Place> {
-        let is_wanted = self.includes_engine()
-            && self.keys.is_none()
-            && self.filter.as_ref().is_none_or(|filter| filter.is_match(STRATEGIES));
+        let is_named = match &self.filter {
+            Some(filter) => filter.is_match(STRATEGIES),
+            None => self.full || self.threads.is_some(),
+        };
+        let is_wanted = self.includes_engine() && self.keys.is_none() && is_named;
         if is_wanted { strategies::places(self.full) } else { Vec::new() }
     }
 }
@@ -326,7 +330,11 @@ mod tests {
 
     #[test]
     fn the_engine_is_measured_where_it_is_named() {
-        assert!(Selection::default().engine_groups().is_empty());
+        let quick = Selection { quick: true, ..Selection::default() };
+        assert!(quick.engine_groups().is_empty());
+        let usual = Selection::default();
+        assert!(usual.engine_groups().iter().all(|group| group.keys == 1_000_000));
+        assert!(!usual.engine_groups().is_empty() && usual.engine_places().is_empty());
         assert!(!Selection { full: true, ..Selection::default() }.engine_groups().is_empty());
         let inserts = inserts_alone().engine_groups();
         assert_eq!(inserts.len(), 14);

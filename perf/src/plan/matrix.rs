@@ -1,7 +1,7 @@
 //! The matrix: what lookups depend on besides kind, keys and workload. Each of its parts varies one thing, and all
 //! that differ in it alone take turns with each other.
 
-use super::{Api, Candidate, Group, ONE_PERCENT, Op, Sizing, TWELVE_BITS, Workload};
+use super::{Api, Candidate, Group, ONE_PERCENT, Op, Scope, Sizing, TWELVE_BITS, Workload};
 use crate::cli::Selection;
 use crate::environment::Caches;
 use crate::rivals::Rival;
@@ -263,7 +263,7 @@ pub(crate) fn places_of(selection: &Selection, caches: &Caches) -> Vec<Place> {
 const ZIPF: &[&str] = &["zipf"];
 
 impl Selection {
-    /// Whether a part is measured that only `--full` has, or a filter that names it.
+    /// Whether a part is measured that `--quick` does not have, or a filter that names it.
     fn includes(&self, marks: &[&str]) -> bool {
         self.includes_all() && self.names(marks)
     }
@@ -276,7 +276,7 @@ impl Selection {
     fn names(&self, marks: &[&str]) -> bool {
         match &self.filter {
             Some(filter) => marks.iter().any(|mark| filter.as_str().contains(mark)),
-            None => self.full,
+            None => self.scope() > Scope::Quick,
         }
     }
 }
@@ -320,9 +320,10 @@ mod tests {
     }
 
     #[test]
-    fn the_matrix_is_measured_where_it_is_named_and_by_a_full_run() {
+    fn the_matrix_is_measured_where_it_is_named_and_by_all_but_short_runs() {
         let count = |selection: &Selection| places_of(selection, &CACHES).len();
-        assert_eq!(count(&Selection::default()), 0);
+        assert_eq!(count(&Selection { quick: true, ..Selection::default() }), 0);
+        assert_eq!(count(&Selection::default()), every_place(&CACHES).len());
         let full = Selection { full: true, ..Selection::default() };
         assert_eq!(count(&full), every_place(&CACHES).len());
         assert_eq!(count(&Selection { keys: Some(vec![1000]), ..full }), 0);

@@ -1,6 +1,6 @@
 //! The sweep over loads: filters that have slots, slower the fuller they are.
 
-use super::{Candidate, Group, Op, Sizing, Workload};
+use super::{Candidate, Group, Op, Scope, Sizing, Workload};
 use crate::cli::Selection;
 use crate::rivals::Rival;
 use serde::{Deserialize, Serialize};
@@ -154,6 +154,8 @@ const LARGE: usize = 1 << 27;
 
 /// Loads measured unless others are named.
 const LOADS: [u32; 5] = [75, 80, 85, 90, 95];
+/// The lowest of them and the highest.
+const ENDS: [u32; 2] = [75, 95];
 
 /// The sizes and loads of a selection.
 pub(crate) fn sweep_of(selection: &Selection) -> Vec<Loads> {
@@ -164,8 +166,12 @@ pub(crate) fn sweep_of(selection: &Selection) -> Vec<Loads> {
     let of = |slots, loads: &[u32]| {
         Family::ALL.map(|family| Loads { family, slots, loads: loads.to_vec() })
     };
-    if !selection.full && selection.load.is_none() {
-        return of(SMALL, &[75, 95]).into();
+    if selection.load.is_none() {
+        match selection.scope() {
+            Scope::Quick => return of(SMALL, &ENDS).into(),
+            Scope::Usual => return [of(SMALL, &LOADS), of(MEDIUM, &ENDS)].concat(),
+            Scope::Full => {}
+        }
     }
     let mut loads = selection.load.clone().unwrap_or_else(|| LOADS.to_vec());
     loads.sort_unstable();
@@ -174,27 +180,34 @@ pub(crate) fn sweep_of(selection: &Selection) -> Vec<Loads> {
     sizes.iter().flat_map(|slots| of(*slots, &loads)).collect()
 }
 
-/// The groups of one load of a family. What they are measured on has `keys` keys.
-pub(crate) fn groups_of_load(family: Family, keys: usize) -> Vec<Group> {
-    let group =
-        |op, workload| Group { op, workload, keys, input: None, hashed: false, matrix: None };
-    let mut groups: Vec<Group> =
-        Workload::ALL.map(|workload| group(Op::Contains, Some(workload))).into();
-    groups.extend(family.changes().iter().map(|op| group(*op, None)));
-    groups
+impl Loads {
+    /// The groups of one of the loads. Builds are left out of all but the highest where the table is not in
+    /// cache: what they cost a key hardly depends on the load, and rivals insert one by one for minutes.
+    pub(crate) fn groups(&self, load: u32) -> Vec<Group> {
+        let keys = keys_at(self.slots, load);
+        let group =
+            |op, workload| Group { op, workload, keys, input: None, hashed: false, matrix: None };
+        let mut groups: Vec<Group> =
+            Workload::ALL.map(|workload| group(Op::Contains, Some(workload))).into();
+        let builds = self.slots <= SMALL || self.loads.last() == Some(&load);
+        let changes = self.family.changes().iter().filter(|op| builds || **op != Op::Build);
+        groups.extend(changes.map(|op| group(*op, None)));
+        groups
+    }
 }
 
 /// Who is measured of a family at so many slots, with any load.
 ///
-/// Slots of 12 and 16 bits are left out where a run is to be short or memory is the limit, and AVX2
-/// kernels where they are those of the run. A short run measures the fastest rival alone.
+/// Slots of 12 and 16 bits are left out where time or memory is the limit, and AVX2 kernels where they are
+/// those of the run. Where time is, the fastest rival is measured alone.
 pub(crate) fn contestants(
     family: Family,
     slots: usize,
     selection: &Selection,
     run_isa: Option<Isa>,
 ) -> Vec<Candidate> {
-    let is_brief = selection.is_brief();
+    let is_usual = selection.load.is_none() && selection.scope() == Scope::Usual;
+    let is_brief = selection.is_brief() || (is_usual && slots > SMALL);
     let of_bits = |bits| Filling { family, slots, bits, load: 0 };
     let ours = |kind, bits| Candidate::ours(kind, Sizing::Slots(of_bits(bits)));
     let is_wide = slots <= MEDIUM && !is_brief;
@@ -264,7 +277,7 @@ mod tests {
 
     #[test]
     fn a_short_run_measures_each_family_with_its_fastest_rival() {
-        let selection = Selection::default();
+        let selection = Selection { quick: true, ..Selection::default() };
         for of in sweep_of(&selection) {
             let all = contestants(of.family, of.slots, &selection, None);
             let ours = all.iter().filter(|candidate| candidate.rival.is_none()).count();
@@ -278,13 +291,13 @@ mod tests {
         let selection = Selection { full: true, ..Selection::default() };
         let mut names = HashSet::new();
         for of in sweep_of(&selection) {
-            for load in of.loads {
+            for load in of.loads.iter().copied() {
                 let contestants: Vec<Candidate> =
                     contestants(of.family, of.slots, &selection, None)
                         .into_iter()
                         .map(|candidate| candidate.at_load(load))
                         .collect();
-                for group in groups_of_load(of.family, keys_at(of.slots, load)) {
+                for group in of.groups(load) {
                     for case in group.cases(&contestants) {
                         assert!(names.insert(case.name.clone()), "{}", case.name);
                     }
@@ -292,6 +305,9 @@ mod tests {
             }
         }
         assert!(names.contains("insert/1.5938355e7/cache-line-quotient/r8-95%-of-16Mi/batch"));
+        assert!(names.contains("build/1.5938355e7/qfilter/r8-95%-of-16Mi/single"));
+        assert!(!names.contains("build/1.5099494e7/qfilter/r8-90%-of-16Mi/single"));
+        assert!(names.contains("build/9.43718e5/qfilter/r8-90%-of-1Mi/single"));
         assert!(names.contains("remove/1.5938355e7/atomic-cuckoo-filter/f16-95%-of-16Mi/single"));
     }
 
@@ -307,7 +323,7 @@ mod tests {
             let selection = named(filter);
             for of in sweep_of(&selection) {
                 let all: Vec<Candidate> = contestants(of.family, of.slots, &selection, None);
-                let group = &groups_of_load(of.family, 1)[0];
+                let group = &of.groups(95)[0];
                 let chosen = selection.choose(group.cases(&all));
                 assert_eq!(chosen.is_empty(), of.family != family, "{filter} {}", of.family);
             }

@@ -5,9 +5,7 @@ use crate::built::Built;
 use crate::interleave::Repetition;
 use crate::keys::{Column, KeyStream, as_hashes};
 use crate::lanes::{self, Band, Removal};
-use crate::plan::{
-    Candidate, Case, Family, Group, Loads, Op, Workload, contestants, groups_of_load, keys_at,
-};
+use crate::plan::{Candidate, Case, Group, Loads, Op, Workload, contestants, keys_at};
 use crate::results::Shortfall;
 use crate::rivals::Rival;
 use crate::roofline::Arena;
@@ -67,7 +65,6 @@ impl Climber {
 /// The places in the keys of one load.
 #[derive(Clone, Copy, Debug)]
 struct Place {
-    family: Family,
     load: u32,
     /// Keys that make the load.
     keys: usize,
@@ -76,11 +73,11 @@ struct Place {
 }
 
 impl Place {
-    fn of(family: Family, slots: usize, before: u32, load: u32) -> Self {
+    fn of(slots: usize, before: u32, load: u32) -> Self {
         let keys_at = |load| keys_at(slots, load);
         let (keys, start) = (keys_at(load), keys_at(load.saturating_sub(BAND).max(before)));
         let excess = (keys - start).saturating_sub(BAND_KEYS);
-        Self { family, load, keys, band: (start + excess / 2, keys - excess.div_ceil(2)) }
+        Self { load, keys, band: (start + excess / 2, keys - excess.div_ceil(2)) }
     }
 }
 
@@ -98,10 +95,10 @@ impl Session {
     pub(crate) fn sweep(&mut self, sweep: &Loads) -> Result<()> {
         let loads = sweep.loads.iter().copied();
         let before = [0].into_iter().chain(loads.clone());
-        let place = |(before, load)| Place::of(sweep.family, sweep.slots, before, load);
+        let place = |(before, load)| Place::of(sweep.slots, before, load);
         let places: Vec<Place> = before.zip(loads).map(place).collect();
         let everyone = contestants(sweep.family, sweep.slots, &self.selection, self.isa);
-        let needed = self.climbers(&everyone, &places)?;
+        let needed = self.climbers(sweep, &everyone)?;
         let Some(most) = places.last().filter(|_| !needed.is_empty()) else {
             self.progress.steps_done(steps_of_sweep(sweep));
             return Ok(());
@@ -115,28 +112,28 @@ impl Session {
             self.progress.say(format!("filling {family} filters to {load} % of {slots:e} slots"));
             let filled = self.fill_to(climbers, &hashes, &places[index..], &absent)?;
             self.progress.step_done();
-            self.measure_load(&filled, stream)?;
+            self.measure_load(sweep, &filled, stream)?;
             climbers = filled.back();
         }
         Ok(())
     }
 
     /// An empty filter of each candidate that has cases left to measure.
-    fn climbers(&self, everyone: &[Candidate], places: &[Place]) -> Result<Vec<Climber>> {
+    fn climbers(&self, sweep: &Loads, everyone: &[Candidate]) -> Result<Vec<Climber>> {
         let mut climbers = Vec::new();
         for candidate in everyone {
-            let is_needed = places.iter().any(|place| {
+            let is_needed = sweep.loads.iter().copied().any(|load| {
                 let all: Vec<Candidate> = everyone
                     .iter()
-                    .map(|candidate| candidate.at_load(place.load))
+                    .map(|candidate| candidate.at_load(load))
                     .filter(|candidate| {
                         let (subject, variant) = (candidate.subject_name(), candidate.size_name());
                         !self.results.falls_short(&subject, &variant)
                     })
                     .collect();
-                groups_of_load(place.family, place.keys).iter().any(|group| {
+                sweep.groups(load).iter().any(|group| {
                     let mut missing = self.missing(group, &all).into_iter();
-                    missing.any(|case| case.candidate == candidate.at_load(place.load))
+                    missing.any(|case| case.candidate == candidate.at_load(load))
                 })
             });
             if is_needed {
@@ -199,19 +196,25 @@ impl Session {
     }
 
     /// All groups of a load.
-    fn measure_load(&mut self, filled: &Filled<'_>, stream: KeyStream) -> Result<()> {
-        let Place { family, keys, .. } = filled.place;
+    fn measure_load(
+        &mut self,
+        sweep: &Loads,
+        filled: &Filled<'_>,
+        stream: KeyStream,
+    ) -> Result<()> {
+        let Place { load, keys, .. } = filled.place;
+        let groups = sweep.groups(load);
         if filled.built.is_empty() {
-            self.progress.steps_done(groups_of_load(family, keys).len());
+            self.progress.steps_done(groups.len());
             return Ok(());
         }
         let arena = Arena::new(largest(&filled.built))?;
         let section = Section { keys, built: &filled.built, arena: &arena };
         let candidates: Vec<Candidate> = filled.built.iter().map(|built| built.candidate).collect();
-        for group in groups_of_load(family, keys) {
+        for group in groups {
             let cases = self.missing(&group, &candidates);
             if !cases.is_empty() {
-                self.progress.say(format!("{} at {} %", group.name(), filled.place.load));
+                self.progress.say(format!("{} at {} %", group.name(), load));
                 if group.op == Op::Contains {
                     self.slot_lookups(&group, &cases, &section, stream)?;
                 } else {
@@ -317,7 +320,7 @@ impl Filled<'_> {
 
 /// Steps of a sweep: at each load, filling and its groups.
 pub(crate) fn steps_of_sweep(sweep: &Loads) -> usize {
-    sweep.loads.len() * (1 + groups_of_load(sweep.family, 0).len())
+    sweep.loads.iter().map(|load| 1 + sweep.groups(*load).len()).sum()
 }
 
 fn count_batch(subject: &dyn Slots, hashes: &[KeyHash]) -> usize {
@@ -345,14 +348,14 @@ mod tests {
 
     #[test]
     fn bands_end_at_the_load_or_have_its_middle() {
-        let place = Place::of(Family::Quotient, 1000, 75, 95);
+        let place = Place::of(1000, 75, 95);
         assert_eq!((place.keys, place.band), (950, (930, 950)));
-        let large = Place::of(Family::Quotient, 1 << 27, 90, 95);
+        let large = Place::of(1 << 27, 90, 95);
         assert_eq!(large.band.1 - large.band.0, BAND_KEYS);
         let middle = keys_at(1 << 27, 94);
         assert!(middle.abs_diff((large.band.0 + large.band.1) / 2) < 2);
-        assert_eq!(Place::of(Family::Quotient, 1000, 0, 1).band, (0, 10));
-        assert_eq!(Place::of(Family::Quotient, 1000, 94, 95).band, (940, 950));
+        assert_eq!(Place::of(1000, 0, 1).band, (0, 10));
+        assert_eq!(Place::of(1000, 94, 95).band, (940, 950));
     }
 
     #[test]
