@@ -32,7 +32,7 @@ pub(crate) struct Line {
 }
 
 /// Names of all tables, in the order of the report.
-pub(crate) const NAMES: [&str; 25] = [
+pub(crate) const NAMES: [&str; 26] = [
     "summary",
     "lookups-miss",
     "lookups-hit",
@@ -53,6 +53,7 @@ pub(crate) const NAMES: [&str; 25] = [
     "pages",
     "small-filters",
     "engine",
+    "engine-overhead",
     "engine-strategies",
     "inputs",
     "fpr",

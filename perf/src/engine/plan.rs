@@ -5,8 +5,9 @@ use crate::engine::strategies;
 use crate::engine::threads::numbers_of_threads;
 use crate::plan::{Op, Scope, Workload};
 use crate::rivals::ParallelRival;
-use crate::row::{WALL_SUFFIX, case_name_on};
+use crate::row::{Row, WALL_SUFFIX, case_name_on};
 use std::fmt;
+use std::ops::RangeInclusive;
 use trommel::{FilterKind, FilterSpec, Isa};
 
 /// How large a filter is made.
@@ -28,6 +29,8 @@ const STRATEGIES: &str = "engine-strategies";
 /// Share of slots that keys take in [`Size::Full`].
 const FULL_LOAD: f64 = 0.95;
 const ONE_GIB: usize = 1 << 30;
+/// How many skewed keys are measured: enough for threads, few enough that rounds stay short.
+const SKEWED_KEYS: RangeInclusive<usize> = 1_000_000..=10_000_000;
 const LINE_BYTES: usize = 64;
 
 /// A filter of ours that is measured.
@@ -35,6 +38,43 @@ const LINE_BYTES: usize = 64;
 pub(crate) struct Subject {
     pub(crate) kind: FilterKind,
     pub(crate) size: Size,
+}
+
+/// What keys and probes are like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Input {
+    /// Any that differ.
+    Plain,
+    /// So many for a line of the table, as the variant says it.
+    PerLine(&'static str),
+    /// In the order of their hashes.
+    Sorted,
+    /// One and the same.
+    Equal,
+    /// Some far more often than others, as in [`Workload::Zipf`].
+    Zipf,
+}
+
+impl Input {
+    /// Those that a filter must not be slower with because of them.
+    pub(crate) const SKEWED: [Self; 3] = [Self::Sorted, Self::Equal, Self::Zipf];
+
+    /// What ends the size of a case.
+    pub(crate) fn suffix(self) -> String {
+        match self {
+            Self::Plain => String::new(),
+            Self::PerLine(density) => format!("-{density}-a-line"),
+            Self::Sorted => "-sorted".into(),
+            Self::Equal => "-equal".into(),
+            Self::Zipf => "-zipf".into(),
+        }
+    }
+
+    /// Whether a row is of skewed keys.
+    pub(crate) fn is_skewed(row: &Row) -> bool {
+        row.is_of_engine()
+            && Self::SKEWED.iter().any(|input| row.sizing().ends_with(&input.suffix()))
+    }
 }
 
 /// Who takes part in a group.
@@ -63,8 +103,8 @@ pub(crate) struct Group {
     pub(crate) keys: usize,
     /// Keys that are looked up, or inserted.
     pub(crate) ops: usize,
-    /// What the variant says of how many that are, where it is not the usual number.
-    pub(crate) density: Option<&'static str>,
+    /// What those are like.
+    pub(crate) input: Input,
 }
 
 impl Subject {
@@ -122,8 +162,7 @@ impl Group {
             }
             _ => String::new(),
         };
-        let density = self.density.map_or_else(String::new, |density| format!("-{density}-a-line"));
-        format!("{lent}{}{density}{WALL_SUFFIX}", self.subject.size_name())
+        format!("{lent}{}{}{WALL_SUFFIX}", self.subject.size_name(), self.input.suffix())
     }
 
     /// The name of a contestant's case.
@@ -143,13 +182,23 @@ impl Group {
         )
     }
 
-    /// Everyone who takes part, on these numbers of threads.
+    /// What the keys are like that are inserted: of lookups, the probes are what varies.
+    pub(crate) fn inserted(&self) -> Input {
+        if self.op == Op::Insert { self.input } else { Input::Plain }
+    }
+
+    /// Everyone who takes part, on these numbers of threads. With skewed keys, ours: those are about the engine
+    /// beside the filter's own batch.
     pub(crate) fn contestants(&self, threads: &[usize]) -> Vec<Contestant> {
         let rival = Who::Rival(self.subject.rival());
+        let on_threads =
+            |who| threads.iter().map(move |threads| Contestant { who, threads: *threads });
         let mut all = vec![Contestant { who: Who::Batch, threads: 1 }];
-        for who in [Who::Engine, rival] {
-            all.extend(threads.iter().map(|threads| Contestant { who, threads: *threads }));
+        all.extend(on_threads(Who::Engine));
+        if Input::SKEWED.contains(&self.input) {
+            return all;
         }
+        all.extend(on_threads(rival));
         // The rival's loop on one thread is what ours are compared with, whatever numbers were asked for.
         let alone = Contestant { who: rival, threads: 1 };
         if !all.contains(&alone) {
@@ -174,7 +223,7 @@ impl fmt::Display for Group {
         if let Some(workload) = self.workload {
             write!(f, " {workload}")?;
         }
-        write!(f, " {:e}", self.keys)
+        write!(f, " {:e}{}", self.keys, self.input.suffix())
     }
 }
 
@@ -207,7 +256,8 @@ fn subjects() -> [Subject; 7] {
 /// The groups of a number of keys, those of a filter one after the other.
 pub(crate) fn groups_of(keys: usize) -> Vec<Group> {
     let of_subject = |subject| {
-        let group = |op, workload| Group { subject, op, workload, keys, ops: keys, density: None };
+        let group =
+            |op, workload| Group { subject, op, workload, keys, ops: keys, input: Input::Plain };
         [
             group(Op::Build, None),
             group(Op::Insert, None),
@@ -216,6 +266,31 @@ pub(crate) fn groups_of(keys: usize) -> Vec<Group> {
         ]
     };
     subjects().into_iter().flat_map(of_subject).collect()
+}
+
+/// The filters that are measured with skewed keys.
+fn skewed_subjects() -> impl Iterator<Item = Subject> {
+    use FilterKind as Kind;
+    const KINDS: [Kind; 4] = [Kind::SplitBlockBloom, Kind::Bloom, Kind::Quotient, Kind::Cuckoo];
+    subjects().into_iter().filter(|subject| KINDS.contains(&subject.kind))
+}
+
+/// The groups of a number of skewed keys.
+pub(crate) fn groups_of_skewed(keys: usize) -> Vec<Group> {
+    let mut groups = Vec::new();
+    for subject in skewed_subjects() {
+        for input in Input::SKEWED {
+            let group = |op, workload| Group { subject, op, workload, keys, ops: keys, input };
+            groups.push(group(Op::Contains, Some(Workload::Hit)));
+            // A cuckoo filter, which keeps every copy, has room for a few.
+            if subject.kind != FilterKind::Cuckoo || input == Input::Sorted {
+                groups.push(group(Op::Insert, None));
+            }
+        }
+    }
+    // Groups with the same filter follow one another.
+    groups.sort_by_key(|group| group.op == Op::Insert);
+    groups
 }
 
 /// The groups of filters of 1 GiB: keys and probes by how many there are for a line.
@@ -227,11 +302,11 @@ pub(crate) fn groups_of_one_gib() -> Vec<Group> {
     let of_kind = |kind| {
         let subject = Subject { kind, size: Size::Bytes(ONE_GIB) };
         let group =
-            |op, workload, ops, density| Group { subject, op, workload, keys: KEYS, ops, density };
-        let mut groups = vec![group(Op::Insert, None, KEYS, None)];
+            |op, workload, ops, input| Group { subject, op, workload, keys: KEYS, ops, input };
+        let mut groups = vec![group(Op::Insert, None, KEYS, Input::Plain)];
         for (probes, name) in [(lines / 4, "0.25"), (lines, "1"), (4 * lines, "4")] {
             for workload in [Workload::Hit, Workload::Miss] {
-                groups.push(group(Op::Contains, Some(workload), probes, Some(name)));
+                groups.push(group(Op::Contains, Some(workload), probes, Input::PerLine(name)));
             }
         }
         groups
@@ -245,7 +320,10 @@ impl Selection {
     pub(crate) fn includes_engine(&self) -> bool {
         let is_named = match &self.filter {
             Some(filter) => filter.as_str().contains("engine"),
-            None => self.scope() > Scope::Quick && self.load.is_none(),
+            None => {
+                self.full && self.load.is_none()
+                    || self.scope() == Scope::Usual && self.includes_all()
+            }
         };
         is_named || self.threads.is_some()
     }
@@ -257,12 +335,16 @@ impl Selection {
         }
         let is_named = self.filter.is_some() || self.threads.is_some();
         let default: &[usize] = match self.scope() {
-            Scope::Full => &[1_000_000, 10_000_000, 100_000_000],
+            Scope::Full => &[1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000],
             Scope::Usual if !is_named => &[1_000_000],
-            _ => &[1_000_000, 10_000_000],
+            _ => &[1_000, 10_000, 100_000, 1_000_000, 10_000_000],
         };
         let keys = self.keys.as_deref().unwrap_or(default);
         let mut groups: Vec<Group> = keys.iter().flat_map(|keys| groups_of(*keys)).collect();
+        if is_named || self.full {
+            let skewed = keys.iter().filter(|keys| SKEWED_KEYS.contains(keys));
+            groups.extend(skewed.flat_map(|keys| groups_of_skewed(*keys)));
+        }
         if self.full && self.keys.is_none() {
             groups.extend(groups_of_one_gib());
         }
@@ -300,8 +382,9 @@ mod tests {
     #[test]
     fn names_of_cases_are_unique() {
         let mut names = HashSet::new();
-        let groups = [1_000_000, 10_000_000].into_iter().flat_map(groups_of);
-        for group in groups.chain(groups_of_one_gib()) {
+        let keys = [1_000_000, 10_000_000];
+        let groups = keys.into_iter().flat_map(groups_of).chain(groups_of_one_gib());
+        for group in groups.chain(keys.into_iter().flat_map(groups_of_skewed)) {
             for contestant in group.contestants(&[1, 2]) {
                 let name = group.case_name(contestant);
                 assert_eq!(filling_of(&group.variant(contestant.who)), None, "{name}");
@@ -337,7 +420,8 @@ mod tests {
         assert!(!usual.engine_groups().is_empty() && usual.engine_places().is_empty());
         assert!(!Selection { full: true, ..Selection::default() }.engine_groups().is_empty());
         let inserts = inserts_alone().engine_groups();
-        assert_eq!(inserts.len(), 14);
+        // Seven filters with five numbers of keys, and ten skewed groups with two of them.
+        assert_eq!(inserts.len(), 7 * 5 + 10 * 2);
         assert!(inserts.iter().all(|group| group.op == Op::Insert));
         let other = Selection { threads: None, ..selection("miss/1e6/split-block") };
         assert!(other.engine_groups().is_empty());

@@ -1,7 +1,7 @@
 //! The rows of the engine: each group's contestants made, verified and timed in turns.
 
 use super::contestant::Maker;
-use super::plan::{Contestant, Group, Who};
+use super::plan::{Contestant, Group, Input, Who};
 use super::threads::Team;
 use super::{peak, wall};
 use crate::bootstrap;
@@ -48,7 +48,7 @@ impl Truth {
     /// That of a group and of all others of the same filter and number of keys.
     fn of(group: &Group, isa: Option<Isa>, absent: usize) -> Result<Self> {
         let stream = KeyStream::new(group.keys as u64);
-        let keys = stream.hashes(0, group.keys);
+        let keys = inserted(group.inserted(), stream, group.keys);
         let mut filter = group.subject.spec(group.keys, isa).build()?;
         filter.insert_batch(&keys).with_context(|| group.to_string())?;
         let mut found = Bitmap::new(0);
@@ -62,10 +62,14 @@ impl Truth {
     fn probes(&self, group: &Group) -> Result<(Vec<KeyHash>, Bitmap, Bitmap)> {
         let workload = group.workload.unwrap_or(Workload::Mixed);
         let stream = KeyStream::new(group.keys as u64);
-        let probes = stream.probes(workload, group.keys, group.ops);
-        let Column::Integers(values) = probes.column else {
+        let probes = match group.input {
+            Input::Zipf => stream.probes(Workload::Zipf, group.keys, group.ops),
+            _ => stream.probes(workload, group.keys, group.ops),
+        };
+        let Column::Integers(mut values) = probes.column else {
             unreachable!("generated keys are integers")
         };
+        arrange(&mut values, group.input);
         let hashes = as_hashes(&values);
         let mut answers = Bitmap::new(0);
         self.filter.contains_batch(&hashes, &mut answers);
@@ -97,7 +101,9 @@ impl Bench<'_> {
         mut save: impl FnMut(&Results) -> Result<()>,
     ) -> Result<()> {
         let threads: Vec<usize> = self.teams.iter().map(|team| team.threads).collect();
-        let of_same = |a: &Group, b: &Group| a.subject == b.subject && a.keys == b.keys;
+        let of_same = |a: &Group, b: &Group| {
+            (a.subject, a.keys, a.inserted()) == (b.subject, b.keys, b.inserted())
+        };
         for groups in groups.chunk_by(of_same) {
             let mut truth = None;
             for group in groups {
@@ -274,6 +280,28 @@ impl<'a> Section<'a> {
             load_factor: filter.load_factor().map(|load| round_significant(load, 2)),
             peak_bytes,
         }
+    }
+}
+
+/// Keys to insert.
+fn inserted(input: Input, stream: KeyStream, keys: usize) -> Vec<KeyHash> {
+    let mut values = match input {
+        Input::Zipf => match stream.probes(Workload::Zipf, keys, keys).column {
+            Column::Integers(values) => values,
+            Column::Strings(_) => unreachable!("generated keys are integers"),
+        },
+        _ => stream.keys(0, keys),
+    };
+    arrange(&mut values, input);
+    as_hashes(&values)
+}
+
+/// Makes what was drawn like an input.
+fn arrange(values: &mut [u64], input: Input) {
+    match (input, values) {
+        (Input::Sorted, values) => values.sort_unstable(),
+        (Input::Equal, [first, others @ ..]) => others.fill(*first),
+        (Input::Equal, []) | (Input::Plain | Input::PerLine(_) | Input::Zipf, _) => {}
     }
 }
 

@@ -1,5 +1,6 @@
 //! Speed by threads, as plots.
 
+use crate::engine::Input;
 use crate::plots::{self, Look, Series};
 use crate::results::Results;
 use crate::row::Row;
@@ -55,9 +56,9 @@ pub(crate) fn plots(results: &Results) -> Result<Vec<Plot>> {
     figures(results).into_iter().map(plot).collect()
 }
 
-/// Filters of one size whatever their keys are another matter.
+/// Filters of one size whatever their keys are another matter, and so are skewed keys.
 fn is_usual(row: &Row) -> bool {
-    !row.sizing().contains("-MiB")
+    !row.sizing().contains("-MiB") && !Input::is_skewed(row)
 }
 
 /// A line for each filter, and one in the same colour, dashed, for what it is compared with. A rival that

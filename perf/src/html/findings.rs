@@ -1,7 +1,7 @@
 //! What the rows say, in sentences: each figure is a row's, and leads to it.
 
 use super::{cases, escape, heading};
-use crate::engine::scaling;
+use crate::engine::{Input, scaling};
 use crate::plan::{Filling, short_slots};
 use crate::results::Results;
 use crate::row::Row;
@@ -198,11 +198,9 @@ impl<'a> Rows<'a> {
 
     /// What threads gain at most.
     fn by_threads(&self, results: &Results) -> Option<String> {
-        let gains = self
-            .rows
-            .iter()
-            .enumerate()
-            .filter(|(_, row)| scaling::is_engine(row) && row.threads > 1);
+        let gains = self.rows.iter().enumerate().filter(|(_, row)| {
+            scaling::is_engine(row) && row.threads > 1 && !Input::is_skewed(row)
+        });
         let gains = gains.filter_map(|(place, row)| Some((row.speedup?, place, row)));
         let (speedup, place, row) = gains.max_by(|a, b| a.0.total_cmp(&b.0))?;
         Some(format!(

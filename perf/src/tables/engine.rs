@@ -1,13 +1,13 @@
 //! The tables of the engine: rows by filter and threads, and the map of strategies.
 
 use super::{Line, Table, distinct, figure, short_count};
-use crate::engine::strategies;
+use crate::engine::{Input, strategies};
 use crate::environment::human_bytes;
 use crate::results::Results;
 use crate::row::Row;
 
-pub(super) fn all(results: &Results) -> [Table; 2] {
-    [rows(results), map(results)]
+pub(super) fn all(results: &Results) -> [Table; 3] {
+    [rows(results), overhead(results), map(results)]
 }
 
 /// The columns of operations: what it is called, the operation and the workload.
@@ -40,7 +40,8 @@ fn line_of(row: &Row) -> (String, String, u64, String, u32) {
 }
 
 fn rows(results: &Results) -> Table {
-    let of_engine: Vec<&Row> = results.rows.iter().filter(|row| row.is_of_engine()).collect();
+    let of_engine: Vec<&Row> =
+        results.rows.iter().filter(|row| row.is_of_engine() && !Input::is_skewed(row)).collect();
     let mut header: Vec<String> =
         ["filter", "size", "keys", "api", "threads"].map(Into::into).into();
     for (name, ..) in TASKS {
@@ -75,6 +76,40 @@ fn speeds(row: &Row, rows: &[Row]) -> [String; 2] {
         speed.push_str(&format!(" ×{:.1}", rival.ns_per_op / row.ns_per_op));
     }
     [speed, row.speedup.map_or_else(String::new, |times| format!("{times:.2}"))]
+}
+
+/// The engine's time over that of the filter's own batch, which it should never exceed by much.
+fn overhead(results: &Results) -> Table {
+    let of_engine: Vec<&Row> = results.rows.iter().filter(|row| row.is_of_engine()).collect();
+    let by_engine = || of_engine.iter().filter(|row| row.api == "engine");
+    let header = ["filter", "size", "keys", "threads"].into_iter().chain(TASKS.map(|task| task.0));
+    let lines = distinct(by_engine().map(|row| line_of(row))).into_iter().map(|key| {
+        let of_line: Vec<&&Row> = by_engine().filter(|row| line_of(row) == key).collect();
+        let over_batch = |(_, op, workload): (&str, &str, Option<&str>)| {
+            let is_it = |row: &&Row| row.op == op && row.workload.as_deref() == workload;
+            let row = of_line.iter().find(|row| is_it(row))?;
+            let batch = of_engine.iter().find(|other| {
+                other.api == "batch"
+                    && (&other.filter, other.sizing()) == (&row.filter, row.sizing())
+                    && other.keys == row.keys
+                    && is_it(other)
+            })?;
+            Some(format!("{:.2}", row.ns_per_op / batch.ns_per_op))
+        };
+        let cells = TASKS.map(|task| over_batch(task).unwrap_or_default());
+        let (who, size, keys, _, threads) = key;
+        let words = [who, size, short_count(keys), threads.to_string()];
+        Line { cells: words.into_iter().chain(cells).collect(), is_rival: false }
+    });
+    Table {
+        name: "engine-overhead",
+        title: "The engine's time over that of the filter's own batch on one thread, in the same turns; \
+                sorted, equal and skewed keys as well"
+            .into(),
+        header: header.map(Into::into).collect(),
+        rows: lines.collect(),
+        words: 3,
+    }
 }
 
 fn map(results: &Results) -> Table {
@@ -151,7 +186,7 @@ mod tests {
 
     #[test]
     fn ours_meets_the_rival_on_as_many_threads() {
-        let [rows, _] = all(&results());
+        let [rows, ..] = all(&results());
         assert_eq!(rows.rows.len(), 5);
         assert_eq!(rows.header.len(), 13);
         let cells: Vec<&[String]> = rows.rows.iter().map(|line| &line.cells[11..]).collect();
@@ -162,8 +197,20 @@ mod tests {
     }
 
     #[test]
+    fn the_engine_meets_the_batch_of_the_same_filter() {
+        let mut results = results();
+        results.put(row("register-bloom", "12-bit-sorted+wall", "batch", 1, 4.0));
+        results.put(row("register-bloom", "12-bit-sorted+wall", "engine", 1, 4.2));
+        let [rows, overhead, _] = all(&results);
+        let last = |line: &Line| line.cells[3..].join(" ");
+        assert_eq!(overhead.header.len(), 8);
+        assert_eq!(overhead.rows.iter().map(last).collect::<Vec<_>>(), ["2    0.50", "1    1.05"]);
+        assert!(rows.rows.iter().all(|line| !line.cells[1].ends_with("sorted")));
+    }
+
+    #[test]
     fn the_map_ends_with_how_good_the_picks_are() {
-        let [_, map] = all(&results());
+        let [.., map] = all(&results());
         assert_eq!(map.rows.len(), 3);
         assert_eq!(map.rows[1].cells[7], "50 %");
         assert!(map.to_markdown().contains("picked within 10 % of the best in 1 of 2"));
@@ -176,6 +223,6 @@ mod tests {
             .filter(|table| table.name != "environment")
             .map(|table| table.name)
             .collect();
-        assert_eq!(names, ["engine", "engine-strategies"]);
+        assert_eq!(names, ["engine", "engine-overhead", "engine-strategies"]);
     }
 }
