@@ -10,7 +10,7 @@
 //! forwarding, and cost half the speed where it was tried.
 
 pub use trommel_simd::Hint;
-use trommel_simd::prefetch;
+use trommel_simd::{l2_bytes, prefetch};
 
 /// Keys between locating a line and fetching (or, without prefetch, probing) it.
 pub const LEAD_KEYS: usize = 64;
@@ -38,14 +38,18 @@ impl Window {
     ///
     /// In the nearer half of L2 prefetching costs instructions and gains nothing. Beyond L2 the best
     /// hint is T1, which fills L2: a core tracks some 48 lines there, and 16 on their way to L1. With
-    /// split blocks, ns a key with T0 and with T1: 2.2 and 1.9 at 4 MB, 4.1 and 3.1 at 16 MB, 9.4 and
-    /// 7.4 at 128 MB, 13.9 and 12.7 at 1 GB; NTA is behind T1 everywhere. Distances of 64 to 256 keys
-    /// are alike.
+    /// split blocks and an L2 of 2 MiB, ns a key with T0 and with T1: 2.2 and 1.9 at 4 MB, 4.1 and 3.1 at
+    /// 16 MB, 9.4 and 7.4 at 128 MB, 13.9 and 12.7 at 1 GB; NTA is behind T1 everywhere. Distances of 64 to
+    /// 256 keys are alike.
     #[must_use]
-    pub const fn for_table(bytes: usize) -> Self {
-        if bytes <= MIB {
+    pub fn for_table(bytes: usize) -> Self {
+        Self::beside_l2(bytes, l2_bytes())
+    }
+
+    const fn beside_l2(bytes: usize, l2_bytes: usize) -> Self {
+        if bytes <= l2_bytes / 2 {
             Self::NONE
-        } else if bytes <= 2 * MIB {
+        } else if bytes <= l2_bytes {
             Self { hint: Some(Hint::T0), distance_keys: 64 }
         } else {
             Self { hint: Some(Hint::T1), distance_keys: 128 }
@@ -54,15 +58,13 @@ impl Window {
 
     /// The window for a table of `bytes` of which a key's lookup, or a vector's gather, reads several
     /// lines: they are in flight together by themselves, so prefetching pays only beyond L2.
-    /// ns a key at 1.5 MB without and with it, register
-    /// blocks 0.92 and 1.09, standard misses 2.7 and 6.3; at 4 MB 1.7 and 1.6, 6.1 and 4.1.
+    /// With 2 MiB of that, ns a key at 1.5 MB without and with it, register blocks 0.92 and 1.09, standard misses
+    /// 2.7 and 6.3; at 4 MB 1.7 and 1.6, 6.1 and 4.1.
     #[must_use]
-    pub const fn for_gathers(bytes: usize) -> Self {
-        if bytes <= 2 * MIB { Self::NONE } else { Self::for_table(bytes) }
+    pub fn for_gathers(bytes: usize) -> Self {
+        if bytes <= l2_bytes() { Self::NONE } else { Self::for_table(bytes) }
     }
 }
-
-const MIB: usize = 1 << 20;
 
 /// A prefetch hint as a type, so that a kernel's loop is compiled for it.
 pub trait Fetch {
@@ -253,6 +255,20 @@ pub fn roll_turns<const GROUP: usize>(groups: usize, window: Window, turns: &mut
 mod tests {
     use super::*;
     use std::vec::Vec;
+
+    #[test]
+    fn tables_are_prefetched_from_half_of_l2_on() {
+        const MIB: usize = 1 << 20;
+        for l2_bytes in [MIB / 2, 2 * MIB] {
+            let hint = |bytes| Window::beside_l2(bytes, l2_bytes).hint;
+            assert_eq!(hint(l2_bytes / 2), None);
+            assert_eq!(hint(l2_bytes / 2 + 1), Some(Hint::T0));
+            assert_eq!(hint(l2_bytes), Some(Hint::T0));
+            assert_eq!(hint(l2_bytes + 1), Some(Hint::T1));
+        }
+        assert_eq!(Window::for_gathers(l2_bytes()), Window::NONE);
+        assert_eq!(Window::for_gathers(l2_bytes() + 1), Window::for_table(l2_bytes() + 1));
+    }
 
     #[test]
     fn every_group_is_located_fetched_and_probed_once_and_in_order() {

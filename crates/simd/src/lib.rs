@@ -3,16 +3,19 @@
 //! - [`Isa`]: the instruction sets that the kernels of Trommel are written for, found at run time,
 //!   forced by the variable `TROMMEL_ISA` or by a filter's builder.
 //! - [`prefetch`]: the prefetch hints that the rolling batch window issues.
+//! - [`l2_bytes`]: the cache beyond which prefetching pays.
 //! - [`rank`] and [`select`]: the two word operations of succinct structures, portable and BMI2.
 #![no_std]
 #[cfg(any(feature = "std", test))]
 extern crate std;
 
+mod cache;
 mod isa;
 mod kernel;
 mod prefetch;
 mod rank_select;
 
+pub use cache::l2_bytes;
 pub use isa::{Isa, IsaError};
 pub use kernel::prefetch;
 pub use prefetch::Hint;

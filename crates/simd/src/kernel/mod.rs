@@ -1,7 +1,11 @@
 //! What is written per instruction set.
 
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+mod cpuid;
 mod prefetch;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod x86;
 
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+pub(crate) use cpuid::cpuid;
 pub use prefetch::prefetch;

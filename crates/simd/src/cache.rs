@@ -1,0 +1,95 @@
+//! How large the caches of a core are.
+
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+/// What is assumed where the processor does not tell: the smallest that servers of the last ten years have,
+/// and what most of those for laptops come near.
+const UNKNOWN_L2_BYTES: usize = 1 << 20;
+/// A smaller one is no L2, and a larger one is shared by cores.
+const PLAUSIBLE: core::ops::RangeInclusive<usize> = 128 << 10..=16 << 20;
+
+/// Bytes of a core's second-level cache, as the processor tells; a megabyte where it does not, as on
+/// aarch64, where programs are not allowed to ask. Detected once; after that one load.
+///
+/// ```
+/// let bytes = trommel_simd::l2_bytes();
+/// assert!((128 << 10..=16 << 20).contains(&bytes));
+/// ```
+#[must_use]
+pub fn l2_bytes() -> usize {
+    static DETECTED: AtomicUsize = AtomicUsize::new(0);
+    let mut bytes = DETECTED.load(Ordering::Relaxed);
+    if bytes == 0 {
+        bytes = detect().filter(|bytes| PLAUSIBLE.contains(bytes)).unwrap_or(UNKNOWN_L2_BYTES);
+        DETECTED.store(bytes, Ordering::Relaxed);
+    }
+    bytes
+}
+
+/// By the deterministic cache parameters of CPUID: leaf 4 of Intel's processors, 0x8000_001D of AMD's, which are
+/// alike. Leaf 0x8000_0006, which both have, is not kept true by all hypervisors.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+fn detect() -> Option<usize> {
+    use crate::kernel::cpuid;
+    const LEAVES: [u32; 2] = [4, 0x8000_001D];
+    const MOST_CACHES: u32 = 8;
+    const UNIFIED: u32 = 3;
+    for leaf in LEAVES {
+        // The largest leaf of its range: to ask beyond it gives the answer of another.
+        if cpuid(leaf & 0x8000_0000, 0).eax < leaf {
+            continue;
+        }
+        for index in 0..MOST_CACHES {
+            let cache = cpuid(leaf, index);
+            let (kind, level) = (cache.eax & 0x1F, cache.eax >> 5 & 0x7);
+            if kind == 0 {
+                break;
+            }
+            if (kind, level) == (UNIFIED, 2) {
+                let [ways, parts, line] =
+                    [cache.ebx >> 22, cache.ebx >> 12 & 0x3FF, cache.ebx & 0xFFF];
+                // Each is one less than it is: 44 bits together at most.
+                return [ways, parts, line, cache.ecx]
+                    .into_iter()
+                    .try_fold(1, |bytes: usize, one| bytes.checked_mul(one as usize + 1));
+            }
+        }
+    }
+    None
+}
+
+#[cfg(not(all(target_arch = "x86_64", not(miri))))]
+fn detect() -> Option<usize> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(all(target_os = "linux", target_arch = "x86_64", not(miri)))]
+    use std::borrow::ToOwned as _;
+
+    #[test]
+    fn what_the_processor_says_is_plausible_and_does_not_change() {
+        let first = l2_bytes();
+        assert!(PLAUSIBLE.contains(&first));
+        assert_eq!(l2_bytes(), first);
+    }
+
+    /// Linux asks the same leaves, and corrects what is wrong in them.
+    #[cfg(all(target_os = "linux", target_arch = "x86_64", not(miri)))]
+    #[test]
+    fn the_system_says_the_same() {
+        let folder = std::path::Path::new("/sys/devices/system/cpu/cpu0/cache");
+        let read = |index: u32, file: &str| {
+            let text =
+                std::fs::read_to_string(folder.join(std::format!("index{index}/{file}"))).ok()?;
+            Some(text.trim().to_owned())
+        };
+        let of_level_2 = (0..8).find(|index| read(*index, "level").as_deref() == Some("2"));
+        let size = of_level_2.and_then(|index| read(index, "size"));
+        let Some((size, detected)) = size.zip(detect()) else { return };
+        let kibibytes: usize = size.trim_end_matches('K').parse().unwrap();
+        assert_eq!(detected, kibibytes << 10);
+    }
+}
