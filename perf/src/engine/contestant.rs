@@ -1,9 +1,12 @@
 //! Who takes part in a group, behind one face: made, filled, emptied and asked.
 
 use super::plan::{Contestant, Group, Who};
+use super::shared;
 use super::threads::Team;
 use crate::rivals::{self, Parallel};
 use anyhow::{Context as _, Result};
+use rayon::ThreadPool;
+use std::sync::Arc;
 use trommel::{AnyFilter, Bitmap, Engine, Filter as _, FilterSpec, Insert as _, Isa, KeyHash};
 
 /// Makes and fills filters for a contestant.
@@ -49,12 +52,14 @@ impl<'a> Maker<'a> {
         match self.contestant.who {
             Who::Batch => ours(None),
             Who::Engine => ours(Some(self.team.engine.clone())),
-            Who::Rival(rival) => {
-                // One thread is the caller's, even if there is no team of one.
-                let pool = self.team.pool.clone().filter(|_| self.contestant.threads > 1);
-                rival.create(&self.size, pool)
-            }
+            Who::Shared => shared::share(self.spec.build()?, self.pool()),
+            Who::Rival(rival) => rival.create(&self.size, self.pool()),
         }
+    }
+
+    /// Threads other than the caller's: one thread is that, even if there is no team of one.
+    fn pool(&self) -> Option<Arc<ThreadPool>> {
+        self.team.pool.clone().filter(|_| self.contestant.threads > 1)
     }
 
     /// A filter of these keys, in one call where there is one.

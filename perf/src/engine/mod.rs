@@ -10,6 +10,7 @@
 //! | [`strategies`] | both strategies by size, density and threads, and what is picked |
 //! | [`mod@calibrate`], [`calibration`] | what the cost model says, measured on this machine |
 //! | [`scaling`] | plots of speed by threads |
+//! | [`shared`] | filters that threads share |
 //! | [`wall`], [`peak`] | time on the wall, and memory |
 
 mod calibrate;
@@ -19,6 +20,7 @@ mod peak;
 mod plan;
 mod rows;
 pub(crate) mod scaling;
+mod shared;
 pub(crate) mod strategies;
 mod threads;
 mod wall;

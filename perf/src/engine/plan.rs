@@ -26,11 +26,15 @@ pub(crate) enum Size {
 /// What a filter has to match for the map of strategies to be measured.
 const STRATEGIES: &str = "engine-strategies";
 
+/// Ends the size of a filter that threads share.
+const SHARED_SUFFIX: &str = "-shared";
+
 /// Share of slots that keys take in [`Size::Full`].
 const FULL_LOAD: f64 = 0.95;
 const ONE_GIB: usize = 1 << 30;
-/// How many skewed keys are measured: enough for threads, few enough that rounds stay short.
-const SKEWED_KEYS: RangeInclusive<usize> = 1_000_000..=10_000_000;
+/// How many skewed keys are measured, and keys that shared filters take: enough for threads, few enough that
+/// rounds stay short.
+const MANY_KEYS: RangeInclusive<usize> = 1_000_000..=10_000_000;
 const LINE_BYTES: usize = 64;
 
 /// A filter of ours that is measured.
@@ -84,6 +88,8 @@ pub(crate) enum Who {
     Batch,
     /// The engine.
     Engine,
+    /// The filter shared by threads that each insert slices of the keys.
+    Shared,
     Rival(ParallelRival),
 }
 
@@ -105,6 +111,8 @@ pub(crate) struct Group {
     pub(crate) ops: usize,
     /// What those are like.
     pub(crate) input: Input,
+    /// Whether keys are inserted through shared references.
+    pub(crate) shared: bool,
 }
 
 impl Subject {
@@ -146,23 +154,35 @@ impl Subject {
         }
     }
 
-    /// Whether the rival is of the same kind; else it says whose size it takes.
-    fn is_of_rivals_kind(&self) -> bool {
-        use FilterKind as Kind;
-        matches!(self.kind, Kind::SplitBlockBloom | Kind::Bloom | Kind::Quotient | Kind::Cuckoo)
+    /// Whether a rival is of the same kind; else it says whose size it takes.
+    fn is_of_kind_of(&self, rival: ParallelRival) -> bool {
+        let kind = match rival {
+            ParallelRival::SbbfRs => FilterKind::SplitBlockBloom,
+            ParallelRival::Fastbloom | ParallelRival::FastbloomAtomic => FilterKind::Bloom,
+            ParallelRival::Qfilter => FilterKind::Quotient,
+            ParallelRival::AtomicCuckoo => FilterKind::Cuckoo,
+        };
+        self.kind == kind
     }
 }
 
 impl Group {
+    /// One of as many operations as keys, on any keys.
+    const fn of(subject: Subject, op: Op, workload: Option<Workload>, keys: usize) -> Self {
+        Self { subject, op, workload, keys, ops: keys, input: Input::Plain, shared: false }
+    }
+
     /// The variant column of a contestant.
     pub(crate) fn variant(&self, who: Who) -> String {
         let lent = match who {
-            Who::Rival(_) if !self.subject.is_of_rivals_kind() => {
+            Who::Rival(rival) if !self.subject.is_of_kind_of(rival) => {
                 format!("as-{}-", self.subject.kind)
             }
             _ => String::new(),
         };
-        format!("{lent}{}{}{WALL_SUFFIX}", self.subject.size_name(), self.input.suffix())
+        let shared = if self.shared { SHARED_SUFFIX } else { "" };
+        let (size, input) = (self.subject.size_name(), self.input.suffix());
+        format!("{lent}{size}{input}{shared}{WALL_SUFFIX}")
     }
 
     /// The name of a contestant's case.
@@ -188,8 +208,16 @@ impl Group {
     }
 
     /// Everyone who takes part, on these numbers of threads. With skewed keys, ours: those are about the engine
-    /// beside the filter's own batch.
+    /// beside the filter's own batch. Shared filters meet each other.
     pub(crate) fn contestants(&self, threads: &[usize]) -> Vec<Contestant> {
+        if self.shared {
+            let both = [Who::Shared, Who::Rival(ParallelRival::FastbloomAtomic)].into_iter();
+            return both
+                .flat_map(|who| {
+                    threads.iter().map(move |threads| Contestant { who, threads: *threads })
+                })
+                .collect();
+        }
         let rival = Who::Rival(self.subject.rival());
         let on_threads =
             |who| threads.iter().map(move |threads| Contestant { who, threads: *threads });
@@ -207,11 +235,12 @@ impl Group {
         all
     }
 
-    /// Whether the selection names a case of the engine in it.
+    /// Whether the selection names a case of the engine in it, or one that would be the engine's if the filter
+    /// were not shared.
     pub(crate) fn is_selected(&self, selection: &Selection, threads: &[usize]) -> bool {
         selection.filter.as_ref().is_none_or(|filter| {
-            let cases = self.contestants(threads).into_iter();
-            let mut engines = cases.filter(|contestant| contestant.who == Who::Engine);
+            let who = Who::Engine;
+            let mut engines = threads.iter().map(|threads| Contestant { who, threads: *threads });
             engines.any(|contestant| filter.is_match(&self.case_name(contestant)))
         })
     }
@@ -233,6 +262,7 @@ impl Contestant {
         match self.who {
             Who::Batch => "batch",
             Who::Engine => "engine",
+            Who::Shared => "shared",
             Who::Rival(rival) => rival.api(self.threads),
         }
     }
@@ -256,8 +286,7 @@ fn subjects() -> [Subject; 7] {
 /// The groups of a number of keys, those of a filter one after the other.
 pub(crate) fn groups_of(keys: usize) -> Vec<Group> {
     let of_subject = |subject| {
-        let group =
-            |op, workload| Group { subject, op, workload, keys, ops: keys, input: Input::Plain };
+        let group = |op, workload| Group::of(subject, op, workload, keys);
         [
             group(Op::Build, None),
             group(Op::Insert, None),
@@ -280,7 +309,7 @@ pub(crate) fn groups_of_skewed(keys: usize) -> Vec<Group> {
     let mut groups = Vec::new();
     for subject in skewed_subjects() {
         for input in Input::SKEWED {
-            let group = |op, workload| Group { subject, op, workload, keys, ops: keys, input };
+            let group = |op, workload| Group { input, ..Group::of(subject, op, workload, keys) };
             groups.push(group(Op::Contains, Some(Workload::Hit)));
             // A cuckoo filter, which keeps every copy, has room for a few.
             if subject.kind != FilterKind::Cuckoo || input == Input::Sorted {
@@ -293,6 +322,13 @@ pub(crate) fn groups_of_skewed(keys: usize) -> Vec<Group> {
     groups
 }
 
+/// The groups of filters that threads share.
+pub(crate) fn groups_of_shared(keys: usize) -> Vec<Group> {
+    const KINDS: [FilterKind; 2] = [FilterKind::SplitBlockBloom, FilterKind::Bloom];
+    let group = |subject| Group { shared: true, ..Group::of(subject, Op::Insert, None, keys) };
+    subjects().into_iter().filter(|subject| KINDS.contains(&subject.kind)).map(group).collect()
+}
+
 /// The groups of filters of 1 GiB: keys and probes by how many there are for a line.
 pub(crate) fn groups_of_one_gib() -> Vec<Group> {
     const KEYS: usize = 100_000_000;
@@ -301,8 +337,11 @@ pub(crate) fn groups_of_one_gib() -> Vec<Group> {
         [FilterKind::SplitBlockBloom, FilterKind::CacheLineBloom, FilterKind::RegisterBloom];
     let of_kind = |kind| {
         let subject = Subject { kind, size: Size::Bytes(ONE_GIB) };
-        let group =
-            |op, workload, ops, input| Group { subject, op, workload, keys: KEYS, ops, input };
+        let group = |op, workload, ops, input| Group {
+            ops,
+            input,
+            ..Group::of(subject, op, workload, KEYS)
+        };
         let mut groups = vec![group(Op::Insert, None, KEYS, Input::Plain)];
         for (probes, name) in [(lines / 4, "0.25"), (lines, "1"), (4 * lines, "4")] {
             for workload in [Workload::Hit, Workload::Miss] {
@@ -342,8 +381,10 @@ impl Selection {
         let keys = self.keys.as_deref().unwrap_or(default);
         let mut groups: Vec<Group> = keys.iter().flat_map(|keys| groups_of(*keys)).collect();
         if is_named || self.full {
-            let skewed = keys.iter().filter(|keys| SKEWED_KEYS.contains(keys));
-            groups.extend(skewed.flat_map(|keys| groups_of_skewed(*keys)));
+            for keys in keys.iter().filter(|keys| MANY_KEYS.contains(keys)) {
+                groups.extend(groups_of_skewed(*keys));
+                groups.extend(groups_of_shared(*keys));
+            }
         }
         if self.full && self.keys.is_none() {
             groups.extend(groups_of_one_gib());
@@ -384,7 +425,9 @@ mod tests {
         let mut names = HashSet::new();
         let keys = [1_000_000, 10_000_000];
         let groups = keys.into_iter().flat_map(groups_of).chain(groups_of_one_gib());
-        for group in groups.chain(keys.into_iter().flat_map(groups_of_skewed)) {
+        let others =
+            keys.into_iter().flat_map(|keys| [groups_of_skewed(keys), groups_of_shared(keys)]);
+        for group in groups.chain(others.flatten()) {
             for contestant in group.contestants(&[1, 2]) {
                 let name = group.case_name(contestant);
                 assert_eq!(filling_of(&group.variant(contestant.who)), None, "{name}");
@@ -394,6 +437,9 @@ mod tests {
         let engine = "contains/hit/1e6/split-block-bloom/12-bit+wall/engine/2-threads";
         let rival = "insert/1e6/sbbf-rs-safe/as-register-bloom-12-bit+wall/sharded/2-threads";
         assert!(names.contains(engine) && names.contains(rival));
+        assert!(names.contains("insert/1e7/bloom/fpr-1%-shared+wall/shared/2-threads"));
+        let atomic = "insert/1e6/fastbloom/as-split-block-bloom-12-bit-shared+wall/shared";
+        assert!(names.contains(atomic));
     }
 
     #[test]
@@ -420,8 +466,8 @@ mod tests {
         assert!(!usual.engine_groups().is_empty() && usual.engine_places().is_empty());
         assert!(!Selection { full: true, ..Selection::default() }.engine_groups().is_empty());
         let inserts = inserts_alone().engine_groups();
-        // Seven filters with five numbers of keys, and ten skewed groups with two of them.
-        assert_eq!(inserts.len(), 7 * 5 + 10 * 2);
+        // Seven filters with five numbers of keys; ten skewed groups and two shared ones with two of them.
+        assert_eq!(inserts.len(), 7 * 5 + (10 + 2) * 2);
         assert!(inserts.iter().all(|group| group.op == Op::Insert));
         let other = Selection { threads: None, ..selection("miss/1e6/split-block") };
         assert!(other.engine_groups().is_empty());

@@ -337,7 +337,7 @@ fn row(
     let rounded = |value: f64| round_significant(value, 5);
     let rival = match contestant.who {
         Who::Rival(rival) => Some(rival.to_string()),
-        Who::Batch | Who::Engine => None,
+        Who::Batch | Who::Engine | Who::Shared => None,
     };
     let ours = rival.is_none();
     let fpr = truth.filter.expected_fpr();

@@ -14,7 +14,7 @@ mod sbbf_rs;
 mod subms_cuckoo;
 mod textbook_quotient;
 
-pub(crate) use parallel::Parallel;
+pub(crate) use parallel::{KEYS_AT_A_TIME, Parallel};
 
 use crate::plan::Filling;
 use crate::slots::Slots;
@@ -118,6 +118,8 @@ pub(crate) enum ParallelRival {
     SbbfRs,
     /// `fastbloom`, its atomic filter for all threads; on one thread its plain one, which is faster.
     Fastbloom,
+    /// `fastbloom`, its atomic filter on any number of threads.
+    FastbloomAtomic,
     /// `qfilter`, a filter for every thread.
     Qfilter,
     /// `atomic-cuckoo-filter`, one for all threads.
@@ -126,8 +128,8 @@ pub(crate) enum ParallelRival {
 
 impl ParallelRival {
     #[cfg(test)]
-    pub(crate) const ALL: [Self; 4] =
-        [Self::SbbfRs, Self::Fastbloom, Self::Qfilter, Self::AtomicCuckoo];
+    pub(crate) const ALL: [Self; 5] =
+        [Self::SbbfRs, Self::Fastbloom, Self::FastbloomAtomic, Self::Qfilter, Self::AtomicCuckoo];
 
     /// Makes an empty filter, or one for every thread of the pool; none is for the thread of the caller.
     pub(crate) fn create(
@@ -149,7 +151,7 @@ impl ParallelRival {
             (Self::Fastbloom, None) => {
                 Box::new(Sharded::new(size.keys, None, |_| Ok(fastbloom::Fastbloom::new(size)))?)
             }
-            (Self::Fastbloom, pool) => {
+            (Self::Fastbloom | Self::FastbloomAtomic, pool) => {
                 Box::new(Together { filter: fastbloom::Atomic::new(size), pool })
             }
             (Self::AtomicCuckoo, pool) => {
@@ -161,6 +163,7 @@ impl ParallelRival {
     /// The api column of its rows: a call a key, on shards, or on a filter that threads share.
     pub(crate) fn api(self, threads: usize) -> &'static str {
         match self {
+            Self::FastbloomAtomic => "shared",
             _ if threads == 1 => "single",
             Self::SbbfRs | Self::Qfilter => "sharded",
             Self::Fastbloom | Self::AtomicCuckoo => "shared",
@@ -172,7 +175,7 @@ impl fmt::Display for ParallelRival {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::SbbfRs => Rival::SbbfRs,
-            Self::Fastbloom => Rival::Fastbloom,
+            Self::Fastbloom | Self::FastbloomAtomic => Rival::Fastbloom,
             Self::Qfilter => Rival::Qfilter,
             Self::AtomicCuckoo => Rival::AtomicCuckoo,
         }

@@ -1,0 +1,63 @@
+//! Bloom filters that threads share: all of them insert, slice by slice, through a shared reference.
+
+use crate::rivals::{KEYS_AT_A_TIME, Parallel};
+use anyhow::{Context as _, Result, bail};
+use rayon::ThreadPool;
+use rayon::prelude::*;
+use std::sync::Arc;
+use trommel::{AnyFilter, Bitmap, Bloom, Filter, InsertShared as _, KeyHash, Layout, SharedBloom};
+
+/// A filter of a kind that can be shared and is measured so; without a pool, for the thread of the caller.
+pub(super) fn share(filter: AnyFilter, pool: Option<Arc<ThreadPool>>) -> Result<Box<dyn Parallel>> {
+    Ok(match filter {
+        AnyFilter::Bloom(filter) => Shared::boxed(filter, pool),
+        AnyFilter::SplitBlockBloom(filter) => Shared::boxed(filter, pool),
+        other => bail!("the harness does not share a {}", other.kind()),
+    })
+}
+
+struct Shared<L: Layout> {
+    /// None while it is emptied.
+    filter: Option<SharedBloom<L>>,
+    pool: Option<Arc<ThreadPool>>,
+}
+
+impl<L: Layout> Shared<L> {
+    fn boxed(filter: Bloom<L>, pool: Option<Arc<ThreadPool>>) -> Box<dyn Parallel> {
+        Box::new(Self { filter: Some(filter.into_shared()), pool })
+    }
+}
+
+impl<L: Layout> Parallel for Shared<L> {
+    fn memory_bytes(&self) -> usize {
+        self.filter.as_ref().map_or(0, Filter::memory_bytes)
+    }
+
+    fn load_factor(&self) -> Option<f64> {
+        None
+    }
+
+    fn insert(&mut self, hashes: &[KeyHash]) -> Result<()> {
+        let filter = self.filter.as_ref().context("the filter is being emptied")?;
+        let insert = |hashes: &[KeyHash]| filter.insert_batch(hashes);
+        match &self.pool {
+            None => insert(hashes),
+            Some(pool) => pool.install(|| hashes.par_chunks(KEYS_AT_A_TIME).try_for_each(insert)),
+        }
+        .context("keys do not fit")
+    }
+
+    fn answer(&self, hashes: &[KeyHash], answers: &mut Bitmap) {
+        if let Some(filter) = &self.filter {
+            filter.contains_batch(hashes, answers);
+        }
+    }
+
+    fn clear(&mut self) {
+        self.filter = self.filter.take().map(|shared| {
+            let mut filter = shared.into_filter();
+            filter.clear();
+            filter.into_shared()
+        });
+    }
+}
