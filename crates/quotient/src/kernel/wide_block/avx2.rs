@@ -144,7 +144,9 @@ pub(super) fn contains_batch(geometry: &Geometry, table: &[u8], hashes: &[u64], 
         }
         return;
     };
-    let window = Window::for_gathers(table.len());
+    // Three lines a key, each known from the one before: prefetched, lookups took 0.83 to 0.97 of their time in the
+    // farther half of L2, and 0.66 to 0.84 between one L2 and two.
+    let window = Window::for_table(table.len());
     let ahead = if window.hint.is_none() { 0 } else { MAX_AHEAD };
     with_fetch!(window, F => blocks::<F>(geometry, &places, ahead, table, hashes, found));
 }
