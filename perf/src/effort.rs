@@ -1,7 +1,7 @@
 //! How much a run measures, and how long it may take.
 
 use crate::cli::Selection;
-use crate::interleave::Pace;
+use crate::interleave::{FEWEST_ROUNDS, Pace};
 use crate::lanes::Length;
 use crate::plan::Scope;
 use std::time::Duration;
@@ -89,7 +89,7 @@ impl Effort {
     pub(crate) fn pace_within(&self, passed: Duration, steps_left: usize) -> Pace {
         let share = self.limit.saturating_sub(passed) / steps_left.max(1) as u32;
         let min_rounds = if share < self.pace.budget {
-            self.pace.min_rounds.min(MIN_ROUNDS_LATE)
+            self.pace.min_rounds.min(FEWEST_ROUNDS)
         } else {
             self.pace.min_rounds
         };
@@ -97,8 +97,6 @@ impl Effort {
     }
 }
 
-/// The fewest rounds of a group when the run is late: a median of three.
-const MIN_ROUNDS_LATE: usize = 3;
 /// The fewest rounds of a group of the engine.
 const MIN_ROUNDS_OF_ENGINE: usize = 5;
 
@@ -111,7 +109,7 @@ mod tests {
         let seconds = Duration::from_secs;
         let effort = Effort::of(&Selection::default(), Some(seconds(100)));
         assert_eq!(effort.pace_within(seconds(40), 60).budget, seconds(1));
-        assert_eq!(effort.pace_within(seconds(40), 60).min_rounds, MIN_ROUNDS_LATE);
+        assert_eq!(effort.pace_within(seconds(40), 60).min_rounds, FEWEST_ROUNDS);
         assert_eq!(effort.pace_within(seconds(0), 10).budget, effort.pace.budget);
         assert_eq!(effort.pace_within(seconds(0), 10).min_rounds, effort.pace.min_rounds);
         assert_eq!(effort.pace_within(seconds(101), 10).budget, seconds(0));

@@ -141,7 +141,7 @@ pub(crate) struct Pace {
 }
 
 /// The fewest rounds of a group, however long they take: a median of three.
-const FEWEST_ROUNDS: usize = 3;
+pub(crate) const FEWEST_ROUNDS: usize = 3;
 /// A group that has as many ends when its budget is spent so many times over.
 const MOST_BUDGETS: u32 = 3;
 
