@@ -210,17 +210,13 @@ impl Group {
     /// Everyone who takes part, on these numbers of threads. With skewed keys, ours: those are about the engine
     /// beside the filter's own batch. Shared filters meet each other.
     pub(crate) fn contestants(&self, threads: &[usize]) -> Vec<Contestant> {
-        if self.shared {
-            let both = [Who::Shared, Who::Rival(ParallelRival::FastbloomAtomic)].into_iter();
-            return both
-                .flat_map(|who| {
-                    threads.iter().map(move |threads| Contestant { who, threads: *threads })
-                })
-                .collect();
-        }
-        let rival = Who::Rival(self.subject.rival());
         let on_threads =
             |who| threads.iter().map(move |threads| Contestant { who, threads: *threads });
+        if self.shared {
+            let atomic = Who::Rival(ParallelRival::FastbloomAtomic);
+            return on_threads(Who::Shared).chain(on_threads(atomic)).collect();
+        }
+        let rival = Who::Rival(self.subject.rival());
         let mut all = vec![Contestant { who: Who::Batch, threads: 1 }];
         all.extend(on_threads(Who::Engine));
         if Input::SKEWED.contains(&self.input) {
@@ -297,20 +293,21 @@ pub(crate) fn groups_of(keys: usize) -> Vec<Group> {
     subjects().into_iter().flat_map(of_subject).collect()
 }
 
-/// The filters that are measured with skewed keys.
-fn skewed_subjects() -> impl Iterator<Item = Subject> {
-    use FilterKind as Kind;
-    const KINDS: [Kind; 4] = [Kind::SplitBlockBloom, Kind::Bloom, Kind::Quotient, Kind::Cuckoo];
-    subjects().into_iter().filter(|subject| KINDS.contains(&subject.kind))
+/// Those of some kinds.
+fn subjects_of(kinds: &[FilterKind]) -> impl Iterator<Item = Subject> {
+    subjects().into_iter().filter(|subject| kinds.contains(&subject.kind))
 }
 
 /// The groups of a number of skewed keys.
 pub(crate) fn groups_of_skewed(keys: usize) -> Vec<Group> {
+    use FilterKind as Kind;
     let mut groups = Vec::new();
-    for subject in skewed_subjects() {
+    for subject in subjects_of(&[Kind::SplitBlockBloom, Kind::Bloom, Kind::Quotient, Kind::Cuckoo])
+    {
         for input in Input::SKEWED {
             let group = |op, workload| Group { input, ..Group::of(subject, op, workload, keys) };
-            groups.push(group(Op::Contains, Some(Workload::Hit)));
+            let probes = if input == Input::Zipf { Workload::Zipf } else { Workload::Hit };
+            groups.push(group(Op::Contains, Some(probes)));
             // A cuckoo filter, which keeps every copy, has room for a few.
             if subject.kind != FilterKind::Cuckoo || input == Input::Sorted {
                 groups.push(group(Op::Insert, None));
@@ -324,9 +321,8 @@ pub(crate) fn groups_of_skewed(keys: usize) -> Vec<Group> {
 
 /// The groups of filters that threads share.
 pub(crate) fn groups_of_shared(keys: usize) -> Vec<Group> {
-    const KINDS: [FilterKind; 2] = [FilterKind::SplitBlockBloom, FilterKind::Bloom];
     let group = |subject| Group { shared: true, ..Group::of(subject, Op::Insert, None, keys) };
-    subjects().into_iter().filter(|subject| KINDS.contains(&subject.kind)).map(group).collect()
+    subjects_of(&[FilterKind::SplitBlockBloom, FilterKind::Bloom]).map(group).collect()
 }
 
 /// The groups of filters of 1 GiB: keys and probes by how many there are for a line.

@@ -62,10 +62,7 @@ impl Truth {
     fn probes(&self, group: &Group) -> Result<(Vec<KeyHash>, Bitmap, Bitmap)> {
         let workload = group.workload.unwrap_or(Workload::Mixed);
         let stream = KeyStream::new(group.keys as u64);
-        let probes = match group.input {
-            Input::Zipf => stream.probes(Workload::Zipf, group.keys, group.ops),
-            _ => stream.probes(workload, group.keys, group.ops),
-        };
+        let probes = stream.probes(workload, group.keys, group.ops);
         let Column::Integers(mut values) = probes.column else {
             unreachable!("generated keys are integers")
         };
