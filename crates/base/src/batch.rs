@@ -41,7 +41,7 @@ impl Window {
     /// the best hint is T1, which fills L2: a core tracks some 48 lines there, and 16 on their way to L1. With
     /// split blocks and an L2 of 2 MiB, ns a key with T0 and with T1: 2.2 and 1.9 at 4 MB, 4.1 and 3.1 at
     /// 16 MB, 9.4 and 7.4 at 128 MB, 13.9 and 12.7 at 1 GB; NTA is behind T1 everywhere. Between one L2 and
-    /// two, T1 is up to 9 % behind T0. Distances of 64 to 256 keys are alike.
+    /// two, T1 is up to a tenth behind T0. Distances of 64 to 256 keys are alike.
     #[must_use]
     pub fn for_table(bytes: usize) -> Self {
         Self::beside_l2(bytes, l2_bytes())
