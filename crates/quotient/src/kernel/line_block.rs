@@ -46,23 +46,27 @@ pub(crate) fn kernels(isa: Isa) -> Kernels {
     match isa {
         #[cfg(target_arch = "x86_64")]
         Isa::Avx512 => Kernels {
-            contains: avx2::contains,
             contains_batch: avx512::contains_batch,
             insert: insert::insert,
             insert_batch: insert::insert_batch,
-            ..bmi2::KERNELS
+            ..AVX2
         },
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 | Isa::Avx512Core => Kernels {
-            contains: avx2::contains,
-            contains_batch: avx2::contains_batch,
-            insert: insert_avx2::insert,
-            insert_batch: insert_avx2::insert_batch,
-            ..bmi2::KERNELS
-        },
+        Isa::Avx512Core => Kernels { contains_batch: avx512::contains_batch, ..AVX2 },
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => AVX2,
         _ => portable::KERNELS,
     }
 }
+
+#[cfg(target_arch = "x86_64")]
+const AVX2: Kernels = Kernels {
+    contains: avx2::contains,
+    contains_batch: avx2::contains_batch,
+    insert: insert_avx2::insert,
+    insert_batch: insert_avx2::insert_batch,
+    ..bmi2::KERNELS
+};
 
 const SLOTS: u32 = LineBlock::SLOTS;
 /// A start may also be right after the last slot.

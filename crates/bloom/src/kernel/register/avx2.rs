@@ -1,4 +1,7 @@
-//! Register-blocked with AVX2: four keys a vector, a gather and five shifts a bit.
+//! Register-blocked with AVX2: four keys a vector, a load each and five shifts a bit.
+//!
+//! Gathers of the four words made lookups 1.3 to 1.9 times as long in tables up to 4 MiB on a Cascade Lake core
+//! (4.0 ns against 2.1 in L2).
 
 use super::{RegisterBody, WORD_BYTES};
 use crate::geometry::Geometry;
@@ -106,14 +109,12 @@ fn contains_rolling<F: Fetch>(
             let mut answers = 0;
             for (half, places) in halves.iter().enumerate() {
                 let patterns = patterns(x86::load_4(&groups[group], half), geometry.hashes);
-                // SAFETY: four places of the ring are read; each is below `geometry.units`, as a
-                // product's high half, and the table has so many words, as asserted above. The
-                // indices are zero-extended: a place may exceed 31 bits.
-                let words = unsafe {
-                    let places = _mm_loadu_si128(places.as_ptr().cast());
-                    let places = _mm256_cvtepu32_epi64(places);
-                    _mm256_i64gather_epi64::<8>(table.as_ptr().cast(), places)
+                // SAFETY: each place is below `geometry.units`, as a product's high half, and the table
+                // has so many words, as asserted above; the read needs no alignment.
+                let word = |i: usize| unsafe {
+                    table.as_ptr().cast::<i64>().add(places[i] as usize).read_unaligned()
                 };
+                let words = _mm256_setr_epi64x(word(0), word(1), word(2), word(3));
                 let missing = _mm256_andnot_si256(words, patterns);
                 let hits = _mm256_cmpeq_epi64(missing, _mm256_setzero_si256());
                 answers |= _mm256_movemask_pd(_mm256_castsi256_pd(hits)) << (4 * half);
