@@ -222,6 +222,9 @@ impl<'a> Section<'a> {
         verify(&*built, truth)?;
         let facts = Self::facts(&*built, peak_bytes);
         let repetition: Repetition<'a> = Box::new(move |meter| {
+            if truth.keys.len() <= WARMED_UP_TO {
+                maker.build(&truth.keys)?;
+            }
             let built = wall::time(meter, threads, || maker.build(&truth.keys))?;
             verify_sample(&*built, truth)?;
             Ok(truth.keys.len() as u64)
@@ -238,6 +241,10 @@ impl<'a> Section<'a> {
         verify(&*filter, truth)?;
         let facts = Self::facts(&*filter, peak_bytes);
         let repetition: Repetition<'a> = Box::new(move |meter| {
+            if truth.keys.len() <= WARMED_UP_TO {
+                filter.clear();
+                filter.insert(&truth.keys)?;
+            }
             filter.clear();
             wall::time(meter, threads, || filter.insert(&truth.keys))?;
             verify_sample(&*filter, truth)?;
