@@ -57,6 +57,7 @@ impl FullBuckets {
     }
 
     /// The bits, little-endian: bit `i` is bit `i % 8` of byte `i / 8` on a little-endian machine.
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(crate) fn as_ptr(&self) -> *const u8 {
         self.words.as_ptr().cast()

@@ -241,6 +241,7 @@ impl Located {
     const NOWHERE: Self = Self { buckets: [0; GROUP_KEYS], fingerprints: [0; GROUP_KEYS] };
 
     /// Buckets and fingerprints of the sixteen keys from `first` on.
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(crate) fn lanes(&self, first: usize) -> (&Lanes, &Lanes) {
         let (buckets, _) = self.buckets.as_chunks();
@@ -309,6 +310,7 @@ impl Team {
     }
 
     /// Puts walks that wait back to where they were: bucket, fingerprint and steps.
+    #[cfg(target_arch = "x86_64")]
     #[cold]
     pub(crate) fn stay(&mut self, [buckets, fingerprints, steps]: [Lanes; 3], waiting: u32) {
         for lane in ones(waiting) {

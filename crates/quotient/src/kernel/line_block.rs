@@ -14,10 +14,7 @@ use super::Kernels;
 use super::scalar::scalar_kernels;
 use super::words::Plain;
 use crate::geometry::Geometry;
-use crate::layout::line_block::{
-    LINE_BYTES, OCCUPIEDS_AT, OFFSET_SHIFT, RUNENDS_AT, RUNENDS_SHIFT, SLOT_BITS,
-};
-use crate::layout::{Layout, LineBlock};
+use crate::layout::LineBlock;
 use trommel_simd::Isa;
 
 #[cfg(target_arch = "x86_64")]
@@ -28,6 +25,8 @@ mod avx512;
 mod insert;
 #[cfg(target_arch = "x86_64")]
 mod insert_avx2;
+#[cfg(target_arch = "x86_64")]
+mod lines;
 #[cfg(target_arch = "x86_64")]
 use super::words::Bmi2;
 
@@ -67,37 +66,3 @@ const AVX2: Kernels = Kernels {
     insert_batch: insert_avx2::insert_batch,
     ..bmi2::KERNELS
 };
-
-const SLOTS: u32 = LineBlock::SLOTS;
-/// A start may also be right after the last slot.
-const START_BITS: u64 = (1 << (SLOTS + 1)) - 1;
-/// The largest offset that a line stores: this or more.
-const MAX_OFFSET: u64 = LineBlock::MAX_OFFSET as u64;
-
-/// The slots where runs may begin, of the word with the runends.
-#[inline(always)]
-const fn starts(runends_word: u64) -> u64 {
-    runends_word >> (RUNENDS_SHIFT - 1) & START_BITS | 1
-}
-
-/// Lines that hashes are reduced to.
-#[inline(always)]
-const fn lines(geometry: &Geometry) -> u64 {
-    geometry.slots / SLOTS as u64
-}
-
-/// How a remainder's byte is made of the highest eight bits below the slot: those that a filter still
-/// has, a mark after them, and never 0.
-#[derive(Clone, Copy)]
-struct Byte {
-    keep: u8,
-    mark: u8,
-}
-
-impl Byte {
-    #[inline(always)]
-    const fn of(geometry: &Geometry) -> Self {
-        let spare = 8 - geometry.remainder_bits;
-        Self { keep: 0xFF << spare, mark: (1u8 << spare) >> 1 }
-    }
-}

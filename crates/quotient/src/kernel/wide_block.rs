@@ -17,7 +17,7 @@ use super::Kernels;
 use super::scalar::scalar_kernels;
 use super::words::Plain;
 use crate::geometry::Geometry;
-use crate::layout::{Shape, WideBlock};
+use crate::layout::WideBlock;
 use trommel_simd::Isa;
 
 #[cfg(target_arch = "x86_64")]
@@ -26,6 +26,8 @@ mod avx2;
 mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod insert;
+#[cfg(target_arch = "x86_64")]
+mod places;
 #[cfg(target_arch = "x86_64")]
 use super::words::Bmi2;
 
@@ -58,88 +60,6 @@ const AVX2: Kernels = Kernels {
     insert_batch: insert::insert_batch,
     ..bmi2::KERNELS
 };
-
-const SLOTS: u32 = 64;
-
-/// Packed remainders of one width in eight bytes, of which the first has the first bit of the first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Fields {
-    /// Bits of the remainders that are sure to lie in the eight bytes whole.
-    step: u32,
-    /// The lowest bit of each.
-    lowest: u64,
-    /// The highest bit of each.
-    highest: u64,
-}
-
-impl Fields {
-    const fn of(bits: u32) -> Self {
-        // Places in the packed bits are multiples of the width, and so of its common factor with 8.
-        let factor = if bits.trailing_zeros() > 3 { 8 } else { 1 << bits.trailing_zeros() };
-        let step = (64 - (8 - factor)) / bits * bits;
-        let (mut lowest, mut at) = (0, 0);
-        while at < step {
-            lowest |= 1 << at;
-            at += bits;
-        }
-        Self { step, lowest, highest: lowest << (bits - 1) }
-    }
-
-    /// The highest bits of some fields, among them of the first that equals the pattern's; none if none
-    /// does.
-    ///
-    /// Fields that are equal are zero after the exclusive or. To subtract the lowest bits borrows from
-    /// above only where there was a zero, so the first zero is exact, and no bit means no zero.
-    #[inline(always)]
-    const fn equal(&self, window: u64, pattern: u64) -> u64 {
-        let differing = window ^ pattern;
-        differing.wrapping_sub(self.lowest) & !differing & self.highest
-    }
-}
-
-/// [`Fields`] of every width.
-static FIELDS: [Fields; 33] = {
-    let mut fields = [Fields { step: 0, lowest: 0, highest: 0 }; 33];
-    let mut bits = 1;
-    while bits <= 32 {
-        fields[bits] = Fields::of(bits as u32);
-        bits += 1;
-    }
-    fields
-};
-
-/// Where things are in a table, for kernels that look at a key's block and the next.
-#[derive(Clone, Copy)]
-struct Places {
-    /// Byte where the remainders begin.
-    remainders: usize,
-    /// Byte where the offsets begin.
-    offsets: usize,
-    /// Bits of a remainder.
-    bits: u32,
-    shape: Shape,
-    fields: &'static Fields,
-}
-
-impl Places {
-    /// `None` if there may be no block after a key's: in tables of a few dozen slots.
-    #[inline(always)]
-    fn of(geometry: &Geometry, table: &[u8]) -> Option<Self> {
-        assert!(table.len() as u64 == geometry.table_bytes::<WideBlock>());
-        if geometry.blocks * u64::from(SLOTS) < geometry.slots + u64::from(SLOTS) {
-            return None;
-        }
-        let bits = geometry.remainder_bits;
-        let shape = Shape { blocks: geometry.blocks as usize, remainder_bits: bits };
-        Some(Self {
-            remainders: shape.remainders_at(),
-            offsets: shape.offsets_at(),
-            bits,
-            shape,
-            fields: &FIELDS[bits as usize],
-        })
-    }
-}
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,7 @@
 //! Vectors with AVX2: two registers of eight lanes.
 
-use super::vector::{LANES, Lanes, Vector};
+use super::vector::Vector;
+use super::{LANES, Lanes};
 use core::arch::x86_64::*;
 
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,8 @@
 //! Vectors with AVX-512: one register.
 
 use super::avx2::{any_equal, load_each};
-use super::vector::{LANES, Lanes, Vector};
+use super::vector::Vector;
+use super::{LANES, Lanes};
 use core::arch::x86_64::*;
 
 #[derive(Clone, Copy, Debug)]

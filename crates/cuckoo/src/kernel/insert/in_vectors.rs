@@ -1,7 +1,8 @@
 //! The two things that are done to sixteen lanes, in vectors.
 
 use super::fields::Fields;
-use super::vector::{LANES, Lanes, Vector, fetch};
+use super::vector::{Vector, fetch};
+use super::{LANES, Lanes};
 use crate::bucket::EmptyPair;
 use crate::full_buckets::FullBuckets;
 use crate::geometry::{Geometry, MIX_FACTORS};

@@ -8,8 +8,6 @@
 //! What is rare is done in words as well: lanes that are in one bucket, and the room that a walk found, which
 //! is one lane in six.
 
-mod vector;
-
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
@@ -20,12 +18,17 @@ mod confined;
 mod fields;
 #[cfg(target_arch = "x86_64")]
 mod in_vectors;
-
-pub(crate) use vector::{LANES, Lanes};
+#[cfg(target_arch = "x86_64")]
+mod vector;
 
 use super::{InsertGroup, Settle};
 use crate::geometry::Geometry;
 use trommel_simd::Isa;
+
+/// Lanes of a vector, and keys side by side in words.
+pub(crate) const LANES: usize = 16;
+/// A number a lane.
+pub(crate) type Lanes = [u32; LANES];
 
 /// The kernels that insert and settle many keys in vectors, if the instruction set has them for this shape.
 #[cfg(target_arch = "x86_64")]

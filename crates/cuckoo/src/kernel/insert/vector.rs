@@ -1,12 +1,8 @@
 //! Sixteen lanes of 32 bits, and what inserts do with them.
 
+use super::Lanes;
 use core::fmt::Debug;
 use trommel_simd::{Hint, prefetch};
-
-/// Lanes of a vector.
-pub(crate) const LANES: usize = 16;
-/// A number a lane.
-pub(crate) type Lanes = [u32; LANES];
 
 /// Sixteen lanes of 32 bits, or of two *fields* of 16 bits each. Where a method takes its decision from a
 /// *sign*, that is the highest bit of a lane, and the other bits do not matter.

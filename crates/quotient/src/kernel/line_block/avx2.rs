@@ -1,6 +1,6 @@
 //! Lookups with AVX2 and BMI2: a key's metadata in scalar registers, a line compared in two halves.
 
-use super::{
+use super::lines::{
     Byte, LINE_BYTES, OCCUPIEDS_AT, OFFSET_SHIFT, RUNENDS_AT, SLOT_BITS, SLOTS, lines, starts,
 };
 use crate::geometry::Geometry;

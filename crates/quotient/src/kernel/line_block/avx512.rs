@@ -10,8 +10,9 @@
 //! Cascade Lake core.
 
 use super::avx2;
-use super::{
-    Byte, LINE_BYTES, OCCUPIEDS_AT, OFFSET_SHIFT, RUNENDS_SHIFT, SLOT_BITS, START_BITS, lines,
+use super::lines::{
+    Byte, LINE_BYTES, OCCUPIEDS_AT, OFFSET_SHIFT, RUNENDS_SHIFT, SLOT_BITS, SLOTS, START_BITS,
+    lines,
 };
 use crate::geometry::Geometry;
 use crate::kernel::words::count_ones;
@@ -164,7 +165,7 @@ fn locate<F: Fetch>(
 ) {
     let byte = Byte::of(geometry);
     let lines = _mm512_set1_epi64(lines(geometry) as i64);
-    let slots = _mm512_set1_epi64(super::SLOTS.into());
+    let slots = _mm512_set1_epi64(SLOTS.into());
     let keep = _mm512_set1_epi64(byte.keep.into());
     let mark = _mm512_set1_epi64(byte.mark.into());
     let one = _mm512_set1_epi64(1);
@@ -392,7 +393,7 @@ impl Continued {
     }
 }
 
-/// The slots where runs may begin: see [`super::starts`].
+/// The slots where runs may begin: see [`super::lines::starts`].
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn starts(runends: __m512i) -> __m512i {

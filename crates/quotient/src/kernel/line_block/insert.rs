@@ -6,12 +6,13 @@
 //! written a part of took 2.4 times as long.
 
 use super::avx2::{Located, locate, run_of, word};
-use super::{
-    LINE_BYTES, LineBlock, MAX_OFFSET, OCCUPIEDS_AT, OFFSET_SHIFT, RUNENDS_AT, RUNENDS_SHIFT,
-    SLOT_BITS, SLOTS, starts,
+use super::lines::{
+    LINE_BYTES, MAX_OFFSET, OCCUPIEDS_AT, OFFSET_SHIFT, RUNENDS_AT, RUNENDS_SHIFT, SLOT_BITS,
+    SLOTS, starts,
 };
 use crate::geometry::Geometry;
 use crate::kernel::{Progress, scalar};
+use crate::layout::LineBlock;
 use crate::table::bits_between;
 use core::arch::x86_64::*;
 use trommel_base::WhyFull;

@@ -5,12 +5,13 @@
 
 use super::avx2::{Located, equal, locate, run_of, word};
 use super::insert::{Carried, Place, Slot, moved};
-use super::{
-    LINE_BYTES, LineBlock, MAX_OFFSET, OCCUPIEDS_AT, OFFSET_SHIFT, RUNENDS_AT, RUNENDS_SHIFT,
-    SLOT_BITS, SLOTS, starts,
+use super::lines::{
+    LINE_BYTES, MAX_OFFSET, OCCUPIEDS_AT, OFFSET_SHIFT, RUNENDS_AT, RUNENDS_SHIFT, SLOT_BITS,
+    SLOTS, starts,
 };
 use crate::geometry::Geometry;
 use crate::kernel::{Progress, scalar};
+use crate::layout::LineBlock;
 use core::arch::x86_64::*;
 use trommel_base::WhyFull;
 use trommel_base::batch::Hint;

@@ -1,6 +1,6 @@
 //! Lookups with BMI2, key by key in scalar registers.
 
-use super::{Places, SLOTS};
+use super::places::{Places, SLOTS};
 use crate::geometry::Geometry;
 use crate::kernel::scalar;
 use crate::layout::WideBlock;

@@ -3,7 +3,8 @@
 //! What is read is read by ordinary loads. Gathers, whose results a Cascade Lake core hands on late, made a
 //! lookup in 0.5 to 1.3 MiB take half as long again, those of the remainders most of it (8.3 ns against 6.0).
 
-use super::{Places, avx2};
+use super::avx2;
+use super::places::Places;
 use crate::geometry::Geometry;
 use crate::kernel::words::count_ones;
 use core::arch::x86_64::*;

@@ -8,7 +8,7 @@
 //! to 95 % of 2^20 slots, in batches, where this takes 93.
 
 use super::avx2::{Located, locate, word};
-use super::{Places, SLOTS};
+use super::places::{Places, SLOTS};
 use crate::geometry::{Geometry, Position};
 use crate::kernel::{Progress, scalar};
 use crate::layout::{Layout, WideBlock};

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::geometry::MAX_COPIES;
+use crate::layout::Shape;
 use alloc::vec;
 use alloc::vec::Vec;
 use trommel_testkit::Splitmix;
@@ -109,7 +110,8 @@ fn kernels_agree_where_runs_are_far_from_home() {
 
 impl Sample {
     fn geometry_offsets(&self) -> usize {
-        Places::of(&self.geometry, &self.table).unwrap().offsets
+        let Geometry { blocks, remainder_bits, .. } = self.geometry;
+        Shape { blocks: blocks as usize, remainder_bits }.offsets_at()
     }
 }
 
@@ -149,28 +151,5 @@ fn inserts_into_words_that_contradict_each_other_write_nothing() {
             kernels(isa).insert(&geometry, &mut table, largest)
         }));
         assert!(outcome.is_err() && table == before, "{isa}");
-    }
-}
-
-/// Against comparing field by field.
-#[test]
-fn equal_fields_are_found_wherever_they_are() {
-    for bits in 1..=32 {
-        let fields = Fields::of(bits);
-        let mask = u64::MAX >> (64 - bits);
-        let count = fields.step / bits;
-        assert!(count >= 1 && fields.step.is_multiple_of(bits));
-        for phase in (0..8).filter(|phase| (0..8).any(|slot| slot * bits % 8 == *phase)) {
-            assert!(phase + fields.step <= 64);
-        }
-        let mut random = Splitmix::new(bits.into());
-        for _ in 0..1000 {
-            let wanted = random.word() & random.word() & mask;
-            let window = random.word() & random.word();
-            let first = (0..count).find(|i| window >> (i * bits) & mask == wanted);
-            let equal = fields.equal(window, wanted.wrapping_mul(fields.lowest));
-            let found = (equal != 0).then(|| equal.trailing_zeros() / bits);
-            assert_eq!(found, first, "{bits} {window:x} {wanted:x}");
-        }
     }
 }

@@ -1,0 +1,42 @@
+//! What all vector kernels know of a line and of a key in it.
+
+use crate::geometry::Geometry;
+use crate::layout::{Layout, LineBlock};
+
+pub(super) use crate::layout::line_block::{
+    LINE_BYTES, OCCUPIEDS_AT, OFFSET_SHIFT, RUNENDS_AT, RUNENDS_SHIFT, SLOT_BITS,
+};
+
+pub(super) const SLOTS: u32 = LineBlock::SLOTS;
+/// A start may also be right after the last slot.
+pub(super) const START_BITS: u64 = (1 << (SLOTS + 1)) - 1;
+/// The largest offset that a line stores: this or more.
+pub(super) const MAX_OFFSET: u64 = LineBlock::MAX_OFFSET as u64;
+
+/// The slots where runs may begin, of the word with the runends.
+#[inline(always)]
+pub(super) const fn starts(runends_word: u64) -> u64 {
+    runends_word >> (RUNENDS_SHIFT - 1) & START_BITS | 1
+}
+
+/// Lines that hashes are reduced to.
+#[inline(always)]
+pub(super) const fn lines(geometry: &Geometry) -> u64 {
+    geometry.slots / SLOTS as u64
+}
+
+/// How a remainder's byte is made of the highest eight bits below the slot: those that a filter still
+/// has, a mark after them, and never 0.
+#[derive(Clone, Copy)]
+pub(super) struct Byte {
+    pub(super) keep: u8,
+    pub(super) mark: u8,
+}
+
+impl Byte {
+    #[inline(always)]
+    pub(super) const fn of(geometry: &Geometry) -> Self {
+        let spare = 8 - geometry.remainder_bits;
+        Self { keep: 0xFF << spare, mark: (1u8 << spare) >> 1 }
+    }
+}

@@ -1,0 +1,115 @@
+//! What all vector kernels know of a table, and of remainders side by side.
+
+use crate::geometry::Geometry;
+use crate::layout::{Shape, WideBlock};
+
+pub(super) const SLOTS: u32 = 64;
+
+/// Packed remainders of one width in eight bytes, of which the first has the first bit of the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Fields {
+    /// Bits of the remainders that are sure to lie in the eight bytes whole.
+    pub(super) step: u32,
+    /// The lowest bit of each.
+    pub(super) lowest: u64,
+    /// The highest bit of each.
+    pub(super) highest: u64,
+}
+
+impl Fields {
+    const fn of(bits: u32) -> Self {
+        // Places in the packed bits are multiples of the width, and so of its common factor with 8.
+        let factor = if bits.trailing_zeros() > 3 { 8 } else { 1 << bits.trailing_zeros() };
+        let step = (64 - (8 - factor)) / bits * bits;
+        let (mut lowest, mut at) = (0, 0);
+        while at < step {
+            lowest |= 1 << at;
+            at += bits;
+        }
+        Self { step, lowest, highest: lowest << (bits - 1) }
+    }
+
+    /// The highest bits of some fields, among them of the first that equals the pattern's; none if none
+    /// does.
+    ///
+    /// Fields that are equal are zero after the exclusive or. To subtract the lowest bits borrows from
+    /// above only where there was a zero, so the first zero is exact, and no bit means no zero.
+    #[inline(always)]
+    pub(super) const fn equal(&self, window: u64, pattern: u64) -> u64 {
+        let differing = window ^ pattern;
+        differing.wrapping_sub(self.lowest) & !differing & self.highest
+    }
+}
+
+/// [`Fields`] of every width.
+static FIELDS: [Fields; 33] = {
+    let mut fields = [Fields { step: 0, lowest: 0, highest: 0 }; 33];
+    let mut bits = 1;
+    while bits <= 32 {
+        fields[bits] = Fields::of(bits as u32);
+        bits += 1;
+    }
+    fields
+};
+
+/// Where things are in a table, for kernels that look at a key's block and the next.
+#[derive(Clone, Copy)]
+pub(super) struct Places {
+    /// Byte where the remainders begin.
+    pub(super) remainders: usize,
+    /// Byte where the offsets begin.
+    pub(super) offsets: usize,
+    /// Bits of a remainder.
+    pub(super) bits: u32,
+    pub(super) shape: Shape,
+    pub(super) fields: &'static Fields,
+}
+
+impl Places {
+    /// `None` if there may be no block after a key's: in tables of a few dozen slots.
+    #[inline(always)]
+    pub(super) fn of(geometry: &Geometry, table: &[u8]) -> Option<Self> {
+        assert!(table.len() as u64 == geometry.table_bytes::<WideBlock>());
+        if geometry.blocks * u64::from(SLOTS) < geometry.slots + u64::from(SLOTS) {
+            return None;
+        }
+        let bits = geometry.remainder_bits;
+        let shape = Shape { blocks: geometry.blocks as usize, remainder_bits: bits };
+        Some(Self {
+            remainders: shape.remainders_at(),
+            offsets: shape.offsets_at(),
+            bits,
+            shape,
+            fields: &FIELDS[bits as usize],
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trommel_testkit::Splitmix;
+
+    /// Against comparing field by field.
+    #[test]
+    fn equal_fields_are_found_wherever_they_are() {
+        for bits in 1..=32 {
+            let fields = Fields::of(bits);
+            let mask = u64::MAX >> (64 - bits);
+            let count = fields.step / bits;
+            assert!(count >= 1 && fields.step.is_multiple_of(bits));
+            for phase in (0..8).filter(|phase| (0..8).any(|slot| slot * bits % 8 == *phase)) {
+                assert!(phase + fields.step <= 64);
+            }
+            let mut random = Splitmix::new(bits.into());
+            for _ in 0..1000 {
+                let wanted = random.word() & random.word() & mask;
+                let window = random.word() & random.word();
+                let first = (0..count).find(|i| window >> (i * bits) & mask == wanted);
+                let equal = fields.equal(window, wanted.wrapping_mul(fields.lowest));
+                let found = (equal != 0).then(|| equal.trailing_zeros() / bits);
+                assert_eq!(found, first, "{bits} {window:x} {wanted:x}");
+            }
+        }
+    }
+}
