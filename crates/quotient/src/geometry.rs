@@ -1,6 +1,6 @@
 //! How large a table is, and where in it a hash belongs.
 
-use crate::layout::Layout;
+use crate::layout::{Layout, Shape};
 use trommel_base::range::reduce;
 
 /// The numbers that a table's shape follows from.
@@ -87,6 +87,12 @@ impl Geometry {
     /// The blocks of so many slots and their overhang.
     pub(crate) fn blocks_for<L: Layout>(slots: u64) -> u64 {
         (slots + Self::overhang_slots(slots)).div_ceil(u64::from(L::SLOTS))
+    }
+
+    /// What places in the table depend on.
+    #[inline(always)]
+    pub(crate) fn shape(&self) -> Shape {
+        Shape { blocks: self.blocks as usize, remainder_bits: self.remainder_bits }
     }
 
     /// The bytes of the table.

@@ -34,9 +34,7 @@ pub(crate) struct Run {
 impl<L: Layout, S: AsRef<[u8]>> Table<L, S> {
     #[inline(always)]
     pub(crate) fn new(geometry: &Geometry, bytes: S) -> Self {
-        let shape =
-            Shape { blocks: geometry.blocks as usize, remainder_bits: geometry.remainder_bits };
-        Self { shape, copies: geometry.copies, bytes, layout: PhantomData }
+        Self { shape: geometry.shape(), copies: geometry.copies, bytes, layout: PhantomData }
     }
 
     #[inline(always)]

@@ -26,7 +26,7 @@ pub(crate) use plan::MOST_REGIONS;
 use crate::append::Appender;
 use crate::fingerprint::Rounding;
 use crate::geometry::Geometry;
-use crate::layout::{Layout, Shape};
+use crate::layout::Layout;
 use alloc::vec::Vec;
 use chunks::{Placed, Placing};
 use plan::{LocalFingerprint, Plan, Stored};
@@ -79,8 +79,7 @@ fn build_of<L: Layout, R: LocalFingerprint, T: Stored, W: Workers>(
         return None;
     }
     let grouped = shares::group::<L, R, W>(inputs, plan, &mut shares, bulk.workers)?;
-    let Geometry { blocks, remainder_bits, .. } = *inputs.geometry;
-    let shape = Shape { blocks: blocks as usize, remainder_bits };
+    let shape = inputs.geometry.shape();
     let placing = Placing { plan, shares: &grouped, isa: inputs.isa, threads };
     let placed = placing.run::<L, T, W>(shape, table, bulk.workers).or_else(|| {
         table.fill(0);

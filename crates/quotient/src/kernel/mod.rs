@@ -8,6 +8,8 @@
 
 pub(crate) mod line_block;
 mod scalar;
+#[cfg(target_arch = "x86_64")]
+mod vectors;
 pub(crate) mod wide_block;
 mod words;
 

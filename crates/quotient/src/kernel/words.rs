@@ -1,4 +1,4 @@
-//! Rank and select, as the function that they are inlined into can compute them.
+//! Words of a table, and rank and select on them, as the function that they are inlined into can compute them.
 
 /// Rank and select on a 64-bit word. A value of such a type is the proof that the machine has what it
 /// takes.
@@ -57,19 +57,13 @@ impl Words for Bmi2 {
     }
 }
 
-/// How many ones each of eight words has.
+/// A word of a table.
 ///
-/// Nibbles are looked up in a register of sixteen sums, and the sums of a word's bytes added.
+/// # Safety
+/// The word lies within the table.
 #[cfg(target_arch = "x86_64")]
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw")]
-pub(crate) fn count_ones(words: core::arch::x86_64::__m512i) -> core::arch::x86_64::__m512i {
-    use core::arch::x86_64::*;
-    let ones =
-        _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
-    let nibble = _mm512_set1_epi8(0xF);
-    let low = _mm512_shuffle_epi8(ones, _mm512_and_si512(words, nibble));
-    let high = _mm512_and_si512(_mm512_srli_epi64::<4>(words), nibble);
-    let high = _mm512_shuffle_epi8(ones, high);
-    _mm512_sad_epu8(_mm512_add_epi8(low, high), _mm512_setzero_si512())
+#[inline(always)]
+pub(crate) unsafe fn word(table: *const u8, at: usize) -> u64 {
+    // SAFETY: the caller's duty.
+    u64::from_le(unsafe { table.add(at).cast::<u64>().read_unaligned() })
 }

@@ -5,6 +5,7 @@ use super::lines::{
 };
 use crate::geometry::Geometry;
 use crate::kernel::scalar;
+use crate::kernel::words::word;
 use crate::layout::LineBlock;
 use core::arch::x86_64::*;
 use trommel_base::batch::{Fetch, Window};
@@ -42,16 +43,6 @@ pub(super) fn locate(geometry: &Geometry, hash: u64) -> Located {
     let top = (below.wrapping_mul(SLOTS.into()) >> 56) as u8;
     let remainder = (top & byte.keep | byte.mark).max(1);
     Located { line: reduce(hash, lines) as usize * LINE_BYTES, slot, remainder }
-}
-
-/// A word of a line.
-///
-/// # Safety
-/// The word lies within the table.
-#[inline(always)]
-pub(super) unsafe fn word(table: *const u8, at: usize) -> u64 {
-    // SAFETY: the caller's duty.
-    u64::from_le(unsafe { table.add(at).cast::<u64>().read_unaligned() })
 }
 
 /// The slots of a line whose byte is `remainder`, and some that are metadata.

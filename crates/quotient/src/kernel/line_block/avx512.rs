@@ -15,23 +15,11 @@ use super::lines::{
     lines,
 };
 use crate::geometry::Geometry;
-use crate::kernel::words::count_ones;
+use crate::kernel::vectors::{BLOCK, Column, GROUP, count_ones, pairs_of_words};
 use core::arch::x86_64::*;
 use trommel_base::batch::{Fetch, Window};
 use trommel_base::bitmap::ones;
 use trommel_base::with_fetch;
-
-const BLOCK: usize = 64;
-const GROUP: usize = 8;
-
-/// A number a key of a block, a register's width together.
-#[derive(Clone, Copy)]
-#[repr(align(64))]
-struct Column([u64; BLOCK]);
-
-impl Column {
-    const ZERO: Self = Self([0; BLOCK]);
-}
 
 /// Where the keys of a block belong.
 #[derive(Clone, Copy)]
@@ -170,26 +158,24 @@ fn locate<F: Fetch>(
     let mark = _mm512_set1_epi64(byte.mark.into());
     let one = _mm512_set1_epi64(1);
     let four_times = _mm512_set1_epi64(0x0101_0101);
-    for group in 0..BLOCK / GROUP {
-        let at = group * GROUP;
-        // SAFETY: eight hashes from `at` on are within the 64, and eight numbers within a column.
-        unsafe {
-            let hash = _mm512_loadu_si512(hashes.as_ptr().add(at).cast());
-            let low = _mm512_mul_epu32(hash, lines);
-            let high = _mm512_mul_epu32(_mm512_srli_epi64::<32>(hash), lines);
-            let high = _mm512_add_epi64(high, _mm512_srli_epi64::<32>(low));
-            let line = _mm512_srli_epi64::<32>(high);
-            let below = _mm512_srli_epi64::<32>(_mm512_mul_epu32(low, slots));
-            let slot_and_below = _mm512_add_epi64(_mm512_mul_epu32(high, slots), below);
-            let slot = _mm512_srli_epi64::<32>(slot_and_below);
-            let top = _mm512_and_si512(_mm512_srli_epi64::<24>(slot_and_below), keep);
-            let remainder = _mm512_max_epu64(_mm512_or_si512(top, mark), one);
-            let remainder = _mm512_mul_epu32(remainder, four_times);
-            let line = _mm512_slli_epi64::<6>(line);
-            _mm512_store_si512(located.line.0.as_mut_ptr().add(at).cast(), line);
-            _mm512_store_si512(located.slot.0.as_mut_ptr().add(at).cast(), slot);
-            _mm512_store_si512(located.remainder.0.as_mut_ptr().add(at).cast(), remainder);
-        }
+    let (groups, _) = hashes.as_chunks::<GROUP>();
+    for (group, hashes) in groups.iter().enumerate() {
+        // SAFETY: eight hashes.
+        let hash = unsafe { _mm512_loadu_si512(hashes.as_ptr().cast()) };
+        let low = _mm512_mul_epu32(hash, lines);
+        let high = _mm512_mul_epu32(_mm512_srli_epi64::<32>(hash), lines);
+        let high = _mm512_add_epi64(high, _mm512_srli_epi64::<32>(low));
+        let line = _mm512_srli_epi64::<32>(high);
+        let below = _mm512_srli_epi64::<32>(_mm512_mul_epu32(low, slots));
+        let slot_and_below = _mm512_add_epi64(_mm512_mul_epu32(high, slots), below);
+        let slot = _mm512_srli_epi64::<32>(slot_and_below);
+        let top = _mm512_and_si512(_mm512_srli_epi64::<24>(slot_and_below), keep);
+        let remainder = _mm512_max_epu64(_mm512_or_si512(top, mark), one);
+        let remainder = _mm512_mul_epu32(remainder, four_times);
+        let line = _mm512_slli_epi64::<6>(line);
+        located.line.set(group, line);
+        located.slot.set(group, slot);
+        located.remainder.set(group, remainder);
     }
     for line in &located.line.0 {
         F::line(table.as_ptr().wrapping_add(*line as usize));
@@ -204,27 +190,18 @@ impl Block {
     fn read(&mut self, table: &[u8], keys: &Located) {
         let one = _mm512_set1_epi64(1);
         for group in 0..BLOCK / GROUP {
-            let at = group * GROUP;
+            let (lines, remainders) = (keys.line.group(group), keys.remainder.group(group));
             // SAFETY: every line begins below the table's last: a line's number is below `lines`, of
-            // which the table has more, as `contains_batch` checked. Columns as in `locate`.
-            unsafe {
-                let (occupieds, runends) = metadata(table, &keys.line.0[at..at + GROUP]);
-                let slot = _mm512_load_si512(keys.slot.0.as_ptr().add(at).cast());
-                let home = _mm512_sllv_epi64(one, slot);
-                let below = _mm512_and_si512(occupieds, _mm512_sub_epi64(home, one));
-                let number = count_ones(below);
-                let offset = _mm512_srli_epi64::<OFFSET_SHIFT>(runends);
-                let own = _mm512_sllv_epi64(_mm512_set1_epi64(-1), offset);
-                let starts = _mm512_and_si512(starts(runends), own);
-                self.put(at, starts, number);
-                self.occupied[group] = _mm512_test_epi64_mask(occupieds, home);
-            }
-            self.compare(
-                table,
-                at,
-                &keys.line.0[at..at + GROUP],
-                &keys.remainder.0[at..at + GROUP],
-            );
+            // which the table has more, as `contains_batch` checked.
+            let (occupieds, runends) = unsafe { metadata(table, lines) };
+            let home = _mm512_sllv_epi64(one, keys.slot.get(group));
+            let below = _mm512_and_si512(occupieds, _mm512_sub_epi64(home, one));
+            let offset = _mm512_srli_epi64::<OFFSET_SHIFT>(runends);
+            let own = _mm512_sllv_epi64(_mm512_set1_epi64(-1), offset);
+            let starts = _mm512_and_si512(starts(runends), own);
+            self.put(group, starts, count_ones(below));
+            self.occupied[group] = _mm512_test_epi64_mask(occupieds, home);
+            self.compare(table, group, lines, remainders);
         }
     }
 
@@ -232,23 +209,18 @@ impl Block {
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl")]
     fn read_continued(&mut self, table: &[u8], keys: &Continued) {
+        let (lines, _) = keys.line.as_chunks();
+        let (starts_of_runs, _) = keys.start.as_chunks::<GROUP>();
+        let (remainders, _) = keys.remainder.as_chunks();
         for group in 0..BLOCK / GROUP {
-            let at = group * GROUP;
             // SAFETY: as in `read`: these lines come after lines of the table that are not its last,
-            // since what is beyond the quotients' lines is free or ends a run. Keys of a block are within
-            // the columns of three.
-            unsafe {
-                let (_, runends) = metadata(table, &keys.line[at..at + GROUP]);
-                let number = _mm512_loadu_si512(keys.start.as_ptr().add(at).cast());
-                self.put(at, starts(runends), number);
-            }
-            let keys_of_group = at..at + GROUP;
-            self.compare(
-                table,
-                at,
-                &keys.line[keys_of_group.clone()],
-                &keys.remainder[keys_of_group],
-            );
+            // since what is beyond the quotients' lines is free or ends a run; and eight numbers.
+            let ((_, runends), number) = unsafe {
+                let number = _mm512_loadu_si512(starts_of_runs[group].as_ptr().cast());
+                (metadata(table, &lines[group]), number)
+            };
+            self.put(group, starts(runends), number);
+            self.compare(table, group, &lines[group], &remainders[group]);
         }
         self.occupied = [0xFF; GROUP];
     }
@@ -256,25 +228,27 @@ impl Block {
     /// Stores what finds the run of the start of a number.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl")]
-    fn put(&mut self, at: usize, starts: __m512i, number: __m512i) {
-        let pair = _mm512_sllv_epi64(_mm512_set1_epi64(0b11), number);
-        // SAFETY: eight numbers from `at` on are within a column.
-        unsafe {
-            _mm512_store_si512(self.starts.0.as_mut_ptr().add(at).cast(), starts);
-            _mm512_store_si512(self.pair.0.as_mut_ptr().add(at).cast(), pair);
-            _mm512_store_si512(self.number.0.as_mut_ptr().add(at).cast(), number);
-        }
+    fn put(&mut self, group: usize, starts: __m512i, number: __m512i) {
+        self.starts.set(group, starts);
+        self.pair.set(group, _mm512_sllv_epi64(_mm512_set1_epi64(0b11), number));
+        self.number.set(group, number);
     }
 
     /// Compares eight keys' lines with their remainders.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl")]
-    fn compare(&mut self, table: &[u8], at: usize, lines: &[u64], remainders: &[u64]) {
+    fn compare(
+        &mut self,
+        table: &[u8],
+        group: usize,
+        lines: &[u64; GROUP],
+        remainders: &[u64; GROUP],
+    ) {
         for i in 0..GROUP {
             // SAFETY: a whole line of the table, as in `read` and `read_continued`.
             let bytes = unsafe { _mm512_loadu_si512(table.as_ptr().add(lines[i] as usize).cast()) };
             let remainder = _mm512_set1_epi32(remainders[i] as i32);
-            self.equal.0[at + i] = _mm512_cmpeq_epi8_mask(bytes, remainder);
+            self.equal.0[group * GROUP + i] = _mm512_cmpeq_epi8_mask(bytes, remainder);
         }
     }
 
@@ -298,27 +272,25 @@ impl Block {
             let at = group * GROUP;
             let (hit, more) = self.verdict(group);
             hits |= u64::from(hit) << at;
-            // SAFETY: columns as in `read`. The list has room: it is emptied when it holds a block and
-            // some, and has room for three.
+            let starts = self.starts.get(group);
+            let none = _mm512_mask_testn_epi64_mask(more, starts, starts);
+            covered |= u64::from(none) << at;
+            let more = more & !none;
+            let next = _mm512_sub_epi64(self.number.get(group), count_ones(starts));
+            let next = _mm512_add_epi64(next, _mm512_set1_epi64(1));
+            let line_bytes = _mm512_set1_epi64(LINE_BYTES as i64);
+            let line = _mm512_add_epi64(keys.line.get(group), line_bytes);
+            let key = _mm512_add_epi64(lanes, _mm512_set1_epi64((first + at) as i64));
+            let to = continued.len;
+            // SAFETY: the list has room: it is emptied when it holds a block and some, and has room for
+            // three.
             unsafe {
-                let starts = _mm512_load_si512(self.starts.0.as_ptr().add(at).cast());
-                let none = _mm512_mask_testn_epi64_mask(more, starts, starts);
-                covered |= u64::from(none) << at;
-                let more = more & !none;
-                let number = _mm512_load_si512(self.number.0.as_ptr().add(at).cast());
-                let next = _mm512_sub_epi64(number, count_ones(starts));
-                let next = _mm512_add_epi64(next, _mm512_set1_epi64(1));
-                let line = _mm512_load_si512(keys.line.0.as_ptr().add(at).cast());
-                let line = _mm512_add_epi64(line, _mm512_set1_epi64(LINE_BYTES as i64));
-                let remainder = _mm512_load_si512(keys.remainder.0.as_ptr().add(at).cast());
-                let key = _mm512_add_epi64(lanes, _mm512_set1_epi64((first + at) as i64));
-                let to = continued.len;
                 append(&mut continued.line, to, more, line);
                 append(&mut continued.start, to, more, next);
-                append(&mut continued.remainder, to, more, remainder);
+                append(&mut continued.remainder, to, more, keys.remainder.get(group));
                 append(&mut continued.key, to, more, key);
-                continued.len += more.count_ones() as usize;
             }
+            continued.len += more.count_ones() as usize;
         }
         (hits, covered)
     }
@@ -327,14 +299,7 @@ impl Block {
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl")]
     fn verdict(&self, group: usize) -> (u8, u8) {
-        let at = group * GROUP;
-        // SAFETY: eight numbers from `at` on are within a column.
-        let (ends, equal) = unsafe {
-            (
-                _mm512_load_si512(self.ends.0.as_ptr().add(at).cast()),
-                _mm512_load_si512(self.equal.0.as_ptr().add(at).cast()),
-            )
-        };
+        let (ends, equal) = (self.ends.get(group), self.equal.get(group));
         let but_first = _mm512_and_si512(ends, _mm512_sub_epi64(ends, _mm512_set1_epi64(1)));
         // From the first bit to below the second, or to the end of the line if there is none.
         let run = _mm512_sub_epi64(but_first, _mm512_andnot_si512(but_first, ends));
@@ -408,22 +373,12 @@ fn starts(runends: __m512i) -> __m512i {
 /// Every line is a whole one of the table.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]
-unsafe fn metadata(table: &[u8], lines: &[u64]) -> (__m512i, __m512i) {
-    let four = |from: usize| {
-        // SAFETY: the last sixteen bytes of a line, the caller's duty.
-        let pair = |i: usize| unsafe {
-            let line = table.as_ptr().add(lines[from + 2 * i] as usize);
-            _mm_loadu_si128(line.add(LINE_BYTES - 16).cast())
-        };
-        let four = _mm512_castsi128_si512(pair(0));
-        let four = _mm512_mask_broadcast_i64x2(four, 0b1100, pair(1));
-        let four = _mm512_mask_broadcast_i64x2(four, 0b11_0000, pair(2));
-        _mm512_mask_broadcast_i64x2(four, 0b1100_0000, pair(3))
-    };
-    let (even, odd) = (four(0), four(1));
-    let before_runends = _mm512_unpacklo_epi64(even, odd);
-    let runends = _mm512_unpackhi_epi64(even, odd);
-    const OCCUPIEDS_SHIFT: u32 = 8 * (OCCUPIEDS_AT - (LINE_BYTES - 16)) as u32;
+unsafe fn metadata(table: &[u8], lines: &[u64; GROUP]) -> (__m512i, __m512i) {
+    const AT: usize = LINE_BYTES - 16;
+    // SAFETY: the last sixteen bytes of each line, the caller's duty.
+    let (before_runends, runends) =
+        unsafe { pairs_of_words(table.as_ptr().wrapping_add(AT), lines) };
+    const OCCUPIEDS_SHIFT: u32 = 8 * (OCCUPIEDS_AT - AT) as u32;
     let occupieds = _mm512_or_si512(
         _mm512_srli_epi64::<OCCUPIEDS_SHIFT>(before_runends),
         _mm512_slli_epi64::<{ 64 - OCCUPIEDS_SHIFT }>(runends),

@@ -5,12 +5,13 @@
 //! line are loaded before any of it is stored: to load a word that an earlier, narrower store has
 //! written a part of took 2.4 times as long.
 
-use super::avx2::{Located, locate, run_of, word};
+use super::avx2::{Located, locate, run_of};
 use super::lines::{
     LINE_BYTES, MAX_OFFSET, OCCUPIEDS_AT, OFFSET_SHIFT, RUNENDS_AT, RUNENDS_SHIFT, SLOT_BITS,
     SLOTS, starts,
 };
 use crate::geometry::Geometry;
+use crate::kernel::words::word;
 use crate::kernel::{Progress, scalar};
 use crate::layout::LineBlock;
 use crate::table::bits_between;

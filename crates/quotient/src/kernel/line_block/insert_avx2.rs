@@ -3,13 +3,14 @@
 //! The same steps as with AVX-512 ([`insert`](super::insert)), which has the masked stores and the byte
 //! permute across a register that are made of blends and shuffles here.
 
-use super::avx2::{Located, equal, locate, run_of, word};
+use super::avx2::{Located, equal, locate, run_of};
 use super::insert::{Carried, Place, Slot, moved};
 use super::lines::{
     LINE_BYTES, MAX_OFFSET, OCCUPIEDS_AT, OFFSET_SHIFT, RUNENDS_AT, RUNENDS_SHIFT, SLOT_BITS,
     SLOTS, starts,
 };
 use crate::geometry::Geometry;
+use crate::kernel::words::word;
 use crate::kernel::{Progress, scalar};
 use crate::layout::LineBlock;
 use core::arch::x86_64::*;

@@ -3,6 +3,7 @@
 use super::places::{Places, SLOTS};
 use crate::geometry::Geometry;
 use crate::kernel::scalar;
+use crate::kernel::words::word;
 use crate::layout::WideBlock;
 use core::arch::x86_64::*;
 use trommel_base::batch::{Fetch, Window};
@@ -33,16 +34,6 @@ pub(super) fn locate(geometry: &Geometry, hash: u64) -> Located {
     let (quotient, remainder) = geometry.split::<WideBlock>(hash);
     let (block, slot) = (quotient / u64::from(SLOTS), quotient % u64::from(SLOTS));
     Located { block: block as usize, slot: slot as u32, remainder }
-}
-
-/// A word of a table.
-///
-/// # Safety
-/// The word lies within the table.
-#[inline(always)]
-pub(super) unsafe fn word(table: *const u8, at: usize) -> u64 {
-    // SAFETY: the caller's duty.
-    u64::from_le(unsafe { table.add(at).cast::<u64>().read_unaligned() })
 }
 
 impl Places {

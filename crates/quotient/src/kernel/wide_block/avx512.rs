@@ -1,44 +1,17 @@
 //! Lookups with AVX-512: eight keys in a register.
 //!
-//! What is read is read by ordinary loads. Gathers, whose results a Cascade Lake core hands on late, made a
-//! lookup in 0.5 to 1.3 MiB take half as long again, those of the remainders most of it (8.3 ns against 6.0).
+//! What is read is read by ordinary loads. On a Cascade Lake core gathers made a lookup in 0.5 to
+//! 1.3 MiB take half as long again, those of the remainders most of it (8.3 ns against 6.0).
 
 use super::avx2;
 use super::places::Places;
 use crate::geometry::Geometry;
-use crate::kernel::words::count_ones;
+use crate::kernel::vectors::{BLOCK, Column, GROUP, count_ones, pairs_of_words, words};
+use crate::kernel::words::word;
 use core::arch::x86_64::*;
 use trommel_base::batch::{Fetch, Window};
 use trommel_base::bitmap::ones;
 use trommel_base::with_fetch;
-
-const BLOCK: usize = 64;
-const GROUP: usize = 8;
-
-/// A number a key of a block, a register's width together.
-#[derive(Clone, Copy)]
-#[repr(align(64))]
-struct Column([u64; BLOCK]);
-
-impl Column {
-    const ZERO: Self = Self([0; BLOCK]);
-
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    fn get(&self, group: usize) -> __m512i {
-        let (groups, _) = self.0.as_chunks::<GROUP>();
-        // SAFETY: eight numbers of the column.
-        unsafe { _mm512_load_si512(groups[group].as_ptr().cast()) }
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    fn set(&mut self, group: usize, numbers: __m512i) {
-        let (groups, _) = self.0.as_chunks_mut::<GROUP>();
-        // SAFETY: eight numbers of the column.
-        unsafe { _mm512_store_si512(groups[group].as_mut_ptr().cast(), numbers) }
-    }
-}
 
 /// Where the keys of a block belong.
 #[derive(Clone, Copy)]
@@ -212,20 +185,7 @@ impl Block {
         for group in 0..BLOCK / GROUP {
             let slot = keys.slot.get(group);
             // SAFETY: as above: the table has two words for each block.
-            let (occupieds, runends) = unsafe {
-                let four = |from: usize| {
-                    let pair = |i: usize| {
-                        let words = keys.words.0[group * GROUP + from + 2 * i] as usize;
-                        _mm_loadu_si128(bytes.add(words).cast())
-                    };
-                    let four = _mm512_castsi128_si512(pair(0));
-                    let four = _mm512_mask_broadcast_i64x2(four, 0b1100, pair(1));
-                    let four = _mm512_mask_broadcast_i64x2(four, 0b11_0000, pair(2));
-                    _mm512_mask_broadcast_i64x2(four, 0b1100_0000, pair(3))
-                };
-                let (even, odd) = (four(0), four(1));
-                (_mm512_unpacklo_epi64(even, odd), _mm512_unpackhi_epi64(even, odd))
-            };
+            let (occupieds, runends) = unsafe { pairs_of_words(bytes, keys.words.group(group)) };
             let offset = self.offset.get(group);
             let home = _mm512_sllv_epi64(one, slot);
             let number = count_ones(_mm512_and_si512(occupieds, _mm512_sub_epi64(home, one)));
@@ -245,7 +205,7 @@ impl Block {
         // One in seven at 95 % load.
         for i in ones(ends_later) {
             // SAFETY: the overhang puts a block after every key's, so its runends are in the table.
-            self.ends.0[i] = unsafe { avx2::word(bytes, keys.words.0[i] as usize + 24) };
+            self.ends.0[i] = unsafe { word(bytes, keys.words.0[i] as usize + 24) };
         }
     }
 
@@ -316,10 +276,9 @@ impl Runs {
             let mut bit = self.bit.get(group);
             let mut bits = self.bits.get(group);
             let pattern = self.pattern.get(group);
-            let (groups, _) = self.byte.0.as_chunks::<GROUP>();
             // SAFETY: a run's bits lie in the section of remainders, and the 64 bytes or more of offsets
             // behind it belong to the table: eight bytes from any of them do.
-            let mut window = unsafe { words(remainders, &groups[group]) };
+            let mut window = unsafe { words(remainders, self.byte.group(group)) };
             loop {
                 window = _mm512_srlv_epi64(window, _mm512_and_si512(bit, seven));
                 let differing = _mm512_xor_si512(window, pattern);
@@ -349,17 +308,4 @@ impl Runs {
         }
         hits
     }
-}
-
-/// Eight words, each so many bytes from `start` on.
-///
-/// # Safety
-/// They can be read.
-#[inline]
-#[target_feature(enable = "avx512f")]
-unsafe fn words(start: *const u8, bytes: &[u64; GROUP]) -> __m512i {
-    // SAFETY: the caller's duty.
-    let [a, b, c, d, e, f, g, h] =
-        bytes.map(|byte| unsafe { avx2::word(start, byte as usize) as i64 });
-    _mm512_setr_epi64(a, b, c, d, e, f, g, h)
 }

@@ -7,9 +7,10 @@
 //! pushes, each jump waiting for the one before it, and to move remainders by a call: 239 ns an insert from 93
 //! to 95 % of 2^20 slots, in batches, where this takes 93.
 
-use super::avx2::{Located, locate, word};
+use super::avx2::{Located, locate};
 use super::places::{Places, SLOTS};
 use crate::geometry::{Geometry, Position};
+use crate::kernel::words::word;
 use crate::kernel::{Progress, scalar};
 use crate::layout::{Layout, WideBlock};
 use crate::table::bits_between;

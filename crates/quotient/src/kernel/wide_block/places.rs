@@ -74,7 +74,7 @@ impl Places {
             return None;
         }
         let bits = geometry.remainder_bits;
-        let shape = Shape { blocks: geometry.blocks as usize, remainder_bits: bits };
+        let shape = geometry.shape();
         Some(Self {
             remainders: shape.remainders_at(),
             offsets: shape.offsets_at(),

@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::geometry::MAX_COPIES;
-use crate::layout::Shape;
 use alloc::vec;
 use alloc::vec::Vec;
 use trommel_testkit::Splitmix;
@@ -110,8 +109,7 @@ fn kernels_agree_where_runs_are_far_from_home() {
 
 impl Sample {
     fn geometry_offsets(&self) -> usize {
-        let Geometry { blocks, remainder_bits, .. } = self.geometry;
-        Shape { blocks: blocks as usize, remainder_bits }.offsets_at()
+        self.geometry.shape().offsets_at()
     }
 }
 

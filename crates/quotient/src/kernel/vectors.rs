@@ -1,0 +1,86 @@
+//! What the AVX-512 lookups of both layouts share: eight keys in a register, sixty-four in a column.
+
+use super::words::word;
+use core::arch::x86_64::*;
+
+/// Keys of a block: the answers of one word.
+pub(crate) const BLOCK: usize = 64;
+/// Keys of a group: a register.
+pub(crate) const GROUP: usize = 8;
+
+/// A number a key of a block.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+pub(crate) struct Column(pub(crate) [u64; BLOCK]);
+
+impl Column {
+    pub(crate) const ZERO: Self = Self([0; BLOCK]);
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    pub(crate) fn get(&self, group: usize) -> __m512i {
+        // SAFETY: eight numbers of the column.
+        unsafe { _mm512_load_si512(self.group(group).as_ptr().cast()) }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    pub(crate) fn set(&mut self, group: usize, numbers: __m512i) {
+        let (groups, _) = self.0.as_chunks_mut::<GROUP>();
+        // SAFETY: eight numbers of the column.
+        unsafe { _mm512_store_si512(groups[group].as_mut_ptr().cast(), numbers) }
+    }
+
+    #[inline(always)]
+    pub(crate) fn group(&self, group: usize) -> &[u64; GROUP] {
+        &self.0.as_chunks().0[group]
+    }
+}
+
+/// How many ones each of eight words has.
+///
+/// Nibbles are looked up in a register of sixteen sums, and the sums of a word's bytes added.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+pub(crate) fn count_ones(words: __m512i) -> __m512i {
+    let ones =
+        _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
+    let nibble = _mm512_set1_epi8(0xF);
+    let low = _mm512_shuffle_epi8(ones, _mm512_and_si512(words, nibble));
+    let high = _mm512_and_si512(_mm512_srli_epi64::<4>(words), nibble);
+    let high = _mm512_shuffle_epi8(ones, high);
+    _mm512_sad_epu8(_mm512_add_epi8(low, high), _mm512_setzero_si512())
+}
+
+/// Eight words, each so many bytes from `start` on.
+///
+/// # Safety
+/// They can be read.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(crate) unsafe fn words(start: *const u8, bytes: &[u64; GROUP]) -> __m512i {
+    // SAFETY: the caller's duty.
+    let [a, b, c, d, e, f, g, h] = bytes.map(|byte| unsafe { word(start, byte as usize) as i64 });
+    _mm512_setr_epi64(a, b, c, d, e, f, g, h)
+}
+
+/// Eight words, each so many bytes from `start` on, and the eight that come after each.
+///
+/// # Safety
+/// They can be read.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(crate) unsafe fn pairs_of_words(start: *const u8, bytes: &[u64; GROUP]) -> (__m512i, __m512i) {
+    // Every second pair, beginning with one.
+    let four = |from: usize| {
+        // SAFETY: the caller's duty.
+        let pair =
+            |i: usize| unsafe { _mm_loadu_si128(start.add(bytes[from + 2 * i] as usize).cast()) };
+        let four = _mm512_castsi128_si512(pair(0));
+        let four = _mm512_mask_broadcast_i64x2(four, 0b1100, pair(1));
+        let four = _mm512_mask_broadcast_i64x2(four, 0b11_0000, pair(2));
+        _mm512_mask_broadcast_i64x2(four, 0b1100_0000, pair(3))
+    };
+    let (even, odd) = (four(0), four(1));
+    (_mm512_unpacklo_epi64(even, odd), _mm512_unpackhi_epi64(even, odd))
+}
