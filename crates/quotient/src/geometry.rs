@@ -64,16 +64,6 @@ impl Position {
             Self { block: self.block + 1, slot: slot - L::SLOTS }
         }
     }
-
-    /// The slot before this one; of the first slot, itself.
-    #[inline(always)]
-    pub(crate) fn previous<L: Layout>(self) -> Self {
-        match (self.slot.checked_sub(1), self.block.checked_sub(1)) {
-            (Some(slot), _) => Self { slot, ..self },
-            (None, Some(block)) => Self { block, slot: L::SLOTS - 1 },
-            (None, None) => self,
-        }
-    }
 }
 
 impl Geometry {

@@ -148,71 +148,79 @@ impl<L: Layout, S: AsRef<[u8]>> Table<L, S> {
 
     /// The first free slot from `from` on.
     ///
-    /// A slot is in use if the runs of quotients up to it end after it. If they do, the next that can
-    /// be free is where they end.
+    /// A slot is in use if a run of a quotient up to it ends there or after it.
     #[inline(always)]
     fn first_free<W: Words>(&self, words: W, from: Position) -> Option<Position> {
         if let Some(found) = L::first_free(self.bytes.as_ref(), from) {
             return found;
         }
-        let mut at = from;
         // The place of a remainder that is above all of a run which ends with the table.
+        if from >= self.end() {
+            return None;
+        }
+        let up_to_from = Position { slot: from.slot + 1, ..from };
+        let at = self.end_of_runs_below(words, up_to_from).max(from);
         if at >= self.end() {
             return None;
         }
-        let mut below = Position { slot: at.slot + 1, ..at };
-        let mut end = self.end_of_runs_below(words, below);
-        while at < self.end() {
-            if end <= at {
-                return Some(at);
+        match self.occupied_between(words, from, at) {
+            0 => Some(at),
+            open => self.first_balanced::<W, AFTER_A_RUNEND>(words, at, open),
+        }
+    }
+
+    /// The end of the cluster of a quotient whose run ends at `last`: what comes after it is free, or the
+    /// home of its run.
+    #[inline(always)]
+    fn end_of_cluster<W: Words>(&self, words: W, home: Position, last: Position) -> Position {
+        match self.occupied_between(words, home, last) {
+            0 => last,
+            open => self
+                .first_balanced::<W, AT_A_RUNEND>(words, last, open)
+                .unwrap_or(Position { block: self.shape.blocks - 1, slot: L::SLOTS - 1 }),
+        }
+    }
+
+    /// Occupied quotients after `home`, up to and with `to`.
+    #[inline(always)]
+    fn occupied_between<W: Words>(&self, words: W, home: Position, to: Position) -> u32 {
+        let up_to = |at: Position| words.rank(self.occupieds(at.block), at.slot + 1);
+        let mut occupied = up_to(to);
+        for block in home.block..to.block {
+            occupied += words.rank(self.occupieds(block), L::SLOTS);
+        }
+        occupied - up_to(home)
+    }
+
+    /// The first slot after `at` where no run is open any more, of `open` that are at `at`. A run is open up to
+    /// `SHIFT` slots after its runend. Cost: the metadata of the blocks between, however many runs they hold.
+    #[inline(always)]
+    fn first_balanced<W: Words, const SHIFT: u32>(
+        &self,
+        words: W,
+        at: Position,
+        mut open: u32,
+    ) -> Option<Position> {
+        let slots = bits_between(0, L::SLOTS - 1);
+        let mut begin = u64::MAX << at.slot << 1;
+        let mut end = u64::MAX << at.slot << (1 - SHIFT);
+        for block in at.block..self.shape.blocks {
+            let (begun, ended) = (self.occupieds(block) & begin, self.runends(block) & end);
+            let balanced = words.balanced(begun, ended << SHIFT, open) & begin & slots;
+            if balanced != 0 {
+                return Some(Position { block, slot: balanced.trailing_zeros() });
             }
-            at = end;
-            let next = Position { slot: at.slot + 1, ..at };
-            end = self.end_of_runs_between(words, end, below, next);
-            below = next;
+            let (begun, ended) = (words.rank(begun, L::SLOTS), words.rank(ended, L::SLOTS));
+            open = (open + begun).wrapping_sub(ended);
+            (begin, end) = (u64::MAX, u64::MAX);
         }
         None
     }
-
-    /// The slot after the last run whose quotient is below `to`, if `end` is that of runs below `from`.
-    /// Cost: the blocks between, however far runs are pushed.
-    #[inline(always)]
-    fn end_of_runs_between<W: Words>(
-        &self,
-        words: W,
-        end: Position,
-        from: Position,
-        to: Position,
-    ) -> Position {
-        let mut runs = 0;
-        for block in from.block..=to.block.min(self.shape.blocks - 1) {
-            let occupieds = self.occupieds(block);
-            let above = if block == from.block { words.rank(occupieds, from.slot) } else { 0 };
-            let below = if block == to.block { to.slot } else { L::SLOTS };
-            runs += words.rank(occupieds, below) - above;
-        }
-        match runs.checked_sub(1) {
-            None => end,
-            Some(skip) => self.select_runend(words, end, skip).next::<L>(),
-        }
-    }
-
-    /// The last slot, from the runend `from` on, of runs that are pushed by one another: what comes
-    /// after it is free, or the home of its run.
-    #[inline(always)]
-    fn last_pushed<W: Words>(&self, words: W, from: Position) -> Position {
-        let mut last = from;
-        let mut below = Position { slot: last.slot + 1, ..last };
-        let mut end = self.end_of_runs_below(words, below);
-        while end.previous::<L>() > last {
-            last = end.previous::<L>();
-            let next = Position { slot: last.slot + 1, ..last };
-            end = self.end_of_runs_between(words, end, below, next);
-            below = next;
-        }
-        last
-    }
 }
+
+/// Where a run is not open any more, in slots after its runend.
+const AT_A_RUNEND: u32 = 0;
+const AFTER_A_RUNEND: u32 = 1;
 
 impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Table<L, S> {
     #[inline(always)]
@@ -266,7 +274,7 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Table<L, S> {
         if equal == 0 {
             return false;
         }
-        let last = self.last_pushed(words, run.last);
+        let last = self.end_of_cluster(words, home, run.last);
         L::remove_remainder(&self.shape, self.bytes.as_mut(), at, last);
         self.remove_runend(run.first, last);
         if run.first == run.last {

@@ -28,7 +28,7 @@ mod insert_avx2;
 #[cfg(target_arch = "x86_64")]
 mod lines;
 #[cfg(target_arch = "x86_64")]
-use super::words::Bmi2;
+use super::words::Avx2;
 
 scalar_kernels!(portable, LineBlock, Plain);
 #[cfg(target_arch = "x86_64")]
@@ -36,8 +36,8 @@ scalar_kernels!(
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
     bmi2,
     LineBlock,
-    // SAFETY: a function that is compiled for BMI2 runs where it is.
-    unsafe { Bmi2::new() }
+    // SAFETY: a function that is compiled for AVX2 and BMI2 runs where they are.
+    unsafe { Avx2::new() }
 );
 
 /// The kernels for an instruction set.

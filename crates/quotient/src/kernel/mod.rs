@@ -6,6 +6,7 @@
 //! kernels that vectors were measured to make faster.
 #![allow(unsafe_code)]
 
+mod balance;
 pub(crate) mod line_block;
 mod scalar;
 #[cfg(target_arch = "x86_64")]

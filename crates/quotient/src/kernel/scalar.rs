@@ -5,7 +5,7 @@ use crate::geometry::{Geometry, Position};
 use crate::layout::Layout;
 use crate::table::Table;
 use trommel_base::WhyFull;
-use trommel_base::batch::{Fetch, RING_KEYS, Window, roll};
+use trommel_base::batch::{Fetch, FetchT0, RING_KEYS, Window, roll};
 use trommel_base::with_fetch;
 
 #[inline(always)]
@@ -85,9 +85,9 @@ pub(super) fn contains_batch<L: Layout, W: Words>(
 }
 
 #[inline(always)]
-fn fetch<L: Layout, F: Fetch>(table: &Table<L, &[u8]>, home: Position) {
+fn fetch<L: Layout, F: Fetch>(table: &Table<L, impl AsRef<[u8]>>, home: Position) {
     L::lines(&table.shape, home).into_iter().flatten().for_each(|at| {
-        F::line(table.bytes.as_ptr().wrapping_add(at));
+        F::line(table.bytes.as_ref().as_ptr().wrapping_add(at));
     });
 }
 
@@ -121,7 +121,7 @@ pub(super) fn insert_batch<L: Layout>(
             && let Some(ahead) = hashes.get(i + INSERT_DISTANCE_KEYS)
         {
             let home = Position::of_slot::<L>(geometry.split::<L>(*ahead).0);
-            fetch::<L, trommel_base::batch::FetchT0>(&Table::new(geometry, bytes), home);
+            fetch::<L, FetchT0>(&Table::new(geometry, &*bytes), home);
         }
         match one(bytes, *hash) {
             Ok(inserted) => new[i / 64] |= u64::from(inserted) << (i % 64),
@@ -130,6 +130,9 @@ pub(super) fn insert_batch<L: Layout>(
     }
     (hashes.len(), None)
 }
+
+/// Blocks whose lines a removal prefetches: what it moves down at high loads.
+const REMOVAL_BLOCKS: usize = 4;
 
 #[inline(always)]
 pub(super) fn remove<L: Layout, W: Words>(
@@ -140,7 +143,11 @@ pub(super) fn remove<L: Layout, W: Words>(
 ) -> bool {
     let (quotient, stored) = geometry.split::<L>(hash);
     let home = Position::of_slot::<L>(quotient);
-    Table::<L, _>::new(geometry, table).remove(words, home, stored)
+    let mut table = Table::<L, _>::new(geometry, table);
+    for block in home.block..home.block + REMOVAL_BLOCKS {
+        fetch::<L, FetchT0>(&table, Position { block, ..home });
+    }
+    table.remove(words, home, stored)
 }
 
 /// The module `$name` with all kernels of a layout, the scalar algorithms compiled with features.

@@ -29,7 +29,7 @@ mod insert;
 #[cfg(target_arch = "x86_64")]
 mod places;
 #[cfg(target_arch = "x86_64")]
-use super::words::Bmi2;
+use super::words::Avx2;
 
 scalar_kernels!(portable, WideBlock, Plain);
 #[cfg(target_arch = "x86_64")]
@@ -37,8 +37,8 @@ scalar_kernels!(
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
     bmi2,
     WideBlock,
-    // SAFETY: a function that is compiled for BMI2 runs where it is.
-    unsafe { Bmi2::new() }
+    // SAFETY: a function that is compiled for AVX2 and BMI2 runs where they are.
+    unsafe { Avx2::new() }
 );
 
 /// The kernels for an instruction set.

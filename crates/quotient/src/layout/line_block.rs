@@ -168,15 +168,21 @@ impl Layout for LineBlock {
         }
     }
 
+    #[inline(always)]
     fn remove_remainder(_: &Shape, table: &mut [u8], at: Position, last: Position) {
         let mut carry = 0;
         for block in (at.block..=last.block).rev() {
-            let from = if block == at.block { at.slot as usize } else { 0 };
-            let to = if block == last.block { last.slot as usize } else { SLOTS - 1 };
-            let slots = line_mut(table, block);
-            let pulled_out = slots[from];
-            slots.copy_within(from + 1..=to, from);
-            slots[to] = carry;
+            let from = if block == at.block { at.slot as u8 } else { 0 };
+            let to = if block == last.block { last.slot as u8 } else { SLOTS as u8 - 1 };
+            let line = line_mut(table, block);
+            let pulled_out = line[usize::from(from)];
+            // All slots, and a mask of those that move: a loop of a length that is known, and without a
+            // choice between two addresses, becomes vectors.
+            for slot in 0..SLOTS - 1 {
+                let moves = u8::from((slot as u8).wrapping_sub(from) < to - from).wrapping_neg();
+                line[slot] = line[slot + 1] & moves | line[slot] & !moves;
+            }
+            line[usize::from(to)] = carry;
             carry = pulled_out;
         }
     }

@@ -182,6 +182,7 @@ impl Layout for WideBlock {
         packed::set(remainders, bits, index(at), stored);
     }
 
+    #[inline]
     fn remove_remainder(shape: &Shape, table: &mut [u8], at: Position, last: Position) {
         let remainders = &mut table[shape.remainders_at()..];
         packed::shift_down(remainders, shape.remainder_bits, index(at), index(last));

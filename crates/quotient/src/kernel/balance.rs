@@ -1,0 +1,141 @@
+//! At which slots of a block no run is open: as many have ended as were begun.
+//!
+//! Occupied quotients begin runs, and runends end them. Where a sum over these bits is zero, one added for a
+//! run that begins and one taken away for a run that ends, nothing is pushed any further. So the free slots of
+//! a block, and the ends of its clusters, are found all at once, without a jump from run to run in which each
+//! waits for the one before it. Removals from tables at 95 % load that jumped took 1.7 to 2.5 times as long.
+
+/// The slots up to and with which as many runs have `ended` as were `begun`, if `open` more were begun before
+/// the first.
+#[inline(always)]
+pub(super) fn balanced(begun: u64, ended: u64, open: u32) -> u64 {
+    let mut open = u64::from(open);
+    let mut balanced = 0;
+    for byte in 0..8 {
+        let (begun, ended) = (slots_of(begun >> (8 * byte)), slots_of(ended >> (8 * byte)));
+        // Sums of a byte are 8 at most, so what is open matters up to there.
+        let more_begun = begun.wrapping_add(open.min(9) * EACH);
+        balanced |= zero_bytes(more_begun ^ ended) << (8 * byte);
+        open = (open + (begun >> 56)).wrapping_sub(ended >> 56);
+    }
+    balanced
+}
+
+/// A one in every byte.
+const EACH: u64 = 0x0101_0101_0101_0101;
+
+/// For each of eight bits, how many are set up to and with it, in a byte.
+#[inline(always)]
+fn slots_of(bits: u64) -> u64 {
+    let own = (bits & 0xFF).wrapping_mul(EACH) & 0x8040_2010_0804_0201;
+    // Of every byte the highest bit: whether it is not zero.
+    let set = own.wrapping_add(EACH * 0x7F) >> 7 & EACH;
+    set.wrapping_mul(EACH)
+}
+
+/// A bit for each byte, which is below 128: whether it is zero.
+#[inline(always)]
+fn zero_bytes(bytes: u64) -> u64 {
+    let zero = !bytes.wrapping_add(EACH * 0x7F) >> 7 & EACH;
+    zero.wrapping_mul(0x0102_0408_1020_4080) >> 56
+}
+
+/// The same with AVX2.
+///
+/// Two slots are a number of four bits, so that one vector has a byte for every two, where a byte for every
+/// slot takes two vectors. What that gains is within the noise of the runs that it was measured in.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx2,bmi2,popcnt")]
+pub(super) fn balanced_avx2(begun: u64, ended: u64, open: u32) -> u64 {
+    use core::arch::x86_64::*;
+    let low = _pdep_u64(begun & LOW_HALF, EVEN_BITS) | _pdep_u64(ended & LOW_HALF, ODD_BITS);
+    let high = _pdep_u64(begun >> 32, EVEN_BITS) | _pdep_u64(ended >> 32, ODD_BITS);
+    let pairs = _mm_set_epi64x(high as i64, low as i64);
+    let number = _mm_set1_epi8(0b1111);
+    let (even, odd) =
+        (_mm_and_si128(pairs, number), _mm_and_si128(_mm_srli_epi16::<4>(pairs), number));
+    let pairs = _mm256_set_m128i(_mm_unpackhi_epi8(even, odd), _mm_unpacklo_epi8(even, odd));
+    // Begun up, ended down, of the first slot and of both.
+    let of_first = _mm256_broadcastsi128_si256(_mm_setr_epi8(
+        0, 1, -1, 0, 0, 1, -1, 0, 0, 1, -1, 0, 0, 1, -1, 0,
+    ));
+    let of_both = _mm256_broadcastsi128_si256(_mm_setr_epi8(
+        0, 1, -1, 0, 1, 2, 0, 1, -1, 0, -2, -1, 0, 1, -1, 0,
+    ));
+    let (first, both) = (_mm256_shuffle_epi8(of_first, pairs), _mm256_shuffle_epi8(of_both, pairs));
+    let sum = _mm256_add_epi8(both, _mm256_slli_si256::<1>(both));
+    let sum = _mm256_add_epi8(sum, _mm256_slli_si256::<2>(sum));
+    let sum = _mm256_add_epi8(sum, _mm256_slli_si256::<4>(sum));
+    let sum = _mm256_add_epi8(sum, _mm256_slli_si256::<8>(sum));
+    // Sums are of 32 slots, and begin with what is open there. No more than 64 runs can end in the block, so
+    // more open ones are alike.
+    let open = open.min(100) as i32;
+    let middle = open + (begun as u32).count_ones() as i32 - (ended as u32).count_ones() as i32;
+    let none = _mm256_set_m128i(_mm_set1_epi8(-middle as i8), _mm_set1_epi8(-open as i8));
+    let after_first = _mm256_add_epi8(_mm256_sub_epi8(sum, both), first);
+    let balanced = |sum| u64::from(_mm256_movemask_epi8(_mm256_cmpeq_epi8(sum, none)) as u32);
+    _pdep_u64(balanced(after_first), EVEN_BITS) | _pdep_u64(balanced(sum), ODD_BITS)
+}
+
+const LOW_HALF: u64 = 0xFFFF_FFFF;
+const EVEN_BITS: u64 = 0x5555_5555_5555_5555;
+const ODD_BITS: u64 = EVEN_BITS << 1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::{Plain, Words};
+    use trommel_testkit::Splitmix;
+
+    fn one_by_one(begun: u64, ended: u64, open: u32) -> u64 {
+        let mut sum = i64::from(open);
+        let slots = (0..64).filter(|slot| {
+            sum += (begun >> slot & 1) as i64 - (ended >> slot & 1) as i64;
+            sum == 0
+        });
+        slots.fold(0, |balanced, slot| balanced | 1 << slot)
+    }
+
+    fn agree(begun: u64, ended: u64, open: u32) {
+        let expected = one_by_one(begun, ended, open);
+        assert_eq!(Plain.balanced(begun, ended, open), expected, "{begun:x} {ended:x} {open}");
+        #[cfg(target_arch = "x86_64")]
+        if trommel_simd::Isa::Avx2.is_available() {
+            // SAFETY: the machine has what AVX2 stands for, as just checked.
+            let found = unsafe { balanced_avx2(begun, ended, open) };
+            assert_eq!(found, expected, "{begun:x} {ended:x} {open}");
+        }
+    }
+
+    /// Runs that end are never more than have begun, as in every table: against a sum slot by slot.
+    #[test]
+    fn sums_are_those_of_a_loop_over_slots() {
+        let mut random = Splitmix::new(64);
+        for round in 0..20_000 {
+            let open = match round % 4 {
+                0 => 0,
+                1 => random.below(4) as u32,
+                2 => random.below(70) as u32,
+                _ => 60 + random.below(200) as u32,
+            };
+            let begun = random.word() & random.word();
+            let mut ended =
+                if round % 3 == 0 { random.word() } else { random.word() & random.word() };
+            let mut sum = i64::from(open);
+            for slot in 0..64 {
+                sum += (begun >> slot & 1) as i64;
+                if sum == 0 {
+                    ended &= !(1 << slot);
+                }
+                sum -= (ended >> slot & 1) as i64;
+            }
+            agree(begun, ended, open);
+        }
+        agree(0, 0, 0);
+        agree(u64::MAX, u64::MAX, 0);
+        agree(u64::MAX, u64::MAX, 1);
+        agree(0, u64::MAX, 64);
+        agree(u64::MAX, 0, u32::MAX);
+    }
+}
