@@ -75,7 +75,7 @@ pub(crate) fn flags(slots: &Slots, empty: EmptyPair) -> Flags {
 #[inline(always)]
 fn ordered(a: u32, b: u32, set: bool) -> [u32; 2] {
     let (low, high) = (a.min(b), a.max(b));
-    let exchange = (low ^ high) & u32::from(set).wrapping_neg();
+    let exchange = (low ^ high) & mask(set);
     [low ^ exchange, high ^ exchange]
 }
 
@@ -85,6 +85,12 @@ pub(crate) fn with_flags(slots: Slots, flags: Flags) -> Slots {
     let [a, b, c, d] = slots;
     let ([a, b], [c, d]) = (ordered(a, b, flags[0]), ordered(c, d, flags[1]));
     [a, b, c, d]
+}
+
+/// All ones if something is so.
+#[inline(always)]
+pub(crate) const fn mask(is_so: bool) -> u32 {
+    (is_so as u32).wrapping_neg()
 }
 
 /// Puts a fingerprint into a bucket that has room. The flags stay as they are.
@@ -119,33 +125,35 @@ pub(crate) fn raise(slots: Slots, class: usize, empty: EmptyPair) -> (Slots, boo
     arrange(slots, flags, empty)
 }
 
-/// The bucket without the fingerprint of a slot, and whether its order can still say its flags.
-#[inline]
-pub(crate) fn remove(slots: Slots, slot: usize, empty: EmptyPair) -> (Slots, bool) {
+/// The bucket without one copy of a fingerprint that it holds, and whether its order can still say its flags.
+#[inline(always)]
+pub(crate) fn remove(slots: Slots, fingerprint: u32, empty: EmptyPair) -> (Slots, bool) {
     let flags = flags(&slots, empty);
-    let mut slots = slots;
-    slots[slot] = 0;
+    let mut wanted = u32::MAX;
+    let slots = slots.map(|slot| {
+        let taken = mask(slot == fingerprint) & wanted;
+        wanted &= !taken;
+        slot & !taken
+    });
     arrange(slots, flags, empty)
 }
 
 /// Spreads the fingerprints over the pairs so that they say the flags; and whether they do. Where they
 /// cannot, they would if empty pairs were [`EmptyPair::Unknown`].
-#[inline]
-pub(crate) fn arrange(mut slots: Slots, wanted: Flags, empty: EmptyPair) -> (Slots, bool) {
+#[inline(always)]
+pub(crate) fn arrange(slots: Slots, wanted: Flags, empty: EmptyPair) -> (Slots, bool) {
     let [a, b, c, d] = slots;
-    let pair_is_empty = [a | b == 0, c | d == 0];
-    if let Some(bare) = (0..2).find(|pair| pair_is_empty[*pair]) {
-        let other = 1 - bare;
-        let (x, y) = (slots[2 * other], slots[2 * other + 1]);
-        if x != 0 && y != 0 {
-            // Two fingerprints: one for each pair.
-            slots[2 * bare] = x;
-            slots[2 * other] = 0;
-        } else if wanted[bare] != (empty == EmptyPair::Unknown) && x | y != 0 {
-            // One: for the pair whose flag an empty pair would not say.
-            slots.swap(0, 2);
-            slots.swap(1, 3);
-        }
+    // Two fingerprints in a pair, and none in the other: one for each.
+    let to_first = mask((a | b == 0) & (c != 0) & (d != 0));
+    let to_second = mask((c | d == 0) & (a != 0) & (b != 0));
+    let mut slots = [a & !to_second | c & to_first, b, c & !to_first | a & to_second, d];
+    let [a, b, c, d] = slots;
+    let unknown = empty == EmptyPair::Unknown;
+    let bare_first = (a | b == 0) & (wanted[0] != unknown);
+    let bare_second = (c | d == 0) & (wanted[1] != unknown);
+    if (a | b == 0) != (c | d == 0) && (bare_first | bare_second) {
+        // One: for the pair whose flag an empty pair would not say.
+        slots = [c, d, a, b];
     }
     let slots = with_flags(slots, wanted);
     let said = flags(&slots, empty);
@@ -247,7 +255,7 @@ mod tests {
         for (empty, slots) in RULES.into_iter().flat_map(|rule| buckets().map(move |b| (rule, b))) {
             let before = flags(&slots, empty);
             for slot in (0..4).filter(|slot| slots[*slot] != 0) {
-                let (after, said) = remove(slots, slot, empty);
+                let (after, said) = remove(slots, slots[slot], empty);
                 let mut expected = slots;
                 expected[slot] = 0;
                 assert_eq!(held(&after), held(&expected));

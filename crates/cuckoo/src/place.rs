@@ -70,6 +70,9 @@ impl<'a> Parts<'a> {
     }
 
     /// Puts a fingerprint into the bucket given, or its alternate, or makes room in one of them.
+    ///
+    /// To choose the bucket without a branch, by a mask, and to store both, took 1.2 to 1.4 times as long at loads
+    /// from 75 to 95 %: then the alternate waits for the bucket given to be read, and is not guessed at.
     #[inline(always)]
     pub(crate) fn place<W: Width>(&mut self, key: Entry) -> Placed {
         if self.place_here::<W>(key) || self.place_there::<W>(key) {
@@ -127,6 +130,7 @@ impl<'a> Parts<'a> {
 
     /// Takes a copy of a key out; false if it is not there. What is in the overflow area and fits now, goes
     /// into the table.
+    #[inline(always)]
     pub(crate) fn remove<W: Width>(&mut self, hash: u64) -> bool {
         let key = Entry::of_hash(self.geometry, hash);
         let mut table = self.table::<W>();
@@ -138,15 +142,15 @@ impl<'a> Parts<'a> {
         if let Some(crowd) = self.crowd.as_mut() {
             crowd.full.remove(taken.bucket);
         }
-        self.drain::<W>(taken.bucket);
+        if !self.overflow.is_empty() {
+            self.drain::<W>(taken.bucket);
+        }
         true
     }
 
     /// Moves a fingerprint from the overflow area into a bucket that has room.
+    #[inline(never)]
     fn drain<W: Width>(&mut self, bucket: u32) {
-        if self.overflow.is_empty() {
-            return;
-        }
         if let Some(entry) = self.overflow.take_for(self.geometry, bucket) {
             self.place_here::<W>(entry);
             // Whether this is its primary bucket is not known, so the other one must lead here.

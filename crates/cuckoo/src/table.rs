@@ -1,6 +1,6 @@
 //! Buckets over bytes: lookup, count, and the changes that need no search.
 
-use crate::bucket::{self, EmptyPair, class, flag};
+use crate::bucket::{self, EmptyPair, class, flag, mask};
 use crate::geometry::Geometry;
 use crate::width::{Slots, Width};
 use core::marker::PhantomData;
@@ -118,24 +118,25 @@ impl<W: Width, T: AsRef<[u8]> + AsMut<[u8]>> Table<'_, W, T> {
 
     /// Takes a copy of a fingerprint out of its primary bucket or, if its flag is set, of the alternate; from
     /// where.
+    ///
+    /// Which of them it is cannot be predicted, so both are read, and one is chosen by a mask: 0.75 of the time
+    /// that branches took in 2^20 slots, 0.9 in 2^24.
+    #[inline(always)]
     pub(crate) fn remove(&mut self, key: Entry) -> Option<Entry> {
-        if self.take(key) {
-            return Some(key);
+        let Entry { fingerprint, .. } = key;
+        let primary = self.word(key.bucket);
+        let here = W::has(primary, fingerprint);
+        let there = key.alternate(self.geometry).bucket;
+        let elsewhere = self.word(there);
+        let bucket = there ^ (there ^ key.bucket) & mask(here);
+        let word = if here { primary } else { elsewhere };
+        if !(here | (self.leads_on(primary, key) & W::has(word, fingerprint))) {
+            return None;
         }
-        let alternate = key.alternate(self.geometry);
-        (self.leads_on(self.word(key.bucket), key) && self.take(alternate)).then_some(alternate)
-    }
-
-    /// Takes a copy of a fingerprint out of a bucket; false if there is none.
-    fn take(&mut self, entry: Entry) -> bool {
-        let slots = self.slots(entry.bucket);
-        let Some(slot) = slots.iter().position(|slot| *slot == entry.fingerprint) else {
-            return false;
-        };
-        let (slots, said) = bucket::remove(slots, slot, self.empty);
-        self.store(entry.bucket, slots);
+        let (slots, said) = bucket::remove(W::slots(word), fingerprint, self.empty);
+        self.store(bucket, slots);
         self.believe(said);
-        true
+        Some(Entry { bucket, fingerprint })
     }
 
     /// Arranges a bucket so that it says flags.
