@@ -27,7 +27,7 @@ pub(crate) fn render(results: &Results, history: Option<&History>) -> Result<Str
             "load-lookups" => chart(&mut sections, &mut names, charts::loads(results)?),
             "engine-strategies" => chart(&mut sections, &mut names, charts::threads(results)?),
             "fpr" => chart(&mut sections, &mut names, charts::rates(results)?),
-            "environment" => chart(&mut sections, &mut names, charts::misses(results)?),
+            "events" => chart(&mut sections, &mut names, charts::misses(results)?),
             _ => {}
         }
         if let Some(table) = tables.iter().find(|table| table.name == name) {

@@ -1,6 +1,7 @@
 //! The tables of a run, made once and shown on the terminal, in the report and in documents.
 
 mod engine;
+mod events;
 mod loads;
 mod matrix;
 
@@ -32,7 +33,7 @@ pub(crate) struct Line {
 }
 
 /// Names of all tables, in the order of the report.
-pub(crate) const NAMES: [&str; 26] = [
+pub(crate) const NAMES: [&str; 28] = [
     "summary",
     "lookups-miss",
     "lookups-hit",
@@ -47,6 +48,8 @@ pub(crate) const NAMES: [&str; 26] = [
     "load-changes",
     "load-bulk",
     "load-fpr",
+    "events",
+    "load-events",
     "batch-sizes",
     "bits-sweep",
     "regimes",
@@ -115,6 +118,7 @@ pub(crate) fn all(results: &Results) -> Vec<Table> {
         ),
     ];
     tables.extend(loads::all(results));
+    tables.extend(events::all(results));
     tables.extend(matrix::all(results));
     tables.extend(engine::all(results));
     tables.extend([inputs(results), rates(results), roofline(results), environment(results)]);

@@ -1,0 +1,135 @@
+//! What operations cost beside time: instructions, and lines that were not in a cache.
+
+use super::{Line, Table, distinct, figure, label, short_count};
+use crate::plan::{Family, Filling, short_slots};
+use crate::results::Results;
+use crate::row::Row;
+
+/// Operations across, with what a column's rows have in common.
+const OPERATIONS: [(&str, &str, Option<&str>); 3] = [
+    ("hit", "contains", Some("hit")),
+    ("miss", "contains", Some("miss")),
+    ("insert", "insert", None),
+];
+
+type Figure = (&'static str, fn(&Row) -> Option<f64>);
+
+/// What is shown of each operation.
+const EVENTS: [Figure; 3] = [
+    ("instructions", |row| row.instructions_per_op),
+    ("L1d misses", |row| row.l1d_misses_per_op),
+    ("cache misses", |row| row.cache_misses_per_op),
+];
+
+pub(super) fn all(results: &Results) -> [Table; 2] {
+    let counted = || results.rows.iter().filter(|row| row.instructions_per_op.is_some());
+    let sources = distinct(counted().map(|row| &*row.counters)).join(" and ");
+    [
+        table(
+            "events",
+            format!("Events a key, in batches, {sources}"),
+            ["keys", "filter and size"],
+            counted().filter(|row| row.is_plain()).map(|row| (row.keys, row)).collect(),
+            |keys| vec![short_count(*keys)],
+        ),
+        table(
+            "load-events",
+            format!("Events a key by load, in batches, {sources}"),
+            ["slots", "load", "filter and width"],
+            counted().filter_map(|row| Some((place(row)?, row))).collect(),
+            |(_, slots, load)| vec![short_slots(*slots), format!("{load} %")],
+        ),
+    ]
+}
+
+/// Where a row of the sweep over loads belongs.
+fn place(row: &Row) -> Option<(Family, usize, u32)> {
+    let Filling { family, slots, load, .. } = row.filling()?;
+    Some((family, slots, load))
+}
+
+/// A line for each filter at each place, in the places' order.
+fn table<P: Ord + Clone, const WORDS: usize>(
+    name: &'static str,
+    title: String,
+    words: [&str; WORDS],
+    mut rows: Vec<(P, &Row)>,
+    shown: impl Fn(&P) -> Vec<String>,
+) -> Table {
+    rows.retain(|(_, row)| OPERATIONS.iter().any(|operation| is_of(row, operation)));
+    rows.sort_by(|(a, _), (b, _)| a.cmp(b));
+    let mut header: Vec<String> = words.map(Into::into).into();
+    for (operation, ..) in OPERATIONS {
+        header.extend(EVENTS.map(|(event, _)| format!("{operation}: {event}")));
+    }
+    let heads = distinct(rows.iter().map(|(place, row)| (place.clone(), label(row))));
+    let lines =
+        heads.into_iter().map(|head| {
+            let of_line: Vec<&Row> = rows
+                .iter()
+                .filter(|(place, row)| (place, label(row)) == (&head.0, head.1.clone()))
+                .map(|(_, row)| *row)
+                .collect();
+            let mut cells = shown(&head.0);
+            cells.push(head.1);
+            for operation in &OPERATIONS {
+                let row = of_line.iter().find(|row| is_of(row, operation));
+                cells.extend(EVENTS.map(|(_, event)| {
+                    row.and_then(|row| event(row)).map_or_else(String::new, figure)
+                }));
+            }
+            Line { cells, is_rival: of_line.iter().any(|row| row.rival.is_some()) }
+        });
+    let rows = lines.collect();
+    Table { name, title, header, rows, words: WORDS }
+}
+
+/// Whether a row is of an operation: ours in batches, of rivals what they have.
+fn is_of(row: &Row, (_, op, workload): &(&str, &str, Option<&str>)) -> bool {
+    row.op == *op
+        && row.workload.as_deref() == *workload
+        && (row.api == "batch" || row.rival.is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counters::{Counts, Event};
+    use crate::environment::Environment;
+    use crate::row::tests::example;
+
+    fn counted(row: Row, instructions: f64) -> Row {
+        let mut counts = Counts::default();
+        counts.set(Event::Instructions, instructions);
+        counts.set(Event::L1dReadMisses, 0.25);
+        let mut row = row;
+        row.put_counts(&counts, "simulated");
+        row
+    }
+
+    #[test]
+    fn a_line_has_what_was_counted_and_blanks_for_what_was_not() {
+        let mut results = Results::new(Environment::observe(None));
+        results.put(counted(example("bloom", "12-bit", None, 2.0), 30.0));
+        results.put(counted(example("bloom", "12-bit", Some("fastbloom"), 2.0), 90.0));
+        results.put(example("register-bloom", "12-bit", None, 2.0));
+        for load in [95, 75] {
+            let row = example("quotient", &format!("r8-{load}%-of-1Mi"), None, 2.0);
+            results.put(counted(row, f64::from(load)));
+        }
+        let [events, by_load] = all(&results);
+        assert!(events.title.ends_with("simulated"));
+        let cells: Vec<String> = events.rows.iter().map(|line| line.cells.join("|")).collect();
+        assert_eq!(
+            cells,
+            ["1e6|bloom 12-bit||||30.0|0.25||||", "1e6|fastbloom 12-bit||||90.0|0.25||||"]
+        );
+        assert_eq!([false, true], [0, 1].map(|line: usize| events.rows[line].is_rival));
+        let cells: Vec<String> = by_load.rows.iter().map(|line| line.cells.join("|")).collect();
+        assert_eq!(
+            cells,
+            ["1Mi|75 %|quotient r8||||75.0|0.25||||", "1Mi|95 %|quotient r8||||95.0|0.25||||"]
+        );
+        assert!(events.rows.iter().all(|line| line.cells.len() == events.header.len()));
+    }
+}
