@@ -40,10 +40,10 @@ impl Effort {
         limit: Duration::from_secs(850),
     };
 
-    /// A group in about twelve seconds, more where filters are large.
+    /// A group in about eight seconds, more where filters are large.
     pub(crate) const FULL: Self = Self {
         length: Length(Duration::from_millis(6)),
-        pace: Pace { budget: Duration::from_secs(12), min_rounds: 9, max_rounds: 401 },
+        pace: Pace { budget: Duration::from_secs(8), min_rounds: 9, max_rounds: 401 },
         absent: 10_000_000,
         most_probes: usize::MAX,
         limit: Duration::from_secs(3600),
