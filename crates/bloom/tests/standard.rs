@@ -2,6 +2,7 @@
 
 use trommel_base::{Bitmap, Filter, Insert, KeyHash};
 use trommel_bloom::BloomFilter;
+use trommel_simd::Isa;
 use trommel_testkit::stats::{assert_binomial, chi_square, chi_square_critical};
 use trommel_testkit::streams::distinct;
 
@@ -145,14 +146,17 @@ fn published_sizes_are_reproduced() {
     }
 }
 
-/// Batches of the standard filter go by chunks and passes where the machine has vectors for it: at the
-/// edges of chunks, with hits and misses mixed in every proportion, the answers are those of single
-/// lookups, for every number of hashes.
+/// Batches of the standard filter go by chunks and passes: at the edges of chunks, with hits and misses mixed in
+/// every proportion, in tables in cache and beyond, the answers are those of single lookups, for every number of
+/// hashes.
 #[test]
 fn batches_at_the_edges_of_chunks_answer_like_single_lookups() {
-    for (keys, fpr) in [(300, 0.4), (300, 0.2), (3000, 0.01), (3000, 1e-4), (3000, 1e-9)] {
+    const SIZES: [(u64, f64); 6] =
+        [(300, 0.4), (300, 0.2), (3000, 0.01), (3000, 1e-4), (3000, 1e-9), (2_500_000, 0.01)];
+    for (isa, (keys, fpr)) in Isa::available().flat_map(|isa| SIZES.map(|size| (isa, size))) {
         let members = distinct(5, 0..keys);
-        let mut filter = BloomFilter::with_capacity_and_fpr(keys as usize, fpr).unwrap();
+        let builder = BloomFilter::builder().keys(keys as usize).fpr(fpr).isa(isa);
+        let mut filter = builder.build().unwrap();
         filter.insert_batch(&members).unwrap();
         for one_in in [1, 2, 10, 1000] {
             let probes: Vec<KeyHash> = distinct(6, 0..5003)
@@ -164,14 +168,14 @@ fn batches_at_the_edges_of_chunks_answer_like_single_lookups() {
                     },
                 )
                 .collect();
-            for len in [255, 256, 257, 263, 2047, 2048, 2049, 2055, 4096, 5003] {
+            for len in [1, 31, 32, 65, 255, 256, 257, 263, 2047, 2048, 2049, 2055, 4096, 5003] {
                 let mut found = Bitmap::new(0);
                 filter.contains_batch(&probes[..len], &mut found);
                 for (i, probe) in probes[..len].iter().enumerate() {
                     assert_eq!(
                         found.get(i),
                         filter.contains_hash(*probe),
-                        "{keys} {fpr} {len} {i}"
+                        "{isa} {keys} {fpr} {len} {i}"
                     );
                 }
             }

@@ -4,6 +4,7 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod passes;
 #[cfg(target_has_atomic = "64")]
 mod shared_bits;
 
@@ -11,6 +12,7 @@ use super::Kernels;
 #[cfg(target_has_atomic = "64")]
 use super::shared::{self, SharedKernels};
 use crate::geometry::Geometry;
+use passes::SHORTEST_BATCH;
 #[cfg(target_has_atomic = "64")]
 use shared_bits::SharedBits;
 use trommel_base::batch::{Fetch, Window, roll};
@@ -117,42 +119,30 @@ fn fetch_bits<F: Fetch>(table: *const u8, geometry: Geometry, hash: u64, count: 
     }
 }
 
+/// Looks many keys up, where `bit` gives a number whose lowest bit is that of a position.
 #[inline(always)]
-fn contains_batch_body(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
-    let window = Window::for_gathers(table.len());
-    with_fetch!(window, F => contains_rolling::<F>(geometry, table, hashes, found, window));
-}
-
-/// Half of the misses end at the first bit and a quarter at the second: only those two lines are
-/// fetched ahead.
-#[inline(always)]
-fn contains_rolling<F: Fetch>(
+fn contains_batch_bits(
     geometry: Geometry,
-    table: &[u8],
+    start: *const u8,
     hashes: &[u64],
     found: &mut [u64],
-    window: Window,
+    bit: impl Fn(u64) -> u64,
 ) {
-    let (groups, rest) = hashes.as_chunks::<GROUP>();
-    roll::<GROUP, _>(
-        groups.len(),
-        window,
-        &mut (),
-        |(), _| {},
-        |(), group| {
-            groups[group]
-                .iter()
-                .for_each(|hash| fetch_bits::<F>(table.as_ptr(), geometry, *hash, 2));
-        },
-        |(), group| {
-            let mut answers = 0;
-            for (i, hash) in groups[group].iter().enumerate() {
-                answers |= u64::from(contains_body(geometry, table, *hash)) << i;
-            }
-            found[group / 8] |= answers << (8 * (group % 8));
-        },
-    );
-    contains_rest(geometry, table, rest, groups.len() * GROUP, found);
+    let bytes = geometry.units as usize * (WORD_BITS / 8) as usize;
+    if hashes.len() < SHORTEST_BATCH {
+        for (i, hash) in hashes.iter().enumerate() {
+            found[i / 64] |= u64::from(contains_bits(geometry, *hash, &bit)) << (i % 64);
+        }
+        return;
+    }
+    let window = Window::for_gathers(bytes);
+    let table = passes::Table { geometry, start, bit };
+    with_fetch!(window, F => table.contains::<F>(hashes, found, window));
+}
+
+#[inline(always)]
+fn contains_batch_body(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
+    contains_batch_bits(geometry, table.as_ptr(), hashes, found, |position| bit(table, position));
 }
 
 /// The answers of the last keys of a batch, one at a time.

@@ -1,6 +1,6 @@
 //! The standard filter with AVX2: the portable bodies, compiled with `mulx`, `shlx` and `bt`.
 
-use super::{contains_batch_body, contains_bits, insert_batch_body, insert_body};
+use super::{WORD_BITS, contains_batch_bits, contains_bits, insert_batch_body, insert_body};
 use crate::geometry::Geometry;
 use crate::kernel::Kernels;
 
@@ -11,16 +11,31 @@ pub(super) const KERNELS: Kernels = Kernels { contains, contains_batch, insert, 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn contains(geometry: &Geometry, table: *const u8, hash: u64) -> bool {
     contains_bits(*geometry, hash, |position| {
-        // SAFETY: the position is below the table's number of bits, as a product's high half, so its
-        // word is one of the table's, as the caller promises; the read needs no alignment.
-        let word = unsafe { table.cast::<u64>().add((position / 64) as usize).read_unaligned() };
-        word >> (position % 64)
+        // SAFETY: the position is below the table's number of bits, as a product's high half, and the table
+        // has so many, as the caller promises.
+        let word = unsafe { word_of(table, position) };
+        word >> (position % WORD_BITS)
     })
+}
+
+/// The word of a position.
+///
+/// # Safety
+/// The position is below the table's number of bits.
+#[inline(always)]
+unsafe fn word_of(table: *const u8, position: u64) -> u64 {
+    // SAFETY: the caller's duty; the read needs no alignment.
+    unsafe { table.cast::<u64>().add((position / WORD_BITS) as usize).read_unaligned() }
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
-    contains_batch_body(geometry, table, hashes, found);
+    assert!(table.len() as u64 == geometry.units * (WORD_BITS / 8));
+    contains_batch_bits(geometry, table.as_ptr(), hashes, found, |position| {
+        // SAFETY: as in `contains`; the length was checked above.
+        let word = unsafe { word_of(table.as_ptr(), position) };
+        word >> (position % WORD_BITS)
+    });
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]

@@ -1,6 +1,6 @@
 //! The standard filter over a table that several threads use at once.
 
-use super::{GROUP, WORD_BITS, contains_bits, fetch_bits, positions};
+use super::{GROUP, WORD_BITS, contains_batch_bits, contains_bits, fetch_bits, positions};
 use crate::geometry::Geometry;
 use crate::kernel::shared::{SharedBody, address, load, set};
 use core::marker::PhantomData;
@@ -51,37 +51,6 @@ const fn word_and_bit(position: u64) -> (usize, u64) {
     ((position / WORD_BITS) as usize, 1 << (position % WORD_BITS))
 }
 
-/// A batch of lookups.
-struct Lookups<'a, F> {
-    geometry: Geometry,
-    table: &'a [AtomicU64],
-    groups: &'a [[u64; GROUP]],
-    found: &'a mut [u64],
-    fetch: PhantomData<F>,
-}
-
-impl<F: Fetch> Turns for Lookups<'_, F> {
-    #[inline(always)]
-    fn locate(&mut self, _: usize) {}
-
-    /// The lines of two bits, as in a table that is not shared.
-    #[inline(always)]
-    fn fetch(&mut self, group: usize) {
-        for hash in &self.groups[group] {
-            fetch_bits::<F>(address(self.table), self.geometry, *hash, 2);
-        }
-    }
-
-    #[inline(always)]
-    fn probe(&mut self, group: usize) {
-        let mut answers = 0;
-        for (i, hash) in self.groups[group].iter().enumerate() {
-            answers |= u64::from(SharedBits::contains(self.geometry, self.table, *hash)) << i;
-        }
-        self.found[group / 8] |= answers << (8 * (group % 8));
-    }
-}
-
 /// A batch of inserts.
 struct Inserts<'a, F> {
     geometry: Geometry,
@@ -115,26 +84,23 @@ impl<F: Fetch> Turns for Inserts<'_, F> {
     }
 }
 
+/// A number whose lowest bit is that of a position.
+#[inline(always)]
+fn bit(table: &[AtomicU64], position: u64) -> u64 {
+    load(&table[(position / WORD_BITS) as usize]) >> (position % WORD_BITS)
+}
+
 impl SharedBody for SharedBits {
     #[inline(always)]
     fn contains(geometry: Geometry, table: &[AtomicU64], hash: u64) -> bool {
-        contains_bits(geometry, hash, |position| {
-            load(&table[(position / WORD_BITS) as usize]) >> (position % WORD_BITS)
-        })
+        contains_bits(geometry, hash, |position| bit(table, position))
     }
 
     #[inline(always)]
     fn contains_batch(geometry: Geometry, table: &[AtomicU64], hashes: &[u64], found: &mut [u64]) {
-        let window = Window::for_gathers(table.len() * WORD_BYTES);
-        let (groups, rest) = hashes.as_chunks::<GROUP>();
-        with_fetch!(window, F => {
-            let (found, fetch) = (&mut *found, PhantomData::<F>);
-            let mut turns = Lookups { geometry, table, groups, found, fetch };
-            roll_turns::<GROUP>(groups.len(), window, &mut turns);
+        contains_batch_bits(geometry, address(table), hashes, found, |position| {
+            bit(table, position)
         });
-        for (i, hash) in (groups.len() * GROUP..).zip(rest) {
-            found[i / 64] |= u64::from(Self::contains(geometry, table, *hash)) << (i % 64);
-        }
     }
 
     #[inline(always)]
