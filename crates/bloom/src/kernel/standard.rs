@@ -145,14 +145,6 @@ fn contains_batch_body(geometry: Geometry, table: &[u8], hashes: &[u64], found: 
     contains_batch_bits(geometry, table.as_ptr(), hashes, found, |position| bit(table, position));
 }
 
-/// The answers of the last keys of a batch, one at a time.
-#[inline(always)]
-fn contains_rest(geometry: Geometry, table: &[u8], rest: &[u64], first: usize, found: &mut [u64]) {
-    for (i, hash) in (first..).zip(rest) {
-        found[i / 64] |= u64::from(contains_body(geometry, table, *hash)) << (i % 64);
-    }
-}
-
 #[inline(always)]
 fn insert_batch_body(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
     // A key fetches `k` lines, so a shorter way ahead keeps as many in flight.

@@ -49,6 +49,9 @@ fn zero_bytes(bytes: u64) -> u64 {
 #[target_feature(enable = "avx2,bmi2,popcnt")]
 pub(super) fn balanced_avx2(begun: u64, ended: u64, open: u32) -> u64 {
     use core::arch::x86_64::*;
+    const LOW_HALF: u64 = 0xFFFF_FFFF;
+    const EVEN_BITS: u64 = 0x5555_5555_5555_5555;
+    const ODD_BITS: u64 = EVEN_BITS << 1;
     let low = _pdep_u64(begun & LOW_HALF, EVEN_BITS) | _pdep_u64(ended & LOW_HALF, ODD_BITS);
     let high = _pdep_u64(begun >> 32, EVEN_BITS) | _pdep_u64(ended >> 32, ODD_BITS);
     let pairs = _mm_set_epi64x(high as i64, low as i64);
@@ -77,10 +80,6 @@ pub(super) fn balanced_avx2(begun: u64, ended: u64, open: u32) -> u64 {
     let balanced = |sum| u64::from(_mm256_movemask_epi8(_mm256_cmpeq_epi8(sum, none)) as u32);
     _pdep_u64(balanced(after_first), EVEN_BITS) | _pdep_u64(balanced(sum), ODD_BITS)
 }
-
-const LOW_HALF: u64 = 0xFFFF_FFFF;
-const EVEN_BITS: u64 = 0x5555_5555_5555_5555;
-const ODD_BITS: u64 = EVEN_BITS << 1;
 
 #[cfg(test)]
 mod tests {
