@@ -430,6 +430,15 @@ mod tests {
     }
 
     #[test]
+    fn a_hundred_million_keys_are_built_where_they_are_named() {
+        let builds = |selection: &Selection| {
+            groups_of(100_000_000, selection).iter().any(|group| group.op == Op::Build)
+        };
+        assert!(!builds(&Selection { full: true, ..Selection::default() }));
+        assert!(builds(&Selection { keys: Some(vec![100_000_000]), ..Selection::default() }));
+    }
+
+    #[test]
     fn every_kind_is_a_candidate() {
         let all = candidates();
         for kind in FilterKind::ALL {

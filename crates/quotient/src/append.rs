@@ -12,6 +12,7 @@ use crate::table::Table;
 use alloc::vec;
 use alloc::vec::Vec;
 use trommel_base::WhyFull;
+use trommel_simd::bits_of;
 
 /// Blocks of a window.
 const WINDOW_BLOCKS: usize = 32;
@@ -215,20 +216,4 @@ fn set_offset<L: Layout>(table: &mut Table<L, &mut [u8]>, block: usize, end: u64
         table.set_offset(block, end - begin);
     }
     reaches
-}
-
-/// Up to 64 bytes of 0 or 1 as bits.
-#[inline(always)]
-pub(crate) fn bits_of(bytes: &[u8]) -> u64 {
-    let (eights, rest) = bytes.as_chunks::<8>();
-    let mut bits = 0;
-    for (i, eight) in eights.iter().enumerate() {
-        // Byte j, times 2^(56 - 7j), adds to bit 56 + j; no two of the other terms meet there.
-        let gathered = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
-        bits |= gathered << (8 * i);
-    }
-    for (i, byte) in rest.iter().enumerate() {
-        bits |= u64::from(*byte) << (8 * eights.len() + i);
-    }
-    bits
 }

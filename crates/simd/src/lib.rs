@@ -5,16 +5,19 @@
 //! - [`prefetch`]: the prefetch hints that the rolling batch window issues.
 //! - [`l2_bytes`]: the cache beyond which prefetching pays.
 //! - [`rank`] and [`select`]: the two word operations of succinct structures, portable and BMI2.
+//! - [`bits_of`]: answers that were written a byte each, as the bits of a word.
 #![no_std]
 #[cfg(any(feature = "std", test))]
 extern crate std;
 
+mod bytes;
 mod cache;
 mod isa;
 mod kernel;
 mod prefetch;
 mod rank_select;
 
+pub use bytes::bits_of;
 pub use cache::l2_bytes;
 pub use isa::{Isa, IsaError};
 pub use kernel::prefetch;

@@ -1,7 +1,6 @@
 //! What operations cost beside time: instructions, and lines that were not in a cache.
 
-use super::{Line, Table, distinct, figure, label, short_count};
-use crate::plan::{Family, Filling, short_slots};
+use super::{Line, Table, distinct, figure, label, loads, short_count};
 use crate::results::Results;
 use crate::row::Row;
 
@@ -22,56 +21,43 @@ const EVENTS: [Figure; 3] = [
 ];
 
 pub(super) fn all(results: &Results) -> [Table; 2] {
-    let counted = || results.rows.iter().filter(|row| row.instructions_per_op.is_some());
-    let sources = distinct(counted().map(|row| &*row.counters)).join(" and ");
+    let is_counted = |row: &Row| row.instructions_per_op.is_some();
+    let counted = results.rows.iter().filter(|row| is_counted(row));
+    let sources = distinct(counted.clone().map(|row| &*row.counters)).join(" and ");
+    let mut plain: Vec<&Row> = counted.filter(|row| row.is_plain()).collect();
+    plain.sort_by_key(|row| row.keys);
+    let plain = plain.into_iter().map(|row| ([short_count(row.keys), label(row)], row));
+    let swept = loads::swept(results).into_iter().filter(|(_, row)| is_counted(row));
+    let title = |what: &str| format!("{what}, in batches, {sources}");
     [
-        table(
-            "events",
-            format!("Events a key, in batches, {sources}"),
-            ["keys", "filter and size"],
-            counted().filter(|row| row.is_plain()).map(|row| (row.keys, row)).collect(),
-            |keys| vec![short_count(*keys)],
-        ),
+        table("events", title("Events a key"), ["keys", "filter and size"], plain),
         table(
             "load-events",
-            format!("Events a key by load, in batches, {sources}"),
-            ["slots", "load", "filter and width"],
-            counted().filter_map(|row| Some((place(row)?, row))).collect(),
-            |(_, slots, load)| vec![short_slots(*slots), format!("{load} %")],
+            title("Events a key by load"),
+            loads::HEAD,
+            swept.map(|(filling, row)| (loads::head_of(&filling, row), row)),
         ),
     ]
 }
 
-/// Where a row of the sweep over loads belongs.
-fn place(row: &Row) -> Option<(Family, usize, u32)> {
-    let Filling { family, slots, load, .. } = row.filling()?;
-    Some((family, slots, load))
-}
-
-/// A line for each filter at each place, in the places' order.
-fn table<P: Ord + Clone, const WORDS: usize>(
+/// A line for each head, in the order of the rows.
+fn table<'a, const WORDS: usize>(
     name: &'static str,
     title: String,
     words: [&str; WORDS],
-    mut rows: Vec<(P, &Row)>,
-    shown: impl Fn(&P) -> Vec<String>,
+    rows: impl Iterator<Item = ([String; WORDS], &'a Row)>,
 ) -> Table {
-    rows.retain(|(_, row)| OPERATIONS.iter().any(|operation| is_of(row, operation)));
-    rows.sort_by(|(a, _), (b, _)| a.cmp(b));
+    let rows: Vec<_> =
+        rows.filter(|(_, row)| OPERATIONS.iter().any(|operation| is_of(row, operation))).collect();
     let mut header: Vec<String> = words.map(Into::into).into();
     for (operation, ..) in OPERATIONS {
         header.extend(EVENTS.map(|(event, _)| format!("{operation}: {event}")));
     }
-    let heads = distinct(rows.iter().map(|(place, row)| (place.clone(), label(row))));
     let lines =
-        heads.into_iter().map(|head| {
-            let of_line: Vec<&Row> = rows
-                .iter()
-                .filter(|(place, row)| (place, label(row)) == (&head.0, head.1.clone()))
-                .map(|(_, row)| *row)
-                .collect();
-            let mut cells = shown(&head.0);
-            cells.push(head.1);
+        distinct(rows.iter().map(|(head, _)| head)).into_iter().map(|head| {
+            let of_line: Vec<&Row> =
+                rows.iter().filter(|(other, _)| other == head).map(|(_, row)| *row).collect();
+            let mut cells = head.to_vec();
             for operation in &OPERATIONS {
                 let row = of_line.iter().find(|row| is_of(row, operation));
                 cells.extend(EVENTS.map(|(_, event)| {
@@ -80,8 +66,8 @@ fn table<P: Ord + Clone, const WORDS: usize>(
             }
             Line { cells, is_rival: of_line.iter().any(|row| row.rival.is_some()) }
         });
-    let rows = lines.collect();
-    Table { name, title, header, rows, words: WORDS }
+    let lines = lines.collect();
+    Table { name, title, header, rows: lines, words: WORDS }
 }
 
 /// Whether a row is of an operation: ours in batches, of rivals what they have.
@@ -98,11 +84,10 @@ mod tests {
     use crate::environment::Environment;
     use crate::row::tests::example;
 
-    fn counted(row: Row, instructions: f64) -> Row {
+    fn counted(mut row: Row, instructions: f64) -> Row {
         let mut counts = Counts::default();
         counts.set(Event::Instructions, instructions);
         counts.set(Event::L1dReadMisses, 0.25);
-        let mut row = row;
         row.put_counts(&counts, "simulated");
         row
     }
@@ -128,7 +113,7 @@ mod tests {
         let cells: Vec<String> = by_load.rows.iter().map(|line| line.cells.join("|")).collect();
         assert_eq!(
             cells,
-            ["1Mi|75 %|quotient r8||||75.0|0.25||||", "1Mi|95 %|quotient r8||||95.0|0.25||||"]
+            ["1Mi|75 %|quotient|r8||||75.0|0.25||||", "1Mi|95 %|quotient|r8||||95.0|0.25||||"]
         );
         assert!(events.rows.iter().all(|line| line.cells.len() == events.header.len()));
     }

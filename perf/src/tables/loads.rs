@@ -86,7 +86,7 @@ fn place(filling: &Filling) -> impl Ord + use<> {
 }
 
 /// Rows of the sweep with what they are about.
-fn swept(results: &Results) -> Vec<(Filling, &Row)> {
+pub(super) fn swept(results: &Results) -> Vec<(Filling, &Row)> {
     let mut rows: Vec<(Filling, &Row)> =
         results.rows.iter().filter_map(|row| Some((row.filling()?, row))).collect();
     rows.sort_by_key(|(filling, _)| place(filling));
@@ -99,12 +99,12 @@ fn head(filling: &Filling, who: String) -> [String; 4] {
     [short_slots(filling.slots), format!("{} %", filling.load), who, width]
 }
 
-fn head_of(filling: &Filling, row: &Row) -> [String; 4] {
+pub(super) fn head_of(filling: &Filling, row: &Row) -> [String; 4] {
     let who = row.rival.as_deref().unwrap_or(&row.filter);
     head(filling, with_isa(who, row.sizing()))
 }
 
-const HEAD: [&str; 4] = ["slots", "load", "filter", "width"];
+pub(super) const HEAD: [&str; 4] = ["slots", "load", "filter", "width"];
 
 /// A line for each filter that was full before a load: where it was instead of the first figure.
 fn shortfalls(results: &Results, columns: usize) -> Vec<(Filling, Line)> {

@@ -130,14 +130,25 @@ fn contains_batch_bits(
 ) {
     let bytes = geometry.units as usize * (WORD_BITS / 8) as usize;
     if hashes.len() < SHORTEST_BATCH {
-        for (i, hash) in hashes.iter().enumerate() {
-            found[i / 64] |= u64::from(contains_bits(geometry, *hash, &bit)) << (i % 64);
-        }
-        return;
+        return contains_rest(geometry, hashes, 0, found, bit);
     }
     let window = Window::for_gathers(bytes);
     let table = passes::Table { geometry, start, bit };
     with_fetch!(window, F => table.contains::<F>(hashes, found, window));
+}
+
+/// The answers of the last keys of a batch, one at a time.
+#[inline(always)]
+fn contains_rest(
+    geometry: Geometry,
+    rest: &[u64],
+    first: usize,
+    found: &mut [u64],
+    bit: impl Fn(u64) -> u64,
+) {
+    for (i, hash) in (first..).zip(rest) {
+        found[i / 64] |= u64::from(contains_bits(geometry, *hash, &bit)) << (i % 64);
+    }
 }
 
 #[inline(always)]

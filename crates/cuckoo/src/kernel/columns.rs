@@ -20,6 +20,7 @@ use crate::width::Width;
 use trommel_base::batch::{Fetch, Window};
 use trommel_base::bitmap::ones;
 use trommel_base::with_fetch;
+use trommel_simd::bits_of;
 
 /// Keys of a chunk: a word of answers.
 const KEYS: usize = 64;
@@ -66,17 +67,6 @@ impl Chunk {
             core::array::from_fn(|i| geometry.half_offset(self.fingerprints[i]));
         core::array::from_fn(|i| geometry.apart(self.places[i], offsets[i]))
     }
-}
-
-/// The bytes, 0 or 1, as bits.
-#[inline(always)]
-fn bits(bytes: &Column<u8>) -> u64 {
-    // The product has the lowest bits of eight bytes side by side in its highest byte.
-    const SIDE_BY_SIDE: u64 = 0x0102_0408_1020_4080;
-    let (words, _) = bytes.as_chunks::<8>();
-    words.iter().enumerate().fold(0, |bits, (i, word)| {
-        bits | (u64::from_le_bytes(*word).wrapping_mul(SIDE_BY_SIDE) >> 56) << (8 * i)
-    })
 }
 
 /// Reads buckets. Never inlined: compiled for AVX-512 it would become a gather.
@@ -130,7 +120,8 @@ fn in_cache<W: Width>(table: &Table<'_, W, &[u8]>, chunks: &[[u64; KEYS]], found
         // SAFETY: as above, of alternates.
         unsafe { read::<W>(table.bytes, &keys.alternates(table.geometry), &mut words) };
         let there = keys.found_in::<W>(&words);
-        *found = bits(&core::array::from_fn(|i| here[i] | flagged[i] & there[i]));
+        let held: Column<u8> = core::array::from_fn(|i| here[i] | flagged[i] & there[i]);
+        *found = bits_of(&held);
     }
 }
 
@@ -172,8 +163,8 @@ fn rolling<W: Width, F: Fetch>(
             let keys = &kept[chunk % KEPT];
             // SAFETY: as in `in_cache`.
             unsafe { read::<W>(table.bytes, &keys.places, &mut words) };
-            let here = bits(&keys.found_in::<W>(&words));
-            let flagged = bits(&keys.flagged_in::<W>(&words, table.empty.least_set()));
+            let here = bits_of(&keys.found_in::<W>(&words));
+            let flagged = bits_of(&keys.flagged_in::<W>(&words, table.empty.least_set()));
             elsewhere = keys.alternates(table.geometry);
             open = flagged & !here;
             found[chunk] = here;

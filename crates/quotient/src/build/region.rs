@@ -12,12 +12,12 @@ mod copies;
 
 use super::order::{VECTOR, sort_runs};
 use super::plan::{LocalFingerprint, Plan, Stored};
-use crate::append::bits_of;
 use crate::layout::{Blocks, Layout, Metadata};
 use alloc::vec::Vec;
 use copies::most_repeated;
 use core::marker::PhantomData;
 use core::ops::Range;
+use trommel_simd::bits_of;
 
 /// Longer runs are sorted one by one, before neighbours are exchanged.
 const LONG_RUN: u32 = 5;

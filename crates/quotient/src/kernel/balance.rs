@@ -37,7 +37,7 @@ fn slots_of(bits: u64) -> u64 {
 #[inline(always)]
 fn zero_bytes(bytes: u64) -> u64 {
     let zero = !bytes.wrapping_add(EACH * 0x7F) >> 7 & EACH;
-    zero.wrapping_mul(0x0102_0408_1020_4080) >> 56
+    trommel_simd::bits_of(&zero.to_le_bytes())
 }
 
 /// The same with AVX2.

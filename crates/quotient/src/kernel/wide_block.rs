@@ -11,7 +11,7 @@
 //! in a thousand ends later, and those are left to the algorithms of the table.
 //!
 //! What a run holds is compared the same way for every width: eight bytes from its first remainder on
-//! are a word of packed fields ([`Fields`]).
+//! are a word of packed fields (`places::Fields`).
 
 use super::Kernels;
 use super::scalar::scalar_kernels;

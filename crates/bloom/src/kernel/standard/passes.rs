@@ -11,10 +11,11 @@
 //! Cascade Lake core: absent keys 8.4 and 4.1 at 150 KB, 18 and 5.9 at 1.5 MB, 54 and 18 at 15 MB; present ones 14
 //! and 10, 34 and 17, 110 and 60. Loops compiled for 3 to 7 bits gained 2 % more.
 
-use super::{MULTIPLIER, WORD_BITS};
+use super::{MULTIPLIER, WORD_BITS, fetch_bits};
 use crate::geometry::Geometry;
 use trommel_base::batch::{Fetch, Window};
 use trommel_base::range::reduce;
+use trommel_simd::bits_of;
 
 /// Keys of a chunk: their lists stay in L1.
 const CHUNK: usize = 256;
@@ -71,7 +72,7 @@ impl<B: Fn(u64) -> u64> Table<B> {
             for place in &left.places[..keys] {
                 answers[*place as usize % CHUNK] = 1;
             }
-            for (word, answers) in found.iter_mut().zip(answers.as_chunks().0) {
+            for (word, answers) in found.iter_mut().zip(answers.chunks(64)) {
                 *word = bits_of(answers);
             }
         }
@@ -83,12 +84,7 @@ impl<B: Fn(u64) -> u64> Table<B> {
         let table_bits = self.geometry.units * WORD_BITS;
         let ahead = (LINES_AHEAD / bits as usize)
             .clamp(FEWEST_AHEAD, window.distance_keys.max(FEWEST_AHEAD));
-        let fetch = |mut x: u64| {
-            for _ in 0..bits {
-                F::line(self.start.wrapping_add((reduce(x, table_bits) / 8) as usize));
-                x = x.wrapping_mul(MULTIPLIER);
-            }
-        };
+        let fetch = |x: u64| fetch_bits::<F>(self.start, self.geometry, x, bits as usize);
         left.next[..keys.min(ahead)].iter().for_each(|x| fetch(*x));
         let mut kept = 0;
         for key in 0..keys.min(CHUNK) {
@@ -106,16 +102,4 @@ impl<B: Fn(u64) -> u64> Table<B> {
         }
         kept
     }
-}
-
-/// Bytes of 0 or 1 as bits.
-#[inline(always)]
-fn bits_of(bytes: &[u8; 64]) -> u64 {
-    let mut bits = 0;
-    for (i, eight) in bytes.as_chunks::<8>().0.iter().enumerate() {
-        // Byte j, times 2^(56 - 7j), adds to bit 56 + j; no two of the other terms meet there.
-        let gathered = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
-        bits |= gathered << (8 * i);
-    }
-    bits
 }

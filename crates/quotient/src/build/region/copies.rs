@@ -4,8 +4,8 @@
 use super::super::order::VECTOR;
 use super::super::plan::Stored;
 use super::Region;
-use crate::append::bits_of;
 use crate::layout::Layout;
+use trommel_simd::bits_of;
 
 /// One fingerprint in so many may be a copy.
 const FINGERPRINTS_PER_COPY: usize = 16;
