@@ -84,7 +84,11 @@ impl<B: Fn(u64) -> u64> Table<B> {
         let table_bits = self.geometry.units * WORD_BITS;
         let ahead = (LINES_AHEAD / bits as usize)
             .clamp(FEWEST_AHEAD, window.distance_keys.max(FEWEST_AHEAD));
-        let fetch = |x: u64| fetch_bits::<F>(self.start, self.geometry, x, bits as usize);
+        let fetch = |x: u64| {
+            if window.hint.is_some() {
+                fetch_bits::<F>(self.start, self.geometry, x, bits as usize);
+            }
+        };
         left.next[..keys.min(ahead)].iter().for_each(|x| fetch(*x));
         let mut kept = 0;
         for key in 0..keys.min(CHUNK) {
