@@ -352,6 +352,18 @@ pub(crate) fn groups_of_input(input: &str, keys: usize) -> Vec<Group> {
         .into()
 }
 
+/// What stands for the number of TPC-H's keys, which is known when they are there.
+pub(crate) const UNKNOWN_KEYS: usize = 1;
+
+/// The groups on TPC-H that a selection wants.
+pub(crate) fn groups_of_tpch(selection: &Selection) -> Vec<Group> {
+    if !selection.includes_all() {
+        return Vec::new();
+    }
+    let groups = groups_of_input(&format!("tpch-{}", tpch_scale(selection)), UNKNOWN_KEYS);
+    selection.choose_groups(groups, &candidates())
+}
+
 /// The key counts of a selection.
 pub(crate) fn key_counts(selection: &Selection) -> Vec<usize> {
     let default: &[usize] = if selection.full {
@@ -391,6 +403,16 @@ impl Selection {
     /// Whether the filters of 1 GiB are measured.
     pub(crate) fn includes_one_gib(&self) -> bool {
         self.full && self.includes_all()
+    }
+
+    /// The groups that have cases that are wanted.
+    pub(crate) fn choose_groups(
+        &self,
+        groups: impl IntoIterator<Item = Group>,
+        candidates: &[Candidate],
+    ) -> Vec<Group> {
+        let is_wanted = |group: &Group| !self.choose(group.cases(candidates)).is_empty();
+        groups.into_iter().filter(is_wanted).collect()
     }
 
     /// The cases that are wanted: those whose name matches and, if asked for, their rivals.
@@ -482,8 +504,14 @@ mod tests {
         assert_eq!(alone[0].name, "contains/miss/1e6/split-block-bloom/12-bit/batch");
         selection.rivals = true;
         assert!(selection.choose(miss_at_1e6()).iter().any(|case| case.candidate.rival.is_some()));
+        let groups = |selection: &Selection| {
+            selection.choose_groups(groups_of(1_000_000, selection), &candidates())
+        };
+        assert_eq!(groups(&selection).len(), groups_of(1_000_000, &selection).len());
+        selection.filter = Some(regex::Regex::new("contains/(hit|miss)/1e6/split").unwrap());
+        assert_eq!(groups(&selection).len(), 2);
         selection.filter = Some(regex::Regex::new("no such case").unwrap());
-        assert!(selection.choose(miss_at_1e6()).is_empty());
+        assert!(selection.choose(miss_at_1e6()).is_empty() && groups(&selection).is_empty());
     }
 
     #[test]

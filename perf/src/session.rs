@@ -122,8 +122,8 @@ impl Session {
         let (hashed, plain): (Vec<Group>, Vec<Group>) =
             groups.into_iter().partition(|group| group.hashed);
         let stream = KeyStream::new(keys as u64);
-        self.plain(&plain, &candidates(), stream, keys)?;
-        for group in hashed {
+        self.plain(plain, &candidates(), stream, keys)?;
+        for group in self.selection.choose_groups(hashed, &candidates()) {
             self.generated_hashed(&group, stream)?;
         }
         Ok(())
@@ -132,7 +132,7 @@ impl Session {
     /// Filters of 1 GiB.
     pub(crate) fn one_gib(&mut self) -> Result<()> {
         self.plain(
-            &groups_of_one_gib(),
+            groups_of_one_gib(),
             &candidates_of_one_gib(),
             KeyStream::new(1),
             KEYS_OF_ONE_GIB,
@@ -142,20 +142,21 @@ impl Session {
     /// One place of the matrix.
     pub(crate) fn place(&mut self, place: &Place) -> Result<()> {
         let stream = KeyStream::new(place.keys as u64);
-        self.plain(&place.groups, &place.candidates, stream, place.keys)
+        self.plain(place.groups.clone(), &place.candidates, stream, place.keys)
     }
 
     /// The groups whose keys come hashed.
     fn plain(
         &mut self,
-        groups: &[Group],
+        groups: Vec<Group>,
         candidates: &[Candidate],
         stream: KeyStream,
         keys: usize,
     ) -> Result<()> {
-        let needed = self.needed(groups, candidates);
+        let groups = self.selection.choose_groups(groups, candidates);
+        let needed = self.needed(&groups, candidates);
         if needed.is_empty() {
-            self.progress.steps_done(FILLING + groups.len());
+            self.progress.steps_done(steps_of(groups.len()));
             return Ok(());
         }
         let needed: Vec<Candidate> = needed
@@ -173,7 +174,7 @@ impl Session {
         let arena = Arena::new(largest(&built))?;
         let section = Section { keys, built: &built, arena: &arena };
         let inserted = stream.hashes(0, keys.min(INSERTED_AT_MOST));
-        for group in groups {
+        for group in &groups {
             let cases = self.missing(group, candidates);
             if !cases.is_empty() {
                 self.progress.say(group.name());
@@ -328,7 +329,8 @@ impl Session {
             probes: probes.column.len() as u64,
             matches: probes.members.count_ones() as u64,
         });
-        for group in groups_of_input(name, keys.len()) {
+        let groups = groups_of_input(name, keys.len());
+        for group in self.selection.choose_groups(groups, &candidates()) {
             let cases = self.missing(&group, &candidates());
             if !cases.is_empty() {
                 if group.hashed {
@@ -516,8 +518,11 @@ impl<'a, S: Subject + ?Sized> Section<'a, S> {
     }
 }
 
-/// Steps of a section besides its groups: filling what they are measured on takes its time, too.
-pub(crate) const FILLING: usize = 1;
+/// Steps of a section with so many groups: filling what they are measured on takes its time, too.
+pub(crate) const fn steps_of(groups: usize) -> usize {
+    const FILLING: usize = 1;
+    if groups == 0 { 0 } else { FILLING + groups }
+}
 
 /// Keys inserted by one call while a filter is filled: bounds the memory that hashes take.
 const FILLED_AT_A_TIME: usize = 1 << 22;

@@ -5,8 +5,8 @@ use crate::console::say;
 use crate::engine::numbers_of_threads;
 use crate::environment::Caches;
 use crate::plan::{
-    Candidate, candidates, candidates_of_one_gib, contestants, groups_of, groups_of_input,
-    groups_of_one_gib, key_counts, places_of, sweep_of, tpch_scale,
+    Candidate, UNKNOWN_KEYS, candidates, candidates_of_one_gib, contestants, groups_of,
+    groups_of_one_gib, groups_of_tpch, key_counts, places_of, sweep_of,
 };
 use anyhow::Result;
 
@@ -27,13 +27,9 @@ pub(crate) fn selects_anything(selection: &Selection) -> bool {
 
 /// The names of the cases on TPC-H, with a star for the number of its keys.
 fn of_tpch(selection: &Selection) -> Vec<String> {
-    const UNKNOWN: usize = 1;
-    if !selection.includes_all() {
-        return Vec::new();
-    }
-    let groups = groups_of_input(&format!("tpch-{}", tpch_scale(selection)), UNKNOWN);
-    let cases = groups.into_iter().flat_map(|group| selection.choose(group.cases(&candidates())));
-    let number = format!("/{UNKNOWN:e}/");
+    let groups = groups_of_tpch(selection).into_iter();
+    let cases = groups.flat_map(|group| selection.choose(group.cases(&candidates())));
+    let number = format!("/{UNKNOWN_KEYS:e}/");
     cases.map(|case| case.name.replacen(&number, "/*/", 1)).collect()
 }
 

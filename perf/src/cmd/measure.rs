@@ -11,12 +11,12 @@ use crate::environment::{Caches, Environment, human_bytes, memory_bytes};
 use crate::failure::bad_input;
 use crate::keys::{Column, Probes};
 use crate::plan::{
-    Candidate, Loads, Place, candidates, groups_of, groups_of_one_gib, key_counts, places_of,
-    short_slots, sweep_of, tpch_scale,
+    Candidate, Loads, Place, candidates, candidates_of_one_gib, groups_of, groups_of_one_gib,
+    groups_of_tpch, key_counts, places_of, short_slots, sweep_of, tpch_scale,
 };
 use crate::progress::Progress;
 use crate::results::{REPORT, Results, prepare, replace};
-use crate::session::{FILLING, Session, steps_of_sweep};
+use crate::session::{Session, steps_of, steps_of_sweep};
 use crate::{html, keyfile, noise, roofline, simulate, tables, tpch};
 use anyhow::Result;
 use std::fmt;
@@ -65,7 +65,7 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
     let counters = open_counters(&mut results);
     let is_simulated = counters.is_none() && is_to_simulate(when, selection.full, &valgrind);
     check_noise(&mut results);
-    let mut progress = Progress::new(count_steps(&selection, own.is_some()));
+    let mut progress = Progress::new(count_steps(&selection, isa, own.is_some()));
     measure_roofline(&mut results, &selection, &mut progress)?;
     let effort = Effort::of(&selection, arguments.seconds);
     let mut session = Session::new(
@@ -224,12 +224,12 @@ fn measure_roofline(
 const GROUPS_OF_AN_INPUT: usize = 2;
 
 /// Steps that the progress bar counts and that share the time: the roofline and those of all parts.
-fn count_steps(selection: &Selection, has_own_keys: bool) -> usize {
+fn count_steps(selection: &Selection, isa: Option<Isa>, has_own_keys: bool) -> usize {
     const ROOFLINE: usize = 1;
     if has_own_keys {
         return ROOFLINE + GROUPS_OF_AN_INPUT;
     }
-    let parts: usize = parts(selection).iter().map(|part| part.steps(selection)).sum();
+    let parts: usize = parts(selection).iter().map(|part| part.steps(selection, isa)).sum();
     ROOFLINE + parts + selection.engine_groups().len() + selection.engine_places().len()
 }
 
@@ -249,7 +249,7 @@ fn parts(selection: &Selection) -> Vec<Part> {
         key_counts(selection).into_iter().partition(|keys| selection.only_looks_up(*keys));
     let mut parts: Vec<Part> = changed.into_iter().map(Part::Generated).collect();
     parts.extend(sweep_of(selection).into_iter().map(Part::Sweep));
-    if selection.includes_all() {
+    if !groups_of_tpch(selection).is_empty() {
         parts.push(Part::Tpch(tpch_scale(selection)));
     }
     if selection.includes_one_gib() {
@@ -261,13 +261,16 @@ fn parts(selection: &Selection) -> Vec<Part> {
 }
 
 impl Part {
-    fn steps(&self, selection: &Selection) -> usize {
+    fn steps(&self, selection: &Selection, isa: Option<Isa>) -> usize {
+        let of = |groups, candidates: &[Candidate]| {
+            steps_of(selection.choose_groups(groups, candidates).len())
+        };
         match self {
-            Self::Generated(keys) => FILLING + groups_of(*keys, selection).len(),
-            Self::Tpch(_) => FILLING + GROUPS_OF_AN_INPUT,
-            Self::Sweep(loads) => steps_of_sweep(loads),
-            Self::OneGib => FILLING + groups_of_one_gib().len(),
-            Self::Place(place) => FILLING + place.groups.len(),
+            Self::Generated(keys) => of(groups_of(*keys, selection), &candidates()),
+            Self::Tpch(_) => steps_of(groups_of_tpch(selection).len()),
+            Self::Sweep(loads) => steps_of_sweep(loads, selection, isa),
+            Self::OneGib => of(groups_of_one_gib(), &candidates_of_one_gib()),
+            Self::Place(place) => of(place.groups.clone(), &place.candidates),
         }
     }
 
@@ -357,8 +360,11 @@ mod tests {
         assert_eq!(all[..2], [Part::Generated(100_000), Part::Generated(1_000_000)]);
         assert_eq!(all.last(), Some(&Part::Generated(10_000_000)));
         assert!(!parts(&usual).contains(&Part::OneGib) && parts(&full).contains(&Part::OneGib));
-        let steps = [quick, usual, full].map(|selection| count_steps(&selection, false));
+        let steps = [quick, usual, full].map(|selection| count_steps(&selection, None, false));
         assert!(steps.is_sorted_by(|fewer, more| fewer < more), "{steps:?}");
+        let filter = regex::Regex::new("contains/(hit|miss)/1e5/cache-line-bloom").unwrap();
+        let two_groups = Selection { filter: Some(filter), ..Selection::default() };
+        assert_eq!(count_steps(&two_groups, None, false), 1 + steps_of(2));
         let named = Selection { load: Some(vec![95]), ..Selection::default() };
         assert!(parts(&named).iter().all(|part| matches!(part, Part::Sweep(_))));
     }

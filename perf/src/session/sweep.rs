@@ -2,6 +2,7 @@
 
 use super::{Section, Session, largest, reference_answers};
 use crate::built::Built;
+use crate::cli::Selection;
 use crate::interleave::Repetition;
 use crate::keys::{Column, KeyStream, as_hashes};
 use crate::lanes::{self, Band, Removal};
@@ -13,7 +14,7 @@ use crate::slots::{Slots, is_full};
 use crate::stats::round_significant;
 use crate::subject::{Subject, create_slots};
 use anyhow::{Context as _, Result, ensure};
-use trommel::{Bitmap, KeyHash};
+use trommel::{Bitmap, Isa, KeyHash};
 
 /// A band ends at the load and begins so many per cent of the slots below it, or at the load before;
 const BAND: u32 = 2;
@@ -100,7 +101,7 @@ impl Session {
         let everyone = contestants(sweep.family, sweep.slots, &self.selection, self.isa);
         let needed = self.climbers(sweep, &everyone)?;
         let Some(most) = places.last().filter(|_| !needed.is_empty()) else {
-            self.progress.steps_done(steps_of_sweep(sweep));
+            self.progress.steps_done(steps_of_sweep(sweep, &self.selection, self.isa));
             return Ok(());
         };
         let stream = KeyStream::new(sweep.slots as u64);
@@ -112,7 +113,8 @@ impl Session {
             self.progress.say(format!("filling {family} filters to {load} % of {slots:e} slots"));
             let filled = self.fill_to(climbers, &hashes, &places[index..], &absent)?;
             self.progress.step_done();
-            self.measure_load(sweep, &filled, stream)?;
+            let groups = chosen_groups(sweep, load, &everyone, &self.selection);
+            self.measure_load(&groups, &filled, stream)?;
             climbers = filled.back();
         }
         Ok(())
@@ -195,15 +197,14 @@ impl Session {
         }));
     }
 
-    /// All groups of a load.
+    /// The groups of a load.
     fn measure_load(
         &mut self,
-        sweep: &Loads,
+        groups: &[Group],
         filled: &Filled<'_>,
         stream: KeyStream,
     ) -> Result<()> {
         let Place { load, keys, .. } = filled.place;
-        let groups = sweep.groups(load);
         if filled.built.is_empty() {
             self.progress.steps_done(groups.len());
             return Ok(());
@@ -212,17 +213,17 @@ impl Session {
         let section = Section { keys, built: &filled.built, arena: &arena };
         let candidates: Vec<Candidate> = filled.built.iter().map(|built| built.candidate).collect();
         for group in groups {
-            let cases = self.missing(&group, &candidates);
+            let cases = self.missing(group, &candidates);
             if !cases.is_empty() {
                 self.progress.say(format!("{} at {} %", group.name(), load));
                 if group.op == Op::Contains {
-                    self.slot_lookups(&group, &cases, &section, stream)?;
+                    self.slot_lookups(group, &cases, &section, stream)?;
                 } else {
                     let turns = cases
                         .iter()
-                        .map(|case| self.slot_turn(&group, case, filled))
+                        .map(|case| self.slot_turn(group, case, filled))
                         .collect::<Result<_>>()?;
-                    self.take_turns(&group, &cases, &section, turns)?;
+                    self.take_turns(group, &cases, &section, turns)?;
                 }
             }
             self.progress.step_done();
@@ -318,9 +319,24 @@ impl Filled<'_> {
     }
 }
 
-/// Steps of a sweep: at each load, filling and its groups.
-pub(crate) fn steps_of_sweep(sweep: &Loads) -> usize {
-    sweep.loads.iter().map(|load| 1 + sweep.groups(*load).len()).sum()
+/// The groups of a load that are wanted.
+fn chosen_groups(
+    sweep: &Loads,
+    load: u32,
+    everyone: &[Candidate],
+    selection: &Selection,
+) -> Vec<Group> {
+    let at_load: Vec<Candidate> = everyone.iter().map(|one| one.at_load(load)).collect();
+    selection.choose_groups(sweep.groups(load), &at_load)
+}
+
+/// Steps of a sweep: at each load, filling and its groups; none if no group is wanted.
+pub(crate) fn steps_of_sweep(sweep: &Loads, selection: &Selection, isa: Option<Isa>) -> usize {
+    let everyone = contestants(sweep.family, sweep.slots, selection, isa);
+    let loads = sweep.loads.iter();
+    let groups: usize =
+        loads.map(|load| chosen_groups(sweep, *load, &everyone, selection).len()).sum();
+    if groups == 0 { 0 } else { sweep.loads.len() + groups }
 }
 
 fn count_batch(subject: &dyn Slots, hashes: &[KeyHash]) -> usize {
