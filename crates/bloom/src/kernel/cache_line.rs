@@ -4,6 +4,10 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod avx512_core;
+#[cfg(target_arch = "x86_64")]
+mod wide;
 
 use super::portable::{Body, portable_kernels};
 #[cfg(target_has_atomic = "64")]
@@ -45,7 +49,9 @@ pub(crate) fn kernels(isa: Isa) -> Kernels {
         #[cfg(target_arch = "x86_64")]
         Isa::Avx512 => avx512::KERNELS,
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 | Isa::Avx512Core => avx2::KERNELS,
+        Isa::Avx512Core => avx512_core::KERNELS,
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => avx2::KERNELS,
         _ => portable_kernels!(CacheLineBody),
     }
 }

@@ -146,7 +146,12 @@ macro_rules! portable_kernels {
             contains_batch: |geometry, table, hashes, found| {
                 portable::contains_batch::<$body>(geometry, table, hashes, found);
             },
-            insert: |geometry, table, hash| portable::insert::<$body>(geometry, table, hash),
+            insert: |geometry, table, hash| {
+                let bytes = geometry.units as usize * <$body as portable::Body>::BLOCK_BYTES;
+                // SAFETY: as in `contains`.
+                let table = unsafe { core::slice::from_raw_parts_mut(table, bytes) };
+                portable::insert::<$body>(geometry, table, hash)
+            },
             insert_batch: |geometry, table, hashes| {
                 portable::insert_batch::<$body>(geometry, table, hashes);
             },

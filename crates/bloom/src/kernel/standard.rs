@@ -204,7 +204,12 @@ pub(crate) fn kernels(isa: Isa) -> Kernels {
             contains_batch: |geometry, table, hashes, found| {
                 contains_batch_body(geometry, table, hashes, found);
             },
-            insert: |geometry, table, hash| insert_body(geometry, table, hash),
+            insert: |geometry, table, hash| {
+                let bytes = geometry.units as usize * (WORD_BITS / 8) as usize;
+                // SAFETY: as in `contains`.
+                let table = unsafe { core::slice::from_raw_parts_mut(table, bytes) };
+                insert_body(geometry, table, hash)
+            },
             insert_batch: |geometry, table, hashes| insert_batch_body(geometry, table, hashes),
         },
     }

@@ -49,7 +49,7 @@ impl Layout for CacheLine {
         sizing::estimate_keys(geometry.units * 512, LANES, ones)
     }
 
-    fn kernels(isa: Isa) -> Kernels {
+    fn kernels(isa: Isa, _: Geometry) -> Kernels {
         kernel::cache_line::kernels(isa)
     }
 

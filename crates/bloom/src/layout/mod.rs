@@ -90,9 +90,9 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
         }
     }
 
-    /// The functions of this layout for one instruction set.
+    /// The functions of this layout for one instruction set, and for tables of one shape where that matters.
     #[doc(hidden)]
-    fn kernels(isa: Isa) -> Kernels;
+    fn kernels(isa: Isa, geometry: Geometry) -> Kernels;
 
     /// The functions of this layout for one instruction set over a table that threads share.
     #[cfg(target_has_atomic = "64")]

@@ -49,8 +49,8 @@ impl Layout for Register {
         sizing::estimate_keys_blocked(geometry.units, 64, geometry.hashes, ones)
     }
 
-    fn kernels(isa: Isa) -> Kernels {
-        kernel::register::kernels(isa)
+    fn kernels(isa: Isa, geometry: Geometry) -> Kernels {
+        kernel::register::kernels(isa, geometry.hashes)
     }
 
     #[cfg(target_has_atomic = "64")]

@@ -47,7 +47,7 @@ impl Layout for SplitBlock {
         sizing::estimate_keys(geometry.units * 256, LANES, ones)
     }
 
-    fn kernels(isa: Isa) -> Kernels {
+    fn kernels(isa: Isa, _: Geometry) -> Kernels {
         kernel::split_block::kernels(isa)
     }
 

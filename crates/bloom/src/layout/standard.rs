@@ -76,7 +76,7 @@ impl Layout for Standard {
         }
     }
 
-    fn kernels(isa: Isa) -> Kernels {
+    fn kernels(isa: Isa, _: Geometry) -> Kernels {
         kernel::standard::kernels(isa)
     }
 

@@ -13,19 +13,40 @@ pub(super) const KERNELS: Kernels = Kernels { contains, contains_batch, insert, 
 /// Keys of a group.
 const GROUP: usize = 8;
 
-/// One bit in each lane of the low and of the high half of a line.
+/// In each lane of the low and of the high half of a line its field of the pattern's positions, and above it
+/// more of them.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+fn fields(hash: u64) -> [__m256i; 2] {
+    let positions = _mm256_set1_epi64x(pattern_positions(hash).cast_signed());
+    let half = |first_lane: u32| {
+        let start = |lane: u32| i64::from(PATTERN_SHIFT + PATTERN_STEP * (first_lane + lane));
+        let starts = _mm256_setr_epi64x(start(0), start(1), start(2), start(3));
+        _mm256_srlv_epi64(positions, starts)
+    };
+    [half(0), half(4)]
+}
+
+/// One bit in each lane.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn masks(hash: u64) -> [__m256i; 2] {
-    let positions = _mm256_set1_epi64x(pattern_positions(hash).cast_signed());
-    let half = |first_lane: u32| {
-        let shift = |lane: u32| i64::from(PATTERN_SHIFT + PATTERN_STEP * (first_lane + lane));
-        let shifts = _mm256_setr_epi64x(shift(0), shift(1), shift(2), shift(3));
-        let fields = _mm256_srlv_epi64(positions, shifts);
-        let fields = _mm256_and_si256(fields, _mm256_set1_epi64x(63));
-        _mm256_sllv_epi64(_mm256_set1_epi64x(1), fields)
-    };
-    [half(0), half(4)]
+    fields(hash).map(|fields| {
+        let position = _mm256_and_si256(fields, _mm256_set1_epi64x(63));
+        _mm256_sllv_epi64(_mm256_set1_epi64x(1), position)
+    })
+}
+
+/// Each lane's bit as its sign.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+fn signs(line: [__m256i; 2], hash: u64) -> [__m256i; 2] {
+    let fields = fields(hash);
+    [0, 1].map(|half: usize| {
+        // By how much the bit has to go up: 63 - position.
+        let distance = _mm256_andnot_si256(fields[half], _mm256_set1_epi64x(63));
+        _mm256_sllv_epi64(line[half], distance)
+    })
 }
 
 #[inline]
@@ -78,16 +99,18 @@ unsafe fn contains(geometry: &Geometry, table: *const u8, hash: u64) -> bool {
     let line = reduce(hash, geometry.units) as usize;
     // SAFETY: the line is below `geometry.units`, and the caller promises that the table has so many.
     let line = unsafe { &*table.add(line * LINE_BYTES).cast() };
-    covers(load(line), masks(hash))
+    // Shorter than to make the masks and test them: 0.92 of the time in L2.
+    let [low, high] = signs(load(line), hash);
+    _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_and_si256(low, high))) == 0b1111
 }
 
 /// # Safety
 /// The table has the length that the geometry says.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-unsafe fn insert(geometry: Geometry, table: &mut [u8], hash: u64) -> bool {
+unsafe fn insert(geometry: Geometry, table: *mut u8, hash: u64) -> bool {
     let line = reduce(hash, geometry.units) as usize;
     // SAFETY: as in `contains`.
-    let line = unsafe { &mut *table.as_mut_ptr().add(line * LINE_BYTES).cast() };
+    let line = unsafe { &mut *table.add(line * LINE_BYTES).cast() };
     let (before, masks) = (load(line), masks(hash));
     store(line, union(before, masks));
     !covers(before, masks)
@@ -142,7 +165,7 @@ fn contains_rolling<F: Fetch>(
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
+pub(super) fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
     let window = Window::for_table(table.len());
     with_fetch!(window, F => insert_rolling::<F>(geometry, table, hashes, window));
 }

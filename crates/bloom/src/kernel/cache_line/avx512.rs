@@ -1,83 +1,20 @@
-//! Cache-line blocks with AVX-512: a line is one register, a key's mask one multishift and one rotate.
+//! Cache-line blocks with all of AVX-512: fields are brought down by a multishift, which runs beside the rotate
+//! and the test of a lane on another port than shifts do.
 
-use super::{CacheLineBody, LINE_BYTES, WORDS_SHIFT, avx2};
+use super::wide;
 use crate::geometry::Geometry;
-use crate::kernel::x86::{self, AnswerBytes, PatternRing};
-use crate::kernel::{
-    Kernels, PATTERN_SHIFT, PATTERN_SPREAD, PATTERN_STEP, pattern_positions, portable,
-};
+use crate::kernel::Kernels;
 use core::arch::x86_64::*;
-use trommel_base::batch::{Fetch, Ring, Window, roll};
-use trommel_base::range::reduce;
-use trommel_base::with_fetch;
 
 pub(super) const KERNELS: Kernels = Kernels { contains, contains_batch, insert, insert_batch };
 
-/// Keys of a group.
-const GROUP: usize = 8;
-/// Up to this size of a table, lookups take a line a register; beyond, the AVX2 loop is faster. ns a key
-/// with AVX-512 and AVX2: 1.2 and 2.3 at 1.5 MB, 2.9 and 3.4 at 15 MB, 5.2 and 4.9 at 48 MB, 12.3 and
-/// 11.2 at 1 GB.
-const WIDE_LOOKUPS_MAX_BYTES: usize = 32 << 20;
-
-/// One bit in each lane, from the product that holds a key's positions: a multishift brings each
-/// lane's field to its low end, and a one is rotated up by it, modulo 64.
+/// In each lane its field of the product, and above it more of the product.
 #[inline]
 #[target_feature(
     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
-fn mask(product: u64) -> __m512i {
-    let shift = |lane: u32| i64::from(PATTERN_SHIFT + PATTERN_STEP * lane);
-    let shifts = _mm512_setr_epi64(
-        shift(0),
-        shift(1),
-        shift(2),
-        shift(3),
-        shift(4),
-        shift(5),
-        shift(6),
-        shift(7),
-    );
-    let fields = _mm512_multishift_epi64_epi8(shifts, _mm512_set1_epi64(product.cast_signed()));
-    _mm512_rolv_epi64(_mm512_set1_epi64(1), fields)
-}
-
-/// Lines and products of eight keys. The products are computed here, in one vector, and wait in a
-/// ring, from which a load broadcasts each: 0.81 ns a key in L1, against 0.86 with one multiplication and one
-/// broadcast from a register a key.
-#[inline]
-#[target_feature(
-    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
-)]
-fn locate(
-    hashes: &[u64; GROUP],
-    units: __m512i,
-    group: usize,
-    (ring, products): (&mut Ring, &mut PatternRing),
-) {
-    let hashes = x86::load_8(hashes);
-    let lines = x86::reduce_8(hashes, units);
-    x86::store_places(ring.group_mut(group), _mm256_slli_epi32::<WORDS_SHIFT>(lines));
-    let spread = _mm512_set1_epi64(PATTERN_SPREAD.cast_signed());
-    products.store(group, _mm512_mul_epu32(hashes, spread));
-}
-
-#[inline]
-#[target_feature(
-    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
-)]
-fn load(line: &[u8; LINE_BYTES]) -> __m512i {
-    // SAFETY: reads the 64 bytes of the array; the instruction needs no alignment.
-    unsafe { _mm512_loadu_si512(line.as_ptr().cast()) }
-}
-
-#[inline]
-#[target_feature(
-    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
-)]
-fn store(line: &mut [u8; LINE_BYTES], value: __m512i) {
-    // SAFETY: writes the 64 bytes of the array; the instruction needs no alignment.
-    unsafe { _mm512_storeu_si512(line.as_mut_ptr().cast(), value) }
+fn fields(products: __m512i) -> __m512i {
+    _mm512_multishift_epi64_epi8(wide::starts(), products)
 }
 
 /// # Safety
@@ -86,10 +23,8 @@ fn store(line: &mut [u8; LINE_BYTES], value: __m512i) {
     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
 unsafe fn contains(geometry: &Geometry, table: *const u8, hash: u64) -> bool {
-    let line = reduce(hash, geometry.units) as usize;
-    // SAFETY: the line is below `geometry.units`, and the caller promises that the table has so many.
-    let line = load(unsafe { &*table.add(line * LINE_BYTES).cast() });
-    _mm512_test_epi64_mask(line, mask(pattern_positions(hash))) == 0xFF
+    // SAFETY: the caller's duty.
+    unsafe { wide::contains(geometry, table, hash, |products| fields(products)) }
 }
 
 /// # Safety
@@ -97,102 +32,21 @@ unsafe fn contains(geometry: &Geometry, table: *const u8, hash: u64) -> bool {
 #[target_feature(
     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
-unsafe fn insert(geometry: Geometry, table: &mut [u8], hash: u64) -> bool {
-    let line = reduce(hash, geometry.units) as usize;
-    // SAFETY: as in `contains`.
-    let line = unsafe { &mut *table.as_mut_ptr().add(line * LINE_BYTES).cast() };
-    let (before, mask) = (load(line), mask(pattern_positions(hash)));
-    store(line, _mm512_or_si512(before, mask));
-    _mm512_test_epi64_mask(before, mask) != 0xFF
+unsafe fn insert(geometry: Geometry, table: *mut u8, hash: u64) -> bool {
+    // SAFETY: the caller's duty.
+    unsafe { wide::insert(geometry, table, hash, |products| fields(products)) }
 }
 
 #[target_feature(
     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
 fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
-    if table.len() > WIDE_LOOKUPS_MAX_BYTES {
-        return avx2::contains_batch(geometry, table, hashes, found);
-    }
-    let window = Window::for_table(table.len());
-    with_fetch!(window, F => contains_rolling::<F>(geometry, table, hashes, found, window));
-}
-
-#[inline]
-#[target_feature(
-    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
-)]
-fn contains_rolling<F: Fetch>(
-    geometry: Geometry,
-    table: &[u8],
-    hashes: &[u64],
-    found: &mut [u64],
-    window: Window,
-) {
-    assert_eq!(table.len() as u64, geometry.units * LINE_BYTES as u64);
-    let units = _mm512_set1_epi64(geometry.units.cast_signed());
-    let (groups, rest) = hashes.as_chunks::<GROUP>();
-    let mut state = (Ring::default(), PatternRing::new(), AnswerBytes::new());
-    roll::<GROUP, _>(
-        groups.len(),
-        window,
-        &mut state,
-        |(ring, products, _), group| {
-            locate(&groups[group], units, group, (ring, products));
-        },
-        |(ring, _, _), group| ring.fetch::<GROUP, F>(group, table.as_ptr()),
-        |(ring, products, answers), group| {
-            answers.advance(group, found);
-            let keys = products.group(group).iter().zip(ring.group::<GROUP>(group));
-            for ((product, place), byte) in keys.zip(answers.group(group)) {
-                // SAFETY: the place is that of a line below `geometry.units`, as a product's high
-                // half, and the table has so many, as asserted above; the 64 bytes of it are read.
-                let line =
-                    unsafe { _mm512_loadu_si512(x86::word_at(table.as_ptr(), *place).cast()) };
-                *byte = _mm512_test_epi64_mask(line, mask(*product));
-            }
-        },
-    );
-    let first = groups.len() * GROUP;
-    state.2.finish(first, found);
-    portable::contains_rest::<CacheLineBody>(geometry, table, rest, first, found);
+    wide::contains_batch(geometry, table, hashes, found, |products| fields(products));
 }
 
 #[target_feature(
     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
 fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
-    let window = Window::for_table(table.len());
-    with_fetch!(window, F => insert_rolling::<F>(geometry, table, hashes, window));
-}
-
-#[inline]
-#[target_feature(
-    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
-)]
-fn insert_rolling<F: Fetch>(geometry: Geometry, table: &mut [u8], hashes: &[u64], window: Window) {
-    assert_eq!(table.len() as u64, geometry.units * LINE_BYTES as u64);
-    let start = table.as_mut_ptr();
-    let units = _mm512_set1_epi64(geometry.units.cast_signed());
-    let (groups, rest) = hashes.as_chunks::<GROUP>();
-    roll::<GROUP, _>(
-        groups.len(),
-        window,
-        &mut (Ring::default(), PatternRing::new()),
-        |(ring, products), group| locate(&groups[group], units, group, (ring, products)),
-        |(ring, _), group| ring.fetch::<GROUP, F>(group, start),
-        |(ring, products), group| {
-            // In the order of the keys, so that two keys of one line see each other's bits.
-            for (product, place) in products.group(group).iter().zip(ring.group::<GROUP>(group)) {
-                // SAFETY: as in `contains_rolling`; 64 bytes are read and written.
-                unsafe {
-                    let line = x86::word_at_mut(start, *place).cast();
-                    let union = _mm512_or_si512(_mm512_loadu_si512(line), mask(*product));
-                    _mm512_storeu_si512(line, union);
-                }
-            }
-        },
-    );
-    for hash in rest {
-        portable::insert::<CacheLineBody>(geometry, table, *hash);
-    }
+    wide::insert_batch(geometry, table, hashes, |products| fields(products));
 }

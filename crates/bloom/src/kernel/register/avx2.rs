@@ -3,7 +3,7 @@
 //! Gathers of the four words made lookups 1.3 to 1.9 times as long in tables up to 4 MiB on a Cascade Lake core
 //! (4.0 ns against 2.1 in L2).
 
-use super::{RegisterBody, WORD_BYTES};
+use super::{RegisterBody, WORD_BYTES, of_hashes, pattern};
 use crate::geometry::Geometry;
 use crate::kernel::{Kernels, PATTERN_SHIFT, PATTERN_SPREAD, PATTERN_STEP, portable, x86};
 use core::arch::x86_64::*;
@@ -11,28 +11,24 @@ use trommel_base::batch::{Fetch, Ring, Window, roll};
 use trommel_base::range::reduce;
 use trommel_base::with_fetch;
 
-pub(super) const KERNELS: Kernels = Kernels { contains, contains_batch, insert, insert_batch };
+/// The functions for keys that set so many bits.
+pub(super) fn kernels(hashes: u32) -> Kernels {
+    of_hashes!(kernels_of, hashes)
+}
+
+fn kernels_of<const HASHES: u32>() -> Kernels {
+    let (contains, insert) = (contains::<HASHES>, insert::<HASHES>);
+    Kernels { contains, contains_batch, insert, insert_batch }
+}
 
 /// Keys of a group.
 const GROUP: usize = 8;
 
-/// The pattern of one key, the usual numbers of bits as constants, so that their loops are unrolled.
-#[inline]
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn pattern(hash: u64, count: u32) -> u64 {
-    match count {
-        4 => super::pattern(hash, 4),
-        5 => super::pattern(hash, 5),
-        6 => super::pattern(hash, 6),
-        _ => super::pattern(hash, count),
-    }
-}
-
 /// # Safety
 /// The table has the length that the geometry says.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-unsafe fn contains(geometry: &Geometry, table: *const u8, hash: u64) -> bool {
-    let pattern = pattern(hash, geometry.hashes);
+unsafe fn contains<const HASHES: u32>(geometry: &Geometry, table: *const u8, hash: u64) -> bool {
+    let pattern = pattern(hash, HASHES);
     let word = reduce(hash, geometry.units) as usize;
     // SAFETY: the word is below `geometry.units`, and the caller promises that the table has so many;
     // the read needs no alignment.
@@ -43,12 +39,16 @@ unsafe fn contains(geometry: &Geometry, table: *const u8, hash: u64) -> bool {
 /// # Safety
 /// The table has the length that the geometry says.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-pub(super) unsafe fn insert(geometry: Geometry, table: &mut [u8], hash: u64) -> bool {
-    let pattern = pattern(hash, geometry.hashes);
+pub(super) unsafe fn insert<const HASHES: u32>(
+    geometry: Geometry,
+    table: *mut u8,
+    hash: u64,
+) -> bool {
+    let pattern = pattern(hash, HASHES);
     let word = reduce(hash, geometry.units) as usize;
     // SAFETY: as in `contains`; the write needs no alignment either.
     unsafe {
-        let word = table.as_mut_ptr().cast::<u64>().add(word);
+        let word = table.cast::<u64>().add(word);
         let before = word.read_unaligned();
         word.write_unaligned(before | pattern);
         pattern & !before != 0

@@ -2,19 +2,20 @@
 //! of bits. One multishift puts the pattern positions of each key into the bytes of its lane, and one
 //! `vpshufbitqmb` tests them all in the gathered words.
 
+use super::avx512_core::{insert_batch, spread};
 use super::{RegisterBody, WORD_BYTES, avx2};
 use crate::geometry::Geometry;
-use crate::kernel::x86::{self, AnswerBytes, PatternRing};
-use crate::kernel::{
-    Kernels, PATTERN_SHIFT, PATTERN_SPREAD, PATTERN_STEP, pattern_positions, portable,
-};
+use crate::kernel::x86::{self, AnswerBytes};
+use crate::kernel::{Kernels, PATTERN_SHIFT, PATTERN_STEP, pattern_positions, portable};
 use core::arch::x86_64::*;
 use trommel_base::batch::{Fetch, Ring, Window, roll};
 use trommel_base::range::reduce;
 use trommel_base::with_fetch;
 
-pub(super) const KERNELS: Kernels =
-    Kernels { contains, contains_batch, insert: avx2::insert, insert_batch };
+/// The functions for keys that set so many bits.
+pub(super) fn kernels(hashes: u32) -> Kernels {
+    Kernels { contains, contains_batch, insert: avx2::kernels(hashes).insert, insert_batch }
+}
 
 /// Keys of a group.
 const GROUP: usize = 8;
@@ -28,15 +29,6 @@ const fn multishift_lane(count: u32) -> i64 {
     // The steps of the first `count` bytes, 1 to 8 of them.
     let kept = u64::MAX >> (64 - 8 * count);
     (SHIFT + (STEPS & kept)).cast_signed()
-}
-
-/// The products that hold the pattern positions of eight keys.
-#[inline]
-#[target_feature(
-    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
-)]
-fn spread(hashes: __m512i) -> __m512i {
-    _mm512_mul_epu32(hashes, _mm512_set1_epi64(PATTERN_SPREAD.cast_signed()))
 }
 
 /// One key in the lowest lane; the number of bits does not matter here either.
@@ -151,62 +143,4 @@ fn contains_rolling<F: Fetch>(
     let first = groups.len() * GROUP;
     state.1.finish(first, found);
     portable::contains_rest::<RegisterBody>(geometry, table, rest, first, found);
-}
-
-#[target_feature(
-    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
-)]
-fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
-    let window = Window::for_table(table.len());
-    with_fetch!(window, F => insert_rolling::<F>(geometry, table, hashes, window));
-}
-
-/// The patterns of eight keys: a rotate takes its count modulo 64, so the fields need no masking.
-#[inline]
-#[target_feature(
-    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
-)]
-fn patterns(hashes: __m512i, count: u32) -> __m512i {
-    let mut positions = _mm512_srli_epi64::<PATTERN_SHIFT>(spread(hashes));
-    let mut patterns = _mm512_setzero_si512();
-    for _ in 0..count {
-        let bit = _mm512_rolv_epi64(_mm512_set1_epi64(1), positions);
-        patterns = _mm512_or_si512(patterns, bit);
-        positions = _mm512_srli_epi64::<PATTERN_STEP>(positions);
-    }
-    patterns
-}
-
-/// Vector conflict detection and scatter lost: half the speed in L1, 155 against 270 M/s at 15 MB.
-#[inline]
-#[target_feature(
-    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
-)]
-fn insert_rolling<F: Fetch>(geometry: Geometry, table: &mut [u8], hashes: &[u64], window: Window) {
-    assert_eq!(table.len() as u64, geometry.units * WORD_BYTES as u64);
-    let units = _mm512_set1_epi64(geometry.units.cast_signed());
-    let start = table.as_mut_ptr();
-    let (groups, rest) = hashes.as_chunks::<GROUP>();
-    roll::<GROUP, _>(
-        groups.len(),
-        window,
-        &mut (Ring::default(), PatternRing::new()),
-        |(ring, pattern_ring), group| {
-            let keys = x86::load_8(&groups[group]);
-            x86::store_places(ring.group_mut(group), x86::reduce_8(keys, units));
-            pattern_ring.store(group, patterns(keys, geometry.hashes));
-        },
-        |(ring, _), group| ring.fetch::<GROUP, F>(group, start),
-        |(ring, pattern_ring), group| {
-            for (place, pattern) in ring.group::<GROUP>(group).iter().zip(pattern_ring.group(group))
-            {
-                // SAFETY: `place` is below `geometry.units`, and the table has so many words, as
-                // asserted above.
-                unsafe { x86::or_word(start, *place, *pattern) };
-            }
-        },
-    );
-    for hash in rest {
-        portable::insert::<RegisterBody>(geometry, table, *hash);
-    }
 }

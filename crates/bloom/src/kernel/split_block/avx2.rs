@@ -62,10 +62,10 @@ pub(super) unsafe fn contains(geometry: &Geometry, table: *const u8, hash: u64) 
 /// # Safety
 /// The table has the length that the geometry says.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-pub(super) unsafe fn insert(geometry: Geometry, table: &mut [u8], hash: u64) -> bool {
+pub(super) unsafe fn insert(geometry: Geometry, table: *mut u8, hash: u64) -> bool {
     let block = reduce_high(hash, geometry.units as u32) as usize;
     // SAFETY: as in `contains`.
-    let block = unsafe { &mut *table.as_mut_ptr().add(block * BLOCK_BYTES).cast() };
+    let block = unsafe { &mut *table.add(block * BLOCK_BYTES).cast() };
     let (before, mask) = (load(block), mask(hash as i32));
     store(block, _mm256_or_si256(before, mask));
     _mm256_testc_si256(before, mask) == 0

@@ -1,6 +1,6 @@
 //! The standard filter with AVX2: the portable bodies, compiled with `mulx`, `shlx` and `bt`.
 
-use super::{WORD_BITS, contains_batch_bits, contains_bits, insert_batch_body, insert_body};
+use super::{WORD_BITS, contains_batch_bits, contains_bits, insert_batch_body, positions};
 use crate::geometry::Geometry;
 use crate::kernel::Kernels;
 
@@ -38,9 +38,24 @@ pub(super) fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], f
     });
 }
 
+/// Words, where the portable body changes bytes and checks each index: 0.75 of the time.
+///
+/// # Safety
+/// The table has the length that the geometry says.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-pub(super) fn insert(geometry: Geometry, table: &mut [u8], hash: u64) -> bool {
-    insert_body(geometry, table, hash)
+pub(super) unsafe fn insert(geometry: Geometry, table: *mut u8, hash: u64) -> bool {
+    let mut missing = 0;
+    for position in positions(geometry, hash) {
+        let bit = 1 << (position % WORD_BITS);
+        // SAFETY: as in `contains`; the accesses need no alignment.
+        unsafe {
+            let word = table.cast::<u64>().add((position / WORD_BITS) as usize);
+            let before = word.read_unaligned();
+            word.write_unaligned(before | bit);
+            missing |= bit & !before;
+        }
+    }
+    missing != 0
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
