@@ -245,6 +245,7 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Counters<S> {
         window: Window,
     ) {
         roll::<1, _>(
+            hashes,
             hashes.len(),
             window,
             self,

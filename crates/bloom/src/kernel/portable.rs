@@ -67,6 +67,7 @@ fn contains_rolling<B: Body, F: Fetch>(
 ) {
     let (groups, rest) = hashes.as_chunks::<GROUP>();
     roll::<GROUP, _>(
+        hashes,
         groups.len(),
         window,
         &mut Ring::default(),
@@ -115,6 +116,7 @@ fn insert_rolling<B: Body, F: Fetch>(
 ) {
     let (groups, rest) = hashes.as_chunks::<GROUP>();
     roll::<GROUP, _>(
+        hashes,
         groups.len(),
         window,
         &mut (Ring::default(), &mut *table),

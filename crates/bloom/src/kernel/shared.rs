@@ -218,7 +218,7 @@ impl<B: Body> SharedBody for Blocks<B> {
         with_fetch!(window, F => {
             let (found, ring, layout) = (&mut *found, Ring::default(), PhantomData::<(B, F)>);
             let mut turns = Lookups { geometry, table, groups, found, ring, layout };
-            roll_turns::<GROUP>(groups.len(), window, &mut turns);
+            roll_turns::<GROUP>(hashes, groups.len(), window, &mut turns);
         });
         for (i, hash) in (groups.len() * GROUP..).zip(rest) {
             found[i / 64] |= u64::from(Self::contains(geometry, table, *hash)) << (i % 64);
@@ -238,7 +238,7 @@ impl<B: Body> SharedBody for Blocks<B> {
         with_fetch!(window, F => {
             let (ring, layout) = (Ring::default(), PhantomData::<(B, F)>);
             let mut turns = Inserts { geometry, table, groups, ring, layout };
-            roll_turns::<GROUP>(groups.len(), window, &mut turns);
+            roll_turns::<GROUP>(hashes, groups.len(), window, &mut turns);
         });
         for hash in rest {
             Self::insert(geometry, table, *hash);

@@ -17,7 +17,7 @@ use super::Buckets;
 use crate::geometry::Geometry;
 use crate::table::{Entry, Table};
 use crate::width::Width;
-use trommel_base::batch::{Fetch, Window};
+use trommel_base::batch::{Fetch, FetchT0, Window};
 use trommel_base::bitmap::ones;
 use trommel_base::with_fetch;
 use trommel_simd::bits_of;
@@ -112,6 +112,7 @@ fn in_cache<W: Width>(table: &Table<'_, W, &[u8]>, chunks: &[[u64; KEYS]], found
     let mut keys = Chunk::NONE;
     let mut words = [W::word([0; 4]); KEYS];
     for (hashes, found) in chunks.iter().zip(found) {
+        FetchT0::keys_behind(hashes);
         keys.locate(table.geometry, hashes);
         // SAFETY: these are primary buckets; the table's length was checked by `contains_batch`.
         unsafe { read::<W>(table.bytes, &keys.places, &mut words) };
@@ -146,6 +147,7 @@ fn rolling<W: Width, F: Fetch>(
     for turn in 0..chunks.len() + AHEAD + 1 {
         if let Some(hashes) = chunks.get(turn) {
             let keys = &mut kept[turn % KEPT];
+            F::keys_behind(hashes);
             keys.locate(table.geometry, hashes);
             keys.places.iter().for_each(|place| fetch(*place));
         }

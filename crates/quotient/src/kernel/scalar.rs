@@ -62,7 +62,7 @@ pub(super) fn contains_batch<L: Layout, W: Words>(
     }
     let keys_of = |group: usize| group * GROUP..hashes.len().min((group + 1) * GROUP);
     with_fetch!(window, F => roll::<GROUP, _>(
-        hashes.len().div_ceil(GROUP),
+        hashes, hashes.len().div_ceil(GROUP),
         window,
         &mut Located::new(),
         |located, group| {

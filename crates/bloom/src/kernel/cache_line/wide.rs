@@ -133,6 +133,7 @@ fn contains_rolling<F: Fetch>(
     let (groups, rest) = hashes.as_chunks::<GROUP>();
     let mut state = (Ring::default(), PatternRing::new(), AnswerBytes::new());
     roll::<GROUP, _>(
+        hashes,
         groups.len(),
         window,
         &mut state,
@@ -183,6 +184,7 @@ fn insert_rolling<F: Fetch>(
     let units = _mm512_set1_epi64(geometry.units.cast_signed());
     let (groups, rest) = hashes.as_chunks::<GROUP>();
     roll::<GROUP, _>(
+        hashes,
         groups.len(),
         window,
         &mut (Ring::default(), PatternRing::new()),

@@ -119,6 +119,7 @@ fn contains_rolling<F: Fetch>(
     let (groups, rest) = hashes.as_chunks::<GROUP>();
     let mut state = (Ring::default(), AnswerBytes::new());
     roll::<GROUP, _>(
+        hashes,
         groups.len(),
         window,
         &mut state,

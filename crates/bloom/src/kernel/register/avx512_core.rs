@@ -50,6 +50,7 @@ fn contains_rolling<F: Fetch>(
     let (groups, rest) = hashes.as_chunks::<GROUP>();
     let found_bytes = x86::bytes_of(found);
     roll::<GROUP, _>(
+        hashes,
         groups.len(),
         window,
         &mut Ring::default(),
@@ -107,6 +108,7 @@ fn insert_rolling<F: Fetch>(geometry: Geometry, table: &mut [u8], hashes: &[u64]
     let start = table.as_mut_ptr();
     let (groups, rest) = hashes.as_chunks::<GROUP>();
     roll::<GROUP, _>(
+        hashes,
         groups.len(),
         window,
         &mut (Ring::default(), PatternRing::new()),

@@ -103,6 +103,7 @@ fn contains_rolling<F: Fetch>(
     let (groups, rest) = hashes.as_chunks::<GROUP>();
     let found_bytes = x86::bytes_of(found);
     roll::<GROUP, _>(
+        hashes,
         groups.len(),
         window,
         &mut Ring::default(),
@@ -139,6 +140,7 @@ fn insert_rolling<F: Fetch>(geometry: Geometry, table: &mut [u8], hashes: &[u64]
     let units = _mm256_set1_epi64x(geometry.units.cast_signed());
     let (groups, rest) = hashes.as_chunks::<GROUP>();
     roll::<GROUP, _>(
+        hashes,
         groups.len(),
         window,
         &mut Ring::default(),

@@ -69,6 +69,7 @@ fn contains_rolling<F: Fetch>(
     let (groups, rest) = hashes.as_chunks::<GROUP>();
     let mut state = (Ring::default(), AnswerBytes::new());
     roll::<GROUP, _>(
+        hashes,
         groups.len(),
         window,
         &mut state,
@@ -123,6 +124,7 @@ fn insert_rolling<F: Fetch>(
     let units = _mm512_set1_epi64(geometry.units.cast_signed());
     let (groups, rest) = hashes.as_chunks::<GROUP>();
     roll::<GROUP, _>(
+        hashes,
         groups.len(),
         window,
         &mut Ring::default(),

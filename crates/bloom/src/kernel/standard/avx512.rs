@@ -186,6 +186,7 @@ impl Table<'_> {
         let answers = x86::bytes_of(answers);
         let mut written = 0;
         roll::<GROUP, _>(
+            &[],
             groups,
             window,
             lines,
@@ -264,6 +265,7 @@ fn insert_rolling<F: Fetch>(geometry: Geometry, table: &mut [u8], hashes: &[u64]
     let count = geometry.hashes as usize;
     let (groups, rest) = hashes.as_chunks::<GROUP>();
     roll::<GROUP, _>(
+        hashes,
         groups.len(),
         window,
         &mut Lines([[0; GROUP]; Lines::SLOTS]),

@@ -121,7 +121,7 @@ impl SharedBody for SharedBits {
         with_fetch!(window, F => {
             let (notes, fetch) = (Notes::new(), PhantomData::<F>);
             let mut turns = Inserts { geometry, table, groups, notes, fetch };
-            roll_turns::<GROUP>(groups.len(), window, &mut turns);
+            roll_turns::<GROUP>(hashes, groups.len(), window, &mut turns);
         });
         for hash in rest {
             Self::insert(geometry, table, *hash);

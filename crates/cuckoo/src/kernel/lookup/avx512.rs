@@ -72,7 +72,7 @@ macro_rules! lookup {
             let table = buckets.table;
             let (groups, _) = hashes.as_chunks::<KEYS>();
             roll::<KEYS, _>(
-                groups.len(),
+                hashes, groups.len(),
                 window,
                 &mut Located::default(),
                 |located, group| {

@@ -102,6 +102,7 @@ fn blocks<F: Fetch>(geometry: &Geometry, table: &[u8], hashes: &[u64], found: &m
     };
     for turn in 0..blocks.len() + AHEAD {
         if let Some(hashes) = blocks.get(turn) {
+            F::keys_behind(hashes);
             locate::<F>(geometry, table, hashes, &mut located[turn % (AHEAD + 1)]);
         }
         let Some(probed) = turn.checked_sub(AHEAD) else { continue };

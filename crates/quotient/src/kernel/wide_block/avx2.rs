@@ -172,6 +172,7 @@ fn blocks<F: Fetch>(
     let keys_of = |block: usize| &hashes[block * BLOCK..hashes.len().min((block + 1) * BLOCK)];
     for turn in 0..blocks + 2 * ahead {
         if turn < blocks {
+            F::keys_behind(keys_of(turn));
             for (key, hash) in located[turn % (MAX_AHEAD + 1)].iter_mut().zip(keys_of(turn)) {
                 *key = locate(geometry, *hash);
                 F::line(table.as_ptr().wrapping_add(key.block * 16));

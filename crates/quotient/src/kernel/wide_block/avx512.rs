@@ -98,6 +98,7 @@ fn blocks<F: Fetch>(
     };
     for turn in 0..blocks.len() + 2 * ahead {
         if let Some(hashes) = blocks.get(turn) {
+            F::keys_behind(hashes);
             locate::<F>(geometry, places, table, hashes, &mut located[turn % (MAX_AHEAD + 1)]);
         }
         if let Some(found_of) = turn.checked_sub(ahead).filter(|block| *block < blocks.len()) {
