@@ -39,11 +39,7 @@ unsafe fn contains<const HASHES: u32>(geometry: &Geometry, table: *const u8, has
 /// # Safety
 /// The table has the length that the geometry says.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-pub(super) unsafe fn insert<const HASHES: u32>(
-    geometry: Geometry,
-    table: *mut u8,
-    hash: u64,
-) -> bool {
+unsafe fn insert<const HASHES: u32>(geometry: Geometry, table: *mut u8, hash: u64) -> bool {
     let pattern = pattern(hash, HASHES);
     let word = reduce(hash, geometry.units) as usize;
     // SAFETY: as in `contains`; the write needs no alignment either.
