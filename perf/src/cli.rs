@@ -104,8 +104,8 @@ pub(crate) struct Selection {
 pub(crate) struct MeasureArgs {
     #[command(flatten)]
     pub(crate) selection: Selection,
-    /// Force our filters to an instruction set: portable, avx2, avx512-core, avx512 or
-    /// neon.
+    /// Force our filters to an instruction set: portable, avx2, avx512-core, avx512,
+    /// avx512-gather or neon.
     #[arg(long)]
     pub(crate) isa: Option<Isa>,
     /// Where the results go.
@@ -180,8 +180,8 @@ pub(crate) struct SimulatedArgs {
 /// What `check` takes.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct CheckArgs {
-    /// Force our filters to an instruction set: portable, avx2, avx512-core, avx512 or
-    /// neon.
+    /// Force our filters to an instruction set: portable, avx2, avx512-core, avx512,
+    /// avx512-gather or neon.
     #[arg(long)]
     pub(crate) isa: Option<Isa>,
 }
@@ -223,8 +223,8 @@ pub(crate) struct CompareArgs {
 /// What `calibrate` takes.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct CalibrateArgs {
-    /// Force our filters to an instruction set: portable, avx2, avx512-core, avx512 or
-    /// neon.
+    /// Force our filters to an instruction set: portable, avx2, avx512-core, avx512,
+    /// avx512-gather or neon.
     #[arg(long)]
     pub(crate) isa: Option<Isa>,
     /// Where calibration.json goes.

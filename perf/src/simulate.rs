@@ -91,7 +91,7 @@ pub(crate) fn fill_in(results: &mut Results, isa: Isa, out: &Path) -> Result<()>
 /// The best instruction set that Valgrind knows up to the one that was measured.
 pub(crate) fn known_isa(measured: Isa) -> Isa {
     match measured {
-        Isa::Avx512 | Isa::Avx512Core => Isa::Avx2,
+        Isa::Avx512Core | Isa::Avx512 | Isa::Avx512Gather => Isa::Avx2,
         known => known,
     }
 }
@@ -118,6 +118,7 @@ mod tests {
     fn valgrind_is_offered_no_instruction_set_that_it_lacks() {
         assert_eq!(known_isa(Isa::Avx512Core), Isa::Avx2);
         assert_eq!(known_isa(Isa::Avx512), Isa::Avx2);
+        assert_eq!(known_isa(Isa::Avx512Gather), Isa::Avx2);
         assert_eq!(known_isa(Isa::Portable), Isa::Portable);
     }
 

@@ -31,6 +31,11 @@ pub enum Isa {
     /// x86-64 with AVX-512 as from Ice Lake and Zen 4: VBMI, BITALG, IFMA and VPOPCNTDQ, beside all of
     /// [`Isa::Avx512Core`].
     Avx512 = 5,
+    /// The instructions of [`Isa::Avx512`], and gathers where they lead: [`Isa::best`] on processors that read a
+    /// vector's lanes as fast by a gather as by a load each (Sapphire Rapids). Zen 4 and 5 split a gather into
+    /// dozens of operations, and the microcode of Ice Lake and Tiger Lake holds each one up so that nothing leaks
+    /// from it.
+    Avx512Gather = 6,
 }
 
 /// Why an instruction set cannot be used.
@@ -44,7 +49,7 @@ pub enum IsaError {
         /// The most capable set that the machine has.
         best: Isa,
     },
-    /// The name is none of `portable`, `avx2`, `avx512-core`, `avx512` and `neon`.
+    /// The name is none of `portable`, `avx2`, `avx512-core`, `avx512`, `avx512-gather` and `neon`.
     UnknownName,
 }
 
@@ -55,7 +60,8 @@ impl fmt::Display for IsaError {
                 write!(f, "this machine has no {asked}; the best it has is {best}")
             }
             Self::UnknownName => f.write_str(
-                "unknown instruction set: expected portable, avx2, avx512-core, avx512 or neon",
+                "unknown instruction set: expected portable, avx2, avx512-core, avx512, avx512-gather \
+                 or neon",
             ),
         }
     }
@@ -79,7 +85,8 @@ impl FromStr for Isa {
 
 impl Isa {
     /// Every instruction set that kernels are written for, on any machine.
-    pub const ALL: [Isa; 5] = [Isa::Portable, Isa::Neon, Isa::Avx2, Isa::Avx512Core, Isa::Avx512];
+    pub const ALL: [Isa; 6] =
+        [Isa::Portable, Isa::Neon, Isa::Avx2, Isa::Avx512Core, Isa::Avx512, Isa::Avx512Gather];
 
     /// The name in kebab case, as [`Isa::active`] reads it.
     #[must_use]
@@ -90,6 +97,7 @@ impl Isa {
             Self::Avx2 => "avx2",
             Self::Avx512Core => "avx512-core",
             Self::Avx512 => "avx512",
+            Self::Avx512Gather => "avx512-gather",
         }
     }
 
@@ -98,26 +106,19 @@ impl Isa {
         Isa::ALL.into_iter().filter(|isa| isa.is_available())
     }
 
-    /// The most capable set of this machine.
+    /// The fastest set of this machine: the most capable one, but without gathers where they are slow.
     #[must_use]
     pub fn best() -> Isa {
-        Isa::available().max().unwrap_or(Isa::Portable)
+        Isa::available()
+            .filter(|isa| *isa != Isa::Avx512Gather || detected() & FAST_GATHERS != 0)
+            .max()
+            .unwrap_or(Isa::Portable)
     }
 
     /// Whether this machine has the set. Detected once; after that one load.
     #[must_use]
     pub fn is_available(self) -> bool {
-        // Bit `isa as u8` is set for every set that is there; bit 0 says that detection has run.
-        static DETECTED: AtomicU8 = AtomicU8::new(0);
-        let mut bits = DETECTED.load(Ordering::Relaxed);
-        if bits == 0 {
-            bits = Isa::ALL
-                .into_iter()
-                .filter(|isa| detect(*isa))
-                .fold(1, |bits, isa| bits | (1 << isa as u8));
-            DETECTED.store(bits, Ordering::Relaxed);
-        }
-        bits & (1 << self as u8) != 0
+        detected() & (1 << self as u8) != 0
     }
 
     /// The set itself if the machine has it.
@@ -147,6 +148,39 @@ impl Isa {
     }
 }
 
+/// Of [`detected`]: that detection has run.
+const HAS_RUN: u8 = 1;
+/// Of [`detected`]: the bit above those of the sets.
+const FAST_GATHERS: u8 = 1 << 7;
+
+/// Bit `isa as u8` for every set that is there, and the flags above.
+fn detected() -> u8 {
+    static DETECTED: AtomicU8 = AtomicU8::new(0);
+    let known = DETECTED.load(Ordering::Relaxed);
+    if known != 0 {
+        return known;
+    }
+    let sets = Isa::ALL.into_iter().filter(|isa| detect(*isa));
+    let mut bits = sets.fold(HAS_RUN, |bits, isa| bits | (1 << isa as u8));
+    if bits & (1 << Isa::Avx512Gather as u8) != 0 && has_fp16() {
+        bits |= FAST_GATHERS;
+    }
+    DETECTED.store(bits, Ordering::Relaxed);
+    bits
+}
+
+/// Whether a processor with AVX-512 has FP16 instructions. No kernel uses them; but so far they have come with
+/// gathers that are neither split into many operations nor held up, which no flag tells.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+fn has_fp16() -> bool {
+    crate::kernel::cpuid(7, 0).edx >> 23 & 1 == 1
+}
+
+#[cfg(not(all(target_arch = "x86_64", not(miri))))]
+fn has_fp16() -> bool {
+    false
+}
+
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 fn detect(isa: Isa) -> bool {
     use std::is_x86_feature_detected as has;
@@ -162,7 +196,7 @@ fn detect(isa: Isa) -> bool {
         Isa::Neon => false,
         Isa::Avx2 => avx2,
         Isa::Avx512Core => core,
-        Isa::Avx512 => {
+        Isa::Avx512 | Isa::Avx512Gather => {
             core && has!("avx512vbmi")
                 && has!("avx512bitalg")
                 && has!("avx512ifma")
@@ -194,7 +228,7 @@ fn detect(isa: Isa) -> bool {
         Isa::Neon => false,
         Isa::Avx2 => avx2,
         Isa::Avx512Core => core,
-        Isa::Avx512 => {
+        Isa::Avx512 | Isa::Avx512Gather => {
             core && cfg!(all(
                 target_feature = "avx512vbmi",
                 target_feature = "avx512bitalg",
@@ -210,7 +244,7 @@ fn detect(isa: Isa) -> bool {
     match isa {
         Isa::Portable => true,
         Isa::Neon => cfg!(target_feature = "neon"),
-        Isa::Avx2 | Isa::Avx512Core | Isa::Avx512 => false,
+        Isa::Avx2 | Isa::Avx512Core | Isa::Avx512 | Isa::Avx512Gather => false,
     }
 }
 

@@ -45,7 +45,8 @@ pub(crate) struct AdviseArgs {
     /// Take the speed of lookups from what `measure` wrote there, instead of measuring for some seconds.
     #[arg(long, value_name = "DIR")]
     pub(crate) from: Option<PathBuf>,
-    /// Force our filters to an instruction set: portable, avx2, avx512-core, avx512 or neon.
+    /// Force our filters to an instruction set: portable, avx2, avx512-core, avx512,
+    /// avx512-gather or neon.
     #[arg(long, conflicts_with = "from")]
     pub(crate) isa: Option<Isa>,
     /// Write the answer for scripts.

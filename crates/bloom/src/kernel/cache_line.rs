@@ -4,10 +4,6 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
-#[cfg(target_arch = "x86_64")]
-mod avx512_core;
-#[cfg(target_arch = "x86_64")]
-mod wide;
 
 use super::portable::{Body, portable_kernels};
 #[cfg(target_has_atomic = "64")]
@@ -47,9 +43,7 @@ impl Body for CacheLineBody {
 pub(crate) fn kernels(isa: Isa) -> Kernels {
     match isa {
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => avx512::KERNELS,
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx512Core => avx512_core::KERNELS,
+        Isa::Avx512Core | Isa::Avx512 | Isa::Avx512Gather => avx512::KERNELS,
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => avx2::KERNELS,
         _ => portable_kernels!(CacheLineBody),

@@ -92,6 +92,8 @@ fn portable_kernels_of<const HASHES: u32>() -> Kernels {
 pub(crate) fn kernels(isa: Isa, hashes: u32) -> Kernels {
     match isa {
         #[cfg(target_arch = "x86_64")]
+        Isa::Avx512Gather => avx512::gathering(hashes),
+        #[cfg(target_arch = "x86_64")]
         Isa::Avx512 => avx512::kernels(hashes),
         #[cfg(target_arch = "x86_64")]
         Isa::Avx512Core => avx512_core::kernels(hashes),

@@ -192,9 +192,11 @@ fn insert_rolling<F: Fetch>(geometry: Geometry, table: &mut [u8], hashes: &[u64]
 pub(crate) fn kernels(isa: Isa) -> Kernels {
     match isa {
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => avx512::KERNELS,
+        Isa::Avx512Gather => avx512::GATHERING,
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 | Isa::Avx512Core => avx2::KERNELS,
+        Isa::Avx512Core | Isa::Avx512 => avx512::KERNELS,
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => avx2::KERNELS,
         _ => Kernels {
             contains: |geometry, table, hash| {
                 let bytes = geometry.units as usize * (WORD_BITS / 8) as usize;

@@ -64,6 +64,21 @@ pub(super) fn load_4(hashes: &[u64; 8], half: usize) -> __m256i {
     unsafe { _mm256_loadu_si256(hashes.as_ptr().cast()) }
 }
 
+/// The words at eight places of a table, a load each.
+///
+/// # Safety
+/// The table has a word at each place.
+#[inline]
+#[target_feature(enable = "avx512f,avx2")]
+pub(super) unsafe fn load_words(table: *const u8, places: &[u32; 8]) -> __m512i {
+    // SAFETY: the caller's duty; the reads need no alignment.
+    let word = |i: usize| unsafe { table.cast::<i64>().add(places[i] as usize).read_unaligned() };
+    _mm512_inserti64x4::<1>(
+        _mm512_castsi256_si512(_mm256_setr_epi64x(word(0), word(1), word(2), word(3))),
+        _mm256_setr_epi64x(word(4), word(5), word(6), word(7)),
+    )
+}
+
 /// Stores eight places.
 #[inline]
 #[target_feature(enable = "avx2")]

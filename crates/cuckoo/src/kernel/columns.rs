@@ -4,7 +4,7 @@
 //! of its class is set, nobody can foresee. Here both are computed for every key, and the loops over the
 //! arrays are vectorised for whatever they are compiled for. Buckets are read one by one, by ordinary
 //! loads: on a Cascade Lake core a key in 2^20 slots takes 5.7 ns so and 6.1 by gathers with 8 bits, 7.8
-//! and 14.5 with 16.
+//! and 14.5 with 16; on a Zen 4 core 2.2 and 3.0, 3.8 and 6.1, in 2^24 slots 4.9 and 12.5, 6.1 and 22.
 //!
 //! Where the table is in cache, both buckets of every key are read. Elsewhere every line costs: primary buckets
 //! are prefetched a few chunks ahead, and alternates only of the keys that need them.

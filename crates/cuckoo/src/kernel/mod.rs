@@ -59,13 +59,13 @@ impl Kernels {
     pub(crate) fn of(geometry: &Geometry, isa: Isa) -> Self {
         let kernels = with_width!(geometry, W => match isa {
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx512 => {
+            Isa::Avx512Gather => {
                 let kernels = Self::avx512_core::<W>();
                 let contains_batch = lookup::avx512::contains_batch::<W>();
                 Self { contains_batch: contains_batch.unwrap_or(kernels.contains_batch), ..kernels }
             }
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx512Core => Self::avx512_core::<W>(),
+            Isa::Avx512Core | Isa::Avx512 => Self::avx512_core::<W>(),
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => scalar::avx2::kernels::<W>(),
             _ => scalar::portable::kernels::<W>(),

@@ -44,7 +44,7 @@ scalar_kernels!(
 pub(crate) fn kernels(isa: Isa) -> Kernels {
     match isa {
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => Kernels {
+        Isa::Avx512 | Isa::Avx512Gather => Kernels {
             contains_batch: avx512::contains_batch,
             insert: insert::insert,
             insert_batch: insert::insert_batch,

@@ -321,6 +321,10 @@ macro_rules! claims_per_isa {
             use super::*;
             $crate::claims!($subject, $crate::Isa::Avx512, $claims);
         }
+        mod avx512_gather {
+            use super::*;
+            $crate::claims!($subject, $crate::Isa::Avx512Gather, $claims);
+        }
     };
 }
 

@@ -2,7 +2,7 @@
 //! of bits. One multishift puts the pattern positions of each key into the bytes of its lane, and one
 //! `vpshufbitqmb` tests them all in the gathered words.
 
-use super::avx512_core::{insert_batch, spread};
+use super::avx512_core::{self, spread};
 use super::{RegisterBody, WORD_BYTES, avx2};
 use crate::geometry::Geometry;
 use crate::kernel::x86::{self, AnswerBytes};
@@ -12,9 +12,15 @@ use trommel_base::batch::{Fetch, Ring, Window, roll};
 use trommel_base::range::reduce;
 use trommel_base::with_fetch;
 
-/// The functions for keys that set so many bits.
+/// The functions for keys that set so many bits: a batch reads its words one by one, and tests as many bits as there
+/// are. ns a key on a Zen 4 core, by gathers and so: 0.68 and 0.64 at 150 KB, 1.4 and 1.2 at 1.5 MB.
 pub(super) fn kernels(hashes: u32) -> Kernels {
-    Kernels { contains, contains_batch, insert: avx2::kernels(hashes).insert, insert_batch }
+    Kernels { contains, ..avx512_core::kernels(hashes) }
+}
+
+/// The same with lookups of a batch by gathers.
+pub(super) fn gathering(hashes: u32) -> Kernels {
+    Kernels { contains_batch, ..kernels(hashes) }
 }
 
 /// Keys of a group.

@@ -60,16 +60,9 @@ fn contains_rolling<F: Fetch>(
         },
         |ring, group| ring.fetch::<GROUP, F>(group, table.as_ptr()),
         |ring, group| {
-            let places = ring.group::<GROUP>(group);
             // SAFETY: each place is below `geometry.units`, as a product's high half, and the table
-            // has so many words, as asserted above; the read needs no alignment.
-            let word = |i: usize| unsafe {
-                table.as_ptr().cast::<i64>().add(places[i] as usize).read_unaligned()
-            };
-            let words = _mm512_inserti64x4::<1>(
-                _mm512_castsi256_si512(_mm256_setr_epi64x(word(0), word(1), word(2), word(3))),
-                _mm256_setr_epi64x(word(4), word(5), word(6), word(7)),
-            );
+            // has so many words, as asserted above.
+            let words = unsafe { x86::load_words(table.as_ptr(), ring.group::<GROUP>(group)) };
             let keys = x86::load_8(&groups[group]);
             let missing = _mm512_andnot_si512(words, patterns(keys, geometry.hashes));
             found_bytes[group] = _mm512_testn_epi64_mask(missing, missing);

@@ -1,6 +1,6 @@
 //! The standard filter with AVX-512: one pass a bit over chunks of a batch.
 //!
-//! A pass gathers one bit of eight keys at a time, and compresses the hashes of those whose bit is set
+//! A pass tests one bit of eight keys at a time, and compresses the hashes of those whose bit is set
 //! into a dense list for the next pass: of misses in a half-full table, half survive each. A pass that
 //! more than three quarters survive is followed by one over all remaining bits at once. Each pass leaves a
 //! stream of answer bits over its own list; from the last to the first, they are spread over one
@@ -9,6 +9,10 @@
 //! In cache the first pass tests two bits. Lost there: eight survivors at a time until none is left,
 //! instead of compressing after each bit (4.8 against 2.9 ns a miss at 1.2 MB): a mispredicted branch
 //! for every eight survivors.
+//!
+//! The words are read by a load each, or gathered: ns a key of 12 bits on a Zen 4 core by gathers and by loads, present
+//! keys 14 and 5.8 at 150 KB, 20 and 12 at 1.5 MB, 24 and 14 at 15 MB, absent ones 4.6 and 2.4, 4.8 and 4.2, 5.8 and
+//! 4.7. The passes of `passes.rs` with AVX2 take 8.5, 15 and 25, and 3.5, 6.7 and 11 there.
 
 use super::{MULTIPLIER, WORD_BITS, avx2, contains_rest, insert_body};
 use crate::geometry::Geometry;
@@ -20,8 +24,18 @@ use trommel_base::batch::{Fetch, LEAD_KEYS, MAX_DISTANCE_KEYS, WORD_BYTES, Windo
 use trommel_base::sizing::MAX_HASHES;
 use trommel_base::with_fetch;
 
-pub(super) const KERNELS: Kernels =
-    Kernels { contains: avx2::contains, contains_batch, insert: avx2::insert, insert_batch };
+pub(super) const KERNELS: Kernels = kernels::<false>();
+/// The same by gathers.
+pub(super) const GATHERING: Kernels = kernels::<true>();
+
+const fn kernels<const GATHERS: bool>() -> Kernels {
+    Kernels {
+        contains: avx2::contains,
+        contains_batch: contains_batch::<GATHERS>,
+        insert: avx2::insert,
+        insert_batch,
+    }
+}
 
 /// Keys of a vector.
 const GROUP: usize = 8;
@@ -65,10 +79,13 @@ impl Lines {
     }
 }
 
-#[target_feature(
-    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
-)]
-fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
+fn contains_batch<const GATHERS: bool>(
+    geometry: Geometry,
+    table: &[u8],
+    hashes: &[u64],
+    found: &mut [u64],
+) {
     const { Lines::FITS };
     // From 2^32 bits on a position does not come from two 32-bit products, and a filter of half a
     // gigabyte waits for memory, whatever computes the addresses.
@@ -78,7 +95,8 @@ fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut 
         return avx2::contains_batch(geometry, table, hashes, found);
     }
     assert_eq!(table.len() as u64, geometry.units * (WORD_BITS / 8));
-    let table = Table { geometry, words: table, window: Window::for_gathers(table.len()) };
+    let table =
+        Table::<GATHERS> { geometry, words: table, window: Window::for_gathers(table.len()) };
     let mut chunk = Chunk {
         survivors: [0; CHUNK + GROUP],
         answers: [[0; WORDS + 1]; MAX_HASHES as usize],
@@ -90,7 +108,7 @@ fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut 
 }
 
 /// A table of fewer than 2^32 bits, and exactly as many as the geometry says.
-struct Table<'a> {
+struct Table<'a, const GATHERS: bool> {
     geometry: Geometry,
     words: &'a [u8],
     window: Window,
@@ -109,19 +127,15 @@ const POWERS: [u64; MAX_HASHES as usize] = {
 
 /// The positions of eight keys' bit of number `bit` in a table of `bits` bits, fewer than 2^32.
 #[inline]
-#[target_feature(
-    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
-)]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn positions(hashes: __m512i, bit: u32, bits: __m512i) -> __m512i {
     let power = _mm512_set1_epi64(POWERS[bit as usize].cast_signed());
     x86::reduce_8_wide(_mm512_mullo_epi64(hashes, power), bits)
 }
 
-impl Table<'_> {
+impl<const GATHERS: bool> Table<'_, GATHERS> {
     #[inline]
-    #[target_feature(
-        enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
-    )]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
     fn contains_chunk<F: Fetch>(&self, keys: &[u64], found: &mut [u64], chunk: &mut Chunk) {
         let (groups, rest) = keys.as_chunks::<GROUP>();
         let listed = groups.len() * GROUP;
@@ -159,9 +173,7 @@ impl Table<'_> {
     /// hashes whose bits are all set to `survivors`, and returns how many those are. The list may be
     /// the survivors themselves, by the same pointer: no more are written than were read.
     #[inline]
-    #[target_feature(
-        enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
-    )]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
     fn pass<F: Fetch>(
         &self,
         list: *const u64,
@@ -230,22 +242,26 @@ impl Table<'_> {
     /// Which of the positions are set. Of all lanes: to gather only those still alive would make each
     /// gather of a group wait for the one before (7.8 against 3.1 ns a hit in L1).
     #[inline]
-    #[target_feature(
-        enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
-    )]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
     fn test(&self, positions: __m512i) -> __mmask8 {
         let indices = _mm512_srli_epi64::<6>(positions);
         // SAFETY: a position is below the number of bits of the table, as a product's high half, and
         // the table has so many: `contains_batch` asserted it.
-        let words = unsafe { _mm512_i64gather_epi64::<8>(indices, self.words.as_ptr().cast()) };
+        let words = unsafe {
+            if GATHERS {
+                _mm512_i64gather_epi64::<8>(indices, self.words.as_ptr().cast())
+            } else {
+                let mut places = [0; GROUP];
+                x86::store_places(&mut places, _mm512_cvtepi64_epi32(indices));
+                x86::load_words(self.words.as_ptr(), &places)
+            }
+        };
         _mm512_test_epi64_mask(words, _mm512_rolv_epi64(_mm512_set1_epi64(1), positions))
     }
 }
 
 /// Positions are computed in vectors, 64 keys and more before the bits are set one by one.
-#[target_feature(
-    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
-)]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
     if geometry.units * WORD_BITS > u64::from(u32::MAX) || hashes.len() < SHORTEST_BATCH {
         return avx2::insert_batch(geometry, table, hashes);
@@ -255,9 +271,7 @@ fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
 }
 
 #[inline]
-#[target_feature(
-    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
-)]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn insert_rolling<F: Fetch>(geometry: Geometry, table: &mut [u8], hashes: &[u64], window: Window) {
     assert_eq!(table.len() as u64, geometry.units * (WORD_BITS / 8));
     let table_bits = _mm512_set1_epi64((geometry.units * WORD_BITS).cast_signed());
@@ -301,9 +315,7 @@ fn insert_rolling<F: Fetch>(geometry: Geometry, table: &mut [u8], hashes: &[u64]
 
 /// Keeps of a pass's answers those that the next pass, over the survivors alone, confirmed.
 #[inline]
-#[target_feature(
-    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
-)]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn spread(outer: &mut [u64; WORDS + 1], inner: &[u64; WORDS + 1]) {
     let mut at = 0;
     for word in &mut outer[..WORDS] {

@@ -41,20 +41,22 @@ pub(super) fn in_vectors(geometry: &Geometry, isa: Isa) -> Option<(InsertGroup, 
         (Isa::Avx2, 8) => (x86::avx2_group::<Bits8>, x86::avx2_settle::<Bits8>),
         (Isa::Avx2, 12) => (x86::avx2_group::<Bits12>, x86::avx2_settle::<Bits12>),
         (Isa::Avx2, 16) => (x86::avx2_group::<Bits16>, x86::avx2_settle::<Bits16>),
-        (Isa::Avx512Core, 8) => {
+        (Isa::Avx512Core | Isa::Avx512, 8) => {
             (x86::avx512_group::<Bits8, false>, x86::avx512_settle::<Bits8, false>)
         }
-        (Isa::Avx512, 8) => (x86::avx512_group::<Bits8, true>, x86::avx512_settle::<Bits8, true>),
-        (Isa::Avx512Core, 12) => {
+        (Isa::Avx512Gather, 8) => {
+            (x86::avx512_group::<Bits8, true>, x86::avx512_settle::<Bits8, true>)
+        }
+        (Isa::Avx512Core | Isa::Avx512, 12) => {
             (x86::avx512_group::<Bits12, false>, x86::avx512_settle::<Bits12, false>)
         }
-        (Isa::Avx512, 12) => {
+        (Isa::Avx512Gather, 12) => {
             (x86::avx512_group::<Bits12, true>, x86::avx512_settle::<Bits12, true>)
         }
-        (Isa::Avx512Core, 16) => {
+        (Isa::Avx512Core | Isa::Avx512, 16) => {
             (x86::avx512_group::<Bits16, false>, x86::avx512_settle::<Bits16, false>)
         }
-        (Isa::Avx512, 16) => {
+        (Isa::Avx512Gather, 16) => {
             (x86::avx512_group::<Bits16, true>, x86::avx512_settle::<Bits16, true>)
         }
         _ => return None,

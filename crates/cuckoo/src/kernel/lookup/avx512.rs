@@ -2,8 +2,8 @@
 //!
 //! Primary buckets are gathered and compared; then, by a masked gather, the alternates of the keys that
 //! were not found and whose flag is set. In L2 there is no prefetch: gathers overlap by themselves. Beyond
-//! L2 the primary buckets are prefetched by a rolling window. For machines with the whole of
-//! [`Isa::Avx512`](trommel_simd::Isa): on older ones gathers lose to `columns.rs`, which has the figures.
+//! L2 the primary buckets are prefetched by a rolling window. For
+//! [`Isa::Avx512Gather`](trommel_simd::Isa): elsewhere gathers lose to `columns.rs`, which has the figures.
 
 mod dwords;
 mod qwords;

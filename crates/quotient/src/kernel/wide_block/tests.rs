@@ -136,8 +136,9 @@ fn kernels_agree_on_runs_that_end_at_every_slot() {
 /// place that the words tell of, and nothing is written there.
 #[test]
 fn inserts_into_words_that_contradict_each_other_write_nothing() {
-    for isa in
-        [Isa::Avx2, Isa::Avx512Core, Isa::Avx512].into_iter().filter(|isa| isa.is_available())
+    for isa in [Isa::Avx2, Isa::Avx512Core, Isa::Avx512, Isa::Avx512Gather]
+        .into_iter()
+        .filter(|isa| isa.is_available())
     {
         let geometry = geometry(1000, 8, 1);
         let mut table = vec![0; geometry.table_bytes::<WideBlock>() as usize];
