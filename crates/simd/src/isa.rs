@@ -280,4 +280,13 @@ mod tests {
         // No machine has both families.
         assert!(!(Isa::Neon.is_available() && Isa::Avx2.is_available()));
     }
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn gathers_are_the_best_where_the_kernel_tells_of_fp16() {
+        let Ok(text) = std::fs::read_to_string("/proc/cpuinfo") else { return };
+        let has_fp16 = text.split_ascii_whitespace().any(|word| word == "avx512_fp16");
+        let gathers = has_fp16 && Isa::Avx512Gather.is_available();
+        assert_eq!(Isa::best() == Isa::Avx512Gather, gathers);
+        assert_eq!(Isa::Avx512Gather.is_available(), Isa::Avx512.is_available());
+    }
 }
