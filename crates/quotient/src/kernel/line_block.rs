@@ -45,13 +45,13 @@ pub(crate) fn kernels(isa: Isa) -> Kernels {
     match isa {
         #[cfg(target_arch = "x86_64")]
         Isa::Avx512 | Isa::Avx512Gather => Kernels {
-            contains_batch: avx512::contains_batch,
+            contains_batch: avx512::contains_batch::<true>,
             insert: insert::insert,
             insert_batch: insert::insert_batch,
             ..AVX2
         },
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx512Core => Kernels { contains_batch: avx512::contains_batch, ..AVX2 },
+        Isa::Avx512Core => Kernels { contains_batch: avx512::contains_batch::<false>, ..AVX2 },
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => AVX2,
         _ => portable::KERNELS,

@@ -1,6 +1,7 @@
 //! What the AVX-512 lookups of both layouts share: eight keys in a register, sixty-four in a column.
 
 use super::words::word;
+use core::arch::asm;
 use core::arch::x86_64::*;
 
 /// Keys of a block: the answers of one word.
@@ -37,12 +38,24 @@ impl Column {
     }
 }
 
-/// How many ones each of eight words has.
+/// How many ones each of eight words has: by one instruction, which only code that runs with VPOPCNTDQ may say, or
+/// else by looking nibbles up in a register of sixteen sums, and adding the sums of a word's bytes.
 ///
-/// Nibbles are looked up in a register of sixteen sums, and the sums of a word's bytes added.
+/// In assembly, so that functions compiled for less than [`Avx512`](trommel_simd::Isa::Avx512) can hold both. On a
+/// Zen 4 core the one instruction made lookups in blocks of 64 slots take 0.88 of the time in L2 and 0.93 of it with a
+/// million keys, and those in lines 0.96.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-pub(crate) fn count_ones(words: __m512i) -> __m512i {
+pub(crate) fn count_ones<const VPOPCNT: bool>(words: __m512i) -> __m512i {
+    if VPOPCNT {
+        let sums;
+        // SAFETY: `kernels` of both layouts choose this for sets that have VPOPCNTDQ; registers in and out, no more.
+        unsafe {
+            asm!("vpopcntq {sums}, {words}", sums = lateout(zmm_reg) sums, words = in(zmm_reg) words,
+                options(pure, nomem, nostack, preserves_flags));
+        }
+        return sums;
+    }
     let ones =
         _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
     let nibble = _mm512_set1_epi8(0xF);

@@ -45,9 +45,11 @@ scalar_kernels!(
 pub(crate) fn kernels(isa: Isa) -> Kernels {
     match isa {
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx512Core | Isa::Avx512 | Isa::Avx512Gather => {
-            Kernels { contains_batch: avx512::contains_batch, ..AVX2 }
+        Isa::Avx512 | Isa::Avx512Gather => {
+            Kernels { contains_batch: avx512::contains_batch::<true>, ..AVX2 }
         }
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512Core => Kernels { contains_batch: avx512::contains_batch::<false>, ..AVX2 },
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => AVX2,
         _ => portable::KERNELS,

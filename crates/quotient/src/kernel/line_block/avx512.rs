@@ -48,7 +48,7 @@ struct Continued {
 }
 
 /// Passes over a block, and what they hand on.
-struct Block {
+struct Block<const VPOPCNT: bool> {
     /// Starts of the line, and `0b11` at the number of the run's start.
     starts: Column,
     pair: Column,
@@ -62,14 +62,19 @@ struct Block {
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl")]
-pub(super) fn contains_batch(geometry: &Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
+pub(super) fn contains_batch<const VPOPCNT: bool>(
+    geometry: &Geometry,
+    table: &[u8],
+    hashes: &[u64],
+    found: &mut [u64],
+) {
     assert!(table.len() as u64 >= geometry.blocks * LINE_BYTES as u64);
     // A line's number is computed as a product of 32 bits; beyond 256 GiB there are more.
     if lines(geometry) > u64::from(u32::MAX) || hashes.len() < BLOCK {
         return avx2::contains_batch(geometry, table, hashes, found);
     }
     let window = Window::for_gathers(table.len());
-    with_fetch!(window, F => blocks::<F>(geometry, table, hashes, found));
+    with_fetch!(window, F => blocks::<F, VPOPCNT>(geometry, table, hashes, found));
 }
 
 /// Keys in the list beyond a block when the block is looked up: those of the last turn or two, whose
@@ -81,10 +86,15 @@ const AHEAD: usize = 2;
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl")]
-fn blocks<F: Fetch>(geometry: &Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
+fn blocks<F: Fetch, const VPOPCNT: bool>(
+    geometry: &Geometry,
+    table: &[u8],
+    hashes: &[u64],
+    found: &mut [u64],
+) {
     let (blocks, rest) = hashes.as_chunks::<BLOCK>();
     let mut located = [Located::NOWHERE; AHEAD + 1];
-    let mut block = Block {
+    let mut block = Block::<VPOPCNT> {
         starts: Column::ZERO,
         pair: Column::ZERO,
         number: Column::ZERO,
@@ -183,7 +193,7 @@ fn locate<F: Fetch>(
     }
 }
 
-impl Block {
+impl<const VPOPCNT: bool> Block<VPOPCNT> {
     /// Reads the lines of a block: where runs begin, which of them are the keys', and where the
     /// remainders are.
     #[inline]
@@ -200,7 +210,7 @@ impl Block {
             let offset = _mm512_srli_epi64::<OFFSET_SHIFT>(runends);
             let own = _mm512_sllv_epi64(_mm512_set1_epi64(-1), offset);
             let starts = _mm512_and_si512(starts(runends), own);
-            self.put(group, starts, count_ones(below));
+            self.put(group, starts, count_ones::<VPOPCNT>(below));
             self.occupied[group] = _mm512_test_epi64_mask(occupieds, home);
             self.compare(table, group, lines, remainders);
         }
@@ -277,7 +287,7 @@ impl Block {
             let none = _mm512_mask_testn_epi64_mask(more, starts, starts);
             covered |= u64::from(none) << at;
             let more = more & !none;
-            let next = _mm512_sub_epi64(self.number.get(group), count_ones(starts));
+            let next = _mm512_sub_epi64(self.number.get(group), count_ones::<VPOPCNT>(starts));
             let next = _mm512_add_epi64(next, _mm512_set1_epi64(1));
             let line_bytes = _mm512_set1_epi64(LINE_BYTES as i64);
             let line = _mm512_add_epi64(keys.line.get(group), line_bytes);
@@ -324,12 +334,12 @@ impl Continued {
     /// Looks the first block of the list up, and takes it off.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl")]
-    fn probe(
+    fn probe<const VPOPCNT: bool>(
         &mut self,
         geometry: &Geometry,
         table: &[u8],
         hashes: &[u64],
-        block: &mut Block,
+        block: &mut Block<VPOPCNT>,
         found: &mut [u64],
     ) {
         let taken = self.len.min(BLOCK);

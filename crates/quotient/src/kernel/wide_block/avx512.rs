@@ -35,7 +35,7 @@ struct Runs {
 }
 
 /// What a pass over a block hands on to the next.
-struct Block {
+struct Block<const VPOPCNT: bool> {
     offset: Column,
     /// The word in which the run ends, and how many runends come before in it, as a bit.
     ends: Column,
@@ -59,7 +59,12 @@ const MAX_AHEAD: usize = 2;
 #[target_feature(
     enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512cd,avx512dq,avx512vl"
 )]
-pub(super) fn contains_batch(geometry: &Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
+pub(super) fn contains_batch<const VPOPCNT: bool>(
+    geometry: &Geometry,
+    table: &[u8],
+    hashes: &[u64],
+    found: &mut [u64],
+) {
     let places = Places::of(geometry, table)
         .filter(|_| geometry.blocks * 64 <= u64::from(u32::MAX) && hashes.len() >= BLOCK);
     let Some(places) = places else {
@@ -67,14 +72,14 @@ pub(super) fn contains_batch(geometry: &Geometry, table: &[u8], hashes: &[u64], 
     };
     let window = Window::for_gathers(table.len());
     let ahead = if window.hint.is_none() { 0 } else { MAX_AHEAD };
-    with_fetch!(window, F => blocks::<F>(geometry, &places, ahead, table, hashes, found));
+    with_fetch!(window, F => blocks::<F, VPOPCNT>(geometry, &places, ahead, table, hashes, found));
 }
 
 #[inline]
 #[target_feature(
     enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512cd,avx512dq,avx512vl"
 )]
-fn blocks<F: Fetch>(
+fn blocks<F: Fetch, const VPOPCNT: bool>(
     geometry: &Geometry,
     places: &Places,
     ahead: usize,
@@ -85,7 +90,7 @@ fn blocks<F: Fetch>(
     let (blocks, rest) = hashes.as_chunks::<BLOCK>();
     let mut located = [Located::NOWHERE; MAX_AHEAD + 1];
     let mut runs = [Runs::NONE; MAX_AHEAD + 1];
-    let mut block = Block {
+    let mut block = Block::<VPOPCNT> {
         offset: Column::ZERO,
         ends: Column::ZERO,
         number: Column::ZERO,
@@ -167,7 +172,7 @@ impl Runs {
         Self { byte: Column::ZERO, bit: Column::ZERO, bits: Column::ZERO, pattern: Column::ZERO };
 }
 
-impl Block {
+impl<const VPOPCNT: bool> Block<VPOPCNT> {
     #[inline]
     #[target_feature(
         enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512cd,avx512dq,avx512vl"
@@ -189,9 +194,10 @@ impl Block {
             let (occupieds, runends) = unsafe { pairs_of_words(bytes, keys.words.group(group)) };
             let offset = self.offset.get(group);
             let home = _mm512_sllv_epi64(one, slot);
-            let number = count_ones(_mm512_and_si512(occupieds, _mm512_sub_epi64(home, one)));
+            let number =
+                count_ones::<VPOPCNT>(_mm512_and_si512(occupieds, _mm512_sub_epi64(home, one)));
             let own = _mm512_and_si512(runends, _mm512_sllv_epi64(all, offset));
-            let skipped = _mm512_sub_epi64(number, count_ones(own));
+            let skipped = _mm512_sub_epi64(number, count_ones::<VPOPCNT>(own));
             let over = _mm512_cmpge_epi64_mask(skipped, _mm512_setzero_si512());
             let number = _mm512_mask_mov_epi64(number, over, skipped);
             self.ends.set(group, own);
@@ -241,7 +247,7 @@ impl Block {
             let first = _mm512_sub_epi64(sixty_four, _mm512_lzcnt_epi64(earlier));
             let first = _mm512_add_epi64(first, begun);
             let first = _mm512_max_epu64(first, self.least.get(group));
-            let last = _mm512_add_epi64(base, count_ones(below));
+            let last = _mm512_add_epi64(base, count_ones::<VPOPCNT>(below));
             let occupied = self.occupied[group];
             let here = _mm512_mask_test_epi64_mask(occupied & !self.covered[group], end, end);
             far |= u64::from(occupied & !here) << (group * GROUP);
