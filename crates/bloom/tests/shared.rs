@@ -93,16 +93,17 @@ fn a_shared_filter_answers_like_the_filter_it_turns_back_into() {
 }
 
 /// Four threads insert batches of which half overlap with the next thread's, and two look up, all the while,
-/// keys that are known to be in.
+/// keys that are known to be in. Batches are of fewer keys than the table has words, and of more.
 #[test]
 fn threads_lose_no_bit_and_no_count_and_lookups_beside_them_miss_no_key() {
-    fn check<L: Layout>(isa: Isa) {
+    const SHARE: u64 = 8_192;
+    fn check_batches<L: Layout, const BATCH: usize>(isa: Isa) {
         const THREADS: u64 = 4;
-        const SHARE: u64 = 8_192;
         // Few bits, so that threads meet in words all the time.
         let mut spec = spec(20_000, isa);
         spec.fpr = Some(0.05);
         let shared: SharedBloom<L> = Bloom::from_spec(&spec).unwrap().into_shared();
+        assert!((257..SHARE as usize).contains(&(shared.memory_bytes() / 8)));
         let known = hashes(1 << 40..(1 << 40) + 1_000);
         shared.insert_batch(&known).unwrap();
         let part = |thread: u64| hashes(thread * SHARE / 2..(thread + 2) * SHARE / 2);
@@ -113,7 +114,7 @@ fn threads_lose_no_bit_and_no_count_and_lookups_beside_them_miss_no_key() {
             for thread in 0..THREADS {
                 let (shared, done, batches_in) = (&shared, &done, &batches_in[thread as usize]);
                 threads.spawn(move || {
-                    for (i, batch) in part(thread).chunks(256).enumerate() {
+                    for (i, batch) in part(thread).chunks(BATCH).enumerate() {
                         if i % 2 == 0 {
                             shared.insert_batch(batch).unwrap();
                         } else {
@@ -133,7 +134,7 @@ fn threads_lose_no_bit_and_no_count_and_lookups_beside_them_miss_no_key() {
                         shared.contains_batch(&known, &mut found);
                         assert_eq!(found.count_ones(), known.len());
                         for (thread, batches_in) in (0..).zip(&batches_in) {
-                            let len = batches_in.load(Ordering::Acquire) * 256;
+                            let len = batches_in.load(Ordering::Acquire) * BATCH;
                             let part = &part(thread)[..len];
                             shared.contains_batch(part, &mut found);
                             assert_eq!(found.count_ones(), len);
@@ -150,6 +151,10 @@ fn threads_lose_no_bit_and_no_count_and_lookups_beside_them_miss_no_key() {
         (0..THREADS).for_each(|thread| plain.insert_batch(&part(thread)).unwrap());
         assert_eq!(shared.len(), 1_000 + (THREADS * SHARE) as usize);
         assert_eq!(shared.into_filter().to_bytes(), plain.to_bytes(), "{isa} {}", L::KIND);
+    }
+    fn check<L: Layout>(isa: Isa) {
+        check_batches::<L, 256>(isa);
+        check_batches::<L, { SHARE as usize }>(isa);
     }
     for_all!(check);
 }

@@ -110,6 +110,15 @@ pub(super) fn set(word: &AtomicU64, bits: u64) -> bool {
     bits & !load(word) != 0 && bits & !u64::from_le(word.fetch_or(bits.to_le(), Relaxed)) != 0
 }
 
+/// Sets the bits that another table of the same length has: one atomic or for each word that lacks some, however many
+/// keys set them there.
+pub(crate) fn unite(table: &[AtomicU64], other: &[u8]) {
+    let (words, _) = other.as_chunks::<WORD_BYTES>();
+    for (word, bits) in table.iter().zip(words) {
+        set(word, u64::from_le_bytes(*bits));
+    }
+}
+
 /// The address of a table, to compute lines for prefetching from.
 #[inline(always)]
 pub(super) const fn address(table: &[AtomicU64]) -> *const u8 {
