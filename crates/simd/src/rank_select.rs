@@ -74,7 +74,7 @@ impl RankSelect {
     pub fn for_isa(isa: Isa) -> Result<Self, IsaError> {
         match isa.require()? {
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx2 | Isa::Avx512Core | Isa::Avx512 | Isa::Avx512Gather => {
+            isa if isa >= Isa::Avx2 => {
                 use crate::kernel::x86;
                 Ok(Self { rank: x86::rank, select: x86::select })
             }

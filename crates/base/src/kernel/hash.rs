@@ -52,7 +52,7 @@ pub(crate) fn batch(id: HashId, seed: u64, keys: &[u64], hashes: &mut [KeyHash])
 pub(crate) fn batch_on(isa: Isa, id: HashId, seed: u64, keys: &[u64], hashes: &mut [KeyHash]) {
     match isa {
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx512Core | Isa::Avx512 | Isa::Avx512Gather if isa.is_available() => {
+        _ if isa >= Isa::Avx512Core && isa.is_available() => {
             // SAFETY: the machine has the instruction set, as the guard says.
             unsafe { body_avx512(id, seed, keys, hashes) }
         }

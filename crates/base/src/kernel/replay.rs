@@ -25,7 +25,7 @@ pub(crate) fn replay_on(
 ) {
     match isa {
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 | Isa::Avx512Core | Isa::Avx512 | Isa::Avx512Gather if isa.is_available() => {
+        _ if isa >= Isa::Avx2 && isa.is_available() => {
             // SAFETY: the machine has the instruction set, as the guard says, and BMI2 is part of it.
             unsafe { body_bmi2(hashes, shift, bits, next, words) }
         }

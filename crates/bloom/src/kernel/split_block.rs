@@ -51,7 +51,7 @@ impl Body for SplitBlockBody {
 pub(crate) fn kernels(isa: Isa) -> Kernels {
     match isa {
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx512Core | Isa::Avx512 | Isa::Avx512Gather => avx512::KERNELS,
+        _ if isa >= Isa::Avx512Core => avx512::KERNELS,
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => avx2::KERNELS,
         _ => portable_kernels!(SplitBlockBody),

@@ -37,7 +37,7 @@ pub(crate) fn run<J: Job>(isa: Isa, job: J) -> J::Output {
     }
     match isa {
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 | Isa::Avx512Core | Isa::Avx512 | Isa::Avx512Gather => {
+        _ if isa >= Isa::Avx2 => {
             assert!(Isa::Avx2.is_available());
             // SAFETY: the machine has the set, as was just checked.
             unsafe { run_avx2(job) }

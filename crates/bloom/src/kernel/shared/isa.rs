@@ -8,7 +8,7 @@ use trommel_simd::Isa;
 pub(in crate::kernel) fn kernels<S: SharedBody>(isa: Isa) -> SharedKernels {
     match isa {
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 | Isa::Avx512Core | Isa::Avx512 | Isa::Avx512Gather => SharedKernels {
+        _ if isa >= Isa::Avx2 => SharedKernels {
             contains: avx2::contains::<S>,
             contains_batch: avx2::contains_batch::<S>,
             insert: avx2::insert::<S>,
