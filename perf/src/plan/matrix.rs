@@ -85,7 +85,7 @@ impl Matrix {
         match self {
             Self::BatchSizes => &["by-"],
             Self::Bits => &["bits"],
-            Self::Regime(_) => &["in-L", "in-D"],
+            Self::Regime(_) => &["in-"],
             Self::Pages => &["pages"],
             Self::SmallFilters => &["small-filters"],
         }
