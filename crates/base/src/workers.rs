@@ -75,6 +75,27 @@ pub trait InsertBulk: Insert {
         None
     }
 
+    /// Whether [`InsertBulk::insert_slices`] is more than [`Insert::insert_batch`].
+    fn takes_slices(&self) -> bool {
+        false
+    }
+
+    /// Inserts a batch, each worker a slice of it into a table of its own, and unites the tables: the same
+    /// filter, to the byte, as by [`Insert::insert_batch`], which is what it is unless a filter
+    /// [takes slices](InsertBulk::takes_slices). Takes as much memory as the table for every thread but one; if
+    /// that is short or refused, one thread inserts all.
+    ///
+    /// # Errors
+    /// As [`Insert::insert_batch`].
+    fn insert_slices<W: Workers>(
+        &mut self,
+        hashes: &[KeyHash],
+        bulk: Bulk<'_, W>,
+    ) -> Result<(), Full> {
+        let _ = bulk;
+        self.insert_batch(hashes)
+    }
+
     /// Inserts a batch: the same filter, to the byte, as by [`Insert::insert_batch`], whatever the
     /// workers. Memory that is short or refused costs time alone; a kind whose bytes depend on the order of
     /// inserts may then have others, and says so.

@@ -314,6 +314,18 @@ impl InsertBulk for AnyFilter {
         each_kind!(Self in self, filter => filter.lines_per_insert())
     }
 
+    fn takes_slices(&self) -> bool {
+        each_kind!(Self in self, filter => filter.takes_slices())
+    }
+
+    fn insert_slices<W: Workers>(
+        &mut self,
+        hashes: &[KeyHash],
+        bulk: Bulk<'_, W>,
+    ) -> Result<(), Full> {
+        each_kind!(Self in self, filter => filter.insert_slices(hashes, bulk))
+    }
+
     fn insert_bulk<W: Workers>(
         &mut self,
         hashes: &[KeyHash],

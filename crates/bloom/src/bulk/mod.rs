@@ -5,12 +5,15 @@
 //! ([`trommel_base::partition`]); then each piece is filled while it is in the second-level cache, by one
 //! thread, without atomics. Bits are only ever set, so the table is the same in whatever order.
 //!
+//! A table that is not so large is filled by several threads in slices of the batch ([`slices`]).
+//!
 //! What is grouped is keys where a key's bits are confined to a unit ([`blocked`]), and single positions where
 //! they are not ([`positions`]).
 
 mod blocked;
 mod counting;
 mod positions;
+mod slices;
 
 use crate::filter::Bloom;
 use crate::layout::Layout;
@@ -67,6 +70,23 @@ where
 impl<L: Layout> InsertBulk for Bloom<L> {
     fn lines_per_insert(&self) -> Option<u32> {
         Some(if L::unit(self.geometry, 0).is_some() { 1 } else { self.geometry.hashes })
+    }
+
+    fn takes_slices(&self) -> bool {
+        true
+    }
+
+    /// Never fails. Takes as much scratch memory as the table for every thread but one.
+    fn insert_slices<W: Workers>(
+        &mut self,
+        hashes: &[KeyHash],
+        bulk: Bulk<'_, W>,
+    ) -> Result<(), Full> {
+        if !slices::insert(self, hashes, bulk) {
+            return self.insert_batch(hashes);
+        }
+        self.len = self.len.saturating_add(hashes.len() as u64);
+        Ok(())
     }
 
     /// Never fails. Takes 8.5 bytes of scratch memory a key, or 4.5 for each bit of a standard filter, if

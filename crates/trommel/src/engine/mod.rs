@@ -24,7 +24,8 @@ use trommel_base::Workers as _;
 /// An engine decides for each batch, from its size, the filter's and the number of threads, by a
 /// [`CostModel`]:
 ///
-/// - *direct*: the filter's own batch, with prefetches; lookups on all threads, each with a slice of the keys;
+/// - *direct*: the filter's own batch, with prefetches, on all threads, each with a slice of the keys: lookups, and
+///   inserts into Bloom filters, for which each thread takes a table of its own;
 /// - *partitioned*: keys are first grouped by the piece of the table that they belong to, so that each piece is
 ///   worked on in the cache of one core, by one thread, without atomics. Answers come back in the order of the
 ///   keys.
@@ -106,8 +107,9 @@ impl Engine {
 
     /// Inserts a batch: the same filter, to the byte, as by [`Insert::insert_batch`](crate::Insert).
     ///
-    /// Scratch memory, within the budget: for Bloom filters 8.5 bytes a key, or 4.5 for every bit of a standard
-    /// filter, at most as much as the table or 256 MiB; for others see their `insert_bulk`. With less, a batch goes in
+    /// Scratch memory, within the budget: for Bloom filters as much as the table for every thread but one, if keys go
+    /// in directly; else 8.5 bytes a key, or 4.5 for every bit of a standard filter, at most as much as the table or
+    /// 256 MiB; for others see their `insert_bulk`. With less, a batch goes in
     /// chunk by chunk; with far less, or if it is refused, directly.
     ///
     /// # Errors
@@ -121,16 +123,31 @@ impl Engine {
         hashes: &[KeyHash],
     ) -> Result<(), Full> {
         let scratch_bytes = self.memory_budget;
-        match self.insert_strategy(filter, hashes) {
-            Strategy::Direct if filter.lines_per_insert().is_some() => filter.insert_batch(hashes),
+        let on_all = Bulk { workers: &*self.pool, scratch_bytes };
+        match (self.insert_strategy(filter, hashes), filter.lines_per_insert()) {
+            (Strategy::Direct, Some(lines)) => {
+                let (keys, bytes) = (hashes.len(), filter.memory_bytes());
+                if self.cost.is_worth_slices(keys, bytes, lines, self.slices(filter))
+                    && !skew::is_skewed(hashes)
+                {
+                    filter.insert_slices(hashes, on_all)
+                } else {
+                    filter.insert_batch(hashes)
+                }
+            }
             // It groups them by itself: within the budget.
-            Strategy::Direct => {
+            (Strategy::Direct, None) => {
                 filter.insert_bulk(hashes, Bulk { workers: &CallerThread, scratch_bytes })
             }
-            Strategy::Partitioned => {
-                filter.insert_bulk(hashes, Bulk { workers: &*self.pool, scratch_bytes })
-            }
+            (Strategy::Partitioned, _) => filter.insert_bulk(hashes, on_all),
         }
+    }
+
+    /// On how many threads keys can be inserted directly.
+    fn slices<F: InsertBulk>(&self, filter: &F) -> usize {
+        let threads = self.threads();
+        let scratch_bytes = filter.memory_bytes().saturating_mul(threads - 1);
+        if filter.takes_slices() && scratch_bytes <= self.memory_budget { threads } else { 1 }
     }
 
     /// Answers for a batch: bit `i` of `found` is the answer for `hashes[i]`. `found` takes the batch's
@@ -161,7 +178,8 @@ impl Engine {
         let Some(lines) = filter.lines_per_insert() else {
             return self.cost.of_bulk(hashes.len(), threads);
         };
-        let strategy = self.cost.of_insert(hashes.len(), bytes, lines, threads);
+        let strategy =
+            self.cost.of_insert(hashes.len(), bytes, lines, threads, self.slices(filter));
         unless_skewed(strategy, hashes)
     }
 

@@ -1,0 +1,96 @@
+//! Slices of a batch on several threads: byte for byte what one thread makes.
+
+use std::sync::Mutex;
+use trommel_base::{
+    Bulk, CallerThread, Filter, FromSpec, Insert, InsertBulk, KeyHash, Spec, Storage, Workers,
+};
+use trommel_bloom::{
+    Bloom, CacheLine, CountingBloomFilter, Layout, Register, SplitBlock, Standard,
+};
+use trommel_testkit::ScopedThreads;
+
+fn hashes(keys: std::ops::Range<u64>) -> Vec<KeyHash> {
+    keys.map(|key| KeyHash::from_raw(trommel_testkit::streams::mix(key))).collect()
+}
+
+/// Threads that are given memory in which anything may be, and keep it.
+struct Keeper {
+    threads: ScopedThreads,
+    memory: Mutex<Vec<Storage>>,
+}
+
+impl Workers for Keeper {
+    fn threads(&self) -> usize {
+        self.threads.threads()
+    }
+
+    fn for_each<T: Send>(&self, items: Vec<T>, work: impl Fn(T) + Send + Sync) {
+        self.threads.for_each(items, work);
+    }
+
+    fn take_memory(&self) -> Option<Storage> {
+        self.memory.lock().unwrap().pop()
+    }
+
+    fn give_memory(&self, memory: Storage) {
+        self.memory.lock().unwrap().push(memory);
+    }
+}
+
+fn check<L: Layout>() {
+    for keys in [0, 1, 3, 1000, 300_001] {
+        let mut spec = Spec::default();
+        spec.keys = 1000 + keys;
+        let empty = Bloom::<L>::from_spec(&spec).unwrap();
+        let (before, hashes) = (hashes(1 << 40..(1 << 40) + 1000), hashes(0..keys as u64));
+        let mut expected = empty.clone();
+        expected.insert_batch(&before).unwrap();
+        expected.insert_batch(&hashes).unwrap();
+        for threads in [1, 2, 3, 7] {
+            let bytes = empty.memory_bytes();
+            let dirty = |bytes: usize| Storage::copy_of(&vec![0xA5; bytes], false).unwrap();
+            let memory = Mutex::new(vec![dirty(bytes + 100), dirty(bytes), dirty(bytes / 2)]);
+            let workers = Keeper { threads: ScopedThreads(threads), memory };
+            let enough = bytes * (threads - 1);
+            for scratch_bytes in [0, enough.saturating_sub(1), enough, usize::MAX] {
+                let mut filter = empty.clone();
+                filter.insert_batch(&before).unwrap();
+                filter.insert_slices(&hashes, Bulk { workers: &workers, scratch_bytes }).unwrap();
+                let what = format!("{} {keys} {threads} {scratch_bytes}", L::KIND);
+                assert!(filter.to_bytes() == expected.to_bytes(), "{what}");
+                assert_eq!(filter.len(), expected.len(), "{what}");
+            }
+            // What was taken came back, and what was not there was made once.
+            let kept = workers.memory.into_inner().unwrap().len();
+            assert!((2..=threads.max(3)).contains(&kept), "{kept} {threads}");
+        }
+    }
+}
+
+#[test]
+fn slices_give_the_filter_of_one_thread() {
+    check::<Standard>();
+    check::<Register>();
+    check::<SplitBlock>();
+    check::<CacheLine>();
+}
+
+#[test]
+fn a_filter_that_takes_no_slices_takes_the_batch() {
+    let mut spec = Spec::default();
+    spec.keys = 5000;
+    let mut filter = CountingBloomFilter::from_spec(&spec).unwrap();
+    assert!(!filter.takes_slices());
+    let mut expected = filter.clone();
+    let hashes = hashes(0..5000);
+    expected.insert_batch(&hashes).unwrap();
+    let scratch_bytes = usize::MAX;
+    filter.insert_slices(&hashes, Bulk { workers: &ScopedThreads(2), scratch_bytes }).unwrap();
+    assert!(filter.to_bytes() == expected.to_bytes());
+
+    let mut alone = Bloom::<Standard>::from_spec(&spec).unwrap();
+    let mut expected = alone.clone();
+    expected.insert_batch(&hashes).unwrap();
+    alone.insert_slices(&hashes, Bulk { workers: &CallerThread, scratch_bytes }).unwrap();
+    assert!(alone.takes_slices() && alone.to_bytes() == expected.to_bytes());
+}
