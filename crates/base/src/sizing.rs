@@ -119,8 +119,9 @@ fn distinct_draws(bits: u32, k: u32) -> [f64; MAX_HASHES as usize + 1] {
     let bits = f64::from(bits);
     let mut distribution = [0.0; MAX_HASHES as usize + 1];
     distribution[0] = 1.0;
-    for _ in 0..k.min(MAX_HASHES) {
-        for d in (0..MAX_HASHES as usize).rev() {
+    let k = k.min(MAX_HASHES) as usize;
+    for _ in 0..k {
+        for d in (0..k).rev() {
             distribution[d + 1] = distribution[d + 1] * (d + 1) as f64 / bits
                 + distribution[d] * (1.0 - d as f64 / bits);
         }
