@@ -94,9 +94,9 @@ pub(crate) struct Selection {
     /// said.
     #[arg(long, value_name = "N,N", value_delimiter = ',', value_parser = parse_threads)]
     pub(crate) threads: Option<Vec<usize>>,
-    /// Keep the rivals of the cases that --filter selects, even where it does not name them.
+    /// Leave out the rivals of the cases that --filter selects, unless it names them.
     #[arg(long)]
-    pub(crate) rivals: bool,
+    pub(crate) no_rivals: bool,
 }
 
 /// What `measure` takes.

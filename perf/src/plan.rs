@@ -415,7 +415,7 @@ impl Selection {
         groups.into_iter().filter(is_wanted).collect()
     }
 
-    /// The cases that are wanted: those whose name matches and, if asked for, their rivals.
+    /// The cases that are wanted: those whose name matches and, unless they are not, the rivals of ours among them.
     pub(crate) fn choose(&self, cases: Vec<Case>) -> Vec<Case> {
         let Some(filter) = &self.filter else { return cases };
         let named: HashSet<String> = cases
@@ -423,10 +423,11 @@ impl Selection {
             .filter(|case| filter.is_match(&case.name))
             .map(|case| case.name.clone())
             .collect();
-        let any = !named.is_empty();
-        let wanted = |case: &Case| {
-            named.contains(&case.name) || (self.rivals && any && case.candidate.rival.is_some())
-        };
+        let is_of_rival = |case: &Case| case.candidate.rival.is_some();
+        let is_named = |case: &Case| named.contains(&case.name);
+        let any_of_ours = cases.iter().any(|case| is_named(case) && !is_of_rival(case));
+        let with_rivals = any_of_ours && !self.no_rivals;
+        let wanted = |case: &Case| is_named(case) || (with_rivals && is_of_rival(case));
         cases.into_iter().filter(wanted).collect()
     }
 }
@@ -494,16 +495,21 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_selects_by_name_and_keeps_rivals_when_asked() {
+    fn a_filter_selects_by_name_and_keeps_rivals_unless_told_not_to() {
         let mut selection = Selection {
             filter: Some(regex::Regex::new("split-block.*batch").unwrap()),
+            no_rivals: true,
             ..Selection::default()
         };
         let alone = selection.choose(miss_at_1e6());
         assert_eq!(alone.len(), 1);
         assert_eq!(alone[0].name, "contains/miss/1e6/split-block-bloom/12-bit/batch");
-        selection.rivals = true;
+        selection.no_rivals = false;
         assert!(selection.choose(miss_at_1e6()).iter().any(|case| case.candidate.rival.is_some()));
+        selection.filter = Some(regex::Regex::new("sbbf-rs-safe").unwrap());
+        let of_sbbf = |case: &Case| case.candidate.rival == Some(Rival::SbbfRs);
+        assert!(selection.choose(miss_at_1e6()).iter().all(of_sbbf));
+        selection.filter = Some(regex::Regex::new("split-block.*batch").unwrap());
         let groups = |selection: &Selection| {
             selection.choose_groups(groups_of(1_000_000, selection), &candidates())
         };

@@ -11,7 +11,7 @@ const SIZE_OF_FULL: &str = "1024-MiB";
 const OWN_FILES: &str = "file";
 
 /// The command line, for a shell. Its `--filter` selects that case alone, which `list` shows; rows of the
-/// engine are measured by group, so theirs selects the group. `--rivals` adds those that it is compared with.
+/// engine are measured by group, so theirs selects the group. Its rivals come along.
 /// The paths of a user's own keys are not known to a run: `KEYS` and `PROBES` stand for them.
 pub(crate) fn command(row: &Row, environment: &Environment) -> String {
     let mut words: Vec<String> =
@@ -22,9 +22,6 @@ pub(crate) fn command(row: &Row, environment: &Environment) -> String {
         words.push("--quick".into());
     }
     words.extend(place(row));
-    if row.rival.is_none() && !row.is_of_engine() {
-        words.push("--rivals".into());
-    }
     words.push(format!("-f {}", quoted(&filter(row))));
     if let Some(isa) = forced_isa(environment) {
         words.push(format!("--isa {isa}"));
@@ -119,7 +116,7 @@ mod tests {
         let plain = example("split-block-bloom", "12-bit", None, 2.0);
         assert_eq!(
             command_of(&plain),
-            "measure --quick --keys 1e6 --rivals -f '^contains/miss/1e6/split-block-bloom/12-bit/batch$'"
+            "measure --quick --keys 1e6 -f '^contains/miss/1e6/split-block-bloom/12-bit/batch$'"
         );
         let rival = example("bloom", "fpr-1%+hash", Some("fastbloom"), 2.0);
         assert_eq!(
@@ -127,11 +124,11 @@ mod tests {
             "measure --quick --keys 1e6 -f '^contains/miss/1e6/fastbloom/fpr-1%\\+hash/single$'"
         );
         let swept = example("quotient", "r8-95%-of-128Mi", None, 2.0);
-        assert!(command_of(&swept).starts_with("measure --full --load 95 --rivals -f '^contains/"));
+        assert!(command_of(&swept).starts_with("measure --full --load 95 -f '^contains/"));
         let joined = example("bloom", "tpch-0.1/fpr-1%", None, 2.0);
         assert_eq!(
             command_of(&joined),
-            "measure --quick --rivals -f '^contains/miss/[^/]+/bloom/tpch-0\\.1/fpr-1%/batch$'"
+            "measure --quick -f '^contains/miss/[^/]+/bloom/tpch-0\\.1/fpr-1%/batch$'"
         );
         let own = example("bloom", "file/fpr-1%", None, 2.0);
         assert!(command_of(&own).contains("--keys-file KEYS --probes-file PROBES"));

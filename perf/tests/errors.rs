@@ -201,7 +201,7 @@ fn the_help_of_every_verb_has_examples() {
 #[test]
 fn check_succeeds_and_list_names_cases() {
     assert_eq!(trommel_perf(&["check"]).status.code(), Some(0));
-    let listed = trommel_perf(&["list", "-f", "miss/1e6/split-block.*batch"]);
+    let listed = trommel_perf(&["list", "-f", "miss/1e6/split-block.*batch", "--no-rivals"]);
     assert_eq!(
         String::from_utf8_lossy(&listed.stdout),
         "contains/miss/1e6/split-block-bloom/12-bit/batch\n"

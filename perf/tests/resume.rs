@@ -8,8 +8,8 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// Six cases on few keys, in as little time as there is.
-const SELECTED: [&str; 7] =
-    ["measure", "--keys", "500", "--filter", "split-block-bloom", "--seconds", "1"];
+const SELECTED: [&str; 8] =
+    ["measure", "--keys", "500", "--filter", "split-block-bloom", "--no-rivals", "--seconds", "1"];
 
 fn measure(out: &Path, more: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_trommel-perf"));

@@ -12,8 +12,8 @@ pub(super) const MEASURE: &str = "\
 Examples:
   trommel-perf measure --quick
   trommel-perf measure
-  trommel-perf measure -f 'miss.*split-block' --rivals --keys 1e5,1e6
-  trommel-perf measure -f cuckoo --rivals --load 75,85,95 --out loads
+  trommel-perf measure -f 'miss.*split-block' --keys 1e5,1e6
+  trommel-perf measure -f cuckoo --load 75,85,95 --out loads
   trommel-perf measure -f engine --threads 1,2
   trommel-perf measure --full --resume
   trommel-perf measure --keys-file words.txt --probes-file candidates.txt";

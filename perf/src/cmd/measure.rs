@@ -347,7 +347,7 @@ mod tests {
         assert!(ensure_fits(&of(10_000_000_000), None).is_ok());
         assert!(ensure_fits(&of(100_000_000), memory).is_ok());
         let one = regex::Regex::new("split-block-bloom.*batch").unwrap();
-        let one = Selection { filter: Some(one), ..of(10_000_000_000) };
+        let one = Selection { filter: Some(one), no_rivals: true, ..of(10_000_000_000) };
         assert!(ensure_fits(&one, memory).is_ok());
     }
 

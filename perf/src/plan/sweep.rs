@@ -315,7 +315,6 @@ mod tests {
     fn a_family_is_selected_by_its_name_with_its_own_rivals_alone() {
         let named = |filter: &str| Selection {
             filter: Some(regex::Regex::new(filter).unwrap()),
-            rivals: true,
             load: Some(vec![95]),
             ..Selection::default()
         };

@@ -95,6 +95,7 @@ impl Job {
         let selection = Selection {
             full: true,
             filter: Some(Regex::new(&format!("^(?:{})$", names.join("|")))?),
+            no_rivals: true,
             ..Selection::default()
         };
         let mut session = Session::in_sections(selection, Effort::SIMULATED, isa);
