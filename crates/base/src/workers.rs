@@ -75,15 +75,17 @@ pub trait InsertBulk: Insert {
         None
     }
 
-    /// Whether [`InsertBulk::insert_slices`] is more than [`Insert::insert_batch`].
-    fn takes_slices(&self) -> bool {
-        false
+    /// Into how many slices [`InsertBulk::insert_slices`] would cut a batch: as many as there are threads, or one if the
+    /// kind takes no slices or there is too little memory for their tables.
+    fn slices<W: Workers>(&self, bulk: Bulk<'_, W>) -> usize {
+        let _ = bulk;
+        1
     }
 
     /// Inserts a batch, each worker a slice of it into a table of its own, and unites the tables: the same
-    /// filter, to the byte, as by [`Insert::insert_batch`], which is what it is unless a filter
-    /// [takes slices](InsertBulk::takes_slices). Takes as much memory as the table for every thread but one; if
-    /// that is short or refused, one thread inserts all.
+    /// filter, to the byte, as by [`Insert::insert_batch`], which is what it is if there is but one
+    /// [slice](InsertBulk::slices). Takes as much memory as the table for every slice but one; if that is refused,
+    /// one thread inserts all.
     ///
     /// # Errors
     /// As [`Insert::insert_batch`].

@@ -5,6 +5,11 @@ use crate::geometry::Geometry;
 use crate::layout::Layout;
 use trommel_base::{Backing, FoldError, Incompatible, Merge, Storage};
 
+/// Sets the bits that another table has: as far as both go.
+pub(crate) fn set_bits_of(table: &mut [u8], other: &[u8]) {
+    table.iter_mut().zip(other).for_each(|(to, from)| *to |= from);
+}
+
 impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
     fn check_alike<T: AsRef<[u8]>>(&self, other: &Bloom<L, T>) -> Result<(), Incompatible> {
         let (a, b) = (self, other);
@@ -24,8 +29,7 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Bloom<L, S> {
     /// [`Incompatible`] if size, hashes or hasher differ; this filter is as it was.
     pub fn union<T: AsRef<[u8]>>(&mut self, other: &Bloom<L, T>) -> Result<(), Incompatible> {
         self.check_alike(other)?;
-        let from = other.table.as_ref();
-        self.table.as_mut().iter_mut().zip(from).for_each(|(to, from)| *to |= from);
+        set_bits_of(self.table.as_mut(), other.table.as_ref());
         self.len = self.len.saturating_add(other.len);
         Ok(())
     }

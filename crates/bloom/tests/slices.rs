@@ -55,8 +55,11 @@ fn check<L: Layout>() {
             for scratch_bytes in [0, enough.saturating_sub(1), enough, usize::MAX] {
                 let mut filter = empty.clone();
                 filter.insert_batch(&before).unwrap();
-                filter.insert_slices(&hashes, Bulk { workers: &workers, scratch_bytes }).unwrap();
+                let bulk = Bulk { workers: &workers, scratch_bytes };
                 let what = format!("{} {keys} {threads} {scratch_bytes}", L::KIND);
+                let slices = if scratch_bytes < enough { 1 } else { threads };
+                assert_eq!(filter.slices(bulk), slices, "{what}");
+                filter.insert_slices(&hashes, bulk).unwrap();
                 assert!(filter.to_bytes() == expected.to_bytes(), "{what}");
                 assert_eq!(filter.len(), expected.len(), "{what}");
             }
@@ -80,17 +83,19 @@ fn a_filter_that_takes_no_slices_takes_the_batch() {
     let mut spec = Spec::default();
     spec.keys = 5000;
     let mut filter = CountingBloomFilter::from_spec(&spec).unwrap();
-    assert!(!filter.takes_slices());
     let mut expected = filter.clone();
     let hashes = hashes(0..5000);
     expected.insert_batch(&hashes).unwrap();
     let scratch_bytes = usize::MAX;
-    filter.insert_slices(&hashes, Bulk { workers: &ScopedThreads(2), scratch_bytes }).unwrap();
+    let bulk = Bulk { workers: &ScopedThreads(2), scratch_bytes };
+    assert_eq!(filter.slices(bulk), 1);
+    filter.insert_slices(&hashes, bulk).unwrap();
     assert!(filter.to_bytes() == expected.to_bytes());
 
     let mut alone = Bloom::<Standard>::from_spec(&spec).unwrap();
     let mut expected = alone.clone();
     expected.insert_batch(&hashes).unwrap();
     alone.insert_slices(&hashes, Bulk { workers: &CallerThread, scratch_bytes }).unwrap();
-    assert!(alone.takes_slices() && alone.to_bytes() == expected.to_bytes());
+    assert_eq!((alone.slices(Bulk::CALLER), alone.slices(bulk)), (1, 2));
+    assert!(alone.to_bytes() == expected.to_bytes());
 }

@@ -314,8 +314,8 @@ impl InsertBulk for AnyFilter {
         each_kind!(Self in self, filter => filter.lines_per_insert())
     }
 
-    fn takes_slices(&self) -> bool {
-        each_kind!(Self in self, filter => filter.takes_slices())
+    fn slices<W: Workers>(&self, bulk: Bulk<'_, W>) -> usize {
+        each_kind!(Self in self, filter => filter.slices(bulk))
     }
 
     fn insert_slices<W: Workers>(

@@ -72,11 +72,11 @@ impl<L: Layout> InsertBulk for Bloom<L> {
         Some(if L::unit(self.geometry, 0).is_some() { 1 } else { self.geometry.hashes })
     }
 
-    fn takes_slices(&self) -> bool {
-        true
+    fn slices<W: Workers>(&self, bulk: Bulk<'_, W>) -> usize {
+        slices::count(self.table.len(), bulk)
     }
 
-    /// Never fails. Takes as much scratch memory as the table for every thread but one.
+    /// Never fails. Takes as much scratch memory as the table for every slice but one.
     fn insert_slices<W: Workers>(
         &mut self,
         hashes: &[KeyHash],

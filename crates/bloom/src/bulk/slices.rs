@@ -13,6 +13,7 @@
 
 use crate::filter::Bloom;
 use crate::layout::Layout;
+use crate::set_algebra::set_bits_of;
 use alloc::vec::Vec;
 use core::iter::{once, repeat};
 use trommel_base::{Bulk, KeyHash, Storage, Workers};
@@ -20,26 +21,32 @@ use trommel_base::{Bulk, KeyHash, Storage, Workers};
 /// Bytes of the table that a thread unites at a time: who is done early takes another part.
 const UNITED_BYTES: usize = 64 << 10;
 
-/// Inserts all keys; or returns false, and nothing is done, if there is only one thread or not enough memory.
+/// A slice for every thread, or a single one if there is not enough memory for tables of so many bytes.
+pub(super) fn count<W: Workers>(bytes: usize, bulk: Bulk<'_, W>) -> usize {
+    let threads = bulk.workers.threads().max(1);
+    let is_enough = bytes.saturating_mul(threads - 1) <= bulk.scratch_bytes;
+    if is_enough { threads } else { 1 }
+}
+
+/// Inserts all keys; or returns false, and nothing is done, if there is only one slice or memory is refused.
 pub(super) fn insert<L: Layout, W: Workers>(
     filter: &mut Bloom<L>,
     hashes: &[KeyHash],
     bulk: Bulk<'_, W>,
 ) -> bool {
     let (workers, bytes) = (bulk.workers, filter.table.len());
-    let threads = workers.threads();
-    if threads < 2 || bytes.saturating_mul(threads - 1) > bulk.scratch_bytes {
+    let slices = count(bytes, bulk);
+    if slices == 1 {
         return false;
     }
-    let mut tables: Vec<Storage> = Vec::new();
-    tables.extend((1..threads).map_while(|_| memory(workers, bytes)));
-    let is_enough = tables.len() == threads - 1;
-    if is_enough {
+    let mut tables: Vec<Storage> = (1..slices).map_while(|_| memory(workers, bytes)).collect();
+    let has_all = tables.len() == slices - 1;
+    if has_all {
         insert_apart(filter, hashes, &mut tables, workers);
         unite(&mut filter.table, &tables, workers);
     }
     tables.into_iter().for_each(|table| workers.give_memory(table));
-    is_enough
+    has_all
 }
 
 /// Memory for a table of so many bytes, whatever is in it.
@@ -73,8 +80,7 @@ fn unite<W: Workers>(table: &mut [u8], others: &[Storage], workers: &W) {
     let parts = table.chunks_mut(UNITED_BYTES).enumerate();
     workers.for_each(parts.collect(), |(i, part)| {
         for other in others {
-            let bits = &other[i * UNITED_BYTES..][..part.len()];
-            part.iter_mut().zip(bits).for_each(|(united, bits)| *united |= bits);
+            set_bits_of(part, &other[i * UNITED_BYTES..]);
         }
     });
 }

@@ -109,8 +109,8 @@ impl Engine {
     ///
     /// Scratch memory, within the budget: for Bloom filters as much as the table for every thread but one, if keys go
     /// in directly; else 8.5 bytes a key, or 4.5 for every bit of a standard filter, at most as much as the table or
-    /// 256 MiB; for others see their `insert_bulk`. With less, a batch goes in
-    /// chunk by chunk; with far less, or if it is refused, directly.
+    /// 256 MiB; for others see their `insert_bulk`. With less, a batch goes in chunk by chunk; with far less, or if it is
+    /// refused, directly.
     ///
     /// # Errors
     /// [`Full`] if there is no room for all; it says how many went in.
@@ -122,12 +122,11 @@ impl Engine {
         filter: &mut F,
         hashes: &[KeyHash],
     ) -> Result<(), Full> {
-        let scratch_bytes = self.memory_budget;
-        let on_all = Bulk { workers: &*self.pool, scratch_bytes };
+        let on_all = self.on_all();
         match (self.insert_strategy(filter, hashes), filter.lines_per_insert()) {
             (Strategy::Direct, Some(lines)) => {
                 let (keys, bytes) = (hashes.len(), filter.memory_bytes());
-                if self.cost.is_worth_slices(keys, bytes, lines, self.slices(filter))
+                if self.cost.is_worth_slices(keys, bytes, lines, filter.slices(on_all))
                     && !skew::is_skewed(hashes)
                 {
                     filter.insert_slices(hashes, on_all)
@@ -137,17 +136,16 @@ impl Engine {
             }
             // It groups them by itself: within the budget.
             (Strategy::Direct, None) => {
+                let scratch_bytes = self.memory_budget;
                 filter.insert_bulk(hashes, Bulk { workers: &CallerThread, scratch_bytes })
             }
             (Strategy::Partitioned, _) => filter.insert_bulk(hashes, on_all),
         }
     }
 
-    /// On how many threads keys can be inserted directly.
-    fn slices<F: InsertBulk>(&self, filter: &F) -> usize {
-        let threads = self.threads();
-        let scratch_bytes = filter.memory_bytes().saturating_mul(threads - 1);
-        if filter.takes_slices() && scratch_bytes <= self.memory_budget { threads } else { 1 }
+    /// All threads, and the memory that they may take.
+    fn on_all(&self) -> Bulk<'_, Pool> {
+        Bulk { workers: &*self.pool, scratch_bytes: self.memory_budget }
     }
 
     /// Answers for a batch: bit `i` of `found` is the answer for `hashes[i]`. `found` takes the batch's
@@ -178,8 +176,8 @@ impl Engine {
         let Some(lines) = filter.lines_per_insert() else {
             return self.cost.of_bulk(hashes.len(), threads);
         };
-        let strategy =
-            self.cost.of_insert(hashes.len(), bytes, lines, threads, self.slices(filter));
+        let slices = filter.slices(self.on_all());
+        let strategy = self.cost.of_insert(hashes.len(), bytes, lines, threads, slices);
         unless_skewed(strategy, hashes)
     }
 
