@@ -20,6 +20,8 @@ use trommel_simd::Isa;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
+mod avx2_passes;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod insert;
@@ -61,7 +63,7 @@ pub(crate) fn kernels(isa: Isa) -> Kernels {
 #[cfg(target_arch = "x86_64")]
 const AVX2: Kernels = Kernels {
     contains: avx2::contains,
-    contains_batch: avx2::contains_batch,
+    contains_batch: avx2_passes::contains_batch,
     insert: insert_avx2::insert,
     insert_batch: insert_avx2::insert_batch,
     ..bmi2::KERNELS

@@ -1,4 +1,4 @@
-//! What the AVX-512 lookups of both layouts share: eight keys in a register, sixty-four in a column.
+//! What lookups in passes share, of both layouts: sixty-four keys in a column, eight, or with AVX2 four, in a register.
 
 use super::words::word;
 use core::arch::asm;
@@ -6,7 +6,7 @@ use core::arch::x86_64::*;
 
 /// Keys of a block: the answers of one word.
 pub(crate) const BLOCK: usize = 64;
-/// Keys of a group: a register.
+/// Keys of a group: a register of AVX-512.
 pub(crate) const GROUP: usize = 8;
 
 /// A number a key of a block.
@@ -21,7 +21,7 @@ impl Column {
     #[target_feature(enable = "avx512f")]
     pub(crate) fn get(&self, group: usize) -> __m512i {
         // SAFETY: eight numbers of the column.
-        unsafe { _mm512_load_si512(self.group(group).as_ptr().cast()) }
+        unsafe { _mm512_load_si512(self.group::<GROUP>(group).as_ptr().cast()) }
     }
 
     #[inline]
@@ -32,8 +32,24 @@ impl Column {
         unsafe { _mm512_store_si512(groups[group].as_mut_ptr().cast(), numbers) }
     }
 
+    /// A register of AVX2.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub(crate) fn four(&self, group: usize) -> __m256i {
+        // SAFETY: four numbers of the column.
+        unsafe { _mm256_load_si256(self.group::<4>(group).as_ptr().cast()) }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub(crate) fn set_four(&mut self, group: usize, numbers: __m256i) {
+        let (groups, _) = self.0.as_chunks_mut::<4>();
+        // SAFETY: four numbers of the column.
+        unsafe { _mm256_store_si256(groups[group].as_mut_ptr().cast(), numbers) }
+    }
+
     #[inline(always)]
-    pub(crate) fn group(&self, group: usize) -> &[u64; GROUP] {
+    pub(crate) fn group<const KEYS: usize>(&self, group: usize) -> &[u64; KEYS] {
         &self.0.as_chunks().0[group]
     }
 }

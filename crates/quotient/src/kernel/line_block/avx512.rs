@@ -11,8 +11,8 @@
 
 use super::avx2;
 use super::lines::{
-    Byte, LINE_BYTES, OCCUPIEDS_AT, OFFSET_SHIFT, RUNENDS_SHIFT, SLOT_BITS, SLOTS, START_BITS,
-    lines,
+    Byte, LINE_BYTES, LocatedBlock, OCCUPIEDS_AT, OFFSET_SHIFT, RUNENDS_SHIFT, SLOT_BITS, SLOTS,
+    START_BITS, lines,
 };
 use crate::geometry::Geometry;
 use crate::kernel::vectors::{BLOCK, Column, GROUP, count_ones, pairs_of_words};
@@ -20,20 +20,6 @@ use core::arch::x86_64::*;
 use trommel_base::batch::{Fetch, Window};
 use trommel_base::bitmap::ones;
 use trommel_base::with_fetch;
-
-/// Where the keys of a block belong.
-#[derive(Clone, Copy)]
-struct Located {
-    /// Byte of the table where the line begins.
-    line: Column,
-    slot: Column,
-    /// The remainder's byte four times: a broadcast of 32 bits from memory needs no shuffle.
-    remainder: Column,
-}
-
-impl Located {
-    const NOWHERE: Self = Self { line: Column::ZERO, slot: Column::ZERO, remainder: Column::ZERO };
-}
 
 /// Keys to be looked up in the line after theirs, in the columns of up to two blocks.
 struct Continued {
@@ -71,7 +57,7 @@ pub(super) fn contains_batch<const VPOPCNT: bool>(
     assert!(table.len() as u64 >= geometry.blocks * LINE_BYTES as u64);
     // A line's number is computed as a product of 32 bits; beyond 256 GiB there are more.
     if lines(geometry) > u64::from(u32::MAX) || hashes.len() < BLOCK {
-        return avx2::contains_batch(geometry, table, hashes, found);
+        return avx2::contains_each(geometry, table, hashes, found);
     }
     let window = Window::for_gathers(table.len());
     with_fetch!(window, F => blocks::<F, VPOPCNT>(geometry, table, hashes, found));
@@ -93,7 +79,7 @@ fn blocks<F: Fetch, const VPOPCNT: bool>(
     found: &mut [u64],
 ) {
     let (blocks, rest) = hashes.as_chunks::<BLOCK>();
-    let mut located = [Located::NOWHERE; AHEAD + 1];
+    let mut located = [LocatedBlock::NOWHERE; AHEAD + 1];
     let mut block = Block::<VPOPCNT> {
         starts: Column::ZERO,
         pair: Column::ZERO,
@@ -133,7 +119,7 @@ fn blocks<F: Fetch, const VPOPCNT: bool>(
         continued.probe(geometry, table, hashes, &mut block, found);
     }
     let done = blocks.len() * BLOCK;
-    avx2::contains_batch(geometry, table, rest, &mut found[done / 64..]);
+    avx2::contains_each(geometry, table, rest, &mut found[done / 64..]);
 }
 
 /// Looks a key up that vectors could not finish.
@@ -160,7 +146,7 @@ fn locate<F: Fetch>(
     geometry: &Geometry,
     table: &[u8],
     hashes: &[u64; BLOCK],
-    located: &mut Located,
+    located: &mut LocatedBlock,
 ) {
     let byte = Byte::of(geometry);
     let lines = _mm512_set1_epi64(lines(geometry) as i64);
@@ -198,7 +184,7 @@ impl<const VPOPCNT: bool> Block<VPOPCNT> {
     /// remainders are.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl")]
-    fn read(&mut self, table: &[u8], keys: &Located) {
+    fn read(&mut self, table: &[u8], keys: &LocatedBlock) {
         let one = _mm512_set1_epi64(1);
         for group in 0..BLOCK / GROUP {
             let (lines, remainders) = (keys.line.group(group), keys.remainder.group(group));
@@ -276,7 +262,7 @@ impl<const VPOPCNT: bool> Block<VPOPCNT> {
     /// looked up one by one: all of their line, and more, is earlier lines'.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl")]
-    fn judge(&self, keys: &Located, first: usize, continued: &mut Continued) -> (u64, u64) {
+    fn judge(&self, keys: &LocatedBlock, first: usize, continued: &mut Continued) -> (u64, u64) {
         let (mut hits, mut covered) = (0, 0);
         let lanes = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
         for group in 0..BLOCK / GROUP {

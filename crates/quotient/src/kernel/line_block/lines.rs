@@ -1,6 +1,7 @@
 //! What all vector kernels know of a line and of a key in it.
 
 use crate::geometry::Geometry;
+use crate::kernel::vectors::Column;
 use crate::layout::{Layout, LineBlock};
 
 pub(super) use crate::layout::line_block::{
@@ -39,4 +40,19 @@ impl Byte {
         let spare = 8 - geometry.remainder_bits;
         Self { keep: 0xFF << spare, mark: (1u8 << spare) >> 1 }
     }
+}
+
+/// Where the keys of a block belong.
+#[derive(Clone, Copy)]
+pub(super) struct LocatedBlock {
+    /// Byte of the table where the line begins.
+    pub(super) line: Column,
+    pub(super) slot: Column,
+    /// The remainder's byte four times: a broadcast of 32 bits from memory needs no shuffle.
+    pub(super) remainder: Column,
+}
+
+impl LocatedBlock {
+    pub(super) const NOWHERE: Self =
+        Self { line: Column::ZERO, slot: Column::ZERO, remainder: Column::ZERO };
 }

@@ -1,0 +1,265 @@
+//! Batches of lookups with AVX2: four keys' metadata in a register, a line compared in two halves.
+//!
+//! The passes of [`avx512`](super::avx512) in registers of half the size. Ones are counted key by key, where the bits
+//! of the run are deposited anyway; and keys whose run goes on in the next line are bits of a word, followed one by
+//! one while the next block is on its way. On a Zen 4 core lookups take 0.34 to 0.43 of the time of key by key with the
+//! same metadata in scalar registers in L2, 0.38 to 0.46 in 1.3 MB, 0.5 to 0.6 in 20 MB.
+
+use super::avx2::{self, Continued, follow};
+use super::lines::{
+    Byte, LINE_BYTES, LocatedBlock, OCCUPIEDS_AT, OFFSET_SHIFT, RUNENDS_SHIFT, SLOT_BITS, SLOTS,
+    START_BITS, lines,
+};
+use crate::geometry::Geometry;
+use crate::kernel::vectors::{BLOCK, Column};
+use core::arch::x86_64::*;
+use trommel_base::batch::{Fetch, Window};
+use trommel_base::bitmap::ones;
+use trommel_base::with_fetch;
+
+/// Keys of a group: a register.
+const GROUP: usize = 4;
+/// Blocks that are located before they are probed: two, so that 128 lines are on their way.
+const AHEAD: usize = 2;
+
+/// Passes over a block, and what they hand on.
+struct Block {
+    /// Starts of the line.
+    starts: Column,
+    /// Occupied quotients below the key's.
+    below: Column,
+    /// Slots whose remainder is the key's.
+    equal: Column,
+    /// The run's start and the next, as bits.
+    ends: Column,
+    /// Keys whose quotient is occupied.
+    occupied: u64,
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+pub(super) fn contains_batch(geometry: &Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
+    assert!(table.len() as u64 >= geometry.blocks * LINE_BYTES as u64);
+    // A line's number is computed as a product of 32 bits; beyond 256 GiB there are more.
+    if lines(geometry) > u64::from(u32::MAX) || hashes.len() < BLOCK {
+        return avx2::contains_each(geometry, table, hashes, found);
+    }
+    let window = Window::for_passes(table.len());
+    with_fetch!(window, F => blocks::<F>(geometry, table, hashes, found));
+}
+
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+fn blocks<F: Fetch>(geometry: &Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
+    let (blocks, rest) = hashes.as_chunks::<BLOCK>();
+    // One more than are on their way: keys of the block before are followed after the next is located.
+    let mut located = [LocatedBlock::NOWHERE; AHEAD + 2];
+    let mut block = Block {
+        starts: Column::ZERO,
+        below: Column::ZERO,
+        equal: Column::ZERO,
+        ends: Column::ZERO,
+        occupied: 0,
+    };
+    let mut waiting = 0;
+    for turn in 0..=blocks.len() + AHEAD {
+        if let Some(hashes) = blocks.get(turn) {
+            F::keys_behind(hashes);
+            locate::<F>(geometry, table, hashes, &mut located[turn % (AHEAD + 2)]);
+        }
+        let Some(probed) = turn.checked_sub(AHEAD) else { continue };
+        if let Some(before) = probed.checked_sub(1) {
+            let keys = &located[before % (AHEAD + 2)];
+            for i in ones(waiting) {
+                let hit = block.follow(geometry, table, keys, i, blocks[before][i]);
+                found[before] |= u64::from(hit) << i;
+            }
+        }
+        if probed == blocks.len() {
+            break;
+        }
+        let keys = &located[probed % (AHEAD + 2)];
+        block.read(table, keys);
+        block.deposit();
+        (found[probed], waiting) = block.judge();
+        for i in ones(waiting) {
+            F::line(table.as_ptr().wrapping_add(keys.line.0[i] as usize + LINE_BYTES));
+        }
+    }
+    let done = blocks.len() * BLOCK;
+    avx2::contains_each(geometry, table, rest, &mut found[done / 64..]);
+}
+
+/// Hashes to lines, slots and remainders, four at a time: as in [`avx512`](super::avx512).
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+fn locate<F: Fetch>(
+    geometry: &Geometry,
+    table: &[u8],
+    hashes: &[u64; BLOCK],
+    located: &mut LocatedBlock,
+) {
+    let byte = Byte::of(geometry);
+    let lines = _mm256_set1_epi64x(lines(geometry) as i64);
+    let slots = _mm256_set1_epi64x(SLOTS.into());
+    let keep = _mm256_set1_epi64x(byte.keep.into());
+    let mark = _mm256_set1_epi64x(byte.mark.into());
+    let one = _mm256_set1_epi64x(1);
+    let four_times = _mm256_set1_epi64x(0x0101_0101);
+    let (groups, _) = hashes.as_chunks::<GROUP>();
+    for (group, hashes) in groups.iter().enumerate() {
+        // SAFETY: four hashes.
+        let hash = unsafe { _mm256_loadu_si256(hashes.as_ptr().cast()) };
+        let low = _mm256_mul_epu32(hash, lines);
+        let high = _mm256_mul_epu32(_mm256_srli_epi64::<32>(hash), lines);
+        let high = _mm256_add_epi64(high, _mm256_srli_epi64::<32>(low));
+        let line = _mm256_srli_epi64::<32>(high);
+        let below = _mm256_srli_epi64::<32>(_mm256_mul_epu32(low, slots));
+        let slot_and_below = _mm256_add_epi64(_mm256_mul_epu32(high, slots), below);
+        let slot = _mm256_srli_epi64::<32>(slot_and_below);
+        let top = _mm256_and_si256(_mm256_srli_epi64::<24>(slot_and_below), keep);
+        let remainder = _mm256_max_epi32(_mm256_or_si256(top, mark), one);
+        let remainder = _mm256_mul_epu32(remainder, four_times);
+        located.line.set_four(group, _mm256_slli_epi64::<6>(line));
+        located.slot.set_four(group, slot);
+        located.remainder.set_four(group, remainder);
+    }
+    for line in &located.line.0 {
+        F::line(table.as_ptr().wrapping_add(*line as usize));
+    }
+}
+
+impl Block {
+    /// Reads the lines of a block: where runs begin, which of them are the keys', and where the
+    /// remainders are.
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+    fn read(&mut self, table: &[u8], keys: &LocatedBlock) {
+        let one = _mm256_set1_epi64x(1);
+        self.occupied = 0;
+        for group in 0..BLOCK / GROUP {
+            let lines = keys.line.group::<GROUP>(group);
+            // SAFETY: every line begins below the table's last: a line's number is below `lines`, of
+            // which the table has more, as `contains_batch` checked.
+            let (occupieds, runends) = unsafe { metadata(table, lines) };
+            let home = _mm256_sllv_epi64(one, keys.slot.four(group));
+            let below = _mm256_and_si256(occupieds, _mm256_sub_epi64(home, one));
+            let offset = _mm256_srli_epi64::<{ OFFSET_SHIFT as i32 }>(runends);
+            let own = _mm256_sllv_epi64(_mm256_set1_epi64x(-1), offset);
+            self.starts.set_four(group, _mm256_and_si256(starts(runends), own));
+            self.below.set_four(group, below);
+            let free = zeros(_mm256_and_si256(occupieds, home));
+            self.occupied |= (free ^ 0xF) << (group * GROUP);
+            let remainders = keys.remainder.group::<GROUP>(group);
+            for (i, (line, remainder)) in lines.iter().zip(remainders).enumerate() {
+                // SAFETY: as above.
+                let equal = unsafe { equal(table.as_ptr(), *line as usize, *remainder as u32) };
+                self.equal.0[group * GROUP + i] = equal;
+            }
+        }
+    }
+
+    /// The run's start and the next as bits.
+    #[inline]
+    #[target_feature(enable = "bmi2,popcnt")]
+    fn deposit(&mut self) {
+        for i in 0..BLOCK {
+            let number = self.below.0[i].count_ones();
+            self.ends.0[i] = _pdep_u64(0b11 << number, self.starts.0[i]);
+        }
+    }
+
+    /// Which keys are there, and which may be in the next line.
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+    fn judge(&self) -> (u64, u64) {
+        let (mut misses, mut ended) = (0, 0);
+        for group in 0..BLOCK / GROUP {
+            let (ends, equal) = (self.ends.four(group), self.equal.four(group));
+            let but_first = _mm256_and_si256(ends, _mm256_sub_epi64(ends, _mm256_set1_epi64x(1)));
+            // From the first bit to below the second, or to the end of the line if there is none.
+            let run = _mm256_sub_epi64(but_first, _mm256_andnot_si256(but_first, ends));
+            let run = _mm256_and_si256(run, _mm256_set1_epi64x(SLOT_BITS as i64));
+            misses |= zeros(_mm256_and_si256(run, equal)) << (group * GROUP);
+            ended |= zeros(but_first) << (group * GROUP);
+        }
+        let hits = self.occupied & !misses;
+        (hits, self.occupied & ended & !hits)
+    }
+
+    /// Whether a key is in the next line.
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+    fn follow(
+        &self,
+        geometry: &Geometry,
+        table: &[u8],
+        keys: &LocatedBlock,
+        i: usize,
+        hash: u64,
+    ) -> bool {
+        let starts = self.starts.0[i];
+        if starts == 0 {
+            return avx2::contains(geometry, table, hash);
+        }
+        let start = self.below.0[i].count_ones() + 1 - starts.count_ones();
+        let line = keys.line.0[i] as usize + LINE_BYTES;
+        let from = Continued { line, start, remainder: keys.remainder.0[i] as u8 };
+        // SAFETY: the table has the geometry's lines, as `contains_batch` checked.
+        unsafe { follow(geometry, table, hash, from) }
+    }
+}
+
+/// Which of four numbers are zero.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn zeros(numbers: __m256i) -> u64 {
+    let zero = _mm256_cmpeq_epi64(numbers, _mm256_setzero_si256());
+    _mm256_movemask_pd(_mm256_castsi256_pd(zero)) as u64
+}
+
+/// The slots of a line whose byte is a remainder's, given four times, and some that are metadata.
+///
+/// # Safety
+/// The line lies within the table.
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn equal(table: *const u8, line: usize, remainder: u32) -> u64 {
+    let wanted = _mm256_set1_epi32(remainder as i32);
+    let half = |at: usize| {
+        // SAFETY: half of the line, the caller's duty.
+        let bytes = unsafe { _mm256_loadu_si256(table.add(line + at).cast()) };
+        u64::from(_mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, wanted)) as u32)
+    };
+    half(0) | half(32) << 32
+}
+
+/// The slots where runs may begin: see [`super::lines::starts`].
+#[inline]
+#[target_feature(enable = "avx2")]
+fn starts(runends: __m256i) -> __m256i {
+    let runends = _mm256_srli_epi64::<{ RUNENDS_SHIFT as i32 - 1 }>(runends);
+    let starts = _mm256_and_si256(runends, _mm256_set1_epi64x(START_BITS as i64));
+    _mm256_or_si256(starts, _mm256_set1_epi64x(1))
+}
+
+/// The occupieds, and some bits above them, and the runends of four lines.
+///
+/// # Safety
+/// Every line is a whole one of the table.
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn metadata(table: &[u8], lines: &[u64; GROUP]) -> (__m256i, __m256i) {
+    const AT: usize = LINE_BYTES - 16;
+    // SAFETY: the last sixteen bytes of each line, the caller's duty.
+    let pair =
+        |i: usize| unsafe { _mm_loadu_si128(table.as_ptr().add(AT + lines[i] as usize).cast()) };
+    let (even, odd) = (_mm256_set_m128i(pair(2), pair(0)), _mm256_set_m128i(pair(3), pair(1)));
+    let before_runends = _mm256_unpacklo_epi64(even, odd);
+    let runends = _mm256_unpackhi_epi64(even, odd);
+    const OCCUPIEDS_SHIFT: i32 = 8 * (OCCUPIEDS_AT - AT) as i32;
+    let occupieds = _mm256_or_si256(
+        _mm256_srli_epi64::<OCCUPIEDS_SHIFT>(before_runends),
+        _mm256_slli_epi64::<{ 64 - OCCUPIEDS_SHIFT }>(runends),
+    );
+    (occupieds, runends)
+}
