@@ -1,4 +1,4 @@
-//! Lookups with AVX2 and BMI2: a key's metadata in scalar registers, a line compared in two halves.
+//! Single lookups with AVX2 and BMI2: a key's metadata in scalar registers, a line compared in two halves.
 
 use super::lines::{
     Byte, LINE_BYTES, OCCUPIEDS_AT, OFFSET_SHIFT, RUNENDS_AT, SLOT_BITS, SLOTS, lines, starts,
@@ -23,7 +23,6 @@ pub(super) struct Located {
 }
 
 /// A run that its line does not show the end of: where it goes on.
-#[derive(Clone, Copy)]
 pub(super) struct Continued {
     pub(super) line: usize,
     /// The number of its start in that line.
@@ -49,11 +48,21 @@ pub(super) fn locate(geometry: &Geometry, hash: u64) -> Located {
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) unsafe fn equal(table: *const u8, line: usize, remainder: u8) -> u64 {
-    let wanted = _mm256_set1_epi8(remainder as i8);
+    // SAFETY: the caller's duty.
+    unsafe { equal_to(table, line, _mm256_set1_epi8(remainder as i8)) }
+}
+
+/// The same with the remainder in every byte of a register.
+///
+/// # Safety
+/// The line lies within the table.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) unsafe fn equal_to(table: *const u8, line: usize, remainder: __m256i) -> u64 {
     let half = |at: usize| {
         // SAFETY: half of the line, the caller's duty.
         let bytes = unsafe { _mm256_loadu_si256(table.add(line + at).cast()) };
-        u64::from(_mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, wanted)) as u32)
+        u64::from(_mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, remainder)) as u32)
     };
     half(0) | half(32) << 32
 }

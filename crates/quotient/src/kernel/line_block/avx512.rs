@@ -174,9 +174,7 @@ fn locate<F: Fetch>(
         located.slot.set(group, slot);
         located.remainder.set(group, remainder);
     }
-    for line in &located.line.0 {
-        F::line(table.as_ptr().wrapping_add(*line as usize));
-    }
+    located.fetch::<F>(table);
 }
 
 impl<const VPOPCNT: bool> Block<VPOPCNT> {

@@ -3,6 +3,7 @@
 use crate::geometry::Geometry;
 use crate::kernel::vectors::Column;
 use crate::layout::{Layout, LineBlock};
+use trommel_base::batch::Fetch;
 
 pub(super) use crate::layout::line_block::{
     LINE_BYTES, OCCUPIEDS_AT, OFFSET_SHIFT, RUNENDS_AT, RUNENDS_SHIFT, SLOT_BITS,
@@ -55,4 +56,12 @@ pub(super) struct LocatedBlock {
 impl LocatedBlock {
     pub(super) const NOWHERE: Self =
         Self { line: Column::ZERO, slot: Column::ZERO, remainder: Column::ZERO };
+
+    /// Prefetches the lines.
+    #[inline(always)]
+    pub(super) fn fetch<F: Fetch>(&self, table: &[u8]) {
+        for line in &self.line.0 {
+            F::line(table.as_ptr().wrapping_add(*line as usize));
+        }
+    }
 }
