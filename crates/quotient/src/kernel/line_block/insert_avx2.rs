@@ -4,7 +4,7 @@
 //! permute across a register that are made of blends and shuffles here.
 
 use super::avx2::{Located, equal, locate, run_of};
-use super::insert::{Carried, Place, Slot, moved};
+use super::insert::{Carried, Place, Slot, fetch_after, moved};
 use super::lines::{
     LINE_BYTES, MAX_OFFSET, OCCUPIEDS_AT, OFFSET_SHIFT, RUNENDS_AT, RUNENDS_SHIFT, SLOT_BITS,
     SLOTS, starts,
@@ -15,13 +15,6 @@ use crate::kernel::{Progress, scalar};
 use crate::layout::LineBlock;
 use core::arch::x86_64::*;
 use trommel_base::WhyFull;
-use trommel_base::batch::Hint;
-use trommel_simd::prefetch;
-
-/// Lines after a key's that are prefetched, since the loop that reads them ends where no processor predicts:
-/// with them, single inserts from 92 to 95 % of 2^24 slots took 0.93 of the time without, the median of
-/// six pairs of runs.
-const FETCHED_LINES: usize = 3;
 
 /// Bytes equal to and below a remainder, among the slots of a line that `slots` says.
 ///
@@ -75,9 +68,7 @@ pub(super) fn insert_batch(
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 unsafe fn insert_key(geometry: &Geometry, table: &mut [u8], hash: u64) -> Result<bool, WhyFull> {
     let key = locate(geometry, hash);
-    for line in 1..=FETCHED_LINES {
-        prefetch(table.as_ptr().wrapping_add(key.line + line * LINE_BYTES), Hint::T0);
-    }
+    fetch_after(table, &key);
     let free = first_free(table, Slot { line: key.line, at: key.slot });
     // SAFETY: a line's number is below `lines`, of which the table has more; and the overhang adds at
     // least one line to those of hashes.
