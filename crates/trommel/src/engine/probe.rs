@@ -25,7 +25,7 @@ use trommel_base::partition::{Answers, Partitioned, Shares, chunk_bytes, partiti
 /// Bits of a word of a bitmap.
 const WORD_BITS: usize = 64;
 /// Keys that a thread looks up at a time.
-const FEWEST_KEYS_AT_A_TIME: usize = 1 << 12;
+pub(super) const FEWEST_KEYS_AT_A_TIME: usize = 1 << 12;
 const MOST_KEYS_AT_A_TIME: usize = 1 << 16;
 /// Slices for every thread: who is done early takes another.
 const SLICES_PER_THREAD: usize = 8;
