@@ -1,6 +1,6 @@
-//! Bloom filters that threads share: all of them insert, slice by slice, through a shared reference.
+//! Bloom filters that threads share: each inserts a slice of the keys through a shared reference.
 
-use crate::rivals::{KEYS_AT_A_TIME, Parallel};
+use crate::rivals::Parallel;
 use anyhow::{Context as _, Result, bail};
 use rayon::ThreadPool;
 use rayon::prelude::*;
@@ -42,7 +42,10 @@ impl<L: Layout> Parallel for Shared<L> {
         let insert = |hashes: &[KeyHash]| filter.insert_batch(hashes);
         match &self.pool {
             None => insert(hashes),
-            Some(pool) => pool.install(|| hashes.par_chunks(KEYS_AT_A_TIME).try_for_each(insert)),
+            Some(pool) => {
+                let slice = hashes.len().div_ceil(pool.current_num_threads()).max(1);
+                pool.install(|| hashes.par_chunks(slice).try_for_each(insert))
+            }
         }
         .context("keys do not fit")
     }

@@ -14,7 +14,7 @@ mod sbbf_rs;
 mod subms_cuckoo;
 mod textbook_quotient;
 
-pub(crate) use parallel::{KEYS_AT_A_TIME, Parallel};
+pub(crate) use parallel::Parallel;
 
 use crate::plan::Filling;
 use crate::slots::Slots;

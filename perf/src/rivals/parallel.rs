@@ -67,7 +67,7 @@ pub(super) trait Shared: Send + Sync {
 }
 
 /// Keys that a thread takes at a time: a multiple of the bits of a word.
-pub(crate) const KEYS_AT_A_TIME: usize = 1 << 14;
+const KEYS_AT_A_TIME: usize = 1 << 14;
 
 /// One filter and the thread of the caller, or a filter for every thread.
 pub(super) struct Sharded<S> {
