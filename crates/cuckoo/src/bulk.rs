@@ -4,9 +4,9 @@ use crate::filter::CuckooFilter;
 use crate::walk::CHUNK_KEYS;
 use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash, Remove, Workers};
 
-/// A batch that brings an empty filter a key for every sixteen slots, and has no more keys than slots, is a
-/// *build*: its keys are partitioned, and pieces of the table are then filled on all threads. Any other batch
-/// is inserted by the caller's thread alone.
+/// A batch that fills half of the slots of an empty filter, or an eighth if the table is larger than 2 MiB, is a
+/// *build*, unless it has more keys than slots or the filter fewer than 2^12 buckets: its keys are partitioned, and
+/// pieces of the table are then filled on all threads. Any other batch is inserted by the caller's thread alone.
 ///
 /// A build takes up to 7 bytes a key of memory, or 12 if fingerprints have 32 bits, and 9 to 18 MB more for
 /// every thread that works. With memory for fewer threads, fewer work at a time; with too little for one, or if the

@@ -33,6 +33,9 @@ const MOST_PIECES: usize = 1024;
 /// filter's table. With split blocks on two cores of Zen 4, what is left of the time if inserts are taken off as the
 /// model has them: 0.2 ns at 1.3 MB, 0.3 at 4 MB, 0.35 at 13 MB and 0.4 at 39 MB.
 const UNITED_BYTE_NS: f64 = 0.3;
+/// What of the time of one thread several may take at most to be set to work on lookups: those in cache cost down to
+/// half of what the model has for a touch.
+const WORTH_THREADS: f64 = 0.75;
 /// Times that threads are set to work on slices: to insert them, and to unite their tables.
 const STARTS_OF_SLICES: f64 = 2.0;
 /// Times that threads are set to work on a batch: to group keys, and to insert them;
@@ -173,7 +176,7 @@ impl CostModel {
     /// Whether lookups that take so long on one thread are worth setting several to work.
     pub(super) fn is_worth_threads(&self, keys: usize, bytes: usize, threads: usize) -> bool {
         let on = |threads| self.direct_lookups(keys, bytes, threads);
-        on(threads) < on(1)
+        on(threads) < WORTH_THREADS * on(1)
     }
 
     fn direct_lookups(&self, keys: usize, bytes: usize, threads: usize) -> f64 {
@@ -272,6 +275,13 @@ mod tests {
         assert_eq!(cost.of_bulk(100_000_000, 2), Strategy::Partitioned);
         assert_eq!(cost.of_bulk(1000, 2), Strategy::Direct);
         assert!(cost.is_worth_threads(10_000_000, 1 << 20, 2));
+        // What the model says that two threads would save is less than a lookup may take less than it says.
+        let cost = CostModel::default();
+        assert!(
+            cost.direct_lookups(100_000, 150 << 10, 2) < cost.direct_lookups(100_000, 150 << 10, 1)
+        );
+        assert!(!cost.is_worth_threads(100_000, 150 << 10, 2));
+        assert!(cost.is_worth_threads(200_000, 150 << 10, 2));
     }
 
     /// Many keys a byte are inserted slice by slice, and neither few keys nor large tables.

@@ -152,6 +152,11 @@ impl Engine {
         self.strategy.is_none() && hashes.len() <= probe::FEWEST_KEYS_AT_A_TIME
     }
 
+    /// The strategy, if the cost model need not be asked: it is given, or the batch is small.
+    fn settled_strategy(&self, hashes: &[KeyHash]) -> Option<Strategy> {
+        self.strategy.or_else(|| self.is_small(hashes).then_some(Strategy::Direct))
+    }
+
     /// All threads, and the memory that they may take.
     fn on_all(&self) -> Bulk<'_, Pool> {
         Bulk { workers: &*self.pool, scratch_bytes: self.memory_budget }
@@ -181,11 +186,8 @@ impl Engine {
     /// How [`Engine::insert_batch`] would insert these keys.
     #[must_use]
     pub fn insert_strategy<F: InsertBulk>(&self, filter: &F, hashes: &[KeyHash]) -> Strategy {
-        if let Some(strategy) = self.strategy {
+        if let Some(strategy) = self.settled_strategy(hashes) {
             return strategy;
-        }
-        if self.is_small(hashes) {
-            return Strategy::Direct;
         }
         let (bytes, threads) = (filter.memory_bytes(), self.threads());
         let Some(lines) = filter.lines_per_insert() else {
@@ -202,11 +204,8 @@ impl Engine {
         if !filter.is_ordered_by_hash() {
             return Strategy::Direct;
         }
-        if let Some(strategy) = self.strategy {
+        if let Some(strategy) = self.settled_strategy(hashes) {
             return strategy;
-        }
-        if self.is_small(hashes) {
-            return Strategy::Direct;
         }
         let strategy = self.cost.of_lookup(hashes.len(), filter.memory_bytes(), self.threads());
         unless_skewed(strategy, hashes)
