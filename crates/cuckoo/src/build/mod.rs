@@ -130,7 +130,7 @@ impl Plan {
     /// Nothing if a build does not pay.
     fn of(geometry: &Geometry, keys: usize) -> Option<Self> {
         let Geometry { buckets, doublings, .. } = *geometry;
-        let is_near = geometry.slots() * u64::from(geometry.fingerprint_bits) <= NEAR_BYTES * 8;
+        let is_near = geometry.table_bytes() <= NEAR_BYTES;
         let slots_per_key =
             if is_near { NEAR_SLOTS_PER_BUILT_KEY } else { FAR_SLOTS_PER_BUILT_KEY };
         let can_be = FEWEST_BUILT_BUCKETS..=(MAX_PARTS as u64) << LONGEST_REGION_LOG2;
