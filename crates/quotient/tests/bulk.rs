@@ -192,7 +192,7 @@ fn a_large_table_is_built_in_larger_regions() {
     (spec.keys, spec.remainder_bits) = (34_000_000, Some(1));
     let mut batch = Quotient::<WideBlock>::from_spec(&spec).unwrap();
     let mut singly = batch.clone();
-    let hashes = distinct(5, 0..2_300_000);
+    let hashes = distinct(5, 0..4_600_000);
     batch.insert_batch(&hashes).unwrap();
     insert_singly(&mut singly, &hashes).unwrap();
     assert!(batch.table() == singly.table() && batch.len() == singly.len());

@@ -45,7 +45,7 @@ fn threads_make_the_bytes_that_one_makes_in_wide_blocks() {
             let what = format!("{bits} bits, multiset {multiset}");
             let filter =
                 Quotient::<WideBlock>::from_spec(&spec(600_000, Some(bits), multiset)).unwrap();
-            for keys in [50_000, 600_000] {
+            for keys in [90_000, 600_000] {
                 // One fingerprint of few bits is that of many keys, more than a multiset counts.
                 let outcome = assert_same(&filter, &distinct(1, 0..keys), &what);
                 assert_eq!(outcome, Ok(()), "{what}");
@@ -90,7 +90,7 @@ fn threads_make_the_bytes_that_one_makes_of_skewed_keys() {
             let filter = Quotient::<L>::from_spec(&spec(400_000, bits, multiset)).unwrap();
             for stream in Stream::ALL {
                 let mut hashes = stream.hashes(4, 300_000);
-                for keys in [0, 1, 255, 300, 30_000, 300_000] {
+                for keys in [0, 1, 255, 300, 60_000, 300_000] {
                     // Few of them go in: key by key that takes long where they crowd.
                     if multiset && keys > 300 && matches!(stream, Stream::SmallIntegers) {
                         continue;
