@@ -77,7 +77,7 @@ pub(crate) struct Selection {
     #[arg(long, conflicts_with = "full")]
     pub(crate) quick: bool,
     /// Everything at 1e5 to 1e8 keys, filters of 1 GiB, TPC-H at scale 1, all loads, widths and rivals of
-    /// filters with slots, up to 2^27 of them, and all of the engine.
+    /// filters with slots, 75 and 95 % load at 2^27 of them, and all of the engine.
     #[arg(long)]
     pub(crate) full: bool,
     /// Only the cases whose name (see `list`) matches.

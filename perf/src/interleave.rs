@@ -168,6 +168,16 @@ pub(crate) struct Timing {
 }
 
 impl Timing {
+    /// Makes a repetition, and adds what it took.
+    fn take_in(&mut self, contestant: &mut Repetition<'_>, meter: &mut Meter) -> Result<()> {
+        meter.begin();
+        let ops = contestant(meter)?;
+        self.ns_per_op.push(meter.lap.busy.as_secs_f64() * 1e9 / ops as f64);
+        self.total.busy += meter.lap.busy;
+        self.total.waited += meter.lap.waited;
+        Ok(())
+    }
+
     /// Nanoseconds an operation of each repetition, in the order in which they were made.
     pub(crate) fn repetitions(&self) -> &[f64] {
         &self.ns_per_op
@@ -184,22 +194,39 @@ impl Timing {
     }
 }
 
-/// Lets all contestants take turns. One round before the first is not counted: it warms caches and
-/// lets contestants calibrate themselves. Every second round runs backwards, so that no contestant
+/// A first round that took so long counts: what it warmed is little of it, and it would cost a round in four.
+const LONG_ROUND: Duration = Duration::from_secs(5);
+
+/// Lets all contestants take turns. One round before the first is not counted, unless it is long: it warms
+/// caches and lets contestants calibrate themselves. Every second round runs backwards, so that no contestant
 /// always follows the same neighbour. `progress` is told the share of the pace that is done.
 pub(crate) fn take_turns(
     contestants: &mut [Repetition<'_>],
     pace: &Pace,
     meter: &mut Meter,
+    progress: impl FnMut(f64),
+) -> Result<Vec<Timing>> {
+    take_turns_of(contestants, pace, LONG_ROUND, meter, progress)
+}
+
+fn take_turns_of(
+    contestants: &mut [Repetition<'_>],
+    pace: &Pace,
+    long_round: Duration,
+    meter: &mut Meter,
     mut progress: impl FnMut(f64),
 ) -> Result<Vec<Timing>> {
     let mut timings = vec![Timing::default(); contestants.len()];
-    for contestant in contestants.iter_mut() {
-        meter.begin();
-        contestant(meter)?;
+    let mut start = Instant::now();
+    for (contestant, timing) in contestants.iter_mut().zip(&mut timings) {
+        timing.take_in(contestant, meter)?;
     }
-    let start = Instant::now();
-    for round in 0..pace.max_rounds {
+    let mut counted_rounds = 1;
+    if start.elapsed() < long_round {
+        timings.fill(Timing::default());
+        (start, counted_rounds) = (Instant::now(), 0);
+    }
+    for round in counted_rounds..pace.max_rounds {
         let spent = start.elapsed();
         if pace.is_over(round, spent) {
             break;
@@ -207,12 +234,7 @@ pub(crate) fn take_turns(
         progress((spent.as_secs_f64() / pace.budget.as_secs_f64().max(1e-9)).min(1.0));
         for turn in 0..contestants.len() {
             let index = if round % 2 == 0 { turn } else { contestants.len() - 1 - turn };
-            meter.begin();
-            let ops = contestants[index](meter)?;
-            let timing = &mut timings[index];
-            timing.ns_per_op.push(meter.lap.busy.as_secs_f64() * 1e9 / ops as f64);
-            timing.total.busy += meter.lap.busy;
-            timing.total.waited += meter.lap.waited;
+            timings[index].take_in(&mut contestants[index], meter)?;
         }
     }
     for (contestant, timing) in contestants.iter_mut().zip(&mut timings) {
@@ -243,6 +265,17 @@ mod tests {
         let timings = take_turns(&mut contestants, &PACE, &mut Meter::default(), |_| ()).unwrap();
         assert_eq!(log.borrow().iter().collect::<String>(), "abcabccba");
         assert!(timings.iter().all(|timing| timing.ns_per_op.len() == 2 && timing.median() >= 0.0));
+    }
+
+    #[test]
+    fn a_first_round_that_is_long_counts() {
+        let log = RefCell::new(Vec::new());
+        let mut contestants = [logging(&log, 'a'), logging(&log, 'b'), logging(&log, 'c')];
+        let mut meter = Meter::default();
+        let long = Duration::ZERO;
+        let timings = take_turns_of(&mut contestants, &PACE, long, &mut meter, |_| ()).unwrap();
+        assert_eq!(log.borrow().iter().collect::<String>(), "abccba");
+        assert!(timings.iter().all(|timing| timing.ns_per_op.len() == 2));
     }
 
     #[test]

@@ -154,7 +154,7 @@ const LARGE: usize = 1 << 27;
 
 /// Loads measured unless others are named.
 const LOADS: [u32; 5] = [75, 80, 85, 90, 95];
-/// The lowest of them and the highest.
+/// The lowest of them and the highest: what is measured where time is the limit.
 const ENDS: [u32; 2] = [75, 95];
 
 /// The sizes and loads of a selection.
@@ -170,7 +170,9 @@ pub(crate) fn sweep_of(selection: &Selection) -> Vec<Loads> {
         match selection.scope() {
             Scope::Quick => return of(SMALL, &ENDS).into(),
             Scope::Usual => return [of(SMALL, &LOADS), of(MEDIUM, &ENDS)].concat(),
-            Scope::Full => {}
+            Scope::Full => {
+                return [of(SMALL, &LOADS), of(MEDIUM, &LOADS), of(LARGE, &ENDS)].concat();
+            }
         }
     }
     let mut loads = selection.load.clone().unwrap_or_else(|| LOADS.to_vec());
