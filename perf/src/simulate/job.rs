@@ -51,14 +51,15 @@ pub(super) fn simulated_name(row: &Row) -> String {
 }
 
 /// The jobs that fill in the rows of which nothing was counted. Rows of several threads, of keys from files
-/// or TPC-H, and of filters that are too large stay as they are.
+/// or TPC-H, of the matrix, and of filters that are too large stay as they are.
 pub(crate) fn jobs_of(rows: &[Row]) -> Vec<Job> {
     let mut jobs: Vec<Job> = Vec::new();
     for row in rows {
         let is_wanted = row.counters == NOT_COUNTED
             && !row.is_of_engine()
             && row.threads == 1
-            && row.input().is_none();
+            && row.input().is_none()
+            && row.matrix().is_none();
         let filling = row.filling();
         let units = filling.map_or(row.keys as usize, |filling| filling.slots);
         if !is_wanted || units > MOST_KEYS {
@@ -159,7 +160,9 @@ mod tests {
             Row { keys: 10_000_000, ..base.clone() },
             Row { threads: 2, ..base.clone() },
             Row { variant: "12-bit+wall".into(), ..base.clone() },
-            Row { variant: "tpch-0.1/12-bit".into(), ..base },
+            Row { variant: "tpch-0.1/12-bit".into(), ..base.clone() },
+            Row { variant: "12-bit+by-64".into(), ..base.clone() },
+            Row { variant: "12-bit+in-L2".into(), ..base },
             swept("r8-95%-of-16Mi", "insert"),
         ] {
             assert_eq!(jobs_of(std::slice::from_ref(&row)), [], "{}", row.name());
