@@ -35,19 +35,18 @@ pub(crate) fn is_engine(row: &Row) -> bool {
     row.is_of_engine() && row.api == "engine"
 }
 
-/// The figures of the most keys that were measured, those that have points.
+/// The figures, each of the most keys that its task was measured with.
 pub(crate) fn figures(results: &Results) -> Vec<Figure> {
-    let of_engine = || results.rows.iter().filter(|row| row.is_of_engine() && row.api != "batch");
-    let Some(keys) = of_engine().filter(|row| is_usual(row)).map(|row| row.keys).max() else {
-        return Vec::new();
-    };
     let figure = |(file, title, wanted): Task| {
-        let rows: Vec<&Row> =
-            of_engine().filter(|row| row.keys == keys && wanted(row) && is_usual(row)).collect();
+        let is_of_task =
+            |row: &&Row| row.is_of_engine() && row.api != "batch" && is_usual(row) && wanted(row);
+        let of_task = || results.rows.iter().filter(is_of_task);
+        let keys = of_task().map(|row| row.keys).max()?;
+        let rows: Vec<&Row> = of_task().filter(|row| row.keys == keys).collect();
         let title = format!("{title} by threads, {} keys", short_count(keys));
-        Figure { file, title, series: series(&rows) }
+        Some(Figure { file, title, series: series(&rows) })
     };
-    TASKS.into_iter().map(figure).filter(|figure| !figure.series.is_empty()).collect()
+    TASKS.into_iter().filter_map(figure).filter(|figure| !figure.series.is_empty()).collect()
 }
 
 /// The figures as pictures that can stand alone.
@@ -100,9 +99,13 @@ mod tests {
                 example("bloom", "fpr-1%+wall", Some("fastbloom"), 9.0 / f64::from(threads));
             results.put(Row { threads, ..rival });
         }
+        // So many keys were only looked up, which hides no plot of fewer keys inserted.
+        let few = Row { keys: 1000, ..example("bloom", "fpr-1%+wall", None, 4.0) };
+        results.put(Row { op: "insert".into(), workload: None, api: "engine".into(), ..few });
         let plots = plots(&results).unwrap();
-        assert_eq!(plots.len(), 1);
-        let (file, svg) = &plots[0];
+        assert_eq!(plots.len(), 2);
+        assert!(plots[0].0 == "engine-insert.svg" && plots[0].1.contains("1e3 keys"));
+        let (file, svg) = &plots[1];
         assert_eq!(*file, "engine-miss.svg");
         assert!(svg.starts_with("<svg") && svg.contains("fastbloom") && svg.contains("threads"));
         assert!(!svg.contains("NaN") && !svg.contains("inf"));
