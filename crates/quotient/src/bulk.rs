@@ -19,9 +19,10 @@ const SURE_LOAD: f64 = 0.97;
 const FEWEST_KEYS: usize = 256;
 /// A batch into an empty filter is a bulk build if it brings a key for so many slots, and so many keys. A build
 /// pays for every slot, and some ten microseconds before the first. Inserts by themselves took, of the time of a
-/// build, on a Zen 4 from 2^14 to 2^22 slots: 0.12 at 1 %, 0.52 to 0.73 at a sixteenth, 0.9 to 1.2 at an
-/// eighth, 1.2 to 1.8 at a quarter, 1.6 to 4.1 at 95 %; into 2^9 slots 0.8 to 0.9 at 95 %. Portable kernels, and
-/// tables of 2^24 slots, gain by a build from a sixteenth on, at most a fifth.
+/// build, with AVX-512 on a Zen 4 from 2^14 to 2^22 slots: 0.11 to 0.16 at 1 %, 0.52 to 0.73 at a sixteenth, 0.9
+/// to 1.2 at an eighth, 1.2 to 1.8 at a quarter, 1.6 to 4.1 at 95 %; into 2^9 slots 0.8 to 0.9 at 95 %. A build of
+/// a sixteenth gains where inserts are slow: with 8 bits in blocks of 64 slots, portable kernels 1.1, and AVX-512
+/// 1.2 in 2^24 slots.
 const SLOTS_PER_BUILT_KEY: u64 = 8;
 const FEWEST_BUILT_KEYS: usize = 1024;
 /// Keys that are grouped at a time for inserts, nine bytes of scratch memory each: more for tables that

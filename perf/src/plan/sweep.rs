@@ -166,16 +166,13 @@ pub(crate) fn sweep_of(selection: &Selection) -> Vec<Loads> {
     let of = |slots, loads: &[u32]| {
         Family::ALL.map(|family| Loads { family, slots, loads: loads.to_vec() })
     };
-    if selection.load.is_none() {
-        match selection.scope() {
-            Scope::Quick => return of(SMALL, &ENDS).into(),
-            Scope::Usual => return [of(SMALL, &LOADS), of(MEDIUM, &ENDS)].concat(),
-            Scope::Full => {
-                return [of(SMALL, &LOADS), of(MEDIUM, &LOADS), of(LARGE, &ENDS)].concat();
-            }
-        }
-    }
-    let mut loads = selection.load.clone().unwrap_or_else(|| LOADS.to_vec());
+    let Some(mut loads) = selection.load.clone() else {
+        return match selection.scope() {
+            Scope::Quick => of(SMALL, &ENDS).into(),
+            Scope::Usual => [of(SMALL, &LOADS), of(MEDIUM, &ENDS)].concat(),
+            Scope::Full => [of(SMALL, &LOADS), of(MEDIUM, &LOADS), of(LARGE, &ENDS)].concat(),
+        };
+    };
     loads.sort_unstable();
     loads.dedup();
     let sizes: &[usize] = if selection.full { &[SMALL, MEDIUM, LARGE] } else { &[SMALL, MEDIUM] };
