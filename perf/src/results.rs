@@ -10,6 +10,7 @@ use crate::row::Row;
 use crate::samples::{self, Samples};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 use std::path::Path;
 use std::{fs, iter};
 
@@ -28,6 +29,9 @@ pub(crate) struct Results {
     pub(crate) roofline: Vec<Point>,
     pub(crate) inputs: Vec<Input>,
     pub(crate) rows: Vec<Row>,
+    /// Of the rows: each of thousands of cases is looked up among thousands of rows.
+    #[serde(skip)]
+    names: HashSet<String>,
     #[serde(default)]
     pub(crate) shortfalls: Vec<Shortfall>,
     /// The repetitions behind the rows, in a file of their own.
@@ -118,6 +122,7 @@ impl Results {
             roofline: Vec::new(),
             inputs: Vec::new(),
             rows: Vec::new(),
+            names: HashSet::new(),
             shortfalls: Vec::new(),
             samples: Samples::default(),
             strategies: Vec::new(),
@@ -127,16 +132,22 @@ impl Results {
 
     /// Whether a case was measured.
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.rows.iter().any(|row| row.name() == name)
+        self.names.contains(name)
     }
 
     /// Puts a row in the place of an older one of the same case, or at the end.
     pub(crate) fn put(&mut self, row: Row) {
         let name = row.name();
-        match self.rows.iter_mut().find(|old| old.name() == name) {
-            Some(old) => *old = row,
+        let older = if self.has(&name) {
+            self.rows.iter_mut().find(|old| old.name() == name)
+        } else {
+            None
+        };
+        match older {
+            Some(older) => *older = row,
             None => self.rows.push(row),
         }
+        self.names.insert(name);
     }
 
     /// Notes the peak of memory of a case that was measured.
@@ -193,7 +204,8 @@ impl Results {
         let results: Self =
             serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
         results.check().map_err(damaged)?;
-        Ok(Self { samples: Samples::load(directory)?, ..results })
+        let names = results.rows.iter().map(Row::name).collect();
+        Ok(Self { samples: Samples::load(directory)?, names, ..results })
     }
 
     /// What of these no run measures, if anything: such figures have no place in a plot, and ratios of them

@@ -19,6 +19,7 @@ use crate::environment::{Caches, cache_ways};
 use crate::progress::Progress;
 use crate::results::Results;
 use anyhow::Result;
+use core_affinity::CoreId;
 use std::collections::VecDeque;
 use std::fs;
 use std::path::Path;
@@ -35,18 +36,17 @@ const SIMULATED: &str = "simulated";
 
 /// Fills in the rows that nothing was counted for and that can be simulated, and saves after each program.
 /// A program that fails or takes too long leaves its rows blank, and is noted.
-pub(crate) fn fill_in(results: &mut Results, isa: Isa, out: &Path) -> Result<()> {
+pub(crate) fn fill_in(results: &mut Results, isa: Isa, cores: &[CoreId], out: &Path) -> Result<()> {
     let jobs = jobs_of(&results.rows);
     let mut progress = Progress::new(jobs.len());
     let folder = out.join("simulated");
     fs::create_dir_all(&folder)?;
     let simulated = nearest_to(&results.environment.caches);
-    let cores = core_affinity::get_core_ids().unwrap_or_default();
     let left = Mutex::new(jobs.into_iter().enumerate().collect::<VecDeque<_>>());
     let (sender, receiver) = mpsc::channel();
     let outcome: Result<()> = std::thread::scope(|scope| {
         for worker in 0..cores.len().max(1) {
-            let (sender, left, folder, cores) = (sender.clone(), &left, &folder, &cores);
+            let (sender, left, folder) = (sender.clone(), &left, &folder);
             scope.spawn(move || {
                 // The thread that measured stays on its core, and those that it starts with it.
                 if let Some(core) = cores.get(worker) {

@@ -65,7 +65,8 @@ fn check(isa: Option<Isa>) -> Result<usize> {
     }
     let places = strategies::places_of(&[BYTES_OF_STRATEGIES]);
     let (results, progress) = (&mut session.results, &mut session.progress);
-    strategies::measure(&places, &teams, &Effort::CHECK.pace, isa, results, progress)?;
+    let save = |_: &Results| Ok(());
+    strategies::measure(&places, &teams, &Effort::CHECK.pace, isa, results, progress, save)?;
     let textbook = textbook::measure(&textbook::Effort::check(), |_| ())?;
     let strategies = session.results.strategies.len();
     Ok(session.results.rows.len() + strategies + textbook.limits.len() + textbook.points.len())

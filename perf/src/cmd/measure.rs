@@ -58,8 +58,9 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
     } else {
         Results::new(environment)
     };
-    // Before this thread is pinned, which those that it starts would inherit.
+    // Before this thread is pinned, which those that it starts would inherit, and which hides other cores.
     let teams = teams_of(&selection, cost)?;
+    let cores = core_affinity::get_core_ids().unwrap_or_default();
     pin();
     say!("{}\n", tables::environment(&results).to_terminal())?;
     let counters = open_counters(&mut results);
@@ -92,12 +93,14 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
             (selection.engine_groups(), selection.engine_places())
         };
         bench.measure(&groups, results, progress, |results| results.save(out))?;
-        strategies::measure(&places, &teams, &strategies::PACE, isa, results, progress)?;
+        let save = |results: &Results| results.save(out);
+        strategies::measure(&places, &teams, &strategies::PACE, isa, results, progress, save)?;
     }
     let elapsed = session.progress.finish();
     if is_simulated {
         let isa = isa.map_or_else(Isa::active, Ok).map_err(|error| bad_input(error.to_string()))?;
-        simulate::fill_in(&mut session.results, simulate::known_isa(isa), &arguments.out)?;
+        let isa = simulate::known_isa(isa);
+        simulate::fill_in(&mut session.results, isa, &cores, &arguments.out)?;
     }
     show(&session.results, &arguments.out)?;
     let timed = session.results.timed;

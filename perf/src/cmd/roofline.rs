@@ -18,6 +18,7 @@ pub(crate) fn run() -> Result<()> {
     progress.say("roofline");
     let points = roofline::curve(LARGEST, |share| progress.within_step(share))?;
     progress.finish();
-    let results = Results { roofline: points, ..Results::new(Environment::observe(None)) };
+    let mut results = Results::new(Environment::observe(None));
+    results.roofline = points;
     say!("{}", tables::roofline(&results).to_terminal())
 }

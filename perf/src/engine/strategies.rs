@@ -68,6 +68,21 @@ pub(crate) struct Place {
 const LINE_BYTES: usize = 64;
 const KEYS_PER_LINE: [f64; 5] = [0.1, 0.25, 1.0, 4.0, 16.0];
 const MOST_KEYS: usize = 100_000_000;
+/// The operations of a place.
+const OPS: [&str; 2] = [INSERT, CONTAINS];
+const INSERT: &str = "insert";
+const CONTAINS: &str = "contains";
+
+impl Place {
+    /// Whether each operation was measured on each team.
+    fn is_measured(self, choices: &[Choice], teams: &[Team]) -> bool {
+        let has = |op: &str, team: &Team| {
+            let place = (op, self.bytes as u64, self.keys as u64, team.threads as u32);
+            choices.iter().any(|choice| choice.place() == place)
+        };
+        teams.iter().all(|team| OPS.iter().all(|op| has(op, team)))
+    }
+}
 
 /// The places that are measured; those of 1 GiB if asked for.
 pub(crate) fn places(has_one_gib: bool) -> Vec<Place> {
@@ -87,7 +102,7 @@ pub(crate) fn places_of(sizes: &[usize]) -> Vec<Place> {
     sizes.iter().flat_map(of_size).collect()
 }
 
-/// Measures all places on all teams.
+/// Measures all places on all teams; what is measured already is left out.
 pub(crate) fn measure(
     places: &[Place],
     teams: &[Team],
@@ -95,12 +110,16 @@ pub(crate) fn measure(
     isa: Option<Isa>,
     results: &mut Results,
     progress: &mut Progress,
+    mut save: impl FnMut(&Results) -> Result<()>,
 ) -> Result<()> {
     for place in places {
-        progress.say(format!("strategies {} MiB {:e} keys", place.bytes >> 20, place.keys));
-        let of_place = Map::new(*place, teams, isa)?;
-        for choice in of_place.inserts(pace)?.into_iter().chain(of_place.lookups(pace)?) {
-            put(&mut results.strategies, choice);
+        if !place.is_measured(&results.strategies, teams) {
+            progress.say(format!("strategies {} MiB {:e} keys", place.bytes >> 20, place.keys));
+            let of_place = Map::new(*place, teams, isa)?;
+            for choice in of_place.inserts(pace)?.into_iter().chain(of_place.lookups(pace)?) {
+                put(&mut results.strategies, choice);
+            }
+            save(results)?;
         }
         progress.step_done();
     }
@@ -165,7 +184,7 @@ impl<'a> Map<'a> {
         };
         let turns = self.engines().map(turn).collect();
         let pick = |engine: &Engine| engine.insert_strategy(&self.empty, &self.keys);
-        self.choices("insert", turns, pick, pace)
+        self.choices(INSERT, turns, pick, pace)
     }
 
     fn lookups(&self, pace: &Pace) -> Result<Vec<Choice>> {
@@ -191,7 +210,7 @@ impl<'a> Map<'a> {
         };
         let turns = self.engines().map(turn).collect();
         let pick = |engine: &Engine| engine.lookup_strategy(&filter, &probes);
-        self.choices("contains", turns, pick, pace)
+        self.choices(CONTAINS, turns, pick, pace)
     }
 
     fn choices(
@@ -272,10 +291,21 @@ pub(crate) mod tests {
         let mut results = Results::new(Environment::observe(None));
         let pace = Pace { budget: Duration::ZERO, min_rounds: 1, max_rounds: 1 };
         let places = &places_of(&[1 << 12])[..2];
-        for _ in 0..2 {
-            let mut progress = Progress::hidden();
-            measure(places, &teams, &pace, None, &mut results, &mut progress).unwrap();
-        }
+        let measure = |teams: &[Team], results: &mut Results| {
+            let mut saved = Vec::new();
+            let save = |results: &Results| {
+                saved.push(results.strategies.len());
+                Ok(())
+            };
+            measure(places, teams, &pace, None, results, &mut Progress::hidden(), save).unwrap();
+            saved
+        };
+        assert_eq!(measure(&teams[..1], &mut results), [2, 4]);
+        // Another team is new at each place.
+        assert_eq!(measure(&teams, &mut results), [6, 8]);
+        let before = results.clone();
+        assert_eq!(measure(&teams, &mut results), [0; 0]);
+        assert_eq!(results, before);
         assert_eq!(results.strategies.len(), 2 * 2 * 2);
         assert!(results.strategies.iter().all(|choice| choice.direct_ns > 0.0));
     }
