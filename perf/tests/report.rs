@@ -130,6 +130,20 @@ fn words(command: &str) -> Vec<String> {
 }
 
 #[test]
+fn the_page_and_the_plots_of_a_run_are_written_again() {
+    let directory = run(&CASES.map(row));
+    let path = |name: &str| directory.path().join(name);
+    fs::write(path("engine-hit.svg"), "of a harness before").unwrap();
+    let output = report(directory.path(), &[]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(path("report.html").exists());
+    let plot = fs::read_to_string(path("engine-hit.svg")).unwrap();
+    assert!(plot.starts_with("<svg") && plot.contains("split-block-bloom"), "{plot}");
+    // No case of the engine is a build.
+    assert!(!path("engine-build.svg").exists());
+}
+
+#[test]
 fn the_command_of_every_case_selects_that_case_and_no_other() {
     let directory = run(&CASES.map(row));
     let output = report(directory.path(), &[]);

@@ -1,12 +1,12 @@
 //! `measure`: environment, noise, roofline, then every workload.
 
 use super::list::selects_anything;
-use super::{pin, usable_isa};
+use super::{pin, report, usable_isa};
 use crate::cli::{MeasureArgs, Selection, Simulate};
 use crate::console::{remark, say};
 use crate::counters::Counters;
 use crate::effort::Effort;
-use crate::engine::{Bench, Calibration, Team, numbers_of_threads, scaling, strategies};
+use crate::engine::{Bench, Calibration, Team, numbers_of_threads, strategies};
 use crate::environment::{Caches, Environment, human_bytes, memory_bytes};
 use crate::failure::bad_input;
 use crate::keys::{Column, Probes};
@@ -15,9 +15,9 @@ use crate::plan::{
     groups_of_tpch, key_counts, places_of, short_slots, sweep_of, tpch_scale,
 };
 use crate::progress::Progress;
-use crate::results::{REPORT, Results, prepare, replace};
+use crate::results::{Results, prepare};
 use crate::session::{Session, steps_of, steps_of_sweep};
-use crate::{html, keyfile, noise, roofline, simulate, tables, tpch};
+use crate::{keyfile, noise, roofline, simulate, tables, tpch};
 use anyhow::Result;
 use std::fmt;
 use std::path::Path;
@@ -81,20 +81,8 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
     if let Some((keys, probes)) = own {
         session.input("file", "keys and probes of the user's files".into(), &keys, &probes)?;
     } else {
-        everything(&mut session, &selection)?;
-        let is_late = session.is_late() && selection.includes_engine();
         let bench = Bench { teams: &teams, effort, isa };
-        let out = &arguments.out;
-        let (results, progress) = (&mut session.results, &mut session.progress);
-        let (groups, places) = if is_late {
-            progress.note("the time of the run was over before the engine: it is left out");
-            (Vec::new(), Vec::new())
-        } else {
-            (selection.engine_groups(), selection.engine_places())
-        };
-        bench.measure(&groups, results, progress, |results| results.save(out))?;
-        let save = |results: &Results| results.save(out);
-        strategies::measure(&places, &teams, &strategies::PACE, isa, results, progress, save)?;
+        everything(&mut session, &selection, &bench, &arguments.out)?;
     }
     let elapsed = session.progress.finish();
     if is_simulated {
@@ -233,7 +221,7 @@ fn count_steps(selection: &Selection, isa: Option<Isa>, has_own_keys: bool) -> u
         return ROOFLINE + GROUPS_OF_AN_INPUT;
     }
     let parts: usize = parts(selection).iter().map(|part| part.steps(selection, isa)).sum();
-    ROOFLINE + parts + selection.engine_groups().len() + selection.engine_places().len()
+    ROOFLINE + parts
 }
 
 /// What is measured one after the other, each part on filters of its own.
@@ -242,6 +230,7 @@ enum Part {
     Generated(usize),
     Tpch(f64),
     Sweep(Loads),
+    Engine,
     OneGib,
     Place(Place),
 }
@@ -254,6 +243,9 @@ fn parts(selection: &Selection) -> Vec<Part> {
     parts.extend(sweep_of(selection).into_iter().map(Part::Sweep));
     if !groups_of_tpch(selection).is_empty() {
         parts.push(Part::Tpch(tpch_scale(selection)));
+    }
+    if !selection.engine_groups().is_empty() || !selection.engine_places().is_empty() {
+        parts.push(Part::Engine);
     }
     if selection.includes_one_gib() {
         parts.push(Part::OneGib);
@@ -272,12 +264,19 @@ impl Part {
             Self::Generated(keys) => of(groups_of(*keys, selection), &candidates()),
             Self::Tpch(_) => steps_of(groups_of_tpch(selection).len()),
             Self::Sweep(loads) => steps_of_sweep(loads, selection, isa),
+            Self::Engine => selection.engine_groups().len() + selection.engine_places().len(),
             Self::OneGib => of(groups_of_one_gib(), &candidates_of_one_gib()),
             Self::Place(place) => of(place.groups.clone(), &place.candidates),
         }
     }
 
-    fn measure(&self, session: &mut Session) -> Result<()> {
+    fn measure(
+        &self,
+        session: &mut Session,
+        selection: &Selection,
+        bench: &Bench<'_>,
+        out: &Path,
+    ) -> Result<()> {
         match self {
             Self::Generated(keys) => session.generated(*keys),
             Self::Tpch(scale) => {
@@ -287,6 +286,8 @@ impl Part {
                 session.input(&format!("tpch-{scale}"), tpch::describe(*scale), &keys, &probes)
             }
             Self::Sweep(loads) => session.sweep(loads),
+            Self::Engine if session.is_late() => Ok(()),
+            Self::Engine => engine(session, selection, bench, out),
             Self::OneGib => session.one_gib(),
             Self::Place(place) => session.place(place),
         }
@@ -301,6 +302,7 @@ impl fmt::Display for Part {
             Self::Sweep(loads) => {
                 write!(f, "{} filters of {} slots", loads.family, short_slots(loads.slots))
             }
+            Self::Engine => f.write_str("the engine"),
             Self::OneGib => f.write_str("filters of 1 GiB"),
             Self::Place(place) => match place.groups.first() {
                 Some(group) => group.name().fmt(f),
@@ -310,10 +312,15 @@ impl fmt::Display for Part {
     }
 }
 
-fn everything(session: &mut Session, selection: &Selection) -> Result<()> {
+fn everything(
+    session: &mut Session,
+    selection: &Selection,
+    bench: &Bench<'_>,
+    out: &Path,
+) -> Result<()> {
     for part in parts(selection) {
         let was_late = session.is_late();
-        part.measure(session)?;
+        part.measure(session, selection, bench, out)?;
         if session.is_late() && !was_late {
             session.progress.note(&format!(
                 "the time of the run was over at {part}: what it had not measured by then is left out \
@@ -324,13 +331,25 @@ fn everything(session: &mut Session, selection: &Selection) -> Result<()> {
     Ok(())
 }
 
+/// The engine beside its filters' own batches and its rivals, and the map of its strategies.
+fn engine(
+    session: &mut Session,
+    selection: &Selection,
+    bench: &Bench<'_>,
+    out: &Path,
+) -> Result<()> {
+    let (groups, places) = (selection.engine_groups(), selection.engine_places());
+    let (results, progress) = (&mut session.results, &mut session.progress);
+    let save = |results: &Results| results.save(out);
+    bench.measure(&groups, results, progress, save)?;
+    let (teams, pace) = (bench.teams, &strategies::PACE);
+    strategies::measure(&places, teams, pace, bench.isa, results, progress, save)
+}
+
 /// Writes the files and prints the tables.
 fn show(results: &Results, out: &Path) -> Result<()> {
     results.save(out)?;
-    replace(&out.join(REPORT), html::render(results, None)?.as_bytes())?;
-    for (file, svg) in scaling::plots(results)? {
-        replace(&out.join(file), svg.as_bytes())?;
-    }
+    report::draw(results, None, out)?;
     for table in tables::all(results).iter().filter(|table| table.name != "environment") {
         say!("{}\n", table.to_terminal())?;
     }
@@ -363,6 +382,11 @@ mod tests {
         assert_eq!(all[..2], [Part::Generated(100_000), Part::Generated(1_000_000)]);
         assert_eq!(all.last(), Some(&Part::Generated(10_000_000)));
         assert!(!parts(&usual).contains(&Part::OneGib) && parts(&full).contains(&Part::OneGib));
+        // What comes last is what a slow machine leaves out: cases of the matrix, not the engine.
+        let at = |wanted: fn(&Part) -> bool| parts(&usual).iter().position(wanted).unwrap();
+        let [engine, place] =
+            [at(|part| *part == Part::Engine), at(|part| matches!(part, Part::Place(_)))];
+        assert!(engine < place && !all.contains(&Part::Engine));
         let steps = [quick, usual, full].map(|selection| count_steps(&selection, None, false));
         assert!(steps.is_sorted_by(|fewer, more| fewer < more), "{steps:?}");
         let filter = regex::Regex::new("contains/(hit|miss)/1e5/cache-line-bloom").unwrap();

@@ -1,7 +1,8 @@
-//! `report`: the report of a run written again, and its tables spliced into a document.
+//! `report`: the report and the plots of a run written again, and its tables spliced into a document.
 
 use crate::cli::ReportArgs;
 use crate::console::say;
+use crate::engine::scaling;
 use crate::failure::bad_input;
 use crate::history::History;
 use crate::results::{REPORT, Results, replace};
@@ -10,7 +11,7 @@ use anyhow::Result;
 use std::fs;
 use std::path::Path;
 
-/// Reads `DIR/results.json`; writes `DIR/report.html` and, if asked, the document.
+/// Reads `DIR/results.json`; writes `DIR/report.html`, the plots beside it and, if asked, the document.
 pub(crate) fn run(arguments: &ReportArgs) -> Result<()> {
     // Everything is read before anything is written.
     let results = Results::load(&arguments.dir)?;
@@ -21,14 +22,21 @@ pub(crate) fn run(arguments: &ReportArgs) -> Result<()> {
     };
     let fill = |path: &Path| fill(path, &owner, &results);
     let spliced = arguments.splice.as_deref().map(fill).transpose()?;
-    let report = arguments.dir.join(REPORT);
-    replace(&report, html::render(&results, history.as_ref())?.as_bytes())?;
-    say!("wrote {}", report.display())?;
+    draw(&results, history.as_ref(), &arguments.dir)?;
+    say!("wrote {}", arguments.dir.join(REPORT).display())?;
     let Some((path, (document, names))) = arguments.splice.as_ref().zip(spliced) else {
         return Ok(());
     };
     replace(path, document.as_bytes())?;
     say!("spliced {} into {}", names.join(", "), path.display())
+}
+
+/// Writes the page of a run, and the plots of the engine as files of their own.
+pub(super) fn draw(results: &Results, history: Option<&History>, directory: &Path) -> Result<()> {
+    let page = html::render(results, history)?;
+    let plots = scaling::plots(results)?;
+    replace(&directory.join(REPORT), page.as_bytes())?;
+    plots.iter().try_for_each(|(file, svg)| replace(&directory.join(file), svg.as_bytes()))
 }
 
 /// A document with the run's tables in its regions, and their names.
