@@ -10,7 +10,8 @@ use crate::row::Row;
 use crate::samples::{self, Samples};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
-use std::collections::HashSet;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::path::Path;
 use std::{fs, iter};
 
@@ -29,9 +30,9 @@ pub(crate) struct Results {
     pub(crate) roofline: Vec<Point>,
     pub(crate) inputs: Vec<Input>,
     pub(crate) rows: Vec<Row>,
-    /// Of the rows: each of thousands of cases is looked up among thousands of rows.
+    /// Where the row of a name is: each of thousands of cases is looked up among thousands of rows.
     #[serde(skip)]
-    names: HashSet<String>,
+    places: HashMap<String, usize>,
     #[serde(default)]
     pub(crate) shortfalls: Vec<Shortfall>,
     /// The repetitions behind the rows, in a file of their own.
@@ -122,7 +123,7 @@ impl Results {
             roofline: Vec::new(),
             inputs: Vec::new(),
             rows: Vec::new(),
-            names: HashSet::new(),
+            places: HashMap::new(),
             shortfalls: Vec::new(),
             samples: Samples::default(),
             strategies: Vec::new(),
@@ -132,28 +133,24 @@ impl Results {
 
     /// Whether a case was measured.
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.names.contains(name)
+        self.places.contains_key(name)
     }
 
     /// Puts a row in the place of an older one of the same case, or at the end.
     pub(crate) fn put(&mut self, row: Row) {
-        let name = row.name();
-        let older = if self.has(&name) {
-            self.rows.iter_mut().find(|old| old.name() == name)
-        } else {
-            None
-        };
-        match older {
-            Some(older) => *older = row,
-            None => self.rows.push(row),
+        match self.places.entry(row.name()) {
+            Entry::Occupied(older) => self.rows[*older.get()] = row,
+            Entry::Vacant(place) => {
+                place.insert(self.rows.len());
+                self.rows.push(row);
+            }
         }
-        self.names.insert(name);
     }
 
     /// Notes the peak of memory of a case that was measured.
     pub(crate) fn put_peak(&mut self, name: &str, peak_bytes: Option<u64>) {
-        if let Some(row) = self.rows.iter_mut().find(|row| row.name() == name) {
-            row.peak_bytes = peak_bytes;
+        if let Some(place) = self.places.get(name) {
+            self.rows[*place].peak_bytes = peak_bytes;
         }
     }
 
@@ -204,8 +201,8 @@ impl Results {
         let results: Self =
             serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
         results.check().map_err(damaged)?;
-        let names = results.rows.iter().map(Row::name).collect();
-        Ok(Self { samples: Samples::load(directory)?, names, ..results })
+        let places = results.rows.iter().map(Row::name).zip(0..).collect();
+        Ok(Self { samples: Samples::load(directory)?, places, ..results })
     }
 
     /// What of these no run measures, if anything: such figures have no place in a plot, and ratios of them

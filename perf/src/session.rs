@@ -1,5 +1,6 @@
 //! A run: groups of cases, each verified, timed in turns, and saved as it ends.
 
+mod engine;
 mod sweep;
 
 pub(crate) use sweep::steps_of_sweep;
@@ -27,7 +28,7 @@ use crate::simulate::Ledger;
 use crate::stats::round_significant;
 use crate::subject::{Subject, create, ensure_no_key_denied};
 use anyhow::{Context as _, Result};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use trommel::{Bitmap, Isa, KeyHash};
 
 /// One run and what it has measured so far.
@@ -43,6 +44,11 @@ pub(crate) struct Session {
     meter: Meter,
     /// Where cases are written down that are run in sections instead of being timed.
     ledger: Option<Ledger>,
+}
+
+/// Saves to a directory, if anywhere.
+fn save_to(out: Option<&Path>, results: &Results) -> Result<()> {
+    out.map_or(Ok(()), |out| results.save(out))
 }
 
 /// What the cases of one section share: the filters' keys and where absent ones come from.
@@ -449,7 +455,7 @@ impl Session {
     }
 
     fn save(&self) -> Result<()> {
-        self.out.as_ref().map_or(Ok(()), |out| self.results.save(out))
+        save_to(self.out.as_deref(), &self.results)
     }
 
     fn row<S: Subject + ?Sized>(

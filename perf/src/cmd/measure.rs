@@ -6,7 +6,7 @@ use crate::cli::{MeasureArgs, Selection, Simulate};
 use crate::console::{remark, say};
 use crate::counters::Counters;
 use crate::effort::Effort;
-use crate::engine::{Bench, Calibration, Team, numbers_of_threads, strategies};
+use crate::engine::{Calibration, Team, numbers_of_threads};
 use crate::environment::{Caches, Environment, human_bytes, memory_bytes};
 use crate::failure::bad_input;
 use crate::keys::{Column, Probes};
@@ -81,8 +81,7 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
     if let Some((keys, probes)) = own {
         session.input("file", "keys and probes of the user's files".into(), &keys, &probes)?;
     } else {
-        let bench = Bench { teams: &teams, effort, isa };
-        everything(&mut session, &selection, &bench, &arguments.out)?;
+        everything(&mut session, &selection, &teams)?;
     }
     let elapsed = session.progress.finish();
     if is_simulated {
@@ -270,13 +269,7 @@ impl Part {
         }
     }
 
-    fn measure(
-        &self,
-        session: &mut Session,
-        selection: &Selection,
-        bench: &Bench<'_>,
-        out: &Path,
-    ) -> Result<()> {
+    fn measure(&self, session: &mut Session, teams: &[Team]) -> Result<()> {
         match self {
             Self::Generated(keys) => session.generated(*keys),
             Self::Tpch(scale) => {
@@ -286,8 +279,7 @@ impl Part {
                 session.input(&format!("tpch-{scale}"), tpch::describe(*scale), &keys, &probes)
             }
             Self::Sweep(loads) => session.sweep(loads),
-            Self::Engine if session.is_late() => Ok(()),
-            Self::Engine => engine(session, selection, bench, out),
+            Self::Engine => session.engine(teams),
             Self::OneGib => session.one_gib(),
             Self::Place(place) => session.place(place),
         }
@@ -312,15 +304,10 @@ impl fmt::Display for Part {
     }
 }
 
-fn everything(
-    session: &mut Session,
-    selection: &Selection,
-    bench: &Bench<'_>,
-    out: &Path,
-) -> Result<()> {
+fn everything(session: &mut Session, selection: &Selection, teams: &[Team]) -> Result<()> {
     for part in parts(selection) {
         let was_late = session.is_late();
-        part.measure(session, selection, bench, out)?;
+        part.measure(session, teams)?;
         if session.is_late() && !was_late {
             session.progress.note(&format!(
                 "the time of the run was over at {part}: what it had not measured by then is left out \
@@ -329,21 +316,6 @@ fn everything(
         }
     }
     Ok(())
-}
-
-/// The engine beside its filters' own batches and its rivals, and the map of its strategies.
-fn engine(
-    session: &mut Session,
-    selection: &Selection,
-    bench: &Bench<'_>,
-    out: &Path,
-) -> Result<()> {
-    let (groups, places) = (selection.engine_groups(), selection.engine_places());
-    let (results, progress) = (&mut session.results, &mut session.progress);
-    let save = |results: &Results| results.save(out);
-    bench.measure(&groups, results, progress, save)?;
-    let (teams, pace) = (bench.teams, &strategies::PACE);
-    strategies::measure(&places, teams, pace, bench.isa, results, progress, save)
 }
 
 /// Writes the files and prints the tables.
