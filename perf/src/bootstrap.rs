@@ -59,6 +59,30 @@ pub(crate) fn of_ratio(over: &[f64], under: &[f64]) -> Option<Interval> {
     Some(percentiles((0..RESAMPLES).map(|_| over.median() / under.median())))
 }
 
+/// Of what `statistic` makes of two sets of rounds, drawn apart: it is given how often each round of the first and
+/// of the second was drawn. None if it has no value for most draws.
+pub(crate) fn of_drawn(
+    first: usize,
+    second: usize,
+    mut statistic: impl FnMut(&[u32], &[u32]) -> Option<f64>,
+) -> Option<Interval> {
+    let mut random = Rng::with_seed(SEED);
+    let (mut of_first, mut of_second) = (vec![0; first], vec![0; second]);
+    let mut draw = |counts: &mut Vec<u32>| {
+        counts.fill(0);
+        let rounds = counts.len();
+        (0..rounds).for_each(|_| counts[random.usize(..rounds)] += 1);
+    };
+    let values: Vec<f64> = (0..RESAMPLES)
+        .filter_map(|_| {
+            draw(&mut of_first);
+            draw(&mut of_second);
+            statistic(&of_first, &of_second)
+        })
+        .collect();
+    (values.len() > RESAMPLES / 2).then(|| percentiles(values.into_iter()))
+}
+
 /// Values to draw from, and room for one resample.
 struct Resampling<'a> {
     values: &'a [f64],
@@ -189,6 +213,30 @@ mod tests {
         count_within(1000, (0.92, 1.0), || ratio(1.0).holds(1.0));
         count_within(1000, (0.92, 1.0), || ratio(1.5).holds(1.5));
         count_within(100, (0.0, 0.01), || ratio(4.0).holds(1.0));
+    }
+
+    #[test]
+    fn drawn_rounds_are_as_many_as_there_are_and_most_need_a_value() {
+        let ranks = |counts: &[u32]| -> Vec<f64> {
+            let drawn = counts.iter().enumerate();
+            drawn.flat_map(|(i, count)| vec![i as f64; *count as usize]).collect()
+        };
+        let interval = of_drawn(101, 51, |first, second| {
+            let (first, second) = (ranks(first), ranks(second));
+            assert_eq!((first.len(), second.len()), (101, 51));
+            Some(median(&first) - median(&second) * 2.0)
+        });
+        // Both medians are 50, with standard deviations of about 5 and 7.
+        let Interval { low, high } = interval.unwrap();
+        assert!((-25.0..-10.0).contains(&low) && (10.0..25.0).contains(&high), "{low} to {high}");
+        let mut draws = 0_usize;
+        let of_some = |share| {
+            of_drawn(11, 11, |_, _| {
+                draws += 1;
+                draws.is_multiple_of(share).then_some(1.0)
+            })
+        };
+        assert_eq!([1, 3].map(of_some), [Some(Interval { low: 1.0, high: 1.0 }), None]);
     }
 
     #[test]

@@ -4,10 +4,12 @@
 //! |---|---|
 //! | [`runs`] | the folders compared: refused where they cannot be |
 //! | [`drift`] | rivals and the machine's limit, which no change of ours can make slower |
+//! | [`alike`] | rounds of two runs in which rivals took the same time, and the machine did alike |
 //! | [`speed`] | what is slower, by how much, and with which confidence |
 //! | [`answers`] | false-positive rates and bits a key, which should not change at all |
 //! | [`show`], [`junit`] | for people, for scripts |
 
+mod alike;
 mod answers;
 mod drift;
 mod junit;
@@ -18,7 +20,7 @@ mod speed;
 pub(crate) use junit::to_junit;
 pub(crate) use runs::Attempt;
 
-use crate::row::Row;
+use alike::Rounds;
 use answers::Change;
 use anyhow::Result;
 use drift::Drift;
@@ -117,17 +119,26 @@ impl Comparison {
                 drift: Drift::of(matched.iter().map(|case| case.pairs[index])),
             })
             .collect();
+        let rounds: Vec<Rounds<'_>> = attempts
+            .iter()
+            .enumerate()
+            .map(|(index, attempt)| {
+                Rounds::of(attempt, matched.iter().map(move |case| case.pairs[index]))
+            })
+            .collect();
         let cases = matched.iter().map(|matched| {
             let row = matched.pairs[0].new;
-            let measures = attempts.iter().zip(&matched.pairs).zip(&compared);
-            let speed = measures.map(|((attempt, pair), compared)| {
-                let samples =
-                    |run: &runs::Run, row: &Row| run.results.samples.of(&row.name()).to_vec();
-                let [old, new] = [samples(&attempt.old, pair.old), samples(&attempt.new, pair.new)];
-                speed::Measure::of(pair, &old, &new, compared.drift.factor)
+            let name = row.name();
+            let measures = attempts.iter().zip(&matched.pairs).zip(compared.iter().zip(&rounds));
+            let speed = measures.map(|((attempt, pair), (compared, rounds))| {
+                let [old, new] =
+                    [&attempt.old, &attempt.new].map(|run| run.results.samples.of(&name));
+                // A rival would be alike to itself.
+                let alike = if row.rival.is_none() { rounds.of_case(&name) } else { None };
+                speed::Measure::of(pair, old, new, alike, compared.drift.factor)
             });
             Case {
-                name: row.name(),
+                name: name.clone(),
                 filter: row.filter.clone(),
                 isa: row.isa.clone(),
                 threads: row.threads,

@@ -316,7 +316,7 @@ mod tests {
         let mut results = Results::resume(directory.path(), environment.clone()).unwrap();
         let row = example("bloom", "12-bit", None, 2.0);
         results.put(row.clone());
-        results.samples.put(row.name(), &[1.0, 2.0, 3.0]);
+        results.samples.put([(row.name(), &[1.0, 2.0, 3.0][..])]);
         results.put(Row { ns_per_op: 3.0, ..row.clone() });
         results.save(directory.path()).unwrap();
         let again = Results::resume(directory.path(), environment.clone()).unwrap();

@@ -4,7 +4,7 @@ use crate::failure::bad_input;
 use crate::stats::round_significant;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::Path;
 
@@ -13,6 +13,10 @@ use std::path::Path;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Samples {
     ns_per_op: BTreeMap<String, Vec<f64>>,
+    /// Names of the cases that took turns: repetitions in the same place were made in the same round. Older
+    /// files do not say.
+    #[serde(default)]
+    turns: Vec<Vec<String>>,
 }
 
 /// The file in a run's directory.
@@ -22,12 +26,25 @@ pub(crate) const FILE: &str = "samples.json";
 const DIGITS: i32 = 5;
 
 impl Samples {
-    /// Puts the repetitions of a case in the place of older ones.
-    pub(crate) fn put(&mut self, name: String, repetitions: &[f64]) {
-        // A repetition in which nothing was done has no time an operation.
-        let finite = repetitions.iter().filter(|value| value.is_finite());
-        let rounded = finite.map(|value| round_significant(*value, DIGITS)).collect();
-        self.ns_per_op.insert(name, rounded);
+    /// Puts the repetitions of cases that took turns in the place of older ones.
+    pub(crate) fn put<'a>(&mut self, turns: impl IntoIterator<Item = (String, &'a [f64])>) {
+        let mut names = Vec::new();
+        for (name, repetitions) in turns {
+            // A repetition in which nothing was done has no time an operation.
+            let finite = repetitions.iter().filter(|value| value.is_finite());
+            let rounded = finite.map(|value| round_significant(*value, DIGITS)).collect();
+            self.ns_per_op.insert(name.clone(), rounded);
+            names.push(name);
+        }
+        let again: HashSet<&String> = names.iter().collect();
+        self.turns.iter_mut().for_each(|turns| turns.retain(|name| !again.contains(name)));
+        self.turns.retain(|turns| !turns.is_empty());
+        self.turns.push(names);
+    }
+
+    /// The names of cases that took turns, all of each time together.
+    pub(crate) fn turns(&self) -> &[Vec<String>] {
+        &self.turns
     }
 
     /// The repetitions of a case; none if it was not measured.
@@ -65,8 +82,8 @@ mod tests {
     #[test]
     fn repetitions_are_found_by_the_name_of_their_case_and_rounded() {
         let mut samples = Samples::default();
-        samples.put("a/b".into(), &[1.234_567_8, f64::INFINITY, 2.0]);
-        samples.put("a/b".into(), &[1.234_567_8, f64::NAN, 2.0]);
+        samples.put([("a/b".into(), &[1.234_567_8, f64::INFINITY, 2.0][..])]);
+        samples.put([("a/b".into(), &[1.234_567_8, f64::NAN, 2.0][..])]);
         assert_eq!(samples.of("a/b"), [1.2346, 2.0]);
         assert!(samples.of("another").is_empty());
         let directory = tempfile::tempdir().unwrap();
@@ -75,5 +92,20 @@ mod tests {
         assert_eq!(Samples::load(directory.path()).unwrap(), samples);
         fs::write(directory.path().join(FILE), "{").unwrap();
         assert!(Samples::load(directory.path()).unwrap_err().is::<crate::failure::BadInput>());
+    }
+
+    #[test]
+    fn what_is_measured_again_took_turns_with_what_was_measured_then() {
+        let mut samples = Samples::default();
+        let put = |samples: &mut Samples, names: &[&str]| {
+            samples.put(names.iter().map(|name| ((*name).into(), &[1.0, 2.0][..])));
+        };
+        put(&mut samples, &["a", "b"]);
+        put(&mut samples, &["c"]);
+        assert_eq!(samples.turns(), [vec!["a", "b"], vec!["c"]]);
+        put(&mut samples, &["b", "c"]);
+        assert_eq!(samples.turns(), [vec!["a"], vec!["b", "c"]]);
+        let older: Samples = serde_json::from_str(r#"{"ns_per_op": {"a": [1.0]}}"#).unwrap();
+        assert!(older.turns().is_empty() && older.of("a") == [1.0]);
     }
 }

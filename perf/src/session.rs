@@ -437,6 +437,7 @@ impl Session {
                 .with_context(|| group.name())?;
         timings.iter().for_each(|timing| self.results.timed.add(timing.total));
         let (timings, limits) = timings.split_at(cases.len());
+        let mut rows = Vec::new();
         for (case, timing) in cases.iter().zip(timings) {
             let built = section.find(&case.candidate);
             let bytes = working_set(built, group.op);
@@ -447,10 +448,11 @@ impl Session {
                 .map(|(_, ways)| {
                     1e3 / ways.iter().map(Timing::median).fold(f64::INFINITY, f64::min)
                 });
-            let row = self.row(group, case, section.keys, built, timing, limit);
-            self.results.samples.put(row.name(), timing.repetitions());
-            self.results.put(row);
+            rows.push(self.row(group, case, section.keys, built, timing, limit));
         }
+        let repetitions = timings.iter().map(Timing::repetitions);
+        self.results.samples.put(rows.iter().map(Row::name).zip(repetitions));
+        rows.into_iter().for_each(|row| self.results.put(row));
         self.save()
     }
 

@@ -1,6 +1,7 @@
 //! What is slower. An effect counts if it is large enough to matter and if every attempt shows it beyond the
 //! noise of its repetitions.
 
+use super::alike::Alike;
 use super::runs::Pair;
 use crate::bootstrap::{self, Interval};
 use crate::stats::median;
@@ -12,7 +13,7 @@ pub(crate) struct Speed {
     pub(crate) attempts: Vec<Measure>,
     /// New time over old time: the median of the attempts.
     pub(crate) ratio: f64,
-    /// The same beside the machine, whose drift is divided out: what the verdict rests on.
+    /// The same beside the machine: what the verdict rests on.
     pub(crate) relative: f64,
     pub(crate) verdict: Verdict,
 }
@@ -25,10 +26,22 @@ pub(crate) struct Measure {
     pub(crate) new_ns: f64,
     /// New over old.
     pub(crate) ratio: f64,
-    /// The same over the drift of the machine.
+    /// The same beside the machine.
     pub(crate) relative: f64,
+    /// What `relative` is made of.
+    pub(crate) source: Source,
     /// Of `relative`, by resampling the repetitions of both runs; none if there are too few of them.
     pub(crate) interval: Option<Interval>,
+}
+
+/// What is compared in one attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Source {
+    /// Rounds in which rivals took the same time.
+    AlikeRounds,
+    /// The medians of all rounds, over the drift of the machine.
+    Medians,
 }
 
 /// What there is to say of the speed of a case.
@@ -48,12 +61,25 @@ pub(crate) enum Verdict {
 }
 
 impl Measure {
-    /// From the rows of a case and its repetitions, on a machine that has drifted by this factor.
-    pub(super) fn of(pair: &Pair<'_>, old: &[f64], new: &[f64], drift: f64) -> Self {
+    /// From the rows of a case and its repetitions in the rounds of both runs: in those that are alike, or, where
+    /// there are none, on a machine that has drifted by this factor.
+    pub(super) fn of(
+        pair: &Pair<'_>,
+        old: &[f64],
+        new: &[f64],
+        alike: Option<&Alike>,
+        drift: f64,
+    ) -> Self {
         let (old_ns, new_ns) = (pair.old.ns_per_op, pair.new.ns_per_op);
         let ratio = new_ns / old_ns;
-        let interval = bootstrap::of_ratio(new, old).map(|interval| interval.over(drift));
-        Self { old_ns, new_ns, ratio, relative: ratio / drift, interval }
+        let (relative, source, interval) = match alike.and_then(|rounds| rounds.ratio(old, new)) {
+            Some((relative, interval)) => (relative, Source::AlikeRounds, Some(interval)),
+            None => {
+                let interval = bootstrap::of_ratio(new, old).map(|interval| interval.over(drift));
+                (ratio / drift, Source::Medians, interval)
+            }
+        };
+        Self { old_ns, new_ns, ratio, relative, source, interval }
     }
 }
 
@@ -99,7 +125,14 @@ mod tests {
 
     fn measure(ratio: f64, low: f64, high: f64) -> Measure {
         let interval = Some(Interval { low, high });
-        Measure { old_ns: 1.0, new_ns: ratio, ratio, relative: ratio, interval }
+        Measure {
+            old_ns: 1.0,
+            new_ns: ratio,
+            ratio,
+            relative: ratio,
+            source: Source::Medians,
+            interval,
+        }
     }
 
     fn verdict_of(attempts: &[Measure]) -> Verdict {
@@ -137,7 +170,7 @@ mod tests {
         let row = |ns| crate::row::tests::example("bloom", "12-bit", None, ns);
         let (old, new) = (row(10.0), row(12.0));
         let pair = Pair { old: &old, new: &new };
-        let measure = Measure::of(&pair, &[10.0; 12], &[12.0; 12], 1.2);
+        let measure = Measure::of(&pair, &[10.0; 12], &[12.0; 12], None, 1.2);
         assert_eq!((measure.ratio, measure.relative), (1.2, 1.0));
         assert_eq!(measure.interval, Some(Interval { low: 1.0, high: 1.0 }));
         assert_eq!(verdict_of(&[measure]), Verdict::Same);

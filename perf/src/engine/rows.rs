@@ -193,10 +193,9 @@ impl Bench<'_> {
             })
             .collect();
         fill_in_speedups(&mut rows, contestants);
-        for (row, timing) in rows.into_iter().zip(timings) {
-            results.samples.put(row.name(), timing.repetitions());
-            results.put(row);
-        }
+        let repetitions = timings.iter().map(Timing::repetitions);
+        results.samples.put(rows.iter().map(Row::name).zip(repetitions));
+        rows.into_iter().for_each(|row| results.put(row));
         Ok(())
     }
 }
