@@ -40,6 +40,11 @@ impl Interval {
         (self.low..=self.high).contains(&value)
     }
 
+    /// The least interval that holds both.
+    pub(crate) fn hull(self, other: Self) -> Self {
+        Self { low: self.low.min(other.low), high: self.high.max(other.high) }
+    }
+
     /// Both ends divided by a positive number.
     pub(crate) fn over(self, divisor: f64) -> Self {
         Self { low: self.low / divisor, high: self.high / divisor }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`runs`] | the folders compared: refused where they cannot be |
 //! | [`drift`] | rivals and the machine's limit, which no change of ours can make slower |
+//! | [`turns`] | what the rivals that a case took turns with say of the machine |
 //! | [`alike`] | rounds of two runs in which rivals took the same time, and the machine did alike |
 //! | [`speed`] | what is slower, by how much, and with which confidence |
 //! | [`answers`] | false-positive rates and bits a key, which should not change at all |
@@ -16,16 +17,17 @@ mod junit;
 mod runs;
 mod show;
 mod speed;
+mod turns;
 
 pub(crate) use junit::to_junit;
 pub(crate) use runs::Attempt;
 
-use alike::Rounds;
 use answers::Change;
 use anyhow::Result;
 use drift::Drift;
 use serde::Serialize;
 use speed::{Speed, Verdict};
+use turns::Turns;
 
 /// What two programs, old and new, differ in.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -119,23 +121,23 @@ impl Comparison {
                 drift: Drift::of(matched.iter().map(|case| case.pairs[index])),
             })
             .collect();
-        let rounds: Vec<Rounds<'_>> = attempts
+        let turns: Vec<Turns<'_>> = attempts
             .iter()
             .enumerate()
             .map(|(index, attempt)| {
-                Rounds::of(attempt, matched.iter().map(move |case| case.pairs[index]))
+                Turns::of(attempt, matched.iter().map(move |case| case.pairs[index]))
             })
             .collect();
         let cases = matched.iter().map(|matched| {
             let row = matched.pairs[0].new;
             let name = row.name();
-            let measures = attempts.iter().zip(&matched.pairs).zip(compared.iter().zip(&rounds));
-            let speed = measures.map(|((attempt, pair), (compared, rounds))| {
+            let measures = attempts.iter().zip(&matched.pairs).zip(compared.iter().zip(&turns));
+            let speed = measures.map(|((attempt, pair), (compared, turns))| {
                 let [old, new] =
                     [&attempt.old, &attempt.new].map(|run| run.results.samples.of(&name));
-                // A rival would be alike to itself.
-                let alike = if row.rival.is_none() { rounds.of_case(&name) } else { None };
-                speed::Measure::of(pair, old, new, alike, compared.drift.factor)
+                // A rival would be beside itself.
+                let rivals = if row.rival.is_none() { turns.rivals_of(&name) } else { None };
+                speed::Measure::of(pair, old, new, rivals, compared.drift.factor)
             });
             Case {
                 name: name.clone(),

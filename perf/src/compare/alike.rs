@@ -19,66 +19,15 @@
 //! Imbens, "On the failure of the bootstrap for matching estimators", Econometrica 76(6), 2008). That several attempts
 //! have to agree is what makes up for it.
 
-use super::runs::{Attempt, Pair};
+use super::turns::Control;
 use crate::bootstrap::{self, FEWEST, Interval};
-use crate::samples::Samples;
 use crate::stats::median;
-use std::collections::HashMap;
 
 /// Rounds are alike in which times of rivals differ by this share at most, on the average of the rivals.
 const LIKE: f64 = 0.05;
 
 /// Rounds of the old run that each of the new one is compared with: the median of their times.
 const NEIGHBOURS: usize = 3;
-
-/// Rounds that are alike, for all cases of an attempt that took turns with rivals in both runs.
-#[derive(Debug)]
-pub(super) struct Rounds<'a> {
-    places: [HashMap<&'a str, usize>; 2],
-    alike: HashMap<Turns, Alike>,
-}
-
-/// Places in what took turns in the old and in the new run.
-type Turns = (usize, usize);
-
-impl<'a> Rounds<'a> {
-    pub(super) fn of(attempt: &'a Attempt, pairs: impl Iterator<Item = Pair<'a>>) -> Self {
-        let [old, new] = [&attempt.old, &attempt.new].map(|run| &run.results.samples);
-        let places = [old, new].map(places);
-        let mut controls: HashMap<Turns, Vec<Control<'a>>> = HashMap::new();
-        for pair in pairs.filter(|pair| pair.old.rival.is_some()) {
-            let name = pair.old.name();
-            if let Some(turns) = turns_of(&places, &name) {
-                let control = Control { old: old.of(&name), new: new.of(&name) };
-                controls.entry(turns).or_default().push(control);
-            }
-        }
-        let alike = controls.into_iter().filter_map(|(turns, of)| Some((turns, Alike::by(&of)?)));
-        Self { alike: alike.collect(), places }
-    }
-
-    /// Those of a case; none if it took no turns with a rival.
-    pub(super) fn of_case(&self, name: &str) -> Option<&Alike> {
-        self.alike.get(&turns_of(&self.places, name)?)
-    }
-}
-
-fn places(samples: &Samples) -> HashMap<&str, usize> {
-    let turns = samples.turns().iter().enumerate();
-    turns.flat_map(|(place, names)| names.iter().map(move |name| (&**name, place))).collect()
-}
-
-fn turns_of(places: &[HashMap<&str, usize>; 2], name: &str) -> Option<Turns> {
-    let [old, new] = places;
-    Some((*old.get(name)?, *new.get(name)?))
-}
-
-/// The times of one rival in the rounds of both runs.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Control<'a> {
-    pub(super) old: &'a [f64],
-    pub(super) new: &'a [f64],
-}
 
 /// For each round of the new run those of the old one that are alike, the nearest first.
 #[derive(Clone, Debug)]

@@ -1,5 +1,6 @@
 //! The machine between two runs. Rivals and the machine's limit were measured in turns with our filters, and
-//! nothing that we change makes them slower: what they have in common, the machine did.
+//! nothing that we change makes them slower: what they have in common, the machine did. Said of every attempt, and
+//! divided out of cases that took turns with no rival.
 
 use super::runs::Pair;
 use crate::bootstrap::{self, Interval};

@@ -1,8 +1,8 @@
 //! What is slower. An effect counts if it is large enough to matter and if every attempt shows it beyond the
 //! noise of its repetitions.
 
-use super::alike::Alike;
 use super::runs::Pair;
+use super::turns::Rivals;
 use crate::bootstrap::{self, Interval};
 use crate::stats::median;
 use serde::Serialize;
@@ -40,8 +40,10 @@ pub(crate) struct Measure {
 pub(crate) enum Source {
     /// Rounds in which rivals took the same time.
     AlikeRounds,
-    /// The medians of all rounds, over the drift of the machine.
-    Medians,
+    /// The medians of all rounds, beside those of the rivals that took turns with the case.
+    Rivals,
+    /// The medians of all rounds, over the drift of the machine from one run to the other.
+    Run,
 }
 
 /// What there is to say of the speed of a case.
@@ -61,22 +63,22 @@ pub(crate) enum Verdict {
 }
 
 impl Measure {
-    /// From the rows of a case and its repetitions in the rounds of both runs: in those that are alike, or, where
-    /// there are none, on a machine that has drifted by this factor.
+    /// From the rows of a case and its repetitions in the rounds of both runs: beside the rivals that took turns with
+    /// it, or, without any, on a machine that has drifted by this factor.
     pub(super) fn of(
         pair: &Pair<'_>,
         old: &[f64],
         new: &[f64],
-        alike: Option<&Alike>,
+        rivals: Option<&Rivals>,
         drift: f64,
     ) -> Self {
         let (old_ns, new_ns) = (pair.old.ns_per_op, pair.new.ns_per_op);
         let ratio = new_ns / old_ns;
-        let (relative, source, interval) = match alike.and_then(|rounds| rounds.ratio(old, new)) {
-            Some((relative, interval)) => (relative, Source::AlikeRounds, Some(interval)),
+        let (relative, source, interval) = match rivals {
+            Some(rivals) => rivals.beside(ratio, old, new),
             None => {
                 let interval = bootstrap::of_ratio(new, old).map(|interval| interval.over(drift));
-                (ratio / drift, Source::Medians, interval)
+                (ratio / drift, Source::Run, interval)
             }
         };
         Self { old_ns, new_ns, ratio, relative, source, interval }
@@ -95,9 +97,7 @@ impl Speed {
     /// The interval that holds those of all attempts.
     pub(crate) fn hull(&self) -> Option<Interval> {
         let intervals: Option<Vec<Interval>> = self.attempts.iter().map(|it| it.interval).collect();
-        intervals?
-            .into_iter()
-            .reduce(|a, b| Interval { low: a.low.min(b.low), high: a.high.max(b.high) })
+        intervals?.into_iter().reduce(Interval::hull)
     }
 }
 
@@ -130,7 +130,7 @@ mod tests {
             new_ns: ratio,
             ratio,
             relative: ratio,
-            source: Source::Medians,
+            source: Source::Run,
             interval,
         }
     }
