@@ -110,6 +110,7 @@ impl Comparison {
     pub(crate) fn of(attempts: &[Attempt], min_effect: f64, is_forced: bool) -> Result<Self> {
         let forced = runs::ensure_alike(attempts, is_forced)?;
         let (matched, unmatched) = runs::matched(attempts)?;
+        let pairs_of = |index: usize| matched.iter().map(move |case| case.pairs[index]);
         let compared: Vec<Compared> = attempts
             .iter()
             .enumerate()
@@ -118,15 +119,13 @@ impl Comparison {
                 old_commit: attempt.old.results.environment.get("commit").into(),
                 new: attempt.new.directory.display().to_string(),
                 new_commit: attempt.new.results.environment.get("commit").into(),
-                drift: Drift::of(matched.iter().map(|case| case.pairs[index])),
+                drift: Drift::of(pairs_of(index)),
             })
             .collect();
         let turns: Vec<Turns<'_>> = attempts
             .iter()
             .enumerate()
-            .map(|(index, attempt)| {
-                Turns::of(attempt, matched.iter().map(move |case| case.pairs[index]))
-            })
+            .map(|(index, attempt)| Turns::of(attempt, pairs_of(index)))
             .collect();
         let cases = matched.iter().map(|matched| {
             let row = matched.pairs[0].new;
@@ -139,13 +138,14 @@ impl Comparison {
                 let rivals = if row.rival.is_none() { turns.rivals_of(&name) } else { None };
                 speed::Measure::of(pair, old, new, rivals, compared.drift.factor)
             });
+            let speed = Speed::of(speed.collect(), min_effect);
             Case {
-                name: name.clone(),
+                name,
                 filter: row.filter.clone(),
                 isa: row.isa.clone(),
                 threads: row.threads,
                 rival: row.rival.clone(),
-                speed: Speed::of(speed.collect(), min_effect),
+                speed,
                 changes: answers::changes(&matched.pairs),
             }
         });

@@ -4,6 +4,7 @@ use crate::clock::Lap;
 use crate::engine::{Choice, scaling};
 use crate::environment::Environment;
 use crate::failure::bad_input;
+use crate::interleave::Timing;
 use crate::noise::Noise;
 use crate::roofline::Point;
 use crate::row::Row;
@@ -145,6 +146,13 @@ impl Results {
                 self.rows.push(row);
             }
         }
+    }
+
+    /// Puts rows that took turns, and the repetitions of each.
+    pub(crate) fn put_turns(&mut self, rows: Vec<Row>, timings: &[Timing]) {
+        let repetitions = timings.iter().map(Timing::repetitions);
+        self.samples.put(rows.iter().map(Row::name).zip(repetitions));
+        rows.into_iter().for_each(|row| self.put(row));
     }
 
     /// Notes the peak of memory of a case that was measured.

@@ -450,9 +450,7 @@ impl Session {
                 });
             rows.push(self.row(group, case, section.keys, built, timing, limit));
         }
-        let repetitions = timings.iter().map(Timing::repetitions);
-        self.results.samples.put(rows.iter().map(Row::name).zip(repetitions));
-        rows.into_iter().for_each(|row| self.results.put(row));
+        self.results.put_turns(rows, timings);
         self.save()
     }
 

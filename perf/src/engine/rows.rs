@@ -193,9 +193,7 @@ impl Bench<'_> {
             })
             .collect();
         fill_in_speedups(&mut rows, contestants);
-        let repetitions = timings.iter().map(Timing::repetitions);
-        results.samples.put(rows.iter().map(Row::name).zip(repetitions));
-        rows.into_iter().for_each(|row| results.put(row));
+        results.put_turns(rows, timings);
         Ok(())
     }
 }
