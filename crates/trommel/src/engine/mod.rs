@@ -49,8 +49,20 @@ use trommel_base::Workers as _;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// An engine is made once, and shared: its methods take `&self`, and calls from several threads take turns on
-/// its workers. A panic of a worker is a panic of the caller, when no worker is at it any more.
+/// Make one engine and share it: its methods take `&self`, and concurrent calls share its workers. A panic of a
+/// worker becomes a panic of the caller, once every worker has left the call.
+///
+/// # Which threads may call it, holding which locks
+/// Any thread may call an engine: a plain thread, a worker of a Rayon pool, a thread for blocking work of an async
+/// runtime. The caller may hold any lock that the call itself does not take. A call waits for its own work alone and
+/// runs none of the caller's pool meanwhile; for that, a call from a worker of a Rayon pool starts one thread each time
+/// that it needs the engine's workers.
+///
+/// The call itself runs the methods of the filter on the engine's workers, and the source of a [`Stream`] on a thread
+/// of its own. If such a method takes a lock, no thread may hold that lock during a call on the same engine: the
+/// workers are shared, so another call's work can wait behind it. The filters of this crate take none, except
+/// [`ShardedFilter`](crate::ShardedFilter), which holds a shard's lock only during its own work. A method that calls
+/// the engine again works on the thread that it is on.
 #[derive(Clone, Debug)]
 pub struct Engine {
     pool: Arc<Pool>,

@@ -4,6 +4,10 @@
 //! two threads to be woken found both on the same core in 7 to 25 of 100 calls, on Linux 6.18 with two cores, where
 //! one of them had to wait 2.9 ms until it was moved: work of 1.0 ms took 0.88 ms by two threads, and takes 0.49 by the
 //! caller and one more. Pinned threads cannot meet like that (0.49 ms), so there the caller sleeps.
+//!
+//! A thread of a Rayon pool that waits for another pool runs jobs of its own pool meanwhile. A caller that holds a lock
+//! would run a job that takes the same lock, and wait for itself. So a caller from another pool is represented by a
+//! thread that belongs to none, and sleeps until that thread has finished.
 
 use super::EngineError;
 use alloc::string::ToString;
@@ -12,7 +16,10 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::panic::resume_unwind;
+use std::sync::mpsc::sync_channel;
 use std::sync::{Mutex, PoisonError};
+use std::thread::{self, ScopedJoinHandle};
 use trommel_base::{Storage, Workers};
 
 /// The most bytes of scratch memory that are kept from call to call: as much as chunks of keys take for tables up to
@@ -55,13 +62,15 @@ impl Pool {
             (_, None) => Team::CallerAnd(pool(threads - 1, ThreadPoolBuilder::new())?),
             (_, Some(cores)) => {
                 let pinned = Arc::clone(&pinned);
+                let (started, all_started) = sync_channel(threads);
                 let builder = ThreadPoolBuilder::new().start_handler(move |i| {
                     let is_pinned = core_affinity::set_for_current(cores[i]);
                     pinned.fetch_add(usize::from(is_pinned), Ordering::Relaxed);
+                    // The channel has room for every thread, and its other end is open until all have sent.
+                    let _ = started.send(());
                 });
                 let pool = pool(threads, builder)?;
-                // Once every thread has been given something to do, all handlers have run.
-                pool.broadcast(|_| ());
+                all_started.iter().take(threads).for_each(drop);
                 Team::Pinned(pool)
             }
         };
@@ -93,17 +102,36 @@ impl Workers for Pool {
             Team::Caller => return items.into_iter().for_each(work),
         };
         let helpers = items.len().saturating_sub(usize::from(caller_works));
+        // A worker of this pool is here if a filter's own method calls the engine. It does not wait for the others, who
+        // may wait for it.
+        if helpers == 0 || others.current_thread_index().is_some() {
+            return items.into_iter().for_each(work);
+        }
         let items = Mutex::new(items.into_iter());
         // Item by item: when another program takes a core, the other threads do its part. The lock is not held while an
         // item is worked on, so no panic poisons it.
         let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
         let work_on = || core::iter::from_fn(next).for_each(&work);
-        others.in_place_scope(|scope| {
-            for _ in 0..helpers.min(others.current_num_threads()) {
-                scope.spawn(|_| work_on());
-            }
-            if caller_works {
-                work_on();
+        let work_with_others = || {
+            others.in_place_scope(|scope| {
+                for _ in 0..helpers.min(others.current_num_threads()) {
+                    scope.spawn(|_| work_on());
+                }
+                if caller_works {
+                    work_on();
+                }
+            });
+        };
+        if rayon::current_thread_index().is_none() {
+            return work_with_others();
+        }
+        thread::scope(|scope| {
+            let representative = thread::Builder::new().name("trommel-caller".to_string());
+            match representative.spawn_scoped(scope, work_with_others).map(ScopedJoinHandle::join) {
+                Ok(Ok(())) => {}
+                Ok(Err(panic)) => resume_unwind(panic),
+                // No thread is to be had: the caller does all of the work.
+                Err(_) => work_on(),
             }
         });
     }

@@ -1,0 +1,240 @@
+//! An engine may be called from any thread, with any lock held: it waits for its own work alone.
+#![cfg(feature = "parallel")]
+
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
+use std::time::Duration;
+use trommel::{
+    Bitmap, Engine, Filter, FilterKind, FilterSpec, Hasher, Insert, KeyHash, RegisterBloom,
+    ShardedFilter, Strategy,
+};
+use trommel_testkit::streams::distinct;
+
+/// A hang shows as this much time without an end. Each test takes less than a second.
+const PATIENCE: Duration = Duration::from_secs(120);
+const KEYS: usize = 60_000;
+const CALLS: usize = 24;
+
+/// Runs `test` on a thread of its own, and fails if it has not come to an end in time.
+fn must_end(test: impl FnOnce() + Send + 'static) {
+    let (ended, end) = mpsc::channel();
+    thread::spawn(move || {
+        // The receiver is gone if this came too late.
+        let _ = ended.send(catch_unwind(AssertUnwindSafe(test)));
+    });
+    match end.recv_timeout(PATIENCE) {
+        Ok(Ok(())) => {}
+        Ok(Err(panic)) => resume_unwind(panic),
+        Err(_) => panic!("a call of the engine has not returned after {PATIENCE:?}"),
+    }
+}
+
+fn pool(threads: usize) -> ThreadPool {
+    ThreadPoolBuilder::new().num_threads(threads).build().unwrap()
+}
+
+fn engines() -> Vec<Engine> {
+    let builders = |threads| {
+        let builder = Engine::builder().threads(threads).strategy(Strategy::Partitioned);
+        [builder.clone(), builder.pin(true)]
+    };
+    [2, 4].into_iter().flat_map(builders).map(|builder| builder.build().unwrap()).collect()
+}
+
+/// Inserts and looks up while a lock is held that every other call takes as well.
+fn call_under_a_lock(engine: &Engine, filter: &Mutex<RegisterBloom>, hashes: &[KeyHash]) {
+    let mut filter = filter.lock().unwrap();
+    engine.insert_batch(&mut *filter, hashes).unwrap();
+    let mut found = Bitmap::default();
+    engine.contains_batch(&*filter, hashes, &mut found);
+    assert_eq!(found.count_ones(), hashes.len());
+}
+
+fn call_under_a_lock_from(outer: &ThreadPool) {
+    let hashes = distinct(7, 0..KEYS as u64);
+    for engine in engines() {
+        let filter = RegisterBloom::with_capacity_and_fpr(100 * KEYS, 0.01).unwrap();
+        let filter = Mutex::new(filter);
+        outer.install(|| {
+            (0..CALLS).into_par_iter().for_each(|_| call_under_a_lock(&engine, &filter, &hashes));
+        });
+    }
+}
+
+#[test]
+fn under_a_lock_from_another_pool() {
+    must_end(|| call_under_a_lock_from(&pool(4)));
+}
+
+#[test]
+fn under_a_lock_from_a_pool_of_one_thread() {
+    must_end(|| call_under_a_lock_from(&pool(1)));
+}
+
+#[test]
+fn under_a_lock_from_the_global_pool() {
+    must_end(|| {
+        let hashes = distinct(7, 0..KEYS as u64);
+        let engine = Engine::builder().threads(4).strategy(Strategy::Partitioned).build().unwrap();
+        let filter = RegisterBloom::with_capacity_and_fpr(100 * KEYS, 0.01).unwrap();
+        let filter = Mutex::new(filter);
+        (0..CALLS).into_par_iter().for_each(|_| call_under_a_lock(&engine, &filter, &hashes));
+    });
+}
+
+#[test]
+fn every_call_under_a_lock_from_another_pool() {
+    must_end(|| {
+        let keys: Vec<u64> = (0..KEYS as u64).collect();
+        let hashes = distinct(7, 0..KEYS as u64);
+        for engine in engines() {
+            let lock = Mutex::new(());
+            let spec = FilterSpec::new(FilterKind::Quotient).fpr(0.01);
+            let sharded = ShardedFilter::build(&spec.keys(KEYS), 4).unwrap();
+            let call = |i: usize| {
+                let _held = lock.lock().unwrap();
+                let mut filter = engine.build(&spec, &hashes).unwrap();
+                assert!(hashes.iter().all(|hash| filter.contains_hash(*hash)));
+                filter = spec.keys(KEYS).build().unwrap();
+                let batches =
+                    || keys.chunks(10_000).map(Ok::<_, ()>).map(|keys| keys.map(<[u64]>::to_vec));
+                let done = engine.stream().keys_at_a_time(30_000).insert(&mut filter, batches());
+                assert_eq!(done.unwrap().keys, KEYS as u64);
+                let mut hits = 0;
+                let answered = engine.stream().contains(&filter, batches(), |_, found| {
+                    hits += found.count_ones();
+                    Ok(())
+                });
+                assert_eq!((answered.unwrap().keys, hits), (KEYS as u64, KEYS));
+                if i == 0 {
+                    trommel::InsertShared::insert_batch(&sharded, &hashes).unwrap();
+                }
+                let mut found = Bitmap::default();
+                engine.contains_batch(&sharded, &hashes, &mut found);
+            };
+            pool(2).install(|| (0..4).into_par_iter().for_each(call));
+            // An engine that is made while a lock is held waits for its threads to start.
+            let make = |_| {
+                let _held = lock.lock().unwrap();
+                Engine::builder().threads(2).pin(true).build().unwrap();
+            };
+            pool(2).install(|| (0..8).into_par_iter().for_each(make));
+        }
+    });
+}
+
+#[test]
+fn under_a_lock_from_blocking_threads_of_an_async_runtime() {
+    must_end(|| {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let hashes = Arc::new(distinct(7, 0..KEYS as u64));
+        for engine in engines() {
+            let filter = RegisterBloom::with_capacity_and_fpr(100 * KEYS, 0.01).unwrap();
+            let filter = Arc::new(Mutex::new(filter));
+            let calls: Vec<_> = (0..CALLS)
+                .map(|_| {
+                    let (engine, filter) = (engine.clone(), Arc::clone(&filter));
+                    let hashes = Arc::clone(&hashes);
+                    runtime.spawn_blocking(move || call_under_a_lock(&engine, &filter, &hashes))
+                })
+                .collect();
+            runtime.block_on(async {
+                for call in calls {
+                    call.await.unwrap();
+                }
+            });
+        }
+    });
+}
+
+/// A filter whose lookups go through the engine again: the engine is called by its own workers.
+struct Nested {
+    engine: Engine,
+    filter: RegisterBloom,
+}
+
+impl Filter for Nested {
+    fn hasher(&self) -> Hasher {
+        self.filter.hasher()
+    }
+
+    fn contains_hash(&self, hash: KeyHash) -> bool {
+        self.filter.contains_hash(hash)
+    }
+
+    fn contains_batch(&self, hashes: &[KeyHash], found: &mut Bitmap) {
+        self.engine.contains_batch(&self.filter, hashes, found);
+    }
+
+    fn len(&self) -> usize {
+        self.filter.len()
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.filter.memory_bytes()
+    }
+
+    fn expected_fpr(&self) -> f64 {
+        self.filter.expected_fpr()
+    }
+}
+
+#[test]
+fn from_workers_of_the_engine_itself() {
+    must_end(|| {
+        let hashes = distinct(7, 0..10 * KEYS as u64);
+        for engine in engines() {
+            let mut filter = RegisterBloom::with_capacity_and_fpr(10 * KEYS, 0.01).unwrap();
+            filter.insert_batch(&hashes).unwrap();
+            let nested = Nested { engine: engine.clone(), filter };
+            let mut found = Bitmap::default();
+            engine.contains_batch(&nested, &hashes, &mut found);
+            assert_eq!(found.count_ones(), hashes.len());
+        }
+    });
+}
+
+/// A panic of a filter reaches a caller from another pool as it is, and the engine goes on.
+#[test]
+fn a_panic_reaches_a_caller_from_another_pool() {
+    struct Panicking(RegisterBloom);
+
+    impl Filter for Panicking {
+        fn hasher(&self) -> Hasher {
+            self.0.hasher()
+        }
+        fn contains_hash(&self, hash: KeyHash) -> bool {
+            self.0.contains_hash(hash)
+        }
+        fn contains_batch(&self, _: &[KeyHash], _: &mut Bitmap) {
+            panic!("a bad block")
+        }
+        fn len(&self) -> usize {
+            self.0.len()
+        }
+        fn memory_bytes(&self) -> usize {
+            self.0.memory_bytes()
+        }
+        fn expected_fpr(&self) -> f64 {
+            self.0.expected_fpr()
+        }
+    }
+
+    must_end(|| {
+        let hashes = distinct(7, 0..KEYS as u64);
+        for engine in engines() {
+            let filter = RegisterBloom::with_capacity_and_fpr(100 * KEYS, 0.01).unwrap();
+            let panicking = Panicking(filter.clone());
+            let filter = Mutex::new(filter);
+            pool(2).install(|| {
+                let call = || engine.contains_batch(&panicking, &hashes, &mut Bitmap::default());
+                let panic = catch_unwind(AssertUnwindSafe(call)).unwrap_err();
+                assert_eq!(panic.downcast_ref(), Some(&"a bad block"));
+                call_under_a_lock(&engine, &filter, &hashes);
+            });
+        }
+    });
+}
