@@ -45,4 +45,4 @@ pub use key::{Key, KeyHash};
 pub use kind::FilterKind;
 pub use spec::{Builder, FromSpec, Spec};
 pub use storage::{Backing, Storage};
-pub use workers::{Bulk, CallerThread, InsertBulk, Workers};
+pub use workers::{Bulk, CallerThread, InsertBulk, ScratchRequest, Workers};

@@ -78,7 +78,7 @@ mod answers;
 mod shares;
 
 pub use answers::Answers;
-pub use shares::{FEWEST_PASSED_PER_PART, Shares, chunk_bytes, partition_shares};
+pub use shares::{FEWEST_PASSED_PER_PART, SharePlan, Shares, chunk_bytes, partition_shares};
 
 /// The most parts of one pass. Beyond some 4096, the runs of all parts crowd L2.
 pub const MAX_PARTS: usize = 8192;
@@ -209,11 +209,11 @@ impl<R: Record> Partitioner<R> {
     /// `m = n / (p − 1)`, or `n` for one part. That is 4.5 bytes a hash for 16 M hashes in 4096 parts with
     /// records of four bytes, 8.9 with eight; nearly twice the records for two parts. What no record
     /// reaches is not touched: where memory is given at first touch, as on Linux, slack costs addresses
-    /// alone, up to whole pages.
+    /// alone, up to whole pages. From 4 MiB on, whole huge pages of 2 MiB count.
     #[must_use]
     pub fn scratch_bytes(&self) -> usize {
         let regions = self.regions.begins.capacity() + self.regions.cursors.capacity();
-        self.scratch.as_deref().map_or(0, <[u8]>::len) + regions * size_of::<u32>()
+        self.scratch.as_ref().map_or(0, Storage::memory_bytes) + regions * size_of::<u32>()
     }
 
     /// Bytes of scratch memory that a batch of so many records in so many parts needs: what
@@ -223,10 +223,20 @@ impl<R: Record> Partitioner<R> {
     /// If there are no parts.
     #[must_use]
     pub const fn scratch_bytes_for(records: usize, parts: usize) -> usize {
+        let places = parts.saturating_mul(2 * size_of::<u32>()).saturating_add(size_of::<u32>());
+        let piece_bytes = Self::piece_bytes_for(records, parts);
+        Storage::memory_bytes_for(piece_bytes).saturating_add(places)
+    }
+
+    /// Bytes of the piece of memory that suits [`Partitioner::with_memory`] for a batch of `records` in `parts`.
+    ///
+    /// # Panics
+    /// If there are no parts.
+    #[must_use]
+    pub const fn piece_bytes_for(records: usize, parts: usize) -> usize {
         assert!(parts > 0, "no parts");
         let method = Method::for_batch(size_of::<R>().saturating_mul(records), parts);
-        let places = parts.saturating_mul(2 * size_of::<u32>()).saturating_add(size_of::<u32>());
-        Scratch::for_batch::<R>(method, records, parts).bytes.saturating_add(places)
+        Scratch::for_batch::<R>(method, records, parts).bytes
     }
 
     /// Groups `hashes` into `parts`: `split` gives the part of a hash and the record that is kept of it.

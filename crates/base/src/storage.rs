@@ -20,8 +20,8 @@ use core::ptr::NonNull;
 /// Alignment of every table, in bytes: one cache line.
 pub const LINE_BYTES: usize = 64;
 /// From this size on, a table is mapped from the system instead of taken from the allocator, and huge
-/// pages are asked for. A whole number of huge pages is mapped: what the last one adds, less than 2 MiB
-/// and at most half of the table, [`Storage`]'s length does not show.
+/// pages are asked for. A whole number of huge pages is mapped, which adds less than 2 MiB to a table:
+/// [`Storage::memory_bytes`].
 pub const MAPPED_THRESHOLD_BYTES: usize = 4 << 20;
 /// No table is larger than this: 2^47 bytes is what an x86-64 process can address.
 pub const MAX_BYTES: u64 = if usize::BITS >= 64 { 1 << 47 } else { isize::MAX as u64 };
@@ -85,8 +85,6 @@ enum Origin {
     Heap(Layout),
     #[cfg(all(target_os = "linux", feature = "std"))]
     Mapped {
-        base: NonNull<core::ffi::c_void>,
-        mapped_bytes: usize,
         advised: bool,
     },
 }
@@ -133,12 +131,29 @@ impl Storage {
         Ok(Self { start, len: bytes, origin: Origin::Heap(layout) })
     }
 
+    /// Bytes of memory that [`Storage::zeroed`] takes from the system for a table of `bytes`: whole huge
+    /// pages from [`MAPPED_THRESHOLD_BYTES`] on.
+    #[must_use]
+    pub const fn memory_bytes_for(bytes: usize) -> usize {
+        #[cfg(all(target_os = "linux", feature = "std"))]
+        if bytes >= MAPPED_THRESHOLD_BYTES {
+            return bytes.div_ceil(HUGE_PAGE_BYTES).saturating_mul(HUGE_PAGE_BYTES);
+        }
+        bytes
+    }
+
+    /// Bytes of memory that were taken from the system: at least the length.
+    #[must_use]
+    pub const fn memory_bytes(&self) -> usize {
+        Self::memory_bytes_for(self.len)
+    }
+
     /// A private anonymous map of whole huge pages, begun at a multiple of their size.
     #[cfg(all(target_os = "linux", feature = "std"))]
     fn mapped(bytes: usize, huge_pages: bool) -> Option<Self> {
-        use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
-        let used_bytes = bytes.checked_next_multiple_of(HUGE_PAGE_BYTES)?;
-        // The system aligns to small pages; a spare huge page leaves room to align by hand.
+        use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+        let used_bytes = Self::memory_bytes_for(bytes);
+        // The system may align to small pages only; a spare huge page leaves room to align by hand.
         let mapped_bytes = used_bytes.checked_add(HUGE_PAGE_BYTES)?;
         let access = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new private map at an address of the system's choice aliases nothing.
@@ -150,11 +165,21 @@ impl Storage {
         let offset = base.cast::<u8>().align_offset(HUGE_PAGE_BYTES);
         // SAFETY: `offset` is below one huge page, and the map is one huge page longer than used.
         let start = unsafe { base.cast::<u8>().add(offset) };
+        let spare = HUGE_PAGE_BYTES - offset;
+        // A refusal costs addresses alone: nothing ever touches them.
+        if offset > 0 {
+            // SAFETY: these are the bytes of the map before `start`, and nothing refers to them.
+            let _ = unsafe { munmap(base.as_ptr(), offset) };
+        }
+        if spare > 0 {
+            // SAFETY: these are the last `spare` bytes of the map: it is `offset + used_bytes + spare` long.
+            let _ = unsafe { munmap(start.add(used_bytes).as_ptr().cast(), spare) };
+        }
         // SAFETY: the range lies inside the map just made, and this advice never changes contents.
         let advise =
             || unsafe { madvise(start.as_ptr().cast(), used_bytes, Advice::LinuxHugepage) };
         let advised = huge_pages && advise().is_ok();
-        Some(Self { start, len: bytes, origin: Origin::Mapped { base, mapped_bytes, advised } })
+        Some(Self { start, len: bytes, origin: Origin::Mapped { advised } })
     }
 
     /// A copy of `bytes`.
@@ -187,10 +212,11 @@ impl Drop for Storage {
             // SAFETY: `start` came from `alloc_zeroed` with this very layout and is freed once.
             Origin::Heap(layout) => unsafe { dealloc(self.start.as_ptr(), layout) },
             #[cfg(all(target_os = "linux", feature = "std"))]
-            Origin::Mapped { base, mapped_bytes, .. } => {
-                // SAFETY: `base` and the length are those of the map made for this storage; nothing
-                // borrows from a value that is being dropped. A refusal would leak it, no more.
-                let _ = unsafe { rustix::mm::munmap(base.as_ptr(), mapped_bytes) };
+            Origin::Mapped { .. } => {
+                // SAFETY: `start` and the length are those of the map that was kept for this storage;
+                // nothing borrows from a value that is being dropped. A refusal would leak it, no more.
+                let _ =
+                    unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.memory_bytes()) };
             }
         }
     }
@@ -288,5 +314,12 @@ mod tests {
         assert_eq!(wanted.as_ptr() as usize % HUGE_PAGE_BYTES, 0);
         let unwanted = Storage::zeroed(MAPPED_THRESHOLD_BYTES, false).unwrap();
         assert_eq!(unwanted.backing(), Backing::Pages);
+        for (bytes, memory_bytes) in [(0, 0), (1, 1), ((4 << 20) - 1, (4 << 20) - 1)] {
+            assert_eq!(Storage::memory_bytes_for(bytes), memory_bytes);
+        }
+        for bytes in [4 << 20, (4 << 20) + 1, 6 << 20] {
+            let memory_bytes = if bytes == 4 << 20 { 4 << 20 } else { 6 << 20 };
+            assert_eq!(Storage::zeroed(bytes, true).unwrap().memory_bytes(), memory_bytes);
+        }
     }
 }

@@ -19,15 +19,32 @@ pub trait Workers: Sync {
     /// If a call does, once no call is running any more.
     fn for_each<T: Send>(&self, items: Vec<T>, work: impl Fn(T) + Send + Sync);
 
-    /// Scratch memory that somebody gave back, whose pages were touched already, if there is any.
-    fn take_memory(&self) -> Option<Storage> {
-        None
+    /// Takes kept scratch memory, whose pages have been touched already: at most as many pieces as `request` asks for,
+    /// with any bytes in them. By default none is kept.
+    ///
+    /// Frees so much kept memory that the pieces, those that the caller has to allocate besides, and what stays kept
+    /// take at most [`ScratchRequest::most_bytes`].
+    fn take_memory(&self, request: ScratchRequest) -> Vec<Storage> {
+        let _ = request;
+        Vec::new()
     }
 
     /// Takes scratch memory back that is not needed any more; by default, frees it.
     fn give_memory(&self, memory: Storage) {
         drop(memory);
     }
+}
+
+/// Scratch memory that a call needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScratchRequest {
+    /// The number of pieces.
+    pub pieces: usize,
+    /// The fewest bytes of a piece.
+    pub piece_bytes: usize,
+    /// The most bytes of memory, as [`Storage::memory_bytes`] counts them, that the pieces may take together with
+    /// the memory that the workers keep.
+    pub most_bytes: usize,
 }
 
 /// The thread of the caller, which does one piece after another.

@@ -2,7 +2,8 @@
 
 use std::sync::Mutex;
 use trommel_base::{
-    Bulk, CallerThread, Filter, FromSpec, Insert, InsertBulk, KeyHash, Spec, Storage, Workers,
+    Bulk, CallerThread, Filter, FromSpec, Insert, InsertBulk, KeyHash, ScratchRequest, Spec,
+    Storage, Workers,
 };
 use trommel_bloom::{
     Bloom, CacheLine, CountingBloomFilter, Layout, Register, SplitBlock, Standard,
@@ -28,8 +29,12 @@ impl Workers for Keeper {
         self.threads.for_each(items, work);
     }
 
-    fn take_memory(&self) -> Option<Storage> {
-        self.memory.lock().unwrap().pop()
+    fn take_memory(&self, request: ScratchRequest) -> Vec<Storage> {
+        let mut memory = self.memory.lock().unwrap();
+        let suits = |piece: &mut Storage| piece.len() >= request.piece_bytes;
+        let mut taken: Vec<_> = memory.extract_if(.., suits).collect();
+        memory.extend(taken.drain(request.pieces.min(taken.len())..));
+        taken
     }
 
     fn give_memory(&self, memory: Storage) {

@@ -11,7 +11,7 @@ use crate::layout::Layout;
 use alloc::vec;
 use alloc::vec::Vec;
 use trommel_base::partition::Partitioner;
-use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash, Workers};
+use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash, ScratchRequest, Storage, Workers};
 
 /// Up to this load, inserts hardly ever fail.
 const SURE_LOAD: f64 = 0.97;
@@ -51,8 +51,8 @@ impl<L: Layout> InsertBulk for Quotient<L> {
         bulk: Bulk<'_, W>,
     ) -> Result<(), Full> {
         let mut done = 0;
-        // One for all chunks: its memory is touched once.
-        let mut partitioner = Partitioner::new();
+        // One piece for all chunks, so that its pages are touched for the first time only once.
+        let mut memory = None;
         while done < hashes.len() {
             let rest = &hashes[done..];
             if self.grow_at.is_none() && self.try_build(rest, bulk) {
@@ -67,9 +67,12 @@ impl<L: Layout> InsertBulk for Quotient<L> {
                 if self.table.len() > LARGE_BYTES { GROUPED_KEYS_OF_LARGE } else { GROUPED_KEYS };
             let keys =
                 rest.len().min(grouped).min(usize::try_from(before_growth).unwrap_or(grouped));
-            self.insert_chunk(&rest[..keys], &mut partitioner, bulk.scratch_bytes)
+            self.insert_chunk(&rest[..keys], &mut memory, bulk)
                 .map_err(|full| self.full(done + full.inserted, full.why))?;
             done += keys;
+        }
+        if let Some(memory) = memory {
+            bulk.workers.give_memory(memory);
         }
         Ok(())
     }
@@ -94,29 +97,36 @@ impl<L: Layout> Quotient<L> {
     }
 
     /// Inserts some keys region by region; if one does not fit, as many as go in in their own order.
-    fn insert_chunk(
+    fn insert_chunk<W: Workers>(
         &mut self,
         hashes: &[KeyHash],
-        partitioner: &mut Partitioner<u64>,
-        scratch_bytes: usize,
+        memory: &mut Option<Storage>,
+        bulk: Bulk<'_, W>,
     ) -> Result<(), Full> {
         let regions = self.table.len() / GROUPED_BYTES;
         let groups = regions.min(hashes.len() / FEWEST_KEYS_PER_GROUP).min(MOST_REGIONS as usize);
+        let groups = if groups < 2 { 1 } else { 1 << groups.ilog2() };
         // What is likely to fail is not begun: to take a group back is slow when the table is full.
         let fits =
             (self.len + hashes.len() as u64) as f64 <= SURE_LOAD * self.geometry.slots as f64;
         if !fits
             || hashes.len() < FEWEST_KEYS
             || groups < 2
-            || grouping_bytes(hashes.len(), 1 << groups.ilog2()) > scratch_bytes
-            || !self.insert_grouped(hashes, groups, partitioner)
+            || grouping_bytes(hashes.len(), groups) > bulk.scratch_bytes
         {
+            return self.insert_in_order(hashes);
+        }
+        take_memory(memory, hashes.len(), groups, bulk);
+        let mut partitioner = Partitioner::with_memory(memory.take());
+        let inserted = self.insert_grouped(hashes, groups, &mut partitioner);
+        *memory = partitioner.into_memory();
+        if !inserted {
             return self.insert_in_order(hashes);
         }
         Ok(())
     }
 
-    /// Inserts keys group by group; false, and nothing changed, if one does not fit or there is no memory
+    /// Inserts keys in so many groups, a power of two; false, and nothing changed, if one does not fit or there is no memory
     /// to group them in.
     fn insert_grouped(
         &mut self,
@@ -126,7 +136,7 @@ impl<L: Layout> Quotient<L> {
     ) -> bool {
         let shift = u64::BITS - groups.ilog2();
         let (geometry, rounding) = (self.geometry, self.rounding);
-        let Ok(grouped) = partitioner.partition(hashes, 1 << groups.ilog2(), |hash| {
+        let Ok(grouped) = partitioner.partition(hashes, groups, |hash| {
             let hash = rounding.apply::<L>(&geometry, hash);
             ((hash >> shift) as usize, hash)
         }) else {
@@ -170,6 +180,32 @@ impl<L: Layout> Quotient<L> {
 /// Bytes that it takes to insert so many keys in so many groups: the keys by group, and a bit a key that says
 /// whether it is new.
 const fn grouping_bytes(keys: usize, groups: usize) -> usize {
-    let new = keys / 8 + groups * (size_of::<Vec<u64>>() + size_of::<u64>());
-    Partitioner::<u64>::scratch_bytes_for(keys, groups) + new
+    Partitioner::<u64>::scratch_bytes_for(keys, groups) + newness_bytes(keys, groups)
+}
+
+/// Bytes of a bit a key, in a list for each group.
+const fn newness_bytes(keys: usize, groups: usize) -> usize {
+    keys / 8 + groups * (size_of::<Vec<u64>>() + size_of::<u64>())
+}
+
+/// Exchanges memory that is too small for so many keys in so many groups for memory that the workers keep, if they
+/// have any. What they keep besides is within the budget.
+fn take_memory<W: Workers>(
+    memory: &mut Option<Storage>,
+    keys: usize,
+    groups: usize,
+    bulk: Bulk<'_, W>,
+) {
+    let piece_bytes = Partitioner::<u64>::piece_bytes_for(keys, groups);
+    if memory.as_ref().is_none_or(|memory| memory.len() < piece_bytes) {
+        if let Some(memory) = memory.take() {
+            bulk.workers.give_memory(memory);
+        }
+        let places = Partitioner::<u64>::scratch_bytes_for(keys, groups)
+            - Storage::memory_bytes_for(piece_bytes);
+        let beside = newness_bytes(keys, groups) + places;
+        let most_bytes = bulk.scratch_bytes.saturating_sub(beside);
+        let request = ScratchRequest { pieces: 1, piece_bytes, most_bytes };
+        *memory = bulk.workers.take_memory(request).pop();
+    }
 }

@@ -1,9 +1,11 @@
 //! One pass by several threads.
 
 use super::{MAX_HASHES, Partitioned, Partitioner, Record};
-use crate::storage::OutOfMemory;
-use crate::{KeyHash, Workers};
+use crate::kernel::replay::WORD_BITS;
+use crate::storage::{OutOfMemory, Storage};
+use crate::{KeyHash, ScratchRequest, Workers};
 use alloc::vec::Vec;
+use core::iter::{repeat_n, repeat_with};
 use core::ops::RangeInclusive;
 
 /// Shares for every thread, if there is enough for so many: who is done early takes another.
@@ -29,34 +31,126 @@ pub fn chunk_bytes(table_bytes: usize) -> usize {
     table_bytes.clamp(*CHUNK_BYTES.start(), *CHUNK_BYTES.end()).max(table_bytes / 4)
 }
 
+/// How a batch is cut into shares, each of which one thread groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SharePlan {
+    shares: usize,
+    /// Records of a key.
+    each: usize,
+    parts: usize,
+}
+
 /// A batch in shares, each with a partitioner of its own.
 #[derive(Debug)]
 pub struct Shares<R> {
+    plan: SharePlan,
     partitioners: Vec<Partitioner<R>>,
+    memory_bytes: usize,
 }
 
-impl<R: Record> Shares<R> {
-    /// As many shares as suit a batch of so many records in so many parts; one for one thread.
-    ///
-    /// # Errors
-    /// [`OutOfMemory`] if there is none for their list.
-    pub fn new<W: Workers>(workers: &W, records: usize, parts: usize) -> Result<Self, OutOfMemory> {
+impl SharePlan {
+    /// As many shares as suit a batch of `keys` with `each` records in so many `parts`; one for one thread.
+    #[must_use]
+    pub fn new<W: Workers>(workers: &W, keys: usize, each: usize, parts: usize) -> Self {
         let threads = workers.threads().max(1);
+        let records = keys.saturating_mul(each);
         let worthwhile = records / FEWEST_RECORDS_PER_PART / parts.max(1);
         let shares = match threads {
             1 => 1,
             _ if worthwhile >= SHARES_PER_THREAD * threads => SHARES_PER_THREAD * threads,
             _ => worthwhile.clamp(1, threads),
         };
-        let shares = shares.max(records.div_ceil(MAX_HASHES));
-        let mut partitioners = Vec::new();
-        let bytes = shares.saturating_mul(size_of::<Partitioner<R>>()) as u64;
-        partitioners.try_reserve_exact(shares).map_err(|_| OutOfMemory { bytes })?;
-        let memories = core::iter::repeat_with(|| workers.take_memory());
-        partitioners.extend(memories.take(shares).map(Partitioner::with_memory));
-        Ok(Self { partitioners })
+        Self { shares: shares.max(records.div_ceil(MAX_HASHES)), each, parts }
     }
 
+    /// The number of shares.
+    #[must_use]
+    pub const fn count(&self) -> usize {
+        self.shares
+    }
+
+    /// The most records of a share of so many keys.
+    const fn share_records(&self, keys: usize) -> usize {
+        let share_keys = if self.shares == 1 {
+            keys
+        } else {
+            // Shares begin at multiples of a word of a bitmap.
+            keys.div_ceil(self.shares).saturating_add(WORD_BITS - 1)
+        };
+        share_keys.saturating_mul(self.each)
+    }
+
+    /// Bytes of scratch memory that the shares of so many keys take together.
+    #[must_use]
+    pub const fn bytes_for<R: Record>(&self, keys: usize) -> usize {
+        Partitioner::<R>::scratch_bytes_for(self.share_records(keys), self.parts)
+            .saturating_mul(self.shares)
+    }
+
+    /// How many keys of a batch are grouped at a time: all, or as many as leave scratch memory, and the bytes that
+    /// `beside` gives for so many keys, within `scratch_bytes`. `None` if those are too few to be worth a pass. Fewer
+    /// than all are a multiple of 64.
+    pub fn keys_at_a_time<R: Record>(
+        &self,
+        keys: usize,
+        scratch_bytes: usize,
+        beside: impl Fn(usize) -> usize,
+    ) -> Option<usize> {
+        let mut at_a_time = keys;
+        loop {
+            let records = at_a_time.saturating_mul(self.each);
+            if records < self.parts.saturating_mul(FEWEST_PASSED_PER_PART).max(1) {
+                return None;
+            }
+            let bytes = || self.bytes_for::<R>(at_a_time).saturating_add(beside(at_a_time));
+            if records <= MAX_HASHES && bytes() <= scratch_bytes {
+                break;
+            }
+            // Rounded down, so that it comes to an end.
+            at_a_time = (at_a_time - at_a_time / 16) / WORD_BITS * WORD_BITS;
+        }
+        // As many batches of about one length.
+        let even = keys.div_ceil(keys.div_ceil(at_a_time)).next_multiple_of(WORD_BITS);
+        Some(even.min(at_a_time))
+    }
+
+    /// Shares for so many keys at a time, with memory that the workers kept. The memory of the shares and what the
+    /// workers still keep take at most `most_bytes`, or [`SharePlan::bytes_for`] if that is more.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`] if there is none for the list of the shares.
+    pub fn take<R: Record, W: Workers>(
+        &self,
+        workers: &W,
+        keys: usize,
+        most_bytes: usize,
+    ) -> Result<Shares<R>, OutOfMemory> {
+        let records = self.share_records(keys);
+        let piece_bytes = Partitioner::<R>::piece_bytes_for(records, self.parts);
+        let new_bytes = Storage::memory_bytes_for(piece_bytes);
+        let beside =
+            self.bytes_for::<R>(keys).saturating_sub(new_bytes.saturating_mul(self.shares));
+
+        let mut partitioners = Vec::new();
+        let bytes = self.shares.saturating_mul(size_of::<Partitioner<R>>());
+        let refused = OutOfMemory { bytes: bytes as u64 };
+        partitioners.try_reserve_exact(self.shares).map_err(|_| refused)?;
+
+        let most_bytes = most_bytes.saturating_sub(beside);
+        let request = ScratchRequest { pieces: self.shares, piece_bytes, most_bytes };
+        let kept = workers.take_memory(request);
+        let memory_bytes = kept
+            .iter()
+            .map(Storage::memory_bytes)
+            .chain(repeat_n(new_bytes, self.shares.saturating_sub(kept.len())))
+            .fold(beside, usize::saturating_add);
+        let memories = kept.into_iter().map(Some).chain(repeat_with(|| None));
+        partitioners.extend(memories.take(self.shares).map(Partitioner::with_memory));
+        Ok(Shares { plan: *self, partitioners, memory_bytes })
+    }
+}
+
+impl<R: Record> Shares<R> {
     /// How many there are.
     #[must_use]
     pub fn count(&self) -> usize {
@@ -69,42 +163,15 @@ impl<R: Record> Shares<R> {
         let shares = self.count();
         let cut = |share| {
             let cut = (hashes.len() as u128 * share as u128 / shares as u128) as usize;
-            if share == shares { cut } else { cut / 64 * 64 }
+            if share == shares { cut } else { cut / WORD_BITS * WORD_BITS }
         };
         (0..shares).map(|share| &hashes[cut(share)..cut(share + 1)]).collect()
     }
 
-    /// Bytes of scratch memory that so many records in so many parts take, in all shares.
+    /// Bytes of scratch memory that all shares hold, once each has grouped its keys.
     #[must_use]
-    pub fn bytes_for(&self, records: usize, parts: usize) -> usize {
-        let shares = self.partitioners.len();
-        Partitioner::<R>::scratch_bytes_for(records.div_ceil(shares), parts).saturating_mul(shares)
-    }
-
-    /// How many keys of a batch, with `each` records, are grouped at a time: all, or as many as leave scratch
-    /// memory and what `beside` says that so many keys take besides within `scratch_bytes`. `None` if those are
-    /// too few to be worth a pass. Fewer than all are a multiple of 64.
-    pub fn keys_at_a_time(
-        &self,
-        keys: usize,
-        each: usize,
-        parts: usize,
-        scratch_bytes: usize,
-        beside: impl Fn(usize) -> usize,
-    ) -> Option<usize> {
-        let mut keys = keys;
-        loop {
-            let records = keys.saturating_mul(each);
-            if records < parts.saturating_mul(FEWEST_PASSED_PER_PART).max(1) {
-                return None;
-            }
-            let bytes = || self.bytes_for(records, parts).saturating_add(beside(keys));
-            if records <= MAX_HASHES && bytes() <= scratch_bytes {
-                return Some(keys);
-            }
-            // Rounded down, so that it comes to an end.
-            keys = keys / 2 / 64 * 64;
-        }
+    pub const fn memory_bytes(&self) -> usize {
+        self.memory_bytes
     }
 
     /// Gives the memory back to the workers.
@@ -127,8 +194,6 @@ pub fn partition_shares<'s, W, R, F, I>(
     workers: &W,
     shares: &'s mut Shares<R>,
     hashes: &[KeyHash],
-    each: usize,
-    parts: usize,
     split: F,
 ) -> Result<Vec<Partitioned<'s, R>>, OutOfMemory>
 where
@@ -138,6 +203,7 @@ where
     I: IntoIterator<Item = (usize, R)>,
 {
     let slices = shares.slices(hashes);
+    let SharePlan { each, parts, .. } = shares.plan;
     let mut done = Vec::new();
     done.resize_with(slices.len(), || None);
     let items = shares.partitioners.iter_mut().zip(slices).zip(&mut done).collect();

@@ -255,9 +255,9 @@ fn shares_together_are_one_pass() {
             assert_eq!(whole.len(), len * EACH);
             for threads in [1, 2, 5] {
                 let workers = ManyThreads(threads);
-                let mut shares = Shares::<u64>::new(&workers, len * EACH, 100).unwrap();
-                let shares =
-                    partition_shares(&workers, &mut shares, &hashes, EACH, 100, split).unwrap();
+                let plan = SharePlan::new(&workers, len, EACH, 100);
+                let mut shares = plan.take::<u64, _>(&workers, len, usize::MAX).unwrap();
+                let shares = partition_shares(&workers, &mut shares, &hashes, split).unwrap();
                 for part in 0..100 {
                     let joined: Vec<_> = shares.iter().flat_map(|share| share.part(part)).collect();
                     assert!(joined.into_iter().eq(whole.part(part)), "{len} {threads} {part}");

@@ -17,11 +17,14 @@ mod slices;
 
 use crate::filter::Bloom;
 use crate::layout::Layout;
-use trommel_base::partition::{Partitioned, Record, Shares, chunk_bytes, partition_shares};
+use trommel_base::partition::{Partitioned, Record, SharePlan, chunk_bytes, partition_shares};
 use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash, Workers};
 
 /// The most pieces of a table. Beyond, the runs of the partition crowd the second-level cache.
 const MOST_PIECES: usize = 4096;
+
+/// Upper bound on the bytes that each piece takes in the lists of what threads work on.
+const ITEM_BYTES: usize = 192;
 
 /// A table as far as a pass over keys knows it.
 struct Table {
@@ -46,24 +49,25 @@ where
     W: Workers,
 {
     let &Table { bytes, pieces, each } = table;
-    let records = hashes.len().saturating_mul(each);
-    let Ok(mut shares) = Shares::new(bulk.workers, records, pieces) else {
+    let Bulk { workers, scratch_bytes } = bulk;
+    let plan = SharePlan::new(workers, hashes.len(), each, pieces);
+    let item_bytes = ITEM_BYTES * pieces;
+    let chunk_bytes = scratch_bytes.min(chunk_bytes(bytes));
+    let Some(keys) = plan.keys_at_a_time::<R>(hashes.len(), chunk_bytes, |_| item_bytes) else {
+        return 0;
+    };
+    let Ok(mut shares) = plan.take(workers, keys, scratch_bytes - item_bytes) else {
         return 0;
     };
     let mut done = 0;
-    let scratch_bytes = bulk.scratch_bytes.min(chunk_bytes(bytes));
-    let keys = shares.keys_at_a_time(hashes.len(), each, pieces, scratch_bytes, |_| 0);
-    if let Some(keys) = keys {
-        for chunk in hashes.chunks(keys) {
-            let grouped = partition_shares(bulk.workers, &mut shares, chunk, each, pieces, split);
-            let Ok(grouped) = grouped else {
-                break;
-            };
-            fill(&grouped);
-            done += chunk.len();
-        }
+    for chunk in hashes.chunks(keys) {
+        let Ok(grouped) = partition_shares(workers, &mut shares, chunk, split) else {
+            break;
+        };
+        fill(&grouped);
+        done += chunk.len();
     }
-    shares.give_back(bulk.workers);
+    shares.give_back(workers);
     done
 }
 

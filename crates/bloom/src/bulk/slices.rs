@@ -14,9 +14,8 @@
 use crate::filter::Bloom;
 use crate::layout::Layout;
 use crate::set_algebra::set_bits_of;
-use alloc::vec::Vec;
 use core::iter::{once, repeat};
-use trommel_base::{Bulk, KeyHash, Storage, Workers};
+use trommel_base::{Bulk, KeyHash, ScratchRequest, Storage, Workers};
 
 /// Bytes of the table that a thread unites at a time: who is done early takes another part.
 const UNITED_BYTES: usize = 64 << 10;
@@ -24,7 +23,8 @@ const UNITED_BYTES: usize = 64 << 10;
 /// A slice for every thread, or a single one if there is not enough memory for tables of so many bytes.
 pub(super) fn count<W: Workers>(bytes: usize, bulk: Bulk<'_, W>) -> usize {
     let threads = bulk.workers.threads().max(1);
-    let is_enough = bytes.saturating_mul(threads - 1) <= bulk.scratch_bytes;
+    let table_bytes = Storage::memory_bytes_for(bytes);
+    let is_enough = table_bytes.saturating_mul(threads - 1) <= bulk.scratch_bytes;
     if is_enough { threads } else { 1 }
 }
 
@@ -39,20 +39,18 @@ pub(super) fn insert<L: Layout, W: Workers>(
     if slices == 1 {
         return false;
     }
-    let mut tables: Vec<Storage> = (1..slices).map_while(|_| memory(workers, bytes)).collect();
-    let has_all = tables.len() == slices - 1;
+    let pieces = slices - 1;
+    let most_bytes = bulk.scratch_bytes;
+    let mut tables = workers.take_memory(ScratchRequest { pieces, piece_bytes: bytes, most_bytes });
+    let missing = pieces.saturating_sub(tables.len());
+    tables.extend((0..missing).map_while(|_| Storage::zeroed(bytes, true).ok()));
+    let has_all = tables.len() == pieces;
     if has_all {
         insert_apart(filter, hashes, &mut tables, workers);
         unite(&mut filter.table, &tables, workers);
     }
     tables.into_iter().for_each(|table| workers.give_memory(table));
     has_all
-}
-
-/// Memory for a table of so many bytes, whatever is in it.
-fn memory<W: Workers>(workers: &W, bytes: usize) -> Option<Storage> {
-    let kept = workers.take_memory().filter(|memory| memory.len() >= bytes);
-    kept.or_else(|| Storage::zeroed(bytes, true).ok())
 }
 
 /// Inserts a slice into the filter's table, and one into each of the others, which are cleared before.

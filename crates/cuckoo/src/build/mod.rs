@@ -60,7 +60,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 pub(crate) use fill::{Filling, Grouped};
 use settle::Window;
-use trommel_base::partition::{MAX_PARTS, Partitioned, Record, Shares, partition_shares};
+use trommel_base::partition::{MAX_PARTS, Partitioned, Record, SharePlan, partition_shares};
 use trommel_base::{Bulk, KeyHash, Workers};
 
 /// Smaller tables are never built: what a build begins with costs as much as it saves.
@@ -93,6 +93,13 @@ struct Plan {
     /// Buckets of a unit; the last one has the remainder as well.
     unit_buckets: usize,
     units: usize,
+}
+
+/// Units that are worked on at a time.
+struct Units {
+    at_once: usize,
+    /// Bytes of scratch memory that all units take.
+    bytes: usize,
 }
 
 /// A unit that is done.
@@ -147,27 +154,29 @@ impl Plan {
         Some(Self { region_log2, regions, unit_buckets, units })
     }
 
-    /// How many units are worked on at a time, if there is memory for one at least beside the shares.
-    fn units_at_once<R: Record>(
+    /// How many units are worked on at a time, if `most_bytes` are enough for one at least.
+    fn units_at_once(
         &self,
         geometry: &Geometry,
         keys: usize,
-        shares: &Shares<R>,
-        bulk_bytes: usize,
+        most_bytes: usize,
         threads: usize,
-    ) -> Option<usize> {
+    ) -> Option<Units> {
         let full = geometry.buckets as usize / 8;
         // What units left, what windows take of it and leave, and the last.
         let left = self.left_room(keys) * size_of::<u64>() * 3;
-        let for_all = shares.bytes_for(keys, self.regions).checked_add(full + left)?;
+        let for_all = full + left;
         let unit_keys = (keys as u64).min(self.longest_unit(geometry) * SLOTS) as usize;
         let pairs = 1 << self.region_log2 << pair_bytes_log2(geometry);
         let surplus = self.surplus_room(unit_keys) * size_of::<u64>();
-        match bulk_bytes.checked_sub(for_all)? / (pairs * 2 + surplus * 2) {
+        let for_each = pairs * 2 + surplus * 2;
+        match most_bytes.checked_sub(for_all)? / for_each {
             0 => None,
             // No more of them are worked on anyway, and whoever is done early takes the next.
-            units if units >= threads => Some(self.units),
-            units => Some(units),
+            units if units >= threads => {
+                Some(Units { at_once: self.units, bytes: for_all + for_each * threads })
+            }
+            units => Some(Units { at_once: units, bytes: for_all + for_each * units }),
         }
     }
 
@@ -217,17 +226,18 @@ impl CuckooFilter {
     ) -> Option<u64> {
         let Bulk { workers, scratch_bytes } = bulk;
         let (geometry, threads) = (self.geometry, workers.threads().max(1));
-        let mut shares = Shares::<R>::new(workers, hashes.len(), plan.regions).ok()?;
-        let at_once =
-            plan.units_at_once(&geometry, hashes.len(), &shares, scratch_bytes, threads)?;
+        let keys = hashes.len();
+        let share_plan = SharePlan::new(workers, keys, 1, plan.regions);
+        let unit_bytes = scratch_bytes.checked_sub(share_plan.bytes_for::<R>(keys))?;
+        let Units { at_once, bytes } = plan.units_at_once(&geometry, keys, unit_bytes, threads)?;
+        let mut shares = share_plan.take::<R, P>(workers, keys, scratch_bytes - bytes).ok()?;
         // The bits of the bucket are followed by those of the fingerprint already.
         let (region_shift, shift) = (32 + plan.region_log2, geometry.fingerprint_shift());
         let split = |hash: u64| {
             let fixed_point = geometry.fixed_point(hash);
             [((fixed_point >> region_shift) as usize, R::of(fixed_point >> shift))]
         };
-        let grouped =
-            partition_shares(workers, &mut shares, hashes, 1, plan.regions, split).ok()?;
+        let grouped = partition_shares(workers, &mut shares, hashes, split).ok()?;
         let words = geometry.buckets.div_ceil(64) as usize;
         let mut full = room_for::<u64>(words)?;
         full.resize(words, 0);

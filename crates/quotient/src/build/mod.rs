@@ -31,8 +31,8 @@ use alloc::vec::Vec;
 use chunks::{Placed, Placing};
 use plan::{LocalFingerprint, Plan, Stored};
 use region::Region;
-use trommel_base::partition::{Partitioned, Shares};
-use trommel_base::{Bulk, KeyHash, Workers};
+use trommel_base::partition::{Partitioned, SharePlan};
+use trommel_base::{Bulk, KeyHash, ScratchRequest, Workers};
 use trommel_simd::Isa;
 
 /// What a table is built of.
@@ -73,38 +73,46 @@ fn build_of<L: Layout, R: LocalFingerprint, T: Stored, W: Workers>(
 ) -> Option<Placed> {
     let threads = bulk.workers.threads().max(1);
     let hashes = inputs.hashes.len();
-    let mut shares = Shares::<R>::new(bulk.workers, hashes, plan.regions).ok()?;
-    let left = bulk.scratch_bytes.checked_sub(shares.bytes_for(hashes, plan.regions))?;
-    if Region::<L, T>::scratch_bytes(plan).checked_mul(threads)? > left {
+    let share_plan = SharePlan::new(bulk.workers, hashes, 1, plan.regions);
+    let region_bytes = Region::<L, T>::scratch_bytes(plan).checked_mul(threads)?;
+    let most_bytes = bulk.scratch_bytes.checked_sub(region_bytes)?;
+    if share_plan.bytes_for::<R>(hashes) > most_bytes {
         return None;
     }
+    let mut shares = share_plan.take::<R, W>(bulk.workers, hashes, most_bytes).ok()?;
+    let left = bulk.scratch_bytes.saturating_sub(shares.memory_bytes());
     let grouped = shares::group::<L, R, W>(inputs, plan, &mut shares, bulk.workers)?;
     let shape = inputs.geometry.shape();
     let placing = Placing { plan, shares: &grouped, isa: inputs.isa, threads };
     let placed = placing.run::<L, T, W>(shape, table, bulk.workers).or_else(|| {
         table.fill(0);
-        append_sorted::<L, R>(inputs.geometry, plan, table, &grouped, left)
+        append_sorted::<L, R, W>(
+            inputs.geometry,
+            plan,
+            table,
+            &grouped,
+            Bulk { scratch_bytes: left, ..bulk },
+        )
     });
     shares.give_back(bulk.workers);
     placed
 }
 
-/// Any fingerprints, in time that does not depend on where they crowd, a region's sorted in so many bytes.
-fn append_sorted<L: Layout, R: LocalFingerprint>(
+/// Any fingerprints, in time that does not depend on where they crowd, a region's sorted in `bulk.scratch_bytes`.
+fn append_sorted<L: Layout, R: LocalFingerprint, W: Workers>(
     geometry: &Geometry,
     plan: &Plan,
     table: &mut [u8],
     shares: &[Partitioned<'_, R>],
-    scratch_bytes: usize,
+    bulk: Bulk<'_, W>,
 ) -> Option<Placed> {
     let of_region = |region: usize| shares.iter().map(move |share| share.part(region));
     let most = (0..plan.regions)
         .map(|region| of_region(region).map(<[R]>::len).sum::<usize>())
         .max()
         .unwrap_or(0);
-    if most > scratch_bytes / size_of::<R>() {
-        return None;
-    }
+    let kept_bytes = bulk.scratch_bytes.checked_sub(most.checked_mul(size_of::<R>())?)?;
+    bulk.workers.take_memory(ScratchRequest { pieces: 0, piece_bytes: 0, most_bytes: kept_bytes });
     let mut sorted = Vec::new();
     sorted.try_reserve_exact(most).ok()?;
     let mut appender = Appender::<L>::new(geometry, table);

@@ -20,10 +20,10 @@ pub(super) fn group<'s, L: Layout, R: LocalFingerprint, W: Workers>(
     // Two closures: with the code of rounding in it, one is not inlined into the partitioner's loops.
     let grouped = if rounding == Rounding::None {
         let split = |hash| [plan.split::<L, R>(hash)];
-        partition_shares(workers, shares, hashes, 1, plan.regions, split)
+        partition_shares(workers, shares, hashes, split)
     } else {
         let split = |hash| [plan.split::<L, R>(rounding.apply::<L>(geometry, hash))];
-        partition_shares(workers, shares, hashes, 1, plan.regions, split)
+        partition_shares(workers, shares, hashes, split)
     };
     grouped.ok()
 }

@@ -69,7 +69,12 @@ impl EngineBuilder {
         self
     }
 
-    /// The most bytes of scratch memory that a call takes; with 0, nothing is partitioned.
+    /// The most bytes of scratch memory that a call takes, as they are taken from the system: from 4 MiB on in whole
+    /// huge pages of 2 MiB. The memory that the engine keeps between calls counts: a call uses or frees it. Calls that
+    /// run at the same time take as much each. With 0, nothing is partitioned.
+    ///
+    /// The filter itself, and the memory that a filter keeps for its inserts, do not count. Memory that a call has
+    /// given back to the allocator may stay resident, as the allocator decides.
     pub fn memory_budget(mut self, bytes: usize) -> Self {
         self.memory_budget = Some(bytes);
         self
@@ -98,9 +103,10 @@ impl EngineBuilder {
         if !(1..=MAX_THREADS).contains(&threads) {
             return Err(EngineError::Threads { threads, max: MAX_THREADS });
         }
+        let memory_budget = self.memory_budget.unwrap_or(usize::MAX);
         Ok(Engine {
-            pool: Arc::new(Pool::start(threads, self.pin)?),
-            memory_budget: self.memory_budget.unwrap_or(usize::MAX),
+            pool: Arc::new(Pool::start(threads, self.pin, memory_budget)?),
+            memory_budget,
             strategy: self.strategy,
             cost: self.cost,
         })

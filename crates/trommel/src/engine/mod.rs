@@ -13,9 +13,9 @@ pub use stream::{
     Cancel, IntegerBatches, KeyBatch, LineBatches, Lines, Progress, Stream, StreamError,
 };
 
-use crate::{AnyFilter, Bitmap, Bulk, CallerThread, Filter, FilterSpec, Full, InsertBulk, KeyHash};
+use crate::{AnyFilter, Bitmap, Bulk, Filter, FilterSpec, Full, InsertBulk, KeyHash};
 use alloc::sync::Arc;
-use pool::Pool;
+use pool::{CallerOf, Pool};
 use trommel_base::Workers as _;
 
 /// Threads, and the memory and the knowledge to use them well: filters of every kind are built, filled and
@@ -90,7 +90,7 @@ impl Engine {
         self.pool.pinned_threads()
     }
 
-    /// The most bytes of scratch memory that a call takes.
+    /// The most bytes of scratch memory that a call takes: [`EngineBuilder::memory_budget`].
     #[must_use]
     pub fn memory_budget(&self) -> usize {
         self.memory_budget
@@ -102,7 +102,7 @@ impl Engine {
         &self.cost
     }
 
-    /// Gives back the scratch memory that is kept from call to call, at most 1 GiB.
+    /// Gives back the scratch memory that is kept from call to call: at most the budget, and at most 1 GiB.
     pub fn release_memory(&self) {
         self.pool.release_memory();
     }
@@ -151,8 +151,8 @@ impl Engine {
             }
             // It groups them by itself: within the budget.
             (Strategy::Direct, None) => {
-                let scratch_bytes = self.memory_budget;
-                filter.insert_bulk(hashes, Bulk { workers: &CallerThread, scratch_bytes })
+                let (workers, scratch_bytes) = (&CallerOf(&self.pool), self.memory_budget);
+                filter.insert_bulk(hashes, Bulk { workers, scratch_bytes })
             }
             (Strategy::Partitioned, _) => filter.insert_bulk(hashes, on_all),
         }

@@ -18,9 +18,9 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::panic::resume_unwind;
 use std::sync::mpsc::sync_channel;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ScopedJoinHandle};
-use trommel_base::{Storage, Workers};
+use trommel_base::{ScratchRequest, Storage, Workers};
 
 /// The most bytes of scratch memory that are kept from call to call: as much as chunks of keys take for tables up to
 /// 4 GiB.
@@ -30,8 +30,13 @@ const KEPT_BYTES: usize = 1 << 30;
 pub(super) struct Pool {
     team: Team,
     pinned: Arc<AtomicUsize>,
-    memory: Mutex<Vec<Storage>>,
+    kept: Mutex<Vec<Storage>>,
+    /// The most bytes of memory that are kept.
+    most_kept_bytes: usize,
 }
+
+/// The thread of the caller alone, with the memory that the pool keeps.
+pub(super) struct CallerOf<'p>(pub(super) &'p Pool);
 
 /// Who works.
 enum Team {
@@ -43,7 +48,12 @@ enum Team {
 }
 
 impl Pool {
-    pub(super) fn start(threads: usize, pin: bool) -> Result<Self, EngineError> {
+    /// Starts the threads. Between calls, at most as much memory is kept as a call may take.
+    pub(super) fn start(
+        threads: usize,
+        pin: bool,
+        memory_budget: usize,
+    ) -> Result<Self, EngineError> {
         let pinned = Arc::new(AtomicUsize::new(0));
         // The cores that the process may use. Threads that would have to share one are better left to the
         // system.
@@ -74,7 +84,8 @@ impl Pool {
                 Team::Pinned(pool)
             }
         };
-        Ok(Self { team, pinned, memory: Mutex::default() })
+        let most_kept_bytes = KEPT_BYTES.min(memory_budget);
+        Ok(Self { team, pinned, kept: Mutex::default(), most_kept_bytes })
     }
 
     pub(super) fn pinned_threads(&self) -> usize {
@@ -82,8 +93,16 @@ impl Pool {
     }
 
     pub(super) fn release_memory(&self) {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.lock_kept().clear();
     }
+
+    fn lock_kept(&self) -> MutexGuard<'_, Vec<Storage>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn memory_bytes(pieces: &[Storage]) -> usize {
+    pieces.iter().map(Storage::memory_bytes).sum()
 }
 
 impl Workers for Pool {
@@ -136,16 +155,53 @@ impl Workers for Pool {
         });
     }
 
-    fn take_memory(&self) -> Option<Storage> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner).pop()
+    fn take_memory(&self, request: ScratchRequest) -> Vec<Storage> {
+        let ScratchRequest { pieces, piece_bytes, most_bytes } = request;
+        let new_bytes = Storage::memory_bytes_for(piece_bytes);
+        let mut kept = self.lock_kept();
+        kept.sort_unstable_by_key(|piece| piece.len());
+        // The smallest that suffice.
+        let first = kept.partition_point(|piece| piece.len() < piece_bytes);
+        let last = kept.len().min(first.saturating_add(pieces));
+        let mut taken: Vec<Storage> = kept.drain(first..last).collect();
+        let fits = |taken: &[Storage], kept: &[Storage]| {
+            let missing_bytes = new_bytes.saturating_mul(pieces.saturating_sub(taken.len()));
+            memory_bytes(taken)
+                .checked_add(memory_bytes(kept))
+                .and_then(|bytes| bytes.checked_add(missing_bytes))
+                .is_some_and(|bytes| bytes <= most_bytes)
+        };
+        // What is not needed goes first, then pieces that are larger than new ones.
+        while !fits(&taken, &kept) && kept.pop().is_some() {}
+        while !fits(&taken, &kept)
+            && taken.pop_if(|piece| piece.memory_bytes() > new_bytes).is_some()
+        {}
+        taken
     }
 
     fn give_memory(&self, memory: Storage) {
-        let mut kept = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        let bytes: usize = kept.iter().map(|storage| storage.len()).sum();
-        if bytes.saturating_add(memory.len()) <= KEPT_BYTES {
+        let mut kept = self.lock_kept();
+        if memory_bytes(&kept).saturating_add(memory.memory_bytes()) <= self.most_kept_bytes {
             kept.push(memory);
         }
+    }
+}
+
+impl Workers for CallerOf<'_> {
+    fn threads(&self) -> usize {
+        1
+    }
+
+    fn for_each<T: Send>(&self, items: Vec<T>, work: impl Fn(T) + Send + Sync) {
+        items.into_iter().for_each(work);
+    }
+
+    fn take_memory(&self, request: ScratchRequest) -> Vec<Storage> {
+        self.0.take_memory(request)
+    }
+
+    fn give_memory(&self, memory: Storage) {
+        self.0.give_memory(memory);
     }
 }
 
@@ -164,7 +220,7 @@ mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
     fn pools() -> impl Iterator<Item = Pool> {
-        let of = |threads| [false, true].map(|pin| Pool::start(threads, pin).unwrap());
+        let of = |threads| [false, true].map(|pin| Pool::start(threads, pin, 0).unwrap());
         [1, 2, 5].into_iter().flat_map(of)
     }
 

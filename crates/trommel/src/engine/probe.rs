@@ -20,7 +20,9 @@ use super::pool::Pool;
 use crate::{Bitmap, Filter, KeyHash};
 use alloc::vec::Vec;
 use trommel_base::Workers;
-use trommel_base::partition::{Answers, Partitioned, Shares, chunk_bytes, partition_shares};
+use trommel_base::partition::{
+    Answers, Partitioned, SharePlan, Shares, chunk_bytes, partition_shares,
+};
 
 /// Bits of a word of a bitmap.
 const WORD_BITS: usize = 64;
@@ -75,15 +77,12 @@ impl<'e> Grouped<'e> {
         let groups_log2 = pieces_log2(filter_bytes);
         let groups = 1 << groups_log2;
         let pool = &*engine.pool;
-        let shares = Shares::new(pool, keys, groups).ok()?;
-        // Beside the shares, a bit a key, and for every group of each share less than three words.
-        let answers = |keys| keys / 8 + shares.count() * groups * 24;
+        let plan = SharePlan::new(pool, keys, 1, groups);
+        // Beside the shares, a bit a key, and for every group of each share less than four words.
+        let answers = |keys| keys / 8 + (plan.count() + 1) * groups * 32;
         let scratch_bytes = engine.memory_budget.min(chunk_bytes(filter_bytes));
-        let keys = shares.keys_at_a_time(keys, 1, groups, scratch_bytes, answers);
-        let Some(keys) = keys else {
-            shares.give_back(pool);
-            return None;
-        };
+        let keys = plan.keys_at_a_time::<u64>(keys, scratch_bytes, answers)?;
+        let shares = plan.take(pool, keys, engine.memory_budget - answers(keys)).ok()?;
         // All of them are one chunk; fewer are whole words already.
         let keys_at_a_time = keys.next_multiple_of(WORD_BITS);
         Some(Self { pool, shares, groups_log2, keys_at_a_time })
@@ -107,10 +106,9 @@ impl<'e> Grouped<'e> {
         words: &mut [u64],
     ) -> bool {
         let (pool, shift) = (self.pool, u64::BITS - self.groups_log2);
-        let groups = 1 << self.groups_log2;
         let slices = self.shares.slices(hashes);
         let split = |hash: u64| [((hash >> shift) as usize, hash)];
-        let Ok(shares) = partition_shares(pool, &mut self.shares, hashes, 1, groups, split) else {
+        let Ok(shares) = partition_shares(pool, &mut self.shares, hashes, split) else {
             return false;
         };
         let mut answers: Vec<Answers> = shares.iter().map(Answers::of).collect();

@@ -1,0 +1,190 @@
+//! The memory budget of an engine: what its calls take from the allocator, and what of a process is resident.
+#![cfg(feature = "parallel")]
+#![allow(unsafe_code)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+#[cfg(target_os = "linux")]
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use trommel::{AnyFilter, Bitmap, Engine, FilterKind, FilterSpec, Insert, KeyHash, Strategy};
+use trommel_testkit::streams::mix;
+
+/// The system's allocator, which counts the bytes that are taken from it.
+struct Counting;
+
+static TAKEN: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call goes to the system's allocator as it is.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        take(layout.size());
+        // SAFETY: the caller keeps the contract of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        take(layout.size());
+        // SAFETY: the caller keeps the contract of `alloc_zeroed`.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        TAKEN.fetch_sub(layout.size(), Ordering::SeqCst);
+        // SAFETY: the caller keeps the contract of `dealloc`.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+fn take(bytes: usize) {
+    let taken = TAKEN.fetch_add(bytes, Ordering::SeqCst) + bytes;
+    PEAK.fetch_max(taken, Ordering::SeqCst);
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// One measurement at a time.
+static MEASURING: Mutex<()> = Mutex::new(());
+
+/// Bytes of stacks, of code that runs for the first time, and of lists as long as there are threads.
+const BESIDE_BYTES: usize = 64 << 10;
+#[cfg(target_os = "linux")]
+const RESIDENT_BESIDE_BYTES: usize = 2 << 20;
+
+fn hashes(keys: usize) -> Vec<KeyHash> {
+    (0..keys as u64).map(|key| KeyHash::from_raw(mix(key))).collect()
+}
+
+fn engine(threads: usize, budget: usize) -> Engine {
+    let builder = Engine::builder().threads(threads).memory_budget(budget);
+    builder.strategy(Strategy::Partitioned).build().unwrap()
+}
+
+/// Memory that a filter keeps for its inserts, which is its own.
+fn kept_by(filter: &AnyFilter) -> usize {
+    match filter {
+        AnyFilter::Cuckoo(filter) => filter.scratch_bytes(),
+        _ => 0,
+    }
+}
+
+/// Shares are small here, so all of their memory comes from the allocator. What the engine keeps of earlier calls
+/// counts.
+#[test]
+fn allocations_are_within_the_budget() {
+    let _alone = MEASURING.lock().unwrap_or_else(PoisonError::into_inner);
+    for keys in [30_000, 400_000] {
+        let hashes = hashes(keys);
+        let empty = FilterKind::ALL.iter().map(|kind| {
+            let spec = FilterSpec::new(*kind).keys(keys).fpr(0.005);
+            spec.build().unwrap()
+        });
+        let empty: Vec<AnyFilter> = empty.collect();
+        for budget in [0, 100_000, 1 << 20, 3 << 20, 12 << 20, 30 << 20] {
+            for threads in [1, 2, 5] {
+                let engine = engine(threads, budget);
+                let mut filters = empty.clone();
+                let mut found = Bitmap::new(keys);
+                let mut taken = TAKEN.load(Ordering::SeqCst);
+                for filter in filters.iter_mut().rev() {
+                    let what = format!("{} {keys} {budget} {threads}", filter.kind());
+                    PEAK.store(taken, Ordering::SeqCst);
+                    engine.insert_batch(filter, &hashes).unwrap();
+                    taken += kept_by(filter);
+                    let scratch = PEAK.load(Ordering::SeqCst).saturating_sub(taken);
+                    assert!(scratch <= budget + BESIDE_BYTES, "insert {what}: {scratch}");
+
+                    PEAK.store(taken, Ordering::SeqCst);
+                    engine.contains_batch(filter, &hashes, &mut found);
+                    let scratch = PEAK.load(Ordering::SeqCst).saturating_sub(taken);
+                    assert!(scratch <= budget + BESIDE_BYTES, "contains {what}: {scratch}");
+                    assert_eq!(found.count_ones(), keys, "{what}");
+                }
+            }
+        }
+    }
+}
+
+/// A field of the status of this process, in bytes.
+#[cfg(target_os = "linux")]
+fn status_bytes(field: &str) -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with(field)).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() << 10
+}
+
+/// The cases of [`resident_memory_is_within_the_budget`]: budget in MiB, then the kinds that are filled one after the
+/// other by one engine.
+#[cfg(target_os = "linux")]
+const CASES: &[(usize, &[FilterKind])] = &[
+    (200, &[FilterKind::Bloom]),
+    (50, &[FilterKind::Bloom]),
+    (100, &[FilterKind::CountingBloom]),
+    (100, &[FilterKind::RegisterBloom, FilterKind::Quotient, FilterKind::Cuckoo]),
+    (60, &[FilterKind::Cuckoo, FilterKind::Bloom, FilterKind::Quotient]),
+];
+
+#[cfg(target_os = "linux")]
+const CASE: &str = "TROMMEL_TEST_CASE";
+
+/// Each case has a process of its own, whose peak is that of its calls.
+#[cfg(target_os = "linux")]
+#[test]
+fn resident_memory_is_within_the_budget() {
+    let _alone = MEASURING.lock().unwrap_or_else(PoisonError::into_inner);
+    for (number, case) in CASES.iter().enumerate() {
+        let done = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "resident_memory_of_a_case", "--ignored", "--nocapture"])
+            .env(CASE, number.to_string())
+            // What is given back to the allocator leaves the process at once (glibc).
+            .env("MALLOC_MMAP_THRESHOLD_", "131072")
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert!(done.status.success(), "{case:?}: {said}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+#[ignore = "started by resident_memory_is_within_the_budget"]
+fn resident_memory_of_a_case() {
+    const KEYS: usize = 6_000_000;
+    let number: usize = std::env::var(CASE).unwrap().parse().unwrap();
+    let (budget, kinds) = CASES[number];
+    let budget = budget << 20;
+    let hashes = hashes(KEYS);
+    let engine = engine(2, budget);
+    let mut found = Bitmap::new(KEYS);
+    found.fill_words(KEYS, |words| words.fill(1));
+    let mut filters: Vec<AnyFilter> = kinds.iter().map(|kind| touched(*kind, &hashes)).collect();
+    // From here on, the peak is that of the calls.
+    std::fs::write("/proc/self/clear_refs", "5").unwrap();
+    let before = status_bytes("VmRSS:");
+    for filter in &mut filters {
+        engine.insert_batch(filter, &hashes).unwrap();
+        engine.contains_batch(filter, &hashes, &mut found);
+        assert_eq!(found.count_ones(), KEYS);
+        let scratch = status_bytes("VmHWM:") - before;
+        assert!(scratch <= budget + RESIDENT_BESIDE_BYTES, "{}: {scratch}", filter.kind());
+    }
+}
+
+/// A filter whose memory is resident, and which is as empty as its batches have to find it.
+#[cfg(target_os = "linux")]
+fn touched(kind: FilterKind, hashes: &[KeyHash]) -> AnyFilter {
+    let mut filter = FilterSpec::new(kind).keys(hashes.len()).fpr(0.005).build().unwrap();
+    filter.insert_batch(hashes).unwrap();
+    match &mut filter {
+        AnyFilter::Bloom(filter) => filter.clear(),
+        // Its batches go the same way whether it is empty or not.
+        AnyFilter::CountingBloom(_) => {}
+        AnyFilter::RegisterBloom(filter) => filter.clear(),
+        AnyFilter::Quotient(filter) => filter.clear(),
+        AnyFilter::Cuckoo(filter) => filter.clear(),
+        filter => unreachable!("no case of {}", filter.kind()),
+    }
+    filter
+}
