@@ -273,9 +273,10 @@ macro_rules! spec_setters {
             self
         }
 
-        /// Bits of a whole fingerprint. Of a quotient filter's, the quotient is a part: it is the same in
-        /// filters of unlike sizes that are to be merged. In a cuckoo filter it is what a slot holds: 8, 12,
-        /// 16 or 32. Quotient and cuckoo filters only.
+        /// Bits of a whole fingerprint. Quotient and cuckoo filters only.
+        ///
+        /// In a quotient filter, the quotient and the remainder together: 1 to 62. Filters of unlike sizes merge if
+        /// they have the same number of bits. In a cuckoo filter, the bits that a slot holds: 8, 12, 16 or 32.
         pub fn fingerprint_bits(mut self, bits: u32) -> Self {
             self.spec.fingerprint_bits = Some(bits);
             self

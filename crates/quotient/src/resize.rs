@@ -285,9 +285,28 @@ impl<I: Iterator<Item = u64>> Merged<I> {
 }
 
 impl<L: Layout> Merge for Quotient<L> {
-    /// Takes in the fingerprints of another filter of any size that has the same ones: made with the
-    /// same [`fingerprint_bits`](trommel_base::Builder::fingerprint_bits), or with the same slots and
-    /// remainder bits, and resized since or not. Of a set, those that both hold are one.
+    /// Takes in the fingerprints of another filter. Both may have any size, before or after a resize, but must have
+    /// the same number of fingerprints: that of the same
+    /// [`fingerprint_bits`](trommel_base::Builder::fingerprint_bits), or of the same slots and remainder bits. Two
+    /// filters that were built by rate for unlike numbers of keys have unlike fingerprints. A set stores a fingerprint
+    /// that both hold once.
+    ///
+    /// For filters that hold `n` keys together after the merge at a false-positive rate `fpr`, give each
+    /// `⌈log2(n / fpr)⌉` bits:
+    ///
+    /// ```
+    /// use trommel_base::{Filter, Insert, KeyHash, Merge};
+    /// use trommel_quotient::QuotientFilter;
+    /// // 6000 keys at 1 %: log2(600,000) is 19.2.
+    /// let builder = QuotientFilter::builder().fpr(0.01).fingerprint_bits(20).grow_at(0.95);
+    /// let mut small = builder.keys(1000).build()?;
+    /// let mut large = builder.keys(5000).build()?;
+    /// small.insert_hash(KeyHash::from_raw(1 << 63))?;
+    /// large.insert_hash(KeyHash::from_raw(1 << 62))?;
+    /// large.merge(&small)?;
+    /// assert_eq!(large.len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// The filter keeps its size, unless it grows by itself. Cost: one pass over both tables and one
     /// over the new one; all three exist meanwhile.
@@ -300,7 +319,8 @@ impl<L: Layout> Merge for Quotient<L> {
         Incompatible::check("hash function", hash(self), hash(other))?;
         Incompatible::check("hash seed", self.hasher.seed(), other.hasher.seed())?;
         let fingerprints = |filter: &Self| filter.geometry.fingerprints;
-        Incompatible::check("fingerprints", fingerprints(self), fingerprints(other))?;
+        let what = "the number of fingerprints, which `fingerprint_bits` sets";
+        Incompatible::check(what, fingerprints(self), fingerprints(other))?;
         let copies = |filter: &Self| u64::from(filter.geometry.copies);
         Incompatible::check("copies of a key", copies(self), copies(other))?;
         let mut geometry = self.geometry;

@@ -248,6 +248,37 @@ fn filters_of_equal_fingerprints_merge_whatever_their_sizes() {
     assert_eq!((error.left, error.right), (1 << 20, 1 << 21));
 }
 
+/// Filters that were built by rate for unlike numbers of keys are refused, and the error names the option with which
+/// they merge.
+#[test]
+fn filters_built_by_rate_merge_with_the_option_that_their_refusal_names() {
+    let builder = QuotientFilter::builder().fpr(0.01).grow_at(0.95);
+    let by_rate = |keys| builder.keys(keys).build().unwrap();
+    let (mut left, right) = (by_rate(1000), by_rate(5000));
+    let before = left.to_bytes();
+    let error = left.merge(&right).unwrap_err();
+    assert_eq!((error.left, error.right), (134_784, 673_792));
+    assert!(error.to_string().contains("`fingerprint_bits`"), "{error}");
+    assert!(left.to_bytes() == before);
+
+    let by_bits = |keys: u64| {
+        let filter = builder.keys(keys as usize).fingerprint_bits(20).build();
+        let (mut filter, hashes) = (filter.unwrap(), distinct(keys, 0..keys));
+        filter.insert_batch(&hashes).unwrap();
+        (filter, hashes)
+    };
+    let absent = distinct(3, 0..100_000);
+    for (left, right) in [(1000, 5000), (5000, 1000)] {
+        let ((mut left, ours), (right, theirs)) = (by_bits(left), by_bits(right));
+        left.merge(&right).unwrap();
+        assert!(ours.iter().chain(&theirs).all(|hash| left.contains_hash(*hash)));
+        let false_positives = absent.iter().filter(|hash| left.contains_hash(**hash)).count();
+        // 6000 of 2^20 fingerprints, and five standard deviations.
+        let mean = absent.len() as f64 * 6000.0 / f64::from(1 << 20);
+        assert!((false_positives as f64) < mean + 5.0 * mean.sqrt(), "{false_positives}");
+    }
+}
+
 /// A filter that grows by itself does so to take in another; one that does not says how many slots it
 /// has, and that more are needed, also where as many are free as the other has keys.
 #[test]

@@ -49,7 +49,7 @@
 //! | a lower rate (0.1 to 0.4 %) at one line a lookup | [`CacheLineBloom`] | 10.1 |
 //! | the fewest bits a key, mostly misses | [`BloomFilter`] | 9.6 |
 //! | to forget keys, however many come | [`CountingBloomFilter`] | 48, or 29 compact |
-//! | to forget, count or enumerate keys; to grow, shrink or merge filters of any size | [`QuotientFilter`] | 9.6 |
+//! | to forget, count or enumerate keys; to grow or shrink to any size, or merge unlike sizes of the same [`fingerprint_bits`](Builder::fingerprint_bits) | [`QuotientFilter`] | 9.6 |
 //! | the same as fast as can be, at 0.37 % | [`CacheLineQuotient`] | 10.8 |
 //! | to forget or count keys, with lookups as fast as a Bloom filter's, at 3 % or 0.2 % | [`CuckooFilter`] | 12.6 (0.2 %), 8.4 (3 %) |
 //!
