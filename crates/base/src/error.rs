@@ -343,8 +343,6 @@ pub enum FormatError {
         /// Bytes asked for.
         bytes: u64,
     },
-    /// The instruction set that `TROMMEL_ISA` names cannot be used.
-    Isa(IsaError),
 }
 
 impl fmt::Display for FormatError {
@@ -376,7 +374,6 @@ impl fmt::Display for FormatError {
                 write!(f, "no filter is like this: {name} of block {block}")
             }
             Self::OutOfMemory { bytes } => write!(f, "the system refused {bytes} bytes of memory"),
-            Self::Isa(error) => error.fmt(f),
         }
     }
 }
@@ -386,11 +383,5 @@ impl core::error::Error for FormatError {}
 impl From<OutOfMemory> for FormatError {
     fn from(refused: OutOfMemory) -> Self {
         Self::OutOfMemory { bytes: refused.bytes }
-    }
-}
-
-impl From<IsaError> for FormatError {
-    fn from(error: IsaError) -> Self {
-        Self::Isa(error)
     }
 }

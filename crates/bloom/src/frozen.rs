@@ -81,7 +81,7 @@ impl<'a, L: Layout> Bloom<L, &'a [u8]> {
             return Err(FormatError::Field { name: "unused parameter", value });
         }
         let geometry = Geometry { units, hashes };
-        Ok(Self::assemble(geometry, header.hasher, header.len, Isa::active()?, payload))
+        Ok(Self::assemble(geometry, header.hasher, header.len, Isa::active_or_best(), payload))
     }
 
     /// An owned copy of what is viewed.
@@ -135,7 +135,7 @@ impl Bloom<SplitBlock> {
         }
         let table = Storage::copy_of(bitset, true)?;
         let geometry = Geometry { units, hashes: *SplitBlock::HASHES.start() };
-        let mut filter = Self::assemble(geometry, Hasher::PARQUET, 0, Isa::active()?, table);
+        let mut filter = Self::assemble(geometry, Hasher::PARQUET, 0, Isa::active_or_best(), table);
         filter.len = libm::round(filter.estimate_keys()) as u64;
         Ok(filter)
     }

@@ -84,7 +84,7 @@ impl<'a> CuckooFilter<&'a [u8]> {
             .ok_or(field("buckets", buckets))?;
         let overflow = Overflow::from_bytes(&geometry, entries)
             .ok_or(FormatError::Structure { name: "overflow", block: buckets })?;
-        let mut filter = Self::assemble(geometry, header.hasher, Isa::active()?, table);
+        let mut filter = Self::assemble(geometry, header.hasher, Isa::active_or_best(), table);
         filter.multiset = flags & MULTISET != 0;
         filter.empty =
             if flags & EMPTY_UNKNOWN != 0 { EmptyPair::Unknown } else { EmptyPair::Clear };

@@ -61,7 +61,7 @@ impl<'a, L: Layout> Quotient<L, &'a [u8]> {
             return Err(FormatError::Field { name: "slots", value: geometry.slots });
         }
         check::check::<L>(&geometry, payload, header.len)?;
-        Ok(Self::assemble(geometry, header.hasher, header.len, Isa::active()?, payload))
+        Ok(Self::assemble(geometry, header.hasher, header.len, Isa::active_or_best(), payload))
     }
 
     /// An owned copy of what is viewed.

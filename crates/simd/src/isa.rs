@@ -135,17 +135,48 @@ impl Isa {
     /// What filters use unless told otherwise: the value of the variable `TROMMEL_ISA` if it is
     /// set (feature `std`), else [`Isa::best`].
     ///
+    /// The variable is read once in a process, by the first call. If its value cannot be used, that call writes a line
+    /// to the standard error output.
+    ///
     /// # Errors
     /// [`IsaError`] if the variable names a set that does not exist or that the machine lacks: a
-    /// test run that was asked to force a set must not silently use another.
+    /// test run that was asked to force a set must not silently build filters with another.
     pub fn active() -> Result<Isa, IsaError> {
         #[cfg(feature = "std")]
-        if let Some(name) = std::env::var_os("TROMMEL_ISA").filter(|name| !name.is_empty()) {
-            return name.to_str().ok_or(IsaError::UnknownName)?.parse::<Isa>()?.require();
+        {
+            static ACTIVE: std::sync::OnceLock<Result<Isa, IsaError>> = std::sync::OnceLock::new();
+            *ACTIVE.get_or_init(named_by_environment)
         }
+        #[cfg(not(feature = "std"))]
         Ok(Isa::best())
     }
+
+    /// [`Isa::active`], or [`Isa::best`] if the variable's value cannot be used: for bytes that were frozen already,
+    /// which are no worse for it.
+    #[must_use]
+    pub fn active_or_best() -> Isa {
+        Isa::active().unwrap_or_else(|_| Isa::best())
+    }
 }
+
+#[cfg(feature = "std")]
+fn named_by_environment() -> Result<Isa, IsaError> {
+    let Some(name) = std::env::var_os(VARIABLE).filter(|name| !name.is_empty()) else {
+        return Ok(Isa::best());
+    };
+    let named =
+        name.to_str().ok_or(IsaError::UnknownName).and_then(|name| name.parse::<Isa>()?.require());
+    if let Err(error) = named {
+        // Not by a macro, which would panic if nobody reads the output.
+        use std::io::Write;
+        let _ = writeln!(std::io::stderr(), "trommel: {VARIABLE}={name:?}: {error}");
+    }
+    named
+}
+
+/// The variable that names the set to use.
+#[cfg(feature = "std")]
+const VARIABLE: &str = "TROMMEL_ISA";
 
 /// Of [`detected`]: that detection has run.
 const HAS_RUN: u8 = 1;

@@ -1,0 +1,58 @@
+//! A value of `TROMMEL_ISA` that cannot be used: builds are refused, frozen filters answer as ever.
+#![cfg(feature = "std")]
+
+use std::process::Command;
+use trommel::{AnyFilter, FilterKind, FilterSpec, FilterView, Insert, KeyHash, SpecError};
+use trommel_testkit::streams::distinct;
+
+const KEYS: u64 = 1000;
+const DIRECTORY: &str = "TROMMEL_TEST_DIRECTORY";
+
+fn hashes() -> Vec<KeyHash> {
+    distinct(5, 0..KEYS)
+}
+
+/// The variable is read once in a process, so another one is started with it.
+#[test]
+fn a_set_that_cannot_be_used_never_looks_like_corruption() {
+    let directory =
+        std::env::temp_dir().join(format!("trommel-environment-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    for kind in FilterKind::ALL {
+        let mut filter = FilterSpec::new(*kind).keys(KEYS as usize).fpr(0.01).build().unwrap();
+        filter.insert_batch(&hashes()).unwrap();
+        std::fs::write(directory.join(kind.to_string()), filter.to_bytes()).unwrap();
+    }
+    for name in ["avx1024", "AVX2", "neon,avx2"] {
+        let done = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "with_a_set_that_cannot_be_used", "--ignored", "--nocapture"])
+            .env("TROMMEL_ISA", name)
+            .env(DIRECTORY, &directory)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert!(done.status.success(), "{name}: {said}");
+        // Once, with the value.
+        assert_eq!(said.matches("TROMMEL_ISA").count(), 1, "{said}");
+        assert!(said.contains(name), "{said}");
+    }
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+#[test]
+#[ignore = "started by a_set_that_cannot_be_used_never_looks_like_corruption"]
+fn with_a_set_that_cannot_be_used() {
+    let directory = std::path::PathBuf::from(std::env::var_os(DIRECTORY).unwrap());
+    let hashes = hashes();
+    for kind in FilterKind::ALL {
+        let bytes = std::fs::read(directory.join(kind.to_string())).unwrap();
+        let filter = AnyFilter::from_bytes(&bytes).unwrap();
+        let view = FilterView::parse(&bytes).unwrap();
+        for hash in &hashes {
+            assert!(trommel::Filter::contains_hash(&filter, *hash), "{kind}");
+            assert!(trommel::Filter::contains_hash(&view, *hash), "{kind}");
+        }
+        let refused = FilterSpec::new(*kind).keys(10).fpr(0.01).build();
+        assert!(matches!(refused, Err(SpecError::Isa(_))), "{kind}: {refused:?}");
+    }
+}
