@@ -1,8 +1,23 @@
 //! What a filter can do. A capability that a filter lacks is a trait that it does not implement.
 
 use crate::{Bitmap, Full, Hasher, Incompatible, Key, KeyHash};
+use alloc::boxed::Box;
 
 /// A set that may answer "perhaps" for a key it does not hold, and never "no" for one it does.
+///
+/// A `&F`, a `Box<F>` and an `Arc<F>` are filters too, also of `dyn Filter`: so [`Filter::hash`] and
+/// [`Filter::contains`], which take keys of any type, work where the type of the filter is not known.
+///
+/// ```
+/// use trommel_base::Filter;
+/// fn hits(filters: &[Box<dyn Filter>], key: &str) -> usize {
+///     filters.iter().filter(|filter| filter.contains(key)).count()
+/// }
+/// fn is_hit(filter: &dyn Filter, key: &str) -> bool {
+///     // The reference is the filter here, since it has a size.
+///     (&filter).contains(key)
+/// }
+/// ```
 pub trait Filter {
     /// Whether the key of this hash may be in the filter. Cost: the lines of one lookup, with their
     /// latency; a batch overlaps it with others'.
@@ -57,6 +72,52 @@ pub trait Filter {
     /// parameters and the fill of the filter as it is now.
     fn expected_fpr(&self) -> f64;
 }
+
+/// A pointer to a filter is a filter, also to a `dyn Filter`.
+macro_rules! filter_behind {
+    ($($pointer:ty),*) => {$(
+        impl<F: Filter + ?Sized> Filter for $pointer {
+            fn contains_hash(&self, hash: KeyHash) -> bool {
+                (**self).contains_hash(hash)
+            }
+
+            fn contains_batch(&self, hashes: &[KeyHash], found: &mut Bitmap) {
+                (**self).contains_batch(hashes, found);
+            }
+
+            fn hasher(&self) -> Hasher {
+                (**self).hasher()
+            }
+
+            fn len(&self) -> usize {
+                (**self).len()
+            }
+
+            fn is_empty(&self) -> bool {
+                (**self).is_empty()
+            }
+
+            fn memory_bytes(&self) -> usize {
+                (**self).memory_bytes()
+            }
+
+            fn bits_per_key(&self) -> f64 {
+                (**self).bits_per_key()
+            }
+
+            fn is_ordered_by_hash(&self) -> bool {
+                (**self).is_ordered_by_hash()
+            }
+
+            fn expected_fpr(&self) -> f64 {
+                (**self).expected_fpr()
+            }
+        }
+    )*};
+}
+filter_behind!(&F, Box<F>);
+#[cfg(target_has_atomic = "ptr")]
+filter_behind!(alloc::sync::Arc<F>);
 
 /// A filter that takes keys.
 pub trait Insert: Filter {

@@ -3,35 +3,67 @@
 use core::fmt;
 use core::str::FromStr;
 
-/// A kind of filter; the number is what the container stores.
-///
-/// ```
-/// use trommel_base::FilterKind;
-/// for kind in FilterKind::ALL {
-///     assert_eq!(kind.to_string().parse::<FilterKind>(), Ok(*kind));
-/// }
-/// assert_eq!(FilterKind::SplitBlockBloom.to_string(), "split-block-bloom");
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-#[repr(u16)]
-pub enum FilterKind {
+/// Declares [`FilterKind`] from the number that a container stores for each kind, and its name.
+macro_rules! filter_kinds {
+    ($($(#[$doc:meta])* $kind:ident = $code:literal, $name:literal;)*) => {
+        /// A kind of filter; the number is what the container stores.
+        ///
+        /// ```
+        /// use trommel_base::FilterKind;
+        /// for kind in FilterKind::ALL {
+        ///     assert_eq!(kind.to_string().parse::<FilterKind>(), Ok(*kind));
+        /// }
+        /// assert_eq!(FilterKind::SplitBlockBloom.to_string(), "split-block-bloom");
+        /// ```
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        #[repr(u16)]
+        pub enum FilterKind {
+            $($(#[$doc])* $kind = $code,)*
+        }
+
+        impl FilterKind {
+            /// Every kind that there is.
+            pub const ALL: &'static [FilterKind] = &[$(FilterKind::$kind),*];
+
+            /// The name in kebab case.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $name,)*
+                }
+            }
+
+            /// The kind of a stored number.
+            #[must_use]
+            pub const fn from_code(code: u16) -> Option<Self> {
+                match code {
+                    $($code => Some(Self::$kind),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+// A number never changes, and is never given to another kind: frozen filters hold it.
+filter_kinds! {
     /// The standard Bloom filter: `k` bits anywhere.
-    Bloom = 1,
+    Bloom = 1, "bloom";
     /// A standard Bloom filter with a counter beside every bit, so that keys can be removed.
-    CountingBloom = 2,
+    CountingBloom = 2, "counting-bloom";
     /// All bits of a key in one 64-bit word.
-    RegisterBloom = 3,
+    RegisterBloom = 3, "register-bloom";
     /// All bits of a key in one 256-bit block, one in each of its eight 32-bit lanes (Parquet).
-    SplitBlockBloom = 4,
+    SplitBlockBloom = 4, "split-block-bloom";
     /// All bits of a key in one 64-byte line, one in each of its eight 64-bit lanes.
-    CacheLineBloom = 5,
+    CacheLineBloom = 5, "cache-line-bloom";
     /// A quotient filter in blocks of 64 slots, remainders of any width.
-    Quotient = 6,
+    Quotient = 6, "quotient";
     /// A quotient filter of 8-bit remainders, a block in one 64-byte line.
-    CacheLineQuotient = 7,
+    CacheLineQuotient = 7, "cache-line-quotient";
     /// A cuckoo filter: four fingerprints a bucket, two buckets a key.
-    Cuckoo = 8,
+    Cuckoo = 8, "cuckoo";
 }
 
 /// A name that is no kind of filter.
@@ -46,41 +78,6 @@ impl fmt::Display for UnknownKind {
 }
 
 impl core::error::Error for UnknownKind {}
-
-impl FilterKind {
-    /// Every kind that there is.
-    pub const ALL: &'static [FilterKind] = &[
-        FilterKind::Bloom,
-        FilterKind::CountingBloom,
-        FilterKind::RegisterBloom,
-        FilterKind::SplitBlockBloom,
-        FilterKind::CacheLineBloom,
-        FilterKind::Quotient,
-        FilterKind::CacheLineQuotient,
-        FilterKind::Cuckoo,
-    ];
-
-    /// The name in kebab case.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Bloom => "bloom",
-            Self::CountingBloom => "counting-bloom",
-            Self::RegisterBloom => "register-bloom",
-            Self::SplitBlockBloom => "split-block-bloom",
-            Self::CacheLineBloom => "cache-line-bloom",
-            Self::Quotient => "quotient",
-            Self::CacheLineQuotient => "cache-line-quotient",
-            Self::Cuckoo => "cuckoo",
-        }
-    }
-
-    /// The kind of a stored number.
-    #[must_use]
-    pub fn from_code(code: u16) -> Option<Self> {
-        Self::ALL.iter().copied().find(|kind| *kind as u16 == code)
-    }
-}
 
 impl fmt::Display for FilterKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -216,7 +216,7 @@ pub fn keys_per_block_at(fpr: f64, min: f64, max: f64, rate: impl Fn(f64) -> f64
 /// Distinct keys behind `ones` set bits of `bits`, where each key sets `k` of them independently:
 /// 0 below `k` set bits, 1 at `k`, `m/k` when full, else `−(m/k) ln(1 − N/m)`.
 #[must_use]
-pub fn estimate_keys(bits: u64, k: u32, ones: u64) -> f64 {
+pub fn estimate_len(bits: u64, k: u32, ones: u64) -> f64 {
     let (m, k_bits) = (bits as f64, f64::from(k));
     if ones < u64::from(k) {
         0.0
@@ -231,9 +231,9 @@ pub fn estimate_keys(bits: u64, k: u32, ones: u64) -> f64 {
 
 /// Distinct keys behind `ones` set bits of `blocks` blocks of `block_bits`, where each key draws `k`
 /// bits with repetition inside one block: `−blocks · ln(zero fraction) / (1 − (1 − 1/B)^k)`, with
-/// the edges of [`estimate_keys`].
+/// the edges of [`estimate_len`].
 #[must_use]
-pub fn estimate_keys_blocked(blocks: u64, block_bits: u32, k: u32, ones: u64) -> f64 {
+pub fn estimate_len_blocked(blocks: u64, block_bits: u32, k: u32, ones: u64) -> f64 {
     let bits = blocks.saturating_mul(u64::from(block_bits));
     let set_by_a_key = -expm1(f64::from(k) * log1p(-1.0 / f64::from(block_bits)));
     if ones == 0 {
@@ -404,11 +404,11 @@ mod tests {
 
     #[test]
     fn estimates_have_the_edges_of_the_paper() {
-        assert_eq!(estimate_keys(1000, 4, 3), 0.0);
-        assert_eq!(estimate_keys(1000, 4, 4), 1.0);
-        assert_eq!(estimate_keys(1000, 4, 1000), 250.0);
-        assert_close(estimate_keys(1000, 4, 500), 250.0 * core::f64::consts::LN_2, 1e-12);
-        assert_eq!(estimate_keys_blocked(10, 64, 5, 0), 0.0);
-        assert_eq!(estimate_keys_blocked(10, 64, 5, 640), 128.0);
+        assert_eq!(estimate_len(1000, 4, 3), 0.0);
+        assert_eq!(estimate_len(1000, 4, 4), 1.0);
+        assert_eq!(estimate_len(1000, 4, 1000), 250.0);
+        assert_close(estimate_len(1000, 4, 500), 250.0 * core::f64::consts::LN_2, 1e-12);
+        assert_eq!(estimate_len_blocked(10, 64, 5, 0), 0.0);
+        assert_eq!(estimate_len_blocked(10, 64, 5, 640), 128.0);
     }
 }

@@ -94,6 +94,13 @@ impl CountingBloomFilter {
     pub fn backing(&self) -> Backing {
         self.bits.backing()
     }
+
+    /// Forgets all keys, keeping the memory.
+    pub fn clear(&mut self) {
+        self.bits.clear();
+        self.counters.cells.fill(0);
+        self.counters.overflow.clear();
+    }
 }
 
 impl FromSpec for CountingBloomFilter {
@@ -172,8 +179,8 @@ impl<S: AsRef<[u8]>> CountingBloomFilter<S> {
 
     /// An estimate of the distinct keys held, from the number of set bits. Cost: one pass over them.
     #[must_use]
-    pub fn estimate_keys(&self) -> f64 {
-        self.bits.estimate_keys()
+    pub fn estimate_len(&self) -> f64 {
+        self.bits.estimate_len()
     }
 
     fn header(&self) -> Header {

@@ -164,8 +164,8 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
     ///
     /// Source: Swamidass and Baldi (2007); for the register layout its blocked form.
     #[must_use]
-    pub fn estimate_keys(&self) -> f64 {
-        L::estimate_keys(self.geometry, self.count_ones())
+    pub fn estimate_len(&self) -> f64 {
+        L::estimate_len(self.geometry, self.count_ones())
     }
 }
 
@@ -186,7 +186,7 @@ impl<L: Layout, S: AsRef<[u8]>> Filter for Bloom<L, S> {
     }
 
     /// Inserts so far, repeated keys counted again; after [`Merge::merge`](trommel_base::Merge::merge)
-    /// the sum of both. [`Bloom::estimate_keys`] tells distinct ones.
+    /// the sum of both. [`Bloom::estimate_len`] tells distinct ones.
     fn len(&self) -> usize {
         usize::try_from(self.len).unwrap_or(usize::MAX)
     }

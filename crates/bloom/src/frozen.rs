@@ -136,7 +136,7 @@ impl Bloom<SplitBlock> {
         let table = Storage::copy_of(bitset, true)?;
         let geometry = Geometry { units, hashes: *SplitBlock::HASHES.start() };
         let mut filter = Self::assemble(geometry, Hasher::PARQUET, 0, Isa::active_or_best(), table);
-        filter.len = libm::round(filter.estimate_keys()) as u64;
+        filter.len = libm::round(filter.estimate_len()) as u64;
         Ok(filter)
     }
 }

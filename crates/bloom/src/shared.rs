@@ -123,10 +123,10 @@ impl<L: Layout> SharedBloom<L> {
         self.isa
     }
 
-    /// An estimate of the distinct keys inserted; see [`Bloom::estimate_keys`].
+    /// An estimate of the distinct keys inserted; see [`Bloom::estimate_len`].
     #[must_use]
-    pub fn estimate_keys(&self) -> f64 {
-        L::estimate_keys(self.geometry, layout::count_ones(self.words()))
+    pub fn estimate_len(&self) -> f64 {
+        L::estimate_len(self.geometry, layout::count_ones(self.words()))
     }
 
     /// These keys alone in a filter of the same shape, if they are so many that it pays to set their bits there

@@ -54,8 +54,8 @@ macro_rules! subject {
         }
 
         impl Estimate for $subject {
-            fn estimate_keys(filter: &$filter) -> f64 {
-                filter.estimate_keys()
+            fn estimate_len(filter: &$filter) -> f64 {
+                filter.estimate_len()
             }
         }
     };

@@ -58,7 +58,7 @@ fn a_shared_filter_is_byte_for_byte_that_of_one_thread() {
             plain.insert_hash(KeyHash::from_raw(0)).unwrap();
             assert_eq!((shared.len(), shared.memory_bytes()), (plain.len(), plain.memory_bytes()));
             assert_eq!(shared.expected_fpr(), plain.expected_fpr());
-            assert_eq!(shared.estimate_keys(), plain.estimate_keys());
+            assert_eq!(shared.estimate_len(), plain.estimate_len());
             assert_eq!(shared.into_filter().to_bytes(), plain.to_bytes(), "{isa} {}", L::KIND);
         }
     }

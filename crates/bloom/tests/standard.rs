@@ -100,7 +100,7 @@ fn bits_are_spread_evenly_over_the_table() {
 fn the_estimate_has_the_edges_of_the_paper() {
     let empty = filter_of_bits(128, 16);
     let (m, k) = (128.0, f64::from(empty.hash_count()));
-    assert_eq!(empty.estimate_keys(), 0.0);
+    assert_eq!(empty.estimate_len(), 0.0);
 
     let (mut fewer, mut as_many) = (0, 0);
     for hash in distinct(3, 0..1000) {
@@ -108,10 +108,10 @@ fn the_estimate_has_the_edges_of_the_paper() {
         filter.insert_hash(hash).unwrap();
         let ones = filter.count_ones() as f64;
         if ones < k {
-            assert_eq!(filter.estimate_keys(), 0.0);
+            assert_eq!(filter.estimate_len(), 0.0);
             fewer += 1;
         } else {
-            assert_eq!(filter.estimate_keys(), 1.0);
+            assert_eq!(filter.estimate_len(), 1.0);
             as_many += 1;
         }
     }
@@ -123,11 +123,11 @@ fn the_estimate_has_the_edges_of_the_paper() {
         let ones = filter.count_ones() as f64;
         if ones > k && ones < m {
             let expected = -(m / k) * (1.0 - ones / m).ln();
-            assert!((filter.estimate_keys() / expected - 1.0).abs() < 1e-12);
+            assert!((filter.estimate_len() / expected - 1.0).abs() < 1e-12);
         }
     }
     assert_eq!(filter.count_ones(), 128);
-    assert_eq!(filter.estimate_keys(), m / k);
+    assert_eq!(filter.estimate_len(), m / k);
     assert_eq!(filter.expected_fpr(), 1.0);
 }
 

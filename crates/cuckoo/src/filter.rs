@@ -182,7 +182,7 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
 
     /// The share of slots that are full.
     #[must_use]
-    pub fn load(&self) -> f64 {
+    pub fn load_factor(&self) -> f64 {
         self.len as f64 / self.geometry.slots() as f64
     }
 

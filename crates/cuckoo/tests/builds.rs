@@ -139,7 +139,7 @@ fn more_keys_than_fit_are_refused_behind_the_first() {
         let full = filter.insert_batch(&hashes).unwrap_err();
         assert_eq!(full.why, WhyFull::Slots);
         assert_eq!((full.len, full.inserted), (filter.len(), filter.len()));
-        assert!(filter.load() > 0.95);
+        assert!(filter.load_factor() > 0.95);
         assert_sound(&filter, &hashes[..full.inserted]);
     }
 }

@@ -73,7 +73,7 @@ fn filling_to_failure_loses_nothing() {
                 assert!(filter.to_bytes() == before, "a failed insert changed something");
             }
         }
-        let load = filter.load();
+        let load = filter.load_factor();
         assert!(buckets <= 1024 || load > GUARANTEED_LOAD, "full at {load}: {filter:?}");
         let bytes = filter.to_bytes();
         assert!(CuckooFilter::from_bytes(&bytes).unwrap().to_bytes() == bytes);

@@ -147,7 +147,7 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
 
     /// The share of slots that are full. Above 1, what is held lies in the overhang.
     #[must_use]
-    pub fn load(&self) -> f64 {
+    pub fn load_factor(&self) -> f64 {
         self.len as f64 / self.geometry.slots as f64
     }
 

@@ -93,15 +93,15 @@ fn a_filter_grows_by_itself() {
             let mut singly = Quotient::<L>::from_spec(&spec).unwrap();
             for hash in &hashes {
                 singly.insert_hash(*hash).unwrap();
-                assert!(singly.load() <= load, "{} on {isa}", singly.load());
+                assert!(singly.load_factor() <= load, "{} on {isa}", singly.load_factor());
             }
-            assert!(singly.load() > load / 2.1, "it doubles, and no more");
+            assert!(singly.load_factor() > load / 2.1, "it doubles, and no more");
             assert!(hashes.iter().all(|hash| singly.contains_hash(*hash)));
             for length in [1, 7, 300, 4999, 20_000] {
                 let mut batches = Quotient::<L>::from_spec(&spec).unwrap();
                 for batch in hashes.chunks(length) {
                     batches.insert_batch(batch).unwrap();
-                    assert!(batches.load() <= load);
+                    assert!(batches.load_factor() <= load);
                 }
                 assert!(batches.to_bytes() == singly.to_bytes(), "batches of {length} on {isa}");
             }
@@ -199,7 +199,11 @@ fn shrinking_gives_memory_back() {
         // Few slots of long remainders: down to some size they are no smaller than fingerprints need.
         filter.shrink_to_fit().unwrap();
         assert!(filter.memory_bytes() < large && filter.fingerprints().eq(held));
-        assert!(kept < 1000 || filter.load() > 0.94, "{kept} kept: {}", filter.load());
+        assert!(
+            kept < 1000 || filter.load_factor() > 0.94,
+            "{kept} kept: {}",
+            filter.load_factor()
+        );
         assert_eq!(filter.fpr_with(1000), rate, "the rate goes with the fingerprints");
     }
     // A line filter has the size it was made with, or at least twice that.
@@ -306,7 +310,7 @@ fn a_filter_that_grows_takes_in_a_larger_one() {
     assert!(left.len() + right.len() < error.left as usize && error.left < error.right, "{error}");
     let mut growing = builder.grow_at(0.9).build().unwrap();
     growing.merge(&large).unwrap();
-    assert!(growing.load() <= 0.9 && growing.fingerprints().eq(large.fingerprints()));
+    assert!(growing.load_factor() <= 0.9 && growing.fingerprints().eq(large.fingerprints()));
     assert!(hashes.iter().all(|hash| growing.contains_hash(*hash)));
 }
 

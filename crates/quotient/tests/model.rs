@@ -60,7 +60,9 @@ impl<L: Layout> Pair<L> {
     fn assert_full(&self, hash: KeyHash, why: WhyFull) {
         match why {
             WhyFull::Copies { max } => assert_eq!(self.held(hash), u64::from(max)),
-            WhyFull::Slots => assert!(self.filter.load() > 0.95, "full at {}", self.filter.load()),
+            WhyFull::Slots => {
+                assert!(self.filter.load_factor() > 0.95, "full at {}", self.filter.load_factor());
+            }
             other => panic!("{other:?}"),
         }
     }

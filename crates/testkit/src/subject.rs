@@ -132,7 +132,7 @@ pub trait Fold: Subject {
 /// A subject that estimates how many distinct keys it holds.
 pub trait Estimate: Subject {
     /// The filter's own method.
-    fn estimate_keys(filter: &Self::Filter) -> f64;
+    fn estimate_len(filter: &Self::Filter) -> f64;
 }
 
 /// A subject that keeps whole fingerprints, and keeps them in one way: its bytes depend on which

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use trommel_base::{
     Bitmap, Bulk, Count, Filter, FilterKind, FoldError, FormatError, Full, Hasher, Incompatible,
-    Insert, InsertBulk, KeyHash, Merge, Remove, Workers,
+    Insert, InsertBulk, KeyHash, Merge, Remove, Storage, Workers,
 };
 use trommel_bloom::{
     BloomFilter, CacheLineBloom, CountingBloomFilter, RegisterBloom, SplitBlockBloom,
@@ -14,41 +14,89 @@ use trommel_cuckoo::CuckooFilter;
 use trommel_quotient::{CacheLineQuotient, QuotientFilter};
 use trommel_simd::Isa;
 
-/// An owned filter whose kind is known at run time only.
-///
-/// Every kind takes keys and answers lookups; what only some can do are methods that can say no. The
-/// choice of kind is made once a call, so a batch costs what it costs on the kind itself.
-///
-/// ```
-/// use trommel::{AnyFilter, Filter, FilterKind, FilterSpec, Insert};
-/// let mut filter = FilterSpec::new(FilterKind::CountingBloom).keys(100).build()?;
-/// filter.insert("anvil").unwrap();
-/// let bytes = filter.to_bytes();
-/// let mut read = AnyFilter::from_bytes(&bytes).unwrap();
-/// let hash = read.hash("anvil");
-/// assert_eq!(read.remove_hash(hash), Ok(true));
-/// # Ok::<(), trommel::SpecError>(())
-/// ```
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum AnyFilter {
-    /// A standard Bloom filter.
-    Bloom(BloomFilter),
-    /// A counting Bloom filter.
-    CountingBloom(CountingBloomFilter),
-    /// A register-blocked Bloom filter.
-    RegisterBloom(RegisterBloom),
-    /// A split-block Bloom filter.
-    SplitBlockBloom(SplitBlockBloom),
-    /// A cache-line-blocked Bloom filter.
-    CacheLineBloom(CacheLineBloom),
-    /// A quotient filter in blocks of 64 slots.
-    Quotient(QuotientFilter),
-    /// A quotient filter with a block in a cache line.
-    CacheLineQuotient(CacheLineQuotient),
-    /// A cuckoo filter.
-    Cuckoo(CuckooFilter),
+macro_rules! declare_any_filter {
+    ([] $($(#[$doc:meta])* $kind:ident: $type:ident { $($column:ident: $can:ident),* })*) => {
+        /// An owned filter whose kind is known at run time only.
+        ///
+        /// Every kind takes keys and answers lookups; what only some can do are methods that can say no. The
+        /// choice of kind is made once a call, so a batch costs what it costs on the kind itself.
+        ///
+        /// ```
+        /// use trommel::{AnyFilter, Filter, FilterKind, FilterSpec, Insert};
+        /// let mut filter = FilterSpec::new(FilterKind::CountingBloom).keys(100).build()?;
+        /// filter.insert("anvil").unwrap();
+        /// let bytes = filter.to_bytes();
+        /// let mut read = AnyFilter::from_bytes(&bytes).unwrap();
+        /// let hash = read.hash("anvil");
+        /// assert_eq!(read.remove_hash(hash), Ok(true));
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
+        #[derive(Clone, Debug)]
+        #[non_exhaustive]
+        pub enum AnyFilter {
+            $($(#[$doc])* $kind($type),)*
+        }
+
+        impl AnyFilter {
+            /// The kind.
+            #[must_use]
+            pub fn kind(&self) -> FilterKind {
+                match self {
+                    $(Self::$kind(_) => FilterKind::$kind,)*
+                }
+            }
+        }
+
+        $(
+            impl From<$type> for AnyFilter {
+                fn from(filter: $type) -> Self {
+                    Self::$kind(filter)
+                }
+            }
+
+            /// The filter inside; a filter of another kind is given back.
+            impl TryFrom<AnyFilter> for $type {
+                type Error = AnyFilter;
+
+                fn try_from(filter: AnyFilter) -> Result<Self, AnyFilter> {
+                    match filter {
+                        AnyFilter::$kind(filter) => Ok(filter),
+                        other => Err(other),
+                    }
+                }
+            }
+
+            impl<'f> TryFrom<&'f AnyFilter> for &'f $type {
+                type Error = WrongKind;
+
+                fn try_from(filter: &'f AnyFilter) -> Result<Self, WrongKind> {
+                    match filter {
+                        AnyFilter::$kind(filter) => Ok(filter),
+                        other => Err(WrongKind { expected: FilterKind::$kind, found: other.kind() }),
+                    }
+                }
+            }
+        )*
+    };
 }
+kinds!(declare_any_filter []);
+
+/// A filter is of another kind than the one asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WrongKind {
+    /// The kind asked for.
+    pub expected: FilterKind,
+    /// The kind of the filter.
+    pub found: FilterKind,
+}
+
+impl fmt::Display for WrongKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "expected a {} filter, found a {} filter", self.expected, self.found)
+    }
+}
+
+impl core::error::Error for WrongKind {}
 
 /// A capability that the kind lacks. Nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +128,8 @@ pub enum MergeError {
     },
     /// They are of one kind, but unlike.
     Incompatible(Incompatible),
+    /// The kind lacks the operation.
+    Unsupported(Unsupported),
 }
 
 impl fmt::Display for MergeError {
@@ -89,34 +139,24 @@ impl fmt::Display for MergeError {
                 write!(f, "a {left} filter cannot take in a {right} filter")
             }
             Self::Incompatible(error) => error.fmt(f),
+            Self::Unsupported(error) => error.fmt(f),
         }
     }
 }
 
 impl core::error::Error for MergeError {}
 
+impl From<WrongKind> for MergeError {
+    fn from(WrongKind { expected, found }: WrongKind) -> Self {
+        Self::Kinds { left: expected, right: found }
+    }
+}
+
 impl From<Incompatible> for MergeError {
     fn from(error: Incompatible) -> Self {
         Self::Incompatible(error)
     }
 }
-
-/// Evaluates an expression for the filter inside an [`AnyFilter`] or a [`FilterView`].
-macro_rules! each_kind {
-    ($any:ident in $value:expr, $filter:ident => $body:expr) => {
-        match $value {
-            $any::Bloom($filter) => $body,
-            $any::CountingBloom($filter) => $body,
-            $any::RegisterBloom($filter) => $body,
-            $any::SplitBlockBloom($filter) => $body,
-            $any::CacheLineBloom($filter) => $body,
-            $any::Quotient($filter) => $body,
-            $any::CacheLineQuotient($filter) => $body,
-            $any::Cuckoo($filter) => $body,
-        }
-    };
-}
-pub(crate) use each_kind;
 
 /// Implements [`Filter`] for an [`AnyFilter`] or a [`FilterView`] by asking the filter inside.
 macro_rules! filter_by_kind {
@@ -138,6 +178,14 @@ macro_rules! filter_by_kind {
                 each_kind!(Self in self, filter => filter.len())
             }
 
+            fn is_empty(&self) -> bool {
+                each_kind!(Self in self, filter => filter.is_empty())
+            }
+
+            fn bits_per_key(&self) -> f64 {
+                each_kind!(Self in self, filter => filter.bits_per_key())
+            }
+
             fn memory_bytes(&self) -> usize {
                 each_kind!(Self in self, filter => filter.memory_bytes())
             }
@@ -157,52 +205,34 @@ pub(crate) use filter_by_kind;
 filter_by_kind!(AnyFilter);
 
 impl AnyFilter {
-    /// The kind.
-    #[must_use]
-    pub fn kind(&self) -> FilterKind {
-        match self {
-            Self::Bloom(_) => FilterKind::Bloom,
-            Self::CountingBloom(_) => FilterKind::CountingBloom,
-            Self::RegisterBloom(_) => FilterKind::RegisterBloom,
-            Self::SplitBlockBloom(_) => FilterKind::SplitBlockBloom,
-            Self::CacheLineBloom(_) => FilterKind::CacheLineBloom,
-            Self::Quotient(_) => FilterKind::Quotient,
-            Self::CacheLineQuotient(_) => FilterKind::CacheLineQuotient,
-            Self::Cuckoo(_) => FilterKind::Cuckoo,
-        }
-    }
-
     /// The instruction set in use.
     #[must_use]
     pub fn isa(&self) -> Isa {
         each_kind!(Self in self, filter => filter.isa())
     }
 
+    /// Removes every key. The size and the memory stay.
+    pub fn clear(&mut self) {
+        each_kind!(Self in self, filter => filter.clear());
+    }
+
     /// Bits that a key sets, in a filter that is made of them.
     #[must_use]
     pub fn hash_count(&self) -> Option<u32> {
-        match self {
-            Self::Bloom(filter) => Some(filter.hash_count()),
-            Self::CountingBloom(filter) => Some(filter.hash_count()),
-            Self::RegisterBloom(filter) => Some(filter.hash_count()),
-            Self::SplitBlockBloom(filter) => Some(filter.hash_count()),
-            Self::CacheLineBloom(filter) => Some(filter.hash_count()),
-            Self::Quotient(_) | Self::CacheLineQuotient(_) | Self::Cuckoo(_) => None,
-        }
+        each_kind_that!(bits: Self in self, filter => Some(filter.hash_count()), else None)
+    }
+
+    /// The fraction of slots that keys take, in a filter that is made of them.
+    #[must_use]
+    pub fn load_factor(&self) -> Option<f64> {
+        each_kind_that!(slots: Self in self, filter => Some(filter.load_factor()), else None)
     }
 
     /// An estimate of the distinct keys held: one pass over the bits of a Bloom filter. A filter of
     /// fingerprints knows how many it holds, copies included.
     #[must_use]
-    pub fn estimate_keys(&self) -> f64 {
-        match self {
-            Self::Bloom(filter) => filter.estimate_keys(),
-            Self::CountingBloom(filter) => filter.estimate_keys(),
-            Self::RegisterBloom(filter) => filter.estimate_keys(),
-            Self::SplitBlockBloom(filter) => filter.estimate_keys(),
-            Self::CacheLineBloom(filter) => filter.estimate_keys(),
-            Self::Quotient(_) | Self::CacheLineQuotient(_) | Self::Cuckoo(_) => self.len() as f64,
-        }
+    pub fn estimate_len(&self) -> f64 {
+        each_kind_that!(bits: Self in self, filter => filter.estimate_len(), else self.len() as f64)
     }
 
     /// Removes one copy of a key; false if it is not there. See [`Remove::remove_hash`].
@@ -210,13 +240,8 @@ impl AnyFilter {
     /// # Errors
     /// [`Unsupported`] if the kind cannot remove.
     pub fn remove_hash(&mut self, hash: KeyHash) -> Result<bool, Unsupported> {
-        match self {
-            Self::CountingBloom(filter) => Ok(filter.remove_hash(hash)),
-            Self::Quotient(filter) => Ok(filter.remove_hash(hash)),
-            Self::CacheLineQuotient(filter) => Ok(filter.remove_hash(hash)),
-            Self::Cuckoo(filter) => Ok(filter.remove_hash(hash)),
-            other => Err(Unsupported { kind: other.kind(), operation: "remove" }),
-        }
+        let refused = Unsupported { kind: self.kind(), operation: "remove" };
+        each_kind_that!(removes: Self in self, filter => Ok(filter.remove_hash(hash)), else Err(refused))
     }
 
     /// How many copies of a key were inserted, or more. See [`Count::count_hash`].
@@ -224,13 +249,8 @@ impl AnyFilter {
     /// # Errors
     /// [`Unsupported`] if the kind cannot count.
     pub fn count_hash(&self, hash: KeyHash) -> Result<u64, Unsupported> {
-        match self {
-            Self::CountingBloom(filter) => Ok(filter.count_hash(hash)),
-            Self::Quotient(filter) => Ok(filter.count_hash(hash)),
-            Self::CacheLineQuotient(filter) => Ok(filter.count_hash(hash)),
-            Self::Cuckoo(filter) => Ok(filter.count_hash(hash)),
-            other => Err(Unsupported { kind: other.kind(), operation: "count" }),
-        }
+        let refused = Unsupported { kind: self.kind(), operation: "count" };
+        each_kind_that!(removes: Self in self, filter => Ok(filter.count_hash(hash)), else Err(refused))
     }
 
     /// Takes in all keys of another filter. See [`Merge::merge`].
@@ -238,20 +258,21 @@ impl AnyFilter {
     /// # Errors
     /// [`MergeError`] if kinds, sizes, parameters or hashers differ; this filter is as it was.
     pub fn merge(&mut self, other: &AnyFilter) -> Result<(), MergeError> {
-        match (&mut *self, other) {
-            (Self::Bloom(left), Self::Bloom(right)) => left.merge(right)?,
-            (Self::CountingBloom(left), Self::CountingBloom(right)) => left.merge(right)?,
-            (Self::RegisterBloom(left), Self::RegisterBloom(right)) => left.merge(right)?,
-            (Self::SplitBlockBloom(left), Self::SplitBlockBloom(right)) => left.merge(right)?,
-            (Self::CacheLineBloom(left), Self::CacheLineBloom(right)) => left.merge(right)?,
-            (Self::Quotient(left), Self::Quotient(right)) => left.merge(right)?,
-            (Self::CacheLineQuotient(left), Self::CacheLineQuotient(right)) => left.merge(right)?,
-            (Self::Cuckoo(left), Self::Cuckoo(right)) => left.merge(right)?,
-            (left, right) => {
-                return Err(MergeError::Kinds { left: left.kind(), right: right.kind() });
-            }
-        }
-        Ok(())
+        each_kind!(Self in self, filter => Ok(filter.merge(other.try_into()?)?))
+    }
+
+    /// Keeps the keys that another filter holds too, and some that neither does: its bits are those that both have
+    /// set. See [`Bloom::intersect`](crate::Bloom::intersect).
+    ///
+    /// # Errors
+    /// [`MergeError::Unsupported`] if the kind cannot; otherwise as [`AnyFilter::merge`]. This filter is as it was.
+    pub fn intersect(&mut self, other: &AnyFilter) -> Result<(), MergeError> {
+        let refused = Unsupported { kind: self.kind(), operation: "intersect" };
+        each_kind_that!(
+            folds: Self in self,
+            filter => Ok(filter.intersect::<Storage>(other.try_into()?)?),
+            else Err(MergeError::Unsupported(refused))
+        )
     }
 
     /// A filter of `1 / factor` of the size with the same keys. See [`Bloom::fold`](crate::Bloom::fold).
@@ -260,18 +281,22 @@ impl AnyFilter {
     /// [`FoldError`] if the kind cannot fold, the size is not a multiple of the factor, or memory is
     /// refused.
     pub fn fold(&self, factor: u32) -> Result<AnyFilter, FoldError> {
-        Ok(match self {
-            Self::Bloom(filter) => Self::Bloom(filter.fold(factor)?),
-            Self::RegisterBloom(filter) => Self::RegisterBloom(filter.fold(factor)?),
-            Self::SplitBlockBloom(filter) => Self::SplitBlockBloom(filter.fold(factor)?),
-            Self::CacheLineBloom(filter) => Self::CacheLineBloom(filter.fold(factor)?),
-            Self::CountingBloom(_)
-            | Self::Quotient(_)
-            | Self::CacheLineQuotient(_)
-            | Self::Cuckoo(_) => {
-                return Err(FoldError::Unsupported { kind: self.kind() });
-            }
-        })
+        let refused = FoldError::Unsupported { kind: self.kind() };
+        each_kind_that!(folds: Self in self, filter => Ok(filter.fold(factor)?.into()), else Err(refused))
+    }
+
+    /// The smallest filter that this one folds to by halving at a false-positive rate of at most `fpr`; `None` if even
+    /// this one's is higher. See [`Bloom::fold_to_fpr`](crate::Bloom::fold_to_fpr).
+    ///
+    /// # Errors
+    /// [`FoldError`] if the kind cannot fold, or memory is refused.
+    pub fn fold_to_fpr(&self, fpr: f64) -> Result<Option<AnyFilter>, FoldError> {
+        let refused = FoldError::Unsupported { kind: self.kind() };
+        each_kind_that!(
+            folds: Self in self,
+            filter => Ok(filter.fold_to_fpr(fpr)?.map(AnyFilter::from)),
+            else Err(refused)
+        )
     }
 
     /// The frozen filter, in the format of docs/FORMAT.md.
@@ -334,23 +359,3 @@ impl InsertBulk for AnyFilter {
         each_kind!(Self in self, filter => filter.insert_bulk(hashes, bulk))
     }
 }
-
-macro_rules! any_from {
-    ($($kind:ident: $filter:ty),*) => {$(
-        impl From<$filter> for AnyFilter {
-            fn from(filter: $filter) -> Self {
-                Self::$kind(filter)
-            }
-        }
-    )*};
-}
-any_from!(
-    Bloom: BloomFilter,
-    CountingBloom: CountingBloomFilter,
-    RegisterBloom: RegisterBloom,
-    SplitBlockBloom: SplitBlockBloom,
-    CacheLineBloom: CacheLineBloom,
-    Quotient: QuotientFilter,
-    CacheLineQuotient: CacheLineQuotient,
-    Cuckoo: CuckooFilter
-);

@@ -65,6 +65,10 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
+// Before the modules whose macros it gives the rows to.
+#[macro_use]
+mod kinds;
+
 mod any;
 #[cfg(feature = "parallel")]
 mod engine;
@@ -73,7 +77,7 @@ mod sharded;
 mod spec;
 mod view;
 
-pub use any::{AnyFilter, MergeError, Unsupported};
+pub use any::{AnyFilter, MergeError, Unsupported, WrongKind};
 #[cfg(feature = "parallel")]
 pub use engine::{
     BuildError, Cancel, CostModel, Engine, EngineBuilder, EngineError, IntegerBatches, KeyBatch,

@@ -3,6 +3,16 @@
 use crate::AnyFilter;
 use trommel_base::{FilterKind, FromSpec, Spec, SpecError};
 
+macro_rules! build_arms {
+    ([$spec:expr] $($(#[$doc:meta])* $kind:ident: $type:ident { $($column:ident: $can:ident),* })*) => {
+        match $spec.kind {
+            $(FilterKind::$kind => Ok(AnyFilter::$kind(FromSpec::from_spec(&$spec.spec)?)),)*
+            // The table has a row for every kind, so this is none.
+            other => Err(SpecError::UnknownKind { kind: other }),
+        }
+    };
+}
+
 /// What kind of filter to build, and for what. Whatever is not said has a default: no keys, 1 %, XXH3
 /// with seed 0, the best instruction set, huge pages for large tables.
 ///
@@ -57,22 +67,6 @@ impl FilterSpec {
     /// # Errors
     /// [`SpecError`] if the kind cannot meet what was asked for: never a worse filter instead.
     pub fn build(&self) -> Result<AnyFilter, SpecError> {
-        Ok(match self.kind {
-            FilterKind::Bloom => AnyFilter::Bloom(FromSpec::from_spec(&self.spec)?),
-            FilterKind::CountingBloom => AnyFilter::CountingBloom(FromSpec::from_spec(&self.spec)?),
-            FilterKind::RegisterBloom => AnyFilter::RegisterBloom(FromSpec::from_spec(&self.spec)?),
-            FilterKind::SplitBlockBloom => {
-                AnyFilter::SplitBlockBloom(FromSpec::from_spec(&self.spec)?)
-            }
-            FilterKind::CacheLineBloom => {
-                AnyFilter::CacheLineBloom(FromSpec::from_spec(&self.spec)?)
-            }
-            FilterKind::Quotient => AnyFilter::Quotient(FromSpec::from_spec(&self.spec)?),
-            FilterKind::CacheLineQuotient => {
-                AnyFilter::CacheLineQuotient(FromSpec::from_spec(&self.spec)?)
-            }
-            FilterKind::Cuckoo => AnyFilter::Cuckoo(FromSpec::from_spec(&self.spec)?),
-            other => return Err(SpecError::UnknownKind { kind: other }),
-        })
+        kinds!(build_arms[self])
     }
 }

@@ -1,97 +1,107 @@
 //! A zero-copy view of a frozen filter of any kind.
 
-use crate::AnyFilter;
-use crate::any::{each_kind, filter_by_kind};
+use crate::any::filter_by_kind;
+use crate::{AnyFilter, Unsupported};
+use alloc::vec::Vec;
 use trommel_base::container;
-use trommel_base::{Bitmap, Filter, FilterKind, FormatError, Hasher, KeyHash};
+use trommel_base::{Bitmap, Count, Filter, FilterKind, FormatError, Hasher, KeyHash};
 use trommel_bloom::{
     BloomFilter, CacheLineBloom, CountingBloomFilter, RegisterBloom, SplitBlockBloom,
 };
 use trommel_cuckoo::CuckooFilter;
 use trommel_quotient::{CacheLineQuotient, QuotientFilter};
+use trommel_simd::Isa;
 
-/// A filter that is read where its bytes are: in a mapped file, a network buffer, a cached block, at
-/// any alignment. It answers as the filter that was frozen. At the same speed, too, where the bytes
-/// begin at a multiple of 64 (so that no block crosses a cache line) and lie in huge pages as a large
-/// owned table does; elsewhere lookups take up to twice as long.
-///
-/// ```
-/// use trommel::{Filter, FilterView, Insert, SplitBlockBloom};
-/// let mut filter = SplitBlockBloom::with_capacity_and_fpr(100, 0.01)?;
-/// filter.insert("anvil").unwrap();
-/// let bytes = filter.to_bytes();
-///
-/// let view = FilterView::parse(&bytes).unwrap();
-/// assert!(view.contains("anvil"));
-/// assert!(FilterView::parse(&bytes[1..]).is_err());
-/// # Ok::<(), trommel::SpecError>(())
-/// ```
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum FilterView<'a> {
-    /// A standard Bloom filter.
-    Bloom(BloomFilter<&'a [u8]>),
-    /// A counting Bloom filter.
-    CountingBloom(CountingBloomFilter<&'a [u8]>),
-    /// A register-blocked Bloom filter.
-    RegisterBloom(RegisterBloom<&'a [u8]>),
-    /// A split-block Bloom filter.
-    SplitBlockBloom(SplitBlockBloom<&'a [u8]>),
-    /// A cache-line-blocked Bloom filter.
-    CacheLineBloom(CacheLineBloom<&'a [u8]>),
-    /// A quotient filter in blocks of 64 slots.
-    Quotient(QuotientFilter<&'a [u8]>),
-    /// A quotient filter with a block in a cache line.
-    CacheLineQuotient(CacheLineQuotient<&'a [u8]>),
-    /// A cuckoo filter.
-    Cuckoo(CuckooFilter<&'a [u8]>),
+macro_rules! declare_filter_view {
+    ([] $($(#[$doc:meta])* $kind:ident: $type:ident { $($column:ident: $can:ident),* })*) => {
+        /// A filter that is read where its bytes are: in a mapped file, a network buffer, a cached block, at
+        /// any alignment. It answers as the filter that was frozen. At the same speed, too, where the bytes
+        /// begin at a multiple of 64 (so that no block crosses a cache line) and lie in huge pages as a large
+        /// owned table does; elsewhere lookups take up to twice as long.
+        ///
+        /// ```
+        /// use trommel::{Filter, FilterView, Insert, SplitBlockBloom};
+        /// let mut filter = SplitBlockBloom::with_capacity_and_fpr(100, 0.01)?;
+        /// filter.insert("anvil").unwrap();
+        /// let bytes = filter.to_bytes();
+        ///
+        /// let view = FilterView::parse(&bytes).unwrap();
+        /// assert!(view.contains("anvil"));
+        /// assert!(FilterView::parse(&bytes[1..]).is_err());
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
+        #[derive(Clone, Debug)]
+        #[non_exhaustive]
+        pub enum FilterView<'a> {
+            $($(#[$doc])* $kind($type<&'a [u8]>),)*
+        }
+
+        impl<'a> FilterView<'a> {
+            /// Checks the bytes and views them. Cost: one pass over the bytes for the checksum; of a quotient
+            /// filter another, of some tens of nanoseconds a slot, that proves its structure; of a cuckoo filter
+            /// another that counts its fingerprints.
+            ///
+            /// # Errors
+            /// [`FormatError`] if the bytes are not exactly one frozen filter.
+            pub fn parse(bytes: &'a [u8]) -> Result<FilterView<'a>, FormatError> {
+                let parsed = container::parse(bytes)?;
+                match parsed.header.kind {
+                    $(FilterKind::$kind => Ok(Self::$kind($type::from_container(parsed)?)),)*
+                    // The table has a row for every kind, so this is none.
+                    other => Err(FormatError::UnknownKind { code: other as u16 }),
+                }
+            }
+
+            /// The kind.
+            #[must_use]
+            pub fn kind(&self) -> FilterKind {
+                match self {
+                    $(Self::$kind(_) => FilterKind::$kind,)*
+                }
+            }
+        }
+    };
 }
+kinds!(declare_filter_view []);
 
-impl<'a> FilterView<'a> {
-    /// Checks the bytes and views them. Cost: one pass over the bytes for the checksum; of a quotient
-    /// filter another, of some tens of nanoseconds a slot, that proves its structure; of a cuckoo filter
-    /// another that counts its fingerprints.
-    ///
-    /// # Errors
-    /// [`FormatError`] if the bytes are not exactly one frozen filter.
-    pub fn parse(bytes: &'a [u8]) -> Result<FilterView<'a>, FormatError> {
-        let parsed = container::parse(bytes)?;
-        Ok(match parsed.header.kind {
-            FilterKind::Bloom => Self::Bloom(BloomFilter::from_container(parsed)?),
-            FilterKind::CountingBloom => {
-                Self::CountingBloom(CountingBloomFilter::from_container(parsed)?)
-            }
-            FilterKind::RegisterBloom => {
-                Self::RegisterBloom(RegisterBloom::from_container(parsed)?)
-            }
-            FilterKind::SplitBlockBloom => {
-                Self::SplitBlockBloom(SplitBlockBloom::from_container(parsed)?)
-            }
-            FilterKind::CacheLineBloom => {
-                Self::CacheLineBloom(CacheLineBloom::from_container(parsed)?)
-            }
-            FilterKind::Quotient => Self::Quotient(QuotientFilter::from_container(parsed)?),
-            FilterKind::CacheLineQuotient => {
-                Self::CacheLineQuotient(CacheLineQuotient::from_container(parsed)?)
-            }
-            FilterKind::Cuckoo => Self::Cuckoo(CuckooFilter::from_container(parsed)?),
-            other => return Err(FormatError::UnknownKind { code: other as u16 }),
-        })
+impl FilterView<'_> {
+    /// The instruction set in use.
+    #[must_use]
+    pub fn isa(&self) -> Isa {
+        each_kind!(Self in self, filter => filter.isa())
     }
 
-    /// The kind.
+    /// Bits that a key sets, in a filter that is made of them.
     #[must_use]
-    pub fn kind(&self) -> FilterKind {
-        match self {
-            Self::Bloom(_) => FilterKind::Bloom,
-            Self::CountingBloom(_) => FilterKind::CountingBloom,
-            Self::RegisterBloom(_) => FilterKind::RegisterBloom,
-            Self::SplitBlockBloom(_) => FilterKind::SplitBlockBloom,
-            Self::CacheLineBloom(_) => FilterKind::CacheLineBloom,
-            Self::Quotient(_) => FilterKind::Quotient,
-            Self::CacheLineQuotient(_) => FilterKind::CacheLineQuotient,
-            Self::Cuckoo(_) => FilterKind::Cuckoo,
-        }
+    pub fn hash_count(&self) -> Option<u32> {
+        each_kind_that!(bits: Self in self, filter => Some(filter.hash_count()), else None)
+    }
+
+    /// The fraction of slots that keys take, in a filter that is made of them.
+    #[must_use]
+    pub fn load_factor(&self) -> Option<f64> {
+        each_kind_that!(slots: Self in self, filter => Some(filter.load_factor()), else None)
+    }
+
+    /// An estimate of the distinct keys held. See [`AnyFilter::estimate_len`].
+    #[must_use]
+    pub fn estimate_len(&self) -> f64 {
+        each_kind_that!(bits: Self in self, filter => filter.estimate_len(), else self.len() as f64)
+    }
+
+    /// How many copies of a key were inserted, or more. See [`Count::count_hash`].
+    ///
+    /// # Errors
+    /// [`Unsupported`] if the kind cannot count.
+    pub fn count_hash(&self, hash: KeyHash) -> Result<u64, Unsupported> {
+        let refused = Unsupported { kind: self.kind(), operation: "count" };
+        each_kind_that!(removes: Self in self, filter => Ok(filter.count_hash(hash)), else Err(refused))
+    }
+
+    /// The frozen filter: the bytes that are viewed.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        each_kind!(Self in self, filter => filter.to_bytes())
     }
 
     /// An owned copy, which takes keys again.
@@ -99,18 +109,7 @@ impl<'a> FilterView<'a> {
     /// # Errors
     /// [`FormatError::OutOfMemory`] if the memory is refused.
     pub fn to_owned_filter(&self) -> Result<AnyFilter, FormatError> {
-        Ok(match self {
-            Self::Bloom(filter) => AnyFilter::Bloom(filter.to_owned_filter()?),
-            Self::CountingBloom(filter) => AnyFilter::CountingBloom(filter.to_owned_filter()?),
-            Self::RegisterBloom(filter) => AnyFilter::RegisterBloom(filter.to_owned_filter()?),
-            Self::SplitBlockBloom(filter) => AnyFilter::SplitBlockBloom(filter.to_owned_filter()?),
-            Self::CacheLineBloom(filter) => AnyFilter::CacheLineBloom(filter.to_owned_filter()?),
-            Self::Quotient(filter) => AnyFilter::Quotient(filter.to_owned_filter()?),
-            Self::CacheLineQuotient(filter) => {
-                AnyFilter::CacheLineQuotient(filter.to_owned_filter()?)
-            }
-            Self::Cuckoo(filter) => AnyFilter::Cuckoo(filter.to_owned_filter()?),
-        })
+        each_kind!(Self in self, filter => Ok(filter.to_owned_filter()?.into()))
     }
 }
 

@@ -159,8 +159,8 @@ macro_rules! kinds {
 macro_rules! bloom_suites {
     ($($kind:ident: $endless:ident, $estimate:ident;)*) => {$(
         impl Estimate for $kind {
-            fn estimate_keys(filter: &AnyFilter) -> f64 {
-                filter.estimate_keys()
+            fn estimate_len(filter: &AnyFilter) -> f64 {
+                filter.estimate_len()
             }
         }
 
@@ -203,7 +203,7 @@ fn filters_of_fingerprints_know_how_many_they_hold() {
         let expected = len_range(&filter, &keys);
         (0..2).for_each(|_| filter.insert_batch(&keys).unwrap());
         assert!(expected.contains(&filter.len()));
-        assert_eq!(filter.estimate_keys(), filter.len() as f64);
+        assert_eq!(filter.estimate_len(), filter.len() as f64);
         assert_eq!(filter.hash_count(), None);
     }
 }

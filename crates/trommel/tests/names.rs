@@ -182,7 +182,7 @@ fn a_program_keeps_and_resizes_fingerprints() -> Outcome {
     grown?;
     small.resize(777)?;
     small.shrink_to_fit()?;
-    assert!(small.load() > 0.0 && !small.is_multiset() && small.geometry().copies == 1);
+    assert!(small.load_factor() > 0.0 && !small.is_multiset() && small.geometry().copies == 1);
 
     let mut tiny = CacheLineQuotient::with_capacity_and_fpr(1, 0.01)?;
     let keys: Vec<KeyHash> = (0..1000u32).map(|key| tiny.hash(&key)).collect();

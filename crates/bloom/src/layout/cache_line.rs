@@ -45,8 +45,8 @@ impl Layout for CacheLine {
         fpr_of_lanes::<64, 8>(geometry, words)
     }
 
-    fn estimate_keys(geometry: Geometry, ones: u64) -> f64 {
-        sizing::estimate_keys(geometry.units * 512, LANES, ones)
+    fn estimate_len(geometry: Geometry, ones: u64) -> f64 {
+        sizing::estimate_len(geometry.units * 512, LANES, ones)
     }
 
     fn kernels(isa: Isa, _: Geometry) -> Kernels {

@@ -75,7 +75,7 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
 
     /// Distinct keys behind so many set bits.
     #[doc(hidden)]
-    fn estimate_keys(geometry: Geometry, ones: u64) -> f64;
+    fn estimate_len(geometry: Geometry, ones: u64) -> f64;
 
     /// Merges `factor` adjacent units of a table into each unit of a smaller one. `to` is zero, and
     /// `factor ≥ 1` times smaller than `from`.

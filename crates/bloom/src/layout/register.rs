@@ -45,8 +45,8 @@ impl Layout for Register {
         sum / geometry.units as f64
     }
 
-    fn estimate_keys(geometry: Geometry, ones: u64) -> f64 {
-        sizing::estimate_keys_blocked(geometry.units, 64, geometry.hashes, ones)
+    fn estimate_len(geometry: Geometry, ones: u64) -> f64 {
+        sizing::estimate_len_blocked(geometry.units, 64, geometry.hashes, ones)
     }
 
     fn kernels(isa: Isa, geometry: Geometry) -> Kernels {

@@ -43,8 +43,8 @@ impl Layout for SplitBlock {
         fpr_of_lanes::<32, 4>(geometry, words)
     }
 
-    fn estimate_keys(geometry: Geometry, ones: u64) -> f64 {
-        sizing::estimate_keys(geometry.units * 256, LANES, ones)
+    fn estimate_len(geometry: Geometry, ones: u64) -> f64 {
+        sizing::estimate_len(geometry.units * 256, LANES, ones)
     }
 
     fn kernels(isa: Isa, _: Geometry) -> Kernels {

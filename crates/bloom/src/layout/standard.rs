@@ -60,8 +60,8 @@ impl Layout for Standard {
         libm::pow(fill, f64::from(geometry.hashes))
     }
 
-    fn estimate_keys(geometry: Geometry, ones: u64) -> f64 {
-        sizing::estimate_keys(geometry.units * 64, geometry.hashes, ones)
+    fn estimate_len(geometry: Geometry, ones: u64) -> f64 {
+        sizing::estimate_len(geometry.units * 64, geometry.hashes, ones)
     }
 
     /// Here a bit's neighbours are what folds: bit `p` of the large table becomes bit `p / factor`.

@@ -14,11 +14,11 @@ const KEYS: usize = 20_000;
 /// here.
 pub fn estimates_are_near_the_truth<S: Estimate>() {
     let empty = built::<S>(&spec(KEYS, 0.01, Isa::Portable));
-    assert_eq!(S::estimate_keys(&empty), 0.0);
+    assert_eq!(S::estimate_len(&empty), 0.0);
     for keys in [1, 10, 300, KEYS / 10, KEYS / 2, KEYS, 2 * KEYS] {
         let mut filter = empty.clone();
         fill::<S>(&mut filter, &distinct(41, 0..keys as u64));
-        let estimate = S::estimate_keys(&filter);
+        let estimate = S::estimate_len(&filter);
         let error = (estimate - keys as f64).abs();
         assert!(error <= 0.03 * keys as f64 + 0.3, "{keys} keys estimated as {estimate}");
     }
@@ -29,8 +29,8 @@ pub fn repeats_are_not_counted<S: Estimate>() {
     let mut filter = built::<S>(&spec(KEYS, 0.01, Isa::Portable));
     let hashes = distinct(42, 0..KEYS as u64);
     fill::<S>(&mut filter, &hashes);
-    let once = S::estimate_keys(&filter);
+    let once = S::estimate_len(&filter);
     (0..3).for_each(|_| fill::<S>(&mut filter, &hashes));
-    assert_eq!(S::estimate_keys(&filter), once);
+    assert_eq!(S::estimate_len(&filter), once);
     assert!(filter.len() >= KEYS);
 }

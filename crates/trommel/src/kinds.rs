@@ -1,0 +1,126 @@
+//! The table of kinds: everything that is said of each kind, once.
+//!
+//! [`AnyFilter`](crate::AnyFilter), [`FilterView`](crate::FilterView) and [`FilterSpec`](crate::FilterSpec) are made
+//! from it. A new kind takes its number in [`FilterKind`], its crate, and a row here. A row that leaves a capability
+//! open, and a kind without a row, do not compile.
+
+use trommel_base::FilterKind;
+
+/// Gives the rows to the macro `$then`, after the arguments in brackets.
+///
+/// | column | a kind has it whose type has |
+/// |---|---|
+/// | `bits` | `hash_count` and `estimate_len`: it is made of bits that keys set |
+/// | `slots` | `load_factor`: it is made of slots that keys take |
+/// | `removes` | `Remove` and `Count` |
+/// | `folds` | `fold`, `fold_to_fpr` and `intersect` |
+macro_rules! kinds {
+    ($then:ident [$($arguments:tt)*]) => {
+        $then! { [$($arguments)*]
+            /// A standard Bloom filter.
+            Bloom: BloomFilter { bits: yes, slots: no, removes: no, folds: yes }
+            /// A counting Bloom filter.
+            CountingBloom: CountingBloomFilter { bits: yes, slots: no, removes: yes, folds: no }
+            /// A register-blocked Bloom filter.
+            RegisterBloom: RegisterBloom { bits: yes, slots: no, removes: no, folds: yes }
+            /// A split-block Bloom filter.
+            SplitBlockBloom: SplitBlockBloom { bits: yes, slots: no, removes: no, folds: yes }
+            /// A cache-line-blocked Bloom filter.
+            CacheLineBloom: CacheLineBloom { bits: yes, slots: no, removes: no, folds: yes }
+            /// A quotient filter in blocks of 64 slots.
+            Quotient: QuotientFilter { bits: no, slots: yes, removes: yes, folds: no }
+            /// A quotient filter with a block in a cache line.
+            CacheLineQuotient: CacheLineQuotient { bits: no, slots: yes, removes: yes, folds: no }
+            /// A cuckoo filter.
+            Cuckoo: CuckooFilter { bits: no, slots: yes, removes: yes, folds: no }
+        }
+    };
+}
+
+/// Evaluates an expression for the filter inside an [`AnyFilter`](crate::AnyFilter) or a
+/// [`FilterView`](crate::FilterView).
+macro_rules! each_kind {
+    ($any:ident in $value:expr, $filter:ident => $body:expr) => {
+        kinds!(each_kind_arms [$any, $value, $filter, $body])
+    };
+}
+
+macro_rules! each_kind_arms {
+    ([$any:ident, $value:expr, $filter:ident, $body:expr]
+        $($(#[$doc:meta])* $kind:ident: $type:ident { $($column:ident: $can:ident),* })*) => {
+        match $value {
+            $($any::$kind($filter) => $body,)*
+        }
+    };
+}
+
+/// The same where a column says `yes`, and another expression, for a filter whose kind lacks the capability.
+macro_rules! each_kind_that {
+    ($column:ident: $any:ident in $value:expr, $filter:ident => $body:expr, else $refusal:expr) => {
+        kinds!(each_kind_that_arms [$column $any, $value, $filter, $body, $refusal])
+    };
+}
+
+/// Picks the column, so that every row must have all of them.
+macro_rules! each_kind_that_arms {
+    ([bits $($arguments:tt)*] $($(#[$doc:meta])* $kind:ident: $type:ident {
+        bits: $can:ident, slots: $_s:ident, removes: $_r:ident, folds: $_f:ident
+    })*) => {
+        if_can!([$($arguments)*] $($kind $can)*)
+    };
+    ([slots $($arguments:tt)*] $($(#[$doc:meta])* $kind:ident: $type:ident {
+        bits: $_b:ident, slots: $can:ident, removes: $_r:ident, folds: $_f:ident
+    })*) => {
+        if_can!([$($arguments)*] $($kind $can)*)
+    };
+    ([removes $($arguments:tt)*] $($(#[$doc:meta])* $kind:ident: $type:ident {
+        bits: $_b:ident, slots: $_s:ident, removes: $can:ident, folds: $_f:ident
+    })*) => {
+        if_can!([$($arguments)*] $($kind $can)*)
+    };
+    ([folds $($arguments:tt)*] $($(#[$doc:meta])* $kind:ident: $type:ident {
+        bits: $_b:ident, slots: $_s:ident, removes: $_r:ident, folds: $can:ident
+    })*) => {
+        if_can!([$($arguments)*] $($kind $can)*)
+    };
+}
+
+macro_rules! if_can {
+    ([$any:ident, $value:expr, $filter:ident, $body:expr, $refusal:expr] $($kind:ident $can:ident)*) => {
+        match $value {
+            $($any::$kind($filter) => yes_or_no!($can, $filter, $body, $refusal),)*
+        }
+    };
+}
+
+macro_rules! yes_or_no {
+    (yes, $filter:ident, $body:expr, $refusal:expr) => {
+        $body
+    };
+    (no, $filter:ident, $body:expr, $refusal:expr) => {{
+        let _ = $filter;
+        $refusal
+    }};
+}
+
+macro_rules! has_row_arms {
+    ([$value:expr] $($(#[$doc:meta])* $kind:ident: $type:ident { $($column:ident: $can:ident),* })*) => {
+        match $value {
+            $(FilterKind::$kind => true,)*
+            _ => false,
+        }
+    };
+}
+
+/// Whether the table has a row for a kind.
+const fn has_row(kind: FilterKind) -> bool {
+    kinds!(has_row_arms[kind])
+}
+
+const _: () = {
+    let mut i = 0;
+    while i < FilterKind::ALL.len() {
+        assert!(has_row(FilterKind::ALL[i]), "a kind has no row in the table of kinds");
+        i += 1;
+    }
+};

@@ -1,0 +1,172 @@
+//! What an `AnyFilter` and a `FilterView` can do is what the kind inside can.
+
+use std::sync::Arc;
+use trommel::{
+    AnyFilter, BloomFilter, Filter, FilterKind, FilterSpec, FilterView, FoldError, Insert, KeyHash,
+    MergeError, SplitBlockBloom, Unsupported,
+};
+use trommel_testkit::streams::distinct;
+
+const KEYS: usize = 4000;
+
+fn hashes(seed: u64) -> Vec<KeyHash> {
+    distinct(seed, 0..KEYS as u64)
+}
+
+fn empty(kind: FilterKind) -> AnyFilter {
+    let spec = FilterSpec::new(kind).keys(2 * KEYS).fpr(0.01);
+    let folds = matches!(
+        kind,
+        FilterKind::Bloom
+            | FilterKind::RegisterBloom
+            | FilterKind::SplitBlockBloom
+            | FilterKind::CacheLineBloom
+    );
+    if folds { spec.foldable_by(4).build().unwrap() } else { spec.build().unwrap() }
+}
+
+fn filled(kind: FilterKind, hashes: &[KeyHash]) -> AnyFilter {
+    let mut filter = empty(kind);
+    filter.insert_batch(hashes).unwrap();
+    filter
+}
+
+#[test]
+fn a_cleared_filter_is_as_new() {
+    for kind in FilterKind::ALL {
+        let mut filter = filled(*kind, &hashes(1));
+        assert!(!filter.is_empty());
+        filter.clear();
+        assert!(filter.is_empty() && filter.to_bytes() == empty(*kind).to_bytes(), "{kind}");
+    }
+}
+
+#[test]
+fn a_filter_is_made_of_bits_or_of_slots() {
+    for kind in FilterKind::ALL {
+        let filter = filled(*kind, &hashes(1));
+        let bytes = filter.to_bytes();
+        let view = FilterView::parse(&bytes).unwrap();
+        assert_eq!(filter.hash_count().is_some(), filter.load_factor().is_none(), "{kind}");
+        if let Some(load) = filter.load_factor() {
+            assert!(load > 0.2 && load <= 0.55, "{kind}: {load}");
+            assert_eq!(filter.estimate_len(), filter.len() as f64, "{kind}");
+        }
+        assert!((filter.estimate_len() / KEYS as f64 - 1.0).abs() < 0.05, "{kind}");
+        assert_eq!(view.hash_count(), filter.hash_count(), "{kind}");
+        assert_eq!(view.load_factor(), filter.load_factor(), "{kind}");
+        assert_eq!(view.estimate_len(), filter.estimate_len(), "{kind}");
+        assert_eq!((view.kind(), view.isa()), (filter.kind(), filter.isa()));
+        assert!(view.to_bytes() == bytes, "{kind}");
+    }
+}
+
+#[test]
+fn views_count_as_their_filters_do() {
+    for kind in FilterKind::ALL {
+        let filter = filled(*kind, &hashes(1));
+        let bytes = filter.to_bytes();
+        let view = FilterView::parse(&bytes).unwrap();
+        for hash in hashes(1).iter().chain(&hashes(2)) {
+            assert_eq!(view.count_hash(*hash), filter.count_hash(*hash), "{kind}");
+        }
+    }
+}
+
+/// Every pair: unlike kinds are named, and like ones are never refused as unlike.
+#[test]
+fn only_like_kinds_merge_and_intersect() {
+    for left_kind in FilterKind::ALL {
+        for right_kind in FilterKind::ALL {
+            let (ours, theirs) = (hashes(1), hashes(2));
+            let right = filled(*right_kind, &theirs);
+            let (mut left, mut both) = (filled(*left_kind, &ours), filled(*left_kind, &ours));
+            let before = left.to_bytes();
+            let (merged, cut) = (both.merge(&right), left.intersect(&right));
+            if left_kind != right_kind {
+                let refused = Err(MergeError::Kinds { left: *left_kind, right: *right_kind });
+                assert_eq!(merged, refused);
+                // A kind that cannot intersect says so first.
+                assert!(cut == refused || matches!(cut, Err(MergeError::Unsupported(_))));
+                assert!(left.to_bytes() == before && both.to_bytes() == before);
+                continue;
+            }
+            assert_eq!(merged, Ok(()), "{left_kind}");
+            assert!(ours.iter().chain(&theirs).all(|hash| both.contains_hash(*hash)));
+            match left.fold(1) {
+                Ok(_) => {
+                    assert_eq!(cut, Ok(()));
+                    let common = |hash: &&KeyHash| left.contains_hash(**hash);
+                    let kept = ours.iter().chain(&theirs).filter(common).count();
+                    assert!(kept < KEYS / 10, "{left_kind}: {kept} of keys that one side holds");
+                }
+                Err(_) => {
+                    let unsupported = Unsupported { kind: *left_kind, operation: "intersect" };
+                    assert_eq!(cut, Err(MergeError::Unsupported(unsupported)));
+                    assert!(left.to_bytes() == before);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn folding_to_a_rate_is_folding_as_often_as_the_rate_allows() {
+    for kind in FilterKind::ALL {
+        let filter = filled(*kind, &hashes(1)[..KEYS / 4]);
+        match filter.fold_to_fpr(0.05) {
+            Ok(folded) => {
+                let folded = folded.unwrap();
+                assert!(folded.memory_bytes() < filter.memory_bytes(), "{kind}");
+                assert!(folded.expected_fpr() <= 0.05, "{kind}");
+                assert!(hashes(1)[..KEYS / 4].iter().all(|hash| folded.contains_hash(*hash)));
+                assert!(filter.fold_to_fpr(1e-9).unwrap().is_none(), "{kind}");
+            }
+            Err(error) => {
+                assert_eq!(error, FoldError::Unsupported { kind: *kind });
+                assert!(filter.hash_count().is_none() || filter.count_hash(hashes(1)[0]).is_ok());
+            }
+        }
+    }
+}
+
+#[test]
+fn the_filter_inside_comes_out_again() {
+    for kind in FilterKind::ALL {
+        let filter = filled(*kind, &hashes(1));
+        let bytes = filter.to_bytes();
+        let inside: Result<&SplitBlockBloom, _> = (&filter).try_into();
+        match inside {
+            Ok(inside) => assert!(*kind == FilterKind::SplitBlockBloom && inside.len() == KEYS),
+            Err(error) => {
+                assert_eq!((error.expected, error.found), (FilterKind::SplitBlockBloom, *kind));
+            }
+        }
+        match BloomFilter::try_from(filter) {
+            Ok(inside) => assert!(*kind == FilterKind::Bloom && inside.to_bytes() == bytes),
+            Err(back) => assert!(*kind != FilterKind::Bloom && back.to_bytes() == bytes),
+        }
+    }
+}
+
+/// Keys of any type are looked up where the type of the filter is not known.
+#[test]
+fn keys_are_looked_up_behind_pointers() {
+    for kind in FilterKind::ALL {
+        let mut filter = empty(*kind);
+        filter.insert("anvil").unwrap();
+        filter.insert(&7u64).unwrap();
+        let hash = filter.hash("anvil");
+        let shared: Arc<dyn Filter + Send + Sync> = Arc::new(filter.clone());
+        let boxed: Box<dyn Filter> = Box::new(filter.clone());
+        let borrowed: &dyn Filter = &filter;
+        assert!(shared.contains("anvil") && shared.contains(&7u64) && shared.hash("anvil") == hash);
+        assert!(boxed.contains("anvil") && boxed.contains(&7u64) && boxed.hash("anvil") == hash);
+        assert!((&borrowed).contains("anvil") && (&borrowed).hash("anvil") == hash);
+        assert_eq!((shared.len(), shared.is_empty()), (filter.len(), false));
+        assert_eq!(boxed.expected_fpr(), filter.expected_fpr());
+        assert_eq!(boxed.memory_bytes(), filter.memory_bytes());
+        assert_eq!(boxed.bits_per_key(), filter.bits_per_key());
+        assert_eq!(boxed.is_ordered_by_hash(), filter.is_ordered_by_hash());
+    }
+}
