@@ -7,6 +7,7 @@
 //! | `single_vs_batch` | from how many keys on is a batch worth it? |
 //! | `hash_batch` | what does hashing a column of integers cost? |
 //! | `open_frozen` | what does it cost to open a frozen filter, viewed and copied? |
+//! | `filter_block` | what does a filter block cost to build and to probe? |
 //! | `instructions` | how many instructions is an operation, portable and AVX2? |
 //!
 //! Benches answer one question each while a kernel is worked on. What is published comes from the

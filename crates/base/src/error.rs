@@ -36,6 +36,15 @@ pub enum SpecError {
         /// Bytes needed.
         min_bytes: u64,
     },
+    /// Bits for each key are outside what the kind can use, or not a number.
+    BitsPerKeyOutOfRange {
+        /// What was asked for.
+        bits_per_key: f64,
+        /// The fewest bits for each key.
+        min: f64,
+        /// The most bits for each key.
+        max: f64,
+    },
     /// A load must lie strictly between 0 and 1 (and be a number).
     LoadOutOfRange {
         /// What was asked for.
@@ -88,6 +97,9 @@ impl fmt::Display for SpecError {
             }
             Self::TooSmall { bytes, min_bytes } => {
                 write!(f, "{bytes} bytes are allowed, {min_bytes} are needed")
+            }
+            Self::BitsPerKeyOutOfRange { bits_per_key, min, max } => {
+                write!(f, "{bits_per_key} bits per key are outside the range from {min} to {max}")
             }
             Self::LoadOutOfRange { load } => {
                 write!(f, "a load lies strictly between 0 and 1, got {load}")

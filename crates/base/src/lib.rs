@@ -11,6 +11,7 @@
 //! | [`sizing`] | exact false-positive rates and their inverses |
 //! | [`spec`] | what a builder is asked for, checked before anything is allocated |
 //! | [`container`] | frozen, checked bytes |
+//! | [`block`] | the block form: a table and a trailer, for engines that hold many small filters |
 //! | [`workers`] | pieces of a large batch, and who does them |
 //! | [`filter`], [`error`] | the traits, and how they fail |
 #![no_std]
@@ -20,6 +21,7 @@ extern crate std;
 
 pub mod batch;
 pub mod bitmap;
+pub mod block;
 pub mod container;
 pub mod error;
 pub mod filter;
@@ -38,6 +40,7 @@ pub mod sync;
 pub mod workers;
 
 pub use bitmap::Bitmap;
+pub use block::PolicyError;
 pub use error::{FoldError, FormatError, Full, Incompatible, SpecError, WhyFull};
 pub use filter::{Count, Filter, Insert, InsertShared, Merge, Remove};
 pub use hash::{HashId, Hasher};

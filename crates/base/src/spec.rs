@@ -145,6 +145,19 @@ pub fn check_fpr(fpr: f64) -> Result<(), SpecError> {
     if fpr > 0.0 && fpr < 1.0 { Ok(()) } else { Err(SpecError::FprOutOfRange { fpr }) }
 }
 
+/// Refuses bits per key outside a range.
+///
+/// # Errors
+/// [`SpecError::BitsPerKeyOutOfRange`].
+pub fn check_bits_per_key(bits_per_key: f64, min: f64, max: f64) -> Result<(), SpecError> {
+    // NaN is in no range.
+    if bits_per_key >= min && bits_per_key <= max {
+        Ok(())
+    } else {
+        Err(SpecError::BitsPerKeyOutOfRange { bits_per_key, min, max })
+    }
+}
+
 /// Refuses a load that is not strictly between 0 and 1, and gives back one that is.
 ///
 /// # Errors

@@ -315,26 +315,52 @@ impl<S: AsRef<[u8]>> Filter for CountingBloomFilter<S> {
     }
 }
 
-impl<S: AsRef<[u8]> + AsMut<[u8]>> Insert for CountingBloomFilter<S> {
-    /// Never fails. False only if all counters of the key are stuck.
-    fn insert_hash(&mut self, hash: KeyHash) -> Result<bool, Full> {
+impl<S: AsRef<[u8]> + AsMut<[u8]>> CountingBloomFilter<S> {
+    /// Inserts the key of a hash; false only if all counters of the key are stuck. Never fails, as
+    /// [`CountingBloomFilter::add`].
+    pub fn add_hash(&mut self, hash: KeyHash) -> bool {
         let mut changed = false;
         for position in positions(self.geometry(), hash.raw()) {
             changed |= self.counters.increment(position);
         }
         // A bit that was clear stood over a counter of zero, which has changed.
-        self.bits.insert_hash(hash)?;
-        Ok(changed)
+        self.bits.add_hash(hash);
+        changed
     }
 
-    /// Never fails.
-    fn insert_batch(&mut self, hashes: &[KeyHash]) -> Result<(), Full> {
+    /// Inserts a batch: the same filter as one by one. Never fails, as [`CountingBloomFilter::add`].
+    pub fn add_batch(&mut self, hashes: &[KeyHash]) {
         let geometry = self.geometry();
         let raw = KeyHash::slice_as_raw(hashes);
         self.counters.increment_batch(raw, |hash| positions(geometry, hash));
-        self.bits.insert_batch(hashes)
+        self.bits.add_batch(hashes);
     }
 }
+
+impl<S: AsRef<[u8]> + AsMut<[u8]>> Insert for CountingBloomFilter<S> {
+    /// Never fails, as [`CountingBloomFilter::add_hash`].
+    fn insert_hash(&mut self, hash: KeyHash) -> Result<bool, Full> {
+        Ok(self.add_hash(hash))
+    }
+
+    /// Never fails, as [`CountingBloomFilter::add_batch`].
+    fn insert_batch(&mut self, hashes: &[KeyHash]) -> Result<(), Full> {
+        self.add_batch(hashes);
+        Ok(())
+    }
+}
+
+/// Equal filters have the same frozen bytes. The instruction set is no part of it.
+impl<S: AsRef<[u8]>, T: AsRef<[u8]>> PartialEq<CountingBloomFilter<T>> for CountingBloomFilter<S> {
+    fn eq(&self, other: &CountingBloomFilter<T>) -> bool {
+        self.bits == other.bits
+            && self.counter_width() == other.counter_width()
+            && self.counters.cells.as_ref() == other.counters.cells.as_ref()
+            && self.counters.overflow == other.counters.overflow
+    }
+}
+
+impl<S: AsRef<[u8]>> Eq for CountingBloomFilter<S> {}
 
 impl<S: AsRef<[u8]> + AsMut<[u8]>> Remove for CountingBloomFilter<S> {
     fn remove_hash(&mut self, hash: KeyHash) -> bool {

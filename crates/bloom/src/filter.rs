@@ -207,21 +207,58 @@ impl<L: Layout, S: AsRef<[u8]>> Filter for Bloom<L, S> {
     }
 }
 
-impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Insert for Bloom<L, S> {
-    /// Never fails: a Bloom filter that is fuller than planned has a higher false-positive rate.
+impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Bloom<L, S> {
+    /// Inserts the key of a hash; true if that changed the table. Never fails, as [`Bloom::add`].
     #[inline]
-    fn insert_hash(&mut self, hash: KeyHash) -> Result<bool, Full> {
+    pub fn add_hash(&mut self, hash: KeyHash) -> bool {
         self.len = self.len.saturating_add(1);
-        Ok(self.kernels.insert(self.geometry, self.table.as_mut(), hash))
+        self.kernels.insert(self.geometry, self.table.as_mut(), hash)
     }
 
-    /// Never fails, as [`Insert::insert_hash`].
-    fn insert_batch(&mut self, hashes: &[KeyHash]) -> Result<(), Full> {
+    /// Inserts a batch: the same filter as one by one, two to five times as fast from some 64 keys on. Never fails, as
+    /// [`Bloom::add`].
+    ///
+    /// ```
+    /// use trommel_base::{Filter, KeyHash};
+    /// use trommel_bloom::RegisterBloom;
+    /// let mut filter = RegisterBloom::with_capacity_and_fpr(1_000, 0.01)?;
+    /// let keys: Vec<u64> = (0..1_000).collect();
+    /// let mut hashes = Vec::new();
+    /// filter.hasher().hash_batch(&keys, &mut hashes);
+    /// filter.add_batch(&hashes);
+    /// assert!(filter.contains(&999u64));
+    /// # Ok::<(), trommel_base::SpecError>(())
+    /// ```
+    pub fn add_batch(&mut self, hashes: &[KeyHash]) {
         self.len = self.len.saturating_add(hashes.len() as u64);
         self.kernels.insert_batch(self.geometry, self.table.as_mut(), hashes);
+    }
+}
+
+impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Insert for Bloom<L, S> {
+    /// Never fails, as [`Bloom::add_hash`].
+    #[inline]
+    fn insert_hash(&mut self, hash: KeyHash) -> Result<bool, Full> {
+        Ok(self.add_hash(hash))
+    }
+
+    /// Never fails, as [`Bloom::add_batch`].
+    fn insert_batch(&mut self, hashes: &[KeyHash]) -> Result<(), Full> {
+        self.add_batch(hashes);
         Ok(())
     }
 }
+
+/// Equal filters have the same frozen bytes: layout, shape, hasher, number of inserts and table. The instruction set
+/// is no part of it.
+impl<L: Layout, S: AsRef<[u8]>, T: AsRef<[u8]>> PartialEq<Bloom<L, T>> for Bloom<L, S> {
+    fn eq(&self, other: &Bloom<L, T>) -> bool {
+        (self.geometry, self.hasher, self.len) == (other.geometry, other.hasher, other.len)
+            && self.table() == other.table()
+    }
+}
+
+impl<L: Layout, S: AsRef<[u8]>> Eq for Bloom<L, S> {}
 
 impl<L: Layout, S: Clone> Clone for Bloom<L, S> {
     fn clone(&self) -> Self {

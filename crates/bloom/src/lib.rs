@@ -28,6 +28,8 @@ extern crate alloc;
 #[cfg(any(feature = "std", test))]
 extern crate std;
 
+mod add;
+mod block;
 mod bulk;
 mod counters;
 mod counting;

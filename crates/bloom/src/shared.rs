@@ -8,7 +8,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use trommel_base::storage::AtomicStorage;
 use trommel_base::sync::{AtomicU64, Ordering::Relaxed};
-use trommel_base::{Backing, Bitmap, Filter, Full, Hasher, Insert, InsertShared, KeyHash, Storage};
+use trommel_base::{Backing, Bitmap, Filter, Full, Hasher, InsertShared, KeyHash, Storage};
 use trommel_simd::Isa;
 
 /// A Bloom filter of layout `L` that takes keys through `&self`, from any number of threads, without a lock.
@@ -148,7 +148,7 @@ impl<L: Layout> SharedBloom<L> {
         let huge_pages = self.table.backing() == Backing::HugePagesAdvised;
         let table = Storage::zeroed(self.table.len(), huge_pages).ok()?;
         let mut filter = Bloom::assemble(self.geometry, self.hasher, 0, self.isa, table);
-        filter.insert_batch(hashes).ok()?;
+        filter.add_batch(hashes);
         Some(filter)
     }
 
@@ -195,30 +195,43 @@ impl<L: Layout> Filter for SharedBloom<L> {
     }
 }
 
-impl<L: Layout> InsertShared for SharedBloom<L> {
-    /// Never fails, as [`Insert::insert_hash`](trommel_base::Insert::insert_hash) of [`Bloom`]. True if this
-    /// call set a bit: of several threads that set the same bit at once, one is told so.
+impl<L: Layout> SharedBloom<L> {
+    /// Inserts the key of a hash. Never fails, as [`SharedBloom::add`]. True if this call set a bit: of several threads
+    /// that set the same bit at once, one is told so.
     ///
-    /// Cost: beside the table's lines, one that counts inserts, and that threads which insert key by key
-    /// take away from each other. Batches hardly touch it.
+    /// Cost: beside the table's cache lines, one that counts inserts, and that threads which insert key by key
+    /// take away from each other. Batches write it once a call.
     #[inline]
-    fn insert_hash(&self, hash: KeyHash) -> Result<bool, Full> {
+    pub fn add_hash(&self, hash: KeyHash) -> bool {
         self.inserted.add(1);
-        Ok(self.kernels.insert(self.geometry, self.table.words(), hash))
+        self.kernels.insert(self.geometry, self.table.words(), hash)
     }
 
-    /// Never fails, as [`InsertShared::insert_hash`].
+    /// Inserts a batch. Never fails, as [`SharedBloom::add`].
     ///
     /// Cost: a batch of as many keys as the table has words, a sixth of what it was made for at ten bits a key, goes
     /// first into a table of its own, which takes as much memory until the call ends, and never more than the
     /// hashes themselves; then each word takes one atomic or at most. Smaller batches, and large ones where there is
     /// no memory, take one for each word of each key that lacks a bit.
-    fn insert_batch(&self, hashes: &[KeyHash]) -> Result<(), Full> {
+    pub fn add_batch(&self, hashes: &[KeyHash]) {
         self.inserted.add(hashes.len());
         match self.apart(hashes) {
             Some(apart) => kernel::shared::unite(self.table.words(), &apart.table),
             None => self.kernels.insert_batch(self.geometry, self.table.words(), hashes),
         }
+    }
+}
+
+impl<L: Layout> InsertShared for SharedBloom<L> {
+    /// Never fails, as [`SharedBloom::add_hash`].
+    #[inline]
+    fn insert_hash(&self, hash: KeyHash) -> Result<bool, Full> {
+        Ok(self.add_hash(hash))
+    }
+
+    /// Never fails, as [`SharedBloom::add_batch`].
+    fn insert_batch(&self, hashes: &[KeyHash]) -> Result<(), Full> {
+        self.add_batch(hashes);
         Ok(())
     }
 }

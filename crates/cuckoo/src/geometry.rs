@@ -63,7 +63,12 @@ impl Geometry {
     /// Bytes of the table.
     #[must_use]
     pub const fn table_bytes(&self) -> u64 {
-        self.buckets * (SLOTS * self.fingerprint_bits as u64 / 8) + self.padding_bytes()
+        self.buckets_bytes() + self.padding_bytes()
+    }
+
+    /// Bytes of the buckets, without what is after the last.
+    pub(crate) const fn buckets_bytes(&self) -> u64 {
+        self.buckets * (SLOTS * self.fingerprint_bits as u64 / 8)
     }
 
     /// Only buckets of six bytes are read with their neighbours.

@@ -51,6 +51,7 @@ extern crate alloc;
 #[cfg(any(feature = "std", test))]
 extern crate std;
 
+mod block;
 mod bucket;
 mod build;
 mod bulk;

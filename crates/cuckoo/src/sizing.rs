@@ -39,7 +39,7 @@ fn planned_keys(buckets: u64, load: Option<f64>) -> u64 {
 }
 
 /// The fewest buckets that are planned for so many keys. Saturates.
-fn buckets_for(keys: usize, load: Option<f64>) -> u64 {
+pub(crate) fn buckets_for(keys: usize, load: Option<f64>) -> u64 {
     let even = |load: f64| {
         let slots = libm::ceil(keys as f64 / load) as u64;
         slots.div_ceil(SLOTS).checked_next_multiple_of(2).unwrap_or(u64::MAX).max(2)
@@ -134,7 +134,8 @@ fn for_bytes(spec: &Spec, load: Option<f64>, bytes: u64) -> Result<Geometry, Spe
     checked(geometry)
 }
 
-const fn shape(buckets: u64, fingerprint_bits: u32) -> Geometry {
+/// The shape of a table that has not grown.
+pub(crate) const fn shape(buckets: u64, fingerprint_bits: u32) -> Geometry {
     Geometry { buckets, fingerprint_bits, doublings: 0 }
 }
 

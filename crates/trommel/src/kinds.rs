@@ -14,25 +14,26 @@ use trommel_base::FilterKind;
 /// | `slots` | `load_factor`: it is made of slots that keys take |
 /// | `removes` | `Remove` and `Count` |
 /// | `folds` | `fold`, `fold_to_fpr` and `intersect` |
+/// | `blocks` | `BlockTable`: a table that can be probed with nothing beside it |
 macro_rules! kinds {
     ($then:ident [$($arguments:tt)*]) => {
         $then! { [$($arguments)*]
             /// A standard Bloom filter.
-            Bloom: BloomFilter { bits: yes, slots: no, removes: no, folds: yes }
+            Bloom: BloomFilter { bits: yes, slots: no, removes: no, folds: yes, blocks: yes }
             /// A counting Bloom filter.
-            CountingBloom: CountingBloomFilter { bits: yes, slots: no, removes: yes, folds: no }
+            CountingBloom: CountingBloomFilter { bits: yes, slots: no, removes: yes, folds: no, blocks: no }
             /// A register-blocked Bloom filter.
-            RegisterBloom: RegisterBloom { bits: yes, slots: no, removes: no, folds: yes }
+            RegisterBloom: RegisterBloom { bits: yes, slots: no, removes: no, folds: yes, blocks: yes }
             /// A split-block Bloom filter.
-            SplitBlockBloom: SplitBlockBloom { bits: yes, slots: no, removes: no, folds: yes }
+            SplitBlockBloom: SplitBlockBloom { bits: yes, slots: no, removes: no, folds: yes, blocks: yes }
             /// A cache-line-blocked Bloom filter.
-            CacheLineBloom: CacheLineBloom { bits: yes, slots: no, removes: no, folds: yes }
+            CacheLineBloom: CacheLineBloom { bits: yes, slots: no, removes: no, folds: yes, blocks: yes }
             /// A quotient filter in blocks of 64 slots.
-            Quotient: QuotientFilter { bits: no, slots: yes, removes: yes, folds: no }
+            Quotient: QuotientFilter { bits: no, slots: yes, removes: yes, folds: no, blocks: no }
             /// A quotient filter with a block in a cache line.
-            CacheLineQuotient: CacheLineQuotient { bits: no, slots: yes, removes: yes, folds: no }
+            CacheLineQuotient: CacheLineQuotient { bits: no, slots: yes, removes: yes, folds: no, blocks: no }
             /// A cuckoo filter.
-            Cuckoo: CuckooFilter { bits: no, slots: yes, removes: yes, folds: no }
+            Cuckoo: CuckooFilter { bits: no, slots: yes, removes: yes, folds: no, blocks: yes }
         }
     };
 }
@@ -64,24 +65,53 @@ macro_rules! each_kind_that {
 /// Picks the column, so that every row must have all of them.
 macro_rules! each_kind_that_arms {
     ([bits $($arguments:tt)*] $($(#[$doc:meta])* $kind:ident: $type:ident {
-        bits: $can:ident, slots: $_s:ident, removes: $_r:ident, folds: $_f:ident
+        bits: $can:ident, slots: $_s:ident, removes: $_r:ident, folds: $_f:ident, blocks: $_t:ident
     })*) => {
         if_can!([$($arguments)*] $($kind $can)*)
     };
     ([slots $($arguments:tt)*] $($(#[$doc:meta])* $kind:ident: $type:ident {
-        bits: $_b:ident, slots: $can:ident, removes: $_r:ident, folds: $_f:ident
+        bits: $_b:ident, slots: $can:ident, removes: $_r:ident, folds: $_f:ident, blocks: $_t:ident
     })*) => {
         if_can!([$($arguments)*] $($kind $can)*)
     };
     ([removes $($arguments:tt)*] $($(#[$doc:meta])* $kind:ident: $type:ident {
-        bits: $_b:ident, slots: $_s:ident, removes: $can:ident, folds: $_f:ident
+        bits: $_b:ident, slots: $_s:ident, removes: $can:ident, folds: $_f:ident, blocks: $_t:ident
     })*) => {
         if_can!([$($arguments)*] $($kind $can)*)
     };
     ([folds $($arguments:tt)*] $($(#[$doc:meta])* $kind:ident: $type:ident {
-        bits: $_b:ident, slots: $_s:ident, removes: $_r:ident, folds: $can:ident
+        bits: $_b:ident, slots: $_s:ident, removes: $_r:ident, folds: $can:ident, blocks: $_t:ident
     })*) => {
         if_can!([$($arguments)*] $($kind $can)*)
+    };
+}
+
+/// Evaluates an expression with `$type` as the type of a kind that has a block form, and another for any other kind.
+macro_rules! each_block_kind {
+    ($kind:expr, $type:ident => $body:expr, else $refusal:expr) => {
+        kinds!(each_block_kind_arms [$kind, $type, $body, $refusal])
+    };
+}
+
+macro_rules! each_block_kind_arms {
+    ([$value:expr, $alias:ident, $body:expr, $refusal:expr] $($(#[$doc:meta])* $kind:ident: $type:ident {
+        bits: $_b:ident, slots: $_s:ident, removes: $_r:ident, folds: $_f:ident, blocks: $can:ident
+    })*) => {
+        match $value {
+            $(FilterKind::$kind => block_or_not!($can, $type, $alias, $body, $refusal),)*
+            // The table has a row for every kind, so this is none.
+            _ => $refusal,
+        }
+    };
+}
+
+macro_rules! block_or_not {
+    (yes, $type:ident, $alias:ident, $body:expr, $refusal:expr) => {{
+        type $alias = $type;
+        $body
+    }};
+    (no, $type:ident, $alias:ident, $body:expr, $refusal:expr) => {
+        $refusal
     };
 }
 

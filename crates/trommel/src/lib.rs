@@ -72,6 +72,7 @@ mod kinds;
 mod any;
 #[cfg(feature = "parallel")]
 mod engine;
+mod policy;
 #[cfg(feature = "parallel")]
 mod sharded;
 mod spec;
@@ -84,6 +85,7 @@ pub use engine::{
     LineBatches, LineCost, Lines, Progress, Strategy, Stream, StreamError, TABLE_BYTES,
     TOUCHES_PER_LINE,
 };
+pub use policy::{FilterPolicy, FilterPolicyBuilder};
 #[cfg(feature = "parallel")]
 pub use sharded::{MAX_SHARDS, ShardedFilter};
 pub use spec::FilterSpec;
@@ -93,7 +95,7 @@ pub use trommel_base::storage::OutOfMemory;
 pub use trommel_base::{
     Backing, Bitmap, Builder, Bulk, CallerThread, Count, Filter, FilterKind, FoldError,
     FormatError, FromSpec, Full, HashId, Hasher, Incompatible, Insert, InsertBulk, InsertShared,
-    Key, KeyHash, Merge, Remove, Spec, SpecError, Storage, WhyFull, Workers, sizing,
+    Key, KeyHash, Merge, PolicyError, Remove, Spec, SpecError, Storage, WhyFull, Workers, sizing,
 };
 pub use trommel_bloom::{
     Bloom, BloomFilter, CacheLine, CacheLineBloom, CounterWidth, CountingBloomFilter, Geometry,

@@ -4,6 +4,7 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+pub(crate) mod bytes;
 mod passes;
 #[cfg(target_has_atomic = "64")]
 mod shared_bits;
@@ -39,9 +40,14 @@ const MULTIPLIER: u64 = 0xF135_7AEA_2E62_A9C5;
 /// The bit positions of a hash.
 #[inline(always)]
 pub(crate) fn positions(geometry: Geometry, hash: u64) -> impl Iterator<Item = u64> {
-    let bits = geometry.units * WORD_BITS;
+    positions_below(geometry.units * WORD_BITS, geometry.hashes, hash)
+}
+
+/// The bit positions of a hash in a table of `bits` bits.
+#[inline(always)]
+fn positions_below(bits: u64, count: u32, hash: u64) -> impl Iterator<Item = u64> {
     let mut x = hash;
-    (0..geometry.hashes).map(move |_| {
+    (0..count).map(move |_| {
         let position = reduce(x, bits);
         x = x.wrapping_mul(MULTIPLIER);
         position
@@ -78,10 +84,15 @@ const BITS_A_BRANCH: u32 = 3;
 /// Looks one key up, where `bit` gives a number whose lowest bit is that of a position.
 #[inline(always)]
 fn contains_bits(geometry: Geometry, hash: u64, bit: impl Fn(u64) -> u64) -> bool {
-    let bits = geometry.units * WORD_BITS;
+    contains_bits_below(geometry.units * WORD_BITS, geometry.hashes, hash, bit)
+}
+
+/// The same in a table of `bits` bits.
+#[inline(always)]
+fn contains_bits_below(bits: u64, count: u32, hash: u64, bit: impl Fn(u64) -> u64) -> bool {
     let next = |x: u64| x.wrapping_mul(MULTIPLIER);
     let mut x = hash;
-    let mut left = geometry.hashes;
+    let mut left = count;
     while left >= BITS_A_BRANCH {
         let second = next(x);
         let third = next(second);

@@ -18,7 +18,7 @@ use core::fmt::Debug;
 use core::ops::RangeInclusive;
 use trommel_base::sizing::{self, MAX_BITS_PER_KEY};
 use trommel_base::spec::Size;
-use trommel_base::{FilterKind, Spec, SpecError};
+use trommel_base::{FilterKind, KeyHash, Spec, SpecError};
 use trommel_simd::Isa;
 
 /// A layout of a Bloom filter: its units, its equations and its kernels.
@@ -33,6 +33,9 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
     const MAX_UNITS: u64;
     /// How many bits a key may set.
     const HASHES: RangeInclusive<u32>;
+    /// A table in the block form has a multiple of this many bytes.
+    #[doc(hidden)]
+    const BLOCK_STEP_BYTES: usize = Self::UNIT_BYTES;
 
     /// The false-positive rate with so many bits set by each of so many keys a unit.
     fn fpr(hashes: u32, keys_per_unit: f64) -> f64;
@@ -90,6 +93,21 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
         }
     }
 
+    /// Inserts keys into a zeroed table in the block form, of a length that the layout allows.
+    #[doc(hidden)]
+    fn fill_block(isa: Isa, hashes_per_key: u8, hashes: &[KeyHash], table: &mut [u8]) {
+        let geometry = block_geometry::<Self>(hashes_per_key, table);
+        Self::kernels(isa, geometry).insert_batch(geometry, table, hashes);
+    }
+
+    /// Whether a table in the block form, of a length that the layout allows, may hold a key.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn block_contains(isa: Isa, hashes_per_key: u8, table: &[u8], hash: KeyHash) -> bool {
+        let geometry = block_geometry::<Self>(hashes_per_key, table);
+        Self::kernels(isa, geometry).contains(&geometry, table, hash)
+    }
+
     /// The functions of this layout for one instruction set, and for tables of one shape where that matters.
     #[doc(hidden)]
     fn kernels(isa: Isa, geometry: Geometry) -> Kernels;
@@ -98,6 +116,14 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
     #[cfg(target_has_atomic = "64")]
     #[doc(hidden)]
     fn shared_kernels(isa: Isa) -> SharedKernels;
+}
+
+/// The shape of a table of whole units.
+#[inline(always)]
+fn block_geometry<L: Layout>(hashes_per_key: u8, table: &[u8]) -> Geometry {
+    // The kernels of single keys rest on this alone.
+    assert!(table.len().is_multiple_of(L::UNIT_BYTES));
+    Geometry { units: (table.len() / L::UNIT_BYTES) as u64, hashes: hashes_per_key.into() }
 }
 
 mod sealed {

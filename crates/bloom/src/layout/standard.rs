@@ -7,7 +7,7 @@ use crate::kernel::shared::SharedKernels;
 use crate::kernel::{self, Kernels};
 use core::ops::RangeInclusive;
 use trommel_base::sizing::{self, MAX_BITS_PER_KEY, MAX_HASHES};
-use trommel_base::{FilterKind, storage};
+use trommel_base::{FilterKind, KeyHash, storage};
 use trommel_simd::Isa;
 
 /// One table of bits; a key sets `k` bits anywhere. The most compact Bloom filter, at up to `k` cache
@@ -29,6 +29,8 @@ impl Layout for Standard {
     const UNIT_BYTES: usize = 8;
     const MAX_UNITS: u64 = storage::MAX_BYTES / 8;
     const HASHES: RangeInclusive<u32> = 1..=MAX_HASHES;
+    // Words would make the filter of 18 keys a byte longer than LevelDB's at 10 bits for each key.
+    const BLOCK_STEP_BYTES: usize = 1;
 
     fn fpr(hashes: u32, keys_per_unit: f64) -> f64 {
         sizing::standard_fpr(UNIT_BITS / keys_per_unit, hashes)
@@ -74,6 +76,15 @@ impl Layout for Standard {
                 rest &= rest - 1;
             }
         }
+    }
+
+    fn fill_block(_: Isa, hashes_per_key: u8, hashes: &[KeyHash], table: &mut [u8]) {
+        kernel::standard::bytes::insert_batch(table, hashes_per_key.into(), hashes);
+    }
+
+    #[inline(always)]
+    fn block_contains(_: Isa, hashes_per_key: u8, table: &[u8], hash: KeyHash) -> bool {
+        kernel::standard::bytes::contains(table, hashes_per_key.into(), hash)
     }
 
     fn kernels(isa: Isa, _: Geometry) -> Kernels {

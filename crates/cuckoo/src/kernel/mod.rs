@@ -83,6 +83,20 @@ impl Kernels {
         Self { insert, ..scalar::avx512_core::kernels::<W>() }
     }
 
+    /// One lookup in a table whose length is the geometry's, by the kernels that [`Kernels::of`] chooses for it.
+    #[inline(always)]
+    pub(crate) fn contains_in(buckets: Buckets<'_>, isa: Isa, hash: u64) -> bool {
+        with_width!(*buckets.geometry, W => match isa {
+            #[cfg(target_arch = "x86_64")]
+            _ if isa >= Isa::Avx2 => {
+                assert!(isa.is_available());
+                // SAFETY: the machine has the set, as was just checked, and with it AVX2.
+                unsafe { scalar::avx2::contains::<W>(buckets, hash) }
+            }
+            _ => scalar::portable::contains::<W>(buckets, hash),
+        })
+    }
+
     #[inline(always)]
     pub(crate) fn contains(&self, buckets: Buckets<'_>, hash: u64) -> bool {
         // SAFETY: `CuckooFilter::assemble` is given an instruction set that `Isa::require` let pass, and a

@@ -1,0 +1,81 @@
+//! What does a filter block cost to build and to probe?
+//!
+//! A probe hashes a key of 16 bytes and asks one block, as a storage engine does for each point read. Keys change from
+//! probe to probe, so branches on a key's bits are as hard to predict as they are in use.
+
+use criterion::measurement::WallTime;
+use criterion::{
+    BenchmarkGroup, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main,
+};
+use std::hint::black_box;
+use trommel::{FilterKind, FilterPolicy, KeyHash};
+
+/// Keys of 2 KB of data, of a file of 200 KB, and of one of 100 MB.
+const KEYS: [usize; 3] = [18, 1_600, 800_000];
+const KINDS: [FilterKind; 5] = [
+    FilterKind::Bloom,
+    FilterKind::RegisterBloom,
+    FilterKind::SplitBlockBloom,
+    FilterKind::CacheLineBloom,
+    FilterKind::Cuckoo,
+];
+
+fn key(number: u64) -> [u8; 16] {
+    let mut key = *b"key:            ";
+    key[8..].copy_from_slice(&number.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes());
+    key
+}
+
+fn bench(c: &mut Criterion) {
+    for kind in KINDS {
+        let policy = FilterPolicy::builder(kind).bits_per_key(11.0).build().expect("a block form");
+        let mut group = c.benchmark_group(format!("filter_block/{kind}"));
+        group.throughput(Throughput::Elements(1));
+        for keys in KEYS {
+            bench_size(&mut group, &policy, keys);
+        }
+        group.finish();
+    }
+}
+
+fn bench_size(group: &mut BenchmarkGroup<'_, WallTime>, policy: &FilterPolicy, keys: usize) {
+    let hashes: Vec<KeyHash> = (0..keys as u64).map(|number| policy.hash(&key(number))).collect();
+    let block = policy.build(&hashes);
+    verify(policy, &block, &hashes);
+
+    let mut next = 0;
+    group.bench_function(BenchmarkId::new("present", keys), |b| {
+        b.iter(|| {
+            next = (next + 1) % keys as u64;
+            policy.may_match(black_box(&block), policy.hash(&key(next)))
+        });
+    });
+    group.bench_function(BenchmarkId::new("absent", keys), |b| {
+        b.iter(|| {
+            next += 1;
+            policy.may_match(black_box(&block), policy.hash(&key(u64::MAX - next)))
+        });
+    });
+    group.bench_function(BenchmarkId::new("hash alone", keys), |b| {
+        b.iter(|| {
+            next += 1;
+            policy.hash(&key(u64::MAX - next))
+        });
+    });
+    let mut buffer = vec![0; block.len()];
+    group.bench_function(BenchmarkId::new("build", keys), |b| {
+        b.iter(|| policy.build_into(black_box(&hashes), &mut buffer));
+    });
+}
+
+/// No key is lost, and at most a tenth of others is reported as present.
+fn verify(policy: &FilterPolicy, block: &[u8], hashes: &[KeyHash]) {
+    assert_eq!(policy.verify(block), Ok(()));
+    assert!(hashes.iter().all(|hash| policy.may_match(block, *hash)));
+    let absent = (0..10_000).map(|number| policy.hash(&key(u64::MAX - number)));
+    let passed = absent.filter(|hash| policy.may_match(block, *hash)).count();
+    assert!(passed < 1_000, "{passed} of 10000 absent keys pass");
+}
+
+criterion_group!(benches, bench);
+criterion_main!(benches);

@@ -1,0 +1,234 @@
+//! The block form: a table and a trailer of one or two bytes.
+//!
+//! A storage engine keeps one filter for each block or table of data, and holds only its bytes when a key is looked
+//! up. The block form is what such a filter costs: the table, and what a reader must know to probe it.
+//!
+//! ```text
+//! table, then        filter
+//! 00                 none: every key may be there
+//! 01 .. 20           bloom, keys hashed by XXH3, the number is the bits of a key
+//! pp 1hhkkkkk        kind k of hash h with the parameter p
+//! ```
+//! Other last bytes are reserved. The seed and a checksum are left out: an engine knows the first by the name of
+//! its policy, and has the second for the whole block. docs/FORMAT.md gives each kind's parameter and table.
+
+use crate::storage::{MAX_BYTES, OutOfMemory};
+use crate::{FilterKind, FormatError, Full, HashId, KeyHash, SpecError};
+use core::fmt;
+use trommel_simd::Isa;
+
+/// The longest trailer, in bytes.
+pub const MAX_TRAILER_BYTES: usize = 2;
+/// The last byte of a block that holds no filter: every key may be there.
+pub const NO_FILTER: u8 = 0;
+/// The bit of the last byte that tells a tag from the parameter of a standard filter.
+const TAG: u8 = 0x80;
+const HASH_SHIFT: u32 = 5;
+
+const _: () = {
+    let mut i = 0;
+    while i < FilterKind::ALL.len() {
+        assert!((FilterKind::ALL[i] as u16) < 1 << HASH_SHIFT, "a tag has five bits for the kind");
+        i += 1;
+    }
+};
+
+/// How the blocks of one kind and hash function end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trailer {
+    /// One byte, the parameter: standard filters of keys hashed by XXH3.
+    Parameter,
+    /// The parameter, then this tag.
+    Tagged(u8),
+}
+
+impl Trailer {
+    /// The trailer of a kind and a hash function.
+    #[must_use]
+    pub const fn of(kind: FilterKind, hash: HashId) -> Self {
+        match (kind, hash) {
+            (FilterKind::Bloom, HashId::Xxh3) => Self::Parameter,
+            _ => Self::Tagged(TAG | (hash as u8) << HASH_SHIFT | kind as u8),
+        }
+    }
+
+    /// Its length in bytes.
+    #[must_use]
+    pub const fn bytes(self) -> usize {
+        match self {
+            Self::Parameter => 1,
+            Self::Tagged(_) => 2,
+        }
+    }
+
+    /// Writes the trailer to the end of a block that is at least as long.
+    pub fn write(self, parameter: u8, block: &mut [u8]) {
+        match (self, block) {
+            (Self::Parameter, [.., last]) => *last = parameter,
+            (Self::Tagged(tag), [.., before, last]) => (*before, *last) = (parameter, tag),
+            _ => {}
+        }
+    }
+
+    /// The parameter and the table of a block that ends as this says; `None` for any other.
+    #[inline(always)]
+    #[must_use]
+    pub const fn open(self, block: &[u8]) -> Option<(u8, &[u8])> {
+        match (self, block) {
+            (Self::Parameter, [table @ .., last]) if *last & TAG == 0 && *last != NO_FILTER => {
+                Some((*last, table))
+            }
+            (Self::Tagged(tag), [table @ .., parameter, last]) if *last == tag => {
+                Some((*parameter, table))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What every block of a policy has in common.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BlockSpec {
+    /// Bits of the table for each key.
+    pub bits_per_key: f64,
+    /// The kind's parameter: bits that a key sets, or that are stored of it.
+    pub parameter: u8,
+    /// The instruction set in use.
+    pub isa: Isa,
+}
+
+impl BlockSpec {
+    /// `keys · bits_per_key` in bytes, rounded up; `None` beyond what a machine can address.
+    #[must_use]
+    pub fn bytes_for(&self, keys: usize) -> Option<usize> {
+        let bytes = libm::ceil(keys as f64 * self.bits_per_key / 8.0);
+        // As a number, so that no cast saturates unseen.
+        (bytes <= MAX_BYTES as f64).then_some(bytes as usize)
+    }
+}
+
+/// A kind whose table can be probed with nothing beside it but a parameter.
+pub trait BlockTable {
+    /// The parameter for so many bits a key.
+    ///
+    /// # Errors
+    /// [`SpecError::BitsPerKeyOutOfRange`] if the kind has no table of so many.
+    fn parameter(bits_per_key: f64) -> Result<u8, SpecError>;
+
+    /// Bytes of the table for so many keys, exactly; `None` if it would be larger than the kind can address.
+    fn table_len(spec: &BlockSpec, keys: usize) -> Option<usize>;
+
+    /// Fills a table of [`BlockTable::table_len`] bytes, whatever they are before.
+    ///
+    /// # Errors
+    /// [`PolicyError`] if the keys find no room or memory is refused; what the table holds then means nothing.
+    fn fill(spec: &BlockSpec, hashes: &[KeyHash], table: &mut [u8]) -> Result<(), PolicyError>;
+
+    /// Whether a key may be in a table; true if these bytes cannot be a table with this parameter. Answers for any
+    /// bytes, without a panic, in bounded time.
+    fn may_match(isa: Isa, parameter: u8, table: &[u8], hash: KeyHash) -> bool;
+
+    /// Checks everything that a table without a checksum tells.
+    ///
+    /// # Errors
+    /// [`FormatError`] if no build makes such a table.
+    fn check(parameter: u8, table: &[u8]) -> Result<(), FormatError>;
+}
+
+/// Why a filter block was not built. The bytes that were to hold it may have been overwritten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PolicyError {
+    /// The kind cannot address a table for as many keys.
+    TooManyKeys {
+        /// Keys given.
+        keys: usize,
+    },
+    /// The buffer is shorter than the block. Nothing was written.
+    BufferTooShort {
+        /// Bytes of the block.
+        need: usize,
+        /// Bytes given.
+        got: usize,
+    },
+    /// The keys found no room, as those chosen by an adversary might.
+    Full(Full),
+    /// The system refused the memory that the build works in.
+    OutOfMemory {
+        /// Bytes asked for.
+        bytes: u64,
+    },
+}
+
+impl fmt::Display for PolicyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooManyKeys { keys } => {
+                write!(f, "{keys} keys are more than one filter block holds")
+            }
+            Self::BufferTooShort { need, got } => {
+                write!(f, "the filter block takes {need} bytes, the buffer has {got}")
+            }
+            Self::Full(full) => full.fmt(f),
+            Self::OutOfMemory { bytes } => write!(f, "the system refused {bytes} bytes of memory"),
+        }
+    }
+}
+
+impl core::error::Error for PolicyError {}
+
+impl From<Full> for PolicyError {
+    fn from(full: Full) -> Self {
+        Self::Full(full)
+    }
+}
+
+impl From<OutOfMemory> for PolicyError {
+    fn from(refused: OutOfMemory) -> Self {
+        Self::OutOfMemory { bytes: refused.bytes }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trailer_opens_what_it_wrote_and_nothing_else() {
+        let hashes = [HashId::Xxh3, HashId::Xxh64];
+        let all =
+            || FilterKind::ALL.iter().flat_map(|kind| hashes.map(|hash| Trailer::of(*kind, hash)));
+        for written in all() {
+            let mut block = [9; 12];
+            written.write(7, &mut block);
+            let (parameter, table) = written.open(&block).unwrap();
+            assert_eq!((parameter, table.len() + written.bytes()), (7, block.len()));
+            assert_eq!(table, &[9; 12][..table.len()]);
+            for other in all().filter(|other| *other != written) {
+                assert_eq!(other.open(&block), None);
+            }
+        }
+    }
+
+    #[test]
+    fn no_trailer_opens_a_block_without_a_filter_or_a_reserved_code() {
+        for kind in FilterKind::ALL {
+            let trailer = Trailer::of(*kind, HashId::Xxh3);
+            assert_eq!(trailer.open(&[]), None);
+            assert_eq!(trailer.open(&[1, 2, 3, NO_FILTER]), None);
+            // The tags of hash 0 are nobody's.
+            for code in 0x80..0xA0 {
+                assert_eq!(trailer.open(&[1, 2, 3, code]), None);
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_for_keys_round_up_and_do_not_wrap() {
+        let spec = |bits_per_key| BlockSpec { bits_per_key, parameter: 1, isa: Isa::Portable };
+        assert_eq!(spec(10.0).bytes_for(18), Some(23));
+        assert_eq!(spec(8.0).bytes_for(18), Some(18));
+        assert_eq!(spec(0.1).bytes_for(1), Some(1));
+        assert_eq!(spec(64.0).bytes_for(usize::MAX), None);
+    }
+}

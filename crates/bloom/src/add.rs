@@ -1,0 +1,108 @@
+//! Inserts that cannot fail.
+//!
+//! A Bloom filter is never full: with more keys than planned its false-positive rate rises. So its own methods have
+//! no error to return. [`Insert`](trommel_base::Insert) and [`InsertShared`](trommel_base::InsertShared) offer the
+//! same to code that is generic over kinds.
+
+use crate::counting::CountingBloomFilter;
+use crate::filter::Bloom;
+use crate::layout::Layout;
+#[cfg(target_has_atomic = "64")]
+use crate::shared::SharedBloom;
+use trommel_base::{Filter, Key, KeyHash};
+
+/// Hashes that [`Extend`] hands over at a time: enough to keep many cache lines in flight.
+const EXTEND_KEYS: usize = 1024;
+
+/// Hands hashes over in batches.
+fn in_batches(hashes: impl IntoIterator<Item = KeyHash>, mut add: impl FnMut(&[KeyHash])) {
+    let mut batch = [KeyHash::default(); EXTEND_KEYS];
+    let mut len = 0;
+    for hash in hashes {
+        batch[len] = hash;
+        len += 1;
+        if len == EXTEND_KEYS {
+            add(&batch);
+            len = 0;
+        }
+    }
+    add(&batch[..len]);
+}
+
+/// The methods of a filter that is changed through `$self`, and [`Extend`] for it.
+macro_rules! infallible_inserts {
+    ([$($generics:tt)*] $filter:ty, $example:literal, &$($mutable:ident)?) => {
+        impl<$($generics)*> $filter {
+            /// Inserts a key; true if that changed the table. Never fails: a filter that is fuller than planned has a
+            /// higher false-positive rate.
+            ///
+            /// Cost: the cache lines of one lookup.
+            ///
+            #[doc = $example]
+            #[inline]
+            pub fn add<K: Key + ?Sized>(&$($mutable)? self, key: &K) -> bool {
+                self.add_hash(self.hash(key))
+            }
+        }
+
+        impl<$($generics)*> Extend<KeyHash> for $filter {
+            /// Inserts hashes in batches.
+            fn extend<I: IntoIterator<Item = KeyHash>>(&mut self, hashes: I) {
+                in_batches(hashes, |batch| self.add_batch(batch));
+            }
+        }
+
+        impl<'h, $($generics)*> Extend<&'h KeyHash> for $filter {
+            /// Inserts hashes in batches.
+            fn extend<I: IntoIterator<Item = &'h KeyHash>>(&mut self, hashes: I) {
+                in_batches(hashes.into_iter().copied(), |batch| self.add_batch(batch));
+            }
+        }
+    };
+}
+
+infallible_inserts!(
+    [L: Layout, S: AsRef<[u8]> + AsMut<[u8]>] Bloom<L, S>,
+    "```
+use trommel_base::Filter;
+use trommel_bloom::SplitBlockBloom;
+let mut filter = SplitBlockBloom::with_capacity_and_fpr(1_000, 0.01)?;
+filter.add(\"anvil\");
+assert!(filter.contains(\"anvil\"));
+
+// Hashes of keys go in through `Extend` or, as a slice, by `add_batch`.
+let forge = filter.hash(\"forge\");
+filter.extend([forge]);
+assert!(filter.contains(\"forge\"));
+# Ok::<(), trommel_base::SpecError>(())
+```",
+    &mut
+);
+infallible_inserts!(
+    [S: AsRef<[u8]> + AsMut<[u8]>] CountingBloomFilter<S>,
+    "```
+use trommel_base::{Filter, Remove};
+use trommel_bloom::CountingBloomFilter;
+let mut filter = CountingBloomFilter::with_capacity_and_fpr(1_000, 0.01)?;
+filter.add(\"anvil\");
+assert!(filter.remove(\"anvil\"));
+# Ok::<(), trommel_base::SpecError>(())
+```",
+    &mut
+);
+#[cfg(target_has_atomic = "64")]
+infallible_inserts!(
+    [L: Layout] SharedBloom<L>,
+    "```
+use trommel_base::Filter;
+use trommel_bloom::SplitBlockBloom;
+let shared = SplitBlockBloom::with_capacity_and_fpr(1_000, 0.01)?.into_shared();
+std::thread::scope(|threads| {
+    threads.spawn(|| shared.add(\"anvil\"));
+    threads.spawn(|| shared.add(\"forge\"));
+});
+assert!(shared.contains(\"anvil\") && shared.contains(\"forge\"));
+# Ok::<(), trommel_base::SpecError>(())
+```",
+    &
+);

@@ -1,0 +1,55 @@
+//! The standard filter over any number of bytes: the block form.
+//!
+//! A table of 18 keys is some twenty bytes, so a word more is a tenth of it. The positions are those of the other
+//! kernels, in `8 · bytes` bits.
+
+use super::{GROUP, bit, contains_bits_below, positions_below, set_bit};
+use trommel_base::KeyHash;
+use trommel_base::batch::{Fetch, Window, roll};
+use trommel_base::with_fetch;
+
+#[inline(always)]
+fn bits_of(table: &[u8]) -> u64 {
+    table.len() as u64 * 8
+}
+
+/// Whether all bits of a key are set in a table that is not empty.
+#[inline(always)]
+pub(crate) fn contains(table: &[u8], count: u32, hash: KeyHash) -> bool {
+    contains_bits_below(bits_of(table), count, hash.raw(), |position| bit(table, position))
+}
+
+/// Sets the bits of many keys in a table that is not empty.
+pub(crate) fn insert_batch(table: &mut [u8], count: u32, hashes: &[KeyHash]) {
+    // A key fetches `count` lines, so a shorter way ahead keeps as many in flight.
+    let window = Window { distance_keys: 32, ..Window::for_gathers(table.len()) };
+    with_fetch!(window, F => insert_pipelined::<F>(table, count, hashes, window));
+}
+
+#[inline(always)]
+fn insert_pipelined<F: Fetch>(table: &mut [u8], count: u32, hashes: &[KeyHash], window: Window) {
+    let (start, bits) = (table.as_ptr(), bits_of(table));
+    let hashes = KeyHash::slice_as_raw(hashes);
+    let mut insert = |hash: u64| {
+        for position in positions_below(bits, count, hash) {
+            set_bit(table, position);
+        }
+    };
+    let (groups, rest) = hashes.as_chunks::<GROUP>();
+    roll::<GROUP, _>(
+        hashes,
+        groups.len(),
+        window,
+        &mut (),
+        |(), _| {},
+        |(), group| {
+            for position in
+                groups[group].iter().flat_map(|hash| positions_below(bits, count, *hash))
+            {
+                F::line(start.wrapping_add((position / 8) as usize));
+            }
+        },
+        |(), group| groups[group].iter().for_each(|hash| insert(*hash)),
+    );
+    rest.iter().for_each(|hash| insert(*hash));
+}

@@ -1,0 +1,296 @@
+//! Filter blocks: filters that a storage engine builds for each block or file of data, and keeps as bytes alone.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+use trommel_base::block::{BlockSpec, BlockTable, NO_FILTER, Trailer};
+use trommel_base::{FilterKind, FormatError, HashId, Hasher, Key, KeyHash, PolicyError, SpecError};
+use trommel_bloom::{BloomFilter, CacheLineBloom, RegisterBloom, SplitBlockBloom};
+use trommel_cuckoo::CuckooFilter;
+use trommel_simd::Isa;
+
+/// Builds and probes *filter blocks*: the filter of one block or file of data, as a storage engine keeps it.
+///
+/// A filter block is a table and a trailer of one or two bytes. Unlike a frozen filter it has no header, no checksum
+/// and no seed: the engine's own checksum guards it, and the engine stores the policy's [name](FilterPolicy::name)
+/// beside it. A lookup takes the bytes as they are, at any alignment, with O(1) checks and no allocation.
+///
+/// A policy is immutable and cheap to clone, so threads share one or have one each.
+///
+/// ```
+/// use trommel::{FilterKind, FilterPolicy};
+///
+/// let policy = FilterPolicy::builder(FilterKind::Bloom).bits_per_key(10.0).build()?;
+/// let hashes = ["anvil", "forge", "tongs"].map(|key| policy.hash(key));
+/// let block = policy.build(&hashes);
+/// assert_eq!(block.len(), policy.encoded_len(3));
+///
+/// assert!(policy.may_match(&block, policy.hash("anvil")));
+/// assert!(!policy.may_match(&block, policy.hash("bellows")));
+/// // What is no block of this policy proves nothing, so the key may be there.
+/// assert!(policy.may_match(b"", policy.hash("bellows")));
+/// # Ok::<(), trommel::SpecError>(())
+/// ```
+///
+/// # Which kind
+///
+/// | kind | table | cache lines per lookup |
+/// |---|---|---:|
+/// | `Bloom` | `bits_per_key` for each key, rounded up to a byte | up to the number of hashes |
+/// | `RegisterBloom` | the same, rounded up to 8 bytes | 1 |
+/// | `SplitBlockBloom` | rounded up to 32 bytes | 1 to 2 |
+/// | `CacheLineBloom` | rounded up to 64 bytes | 1 to 2 |
+/// | `Cuckoo` | fingerprints of 8, 12, 16 or 32 bits at up to 95 % load | 1 to 2 |
+///
+/// A block of one cache line or less that does not begin at a multiple of its length may lie in two cache lines. A
+/// counting filter has no block form: its counters are state that no lookup reads.
+#[derive(Clone)]
+pub struct FilterPolicy {
+    kind: FilterKind,
+    hasher: Hasher,
+    trailer: Trailer,
+    spec: BlockSpec,
+    name: Box<str>,
+}
+
+impl FilterPolicy {
+    /// The version of the block form, part of every name.
+    const VERSION: u32 = 1;
+
+    /// Starts a policy of a kind, with 10 bits per key and XXH3 with seed 0 unless told otherwise.
+    ///
+    /// ```
+    /// use trommel::{FilterKind, FilterPolicy, SpecError};
+    /// let policy = FilterPolicy::builder(FilterKind::SplitBlockBloom).bits_per_key(12.0).seed(7).build()?;
+    /// assert_eq!(policy.name(), "trommel.1.split-block-bloom.xxh3.0000000000000007");
+    ///
+    /// let none = FilterPolicy::builder(FilterKind::CountingBloom).build();
+    /// assert!(matches!(none, Err(SpecError::Option { .. })));
+    /// # Ok::<(), SpecError>(())
+    /// ```
+    pub fn builder(kind: FilterKind) -> FilterPolicyBuilder {
+        FilterPolicyBuilder { kind, bits_per_key: 10.0, hasher: Hasher::default(), isa: None }
+    }
+
+    /// Everything that decides whether this policy reads a block: format version, kind, hash function and seed.
+    ///
+    /// Bits per key are not in it, since a block tells its own parameter: policies that differ in nothing else read
+    /// each other's blocks. The name is ASCII without a space or a NUL, at most 64 bytes long.
+    ///
+    /// ```
+    /// use trommel::{FilterKind, FilterPolicy};
+    /// let policy = FilterPolicy::builder(FilterKind::Bloom).build()?;
+    /// assert_eq!(policy.name(), "trommel.1.bloom.xxh3.0000000000000000");
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The kind of filter.
+    #[must_use]
+    pub fn kind(&self) -> FilterKind {
+        self.kind
+    }
+
+    /// How keys are hashed.
+    #[must_use]
+    pub fn hasher(&self) -> Hasher {
+        self.hasher
+    }
+
+    /// The hash of a key, for [`FilterPolicy::build`] and [`FilterPolicy::may_match`]. Policies with equal hashers
+    /// take the same hash, so a key is hashed once for many blocks.
+    #[inline]
+    #[must_use]
+    pub fn hash<K: Key + ?Sized>(&self, key: &K) -> KeyHash {
+        self.hasher.hash(key)
+    }
+
+    /// The bytes of a block of `keys` keys, trailer included, exactly. A block without a filter, as
+    /// [`FilterPolicy::build`] makes where it must, has one. `usize::MAX` for more keys than one block holds.
+    ///
+    /// ```
+    /// use trommel::{FilterKind, FilterPolicy};
+    /// let policy = FilterPolicy::builder(FilterKind::Bloom).bits_per_key(10.0).build()?;
+    /// assert_eq!(policy.encoded_len(18), 18 * 10 / 8 + 1 + 1); // 22.5 bytes rounded up, and the trailer
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
+    #[must_use]
+    pub fn encoded_len(&self, keys: usize) -> usize {
+        let table =
+            each_block_kind!(self.kind, Table => Table::table_len(&self.spec, keys), else None);
+        table.map_or(usize::MAX, |bytes| bytes + self.trailer.bytes())
+    }
+
+    /// Builds the block of some keys into the first [`FilterPolicy::encoded_len`] bytes of a buffer; returns that
+    /// length. Takes one thread. Bloom kinds allocate nothing.
+    ///
+    /// ```
+    /// use trommel::{FilterKind, FilterPolicy, PolicyError};
+    /// let policy = FilterPolicy::builder(FilterKind::Bloom).build().unwrap();
+    /// let hashes = [policy.hash("anvil")];
+    /// let mut page = [0; 4096];
+    /// let len = policy.build_into(&hashes, &mut page)?;
+    /// assert!(policy.may_match(&page[..len], hashes[0]));
+    /// # Ok::<(), PolicyError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`PolicyError`] if the buffer is too short, the keys are more than one block holds, keys of a cuckoo filter
+    /// find no room, or memory is refused.
+    pub fn build_into(&self, hashes: &[KeyHash], buffer: &mut [u8]) -> Result<usize, PolicyError> {
+        let too_many = PolicyError::TooManyKeys { keys: hashes.len() };
+        let (got, need) = (buffer.len(), self.encoded_len(hashes.len()));
+        if need == usize::MAX {
+            return Err(too_many);
+        }
+        let block = buffer.get_mut(..need).ok_or(PolicyError::BufferTooShort { need, got })?;
+        let table_len = need - self.trailer.bytes();
+        each_block_kind!(
+            self.kind,
+            Table => Table::fill(&self.spec, hashes, &mut block[..table_len])?,
+            else return Err(too_many)
+        );
+        self.trailer.write(self.spec.parameter, block);
+        Ok(need)
+    }
+
+    /// The block of some keys. Where [`FilterPolicy::build_into`] fails, this is a block without a filter, of one
+    /// byte: every key may be there.
+    #[must_use]
+    pub fn build(&self, hashes: &[KeyHash]) -> Vec<u8> {
+        self.try_build(hashes).unwrap_or_else(|_| alloc::vec![NO_FILTER])
+    }
+
+    fn try_build(&self, hashes: &[KeyHash]) -> Result<Vec<u8>, PolicyError> {
+        let len = self.encoded_len(hashes.len());
+        let mut block = Vec::new();
+        block.try_reserve_exact(len).map_err(|_| PolicyError::OutOfMemory { bytes: len as u64 })?;
+        block.resize(len, 0);
+        self.build_into(hashes, &mut block)?;
+        Ok(block)
+    }
+
+    /// Whether the key of this hash may be among those of a block.
+    ///
+    /// True for bytes that are no block of this policy: another kind or hash, a length or parameter that no build
+    /// makes, nothing at all. Bytes that were damaged within the table give wrong answers, which may be "no": keep
+    /// a checksum over the block. No bytes make it panic, allocate or read outside the block.
+    ///
+    /// Cost: the cache lines of one lookup, without prefetching.
+    #[inline]
+    #[must_use]
+    pub fn may_match(&self, block: &[u8], hash: KeyHash) -> bool {
+        let Some((parameter, table)) = self.trailer.open(block) else { return true };
+        each_block_kind!(
+            self.kind,
+            Table => Table::may_match(self.spec.isa, parameter, table, hash),
+            else true
+        )
+    }
+
+    /// Checks everything that a block without a checksum tells: trailer, parameter, length, and what a cuckoo
+    /// table leaves unused. A block without a filter passes.
+    ///
+    /// # Errors
+    /// [`FormatError`] if no policy of this name builds such a block.
+    pub fn verify(&self, block: &[u8]) -> Result<(), FormatError> {
+        if block == [NO_FILTER] {
+            return Ok(());
+        }
+        let Some((parameter, table)) = self.trailer.open(block) else {
+            return Err(match block.last() {
+                None => FormatError::Truncated { need: 1, got: 0 },
+                Some(last) => FormatError::Field { name: "trailer", value: (*last).into() },
+            });
+        };
+        each_block_kind!(self.kind, Table => Table::check(parameter, table), else Ok(()))
+    }
+}
+
+impl fmt::Debug for FilterPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FilterPolicy")
+            .field("name", &self.name)
+            .field("bits_per_key", &self.spec.bits_per_key)
+            .field("isa", &self.spec.isa)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Makes a [`FilterPolicy`]; see [`FilterPolicy::builder`].
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct FilterPolicyBuilder {
+    kind: FilterKind,
+    bits_per_key: f64,
+    hasher: Hasher,
+    isa: Option<Isa>,
+}
+
+impl FilterPolicyBuilder {
+    /// Bits of the table for each key: 1 to 64, and at least 8.42 for a cuckoo filter.
+    pub fn bits_per_key(self, bits_per_key: f64) -> Self {
+        Self { bits_per_key, ..self }
+    }
+
+    /// The seed of the hash. It is part of the name.
+    pub fn seed(self, seed: u64) -> Self {
+        Self { hasher: self.hasher.with_seed(seed), ..self }
+    }
+
+    /// The hash and its seed.
+    pub fn hasher(self, hasher: Hasher) -> Self {
+        Self { hasher, ..self }
+    }
+
+    /// The instruction set to use, instead of the machine's best.
+    pub fn isa(self, isa: Isa) -> Self {
+        Self { isa: Some(isa), ..self }
+    }
+
+    /// Makes the policy.
+    ///
+    /// # Errors
+    /// [`SpecError`] if the kind has no block form, cannot use so many bits per key, or the instruction set cannot be
+    /// used.
+    pub fn build(self) -> Result<FilterPolicy, SpecError> {
+        let Self { kind, bits_per_key, hasher, isa } = self;
+        let parameter = each_block_kind!(
+            kind,
+            Table => Table::parameter(bits_per_key)?,
+            else return Err(SpecError::Option { kind, option: "block form" })
+        );
+        let isa = match isa {
+            Some(isa) => isa.require()?,
+            None => Isa::active()?,
+        };
+        Ok(FilterPolicy {
+            kind,
+            hasher,
+            trailer: Trailer::of(kind, hasher.id()),
+            spec: BlockSpec { bits_per_key, parameter, isa },
+            name: name(kind, hasher).into(),
+        })
+    }
+}
+
+fn name(kind: FilterKind, hasher: Hasher) -> String {
+    let version = FilterPolicy::VERSION;
+    let hash = match hasher.id() {
+        HashId::Xxh3 => "xxh3",
+        HashId::Xxh64 => "xxh64",
+        // A hash that this function does not know has a number all the same.
+        other => {
+            return alloc::format!(
+                "trommel.{version}.{kind}.{}.{:016x}",
+                other as u16,
+                hasher.seed()
+            );
+        }
+    };
+    alloc::format!("trommel.{version}.{kind}.{hash}.{:016x}", hasher.seed())
+}

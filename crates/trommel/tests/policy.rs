@@ -1,0 +1,351 @@
+//! Filter blocks: exact sizes, no lost key, the rates of the kinds, and "maybe" for whatever is no block.
+
+use trommel::{
+    Filter, FilterKind, FilterPolicy, FilterSpec, Hasher, Insert, Isa, KeyHash, PolicyError,
+    SpecError,
+};
+use trommel_testkit::Splitmix;
+use trommel_testkit::stats::assert_binomial;
+
+/// The kinds that have a block form.
+fn kinds() -> impl Iterator<Item = FilterKind> {
+    FilterKind::ALL.iter().copied().filter(|kind| {
+        ![FilterKind::CountingBloom, FilterKind::Quotient, FilterKind::CacheLineQuotient]
+            .contains(kind)
+    })
+}
+
+fn policy(kind: FilterKind, bits_per_key: f64) -> FilterPolicy {
+    FilterPolicy::builder(kind).bits_per_key(bits_per_key).build().unwrap()
+}
+
+fn hashes(seed: u64, count: usize) -> Vec<KeyHash> {
+    let mut random = Splitmix::new(seed);
+    (0..count).map(|_| KeyHash::from_raw(random.word())).collect()
+}
+
+#[test]
+fn a_block_has_the_length_that_was_said_and_every_key() {
+    for kind in kinds() {
+        for bits_per_key in [11.0, 12.5, 17.0, 40.0] {
+            let policy = policy(kind, bits_per_key);
+            for keys in (0..70).chain([127, 128, 500, 1_600, 20_000]) {
+                let hashes = hashes(keys as u64, keys);
+                let block = policy.build(&hashes);
+                assert_eq!(block.len(), policy.encoded_len(keys), "{kind} {bits_per_key} {keys}");
+                assert_eq!(policy.verify(&block), Ok(()), "{kind} {bits_per_key} {keys}");
+                assert!(hashes.iter().all(|hash| policy.may_match(&block, *hash)), "{kind} {keys}");
+            }
+        }
+    }
+}
+
+/// LevelDB's own filter takes `⌈10 · keys / 8⌉` bytes and one more.
+#[test]
+fn a_standard_block_is_as_long_as_leveldbs() {
+    let policy = policy(FilterKind::Bloom, 10.0);
+    for keys in [7, 18, 1_600, 800_000] {
+        assert_eq!(policy.encoded_len(keys), (keys * 10).div_ceil(8) + 1);
+    }
+}
+
+#[test]
+fn blocks_of_one_key_or_none_tell_keys_apart() {
+    for kind in kinds() {
+        let policy = policy(kind, 11.0);
+        let absent = hashes(9, 1_000);
+        let none = policy.build(&[]);
+        assert!(absent.iter().all(|hash| !policy.may_match(&none, *hash)), "{kind}");
+        let one = policy.build(&hashes(1, 1));
+        let passed = absent.iter().filter(|hash| policy.may_match(&one, **hash)).count();
+        assert!(passed < 200, "{kind}: {passed} of 1000 absent keys pass a filter of one key");
+    }
+}
+
+/// Each table answers like a filter of the same bytes, so the rates are those that the filters are tested for; here
+/// against the equation, for tables that begin and end within words.
+#[test]
+fn the_standard_kind_has_the_rate_of_its_equation() {
+    for (keys, bits_per_key) in [(10_007, 10.0), (10_007, 7.3), (3_001, 15.2)] {
+        let policy = policy(FilterKind::Bloom, bits_per_key);
+        let block = policy.build(&hashes(1, keys));
+        let table_bits = (block.len() - 1) as f64 * 8.0;
+        let count = u32::from(block[block.len() - 1]);
+        let fpr = trommel::sizing::standard_fpr(table_bits / keys as f64, count);
+        let absent = hashes(2, 400_000);
+        let passed = absent.iter().filter(|hash| policy.may_match(&block, **hash)).count();
+        // The share of set bits varies from table to table; by the square root of its expectation at most.
+        assert_binomial("standard block", passed as u64, absent.len() as u64, fpr, 4.5);
+    }
+}
+
+/// A table of whole units is the table of a filter with the same parameters, bit for bit.
+#[test]
+fn a_block_is_the_table_of_a_frozen_filter() {
+    let kinds = [
+        FilterKind::Bloom,
+        FilterKind::RegisterBloom,
+        FilterKind::SplitBlockBloom,
+        FilterKind::CacheLineBloom,
+    ];
+    for kind in kinds {
+        let policy = policy(kind, 12.0);
+        // 12 bits for each of 4096 keys are 96 lines.
+        let hashes = hashes(1, 4_096);
+        let block = policy.build(&hashes);
+        let spec = FilterSpec::new(kind).keys(4_096).memory_bytes(4_096 * 12 / 8);
+        let mut filter = spec.build().unwrap();
+        filter.insert_batch(&hashes).unwrap();
+        assert_eq!(block[..6_144], filter.to_bytes()[128..], "{kind}");
+        for hash in hashes.iter().chain(&self::hashes(2, 10_000)) {
+            assert_eq!(policy.may_match(&block, *hash), filter.contains_hash(*hash), "{kind}");
+        }
+    }
+}
+
+#[test]
+fn every_isa_builds_the_same_block_and_answers_alike() {
+    let (keys, absent) = (hashes(1, 5_000), hashes(2, 5_000));
+    for kind in kinds() {
+        for bits_per_key in [11.0, 14.0, 35.0] {
+            let builder = FilterPolicy::builder(kind).bits_per_key(bits_per_key);
+            let portable = builder.isa(Isa::Portable).build().unwrap();
+            let block = portable.build(&keys);
+            for isa in Isa::available() {
+                let policy = builder.isa(isa).build().unwrap();
+                // Vectors place some fingerprints of a cuckoo filter elsewhere.
+                if kind != FilterKind::Cuckoo {
+                    assert_eq!(policy.build(&keys), block, "{kind} {isa}");
+                }
+                for hash in keys.iter().chain(&absent) {
+                    let expected = portable.may_match(&block, *hash);
+                    assert_eq!(policy.may_match(&block, *hash), expected, "{kind} {isa}");
+                }
+            }
+        }
+    }
+}
+
+/// Digests of blocks of 300 keys, from the first release on: stored blocks are read for ever.
+#[test]
+fn golden_blocks() {
+    let digest = |kind, hasher| {
+        let policy = FilterPolicy::builder(kind)
+            .bits_per_key(11.0)
+            .hasher(hasher)
+            .isa(Isa::Portable)
+            .build();
+        let block = policy.unwrap().build(&hashes(1, 300));
+        format!("{:016x}", Hasher::xxh3(0).hash_bytes(&block).raw())
+    };
+    let digests: Vec<_> = kinds()
+        .map(|kind| (kind, digest(kind, Hasher::xxh3(0)), digest(kind, Hasher::PARQUET)))
+        .collect();
+    let expected = [
+        (FilterKind::Bloom, "baea049d0dd4bc8c", "28a5e8b30c4e7b80"),
+        (FilterKind::RegisterBloom, "6f367ce8d8f24116", "7d0159d633a72aff"),
+        (FilterKind::SplitBlockBloom, "cb4dfeef0d8b7637", "1a3a8b80876a48b4"),
+        (FilterKind::CacheLineBloom, "629c8e0252c4ce86", "7a517e9d89bff73e"),
+        (FilterKind::Cuckoo, "ed0fcf72a5a144a8", "f23e06f75b7e1444"),
+    ];
+    assert_eq!(digests.len(), expected.len(), "{digests:#?}");
+    for ((kind, xxh3, xxh64), golden) in digests.iter().zip(expected) {
+        assert_eq!((*kind, xxh3.as_str(), xxh64.as_str()), golden);
+    }
+}
+
+#[test]
+fn what_is_no_block_of_the_policy_is_maybe() {
+    let hash = hashes(3, 1)[0];
+    for kind in kinds() {
+        let policy = policy(kind, 11.0);
+        let block = policy.build(&hashes(1, 100));
+        assert!(!policy.may_match(&block, hash), "{kind}: the test needs an absent key");
+        let maybe = |bytes: &[u8]| {
+            assert!(policy.may_match(bytes, hash), "{kind} {bytes:?}");
+            assert!(bytes == [0] || policy.verify(bytes).is_err(), "{kind} {bytes:?}");
+        };
+        maybe(&[]);
+        maybe(&[0]);
+        for other in kinds().filter(|other| *other != kind) {
+            maybe(&self::policy(other, 11.0).build(&hashes(1, 100)));
+        }
+        let parquet = FilterPolicy::builder(kind).bits_per_key(11.0).hasher(Hasher::PARQUET);
+        maybe(&parquet.build().unwrap().build(&hashes(1, 100)));
+        // The trailer alone, and every reserved code.
+        let trailer = if kind == FilterKind::Bloom { 1 } else { 2 };
+        maybe(&block[block.len() - trailer..]);
+        let mut reserved = block.clone();
+        for code in 33..0x80 {
+            *reserved.last_mut().unwrap() = code;
+            maybe(&reserved);
+        }
+        // A parameter that no build writes.
+        let mut parameter = block.clone();
+        let at = block.len() - trailer;
+        for value in
+            [0, 33, 255].into_iter().filter(|value| kind != FilterKind::Bloom || *value != 255)
+        {
+            parameter[at] = value;
+            maybe(&parameter);
+        }
+    }
+}
+
+/// Bytes that end like a block of the policy, at every alignment: whatever the answer is, no lookup panics.
+#[test]
+fn any_bytes_are_answered() {
+    let mut random = Splitmix::new(5);
+    for kind in kinds() {
+        for isa in Isa::available() {
+            let policy = FilterPolicy::builder(kind).bits_per_key(11.0).isa(isa).build().unwrap();
+            let lengths =
+                (0..400).chain(hashes(7, 40).into_iter().map(|hash| hash.raw() as usize % 20_000));
+            for len in lengths {
+                // Sparse, dense, and anything between.
+                let mut bytes = random.bytes(len + 1);
+                let dense = random.word() % 4;
+                bytes.iter_mut().for_each(|byte| match dense {
+                    0 => *byte &= random.word() as u8 & random.word() as u8,
+                    1 => *byte |= random.word() as u8 | random.word() as u8,
+                    _ => {}
+                });
+                let good = policy.build(&hashes(len as u64, len / 2 + 1));
+                let block = &mut bytes[usize::from(len % 3 == 1)..];
+                let trailer = good.len().min(2).min(block.len());
+                let at = block.len() - trailer;
+                block[at..].copy_from_slice(&good[good.len() - trailer..]);
+                for hash in hashes(len as u64, 20) {
+                    let _ = policy.may_match(block, hash);
+                }
+                let _ = policy.verify(block);
+            }
+            // A block of the right length whose table was overwritten.
+            for _ in 0..200 {
+                let mut block = policy.build(&hashes(1, 200));
+                let table = block.len() - 2;
+                for _ in 0..1 + random.word() % 200 {
+                    block[random.word() as usize % table] = random.word() as u8;
+                }
+                for hash in hashes(random.word(), 50) {
+                    let _ = policy.may_match(&block, hash);
+                }
+                let _ = policy.verify(&block);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_name_has_what_decides_compatibility_and_nothing_else() {
+    let builder = FilterPolicy::builder;
+    let name = |builder: trommel::FilterPolicyBuilder| builder.build().unwrap().name().to_owned();
+    for kind in kinds() {
+        let base = name(builder(kind).bits_per_key(11.0));
+        assert_eq!(base, name(builder(kind).bits_per_key(12.0)));
+        assert_ne!(base, name(builder(kind).bits_per_key(11.0).seed(1)));
+        assert_ne!(base, name(builder(kind).bits_per_key(11.0).hasher(Hasher::xxh64(0))));
+        assert!(base.len() <= 64 && base.bytes().all(|byte| byte.is_ascii_graphic()), "{base}");
+        for other in kinds().filter(|other| *other != kind) {
+            assert_ne!(base, name(builder(other).bits_per_key(11.0)));
+        }
+    }
+}
+
+/// Policies that differ in bits per key alone read each other's blocks.
+#[test]
+fn a_policy_reads_blocks_of_other_widths() {
+    let keys = hashes(1, 1_000);
+    for kind in kinds() {
+        let (narrow, wide) = (policy(kind, 11.0), policy(kind, 36.0));
+        for (writer, reader) in [(&narrow, &wide), (&wide, &narrow)] {
+            let block = writer.build(&keys);
+            assert!(keys.iter().all(|hash| reader.may_match(&block, *hash)), "{kind}");
+            for hash in hashes(2, 1_000) {
+                assert_eq!(
+                    reader.may_match(&block, hash),
+                    writer.may_match(&block, hash),
+                    "{kind}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn impossible_policies_are_refused() {
+    for kind in kinds() {
+        for bits_per_key in
+            [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1.0, 0.0, 0.5, 64.5, 1e300]
+        {
+            let error = FilterPolicy::builder(kind).bits_per_key(bits_per_key).build().unwrap_err();
+            assert!(matches!(error, SpecError::BitsPerKeyOutOfRange { .. }), "{kind} {error}");
+        }
+    }
+    let counting = FilterPolicy::builder(FilterKind::CountingBloom).build().unwrap_err();
+    assert!(matches!(counting, SpecError::Option { kind: FilterKind::CountingBloom, .. }));
+}
+
+#[test]
+fn a_buffer_that_is_too_short_is_left_as_it_was() {
+    for kind in kinds() {
+        let policy = policy(kind, 11.0);
+        let keys = hashes(1, 50);
+        let need = policy.encoded_len(50);
+        for got in [0, 1, need - 1] {
+            let mut buffer = vec![0xA5; got];
+            let error = policy.build_into(&keys, &mut buffer).unwrap_err();
+            assert_eq!(error, PolicyError::BufferTooShort { need, got }, "{kind}");
+            assert!(buffer.iter().all(|byte| *byte == 0xA5), "{kind}");
+        }
+        let mut buffer = vec![0xA5; need + 9];
+        assert_eq!(policy.build_into(&keys, &mut buffer), Ok(need));
+        assert_eq!(buffer[..need], policy.build(&keys)[..], "{kind}: what the buffer held shows");
+        assert!(buffer[need..].iter().all(|byte| *byte == 0xA5), "{kind}");
+    }
+}
+
+#[test]
+fn numbers_of_keys_that_no_block_holds_are_told() {
+    for kind in kinds() {
+        let policy = policy(kind, 11.0);
+        for keys in [usize::MAX, usize::MAX / 2, usize::MAX / 64] {
+            assert_eq!(policy.encoded_len(keys), usize::MAX, "{kind}");
+        }
+        // Lengths grow with keys up to where they end.
+        let lengths: Vec<_> = (0..62).map(|log2| policy.encoded_len(1 << log2)).collect();
+        assert!(lengths.is_sorted(), "{kind} {lengths:?}");
+    }
+}
+
+/// Keys that an adversary chose: all in one bucket or run.
+#[test]
+fn keys_without_room_give_a_block_that_excludes_nothing() {
+    for kind in [FilterKind::Cuckoo] {
+        let policy = policy(kind, 17.0);
+        // The highest 256th of all hashes: the last bucket or run, and what it can reach.
+        let chosen: Vec<_> =
+            hashes(1, 300).iter().map(|hash| KeyHash::from_raw(!(hash.raw() >> 8))).collect();
+        let mut buffer = vec![0; policy.encoded_len(chosen.len())];
+        let error = policy.build_into(&chosen, &mut buffer).unwrap_err();
+        assert!(matches!(error, PolicyError::Full(_)), "{kind} {error}");
+        let block = policy.build(&chosen);
+        assert_eq!(block, [0]);
+        assert!(chosen.iter().chain(&hashes(2, 100)).all(|hash| policy.may_match(&block, *hash)));
+    }
+    // Copies of one key take one place.
+    for kind in kinds() {
+        let policy = policy(kind, 11.0);
+        let copies = vec![hashes(1, 1)[0]; 5_000];
+        let block = policy.build(&copies);
+        assert_eq!(block.len(), policy.encoded_len(5_000), "{kind}");
+        assert!(policy.may_match(&block, copies[0]), "{kind}");
+    }
+}
+
+#[test]
+fn a_policy_is_shared_by_threads() {
+    fn assert_shared<T: Send + Sync + Clone + 'static>() {}
+    assert_shared::<FilterPolicy>();
+    assert_shared::<PolicyError>();
+}
