@@ -12,11 +12,13 @@ use trommel::{FilterKind, FilterPolicy, KeyHash};
 
 /// Keys of 2 KB of data, of a file of 200 KB, and of one of 100 MB.
 const KEYS: [usize; 3] = [18, 1_600, 800_000];
-const KINDS: [FilterKind; 5] = [
+const KINDS: [FilterKind; 7] = [
     FilterKind::Bloom,
     FilterKind::RegisterBloom,
     FilterKind::SplitBlockBloom,
     FilterKind::CacheLineBloom,
+    FilterKind::Quotient,
+    FilterKind::CacheLineQuotient,
     FilterKind::Cuckoo,
 ];
 

@@ -7,7 +7,8 @@ use super::input::Input;
 use std::collections::BTreeMap;
 use trommel::quotient::{Layout, LineBlock, Quotient, ResizeError, WideBlock};
 use trommel::{
-    Bitmap, Count, Filter, FromSpec, Full, Insert, Isa, KeyHash, Merge, Remove, Spec, WhyFull,
+    Bitmap, Count, Filter, FromSpec, Full, Insert, Isa, KeyHash, Merge, MergeError, Remove, Spec,
+    WhyFull,
 };
 
 /// A table is not grown beyond so many slots: what an input costs stays small.
@@ -271,7 +272,8 @@ impl<L: Layout> Run<L> {
                 self.held = held;
             }
             Err(error) => {
-                assert!(error.left != error.right && self.filter.to_bytes() == before);
+                assert!(matches!(error, MergeError::Full(_)), "{error}");
+                assert!(self.filter.to_bytes() == before);
             }
         }
         assert!(other.to_bytes() == theirs);

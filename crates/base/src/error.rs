@@ -231,6 +231,81 @@ impl fmt::Display for Incompatible {
 
 impl core::error::Error for Incompatible {}
 
+/// A capability that the kind lacks. Nothing was changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unsupported {
+    /// The kind of the filter.
+    pub kind: FilterKind,
+    /// What it cannot do: `"remove"`, `"count"`.
+    pub operation: &'static str,
+}
+
+impl fmt::Display for Unsupported {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a {} filter cannot {}", self.kind, self.operation)
+    }
+}
+
+impl core::error::Error for Unsupported {}
+
+/// Why two filters were not merged. Neither was changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MergeError {
+    /// They are of different kinds.
+    Kinds {
+        /// The kind of the filter that was to be changed.
+        left: FilterKind,
+        /// The kind of the other one.
+        right: FilterKind,
+    },
+    /// They are of one kind, but unlike.
+    Incompatible(Incompatible),
+    /// The filter that was to be changed has no room for the keys of the other.
+    Full(Full),
+    /// The memory that the merge works in was refused.
+    OutOfMemory {
+        /// Bytes asked for.
+        bytes: u64,
+    },
+    /// The kind lacks the operation.
+    Unsupported(Unsupported),
+}
+
+impl fmt::Display for MergeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Kinds { left, right } => {
+                write!(f, "a {left} filter cannot take in a {right} filter")
+            }
+            Self::Incompatible(error) => error.fmt(f),
+            Self::Full(error) => error.fmt(f),
+            Self::OutOfMemory { bytes } => write!(f, "the system refused {bytes} bytes of memory"),
+            Self::Unsupported(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for MergeError {}
+
+impl From<Incompatible> for MergeError {
+    fn from(error: Incompatible) -> Self {
+        Self::Incompatible(error)
+    }
+}
+
+impl From<Full> for MergeError {
+    fn from(error: Full) -> Self {
+        Self::Full(error)
+    }
+}
+
+impl From<OutOfMemory> for MergeError {
+    fn from(refused: OutOfMemory) -> Self {
+        Self::OutOfMemory { bytes: refused.bytes }
+    }
+}
+
 /// A filter could not be folded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

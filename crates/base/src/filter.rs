@@ -1,6 +1,6 @@
 //! What a filter can do. A capability that a filter lacks is a trait that it does not implement.
 
-use crate::{Bitmap, Full, Hasher, Incompatible, Key, KeyHash};
+use crate::{Bitmap, Full, Hasher, Key, KeyHash, MergeError};
 use alloc::boxed::Box;
 
 /// A set that may answer "perhaps" for a key it does not hold, and never "no" for one it does.
@@ -212,9 +212,14 @@ pub trait Count: Filter {
 
 /// A filter that can take in all keys of another.
 pub trait Merge: Sized {
+    /// Why a merge is refused: [`Incompatible`](crate::Incompatible) where unlike filters are the only reason, as for
+    /// Bloom filters; [`MergeError`] for filters that may lack room or memory.
+    type Error: core::error::Error + Into<MergeError>;
+
     /// Makes this the filter of the union of both sets of keys.
     ///
     /// # Errors
-    /// [`Incompatible`] if they differ in size, parameters or hash; this filter is as it was.
-    fn merge(&mut self, other: &Self) -> Result<(), Incompatible>;
+    /// [`Merge::Error`] if they differ in size, parameters or hash, or a filter with slots has no room; this filter is
+    /// as it was.
+    fn merge(&mut self, other: &Self) -> Result<(), Self::Error>;
 }

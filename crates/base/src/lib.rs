@@ -41,7 +41,9 @@ pub mod workers;
 
 pub use bitmap::Bitmap;
 pub use block::PolicyError;
-pub use error::{FoldError, FormatError, Full, Incompatible, SpecError, WhyFull};
+pub use error::{
+    FoldError, FormatError, Full, Incompatible, MergeError, SpecError, Unsupported, WhyFull,
+};
 pub use filter::{Count, Filter, Insert, InsertShared, Merge, Remove};
 pub use hash::{HashId, Hasher};
 pub use key::{Key, KeyHash};

@@ -387,6 +387,8 @@ impl<S: AsRef<[u8]>> Count for CountingBloomFilter<S> {
 }
 
 impl<S: AsRef<[u8]> + AsMut<[u8]>> Merge for CountingBloomFilter<S> {
+    type Error = Incompatible;
+
     /// Adds the counters of the other filter: the filter of both multisets of keys.
     fn merge(&mut self, other: &Self) -> Result<(), Incompatible> {
         let width = |filter: &Self| u64::from(filter.counters.width.bits());

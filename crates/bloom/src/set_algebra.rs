@@ -51,6 +51,8 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Bloom<L, S> {
 }
 
 impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Merge for Bloom<L, S> {
+    type Error = Incompatible;
+
     fn merge(&mut self, other: &Self) -> Result<(), Incompatible> {
         self.union(other)
     }

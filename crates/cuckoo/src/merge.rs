@@ -11,17 +11,18 @@ use crate::filter::CuckooFilter;
 use crate::place::{Parts, Placed};
 use crate::table::{Entry, Table};
 use crate::width::{Width, with_width};
-use trommel_base::{Incompatible, Merge, Storage};
+use trommel_base::{Incompatible, Merge, MergeError, Storage, WhyFull};
 
 impl Merge for CuckooFilter {
+    type Error = MergeError;
+
     /// Takes in the keys of a filter of the same shape and hash; a set takes those that it does not find.
     /// Cost: a copy of this filter, and an insert for every fingerprint of the other.
     ///
     /// # Errors
-    /// [`Incompatible`] if buckets, fingerprints, hash or handling of copies differ, if there is no room
-    /// for all (`"slots"`: those that there are, and how many more keys there would be), or no memory for
-    /// the copy; this filter is as it was.
-    fn merge(&mut self, other: &Self) -> Result<(), Incompatible> {
+    /// [`MergeError`] if buckets, fingerprints, hash or handling of copies differ, if there is no room for all keys, or
+    /// no memory for the copy; this filter is as it was.
+    fn merge(&mut self, other: &Self) -> Result<(), MergeError> {
         let number = |filter: &Self| {
             let geometry = filter.geometry;
             [
@@ -37,17 +38,18 @@ impl Merge for CuckooFilter {
             Incompatible::check(what, left, right)?;
         }
         let huge_pages = self.backing() != trommel_base::Backing::Pages;
-        let table = Storage::copy_of(&self.table, huge_pages)
-            .map_err(|refused| Incompatible::new("bytes of memory", 0, refused.bytes))?;
+        let table = Storage::copy_of(&self.table, huge_pages)?;
         let mut union = Self { table, overflow: self.overflow.clone(), crowd: None, ..*self };
-        with_width!(self.geometry, W => union.take_in::<W>(other))?;
+        // What the union held when it was full is not what this filter holds.
+        let placed = with_width!(self.geometry, W => union.take_in::<W>(other));
+        placed.map_err(|why| self.full(0, why))?;
         *self = union;
         Ok(())
     }
 }
 
 impl CuckooFilter {
-    fn take_in<W: Width>(&mut self, other: &Self) -> Result<(), Incompatible> {
+    fn take_in<W: Width>(&mut self, other: &Self) -> Result<(), WhyFull> {
         let from = other.table_of::<W>();
         let in_table = (0..self.geometry.buckets as u32).flat_map(|bucket| {
             let slots = from.slots(bucket).into_iter().filter(|slot| *slot != 0);
@@ -57,10 +59,7 @@ impl CuckooFilter {
             match self.parts().adopt::<W>(entry) {
                 Placed::Inserted => self.len += 1,
                 Placed::Known => {}
-                Placed::NoRoom => {
-                    let (slots, keys) = (self.geometry.slots(), self.len + 1);
-                    return Err(Incompatible::new("slots", slots, keys.max(slots + 1)));
-                }
+                Placed::NoRoom => return Err(WhyFull::Slots),
             }
         }
         // Last, when the buckets are as full as they get: an empty one cannot say its flags.

@@ -14,7 +14,7 @@ use trommel_base::FormatError;
 pub(crate) fn check<L: Layout>(
     geometry: &Geometry,
     bytes: &[u8],
-    len: u64,
+    len: Option<u64>,
 ) -> Result<(), FormatError> {
     let table = Table::<L, _>::new(geometry, bytes);
     let rounding = Rounding::of::<L>(geometry);
@@ -36,8 +36,8 @@ pub(crate) fn check<L: Layout>(
         }
     }
     walk.skip_free(walk.slots())?;
-    if walk.len != len {
-        return Err(FormatError::Field { name: "keys", value: len });
+    if let Some(value) = len.filter(|len| walk.len != *len) {
+        return Err(FormatError::Field { name: "keys", value });
     }
     L::check_padding(&table.shape, bytes)
 }

@@ -60,7 +60,7 @@ impl<'a, L: Layout> Quotient<L, &'a [u8]> {
         if geometry.table_bytes::<L>() != payload.len() as u64 {
             return Err(FormatError::Field { name: "slots", value: geometry.slots });
         }
-        check::check::<L>(&geometry, payload, header.len)?;
+        check::check::<L>(&geometry, payload, Some(header.len))?;
         Ok(Self::assemble(geometry, header.hasher, header.len, Isa::active_or_best(), payload))
     }
 

@@ -74,6 +74,18 @@ impl Geometry {
         320.min(32 + 4 * slots.isqrt())
     }
 
+    /// The most slots that are, with their overhang, no more than so many; `None` if not even one is.
+    pub(crate) fn slots_with_overhang_of(with_overhang: u64) -> Option<u64> {
+        // The overhang is 320 from 72² slots on.
+        if with_overhang >= 72 * 72 + 320 {
+            return Some(with_overhang - 320);
+        }
+        // With `root = ⌊√slots⌋`: `slots + 32 + 4 · root` slots, and `(root + 2)² + 28` at a square.
+        let root = with_overhang.checked_sub(28)?.isqrt().checked_sub(2)?;
+        let slots = (with_overhang - 32 - 4 * root).min(root * (root + 2));
+        (slots > 0).then_some(slots)
+    }
+
     /// The blocks of so many slots and their overhang.
     pub(crate) fn blocks_for<L: Layout>(slots: u64) -> u64 {
         (slots + Self::overhang_slots(slots)).div_ceil(u64::from(L::SLOTS))

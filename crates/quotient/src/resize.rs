@@ -9,8 +9,8 @@ use crate::geometry::{GUARANTEED_LOAD, Geometry, MAX_SLOTS};
 use crate::layout::Layout;
 use crate::sizing::{fits, slots_for};
 use core::fmt;
-use trommel_base::storage::MAX_BYTES;
-use trommel_base::{Incompatible, Merge, Storage, WhyFull};
+use trommel_base::storage::{MAX_BYTES, OutOfMemory};
+use trommel_base::{Incompatible, Merge, MergeError, Storage, WhyFull};
 
 /// Why a filter was not resized. It is as it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +60,12 @@ impl fmt::Display for ResizeError {
 }
 
 impl core::error::Error for ResizeError {}
+
+impl From<OutOfMemory> for ResizeError {
+    fn from(refused: OutOfMemory) -> Self {
+        Self::OutOfMemory { bytes: refused.bytes }
+    }
+}
 
 impl<L: Layout> Quotient<L> {
     /// Doubles the slots: the highest bit of every remainder goes to its quotient, and no key is
@@ -176,13 +182,12 @@ fn resized<L: Layout>(old: &Geometry, slots: u64) -> Result<Geometry, ResizeErro
     Ok(Geometry { slots, blocks, remainder_bits, ..*old })
 }
 
-fn new_table<L: Layout>(geometry: &Geometry) -> Result<Storage, ResizeError> {
+fn new_table<L: Layout>(geometry: &Geometry) -> Result<Storage, OutOfMemory> {
     let bytes = geometry.table_bytes::<L>();
-    let refused = ResizeError::OutOfMemory { bytes };
     if bytes > MAX_BYTES {
-        return Err(refused);
+        return Err(OutOfMemory { bytes });
     }
-    Storage::zeroed(bytes as usize, true).map_err(|_| refused)
+    Storage::zeroed(bytes as usize, true)
 }
 
 /// Fills a table with fingerprints in ascending order; how many it holds then.
@@ -285,6 +290,8 @@ impl<I: Iterator<Item = u64>> Merged<I> {
 }
 
 impl<L: Layout> Merge for Quotient<L> {
+    type Error = MergeError;
+
     /// Takes in the fingerprints of another filter. Both may have any size, before or after a resize, but must have
     /// the same number of fingerprints: that of the same
     /// [`fingerprint_bits`](trommel_base::Builder::fingerprint_bits), or of the same slots and remainder bits. Two
@@ -312,9 +319,9 @@ impl<L: Layout> Merge for Quotient<L> {
     /// over the new one; all three exist meanwhile.
     ///
     /// # Errors
-    /// [`Incompatible`] if hash, fingerprints or copies differ, if there are too few free slots, or if
-    /// memory is refused; this filter is as it was.
-    fn merge(&mut self, other: &Self) -> Result<(), Incompatible> {
+    /// [`MergeError`] if hash, fingerprints or copies differ, if there are too few free slots or too many copies of a
+    /// key, or if memory is refused; this filter is as it was.
+    fn merge(&mut self, other: &Self) -> Result<(), MergeError> {
         let hash = |filter: &Self| filter.hasher.id() as u64;
         Incompatible::check("hash function", hash(self), hash(other))?;
         Incompatible::check("hash seed", self.hasher.seed(), other.hasher.seed())?;
@@ -332,17 +339,10 @@ impl<L: Layout> Merge for Quotient<L> {
                 geometry = doubled;
             }
         }
-        let slots = geometry.blocks * u64::from(L::SLOTS);
-        let mut table = new_table::<L>(&geometry)
-            .map_err(|_| Incompatible::new("bytes of memory", 0, geometry.table_bytes::<L>()))?;
+        let mut table = new_table::<L>(&geometry)?;
         let both = Merged::new(self.fingerprints(), other.fingerprints());
-        let len = append_merged::<L, _>(&geometry, &mut table, both).map_err(|why| match why {
-            WhyFull::Copies { max } => {
-                Incompatible::new("copies of a key", max.into(), u64::from(max) + 1)
-            }
-            // At least one more: a run may end beyond the table while slots before it are free.
-            _ => Incompatible::new("slots", slots, slots + 1),
-        })?;
+        let len =
+            append_merged::<L, _>(&geometry, &mut table, both).map_err(|why| self.full(0, why))?;
         self.replace(geometry, table, len);
         Ok(())
     }

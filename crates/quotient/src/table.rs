@@ -117,12 +117,12 @@ impl<L: Layout, S: AsRef<[u8]>> Table<L, S> {
         Run { first, last: self.select_runend(words, first, 0) }
     }
 
-    /// Whether a fingerprint is there.
+    /// Whether a fingerprint is there. In bytes that are no table, a run without an end may hold it.
     #[inline(always)]
     pub(crate) fn contains<W: Words>(&self, words: W, home: Position, stored: u32) -> bool {
         self.is_occupied(home) && {
-            let (_, equal) = self.search(self.run(words, home), stored);
-            equal > 0
+            let run = self.run(words, home);
+            run.last >= self.end() || self.search(run, stored).1 > 0
         }
     }
 

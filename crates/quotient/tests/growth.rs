@@ -3,7 +3,8 @@
 //! of it.
 
 use trommel_base::{
-    Count, Filter, FromSpec, Hasher, Insert, KeyHash, Merge, Remove, Spec, SpecError, WhyFull,
+    Count, Filter, FromSpec, Full, Hasher, Incompatible, Insert, KeyHash, Merge, MergeError,
+    Remove, Spec, SpecError, WhyFull,
 };
 use trommel_quotient::{
     CacheLineQuotient, Layout, LineBlock, Quotient, QuotientFilter, ResizeError, WideBlock,
@@ -248,7 +249,7 @@ fn filters_of_equal_fingerprints_merge_whatever_their_sizes() {
         }
     }
     let (mut left, right) = (build(100, 20), build(100, 21));
-    let error = left.merge(&right).unwrap_err();
+    let error = unlike(&mut left, &right);
     assert_eq!((error.left, error.right), (1 << 20, 1 << 21));
 }
 
@@ -260,7 +261,7 @@ fn filters_built_by_rate_merge_with_the_option_that_their_refusal_names() {
     let by_rate = |keys| builder.keys(keys).build().unwrap();
     let (mut left, right) = (by_rate(1000), by_rate(5000));
     let before = left.to_bytes();
-    let error = left.merge(&right).unwrap_err();
+    let error = unlike(&mut left, &right);
     assert_eq!((error.left, error.right), (134_784, 673_792));
     assert!(error.to_string().contains("`fingerprint_bits`"), "{error}");
     assert!(left.to_bytes() == before);
@@ -283,8 +284,24 @@ fn filters_built_by_rate_merge_with_the_option_that_their_refusal_names() {
     }
 }
 
+/// The refusal of filters that are unlike.
+fn unlike(left: &mut QuotientFilter, right: &QuotientFilter) -> Incompatible {
+    match left.merge(right).unwrap_err() {
+        MergeError::Incompatible(error) => error,
+        error => panic!("{error}"),
+    }
+}
+
+/// The refusal of a filter that lacks room.
+fn no_room(left: &mut QuotientFilter, right: &QuotientFilter) -> Full {
+    match left.merge(right).unwrap_err() {
+        MergeError::Full(full) => full,
+        error => panic!("{error}"),
+    }
+}
+
 /// A filter that grows by itself does so to take in another; one that does not says how many slots it
-/// has, and that more are needed, also where as many are free as the other has keys.
+/// has, also where as many are free as the other has keys.
 #[test]
 fn a_filter_that_grows_takes_in_a_larger_one() {
     let builder = QuotientFilter::builder().keys(100).fingerprint_bits(30);
@@ -293,9 +310,9 @@ fn a_filter_that_grows_takes_in_a_larger_one() {
     large.insert_batch(&hashes).unwrap();
     let mut fixed = builder.build().unwrap();
     let before = fixed.to_bytes();
-    let error = fixed.merge(&large).unwrap_err();
+    let full = no_room(&mut fixed, &large);
     let slots = fixed.geometry().blocks * u64::from(WideBlock::SLOTS);
-    assert_eq!((error.what, error.left, error.right), ("slots", slots, slots + 1));
+    assert_eq!((full.capacity as u64, full.len, full.why), (slots, 0, WhyFull::Slots));
     assert!(fixed.to_bytes() == before);
     // Twice 80 keys of the last quotient, which has 133 slots to the end; hundreds are free before it.
     let at_the_end = |keys: std::ops::Range<u64>| {
@@ -306,8 +323,8 @@ fn a_filter_that_grows_takes_in_a_larger_one() {
         filter
     };
     let (mut left, right) = (at_the_end(0..80), at_the_end(80..160));
-    let error = left.merge(&right).unwrap_err();
-    assert!(left.len() + right.len() < error.left as usize && error.left < error.right, "{error}");
+    let full = no_room(&mut left, &right);
+    assert!(left.len() + right.len() < full.capacity && full.len == left.len(), "{full}");
     let mut growing = builder.grow_at(0.9).build().unwrap();
     growing.merge(&large).unwrap();
     assert!(growing.load_factor() <= 0.9 && growing.fingerprints().eq(large.fingerprints()));
@@ -323,7 +340,7 @@ fn unlike_filters_do_not_merge_after_a_resize() {
     for other in [builder.multiset(true), builder.seed(1), builder.hasher(Hasher::xxh64(0))] {
         let mut other = other.build().unwrap();
         other.resize(2000).unwrap();
-        let error = left.merge(&other).unwrap_err();
+        let error = unlike(&mut left, &other);
         assert_ne!(error.left, error.right, "{error}");
     }
 }

@@ -4,8 +4,8 @@ use crate::FilterView;
 use alloc::vec::Vec;
 use core::fmt;
 use trommel_base::{
-    Bitmap, Bulk, Count, Filter, FilterKind, FoldError, FormatError, Full, Hasher, Incompatible,
-    Insert, InsertBulk, KeyHash, Merge, Remove, Storage, Workers,
+    Bitmap, Bulk, Count, Filter, FilterKind, FoldError, FormatError, Full, Hasher, Insert,
+    InsertBulk, KeyHash, Merge, MergeError, Remove, Storage, Unsupported, Workers,
 };
 use trommel_bloom::{
     BloomFilter, CacheLineBloom, CountingBloomFilter, RegisterBloom, SplitBlockBloom,
@@ -98,63 +98,9 @@ impl fmt::Display for WrongKind {
 
 impl core::error::Error for WrongKind {}
 
-/// A capability that the kind lacks. Nothing was changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unsupported {
-    /// The kind of the filter.
-    pub kind: FilterKind,
-    /// What it cannot do: `"remove"`, `"count"`.
-    pub operation: &'static str,
-}
-
-impl fmt::Display for Unsupported {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a {} filter cannot {}", self.kind, self.operation)
-    }
-}
-
-impl core::error::Error for Unsupported {}
-
-/// Why two filters were not merged. Neither was changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum MergeError {
-    /// They are of different kinds.
-    Kinds {
-        /// The kind of the filter that was to be changed.
-        left: FilterKind,
-        /// The kind of the other one.
-        right: FilterKind,
-    },
-    /// They are of one kind, but unlike.
-    Incompatible(Incompatible),
-    /// The kind lacks the operation.
-    Unsupported(Unsupported),
-}
-
-impl fmt::Display for MergeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Kinds { left, right } => {
-                write!(f, "a {left} filter cannot take in a {right} filter")
-            }
-            Self::Incompatible(error) => error.fmt(f),
-            Self::Unsupported(error) => error.fmt(f),
-        }
-    }
-}
-
-impl core::error::Error for MergeError {}
-
 impl From<WrongKind> for MergeError {
     fn from(WrongKind { expected, found }: WrongKind) -> Self {
         Self::Kinds { left: expected, right: found }
-    }
-}
-
-impl From<Incompatible> for MergeError {
-    fn from(error: Incompatible) -> Self {
-        Self::Incompatible(error)
     }
 }
 

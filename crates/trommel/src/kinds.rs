@@ -29,9 +29,9 @@ macro_rules! kinds {
             /// A cache-line-blocked Bloom filter.
             CacheLineBloom: CacheLineBloom { bits: yes, slots: no, removes: no, folds: yes, blocks: yes }
             /// A quotient filter in blocks of 64 slots.
-            Quotient: QuotientFilter { bits: no, slots: yes, removes: yes, folds: no, blocks: no }
+            Quotient: QuotientFilter { bits: no, slots: yes, removes: yes, folds: no, blocks: yes }
             /// A quotient filter with a block in a cache line.
-            CacheLineQuotient: CacheLineQuotient { bits: no, slots: yes, removes: yes, folds: no, blocks: no }
+            CacheLineQuotient: CacheLineQuotient { bits: no, slots: yes, removes: yes, folds: no, blocks: yes }
             /// A cuckoo filter.
             Cuckoo: CuckooFilter { bits: no, slots: yes, removes: yes, folds: no, blocks: yes }
         }

@@ -78,7 +78,7 @@ mod sharded;
 mod spec;
 mod view;
 
-pub use any::{AnyFilter, MergeError, Unsupported, WrongKind};
+pub use any::{AnyFilter, WrongKind};
 #[cfg(feature = "parallel")]
 pub use engine::{
     BuildError, Cancel, CostModel, Engine, EngineBuilder, EngineError, IntegerBatches, KeyBatch,
@@ -95,7 +95,8 @@ pub use trommel_base::storage::OutOfMemory;
 pub use trommel_base::{
     Backing, Bitmap, Builder, Bulk, CallerThread, Count, Filter, FilterKind, FoldError,
     FormatError, FromSpec, Full, HashId, Hasher, Incompatible, Insert, InsertBulk, InsertShared,
-    Key, KeyHash, Merge, PolicyError, Remove, Spec, SpecError, Storage, WhyFull, Workers, sizing,
+    Key, KeyHash, Merge, MergeError, PolicyError, Remove, Spec, SpecError, Storage, Unsupported,
+    WhyFull, Workers, sizing,
 };
 pub use trommel_bloom::{
     Bloom, BloomFilter, CacheLine, CacheLineBloom, CounterWidth, CountingBloomFilter, Geometry,

@@ -8,6 +8,7 @@ use trommel_base::block::{BlockSpec, BlockTable, NO_FILTER, Trailer};
 use trommel_base::{FilterKind, FormatError, HashId, Hasher, Key, KeyHash, PolicyError, SpecError};
 use trommel_bloom::{BloomFilter, CacheLineBloom, RegisterBloom, SplitBlockBloom};
 use trommel_cuckoo::CuckooFilter;
+use trommel_quotient::{CacheLineQuotient, QuotientFilter};
 use trommel_simd::Isa;
 
 /// Builds and probes *filter blocks*: the filter of one block or file of data, as a storage engine keeps it.
@@ -41,10 +42,13 @@ use trommel_simd::Isa;
 /// | `RegisterBloom` | the same, rounded up to 8 bytes | 1 |
 /// | `SplitBlockBloom` | rounded up to 32 bytes | 1 to 2 |
 /// | `CacheLineBloom` | rounded up to 64 bytes | 1 to 2 |
+/// | `Quotient` | remainders of 1 to 32 bits at up to 95 % load, and at least 192 bytes | 2 to 3 |
+/// | `CacheLineQuotient` | the same with 8 bits, and at least 192 bytes | 1 to 2 |
 /// | `Cuckoo` | fingerprints of 8, 12, 16 or 32 bits at up to 95 % load | 1 to 2 |
 ///
-/// A block of one cache line or less that does not begin at a multiple of its length may lie in two cache lines. A
-/// counting filter has no block form: its counters are state that no lookup reads.
+/// A unit that does not begin at a multiple of its length may lie in two cache lines. Filters with slots are for large
+/// blocks: below some hundred keys they take more than `bits_per_key`, and above it they leave bits unused that are not
+/// enough for a wider fingerprint. A counting filter has no block form: no lookup reads its counters.
 #[derive(Clone)]
 pub struct FilterPolicy {
     kind: FilterKind,
@@ -139,8 +143,8 @@ impl FilterPolicy {
     /// ```
     ///
     /// # Errors
-    /// [`PolicyError`] if the buffer is too short, the keys are more than one block holds, keys of a cuckoo filter
-    /// find no room, or memory is refused.
+    /// [`PolicyError`] if the buffer is too short, the keys are more than one block holds, keys of a filter with
+    /// slots find no room, or memory is refused.
     pub fn build_into(&self, hashes: &[KeyHash], buffer: &mut [u8]) -> Result<usize, PolicyError> {
         let too_many = PolicyError::TooManyKeys { keys: hashes.len() };
         let (got, need) = (buffer.len(), self.encoded_len(hashes.len()));
@@ -192,8 +196,8 @@ impl FilterPolicy {
         )
     }
 
-    /// Checks everything that a block without a checksum tells: trailer, parameter, length, and what a cuckoo
-    /// table leaves unused. A block without a filter passes.
+    /// Checks everything that a block without a checksum tells: trailer, parameter, length, and the
+    /// structure of a quotient or cuckoo table. A block without a filter passes. Cost: one pass over a quotient table.
     ///
     /// # Errors
     /// [`FormatError`] if no policy of this name builds such a block.
@@ -232,7 +236,8 @@ pub struct FilterPolicyBuilder {
 }
 
 impl FilterPolicyBuilder {
-    /// Bits of the table for each key: 1 to 64, and at least 8.42 for a cuckoo filter.
+    /// Bits of the table for each key, at most 64. At least 1 for Bloom kinds, 3.29 for `Quotient`, 10.78 for
+    /// `CacheLineQuotient`, 8.43 for `Cuckoo`.
     pub fn bits_per_key(self, bits_per_key: f64) -> Self {
         Self { bits_per_key, ..self }
     }

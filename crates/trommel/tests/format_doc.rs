@@ -1,5 +1,6 @@
 //! docs/FORMAT.md against the library: its worked example, and a reader written from its words alone.
 
+mod block_page;
 mod cuckoo_page;
 mod quotient_page;
 

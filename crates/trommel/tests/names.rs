@@ -148,7 +148,7 @@ fn a_program_chooses_a_kind_at_run_time() -> Outcome {
 
 #[test]
 fn a_program_uses_a_capability_through_its_trait() -> Outcome {
-    fn union<F: Merge>(left: &mut F, right: &F) -> Result<(), Incompatible> {
+    fn union<F: Merge>(left: &mut F, right: &F) -> Result<(), F::Error> {
         left.merge(right)
     }
     fn forget<F: Filter + Remove + Count>(filter: &mut F, key: &str) -> bool {
@@ -164,7 +164,7 @@ fn a_program_uses_a_capability_through_its_trait() -> Outcome {
     let mut register = RegisterBloom::with_capacity_and_fpr(100, 0.01)?;
     union(&mut register, &RegisterBloom::with_capacity_and_fpr(100, 0.01)?)?;
     let unlike = RegisterBloom::with_capacity_and_fpr(5000, 0.01)?;
-    let error = union(&mut register, &unlike).unwrap_err();
+    let error: Incompatible = union(&mut register, &unlike).unwrap_err();
     assert!(!error.to_string().is_empty());
     Ok(())
 }
@@ -175,7 +175,8 @@ fn a_program_keeps_and_resizes_fingerprints() -> Outcome {
     let mut large = QuotientFilter::builder().keys(1000).fingerprint_bits(32).build()?;
     small.insert("anvil")?;
     large.insert("forge")?;
-    large.merge(&small)?;
+    let merged: Result<(), MergeError> = large.merge(&small);
+    merged?;
     assert!(large.contains("anvil") && large.contains("forge") && large.remove("anvil"));
     assert!(large.fingerprints().eq([large.hash("forge").raw() >> 32]));
     let grown: Result<(), ResizeError> = small.grow();

@@ -68,6 +68,11 @@ impl Layout for LineBlock {
     }
 
     #[inline(always)]
+    fn block_bits(_: u32) -> u64 {
+        LINE_BYTES as u64 * 8
+    }
+
+    #[inline(always)]
     fn stored(remainder_bits: u32, remainder: u32) -> u32 {
         // With no bit to spare there is no mark, and 0 becomes 1.
         let spare = 8 - remainder_bits;

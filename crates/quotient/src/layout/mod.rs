@@ -51,6 +51,9 @@ pub trait Layout: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
     /// Bytes of a table.
     #[doc(hidden)]
     fn table_bytes(blocks: u64, remainder_bits: u32) -> u64;
+    /// Bits of a block, without the padding of sections.
+    #[doc(hidden)]
+    fn block_bits(remainder_bits: u32) -> u64;
     /// What is stored for a remainder: a number of the same order, not 0 where 0 is reserved.
     #[doc(hidden)]
     fn stored(remainder_bits: u32, remainder: u32) -> u32;

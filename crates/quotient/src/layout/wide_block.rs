@@ -93,6 +93,12 @@ impl Layout for WideBlock {
     }
 
     #[inline(always)]
+    fn block_bits(remainder_bits: u32) -> u64 {
+        // Two words, the remainders, and a byte of offset.
+        WORDS_BYTES as u64 * 8 + SLOTS as u64 * u64::from(remainder_bits) + 8
+    }
+
+    #[inline(always)]
     fn stored(_: u32, remainder: u32) -> u32 {
         remainder
     }

@@ -8,7 +8,7 @@ use crate::Splitmix;
 use crate::streams::{Disjoint, Stream, distinct};
 use crate::subject::{Exact, built, spec};
 use std::collections::BTreeMap;
-use trommel_base::{Count, Filter, Insert, KeyHash, Merge, Remove, WhyFull};
+use trommel_base::{Count, Filter, Full, Insert, KeyHash, Merge, MergeError, Remove, WhyFull};
 use trommel_simd::Isa;
 
 /// The copies of every fingerprint as one ascending list.
@@ -288,21 +288,21 @@ pub fn a_merge_that_does_not_fit_changes_nothing<S: Exact>() {
         let mut left = empty.clone();
         fill::<S>(&mut left, &vec![key[0]; 200]);
         let mut right = left.clone();
-        let error = assert_unchanged::<S>(&mut left, &right);
-        assert_eq!(error.left, S::copies());
+        let full = assert_unchanged::<S>(&mut left, &right);
+        assert_eq!(full.why, WhyFull::Copies { max: S::copies() as u32 });
         (0..200 - (S::copies() - 200)).for_each(|_| assert!(right.remove_hash(key[0])));
         left.merge(&right).unwrap();
         assert_eq!(left.count_hash(key[0]), S::copies());
     }
 }
 
-fn assert_unchanged<S: Exact>(
-    left: &mut S::Filter,
-    right: &S::Filter,
-) -> trommel_base::Incompatible {
+fn assert_unchanged<S: Exact>(left: &mut S::Filter, right: &S::Filter) -> Full {
     let before = (S::to_bytes(left), S::to_bytes(right));
-    let error = left.merge(right).unwrap_err();
-    assert!(!error.what.is_empty() && error.left != error.right, "{error:?}");
+    let error = match left.merge(right).unwrap_err().into() {
+        MergeError::Full(full) => full,
+        error => panic!("filters without room are refused with {error}"),
+    };
+    assert_eq!((error.inserted, error.len), (0, left.len()));
     assert!((S::to_bytes(left), S::to_bytes(right)) == before, "a refused merge changed {error}");
     error
 }

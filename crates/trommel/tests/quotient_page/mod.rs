@@ -30,7 +30,7 @@ fn bits(bytes: &[u8], from: u64, count: u64) -> u64 {
 }
 
 /// Blocks of so many slots, with the overhang.
-fn blocks(n: u64, slots_of_block: u64) -> u64 {
+pub(super) fn blocks(n: u64, slots_of_block: u64) -> u64 {
     let overhang = 320.min(32 + 4 * (0..).take_while(|root| root * root <= n).last().unwrap());
     (n + overhang).div_ceil(slots_of_block)
 }

@@ -1,0 +1,113 @@
+//! The block form of quotient filters: the table of a set, whose length tells how many slots it has.
+
+use crate::filter::Quotient;
+use crate::geometry::{GUARANTEED_LOAD, Geometry, MAX_SLOTS};
+use crate::layout::Layout;
+use crate::sizing::{fits, slots_for};
+use trommel_base::block::{BlockSpec, BlockTable, PolicyError};
+use trommel_base::sizing::MAX_BITS_PER_KEY;
+use trommel_base::spec::check_bits_per_key;
+use trommel_base::storage::MAX_BYTES;
+use trommel_base::{FormatError, Hasher, Insert, KeyHash, SpecError, Storage};
+use trommel_simd::Isa;
+
+impl<L: Layout> BlockTable for Quotient<L> {
+    /// Bits of a remainder: the most that a table at 95 % load has room for.
+    fn parameter(bits_per_key: f64) -> Result<u8, SpecError> {
+        let narrowest =
+            if L::RESERVES_ZERO { *L::REMAINDER_BITS.end() } else { *L::REMAINDER_BITS.start() };
+        let bits_at_load = |remainder_bits: u32| {
+            L::block_bits(remainder_bits) as f64 / f64::from(L::SLOTS) / GUARANTEED_LOAD
+        };
+        check_bits_per_key(bits_per_key, bits_at_load(narrowest), MAX_BITS_PER_KEY)?;
+        let widths = narrowest..=*L::REMAINDER_BITS.end();
+        let fitting = widths.rev().find(|bits| bits_at_load(*bits) <= bits_per_key);
+        Ok(fitting.unwrap_or(narrowest) as u8)
+    }
+
+    /// Slots for the keys at 95 % load; bits for each key beyond a slot's are not used.
+    fn table_len(spec: &BlockSpec, keys: usize) -> Option<usize> {
+        let slots = slots_for::<L>(keys, GUARANTEED_LOAD);
+        if slots > MAX_SLOTS {
+            return None;
+        }
+        let bits = spec.parameter.into();
+        let bytes = L::table_bytes(Geometry::blocks_for::<L>(slots), bits);
+        geometry_of::<L>(spec.parameter, bytes).map(|_| bytes as usize)
+    }
+
+    fn fill(spec: &BlockSpec, hashes: &[KeyHash], table: &mut [u8]) -> Result<(), PolicyError> {
+        let Some(geometry) = geometry_of::<L>(spec.parameter, table.len() as u64) else {
+            return Err(PolicyError::TooManyKeys { keys: hashes.len() });
+        };
+        // The hasher is the policy's; the filter sees hashes alone.
+        let zeroed = Storage::zeroed(table.len(), true)?;
+        let mut filter = Self::assemble(geometry, Hasher::default(), 0, spec.isa, zeroed);
+        filter.insert_batch(hashes)?;
+        table.copy_from_slice(filter.table());
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn may_match(isa: Isa, parameter: u8, table: &[u8], hash: KeyHash) -> bool {
+        geometry_of::<L>(parameter, table.len() as u64)
+            .is_none_or(|geometry| L::kernels(isa).contains(&geometry, table, hash.raw()))
+    }
+
+    /// All that tells a table from other bytes: see `check.rs`.
+    fn check(parameter: u8, table: &[u8]) -> Result<(), FormatError> {
+        let bits = u32::from(parameter);
+        if !is_width::<L>(bits) {
+            return Err(FormatError::Field { name: "remainder bits", value: bits.into() });
+        }
+        let Some(geometry) = geometry_of::<L>(parameter, table.len() as u64) else {
+            return Err(FormatError::Field { name: "table length", value: table.len() as u64 });
+        };
+        crate::check::check::<L>(&geometry, table, None)
+    }
+}
+
+/// Whether blocks have remainders of so many bits.
+fn is_width<L: Layout>(bits: u32) -> bool {
+    // A layout that reserves remainder 0 is built with all its bits.
+    L::REMAINDER_BITS.contains(&bits) && (!L::RESERVES_ZERO || bits == *L::REMAINDER_BITS.end())
+}
+
+/// The shape of a table, from its length.
+#[inline(always)]
+fn geometry_of<L: Layout>(remainder_bits: u8, table_bytes: u64) -> Option<Geometry> {
+    let bits = u32::from(remainder_bits);
+    if !is_width::<L>(bits) || table_bytes > MAX_BYTES {
+        return None;
+    }
+    let blocks = blocks_of::<L>(bits, table_bytes)?;
+    let slots = slots_of::<L>(blocks)?;
+    let fingerprints = slots << bits;
+    (slots <= MAX_SLOTS && fits(slots, bits)).then_some(Geometry {
+        slots,
+        blocks,
+        remainder_bits: bits,
+        copies: 1,
+        fingerprints,
+    })
+}
+
+/// The most blocks of a table of exactly so many bytes. Sections are padded, so several numbers of blocks may have
+/// one length.
+#[inline(always)]
+fn blocks_of<L: Layout>(remainder_bits: u32, table_bytes: u64) -> Option<u64> {
+    let mut blocks = table_bytes * 8 / L::block_bits(remainder_bits);
+    // Padding is less than 64 bytes for each of three sections, and a block has more than 17.
+    while blocks > 0 && L::table_bytes(blocks, remainder_bits) > table_bytes {
+        blocks -= 1;
+    }
+    (blocks > 0 && L::table_bytes(blocks, remainder_bits) == table_bytes).then_some(blocks)
+}
+
+/// The most slots that have so many blocks, overhang included.
+#[inline(always)]
+fn slots_of<L: Layout>(blocks: u64) -> Option<u64> {
+    let with_overhang = blocks * u64::from(L::SLOTS);
+    let slots = Geometry::slots_with_overhang_of(with_overhang)? / L::SLOTS_STEP * L::SLOTS_STEP;
+    (slots > 0 && Geometry::blocks_for::<L>(slots) == blocks).then_some(slots)
+}

@@ -1,0 +1,145 @@
+//! A reader of filter blocks, from the words of docs/FORMAT.md alone.
+
+use super::quotient_page::{Table, blocks};
+use super::{Buckets, Page, bit, dump, example_row, hashes, number, scaled};
+use std::iter;
+use trommel::{FilterKind, FilterPolicy, HashId, Hasher, KeyHash};
+
+/// A block that the page calls a filter: its kind, parameter and table; `None` for one without a filter.
+fn open(block: &[u8]) -> Option<(u16, HashId, u64, &[u8])> {
+    let (code, rest) = block.split_last().unwrap();
+    match code {
+        0 => None,
+        1..=32 => Some((1, HashId::Xxh3, u64::from(*code), rest)),
+        33..128 => panic!("a reserved code"),
+        _ => {
+            let (parameter, table) = rest.split_last().unwrap();
+            let hash = match (code - 128) / 32 {
+                1 => HashId::Xxh3,
+                2 => HashId::Xxh64,
+                other => panic!("hash function {other}"),
+            };
+            Some((u16::from(code % 32), hash, u64::from(*parameter), table))
+        }
+    }
+}
+
+/// Bytes of a table of kinds 6 and 7.
+fn quotient_bytes(kind: u16, b: u64, r: u64) -> u64 {
+    match kind {
+        6 => [16 * b, 8 * r * b, b].map(|section| section.next_multiple_of(64)).iter().sum(),
+        _ => 64 * b,
+    }
+}
+
+/// The largest number of blocks with so many bytes, and the largest number of slots with so many blocks.
+fn quotient_slots(kind: u16, r: u64, bytes: u64) -> u64 {
+    let (per_block, step) = if kind == 6 { (64, 1) } else { (50, 50) };
+    let of_length = |b: &u64| quotient_bytes(kind, *b, r) == bytes;
+    let b =
+        (1..=bytes).take_while(|b| quotient_bytes(kind, *b, r) <= bytes).filter(of_length).last();
+    let b = b.unwrap();
+    let n = (1..=b * per_block / step).map(|n| n * step);
+    n.take_while(|n| blocks(*n, per_block) <= b)
+        .filter(|n| blocks(*n, per_block) == b)
+        .last()
+        .unwrap()
+}
+
+fn contains(block: &[u8], h: u64) -> bool {
+    let Some((kind, hash, parameter, table)) = open(block) else { return true };
+    let t = table.len() as u64;
+    let page = |p0| Page {
+        kind,
+        hasher: Hasher::new(hash, 0),
+        len: 0,
+        p: [p0, parameter, 0, 0],
+        payload: table,
+    };
+    match kind {
+        1 => {
+            let x = iter::successors(Some(h), |x| Some(x.wrapping_mul(0xF135_7AEA_2E62_A9C5)));
+            x.take(parameter as usize).all(|x| bit(table, scaled(x, 8 * t, 64)))
+        }
+        3 => page(t / 8).contains(h),
+        4 => page(t / 32).contains(h),
+        5 => page(t / 64).contains(h),
+        6 | 7 => {
+            let n = quotient_slots(kind, parameter, t);
+            Table::read(kind, [n, parameter, n << parameter, 1], table).contains(h)
+        }
+        8 => {
+            let padding = if parameter == 12 { 2 } else { 0 };
+            let m = (t - padding) * 2 / parameter;
+            let width = parameter as usize;
+            let slots =
+                (0..4 * m as usize).map(|s| (0..width).any(|i| bit(table, (width * s + i) as u64)));
+            let held = slots.filter(|taken| *taken).count() as u64;
+            Buckets::read([m, parameter, 0, 0], table, held).contains(h)
+        }
+        other => panic!("the page gives kind {other} no block form"),
+    }
+}
+
+#[test]
+fn a_reader_of_filter_blocks_made_from_the_page_answers_as_the_library() {
+    for kind in FilterKind::ALL.iter().filter(|kind| **kind != FilterKind::CountingBloom) {
+        for hasher in [Hasher::xxh3(42), Hasher::PARQUET] {
+            for (keys, bits_per_key) in [(0, 11.0), (1, 11.0), (18, 11.0), (301, 13.7), (700, 36.0)]
+            {
+                let builder =
+                    FilterPolicy::builder(*kind).bits_per_key(bits_per_key).hasher(hasher);
+                let policy = builder.build().unwrap();
+                let keys = hashes(1, keys);
+                let block = policy.build(&keys);
+                assert_eq!(
+                    open(&block).map(|(kind, hash, ..)| (kind, hash)),
+                    Some((*kind as u16, hasher.id()))
+                );
+                let absent = hashes(2, 150);
+                for hash in keys.iter().take(150).chain(&absent) {
+                    let expected = policy.may_match(&block, *hash);
+                    assert_eq!(
+                        contains(&block, hash.raw()),
+                        expected,
+                        "{kind} {bits_per_key} {}",
+                        keys.len()
+                    );
+                }
+                assert!(keys.iter().all(|hash| policy.may_match(&block, *hash)));
+            }
+        }
+    }
+    assert!(contains(&[0], 1));
+}
+
+#[test]
+fn the_library_writes_and_reads_the_block_of_the_page() {
+    let policy =
+        FilterPolicy::builder(FilterKind::Bloom).bits_per_key(10.0).seed(7).build().unwrap();
+    let keys = ["anvil", "forge"].map(|key| policy.hash(key));
+    let block = policy.build(&keys);
+    assert_eq!(block, dump(3));
+    let bellows = policy.hash("bellows");
+    assert!(!policy.may_match(&block, bellows) && !contains(&block, bellows.raw()));
+
+    let hashes = example_row("| x(0) = h |");
+    let positions = example_row("| x(i) · 24");
+    for (i, key) in ["anvil", "forge", "bellows"].into_iter().enumerate() {
+        let h = policy.hash(key).raw();
+        assert_eq!(hashes[i], format!("{h:016X}"));
+        let x = iter::successors(Some(h), |x| Some(x.wrapping_mul(0xF135_7AEA_2E62_A9C5)));
+        let told: Vec<String> = x.take(7).map(|x| scaled(x, 24, 64).to_string()).collect();
+        assert_eq!(positions[i], told.join(" "));
+    }
+    assert_eq!(number(&block, 3..4), 7);
+    assert!(KeyHash::slice_as_raw(&keys).iter().all(|h| contains(&block, *h)));
+}
+
+#[test]
+fn the_page_has_the_names_of_policies() {
+    let policy =
+        FilterPolicy::builder(FilterKind::Cuckoo).hasher(Hasher::xxh64(0xAB)).build().unwrap();
+    assert_eq!(policy.name(), "trommel.1.cuckoo.xxh64.00000000000000ab");
+    assert!(super::PAGE.contains("trommel.1.KIND.HASH.SEED"));
+}
