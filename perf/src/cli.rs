@@ -114,7 +114,7 @@ pub(crate) struct MeasureArgs {
     /// End in about so many seconds: groups get less time, down to three repetitions a case.
     #[arg(long, value_name = "N", value_parser = parse_seconds)]
     pub(crate) seconds: Option<Duration>,
-    /// Keep what DIR already holds from this machine and commit; measure only groups that are missing.
+    /// Keep what DIR already holds from this machine, commit and keys; measure only groups that are missing.
     #[arg(long)]
     pub(crate) resume: bool,
     /// Let the engine choose strategies by the constants of this file, which `calibrate` wrote.
@@ -206,7 +206,7 @@ pub(crate) struct CompareArgs {
     /// Times that differ by less than so many per cent are the same.
     #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = parse_effect)]
     pub(crate) min_effect: f64,
-    /// Compare runs of unlike machines, flags, rivals or rows all the same; what is said is marked.
+    /// Compare runs of unlike machines, flags, rivals, input keys or rows all the same; what is said is marked.
     #[arg(long)]
     pub(crate) force: bool,
     /// Show all cases, and not only those that differ.

@@ -2,6 +2,7 @@
 
 use crate::plan::Workload;
 use trommel::{Bitmap, KeyHash};
+use xxhash_rust::xxh3::Xxh3;
 
 /// An endless column of distinct, uniform 64-bit values that can be read anywhere, so that a filter of
 /// 700 million keys needs no array of them. Each value serves as a key or, where keys come hashed, as
@@ -146,6 +147,25 @@ impl Column {
     }
 }
 
+/// XXH3-128 of the keys of columns in order, in 32 hexadecimal digits. Lengths are hashed too, so that other keys
+/// with the same bytes one after the other have another digest.
+pub(crate) fn digest(columns: [&Column; 2]) -> String {
+    let mut hash = Xxh3::new();
+    for column in columns {
+        hash.update(&(column.len() as u64).to_le_bytes());
+        match column {
+            Column::Integers(keys) => keys.iter().for_each(|key| hash.update(&key.to_le_bytes())),
+            Column::Strings(keys) => {
+                for key in keys {
+                    hash.update(&(key.len() as u64).to_le_bytes());
+                    hash.update(key);
+                }
+            }
+        }
+    }
+    format!("{:032x}", hash.digest128())
+}
+
 /// Probes and which of them are keys.
 #[derive(Clone, Debug)]
 pub(crate) struct Probes {
@@ -165,6 +185,25 @@ mod tests {
         assert_eq!(keys.len(), 10_000);
         assert!(stream.absent(10_000).iter().all(|value| !keys.contains(value)));
         assert_eq!(stream.keys(100, 5), stream.keys(0, 105)[100..]);
+    }
+
+    #[test]
+    fn other_keys_have_another_digest() {
+        let strings =
+            |keys: &[&str]| Column::Strings(keys.iter().map(|key| key.as_bytes().into()).collect());
+        let columns = [
+            [strings(&["ab", "c"]), strings(&["d"])],
+            [strings(&["a", "bc"]), strings(&["d"])],
+            [strings(&["ab"]), strings(&["c", "d"])],
+            [strings(&["d"]), strings(&["ab", "c"])],
+            [Column::Integers(vec![1, 2]), Column::Integers(vec![3])],
+            [Column::Integers(vec![2, 1]), Column::Integers(vec![3])],
+        ];
+        let of = |[keys, probes]: &[Column; 2]| digest([keys, probes]);
+        let digests: HashSet<String> = columns.iter().map(of).collect();
+        assert_eq!(digests.len(), columns.len());
+        assert!(digests.iter().all(|digest| digest.len() == 32));
+        assert_eq!(of(&columns[0]), of(&columns[0].clone()));
     }
 
     #[test]

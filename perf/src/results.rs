@@ -5,6 +5,7 @@ use crate::engine::{Choice, scaling};
 use crate::environment::Environment;
 use crate::failure::bad_input;
 use crate::interleave::Timing;
+use crate::keys::{Column, Probes, digest};
 use crate::noise::Noise;
 use crate::roofline::Point;
 use crate::row::Row;
@@ -14,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::path::Path;
-use std::{fs, iter};
+use std::{fmt, fs, iter};
 
 /// The page of a run.
 pub(crate) const REPORT: &str = "report.html";
@@ -111,6 +112,39 @@ pub(crate) struct Input {
     pub(crate) probes: u64,
     /// Probes that are keys, by an exact set.
     pub(crate) matches: u64,
+    /// [`digest`] of keys and probes. Older runs have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) digest: Option<String>,
+}
+
+impl Input {
+    /// These keys and probes.
+    pub(crate) fn of(name: &str, description: &str, keys: &Column, probes: &Probes) -> Self {
+        Self {
+            name: name.to_owned(),
+            description: description.to_owned(),
+            keys: keys.len() as u64,
+            probes: probes.column.len() as u64,
+            matches: probes.members.count_ones() as u64,
+            digest: Some(digest([keys, &probes.column])),
+        }
+    }
+
+    /// Whether counts or digests show that another input has other keys or probes.
+    pub(crate) fn differs_from(&self, other: &Self) -> bool {
+        let counts = |input: &Self| (input.keys, input.probes, input.matches);
+        let digests = self.digest.as_ref().zip(other.digest.as_ref());
+        counts(self) != counts(other) || digests.is_some_and(|(own, others)| own != others)
+    }
+}
+
+/// What tells it from others of its name.
+impl fmt::Display for Input {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { keys, probes, matches, .. } = self;
+        let digest = self.digest.as_deref().unwrap_or("unknown");
+        write!(f, "{keys} keys, {probes} probes, {matches} matches, digest {digest}")
+    }
 }
 
 impl Results {
@@ -168,11 +202,22 @@ impl Results {
         self.shortfalls.iter().any(is_it)
     }
 
-    /// Puts an input in the place of an older one of the same name, or at the end.
-    pub(crate) fn put_input(&mut self, input: Input) {
-        match self.inputs.iter_mut().find(|old| old.name == input.name) {
-            Some(old) => *old = input,
-            None => self.inputs.push(input),
+    /// Puts an input at the end, unless an earlier run had it.
+    ///
+    /// # Errors
+    ///
+    /// Bad input, if an earlier run had an input of this name with other keys or probes.
+    pub(crate) fn put_input(&mut self, input: Input) -> Result<()> {
+        match self.inputs.iter().find(|old| old.name == input.name) {
+            Some(old) if old.differs_from(&input) => Err(bad_input(format!(
+                "the rows of input {} were measured on other keys: {old} then, {input} now (leave out --resume to replace them)",
+                input.name
+            ))),
+            Some(_) => Ok(()),
+            None => {
+                self.inputs.push(input);
+                Ok(())
+            }
         }
     }
 

@@ -324,17 +324,11 @@ impl Session {
     pub(crate) fn input(
         &mut self,
         name: &str,
-        description: String,
+        description: &str,
         keys: &Column,
         probes: &Probes,
     ) -> Result<()> {
-        self.results.put_input(Input {
-            name: name.to_owned(),
-            description,
-            keys: keys.len() as u64,
-            probes: probes.column.len() as u64,
-            matches: probes.members.count_ones() as u64,
-        });
+        self.results.put_input(Input::of(name, description, keys, probes))?;
         let groups = groups_of_input(name, keys.len());
         for group in self.selection.choose_groups(groups, &candidates()) {
             let cases = self.missing(&group, &candidates());

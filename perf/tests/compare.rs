@@ -312,6 +312,39 @@ fn unlike_machines_flags_rivals_and_rows_are_refused_unless_forced() {
 }
 
 #[test]
+fn runs_on_unlike_keys_are_refused_unless_forced() {
+    let input = |matches: u32, digest: Option<&str>| {
+        let mut input = json!({
+            "name": "file", "description": "keys", "keys": 300, "probes": 400, "matches": matches,
+        });
+        if let Some(digest) = digest {
+            input["digest"] = json!(digest);
+        }
+        json!([input])
+    };
+    let unlike = |old: Value, new: Value| {
+        let folders = Folders::with(|run| run.results["inputs"] = new.clone());
+        let mut run = Run::new();
+        run.results["inputs"] = old;
+        run.save(&folders.path("old"));
+        folders
+    };
+    let (a, b) = (input(200, Some("aaaa")), input(200, Some("bbbb")));
+    let folders = unlike(a.clone(), b);
+    assert_refused(&folders.old_and_new(), &["input file", "aaaa", "bbbb", "--force"]);
+    let (code, said) = outcome(&folders.compare(&["old", "new", "--force"]));
+    assert!(code == 0 && said.contains("FORCED") && said.contains("bbbb"), "{said}");
+    assert_eq!(outcome(&unlike(a.clone(), a.clone()).old_and_new()), (0, String::new()));
+    // Older runs have no digest: the counts say what they can, and a note the rest.
+    let older = |old: &Value| unlike(old.clone(), input(200, None)).old_and_new();
+    for old in [input(200, None), a] {
+        let (code, said) = outcome(&older(&old));
+        assert!(code == 0 && said.contains("no digest of input file"), "{said}");
+    }
+    assert_refused(&older(&input(201, None)), &["input file", "201", "200"]);
+}
+
+#[test]
 fn folders_that_hold_no_run_are_refused() {
     let folders = Folders::with(|_| ());
     let refused = |words: &[&str]| {

@@ -78,6 +78,43 @@ fn a_killed_run_leaves_whole_files_and_is_resumed() {
 }
 
 #[test]
+fn a_run_of_other_keys_is_not_resumed() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let lines = |keys: std::ops::Range<u32>| keys.map(|key| format!("{key}\n")).collect::<String>();
+    fs::write(path("keys"), lines(0..300)).unwrap();
+    // As many keys, as many probes, and as many of them keys.
+    fs::write(path("other keys"), lines(50..350)).unwrap();
+    fs::write(path("probes"), lines(100..500)).unwrap();
+    fs::write(path("other probes"), [lines(100..300), lines(600..800)].concat()).unwrap();
+    let out = directory.path().join("run");
+    let measure_files = |keys: &str, probes: &str, more: &[&str]| {
+        let files = [path(keys), path(probes)];
+        let files = ["--keys-file", &files[0], "--probes-file", &files[1]];
+        measure(&out, &[&files, more].concat()).output().unwrap()
+    };
+    let first = measure_files("keys", "probes", &[]);
+    assert!(first.status.success(), "{}", said(&first));
+    let kept = fs::read(out.join("results.json")).unwrap();
+    let digest = |run: &Value| run["inputs"][0]["digest"].as_str().unwrap().to_owned();
+    let of_first = digest(&serde_json::from_slice(&kept).unwrap());
+    for (keys, probes) in [("other keys", "probes"), ("keys", "other probes")] {
+        let refused = measure_files(keys, probes, &["--resume"]);
+        let said = said(&refused);
+        assert_eq!(refused.status.code(), Some(2), "{keys}, {probes}: {said}");
+        assert!(said.contains(&of_first) && said.contains("--resume"), "{said}");
+        assert_eq!(fs::read(out.join("results.json")).unwrap(), kept);
+    }
+    let same = measure_files("keys", "probes", &["--resume"]);
+    assert!(same.status.success(), "{}", said(&same));
+    let of_first_rows = serde_json::from_slice::<Value>(&kept).unwrap()["rows"].clone();
+    assert_eq!(json(&out.join("results.json")).unwrap()["rows"], of_first_rows);
+    let others = measure_files("other keys", "probes", &[]);
+    assert!(others.status.success(), "{}", said(&others));
+    assert_ne!(digest(&json(&out.join("results.json")).unwrap()), of_first);
+}
+
+#[test]
 fn a_directory_that_cannot_be_written_to_is_refused_before_anything_is_measured() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("file");

@@ -56,7 +56,7 @@ fn check(isa: Option<Isa>) -> Result<usize> {
         session.place(&place.with_keys(keys))?;
     }
     let (keys, probes) = tpch::prepare(TPCH_SCALE);
-    session.input("tpch-0.001", tpch::describe(TPCH_SCALE), &keys, &probes)?;
+    session.input("tpch-0.001", &tpch::describe(TPCH_SCALE), &keys, &probes)?;
     let teams = Team::of(&THREADS, CostModel::default())?;
     let bench = Bench { teams: &teams, effort: Effort::CHECK, isa };
     for keys in KEYS_OF_ENGINE {

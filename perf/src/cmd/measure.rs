@@ -15,7 +15,7 @@ use crate::plan::{
     groups_of_tpch, key_counts, places_of, short_slots, sweep_of, tpch_scale,
 };
 use crate::progress::Progress;
-use crate::results::{Results, prepare};
+use crate::results::{Input, Results, prepare};
 use crate::session::{Session, steps_of, steps_of_sweep};
 use crate::{keyfile, noise, roofline, simulate, tables, tpch};
 use anyhow::Result;
@@ -30,6 +30,10 @@ const LARGEST_FULL: usize = 2 << 30;
 
 /// Keys of the engine at most: hashes, probes, and as much scratch memory for them.
 const MOST_KEYS_OF_ENGINE: usize = 200_000_000;
+
+/// The input that the user's files are.
+const FILE: &str = "file";
+const OF_FILES: &str = "keys and probes of the user's files";
 
 /// Runs what is selected, and shows and writes what was measured.
 pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
@@ -58,6 +62,10 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
     } else {
         Results::new(environment)
     };
+    if let Some((keys, probes)) = &own {
+        // The session checks them again; here they are refused before anything is measured.
+        results.put_input(Input::of(FILE, OF_FILES, keys, probes))?;
+    }
     // Before this thread is pinned, which those that it starts would inherit, and which hides other cores.
     let teams = teams_of(&selection, cost)?;
     let cores = core_affinity::get_core_ids().unwrap_or_default();
@@ -79,7 +87,7 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
         counters,
     );
     if let Some((keys, probes)) = own {
-        session.input("file", "keys and probes of the user's files".into(), &keys, &probes)?;
+        session.input(FILE, OF_FILES, &keys, &probes)?;
     } else {
         everything(&mut session, &selection, &teams)?;
     }
@@ -276,7 +284,8 @@ impl Part {
                 session.progress.say("generating TPC-H");
                 let (keys, probes) = tpch::prepare(*scale);
                 session.progress.step_done();
-                session.input(&format!("tpch-{scale}"), tpch::describe(*scale), &keys, &probes)
+                let (name, description) = (format!("tpch-{scale}"), tpch::describe(*scale));
+                session.input(&name, &description, &keys, &probes)
             }
             Self::Sweep(loads) => session.sweep(loads),
             Self::Engine => session.engine(teams),

@@ -110,6 +110,14 @@ pub(super) fn ensure_alike(attempts: &[Attempt], is_forced: bool) -> Result<Vec<
 
 fn conditions_that_differ(first: &Results, other: &Results) -> Vec<String> {
     let mut differences = differences(&first.environment, &other.environment, &CONDITIONS);
+    for input in &first.inputs {
+        let others = other.inputs.iter().filter(|other| other.name == input.name);
+        differences.extend(
+            others
+                .filter(|other| input.differs_from(other))
+                .map(|other| format!("the keys of input {} ({input} and {other})", input.name)),
+        );
+    }
     if first.schema != other.schema {
         let (first, other) = (first.schema, other.schema);
         differences.push(format!("the schema of rows ({first} and {other})"));
@@ -130,6 +138,13 @@ pub(super) fn notes(attempts: &[Attempt]) -> Vec<String> {
         for difference in differences(a, b, &CIRCUMSTANCES) {
             notes.push(format!("{} differs in {difference}", other.directory.display()));
         }
+    }
+    for run in attempts.iter().flat_map(Attempt::runs) {
+        let unknown = run.results.inputs.iter().filter(|input| input.digest.is_none());
+        notes.extend(unknown.map(|input| {
+            let (name, input) = (run.directory.display(), &input.name);
+            format!("{name} has no digest of input {input}: its keys may differ from those of another run")
+        }));
     }
     let disturbed =
         attempts.iter().flat_map(Attempt::runs).filter(|run| run.results.timed.is_disturbed());
