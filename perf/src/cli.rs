@@ -29,7 +29,8 @@ pub(crate) enum Verb {
     #[command(after_help = examples::CHECK)]
     Check(CheckArgs),
     /// What changed between two runs, or several of each: exit 3 if a case of ours is slower, lets more or
-    /// fewer absent keys pass, or takes other bits.
+    /// fewer absent keys pass, or takes other bits; else exit 4 if one is unsettled, has too few repetitions, or was
+    /// not measured in every run.
     #[command(after_help = examples::COMPARE)]
     Compare(CompareArgs),
     /// Write report.html again from a run's results, and splice its tables into a document.
@@ -209,6 +210,10 @@ pub(crate) struct CompareArgs {
     /// Compare runs of unlike machines, flags, rivals, input keys or rows all the same; what is said is marked.
     #[arg(long)]
     pub(crate) force: bool,
+    /// Exit 0 and not 4 where nothing got worse, but cases are unsettled, have too few repetitions, or were not
+    /// measured in every run.
+    #[arg(long)]
+    pub(crate) allow_undecided: bool,
     /// Show all cases, and not only those that differ.
     #[arg(long)]
     pub(crate) all: bool,

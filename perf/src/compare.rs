@@ -75,6 +75,8 @@ pub(crate) struct Case {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Unmatched {
     pub(crate) name: String,
+    /// The crate measured, if it is not ours.
+    pub(crate) rival: Option<String>,
     pub(crate) measured_in: MeasuredIn,
 }
 
@@ -157,6 +159,23 @@ impl Comparison {
     /// Whether a case of ours got worse.
     pub(crate) fn has_regressions(&self) -> bool {
         self.cases.iter().any(Case::is_regression)
+    }
+
+    /// How many cases of ours have an effect of which nothing is sure, neither a regression nor its absence.
+    pub(crate) fn count_unsure(&self) -> usize {
+        let is_unsure = |case: &&Case| {
+            let verdict = case.speed.verdict;
+            case.rival.is_none()
+                && matches!(verdict, Verdict::Unsettled | Verdict::TooFewRepetitions)
+        };
+        self.cases.iter().filter(is_unsure).count()
+    }
+
+    /// How many cases of ours that the old program has were not measured in every run.
+    pub(crate) fn count_missing(&self) -> usize {
+        let is_missing =
+            |it: &&Unmatched| it.rival.is_none() && it.measured_in != MeasuredIn::NewAlone;
+        self.unmatched.iter().filter(is_missing).count()
     }
 
     /// Whether there is nothing to say.

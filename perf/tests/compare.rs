@@ -218,13 +218,57 @@ fn scattered_repetitions_settle_nothing() {
         new.samples["ns_per_op"][SLOW_CASE] = json!(scattered);
     });
     let (code, said) = outcome(&folders.old_and_new());
-    assert!(code == 0 && said.contains("unsettled"), "{said}");
+    assert!(code == 4 && said.contains("unsettled"), "{said}");
     let few = Folders::with(|new| {
         new.time(0, 1.08);
         new.samples["ns_per_op"][SLOW_CASE] = json!([2.16, 2.16, 2.16]);
     });
     let (code, said) = outcome(&few.old_and_new());
-    assert!(code == 0 && said.contains("too few repetitions"), "{said}");
+    assert!(code == 4 && said.contains("too few repetitions"), "{said}");
+}
+
+#[test]
+fn a_gate_that_could_not_tell_exits_with_4_unless_that_is_allowed() {
+    let without = |run: &mut Run, index: usize| {
+        run.results["rows"].as_array_mut().unwrap().remove(index);
+    };
+    let exits_with = |folders: &Folders, code: i32, words: &[&str]| {
+        let (found, said) = outcome(&folders.old_and_new());
+        assert_eq!(found, code, "{said}");
+        for word in words {
+            assert!(said.contains(word), "{word:?} is not in {said:?}");
+        }
+        let allowed = folders.compare(&["old", "new", "--allow-undecided"]);
+        let (found, said) = outcome(&allowed);
+        assert_eq!(found, if code == 4 { 0 } else { code }, "{said}");
+    };
+    let twice_as_slow_in_three_repetitions = |new: &mut Run| {
+        new.time(0, 2.0);
+        new.samples["ns_per_op"][SLOW_CASE] = json!([4.0, 4.0, 4.0]);
+    };
+    let few = Folders::with(twice_as_slow_in_three_repetitions);
+    exits_with(&few, 4, &["1 with too few repetitions", "undecided", "--allow-undecided"]);
+    let missing = Folders::with(|new| without(new, 1));
+    exits_with(&missing, 4, &["1 missing", "undecided", "--allow-undecided"]);
+    // What only one of the new runs lacks was compared in none.
+    let in_one = Folders::with(|new| without(new, 1));
+    Run::new().save(&in_one.path("new-2"));
+    let pairs = ["--old", "old", "old", "--new", "new-2", "new"];
+    let (code, said) = outcome(&in_one.compare(&pairs));
+    assert!(code == 4 && said.contains("1 missing"), "{said}");
+    // A rival that is gone, and a case that only the new program has, leave nothing open.
+    exits_with(&Folders::with(|new| without(new, 4)), 0, &["0 missing"]);
+    let more = Folders::with(|_| ());
+    let mut old = Run::new();
+    without(&mut old, 1);
+    old.save(&more.path("old"));
+    exits_with(&more, 0, &["0 missing"]);
+    // A regression outranks what could not be told.
+    let slower = Folders::with(|new| {
+        new.time(0, 1.08);
+        without(new, 1);
+    });
+    exits_with(&slower, 3, &["SLOWER", "1 missing"]);
 }
 
 #[test]
@@ -279,7 +323,7 @@ fn attempts_have_to_agree() {
     assert!(code == 3 && said.contains("2 attempts"), "{said}");
     let apart = ["--old", "old", "--old", "old", "--new", "new", "--new", "new-2"];
     let (code, said) = outcome(&folders.compare(&[&apart[..], &["--min-effect", "2"]].concat()));
-    assert!(code == 0 && said.contains("unsettled"), "{said}");
+    assert!(code == 4 && said.contains("unsettled"), "{said}");
     assert_refused(&folders.compare(&["--old", "old", "old", "--new", "new"]), &["2 old", "1 new"]);
 }
 
@@ -378,7 +422,7 @@ fn cases_that_not_all_runs_have_are_named_and_none_in_common_is_refused() {
         new.results["rows"].as_array_mut().unwrap().remove(1);
     });
     let (code, said) = outcome(&folders.old_and_new());
-    assert!(code == 0 && said.contains("insert/1e6/split-block-bloom"), "{said}");
+    assert!(code == 4 && said.contains("insert/1e6/split-block-bloom"), "{said}");
     assert!(said.contains("old program alone"), "{said}");
     let apart = Folders::with(|new| {
         for index in 0..18 {

@@ -6,7 +6,7 @@ Examples:
   trommel-perf measure --full
   trommel-perf report perf-out
 Exit codes: 0 done, 1 a wrong answer or another failure, 2 input that cannot be used or output that cannot be
-written, 3 a regression found by compare.";
+written, 3 a regression found by compare, 4 cases of which compare could not tell.";
 
 pub(super) const MEASURE: &str = "\
 Examples:
@@ -27,7 +27,10 @@ pub(super) const COMPARE: &str = "\
 Examples:
   trommel-perf compare before after
   trommel-perf compare --old a1 a2 --new b1 b2 --min-effect 3 --all
-  trommel-perf compare before after --json compare.json --junit compare.xml";
+  trommel-perf compare before after --json compare.json --junit compare.xml
+  trommel-perf compare before after --allow-undecided
+Exit codes: 0 nothing got worse, 2 runs that cannot be compared, 3 a regression, 4 no regression, but cases of ours
+that are unsettled, have too few repetitions, or were not measured in every run.";
 
 pub(super) const REPORT: &str = "\
 Examples:

@@ -2,7 +2,7 @@
 
 use crate::cli::CompareArgs;
 use crate::compare::{Attempt, Comparison, to_junit};
-use crate::console::say;
+use crate::console::{remark, say};
 use crate::failure::bad_input;
 use crate::results::replace;
 use anyhow::Result;
@@ -12,7 +12,11 @@ use std::process::ExitCode;
 /// The exit code of a regression.
 const REGRESSION: u8 = 3;
 
-/// Prints what changed, and nothing if nothing did; 3 if a case of ours got worse.
+/// The exit code where no case is a regression, and some could not be told.
+const UNDECIDED: u8 = 4;
+
+/// Prints what changed, and nothing if nothing did; 3 if a case of ours got worse, 4 if that could not be told of
+/// each.
 pub(crate) fn run(arguments: &CompareArgs) -> Result<ExitCode> {
     let attempts = pairs(arguments)?
         .into_iter()
@@ -28,8 +32,18 @@ pub(crate) fn run(arguments: &CompareArgs) -> Result<ExitCode> {
     if let Some(path) = &arguments.junit {
         replace(path, to_junit(&comparison)?.as_bytes())?;
     }
-    let code = if comparison.has_regressions() { REGRESSION } else { 0 };
-    Ok(ExitCode::from(code))
+    if comparison.has_regressions() {
+        return Ok(ExitCode::from(REGRESSION));
+    }
+    let (unsure, missing) = (comparison.count_unsure(), comparison.count_missing());
+    if unsure + missing > 0 && !arguments.allow_undecided {
+        remark!(
+            "undecided: {unsure} cases of ours are unsettled or have too few repetitions, {missing} were not \
+             measured in every run: exit code {UNDECIDED} (--allow-undecided makes it 0)"
+        );
+        return Ok(ExitCode::from(UNDECIDED));
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The folders of each attempt.

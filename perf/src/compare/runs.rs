@@ -207,7 +207,8 @@ pub(super) fn matched(attempts: &[Attempt]) -> Result<(Vec<Matched<'_>>, Vec<Unm
                     (false, true) => MeasuredIn::NewAlone,
                     _ => MeasuredIn::SomeRuns,
                 };
-                unmatched.push(Unmatched { name: row.name(), measured_in });
+                let (name, rival) = (row.name(), row.rival.clone());
+                unmatched.push(Unmatched { name, rival, measured_in });
             }
         }
     }

@@ -52,13 +52,14 @@ impl Comparison {
         let changed = ours().filter(|case| !case.changes.is_empty()).count();
         format!(
             "{} cases of ours compared in {}: {} slower, {} faster, {} unsettled, {} with too few repetitions, \
-             {changed} with other rates or bits",
+             {changed} with other rates or bits, {} missing",
             ours().count(),
             self.count_attempts(),
             of(Verdict::Slower),
             of(Verdict::Faster),
             of(Verdict::Unsettled),
-            of(Verdict::TooFewRepetitions)
+            of(Verdict::TooFewRepetitions),
+            self.count_missing()
         )
     }
 
