@@ -7,8 +7,8 @@ use std::io::{self, BufReader, Cursor, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use trommel::{
-    Bitmap, Cancel, CuckooFilter, Engine, Filter, Insert, IntegerBatches, LineBatches, Progress,
-    QuotientFilter, SplitBlockBloom, StreamError,
+    Bitmap, Cancel, CuckooFilter, Engine, Filter, Insert, IntegerBatches, LineBatches, Lines,
+    Progress, QuotientFilter, SplitBlockBloom, StreamError,
 };
 
 const KEYS: u64 = 100_000;
@@ -216,13 +216,66 @@ impl Read for Torn {
 #[test]
 fn readers_that_fail_or_end_within_a_key_are_errors_once() {
     let mut cut = IntegerBatches::new(Cursor::new([7; 19]), 100);
+    assert_eq!(cut.next().unwrap().unwrap(), [0x0707_0707_0707_0707; 2]);
     let error = cut.next().unwrap().unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
     assert!(error.to_string().starts_with("3 bytes"), "{error}");
     assert!(cut.next().is_none());
     let mut torn = IntegerBatches::new(Torn(1000), 10);
-    assert_eq!(torn.by_ref().take_while(Result::is_ok).count(), 12);
+    assert_eq!(torn.by_ref().take_while(Result::is_ok).flatten().flatten().count(), 125);
     assert!(torn.next().is_none());
     let mut torn = LineBatches::new(BufReader::new(Torn(1000)), 10);
     assert!(torn.next().unwrap().is_err() && torn.next().is_none());
+}
+
+/// A reader of bytes, in pieces, that fails after them.
+fn failing_after(bytes: &[u8]) -> impl Read {
+    BufReader::with_capacity(1000, Cursor::new(bytes).chain(Torn(0)))
+}
+
+/// All keys that were read whole are in, or answered, before the error, which says how many they are. The rest of a key
+/// is no key: the reader might have gone on with it.
+#[test]
+fn keys_before_a_failure_of_the_reader_are_not_lost() {
+    let keys = 10_000u64;
+    let mut lines: Vec<u8> = (0..keys).flat_map(|key| format!("{key}\n").into_bytes()).collect();
+    let mut integers: Vec<u8> = (0..keys).flat_map(u64::to_le_bytes).collect();
+    for rest in ["", "100"] {
+        lines.extend(rest.bytes());
+        integers.extend(rest.bytes());
+        for threads in [1, 2] {
+            let engine = Engine::builder().threads(threads).build().unwrap();
+            // Longer and shorter than the stream, and one key each.
+            for batch in [1 << 20, 4096, 1] {
+                let (mut of_lines, mut of_integers) = (bloom(), bloom());
+                let source = || LineBatches::new(BufReader::new(failing_after(&lines)), 8 * batch);
+                let error = engine.stream().insert(&mut of_lines, source()).unwrap_err();
+                assert_eq!(error.to_string(), "after 10000 keys: torn");
+                assert!((0..keys).all(|key| of_lines.contains(&key.to_string())));
+                assert_eq!(of_lines.len() as u64, keys);
+                let mut found = 0;
+                let answer = |batch: Lines, answers: &Bitmap| {
+                    assert_eq!(batch.len(), answers.len());
+                    found += answers.count_ones() as u64;
+                    Ok(())
+                };
+                let error = engine.stream().contains(&of_lines, source(), answer).unwrap_err();
+                let StreamError::Failed { done, .. } = error else { panic!("{error}") };
+                assert_eq!((done.keys, found), (keys, keys));
+
+                let source = || IntegerBatches::new(failing_after(&integers), batch);
+                let error = engine.stream().insert(&mut of_integers, source()).unwrap_err();
+                assert_eq!(error.to_string(), "after 10000 keys: torn");
+                assert!(of_integers.to_bytes() == one_batch(bloom(), keys).to_bytes());
+                let mut found = 0;
+                let answer = |_: Vec<u64>, answers: &Bitmap| {
+                    found += answers.count_ones() as u64;
+                    Ok(())
+                };
+                let error = engine.stream().contains(&of_integers, source(), answer).unwrap_err();
+                let StreamError::Failed { done, .. } = error else { panic!("{error}") };
+                assert_eq!((done.keys, found), (keys, keys));
+            }
+        }
+    }
 }

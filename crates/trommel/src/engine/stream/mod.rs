@@ -91,7 +91,8 @@ impl Cancel {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StreamError<E> {
-    /// The source of batches, or who takes answers, failed. All keys of batches before are done with.
+    /// The source of batches, or the callback that takes answers, failed. All keys of the batches before are inserted or
+    /// answered, and counted; [`LineBatches`] and [`IntegerBatches`] give all keys before a failure.
     Failed {
         /// How it failed.
         error: E,

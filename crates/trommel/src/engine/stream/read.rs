@@ -18,6 +18,8 @@ pub struct IntegerBatches<R> {
     reader: R,
     bytes: Vec<u8>,
     is_done: bool,
+    /// What comes after the keys that were read before it.
+    error: Option<io::Error>,
 }
 
 impl<R: Read> IntegerBatches<R> {
@@ -26,7 +28,7 @@ impl<R: Read> IntegerBatches<R> {
     #[must_use]
     pub fn new(reader: R, keys: usize) -> Self {
         let bytes = vec![0; keys.clamp(1, MOST_KEYS) * KEY_BYTES];
-        Self { reader, bytes, is_done: false }
+        Self { reader, bytes, is_done: false, error: None }
     }
 }
 
@@ -36,10 +38,11 @@ const MOST_KEYS: usize = 1 << 20;
 impl<R: Read> Iterator for IntegerBatches<R> {
     type Item = io::Result<Vec<u64>>;
 
-    /// A batch; an error, once, if the reader fails, or ends within a key.
+    /// A batch; an error, once, if the reader fails, or ends within a key. The whole keys before it come first, in a
+    /// batch of their own.
     fn next(&mut self) -> Option<Self::Item> {
         if self.is_done {
-            return None;
+            return self.error.take().map(Err);
         }
         let mut filled = 0;
         while filled < self.bytes.len() {
@@ -52,17 +55,21 @@ impl<R: Read> Iterator for IntegerBatches<R> {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
                     self.is_done = true;
-                    return Some(Err(error));
+                    self.error = Some(error);
+                    break;
                 }
             }
         }
         let (keys, rest) = self.bytes[..filled].as_chunks();
-        if !rest.is_empty() {
+        if !rest.is_empty() && self.error.is_none() {
             let why =
                 alloc::format!("{} bytes after the last whole key of {KEY_BYTES}", rest.len());
-            return Some(Err(io::Error::new(io::ErrorKind::UnexpectedEof, why)));
+            self.error = Some(io::Error::new(io::ErrorKind::UnexpectedEof, why));
         }
-        (!keys.is_empty()).then(|| Ok(keys.iter().map(|key| u64::from_le_bytes(*key)).collect()))
+        if keys.is_empty() {
+            return self.error.take().map(Err);
+        }
+        Some(Ok(keys.iter().map(|key| u64::from_le_bytes(*key)).collect()))
     }
 }
 
@@ -81,6 +88,8 @@ pub struct LineBatches<R> {
     reader: R,
     batch_bytes: usize,
     is_done: bool,
+    /// What comes after the lines that were read before it.
+    error: Option<io::Error>,
 }
 
 /// Lines of a reader, in one buffer.
@@ -96,13 +105,15 @@ impl<R: BufRead> LineBatches<R> {
     /// one as long as the memory takes that memory.
     #[must_use]
     pub fn new(reader: R, batch_bytes: usize) -> Self {
-        Self { reader, batch_bytes, is_done: false }
+        Self { reader, batch_bytes, is_done: false, error: None }
     }
 }
 
 impl<R: BufRead> Iterator for LineBatches<R> {
     type Item = io::Result<Lines>;
 
+    /// A batch; an error, once, if the reader fails. The whole lines before it come first, in a batch of their own. A
+    /// line that the reader failed in is dropped: its rest is not known.
     fn next(&mut self) -> Option<Self::Item> {
         let mut lines = Lines::default();
         while !self.is_done
@@ -113,11 +124,15 @@ impl<R: BufRead> Iterator for LineBatches<R> {
                 Ok(_) => lines.end_line(),
                 Err(error) => {
                     self.is_done = true;
-                    return Some(Err(error));
+                    self.error = Some(error);
+                    lines.drop_unfinished();
                 }
             }
         }
-        (!lines.is_empty()).then_some(Ok(lines))
+        if lines.is_empty() {
+            return self.error.take().map(Err);
+        }
+        Some(Ok(lines))
     }
 }
 
@@ -140,9 +155,19 @@ impl Lines {
         begins.zip(&self.ends).map(|(begin, end)| &self.bytes[begin..*end])
     }
 
+    /// Where the line after the last begins.
+    fn next_begin(&self) -> usize {
+        self.ends.last().copied().unwrap_or(0)
+    }
+
+    /// Removes the bytes of a line that has not ended.
+    fn drop_unfinished(&mut self) {
+        self.bytes.truncate(self.next_begin());
+    }
+
     /// Takes the end of the last line off.
     fn end_line(&mut self) {
-        let begin = self.ends.last().copied().unwrap_or(0);
+        let begin = self.next_begin();
         for end in [b'\n', b'\r'] {
             if self.bytes.len() > begin && self.bytes.ends_with(&[end]) {
                 self.bytes.pop();
