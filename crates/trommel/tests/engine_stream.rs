@@ -7,8 +7,8 @@ use std::io::{self, BufReader, Cursor, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use trommel::{
-    Bitmap, Cancel, CuckooFilter, Engine, Filter, Insert, IntegerBatches, LineBatches, Lines,
-    Progress, QuotientFilter, SplitBlockBloom, StreamError,
+    Bitmap, Cancel, CuckooFilter, Engine, Filter, Hasher, Insert, IntegerBatches, KeyBatch,
+    KeyHash, LineBatches, Lines, Progress, QuotientFilter, SplitBlockBloom, StreamError,
 };
 
 const KEYS: u64 = 100_000;
@@ -173,7 +173,50 @@ fn a_panic_of_the_source_reaches_the_caller() {
     });
     let mut filter = bloom();
     let stream = || engine().stream().insert(&mut filter, source);
-    assert!(catch_unwind(AssertUnwindSafe(stream)).is_err());
+    assert_eq!(panic_message(stream), "a torn tape");
+}
+
+/// Keys that cannot be hashed.
+struct Unhashable;
+
+impl KeyBatch for Unhashable {
+    fn hash_all(&self, _: &Hasher, _: &mut Vec<KeyHash>) {
+        panic!("keys of nothing");
+    }
+}
+
+/// Each of the threads may panic, in inserts and in lookups, and the caller gets what it panicked with.
+#[test]
+fn the_caller_gets_the_message_of_a_panic_in_any_thread_of_a_stream() {
+    let torn = || {
+        let source = |i| if i < 3 { Ok::<_, Infallible>(vec![i]) } else { panic!("block {i}") };
+        (0u64..).map(source)
+    };
+    let unhashable = || (0..9).map(|_| Ok::<_, Infallible>(Unhashable));
+    for threads in [1, 2] {
+        let engine = Engine::builder().threads(threads).build().unwrap();
+        let mut filter = bloom();
+        let inserts = || engine.stream().insert(&mut filter, torn());
+        assert_eq!(panic_message(inserts), "block 3");
+        let inserts = || engine.stream().insert(&mut filter, unhashable());
+        assert_eq!(panic_message(inserts), "keys of nothing");
+        let lookups = || engine.stream().contains(&filter, torn(), |_, _| Ok(()));
+        assert_eq!(panic_message(lookups), "block 3");
+        let lookups = || engine.stream().contains(&filter, unhashable(), |_, _| Ok(()));
+        assert_eq!(panic_message(lookups), "keys of nothing");
+        let answer = |_: Vec<u64>, _: &Bitmap| panic!("answer {}", 0);
+        let lookups = || engine.stream().contains(&filter, batches(KEYS, 10), answer);
+        assert_eq!(panic_message(lookups), "answer 0");
+    }
+}
+
+/// What a call panics with.
+fn panic_message<T>(call: impl FnOnce() -> T) -> String {
+    let Err(payload) = catch_unwind(AssertUnwindSafe(call)) else { panic!("no panic") };
+    match payload.downcast::<String>() {
+        Ok(message) => *message,
+        Err(payload) => (*payload.downcast_ref::<&str>().expect("a message")).to_string(),
+    }
 }
 
 #[test]

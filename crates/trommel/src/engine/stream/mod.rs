@@ -146,7 +146,8 @@ impl<'a> Stream<'a> {
     /// [`StreamError`] if the source fails, the filter is full, or the stream is cancelled.
     ///
     /// # Panics
-    /// If the source, or a worker of the engine, does.
+    /// If the source, a batch that is hashed, or a worker of the engine does: with what that panicked with. Keys that
+    /// were gathered have not gone in then.
     pub fn insert<F, B, E, I>(
         mut self,
         filter: &mut F,
@@ -189,7 +190,7 @@ impl<'a> Stream<'a> {
     /// [`StreamError`] if the source or `answer` fails, or the stream is cancelled.
     ///
     /// # Panics
-    /// If the source, `answer` or a worker of the engine does.
+    /// If the source, a batch that is hashed, `answer` or a worker of the engine does: with what that panicked with.
     pub fn contains<F, B, E, I>(
         mut self,
         filter: &F,

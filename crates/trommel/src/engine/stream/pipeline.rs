@@ -3,6 +3,7 @@
 use super::{Cancel, Ended, KeyBatch};
 use crate::{Hasher, KeyHash};
 use alloc::vec::Vec;
+use std::panic::resume_unwind;
 use std::sync::mpsc::sync_channel;
 use std::thread;
 
@@ -12,7 +13,7 @@ const QUEUED: usize = 2;
 /// Reads batches on one thread, hashes them on another, and has the caller's consume them, in order.
 ///
 /// Whoever ends early drops its end of a queue, and the others find it closed: nobody waits for one who is
-/// gone.
+/// gone. The caller gets the panic of a thread, with its message, once all have ended.
 pub(super) fn run<B, E, I>(
     hasher: Hasher,
     batches: I,
@@ -32,7 +33,7 @@ where
         let (hashed, to_consume) = sync_channel(QUEUED);
         // Vectors of hashes that were consumed, to be used again.
         let (consumed, spare) = sync_channel::<Vec<KeyHash>>(2 * QUEUED);
-        scope.spawn(move || {
+        let reader = scope.spawn(move || {
             for batch in batches {
                 let is_last = batch.is_err();
                 if is_cancelled() || read.send(batch).is_err() || is_last {
@@ -40,7 +41,7 @@ where
                 }
             }
         });
-        scope.spawn(move || {
+        let hashing = scope.spawn(move || {
             for batch in to_hash {
                 let item = batch.map(|batch| {
                     let mut hashes = spare.try_recv().unwrap_or_default();
@@ -52,7 +53,8 @@ where
                 }
             }
         });
-        for item in to_consume {
+        // The end of the queue goes with the loop, before the threads are waited for.
+        let ended = to_consume.into_iter().try_for_each(|item| {
             if is_cancelled() {
                 return Err(Ended::Cancelled);
             }
@@ -60,7 +62,11 @@ where
             consume(batch, &hashes)?;
             // A full queue, or nobody there any more: the vector is freed instead.
             let _ = consumed.try_send(hashes);
+            Ok(())
+        });
+        for thread in [reader, hashing] {
+            thread.join().unwrap_or_else(|payload| resume_unwind(payload));
         }
-        if is_cancelled() { Err(Ended::Cancelled) } else { Ok(()) }
+        if is_cancelled() { ended.and(Err(Ended::Cancelled)) } else { ended }
     })
 }
