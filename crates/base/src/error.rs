@@ -61,6 +61,15 @@ pub enum SpecError {
         /// The largest value allowed.
         max: u64,
     },
+    /// A parameter is none of the few values that it can have.
+    Choice {
+        /// Its name.
+        name: &'static str,
+        /// What was asked for.
+        value: u64,
+        /// All values allowed, in ascending order.
+        allowed: &'static [u64],
+    },
     /// The system refused the memory.
     OutOfMemory {
         /// Bytes asked for.
@@ -107,6 +116,13 @@ impl fmt::Display for SpecError {
             Self::Parameter { name, value, min, max } => {
                 write!(f, "{name} is {value}, allowed are {min} to {max}")
             }
+            Self::Choice { name, value, allowed } => {
+                write!(f, "{name} is {value}, allowed are ")?;
+                for (i, allowed) in allowed.iter().enumerate() {
+                    write!(f, "{}{allowed}", if i == 0 { "" } else { ", " })?;
+                }
+                Ok(())
+            }
             Self::OutOfMemory { bytes } => write!(f, "the system refused {bytes} bytes of memory"),
             Self::Isa(error) => error.fmt(f),
             Self::Option { kind, option } => write!(f, "a {kind} filter has no option {option}"),
@@ -149,9 +165,10 @@ pub struct Full {
 pub enum WhyFull {
     /// No free slot within reach.
     Slots,
-    /// The filter holds as many copies of this key as it counts.
+    /// The filter holds as many copies of this key as it has room for. In a quotient filter that is always 255; in a
+    /// cuckoo filter 8, and those that the overflow area takes beside what it holds of other keys.
     Copies {
-        /// The most copies of one key.
+        /// How many copies the filter holds.
         max: u32,
     },
     /// The filter was to grow, and no bit of its fingerprints is left to tell more slots apart.
@@ -184,7 +201,9 @@ impl fmt::Display for Full {
         write!(f, "the filter is full: {len} keys of {capacity}, {inserted} of this call went in")?;
         match why {
             WhyFull::Slots => Ok(()),
-            WhyFull::Copies { max } => write!(f, "; it counts {max} copies of a key"),
+            WhyFull::Copies { max } => {
+                write!(f, "; it holds {max} copies of this key, and has no room for more")
+            }
             WhyFull::Fingerprint => f.write_str("; its fingerprints leave no bit to grow by"),
             WhyFull::Memory { bytes } => {
                 write!(f, "; to grow it, the system refused {bytes} bytes of memory")

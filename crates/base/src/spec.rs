@@ -112,16 +112,28 @@ impl Spec {
     /// on one another, and there is no compact variant.
     ///
     /// # Errors
-    /// [`SpecError::Parameter`] with the first such option that was set.
-    pub fn refuse_bloom_options(&self) -> Result<(), SpecError> {
-        if self.foldable_by != 1 {
-            let value = u64::from(self.foldable_by);
-            return Err(SpecError::Parameter { name: "foldable_by", value, min: 1, max: 1 });
-        }
-        if self.compact {
-            return Err(SpecError::Parameter { name: "compact", value: 1, min: 0, max: 0 });
-        }
-        Ok(())
+    /// [`SpecError::Option`] with the first such option that was set.
+    pub fn refuse_bloom_options(&self, kind: FilterKind) -> Result<(), SpecError> {
+        self.refuse_folding(kind)?;
+        self.refuse_compact(kind)
+    }
+
+    /// Refuses a length to fold by, for a kind that does not fold.
+    ///
+    /// # Errors
+    /// [`SpecError::Option`] if one was set.
+    pub fn refuse_folding(&self, kind: FilterKind) -> Result<(), SpecError> {
+        let refused = SpecError::Option { kind, option: "foldable_by" };
+        if self.foldable_by == 1 { Ok(()) } else { Err(refused) }
+    }
+
+    /// Refuses the compact variant, for a kind that has none.
+    ///
+    /// # Errors
+    /// [`SpecError::Option`] if it was asked for.
+    pub fn refuse_compact(&self, kind: FilterKind) -> Result<(), SpecError> {
+        let refused = SpecError::Option { kind, option: "compact" };
+        if self.compact { Err(refused) } else { Ok(()) }
     }
 
     /// The instruction set to use.

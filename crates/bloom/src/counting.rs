@@ -105,11 +105,8 @@ impl CountingBloomFilter {
 
 impl FromSpec for CountingBloomFilter {
     fn from_spec(spec: &Spec) -> Result<Self, SpecError> {
-        if spec.foldable_by != 1 {
-            // Counters of folded positions could not be told apart any more.
-            let value = u64::from(spec.foldable_by);
-            return Err(SpecError::Parameter { name: "foldable_by", value, min: 1, max: 1 });
-        }
+        // Counters of folded positions could not be told apart any more.
+        spec.refuse_folding(FilterKind::CountingBloom)?;
         spec.refuse_slot_options(FilterKind::CountingBloom)?;
         spec.usable_isa()?;
         let width = if spec.compact { CounterWidth::Two } else { CounterWidth::Four };

@@ -100,9 +100,7 @@ impl<L: Layout> Bloom<L> {
 
 impl<L: Layout> FromSpec for Bloom<L> {
     fn from_spec(spec: &Spec) -> Result<Self, SpecError> {
-        if spec.compact {
-            return Err(SpecError::Parameter { name: "compact", value: 1, min: 0, max: 0 });
-        }
+        spec.refuse_compact(L::KIND)?;
         spec.refuse_slot_options(L::KIND)?;
         let isa = spec.usable_isa()?;
         let geometry = layout::geometry::<L>(spec)?;

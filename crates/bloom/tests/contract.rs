@@ -147,7 +147,7 @@ fn compactness_is_refused_where_there_are_no_counters() {
         CacheLineBloom::from_spec(&compact).map(drop),
     ];
     for outcome in refused {
-        assert!(matches!(outcome, Err(SpecError::Parameter { name: "compact", .. })));
+        assert!(matches!(outcome, Err(SpecError::Option { option: "compact", .. })));
     }
     assert_eq!(built::<CompactCounting>(&compact).counter_width(), CounterWidth::Two);
 }

@@ -17,6 +17,12 @@ use trommel_base::{FilterKind, Spec, SpecError};
 const SMALL_LOADS: [(u64, f64); 5] =
     [(8, 0.5), (32, 0.7), (64, 0.8), (128, 0.85), (SMALL_BUCKETS, 0.9)];
 
+/// The widths as an error lists them.
+const ALLOWED_WIDTHS: [u64; 4] = {
+    let [a, b, c, d] = WIDTHS;
+    [a as u64, b as u64, c as u64, d as u64]
+};
+
 /// The rate with `keys` fingerprints, if every lookup reads two buckets.
 pub(crate) fn fpr(geometry: &Geometry, keys: f64) -> f64 {
     let Geometry { fingerprint_bits, doublings, .. } = *geometry;
@@ -61,13 +67,13 @@ pub(crate) fn buckets_for(keys: usize, load: Option<f64>) -> u64 {
 
 /// The geometry that a spec asks for.
 pub(crate) fn geometry(spec: &Spec) -> Result<Geometry, SpecError> {
-    spec.refuse_bloom_options()?;
+    spec.refuse_bloom_options(FilterKind::Cuckoo)?;
     if spec.remainder_bits.is_some() {
         return Err(SpecError::Option { kind: FilterKind::Cuckoo, option: "remainder_bits" });
     }
     if let Some(bits) = spec.fingerprint_bits.filter(|bits| !WIDTHS.contains(bits)) {
-        let [value, min, max] = [bits, WIDTHS[0], WIDTHS[3]].map(u64::from);
-        return Err(SpecError::Parameter { name: "fingerprint_bits", value, min, max });
+        let (value, allowed) = (bits.into(), &ALLOWED_WIDTHS);
+        return Err(SpecError::Choice { name: "fingerprint_bits", value, allowed });
     }
     spec.grow_at.map(checked_load).transpose()?;
     let load = spec.load.map(checked_load).transpose()?;

@@ -238,3 +238,21 @@ fn scratch_can_be_given_back_at_any_time() {
         assert_found(&filter, &hashes);
     }
 }
+
+/// How many copies of a key there is room for depends on what else is held. The error says how many there are.
+#[test]
+fn a_refused_copy_says_how_many_are_held() {
+    let mut filter = words::filter_of_buckets(16_000, 16, true);
+    let refuse_after = |filter: &mut CuckooFilter, hash: KeyHash, copies: usize| {
+        let full = filter.insert_batch(&vec![hash; 100]).unwrap_err();
+        assert_eq!((full.inserted, filter.count_hash(hash)), (copies, copies as u64));
+        let text = full.to_string();
+        let expected = format!("; it holds {copies} copies of this key, and has no room for more");
+        assert!(text.ends_with(&expected), "{text}");
+    };
+    let [first, second, third] = [1, 2, 3].map(|i| KeyHash::from_raw(i << 61));
+    refuse_after(&mut filter, first, 72);
+    refuse_after(&mut filter, second, 8);
+    assert!(filter.remove_hash(first));
+    refuse_after(&mut filter, third, 9);
+}

@@ -24,7 +24,7 @@ pub(crate) fn reserved_factor<L: Layout>() -> f64 {
 
 /// The geometry that a spec asks for.
 pub(crate) fn geometry<L: Layout>(spec: &Spec) -> Result<Geometry, SpecError> {
-    spec.refuse_bloom_options()?;
+    spec.refuse_bloom_options(L::KIND)?;
     if let Some(bits) = spec.remainder_bits {
         let (min, max) = (*L::REMAINDER_BITS.start(), *L::REMAINDER_BITS.end());
         // A layout that reserves remainder 0 begins with all its bits.
@@ -111,9 +111,11 @@ fn remainder_bits_of(slots: u64, fingerprint_bits: u32) -> Result<u32, SpecError
     }
     let kept = |width: u32| remainder_bits_for(slots, 1 << width).filter(|bits| fits(slots, *bits));
     kept(fingerprint_bits).ok_or_else(|| {
-        let max = (1..fingerprint_bits).rev().find(|width| kept(*width).is_some()).unwrap_or(1);
-        let [value, max] = [fingerprint_bits, max].map(u64::from);
-        SpecError::Parameter { name: "fingerprint_bits", value, min: 1, max }
+        let is_kept = |width: &u32| kept(*width).is_some();
+        let min = (1..=MAX_FINGERPRINT_BITS).find(is_kept).unwrap_or(1);
+        let max = (min..=MAX_FINGERPRINT_BITS).rev().find(is_kept).unwrap_or(min);
+        let [value, min, max] = [fingerprint_bits, min, max].map(u64::from);
+        SpecError::Parameter { name: "fingerprint_bits", value, min, max }
     })
 }
 
@@ -192,7 +194,8 @@ fn checked<L: Layout>(spec: &Spec, slots: u64, remainder_bits: u32) -> Result<Ge
         return Err(SpecError::TooLarge { bytes: bytes.max(most + 1), max_bytes });
     }
     if !fits(slots, remainder_bits) {
-        let max = u64::from(MAX_FINGERPRINT_BITS - slots.ilog2());
+        let longest = (1..remainder_bits).rev().find(|bits| fits(slots, *bits));
+        let max = u64::from(longest.unwrap_or(1));
         let value = u64::from(remainder_bits);
         return Err(SpecError::Parameter { name: "remainder_bits", value, min: 1, max });
     }

@@ -360,15 +360,18 @@ fn impossible_options_are_typed_errors() {
         assert!(matches!(error, SpecError::Parameter { name: "fingerprint_bits", .. }), "{error}");
     }
     // 1053 slots with 32 bits of remainder are 42 bits, and no more.
-    for bits in [43, 50, 62] {
+    // 11 are the fewest that tell more fingerprints apart than there are slots.
+    for bits in [1, 10, 43, 50, 62] {
         let error = wide().fingerprint_bits(bits).build().unwrap_err();
         let (value, max) = (bits.into(), 42);
-        let expected = SpecError::Parameter { name: "fingerprint_bits", value, min: 1, max };
+        let expected = SpecError::Parameter { name: "fingerprint_bits", value, min: 11, max };
         assert_eq!(error, expected);
         let error = wide().fingerprint_bits(bits).memory_bytes(1 << 20).build().unwrap_err();
         assert_eq!(error, expected);
     }
-    assert!(wide().fingerprint_bits(42).build().is_ok());
+    for bits in 11..=42 {
+        assert!(wide().fingerprint_bits(bits).build().is_ok(), "{bits}");
+    }
     for bits in [1, 9, 16] {
         let error = wide().fingerprint_bits(bits).fpr(0.01).build().unwrap_err();
         assert!(

@@ -51,6 +51,19 @@ fn a_key_that_is_there_is_no_reason_to_grow() {
     assert_eq!(filter.geometry().slots, 2 * slots);
 }
 
+/// The range of an error is one that the spec can be met in.
+#[test]
+fn the_most_remainder_bits_that_an_error_names_are_allowed() {
+    for keys in [1_100_000_000, 1_500_000_000, 2_000_000_000] {
+        let builder = QuotientFilter::builder().keys(keys).huge_pages(false);
+        let error = builder.remainder_bits(32).build().unwrap_err();
+        let SpecError::Parameter { name: "remainder_bits", value: 32, min: 1, max } = error else {
+            panic!("{error}")
+        };
+        assert!(max < 32, "{error}");
+    }
+}
+
 #[test]
 fn a_filter_whose_fingerprints_ran_out_still_knows_what_it_holds() {
     let builder = QuotientFilter::builder().keys(1000).remainder_bits(1).grow_at(0.5);

@@ -72,6 +72,17 @@ pub struct ShardedFilter {
 
 /// The most shards.
 pub const MAX_SHARDS: usize = 4096;
+/// How many shards there can be.
+const SHARDS: [u64; 13] = {
+    let mut shards = [1; 13];
+    let mut i = 1;
+    while i < shards.len() {
+        shards[i] = 2 * shards[i - 1];
+        i += 1;
+    }
+    shards
+};
+const _: () = assert!(SHARDS[SHARDS.len() - 1] == MAX_SHARDS as u64);
 /// Hashes that are grouped at a time: whole words of answers.
 const CHUNK: usize = 1 << 20;
 /// Fewer hashes than this, or than there are shards, go one by one: to group them costs more than their locks.
@@ -104,9 +115,9 @@ impl ShardedFilter {
     /// # Errors
     /// [`SpecError`] if there cannot be so many shards, or a shard cannot meet what was asked for.
     pub fn build(spec: &FilterSpec, shards: usize) -> Result<Self, SpecError> {
-        if !shards.is_power_of_two() || shards > MAX_SHARDS {
-            let (value, max) = (shards as u64, MAX_SHARDS as u64);
-            return Err(SpecError::Parameter { name: "shards", value, min: 1, max });
+        if !SHARDS.contains(&(shards as u64)) {
+            let value = shards as u64;
+            return Err(SpecError::Choice { name: "shards", value, allowed: &SHARDS });
         }
         let mut of_shard = spec.keys(keys_of_shard(spec.spec().keys, shards));
         if let Some(bytes) = spec.spec().memory_bytes {

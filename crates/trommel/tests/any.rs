@@ -121,6 +121,18 @@ fn options_of_slots_are_refused_by_filters_without() {
             }
         }
     }
+    // What only Bloom filters can do, or only the counting one.
+    for kind in FilterKind::ALL {
+        let folds = filled(spec(*kind), &[]).fold(1).is_ok();
+        let options = [
+            ("compact", spec(*kind).compact(true), *kind == FilterKind::CountingBloom),
+            ("foldable_by", spec(*kind).foldable_by(4), folds),
+        ];
+        for (option, with, has_it) in options {
+            let refused = SpecError::Option { kind: *kind, option };
+            assert_eq!(with.build().err(), (!has_it).then_some(refused), "{kind}");
+        }
+    }
     for (load, kind) in [f64::NAN, 0.0, 1.0, -0.5, 2.0, f64::INFINITY]
         .into_iter()
         .flat_map(|load| OF_FINGERPRINTS.map(|kind| (load, kind)))
@@ -131,9 +143,10 @@ fn options_of_slots_are_refused_by_filters_without() {
     }
     for bits in [0, 1, 7, 9, 10, 13, 15, 17, 24, 31, 33, 64] {
         let error = spec(FilterKind::Cuckoo).fingerprint_bits(bits).build().unwrap_err();
-        let value = bits.into();
-        let (name, min, max) = ("fingerprint_bits", 8, 32);
-        assert_eq!(error, SpecError::Parameter { name, value, min, max });
+        let (name, value, allowed) = ("fingerprint_bits", u64::from(bits), &[8, 12, 16, 32]);
+        assert_eq!(error, SpecError::Choice { name, value, allowed });
+        let expected = format!("fingerprint_bits is {bits}, allowed are 8, 12, 16, 32");
+        assert_eq!(error.to_string(), expected);
     }
 }
 

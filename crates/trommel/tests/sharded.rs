@@ -133,8 +133,10 @@ fn a_spec_that_a_shard_cannot_meet_is_an_error() {
     for shards in [0, 3, MAX_SHARDS * 2, usize::MAX] {
         let refused = ShardedFilter::build(&spec, shards).unwrap_err();
         assert!(
-            matches!(refused, SpecError::Parameter { name: "shards", value, .. } if value == shards as u64)
+            matches!(refused, SpecError::Choice { name: "shards", value, .. } if value == shards as u64)
         );
+        let allowed = "allowed are 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096";
+        assert_eq!(refused.to_string(), format!("shards is {shards}, {allowed}"));
     }
     let tiny = FilterSpec::new(FilterKind::CacheLineBloom).keys(1000).memory_bytes(1000);
     assert!(matches!(ShardedFilter::build(&tiny, 16), Err(SpecError::TooSmall { bytes: 62, .. })));
