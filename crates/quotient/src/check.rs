@@ -1,112 +1,254 @@
 //! Whether bytes are a table that this library would have written.
 //!
 //! There is exactly one table for a multiset of fingerprints: every run where it belongs, sorted, every
-//! offset what it must be, every free slot zero. Whatever else is refused, so that no lookup or insert
-//! on accepted bytes can loop or run out of the table, whoever computed the checksum.
+//! offset what it must be, every free slot zero. Everything else is refused, in two parts.
+//!
+//! - The *metadata*: occupieds, runends and offsets agree. Lookups rest on this alone: no lookup reads
+//!   beyond the table or searches without end, whatever the remainders are.
+//! - The *remainders*: they ascend within a run, are not repeated too often, are ones that some hash has,
+//!   and are zero in free slots. Changes of the table, and right answers, rest on this too.
+//!
+//! Both work on the words of whole blocks. A pass slot by slot took 6 ns per slot on a Zen 4 core.
 
+use crate::enumerate::Entries;
 use crate::fingerprint::Rounding;
 use crate::geometry::{Geometry, Position};
+use crate::kernel::Words;
 use crate::layout::Layout;
 use crate::table::Table;
 use trommel_base::FormatError;
+use trommel_simd::bits_of;
 
-/// Refuses a table that no sequence of inserts makes. Cost: one pass over it.
-pub(crate) fn check<L: Layout>(
+/// How much of a table is checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// What lookups need in order to stay within the table and to end.
+    Metadata,
+    /// All that makes it a table of this library.
+    Whole,
+}
+
+/// Refuses a table that no sequence of inserts makes, as far as `extent` says; how many slots are taken.
+///
+/// The table has the geometry's length. Cost: the metadata once, or every byte once.
+#[inline(always)]
+pub(crate) fn check<L: Layout, W: Words>(
+    words: W,
     geometry: &Geometry,
     bytes: &[u8],
-    len: Option<u64>,
-) -> Result<(), FormatError> {
+    extent: Extent,
+) -> Result<u64, FormatError> {
     let table = Table::<L, _>::new(geometry, bytes);
-    let rounding = Rounding::of::<L>(geometry);
-    let mut walk = Walk { table: &table, rounding, free: 0, runends: table.runends(0), len: 0 };
-    for block in 0..table.shape.blocks {
-        let begin = block as u64 * u64::from(L::SLOTS);
-        let offset = walk.free.saturating_sub(begin).min(u64::from(L::MAX_OFFSET));
-        if u64::from(table.offset(block)) != offset {
-            return Err(impossible("offset", block));
-        }
-        let mut occupieds = table.occupieds(block);
-        while occupieds != 0 {
-            let quotient = begin + u64::from(occupieds.trailing_zeros());
-            occupieds &= occupieds - 1;
-            if quotient >= geometry.slots {
-                return Err(impossible("occupieds", block));
-            }
-            walk.run(geometry, quotient)?;
-        }
-    }
-    walk.skip_free(walk.slots())?;
-    if let Some(value) = len.filter(|len| walk.len != *len) {
-        return Err(FormatError::Field { name: "keys", value });
-    }
-    L::check_padding(&table.shape, bytes)
+    let taken = if extent == Extent::Metadata {
+        check_blocks(words, geometry, &table, |_, _| Ok(()))?
+    } else {
+        let mut runs = Runs { words, table: &table, copies: geometry.copies, repeated: 0 };
+        let taken = check_blocks(words, geometry, &table, |block, slots| runs.check(block, slots))?;
+        check_fingerprints::<L>(geometry, bytes)?;
+        taken
+    };
+    L::check_padding(&table.shape, bytes)?;
+    Ok(taken)
 }
 
 fn impossible(name: &'static str, block: usize) -> FormatError {
     FormatError::Structure { name, block: block as u64 }
 }
 
-struct Walk<'t, L, S> {
-    table: &'t Table<L, S>,
-    rounding: Rounding,
-    /// The next slot.
+/// What the metadata of a block encodes of its slots, a bit for each.
+#[derive(Clone, Copy)]
+struct BlockSlots {
+    /// No run takes it.
     free: u64,
-    /// Runends of its block.
-    runends: u64,
-    len: u64,
+    /// It and the next slot, which may be the first of the next block, are in one run.
+    joined: u64,
 }
 
-impl<L: Layout, S: AsRef<[u8]>> Walk<'_, L, S> {
-    fn slots(&self) -> u64 {
-        self.table.shape.blocks as u64 * u64::from(L::SLOTS)
-    }
-
-    /// The run of a quotient: to the next runend, in order, not too many of a kind.
-    fn run(&mut self, geometry: &Geometry, quotient: u64) -> Result<(), FormatError> {
-        if quotient > self.free {
-            self.skip_free(quotient)?;
+/// Goes through the metadata, and gives `each` every block whose own is right.
+#[inline(always)]
+fn check_blocks<L: Layout, W: Words>(
+    words: W,
+    geometry: &Geometry,
+    table: &Table<L, &[u8]>,
+    mut each: impl FnMut(usize, BlockSlots) -> Result<(), FormatError>,
+) -> Result<u64, FormatError> {
+    let slots = u64::MAX >> (64 - L::SLOTS);
+    // Runs of earlier blocks' quotients that do not end in earlier blocks.
+    let mut open = 0;
+    let mut taken = 0;
+    for block in 0..table.shape.blocks {
+        let (occupieds, runends) = (table.occupieds(block), table.runends(block));
+        if table.offset(block) != offset_after(words, table, block, open) {
+            return Err(impossible("offset", block));
         }
-        let (mut before, mut equal) = (None, 0);
-        loop {
-            let at = Position::of_slot::<L>(self.free);
-            if self.free >= self.slots() {
-                return Err(impossible("runends", at.block - 1));
-            }
-            let stored = self.table.remainder(at);
-            equal = if before == Some(stored) { equal + 1 } else { 1 };
-            if before.is_some_and(|before| before > stored)
-                || equal > geometry.copies
-                || !self.rounding.could_store::<L>(geometry, quotient, stored)
-            {
-                return Err(impossible("remainders", at.block));
-            }
-            before = Some(stored);
-            self.len += 1;
-            if self.advance(at) {
-                return Ok(());
-            }
+        let quotients = geometry.slots.saturating_sub(block as u64 * u64::from(L::SLOTS));
+        if words.rank(occupieds, quotients.min(64) as u32) != occupieds.count_ones() {
+            return Err(impossible("occupieds", block));
+        }
+        // No more than 64 runs end in a block, so more open ones make no difference.
+        let free = words.balanced(occupieds, runends << 1, open.min(100) as u32) & slots;
+        if free & runends != 0 {
+            return Err(impossible("runends", block));
+        }
+        each(block, BlockSlots { free, joined: slots & !free & !runends })?;
+        taken += u64::from((slots & !free).count_ones());
+        // At no slot have more runs ended than were begun, so this is not negative.
+        open = open + u64::from(occupieds.count_ones()) - u64::from(runends.count_ones());
+    }
+    match open {
+        0 => Ok(taken),
+        _ => Err(impossible("runends", table.shape.blocks - 1)),
+    }
+}
+
+/// The offset of a block that so many runs of earlier quotients reach into.
+#[inline(always)]
+fn offset_after<L: Layout, W: Words>(
+    words: W,
+    table: &Table<L, &[u8]>,
+    block: usize,
+    open: u64,
+) -> u32 {
+    let Some(mut skip) = open.checked_sub(1) else { return 0 };
+    let mut offset = 0;
+    for block in block..table.shape.blocks {
+        let runends = table.runends(block);
+        let ones = u64::from(runends.count_ones());
+        if skip < ones {
+            return (offset + words.select(runends, skip as u32) + 1).min(L::MAX_OFFSET);
+        }
+        skip -= ones;
+        offset += L::SLOTS;
+        if offset >= L::MAX_OFFSET {
+            break;
         }
     }
+    L::MAX_OFFSET
+}
 
-    /// Goes over slots that are free: no runend, no remainder.
-    fn skip_free(&mut self, to: u64) -> Result<(), FormatError> {
-        while self.free < to {
-            let at = Position::of_slot::<L>(self.free);
-            if self.table.remainder(at) != 0 || self.advance(at) {
-                return Err(impossible("free slots", at.block));
-            }
+/// How the remainders of a block compare, a bit for each slot.
+struct Compared {
+    /// Larger than that of the next slot, or as large.
+    above: u64,
+    equal: u64,
+    zero: u64,
+    /// Not what the layout stores for any remainder.
+    malformed: u64,
+}
+
+/// The remainders of runs, block by block.
+struct Runs<'t, L, W> {
+    words: W,
+    table: &'t Table<L, &'t [u8]>,
+    copies: u32,
+    /// How many slots before a block, up to its first, equal their next in one run.
+    repeated: u32,
+}
+
+impl<L: Layout, W: Words> Runs<'_, L, W> {
+    #[inline(always)]
+    fn check(&mut self, block: usize, slots: BlockSlots) -> Result<(), FormatError> {
+        let compared = if self.table.shape.remainder_bits <= 8 {
+            self.bytes(block)
+        } else {
+            self.numbers(block)
+        };
+        if slots.free & !compared.zero != 0 {
+            return Err(impossible("free slots", block));
+        }
+        let taken = !slots.free & (u64::MAX >> (64 - L::SLOTS));
+        let too_often = self.too_often(compared.equal & slots.joined);
+        if compared.above & slots.joined != 0 || compared.malformed & taken != 0 || too_often {
+            return Err(impossible("remainders", block));
         }
         Ok(())
     }
 
-    /// Goes on by a slot; whether it was the end of a run.
-    fn advance(&mut self, at: Position) -> bool {
-        let ends = self.runends >> at.slot & 1 == 1;
-        let next = at.next::<L>();
-        if next.block != at.block && next.block < self.table.shape.blocks {
-            self.runends = self.table.runends(next.block);
+    /// Whether a remainder comes more often than a filter keeps copies, given the slots that equal the
+    /// next of their run.
+    #[inline(always)]
+    fn too_often(&mut self, equal: u64) -> bool {
+        if self.copies == 1 {
+            return equal != 0;
         }
-        self.free += 1;
-        ends
+        // What begins and ends within a block is fewer than any multiset keeps.
+        let begun = self.repeated + equal.trailing_ones();
+        let goes_on = equal.trailing_ones() >= L::SLOTS;
+        self.repeated = if goes_on { begun } else { (equal << (64 - L::SLOTS)).leading_ones() };
+        begun >= self.copies
+    }
+
+    /// The first remainder of the next block; 0 after the last.
+    #[inline(always)]
+    fn first_of_next(&self, block: usize) -> u32 {
+        let next = Position { block: block + 1, slot: 0 };
+        if next.block < self.table.shape.blocks { self.table.remainder(next) } else { 0 }
+    }
+
+    /// Remainders that fit a byte.
+    #[inline(always)]
+    fn bytes(&self, block: usize) -> Compared {
+        let (words, shape) = (self.words, &self.table.shape);
+        let mut stored = [0; 65];
+        let spread = |packed| words.spread(packed, shape.remainder_bits);
+        L::bytes_of_block(shape, self.table.bytes, block, spread, &mut stored);
+        stored[L::SLOTS as usize] = self.first_of_next(block) as u8;
+        let (these, next) = (first_64(&stored), first_64(&stored[1..]));
+        let zero = words.equal(these, &[0; 64]);
+        let malformed = if L::RESERVES_ZERO {
+            let spare = 8 - shape.remainder_bits;
+            let (low, mark) = (((1u32 << spare) - 1) as u8, ((1u32 << spare) >> 1) as u8);
+            zero | !words.equal(&these.map(|stored| stored & low), &[mark; 64])
+        } else {
+            0
+        };
+        Compared {
+            above: words.above(these, next),
+            equal: words.equal(these, next),
+            zero,
+            malformed,
+        }
+    }
+
+    /// Wider remainders, which only a layout stores that stores them as they are.
+    #[inline(always)]
+    fn numbers(&self, block: usize) -> Compared {
+        let mut stored = [0; 65];
+        for (slot, stored) in stored[..L::SLOTS as usize].iter_mut().enumerate() {
+            *stored = self.table.remainder(Position { block, slot: slot as u32 });
+        }
+        stored[L::SLOTS as usize] = self.first_of_next(block);
+        let mut masks = [[0; 64]; 3];
+        let [above, equal, zero] = &mut masks;
+        for slot in 0..64 {
+            above[slot] = u8::from(stored[slot] > stored[slot + 1]);
+            equal[slot] = u8::from(stored[slot] == stored[slot + 1]);
+            zero[slot] = u8::from(stored[slot] == 0);
+        }
+        let [above, equal, zero] = masks.map(|mask| bits_of(&mask));
+        Compared { above, equal, zero, malformed: 0 }
     }
 }
+
+#[inline(always)]
+fn first_64(bytes: &[u8]) -> &[u8; 64] {
+    &bytes.as_chunks().0[0]
+}
+
+/// Refuses fingerprints that no hash has, of which there are only in filters that were resized, and in
+/// such as reserve some. The metadata is right.
+fn check_fingerprints<L: Layout>(geometry: &Geometry, bytes: &[u8]) -> Result<(), FormatError> {
+    let rounding = Rounding::of::<L>(geometry);
+    if rounding == Rounding::None {
+        return Ok(());
+    }
+    for (quotient, stored) in Entries::<L>::new(geometry, bytes) {
+        if !rounding.could_store::<L>(geometry, quotient, stored) {
+            return Err(impossible("remainders", Position::of_slot::<L>(quotient).block));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

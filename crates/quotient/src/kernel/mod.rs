@@ -16,8 +16,9 @@ mod words;
 
 pub(crate) use words::{Plain, Words};
 
+use crate::check::Extent;
 use crate::geometry::Geometry;
-use trommel_base::WhyFull;
+use trommel_base::{FormatError, WhyFull};
 use trommel_simd::Isa;
 
 /// What is worth compiling for each instruction set without a line of code for it: its loops over arrays
@@ -62,6 +63,7 @@ pub struct Kernels {
     insert: unsafe fn(&Geometry, &mut [u8], u64) -> Result<bool, WhyFull>,
     insert_batch: unsafe fn(&Geometry, &mut [u8], &[u64], &mut [u64]) -> Progress,
     remove: unsafe fn(&Geometry, &mut [u8], u64) -> bool,
+    check: unsafe fn(&Geometry, &[u8], Extent) -> Result<u64, FormatError>,
 }
 
 impl Kernels {
@@ -115,5 +117,16 @@ impl Kernels {
     pub(crate) fn remove(&self, geometry: &Geometry, table: &mut [u8], hash: u64) -> bool {
         // SAFETY: as in `contains`.
         unsafe { (self.remove)(geometry, table, hash) }
+    }
+
+    /// See [`check`](crate::check::check).
+    pub(crate) fn check(
+        &self,
+        geometry: &Geometry,
+        table: &[u8],
+        extent: Extent,
+    ) -> Result<u64, FormatError> {
+        // SAFETY: as in `contains`. A check reads by index, so that a table of another length panics.
+        unsafe { (self.check)(geometry, table, extent) }
     }
 }

@@ -155,11 +155,21 @@ macro_rules! scalar_kernels {
     ($(#[$attribute:meta])* $name:ident, $layout:ty, $words:expr) => {
         mod $name {
             use super::*;
+            use crate::check::{self, Extent};
             use crate::kernel::{Kernels, Progress, scalar};
-            use trommel_base::WhyFull;
+            use trommel_base::{FormatError, WhyFull};
 
             pub(super) const KERNELS: Kernels =
-                Kernels { contains, contains_batch, insert, insert_batch, remove };
+                Kernels { contains, contains_batch, insert, insert_batch, remove, check };
+
+            $(#[$attribute])*
+            pub(super) fn check(
+                geometry: &Geometry,
+                table: &[u8],
+                extent: Extent,
+            ) -> Result<u64, FormatError> {
+                check::check::<$layout, _>($words, geometry, table, extent)
+            }
 
             $(#[$attribute])*
             pub(super) fn contains(geometry: &Geometry, table: &[u8], hash: u64) -> bool {

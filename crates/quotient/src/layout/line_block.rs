@@ -122,6 +122,17 @@ impl Layout for LineBlock {
     }
 
     #[inline(always)]
+    fn bytes_of_block(
+        _: &Shape,
+        table: &[u8],
+        block: usize,
+        _: impl Fn(u64) -> u64,
+        to: &mut [u8; 65],
+    ) {
+        to[..SLOTS].copy_from_slice(&line(table, block)[..SLOTS]);
+    }
+
+    #[inline(always)]
     fn set_remainders<T: Copy + Into<u32>>(
         _: &Shape,
         table: &mut [u8],

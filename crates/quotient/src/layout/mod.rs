@@ -74,6 +74,16 @@ pub trait Layout: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
     fn set_offset(shape: &Shape, table: &mut [u8], block: usize, offset: u32);
     #[doc(hidden)]
     fn remainder(shape: &Shape, table: &[u8], at: Position) -> u32;
+    /// Reads the remainders of a whole block as they are stored, each of which fits a byte. `spread` makes
+    /// bytes of eight packed remainders.
+    #[doc(hidden)]
+    fn bytes_of_block(
+        shape: &Shape,
+        table: &[u8],
+        block: usize,
+        spread: impl Fn(u64) -> u64,
+        to: &mut [u8; 65],
+    );
     /// Stores the remainders of a whole block, 0 where a slot is free.
     #[doc(hidden)]
     fn set_remainders<T: Copy + Into<u32>>(

@@ -51,8 +51,9 @@ fn mask(bits: u32) -> u64 {
     (1 << bits) - 1
 }
 
+/// Eight bytes as a word.
 #[inline(always)]
-fn window(packed: &[u8], byte: usize) -> u64 {
+pub(super) fn window(packed: &[u8], byte: usize) -> u64 {
     let mut bytes = [0; 8];
     bytes.copy_from_slice(&packed[byte..byte + 8]);
     u64::from_le_bytes(bytes)

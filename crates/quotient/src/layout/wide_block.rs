@@ -143,6 +143,22 @@ impl Layout for WideBlock {
         packed::get(&table[shape.remainders_at()..], shape.remainder_bits, index(at))
     }
 
+    #[inline(always)]
+    fn bytes_of_block(
+        shape: &Shape,
+        table: &[u8],
+        block: usize,
+        spread: impl Fn(u64) -> u64,
+        to: &mut [u8; 65],
+    ) {
+        // Eight remainders take as many bytes as each has bits. The last read goes on into the offsets.
+        let mut at = shape.remainders_at() + block * shape.remainder_bytes();
+        for eight in to.as_chunks_mut().0 {
+            *eight = spread(packed::window(table, at)).to_le_bytes();
+            at += shape.remainder_bits as usize;
+        }
+    }
+
     fn sections(shape: &Shape) -> [Section; SECTIONS] {
         [
             Section { begin: 0, block_bytes: WORDS_BYTES },
