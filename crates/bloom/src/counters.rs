@@ -93,20 +93,26 @@ impl<S: AsRef<[u8]>> Counters<S> {
 
     /// Checks that counters agree with the bits and the overflow table: a counter is above zero where
     /// its bit is set and nowhere else, and a 2-bit cell is at its ceiling where the table has it.
+    ///
+    /// Cost: one pass over bits and counters, a word of counters at a time.
     pub(crate) fn check(&self, bits: &[u8]) -> Result<(), FormatError> {
-        let ceiling = self.width.ceiling();
+        let (cells, _) = self.cells.as_ref().as_chunks();
         let mut at_ceiling = 0;
-        for (position, bit) in
-            bits.iter().flat_map(|byte| (0..8).map(move |bit| byte >> bit & 1)).enumerate()
-        {
-            let cell = self.cell(position as u64);
-            if (cell > 0) != (bit == 1) {
-                return Err(FormatError::Field { name: "counter", value: position as u64 });
-            }
-            at_ceiling += usize::from(cell == ceiling);
+        let agree = match self.width {
+            CounterWidth::Four => agree(bits.as_chunks().0, cells, |bits, cells| {
+                spread_to_fours(u16::from_le_bytes(bits)) ^ nonzero_fours(cells)
+            }),
+            CounterWidth::Two => agree(bits.as_chunks().0, cells, |bits, cells| {
+                at_ceiling += (cells & cells >> 1 & EVERY_SECOND).count_ones() as usize;
+                spread_to_twos(u32::from_le_bytes(bits)) ^ nonzero_twos(cells)
+            }),
+        };
+        if !agree {
+            let value = self.first_disagreement(bits);
+            return Err(FormatError::Field { name: "counter", value });
         }
         if self.width == CounterWidth::Two {
-            let in_table = |position: &u64| self.cell(*position) == ceiling;
+            let in_table = |position: &u64| self.cell(*position) == self.width.ceiling();
             if at_ceiling != self.overflow.len() || !self.overflow.keys().all(in_table) {
                 let value = self.overflow.len() as u64;
                 return Err(FormatError::Field { name: "overflow entries", value });
@@ -114,6 +120,61 @@ impl<S: AsRef<[u8]>> Counters<S> {
         }
         Ok(())
     }
+
+    /// The first position whose bit says something else than its counter.
+    fn first_disagreement(&self, bits: &[u8]) -> u64 {
+        let is_set = |position: u64| bits[(position / 8) as usize] >> (position % 8) & 1 == 1;
+        let mut positions = 0..bits.len() as u64 * 8;
+        positions.find(|position| (self.cell(*position) > 0) != is_set(*position)).unwrap_or(0)
+    }
+}
+
+/// Whether no word of counters and its bits have a difference. Without an exit, so that it becomes vectors.
+#[inline(always)]
+fn agree<const BITS_BYTES: usize>(
+    bits: &[[u8; BITS_BYTES]],
+    cells: &[[u8; 8]],
+    mut difference: impl FnMut([u8; BITS_BYTES], u64) -> u64,
+) -> bool {
+    let of_words = bits.iter().zip(cells);
+    of_words.fold(0, |all, (bits, cells)| all | difference(*bits, u64::from_le_bytes(*cells))) == 0
+}
+
+const EVERY_SECOND: u64 = 0x5555_5555_5555_5555;
+const EVERY_FOURTH: u64 = 0x1111_1111_1111_1111;
+
+/// For each number of two bits, its lowest bit: whether it is not zero.
+#[inline(always)]
+const fn nonzero_twos(cells: u64) -> u64 {
+    (cells | cells >> 1) & EVERY_SECOND
+}
+
+/// The same of numbers of four bits.
+#[inline(always)]
+const fn nonzero_fours(cells: u64) -> u64 {
+    let twos = cells | cells >> 2;
+    (twos | twos >> 1) & EVERY_FOURTH
+}
+
+/// Each bit as the lowest of two. (Warren, "Hacker's delight", section 7-2: half a shuffle.)
+#[inline(always)]
+const fn spread_to_twos(bits: u32) -> u64 {
+    let bits = bits as u64;
+    let bits = (bits | bits << 16) & 0x0000_FFFF_0000_FFFF;
+    let bits = (bits | bits << 8) & 0x00FF_00FF_00FF_00FF;
+    let bits = (bits | bits << 4) & 0x0F0F_0F0F_0F0F_0F0F;
+    let bits = (bits | bits << 2) & 0x3333_3333_3333_3333;
+    (bits | bits << 1) & EVERY_SECOND
+}
+
+/// Each bit as the lowest of four.
+#[inline(always)]
+const fn spread_to_fours(bits: u16) -> u64 {
+    let bits = bits as u64;
+    let bits = (bits | bits << 24) & 0x0000_00FF_0000_00FF;
+    let bits = (bits | bits << 12) & 0x000F_000F_000F_000F;
+    let bits = (bits | bits << 6) & 0x0303_0303_0303_0303;
+    (bits | bits << 3) & EVERY_FOURTH
 }
 
 /// Reads the overflow table of a container over `positions` positions.
@@ -123,20 +184,21 @@ pub(crate) fn parse_overflow(
 ) -> Result<BTreeMap<u64, u64>, FormatError> {
     let (words, _) = bytes.as_chunks::<8>();
     let (entries, _) = words.as_chunks::<2>();
-    let mut overflow = BTreeMap::new();
+    let entries = entries
+        .iter()
+        .map(|[position, count]| (u64::from_le_bytes(*position), u64::from_le_bytes(*count)));
     let mut next = 0;
-    for [position, count] in entries {
-        let (position, count) = (u64::from_le_bytes(*position), u64::from_le_bytes(*count));
+    for (position, count) in entries.clone() {
         if position < next || position >= positions {
             return Err(FormatError::Field { name: "overflow position", value: position });
         }
         if count < u64::from(CounterWidth::Two.ceiling()) {
             return Err(FormatError::Field { name: "overflow count", value: count });
         }
-        overflow.insert(position, count);
         next = position + 1;
     }
-    Ok(overflow)
+    // All at once: entries in order are appended, where each one alone would be searched for.
+    Ok(entries.collect())
 }
 
 impl<S: AsRef<[u8]> + AsMut<[u8]>> Counters<S> {
@@ -262,5 +324,49 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Counters<S> {
                 }
             },
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every bit and its counter, alone wrong: reported where it is, for every value of a counter.
+    #[test]
+    fn a_counter_that_contradicts_its_bit_is_found() {
+        for width in [CounterWidth::Two, CounterWidth::Four] {
+            let words = 3;
+            let positions = 64 * words as u64;
+            let mut bits = alloc::vec![0; 8 * words];
+            let cells = alloc::vec![0; width.bytes_per_word() * words];
+            let mut counters = Counters { width, cells, overflow: BTreeMap::new() };
+            for position in (0..positions).filter(|position| position % 5 < 3) {
+                bits[position as usize / 8] |= 1 << (position % 8);
+                for _ in 0..=position % 17 {
+                    counters.increment(position);
+                }
+            }
+            assert_eq!(counters.check(&bits), Ok(()));
+            for position in 0..positions {
+                bits[position as usize / 8] ^= 1 << (position % 8);
+                let refused = FormatError::Field { name: "counter", value: position };
+                assert_eq!(counters.check(&bits), Err(refused));
+                bits[position as usize / 8] ^= 1 << (position % 8);
+                let was = counters.cell(position);
+                for value in 0..=width.ceiling() {
+                    counters.set_cell(position, value);
+                    let ceiling_agrees = width == CounterWidth::Four
+                        || (value == width.ceiling()) == counters.overflow.contains_key(&position);
+                    let agrees = (value > 0) == (was > 0) && ceiling_agrees;
+                    assert_eq!(
+                        counters.check(&bits).is_ok(),
+                        agrees,
+                        "{position}: {was} to {value}"
+                    );
+                }
+                counters.set_cell(position, was);
+            }
+            assert_eq!(counters.check(&bits), Ok(()));
+        }
     }
 }

