@@ -61,8 +61,8 @@ fn dressed(data: &[u8]) -> Vec<u8> {
     let parsed = container::parse(&bytes).expect("our own bytes");
     let len = u64::from(input.short());
     let mut payload = input.0.to_vec();
-    payload.resize(parsed.payload.len(), 0);
-    Header { len, ..parsed.header }.to_bytes(&[&payload])
+    payload.resize(parsed.payload().len(), 0);
+    Header { len, ..parsed.header() }.to_bytes(&[&payload])
 }
 
 fn resize<L: Layout>(filter: &mut Quotient<L>, flags: u8, size: usize) {

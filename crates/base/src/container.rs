@@ -17,6 +17,7 @@
 use crate::hash::HashId;
 use crate::{FilterKind, FormatError, Hasher};
 use alloc::vec::Vec;
+use core::ops::Range;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Length of the header in bytes.
@@ -47,14 +48,65 @@ pub struct Header {
     pub parameters: [u64; PARAMETERS],
 }
 
-/// The parts of a container whose lengths and checksums are right. What the parameters mean, and
-/// whether they fit the payload, only the filter can tell.
+/// Frozen bytes that a view holds: wherever they are, neither they nor their length change as long as the
+/// view lives. Kernels rest on it, so nobody else can implement this.
+pub trait FrozenBytes: AsRef<[u8]> + Clone + sealed::Sealed {
+    /// Some of the bytes, not copied.
+    ///
+    /// # Panics
+    /// If the range is not within the bytes.
+    #[must_use]
+    fn slice(&self, range: Range<usize>) -> Self;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for &[u8] {}
+}
+
+impl FrozenBytes for &[u8] {
+    fn slice(&self, range: Range<usize>) -> Self {
+        &self[range]
+    }
+}
+
+/// Whether a reader verifies frozen bytes or trusts whoever gave them. See [`parse_trusted`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trust {
+    /// Every byte is checked.
+    Verify,
+    /// The payload's checksum is not computed, and nothing is checked that only right answers rest on.
+    Trusted,
+}
+
+/// The parts of a container whose header and length are right, and whose payload has the right checksum,
+/// unless it is trusted. What the parameters mean, and whether they fit the payload, only the filter can
+/// tell. Only the functions of this module make one.
 #[derive(Clone, Copy, Debug)]
-pub struct Parsed<'a> {
+pub struct Parsed<B> {
+    header: Header,
+    payload: B,
+    trust: Trust,
+}
+
+impl<B: FrozenBytes> Parsed<B> {
     /// The header.
-    pub header: Header,
+    #[must_use]
+    pub fn header(&self) -> Header {
+        self.header
+    }
+
     /// The payload, at whatever alignment it has.
-    pub payload: &'a [u8],
+    #[must_use]
+    pub fn payload(self) -> B {
+        self.payload
+    }
+
+    /// Whether the payload's checksum was verified.
+    #[must_use]
+    pub fn trust(&self) -> Trust {
+        self.trust
+    }
 }
 
 impl Header {
@@ -121,12 +173,69 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
 ///
 /// # Errors
 /// [`FormatError`], for the first thing found wrong.
-pub fn parse(bytes: &[u8]) -> Result<Parsed<'_>, FormatError> {
+pub fn parse(bytes: &[u8]) -> Result<Parsed<&[u8]>, FormatError> {
+    parse_bytes(&bytes, Trust::Verify)
+}
+
+/// The same without the checksum of the payload: for bytes that this process, or a storage engine with
+/// checksums of its own, has verified already.
+///
+/// A filter that is made from the result is read only. On bytes that are damaged after all it may give any
+/// answer, among them a false negative, but never reads outside of them, panics or searches without end.
+/// What is to be changed, or merged into another filter, is checked in full before.
+///
+/// Cost: that of the header. Allocates nothing.
+///
+/// ```
+/// use trommel_base::container::{self, Header};
+/// use trommel_base::{FilterKind, FormatError, Hasher};
+/// let parameters = [1, 8, 0, 0];
+/// let header = Header { kind: FilterKind::Bloom, hasher: Hasher::xxh3(0), len: 0, parameters };
+/// let mut bytes = header.to_bytes(&[&[0; 8]]);
+/// bytes[130] = 1; // damages the payload
+/// assert!(matches!(container::parse(&bytes), Err(FormatError::PayloadChecksum { .. })));
+/// assert_eq!(container::parse_trusted(&bytes)?.header(), header);
+/// # Ok::<(), FormatError>(())
+/// ```
+///
+/// # Errors
+/// [`FormatError`], for the first thing found wrong: in the header, or the length.
+pub fn parse_trusted(bytes: &[u8]) -> Result<Parsed<&[u8]>, FormatError> {
+    parse_bytes(&bytes, Trust::Trusted)
+}
+
+/// [`parse`] or [`parse_trusted`], for bytes of any holder.
+///
+/// # Errors
+/// As these.
+pub fn parse_bytes<B: FrozenBytes>(holder: &B, trust: Trust) -> Result<Parsed<B>, FormatError> {
+    let bytes = holder.as_ref();
     let got = bytes.len() as u64;
-    if bytes.len() < HEADER_BYTES {
-        return Err(FormatError::Truncated { need: HEADER_BYTES as u64, got });
+    let head = checked_head(bytes)?;
+    let need = u64_at(head, PAYLOAD_LEN_AT).saturating_add(HEADER_BYTES as u64);
+    if got < need {
+        return Err(FormatError::Truncated { need, got });
     }
-    let (head, payload) = bytes.split_at(HEADER_BYTES);
+    if got > need {
+        return Err(FormatError::TrailingBytes { need, got });
+    }
+    let header = parse_header(head)?;
+    if trust == Trust::Verify {
+        let stored = u64_at(head, PAYLOAD_CHECKSUM_AT);
+        let computed = xxh3_64(&bytes[HEADER_BYTES..]);
+        if stored != computed {
+            return Err(FormatError::PayloadChecksum { stored, computed });
+        }
+    }
+    let payload = holder.slice(HEADER_BYTES..bytes.len());
+    Ok(Parsed { header, payload, trust })
+}
+
+/// The header, if magic, version and its checksum are right.
+fn checked_head(bytes: &[u8]) -> Result<&[u8], FormatError> {
+    let Some((head, _)) = bytes.split_at_checked(HEADER_BYTES) else {
+        return Err(FormatError::Truncated { need: HEADER_BYTES as u64, got: bytes.len() as u64 });
+    };
     if head[..8] != MAGIC {
         return Err(FormatError::Magic { found: u64_at(head, 0) });
     }
@@ -139,19 +248,7 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed<'_>, FormatError> {
     if stored != computed {
         return Err(FormatError::HeaderChecksum { stored, computed });
     }
-    let need = u64_at(head, PAYLOAD_LEN_AT).saturating_add(HEADER_BYTES as u64);
-    if got < need {
-        return Err(FormatError::Truncated { need, got });
-    }
-    if got > need {
-        return Err(FormatError::TrailingBytes { need, got });
-    }
-    let header = parse_header(head)?;
-    let (stored, computed) = (u64_at(head, PAYLOAD_CHECKSUM_AT), xxh3_64(payload));
-    if stored != computed {
-        return Err(FormatError::PayloadChecksum { stored, computed });
-    }
-    Ok(Parsed { header, payload })
+    Ok(head)
 }
 
 fn parse_header(head: &[u8]) -> Result<Header, FormatError> {
@@ -197,7 +294,7 @@ mod tests {
         let (header, payload) = sample();
         let bytes = header.to_bytes(&[&payload[..10], &payload[10..]]);
         let parsed = parse(&bytes).unwrap();
-        assert_eq!((parsed.header, parsed.payload), (header, &payload[..]));
+        assert_eq!((parsed.header(), parsed.payload()), (header, &payload[..]));
         assert_eq!(bytes.len(), HEADER_BYTES + payload.len());
     }
 
@@ -209,12 +306,16 @@ mod tests {
             let mut bytes = good.clone();
             bytes[bit / 8] ^= 1 << (bit % 8);
             assert!(parse(&bytes).is_err(), "bit {bit}");
+            let in_header = bit / 8 < HEADER_BYTES;
+            assert_eq!(parse_trusted(&bytes).is_err(), in_header, "bit {bit}");
         }
         for len in 0..good.len() {
             assert!(parse(&good[..len]).is_err(), "length {len}");
+            assert!(parse_trusted(&good[..len]).is_err(), "length {len}");
         }
         let mut longer = good.clone();
         longer.push(0);
+        assert!(parse_trusted(&longer).is_err());
         assert_eq!(
             parse(&longer).unwrap_err(),
             FormatError::TrailingBytes { need: good.len() as u64, got: good.len() as u64 + 1 }
@@ -230,7 +331,7 @@ mod tests {
             bytes[at..at + value.len()].copy_from_slice(value);
             let checksum = xxh3_64(&bytes[..HEADER_CHECKSUM_AT]);
             bytes[HEADER_CHECKSUM_AT..HEADER_BYTES].copy_from_slice(&checksum.to_le_bytes());
-            parse(&bytes).map(|parsed| parsed.header).unwrap_err()
+            parse(&bytes).map(|parsed| parsed.header()).unwrap_err()
         };
         assert_eq!(forged(10, &[99, 0]), FormatError::UnknownKind { code: 99 });
         assert_eq!(forged(12, &[9, 0]), FormatError::UnknownHash { code: 9 });
@@ -259,6 +360,6 @@ mod tests {
     fn an_empty_payload_is_a_container_too() {
         let (header, _) = sample();
         let bytes = header.to_bytes(&[]);
-        assert_eq!(parse(&bytes).unwrap().payload, &vec![0u8; 0][..]);
+        assert_eq!(parse(&bytes).unwrap().payload(), &vec![0u8; 0][..]);
     }
 }

@@ -289,6 +289,8 @@ pub enum MergeError {
     },
     /// The kind lacks the operation.
     Unsupported(Unsupported),
+    /// The other is a trusted view, and its bytes are damaged.
+    Damaged(FormatError),
 }
 
 impl fmt::Display for MergeError {
@@ -301,11 +303,18 @@ impl fmt::Display for MergeError {
             Self::Full(error) => error.fmt(f),
             Self::OutOfMemory { bytes } => write!(f, "the system refused {bytes} bytes of memory"),
             Self::Unsupported(error) => error.fmt(f),
+            Self::Damaged(error) => error.fmt(f),
         }
     }
 }
 
 impl core::error::Error for MergeError {}
+
+impl From<FormatError> for MergeError {
+    fn from(error: FormatError) -> Self {
+        Self::Damaged(error)
+    }
+}
 
 impl From<Incompatible> for MergeError {
     fn from(error: Incompatible) -> Self {
@@ -370,7 +379,7 @@ impl From<OutOfMemory> for FoldError {
 
 /// Why bytes are not a filter. Nothing of them was used, and nothing was allocated for them before
 /// header, lengths and checksums were found good.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FormatError {
     /// Fewer bytes than the header, or than the header says.

@@ -6,10 +6,10 @@ use crate::geometry::Geometry;
 use crate::kernel::standard::{clear_bit, positions};
 use crate::layout::{Layout, Standard};
 use alloc::vec::Vec;
-use trommel_base::container::{self, Header, Parsed};
+use trommel_base::container::{self, FrozenBytes, Header, Parsed, Trust};
 use trommel_base::{
     Backing, Bitmap, Builder, Count, Filter, FilterKind, FormatError, FromSpec, Full, Hasher,
-    Incompatible, Insert, KeyHash, Merge, Remove, Spec, SpecError, Storage,
+    Incompatible, Insert, KeyHash, Merge, MergeError, Remove, Spec, SpecError, Storage,
 };
 use trommel_simd::Isa;
 
@@ -48,6 +48,8 @@ use trommel_simd::Isa;
 pub struct CountingBloomFilter<S = Storage> {
     pub(crate) bits: BloomFilter<S>,
     pub(crate) counters: Counters<S>,
+    /// Whether counters are known to agree with bits: not in a trusted view.
+    is_checked: bool,
 }
 
 impl CountingBloomFilter {
@@ -125,7 +127,8 @@ impl FromSpec for CountingBloomFilter {
         }
         let cells = Storage::zeroed(cell_bytes as usize, spec.huge_pages)?;
         let bits = BloomFilter::from_spec(&of_bits)?;
-        Ok(Self { bits, counters: Counters { width, cells, overflow: Default::default() } })
+        let counters = Counters { width, cells, overflow: Default::default() };
+        Ok(Self { bits, counters, is_checked: true })
     }
 }
 
@@ -180,6 +183,14 @@ impl<S: AsRef<[u8]>> CountingBloomFilter<S> {
         self.bits.estimate_len()
     }
 
+    /// Checks what a trusted view left out, beside the checksum: that counters agree with bits.
+    ///
+    /// # Errors
+    /// [`FormatError`] if they do not.
+    pub fn check_structure(&self) -> Result<(), FormatError> {
+        if self.is_checked { Ok(()) } else { self.counters.check(self.bits.table()) }
+    }
+
     fn header(&self) -> Header {
         let Geometry { units, hashes } = self.geometry();
         let width = u64::from(self.counters.width.bits());
@@ -221,12 +232,24 @@ impl<'a> CountingBloomFilter<&'a [u8]> {
         Self::from_container(container::parse(bytes)?)
     }
 
+    /// The same for bytes that were verified before: neither is the checksum of the payload computed, nor
+    /// are counters compared with bits. Lookups read bits alone. The overflow table of compact counters is
+    /// still checked, as it is copied. See [`container::parse_trusted`].
+    ///
+    /// # Errors
+    /// [`FormatError`] if header, length or overflow table are not those of a frozen filter of this kind.
+    pub fn parse_trusted(bytes: &'a [u8]) -> Result<Self, FormatError> {
+        Self::from_container(container::parse_trusted(bytes)?)
+    }
+}
+
+impl<B: FrozenBytes> CountingBloomFilter<B> {
     /// A view of a container that was taken apart already.
     ///
     /// # Errors
-    /// [`FormatError`] if it is of another kind, or not what a writer writes.
-    pub fn from_container(parsed: Parsed<'a>) -> Result<Self, FormatError> {
-        let Parsed { header, payload } = parsed;
+    /// [`FormatError`] if it is of another kind, or its parameters are not what a writer writes.
+    pub fn from_container(parsed: Parsed<B>) -> Result<Self, FormatError> {
+        let (header, trust, payload) = (parsed.header(), parsed.trust(), parsed.payload());
         let expected = FilterKind::CountingBloom;
         if header.kind != expected {
             return Err(FormatError::WrongKind { expected, found: header.kind });
@@ -235,41 +258,48 @@ impl<'a> CountingBloomFilter<&'a [u8]> {
         let width = match width {
             2 => CounterWidth::Two,
             4 => CounterWidth::Four,
-            value => return Err(FormatError::Field { name: "counter width", value }),
+            _ => return Err(FormatError::Field { name: "counter width", value: width }),
         };
+        let end = payload.as_ref().len();
         let lengths = (|| {
             let bits = units.checked_mul(Standard::UNIT_BYTES as u64)?;
             let cells = units.checked_mul(width.bytes_per_word() as u64)?;
             let overflow = entries.checked_mul(OVERFLOW_ENTRY_BYTES as u64)?;
             let whole = bits.checked_add(cells)?.checked_add(overflow)?;
-            (whole == payload.len() as u64).then_some((bits as usize, cells as usize))
+            (whole == end as u64).then_some((bits as usize, cells as usize))
         })();
         let Some((bits, cells)) = lengths else {
             return Err(FormatError::Field { name: "units", value: units });
         };
-        let (bits, rest) = payload.split_at(bits);
-        let (cells, overflow) = rest.split_at(cells);
         if width == CounterWidth::Four && entries != 0 {
             return Err(FormatError::Field { name: "overflow entries", value: entries });
         }
         let of_bits =
             Header { kind: FilterKind::Bloom, parameters: [units, hashes, 0, 0], ..header };
-        let bits = BloomFilter::from_container(Parsed { header: of_bits, payload: bits })?;
+        let overflow = &payload.as_ref()[bits + cells..];
         let overflow = parse_overflow(overflow, units.saturating_mul(64))?;
+        let cells = payload.slice(bits..bits + cells);
+        let bits = BloomFilter::from_header(&of_bits, payload.slice(0..bits))?;
         let counters = Counters { width, cells, overflow };
-        counters.check(bits.table())?;
-        Ok(Self { bits, counters })
+        let filter = Self { bits, counters, is_checked: false };
+        if trust == Trust::Trusted {
+            return Ok(filter);
+        }
+        filter.check_structure()?;
+        Ok(Self { is_checked: true, ..filter })
     }
 
-    /// An owned copy of what is viewed.
+    /// An owned copy of what is viewed; of a trusted view, after [`check_structure`](Self::check_structure).
     ///
     /// # Errors
-    /// [`FormatError::OutOfMemory`] if the memory is refused.
+    /// [`FormatError`] if the check fails or the memory is refused.
     pub fn to_owned_filter(&self) -> Result<CountingBloomFilter, FormatError> {
-        let cells = Storage::copy_of(self.counters.cells, true)?;
+        self.check_structure()?;
+        let cells = Storage::copy_of(self.counters.cells.as_ref(), true)?;
         let overflow = self.counters.overflow.clone();
         let counters = Counters { width: self.counters.width, cells, overflow };
-        Ok(CountingBloomFilter { bits: self.bits.to_owned_filter()?, counters })
+        let bits = self.bits.to_owned_filter()?;
+        Ok(CountingBloomFilter { bits, counters, is_checked: true })
     }
 }
 
@@ -383,15 +413,33 @@ impl<S: AsRef<[u8]>> Count for CountingBloomFilter<S> {
     }
 }
 
-impl<S: AsRef<[u8]> + AsMut<[u8]>> Merge for CountingBloomFilter<S> {
-    type Error = Incompatible;
-
-    /// Adds the counters of the other filter: the filter of both multisets of keys.
-    fn merge(&mut self, other: &Self) -> Result<(), Incompatible> {
-        let width = |filter: &Self| u64::from(filter.counters.width.bits());
-        Incompatible::check("counter width", width(self), width(other))?;
-        self.bits.merge(&other.bits)?;
+impl<S: AsRef<[u8]> + AsMut<[u8]>> CountingBloomFilter<S> {
+    /// Adds the counters of the other filter, owned or viewed: the filter of both multisets of keys.
+    ///
+    /// # Errors
+    /// [`MergeError`] if size, hashes, hasher or counters differ, or the other is a trusted view of damaged bytes;
+    /// this filter is as it was.
+    pub fn union<T: AsRef<[u8]>>(
+        &mut self,
+        other: &CountingBloomFilter<T>,
+    ) -> Result<(), MergeError> {
+        let width = |width: CounterWidth| u64::from(width.bits());
+        Incompatible::check(
+            "counter width",
+            width(self.counters.width),
+            width(other.counters.width),
+        )?;
+        other.check_structure()?;
+        self.bits.union(&other.bits)?;
         self.counters.add_all(&other.counters);
         Ok(())
+    }
+}
+
+impl<S: AsRef<[u8]> + AsMut<[u8]>> Merge for CountingBloomFilter<S> {
+    type Error = MergeError;
+
+    fn merge(&mut self, other: &Self) -> Result<(), MergeError> {
+        self.union(other)
     }
 }

@@ -4,7 +4,7 @@ use crate::filter::Bloom;
 use crate::geometry::Geometry;
 use crate::layout::{Layout, SplitBlock};
 use alloc::vec::Vec;
-use trommel_base::container::{self, Header, Parsed};
+use trommel_base::container::{self, FrozenBytes, Header, Parsed};
 use trommel_base::{FormatError, Hasher, Storage};
 use trommel_simd::Isa;
 
@@ -16,6 +16,14 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
             len: self.len,
             parameters: [self.geometry.units, u64::from(self.geometry.hashes), 0, 0],
         }
+    }
+
+    /// Checks what a trusted view left out, beside the checksum: nothing, since any bits are a table.
+    ///
+    /// # Errors
+    /// None; other kinds have some.
+    pub fn check_structure(&self) -> Result<(), FormatError> {
+        Ok(())
     }
 
     /// The frozen filter: header and table.
@@ -56,19 +64,33 @@ impl<'a, L: Layout> Bloom<L, &'a [u8]> {
         Self::from_container(container::parse(bytes)?)
     }
 
+    /// The same for bytes that were verified before: the checksum of the table is not computed. What every
+    /// table of a Bloom filter needs is its length, and that is checked. See [`container::parse_trusted`].
+    ///
+    /// # Errors
+    /// [`FormatError`] if header or length are not those of a frozen filter of this kind.
+    pub fn parse_trusted(bytes: &'a [u8]) -> Result<Self, FormatError> {
+        Self::from_container(container::parse_trusted(bytes)?)
+    }
+}
+
+impl<L: Layout, B: FrozenBytes> Bloom<L, B> {
     /// A view of a container that was taken apart already.
     ///
     /// # Errors
     /// [`FormatError`] if it is of another kind, or its parameters are not what a writer writes.
-    pub fn from_container(parsed: Parsed<'a>) -> Result<Self, FormatError> {
-        let Parsed { header, payload } = parsed;
+    pub fn from_container(parsed: Parsed<B>) -> Result<Self, FormatError> {
+        Self::from_header(&parsed.header(), parsed.payload())
+    }
+
+    pub(crate) fn from_header(header: &Header, table: B) -> Result<Self, FormatError> {
         if header.kind != L::KIND {
             return Err(FormatError::WrongKind { expected: L::KIND, found: header.kind });
         }
         let [units, hashes, rest @ ..] = header.parameters;
         if units == 0
             || units > L::MAX_UNITS
-            || units.checked_mul(L::UNIT_BYTES as u64) != Some(payload.len() as u64)
+            || units.checked_mul(L::UNIT_BYTES as u64) != Some(table.as_ref().len() as u64)
         {
             return Err(FormatError::Field { name: "units", value: units });
         }
@@ -81,7 +103,7 @@ impl<'a, L: Layout> Bloom<L, &'a [u8]> {
             return Err(FormatError::Field { name: "unused parameter", value });
         }
         let geometry = Geometry { units, hashes };
-        Ok(Self::assemble(geometry, header.hasher, header.len, Isa::active_or_best(), payload))
+        Ok(Self::assemble(geometry, header.hasher, header.len, Isa::active_or_best(), table))
     }
 
     /// An owned copy of what is viewed.
@@ -89,7 +111,7 @@ impl<'a, L: Layout> Bloom<L, &'a [u8]> {
     /// # Errors
     /// [`FormatError::OutOfMemory`] if the memory is refused.
     pub fn to_owned_filter(&self) -> Result<Bloom<L>, FormatError> {
-        let table = Storage::copy_of(self.table, true)?;
+        let table = Storage::copy_of(self.table.as_ref(), true)?;
         Ok(Bloom::assemble(self.geometry, self.hasher, self.len, self.isa(), table))
     }
 }

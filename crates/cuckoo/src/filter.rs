@@ -50,6 +50,8 @@ pub struct CuckooFilter<S = Storage> {
     pub(crate) grow_at: Option<f64>,
     pub(crate) kernels: Kernels,
     pub(crate) isa: Isa,
+    /// Whether the fingerprints are known to be where they can be: not in a trusted view.
+    pub(crate) is_checked: bool,
     pub(crate) table: S,
     pub(crate) overflow: Overflow,
     /// What inserts into a crowded table need; not part of what the filter is.
@@ -168,6 +170,7 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
             grow_at: None,
             kernels: Kernels::of(&geometry, isa),
             isa,
+            is_checked: true,
             table,
             overflow: Overflow::default(),
             crowd: None,

@@ -6,7 +6,7 @@ use crate::geometry::Geometry;
 use crate::overflow::Overflow;
 use crate::width::{Width, with_width};
 use alloc::vec::Vec;
-use trommel_base::container::{self, Header, Parsed};
+use trommel_base::container::{self, FrozenBytes, Header, Parsed, Trust};
 use trommel_base::{FilterKind, FormatError, Storage};
 use trommel_simd::Isa;
 
@@ -21,6 +21,43 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
         let empty = if self.empty == EmptyPair::Unknown { EMPTY_UNKNOWN } else { 0 };
         let parameters = [buckets, fingerprint_bits.into(), doublings.into(), multiset | empty];
         Header { kind: FilterKind::Cuckoo, hasher: self.hasher, len: self.len, parameters }
+    }
+
+    /// Checks what a trusted view left out, beside the checksum: that every fingerprint is in a bucket that
+    /// it can be in, and that they are as many as the header states.
+    ///
+    /// # Errors
+    /// [`FormatError`] if that is not so.
+    pub fn check_structure(&self) -> Result<(), FormatError> {
+        if self.is_checked {
+            return Ok(());
+        }
+        with_width!(self.geometry, W => self.check::<W>())
+    }
+
+    /// Any buckets are a table, as long as they hold as many fingerprints as the header says, each in
+    /// the right part of a grown table; and padding is zero.
+    fn check<W: Width>(&self) -> Result<(), FormatError> {
+        let table = self.table_of::<W>();
+        let mut held = self.overflow.len() as u64;
+        for bucket in 0..self.geometry.buckets as u32 {
+            let slots = table.slots(bucket);
+            held += slots.iter().map(|slot| u64::from(*slot != 0)).sum::<u64>();
+            if self.geometry.doublings > 0
+                && slots.iter().any(|slot| *slot != 0 && !self.geometry.belongs(bucket, *slot))
+            {
+                return Err(FormatError::Structure { name: "fingerprint", block: bucket.into() });
+            }
+        }
+        if held != self.len {
+            return Err(FormatError::Field { name: "keys", value: self.len });
+        }
+        let padding = &self.table.as_ref()[self.geometry.buckets as usize * W::BUCKET_BYTES..];
+        if padding.iter().any(|byte| *byte != 0) {
+            let block = self.geometry.buckets;
+            return Err(FormatError::Structure { name: "padding", block });
+        }
+        Ok(())
     }
 
     /// The frozen filter: header, table and what the overflow area holds. That it grows by itself is a
@@ -52,12 +89,24 @@ impl<'a> CuckooFilter<&'a [u8]> {
         Self::from_container(container::parse(bytes)?)
     }
 
+    /// The same for bytes that were verified before: neither is the checksum of the table computed, nor
+    /// are fingerprints counted and compared with their buckets. A lookup reads two buckets that follow from
+    /// its key, so it rests on the length of the table alone. See [`container::parse_trusted`].
+    ///
+    /// # Errors
+    /// [`FormatError`] if header, length or overflow area are not those of a frozen cuckoo filter.
+    pub fn parse_trusted(bytes: &'a [u8]) -> Result<Self, FormatError> {
+        Self::from_container(container::parse_trusted(bytes)?)
+    }
+}
+
+impl<B: FrozenBytes> CuckooFilter<B> {
     /// A view of a container that was taken apart already.
     ///
     /// # Errors
     /// [`FormatError`] if it is of another kind, or not what a writer writes.
-    pub fn from_container(parsed: Parsed<'a>) -> Result<Self, FormatError> {
-        let Parsed { header, payload } = parsed;
+    pub fn from_container(parsed: Parsed<B>) -> Result<Self, FormatError> {
+        let (header, trust, payload) = (parsed.header(), parsed.trust(), parsed.payload());
         if header.kind != FilterKind::Cuckoo {
             return Err(FormatError::WrongKind {
                 expected: FilterKind::Cuckoo,
@@ -80,51 +129,35 @@ impl<'a> CuckooFilter<&'a [u8]> {
         }
         let split = usize::try_from(geometry.table_bytes()).ok();
         let (table, entries) = split
-            .and_then(|bytes| payload.split_at_checked(bytes))
+            .and_then(|bytes| payload.as_ref().split_at_checked(bytes))
             .ok_or(field("buckets", buckets))?;
         let overflow = Overflow::from_bytes(&geometry, entries)
             .ok_or(FormatError::Structure { name: "overflow", block: buckets })?;
+        if header.len > geometry.slots() + overflow.len() as u64 {
+            return Err(field("keys", header.len));
+        }
+        let table = payload.slice(0..table.len());
         let mut filter = Self::assemble(geometry, header.hasher, Isa::active_or_best(), table);
         filter.multiset = flags & MULTISET != 0;
         filter.empty =
             if flags & EMPTY_UNKNOWN != 0 { EmptyPair::Unknown } else { EmptyPair::Clear };
         filter.overflow = overflow;
         filter.len = header.len;
-        with_width!(geometry, W => filter.check::<W>())?;
+        filter.is_checked = false;
+        if trust == Trust::Verify {
+            filter.check_structure()?;
+            filter.is_checked = true;
+        }
         Ok(filter)
     }
 
-    /// Any buckets are a table, as long as they hold as many fingerprints as the header says, each in
-    /// the right part of a grown table; and padding is zero.
-    fn check<W: Width>(&self) -> Result<(), FormatError> {
-        let table = self.table_of::<W>();
-        let mut held = self.overflow.len() as u64;
-        for bucket in 0..self.geometry.buckets as u32 {
-            let slots = table.slots(bucket);
-            held += slots.iter().map(|slot| u64::from(*slot != 0)).sum::<u64>();
-            if self.geometry.doublings > 0
-                && slots.iter().any(|slot| *slot != 0 && !self.geometry.belongs(bucket, *slot))
-            {
-                return Err(FormatError::Structure { name: "fingerprint", block: bucket.into() });
-            }
-        }
-        if held != self.len {
-            return Err(FormatError::Field { name: "keys", value: self.len });
-        }
-        let padding = &self.table[self.geometry.buckets as usize * W::BUCKET_BYTES..];
-        if padding.iter().any(|byte| *byte != 0) {
-            let block = self.geometry.buckets;
-            return Err(FormatError::Structure { name: "padding", block });
-        }
-        Ok(())
-    }
-
-    /// An owned copy of what is viewed.
+    /// An owned copy of what is viewed; of a trusted view, after [`check_structure`](Self::check_structure).
     ///
     /// # Errors
-    /// [`FormatError::OutOfMemory`] if the memory is refused.
+    /// [`FormatError`] if the check fails or the memory is refused.
     pub fn to_owned_filter(&self) -> Result<CuckooFilter, FormatError> {
-        let table = Storage::copy_of(self.table, true)?;
+        self.check_structure()?;
+        let table = Storage::copy_of(self.table.as_ref(), true)?;
         let filter = CuckooFilter::assemble(self.geometry, self.hasher, self.isa(), table);
         let (len, multiset, empty) = (self.len, self.multiset, self.empty);
         Ok(CuckooFilter { len, multiset, empty, overflow: self.overflow.clone(), ..filter })

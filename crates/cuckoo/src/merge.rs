@@ -16,27 +16,41 @@ use trommel_base::{Incompatible, Merge, MergeError, Storage, WhyFull};
 impl Merge for CuckooFilter {
     type Error = MergeError;
 
-    /// Takes in the keys of a filter of the same shape and hash; a set takes those that it does not find.
+    /// See [`CuckooFilter::union`].
+    fn merge(&mut self, other: &Self) -> Result<(), MergeError> {
+        self.union(other)
+    }
+}
+
+/// The numbers that two filters must have in common.
+fn shared_numbers<S>(filter: &CuckooFilter<S>) -> [(&'static str, u64); 6] {
+    let geometry = filter.geometry;
+    [
+        ("hash function", filter.hasher.id() as u64),
+        ("hash seed", filter.hasher.seed()),
+        ("buckets", geometry.buckets),
+        ("fingerprint bits", geometry.fingerprint_bits.into()),
+        ("doublings", geometry.doublings.into()),
+        ("copies of a key", filter.multiset.into()),
+    ]
+}
+
+impl CuckooFilter {
+    /// Takes in the keys of a filter, owned or viewed, of the same shape and hash; a set takes those that it
+    /// does not find.
+    ///
     /// Cost: a copy of this filter, and an insert for every fingerprint of the other.
     ///
     /// # Errors
-    /// [`MergeError`] if buckets, fingerprints, hash or handling of copies differ, if there is no room for all keys, or
-    /// no memory for the copy; this filter is as it was.
-    fn merge(&mut self, other: &Self) -> Result<(), MergeError> {
-        let number = |filter: &Self| {
-            let geometry = filter.geometry;
-            [
-                ("hash function", filter.hasher.id() as u64),
-                ("hash seed", filter.hasher.seed()),
-                ("buckets", geometry.buckets),
-                ("fingerprint bits", geometry.fingerprint_bits.into()),
-                ("doublings", geometry.doublings.into()),
-                ("copies of a key", filter.multiset.into()),
-            ]
-        };
-        for ((what, left), (_, right)) in number(self).into_iter().zip(number(other)) {
+    /// [`MergeError`] if buckets, fingerprints, hash or handling of copies differ, if there is no room for all keys, no
+    /// memory for the copy, or the other is a trusted view of damaged bytes; this filter is as it was.
+    pub fn union<T: AsRef<[u8]>>(&mut self, other: &CuckooFilter<T>) -> Result<(), MergeError> {
+        for ((what, left), (_, right)) in
+            shared_numbers(self).into_iter().zip(shared_numbers(other))
+        {
             Incompatible::check(what, left, right)?;
         }
+        other.check_structure()?;
         let huge_pages = self.backing() != trommel_base::Backing::Pages;
         let table = Storage::copy_of(&self.table, huge_pages)?;
         let mut union = Self { table, overflow: self.overflow.clone(), crowd: None, ..*self };
@@ -46,10 +60,8 @@ impl Merge for CuckooFilter {
         *self = union;
         Ok(())
     }
-}
 
-impl CuckooFilter {
-    fn take_in<W: Width>(&mut self, other: &Self) -> Result<(), WhyFull> {
+    fn take_in<W: Width>(&mut self, other: &CuckooFilter<impl AsRef<[u8]>>) -> Result<(), WhyFull> {
         let from = other.table_of::<W>();
         let in_table = (0..self.geometry.buckets as u32).flat_map(|bucket| {
             let slots = from.slots(bucket).into_iter().filter(|slot| *slot != 0);

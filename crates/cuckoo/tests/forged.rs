@@ -109,9 +109,9 @@ fn any_table_of_the_right_count_is_a_filter() {
         let filter = sample(&mut random);
         let bytes = filter.to_bytes();
         let parsed = container::parse(&bytes).unwrap();
-        let mut payload = parsed.payload.to_vec();
+        let mut payload = parsed.payload().to_vec();
         let table = filter.memory_bytes();
-        let mut header = parsed.header;
+        let mut header = parsed.header();
         let most = 1 << random.below(8);
         for _ in 0..=random.below(most) {
             let at = random.below(table as u64) as usize;
@@ -158,7 +158,7 @@ fn noise_is_a_table_if_it_is_counted() {
         let bits = WIDTHS[round % 4];
         let filter = words::filter_of_buckets(2 + 2 * random.below(30), bits, round % 3 == 0);
         let bytes = filter.to_bytes();
-        let mut header = container::parse(&bytes).unwrap().header;
+        let mut header = container::parse(&bytes).unwrap().header();
         let slots = filter.geometry().slots() as usize;
         let table = slots * bits as usize / 8;
         let mut payload = match round % 10 {
@@ -186,8 +186,8 @@ fn overflow_and_padding_are_what_a_writer_writes() {
             let mut keys = distinct(3, 0..10_000).into_iter();
             while filter.insert_hash(keys.next().unwrap()).is_ok() {}
             let bytes = filter.to_bytes();
-            let Header { len, .. } = container::parse(&bytes).unwrap().header;
-            let payload = container::parse(&bytes).unwrap().payload;
+            let Header { len, .. } = container::parse(&bytes).unwrap().header();
+            let payload = container::parse(&bytes).unwrap().payload();
             let (table, overflow) = payload.split_at(filter.memory_bytes());
             let entries: Vec<u64> =
                 overflow.as_chunks().0.iter().map(|entry| u64::from_le_bytes(*entry)).collect();
@@ -196,7 +196,7 @@ fn overflow_and_padding_are_what_a_writer_writes() {
             let forge = |table: &[u8], entries: &[u64], rest: &[u8]| {
                 let header = Header {
                     len: len + entries.len() as u64 - filter.overflowing() as u64,
-                    ..container::parse(&bytes).unwrap().header
+                    ..container::parse(&bytes).unwrap().header()
                 };
                 let entries: Vec<u8> = entries.iter().flat_map(|e| e.to_le_bytes()).collect();
                 header.to_bytes(&[table, &entries, rest])
@@ -256,7 +256,7 @@ fn overflow_and_padding_are_what_a_writer_writes() {
                 }
             }
             for wrong in [0, 1, len - 1, len + 1, u64::MAX, len | 1 << 63] {
-                let header = Header { len: wrong, ..container::parse(&bytes).unwrap().header };
+                let header = Header { len: wrong, ..container::parse(&bytes).unwrap().header() };
                 assert_structure(&header.to_bytes(&[payload]), "keys");
             }
         }
@@ -270,7 +270,7 @@ fn forged_flags_mean_the_same_everywhere() {
     let mut random = Splitmix::new(5);
     for bits in WIDTHS {
         let filter = words::filter_of_buckets(130, bits, true);
-        let mut header = container::parse(&filter.to_bytes()).unwrap().header;
+        let mut header = container::parse(&filter.to_bytes()).unwrap().header();
         let mut payload = random.bytes(filter.geometry().slots() as usize * bits as usize / 8);
         // Every third bucket is free, so that there are empty pairs as well.
         let bucket = bits as usize / 2;
@@ -310,9 +310,9 @@ fn an_empty_filter_with_a_forged_flag_is_built() {
     for bits in WIDTHS {
         let bytes = words::filter(250_000, bits, true).to_bytes();
         let parsed = container::parse(&bytes).unwrap();
-        let mut header = parsed.header;
+        let mut header = parsed.header();
         header.parameters[3] |= 2;
-        let mut filter = CuckooFilter::from_bytes(&header.to_bytes(&[parsed.payload])).unwrap();
+        let mut filter = CuckooFilter::from_bytes(&header.to_bytes(&[parsed.payload()])).unwrap();
         let hashes = distinct(0xF1A6, 0..250_000);
         filter.insert_batch(&hashes).unwrap();
         assert_eq!(filter.len(), hashes.len());

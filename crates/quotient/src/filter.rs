@@ -1,5 +1,6 @@
 //! The filter: a layout over bytes.
 
+use crate::check::Extent;
 use crate::enumerate::Fingerprints;
 use crate::fingerprint::Rounding;
 use crate::geometry::{Geometry, Position};
@@ -46,6 +47,8 @@ pub struct Quotient<L: Layout, S = Storage> {
     pub(crate) grow_at: Option<f64>,
     pub(crate) kernels: Kernels,
     isa: Isa,
+    /// What of the table is known to be right: all of it, but in a trusted view.
+    pub(crate) checked: Extent,
     pub(crate) table: S,
     layout: PhantomData<L>,
 }
@@ -136,7 +139,19 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
         let rounding = Rounding::of::<L>(&geometry);
         let kernels = L::kernels(isa);
         let layout = PhantomData;
-        Self { geometry, rounding, hasher, len, grow_at: None, kernels, isa, table, layout }
+        let checked = Extent::Whole;
+        Self {
+            geometry,
+            rounding,
+            hasher,
+            len,
+            grow_at: None,
+            kernels,
+            isa,
+            checked,
+            table,
+            layout,
+        }
     }
 
     /// The shape of the table.

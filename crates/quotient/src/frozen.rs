@@ -7,7 +7,7 @@ use crate::geometry::{Geometry, MAX_COPIES, MAX_FINGERPRINT_BITS, MAX_SLOTS};
 use crate::layout::Layout;
 use crate::sizing::fits;
 use alloc::vec::Vec;
-use trommel_base::container::{self, Header, Parsed};
+use trommel_base::container::{self, FrozenBytes, Header, Parsed, Trust};
 use trommel_base::{FormatError, Storage};
 use trommel_simd::Isa;
 
@@ -16,6 +16,20 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
         let Geometry { slots, remainder_bits, copies, fingerprints, .. } = self.geometry;
         let parameters = [slots, remainder_bits.into(), fingerprints, copies.into()];
         Header { kind: L::KIND, hasher: self.hasher, len: self.len, parameters }
+    }
+
+    /// Checks what a trusted view left out, beside the checksum: that the table is the one of its
+    /// fingerprints.
+    ///
+    /// # Errors
+    /// [`FormatError`] if it is not.
+    pub fn check_structure(&self) -> Result<(), FormatError> {
+        match self.checked {
+            Extent::Whole => Ok(()),
+            Extent::Metadata => {
+                self.kernels.check(&self.geometry, self.table.as_ref(), Extent::Whole).map(|_| ())
+            }
+        }
     }
 
     /// The frozen filter: header and table. That it grows by itself is a setting of the owned filter
@@ -48,33 +62,54 @@ impl<'a, L: Layout> Quotient<L, &'a [u8]> {
         Self::from_container(container::parse(bytes)?)
     }
 
+    /// The same for bytes that were verified before: neither is the checksum of the table computed, nor
+    /// are remainders read. Occupieds, runends and offsets, a third to a fifth of the table, are checked in
+    /// full, since lookups rest on them: on damaged bytes, a lookup still stays within the table and ends.
+    /// See [`container::parse_trusted`].
+    ///
+    /// # Errors
+    /// [`FormatError`] if header, length, occupieds, runends or offsets are not those of a frozen filter of
+    /// this kind.
+    pub fn parse_trusted(bytes: &'a [u8]) -> Result<Self, FormatError> {
+        Self::from_container(container::parse_trusted(bytes)?)
+    }
+}
+
+impl<L: Layout, B: FrozenBytes> Quotient<L, B> {
     /// A view of a container that was taken apart already.
     ///
     /// # Errors
     /// [`FormatError`] if it is of another kind, or not what a writer writes.
-    pub fn from_container(parsed: Parsed<'a>) -> Result<Self, FormatError> {
-        let Parsed { header, payload } = parsed;
+    pub fn from_container(parsed: Parsed<B>) -> Result<Self, FormatError> {
+        let (header, trust, table) = (parsed.header(), parsed.trust(), parsed.payload());
         if header.kind != L::KIND {
             return Err(FormatError::WrongKind { expected: L::KIND, found: header.kind });
         }
         let geometry = geometry_of::<L>(header.parameters)?;
-        if geometry.table_bytes::<L>() != payload.len() as u64 {
+        if geometry.table_bytes::<L>() != table.as_ref().len() as u64 {
             return Err(FormatError::Field { name: "slots", value: geometry.slots });
         }
+        let checked = match trust {
+            Trust::Verify => Extent::Whole,
+            Trust::Trusted => Extent::Metadata,
+        };
         let isa = Isa::active_or_best();
-        let taken = L::kernels(isa).check(&geometry, payload, Extent::Whole)?;
+        let taken = L::kernels(isa).check(&geometry, table.as_ref(), checked)?;
         if taken != header.len {
             return Err(FormatError::Field { name: "keys", value: header.len });
         }
-        Ok(Self::assemble(geometry, header.hasher, header.len, isa, payload))
+        let mut filter = Self::assemble(geometry, header.hasher, header.len, isa, table);
+        filter.checked = checked;
+        Ok(filter)
     }
 
-    /// An owned copy of what is viewed.
+    /// An owned copy of what is viewed; of a trusted view, after [`check_structure`](Self::check_structure).
     ///
     /// # Errors
-    /// [`FormatError::OutOfMemory`] if the memory is refused.
+    /// [`FormatError`] if the check fails or the memory is refused.
     pub fn to_owned_filter(&self) -> Result<Quotient<L>, FormatError> {
-        let table = Storage::copy_of(self.table, true)?;
+        self.check_structure()?;
+        let table = Storage::copy_of(self.table.as_ref(), true)?;
         Ok(Quotient::assemble(self.geometry, self.hasher, self.len, self.isa(), table))
     }
 }

@@ -289,10 +289,9 @@ impl<I: Iterator<Item = u64>> Merged<I> {
     }
 }
 
-impl<L: Layout> Merge for Quotient<L> {
-    type Error = MergeError;
-
-    /// Takes in the fingerprints of another filter. Both may have any size, before or after a resize, but must have
+impl<L: Layout> Quotient<L> {
+    /// Takes in the fingerprints of another filter, owned or viewed. Both may have any size, before or after a
+    /// resize, but must have
     /// the same number of fingerprints: that of the same
     /// [`fingerprint_bits`](trommel_base::Builder::fingerprint_bits), or of the same slots and remainder bits. Two
     /// filters that were built by rate for unlike numbers of keys have unlike fingerprints. A set stores a fingerprint
@@ -302,7 +301,7 @@ impl<L: Layout> Merge for Quotient<L> {
     /// `⌈log2(n / fpr)⌉` bits:
     ///
     /// ```
-    /// use trommel_base::{Filter, Insert, KeyHash, Merge};
+    /// use trommel_base::{Filter, Insert, KeyHash};
     /// use trommel_quotient::QuotientFilter;
     /// // 6000 keys at 1 %: log2(600,000) is 19.2.
     /// let builder = QuotientFilter::builder().fpr(0.01).fingerprint_bits(20).grow_at(0.95);
@@ -310,7 +309,7 @@ impl<L: Layout> Merge for Quotient<L> {
     /// let mut large = builder.keys(5000).build()?;
     /// small.insert_hash(KeyHash::from_raw(1 << 63))?;
     /// large.insert_hash(KeyHash::from_raw(1 << 62))?;
-    /// large.merge(&small)?;
+    /// large.union(&small)?;
     /// assert_eq!(large.len(), 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -320,16 +319,16 @@ impl<L: Layout> Merge for Quotient<L> {
     ///
     /// # Errors
     /// [`MergeError`] if hash, fingerprints or copies differ, if there are too few free slots or too many copies of a
-    /// key, or if memory is refused; this filter is as it was.
-    fn merge(&mut self, other: &Self) -> Result<(), MergeError> {
-        let hash = |filter: &Self| filter.hasher.id() as u64;
-        Incompatible::check("hash function", hash(self), hash(other))?;
-        Incompatible::check("hash seed", self.hasher.seed(), other.hasher.seed())?;
-        let fingerprints = |filter: &Self| filter.geometry.fingerprints;
+    /// key, if memory is refused, or if the other is a trusted view of damaged bytes; this filter is as it was.
+    pub fn union<T: AsRef<[u8]>>(&mut self, other: &Quotient<L, T>) -> Result<(), MergeError> {
+        let (mine, theirs) = (self.hasher, other.hasher);
+        Incompatible::check("hash function", mine.id() as u64, theirs.id() as u64)?;
+        Incompatible::check("hash seed", mine.seed(), theirs.seed())?;
+        let (mine, theirs) = (self.geometry, other.geometry);
         let what = "the number of fingerprints, which `fingerprint_bits` sets";
-        Incompatible::check(what, fingerprints(self), fingerprints(other))?;
-        let copies = |filter: &Self| u64::from(filter.geometry.copies);
-        Incompatible::check("copies of a key", copies(self), copies(other))?;
+        Incompatible::check(what, mine.fingerprints, theirs.fingerprints)?;
+        Incompatible::check("copies of a key", mine.copies.into(), theirs.copies.into())?;
+        other.check_structure()?;
         let mut geometry = self.geometry;
         let held = self.len.saturating_add(other.len);
         if let Some(load) = self.grow_at {
@@ -345,5 +344,14 @@ impl<L: Layout> Merge for Quotient<L> {
             append_merged::<L, _>(&geometry, &mut table, both).map_err(|why| self.full(0, why))?;
         self.replace(geometry, table, len);
         Ok(())
+    }
+}
+
+impl<L: Layout> Merge for Quotient<L> {
+    type Error = MergeError;
+
+    /// See [`Quotient::union`].
+    fn merge(&mut self, other: &Self) -> Result<(), MergeError> {
+        self.union(other)
     }
 }

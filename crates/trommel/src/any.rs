@@ -207,6 +207,28 @@ impl AnyFilter {
         each_kind!(Self in self, filter => Ok(filter.merge(other.try_into()?)?))
     }
 
+    /// Takes in all keys of a frozen filter, without an owned copy of it.
+    ///
+    /// ```
+    /// use trommel::{Filter, FilterKind, FilterSpec, FilterView, Insert};
+    /// let spec = FilterSpec::new(FilterKind::Cuckoo).keys(100);
+    /// let (mut left, mut right) = (spec.build()?, spec.build()?);
+    /// left.insert("anvil").unwrap();
+    /// right.insert("forge").unwrap();
+    /// let bytes = right.to_bytes();
+    /// left.merge_view(&FilterView::parse(&bytes).unwrap()).unwrap();
+    /// assert!(left.contains("anvil") && left.contains("forge"));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`AnyFilter::merge`], and [`MergeError::Damaged`] if a [trusted](FilterView::parse_trusted) view turns out
+    /// to be of damaged bytes; this filter is as it was.
+    pub fn merge_view(&mut self, other: &FilterView<'_>) -> Result<(), MergeError> {
+        other.check_structure()?;
+        each_kind!(Self in self, filter => Ok(filter.union::<&[u8]>(other.try_into()?)?))
+    }
+
     /// Keeps the keys that another filter holds too, and some that neither does: its bits are those that both have
     /// set. See [`Bloom::intersect`](crate::Bloom::intersect).
     ///

@@ -151,3 +151,43 @@ fn one_copy_too_many_is_refused_wherever_the_run_begins() {
     copies::<WideBlock>(Some(17));
     copies::<LineBlock>(None);
 }
+
+/// Right metadata over remainders of noise: all that a trusted view checks.
+#[test]
+fn lookups_end_whatever_remainders_are() {
+    fn noise<L: Layout>(bits: Option<u32>) {
+        let mut random = Splitmix::new(0xA0);
+        for keys in [40, 3000] {
+            let mut filter = filter::<L>(keys, bits, true);
+            for i in 0..keys as u64 {
+                // Some of them in one long cluster.
+                let hash = if i % 3 == 0 { u64::MAX / 3 + i } else { random.word() };
+                let _ = filter.insert_hash(KeyHash::from_raw(hash));
+            }
+            let (geometry, shape) = (filter.geometry, filter.geometry.shape());
+            for block in 0..shape.blocks {
+                let mask =
+                    u32::MAX >> (32 - if L::RESERVES_ZERO { 8 } else { shape.remainder_bits });
+                let stored: [u32; 64] = core::array::from_fn(|_| random.word() as u32 & mask);
+                L::set_remainders(&shape, &mut filter.table, block, &stored);
+            }
+            let hashes: Vec<u64> = (0..5000)
+                .map(|i| if i % 3 == 0 { u64::MAX / 3 + i } else { random.word() })
+                .collect();
+            for kernels in kernels::<L>() {
+                let taken = kernels.check(&geometry, &filter.table, Extent::Metadata);
+                assert_eq!(taken, Ok(filter.len));
+                assert!(kernels.check(&geometry, &filter.table, Extent::Whole).is_err());
+                let mut found = [0; 79];
+                kernels.contains_batch(&geometry, &filter.table, &hashes, &mut found);
+                hashes.iter().for_each(|hash| {
+                    let _ = kernels.contains(&geometry, &filter.table, *hash);
+                });
+            }
+        }
+    }
+    for bits in [3, 8, 13, 27] {
+        noise::<WideBlock>(Some(bits));
+    }
+    noise::<LineBlock>(None);
+}

@@ -68,7 +68,7 @@ pub fn forged_parameters_never_panic_hang_or_allocate<S: Subject>() {
         let parsed = container::parse(&bytes).expect("our own bytes");
         let mut random = Splitmix::new(0xF0 + keys as u64);
         for _ in 0..3000 {
-            let (header, payload) = forge(&mut random, parsed.header, parsed.payload);
+            let (header, payload) = forge(&mut random, parsed.header(), parsed.payload());
             let forged = header.to_bytes(&[&payload]);
             let owned = S::from_bytes(&forged);
             assert_eq!(owned.is_ok(), S::view(&forged).is_ok(), "{header:?}");
@@ -120,20 +120,20 @@ pub fn a_forged_payload_is_only_another_filter<S: Subject>() {
     super::fill::<S>(&mut filter, &Disjoint::new(4, 100, 0).members);
     let bytes = S::to_bytes(&filter);
     let parsed = container::parse(&bytes).expect("our own bytes");
-    let len = parsed.payload.len();
+    let len = parsed.payload().len();
     for round in 0..200 {
         let payload = match round {
             0 => vec![0; len],
             1 => vec![0xFF; len],
             2..100 => random.bytes(len),
             _ => {
-                let mut payload = parsed.payload.to_vec();
+                let mut payload = parsed.payload().to_vec();
                 let at = random.below(len as u64) as usize;
                 payload[at] ^= random.word() as u8;
                 payload
             }
         };
-        let forged = parsed.header.to_bytes(&[&payload]);
+        let forged = parsed.header().to_bytes(&[&payload]);
         let owned = S::from_bytes(&forged);
         assert_eq!(owned.is_ok(), S::view(&forged).is_ok());
         if owned.is_ok() {

@@ -8,7 +8,7 @@ use crate::Splitmix;
 use crate::streams::{Stream, distinct};
 use crate::subject::{Exact, Resize, built, spec};
 use std::collections::BTreeMap;
-use trommel_base::container::{self, Header, Parsed};
+use trommel_base::container::{self, Header};
 use trommel_base::{Count, Filter, Insert, KeyHash, Merge, Remove};
 use trommel_simd::Isa;
 
@@ -95,7 +95,8 @@ fn judge<S: Resize>(header: Header, payload: &[u8]) -> bool {
 /// table's were accepted.
 fn flip_each<S: Resize>(filter: &S::Filter) -> usize {
     let bytes = S::to_bytes(filter);
-    let Parsed { header, payload } = container::parse(&bytes).expect("our own bytes");
+    let parsed = container::parse(&bytes).expect("our own bytes");
+    let (header, payload) = (parsed.header(), parsed.payload());
     let mut payload = payload.to_vec();
     for bit in 0..64 {
         let mut forged = header;
@@ -147,7 +148,8 @@ pub fn two_flipped_bits_are_refused_or_make_another_filter<S: Resize>() {
     let mut random = Splitmix::new(0xF1);
     for keys in [20, 90, 400] {
         let bytes = S::to_bytes(&crowded::<S>(keys));
-        let Parsed { header, payload } = container::parse(&bytes).expect("our own bytes");
+        let parsed = container::parse(&bytes).expect("our own bytes");
+        let (header, payload) = (parsed.header(), parsed.payload());
         let bits = payload.len() as u64 * 8;
         let mut accepted = 0;
         for round in 0..20_000 {
@@ -180,14 +182,14 @@ pub fn a_torn_table_is_refused_or_makes_another_filter<S: Resize>() {
         let parsed = tables.each_ref().map(|bytes| container::parse(bytes).expect("our own bytes"));
         for _ in 0..3000 {
             let [a, b] = [0, 0].map(|_| parsed[random.below(3) as usize]);
-            let mut torn = a.payload.to_vec();
+            let mut torn = a.payload().to_vec();
             let [from, to] = [0, 0].map(|_| random.below(torn.len() as u64 + 1) as usize);
             let (from, to) = (from.min(to), from.max(to));
-            torn[from..to].copy_from_slice(&b.payload[from..to]);
-            judge::<S>(a.header, &torn);
-            judge::<S>(b.header, &torn);
+            torn[from..to].copy_from_slice(&b.payload()[from..to]);
+            judge::<S>(a.header(), &torn);
+            judge::<S>(b.header(), &torn);
         }
         // Whole, it is what it was.
-        assert!(parsed.iter().all(|parsed| judge::<S>(parsed.header, parsed.payload)));
+        assert!(parsed.iter().all(|parsed| judge::<S>(parsed.header(), parsed.payload())));
     }
 }

@@ -220,8 +220,8 @@ fn parameters_of_buckets_outside_their_ranges_are_refused() {
         ([0, 16, 0, 0], "buckets"),
         ([1 << 32, 16, 0, 0], "buckets"),
     ] {
-        let forged = trommel::container::Header { parameters, ..parsed.header };
-        let error = FilterView::parse(&forged.to_bytes(&[parsed.payload])).unwrap_err();
+        let forged = trommel::container::Header { parameters, ..parsed.header() };
+        let error = FilterView::parse(&forged.to_bytes(&[parsed.payload()])).unwrap_err();
         assert!(
             matches!(error, FormatError::Field { name: told, .. } if told == name),
             "{parameters:?}: {error}"
@@ -230,7 +230,7 @@ fn parameters_of_buckets_outside_their_ranges_are_refused() {
     // Of any other flags, an empty table is a filter.
     for flags in 0..4 {
         let parameters = [buckets, 16, 0, flags];
-        let forged = trommel::container::Header { parameters, ..parsed.header };
-        FilterView::parse(&forged.to_bytes(&[parsed.payload])).unwrap();
+        let forged = trommel::container::Header { parameters, ..parsed.header() };
+        FilterView::parse(&forged.to_bytes(&[parsed.payload()])).unwrap();
     }
 }

@@ -1,0 +1,155 @@
+//! Views of bytes that were verified before, and what may be done with them if they are damaged all the same.
+
+use trommel::container::HEADER_BYTES;
+use trommel::{
+    AnyFilter, Bitmap, Filter, FilterKind, FilterSpec, FilterView, Insert, KeyHash, MergeError,
+};
+use trommel_testkit::{Splitmix, Stream};
+
+fn hashes(seed: u64, count: usize) -> Vec<KeyHash> {
+    Stream::Random.hashes(seed, count)
+}
+
+/// A filter of every kind, and of every variant of a kind, that holds `keys`.
+fn filters(keys: usize) -> Vec<AnyFilter> {
+    let variants = FilterKind::ALL.iter().flat_map(|kind| [(*kind, false), (*kind, true)]);
+    let filters = variants.filter_map(|(kind, variant)| {
+        let spec = FilterSpec::new(kind).keys(keys).fpr(0.02).seed(9);
+        let spec = match (kind, variant) {
+            (FilterKind::CountingBloom, _) => spec.compact(variant),
+            (FilterKind::Quotient | FilterKind::CacheLineQuotient | FilterKind::Cuckoo, _) => {
+                spec.multiset(variant)
+            }
+            (_, true) => return None,
+            _ => spec,
+        };
+        let mut filter = spec.build().unwrap();
+        filter.insert_batch(&hashes(1, keys)).unwrap();
+        Some(filter)
+    });
+    filters.collect()
+}
+
+/// Everything that a view can be asked. Nothing is asserted of the answers.
+fn ask(view: &FilterView<'_>, probes: &[KeyHash]) {
+    let mut found = Bitmap::new(0);
+    for len in [1, 20, probes.len()] {
+        view.contains_batch(&probes[..len], &mut found);
+        assert_eq!(found.len(), len);
+    }
+    for hash in probes {
+        let _ = (view.contains_hash(*hash), view.count_hash(*hash));
+    }
+    assert!((0.0..=1.0).contains(&view.expected_fpr()), "{}", view.expected_fpr());
+    let _ = (view.len(), view.load_factor(), view.estimate_len(), view.bits_per_key());
+    if let FilterView::Quotient(view) = view {
+        assert_eq!(view.fingerprints().count(), view.len());
+    }
+    if let FilterView::CacheLineQuotient(view) = view {
+        assert_eq!(view.fingerprints().count(), view.len());
+    }
+}
+
+/// What a damaged table could spread into is refused, exactly where a full parse refuses it.
+fn spread(view: &FilterView<'_>, into: &AnyFilter) {
+    let under_a_new_checksum = view.to_bytes();
+    let is_whole = FilterView::parse(&under_a_new_checksum).is_ok();
+    assert_eq!(view.check_structure().is_ok(), is_whole);
+    assert_eq!(view.to_owned_filter().is_ok(), is_whole);
+    if !is_whole {
+        let mut filter = into.clone();
+        assert!(matches!(filter.merge_view(view), Err(MergeError::Damaged(_))));
+        assert!(filter.to_bytes() == into.to_bytes());
+    }
+}
+
+#[test]
+fn a_trusted_view_answers_as_the_filter() {
+    for keys in [0, 1, 500] {
+        for filter in filters(keys) {
+            let bytes = filter.to_bytes();
+            let view = FilterView::parse_trusted(&bytes).unwrap();
+            let probes = [hashes(1, keys), hashes(2, 300)].concat();
+            let (mut of_view, mut of_filter) = (Bitmap::new(0), Bitmap::new(0));
+            view.contains_batch(&probes, &mut of_view);
+            filter.contains_batch(&probes, &mut of_filter);
+            assert_eq!(of_view, of_filter, "{}", filter.kind());
+            assert_eq!((view.len(), view.kind()), (filter.len(), filter.kind()));
+            assert!(view.to_bytes() == bytes && view.check_structure().is_ok());
+            assert!(view.to_owned_filter().unwrap().to_bytes() == bytes);
+        }
+    }
+}
+
+#[test]
+fn a_trusted_view_over_any_flipped_bit_is_refused_or_answers() {
+    let probes = [hashes(1, 40), hashes(2, 60)].concat();
+    for filter in filters(60) {
+        let mut bytes = filter.to_bytes();
+        let (mut viewed, mut refused) = (0, 0);
+        for bit in 0..bytes.len() * 8 {
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            match FilterView::parse_trusted(&bytes) {
+                Err(error) => {
+                    refused += 1;
+                    assert!(!error.to_string().is_empty());
+                }
+                Ok(view) => {
+                    viewed += 1;
+                    assert!(bit >= HEADER_BYTES * 8, "bit {bit} of the header");
+                    ask(&view, &probes);
+                    spread(&view, &filter);
+                }
+            }
+            bytes[bit / 8] ^= 1 << (bit % 8);
+        }
+        assert!(viewed > 0 && refused >= HEADER_BYTES * 8, "{}: {viewed}", filter.kind());
+    }
+}
+
+/// Noise in the payload: in all of it, or in a run of bytes.
+#[test]
+fn a_trusted_view_of_noise_is_refused_or_answers() {
+    let mut random = Splitmix::new(0x7E);
+    let probes = [hashes(1, 100), hashes(2, 100)].concat();
+    for filter in filters(400) {
+        let bytes = filter.to_bytes();
+        for round in 0..200 {
+            let mut noisy = bytes.clone();
+            let payload = noisy.len() - HEADER_BYTES;
+            let len = if round % 4 == 0 { payload } else { 1 + random.below(40) as usize };
+            let from =
+                HEADER_BYTES + random.below((payload - len.min(payload)) as u64 + 1) as usize;
+            let noise = random.bytes(len.min(payload));
+            noisy[from..from + noise.len()].copy_from_slice(&noise);
+            if let Ok(view) = FilterView::parse_trusted(&noisy) {
+                ask(&view, &probes);
+                spread(&view, &filter);
+            }
+        }
+    }
+}
+
+#[test]
+fn merging_a_view_is_merging_the_filter() {
+    for (filter, like) in filters(300).into_iter().zip(filters(300)) {
+        let mut other = like.clone();
+        other.insert_batch(&hashes(5, 1)).unwrap();
+        let bytes = other.to_bytes();
+        for view in [FilterView::parse(&bytes).unwrap(), FilterView::parse_trusted(&bytes).unwrap()]
+        {
+            let (mut by_view, mut by_filter) = (filter.clone(), filter.clone());
+            let outcome = by_filter.merge(&other);
+            assert_eq!(by_view.merge_view(&view), outcome, "{}", filter.kind());
+            assert!(by_view.to_bytes() == by_filter.to_bytes());
+            // Only a multiset has too few slots for all keys twice.
+            assert!(outcome.is_ok() || matches!(outcome, Err(MergeError::Incompatible(_))));
+            assert_eq!(by_view.contains_hash(hashes(5, 1)[0]), outcome.is_ok());
+        }
+    }
+    let [bloom, cuckoo] = [FilterKind::Bloom, FilterKind::Cuckoo]
+        .map(|kind| FilterSpec::new(kind).keys(10).build().unwrap());
+    let bytes = cuckoo.to_bytes();
+    let kinds = MergeError::Kinds { left: FilterKind::Bloom, right: FilterKind::Cuckoo };
+    assert_eq!(bloom.clone().merge_view(&FilterView::parse(&bytes).unwrap()), Err(kinds));
+}
