@@ -231,6 +231,31 @@ pub fn parse_bytes<B: FrozenBytes>(holder: &B, trust: Trust) -> Result<Parsed<B>
     Ok(Parsed { header, payload, trust })
 }
 
+/// A number that tells frozen filters apart: the header's checksum, which covers kind, hash, parameters,
+/// the number of keys, and the checksum of the payload. `None` if the header is none, or damaged.
+///
+/// Two frozen filters of unlike contents have the same identity with a probability of 2^-64, unless somebody
+/// forges them. So a cache of parsed filters can have it for a key, and skip parsing bytes whose identity it
+/// has. Bytes of that identity may still be damaged in their payload: the cached filter is the undamaged one.
+///
+/// Cost: one checksum of 120 bytes, however large the filter is.
+///
+/// ```
+/// use trommel_base::container::{self, Header};
+/// use trommel_base::{FilterKind, Hasher};
+/// let parameters = [1, 8, 0, 0];
+/// let header = Header { kind: FilterKind::Bloom, hasher: Hasher::xxh3(0), len: 0, parameters };
+/// let (one, other) = (header.to_bytes(&[&[0; 8]]), header.to_bytes(&[&[1; 8]]));
+/// assert!(container::identity(&one).is_some());
+/// assert_eq!(container::identity(&one), container::identity(&one.clone()));
+/// assert_ne!(container::identity(&one), container::identity(&other));
+/// assert_eq!(container::identity(b"no filter"), None);
+/// ```
+#[must_use]
+pub fn identity(bytes: &[u8]) -> Option<u64> {
+    checked_head(bytes).ok().map(|head| u64_at(head, HEADER_CHECKSUM_AT))
+}
+
 /// The header, if magic, version and its checksum are right.
 fn checked_head(bytes: &[u8]) -> Result<&[u8], FormatError> {
     let Some((head, _)) = bytes.split_at_checked(HEADER_BYTES) else {
@@ -307,12 +332,15 @@ mod tests {
             bytes[bit / 8] ^= 1 << (bit % 8);
             assert!(parse(&bytes).is_err(), "bit {bit}");
             let in_header = bit / 8 < HEADER_BYTES;
+            assert_eq!(identity(&bytes), if in_header { None } else { identity(&good) });
             assert_eq!(parse_trusted(&bytes).is_err(), in_header, "bit {bit}");
         }
         for len in 0..good.len() {
             assert!(parse(&good[..len]).is_err(), "length {len}");
             assert!(parse_trusted(&good[..len]).is_err(), "length {len}");
         }
+        let same: Vec<u8> = good.iter().chain(&[1, 2, 3]).copied().collect();
+        assert_eq!(identity(&same), identity(&good), "the header alone counts");
         let mut longer = good.clone();
         longer.push(0);
         assert!(parse_trusted(&longer).is_err());

@@ -1,6 +1,6 @@
 //! Views of bytes that were verified before, and what may be done with them if they are damaged all the same.
 
-use trommel::container::HEADER_BYTES;
+use trommel::container::{self, HEADER_BYTES};
 use trommel::{
     AnyFilter, Bitmap, Filter, FilterKind, FilterSpec, FilterView, Insert, KeyHash, MergeError,
 };
@@ -152,4 +152,23 @@ fn merging_a_view_is_merging_the_filter() {
     let bytes = cuckoo.to_bytes();
     let kinds = MergeError::Kinds { left: FilterKind::Bloom, right: FilterKind::Cuckoo };
     assert_eq!(bloom.clone().merge_view(&FilterView::parse(&bytes).unwrap()), Err(kinds));
+}
+
+#[test]
+fn identities_are_equal_where_bytes_are() {
+    let mut identities = Vec::new();
+    for filter in filters(50).into_iter().chain(filters(51)) {
+        let bytes = filter.to_bytes();
+        let identity = container::identity(&bytes).unwrap();
+        assert_eq!(container::identity(&filter.clone().to_bytes()), Some(identity));
+        let mut more = filter.clone();
+        more.insert_batch(&hashes(77, 1)).unwrap();
+        assert_ne!(container::identity(&more.to_bytes()), Some(identity));
+        assert_eq!(container::identity(&bytes[..HEADER_BYTES - 1]), None);
+        identities.push(identity);
+    }
+    let count = identities.len();
+    identities.sort_unstable();
+    identities.dedup();
+    assert_eq!(identities.len(), count);
 }
