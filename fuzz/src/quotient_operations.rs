@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use trommel::quotient::{Layout, LineBlock, Quotient, ResizeError, WideBlock};
 use trommel::{
     Bitmap, Count, Filter, FromSpec, Full, Insert, Isa, KeyHash, Merge, MergeError, Remove, Spec,
-    WhyFull,
+    SpecError, WhyFull,
 };
 
 /// A table is not grown beyond so many slots: what an input costs stays small.
@@ -52,7 +52,12 @@ struct Run<L: Layout> {
 
 impl<L: Layout> Run<L> {
     fn new(spec: &Spec) -> Self {
-        let filter = Quotient::from_spec(spec).expect("small filters can be built");
+        let mut spec = *spec;
+        // Too few bits for all keys below the load.
+        if matches!(Quotient::<L>::from_spec(&spec), Err(SpecError::GrowAt { .. })) {
+            spec.grow_at = None;
+        }
+        let filter = Quotient::from_spec(&spec).expect("small filters can be built");
         Self { filter, held: BTreeMap::new(), base: 0 }
     }
 

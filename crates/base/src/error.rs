@@ -50,6 +50,16 @@ pub enum SpecError {
         /// What was asked for.
         load: f64,
     },
+    /// A filter that grows at this load cannot hold its keys: before they are in, no bit of its fingerprints is left to
+    /// double by, or the largest size is reached.
+    GrowAt {
+        /// The load asked for.
+        load: f64,
+        /// Keys expected, at least 1.
+        keys: u64,
+        /// Keys that the largest filter which this one doubles to has at that load.
+        most_keys: u64,
+    },
     /// A parameter is outside its range.
     Parameter {
         /// Its name.
@@ -113,6 +123,10 @@ impl fmt::Display for SpecError {
             Self::LoadOutOfRange { load } => {
                 write!(f, "a load lies strictly between 0 and 1, got {load}")
             }
+            Self::GrowAt { load, keys, most_keys } => write!(
+                f,
+                "grow_at is {load:?}: the largest filter that this one doubles to has room for {most_keys} keys at that load, {keys} are expected"
+            ),
             Self::Parameter { name, value, min, max } => {
                 write!(f, "{name} is {value}, allowed are {min} to {max}")
             }

@@ -108,6 +108,18 @@ impl Spec {
         }
     }
 
+    /// Refuses a load to grow at that the expected keys, at least one, do not stay below in a filter of so many slots,
+    /// the most that it can double to.
+    ///
+    /// # Errors
+    /// [`SpecError::LoadOutOfRange`] if it is no load, [`SpecError::GrowAt`] if it is too low.
+    pub fn check_growth(&self, most_slots: u64) -> Result<(), SpecError> {
+        let Some(load) = self.grow_at.map(checked_load).transpose()? else { return Ok(()) };
+        let keys = self.keys.max(1) as u64;
+        let most_keys = (load * most_slots as f64) as u64;
+        if most_keys < keys { Err(SpecError::GrowAt { load, keys, most_keys }) } else { Ok(()) }
+    }
+
     /// Refuses what only a Bloom filter can do, for a kind that has slots: folded, its fingerprints would fall
     /// on one another, and there is no compact variant.
     ///
@@ -315,7 +327,8 @@ macro_rules! spec_setters {
         }
 
         /// Doubles the filter by itself when this share of its slots is full.
-        /// Quotient and cuckoo filters only.
+        /// Quotient and cuckoo filters only. Each doubling takes a bit of every fingerprint: a load so low that the
+        /// expected keys, or one if none are, would use up the bits is refused.
         pub fn grow_at(mut self, load: f64) -> Self {
             self.spec.grow_at = Some(load);
             self

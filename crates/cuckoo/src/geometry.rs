@@ -86,6 +86,12 @@ impl Geometry {
             && self.table_bytes() <= MAX_BYTES
     }
 
+    /// Twice the buckets, which a bit of every fingerprint tells apart; whether there can be such a table,
+    /// [`Geometry::is_possible`] says.
+    pub(crate) fn doubled(&self) -> Self {
+        Self { buckets: 2 * self.buckets, doublings: self.doublings + 1, ..*self }
+    }
+
     /// Primary bucket and fingerprint of a hash.
     #[inline(always)]
     pub(crate) fn split(&self, hash: u64) -> (u32, u32) {

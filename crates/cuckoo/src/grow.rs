@@ -85,11 +85,11 @@ impl CuckooFilter {
     /// # Errors
     /// [`GrowError`] if four bits of the fingerprints would not be left, or there is no memory.
     pub fn grow(&mut self) -> Result<(), GrowError> {
-        let Geometry { buckets, fingerprint_bits, doublings } = self.geometry;
+        let Geometry { fingerprint_bits, doublings, .. } = self.geometry;
         if doublings + FEWEST_BITS >= fingerprint_bits {
             return Err(GrowError::Fingerprint { fingerprint_bits, doublings });
         }
-        let doubled = Geometry { buckets: 2 * buckets, fingerprint_bits, doublings: doublings + 1 };
+        let doubled = self.geometry.doubled();
         if !doubled.is_possible() {
             return Err(GrowError::TooLarge { buckets: doubled.buckets });
         }

@@ -76,6 +76,21 @@ pub(crate) fn geometry(spec: &Spec) -> Result<Geometry, SpecError> {
         return Err(SpecError::Choice { name: "fingerprint_bits", value, allowed });
     }
     spec.grow_at.map(checked_load).transpose()?;
+    let geometry = sized(spec)?;
+    spec.check_growth(most_slots(geometry))?;
+    Ok(geometry)
+}
+
+/// The slots of the largest filter that one of this geometry doubles to.
+fn most_slots(mut geometry: Geometry) -> u64 {
+    while geometry.doubled().is_possible() {
+        geometry = geometry.doubled();
+    }
+    geometry.slots()
+}
+
+/// The geometry for the keys and the size that a spec asks for.
+fn sized(spec: &Spec) -> Result<Geometry, SpecError> {
     let load = spec.load.map(checked_load).transpose()?;
     match spec.size()? {
         Size::Fpr(fpr) => for_fpr(spec, load, fpr),

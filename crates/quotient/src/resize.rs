@@ -169,7 +169,7 @@ impl<L: Layout> Quotient<L> {
 }
 
 /// The geometry of other slots and the same fingerprints.
-fn resized<L: Layout>(old: &Geometry, slots: u64) -> Result<Geometry, ResizeError> {
+pub(crate) fn resized<L: Layout>(old: &Geometry, slots: u64) -> Result<Geometry, ResizeError> {
     if slots > MAX_SLOTS {
         return Err(ResizeError::TooLarge { slots, max_slots: MAX_SLOTS });
     }

@@ -3,6 +3,7 @@
 use crate::fingerprint::remainder_bits_for;
 use crate::geometry::{GUARANTEED_LOAD, Geometry, MAX_COPIES, MAX_FINGERPRINT_BITS, MAX_SLOTS};
 use crate::layout::Layout;
+use crate::resize::resized;
 use trommel_base::sizing::{quotient_fpr, quotient_load};
 use trommel_base::spec::{Size, checked_load};
 use trommel_base::storage::MAX_BYTES;
@@ -37,6 +38,26 @@ pub(crate) fn geometry<L: Layout>(spec: &Spec) -> Result<Geometry, SpecError> {
         check_bits("fingerprint_bits", bits, 1, MAX_FINGERPRINT_BITS)?;
     }
     spec.grow_at.map(checked_load).transpose()?;
+    // A filter for no keys has no bit to grow by.
+    let mut spec = *spec;
+    spec.keys = spec.keys.max(usize::from(spec.grow_at.is_some()));
+    let geometry = sized::<L>(&spec)?;
+    spec.check_growth(most_slots::<L>(geometry))?;
+    Ok(geometry)
+}
+
+/// The slots of the largest filter that one of this geometry doubles to.
+fn most_slots<L: Layout>(mut geometry: Geometry) -> u64 {
+    while let Ok(doubled) = resized::<L>(&geometry, geometry.slots.saturating_mul(2))
+        && doubled.table_bytes::<L>() <= MAX_BYTES
+    {
+        geometry = doubled;
+    }
+    geometry.slots
+}
+
+/// The geometry for the keys and the size that a spec asks for.
+fn sized<L: Layout>(spec: &Spec) -> Result<Geometry, SpecError> {
     let load = checked_load(spec.load.unwrap_or(GUARANTEED_LOAD))?;
     let geometry = match spec.size()? {
         Size::Fpr(fpr) => for_fpr::<L>(spec, load, fpr)?,

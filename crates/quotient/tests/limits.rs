@@ -66,22 +66,31 @@ fn the_most_remainder_bits_that_an_error_names_are_allowed() {
 
 #[test]
 fn a_filter_whose_fingerprints_ran_out_still_knows_what_it_holds() {
-    let builder = QuotientFilter::builder().keys(1000).remainder_bits(1).grow_at(0.5);
+    let builder = QuotientFilter::builder().keys(500).load(0.475).remainder_bits(1).grow_at(0.5);
     let mut filter = builder.build().unwrap();
+    assert_eq!(filter.geometry().slots, 1053);
     let hashes = hashes(3, 2000);
     let full = hashes.iter().find_map(|hash| filter.insert_hash(*hash).err()).unwrap();
     assert_eq!(full.why, WhyFull::Fingerprint);
     assert_eq!(filter.insert_hash(hashes[0]), Ok(false));
 }
 
+/// A filter of few slots that would have to double several times, and cannot the last time.
 #[test]
 fn growth_that_fails_half_way_leaves_the_filter_as_it_was() {
-    let builder = QuotientFilter::builder().keys(1000).remainder_bits(4).grow_at(0.0001);
+    let builder = QuotientFilter::builder().keys(1000).remainder_bits(4).grow_at(0.2);
     let mut filter = builder.build().unwrap();
+    let hashes = hashes(4, 6000);
+    // From another size, it doubles to more slots than before.
+    filter.insert_batch(&hashes).unwrap_err();
+    filter.shrink_to_fit().unwrap();
+    let held = filter.insert_batch(&hashes).unwrap_err().inserted;
+    filter.shrink_to_fit().unwrap();
+    let geometry = filter.geometry();
+    assert!(4 * geometry.slots < geometry.fingerprints && filter.load_factor() > 0.8);
     let before = filter.to_bytes();
-    let hashes = hashes(4, 500);
-    assert_eq!(filter.insert_hash(hashes[0]).unwrap_err().why, WhyFull::Fingerprint);
-    assert_eq!(filter.insert_batch(&hashes).unwrap_err().inserted, 0);
+    assert_eq!(filter.insert_hash(hashes[held]).unwrap_err().why, WhyFull::Fingerprint);
+    assert_eq!(filter.insert_batch(&hashes[held..]).unwrap_err().inserted, 0);
     assert!(filter.to_bytes() == before);
 }
 

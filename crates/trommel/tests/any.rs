@@ -150,6 +150,54 @@ fn options_of_slots_are_refused_by_filters_without() {
     }
 }
 
+/// A filter that grows by itself takes the keys that it is made for, one by one or at once, or cannot be made.
+#[test]
+fn a_filter_that_grows_takes_its_keys_or_is_refused() {
+    let mut made = 0;
+    for (kind, keys) in OF_FINGERPRINTS
+        .into_iter()
+        .flat_map(|kind| [0, 1, 30, 1000].into_iter().map(move |keys| (kind, keys)))
+    {
+        let hashes = distinct(8, 0..(keys as u64).max(1));
+        for fpr in [0.5, 0.03, 0.004, 1e-4, 1e-6] {
+            for load in [1e-300, 1e-12, 1e-6, 1e-4, 0.001, 0.01, 0.1, 0.5, 0.9] {
+                let spec = FilterSpec::new(kind).keys(keys).fpr(fpr).grow_at(load);
+                match spec.multiset(true).build() {
+                    // What it costs to hold a key in a million slots is not asked for here.
+                    Ok(_) if hashes.len() as f64 / load > 2e6 => {}
+                    Ok(mut singly) => {
+                        made += 1;
+                        let mut batched = spec.multiset(true).build().unwrap();
+                        batched.insert_batch(&hashes).unwrap();
+                        for hash in &hashes {
+                            singly.insert_hash(*hash).unwrap();
+                        }
+                        assert_eq!((singly.len(), batched.len()), (hashes.len(), hashes.len()));
+                    }
+                    Err(SpecError::FprUnreachable { .. }) => {}
+                    Err(error) => {
+                        assert!(matches!(error, SpecError::GrowAt { .. }), "{error}");
+                        // Three bits of a fingerprint are the fewest that are spared.
+                        assert!(load < 0.2 || fpr > 0.1, "{error}");
+                    }
+                }
+            }
+        }
+    }
+    assert!(made > 50, "{made}");
+    for kind in OF_FINGERPRINTS {
+        let error = spec(kind).grow_at(1e-12).build().unwrap_err();
+        assert_eq!(error, SpecError::GrowAt { load: 1e-12, keys: 1000, most_keys: 0 });
+        assert_eq!(
+            error.to_string(),
+            "grow_at is 1e-12: the largest filter that this one doubles to has room for 0 keys at that load, 1000 are expected"
+        );
+        // With no keys expected and the default rate as well.
+        let mut growing = FilterSpec::new(kind).grow_at(0.9).build().unwrap();
+        assert_eq!(growing.insert_hash(distinct(9, 0..1)[0]), Ok(true));
+    }
+}
+
 /// A filter that is full says so through the face as well, and one that may grow does.
 #[test]
 fn a_full_filter_says_so_or_grows() {
