@@ -47,9 +47,15 @@ pub trait Filter {
     }
 
     /// Keys held, or inserted where a filter cannot know better.
+    ///
+    /// It is a count of calls where a filter does not know its keys: the removal of a key that was never inserted, or
+    /// more often than it was, may leave it below the number of keys held, down to 0. So [`Filter::is_empty`] may be
+    /// false where this is 0.
     fn len(&self) -> usize;
 
-    /// Whether nothing was inserted.
+    /// Whether the filter finds no key. Never true while a bit of its table is set, whatever [`Filter::len`] says.
+    ///
+    /// Cost: where `len` is 0, up to one pass over the table of a Bloom filter; none elsewhere.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -57,7 +63,7 @@ pub trait Filter {
     /// The bytes of the filter's table.
     fn memory_bytes(&self) -> usize;
 
-    /// Bits of memory for each of [`Filter::len`] keys; infinite for an empty filter.
+    /// Bits of memory for each of [`Filter::len`] keys; infinite where that is 0.
     fn bits_per_key(&self) -> f64 {
         self.memory_bytes() as f64 * 8.0 / self.len() as f64
     }

@@ -327,9 +327,20 @@ impl<S: AsRef<[u8]>> Filter for CountingBloomFilter<S> {
         self.bits.hasher()
     }
 
-    /// Copies held: inserts less removals.
+    /// Inserts less removals, and never below 0: the copies held, if every removal is of a copy that was inserted.
+    ///
+    /// A removal is refused where a lookup finds nothing. Others count, also of a false positive, and of a key whose
+    /// counters of four bits stick, which is found whatever is removed. So after such a removal `len` may be
+    /// less than the copies held.
     fn len(&self) -> usize {
         self.bits.len()
+    }
+
+    /// True if no bit is set. Counters that stick leave bits after as many removals as inserts.
+    ///
+    /// Cost: where [`Filter::len`] is 0, a pass over the bits up to the first that is set.
+    fn is_empty(&self) -> bool {
+        self.bits.is_empty()
     }
 
     /// Bits, counters and overflow table, whose entries count 16 bytes as in the container.

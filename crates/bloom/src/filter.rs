@@ -189,6 +189,12 @@ impl<L: Layout, S: AsRef<[u8]>> Filter for Bloom<L, S> {
         usize::try_from(self.len).unwrap_or(usize::MAX)
     }
 
+    /// Cost: where [`Filter::len`] is 0, a pass over the table up to the first bit that is set. Bits may be set then:
+    /// of counters that stuck, or in bytes from elsewhere.
+    fn is_empty(&self) -> bool {
+        self.len == 0 && self.table().iter().all(|byte| *byte == 0)
+    }
+
     fn memory_bytes(&self) -> usize {
         self.table.as_ref().len()
     }

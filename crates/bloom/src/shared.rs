@@ -184,6 +184,11 @@ impl<L: Layout> Filter for SharedBloom<L> {
         usize::try_from(self.count()).unwrap_or(usize::MAX)
     }
 
+    /// As of the filter that is turned back.
+    fn is_empty(&self) -> bool {
+        self.count() == 0 && self.words().all(|word| word == 0)
+    }
+
     fn memory_bytes(&self) -> usize {
         self.table.len()
     }

@@ -277,6 +277,11 @@ impl Filter for ShardedFilter {
         self.of_shards(AnyFilter::len).fold(0, usize::saturating_add)
     }
 
+    /// Whether all shards are empty. Cost: the lock of every shard up to the first that is not.
+    fn is_empty(&self) -> bool {
+        self.of_shards(AnyFilter::is_empty).all(|is_empty| is_empty)
+    }
+
     fn memory_bytes(&self) -> usize {
         self.of_shards(AnyFilter::memory_bytes).sum()
     }

@@ -164,3 +164,18 @@ fn a_full_shard_says_how_many_keys_went_in_and_loses_none_of_them() {
     assert_eq!((filter.len(), full.inserted), (inserted, 0));
     assert!(batch[..inserted].iter().all(|hash| filter.contains_hash(*hash)));
 }
+
+/// Shards whose counters stuck hold keys that are no longer counted.
+#[test]
+fn a_filter_with_keys_in_a_shard_is_not_empty() {
+    let filter = ShardedFilter::build(&FilterSpec::new(FilterKind::CountingBloom), 4).unwrap();
+    let (often, once) = (filter.hash("a"), filter.hash("b"));
+    for _ in 0..20 {
+        filter.insert_hash(often).unwrap();
+    }
+    assert_eq!(filter.remove_hash(often), Ok(true));
+    (0..24).for_each(|_| assert_eq!(filter.remove_hash(often), Ok(true)));
+    filter.insert_hash(once).unwrap();
+    assert_eq!(filter.remove_hash(once), Ok(true));
+    assert!(filter.len() == 0 && filter.contains("a") && !filter.is_empty());
+}
