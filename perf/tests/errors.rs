@@ -132,6 +132,10 @@ fn questions_that_no_filter_answers_are_refused_in_a_line() {
             &["--keys", "1e6", "--miss-cost", "100", "--fpr", "1e-6", "--memory", "1MiB"],
             "no filter meets 1e6 keys",
         ),
+        (
+            &["--keys", "1e10", "--miss-cost", "100", "--fpr", "1e-18"],
+            "64-bit hashes of 1e10 keys allow no false-positive rate below 5.42e-10",
+        ),
         (&["--keys", "1e6", "--miss-cost", "100", "--from", "/no/such/run"], "/no/such/run"),
     ] {
         let output = trommel_perf(&[&["advise"], arguments].concat());

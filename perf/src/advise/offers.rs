@@ -11,6 +11,7 @@ use trommel::{
     AnyFilter, CacheLine, Filter as _, FilterKind, FilterSpec, Geometry, Isa, Layout, Register,
     SpecError, SplitBlock, Standard,
 };
+use trommel_base::sizing::hash_floor;
 
 /// A filter that could be taken.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,6 +88,10 @@ const FINGERPRINTS: [u32; 4] = [8, 12, 16, 32];
 const LOADS: [f64; 2] = [0.8, 0.5];
 /// Bits a key above which memory that is allowed is not used: no rate asks for it.
 const MOST_BITS: u128 = 48;
+/// A floor that the library tells is reached at this share above it.
+const ROUNDING: f64 = 1e-6;
+/// Bits of a key's hash.
+const HASH_BITS: u32 = 64;
 /// A filter that is to fit a cache leaves some of it to others.
 const SHARE_OF_CACHE: f64 = 0.8;
 
@@ -113,7 +118,14 @@ pub(crate) fn offers(asked: &Question, caches: &Caches, isa: Option<Isa>) -> Res
                 Ok(offer) if !asked.allows(offer.bytes, offer.fpr) => refused.note(offer, asked),
                 Ok(offer) if !kept.iter().any(|old| is_same(old, &offer)) => kept.push(offer),
                 Ok(_) => {}
-                Err(error) => refused.error = Some((kind, error)),
+                Err(error) => {
+                    if let SpecError::FprUnreachable { floor, .. } = error {
+                        // As low as the kind goes.
+                        let lowest = offer(spec.fpr(floor * (1.0 + ROUNDING)), asked.keys).ok();
+                        lowest.into_iter().for_each(|offer| refused.note(offer, asked));
+                    }
+                    refused.error = Some((kind, error));
+                }
             }
         }
     }
@@ -140,7 +152,7 @@ pub(crate) fn offer(spec: FilterSpec, keys: usize) -> Result<Offer, SpecError> {
 /// The rate that an empty filter will have when it holds so many keys, of a kind that is known here.
 fn rate_with(filter: &AnyFilter, keys: usize) -> Option<f64> {
     fn of<L: Layout>(geometry: Geometry, keys: usize) -> f64 {
-        L::fpr(geometry.hashes, keys as f64 / geometry.units as f64)
+        L::fpr(geometry.hashes, keys as f64 / geometry.units as f64) + hash_floor(keys, HASH_BITS)
     }
     Some(match filter {
         AnyFilter::Bloom(filter) => of::<Standard>(filter.geometry(), keys),
@@ -178,18 +190,29 @@ fn shape_with(filter: &AnyFilter, keys: usize) -> Shape {
     }
 }
 
+/// The spec of a kind that holds so many keys and meets the needs.
+fn spec_of(kind: FilterKind, keys: usize, asked: &Question) -> FilterSpec {
+    let mut spec = FilterSpec::new(kind).keys(keys);
+    if is_of_slots(kind) {
+        if asked.wants_copies() {
+            spec = spec.multiset(true);
+        }
+        if asked.needs.contains(&Need::Grow) {
+            spec = spec.grow_at(GROWN_AT);
+        }
+    }
+    spec
+}
+
+fn is_of_slots(kind: FilterKind) -> bool {
+    matches!(kind, FilterKind::Quotient | FilterKind::CacheLineQuotient | FilterKind::Cuckoo)
+}
+
 /// The specs of a kind that are worth a look.
 fn specs(kind: FilterKind, asked: &Question, caches: &Caches) -> Vec<FilterSpec> {
-    let copies = asked.wants_copies();
-    let spec = FilterSpec::new(kind).keys(asked.keys);
+    let spec = spec_of(kind, asked.keys, asked);
     match kind {
-        FilterKind::Quotient | FilterKind::CacheLineQuotient | FilterKind::Cuckoo => {
-            let mut spec = if copies { spec.multiset(true) } else { spec };
-            if asked.needs.contains(&Need::Grow) {
-                spec = spec.grow_at(GROWN_AT);
-            }
-            of_slots(kind, spec, asked)
-        }
+        _ if is_of_slots(kind) => of_slots(kind, spec, asked),
         FilterKind::CountingBloom => [false, true]
             .into_iter()
             .flat_map(|compact| of_bits(spec.compact(compact), asked, caches))
@@ -240,9 +263,9 @@ fn of_slots(kind: FilterKind, spec: FilterSpec, asked: &Question) -> Vec<FilterS
             with_loads(&mut specs, spec.remainder_bits(8));
             // One width: a lower rate takes more slots.
             specs.extend([0.25, 0.125].map(|load| spec.remainder_bits(8).load(load)));
-            specs.extend(asked.fpr.map(|rate| spec.fpr(rate)));
         }
     }
+    specs.extend(asked.fpr.map(|rate| spec.fpr(rate)));
     specs.extend(asked.bytes.and_then(|bytes| {
         let most = (asked.keys as u128 * MOST_BITS / 8).max(u128::from(LINE_BYTES));
         let bytes = usize::try_from(bytes).ok().filter(|bytes| *bytes as u128 <= most)?;
@@ -260,15 +283,16 @@ fn is_same(a: &Offer, b: &Offer) -> bool {
 #[derive(Default)]
 struct Refused {
     unable: Vec<(FilterKind, Vec<Need>)>,
-    /// The smallest filter that has the rate but not the memory, or that was made at all.
+    /// The smallest filter that has the rate but not the memory, or else the one with the lowest rate.
     nearest: Option<Offer>,
     error: Option<(FilterKind, SpecError)>,
 }
 
 impl Refused {
     fn note(&mut self, offer: Offer, asked: &Question) {
-        let has_rate = |offer: &Offer| asked.fpr.is_none_or(|most| offer.fpr <= most);
-        let key = |offer: &Offer| (!has_rate(offer), offer.bytes);
+        // How far a rate is above the one asked for. Of those that have it, the smallest is the nearest.
+        let excess = |offer: &Offer| asked.fpr.map_or(0.0, |most| (offer.fpr - most).max(0.0));
+        let key = |offer: &Offer| (excess(offer), offer.bytes);
         if self.nearest.as_ref().is_none_or(|nearest| key(&offer) < key(nearest)) {
             self.nearest = Some(offer);
         }
@@ -281,7 +305,13 @@ impl Refused {
         limits.extend(asked.needs.iter().map(|need| format!("need {need}")));
         let why = match (&self.nearest, &self.error) {
             (Some(nearest), _) => {
-                format!("the nearest is a {nearest} with a rate of {:.2e}", nearest.fpr)
+                let rate = nearest.fpr;
+                let named =
+                    format!("the nearest is a {nearest} with a false-positive rate of {rate:.2e}");
+                match asked.fpr.filter(|most| rate > *most) {
+                    Some(most) => format!("{named}; {}", what_reaches(most, asked)),
+                    None => named,
+                }
             }
             (None, Some((kind, error))) => format!("{kind}: {error}"),
             (None, None) => {
@@ -290,6 +320,47 @@ impl Refused {
             }
         };
         bad_input(format!("no filter meets {}: {why}", limits.join(", ")))
+    }
+}
+
+/// What would reach a rate that no filter has for so many keys, or why nothing would.
+fn what_reaches(rate: f64, asked: &Question) -> String {
+    let refusals = |keys: usize| {
+        let able = FilterKind::ALL.iter().copied().filter(|kind| asked.unmet(*kind).is_empty());
+        able.map(move |kind| (kind, offer(spec_of(kind, keys, asked).fpr(rate), keys).err()))
+    };
+    let (mut memory, mut lowest, mut other) = (None, f64::INFINITY, String::new());
+    for (kind, error) in refusals(asked.keys) {
+        match error {
+            Some(SpecError::OutOfMemory { bytes }) => {
+                memory = [memory, Some((bytes, kind))].into_iter().flatten().min_by_key(|it| it.0);
+            }
+            Some(SpecError::FprUnreachable { floor, .. }) => lowest = lowest.min(floor),
+            Some(error) => other = format!("{kind}: {error}"),
+            None => {}
+        }
+    }
+    if let Some((bytes, kind)) = memory {
+        let size = human_bytes(bytes);
+        return format!("a {kind} of {size} reaches it, if the system gives so much memory");
+    }
+    if lowest.is_infinite() {
+        return other;
+    }
+    let (keys, of_hashes) = (asked.keys, hash_floor(asked.keys, HASH_BITS));
+    let is_of_hashes = rate <= of_hashes;
+    let why = if is_of_hashes {
+        format!("64-bit hashes of {keys:e} keys allow no false-positive rate below {of_hashes:.2e}")
+    } else {
+        format!("no kind has a false-positive rate below {lowest:.2e} for {keys:e} keys")
+    };
+    if refusals(1).all(|(_, error)| error.is_some()) {
+        format!("{why}, and no kind reaches {rate:e} for a single key")
+    } else if is_of_hashes {
+        let most = rate * f64::from(HASH_BITS).exp2();
+        format!("{why}; {rate:e} needs fewer than {most:.2e} keys")
+    } else {
+        format!("{why}; fewer keys reach {rate:e}")
     }
 }
 
@@ -387,6 +458,34 @@ pub(super) mod tests {
             let text = error.to_string();
             assert!(text.contains(said) && text.lines().count() == 1, "{text}");
         }
+    }
+
+    #[test]
+    fn the_nearest_to_a_rate_that_is_out_of_reach_has_the_lowest() {
+        let free = question(1_000_000, 100.0, 0.0);
+        let all = offers(&free, &CACHES, None).unwrap();
+        let lowest = all.iter().map(|offer| offer.fpr).fold(1.0, f64::min);
+        for (fpr, needs) in [(1e-18, vec![]), (1e-18, vec![Need::Delete]), (1e-13, vec![])] {
+            let asked = Question { fpr: Some(fpr), needs, ..free.clone() };
+            let text = offers(&asked, &CACHES, None).unwrap_err().to_string();
+            let nearest = text.split("the nearest is a ").nth(1).unwrap();
+            let named = nearest.split("rate of ").nth(1).unwrap();
+            let named: f64 = named.split(';').next().unwrap().parse().unwrap();
+            assert!(named > fpr && named <= lowest * 1.01, "{text}");
+            // A filter is not better than what the same line says of all.
+            let below = text.split("rate below ").nth(1).unwrap();
+            let below: f64 = below.split([' ', ',', ';']).next().unwrap().parse().unwrap();
+            assert!(named >= below, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_rate_that_a_kind_reaches_is_offered() {
+        // Lower than the widest remainder of the grid reaches.
+        let needs = vec![Need::Grow];
+        let asked = Question { fpr: Some(1e-9), needs, ..question(1000, 100.0, 0.0) };
+        let all = offers(&asked, &CACHES, None).unwrap();
+        assert!(kinds(&all).contains(&FilterKind::Quotient));
     }
 
     #[test]
