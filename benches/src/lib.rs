@@ -6,6 +6,7 @@
 //! | `insert_batch` | what does a batch of inserts cost, by kind and instruction set, in L2? |
 //! | `single_vs_batch` | from how many keys on is a batch worth it? |
 //! | `hash_batch` | what does hashing a column of integers cost? |
+//! | `hash_columns` | what does hashing a column cost, integers of every width and strings, batch and one by one? |
 //! | `open_frozen` | what does it cost to open a frozen filter, viewed and copied? |
 //! | `filter_block` | what does a filter block cost to build and to probe? |
 //! | `instructions` | how many instructions is an operation, portable and AVX2? |

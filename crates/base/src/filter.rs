@@ -27,7 +27,7 @@ pub trait Filter {
     /// batch's length; its allocation is reused, and nothing else is allocated.
     fn contains_batch(&self, hashes: &[KeyHash], found: &mut Bitmap);
 
-    /// How this filter hashes keys.
+    /// How this filter hashes keys. It hashes batches of them on the instruction set of the filter.
     fn hasher(&self) -> Hasher;
 
     /// The hash of a key under this filter's own hasher and seed.

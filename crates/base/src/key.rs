@@ -1,6 +1,7 @@
 //! Keys and their hashes.
 
-use crate::Hasher;
+use crate::kernel::hash::Word;
+use crate::{Hasher, kernel};
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -71,6 +72,35 @@ impl KeyHash {
 pub trait Key {
     /// The hash of this key under `hasher`.
     fn hash_with(&self, hasher: &Hasher) -> KeyHash;
+
+    /// Hashes a column for [`Hasher::hash_batch`]: `hashes[i]` becomes `keys[i].hash_with(hasher)`. If one slice is
+    /// longer, the rest of it is left alone.
+    ///
+    /// This one is a loop; integers override it with a vectorised form. A key type of your own need not override it.
+    ///
+    /// ```
+    /// use trommel_base::{Hasher, Key, KeyHash};
+    /// struct Row { id: u32, name: String }
+    /// // A row is known by its number alone.
+    /// impl Key for Row {
+    ///     fn hash_with(&self, hasher: &Hasher) -> KeyHash {
+    ///         self.id.hash_with(hasher)
+    ///     }
+    /// }
+    ///
+    /// let hasher = Hasher::default();
+    /// let mut hashes = [KeyHash::default(); 1];
+    /// Row::hash_slice_with(&[Row { id: 7, name: "anvil".into() }], &hasher, &mut hashes);
+    /// assert_eq!(hashes, [hasher.hash(&7u32)]);
+    /// ```
+    fn hash_slice_with(keys: &[Self], hasher: &Hasher, hashes: &mut [KeyHash])
+    where
+        Self: Sized,
+    {
+        for (hash, key) in hashes.iter_mut().zip(keys) {
+            *hash = key.hash_with(hasher);
+        }
+    }
 }
 
 impl Key for [u8] {
@@ -99,19 +129,29 @@ impl<const N: usize> Key for [u8; N] {
     }
 }
 
-impl<K: Key + ?Sized> Key for &K {
-    #[inline]
-    fn hash_with(&self, hasher: &Hasher) -> KeyHash {
-        (**self).hash_with(hasher)
-    }
+/// A pointer to a key is the same key.
+macro_rules! key_behind {
+    ($($pointer:ty),*) => {$(
+        impl<K: Key + ?Sized> Key for $pointer {
+            #[inline]
+            fn hash_with(&self, hasher: &Hasher) -> KeyHash {
+                (**self).hash_with(hasher)
+            }
+        }
+    )*};
 }
+key_behind!(&K);
 
 macro_rules! key_as_little_endian {
     ($($type:ty),*) => {$(
         impl Key for $type {
             #[inline]
             fn hash_with(&self, hasher: &Hasher) -> KeyHash {
-                hasher.hash_bytes(&self.to_le_bytes())
+                KeyHash::from_raw(Word::hash(*self, hasher.id(), hasher.seed()))
+            }
+
+            fn hash_slice_with(keys: &[Self], hasher: &Hasher, hashes: &mut [KeyHash]) {
+                kernel::hash_column::words(hasher, keys, hashes);
             }
         }
     )*};

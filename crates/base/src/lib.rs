@@ -3,6 +3,7 @@
 //! | module | idea |
 //! |---|---|
 //! | [`key`], [`hash`] | keys are hashed once, at the edge: [`Key`] → [`Hasher`] → [`KeyHash`] |
+//! | [`column`] | strings as columnar formats have them: offsets and bytes |
 //! | [`range`] | a hash to a block: multiply and shift, any number of blocks |
 //! | [`storage`] | zeroed, line-aligned memory in huge pages where it is large |
 //! | [`bitmap`] | one answer bit a key |
@@ -22,6 +23,7 @@ extern crate std;
 pub mod batch;
 pub mod bitmap;
 pub mod block;
+pub mod column;
 pub mod container;
 pub mod error;
 pub mod filter;
@@ -41,6 +43,7 @@ pub mod workers;
 
 pub use bitmap::Bitmap;
 pub use block::PolicyError;
+pub use column::OffsetsError;
 pub use error::{
     FoldError, FormatError, Full, Incompatible, MergeError, SpecError, Unsupported, WhyFull,
 };

@@ -124,6 +124,7 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
         // The kernels of single keys rest on this alone.
         assert_eq!(table.as_ref().len() as u64, geometry.units * L::UNIT_BYTES as u64);
         let kernels = L::kernels(isa, geometry);
+        let hasher = hasher.with_isa(isa).unwrap_or(hasher);
         Self { geometry, hasher, len, kernels, isa, table, layout: PhantomData }
     }
 

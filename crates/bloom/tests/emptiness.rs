@@ -68,7 +68,7 @@ fn bits_that_no_count_speaks_of_are_not_empty() {
     filter.insert("key").unwrap();
     let bytes = filter.to_bytes();
     let parsed = container::parse(&bytes).unwrap();
-    let uncounted = Header { len: 0, ..parsed.header }.to_bytes(&[parsed.payload]);
+    let uncounted = Header { len: 0, ..parsed.header() }.to_bytes(&[parsed.payload()]);
     let view = BloomFilter::parse(&uncounted).unwrap();
     assert!(view.len() == 0 && view.contains("key") && !view.is_empty());
     let owned = BloomFilter::from_bytes(&uncounted).unwrap();

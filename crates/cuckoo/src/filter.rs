@@ -163,7 +163,7 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
         assert_eq!(table.as_ref().len() as u64, geometry.table_bytes());
         Self {
             geometry,
-            hasher,
+            hasher: hasher.with_isa(isa).unwrap_or(hasher),
             len: 0,
             multiset: false,
             empty: EmptyPair::Clear,

@@ -138,6 +138,7 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
         assert_eq!(table.as_ref().len() as u64, geometry.table_bytes::<L>());
         let rounding = Rounding::of::<L>(&geometry);
         let kernels = L::kernels(isa);
+        let hasher = hasher.with_isa(isa).unwrap_or(hasher);
         let layout = PhantomData;
         let checked = Extent::Whole;
         Self {

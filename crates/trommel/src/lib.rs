@@ -95,8 +95,8 @@ pub use trommel_base::storage::OutOfMemory;
 pub use trommel_base::{
     Backing, Bitmap, Builder, Bulk, CallerThread, Count, Filter, FilterKind, FoldError,
     FormatError, FromSpec, Full, HashId, Hasher, Incompatible, Insert, InsertBulk, InsertShared,
-    Key, KeyHash, Merge, MergeError, PolicyError, Remove, Spec, SpecError, Storage, Unsupported,
-    WhyFull, Workers, sizing,
+    Key, KeyHash, Merge, MergeError, OffsetsError, PolicyError, Remove, Spec, SpecError, Storage,
+    Unsupported, WhyFull, Workers, sizing,
 };
 pub use trommel_bloom::{
     Bloom, BloomFilter, CacheLine, CacheLineBloom, CounterWidth, CountingBloomFilter, Geometry,

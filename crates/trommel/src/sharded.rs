@@ -131,7 +131,7 @@ impl ShardedFilter {
             shards: filters.into(),
             shard_bits: shards.trailing_zeros(),
             kind: spec.kind(),
-            hasher: spec.spec().hasher,
+            hasher: spec.spec().hasher.with_isa(spec.spec().usable_isa()?)?,
         })
     }
 

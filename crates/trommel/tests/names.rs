@@ -47,6 +47,15 @@ fn a_program_hashes_keys_of_every_type() {
     let mut hashes: Vec<KeyHash> = Vec::new();
     hasher.hash_batch(&raw, &mut hashes);
     assert_eq!(hashes[0], hasher.hash(&1u64));
+    let column: Vec<u64> = raw.to_vec();
+    hasher.hash_batch(&column, &mut hashes);
+    assert_eq!(hashes[1], hasher.hash(&2u64));
+    hasher.hash_batch(&[1, 2], &mut hashes);
+    assert_eq!(hashes[1], hasher.hash(&2));
+    hasher.hash_batch(&["a", "ab"], &mut hashes);
+    assert_eq!(hashes[1], text);
+    hasher.hash_column(&[0i32, 1, 3], b"aab", &mut hashes).unwrap();
+    assert_eq!(hashes[1], text);
 }
 
 /// What a program does with any filter that takes keys.

@@ -4,13 +4,25 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use trommel::{
-    Bitmap, Filter, FilterKind, FilterSpec, InsertShared, KeyHash, MAX_SHARDS, ShardedFilter,
+    Bitmap, Filter, FilterKind, FilterSpec, InsertShared, Isa, KeyHash, MAX_SHARDS, ShardedFilter,
     SpecError, Unsupported, WhyFull,
 };
 use trommel_testkit::streams::mix;
 
 fn hashes(keys: std::ops::Range<u64>) -> Vec<KeyHash> {
     keys.map(|key| KeyHash::from_raw(mix(key))).collect()
+}
+
+#[test]
+fn batches_of_keys_are_hashed_on_the_set_that_was_forced() {
+    for isa in Isa::available() {
+        let spec = FilterSpec::new(FilterKind::RegisterBloom).keys(100).isa(isa);
+        let sharded = ShardedFilter::build(&spec, 4).unwrap();
+        assert_eq!(
+            (sharded.hasher(), sharded.hasher().isa()),
+            (spec.build().unwrap().hasher(), isa)
+        );
+    }
 }
 
 #[test]

@@ -3,5 +3,6 @@
 
 pub(crate) mod cast;
 pub(crate) mod hash;
+pub(crate) mod hash_column;
 pub(crate) mod replay;
 pub(crate) mod stream;

@@ -18,6 +18,7 @@ pub fn the_hasher_is_in_the_bytes<S: Subject>() {
         let bytes = S::to_bytes(&filter);
         let (owned, view) = (S::from_bytes(&bytes).unwrap(), S::view(&bytes).unwrap());
         assert_eq!((owned.hasher(), view.hasher()), (hasher, hasher));
+        assert_eq!(owned.hasher().isa(), Isa::active_or_best());
         assert!((0..100u32).all(|key| owned.contains(&key) && view.contains(&key)));
     }
 }
@@ -48,6 +49,16 @@ pub fn another_seed_gives_other_answers<S: Subject>() {
     }
     let again = make(Hasher::xxh3(1));
     assert!(again == all[0], "the same seed makes the same filter");
+}
+
+/// A filter's batches of keys are hashed on the instruction set that the filter was built for.
+pub fn the_hasher_has_the_set_of_the_filter<S: Subject>() {
+    for isa in Isa::available() {
+        let filter = built::<S>(&with_hasher(spec(100, 0.01, isa), Hasher::xxh3(3)));
+        assert_eq!(filter.hasher().isa(), isa);
+        assert_eq!(filter.hasher().with_seed(4).isa(), isa);
+        assert_eq!(filter.clone().hasher().isa(), isa);
+    }
 }
 
 /// A key given as a key, as its hash, as its bytes and in a batch is one key.

@@ -212,6 +212,7 @@ macro_rules! contract_suite {
                 forgery::a_forged_payload_is_only_another_filter,
                 hashing::the_hasher_is_in_the_bytes,
                 hashing::another_seed_gives_other_answers,
+                hashing::the_hasher_has_the_set_of_the_filter,
                 hashing::keys_and_their_hashes_are_one,
             });
         }

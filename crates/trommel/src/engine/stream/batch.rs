@@ -1,7 +1,7 @@
 //! Batches of keys.
 
 use super::Lines;
-use crate::{Hasher, Key, KeyHash};
+use crate::{Hasher, KeyHash};
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -10,13 +10,6 @@ use alloc::vec::Vec;
 pub trait KeyBatch: Send {
     /// The hashes of all keys, in their order: `hashes` takes as many, in the memory it has.
     fn hash_all(&self, hasher: &Hasher, hashes: &mut Vec<KeyHash>);
-}
-
-/// Keys are hashed as 64-bit integers, eight at a time where the machine can.
-impl KeyBatch for Vec<u64> {
-    fn hash_all(&self, hasher: &Hasher, hashes: &mut Vec<KeyHash>) {
-        hasher.hash_batch(self, hashes);
-    }
 }
 
 /// Hashes that were made elsewhere, by the filter's hasher.
@@ -31,24 +24,17 @@ macro_rules! batch_of {
     ($($key:ty),*) => {$(
         impl KeyBatch for Vec<$key> {
             fn hash_all(&self, hasher: &Hasher, hashes: &mut Vec<KeyHash>) {
-                hash_each(self, hasher, hashes);
+                hasher.hash_batch(self, hashes);
             }
         }
     )*};
 }
+batch_of!(u8, i8, u16, i16, u32, i32, u64, i64, u128, i128);
 batch_of!(String, Vec<u8>, &str, &[u8]);
 
 impl KeyBatch for Lines {
     fn hash_all(&self, hasher: &Hasher, hashes: &mut Vec<KeyHash>) {
-        hash_each(self.iter(), hasher, hashes);
+        hashes.clear();
+        hashes.extend(self.iter().map(|key| hasher.hash_bytes(key)));
     }
-}
-
-fn hash_each<K: Key>(
-    keys: impl IntoIterator<Item = K>,
-    hasher: &Hasher,
-    hashes: &mut Vec<KeyHash>,
-) {
-    hashes.clear();
-    hashes.extend(keys.into_iter().map(|key| hasher.hash(&key)));
 }

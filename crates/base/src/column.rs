@@ -1,0 +1,231 @@
+//! Strings as columnar formats have them: the bytes of all one after another, and the offsets where each begins.
+
+use crate::{Hasher, KeyHash};
+use alloc::vec::Vec;
+use core::fmt;
+
+/// An offset into a column's bytes: `i32` and `i64`, as in Arrow.
+pub trait Offset: sealed::Sealed + Copy + Ord {
+    /// The same number.
+    #[doc(hidden)]
+    fn to_i64(self) -> i64;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for i32 {}
+    impl Sealed for i64 {}
+}
+
+impl Offset for i32 {
+    #[inline(always)]
+    fn to_i64(self) -> i64 {
+        i64::from(self)
+    }
+}
+
+impl Offset for i64 {
+    #[inline(always)]
+    fn to_i64(self) -> i64 {
+        self
+    }
+}
+
+/// Offsets that do not describe a column: the first one that is impossible.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OffsetsError {
+    /// An offset is below zero.
+    Negative {
+        /// Its position among the offsets.
+        index: usize,
+        /// Its value.
+        offset: i64,
+    },
+    /// An offset is below the one before it.
+    Decreasing {
+        /// Its position among the offsets.
+        index: usize,
+        /// The value of the one before.
+        previous: i64,
+        /// Its value.
+        offset: i64,
+    },
+    /// An offset is past the end of the bytes.
+    PastEnd {
+        /// Its position among the offsets.
+        index: usize,
+        /// Its value.
+        offset: i64,
+        /// The length of the bytes.
+        bytes: usize,
+    },
+}
+
+impl fmt::Display for OffsetsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Negative { index, offset } => write!(f, "offset {index} is negative: {offset}"),
+            Self::Decreasing { index, previous, offset } => {
+                write!(f, "offset {index} is {offset}, below the one before it, {previous}")
+            }
+            Self::PastEnd { index, offset, bytes } => {
+                write!(f, "offset {index} is {offset}, past the end of {bytes} bytes")
+            }
+        }
+    }
+}
+
+impl core::error::Error for OffsetsError {}
+
+impl Hasher {
+    /// The hashes of a column of strings: key `i` is `bytes[offsets[i]..offsets[i + 1]]`, and its hash is as
+    /// [`Hasher::hash_bytes`] gives it. `hashes` takes one less than the length of `offsets`, or none if there are
+    /// none; its allocation is reused.
+    ///
+    /// The offsets are Arrow's, of `Utf8` and `Binary` (`&[i32]`) or `LargeUtf8` and `LargeBinary` (`&[i64]`). The
+    /// first need not be 0, so a slice of a column is given by a slice of its offsets. A null is hashed as the bytes
+    /// that it has, most often none: the caller knows which keys are null.
+    ///
+    /// # Errors
+    /// [`OffsetsError`] if an offset is negative, below the one before, or past the end. Nothing is hashed then, and
+    /// `hashes` is as it was.
+    ///
+    /// ```
+    /// use trommel_base::Hasher;
+    /// let hasher = Hasher::default();
+    /// let mut hashes = Vec::new();
+    /// hasher.hash_column(&[0i32, 5, 5, 11], b"anvilhammer", &mut hashes)?;
+    /// assert_eq!(hashes, [hasher.hash("anvil"), hasher.hash(""), hasher.hash("hammer")]);
+    /// assert!(hasher.hash_column(&[0i64, 12], b"anvilhammer", &mut hashes).is_err());
+    /// # Ok::<(), trommel_base::OffsetsError>(())
+    /// ```
+    pub fn hash_column<O: Offset>(
+        &self,
+        offsets: &[O],
+        bytes: &[u8],
+        hashes: &mut Vec<KeyHash>,
+    ) -> Result<(), OffsetsError> {
+        check(offsets, bytes.len())?;
+        hashes.clear();
+        hashes.resize(offsets.len().saturating_sub(1), KeyHash::default());
+        for (hash, ends) in hashes.iter_mut().zip(offsets.windows(2)) {
+            // Both fit into an address, since `check` has found them within the bytes.
+            let (start, end) = (ends[0].to_i64() as usize, ends[1].to_i64() as usize);
+            // Always a key. Rejected: `unwrap_or_default` (3.6 ns more per key, on an AMD EPYC).
+            if let Some(key) = bytes.get(start..end) {
+                *hash = self.hash_bytes(key);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Refuses offsets that do not ascend from 0 or more to at most `bytes`.
+fn check<O: Offset>(offsets: &[O], bytes: usize) -> Result<(), OffsetsError> {
+    let (Some(first), Some(last)) = (offsets.first(), offsets.last()) else { return Ok(()) };
+    // Without an early end the loop is vectorised: 0.06 ns per key where `all` takes 0.25.
+    let descents = offsets.windows(2).fold(false, |any, pair| any | (pair[1] < pair[0]));
+    let ends_within = u64::try_from(last.to_i64()).is_ok_and(|last| last <= bytes as u64);
+    if !descents && first.to_i64() >= 0 && ends_within { Ok(()) } else { refuse(offsets, bytes) }
+}
+
+/// Returns the error of the first offset that is impossible.
+#[cold]
+fn refuse<O: Offset>(offsets: &[O], bytes: usize) -> Result<(), OffsetsError> {
+    let mut previous = 0;
+    for (index, offset) in offsets.iter().map(|offset| offset.to_i64()).enumerate() {
+        if offset < 0 {
+            return Err(OffsetsError::Negative { index, offset });
+        }
+        if offset < previous {
+            return Err(OffsetsError::Decreasing { index, previous, offset });
+        }
+        if offset as u64 > bytes as u64 {
+            return Err(OffsetsError::PastEnd { index, offset, bytes });
+        }
+        previous = offset;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_hashes_as_its_strings_one_by_one() {
+        let bytes: Vec<u8> = (0..=255).cycle().take(40_000).collect();
+        for hasher in [Hasher::xxh3(0), Hasher::xxh3(9), Hasher::PARQUET, Hasher::xxh64(9)] {
+            for keys in [0, 1, 7, 8, 9, 63, 64, 65] {
+                // Lengths of 0 to 258, from an offset that is not 0.
+                let lengths = (0..keys).map(|i| i * 37 % 259);
+                let ends = lengths.scan(5, |end, length| {
+                    *end += length;
+                    Some(*end)
+                });
+                let wide: Vec<i64> = [5].into_iter().chain(ends).collect();
+                let narrow: Vec<i32> = wide.iter().map(|offset| *offset as i32).collect();
+                let expected: Vec<_> = wide
+                    .windows(2)
+                    .map(|ends| hasher.hash(&bytes[ends[0] as usize..ends[1] as usize]))
+                    .collect();
+                let mut hashes = Vec::new();
+                hasher.hash_column(&narrow, &bytes, &mut hashes).unwrap();
+                assert_eq!(hashes, expected);
+                hasher.hash_column(&wide, &bytes, &mut hashes).unwrap();
+                assert_eq!(hashes, expected);
+            }
+        }
+    }
+
+    #[test]
+    fn a_column_without_keys_has_no_hashes() {
+        let mut hashes = Vec::from([KeyHash::from_raw(1)]);
+        Hasher::default().hash_column::<i32>(&[], b"", &mut hashes).unwrap();
+        assert!(hashes.is_empty());
+        Hasher::default().hash_column(&[3i64], b"abc", &mut hashes).unwrap();
+        assert!(hashes.is_empty());
+    }
+
+    #[test]
+    fn offsets_that_lie_are_refused_and_nothing_is_hashed() {
+        let negative = |index, offset| OffsetsError::Negative { index, offset };
+        let decreasing =
+            |index, previous, offset| OffsetsError::Decreasing { index, previous, offset };
+        let past = |index, offset| OffsetsError::PastEnd { index, offset, bytes: 8 };
+        let cases: [(&[i64], OffsetsError); 10] = [
+            (&[-1], negative(0, -1)),
+            (&[-1, 4], negative(0, -1)),
+            (&[0, -1, 4], negative(1, -1)),
+            (&[0, 4, i64::MIN], negative(2, i64::MIN)),
+            (&[0, 4, 3], decreasing(2, 4, 3)),
+            (&[0, 4, 3, 8], decreasing(2, 4, 3)),
+            (&[9], past(0, 9)),
+            (&[0, 9], past(1, 9)),
+            (&[0, 9, 8], past(1, 9)),
+            (&[0, i64::MAX], past(1, i64::MAX)),
+        ];
+        for (offsets, error) in cases {
+            let before = [KeyHash::from_raw(7); 3];
+            let mut hashes = Vec::from(before);
+            let got = Hasher::default().hash_column(offsets, &[0; 8], &mut hashes);
+            assert_eq!(got, Err(error), "{offsets:?}");
+            assert_eq!(hashes, before);
+            let narrow: Vec<i32> = offsets.iter().filter_map(|o| i32::try_from(*o).ok()).collect();
+            if narrow.len() == offsets.len() {
+                assert_eq!(
+                    Hasher::default().hash_column(&narrow, &[0; 8], &mut hashes),
+                    Err(error)
+                );
+                assert_eq!(hashes, before);
+            }
+        }
+        // Wherever it is in a column that is checked in vectors.
+        for at in 1..200 {
+            let mut offsets: Vec<i32> = (0..200).map(|i| i * 2).collect();
+            offsets[at] = offsets[at - 1] - 1;
+            assert!(Hasher::default().hash_column(&offsets, &[0; 400], &mut Vec::new()).is_err());
+        }
+    }
+}

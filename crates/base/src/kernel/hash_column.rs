@@ -1,0 +1,54 @@
+//! Hashes of a column of integers, compiled for each instruction set.
+//!
+//! The body is a plain loop over [`super::hash`]. The compiler makes 8 (AVX-512) or 4 (AVX2) lanes of it for integers of
+//! up to 64 bits. XXH3 of 128 bits multiplies two words to 128 bits, which AVX-512 alone is faster at.
+
+use super::hash::Word;
+use crate::{HashId, Hasher, KeyHash};
+use trommel_simd::Isa;
+
+/// Hashes integers with the hasher's instruction set; as many as there are of both.
+pub(crate) fn words<W: Word>(hasher: &Hasher, keys: &[W], hashes: &mut [KeyHash]) {
+    let (isa, id, seed) = (hasher.isa(), hasher.id(), hasher.seed());
+    match isa {
+        #[cfg(target_arch = "x86_64")]
+        _ if isa >= Isa::Avx512Core && isa.is_available() => {
+            // SAFETY: the machine has the instruction set, as the guard says.
+            unsafe { words_avx512(id, seed, keys, hashes) }
+        }
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 if isa.is_available() => {
+            // SAFETY: as above.
+            unsafe { words_avx2(id, seed, keys, hashes) }
+        }
+        _ => words_body(id, seed, keys, hashes),
+    }
+}
+
+#[inline(always)]
+fn words_body<W: Word>(id: HashId, seed: u64, keys: &[W], hashes: &mut [KeyHash]) {
+    match id {
+        HashId::Xxh3 => {
+            for (hash, key) in hashes.iter_mut().zip(keys) {
+                *hash = KeyHash::from_raw(key.xxh3(seed));
+            }
+        }
+        HashId::Xxh64 => {
+            for (hash, key) in hashes.iter_mut().zip(keys) {
+                *hash = KeyHash::from_raw(key.xxh64(seed));
+            }
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2")]
+fn words_avx512<W: Word>(id: HashId, seed: u64, keys: &[W], hashes: &mut [KeyHash]) {
+    words_body(id, seed, keys, hashes);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,bmi2")]
+fn words_avx2<W: Word>(id: HashId, seed: u64, keys: &[W], hashes: &mut [KeyHash]) {
+    words_body(id, seed, keys, hashes);
+}
