@@ -18,6 +18,11 @@
 //! overtakes cuckoo at high throughput", PVLDB 12 (2019), section 3; Swamidass and Baldi, JCIM 47
 //! (2007) for the estimate of distinct keys.
 
+mod blocked;
+
+pub use blocked::{blocked_keys_per_block, split_keys_per_block};
+
+use blocked::BlockRate;
 use libm::{exp, expm1, log, log1p, pow};
 
 /// No filter is sized beyond this: where more than 64 bits a key would be needed, an exact set of
@@ -35,7 +40,7 @@ pub const MAX_HASHES: u32 = 32;
 /// ```
 #[must_use]
 pub fn hash_floor(keys: usize, hash_bits: u32) -> f64 {
-    -expm1(-(keys as f64) / pow(2.0, f64::from(hash_bits)))
+    -expm1(-(keys as f64) * power_of_half(hash_bits))
 }
 
 /// False-positive rate of a standard filter of `bits_per_key = m / n` and `k` hashes:
@@ -79,11 +84,7 @@ pub fn standard_hashes(bits_per_key: f64) -> u32 {
 /// Valid to: rates above about 1e-9 for `k ≤ 12`, where cancellation begins to show.
 #[must_use]
 pub fn blocked_fpr(block_bits: u32, k: u32, keys_per_block: f64) -> f64 {
-    let bits = f64::from(block_bits);
-    probe_mean(block_bits, k, |clear| {
-        let missed_by_a_key = pow(1.0 - f64::from(clear) / bits, f64::from(k));
-        exp(-keys_per_block * (1.0 - missed_by_a_key))
-    })
+    BlockRate::blocked(block_bits, k).at(keys_per_block)
 }
 
 /// The probability that `k` draws from `bits` positions hit only set bits, where `clear(r)` is the
@@ -94,11 +95,17 @@ fn probe_mean(bits: u32, k: u32, clear: impl Fn(u32) -> f64) -> f64 {
     for (r, probability) in all_clear.iter_mut().enumerate().take(k as usize + 1) {
         *probability = clear(r as u32);
     }
+    probe_fpr(&distinct, &all_clear[..=k.min(MAX_HASHES) as usize]).clamp(0.0, 1.0)
+}
+
+/// The probability that all positions of a probe are set, from the distribution of the number of distinct ones and
+/// the probabilities `clear[r]` that any `r` of them are all clear.
+fn probe_fpr(distinct: &[f64], clear: &[f64]) -> f64 {
     let mut fpr = 0.0;
-    for (d, probability) in distinct.iter().enumerate().take(k as usize + 1).skip(1) {
-        fpr += probability * all_set(&all_clear[..=d]);
+    for (d, probability) in distinct.iter().enumerate().take(clear.len()).skip(1) {
+        fpr += probability * all_set(&clear[..=d]);
     }
-    fpr.clamp(0.0, 1.0)
+    fpr
 }
 
 /// The probability that all of `d` positions are set, from the probabilities `clear[r]` that any `r`
@@ -116,14 +123,13 @@ fn all_set(clear: &[f64]) -> f64 {
 
 /// The distribution of the number of distinct positions among `k ≤ 32` draws: index is the number.
 fn distinct_draws(bits: u32, k: u32) -> [f64; MAX_HASHES as usize + 1] {
-    let bits = f64::from(bits);
+    let per_bits = 1.0 / f64::from(bits);
     let mut distribution = [0.0; MAX_HASHES as usize + 1];
     distribution[0] = 1.0;
-    let k = k.min(MAX_HASHES) as usize;
-    for _ in 0..k {
-        for d in (0..k).rev() {
-            distribution[d + 1] = distribution[d + 1] * (d + 1) as f64 / bits
-                + distribution[d] * (1.0 - d as f64 / bits);
+    for draws in 0..k.min(MAX_HASHES) as usize {
+        for d in (0..=draws).rev() {
+            distribution[d + 1] = distribution[d + 1] * (d + 1) as f64 * per_bits
+                + distribution[d] * (1.0 - d as f64 * per_bits);
         }
         distribution[0] = 0.0;
     }
@@ -139,15 +145,7 @@ fn distinct_draws(bits: u32, k: u32) -> [f64; MAX_HASHES as usize + 1] {
 /// Valid to: rates above about 1e-9.
 #[must_use]
 pub fn split_fpr(lanes: u32, lane_bits: u32, keys_per_block: f64) -> f64 {
-    let lanes = lanes.min(MAX_HASHES) as usize;
-    let missed_in_a_lane = 1.0 - 1.0 / f64::from(lane_bits);
-    let mut all_clear = [0.0; MAX_HASHES as usize + 1];
-    let mut missed_by_a_key = 1.0;
-    for probability in &mut all_clear[..=lanes] {
-        *probability = exp(-keys_per_block * (1.0 - missed_by_a_key));
-        missed_by_a_key *= missed_in_a_lane;
-    }
-    all_set(&all_clear[..=lanes]).clamp(0.0, 1.0)
+    BlockRate::split(lanes, lane_bits).at(keys_per_block)
 }
 
 /// False-positive rate of the cache-sectorised layout of Lang et al.: a block of `block_bits` has
@@ -194,25 +192,6 @@ fn poisson_mean(lambda: f64, f: impl Fn(f64) -> f64) -> f64 {
     mean
 }
 
-/// The largest `λ` whose rate does not exceed `fpr`, between `min` and `max`, for a rate that grows
-/// with `λ`; `None` if even `min` exceeds it.
-#[must_use]
-pub fn keys_per_block_at(fpr: f64, min: f64, max: f64, rate: impl Fn(f64) -> f64) -> Option<f64> {
-    if rate(min) > fpr {
-        return None;
-    }
-    if rate(max) <= fpr {
-        return Some(max);
-    }
-    let (mut low, mut high) = (min, max);
-    // 44 halvings leave 1e-13 of the range: less than a block of the largest filter.
-    for _ in 0..44 {
-        let middle = 0.5 * (low + high);
-        if rate(middle) <= fpr { low = middle } else { high = middle }
-    }
-    Some(low)
-}
-
 /// Distinct keys behind `ones` set bits of `bits`, where each key sets `k` of them independently:
 /// 0 below `k` set bits, 1 at `k`, `m/k` when full, else `−(m/k) ln(1 − N/m)`.
 #[must_use]
@@ -256,13 +235,13 @@ pub fn estimate_len_blocked(blocks: u64, block_bits: u32, k: u32, ones: u64) -> 
 /// ```
 #[must_use]
 pub fn quotient_fpr(load: f64, remainder_bits: u32) -> f64 {
-    -expm1(-load * pow(2.0, -f64::from(remainder_bits)))
+    -expm1(-load * power_of_half(remainder_bits))
 }
 
 /// The load at which remainders of `remainder_bits` have a rate: the inverse of [`quotient_fpr`].
 #[must_use]
 pub fn quotient_load(fpr: f64, remainder_bits: u32) -> f64 {
-    -log1p(-fpr) * pow(2.0, f64::from(remainder_bits))
+    -log1p(-fpr) / power_of_half(remainder_bits)
 }
 
 /// False-positive rate of a cuckoo filter with buckets of four of which every lookup reads two:
@@ -278,9 +257,14 @@ pub fn quotient_load(fpr: f64, remainder_bits: u32) -> f64 {
 /// ```
 #[must_use]
 pub fn cuckoo_fpr(load: f64, fingerprint_bits: u32, doublings: u32) -> f64 {
-    let (bits, apart) = (f64::from(fingerprint_bits), f64::from(fingerprint_bits - doublings));
-    let equal = pow(2.0, -apart) * (1.0 + pow(2.0, 1.0 - bits));
+    let zero_or_one = 2.0 * power_of_half(fingerprint_bits);
+    let equal = power_of_half(fingerprint_bits - doublings) * (1.0 + zero_or_one);
     -expm1(8.0 * load * log1p(-equal.min(1.0)))
+}
+
+/// `2^−n`, exactly.
+fn power_of_half(n: u32) -> f64 {
+    libm::scalbn(1.0, n.try_into().map_or(i32::MIN, |n: i32| -n))
 }
 
 #[cfg(test)]
@@ -322,17 +306,13 @@ mod tests {
         };
         let blocked = |block_bits: u32, fpr: f64| {
             (1..=16)
-                .filter_map(|k| {
-                    let bits = f64::from(block_bits);
-                    keys_per_block_at(fpr, bits / 64.0, bits, |l| blocked_fpr(block_bits, k, l))
-                })
+                .filter_map(|k| blocked_keys_per_block(block_bits, k, fpr))
                 .map(|lambda| f64::from(block_bits) / lambda)
                 .fold(f64::MAX, f64::min)
         };
         let split = |lane_bits: u32, fpr: f64| {
             let bits = f64::from(8 * lane_bits);
-            let lambda = keys_per_block_at(fpr, bits / 64.0, bits, |l| split_fpr(8, lane_bits, l));
-            bits / lambda.unwrap()
+            bits / split_keys_per_block(8, lane_bits, fpr).unwrap()
         };
         let rates = [0.01, 0.004, 0.001];
         for (i, fpr) in rates.into_iter().enumerate() {

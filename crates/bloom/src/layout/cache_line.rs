@@ -36,6 +36,10 @@ impl Layout for CacheLine {
         sizing::split_fpr(LANES, 64, keys_per_unit)
     }
 
+    fn keys_per_unit(_hashes: u32, fpr: f64) -> Option<f64> {
+        sizing::split_keys_per_block(LANES, 64, fpr)
+    }
+
     #[inline(always)]
     fn unit(geometry: Geometry, hash: u64) -> Option<u64> {
         Some(CacheLineBody::block(geometry, hash))

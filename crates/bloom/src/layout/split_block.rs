@@ -34,6 +34,10 @@ impl Layout for SplitBlock {
         sizing::split_fpr(LANES, 32, keys_per_unit)
     }
 
+    fn keys_per_unit(_hashes: u32, fpr: f64) -> Option<f64> {
+        sizing::split_keys_per_block(LANES, 32, fpr)
+    }
+
     #[inline(always)]
     fn unit(geometry: Geometry, hash: u64) -> Option<u64> {
         Some(SplitBlockBody::block(geometry, hash))

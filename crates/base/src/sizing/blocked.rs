@@ -1,0 +1,313 @@
+//! Rates of layouts whose keys set their bits in one block, and the inverse: keys per block at a rate.
+
+use super::{MAX_BITS_PER_KEY, MAX_HASHES, all_set, distinct_draws, probe_fpr};
+use libm::{exp, log, log1p, pow};
+
+/// The range of loads is divided into this many steps; a load that was searched for is a whole number of them. A step
+/// is less than a block of the largest filter.
+const STEPS: u64 = 1 << 44;
+/// A search jumps by derivatives at most this often. Two jumps reach the last digits at rates above 0.1 %.
+const MAX_JUMPS: u32 = 4;
+/// A jump from a load whose rate has so small a relative error leaves an error in the last digits alone: the jump's
+/// error is of the third order.
+const LAST_ERROR: f64 = 1e-4;
+
+/// `1 / i`; that of 0 is not used.
+const RECIPROCALS: [f64; MAX_HASHES as usize + 2] = {
+    let mut reciprocals = [0.0; MAX_HASHES as usize + 2];
+    let mut i = 1;
+    while i < reciprocals.len() {
+        reciprocals[i] = 1.0 / i as f64;
+        i += 1;
+    }
+    reciprocals
+};
+
+/// The false-positive rate of a blocked layout as a function of the keys per block `λ`: a sum of exponentials
+/// `Σ_r factor_r · exp(−hit_r λ)`.
+pub(super) struct BlockRate {
+    /// The positions that a probe tests, at most [`MAX_HASHES`].
+    positions: usize,
+    /// The distribution of the number of distinct positions of a probe; `None` if all are.
+    distinct: Option<[f64; MAX_HASHES as usize + 1]>,
+    /// The probability that a key sets one of `r` given positions.
+    hit: [f64; MAX_HASHES as usize + 1],
+}
+
+impl BlockRate {
+    /// The layout of [`super::blocked_fpr`].
+    pub(super) fn blocked(block_bits: u32, k: u32) -> Self {
+        let positions = k.min(MAX_HASHES) as usize;
+        let bits = f64::from(block_bits);
+        let mut hit = [0.0; MAX_HASHES as usize + 1];
+        for (r, hit) in hit.iter_mut().enumerate().take(positions + 1) {
+            *hit = 1.0 - power(1.0 - r as f64 / bits, k);
+        }
+        Self { positions, distinct: Some(distinct_draws(block_bits, k)), hit }
+    }
+
+    /// The layout of [`super::split_fpr`].
+    pub(super) fn split(lanes: u32, lane_bits: u32) -> Self {
+        let positions = lanes.min(MAX_HASHES) as usize;
+        let missed_in_a_lane = 1.0 - 1.0 / f64::from(lane_bits);
+        let mut hit = [0.0; MAX_HASHES as usize + 1];
+        let mut missed_by_a_key = 1.0;
+        for hit in &mut hit[..=positions] {
+            *hit = 1.0 - missed_by_a_key;
+            missed_by_a_key *= missed_in_a_lane;
+        }
+        Self { positions, distinct: None, hit }
+    }
+
+    /// The probability that `r` given positions are all clear, for each `r`.
+    fn all_clear(&self, keys_per_block: f64) -> [f64; MAX_HASHES as usize + 1] {
+        let mut all_clear = [0.0; MAX_HASHES as usize + 1];
+        for (clear, hit) in all_clear.iter_mut().zip(&self.hit).take(self.positions + 1) {
+            *clear = exp(-keys_per_block * hit);
+        }
+        all_clear
+    }
+
+    /// The mean of `all_set` over the number of distinct positions.
+    fn mean(&self, values: &[f64; MAX_HASHES as usize + 1]) -> f64 {
+        match &self.distinct {
+            Some(distinct) => probe_fpr(distinct, &values[..=self.positions]),
+            None => all_set(&values[..=self.positions]),
+        }
+    }
+
+    /// The rate.
+    pub(super) fn at(&self, keys_per_block: f64) -> f64 {
+        self.mean(&self.all_clear(keys_per_block)).clamp(0.0, 1.0)
+    }
+
+    /// The factor of each exponential.
+    fn factors(&self) -> [f64; MAX_HASHES as usize + 1] {
+        let mut factors = [0.0; MAX_HASHES as usize + 1];
+        let mut add = |d: usize, probability: f64| {
+            let mut signed_choose = probability;
+            for (r, factor) in factors.iter_mut().enumerate().take(d + 1) {
+                *factor += signed_choose;
+                signed_choose *= (r as f64 - d as f64) * RECIPROCALS[r + 1];
+            }
+        };
+        match &self.distinct {
+            Some(distinct) => (1..=self.positions).for_each(|d| add(d, distinct[d])),
+            None => add(self.positions, 1.0),
+        }
+        factors
+    }
+
+    /// A load whose rate is `fpr` to the last digits, from a guess.
+    ///
+    /// By Halley's method for the logarithm of the rate over the logarithm of the load, where the curve is nearly
+    /// straight.
+    fn approximate(&self, fpr: f64, guess: f64) -> f64 {
+        let factors = self.factors();
+        let per_fpr = 1.0 / fpr;
+        let mut load = guess;
+        for _ in 0..MAX_JUMPS {
+            let (mut rate, mut slope, mut curvature) = (0.0, 0.0, 0.0);
+            for (factor, hit) in factors.iter().zip(&self.hit).take(self.positions + 1) {
+                let exponent = load * hit;
+                let term = factor * exp(-exponent);
+                rate += term;
+                slope -= exponent * term;
+                curvature += exponent * exponent * term;
+            }
+            let (error, per_rate) = (log(rate * per_fpr), 1.0 / rate);
+            let tangent = slope * per_rate;
+            let bend = tangent * (1.0 - tangent) + curvature * per_rate;
+            let per_tangent = 1.0 / tangent;
+            let newton = error * per_tangent;
+            let change = newton * (1.0 + 0.5 * newton * bend * per_tangent);
+            // `exp(−change)`, to the order of the method.
+            let change = change.clamp(-0.5, 0.5);
+            load *= 1.0 - change * (1.0 - change * (0.5 - change * (1.0 / 6.0)));
+            if error.abs() < LAST_ERROR {
+                break;
+            }
+        }
+        load
+    }
+
+    /// The most keys per block, between 1 bit and [`MAX_BITS_PER_KEY`] per key, whose rate does not exceed `fpr`;
+    /// `None` if the fewest exceed it. The search begins at `guess`.
+    ///
+    /// The result is a whole number of steps, and the rate of the next step exceeds `fpr`.
+    fn keys_per_block(&self, block_bits: f64, fpr: f64, guess: f64) -> Option<f64> {
+        let min = block_bits / MAX_BITS_PER_KEY;
+        // For a block of 2^b bits, every number of steps is exact.
+        let step = (block_bits - min) / STEPS as f64;
+        let load = |steps: u64| min + step * steps as f64;
+        // The end of the steps that meet the rate, and the beginning of those that exceed it.
+        let (mut end_met, mut exceeded) = (0, STEPS + 1);
+        // What is no number, or below the range, is its beginning.
+        let mut next = (((self.approximate(fpr, guess) - min) / step) as u64).min(STEPS);
+        let mut reach = 1;
+        // Neighbours of the approximation first, then ever farther ones until the result is between two, then halves.
+        loop {
+            if self.at(load(next)) <= fpr {
+                end_met = next + 1;
+                next = next.saturating_add(reach).min(exceeded - 1);
+            } else {
+                exceeded = next;
+                next = next.saturating_sub(reach).max(end_met);
+            }
+            if end_met == exceeded {
+                return end_met.checked_sub(1).map(load);
+            }
+            if end_met > 0 && exceeded <= STEPS {
+                next = end_met + (exceeded - end_met) / 2;
+            } else {
+                reach *= 2;
+            }
+        }
+    }
+}
+
+/// The most keys per block at which [`super::blocked_fpr`] does not exceed `fpr`; `None` if more than
+/// [`MAX_BITS_PER_KEY`] bits per key are needed. At most one key per bit.
+#[must_use]
+pub fn blocked_keys_per_block(block_bits: u32, k: u32, fpr: f64) -> Option<f64> {
+    let bits = f64::from(block_bits);
+    let guess = keys_per_block_about(k, f64::from(k) / bits, fpr);
+    BlockRate::blocked(block_bits, k).keys_per_block(bits, fpr, guess)
+}
+
+/// The most keys per block at which [`super::split_fpr`] does not exceed `fpr`; `None` if more than
+/// [`MAX_BITS_PER_KEY`] bits per key are needed. At most one key per bit.
+///
+/// ```
+/// use trommel_base::sizing::{split_fpr, split_keys_per_block};
+/// let keys = split_keys_per_block(8, 32, 0.01).unwrap();
+/// assert!(split_fpr(8, 32, keys) <= 0.01);
+/// assert!(split_fpr(8, 32, keys * 1.000_001) > 0.01);
+/// ```
+#[must_use]
+pub fn split_keys_per_block(lanes: u32, lane_bits: u32, fpr: f64) -> Option<f64> {
+    let bits = f64::from(lanes) * f64::from(lane_bits);
+    let guess = keys_per_block_about(lanes, 1.0 / f64::from(lane_bits), fpr);
+    BlockRate::split(lanes, lane_bits).keys_per_block(bits, fpr, guess)
+}
+
+/// An estimate of the keys per block at a rate, within some per cent: `positions` independent positions, each set by a
+/// key with probability `share`, with the variance of the number of keys to the first order.
+fn keys_per_block_about(positions: u32, share: f64, fpr: f64) -> f64 {
+    let positions = f64::from(positions);
+    let set = exp(log(fpr) / positions);
+    let keys = -log1p(-set) / share;
+    let odds = share * (1.0 - set) / set;
+    // The rate has a relative excess of `variance`, and its logarithm grows with that of the load by `tangent`.
+    let tangent = keys * positions * odds;
+    let variance = 0.5 * tangent * ((positions - 1.0) * odds - share);
+    keys - keys * variance / ((1.0 + 0.5 * variance) * tangent)
+}
+
+/// `base^exponent` by multiplication: exact where a floating-point number holds the result, as it does for multiples
+/// of 1/64 to at most the eighth power.
+fn power(base: f64, exponent: u32) -> f64 {
+    if exponent > MAX_HASHES {
+        return pow(base, f64::from(exponent));
+    }
+    (0..exponent).fold(1.0, |power, _| power * base)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{blocked_fpr, split_fpr};
+    use super::*;
+
+    /// The same by 44 halvings of the range.
+    fn by_halving(block_bits: f64, fpr: f64, rate: impl Fn(f64) -> f64) -> Option<f64> {
+        let (mut low, mut high) = (block_bits / MAX_BITS_PER_KEY, block_bits);
+        if rate(low) > fpr {
+            return None;
+        }
+        if rate(high) <= fpr {
+            return Some(high);
+        }
+        for _ in 0..44 {
+            let middle = 0.5 * (low + high);
+            if rate(middle) <= fpr { low = middle } else { high = middle }
+        }
+        Some(low)
+    }
+
+    /// Rates from 0.999 down to below what any layout reaches.
+    fn rates() -> impl Iterator<Item = f64> {
+        (0..1200).map(|i| 0.999 * exp(-0.015 * f64::from(i)))
+    }
+
+    #[track_caller]
+    fn check(block_bits: u32, fpr: f64, found: Option<f64>, rate: impl Fn(f64) -> f64) {
+        let block_bits = f64::from(block_bits);
+        let expected = by_halving(block_bits, fpr, &rate);
+        assert_eq!(found.is_some(), expected.is_some(), "{block_bits} bits at {fpr:e}");
+        let (Some(found), Some(expected)) = (found, expected) else { return };
+        assert!(rate(found) <= fpr, "{block_bits} bits at {fpr:e}: {found} exceeds the rate");
+        // Rates are sums of terms of up to 70 with alternating signs: the last digits of the terms decide which step is
+        // the last. Above 1 % that is one step, whatever the method.
+        let noise = 3e-14 / fpr;
+        let error = (found - expected).abs();
+        assert!(error <= expected * noise, "{fpr:e}: {found}, not {expected}");
+        let above = found * (1.0 + noise) + block_bits / STEPS as f64;
+        assert!(above >= block_bits || rate(above) > fpr, "{fpr:e}: {found} is not the most");
+    }
+
+    #[test]
+    fn searches_end_where_halving_ends() {
+        for fpr in rates() {
+            for k in 1..=8 {
+                let found = blocked_keys_per_block(64, k, fpr);
+                check(64, fpr, found, |load| blocked_fpr(64, k, load));
+            }
+            for lane_bits in [32, 64] {
+                let found = split_keys_per_block(8, lane_bits, fpr);
+                check(8 * lane_bits, fpr, found, |load| split_fpr(8, lane_bits, load));
+            }
+        }
+    }
+
+    /// The rates that filters are mostly made for: to the last bit, so that no filter has another size.
+    #[test]
+    fn searches_for_usual_rates_give_the_value_of_halving() {
+        for fpr in [0.5, 0.25, 0.1, 0.05, 0.03, 0.02, 0.01] {
+            for lane_bits in [32, 64] {
+                let rate = |load| split_fpr(8, lane_bits, load);
+                let expected = by_halving(f64::from(8 * lane_bits), fpr, rate);
+                assert_eq!(split_keys_per_block(8, lane_bits, fpr), expected, "{fpr}");
+            }
+            for k in 1..=6 {
+                let expected = by_halving(64.0, fpr, |load| blocked_fpr(64, k, load));
+                assert_eq!(blocked_keys_per_block(64, k, fpr), expected, "{fpr}, {k}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_argument_makes_a_search_endless() {
+        let fprs =
+            [f64::NAN, -1.0, 0.0, 5e-324, 1e-300, 1.0 - f64::EPSILON, 1.0, 2.0, f64::INFINITY];
+        for fpr in fprs {
+            for (lanes, lane_bits) in [(8, 32), (1, 1), (32, 2), (40, 8), (0, 8), (3, 0)] {
+                let found = split_keys_per_block(lanes, lane_bits, fpr);
+                assert!(found.is_none() || fpr > 0.0, "{fpr}");
+            }
+            for (block_bits, k) in [(64, 1), (64, 0), (1, 8), (512, 32), (512, u32::MAX), (0, 3)] {
+                let found = blocked_keys_per_block(block_bits, k, fpr);
+                assert!(found.is_none() || fpr >= 0.0, "{fpr}");
+            }
+        }
+    }
+
+    #[test]
+    fn powers_of_the_register_layout_are_exact() {
+        for k in 0..=8 {
+            for r in 0..=8 {
+                let base = 1.0 - f64::from(r) / 64.0;
+                assert_eq!(power(base, k).to_bits(), pow(base, f64::from(k)).to_bits());
+            }
+        }
+    }
+}
