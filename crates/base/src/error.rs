@@ -36,7 +36,7 @@ pub enum SpecError {
         /// Bytes needed.
         min_bytes: u64,
     },
-    /// Bits for each key are outside what the kind can use, or not a number.
+    /// Bits per key are outside what the kind can use, not above 0, or not a number.
     BitsPerKeyOutOfRange {
         /// What was asked for.
         bits_per_key: f64,
@@ -59,6 +59,11 @@ pub enum SpecError {
         keys: u64,
         /// Keys that the largest filter which this one doubles to has at that load.
         most_keys: u64,
+    },
+    /// Two options that say the same thing in two ways.
+    Exclusive {
+        /// The builder's methods.
+        options: [&'static str; 2],
     },
     /// A parameter is outside its range.
     Parameter {
@@ -118,7 +123,7 @@ impl fmt::Display for SpecError {
                 write!(f, "{bytes} bytes are allowed, {min_bytes} are needed")
             }
             Self::BitsPerKeyOutOfRange { bits_per_key, min, max } => {
-                write!(f, "{bits_per_key} bits per key are outside the range from {min} to {max}")
+                write!(f, "bits per key are above 0 and from {min} to {max}, got {bits_per_key}")
             }
             Self::LoadOutOfRange { load } => {
                 write!(f, "a load lies strictly between 0 and 1, got {load}")
@@ -127,6 +132,9 @@ impl fmt::Display for SpecError {
                 f,
                 "grow_at is {load:?}: the largest filter that this one doubles to has room for {most_keys} keys at that load, {keys} are expected"
             ),
+            Self::Exclusive { options: [first, second] } => {
+                write!(f, "{first} and {second} exclude each other")
+            }
             Self::Parameter { name, value, min, max } => {
                 write!(f, "{name} is {value}, allowed are {min} to {max}")
             }

@@ -1,5 +1,6 @@
 //! What a filter is asked to be, checked before anything is allocated.
 
+use crate::storage::MAX_BYTES;
 use crate::{FilterKind, Hasher, SpecError};
 use core::marker::PhantomData;
 use trommel_simd::Isa;
@@ -25,6 +26,8 @@ pub struct Spec {
     pub fpr: Option<f64>,
     /// Bytes that the table may take.
     pub memory_bytes: Option<usize>,
+    /// Bits of the table per expected key, instead of [`Spec::memory_bytes`].
+    pub bits_per_key: Option<f64>,
     /// How keys are hashed.
     pub hasher: Hasher,
     /// The instruction set to use, [`Isa::active`] if none is named.
@@ -56,6 +59,7 @@ impl Default for Spec {
             keys: 0,
             fpr: None,
             memory_bytes: None,
+            bits_per_key: None,
             hasher: Hasher::default(),
             isa: None,
             huge_pages: true,
@@ -73,6 +77,33 @@ impl Default for Spec {
 impl Spec {
     /// The rate asked for when nothing else is said.
     pub const DEFAULT_FPR: f64 = 0.01;
+    /// The most bits per key that a spec may ask for.
+    pub const MOST_BITS_PER_KEY: f64 = 1024.0;
+
+    /// The same spec in bytes: [`Spec::bits_per_key`] becomes [`Spec::memory_bytes`], `ceil(keys · bits / 8)` rounded up
+    /// to a multiple of `unit_bytes`, at least one unit. A kind whose table has units calls it before
+    /// [`Spec::size`]; a kind that takes any number of bytes passes 0, and makes its smallest filter of no keys.
+    ///
+    /// # Errors
+    /// [`SpecError::BitsPerKeyOutOfRange`] for a number that is not above 0 and at most [`Spec::MOST_BITS_PER_KEY`],
+    /// [`SpecError::Exclusive`] if bytes are given as well, [`SpecError::TooLarge`] if a `usize` cannot hold the bytes.
+    pub fn in_bytes(&self, unit_bytes: u64) -> Result<Self, SpecError> {
+        let Some(bits_per_key) = self.bits_per_key else { return Ok(*self) };
+        check_bits_per_key(bits_per_key, 0.0, Self::MOST_BITS_PER_KEY)?;
+        if self.memory_bytes.is_some() {
+            return Err(SpecError::Exclusive { options: ["bits_per_key", "memory_bytes"] });
+        }
+        let mut in_bytes = Self { bits_per_key: None, ..*self };
+        if unit_bytes == 0 && self.keys == 0 {
+            return Ok(in_bytes);
+        }
+        // Beyond 2^53, the last digits of the product are lost. Beyond 2^64 it saturates.
+        let bytes = libm::ceil(self.keys as f64 * bits_per_key / 8.0) as u64;
+        let rounded = bytes.max(1).checked_next_multiple_of(unit_bytes.max(1)).unwrap_or(u64::MAX);
+        let too_large = SpecError::TooLarge { bytes: rounded.into(), max_bytes: MAX_BYTES };
+        in_bytes.memory_bytes = Some(usize::try_from(rounded).map_err(|_| too_large)?);
+        Ok(in_bytes)
+    }
 
     /// Rate and bytes, checked.
     ///
@@ -169,13 +200,13 @@ pub fn check_fpr(fpr: f64) -> Result<(), SpecError> {
     if fpr > 0.0 && fpr < 1.0 { Ok(()) } else { Err(SpecError::FprOutOfRange { fpr }) }
 }
 
-/// Refuses bits per key outside a range.
+/// Refuses bits per key outside a range, or not above 0.
 ///
 /// # Errors
 /// [`SpecError::BitsPerKeyOutOfRange`].
 pub fn check_bits_per_key(bits_per_key: f64, min: f64, max: f64) -> Result<(), SpecError> {
     // NaN is in no range.
-    if bits_per_key >= min && bits_per_key <= max {
+    if bits_per_key > 0.0 && bits_per_key >= min && bits_per_key <= max {
         Ok(())
     } else {
         Err(SpecError::BitsPerKeyOutOfRange { bits_per_key, min, max })
@@ -198,6 +229,12 @@ pub trait FromSpec: Sized {
     /// # Errors
     /// [`SpecError`] if the spec cannot be met; nothing is left allocated.
     fn from_spec(spec: &Spec) -> Result<Self, SpecError>;
+
+    /// Bytes of the empty filter once it is frozen. Allocates nothing.
+    ///
+    /// # Errors
+    /// As [`FromSpec::from_spec`], except [`SpecError::OutOfMemory`].
+    fn encoded_len_of(spec: &Spec) -> Result<u64, SpecError>;
 }
 
 /// Builds a filter of type `F`. Whatever is not said has a default: no keys, 1 %, XXH3 with seed 0,
@@ -233,6 +270,18 @@ impl<F: FromSpec> Builder<F> {
     pub fn build(self) -> Result<F, SpecError> {
         F::from_spec(&self.spec)
     }
+
+    /// Bytes of the empty filter once it is frozen: the length of its `to_bytes`. Allocates nothing.
+    ///
+    /// Inserts lengthen the frozen bytes of three filters alone: a cuckoo filter whose overflow area is used (at most 8
+    /// bytes for each of 64 keys), a compact counting filter (16 bytes for each counter above 2), and a filter that
+    /// grows by itself.
+    ///
+    /// # Errors
+    /// [`SpecError`] if what was asked for cannot be met. Whether the system has the memory is not asked.
+    pub fn encoded_len(&self) -> Result<u64, SpecError> {
+        F::encoded_len_of(&self.spec)
+    }
 }
 
 /// The setters of a builder, for any type with a field `spec` of type [`Spec`].
@@ -256,6 +305,18 @@ macro_rules! spec_setters {
         /// The bytes that the table may take, all of them used if no rate is given.
         pub fn memory_bytes(mut self, bytes: usize) -> Self {
             self.spec.memory_bytes = Some(bytes);
+            self
+        }
+
+        /// The bits of the table per expected key: `ceil(keys · bits / 8)` bytes, rounded up to whole blocks or words.
+        ///
+        /// A Bloom filter takes all of them, counters included, if no rate is given. A filter with slots, quotient or
+        /// cuckoo, takes at most so many, and is refused if the keys need more. If a rate is given as well, the bits
+        /// are a limit, as those of `memory_bytes` are. With no keys, the smallest filter.
+        ///
+        /// A number that is not above 0 and at most 1024 is refused, and so are bits and bytes together.
+        pub fn bits_per_key(mut self, bits: f64) -> Self {
+            self.spec.bits_per_key = Some(bits);
             self
         }
 

@@ -6,7 +6,7 @@ use crate::geometry::Geometry;
 use crate::kernel::standard::{clear_bit, positions};
 use crate::layout::{Layout, Standard};
 use alloc::vec::Vec;
-use trommel_base::container::{self, FrozenBytes, Header, Parsed, Trust};
+use trommel_base::container::{self, FrozenBytes, HEADER_BYTES, Header, Parsed, Trust};
 use trommel_base::{
     Backing, Bitmap, Builder, Count, Filter, FilterKind, FormatError, FromSpec, Full, Hasher,
     Incompatible, Insert, KeyHash, Merge, MergeError, Remove, Spec, SpecError, Storage,
@@ -107,28 +107,52 @@ impl CountingBloomFilter {
 
 impl FromSpec for CountingBloomFilter {
     fn from_spec(spec: &Spec) -> Result<Self, SpecError> {
+        let isa = spec.usable_isa()?;
+        let Plan { width, geometry, bit_bytes, cell_bytes } = Plan::of(spec)?;
+        let cells = Storage::zeroed(cell_bytes as usize, spec.huge_pages)?;
+        let table = Storage::zeroed(bit_bytes as usize, spec.huge_pages)?;
+        let bits = BloomFilter::assemble(geometry, spec.hasher, 0, isa, table);
+        let counters = Counters { width, cells, overflow: Default::default() };
+        Ok(Self { bits, counters, is_checked: true })
+    }
+
+    fn encoded_len_of(spec: &Spec) -> Result<u64, SpecError> {
+        spec.usable_isa()?;
+        let Plan { bit_bytes, cell_bytes, .. } = Plan::of(spec)?;
+        Ok(HEADER_BYTES as u64 + bit_bytes + cell_bytes)
+    }
+}
+
+/// What a filter is made of.
+struct Plan {
+    width: CounterWidth,
+    /// The shape of the bits.
+    geometry: Geometry,
+    bit_bytes: u64,
+    cell_bytes: u64,
+}
+
+impl Plan {
+    fn of(spec: &Spec) -> Result<Self, SpecError> {
         // Counters of folded positions could not be told apart any more.
         spec.refuse_folding(FilterKind::CountingBloom)?;
         spec.refuse_slot_options(FilterKind::CountingBloom)?;
-        spec.usable_isa()?;
         let width = if spec.compact { CounterWidth::Two } else { CounterWidth::Four };
         // Bits and counters grow together, so the bytes of both are a multiple of those of the bits.
         let share = 1 + width.bits() as usize;
+        let spec = &spec.in_bytes((Standard::UNIT_BYTES * share) as u64)?;
         let mut of_bits = *spec;
         of_bits.memory_bytes = spec.memory_bytes.map(|bytes| bytes / share);
-        of_bits.compact = false;
         let whole = |error| whole_size(error, spec, share as u64);
         let geometry = crate::layout::geometry::<Standard>(&of_bits).map_err(whole)?;
+        let bit_bytes = geometry.units * Standard::UNIT_BYTES as u64;
         let cell_bytes = geometry.units.saturating_mul(width.bytes_per_word() as u64);
         let max_bytes = trommel_base::storage::MAX_BYTES;
         if cell_bytes > max_bytes {
-            let bytes = u128::from(cell_bytes) + u128::from(geometry.units) * 8;
+            let bytes = u128::from(cell_bytes) + u128::from(bit_bytes);
             return Err(SpecError::TooLarge { bytes, max_bytes });
         }
-        let cells = Storage::zeroed(cell_bytes as usize, spec.huge_pages)?;
-        let bits = BloomFilter::from_spec(&of_bits)?;
-        let counters = Counters { width, cells, overflow: Default::default() };
-        Ok(Self { bits, counters, is_checked: true })
+        Ok(Self { width, geometry, bit_bytes, cell_bytes })
     }
 }
 
@@ -208,6 +232,12 @@ impl<S: AsRef<[u8]>> CountingBloomFilter<S> {
     pub fn to_bytes(&self) -> Vec<u8> {
         let overflow = self.counters.overflow_bytes();
         self.header().to_bytes(&[self.bits.table(), self.counters.cells.as_ref(), &overflow])
+    }
+
+    /// Bytes of the frozen filter, as [`CountingBloomFilter::to_bytes`] makes them. Allocates nothing.
+    #[must_use]
+    pub fn encoded_len(&self) -> usize {
+        self.bits.encoded_len() + self.counters.memory_bytes()
     }
 
     /// Writes the frozen filter, without a copy of bits and counters.

@@ -5,6 +5,7 @@ use crate::kernel::Kernels;
 use crate::layout::{self, Layout};
 use core::fmt;
 use core::marker::PhantomData;
+use trommel_base::container::HEADER_BYTES;
 use trommel_base::{
     Backing, Bitmap, Builder, Filter, FromSpec, Full, Hasher, Insert, KeyHash, Spec, SpecError,
     Storage,
@@ -100,15 +101,25 @@ impl<L: Layout> Bloom<L> {
 
 impl<L: Layout> FromSpec for Bloom<L> {
     fn from_spec(spec: &Spec) -> Result<Self, SpecError> {
-        spec.refuse_compact(L::KIND)?;
-        spec.refuse_slot_options(L::KIND)?;
         let isa = spec.usable_isa()?;
-        let geometry = layout::geometry::<L>(spec)?;
+        let geometry = checked_geometry::<L>(spec)?;
         // `geometry` stays within the addressable bytes of the machine.
         let bytes = geometry.units * L::UNIT_BYTES as u64;
         let table = Storage::zeroed(bytes as usize, spec.huge_pages)?;
         Ok(Self::assemble(geometry, spec.hasher, 0, isa, table))
     }
+
+    fn encoded_len_of(spec: &Spec) -> Result<u64, SpecError> {
+        spec.usable_isa()?;
+        Ok(HEADER_BYTES as u64 + checked_geometry::<L>(spec)?.units * L::UNIT_BYTES as u64)
+    }
+}
+
+/// The geometry of a spec without options that only other kinds have.
+fn checked_geometry<L: Layout>(spec: &Spec) -> Result<Geometry, SpecError> {
+    spec.refuse_compact(L::KIND)?;
+    spec.refuse_slot_options(L::KIND)?;
+    layout::geometry::<L>(spec)
 }
 
 impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {

@@ -4,7 +4,7 @@ use crate::filter::Bloom;
 use crate::geometry::Geometry;
 use crate::layout::{Layout, SplitBlock};
 use alloc::vec::Vec;
-use trommel_base::container::{self, FrozenBytes, Header, Parsed};
+use trommel_base::container::{self, FrozenBytes, HEADER_BYTES, Header, Parsed};
 use trommel_base::{FormatError, Hasher, Storage};
 use trommel_simd::Isa;
 
@@ -42,6 +42,12 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         self.header().to_bytes(&[self.table.as_ref()])
+    }
+
+    /// Bytes of the frozen filter, as [`Bloom::to_bytes`] makes them. Allocates nothing.
+    #[must_use]
+    pub fn encoded_len(&self) -> usize {
+        HEADER_BYTES + self.table.as_ref().len()
     }
 
     /// Writes the frozen filter, without a copy of the table.

@@ -11,6 +11,7 @@ use crate::table::{Entry, Table};
 use crate::width::{Width, with_width};
 use alloc::boxed::Box;
 use core::fmt;
+use trommel_base::container::HEADER_BYTES;
 use trommel_base::{
     Backing, Bitmap, Builder, Bulk, Count, Filter, FromSpec, Full, Hasher, Insert, InsertBulk,
     KeyHash, Remove, Spec, SpecError, Storage, WhyFull,
@@ -152,6 +153,11 @@ impl FromSpec for CuckooFilter {
         let table = Storage::zeroed(geometry.table_bytes() as usize, spec.huge_pages)?;
         let filter = Self::assemble(geometry, spec.hasher, isa, table);
         Ok(Self { grow_at: spec.grow_at, multiset: spec.multiset, ..filter })
+    }
+
+    fn encoded_len_of(spec: &Spec) -> Result<u64, SpecError> {
+        spec.usable_isa()?;
+        Ok(HEADER_BYTES as u64 + sizing::geometry(spec)?.table_bytes())
     }
 }
 

@@ -3,10 +3,10 @@
 use crate::bucket::EmptyPair;
 use crate::filter::CuckooFilter;
 use crate::geometry::Geometry;
-use crate::overflow::Overflow;
+use crate::overflow::{ENTRY_BYTES, Overflow};
 use crate::width::{Width, with_width};
 use alloc::vec::Vec;
-use trommel_base::container::{self, FrozenBytes, Header, Parsed, Trust};
+use trommel_base::container::{self, FrozenBytes, HEADER_BYTES, Header, Parsed, Trust};
 use trommel_base::{FilterKind, FormatError, Storage};
 use trommel_simd::Isa;
 
@@ -65,6 +65,12 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         self.header().to_bytes(&[self.table.as_ref(), &self.overflow.to_bytes()])
+    }
+
+    /// Bytes of the frozen filter, as [`CuckooFilter::to_bytes`] makes them. Allocates nothing.
+    #[must_use]
+    pub fn encoded_len(&self) -> usize {
+        HEADER_BYTES + self.table.as_ref().len() + self.overflow.len() * ENTRY_BYTES
     }
 
     /// Writes the frozen filter, without a copy of the table.

@@ -68,6 +68,7 @@ pub(crate) fn buckets_for(keys: usize, load: Option<f64>) -> u64 {
 /// The geometry that a spec asks for.
 pub(crate) fn geometry(spec: &Spec) -> Result<Geometry, SpecError> {
     spec.refuse_bloom_options(FilterKind::Cuckoo)?;
+    let spec = &spec.in_bytes(0)?;
     if spec.remainder_bits.is_some() {
         return Err(SpecError::Option { kind: FilterKind::Cuckoo, option: "remainder_bits" });
     }

@@ -10,6 +10,7 @@ use crate::sizing;
 use crate::table::Table;
 use core::fmt;
 use core::marker::PhantomData;
+use trommel_base::container::HEADER_BYTES;
 use trommel_base::{
     Backing, Bitmap, Builder, Bulk, Count, Filter, FromSpec, Full, Hasher, Insert, InsertBulk,
     KeyHash, Remove, Spec, SpecError, Storage, WhyFull,
@@ -121,6 +122,11 @@ impl<L: Layout> FromSpec for Quotient<L> {
         let table = Storage::zeroed(bytes, spec.huge_pages)?;
         let filter = Self::assemble(geometry, spec.hasher, 0, isa, table);
         Ok(Self { grow_at: spec.grow_at, ..filter })
+    }
+
+    fn encoded_len_of(spec: &Spec) -> Result<u64, SpecError> {
+        spec.usable_isa()?;
+        Ok(HEADER_BYTES as u64 + sizing::geometry::<L>(spec)?.table_bytes::<L>())
     }
 }
 

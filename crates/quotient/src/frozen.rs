@@ -7,7 +7,7 @@ use crate::geometry::{Geometry, MAX_COPIES, MAX_FINGERPRINT_BITS, MAX_SLOTS};
 use crate::layout::Layout;
 use crate::sizing::fits;
 use alloc::vec::Vec;
-use trommel_base::container::{self, FrozenBytes, Header, Parsed, Trust};
+use trommel_base::container::{self, FrozenBytes, HEADER_BYTES, Header, Parsed, Trust};
 use trommel_base::{FormatError, Storage};
 use trommel_simd::Isa;
 
@@ -37,6 +37,12 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         self.header().to_bytes(&[self.table.as_ref()])
+    }
+
+    /// Bytes of the frozen filter, as [`Quotient::to_bytes`] makes them. Allocates nothing.
+    #[must_use]
+    pub fn encoded_len(&self) -> usize {
+        HEADER_BYTES + self.table.as_ref().len()
     }
 
     /// Writes the frozen filter, without a copy of the table.

@@ -26,6 +26,7 @@ pub(crate) fn reserved_factor<L: Layout>() -> f64 {
 /// The geometry that a spec asks for.
 pub(crate) fn geometry<L: Layout>(spec: &Spec) -> Result<Geometry, SpecError> {
     spec.refuse_bloom_options(L::KIND)?;
+    let spec = &spec.in_bytes(0)?;
     if let Some(bits) = spec.remainder_bits {
         let (min, max) = (*L::REMAINDER_BITS.start(), *L::REMAINDER_BITS.end());
         // A layout that reserves remainder 0 begins with all its bits.

@@ -273,6 +273,12 @@ impl AnyFilter {
         each_kind!(Self in self, filter => filter.to_bytes())
     }
 
+    /// Bytes of the frozen filter, as [`AnyFilter::to_bytes`] makes them. Allocates nothing.
+    #[must_use]
+    pub fn encoded_len(&self) -> usize {
+        each_kind!(Self in self, filter => filter.encoded_len())
+    }
+
     /// Writes the frozen filter, without a copy of its table.
     ///
     /// # Errors

@@ -81,14 +81,13 @@ mod view;
 pub use any::{AnyFilter, WrongKind};
 #[cfg(feature = "parallel")]
 pub use engine::{
-    BuildError, Cancel, CostModel, Engine, EngineBuilder, EngineError, IntegerBatches, KeyBatch,
-    LineBatches, LineCost, Lines, Progress, Strategy, Stream, StreamError, TABLE_BYTES,
-    TOUCHES_PER_LINE,
+    Cancel, CostModel, Engine, EngineBuilder, EngineError, IntegerBatches, KeyBatch, LineBatches,
+    LineCost, Lines, Progress, Strategy, Stream, StreamError, TABLE_BYTES, TOUCHES_PER_LINE,
 };
 pub use policy::{FilterPolicy, FilterPolicyBuilder};
 #[cfg(feature = "parallel")]
 pub use sharded::{MAX_SHARDS, ShardedFilter};
-pub use spec::FilterSpec;
+pub use spec::{BuildError, FilterSpec};
 pub use trommel_base::container;
 pub use trommel_base::kind::UnknownKind;
 pub use trommel_base::storage::OutOfMemory;

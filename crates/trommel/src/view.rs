@@ -158,6 +158,12 @@ impl FilterView<'_> {
         each_kind!(Self in self, filter => filter.to_bytes())
     }
 
+    /// Bytes of the frozen filter, as [`FilterView::to_bytes`] makes them. Allocates nothing.
+    #[must_use]
+    pub fn encoded_len(&self) -> usize {
+        each_kind!(Self in self, filter => filter.encoded_len())
+    }
+
     /// Checks what [`FilterView::parse_trusted`] left out, beside the checksum. A view that
     /// [`FilterView::parse`] made has passed already.
     ///

@@ -24,6 +24,9 @@ fn filter_spec(kind: FilterKind, spec: &Spec) -> FilterSpec {
     if let Some(bytes) = spec.memory_bytes {
         said = said.memory_bytes(bytes);
     }
+    if let Some(bits) = spec.bits_per_key {
+        said = said.bits_per_key(bits);
+    }
     if let Some(isa) = spec.isa {
         said = said.isa(isa);
     }

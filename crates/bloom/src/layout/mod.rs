@@ -136,6 +136,7 @@ pub(crate) fn geometry<L: Layout>(spec: &Spec) -> Result<Geometry, SpecError> {
         let max = u64::from(u32::MAX);
         return Err(SpecError::Parameter { name: "foldable_by", value: 0, min: 1, max });
     }
+    let spec = &spec.in_bytes(multiple * L::UNIT_BYTES as u64)?;
     match spec.size()? {
         Size::Fpr(fpr) => geometry_for_fpr::<L>(spec.keys, fpr, multiple),
         Size::Bytes(bytes) => geometry_for_bytes::<L>(spec.keys, bytes, multiple),

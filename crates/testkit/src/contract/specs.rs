@@ -140,9 +140,22 @@ pub fn random_specs_never_panic_and_are_met<S: Subject>() {
         if random.below(8) == 0 {
             any.foldable_by = random.below(20) as u32;
         }
+        if random.below(4) == 0 {
+            any.bits_per_key = Some(libm::exp2(random.unit() * 17.0 - 5.0));
+        }
         match S::build(&any) {
             Ok(filter) => {
                 met += 1;
+                if let Some(bits) = any.bits_per_key {
+                    assert!(
+                        bits <= Spec::MOST_BITS_PER_KEY && any.memory_bytes.is_none(),
+                        "{any:?}"
+                    );
+                    let limit = any.keys as f64 * bits / 8.0;
+                    let units = (256 * any.foldable_by) as f64;
+                    let within = filter.memory_bytes() as f64 <= limit + units;
+                    assert!(within || any.keys == 0, "{any:?}");
+                }
                 if let Some(limit) = any.memory_bytes {
                     assert!(filter.memory_bytes() <= limit, "{any:?}");
                 }
@@ -169,4 +182,105 @@ pub fn bytes_allowed_are_bytes_taken<S: Subject>() {
             filter.memory_bytes()
         );
     }
+}
+
+/// Bits per key that no table has, and bits beside bytes.
+pub fn impossible_bits_per_key_are_typed_errors<S: Subject>() {
+    let most = Spec::MOST_BITS_PER_KEY;
+    for keys in [0, 1, 1000, usize::MAX] {
+        for bits in [f64::NAN, 0.0, -0.0, -1.0, f64::INFINITY, f64::NEG_INFINITY, most + 1.0, 1e300]
+        {
+            for fpr in [None, Some(0.01)] {
+                let mut any = spec_of_bits(keys, bits);
+                any.fpr = fpr;
+                match S::build(&any) {
+                    Err(error @ SpecError::BitsPerKeyOutOfRange { bits_per_key, .. }) => {
+                        assert_eq!(bits_per_key.to_bits(), bits.to_bits());
+                        assert!(error.to_string().contains("1024"), "{error} tells the range");
+                    }
+                    other => panic!("{keys} keys with {bits} bits gave {other:?}"),
+                }
+            }
+        }
+        let mut both = spec_of_bits(keys, 10.0);
+        both.memory_bytes = Some(1 << 20);
+        match S::build(&both) {
+            Err(error @ SpecError::Exclusive { .. }) => {
+                let text = error.to_string();
+                assert!(text.contains("bits_per_key") && text.contains("memory_bytes"), "{text}");
+            }
+            other => panic!("bits and bytes gave {other:?}"),
+        }
+    }
+    for keys in [usize::MAX, usize::MAX - 1, 1 << 63, 1 << 60] {
+        for bits in [0.5, 10.0, 100.0, most] {
+            match S::build(&spec_of_bits(keys, bits)) {
+                Err(SpecError::TooLarge { bytes, max_bytes }) => {
+                    assert!(bytes > u128::from(max_bytes), "{bytes} bytes of {max_bytes}");
+                }
+                other => panic!("{keys} keys with {bits} bits gave {other:?}"),
+            }
+        }
+    }
+    for keys in [0, 1, 1 << 20, usize::MAX] {
+        for bits in [5e-324, 1e-300, 1e-12] {
+            match S::build(&spec_of_bits(keys, bits)) {
+                Ok(filter) => assert!(filter.memory_bytes() <= 1 << 22, "{keys} keys, {bits} bits"),
+                Err(SpecError::TooSmall { bytes, min_bytes }) => {
+                    assert!(S::ROOM != Room::Endless && bytes < min_bytes);
+                }
+                other => panic!("{keys} keys with {bits} bits gave {other:?}"),
+            }
+        }
+    }
+}
+
+/// A Bloom filter has all the bits asked for, rounded up; a filter with slots has at most so many, or tells how many
+/// bytes it needs.
+pub fn bits_per_key_are_bytes<S: Subject>() {
+    let smallest = built::<S>(&spec(0, Spec::DEFAULT_FPR, Isa::Portable)).memory_bytes();
+    assert!(built::<S>(&spec_of_bits(0, 10.0)).memory_bytes() <= smallest);
+    for keys in [1, 7, 18, 1000, 12_345, 1_000_000] {
+        for bits in [0.01, 1.0, 7.3, 10.0, 16.0, 33.3, 64.0] {
+            let any = spec_of_bits(keys, bits);
+            let bytes = libm::ceil(keys as f64 * bits / 8.0) as usize;
+            match S::build(&any) {
+                Ok(filter) if S::ROOM == Room::Endless => {
+                    let memory = filter.memory_bytes();
+                    let units = bytes..bytes + S::STEP_BYTES;
+                    assert!(units.contains(&memory), "{memory} for {keys} keys, {bits} bits");
+                }
+                Ok(filter) => assert!(filter.memory_bytes() <= bytes, "{keys} keys, {bits} bits"),
+                Err(SpecError::TooSmall { bytes: allowed, min_bytes }) => {
+                    assert!(S::ROOM != Room::Endless);
+                    assert_eq!(allowed, bytes as u64);
+                    let enough = (min_bytes * 8) as f64 / keys as f64;
+                    assert!(
+                        enough > Spec::MOST_BITS_PER_KEY || {
+                            let filter = built::<S>(&spec_of_bits(keys, enough));
+                            filter.memory_bytes() as u64 <= min_bytes + 1
+                        }
+                    );
+                }
+                other => panic!("{keys} keys with {bits} bits gave {other:?}"),
+            }
+            // With a rate, the bits are a limit.
+            let mut limited = any;
+            limited.fpr = Some(0.05);
+            match S::build(&limited) {
+                Ok(filter) => assert!(filter.memory_bytes() < bytes + S::STEP_BYTES),
+                Err(SpecError::TooSmall { bytes: allowed, min_bytes }) => {
+                    assert!(allowed < min_bytes && (allowed as usize) < bytes + S::STEP_BYTES);
+                }
+                other => panic!("{keys} keys with {bits} bits at 5 % gave {other:?}"),
+            }
+        }
+    }
+}
+
+fn spec_of_bits(keys: usize, bits: f64) -> Spec {
+    let mut spec = spec(keys, 0.5, Isa::Portable);
+    spec.fpr = None;
+    spec.bits_per_key = Some(bits);
+    spec
 }

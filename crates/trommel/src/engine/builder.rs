@@ -1,9 +1,8 @@
-//! How an engine is made, and how making one or building a filter fails.
+//! How an engine is made, and how making one fails.
 
 use super::Engine;
 use super::cost::{CostModel, Strategy};
 use super::pool::Pool;
-use crate::{Full, SpecError};
 use alloc::sync::Arc;
 use core::fmt;
 use core::num::NonZero;
@@ -41,16 +40,6 @@ pub enum EngineError {
         /// What it said.
         why: alloc::string::String,
     },
-}
-
-/// Why a filter was not built. There is none, not even a part of one.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum BuildError {
-    /// The kind cannot meet the spec.
-    Spec(SpecError),
-    /// The keys do not fit.
-    Full(Full),
 }
 
 impl EngineBuilder {
@@ -125,33 +114,3 @@ impl fmt::Display for EngineError {
 }
 
 impl core::error::Error for EngineError {}
-
-impl fmt::Display for BuildError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Spec(error) => error.fmt(f),
-            Self::Full(error) => error.fmt(f),
-        }
-    }
-}
-
-impl core::error::Error for BuildError {
-    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
-        match self {
-            Self::Spec(error) => Some(error),
-            Self::Full(error) => Some(error),
-        }
-    }
-}
-
-impl From<SpecError> for BuildError {
-    fn from(error: SpecError) -> Self {
-        Self::Spec(error)
-    }
-}
-
-impl From<Full> for BuildError {
-    fn from(error: Full) -> Self {
-        Self::Full(error)
-    }
-}

@@ -7,13 +7,13 @@ mod probe;
 mod skew;
 mod stream;
 
-pub use builder::{BuildError, EngineBuilder, EngineError};
+pub use builder::{EngineBuilder, EngineError};
 pub use cost::{CostModel, LineCost, Strategy, TABLE_BYTES, TOUCHES_PER_LINE};
 pub use stream::{
     Cancel, IntegerBatches, KeyBatch, LineBatches, Lines, Progress, Stream, StreamError,
 };
 
-use crate::{AnyFilter, Bitmap, Bulk, Filter, FilterSpec, Full, InsertBulk, KeyHash};
+use crate::{AnyFilter, Bitmap, BuildError, Bulk, Filter, FilterSpec, Full, InsertBulk, KeyHash};
 use alloc::sync::Arc;
 use pool::{CallerOf, Pool};
 use trommel_base::Workers as _;
