@@ -69,6 +69,7 @@ extern crate std;
 #[macro_use]
 mod kinds;
 
+mod accumulate;
 mod any;
 #[cfg(feature = "parallel")]
 mod engine;
@@ -78,6 +79,7 @@ mod sharded;
 mod spec;
 mod view;
 
+pub use accumulate::{AccumulateError, FilterAccumulator};
 pub use any::{AnyFilter, WrongKind};
 #[cfg(feature = "parallel")]
 pub use engine::{

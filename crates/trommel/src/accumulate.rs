@@ -1,0 +1,213 @@
+//! Partial filters that merge, whatever their sizes.
+
+use crate::spec::{BuildError, insert_alone};
+use crate::{AnyFilter, Filter, FilterSpec, Full, Hasher, KeyHash, MergeError, SpecError};
+use alloc::vec::Vec;
+use core::fmt;
+
+/// Collects the hashes of a part of the keys, and becomes a filter when they are too many to keep.
+///
+/// An aggregate over many partitions or groups has many parts with few keys and some with many. Filters merge only if
+/// they have the same size, so every part needs the size of the whole. An accumulator keeps at most `max_hashes` hashes,
+/// 8 bytes each. With one more it makes the filter of the agreed [`FilterSpec`]. Accumulators of the same spec merge in any
+/// order and in either form.
+///
+/// The finished filter is the one that a single filter of the spec would be after the same inserts: to the byte for
+/// every kind but the cuckoo filter, whose bytes depend on the order of inserts.
+///
+/// ```
+/// use trommel::{Filter, FilterAccumulator, FilterKind, FilterSpec};
+///
+/// let spec = FilterSpec::new(FilterKind::SplitBlockBloom).keys(10_000).fpr(0.01);
+/// let mut parts = Vec::new();
+/// for part in [0..10u64, 10..9_000, 9_000..9_001] {
+///     let mut accumulator = FilterAccumulator::new(spec, 100)?;
+///     for key in part {
+///         accumulator.insert_hash(accumulator.hasher().hash(&key))?;
+///     }
+///     parts.push(accumulator);
+/// }
+///
+/// let mut whole = FilterAccumulator::new(spec, 100)?;
+/// for part in parts {
+///     whole.merge(part)?;
+/// }
+/// let filter = whole.finish()?;
+/// assert!((0..9_001u64).all(|key| filter.contains(&key)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct FilterAccumulator {
+    spec: FilterSpec,
+    max_hashes: usize,
+    held: Held,
+}
+
+#[derive(Clone, Debug)]
+enum Held {
+    Hashes(Vec<KeyHash>),
+    Filter(AnyFilter),
+}
+
+/// Why two accumulators were not merged. The one that was to be changed is as it was, except for the keys that the error
+/// says went in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum AccumulateError {
+    /// They have different specs.
+    Specs,
+    /// The filter could not be made, or did not take the keys.
+    Build(BuildError),
+    /// The filters did not merge.
+    Merge(MergeError),
+}
+
+impl fmt::Display for AccumulateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Specs => f.write_str("the accumulators have different specs"),
+            Self::Build(error) => error.fmt(f),
+            Self::Merge(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for AccumulateError {}
+
+impl From<BuildError> for AccumulateError {
+    fn from(error: BuildError) -> Self {
+        Self::Build(error)
+    }
+}
+
+impl From<MergeError> for AccumulateError {
+    fn from(error: MergeError) -> Self {
+        Self::Merge(error)
+    }
+}
+
+impl FilterAccumulator {
+    /// An empty accumulator, which keeps at most `max_hashes` hashes before it makes the filter. The spec says for how many
+    /// keys the whole filter is. Nothing is allocated.
+    ///
+    /// # Errors
+    /// [`SpecError`] if the kind cannot meet the spec.
+    pub fn new(spec: FilterSpec, max_hashes: usize) -> Result<Self, SpecError> {
+        spec.encoded_len()?;
+        Ok(Self { spec, max_hashes, held: Held::Hashes(Vec::new()) })
+    }
+
+    /// The spec of the whole filter.
+    pub fn spec(&self) -> FilterSpec {
+        self.spec
+    }
+
+    /// The hasher of the filter: how keys are to be hashed.
+    #[must_use]
+    pub fn hasher(&self) -> Hasher {
+        self.spec.spec().hasher
+    }
+
+    /// Whether it keeps hashes and has made no filter yet.
+    #[must_use]
+    pub fn is_sparse(&self) -> bool {
+        matches!(self.held, Held::Hashes(_))
+    }
+
+    /// Hashes kept, repeated ones included, or what [`Filter::len`] of the filter says.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match &self.held {
+            Held::Hashes(hashes) => hashes.len(),
+            Held::Filter(filter) => filter.len(),
+        }
+    }
+
+    /// Whether nothing was inserted.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes of memory of the hashes, or [`Filter::memory_bytes`] of the filter.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        match &self.held {
+            Held::Hashes(hashes) => hashes.capacity() * size_of::<KeyHash>(),
+            Held::Filter(filter) => filter.memory_bytes(),
+        }
+    }
+
+    /// Inserts a key.
+    ///
+    /// # Errors
+    /// [`BuildError`] if the filter cannot be made or has no room. The accumulator is as it was.
+    pub fn insert_hash(&mut self, hash: KeyHash) -> Result<(), BuildError> {
+        self.insert_batch(&[hash])
+    }
+
+    /// Inserts a batch of keys.
+    ///
+    /// # Errors
+    /// [`BuildError`] if the filter cannot be made, or has no room; then the error says how many of the batch went in.
+    pub fn insert_batch(&mut self, hashes: &[KeyHash]) -> Result<(), BuildError> {
+        if let Held::Hashes(kept) = &mut self.held {
+            // No slice is so long that this wraps: both are in memory at 8 bytes each.
+            if kept.len() + hashes.len() <= self.max_hashes {
+                let bytes = size_of_val(hashes) as u64;
+                let reserved = kept.try_reserve(hashes.len());
+                reserved.map_err(|_| SpecError::OutOfMemory { bytes })?;
+                kept.extend_from_slice(hashes);
+                return Ok(());
+            }
+            self.held = Held::Filter(filter_of(&self.spec, kept)?);
+        }
+        if let Held::Filter(filter) = &mut self.held {
+            insert_alone(filter, hashes)?;
+        }
+        Ok(())
+    }
+
+    /// Takes in the keys of another accumulator of the same spec.
+    ///
+    /// # Errors
+    /// [`AccumulateError`] if the specs differ, the filter cannot be made, or it has no room.
+    pub fn merge(&mut self, other: Self) -> Result<(), AccumulateError> {
+        if self.spec != other.spec {
+            return Err(AccumulateError::Specs);
+        }
+        match (&mut self.held, other.held) {
+            (_, Held::Hashes(hashes)) => self.insert_batch(&hashes)?,
+            (Held::Filter(filter), Held::Filter(other)) => filter.merge(&other)?,
+            (Held::Hashes(hashes), Held::Filter(mut other)) => {
+                // Nothing of this accumulator is given up before its hashes are in.
+                insert_alone(&mut other, hashes).map_err(none_of_this_call)?;
+                self.held = Held::Filter(other);
+            }
+        }
+        Ok(())
+    }
+
+    /// The filter of the spec with all keys.
+    ///
+    /// # Errors
+    /// [`BuildError`] if the filter cannot be made, or has no room.
+    pub fn finish(self) -> Result<AnyFilter, BuildError> {
+        match self.held {
+            Held::Hashes(hashes) => filter_of(&self.spec, &hashes),
+            Held::Filter(filter) => Ok(filter),
+        }
+    }
+}
+
+/// The error of keys that earlier calls brought: none of this call went in.
+fn none_of_this_call(full: Full) -> BuildError {
+    BuildError::Full(Full::new(0, full.len, full.capacity).because(full.why))
+}
+
+/// The filter of a spec with keys that earlier calls brought.
+fn filter_of(spec: &FilterSpec, hashes: &[KeyHash]) -> Result<AnyFilter, BuildError> {
+    let mut filter = spec.build()?;
+    insert_alone(&mut filter, hashes).map_err(none_of_this_call)?;
+    Ok(filter)
+}
