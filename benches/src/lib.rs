@@ -9,6 +9,7 @@
 //! | `hash_columns` | what does hashing a column cost, integers of every width and strings, batch and one by one? |
 //! | `open_frozen` | what does it cost to open a frozen filter, viewed and copied? |
 //! | `filter_block` | what does a filter block cost to build and to probe? |
+//! | `small_filters` | what does it cost to make a filter for 18 keys, by rate, bits per key and bytes? |
 //! | `instructions` | how many instructions is an operation, portable and AVX2? |
 //!
 //! Benches answer one question each while a kernel is worked on. What is published comes from the
