@@ -1,6 +1,7 @@
 //! Failures that a script has to tell apart.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// What the user gave cannot be used: a missing key file, an instruction set that the machine lacks,
@@ -22,10 +23,34 @@ pub(crate) fn bad_input(message: impl Into<String>) -> anyhow::Error {
     BadInput(message.into()).into()
 }
 
-/// 2 for bad input, 1 for everything else: a wrong answer of a filter.
+/// Another run writes to the directory. Exit code 5: the same call can succeed when that run has ended.
+#[derive(Debug)]
+pub(crate) struct InUse {
+    pub(crate) directory: PathBuf,
+    /// The process id of the other run, if it has written it down.
+    pub(crate) holder: Option<u32>,
+}
+
+impl fmt::Display for InUse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let holder =
+            self.holder.map_or_else(|| "another process".into(), |id| format!("process {id}"));
+        write!(
+            f,
+            "{} is in use: {holder} writes its results there (wait until it has ended, or give another --out)",
+            self.directory.display()
+        )
+    }
+}
+
+impl std::error::Error for InUse {}
+
+/// 2 for bad input, 5 for a directory in use, 1 for everything else: a wrong answer of a filter.
 pub(crate) fn exit_code(error: &anyhow::Error) -> ExitCode {
     if error.chain().any(|cause| cause.is::<BadInput>()) {
         ExitCode::from(2)
+    } else if error.chain().any(|cause| cause.is::<InUse>()) {
+        ExitCode::from(5)
     } else {
         ExitCode::FAILURE
     }

@@ -13,7 +13,7 @@
 //! | [`roofline`], [`noise`], [`pages`], [`environment`] | the machine: its limit, its quiet, its description |
 //! | [`session`], [`effort`] | a run: groups of cases, each verified, saved as it ends |
 //! | [`engine`] | the same on several threads: engine, rivals, strategies, and what they are chosen by |
-//! | [`row`], [`samples`], [`results`] | what a run leaves behind |
+//! | [`row`], [`samples`], [`results`], [`lock`] | what a run leaves behind, in a directory that it has for itself |
 //! | [`stats`], [`bootstrap`] | medians, and how far they can be trusted |
 //! | [`compare`] | what changed between two runs, and what of it is the machine |
 //! | [`advise`] | which filter to take |
@@ -40,6 +40,7 @@ mod interleave;
 mod keyfile;
 mod keys;
 mod lanes;
+mod lock;
 mod noise;
 mod ours;
 mod pages;

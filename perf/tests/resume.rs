@@ -115,6 +115,37 @@ fn a_run_of_other_keys_is_not_resumed() {
 }
 
 #[test]
+fn a_directory_has_one_run_at_a_time_and_a_killed_one_frees_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().join("run");
+    let lock = out.join("lock");
+    let mut first = measure(&out, &[]).spawn().unwrap();
+    let id = first.id().to_string();
+    let holds_it = || fs::read_to_string(&lock).is_ok_and(|holder| holder.trim() == id);
+    while !holds_it() && first.try_wait().unwrap().is_none() {
+        sleep(Duration::from_millis(1));
+    }
+    let mut refuse = vec![measure(&out, &[]), measure(&out, &["--resume"])];
+    for verb in ["textbook", "calibrate"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_trommel-perf"));
+        command.arg(verb).arg("--out").arg(&out);
+        refuse.push(command);
+    }
+    for command in &mut refuse {
+        let second = command.output().unwrap();
+        let said = said(&second);
+        assert_eq!(second.status.code(), Some(5), "{said}");
+        assert!(said.contains(&format!("process {id}")) && said.lines().count() == 1, "{said}");
+    }
+    first.kill().unwrap();
+    first.wait().unwrap();
+    // Its lock file is still there, and nobody holds it.
+    assert!(holds_it());
+    let next = measure(&out, &[]).output().unwrap();
+    assert!(next.status.success() && !rows(&out).is_empty(), "{}", said(&next));
+}
+
+#[test]
 fn a_directory_that_cannot_be_written_to_is_refused_before_anything_is_measured() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("file");

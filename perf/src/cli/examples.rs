@@ -6,7 +6,8 @@ Examples:
   trommel-perf measure --full
   trommel-perf report perf-out
 Exit codes: 0 done, 1 a wrong answer or another failure, 2 input that cannot be used or output that cannot be
-written, 3 a regression found by compare, 4 cases of which compare could not tell.";
+written, 3 a regression found by compare, 4 cases of which compare could not tell, 5 a directory that another run
+writes to.";
 
 pub(super) const MEASURE: &str = "\
 Examples:

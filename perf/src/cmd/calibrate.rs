@@ -4,6 +4,7 @@ use super::{pin, usable_isa};
 use crate::cli::CalibrateArgs;
 use crate::console::{remark, say};
 use crate::engine::{Extent, Team, calibrate, numbers_of_threads};
+use crate::lock::lock;
 use crate::results::prepare;
 use anyhow::Result;
 use std::time::Instant;
@@ -13,6 +14,7 @@ use trommel::CostModel;
 pub(crate) fn run(arguments: &CalibrateArgs) -> Result<()> {
     let isa = usable_isa(arguments.isa)?;
     // Before half a minute is spent.
+    let _lock = lock(&arguments.out)?;
     prepare(&arguments.out)?;
     let start = Instant::now();
     let teams = Team::of(&numbers_of_threads(None), CostModel::default())?;

@@ -10,6 +10,7 @@ use crate::engine::{Calibration, Team, numbers_of_threads};
 use crate::environment::{Caches, Environment, human_bytes, memory_bytes};
 use crate::failure::bad_input;
 use crate::keys::{Column, Probes};
+use crate::lock::lock;
 use crate::plan::{
     Candidate, Loads, Place, candidates, candidates_of_one_gib, groups_of, groups_of_one_gib,
     groups_of_tpch, key_counts, places_of, short_slots, sweep_of, tpch_scale,
@@ -55,6 +56,7 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
     if let (Simulate::Always, Err(missing)) = (when, &valgrind) {
         return Err(bad_input(format!("nothing can be simulated: {missing}")));
     }
+    let _lock = lock(&arguments.out)?;
     prepare(&arguments.out)?;
     let environment = Environment::observe(isa);
     let mut results = if arguments.resume {

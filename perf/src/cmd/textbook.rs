@@ -4,6 +4,7 @@ use super::pin;
 use crate::cli::TextbookArgs;
 use crate::console::{remark, say};
 use crate::failure::bad_input;
+use crate::lock::lock;
 use crate::results::{prepare, replace};
 use crate::splice::{TEXTBOOK, splice};
 use crate::tables::Table;
@@ -17,6 +18,7 @@ pub(crate) fn run(arguments: &TextbookArgs) -> Result<()> {
     // First: a document or a directory that cannot be used should not cost minutes.
     let document = arguments.splice.as_deref().map(read).transpose()?;
     let plots_to = arguments.plots.as_ref().unwrap_or(&arguments.out);
+    let _lock = lock(&arguments.out)?;
     prepare(&arguments.out)?;
     prepare(plots_to)?;
     pin();

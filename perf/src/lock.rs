@@ -1,0 +1,77 @@
+//! One run in a directory at a time: an advisory lock on a file in it. The system frees the lock when the process ends,
+//! however it ends, so that the file of a run that was killed locks nobody out.
+
+use crate::failure::{InUse, bad_input};
+use anyhow::Result;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::process;
+
+/// The file that is locked. It stays in the directory: to remove it could remove the lock of the next run.
+const FILE: &str = "lock";
+
+/// A directory that no other run writes to until this is dropped.
+#[derive(Debug)]
+pub(crate) struct DirectoryLock {
+    _file: File,
+}
+
+/// Makes a directory, if there is none, and locks it. The file tells a second run the process id of this one.
+///
+/// # Errors
+///
+/// [`InUse`], if another run holds it; bad input, if it cannot be made, written to or locked.
+pub(crate) fn lock(directory: &Path) -> Result<DirectoryLock> {
+    let refused = |error: io::Error| {
+        bad_input(format!("cannot write results to {}: {error}", directory.display()))
+    };
+    let path = directory.join(FILE);
+    fs::create_dir_all(directory).map_err(refused)?;
+    // Not truncated before it is locked: the id in it may be that of the holder.
+    let opened = File::options().write(true).create(true).truncate(false).open(&path);
+    let mut file = opened.map_err(refused)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let holder = fs::read_to_string(&path).unwrap_or_default().trim().parse().ok();
+            return Err(InUse { directory: directory.to_owned(), holder }.into());
+        }
+        Err(TryLockError::Error(error)) => {
+            return Err(bad_input(format!("cannot lock {}: {error}", path.display())));
+        }
+    }
+    file.set_len(0).and_then(|()| writeln!(file, "{}", process::id())).map_err(refused)?;
+    Ok(DirectoryLock { _file: file })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_is_locked_once_and_its_holder_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let out = directory.path().join("run");
+        let held = lock(&out).unwrap();
+        let error = lock(&out).unwrap_err();
+        let in_use = error.downcast_ref::<InUse>().unwrap();
+        assert_eq!(in_use.holder, Some(process::id()));
+        assert!(error.to_string().contains(&format!("process {}", process::id())), "{error}");
+        assert!(lock(directory.path()).is_ok());
+        drop(held);
+        lock(&out).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_an_earlier_run_left_locks_nobody_out() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join(FILE);
+        for left in ["", "4294967295 and more\n", "no number"] {
+            fs::write(&path, left).unwrap();
+            let held = lock(directory.path()).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), format!("{}\n", process::id()));
+            drop(held);
+        }
+    }
+}
