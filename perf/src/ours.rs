@@ -15,7 +15,7 @@ use trommel::{
     Bitmap, BloomFilter, CacheLineBloom, CacheLineQuotient, CountingBloomFilter, CuckooFilter,
     Filter, FilterKind, Insert, Isa, KeyHash, QuotientFilter, RegisterBloom, SplitBlockBloom,
 };
-use trommel_base::{Builder, FromSpec};
+use trommel_base::{FromSpec, Spec};
 
 /// A filter, and what its type tells but the traits do not.
 #[derive(Clone, Debug)]
@@ -78,25 +78,27 @@ pub(crate) fn create(
 const LINE_BYTES: usize = 64;
 
 fn build<F: FromSpec>(sizing: Sizing, keys: usize, isa: Option<Isa>, form: Form) -> Result<F> {
-    let mut builder = Builder::<F>::default().keys(keys).huge_pages(form != Form::SmallPages);
-    builder = match sizing {
-        Sizing::BitsPerKey(bits) => builder.memory_bytes((keys * bits).div_ceil(8).max(LINE_BYTES)),
-        Sizing::Fpr(fpr) => builder.fpr(fpr),
-        Sizing::Bytes(bytes) => builder.memory_bytes(bytes),
+    let mut spec = Spec::default();
+    (spec.keys, spec.isa, spec.huge_pages) = (keys, isa, form != Form::SmallPages);
+    match sizing {
+        Sizing::BitsPerKey(bits) => {
+            spec.memory_bytes = Some((keys * bits).div_ceil(8).max(LINE_BYTES));
+        }
+        Sizing::Fpr(fpr) => spec.fpr = Some(fpr),
+        Sizing::Bytes(bytes) => spec.memory_bytes = Some(bytes),
         // Half of the keys at half the load: exactly these slots, whatever rounding does.
         Sizing::Slots(filling) => {
-            let builder = builder.keys(filling.slots / 2).load(0.5);
+            (spec.keys, spec.load) = (filling.slots / 2, Some(0.5));
             match filling.family {
-                Family::Quotient => builder.remainder_bits(filling.bits),
+                Family::Quotient => spec.remainder_bits = Some(filling.bits),
                 // As its rivals, which keep every copy.
-                Family::Cuckoo => builder.fingerprint_bits(filling.bits).multiset(true),
+                Family::Cuckoo => {
+                    (spec.fingerprint_bits, spec.multiset) = (Some(filling.bits), true);
+                }
             }
         }
-    };
-    if let Some(isa) = isa {
-        builder = builder.isa(isa);
     }
-    builder.build().map_err(|error| bad_input(format!("{keys} keys, {sizing}: {error}")))
+    F::from_spec(&spec).map_err(|error| bad_input(format!("{keys} keys, {sizing}: {error}")))
 }
 
 /// Keys hashed at a time: hashes stay in the first two levels of cache until they are used.

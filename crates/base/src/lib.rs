@@ -10,7 +10,7 @@
 //! | [`batch`] | the rolling window: locate, prefetch, probe |
 //! | [`partition`] | keys grouped by the part of a table that they belong to, one pass |
 //! | [`sizing`] | exact false-positive rates and their inverses |
-//! | [`spec`] | what a builder is asked for, checked before anything is allocated |
+//! | [`spec`], [`builder`] | what a filter is asked to be, checked before anything is allocated; how a kind is asked |
 //! | [`container`] | frozen, checked bytes |
 //! | [`block`] | the block form: a table and a trailer, for engines that hold many small filters |
 //! | [`workers`] | pieces of a large batch, and who does them |
@@ -23,6 +23,7 @@ extern crate std;
 pub mod batch;
 pub mod bitmap;
 pub mod block;
+pub mod builder;
 pub mod column;
 pub mod container;
 pub mod error;
@@ -43,6 +44,7 @@ pub mod workers;
 
 pub use bitmap::Bitmap;
 pub use block::PolicyError;
+pub use builder::Builder;
 pub use column::OffsetsError;
 pub use error::{
     FoldError, FormatError, Full, Incompatible, MergeError, SpecError, Unsupported, WhyFull,
@@ -51,6 +53,6 @@ pub use filter::{Count, Filter, Insert, InsertShared, Merge, Remove};
 pub use hash::{HashId, Hasher};
 pub use key::{Key, KeyHash};
 pub use kind::FilterKind;
-pub use spec::{Builder, FromSpec, Spec};
+pub use spec::{FromSpec, Spec};
 pub use storage::{Backing, Storage};
 pub use workers::{Bulk, CallerThread, InsertBulk, ScratchRequest, Workers};

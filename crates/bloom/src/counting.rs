@@ -6,6 +6,7 @@ use crate::geometry::Geometry;
 use crate::kernel::standard::{clear_bit, positions};
 use crate::layout::{Layout, Standard};
 use alloc::vec::Vec;
+use trommel_base::builder::CountingOptions;
 use trommel_base::container::{self, FrozenBytes, HEADER_BYTES, Header, Parsed, Trust};
 use trommel_base::{
     Backing, Bitmap, Builder, Count, Filter, FilterKind, FormatError, FromSpec, Full, Hasher,
@@ -70,15 +71,6 @@ impl CountingBloomFilter {
         Self::builder().keys(keys).fpr(fpr).build()
     }
 
-    /// The filter of at most `bytes` bytes, counters included, with the lowest rate for `keys` keys.
-    /// The overflow table of compact counters comes on top; it is small unless keys are inserted often.
-    ///
-    /// # Errors
-    /// [`SpecError`] if not even one word fits, or the filter would be too large.
-    pub fn with_memory_bytes(bytes: usize, keys: usize) -> Result<Self, SpecError> {
-        Self::builder().keys(keys).memory_bytes(bytes).build()
-    }
-
     /// A builder for everything else: seed, hasher, compact counters, instruction set, huge pages.
     ///
     /// ```
@@ -104,6 +96,8 @@ impl CountingBloomFilter {
         self.counters.overflow.clear();
     }
 }
+
+impl CountingOptions for CountingBloomFilter {}
 
 impl FromSpec for CountingBloomFilter {
     fn from_spec(spec: &Spec) -> Result<Self, SpecError> {

@@ -5,6 +5,7 @@ use crate::kernel::Kernels;
 use crate::layout::{self, Layout};
 use core::fmt;
 use core::marker::PhantomData;
+use trommel_base::builder::FoldOptions;
 use trommel_base::container::HEADER_BYTES;
 use trommel_base::{
     Backing, Bitmap, Builder, Filter, FromSpec, Full, Hasher, Insert, KeyHash, Spec, SpecError,
@@ -59,28 +60,23 @@ impl<L: Layout> Bloom<L> {
         Self::builder().keys(keys).fpr(fpr).build()
     }
 
-    /// The filter of at most `bytes` bytes with the lowest rate for `keys` keys.
+    /// A builder for everything else: bytes, bits per key, seed, hasher, instruction set, huge pages.
     ///
     /// ```
     /// use trommel_base::Filter;
-    /// use trommel_bloom::CacheLineBloom;
-    /// let filter = CacheLineBloom::with_memory_bytes(100_000, 50_000)?;
-    /// assert_eq!(filter.memory_bytes(), 99_968); // whole lines of 64 bytes
-    /// # Ok::<(), trommel_base::SpecError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`SpecError`] if not even one block fits, or the filter would be too large.
-    pub fn with_memory_bytes(bytes: usize, keys: usize) -> Result<Self, SpecError> {
-        Self::builder().keys(keys).memory_bytes(bytes).build()
-    }
-
-    /// A builder for everything else: seed, hasher, instruction set, huge pages.
-    ///
-    /// ```
-    /// use trommel_bloom::SplitBlockBloom;
+    /// use trommel_bloom::{CacheLineBloom, SplitBlockBloom};
     /// let filter = SplitBlockBloom::builder().keys(1000).fpr(0.005).seed(42).build()?;
+    /// // The lowest rate that 50,000 keys can have in 100,000 bytes.
+    /// let filter = CacheLineBloom::builder().keys(50_000).memory_bytes(100_000).build()?;
+    /// assert_eq!(filter.memory_bytes(), 99_968); // whole cache lines of 64 bytes
     /// # Ok::<(), trommel_base::SpecError>(())
+    /// ```
+    ///
+    /// An option of another kind does not compile:
+    ///
+    /// ```compile_fail
+    /// use trommel_bloom::SplitBlockBloom;
+    /// let filter = SplitBlockBloom::builder().keys(1000).remainder_bits(3).build();
     /// ```
     pub fn builder() -> Builder<Self> {
         Builder::default()
@@ -98,6 +94,8 @@ impl<L: Layout> Bloom<L> {
         self.len = 0;
     }
 }
+
+impl<L: Layout> FoldOptions for Bloom<L> {}
 
 impl<L: Layout> FromSpec for Bloom<L> {
     fn from_spec(spec: &Spec) -> Result<Self, SpecError> {

@@ -8,7 +8,7 @@ use trommel_testkit::streams::distinct;
 
 /// A filter of exactly `bits` bits, with the number of hashes that is best for `keys` keys.
 fn filter_of_bits(bits: usize, keys: usize) -> BloomFilter {
-    let filter = BloomFilter::with_memory_bytes(bits / 8, keys).unwrap();
+    let filter = BloomFilter::builder().memory_bytes(bits / 8).keys(keys).build().unwrap();
     assert_eq!(filter.memory_bytes() * 8, bits);
     filter
 }

@@ -11,6 +11,7 @@ use crate::table::{Entry, Table};
 use crate::width::{Width, with_width};
 use alloc::boxed::Box;
 use core::fmt;
+use trommel_base::builder::{FingerprintOptions, SlotOptions};
 use trommel_base::container::HEADER_BYTES;
 use trommel_base::{
     Backing, Bitmap, Builder, Bulk, Count, Filter, FromSpec, Full, Hasher, Insert, InsertBulk,
@@ -78,14 +79,6 @@ impl CuckooFilter {
         Self::builder().keys(keys).fpr(fpr).build()
     }
 
-    /// The filter of at most `bytes` bytes with the lowest rate for `keys` keys.
-    ///
-    /// # Errors
-    /// [`SpecError`] if the keys do not fit, or the filter would be too large.
-    pub fn with_memory_bytes(bytes: usize, keys: usize) -> Result<Self, SpecError> {
-        Self::builder().keys(keys).memory_bytes(bytes).build()
-    }
-
     /// A builder for everything else: load, fingerprint bits, multiset, growth, seed.
     ///
     /// ```
@@ -144,6 +137,9 @@ impl CuckooFilter {
         Full::new(inserted, self.len(), usize::try_from(places).unwrap_or(usize::MAX)).because(why)
     }
 }
+
+impl SlotOptions for CuckooFilter {}
+impl FingerprintOptions for CuckooFilter {}
 
 impl FromSpec for CuckooFilter {
     fn from_spec(spec: &Spec) -> Result<Self, SpecError> {

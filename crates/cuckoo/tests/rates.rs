@@ -135,7 +135,7 @@ fn bytes_buy_the_lowest_rate() {
     for bytes in [1 << 13, 100_000, 1 << 20] {
         for bits_per_key in [9, 11, 14, 20, 40, 80] {
             let keys = bytes * 8 / bits_per_key;
-            let filter = CuckooFilter::with_memory_bytes(bytes, keys).unwrap();
+            let filter = CuckooFilter::builder().memory_bytes(bytes).keys(keys).build().unwrap();
             assert!(filter.memory_bytes() <= bytes && filter.memory_bytes() + 33 > bytes);
             for other in [8, 12, 16, 32] {
                 let builder = CuckooFilter::builder().keys(keys).memory_bytes(bytes);

@@ -10,6 +10,7 @@ use crate::sizing;
 use crate::table::Table;
 use core::fmt;
 use core::marker::PhantomData;
+use trommel_base::builder::{FingerprintOptions, RemainderOptions, SlotOptions};
 use trommel_base::container::HEADER_BYTES;
 use trommel_base::{
     Backing, Bitmap, Builder, Bulk, Count, Filter, FromSpec, Full, Hasher, Insert, InsertBulk,
@@ -80,14 +81,6 @@ impl<L: Layout> Quotient<L> {
         Self::builder().keys(keys).fpr(fpr).build()
     }
 
-    /// The filter of at most `bytes` bytes with the lowest rate for `keys` keys.
-    ///
-    /// # Errors
-    /// [`SpecError`] if the keys do not fit, or the filter would be too large.
-    pub fn with_memory_bytes(bytes: usize, keys: usize) -> Result<Self, SpecError> {
-        Self::builder().keys(keys).memory_bytes(bytes).build()
-    }
-
     /// A builder for everything else: load, remainder bits, multiset, growth, seed.
     ///
     /// ```
@@ -112,6 +105,10 @@ impl<L: Layout> Quotient<L> {
         self.len = 0;
     }
 }
+
+impl<L: Layout> SlotOptions for Quotient<L> {}
+impl<L: Layout> RemainderOptions for Quotient<L> {}
+impl FingerprintOptions for QuotientFilter {}
 
 impl<L: Layout> FromSpec for Quotient<L> {
     fn from_spec(spec: &Spec) -> Result<Self, SpecError> {

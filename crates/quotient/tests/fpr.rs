@@ -102,7 +102,7 @@ fn bytes_buy_the_lowest_rate() {
     for bytes in [1 << 12, 100_000, 1 << 20] {
         for bits_per_key in [5, 8, 10, 13, 21, 30] {
             let keys = bytes * 8 / bits_per_key;
-            let filter = QuotientFilter::with_memory_bytes(bytes, keys).unwrap();
+            let filter = QuotientFilter::builder().memory_bytes(bytes).keys(keys).build().unwrap();
             let Ok(wider) = QuotientFilter::builder()
                 .keys(keys)
                 .remainder_bits(filter.geometry().remainder_bits + 1)

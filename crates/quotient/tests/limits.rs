@@ -13,7 +13,8 @@ fn hashes(seed: u64, keys: usize) -> Vec<KeyHash> {
 
 #[test]
 fn more_keys_than_any_filter_has_slots_are_a_typed_error_also_by_bytes() {
-    let refused = QuotientFilter::with_memory_bytes(1 << 46, 1 << 43).unwrap_err();
+    let refused =
+        QuotientFilter::builder().memory_bytes(1 << 46).keys(1 << 43).build().unwrap_err();
     assert!(matches!(refused, SpecError::TooLarge { .. }), "{refused}");
 }
 

@@ -73,6 +73,11 @@ impl FilterSpec {
     }
 
     trommel_base::spec_setters!();
+    trommel_base::fold_setters!();
+    trommel_base::counting_setters!();
+    trommel_base::slot_setters!();
+    trommel_base::remainder_setters!();
+    trommel_base::fingerprint_setters!();
 
     /// The same for so many keys, if it does not say how many.
     pub(crate) fn or_keys(mut self, keys: usize) -> Self {

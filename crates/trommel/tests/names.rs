@@ -93,14 +93,14 @@ fn a_program_uses_every_filter_alike() -> Outcome {
     sieve(CacheLineQuotient::with_capacity_and_fpr(1000, 0.01)?)?;
     sieve(CuckooFilter::with_capacity_and_fpr(1000, 0.01)?)?;
 
-    sieve(BloomFilter::with_memory_bytes(4096, 1000)?)?;
-    sieve(CountingBloomFilter::with_memory_bytes(4096, 1000)?)?;
-    sieve(RegisterBloom::with_memory_bytes(4096, 1000)?)?;
-    sieve(SplitBlockBloom::with_memory_bytes(4096, 1000)?)?;
-    sieve(CacheLineBloom::with_memory_bytes(4096, 1000)?)?;
-    sieve(QuotientFilter::with_memory_bytes(4096, 1000)?)?;
-    sieve(CacheLineQuotient::with_memory_bytes(4096, 1000)?)?;
-    sieve(CuckooFilter::with_memory_bytes(4096, 1000)?)?;
+    sieve(BloomFilter::builder().memory_bytes(4096).keys(1000).build()?)?;
+    sieve(CountingBloomFilter::builder().memory_bytes(4096).keys(1000).build()?)?;
+    sieve(RegisterBloom::builder().memory_bytes(4096).keys(1000).build()?)?;
+    sieve(SplitBlockBloom::builder().memory_bytes(4096).keys(1000).build()?)?;
+    sieve(CacheLineBloom::builder().memory_bytes(4096).keys(1000).build()?)?;
+    sieve(QuotientFilter::builder().memory_bytes(4096).keys(1000).build()?)?;
+    sieve(CacheLineQuotient::builder().memory_bytes(4096).keys(1000).build()?)?;
+    sieve(CuckooFilter::builder().memory_bytes(4096).keys(1000).build()?)?;
 
     let isa = Isa::best();
     sieve(BloomFilter::builder().keys(1000).fpr(0.01).seed(1).isa(isa).build()?)?;

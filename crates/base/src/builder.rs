@@ -1,0 +1,239 @@
+//! Builders: the options of each kind of filter.
+
+use crate::spec::FromSpec;
+use crate::{Spec, SpecError};
+use core::marker::PhantomData;
+
+/// Builds a filter of type `F`. Whatever is not said has a default: no keys, 1 %, XXH3 with seed 0,
+/// the best instruction set, huge pages for large tables.
+///
+/// A builder has the options of its kind alone; what another kind has does not compile. A
+/// `trommel::FilterSpec`, whose kind is known at run time only, has all of them and refuses what its kind lacks.
+#[derive(Debug)]
+#[must_use]
+pub struct Builder<F> {
+    spec: Spec,
+    filter: PhantomData<fn() -> F>,
+}
+
+impl<F> Clone for Builder<F> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<F> Copy for Builder<F> {}
+
+impl<F> Default for Builder<F> {
+    fn default() -> Self {
+        Self { spec: Spec::default(), filter: PhantomData }
+    }
+}
+
+impl<F: FromSpec> Builder<F> {
+    crate::spec_setters!();
+
+    /// Makes the empty filter.
+    ///
+    /// # Errors
+    /// [`SpecError`] if what was asked for cannot be met.
+    pub fn build(self) -> Result<F, SpecError> {
+        F::from_spec(&self.spec)
+    }
+
+    /// Bytes of the empty filter once it is frozen: the length of its `to_bytes`. Allocates nothing.
+    ///
+    /// Inserts lengthen the frozen bytes of three filters alone: a cuckoo filter whose overflow area is used (at most 8
+    /// bytes for each of 64 keys), a compact counting filter (16 bytes for each counter above 2), and a filter that
+    /// grows by itself.
+    ///
+    /// # Errors
+    /// [`SpecError`] if what was asked for cannot be met. Whether the system has the memory is not asked.
+    pub fn encoded_len(&self) -> Result<u64, SpecError> {
+        F::encoded_len_of(&self.spec)
+    }
+}
+
+/// Filters that fold to a smaller size: their builder has [`foldable_by`](Builder::foldable_by).
+pub trait FoldOptions: FromSpec {}
+
+/// Counting filters: their builder has [`compact`](Builder::compact).
+pub trait CountingOptions: FromSpec {}
+
+/// Filters with slots: their builder has [`load`](Builder::load), [`multiset`](Builder::multiset) and
+/// [`grow_at`](Builder::grow_at).
+pub trait SlotOptions: FromSpec {}
+
+/// Filters that choose the width of a remainder: their builder has [`remainder_bits`](Builder::remainder_bits).
+pub trait RemainderOptions: SlotOptions {}
+
+/// Filters that choose the width of a fingerprint: their builder has [`fingerprint_bits`](Builder::fingerprint_bits).
+pub trait FingerprintOptions: SlotOptions {}
+
+impl<F: FoldOptions> Builder<F> {
+    crate::fold_setters!();
+}
+
+impl<F: CountingOptions> Builder<F> {
+    crate::counting_setters!();
+}
+
+impl<F: SlotOptions> Builder<F> {
+    crate::slot_setters!();
+}
+
+impl<F: RemainderOptions> Builder<F> {
+    crate::remainder_setters!();
+}
+
+impl<F: FingerprintOptions> Builder<F> {
+    crate::fingerprint_setters!();
+}
+
+/// The options of every kind, for any type with a field `spec` of type [`Spec`].
+#[doc(hidden)]
+#[macro_export]
+macro_rules! spec_setters {
+    () => {
+        /// Keys expected; with none, the smallest filter.
+        pub fn keys(mut self, keys: usize) -> Self {
+            self.spec.keys = keys;
+            self
+        }
+
+        /// The false-positive rate to reach with that many keys. If bytes are given as well, they are
+        /// a limit: a rate that needs more is an error.
+        pub fn fpr(mut self, fpr: f64) -> Self {
+            self.spec.fpr = Some(fpr);
+            self
+        }
+
+        /// The bytes that the table may take, all of them used if no rate is given.
+        pub fn memory_bytes(mut self, bytes: usize) -> Self {
+            self.spec.memory_bytes = Some(bytes);
+            self
+        }
+
+        /// The bits of the table per expected key: `ceil(keys · bits / 8)` bytes, rounded up to whole blocks or words.
+        ///
+        /// A Bloom filter takes all of them, counters included, if no rate is given. A filter with slots, quotient or
+        /// cuckoo, takes at most so many, and is refused if the keys need more. If a rate is given as well, the bits
+        /// are a limit, as those of `memory_bytes` are. With no keys, the smallest filter.
+        ///
+        /// A number that is not above 0 and at most 1024 is refused, and so are bits and bytes together.
+        pub fn bits_per_key(mut self, bits: f64) -> Self {
+            self.spec.bits_per_key = Some(bits);
+            self
+        }
+
+        /// The seed of the hash.
+        pub fn seed(mut self, seed: u64) -> Self {
+            self.spec.hasher = self.spec.hasher.with_seed(seed);
+            self
+        }
+
+        /// The hash and its seed.
+        pub fn hasher(mut self, hasher: $crate::Hasher) -> Self {
+            self.spec.hasher = hasher;
+            self
+        }
+
+        /// The instruction set to use, instead of the machine's best.
+        pub fn isa(mut self, isa: ::trommel_simd::Isa) -> Self {
+            self.spec.isa = Some(isa);
+            self
+        }
+
+        /// Whether a table of 4 MiB and more asks for huge pages (it does unless told not to).
+        pub fn huge_pages(mut self, huge_pages: bool) -> Self {
+            self.spec.huge_pages = huge_pages;
+            self
+        }
+    };
+}
+
+/// The options of kinds that fold, for any type with a field `spec` of type [`Spec`].
+#[doc(hidden)]
+#[macro_export]
+macro_rules! fold_setters {
+    () => {
+        /// Makes a Bloom filter's length a multiple of `factor` units, so that it can be folded by
+        /// any divisor of it later.
+        pub fn foldable_by(mut self, factor: u32) -> Self {
+            self.spec.foldable_by = factor;
+            self
+        }
+    };
+}
+
+/// The options of counting filters, for any type with a field `spec` of type [`Spec`].
+#[doc(hidden)]
+#[macro_export]
+macro_rules! counting_setters {
+    () => {
+        /// The compact variant of a kind that has one: 2-bit counters in a counting filter.
+        pub fn compact(mut self, compact: bool) -> Self {
+            self.spec.compact = compact;
+            self
+        }
+    };
+}
+
+/// The options of kinds with slots, for any type with a field `spec` of type [`Spec`].
+#[doc(hidden)]
+#[macro_export]
+macro_rules! slot_setters {
+    () => {
+        /// The share of slots that the expected keys fill, 0.95 unless told otherwise, and less in small
+        /// cuckoo filters. Filters with slots only: quotient and cuckoo.
+        pub fn load(mut self, load: f64) -> Self {
+            self.spec.load = Some(load);
+            self
+        }
+
+        /// Whether every copy of a key is kept and counted, instead of one. Quotient
+        /// and cuckoo filters only.
+        pub fn multiset(mut self, multiset: bool) -> Self {
+            self.spec.multiset = multiset;
+            self
+        }
+
+        /// Doubles the filter by itself when this share of its slots is full.
+        /// Quotient and cuckoo filters only. Each doubling takes a bit of every fingerprint: a load so low that the
+        /// expected keys, or one if none are, would use up the bits is refused.
+        pub fn grow_at(mut self, load: f64) -> Self {
+            self.spec.grow_at = Some(load);
+            self
+        }
+    };
+}
+
+/// The options of kinds that choose the width of a remainder, for any type with a field `spec` of type [`Spec`].
+#[doc(hidden)]
+#[macro_export]
+macro_rules! remainder_setters {
+    () => {
+        /// Bits of a remainder, instead of as many as the rate needs. Spare bits are what a filter can
+        /// grow by. Quotient filters only.
+        pub fn remainder_bits(mut self, bits: u32) -> Self {
+            self.spec.remainder_bits = Some(bits);
+            self
+        }
+    };
+}
+
+/// The options of kinds that choose the width of a fingerprint, for any type with a field `spec` of type [`Spec`].
+#[doc(hidden)]
+#[macro_export]
+macro_rules! fingerprint_setters {
+    () => {
+        /// Bits of a whole fingerprint. Quotient and cuckoo filters only.
+        ///
+        /// In a quotient filter, the quotient and the remainder together: 1 to 62. Filters of unlike sizes merge if
+        /// they have the same number of bits. In a cuckoo filter, the bits that a slot holds: 8, 12, 16 or 32.
+        pub fn fingerprint_bits(mut self, bits: u32) -> Self {
+            self.spec.fingerprint_bits = Some(bits);
+            self
+        }
+    };
+}
