@@ -363,6 +363,19 @@ impl<S: AsRef<[u8]>> Count for CuckooFilter<S> {
     }
 }
 
+/// Equal filters have the same frozen bytes. The load at which a filter grows and the instruction set are no part of it;
+/// filters of the same keys may have them in other slots, and are not equal then.
+impl<S: AsRef<[u8]>, T: AsRef<[u8]>> PartialEq<CuckooFilter<T>> for CuckooFilter<S> {
+    fn eq(&self, other: &CuckooFilter<T>) -> bool {
+        (self.geometry, self.hasher, self.len) == (other.geometry, other.hasher, other.len)
+            && (self.multiset, self.empty) == (other.multiset, other.empty)
+            && self.overflow == other.overflow
+            && self.table() == other.table()
+    }
+}
+
+impl<S: AsRef<[u8]>> Eq for CuckooFilter<S> {}
+
 impl<S: Clone> Clone for CuckooFilter<S> {
     fn clone(&self) -> Self {
         let (table, overflow) = (self.table.clone(), self.overflow.clone());

@@ -337,6 +337,16 @@ impl<L: Layout> Quotient<L> {
     }
 }
 
+/// Equal filters have the same frozen bytes. The load at which a filter grows and the instruction set are no part of it.
+impl<L: Layout, S: AsRef<[u8]>, T: AsRef<[u8]>> PartialEq<Quotient<L, T>> for Quotient<L, S> {
+    fn eq(&self, other: &Quotient<L, T>) -> bool {
+        (self.geometry, self.hasher, self.len) == (other.geometry, other.hasher, other.len)
+            && self.table() == other.table()
+    }
+}
+
+impl<L: Layout, S: AsRef<[u8]>> Eq for Quotient<L, S> {}
+
 impl<L: Layout, S: Clone> Clone for Quotient<L, S> {
     fn clone(&self) -> Self {
         Self { table: self.table.clone(), ..*self }

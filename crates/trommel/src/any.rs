@@ -31,7 +31,9 @@ macro_rules! declare_any_filter {
         /// assert_eq!(read.remove_hash(hash), Ok(true));
         /// # Ok::<(), trommel::SpecError>(())
         /// ```
-        #[derive(Clone, Debug)]
+        ///
+        /// Equal filters are of one kind and have the same frozen bytes.
+        #[derive(Clone, Debug, PartialEq, Eq)]
         #[non_exhaustive]
         pub enum AnyFilter {
             $($(#[$doc])* $kind($type),)*

@@ -73,6 +73,7 @@ mod accumulate;
 mod any;
 #[cfg(feature = "parallel")]
 mod engine;
+mod frozen;
 mod policy;
 #[cfg(feature = "parallel")]
 mod sharded;
@@ -86,6 +87,7 @@ pub use engine::{
     Cancel, CostModel, Engine, EngineBuilder, EngineError, IntegerBatches, KeyBatch, LineBatches,
     LineCost, Lines, Progress, Strategy, Stream, StreamError, TABLE_BYTES, TOUCHES_PER_LINE,
 };
+pub use frozen::Frozen;
 pub use policy::{FilterPolicy, FilterPolicyBuilder};
 #[cfg(feature = "parallel")]
 pub use sharded::{MAX_SHARDS, ShardedFilter};

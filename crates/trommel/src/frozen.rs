@@ -1,0 +1,148 @@
+//! Frozen bytes, for code that is generic over filters.
+
+use crate::{AnyFilter, FilterView};
+use alloc::vec::Vec;
+use trommel_base::{Filter, FormatError};
+use trommel_bloom::{
+    BloomFilter, CacheLineBloom, CountingBloomFilter, RegisterBloom, SplitBlockBloom,
+};
+use trommel_cuckoo::CuckooFilter;
+use trommel_quotient::{CacheLineQuotient, QuotientFilter};
+
+/// A filter that is written as frozen bytes, in the format of docs/FORMAT.md, and read from them.
+///
+/// Every kind has these methods of its own; this trait is for code that is generic over kinds.
+///
+/// ```
+/// use trommel::{Filter, FormatError, Frozen, Insert, RegisterBloom};
+///
+/// /// What a cache does with whatever filter it is made for.
+/// fn through_bytes<F: Frozen>(filter: &F) -> Result<F, FormatError> {
+///     let bytes = filter.to_bytes();
+///     assert_eq!(bytes.len(), filter.encoded_len());
+///     assert_eq!(F::parse(&bytes)?.len(), filter.len()); // a view, without a copy
+///     F::from_bytes(&bytes)
+/// }
+///
+/// let mut filter = RegisterBloom::with_capacity_and_fpr(100, 0.01)?;
+/// filter.add("anvil");
+/// assert!(through_bytes(&filter)?.contains("anvil"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait Frozen: Filter + Sized {
+    /// The same filter as a view of frozen bytes.
+    type View<'a>: Filter;
+
+    /// Bytes of the frozen filter. Allocates nothing.
+    fn encoded_len(&self) -> usize;
+
+    /// The frozen filter.
+    fn to_bytes(&self) -> Vec<u8>;
+
+    /// Writes the frozen filter, without a copy of its table.
+    ///
+    /// # Errors
+    /// The writer's error.
+    #[cfg(feature = "std")]
+    fn write_to<W: std::io::Write>(&self, to: W) -> std::io::Result<()>;
+
+    /// A view of frozen bytes, at any alignment, without a copy of the table. Everything is checked.
+    ///
+    /// # Errors
+    /// [`FormatError`] if the bytes are not exactly one frozen filter of this kind.
+    fn parse(bytes: &[u8]) -> Result<Self::View<'_>, FormatError>;
+
+    /// An owned filter from frozen bytes. Everything is checked before memory is asked for.
+    ///
+    /// # Errors
+    /// [`FormatError`] if the bytes are not exactly one frozen filter of this kind, or memory is refused.
+    fn from_bytes(bytes: &[u8]) -> Result<Self, FormatError>;
+}
+
+/// Implements [`Frozen`] by a filter's own methods.
+macro_rules! frozen {
+    ($filter:ty, $view:ty, $parse:path) => {
+        impl Frozen for $filter {
+            type View<'a> = $view;
+
+            fn encoded_len(&self) -> usize {
+                self.encoded_len()
+            }
+
+            fn to_bytes(&self) -> Vec<u8> {
+                self.to_bytes()
+            }
+
+            #[cfg(feature = "std")]
+            fn write_to<W: std::io::Write>(&self, to: W) -> std::io::Result<()> {
+                self.write_to(to)
+            }
+
+            fn parse(bytes: &[u8]) -> Result<Self::View<'_>, FormatError> {
+                $parse(bytes)
+            }
+
+            fn from_bytes(bytes: &[u8]) -> Result<Self, FormatError> {
+                Self::from_bytes(bytes)
+            }
+        }
+    };
+}
+
+macro_rules! frozen_kinds {
+    ([] $($(#[$doc:meta])* $kind:ident: $type:ident { $($column:ident: $can:ident),* })*) => {
+        $(frozen!($type, $type<&'a [u8]>, $type::<&[u8]>::parse);)*
+    };
+}
+kinds!(frozen_kinds []);
+frozen!(AnyFilter, FilterView<'a>, FilterView::parse);
+
+/// Frozen bytes as a byte string. A format without byte strings, as JSON, has a sequence of numbers.
+#[cfg(feature = "serde")]
+mod with_serde {
+    use super::AnyFilter;
+    use alloc::vec::Vec;
+    use core::fmt;
+    use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
+    use serde::ser::{Serialize, Serializer};
+
+    /// The frozen bytes.
+    impl Serialize for AnyFilter {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            serializer.serialize_bytes(&self.to_bytes())
+        }
+    }
+
+    /// Checked as [`AnyFilter::from_bytes`] checks.
+    impl<'de> Deserialize<'de> for AnyFilter {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            deserializer.deserialize_bytes(FrozenBytes)
+        }
+    }
+
+    struct FrozenBytes;
+
+    /// A sequence says how long it will be, and need not be right: no more than this is reserved on its word.
+    const MOST_RESERVED_BYTES: usize = 1 << 16;
+
+    impl<'de> Visitor<'de> for FrozenBytes {
+        type Value = AnyFilter;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("the bytes of a frozen filter")
+        }
+
+        fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<AnyFilter, E> {
+            AnyFilter::from_bytes(bytes).map_err(E::custom)
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut numbers: A) -> Result<AnyFilter, A::Error> {
+            let told = numbers.size_hint().unwrap_or(0);
+            let mut bytes = Vec::with_capacity(told.min(MOST_RESERVED_BYTES));
+            while let Some(byte) = numbers.next_element()? {
+                bytes.push(byte);
+            }
+            self.visit_bytes(&bytes)
+        }
+    }
+}
