@@ -2,8 +2,12 @@
 
 use crate::kernel::hash::Word;
 use crate::{Hasher, kernel};
+use alloc::borrow::{Cow, ToOwned};
+use alloc::boxed::Box;
+use alloc::rc::Rc;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::hash::{BuildHasher, Hash};
 
 /// 64 uniform bits that stand for a key: the only thing that a filter ever sees of it.
 ///
@@ -44,6 +48,29 @@ impl KeyHash {
     #[must_use]
     pub const fn slice_from_raw(bits: &[u64]) -> &[KeyHash] {
         crate::kernel::cast::hashes_of_words(bits)
+    }
+
+    /// The hash of a value of any type that implements [`Hash`], by a hash function of the standard library's kind.
+    ///
+    /// The result goes through another mixing step, since a function made for hash tables may leave high bits that
+    /// do not depend on all of the value, and filters use all 64 bits.
+    ///
+    /// **Not for filters that are stored or sent.** What `Hash` feeds the function differs between versions of Rust and
+    /// between machines, and `RandomState` differs in each process. A stored filter takes keys by [`Key`], whose
+    /// encoding is part of the format.
+    ///
+    /// ```
+    /// use std::hash::RandomState;
+    /// use trommel_base::KeyHash;
+    /// let build = RandomState::new();
+    /// let hash = KeyHash::from_hash(&("orders", 7, [1.5f32.to_bits()]), &build);
+    /// assert_eq!(hash, KeyHash::from_hash(&("orders", 7, [1.5f32.to_bits()]), &build));
+    /// assert_ne!(hash, KeyHash::from_hash(&("orders", 8, [1.5f32.to_bits()]), &build));
+    /// ```
+    #[inline]
+    #[must_use]
+    pub fn from_hash<T: Hash + ?Sized, B: BuildHasher>(value: &T, build: &B) -> Self {
+        Hasher::xxh3(0).hash_u64(build.hash_one(value))
     }
 
     /// The words of a slice of hashes, without a copy.
@@ -140,7 +167,20 @@ macro_rules! key_behind {
         }
     )*};
 }
-key_behind!(&K);
+key_behind!(&K, Box<K>, Rc<K>);
+#[cfg(target_has_atomic = "ptr")]
+key_behind!(alloc::sync::Arc<K>);
+
+/// A borrowed or owned key is the same key.
+impl<K: Key + ToOwned + ?Sized> Key for Cow<'_, K> {
+    #[inline]
+    fn hash_with(&self, hasher: &Hasher) -> KeyHash {
+        (**self).hash_with(hasher)
+    }
+}
+
+#[cfg(feature = "bytes")]
+key_as_bytes!(bytes::Bytes: as_ref, bytes::BytesMut: as_ref);
 
 macro_rules! key_as_little_endian {
     ($($type:ty),*) => {$(
@@ -173,6 +213,47 @@ mod tests {
             assert_eq!(b"trommel".hash_with(&hasher), expected);
             let slice: &&[u8] = &&b"trommel"[..];
             assert_eq!(slice.hash_with(&hasher), expected);
+        }
+    }
+
+    #[test]
+    fn a_key_behind_a_pointer_is_the_same_key() {
+        let hasher = Hasher::xxh3(7);
+        let expected = hasher.hash_bytes(b"trommel");
+        let (boxed, text): (Box<[u8]>, Box<str>) = (b"trommel"[..].into(), "trommel".into());
+        assert_eq!([boxed.hash_with(&hasher), text.hash_with(&hasher)], [expected; 2]);
+        let (arc, rc): (alloc::sync::Arc<[u8]>, Rc<str>) = (boxed.into(), text.into());
+        assert_eq!([arc.hash_with(&hasher), rc.hash_with(&hasher)], [expected; 2]);
+        let borrowed: Cow<'_, str> = Cow::Borrowed("trommel");
+        let owned: Cow<'_, [u8]> = Cow::Owned(b"trommel".to_vec());
+        assert_eq!([borrowed.hash_with(&hasher), owned.hash_with(&hasher)], [expected; 2]);
+        assert_eq!(Box::new(7u32).hash_with(&hasher), hasher.hash(&7u32));
+        #[cfg(feature = "bytes")]
+        {
+            assert_eq!(bytes::Bytes::from_static(b"trommel").hash_with(&hasher), expected);
+            assert_eq!(bytes::BytesMut::from(&b"trommel"[..]).hash_with(&hasher), expected);
+        }
+    }
+
+    /// A function that leaves a small integer as it is still gives hashes that fill all bits.
+    #[test]
+    fn hashes_of_a_weak_function_are_spread() {
+        #[derive(Default)]
+        struct Identity(u64);
+        impl core::hash::Hasher for Identity {
+            fn finish(&self) -> u64 {
+                self.0
+            }
+            fn write(&mut self, bytes: &[u8]) {
+                bytes.iter().for_each(|byte| self.0 = self.0 << 8 | u64::from(*byte));
+            }
+        }
+        let build = core::hash::BuildHasherDefault::<Identity>::default();
+        let hashes: Vec<u64> = (0..4096u16).map(|i| KeyHash::from_hash(&i, &build).raw()).collect();
+        for bit in 0..64 {
+            let ones = hashes.iter().filter(|hash| **hash >> bit & 1 == 1).count();
+            // Six standard deviations of 32.
+            assert!(ones.abs_diff(2048) < 192, "bit {bit} is set in {ones} of 4096");
         }
     }
 

@@ -5,20 +5,20 @@
 //! ```
 
 use std::error::Error;
-use trommel::{Bitmap, Filter, FilterView, Insert, SplitBlockBloom};
+use trommel::{Bitmap, Filter, FilterView, SplitBlockBloom};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // Room for a million keys, at most one stranger in a hundred let through.
+    // Room for a million keys; one absent key in a hundred is reported as present.
     let mut filter = SplitBlockBloom::with_capacity_and_fpr(1_000_000, 0.01)?;
 
     // One key at a time, of any type that is bytes.
-    filter.insert("anvil")?;
+    filter.add("anvil");
     println!("anvil: {}, bellows: {}", filter.contains("anvil"), filter.contains("bellows"));
 
     // Many at once: hash a column, then insert or look up the hashes.
     let (orders, mut hashes) = ((0..999_999).map(|i| 7 * i).collect::<Vec<u64>>(), Vec::new());
     filter.hasher().hash_batch(&orders, &mut hashes);
-    filter.insert_batch(&hashes)?;
+    filter.add_batch(&hashes);
     let mut found = Bitmap::new(0);
     filter.contains_batch(&hashes, &mut found);
     println!("{} of {} orders found", found.count_ones(), orders.len());
@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let bytes = filter.to_bytes();
     let view = FilterView::parse(&bytes)?;
     println!(
-        "{:.2} bits a key, {:.2} % of strangers pass, frozen in {} bytes, anvil: {}",
+        "{:.2} bits per key, {:.2} % false positives, frozen in {} bytes, anvil: {}",
         view.bits_per_key(),
         view.expected_fpr() * 100.0,
         bytes.len(),

@@ -5,10 +5,10 @@
 //! trips that would find nothing.
 //!
 //! ```
-//! use trommel::{Filter, Insert, SplitBlockBloom};
+//! use trommel::{Filter, SplitBlockBloom};
 //!
 //! let mut filter = SplitBlockBloom::with_capacity_and_fpr(1_000_000, 0.01)?;
-//! filter.insert("anvil").unwrap();
+//! filter.add("anvil");
 //! assert!(filter.contains("anvil"));
 //! # Ok::<(), trommel::SpecError>(())
 //! ```
@@ -39,6 +39,11 @@
 //! An [`Engine`] builds, fills and probes filters of every kind on several threads, and decides how from the sizes
 //! of filter and batch; the filter is the same with any number of threads. [`Engine::stream`] takes keys that do
 //! not fit into memory.
+//!
+//! # One filter for each block of data
+//!
+//! A storage engine that keeps a filter for each few KB of data, and holds only its bytes, takes a [`FilterPolicy`]: it
+//! builds and probes filter blocks, which have no header.
 //!
 //! # Which filter
 //!

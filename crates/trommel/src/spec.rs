@@ -163,14 +163,7 @@ impl fmt::Display for BuildError {
     }
 }
 
-impl core::error::Error for BuildError {
-    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
-        match self {
-            Self::Spec(error) => Some(error),
-            Self::Full(error) => Some(error),
-        }
-    }
-}
+impl core::error::Error for BuildError {}
 
 impl From<SpecError> for BuildError {
     fn from(error: SpecError) -> Self {

@@ -35,6 +35,12 @@ fn bloom() -> SplitBlockBloom {
     SplitBlockBloom::with_capacity_and_fpr(KEYS as usize, 0.01).unwrap()
 }
 
+/// The error tells the keys, and leaves its cause to `source`.
+fn assert_told_once(error: &StreamError<io::Error>, text: &str) {
+    assert_eq!(error.to_string(), text);
+    assert_eq!(std::error::Error::source(error).unwrap().to_string(), "torn");
+}
+
 #[test]
 fn a_stream_is_one_batch() {
     let engine = engine();
@@ -92,7 +98,7 @@ fn what_came_before_a_failure_is_in() {
     });
     let mut filter = bloom();
     let error = engine().stream().insert(&mut filter, failing).unwrap_err();
-    assert_eq!(error.to_string(), "after 7000 keys: torn");
+    assert_eq!(error.to_string(), "the source of the keys failed after 7000 keys");
     let StreamError::Failed { error: "torn", done } = error else { panic!("{error}") };
     assert_eq!((done.keys, done.batches), (7000, 7));
     assert!(filter.to_bytes() == one_batch(bloom(), 7000).to_bytes());
@@ -293,7 +299,7 @@ fn keys_before_a_failure_of_the_reader_are_not_lost() {
                 let (mut of_lines, mut of_integers) = (bloom(), bloom());
                 let source = || LineBatches::new(BufReader::new(failing_after(&lines)), 8 * batch);
                 let error = engine.stream().insert(&mut of_lines, source()).unwrap_err();
-                assert_eq!(error.to_string(), "after 10000 keys: torn");
+                assert_told_once(&error, "the source of the keys failed after 10000 keys");
                 assert!((0..keys).all(|key| of_lines.contains(&key.to_string())));
                 assert_eq!(of_lines.len() as u64, keys);
                 let mut found = 0;
@@ -308,7 +314,7 @@ fn keys_before_a_failure_of_the_reader_are_not_lost() {
 
                 let source = || IntegerBatches::new(failing_after(&integers), batch);
                 let error = engine.stream().insert(&mut of_integers, source()).unwrap_err();
-                assert_eq!(error.to_string(), "after 10000 keys: torn");
+                assert_told_once(&error, "the source of the keys failed after 10000 keys");
                 assert!(of_integers.to_bytes() == one_batch(bloom(), keys).to_bytes());
                 let mut found = 0;
                 let answer = |_: Vec<u64>, answers: &Bitmap| {

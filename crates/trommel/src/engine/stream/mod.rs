@@ -274,10 +274,12 @@ impl fmt::Debug for Stream<'_> {
     }
 }
 
-impl<E: fmt::Display> fmt::Display for StreamError<E> {
+impl<E> fmt::Display for StreamError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Failed { error, done } => write!(f, "after {} keys: {error}", done.keys),
+            Self::Failed { done, .. } => {
+                write!(f, "the source of the keys failed after {} keys", done.keys)
+            }
             Self::Full { error, .. } => error.fmt(f),
             Self::Cancelled { done } => write!(f, "cancelled after {} keys", done.keys),
         }
@@ -288,8 +290,8 @@ impl<E: core::error::Error + 'static> core::error::Error for StreamError<E> {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
             Self::Failed { error, .. } => Some(error),
-            Self::Full { error, .. } => Some(error),
-            Self::Cancelled { .. } => None,
+            // Its text is that of this error.
+            Self::Full { .. } | Self::Cancelled { .. } => None,
         }
     }
 }
