@@ -62,6 +62,15 @@ pub trait FrozenBytes: AsRef<[u8]> + Clone + sealed::Sealed {
 mod sealed {
     pub trait Sealed {}
     impl Sealed for &[u8] {}
+    #[cfg(target_has_atomic = "ptr")]
+    impl Sealed for crate::storage::SharedBytes {}
+}
+
+#[cfg(target_has_atomic = "ptr")]
+impl FrozenBytes for crate::storage::SharedBytes {
+    fn slice(&self, range: Range<usize>) -> Self {
+        self.slice(range)
+    }
 }
 
 impl FrozenBytes for &[u8] {

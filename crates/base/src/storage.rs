@@ -8,9 +8,13 @@
 
 #[cfg(target_has_atomic = "64")]
 mod atomic;
+#[cfg(target_has_atomic = "ptr")]
+mod shared_bytes;
 
 #[cfg(target_has_atomic = "64")]
 pub use atomic::AtomicStorage;
+#[cfg(target_has_atomic = "ptr")]
+pub use shared_bytes::{SharedBytes, StableBytes};
 
 use alloc::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use core::fmt;

@@ -79,6 +79,8 @@ mod any;
 #[cfg(feature = "parallel")]
 mod engine;
 mod frozen;
+#[cfg(target_has_atomic = "ptr")]
+mod owned_view;
 mod policy;
 #[cfg(feature = "parallel")]
 mod sharded;
@@ -93,6 +95,8 @@ pub use engine::{
     LineCost, Lines, Progress, Strategy, Stream, StreamError, TABLE_BYTES, TOUCHES_PER_LINE,
 };
 pub use frozen::Frozen;
+#[cfg(target_has_atomic = "ptr")]
+pub use owned_view::OwnedView;
 pub use policy::{FilterPolicy, FilterPolicyBuilder};
 #[cfg(feature = "parallel")]
 pub use sharded::{MAX_SHARDS, ShardedFilter};
@@ -100,6 +104,8 @@ pub use spec::{BuildError, FilterSpec};
 pub use trommel_base::container;
 pub use trommel_base::kind::UnknownKind;
 pub use trommel_base::storage::OutOfMemory;
+#[cfg(target_has_atomic = "ptr")]
+pub use trommel_base::storage::StableBytes;
 pub use trommel_base::{
     Backing, Bitmap, Builder, Bulk, CallerThread, Count, Filter, FilterKind, FoldError,
     FormatError, FromSpec, Full, HashId, Hasher, Incompatible, Insert, InsertBulk, InsertShared,

@@ -1,0 +1,110 @@
+//! Bytes that somebody else owns, held by a view for as long as it lives.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+use core::ops::Range;
+
+/// A holder of bytes that never change while it lives: neither what they are, nor where, nor how many.
+///
+/// # Safety
+/// As long as the holder is neither moved nor dropped, every call of `as_ref` returns the same bytes at the same
+/// address. A file map keeps this promise only if nobody truncates or writes the file.
+pub unsafe trait StableBytes: AsRef<[u8]> + Send + Sync + 'static {}
+
+// SAFETY: the bytes are on the heap or static, and change only through `&mut`, which a shared holder is never given
+// out as.
+unsafe impl StableBytes for Vec<u8> {}
+// SAFETY: as for `Vec<u8>`.
+unsafe impl StableBytes for Box<[u8]> {}
+// SAFETY: an `Arc<[u8]>` that is not moved refers to one slice.
+unsafe impl StableBytes for Arc<[u8]> {}
+// SAFETY: static bytes never change.
+unsafe impl StableBytes for &'static [u8] {}
+// SAFETY: a `Bytes` that is not moved refers to one immutable slice.
+#[cfg(feature = "bytes")]
+unsafe impl StableBytes for bytes::Bytes {}
+
+/// A slice of a holder's bytes that keeps the holder alive. Clones share it.
+///
+/// ```
+/// use trommel_base::storage::SharedBytes;
+/// let whole = SharedBytes::new(vec![1, 2, 3, 4]);
+/// let part = whole.slice(1..3);
+/// drop(whole);
+/// assert_eq!(part.as_ref(), [2, 3]);
+/// ```
+#[derive(Clone)]
+pub struct SharedBytes {
+    bytes: *const [u8],
+    /// Keeps the bytes where they are.
+    holder: Arc<dyn StableBytes>,
+}
+
+// SAFETY: the bytes are read only, and belong to a holder that is `Send` and `Sync`.
+unsafe impl Send for SharedBytes {}
+// SAFETY: as above.
+unsafe impl Sync for SharedBytes {}
+
+impl SharedBytes {
+    /// Takes the holder, without a copy of its bytes.
+    pub fn new(holder: impl StableBytes) -> Self {
+        let holder: Arc<dyn StableBytes> = Arc::new(holder);
+        // Taken once the holder is where it stays.
+        let bytes: *const [u8] = (*holder).as_ref();
+        Self { bytes, holder }
+    }
+
+    /// Some of the bytes, not copied.
+    ///
+    /// # Panics
+    /// If the range is not within the bytes.
+    #[must_use]
+    pub fn slice(&self, range: Range<usize>) -> Self {
+        let bytes: *const [u8] = &self.as_ref()[range];
+        Self { bytes, holder: Arc::clone(&self.holder) }
+    }
+}
+
+impl AsRef<[u8]> for SharedBytes {
+    #[inline(always)]
+    fn as_ref(&self) -> &[u8] {
+        // SAFETY: the holder lives as long as `self` and is not moved inside its `Arc`, so its bytes are where they
+        // were when the pointer was taken, as `StableBytes` promises.
+        unsafe { &*self.bytes }
+    }
+}
+
+impl fmt::Debug for SharedBytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SharedBytes").field("len", &self.as_ref().len()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_of_every_holder_are_its_bytes_and_outlive_it() {
+        let expected: Vec<u8> = (0..100).collect();
+        let holders = [
+            SharedBytes::new(expected.clone()),
+            SharedBytes::new(expected.clone().into_boxed_slice()),
+            SharedBytes::new(Arc::<[u8]>::from(&expected[..])),
+            SharedBytes::new(&*expected.clone().leak()),
+            #[cfg(feature = "bytes")]
+            SharedBytes::new(bytes::Bytes::from(expected.clone())),
+        ];
+        for holder in holders {
+            let part = holder.slice(10..90).slice(5..15);
+            let clone = holder.clone();
+            drop(holder);
+            assert_eq!(clone.as_ref(), expected);
+            drop(clone);
+            assert_eq!(part.as_ref(), &expected[15..25]);
+            assert!(part.slice(3..3).as_ref().is_empty());
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! A view of a frozen filter that owns its bytes, or a share of them.
+
+use crate::AnyFilter;
+use crate::any::filter_by_kind;
+use trommel_base::container::{self, Parsed, Trust};
+use trommel_base::storage::{SharedBytes, StableBytes};
+use trommel_base::{Bitmap, Filter, FilterKind, FormatError, Hasher, KeyHash};
+use trommel_bloom::{
+    BloomFilter, CacheLineBloom, CountingBloomFilter, RegisterBloom, SplitBlockBloom,
+};
+use trommel_cuckoo::CuckooFilter;
+use trommel_quotient::{CacheLineQuotient, QuotientFilter};
+use trommel_simd::Isa;
+
+macro_rules! declare_owned_view {
+    ([] $($(#[$doc:meta])* $kind:ident: $type:ident { $($column:ident: $can:ident),* })*) => {
+        /// A [`FilterView`](crate::FilterView) without a lifetime: it holds its bytes, so caches and threads can keep
+        /// it. There is no second copy of them; clones share them.
+        ///
+        /// Bytes come in a `Vec<u8>`, a `Box<[u8]>`, an `Arc<[u8]>`, static bytes, with the feature `bytes` a `Bytes`,
+        /// or any other holder of [`StableBytes`]: of a memory map, for example, whose file nobody changes.
+        ///
+        /// ```
+        /// use std::sync::Arc;
+        /// use trommel::{Filter, OwnedView, SplitBlockBloom};
+        ///
+        /// let mut filter = SplitBlockBloom::with_capacity_and_fpr(100, 0.01)?;
+        /// filter.add("anvil");
+        /// let block: Arc<[u8]> = filter.to_bytes().into();
+        ///
+        /// let view = OwnedView::parse(Arc::clone(&block)).unwrap();
+        /// let reader = std::thread::spawn(move || view.contains("anvil"));
+        /// assert!(reader.join().unwrap());
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
+        #[derive(Clone, Debug)]
+        #[non_exhaustive]
+        pub enum OwnedView {
+            $($(#[$doc])* $kind($type<SharedBytes>),)*
+        }
+
+        impl OwnedView {
+            /// Checks the bytes and views them, as [`FilterView::parse`](crate::FilterView::parse) does.
+            ///
+            /// # Errors
+            /// [`FormatError`] if the bytes are not exactly one frozen filter.
+            pub fn parse(bytes: impl StableBytes) -> Result<Self, FormatError> {
+                Self::from_container(container::parse_bytes(&SharedBytes::new(bytes), Trust::Verify)?)
+            }
+
+            /// Views bytes that were verified before, as
+            /// [`FilterView::parse_trusted`](crate::FilterView::parse_trusted) does.
+            ///
+            /// # Errors
+            /// [`FormatError`] if one of the checks fails.
+            pub fn parse_trusted(bytes: impl StableBytes) -> Result<Self, FormatError> {
+                Self::from_container(container::parse_bytes(&SharedBytes::new(bytes), Trust::Trusted)?)
+            }
+
+            fn from_container(parsed: Parsed<SharedBytes>) -> Result<Self, FormatError> {
+                match parsed.header().kind {
+                    $(FilterKind::$kind => Ok(Self::$kind($type::from_container(parsed)?)),)*
+                    // The table has a row for every kind, so this is none.
+                    other => Err(FormatError::UnknownKind { code: other as u16 }),
+                }
+            }
+
+            /// The kind.
+            #[must_use]
+            pub fn kind(&self) -> FilterKind {
+                match self {
+                    $(Self::$kind(_) => FilterKind::$kind,)*
+                }
+            }
+        }
+    };
+}
+kinds!(declare_owned_view []);
+
+impl OwnedView {
+    /// The instruction set in use.
+    #[must_use]
+    pub fn isa(&self) -> Isa {
+        each_kind!(Self in self, filter => filter.isa())
+    }
+
+    /// An owned copy, which takes keys again.
+    ///
+    /// # Errors
+    /// [`FormatError`] if a trusted view's bytes are damaged, or memory is refused.
+    pub fn to_owned_filter(&self) -> Result<AnyFilter, FormatError> {
+        each_kind!(Self in self, filter => Ok(filter.to_owned_filter()?.into()))
+    }
+}
+
+filter_by_kind!(OwnedView);
