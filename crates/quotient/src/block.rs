@@ -49,6 +49,8 @@ impl<L: Layout> BlockTable for Quotient<L> {
         Ok(())
     }
 
+    /// A single lookup rests on the table's length alone. Whatever the metadata are, what it reads begins in the key's block
+    /// and ends in the next, or goes through the bounds of slices.
     #[inline(always)]
     fn may_match(isa: Isa, parameter: u8, table: &[u8], hash: KeyHash) -> bool {
         geometry_of::<L>(parameter, table.len() as u64)
