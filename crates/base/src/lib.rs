@@ -3,7 +3,7 @@
 //! | module | idea |
 //! |---|---|
 //! | [`key`], [`hash`] | keys are hashed once, at the edge: [`Key`] → [`Hasher`] → [`KeyHash`] |
-//! | [`column`] | strings as columnar formats have them: offsets and bytes |
+//! | [`mod@column`] | strings as columnar formats have them: offsets and bytes |
 //! | [`range`] | a hash to a block: multiply and shift, any number of blocks |
 //! | [`storage`] | zeroed, line-aligned memory in huge pages where it is large |
 //! | [`bitmap`] | one answer bit a key |

@@ -35,6 +35,9 @@ macro_rules! declare_any_filter {
         /// Equal filters are of one kind and have the same frozen bytes.
         #[derive(Clone, Debug, PartialEq, Eq)]
         #[non_exhaustive]
+        // The kind in a byte of its own: packed into spare values of a filter's fields, it took 6 instructions more for
+        // each key that is inserted or looked up alone, a tenth of a lookup in register blocks.
+        #[repr(u8)]
         pub enum AnyFilter {
             $($(#[$doc])* $kind($type),)*
         }

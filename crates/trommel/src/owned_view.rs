@@ -35,6 +35,8 @@ macro_rules! declare_owned_view {
         /// ```
         #[derive(Clone, Debug)]
         #[non_exhaustive]
+        // As `AnyFilter`.
+        #[repr(u8)]
         pub enum OwnedView {
             $($(#[$doc])* $kind($type<SharedBytes>),)*
         }

@@ -32,6 +32,8 @@ macro_rules! declare_filter_view {
         /// ```
         #[derive(Clone, Debug)]
         #[non_exhaustive]
+        // As `AnyFilter`.
+        #[repr(u8)]
         pub enum FilterView<'a> {
             $($(#[$doc])* $kind($type<&'a [u8]>),)*
         }

@@ -84,15 +84,10 @@ const BITS_A_BRANCH: u32 = 3;
 /// Looks one key up, where `bit` gives a number whose lowest bit is that of a position.
 #[inline(always)]
 fn contains_bits(geometry: Geometry, hash: u64, bit: impl Fn(u64) -> u64) -> bool {
-    contains_bits_below(geometry.units * WORD_BITS, geometry.hashes, hash, bit)
-}
-
-/// The same in a table of `bits` bits.
-#[inline(always)]
-fn contains_bits_below(bits: u64, count: u32, hash: u64, bit: impl Fn(u64) -> u64) -> bool {
+    let bits = geometry.units * WORD_BITS;
     let next = |x: u64| x.wrapping_mul(MULTIPLIER);
     let mut x = hash;
-    let mut left = count;
+    let mut left = geometry.hashes;
     while left >= BITS_A_BRANCH {
         let second = next(x);
         let third = next(second);

@@ -3,7 +3,7 @@
 //! A table of 18 keys is some twenty bytes, so a word more is a tenth of it. The positions are those of the other
 //! kernels, in `8 · bytes` bits.
 
-use super::{GROUP, bit, contains_bits_below, positions_below, set_bit};
+use super::{BITS_A_BRANCH, GROUP, bit, positions_below, set_bit};
 use trommel_base::KeyHash;
 use trommel_base::batch::{Fetch, Window, roll};
 use trommel_base::with_fetch;
@@ -13,10 +13,18 @@ fn bits_of(table: &[u8]) -> u64 {
     table.len() as u64 * 8
 }
 
-/// Whether all bits of a key are set in a table that is not empty.
+/// Whether all bits of a key are set in a table that is not empty. Branches after every third bit, as the kernels of whole
+/// words do.
 #[inline(always)]
 pub(crate) fn contains(table: &[u8], count: u32, hash: KeyHash) -> bool {
-    contains_bits_below(bits_of(table), count, hash.raw(), |position| bit(table, position))
+    let mut all = 1;
+    for (i, position) in (1..).zip(positions_below(bits_of(table), count, hash.raw())) {
+        all &= bit(table, position) & 1;
+        if i % BITS_A_BRANCH == 0 && all == 0 {
+            return false;
+        }
+    }
+    all == 1
 }
 
 /// Sets the bits of many keys in a table that is not empty.
