@@ -109,13 +109,13 @@ impl BlockSpec {
 
 /// A kind whose table can be probed with nothing beside it but a parameter.
 pub trait BlockTable {
-    /// The parameter for so many bits a key.
+    /// The parameter for a number of bits per key.
     ///
     /// # Errors
-    /// [`SpecError::BitsPerKeyOutOfRange`] if the kind has no table of so many.
+    /// [`SpecError::BitsPerKeyOutOfRange`] if the kind has no such table.
     fn parameter(bits_per_key: f64) -> Result<u8, SpecError>;
 
-    /// Bytes of the table for so many keys, exactly; `None` if it would be larger than the kind can address.
+    /// The exact bytes of the table for `keys` keys; `None` if it would be larger than the kind can address.
     fn table_len(spec: &BlockSpec, keys: usize) -> Option<usize>;
 
     /// Fills a table of [`BlockTable::table_len`] bytes, whatever they are before.

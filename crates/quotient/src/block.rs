@@ -70,7 +70,7 @@ impl<L: Layout> BlockTable for Quotient<L> {
     }
 }
 
-/// Whether blocks have remainders of so many bits.
+/// Whether a filter block has remainders of `bits` bits.
 fn is_width<L: Layout>(bits: u32) -> bool {
     // A layout that reserves remainder 0 is built with all its bits.
     L::REMAINDER_BITS.contains(&bits) && (!L::RESERVES_ZERO || bits == *L::REMAINDER_BITS.end())
@@ -95,7 +95,7 @@ fn geometry_of<L: Layout>(remainder_bits: u8, table_bytes: u64) -> Option<Geomet
     })
 }
 
-/// The most blocks of a table of exactly so many bytes. Sections are padded, so several numbers of blocks may have
+/// The largest number of blocks whose table has exactly `table_bytes` bytes. Sections are padded, so several may have
 /// one length.
 #[inline(always)]
 fn blocks_of<L: Layout>(remainder_bits: u32, table_bytes: u64) -> Option<u64> {
@@ -107,7 +107,7 @@ fn blocks_of<L: Layout>(remainder_bits: u32, table_bytes: u64) -> Option<u64> {
     (blocks > 0 && L::table_bytes(blocks, remainder_bits) == table_bytes).then_some(blocks)
 }
 
-/// The most slots that have so many blocks, overhang included.
+/// The largest number of slots whose blocks, overhang included, are `blocks`.
 #[inline(always)]
 fn slots_of<L: Layout>(blocks: u64) -> Option<u64> {
     let with_overhang = blocks * u64::from(L::SLOTS);

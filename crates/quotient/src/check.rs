@@ -101,7 +101,7 @@ fn check_blocks<L: Layout, W: Words>(
     }
 }
 
-/// The offset of a block that so many runs of earlier quotients reach into.
+/// The offset of a block that `open` runs of earlier quotients reach into.
 #[inline(always)]
 fn offset_after<L: Layout, W: Words>(
     words: W,

@@ -74,7 +74,7 @@ impl Geometry {
         320.min(32 + 4 * slots.isqrt())
     }
 
-    /// The most slots that are, with their overhang, no more than so many; `None` if not even one is.
+    /// The largest number of slots that fits `with_overhang` slots with its overhang; `None` if not even one does.
     pub(crate) fn slots_with_overhang_of(with_overhang: u64) -> Option<u64> {
         // The overhang is 320 from 72² slots on.
         if with_overhang >= 72 * 72 + 320 {

@@ -260,7 +260,7 @@ impl FilterPolicyBuilder {
     /// Makes the policy.
     ///
     /// # Errors
-    /// [`SpecError`] if the kind has no block form, cannot use so many bits per key, or the instruction set cannot be
+    /// [`SpecError`] if the kind has no block form, cannot use that number of bits per key, or the instruction set cannot be
     /// used.
     pub fn build(self) -> Result<FilterPolicy, SpecError> {
         let Self { kind, bits_per_key, hasher, isa } = self;
