@@ -4,21 +4,19 @@
 //! up. The block form is what such a filter costs: the table, and what a reader must know to probe it.
 //!
 //! ```text
-//! table, then        filter
-//! 00                 none: every key may be there
-//! 01 .. 20           bloom, keys hashed by XXH3, the number is the bits of a key
-//! pp 1hhkkkkk        kind k of hash h with the parameter p
+//! after the table    filter
+//! 0                  none: every key may be there
+//! 1 .. 32            bloom, keys hashed by XXH3; the number is the bits that a key sets
+//! p, then 1hhkkkkk   kind k with hash h and parameter p, in bits
 //! ```
-//! Other last bytes are reserved. The seed and a checksum are left out: an engine knows the first by the name of
-//! its policy, and has the second for the whole block. docs/FORMAT.md gives each kind's parameter and table.
+//! Every other last byte is reserved. A block has neither seed nor checksum: the name of the policy tells the seed, and
+//! the engine keeps a checksum of its own. docs/FORMAT.md gives each kind's parameter and table.
 
 use crate::storage::{MAX_BYTES, OutOfMemory};
 use crate::{FilterKind, FormatError, Full, HashId, KeyHash, SpecError};
 use core::fmt;
 use trommel_simd::Isa;
 
-/// The longest trailer, in bytes.
-pub const MAX_TRAILER_BYTES: usize = 2;
 /// The last byte of a block that holds no filter: every key may be there.
 pub const NO_FILTER: u8 = 0;
 /// The bit of the last byte that tells a tag from the parameter of a standard filter.
@@ -33,7 +31,7 @@ const _: () = {
     }
 };
 
-/// How the blocks of one kind and hash function end.
+/// The end of every block of one kind and hash function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trailer {
     /// One byte, the parameter: standard filters of keys hashed by XXH3.
@@ -70,7 +68,7 @@ impl Trailer {
         }
     }
 
-    /// The parameter and the table of a block that ends as this says; `None` for any other.
+    /// Takes this trailer off a block: the parameter, and the table. `None` if the block has another trailer.
     #[inline(always)]
     #[must_use]
     pub const fn open(self, block: &[u8]) -> Option<(u8, &[u8])> {
@@ -102,12 +100,12 @@ impl BlockSpec {
     #[must_use]
     pub fn bytes_for(&self, keys: usize) -> Option<usize> {
         let bytes = libm::ceil(keys as f64 * self.bits_per_key / 8.0);
-        // As a number, so that no cast saturates unseen.
+        // Compared before the cast, which would saturate.
         (bytes <= MAX_BYTES as f64).then_some(bytes as usize)
     }
 }
 
-/// A kind whose table can be probed with nothing beside it but a parameter.
+/// A kind whose table and one parameter are all that a lookup needs.
 pub trait BlockTable {
     /// The parameter for a number of bits per key.
     ///
@@ -124,11 +122,11 @@ pub trait BlockTable {
     /// [`PolicyError`] if the keys find no room or memory is refused; what the table holds then means nothing.
     fn fill(spec: &BlockSpec, hashes: &[KeyHash], table: &mut [u8]) -> Result<(), PolicyError>;
 
-    /// Whether a key may be in a table; true if these bytes cannot be a table with this parameter. Answers for any
-    /// bytes, without a panic, in bounded time.
+    /// Returns whether a key may be in a table, and true for bytes that cannot be a table with this parameter. No bytes
+    /// make it panic, and its time is bounded by their number.
     fn may_match(isa: Isa, parameter: u8, table: &[u8], hash: KeyHash) -> bool;
 
-    /// Checks everything that a table without a checksum tells.
+    /// Checks length, parameter and structure. There is no checksum.
     ///
     /// # Errors
     /// [`FormatError`] if no build makes such a table.
@@ -216,7 +214,7 @@ mod tests {
             let trailer = Trailer::of(*kind, HashId::Xxh3);
             assert_eq!(trailer.open(&[]), None);
             assert_eq!(trailer.open(&[1, 2, 3, NO_FILTER]), None);
-            // The tags of hash 0 are nobody's.
+            // No hash function has the number 0.
             for code in 0x80..0xA0 {
                 assert_eq!(trailer.open(&[1, 2, 3, code]), None);
             }

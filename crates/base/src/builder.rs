@@ -7,8 +7,8 @@ use core::marker::PhantomData;
 /// Builds a filter of type `F`. Whatever is not said has a default: no keys, 1 %, XXH3 with seed 0,
 /// the best instruction set, huge pages for large tables.
 ///
-/// A builder has the options of its kind alone; what another kind has does not compile. A
-/// `trommel::FilterSpec`, whose kind is known at run time only, has all of them and refuses what its kind lacks.
+/// A builder has only the options of its kind: an option of another kind does not compile. A `trommel::FilterSpec`, whose
+/// kind is known at run time, has all options, and its `build` refuses those that the kind lacks.
 #[derive(Debug)]
 #[must_use]
 pub struct Builder<F> {
@@ -116,11 +116,11 @@ macro_rules! spec_setters {
 
         /// The bits of the table per expected key: `ceil(keys · bits / 8)` bytes, rounded up to whole blocks or words.
         ///
-        /// A Bloom filter takes all of them, counters included, if no rate is given. A filter with slots, quotient or
-        /// cuckoo, takes at most so many, and is refused if the keys need more. If a rate is given as well, the bits
-        /// are a limit, as those of `memory_bytes` are. With no keys, the smallest filter.
+        /// If no rate is given, a Bloom filter takes all of these bytes, counters included. For a quotient or cuckoo
+        /// filter they are a limit, and the build is refused if the keys need more. If a rate is given as well, they
+        /// are a limit for every kind. With no keys, the filter is the smallest one.
         ///
-        /// A number that is not above 0 and at most 1024 is refused, and so are bits and bytes together.
+        /// The number must be above 0 and at most 1024. Bits and bytes together are refused.
         pub fn bits_per_key(mut self, bits: f64) -> Self {
             self.spec.bits_per_key = Some(bits);
             self

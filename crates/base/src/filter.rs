@@ -218,8 +218,8 @@ pub trait Count: Filter {
 
 /// A filter that can take in all keys of another.
 pub trait Merge: Sized {
-    /// Why a merge is refused: [`Incompatible`](crate::Incompatible) where unlike filters are the only reason, as for
-    /// Bloom filters; [`MergeError`] for filters that may lack room or memory.
+    /// Why a merge is refused. Bloom filters without counters have [`Incompatible`](crate::Incompatible), since only
+    /// unlike filters are refused. Every other kind has [`MergeError`].
     type Error: core::error::Error + Into<MergeError>;
 
     /// Makes this the filter of the union of both sets of keys.

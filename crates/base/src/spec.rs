@@ -138,8 +138,8 @@ impl Spec {
         }
     }
 
-    /// Refuses a load to grow at that the expected keys, at least one, do not stay below in a filter of so many slots,
-    /// the most that it can double to.
+    /// Refuses a `grow_at` at which the largest size, `most_slots`, has no room for the expected keys, or for one key if
+    /// none are expected.
     ///
     /// # Errors
     /// [`SpecError::LoadOutOfRange`] if it is no load, [`SpecError::GrowAt`] if it is too low.

@@ -190,7 +190,7 @@ fn shape_with(filter: &AnyFilter, keys: usize) -> Shape {
     }
 }
 
-/// The spec of a kind that holds so many keys and meets the needs.
+/// The spec of a kind for `keys` keys that meets the needs.
 fn spec_of(kind: FilterKind, keys: usize, asked: &Question) -> FilterSpec {
     let mut spec = FilterSpec::new(kind).keys(keys);
     if is_of_slots(kind) {
@@ -323,7 +323,7 @@ impl Refused {
     }
 }
 
-/// What would reach a rate that no filter has for so many keys, or why nothing would.
+/// Says what would reach a rate that no filter has for the keys asked about, or why nothing would.
 fn what_reaches(rate: f64, asked: &Question) -> String {
     let refusals = |keys: usize| {
         let able = FilterKind::ALL.iter().copied().filter(|kind| asked.unmet(*kind).is_empty());

@@ -235,8 +235,8 @@ pub fn impossible_bits_per_key_are_typed_errors<S: Subject>() {
     }
 }
 
-/// A Bloom filter has all the bits asked for, rounded up; a filter with slots has at most so many, or tells how many
-/// bytes it needs.
+/// A Bloom filter takes all the bits asked for, rounded up. A filter with slots takes no more than these, or its error has
+/// the bytes that it needs.
 pub fn bits_per_key_are_bytes<S: Subject>() {
     let smallest = built::<S>(&spec(0, Spec::DEFAULT_FPR, Isa::Portable)).memory_bytes();
     assert!(built::<S>(&spec_of_bits(0, 10.0)).memory_bytes() <= smallest);

@@ -32,7 +32,7 @@ fn quotient_bytes(kind: u16, b: u64, r: u64) -> u64 {
     }
 }
 
-/// The largest number of blocks with so many bytes, and the largest number of slots with so many blocks.
+/// The slots of a table: the largest number that has the largest number of blocks that takes `bytes`.
 fn quotient_slots(kind: u16, r: u64, bytes: u64) -> u64 {
     let (per_block, step) = if kind == 6 { (64, 1) } else { (50, 50) };
     let of_length = |b: &u64| quotient_bytes(kind, *b, r) == bytes;
