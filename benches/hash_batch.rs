@@ -4,7 +4,8 @@
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 use std::time::Duration;
-use trommel::{HashId, Hasher, KeyHash};
+use trommel::container::HashId;
+use trommel::{Hasher, KeyHash};
 
 /// Keys of a column: it and its hashes stay in L2.
 const KEYS: usize = 1 << 15;

@@ -6,10 +6,11 @@
 use super::input::Input;
 use std::collections::BTreeMap;
 use trommel::cuckoo::Geometry;
+use trommel::error::WhyFull;
 use trommel::{
-    Bitmap, Count, CuckooFilter, Filter, FromSpec, Full, Insert, Isa, KeyHash, Merge, MergeError,
-    Remove, Spec, WhyFull,
+    Bitmap, Count, CuckooFilter, Filter, Full, Insert, Isa, KeyHash, Merge, MergeError, Remove,
 };
+use trommel_base::{FromSpec, Spec};
 
 /// A table is not grown beyond so many slots: what an input costs stays small.
 const MOST_SLOTS: u64 = 2500;

@@ -5,11 +5,12 @@
 
 use super::input::Input;
 use std::collections::BTreeMap;
+use trommel::error::WhyFull;
 use trommel::quotient::{Layout, LineBlock, Quotient, ResizeError, WideBlock};
 use trommel::{
-    Bitmap, Count, Filter, FromSpec, Full, Insert, Isa, KeyHash, Merge, MergeError, Remove, Spec,
-    SpecError, WhyFull,
+    Bitmap, Count, Filter, Full, Insert, Isa, KeyHash, Merge, MergeError, Remove, SpecError,
 };
+use trommel_base::{FromSpec, Spec};
 
 /// A table is not grown beyond so many slots: what an input costs stays small.
 const MOST_SLOTS: u64 = 2500;

@@ -18,7 +18,7 @@ pub fn ones(mut word: u64) -> impl Iterator<Item = usize> {
 /// Bits at and beyond the length are always zero, so counting and iterating need no mask.
 ///
 /// ```
-/// use trommel_base::Bitmap;
+/// use trommel::Bitmap;
 /// let mut bitmap = Bitmap::new(70);
 /// bitmap.set(3);
 /// bitmap.set(69);

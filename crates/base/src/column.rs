@@ -92,13 +92,13 @@ impl Hasher {
     /// `hashes` is as it was.
     ///
     /// ```
-    /// use trommel_base::Hasher;
+    /// use trommel::Hasher;
     /// let hasher = Hasher::default();
     /// let mut hashes = Vec::new();
     /// hasher.hash_column(&[0i32, 5, 5, 11], b"anvilhammer", &mut hashes)?;
     /// assert_eq!(hashes, [hasher.hash("anvil"), hasher.hash(""), hasher.hash("hammer")]);
     /// assert!(hasher.hash_column(&[0i64, 12], b"anvilhammer", &mut hashes).is_err());
-    /// # Ok::<(), trommel_base::OffsetsError>(())
+    /// # Ok::<(), trommel::error::OffsetsError>(())
     /// ```
     pub fn hash_column<O: Offset>(
         &self,

@@ -196,8 +196,8 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed<&[u8]>, FormatError> {
 /// Cost: that of the header. Allocates nothing.
 ///
 /// ```
-/// use trommel_base::container::{self, Header};
-/// use trommel_base::{FilterKind, FormatError, Hasher};
+/// use trommel::{FilterKind, FormatError, Hasher};
+/// use trommel::container::{self, Header};
 /// let parameters = [1, 8, 0, 0];
 /// let header = Header { kind: FilterKind::Bloom, hasher: Hasher::xxh3(0), len: 0, parameters };
 /// let mut bytes = header.to_bytes(&[&[0; 8]]);
@@ -250,8 +250,8 @@ pub fn parse_bytes<B: FrozenBytes>(holder: &B, trust: Trust) -> Result<Parsed<B>
 /// Cost: one checksum of 120 bytes, however large the filter is.
 ///
 /// ```
-/// use trommel_base::container::{self, Header};
-/// use trommel_base::{FilterKind, Hasher};
+/// use trommel::{FilterKind, Hasher};
+/// use trommel::container::{self, Header};
 /// let parameters = [1, 8, 0, 0];
 /// let header = Header { kind: FilterKind::Bloom, hasher: Hasher::xxh3(0), len: 0, parameters };
 /// let (one, other) = (header.to_bytes(&[&[0; 8]]), header.to_bytes(&[&[1; 8]]));

@@ -9,7 +9,7 @@ use alloc::boxed::Box;
 /// [`Filter::contains`], which take keys of any type, work where the type of the filter is not known.
 ///
 /// ```
-/// use trommel_base::Filter;
+/// use trommel::Filter;
 /// fn hits(filters: &[Box<dyn Filter>], key: &str) -> usize {
 ///     filters.iter().filter(|filter| filter.contains(key)).count()
 /// }

@@ -40,7 +40,7 @@ impl HashId {
 /// filters, not protection from an adversary who can see it.
 ///
 /// ```
-/// use trommel_base::Hasher;
+/// use trommel::Hasher;
 /// let hasher = Hasher::xxh3(42);
 /// assert_eq!(hasher.hash(&7u64), hasher.hash_u64(7));
 /// assert_ne!(hasher.hash("key"), Hasher::xxh3(43).hash("key"));
@@ -132,8 +132,7 @@ impl Hasher {
     /// [`IsaError::Unavailable`] if the machine lacks the set.
     ///
     /// ```
-    /// use trommel_base::Hasher;
-    /// use trommel_simd::Isa;
+    /// use trommel::{Hasher, Isa};
     /// let portable = Hasher::default().with_isa(Isa::Portable)?;
     /// assert_eq!(portable.isa(), Isa::Portable);
     /// assert_eq!(portable, Hasher::default());
@@ -179,7 +178,7 @@ impl Hasher {
     /// An integer is a key of its own width, as with [`Hasher::hash`]: literals without a type are `i32`.
     ///
     /// ```
-    /// use trommel_base::Hasher;
+    /// use trommel::Hasher;
     /// let hasher = Hasher::default();
     /// let mut hashes = Vec::new();
     /// hasher.hash_batch(&[1u64, 2, 3], &mut hashes);

@@ -15,7 +15,7 @@ use core::hash::{BuildHasher, Hash};
 /// `#[repr(transparent)]` over `u64`, so a column of hashes computed elsewhere is used in place.
 ///
 /// ```
-/// use trommel_base::KeyHash;
+/// use trommel::KeyHash;
 /// let raw = [1u64, 2, 3];
 /// let hashes = KeyHash::slice_from_raw(&raw);
 /// assert_eq!(hashes[1], KeyHash::from_raw(2));
@@ -61,7 +61,7 @@ impl KeyHash {
     ///
     /// ```
     /// use std::hash::RandomState;
-    /// use trommel_base::KeyHash;
+    /// use trommel::KeyHash;
     /// let build = RandomState::new();
     /// let hash = KeyHash::from_hash(&("orders", 7, [1.5f32.to_bits()]), &build);
     /// assert_eq!(hash, KeyHash::from_hash(&("orders", 7, [1.5f32.to_bits()]), &build));
@@ -91,7 +91,7 @@ impl KeyHash {
 /// `to_bits()`.
 ///
 /// ```
-/// use trommel_base::{Hasher, Key};
+/// use trommel::{Hasher, Key};
 /// let hasher = Hasher::default();
 /// assert_eq!("ab".hash_with(&hasher), b"ab".hash_with(&hasher));
 /// assert_ne!(1u32.hash_with(&hasher), 1u64.hash_with(&hasher));
@@ -106,7 +106,7 @@ pub trait Key {
     /// This one is a loop; integers override it with a vectorised form. A key type of your own need not override it.
     ///
     /// ```
-    /// use trommel_base::{Hasher, Key, KeyHash};
+    /// use trommel::{Hasher, Key, KeyHash};
     /// struct Row { id: u32, name: String }
     /// // A row is known by its number alone.
     /// impl Key for Row {

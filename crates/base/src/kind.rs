@@ -9,7 +9,7 @@ macro_rules! filter_kinds {
         /// A kind of filter; the number is what the container stores.
         ///
         /// ```
-        /// use trommel_base::FilterKind;
+        /// use trommel::FilterKind;
         /// for kind in FilterKind::ALL {
         ///     assert_eq!(kind.to_string().parse::<FilterKind>(), Ok(*kind));
         /// }

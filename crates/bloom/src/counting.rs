@@ -35,15 +35,14 @@ use trommel_simd::Isa;
 /// half) more memory, and make a lookup touch a quarter (a half) of it.
 ///
 /// ```
-/// use trommel_base::{Filter, Insert, Remove};
-/// use trommel_bloom::CountingBloomFilter;
+/// use trommel::{CountingBloomFilter, Filter, Insert, Remove};
 /// let mut filter = CountingBloomFilter::with_capacity_and_fpr(1000, 0.01)?;
 /// filter.insert("anvil").unwrap();
 /// let hash = filter.hash("anvil");
 /// assert!(filter.remove_hash(hash));
 /// assert!(!filter.contains("anvil"));
 /// assert!(!filter.remove_hash(hash));
-/// # Ok::<(), trommel_base::SpecError>(())
+/// # Ok::<(), trommel::SpecError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct CountingBloomFilter<S = Storage> {
@@ -57,11 +56,10 @@ impl CountingBloomFilter {
     /// The smallest filter whose expected false-positive rate with `keys` keys is at most `fpr`.
     ///
     /// ```
-    /// use trommel_base::Filter;
-    /// use trommel_bloom::CountingBloomFilter;
+    /// use trommel::{CountingBloomFilter, Filter};
     /// let filter = CountingBloomFilter::with_capacity_and_fpr(1_000_000, 0.01)?;
     /// assert!((filter.memory_bytes() as f64 * 8.0 / 1e6 - 5.0 * 9.59).abs() < 0.05);
-    /// # Ok::<(), trommel_base::SpecError>(())
+    /// # Ok::<(), trommel::SpecError>(())
     /// ```
     ///
     /// # Errors
@@ -74,10 +72,11 @@ impl CountingBloomFilter {
     /// A builder for everything else: seed, hasher, compact counters, instruction set, huge pages.
     ///
     /// ```
-    /// use trommel_bloom::{CounterWidth, CountingBloomFilter};
+    /// use trommel::CountingBloomFilter;
+    /// use trommel::bloom::CounterWidth;
     /// let filter = CountingBloomFilter::builder().keys(1000).compact(true).build()?;
     /// assert_eq!(filter.counter_width(), CounterWidth::Two);
-    /// # Ok::<(), trommel_base::SpecError>(())
+    /// # Ok::<(), trommel::SpecError>(())
     /// ```
     pub fn builder() -> Builder<Self> {
         Builder::default()

@@ -17,8 +17,7 @@ use trommel_simd::Isa;
 /// (`&[u8]`, any alignment), in which case it is a zero-copy view.
 ///
 /// ```
-/// use trommel_base::{Bitmap, Filter, Insert, KeyHash};
-/// use trommel_bloom::RegisterBloom;
+/// use trommel::{Bitmap, Filter, Insert, KeyHash, RegisterBloom};
 ///
 /// let mut filter = RegisterBloom::with_capacity_and_fpr(10_000, 0.01)?;
 /// let keys: Vec<u64> = (0..10_000).collect();
@@ -29,7 +28,7 @@ use trommel_simd::Isa;
 /// let mut found = Bitmap::new(0);
 /// filter.contains_batch(&hashes, &mut found);
 /// assert_eq!(found.count_ones(), 10_000);
-/// # Ok::<(), trommel_base::SpecError>(())
+/// # Ok::<(), trommel::SpecError>(())
 /// ```
 pub struct Bloom<L: Layout, S = Storage> {
     pub(crate) geometry: Geometry,
@@ -45,12 +44,11 @@ impl<L: Layout> Bloom<L> {
     /// The smallest filter whose expected false-positive rate with `keys` keys is at most `fpr`.
     ///
     /// ```
-    /// use trommel_base::Filter;
-    /// use trommel_bloom::BloomFilter;
+    /// use trommel::{BloomFilter, Filter};
     /// let filter = BloomFilter::with_capacity_and_fpr(1_000_000, 0.01)?;
     /// assert!((filter.memory_bytes() as f64 * 8.0 / 1e6 - 9.59).abs() < 0.01);
     /// assert!(BloomFilter::with_capacity_and_fpr(10, f64::NAN).is_err());
-    /// # Ok::<(), trommel_base::SpecError>(())
+    /// # Ok::<(), trommel::SpecError>(())
     /// ```
     ///
     /// # Errors
@@ -63,19 +61,18 @@ impl<L: Layout> Bloom<L> {
     /// A builder for everything else: bytes, bits per key, seed, hasher, instruction set, huge pages.
     ///
     /// ```
-    /// use trommel_base::Filter;
-    /// use trommel_bloom::{CacheLineBloom, SplitBlockBloom};
+    /// use trommel::{CacheLineBloom, Filter, SplitBlockBloom};
     /// let filter = SplitBlockBloom::builder().keys(1000).fpr(0.005).seed(42).build()?;
     /// // The lowest rate that 50,000 keys can have in 100,000 bytes.
     /// let filter = CacheLineBloom::builder().keys(50_000).memory_bytes(100_000).build()?;
     /// assert_eq!(filter.memory_bytes(), 99_968); // whole cache lines of 64 bytes
-    /// # Ok::<(), trommel_base::SpecError>(())
+    /// # Ok::<(), trommel::SpecError>(())
     /// ```
     ///
     /// An option of another kind does not compile:
     ///
     /// ```compile_fail
-    /// use trommel_bloom::SplitBlockBloom;
+    /// use trommel::SplitBlockBloom;
     /// let filter = SplitBlockBloom::builder().keys(1000).remainder_bits(3).build();
     /// ```
     pub fn builder() -> Builder<Self> {
@@ -233,15 +230,14 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Bloom<L, S> {
     /// [`Bloom::add`].
     ///
     /// ```
-    /// use trommel_base::{Filter, KeyHash};
-    /// use trommel_bloom::RegisterBloom;
+    /// use trommel::{Filter, KeyHash, RegisterBloom};
     /// let mut filter = RegisterBloom::with_capacity_and_fpr(1_000, 0.01)?;
     /// let keys: Vec<u64> = (0..1_000).collect();
     /// let mut hashes = Vec::new();
     /// filter.hasher().hash_batch(&keys, &mut hashes);
     /// filter.add_batch(&hashes);
     /// assert!(filter.contains(&999u64));
-    /// # Ok::<(), trommel_base::SpecError>(())
+    /// # Ok::<(), trommel::SpecError>(())
     /// ```
     pub fn add_batch(&mut self, hashes: &[KeyHash]) {
         self.len = self.len.saturating_add(hashes.len() as u64);

@@ -29,8 +29,7 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
     /// The frozen filter: header and table.
     ///
     /// ```
-    /// use trommel_base::{Filter, Insert};
-    /// use trommel_bloom::BloomFilter;
+    /// use trommel::{BloomFilter, Filter, Insert};
     /// let mut filter = BloomFilter::with_capacity_and_fpr(100, 0.01).unwrap();
     /// filter.insert("key").unwrap();
     /// let bytes = filter.to_bytes();
@@ -140,8 +139,7 @@ impl Bloom<SplitBlock> {
     /// [`Filter::len`]: trommel_base::Filter::len
     ///
     /// ```
-    /// use trommel_base::{Filter, Hasher, Insert};
-    /// use trommel_bloom::SplitBlockBloom;
+    /// use trommel::{Filter, Hasher, Insert, SplitBlockBloom};
     /// let mut ours =
     ///     SplitBlockBloom::builder().keys(100).fpr(0.01).hasher(Hasher::PARQUET).build().unwrap();
     /// ours.insert("value").unwrap();

@@ -15,13 +15,12 @@
 //! of the four can be turned into.
 //!
 //! ```
-//! use trommel_base::{Filter, Insert};
-//! use trommel_bloom::SplitBlockBloom;
+//! use trommel::{Filter, Insert, SplitBlockBloom};
 //!
 //! let mut filter = SplitBlockBloom::with_capacity_and_fpr(1000, 0.01)?;
 //! filter.insert("anvil").unwrap();
 //! assert!(filter.contains("anvil"));
-//! # Ok::<(), trommel_base::SpecError>(())
+//! # Ok::<(), trommel::SpecError>(())
 //! ```
 #![no_std]
 extern crate alloc;
@@ -50,6 +49,8 @@ pub use layout::{CacheLine, Layout, Register, SplitBlock, Standard};
 #[cfg(target_has_atomic = "64")]
 pub use shared::SharedBloom;
 use trommel_base::Storage;
+#[doc(inline)]
+pub use trommel_base::builder::{Builder, CountingOptions, FoldOptions};
 
 /// The standard Bloom filter; see [`Standard`].
 pub type BloomFilter<S = Storage> = Bloom<Standard, S>;

@@ -65,8 +65,7 @@ impl<L: Layout> Bloom<L> {
     /// [`expected_fpr`](trommel_base::Filter::expected_fpr) of the result tells its rate.
     ///
     /// ```
-    /// use trommel_base::{Filter, Insert};
-    /// use trommel_bloom::SplitBlockBloom;
+    /// use trommel::{Filter, Insert, SplitBlockBloom};
     /// let mut large =
     ///     SplitBlockBloom::builder().keys(100_000).fpr(0.01).foldable_by(16).build().unwrap();
     /// for key in 0..10_000u32 {

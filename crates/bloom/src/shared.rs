@@ -23,8 +23,7 @@ use trommel_simd::Isa;
 /// anything else, sees it.
 ///
 /// ```
-/// use trommel_base::{Filter, InsertShared};
-/// use trommel_bloom::SplitBlockBloom;
+/// use trommel::{Filter, InsertShared, SplitBlockBloom};
 ///
 /// let shared = SplitBlockBloom::with_capacity_and_fpr(10_000, 0.01)?.into_shared();
 /// std::thread::scope(|threads| {
@@ -41,7 +40,7 @@ use trommel_simd::Isa;
 /// let filter = shared.into_filter();
 /// assert_eq!(filter.len(), 10_000);
 /// assert!((0..10_000u64).all(|key| filter.contains(&key)));
-/// # Ok::<(), trommel_base::SpecError>(())
+/// # Ok::<(), trommel::SpecError>(())
 /// ```
 pub struct SharedBloom<L: Layout> {
     geometry: Geometry,

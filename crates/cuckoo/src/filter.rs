@@ -33,14 +33,13 @@ use trommel_simd::Isa;
 /// fingerprints for all keys. Two keys with many copies may share a bucket, and then have room for fewer.
 ///
 /// ```
-/// use trommel_base::{Filter, Insert, Remove};
-/// use trommel_cuckoo::CuckooFilter;
+/// use trommel::{CuckooFilter, Filter, Insert, Remove};
 ///
 /// let mut filter = CuckooFilter::with_capacity_and_fpr(10_000, 0.03)?;
 /// filter.insert("anvil").unwrap();
 /// assert!(filter.contains("anvil"));
 /// assert!(filter.remove("anvil") && !filter.contains("anvil"));
-/// # Ok::<(), trommel_base::SpecError>(())
+/// # Ok::<(), trommel::SpecError>(())
 /// ```
 pub struct CuckooFilter<S = Storage> {
     pub(crate) geometry: Geometry,
@@ -65,11 +64,10 @@ impl CuckooFilter {
     /// 8, 12, 16 and 32 bits that reaches it, 95 % full then.
     ///
     /// ```
-    /// use trommel_base::Filter;
-    /// use trommel_cuckoo::CuckooFilter;
+    /// use trommel::{CuckooFilter, Filter};
     /// let filter = CuckooFilter::with_capacity_and_fpr(1_000_000, 0.03)?;
     /// assert!((filter.memory_bytes() as f64 * 8.0 / 1e6 - 8.0 / 0.95).abs() < 0.01);
-    /// # Ok::<(), trommel_base::SpecError>(())
+    /// # Ok::<(), trommel::SpecError>(())
     /// ```
     ///
     /// # Errors
@@ -82,10 +80,10 @@ impl CuckooFilter {
     /// A builder for everything else: load, fingerprint bits, multiset, growth, seed.
     ///
     /// ```
-    /// use trommel_cuckoo::CuckooFilter;
+    /// use trommel::CuckooFilter;
     /// let filter =
     ///     CuckooFilter::builder().keys(1000).fingerprint_bits(16).multiset(true).load(0.9).build()?;
-    /// # Ok::<(), trommel_base::SpecError>(())
+    /// # Ok::<(), trommel::SpecError>(())
     /// ```
     pub fn builder() -> Builder<Self> {
         Builder::default()

@@ -73,8 +73,7 @@ impl CuckooFilter {
     /// say. [`fpr_with`](CuckooFilter::fpr_with) bounds it. Both tables are in memory for the time of it.
     ///
     /// ```
-    /// use trommel_base::{Filter, Insert};
-    /// use trommel_cuckoo::CuckooFilter;
+    /// use trommel::{CuckooFilter, Filter, Insert};
     /// let mut filter = CuckooFilter::builder().keys(1000).fingerprint_bits(16).build().unwrap();
     /// filter.insert("anvil").unwrap();
     /// let slots = filter.geometry().slots();

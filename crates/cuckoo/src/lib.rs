@@ -74,3 +74,5 @@ mod width;
 pub use filter::CuckooFilter;
 pub use geometry::{GUARANTEED_LOAD, Geometry};
 pub use grow::GrowError;
+#[doc(inline)]
+pub use trommel_base::builder::{Builder, FingerprintOptions, SlotOptions};

@@ -31,14 +31,13 @@ use trommel_simd::Isa;
 /// where each is a copy. (The probability that a given key shares one is the false-positive rate.)
 ///
 /// ```
-/// use trommel_base::{Filter, Insert, Remove};
-/// use trommel_quotient::QuotientFilter;
+/// use trommel::{Filter, Insert, QuotientFilter, Remove};
 ///
 /// let mut filter = QuotientFilter::with_capacity_and_fpr(10_000, 0.01)?;
 /// filter.insert("anvil").unwrap();
 /// assert!(filter.contains("anvil"));
 /// assert!(filter.remove("anvil") && !filter.contains("anvil"));
-/// # Ok::<(), trommel_base::SpecError>(())
+/// # Ok::<(), trommel::SpecError>(())
 /// ```
 pub struct Quotient<L: Layout, S = Storage> {
     pub(crate) geometry: Geometry,
@@ -67,11 +66,10 @@ impl<L: Layout> Quotient<L> {
     /// The smallest filter whose false-positive rate with `keys` keys is at most `fpr`, 95 % full then.
     ///
     /// ```
-    /// use trommel_base::Filter;
-    /// use trommel_quotient::QuotientFilter;
+    /// use trommel::{Filter, QuotientFilter};
     /// let filter = QuotientFilter::with_capacity_and_fpr(1_000_000, 0.01)?;
     /// assert!((filter.memory_bytes() as f64 * 8.0 / 1e6 - (7.0 + 2.125) / 0.95).abs() < 0.01);
-    /// # Ok::<(), trommel_base::SpecError>(())
+    /// # Ok::<(), trommel::SpecError>(())
     /// ```
     ///
     /// # Errors
@@ -84,10 +82,10 @@ impl<L: Layout> Quotient<L> {
     /// A builder for everything else: load, remainder bits, multiset, growth, seed.
     ///
     /// ```
-    /// use trommel_quotient::QuotientFilter;
+    /// use trommel::QuotientFilter;
     /// let filter =
     ///     QuotientFilter::builder().keys(1000).remainder_bits(12).multiset(true).grow_at(0.9).build()?;
-    /// # Ok::<(), trommel_base::SpecError>(())
+    /// # Ok::<(), trommel::SpecError>(())
     /// ```
     pub fn builder() -> Builder<Self> {
         Builder::default()
@@ -198,8 +196,7 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
     /// The fingerprints held, in ascending order, copies as often. Cost: one pass over the table.
     ///
     /// ```
-    /// use trommel_base::{Filter, Insert};
-    /// use trommel_quotient::QuotientFilter;
+    /// use trommel::{Filter, Insert, QuotientFilter};
     /// let mut filter = QuotientFilter::with_capacity_and_fpr(1000, 0.01).unwrap();
     /// for key in 0..1000u32 {
     ///     filter.insert(&key).unwrap();

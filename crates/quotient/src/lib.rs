@@ -67,3 +67,5 @@ pub use filter::{CacheLineQuotient, Quotient, QuotientFilter};
 pub use geometry::{GUARANTEED_LOAD, Geometry, MAX_COPIES};
 pub use layout::{Layout, LineBlock, WideBlock};
 pub use resize::ResizeError;
+#[doc(inline)]
+pub use trommel_base::builder::{Builder, FingerprintOptions, RemainderOptions, SlotOptions};

@@ -301,8 +301,7 @@ impl<L: Layout> Quotient<L> {
     /// `⌈log2(n / fpr)⌉` bits:
     ///
     /// ```
-    /// use trommel_base::{Filter, Insert, KeyHash};
-    /// use trommel_quotient::QuotientFilter;
+    /// use trommel::{Filter, Insert, KeyHash, QuotientFilter};
     /// // 6000 keys at 1 %: log2(600,000) is 19.2.
     /// let builder = QuotientFilter::builder().fpr(0.01).fingerprint_bits(20).grow_at(0.95);
     /// let mut small = builder.keys(1000).build()?;

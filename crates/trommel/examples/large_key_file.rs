@@ -15,7 +15,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{env, process};
-use trommel::{Engine, Filter, IntegerBatches, Progress, SplitBlockBloom};
+use trommel::engine::{IntegerBatches, Progress};
+use trommel::{Engine, Filter, SplitBlockBloom};
 
 const KEY_BYTES: u64 = 8;
 const KEYS_PER_BATCH: usize = 1 << 18;

@@ -1,9 +1,10 @@
 //! Partial filters that merge, whatever their sizes.
 
-use crate::spec::{BuildError, insert_alone};
-use crate::{AnyFilter, Filter, FilterSpec, Full, Hasher, KeyHash, MergeError, SpecError};
+use crate::any::AnyFilter;
+use crate::spec::{BuildError, FilterSpec, insert_alone};
 use alloc::vec::Vec;
 use core::fmt;
+use trommel_base::{Filter, Full, Hasher, KeyHash, MergeError, SpecError};
 
 /// Collects the hashes of a part of the keys, and becomes a filter when they are too many to keep.
 ///

@@ -1,6 +1,6 @@
 //! A filter of any kind.
 
-use crate::FilterView;
+use crate::view::FilterView;
 use alloc::vec::Vec;
 use core::fmt;
 use trommel_base::{
@@ -235,7 +235,7 @@ impl AnyFilter {
     }
 
     /// Keeps the keys that another filter holds too, and some that neither does: its bits are those that both have
-    /// set. See [`Bloom::intersect`](crate::Bloom::intersect).
+    /// set. See [`Bloom::intersect`](crate::bloom::Bloom::intersect).
     ///
     /// # Errors
     /// [`MergeError::Unsupported`] if the kind cannot; otherwise as [`AnyFilter::merge`]. This filter is as it was.
@@ -248,7 +248,7 @@ impl AnyFilter {
         )
     }
 
-    /// A filter of `1 / factor` of the size with the same keys. See [`Bloom::fold`](crate::Bloom::fold).
+    /// A filter of `1 / factor` of the size with the same keys. See [`Bloom::fold`](crate::bloom::Bloom::fold).
     ///
     /// # Errors
     /// [`FoldError`] if the kind cannot fold, the size is not a multiple of the factor, or memory is
@@ -259,7 +259,7 @@ impl AnyFilter {
     }
 
     /// The smallest filter that this one folds to by halving at a false-positive rate of at most `fpr`; `None` if even
-    /// this one's is higher. See [`Bloom::fold_to_fpr`](crate::Bloom::fold_to_fpr).
+    /// this one's is higher. See [`Bloom::fold_to_fpr`](crate::bloom::Bloom::fold_to_fpr).
     ///
     /// # Errors
     /// [`FoldError`] if the kind cannot fold, or memory is refused.

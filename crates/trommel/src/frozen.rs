@@ -1,6 +1,7 @@
 //! Frozen bytes, for code that is generic over filters.
 
-use crate::{AnyFilter, FilterView};
+use crate::any::AnyFilter;
+use crate::view::FilterView;
 use alloc::vec::Vec;
 use trommel_base::{Filter, FormatError};
 use trommel_bloom::{
@@ -14,7 +15,8 @@ use trommel_quotient::{CacheLineQuotient, QuotientFilter};
 /// Every kind has these methods of its own; this trait is for code that is generic over kinds.
 ///
 /// ```
-/// use trommel::{Filter, FormatError, Frozen, Insert, RegisterBloom};
+/// use trommel::{Filter, FormatError, Insert, RegisterBloom};
+/// use trommel::container::Frozen;
 ///
 /// /// What a cache does with whatever filter it is made for.
 /// fn through_bytes<F: Frozen>(filter: &F) -> Result<F, FormatError> {

@@ -54,14 +54,14 @@
 //! | a lower rate (0.1 to 0.4 %) at one line a lookup | [`CacheLineBloom`] | 10.1 |
 //! | the fewest bits a key, mostly misses | [`BloomFilter`] | 9.6 |
 //! | to forget keys, however many come | [`CountingBloomFilter`] | 48, or 29 compact |
-//! | to forget, count or enumerate keys; to grow or shrink to any size, or merge unlike sizes of the same [`fingerprint_bits`](Builder::fingerprint_bits) | [`QuotientFilter`] | 9.6 |
+//! | to forget, count or enumerate keys; to grow or shrink to any size, or merge unlike sizes of the same [`fingerprint_bits`](quotient::Builder::fingerprint_bits) | [`QuotientFilter`] | 9.6 |
 //! | the same as fast as can be, at 0.37 % | [`CacheLineQuotient`] | 10.8 |
 //! | to forget or count keys, with lookups as fast as a Bloom filter's, at 3 % or 0.2 % | [`CuckooFilter`] | 12.6 (0.2 %), 8.4 (3 %) |
 //!
 //! [`quotient`] says more of when to take a quotient filter, [`cuckoo`] of when to take a cuckoo filter.
 //!
-//! Several threads insert at once into a [`SharedBloom`], which a Bloom filter without counters turns into and
-//! back, and into a [`ShardedFilter`] of any kind: [`InsertShared`].
+//! Several threads insert at once into a [`SharedBloom`](bloom::SharedBloom), which a Bloom filter without counters turns into and
+//! back, and into a [`ShardedFilter`](engine::ShardedFilter) of any kind: [`InsertShared`].
 //!
 //! The kind can be chosen at run time: [`FilterSpec`] builds an [`AnyFilter`]. Frozen bytes of any kind
 //! are read by [`AnyFilter::from_bytes`] or, without a copy, by [`FilterView::parse`].
@@ -76,52 +76,39 @@ mod kinds;
 
 mod accumulate;
 mod any;
+pub mod container;
 #[cfg(feature = "parallel")]
-mod engine;
+pub mod engine;
+pub mod error;
 mod frozen;
 #[cfg(target_has_atomic = "ptr")]
 mod owned_view;
-mod policy;
+pub mod policy;
 #[cfg(feature = "parallel")]
 mod sharded;
 mod spec;
 mod view;
 
-pub use accumulate::{AccumulateError, FilterAccumulator};
-pub use any::{AnyFilter, WrongKind};
+pub use accumulate::FilterAccumulator;
+pub use any::AnyFilter;
 #[cfg(feature = "parallel")]
-pub use engine::{
-    Cancel, CostModel, Engine, EngineBuilder, EngineError, IntegerBatches, KeyBatch, LineBatches,
-    LineCost, Lines, Progress, Strategy, Stream, StreamError, TABLE_BYTES, TOUCHES_PER_LINE,
-};
-pub use frozen::Frozen;
-#[cfg(target_has_atomic = "ptr")]
-pub use owned_view::OwnedView;
-pub use policy::{FilterPolicy, FilterPolicyBuilder};
-#[cfg(feature = "parallel")]
-pub use sharded::{MAX_SHARDS, ShardedFilter};
-pub use spec::{BuildError, FilterSpec};
-pub use trommel_base::container;
-pub use trommel_base::kind::UnknownKind;
-pub use trommel_base::storage::OutOfMemory;
-#[cfg(target_has_atomic = "ptr")]
-pub use trommel_base::storage::StableBytes;
+pub use engine::Engine;
+pub use policy::FilterPolicy;
+pub use spec::FilterSpec;
 pub use trommel_base::{
-    Backing, Bitmap, Builder, Bulk, CallerThread, Count, Filter, FilterKind, FoldError,
-    FormatError, FromSpec, Full, HashId, Hasher, Incompatible, Insert, InsertBulk, InsertShared,
-    Key, KeyHash, Merge, MergeError, OffsetsError, PolicyError, Remove, Spec, SpecError, Storage,
-    Unsupported, WhyFull, Workers, sizing,
+    Bitmap, Count, Filter, FilterKind, FormatError, Full, Hasher, Incompatible, Insert,
+    InsertShared, Key, KeyHash, Merge, MergeError, PolicyError, Remove, SpecError, Unsupported,
 };
+#[doc(inline)]
+pub use trommel_bloom as bloom;
 pub use trommel_bloom::{
-    Bloom, BloomFilter, CacheLine, CacheLineBloom, CounterWidth, CountingBloomFilter, Geometry,
-    Layout, Register, RegisterBloom, SplitBlock, SplitBlockBloom, Standard,
+    BloomFilter, CacheLineBloom, CountingBloomFilter, RegisterBloom, SplitBlockBloom,
 };
-#[cfg(target_has_atomic = "64")]
-pub use trommel_bloom::{
-    SharedBloom, SharedBloomFilter, SharedCacheLineBloom, SharedRegisterBloom,
-    SharedSplitBlockBloom,
-};
-pub use trommel_cuckoo::{self as cuckoo, CuckooFilter};
-pub use trommel_quotient::{self as quotient, CacheLineQuotient, QuotientFilter};
-pub use trommel_simd::{Isa, IsaError};
+#[doc(inline)]
+pub use trommel_cuckoo as cuckoo;
+pub use trommel_cuckoo::CuckooFilter;
+#[doc(inline)]
+pub use trommel_quotient as quotient;
+pub use trommel_quotient::{CacheLineQuotient, QuotientFilter};
+pub use trommel_simd::Isa;
 pub use view::FilterView;

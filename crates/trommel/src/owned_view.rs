@@ -1,7 +1,6 @@
 //! A view of a frozen filter that owns its bytes, or a share of them.
 
-use crate::AnyFilter;
-use crate::any::filter_by_kind;
+use crate::any::{AnyFilter, filter_by_kind};
 use trommel_base::container::{self, Parsed, Trust};
 use trommel_base::storage::{SharedBytes, StableBytes};
 use trommel_base::{Bitmap, Filter, FilterKind, FormatError, Hasher, KeyHash};
@@ -22,7 +21,8 @@ macro_rules! declare_owned_view {
         ///
         /// ```
         /// use std::sync::Arc;
-        /// use trommel::{Filter, OwnedView, SplitBlockBloom};
+        /// use trommel::{Filter, SplitBlockBloom};
+        /// use trommel::container::OwnedView;
         ///
         /// let mut filter = SplitBlockBloom::with_capacity_and_fpr(100, 0.01)?;
         /// filter.add("anvil");

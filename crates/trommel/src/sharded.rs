@@ -1,6 +1,7 @@
 //! A filter of any kind that several threads change at once: parts, and a lock for each.
 
-use crate::{AnyFilter, FilterSpec, Unsupported};
+use crate::any::AnyFilter;
+use crate::spec::FilterSpec;
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -12,7 +13,7 @@ use loom::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use trommel_base::partition::{Partitioned, Partitioner};
 use trommel_base::{
-    Bitmap, Filter, FilterKind, Full, Hasher, Insert, InsertShared, KeyHash, SpecError,
+    Bitmap, Filter, FilterKind, Full, Hasher, Insert, InsertShared, KeyHash, SpecError, Unsupported,
 };
 
 /// A filter of any kind in a power of two of *shards*, each a filter of its own under a lock of its own. Threads
@@ -20,7 +21,7 @@ use trommel_base::{
 /// number of them look up in one shard at once.
 ///
 /// It is made for quotient and cuckoo filters, whose inserts move what is there. Bloom filters without counters
-/// need no locks: [`SharedBloom`](crate::SharedBloom). It has no frozen form: freeze the filters of
+/// need no locks: [`SharedBloom`](crate::bloom::SharedBloom). It has no frozen form: freeze the filters of
 /// [`ShardedFilter::into_shards`], or insert into an ordinary filter.
 ///
 /// **Shards.** A key's shard is in the top bits of its hash. The shard's filter gets the hash rotated left by as
@@ -42,7 +43,8 @@ use trommel_base::{
 /// go on. [`ShardedFilter::is_poisoned`] tells it beforehand.
 ///
 /// ```
-/// use trommel::{Filter, FilterKind, FilterSpec, InsertShared, ShardedFilter};
+/// use trommel::{Filter, FilterKind, FilterSpec, InsertShared};
+/// use trommel::engine::ShardedFilter;
 ///
 /// let spec = FilterSpec::new(FilterKind::Quotient).keys(100_000).fpr(0.01);
 /// let filter = ShardedFilter::build(&spec, 8)?;

@@ -1,6 +1,6 @@
 //! A filter whose kind is chosen at run time.
 
-use crate::AnyFilter;
+use crate::any::AnyFilter;
 use core::fmt;
 use trommel_base::{
     Bulk, Filter, FilterKind, FromSpec, Full, Insert, InsertBulk, KeyHash, Spec, SpecError,
@@ -124,7 +124,7 @@ impl FilterSpec {
     /// Hasher::default().hash_batch(&[1u64, 2, 3], &mut hashes);
     /// let filter = FilterSpec::new(FilterKind::Bloom).bits_per_key(10.0).build_from(&hashes)?;
     /// assert!(filter.contains(&2u64));
-    /// # Ok::<(), trommel::BuildError>(())
+    /// # Ok::<(), trommel::error::BuildError>(())
     /// ```
     ///
     /// # Errors

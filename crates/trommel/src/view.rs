@@ -1,10 +1,9 @@
 //! A zero-copy view of a frozen filter of any kind.
 
-use crate::any::filter_by_kind;
-use crate::{AnyFilter, Unsupported, WrongKind};
+use crate::any::{AnyFilter, WrongKind, filter_by_kind};
 use alloc::vec::Vec;
 use trommel_base::container::{self, Parsed};
-use trommel_base::{Bitmap, Count, Filter, FilterKind, FormatError, Hasher, KeyHash};
+use trommel_base::{Bitmap, Count, Filter, FilterKind, FormatError, Hasher, KeyHash, Unsupported};
 use trommel_bloom::{
     BloomFilter, CacheLineBloom, CountingBloomFilter, RegisterBloom, SplitBlockBloom,
 };

@@ -1,9 +1,9 @@
 //! Accumulators of parts merge into the filter of the whole, whatever the parts and the order; and one thread builds a
 //! filter without an engine.
 
+use trommel::error::{AccumulateError, BuildError};
 use trommel::{
-    AccumulateError, Bitmap, BuildError, Filter, FilterAccumulator, FilterKind, FilterSpec, Insert,
-    KeyHash, SpecError,
+    Bitmap, Filter, FilterAccumulator, FilterKind, FilterSpec, Insert, KeyHash, SpecError,
 };
 use trommel_testkit::Splitmix;
 

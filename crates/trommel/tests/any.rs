@@ -1,8 +1,9 @@
 //! What only some kinds can do, asked of all.
 
+use trommel::error::{FoldError, WhyFull};
 use trommel::{
-    AnyFilter, Filter, FilterKind, FilterSpec, FoldError, Hasher, Insert, KeyHash, MergeError,
-    SpecError, Unsupported, WhyFull,
+    AnyFilter, Filter, FilterKind, FilterSpec, Hasher, Insert, KeyHash, MergeError, SpecError,
+    Unsupported,
 };
 use trommel_testkit::streams::distinct;
 

@@ -1,8 +1,9 @@
 //! What an `AnyFilter` and a `FilterView` can do is what the kind inside can.
 
 use std::sync::Arc;
+use trommel::error::FoldError;
 use trommel::{
-    AnyFilter, BloomFilter, Filter, FilterKind, FilterSpec, FilterView, FoldError, Insert, KeyHash,
+    AnyFilter, BloomFilter, Filter, FilterKind, FilterSpec, FilterView, Insert, KeyHash,
     MergeError, SplitBlockBloom, Unsupported,
 };
 use trommel_testkit::streams::distinct;

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
-use trommel::sizing::{blocked_fpr, cuckoo_fpr, quotient_fpr, split_fpr, standard_fpr};
 use trommel::{
-    AnyFilter, Filter, FilterKind, FilterSpec, FilterView, FormatError, Insert, Isa, KeyHash, Spec,
+    AnyFilter, Filter, FilterKind, FilterSpec, FilterView, FormatError, Insert, Isa, KeyHash,
     SpecError,
 };
+use trommel_base::Spec;
+use trommel_base::sizing::{blocked_fpr, cuckoo_fpr, quotient_fpr, split_fpr, standard_fpr};
 use trommel_testkit::subject::{Estimate, Room, Subject};
 use trommel_testkit::{contract_suite, endless_suite, estimate_suite, full_suite};
 

@@ -3,10 +3,13 @@
 #![cfg(feature = "parallel")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use trommel::engine::{EngineError, InsertBulk, Strategy};
+use trommel::error::BuildError;
 use trommel::{
-    AnyFilter, Bitmap, BuildError, Bulk, Engine, EngineError, Filter, FilterKind, FilterSpec,
-    FilterView, Full, Hasher, Insert, InsertBulk, KeyHash, SpecError, Strategy, Workers,
+    AnyFilter, Bitmap, Engine, Filter, FilterKind, FilterSpec, FilterView, Full, Hasher, Insert,
+    KeyHash, SpecError,
 };
+use trommel_base::{Bulk, Workers};
 use trommel_testkit::streams::distinct;
 
 const KEYS: usize = 150_000;

@@ -7,9 +7,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
+use trommel::engine::{ShardedFilter, Strategy};
 use trommel::{
     Bitmap, Engine, Filter, FilterKind, FilterSpec, Hasher, Insert, KeyHash, RegisterBloom,
-    ShardedFilter, Strategy,
 };
 use trommel_testkit::streams::distinct;
 

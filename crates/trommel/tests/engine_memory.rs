@@ -7,7 +7,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use trommel::{AnyFilter, Bitmap, Engine, FilterKind, FilterSpec, Insert, KeyHash, Strategy};
+use trommel::engine::Strategy;
+use trommel::{AnyFilter, Bitmap, Engine, FilterKind, FilterSpec, Insert, KeyHash};
 use trommel_testkit::streams::mix;
 
 /// The system's allocator, which counts the bytes that are taken from it.

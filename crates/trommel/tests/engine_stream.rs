@@ -6,9 +6,11 @@ use std::convert::Infallible;
 use std::io::{self, BufReader, Cursor, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
+use trommel::engine::{
+    Cancel, IntegerBatches, KeyBatch, LineBatches, Lines, Progress, StreamError,
+};
 use trommel::{
-    Bitmap, Cancel, CuckooFilter, Engine, Filter, Hasher, Insert, IntegerBatches, KeyBatch,
-    KeyHash, LineBatches, Lines, Progress, QuotientFilter, SplitBlockBloom, StreamError,
+    Bitmap, CuckooFilter, Engine, Filter, Hasher, Insert, KeyHash, QuotientFilter, SplitBlockBloom,
 };
 
 const KEYS: u64 = 100_000;
@@ -243,7 +245,7 @@ fn readers_give_integers_and_lines() {
     assert!((0..1000).all(|i| filter.contains(&format!("key {i}"))));
     assert!(LineBatches::new(&b""[..], 10).next().is_none());
     let many: Vec<_> = LineBatches::new(&[b'\n'; 1000][..], 10).map(Result::unwrap).collect();
-    assert_eq!(many.iter().map(trommel::Lines::len).sum::<usize>(), 1000);
+    assert_eq!(many.iter().map(trommel::engine::Lines::len).sum::<usize>(), 1000);
     assert!(many.iter().all(|lines| lines.len() <= 10));
 }
 

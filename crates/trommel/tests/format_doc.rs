@@ -8,9 +8,10 @@ use cuckoo_page::Buckets;
 use quotient_page::Table;
 use std::iter;
 use std::ops::Range;
+use trommel::container::HashId;
 use trommel::{
-    AnyFilter, Filter, FilterKind, FilterSpec, FilterView, HashId, Hasher, Insert, KeyHash,
-    RegisterBloom, SpecError,
+    AnyFilter, Filter, FilterKind, FilterSpec, FilterView, Hasher, Insert, KeyHash, RegisterBloom,
+    SpecError,
 };
 
 const PAGE: &str = include_str!("../../../docs/FORMAT.md");

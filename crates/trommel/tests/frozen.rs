@@ -1,8 +1,9 @@
 //! The trait of frozen bytes beside the methods of each kind, and equality beside the bytes.
 
+use trommel::container::Frozen;
 use trommel::{
     AnyFilter, BloomFilter, CacheLineBloom, CacheLineQuotient, CountingBloomFilter, CuckooFilter,
-    Filter, FilterKind, FilterSpec, Frozen, Insert, KeyHash, QuotientFilter, RegisterBloom,
+    Filter, FilterKind, FilterSpec, Insert, KeyHash, QuotientFilter, RegisterBloom,
     SplitBlockBloom,
 };
 

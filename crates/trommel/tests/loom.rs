@@ -4,10 +4,9 @@
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, Ordering};
 use loom::thread;
-use trommel::{
-    Filter, FilterKind, FilterSpec, Insert, InsertShared, Isa, KeyHash, RegisterBloom,
-    ShardedFilter, SharedRegisterBloom,
-};
+use trommel::bloom::SharedRegisterBloom;
+use trommel::engine::ShardedFilter;
+use trommel::{Filter, FilterKind, FilterSpec, Insert, InsertShared, Isa, KeyHash, RegisterBloom};
 
 /// A table of one word, in which all keys meet.
 fn one_word() -> RegisterBloom {

@@ -3,12 +3,13 @@
 //! Each function is such a program; most of the test is that it compiles.
 
 use std::error::Error;
+use trommel::error::WhyFull;
 use trommel::quotient::ResizeError;
 use trommel::{
     AnyFilter, Bitmap, BloomFilter, CacheLineBloom, CacheLineQuotient, Count, CountingBloomFilter,
     CuckooFilter, Filter, FilterKind, FilterSpec, FilterView, FormatError, Full, Hasher,
     Incompatible, Insert, Isa, Key, KeyHash, Merge, MergeError, QuotientFilter, RegisterBloom,
-    Remove, SpecError, SplitBlockBloom, Unsupported, WhyFull,
+    Remove, SpecError, SplitBlockBloom, Unsupported,
 };
 
 type Outcome = Result<(), Box<dyn Error>>;
@@ -251,7 +252,7 @@ fn errors_are_errors() {
 #[cfg(feature = "parallel")]
 fn on_all_cores<F>(engine: &trommel::Engine, mut filter: F) -> Outcome
 where
-    F: trommel::InsertBulk + Sync,
+    F: trommel::engine::InsertBulk + Sync,
 {
     let hashes: Vec<KeyHash> = (0..10_000u32).map(|key| filter.hash(&key)).collect();
     let inserted: Result<(), Full> = engine.insert_batch(&mut filter, &hashes);
@@ -265,7 +266,9 @@ where
 #[cfg(feature = "parallel")]
 #[test]
 fn a_program_uses_all_cores() -> Outcome {
-    use trommel::{BuildError, Engine, EngineError};
+    use trommel::Engine;
+    use trommel::engine::EngineError;
+    use trommel::error::BuildError;
     let engine: Result<Engine, EngineError> =
         Engine::builder().threads(2).pin(true).memory_budget(1 << 24).build();
     let engine = engine?;
@@ -291,4 +294,24 @@ fn a_program_uses_all_cores() -> Outcome {
         assert_eq!(found.count_ones(), hashes.len());
     }
     Ok(())
+}
+
+/// Whoever opens the documentation can take in the root of the crate; parts go to the module of their idea.
+#[test]
+fn the_root_has_at_most_40_names() {
+    let root = include_str!("../src/lib.rs");
+    let mut names = Vec::new();
+    for item in root.split(';') {
+        let Some(public) = item.find("pub use ").map(|at| &item[at..]) else {
+            names.extend(item.split_once("pub mod ").map(|(_, name)| name));
+            continue;
+        };
+        match public.split_once('{') {
+            Some((_, list)) => names.extend(list.trim_end_matches('}').split(',').map(str::trim)),
+            None => names.extend(public.split([' ', ':']).next_back()),
+        }
+    }
+    names.retain(|name| !name.is_empty());
+    assert!(names.contains(&"Filter") && names.contains(&"cuckoo") && names.contains(&"engine"));
+    assert!(names.len() <= 40, "{} names: {names:?}", names.len());
 }

@@ -1,9 +1,8 @@
 //! Views that hold their bytes: the answers of the filter, on any thread, for as long as they live.
 
 use std::sync::Arc;
-use trommel::{
-    AnyFilter, Bitmap, Filter, FilterKind, FilterSpec, FilterView, Insert, KeyHash, OwnedView,
-};
+use trommel::container::OwnedView;
+use trommel::{AnyFilter, Bitmap, Filter, FilterKind, FilterSpec, FilterView, Insert, KeyHash};
 use trommel_testkit::streams::distinct;
 
 fn filled(kind: FilterKind, hashes: &[KeyHash]) -> AnyFilter {

@@ -68,7 +68,7 @@ fn the_standard_kind_has_the_rate_of_its_equation() {
         let block = policy.build(&hashes(1, keys));
         let table_bits = (block.len() - 1) as f64 * 8.0;
         let count = u32::from(block[block.len() - 1]);
-        let fpr = trommel::sizing::standard_fpr(table_bits / keys as f64, count);
+        let fpr = trommel_base::sizing::standard_fpr(table_bits / keys as f64, count);
         let absent = hashes(2, 400_000);
         let passed = absent.iter().filter(|hash| policy.may_match(&block, **hash)).count();
         // The share of set bits varies from table to table; by the square root of its expectation at most.
@@ -238,7 +238,8 @@ fn any_bytes_are_answered() {
 #[test]
 fn a_name_has_what_decides_compatibility_and_nothing_else() {
     let builder = FilterPolicy::builder;
-    let name = |builder: trommel::FilterPolicyBuilder| builder.build().unwrap().name().to_owned();
+    let name =
+        |builder: trommel::policy::FilterPolicyBuilder| builder.build().unwrap().name().to_owned();
     for kind in kinds() {
         let base = name(builder(kind).bits_per_key(11.0));
         assert_eq!(base, name(builder(kind).bits_per_key(12.0)));

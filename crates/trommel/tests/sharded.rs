@@ -3,9 +3,10 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use trommel::engine::{MAX_SHARDS, ShardedFilter};
+use trommel::error::WhyFull;
 use trommel::{
-    Bitmap, Filter, FilterKind, FilterSpec, InsertShared, Isa, KeyHash, MAX_SHARDS, ShardedFilter,
-    SpecError, Unsupported, WhyFull,
+    Bitmap, Filter, FilterKind, FilterSpec, InsertShared, Isa, KeyHash, SpecError, Unsupported,
 };
 use trommel_testkit::streams::mix;
 

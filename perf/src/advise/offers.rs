@@ -7,10 +7,8 @@ use crate::failure::bad_input;
 use anyhow::Result;
 use serde::Serialize;
 use std::fmt;
-use trommel::{
-    AnyFilter, CacheLine, Filter as _, FilterKind, FilterSpec, Geometry, Isa, Layout, Register,
-    SpecError, SplitBlock, Standard,
-};
+use trommel::bloom::{CacheLine, Geometry, Layout, Register, SplitBlock, Standard};
+use trommel::{AnyFilter, Filter as _, FilterKind, FilterSpec, Isa, SpecError};
 use trommel_base::sizing::hash_floor;
 
 /// A filter that could be taken.
@@ -184,7 +182,7 @@ fn shape_with(filter: &AnyFilter, keys: usize) -> Shape {
         }
         AnyFilter::CountingBloom(filter) => Shape::Bits {
             hashes: filter.hash_count(),
-            compact: filter.counter_width() == trommel::CounterWidth::Two,
+            compact: filter.counter_width() == trommel::bloom::CounterWidth::Two,
         },
         bits => Shape::Bits { hashes: bits.hash_count().unwrap_or_default(), compact: false },
     }

@@ -8,7 +8,7 @@ use crate::lock::lock;
 use crate::results::prepare;
 use anyhow::Result;
 use std::time::Instant;
-use trommel::CostModel;
+use trommel::engine::CostModel;
 
 /// Measures the constants, prints them as Rust and beside the defaults, and writes them.
 pub(crate) fn run(arguments: &CalibrateArgs) -> Result<()> {

@@ -12,7 +12,8 @@ use crate::results::Results;
 use crate::session::Session;
 use crate::{textbook, tpch};
 use anyhow::Result;
-use trommel::{CostModel, Isa};
+use trommel::Isa;
+use trommel::engine::CostModel;
 
 /// Key counts around the edges of words, blocks and batch windows.
 const KEYS: [usize; 5] = [1, 63, 64, 65, 5000];

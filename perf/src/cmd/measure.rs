@@ -22,7 +22,8 @@ use crate::{keyfile, noise, roofline, simulate, tables, tpch};
 use anyhow::Result;
 use std::fmt;
 use std::path::Path;
-use trommel::{CostModel, Isa};
+use trommel::Isa;
+use trommel::engine::CostModel;
 use trommel_callgrind::Missing;
 
 /// The largest working set of the roofline's curve.

@@ -2,8 +2,8 @@
 //!
 //! On one thread, by its processor time, with each strategy forced:
 //!
-//! - *direct*: batches of keys in tables of the sizes of [`trommel::TABLE_BYTES`];
-//! - *grouped*: batches of as many keys as give the touches of a line of [`trommel::TOUCHES_PER_LINE`], in one table.
+//! - *direct*: batches of keys in tables of the sizes of [`trommel::engine::TABLE_BYTES`];
+//! - *grouped*: batches of as many keys as give the touches of a line of [`trommel::engine::TOUCHES_PER_LINE`], in one table.
 //!
 //! What counts is the fastest repetition: whatever else runs on a machine makes work slower, never faster. All is
 //! measured several times over, since what slows a machine down may last longer than the repetitions of a constant.
@@ -21,9 +21,9 @@ use rayon::prelude::*;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
+use trommel::engine::{CostModel, LineCost, TABLE_BYTES, TOUCHES_PER_LINE};
 use trommel::{
-    AnyFilter, Bitmap, CacheLineQuotient, CostModel, Engine, FilterKind, FilterSpec, Insert as _,
-    Isa, LineCost, TABLE_BYTES, TOUCHES_PER_LINE,
+    AnyFilter, Bitmap, CacheLineQuotient, Engine, FilterKind, FilterSpec, Insert as _, Isa,
 };
 
 /// How much is measured.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::array::from_fn;
 use std::fs;
 use std::path::Path;
-use trommel::{CostModel, LineCost, TABLE_BYTES, TOUCHES_PER_LINE};
+use trommel::engine::{CostModel, LineCost, TABLE_BYTES, TOUCHES_PER_LINE};
 
 /// The constants of a [`CostModel`], in nanoseconds: the contents of `calibration.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

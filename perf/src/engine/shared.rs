@@ -5,7 +5,8 @@ use anyhow::{Context as _, Result, bail};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 use std::sync::Arc;
-use trommel::{AnyFilter, Bitmap, Bloom, Filter, InsertShared as _, KeyHash, Layout, SharedBloom};
+use trommel::bloom::{Bloom, Layout, SharedBloom};
+use trommel::{AnyFilter, Bitmap, Filter, InsertShared as _, KeyHash};
 
 /// A filter of a kind that can be shared and is measured so; without a pool, for the thread of the caller.
 pub(super) fn share(filter: AnyFilter, pool: Option<Arc<ThreadPool>>) -> Result<Box<dyn Parallel>> {

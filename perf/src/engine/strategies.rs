@@ -12,9 +12,9 @@ use anyhow::{Context as _, Result, ensure};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::time::Duration;
+use trommel::engine::Strategy;
 use trommel::{
-    Bitmap, Engine, Filter as _, FilterKind, FilterSpec, Insert as _, Isa, KeyHash,
-    SplitBlockBloom, Strategy,
+    Bitmap, Engine, Filter as _, FilterKind, FilterSpec, Insert as _, Isa, KeyHash, SplitBlockBloom,
 };
 
 /// One place of the map: a line of `strategies.csv`.
@@ -253,7 +253,7 @@ pub(crate) fn summary(choices: &[Choice]) -> String {
 pub(crate) mod tests {
     use super::*;
     use crate::environment::Environment;
-    use trommel::CostModel;
+    use trommel::engine::CostModel;
 
     /// A choice with plausible values.
     pub(crate) fn example(op: &str, picked: &str) -> Choice {

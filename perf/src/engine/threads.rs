@@ -7,7 +7,8 @@ use anyhow::{Context as _, Result};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::num::NonZero;
 use std::sync::Arc;
-use trommel::{CostModel, Engine, Strategy};
+use trommel::Engine;
+use trommel::engine::{CostModel, Strategy};
 
 /// The most threads that can be asked for.
 pub(crate) const MAX_THREADS: usize = 1024;

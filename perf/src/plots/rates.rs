@@ -3,10 +3,8 @@
 use super::{Look, Series, legend, load_legend};
 use crate::results::Results;
 use crate::tables::label;
-use trommel::{
-    AnyFilter, CacheLine, Filter as _, FilterKind, FilterSpec, Layout, Register, SplitBlock,
-    Standard,
-};
+use trommel::bloom::{CacheLine, Layout, Register, SplitBlock, Standard};
+use trommel::{AnyFilter, Filter as _, FilterKind, FilterSpec};
 
 /// Share of slots that the curves of filters with slots assume.
 pub(crate) const RATES_AT_LOAD: f64 = 0.95;
@@ -121,7 +119,7 @@ mod tests {
     use super::*;
     use crate::environment::Environment;
     use crate::row::tests::example;
-    use trommel::sizing;
+    use trommel_base::sizing;
 
     #[test]
     fn curves_are_those_of_the_equations() {

@@ -29,7 +29,7 @@ unsafe impl StableBytes for bytes::Bytes {}
 /// A slice of a holder's bytes that keeps the holder alive. Clones share it.
 ///
 /// ```
-/// use trommel_base::storage::SharedBytes;
+/// use trommel::container::SharedBytes;
 /// let whole = SharedBytes::new(vec![1, 2, 3, 4]);
 /// let part = whole.slice(1..3);
 /// drop(whole);

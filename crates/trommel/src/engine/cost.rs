@@ -7,7 +7,7 @@ use trommel_base::partition::{FEWEST_PASSED_PER_PART, chunk_bytes};
 #[non_exhaustive]
 pub enum Strategy {
     /// The filter's own batch: lookups on all threads, if they are enough; inserts on the thread of the caller, or, into
-    /// a filter that takes [slices](crate::InsertBulk::insert_slices), on all, each thread into a table of its own, if
+    /// a filter that takes [slices](trommel_base::InsertBulk::insert_slices), on all, each thread into a table of its own, if
     /// that is cheaper.
     Direct,
     /// Keys grouped by piece of the table, each piece worked on in the cache of a core, on all threads.

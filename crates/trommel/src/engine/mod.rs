@@ -7,16 +7,21 @@ mod probe;
 mod skew;
 mod stream;
 
+pub use crate::sharded::{MAX_SHARDS, ShardedFilter};
 pub use builder::{EngineBuilder, EngineError};
-pub use cost::{CostModel, LineCost, Strategy, TABLE_BYTES, TOUCHES_PER_LINE};
+pub use cost::{CostModel, LineCost, Strategy};
+#[doc(hidden)]
+pub use cost::{TABLE_BYTES, TOUCHES_PER_LINE};
 pub use stream::{
     Cancel, IntegerBatches, KeyBatch, LineBatches, Lines, Progress, Stream, StreamError,
 };
+pub use trommel_base::InsertBulk;
 
-use crate::{AnyFilter, Bitmap, BuildError, Bulk, Filter, FilterSpec, Full, InsertBulk, KeyHash};
+use crate::any::AnyFilter;
+use crate::spec::{BuildError, FilterSpec};
 use alloc::sync::Arc;
 use pool::{CallerOf, Pool};
-use trommel_base::Workers as _;
+use trommel_base::{Bitmap, Bulk, Filter, Full, KeyHash, Workers as _};
 
 /// Threads, and the memory and the knowledge to use them well: filters of every kind are built, filled and
 /// probed on all cores.
@@ -61,7 +66,7 @@ use trommel_base::Workers as _;
 /// The call itself runs the methods of the filter on the engine's workers, and the source of a [`Stream`] on a thread
 /// of its own. If such a method takes a lock, no thread may hold that lock during a call on the same engine: the
 /// workers are shared, so another call's work can wait behind it. The filters of this crate take none, except
-/// [`ShardedFilter`](crate::ShardedFilter), which holds a shard's lock only during its own work. A method that calls
+/// [`ShardedFilter`], which holds a shard's lock only during its own work. A method that calls
 /// the engine again works on the thread that it is on.
 #[derive(Clone, Debug)]
 pub struct Engine {

@@ -17,12 +17,12 @@
 use super::Engine;
 use super::cost::{Strategy, pieces_log2};
 use super::pool::Pool;
-use crate::{Bitmap, Filter, KeyHash};
 use alloc::vec::Vec;
 use trommel_base::Workers;
 use trommel_base::partition::{
     Answers, Partitioned, SharePlan, Shares, chunk_bytes, partition_shares,
 };
+use trommel_base::{Bitmap, Filter, KeyHash};
 
 /// Bits of a word of a bitmap.
 const WORD_BITS: usize = 64;

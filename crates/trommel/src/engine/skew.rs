@@ -1,6 +1,6 @@
 //! Whether keys are so far from random that lines are in the caches anyway.
 
-use crate::KeyHash;
+use trommel_base::KeyHash;
 
 /// Places of a batch that are looked at, and keys in a row at each.
 const SAMPLES: usize = 64;
@@ -43,7 +43,7 @@ mod tests {
     use trommel_testkit::Splitmix;
 
     fn hashes(keys: impl Iterator<Item = u64>) -> Vec<KeyHash> {
-        let hasher = crate::Hasher::default();
+        let hasher = trommel_base::Hasher::default();
         keys.map(|key| hasher.hash(&key)).collect()
     }
 

@@ -3,7 +3,8 @@
 use super::quotient_page::{Table, blocks};
 use super::{Buckets, Page, bit, dump, example_row, hashes, number, scaled};
 use std::iter;
-use trommel::{FilterKind, FilterPolicy, HashId, Hasher, KeyHash};
+use trommel::container::HashId;
+use trommel::{FilterKind, FilterPolicy, Hasher, KeyHash};
 
 /// A block that the page calls a filter: its kind, parameter and table; `None` for one without a filter.
 fn open(block: &[u8]) -> Option<(u16, HashId, u64, &[u8])> {

@@ -2,9 +2,10 @@
 
 use super::{Page, bit, dump, example_row, hashes, number, power_of_two};
 use trommel::{
-    Count, CuckooFilter, Filter, FilterKind, FilterSpec, FilterView, FormatError, FromSpec, Insert,
-    KeyHash, Remove, Spec, SpecError,
+    Count, CuckooFilter, Filter, FilterKind, FilterSpec, FilterView, FormatError, Insert, KeyHash,
+    Remove, SpecError,
 };
+use trommel_base::{FromSpec, Spec};
 
 /// What is in a payload.
 pub(super) struct Buckets {

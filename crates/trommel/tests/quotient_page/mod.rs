@@ -5,9 +5,10 @@ use super::{Page, bit, dump, example_row, hashes, number, power_of_two, scaled};
 use std::collections::BTreeMap;
 use trommel::quotient::{Layout, Quotient};
 use trommel::{
-    AnyFilter, Count, Filter, FilterKind, FilterSpec, FilterView, FromSpec, Insert, KeyHash,
-    QuotientFilter, SpecError,
+    AnyFilter, Count, Filter, FilterKind, FilterSpec, FilterView, Insert, KeyHash, QuotientFilter,
+    SpecError,
 };
+use trommel_base::FromSpec;
 
 /// What is in a table: places, and how many copies of each.
 pub(super) struct Table {
@@ -290,7 +291,7 @@ fn the_page_has_the_largest_quotient_filters() {
 #[test]
 fn the_page_has_the_bytes_of_every_size() {
     for keys in (0..400).chain([1000, 4095, 4096, 5000, 5184, 6000, 100_003]) {
-        let mut spec = trommel::Spec::default();
+        let mut spec = trommel_base::Spec::default();
         spec.keys = keys;
         let wide = QuotientFilter::from_spec(&spec).unwrap();
         let (n, r) = (wide.geometry().slots, wide.geometry().remainder_bits.into());

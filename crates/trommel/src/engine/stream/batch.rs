@@ -1,9 +1,9 @@
 //! Batches of keys.
 
 use super::Lines;
-use crate::{Hasher, KeyHash};
 use alloc::string::String;
 use alloc::vec::Vec;
+use trommel_base::{Hasher, KeyHash};
 
 /// Keys that travel through a stream together. Some 10,000 to a million are a good number: each batch costs a
 /// few microseconds by itself.

@@ -8,11 +8,11 @@ pub use batch::KeyBatch;
 pub use read::{IntegerBatches, LineBatches, Lines};
 
 use super::Engine;
-use crate::{Bitmap, Filter, Full, InsertBulk, KeyHash};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
+use trommel_base::{Bitmap, Filter, Full, InsertBulk, KeyHash};
 
 /// The fewest and the most keys that are gathered before they are inserted, unless another number is asked for:
 /// the larger the table, the more, since each piece of it is brought into the cache once for all of them.

@@ -1,11 +1,11 @@
 //! Three threads in a row, with bounded queues between them.
 
 use super::{Cancel, Ended, KeyBatch};
-use crate::{Hasher, KeyHash};
 use alloc::vec::Vec;
 use std::panic::resume_unwind;
 use std::sync::mpsc::sync_channel;
 use std::thread;
+use trommel_base::{Hasher, KeyHash};
 
 /// Batches that wait between two threads.
 const QUEUED: usize = 2;

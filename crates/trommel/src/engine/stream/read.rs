@@ -7,7 +7,7 @@ use std::io::{self, BufRead, Read};
 /// Batches of 64-bit integers, little-endian, from a reader of nothing else.
 ///
 /// ```
-/// use trommel::IntegerBatches;
+/// use trommel::engine::IntegerBatches;
 /// let bytes: Vec<u8> = [1u64, 2, 3].iter().flat_map(|key| key.to_le_bytes()).collect();
 /// let batches: Vec<_> = IntegerBatches::new(&bytes[..], 2).collect::<Result<_, _>>()?;
 /// assert_eq!(batches, [vec![1, 2], vec![3]]);
@@ -76,7 +76,7 @@ impl<R: Read> Iterator for IntegerBatches<R> {
 /// Batches of lines from a reader: a key is a line without its end, `\n` or `\r\n`, in any encoding.
 ///
 /// ```
-/// use trommel::LineBatches;
+/// use trommel::engine::LineBatches;
 /// let batches: Vec<_> = LineBatches::new(&b"anvil\nbell\r\n\nlast"[..], 10).collect::<Result<_, _>>()?;
 /// let keys: Vec<&[u8]> = batches.iter().flat_map(|lines| lines.iter()).collect();
 /// assert_eq!(keys, [&b"anvil"[..], b"bell", b"", b"last"]);

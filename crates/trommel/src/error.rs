@@ -1,0 +1,21 @@
+//! Every way in which a call can fail, but for those that one module alone has.
+//!
+//! An error that a caller may want to react to is an enum, or a struct whose fields carry the numbers. Enums are named
+//! `…Error`. A struct is named for the one condition that it reports: [`Full`], [`Incompatible`], [`Unsupported`],
+//! [`OutOfMemory`], [`WrongKind`], [`UnknownKind`]. Each error prints one sentence; one that has a cause either
+//! prints it or returns it from [`source`](core::error::Error::source), never both.
+//!
+//! Errors of one module alone are there: [`EngineError`](crate::engine::EngineError) and
+//! [`StreamError`](crate::engine::StreamError), [`ResizeError`](crate::quotient::ResizeError),
+//! [`GrowError`](crate::cuckoo::GrowError).
+
+pub use crate::accumulate::AccumulateError;
+pub use crate::any::WrongKind;
+pub use crate::spec::BuildError;
+pub use trommel_base::kind::UnknownKind;
+pub use trommel_base::storage::OutOfMemory;
+pub use trommel_base::{
+    FoldError, FormatError, Full, Incompatible, MergeError, OffsetsError, PolicyError, SpecError,
+    Unsupported, WhyFull,
+};
+pub use trommel_simd::IsaError;
