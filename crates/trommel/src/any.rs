@@ -1,5 +1,6 @@
 //! A filter of any kind.
 
+use crate::kinds::types::*;
 use crate::view::FilterView;
 use alloc::vec::Vec;
 use core::fmt;
@@ -7,11 +8,6 @@ use trommel_base::{
     Bitmap, Bulk, Count, Filter, FilterKind, FoldError, FormatError, Full, Hasher, Insert,
     InsertBulk, KeyHash, Merge, MergeError, Remove, Storage, Unsupported, Workers,
 };
-use trommel_bloom::{
-    BloomFilter, CacheLineBloom, CountingBloomFilter, RegisterBloom, SplitBlockBloom,
-};
-use trommel_cuckoo::CuckooFilter;
-use trommel_quotient::{CacheLineQuotient, QuotientFilter};
 use trommel_simd::Isa;
 
 macro_rules! declare_any_filter {

@@ -1,14 +1,10 @@
 //! Frozen bytes, for code that is generic over filters.
 
 use crate::any::AnyFilter;
+use crate::kinds::types::*;
 use crate::view::FilterView;
 use alloc::vec::Vec;
 use trommel_base::{Filter, FormatError};
-use trommel_bloom::{
-    BloomFilter, CacheLineBloom, CountingBloomFilter, RegisterBloom, SplitBlockBloom,
-};
-use trommel_cuckoo::CuckooFilter;
-use trommel_quotient::{CacheLineQuotient, QuotientFilter};
 
 /// A filter that is written as frozen bytes, in the format of docs/FORMAT.md, and read from them.
 ///

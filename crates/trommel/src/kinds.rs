@@ -6,6 +6,15 @@
 
 use trommel_base::FilterKind;
 
+/// The types that the rows name: whoever expands the table imports them all.
+pub(crate) mod types {
+    pub(crate) use trommel_bloom::{
+        BloomFilter, CacheLineBloom, CountingBloomFilter, RegisterBloom, SplitBlockBloom,
+    };
+    pub(crate) use trommel_cuckoo::CuckooFilter;
+    pub(crate) use trommel_quotient::{CacheLineQuotient, QuotientFilter};
+}
+
 /// Gives the rows to the macro `$then`, after the arguments in brackets.
 ///
 /// | column | a kind has it whose type has |

@@ -1,14 +1,10 @@
 //! A view of a frozen filter that owns its bytes, or a share of them.
 
 use crate::any::{AnyFilter, filter_by_kind};
+use crate::kinds::types::*;
 use trommel_base::container::{self, Parsed, Trust};
 use trommel_base::storage::{SharedBytes, StableBytes};
 use trommel_base::{Bitmap, Filter, FilterKind, FormatError, Hasher, KeyHash};
-use trommel_bloom::{
-    BloomFilter, CacheLineBloom, CountingBloomFilter, RegisterBloom, SplitBlockBloom,
-};
-use trommel_cuckoo::CuckooFilter;
-use trommel_quotient::{CacheLineQuotient, QuotientFilter};
 use trommel_simd::Isa;
 
 macro_rules! declare_owned_view {

@@ -1,14 +1,12 @@
 //! Filter blocks: filters that a storage engine builds for each block or file of data, and keeps as bytes alone.
 
+use crate::kinds::types::*;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 use trommel_base::block::{BlockSpec, BlockTable, NO_FILTER, Trailer};
 use trommel_base::{FilterKind, FormatError, HashId, Hasher, Key, KeyHash, PolicyError, SpecError};
-use trommel_bloom::{BloomFilter, CacheLineBloom, RegisterBloom, SplitBlockBloom};
-use trommel_cuckoo::CuckooFilter;
-use trommel_quotient::{CacheLineQuotient, QuotientFilter};
 use trommel_simd::Isa;
 
 /// Builds and probes *filter blocks*: the filter of one block or file of data, as a storage engine keeps it.

@@ -1,15 +1,11 @@
 //! A filter whose kind is chosen at run time.
 
 use crate::any::AnyFilter;
+use crate::kinds::types::*;
 use core::fmt;
 use trommel_base::{
     Bulk, Filter, FilterKind, FromSpec, Full, Insert, InsertBulk, KeyHash, Spec, SpecError,
 };
-use trommel_bloom::{
-    BloomFilter, CacheLineBloom, CountingBloomFilter, RegisterBloom, SplitBlockBloom,
-};
-use trommel_cuckoo::CuckooFilter;
-use trommel_quotient::{CacheLineQuotient, QuotientFilter};
 
 /// From this size on, one thread fills a table piece by piece. Below, the costs of [`CostModel`](crate::CostModel) have
 /// single inserts cheaper: 4 to 6 ns per key against 5 to 11.

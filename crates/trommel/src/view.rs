@@ -1,14 +1,10 @@
 //! A zero-copy view of a frozen filter of any kind.
 
 use crate::any::{AnyFilter, WrongKind, filter_by_kind};
+use crate::kinds::types::*;
 use alloc::vec::Vec;
 use trommel_base::container::{self, Parsed};
 use trommel_base::{Bitmap, Count, Filter, FilterKind, FormatError, Hasher, KeyHash, Unsupported};
-use trommel_bloom::{
-    BloomFilter, CacheLineBloom, CountingBloomFilter, RegisterBloom, SplitBlockBloom,
-};
-use trommel_cuckoo::CuckooFilter;
-use trommel_quotient::{CacheLineQuotient, QuotientFilter};
 use trommel_simd::Isa;
 
 macro_rules! declare_filter_view {
