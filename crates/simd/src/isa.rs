@@ -10,7 +10,7 @@ use core::sync::atomic::{AtomicU8, Ordering};
 /// answers; they differ in speed alone.
 ///
 /// ```
-/// use trommel_simd::Isa;
+/// use trommel::Isa;
 /// assert!(Isa::Portable.is_available());
 /// assert!(Isa::available().any(|isa| isa == Isa::best()));
 /// assert_eq!("avx2".parse::<Isa>().unwrap(), Isa::Avx2);
@@ -88,6 +88,11 @@ impl Isa {
         [Isa::Portable, Isa::Neon, Isa::Avx2, Isa::Avx512Core, Isa::Avx512, Isa::Avx512Gather];
 
     /// The name in kebab case, as [`Isa::active`] reads it.
+    ///
+    /// ```
+    /// use trommel::Isa;
+    /// assert_eq!(Isa::Avx512Core.name(), "avx512-core");
+    /// ```
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -101,11 +106,21 @@ impl Isa {
     }
 
     /// The sets that this machine has, the least capable first. Never empty.
+    ///
+    /// ```
+    /// use trommel::Isa;
+    /// assert_eq!(Isa::available().next(), Some(Isa::Portable));
+    /// ```
     pub fn available() -> impl Iterator<Item = Isa> {
         Isa::ALL.into_iter().filter(|isa| isa.is_available())
     }
 
     /// The fastest set of this machine: the most capable one, but without gathers where they are slow.
+    ///
+    /// ```
+    /// use trommel::Isa;
+    /// assert!(Isa::best().is_available());
+    /// ```
     #[must_use]
     pub fn best() -> Isa {
         Isa::available()
@@ -115,12 +130,26 @@ impl Isa {
     }
 
     /// Whether this machine has the set. Detected once; after that one load.
+    ///
+    /// ```
+    /// use trommel::Isa;
+    /// assert!(Isa::Portable.is_available());
+    /// assert!(!(Isa::Neon.is_available() && Isa::Avx2.is_available())); // no machine has both
+    /// ```
     #[must_use]
     pub fn is_available(self) -> bool {
         detected() & (1 << self as u8) != 0
     }
 
     /// The set itself if the machine has it.
+    ///
+    /// ```
+    /// use trommel::{Isa, error::IsaError};
+    /// assert_eq!(Isa::Portable.require(), Ok(Isa::Portable));
+    /// for isa in Isa::ALL.into_iter().filter(|isa| !isa.is_available()) {
+    ///     assert_eq!(isa.require(), Err(IsaError::Unavailable { asked: isa, best: Isa::best() }));
+    /// }
+    /// ```
     ///
     /// # Errors
     /// [`IsaError::Unavailable`] if it does not.
@@ -138,6 +167,13 @@ impl Isa {
     /// The variable is read once in a process, by the first call. If its value cannot be used, that call writes a line
     /// to the standard error output.
     ///
+    /// ```
+    /// use trommel::Isa;
+    /// if std::env::var_os("TROMMEL_ISA").is_none() {
+    ///     assert_eq!(Isa::active(), Ok(Isa::best()));
+    /// }
+    /// ```
+    ///
     /// # Errors
     /// [`IsaError`] if the variable names a set that does not exist or that the machine lacks: a
     /// test run that was asked to force a set must not silently build filters with another.
@@ -153,6 +189,11 @@ impl Isa {
 
     /// [`Isa::active`], or [`Isa::best`] if the variable's value cannot be used: for bytes that were frozen already,
     /// which are no worse for it.
+    ///
+    /// ```
+    /// use trommel::Isa;
+    /// assert_eq!(Isa::active_or_best(), Isa::active().unwrap_or(Isa::best()));
+    /// ```
     #[must_use]
     pub fn active_or_best() -> Isa {
         Isa::active().unwrap_or_else(|_| Isa::best())
