@@ -34,6 +34,12 @@ pub struct Bitmap {
 
 impl Bitmap {
     /// A bitmap of `len` zeros.
+    ///
+    /// ```
+    /// use trommel::Bitmap;
+    /// let bitmap = Bitmap::new(70);
+    /// assert_eq!((bitmap.len(), bitmap.count_ones()), (70, 0));
+    /// ```
     #[must_use]
     pub fn new(len: usize) -> Self {
         let mut bitmap = Self::default();
@@ -42,6 +48,14 @@ impl Bitmap {
     }
 
     /// Makes this a bitmap of `len` zeros, in the memory it has if that suffices.
+    ///
+    /// ```
+    /// use trommel::Bitmap;
+    /// let mut bitmap = Bitmap::new(70);
+    /// bitmap.set(3);
+    /// bitmap.reset(10);
+    /// assert_eq!(bitmap, Bitmap::new(10));
+    /// ```
     pub fn reset(&mut self, len: usize) {
         self.words.clear();
         self.words.resize(len.div_ceil(64), 0);
@@ -49,18 +63,36 @@ impl Bitmap {
     }
 
     /// The number of bits.
+    ///
+    /// ```
+    /// use trommel::Bitmap;
+    /// assert_eq!(Bitmap::new(70).len(), 70);
+    /// ```
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
     /// Whether there are no bits at all.
+    ///
+    /// ```
+    /// use trommel::Bitmap;
+    /// assert!(Bitmap::new(0).is_empty());
+    /// assert!(!Bitmap::new(70).is_empty());
+    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
     /// Bit `index`; false beyond the end.
+    ///
+    /// ```
+    /// use trommel::Bitmap;
+    /// let mut bitmap = Bitmap::new(70);
+    /// bitmap.set(3);
+    /// assert!(bitmap.get(3) && !bitmap.get(4) && !bitmap.get(70));
+    /// ```
     #[inline]
     #[must_use]
     pub fn get(&self, index: usize) -> bool {
@@ -68,6 +100,15 @@ impl Bitmap {
     }
 
     /// Sets bit `index`; does nothing beyond the end.
+    ///
+    /// ```
+    /// use trommel::Bitmap;
+    /// let mut bitmap = Bitmap::new(70);
+    /// bitmap.set(69);
+    /// bitmap.set(70); // beyond the end
+    /// assert!(bitmap.get(69));
+    /// assert_eq!(bitmap.count_ones(), 1);
+    /// ```
     #[inline]
     pub fn set(&mut self, index: usize) {
         if index < self.len {
@@ -76,17 +117,42 @@ impl Bitmap {
     }
 
     /// How many bits are set.
+    ///
+    /// ```
+    /// use trommel::Bitmap;
+    /// let mut bitmap = Bitmap::new(70);
+    /// [3, 3, 69].into_iter().for_each(|bit| bitmap.set(bit));
+    /// assert_eq!(bitmap.count_ones(), 2);
+    /// ```
     #[must_use]
     pub fn count_ones(&self) -> usize {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
     /// The indices of the set bits, ascending.
+    ///
+    /// ```
+    /// use trommel::Bitmap;
+    /// let words = ["anvil", "bellows", "forge"];
+    /// let mut found = Bitmap::new(3);
+    /// found.set(0);
+    /// found.set(2);
+    /// let hits: Vec<_> = found.iter_ones().map(|i| words[i]).collect();
+    /// assert_eq!(hits, ["anvil", "forge"]);
+    /// ```
     pub fn iter_ones(&self) -> impl Iterator<Item = usize> + '_ {
         self.words.iter().enumerate().flat_map(|(i, word)| ones(*word).map(move |bit| i * 64 + bit))
     }
 
     /// The words, the last one zero beyond the length.
+    ///
+    /// ```
+    /// use trommel::Bitmap;
+    /// let mut bitmap = Bitmap::new(70);
+    /// bitmap.set(3);
+    /// bitmap.set(64);
+    /// assert_eq!(bitmap.as_words(), [0b1000, 1]);
+    /// ```
     #[must_use]
     pub fn as_words(&self) -> &[u64] {
         &self.words
@@ -94,6 +160,13 @@ impl Bitmap {
 
     /// Makes this a bitmap of `len` bits whose words `fill` writes; bits beyond the end are cleared
     /// afterwards. This is how a filter's kernel writes its answers.
+    ///
+    /// ```
+    /// use trommel::Bitmap;
+    /// let mut bitmap = Bitmap::new(0);
+    /// bitmap.fill_words(70, |words| words.fill(u64::MAX));
+    /// assert_eq!(bitmap.count_ones(), 70);
+    /// ```
     pub fn fill_words(&mut self, len: usize, fill: impl FnOnce(&mut [u64])) {
         self.reset(len);
         fill(&mut self.words);

@@ -134,6 +134,14 @@ pub trait BlockTable {
 }
 
 /// Why a filter block was not built. The bytes that were to hold it may have been overwritten.
+///
+/// ```
+/// use trommel::{FilterKind, FilterPolicy, PolicyError};
+/// let policy = FilterPolicy::builder(FilterKind::Bloom).build()?;
+/// let refused = policy.build_into(&[policy.hash("anvil")], &mut [0; 2]);
+/// assert_eq!(refused, Err(PolicyError::BufferTooShort { need: 3, got: 2 }));
+/// # Ok::<(), trommel::SpecError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PolicyError {

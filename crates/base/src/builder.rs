@@ -35,6 +35,15 @@ impl<F: FromSpec> Builder<F> {
 
     /// Makes the empty filter.
     ///
+    /// ```
+    /// use trommel::{BloomFilter, Filter, SpecError};
+    /// let filter = BloomFilter::builder().keys(1_000).fpr(0.01).build()?;
+    /// assert!(filter.is_empty());
+    /// let impossible = BloomFilter::builder().fpr(1.5).build();
+    /// assert!(matches!(impossible, Err(SpecError::FprOutOfRange { fpr: 1.5 })));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
+    ///
     /// # Errors
     /// [`SpecError`] if what was asked for cannot be met.
     pub fn build(self) -> Result<F, SpecError> {
@@ -46,6 +55,14 @@ impl<F: FromSpec> Builder<F> {
     /// Inserts lengthen the frozen bytes of three filters alone: a cuckoo filter whose overflow area is used (at most 8
     /// bytes for each of 64 keys), a compact counting filter (16 bytes for each counter above 2), and a filter that
     /// grows by itself.
+    ///
+    /// ```
+    /// use trommel::SplitBlockBloom;
+    /// let builder = SplitBlockBloom::builder().keys(800).bits_per_key(10.0);
+    /// assert_eq!(builder.encoded_len()?, 128 + 1024); // a header, and 32 blocks for 1000 bytes
+    /// assert_eq!(builder.build()?.to_bytes().len(), 128 + 1024);
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     ///
     /// # Errors
     /// [`SpecError`] if what was asked for cannot be met. Whether the system has the memory is not asked.
@@ -96,6 +113,13 @@ impl<F: FingerprintOptions> Builder<F> {
 macro_rules! spec_setters {
     () => {
         /// Keys expected; with none, the smallest filter.
+        ///
+        /// ```
+        /// use trommel::{Filter, FilterKind, FilterSpec};
+        /// let filter = FilterSpec::new(FilterKind::Bloom).keys(1_000_000).build()?; // at 1 %
+        /// assert_eq!(filter.memory_bytes() * 8 / 1_000_000, 9);
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
         pub fn keys(mut self, keys: usize) -> Self {
             self.spec.keys = keys;
             self
@@ -103,12 +127,28 @@ macro_rules! spec_setters {
 
         /// The false-positive rate to reach with that many keys. If bytes are given as well, they are
         /// a limit: a rate that needs more is an error.
+        ///
+        /// ```
+        /// use trommel::{BloomFilter, Filter, SpecError};
+        /// let builder = BloomFilter::builder().keys(1_000).fpr(0.001);
+        /// assert_eq!(builder.build()?.memory_bytes() * 8 / 1_000, 14);
+        /// let too_small = builder.memory_bytes(1_000).build();
+        /// assert!(matches!(too_small, Err(SpecError::TooSmall { bytes: 1_000, .. })));
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
         pub fn fpr(mut self, fpr: f64) -> Self {
             self.spec.fpr = Some(fpr);
             self
         }
 
         /// The bytes that the table may take, all of them used if no rate is given.
+        ///
+        /// ```
+        /// use trommel::{Filter, RegisterBloom};
+        /// let filter = RegisterBloom::builder().keys(10_000).memory_bytes(16_384).build()?;
+        /// assert_eq!(filter.memory_bytes(), 16_384);
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
         pub fn memory_bytes(mut self, bytes: usize) -> Self {
             self.spec.memory_bytes = Some(bytes);
             self
@@ -121,30 +161,66 @@ macro_rules! spec_setters {
         /// are a limit for every kind. With no keys, the filter is the smallest one.
         ///
         /// The number must be above 0 and at most 1024. Bits and bytes together are refused.
+        ///
+        /// ```
+        /// use trommel::{Filter, SplitBlockBloom};
+        /// let filter = SplitBlockBloom::builder().keys(1_000).bits_per_key(12.0).build()?;
+        /// assert_eq!(filter.memory_bytes(), 1_504); // 1,500 bytes, rounded up to blocks of 32
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
         pub fn bits_per_key(mut self, bits: f64) -> Self {
             self.spec.bits_per_key = Some(bits);
             self
         }
 
         /// The seed of the hash.
+        ///
+        /// ```
+        /// use trommel::{CuckooFilter, Filter};
+        /// let filter = CuckooFilter::builder().keys(1_000).seed(42).build()?;
+        /// assert_eq!(filter.hasher().seed(), 42);
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
         pub fn seed(mut self, seed: u64) -> Self {
             self.spec.hasher = self.spec.hasher.with_seed(seed);
             self
         }
 
         /// The hash and its seed.
+        ///
+        /// ```
+        /// use trommel::{Filter, Hasher, SplitBlockBloom};
+        /// let filter = SplitBlockBloom::builder().keys(1_000).hasher(Hasher::PARQUET).build()?;
+        /// assert_eq!(filter.hash("anvil"), Hasher::xxh64(0).hash("anvil"));
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
         pub fn hasher(mut self, hasher: $crate::Hasher) -> Self {
             self.spec.hasher = hasher;
             self
         }
 
         /// The instruction set to use, instead of the machine's best.
+        ///
+        /// ```
+        /// use trommel::{CacheLineBloom, Isa};
+        /// let filter = CacheLineBloom::builder().keys(1_000).isa(Isa::Portable).build()?;
+        /// assert_eq!(filter.isa(), Isa::Portable);
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
         pub fn isa(mut self, isa: ::trommel_simd::Isa) -> Self {
             self.spec.isa = Some(isa);
             self
         }
 
         /// Whether a table of 4 MiB and more asks for huge pages (it does unless told not to).
+        ///
+        /// ```
+        /// use trommel::{BloomFilter, container::Backing};
+        /// let builder = BloomFilter::builder().keys(4_000_000).memory_bytes(5 << 20);
+        /// let filter = builder.huge_pages(false).build()?;
+        /// assert_ne!(filter.backing(), Backing::HugePagesAdvised);
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
         pub fn huge_pages(mut self, huge_pages: bool) -> Self {
             self.spec.huge_pages = huge_pages;
             self
@@ -159,6 +235,14 @@ macro_rules! fold_setters {
     () => {
         /// Makes a Bloom filter's length a multiple of `factor` units, so that it can be folded by
         /// any divisor of it later.
+        ///
+        /// ```
+        /// use trommel::{Filter, SplitBlockBloom};
+        /// let large = SplitBlockBloom::builder().keys(1_000).foldable_by(8).build()?;
+        /// let small = large.fold(4).unwrap();
+        /// assert_eq!(small.memory_bytes() * 4, large.memory_bytes());
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
         pub fn foldable_by(mut self, factor: u32) -> Self {
             self.spec.foldable_by = factor;
             self
@@ -172,6 +256,14 @@ macro_rules! fold_setters {
 macro_rules! counting_setters {
     () => {
         /// The compact variant of a kind that has one: 2-bit counters in a counting filter.
+        ///
+        /// ```
+        /// use trommel::{CountingBloomFilter, Filter};
+        /// let builder = CountingBloomFilter::builder().keys(1_000);
+        /// let (whole, compact) = (builder.build()?, builder.compact(true).build()?);
+        /// assert_eq!(whole.memory_bytes() / 5, compact.memory_bytes() / 3); // bits a position
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
         pub fn compact(mut self, compact: bool) -> Self {
             self.spec.compact = compact;
             self
@@ -186,6 +278,15 @@ macro_rules! slot_setters {
     () => {
         /// The share of slots that the expected keys fill, 0.95 unless told otherwise, and less in small
         /// cuckoo filters. Filters with slots only: quotient and cuckoo.
+        ///
+        /// ```
+        /// use trommel::{QuotientFilter, SpecError};
+        /// let filter = QuotientFilter::builder().keys(1_000).load(0.5).build()?;
+        /// assert_eq!(filter.geometry().slots, 2_000);
+        /// let above = QuotientFilter::builder().load(1.5).build();
+        /// assert!(matches!(above, Err(SpecError::LoadOutOfRange { load: 1.5 })));
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
         pub fn load(mut self, load: f64) -> Self {
             self.spec.load = Some(load);
             self
@@ -193,6 +294,15 @@ macro_rules! slot_setters {
 
         /// Whether every copy of a key is kept and counted, instead of one. Quotient
         /// and cuckoo filters only.
+        ///
+        /// ```
+        /// use trommel::{Count, CuckooFilter, Insert};
+        /// let mut filter = CuckooFilter::builder().keys(1_000).multiset(true).build()?;
+        /// filter.insert("anvil").unwrap();
+        /// filter.insert("anvil").unwrap();
+        /// assert_eq!(filter.count("anvil"), 2);
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
         pub fn multiset(mut self, multiset: bool) -> Self {
             self.spec.multiset = multiset;
             self
@@ -201,6 +311,16 @@ macro_rules! slot_setters {
         /// Doubles the filter by itself when this share of its slots is full.
         /// Quotient and cuckoo filters only. Each doubling takes a bit of every fingerprint: a load so low that the
         /// expected keys, or one if none are, would use up the bits is refused.
+        ///
+        /// ```
+        /// use trommel::{Filter, Insert, QuotientFilter};
+        /// let mut filter = QuotientFilter::builder().keys(1_000).remainder_bits(16).grow_at(0.9).build()?;
+        /// for order in 0..5_000u64 {
+        ///     filter.insert(&order).unwrap();
+        /// }
+        /// assert!(filter.load_factor() < 0.9 && filter.contains(&4_999u64));
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
         pub fn grow_at(mut self, load: f64) -> Self {
             self.spec.grow_at = Some(load);
             self
@@ -215,6 +335,14 @@ macro_rules! remainder_setters {
     () => {
         /// Bits of a remainder, instead of as many as the rate needs. Spare bits are what a filter can
         /// grow by. Quotient filters only.
+        ///
+        /// ```
+        /// use trommel::{CacheLineQuotient, QuotientFilter};
+        /// let filter = QuotientFilter::builder().keys(1_000).remainder_bits(12).build()?;
+        /// assert_eq!(filter.geometry().remainder_bits, 12);
+        /// assert!(CacheLineQuotient::builder().keys(1_000).remainder_bits(12).build().is_err()); // always 8
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
         pub fn remainder_bits(mut self, bits: u32) -> Self {
             self.spec.remainder_bits = Some(bits);
             self
@@ -231,6 +359,15 @@ macro_rules! fingerprint_setters {
         ///
         /// In a quotient filter, the quotient and the remainder together: 1 to 62. Filters of unlike sizes merge if
         /// they have the same number of bits. In a cuckoo filter, the bits that a slot holds: 8, 12, 16 or 32.
+        ///
+        /// ```
+        /// use trommel::{CuckooFilter, QuotientFilter};
+        /// let cuckoo = CuckooFilter::builder().keys(1_000).fingerprint_bits(16).build()?;
+        /// assert_eq!(cuckoo.geometry().fingerprint_bits, 16);
+        /// let quotient = QuotientFilter::builder().keys(1_000).fingerprint_bits(20).build()?;
+        /// assert_eq!(quotient.geometry().fingerprints, 1 << 20);
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
         pub fn fingerprint_bits(mut self, bits: u32) -> Self {
             self.spec.fingerprint_bits = Some(bits);
             self

@@ -32,6 +32,12 @@ impl Offset for i64 {
 }
 
 /// Offsets that do not describe a column: the first one that is impossible.
+///
+/// ```
+/// use trommel::{Hasher, error::OffsetsError};
+/// let refused = Hasher::default().hash_column(&[0i32, 12], b"anvil", &mut Vec::new());
+/// assert_eq!(refused, Err(OffsetsError::PastEnd { index: 1, offset: 12, bytes: 5 }));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OffsetsError {

@@ -53,6 +53,12 @@ pub struct Header {
 pub trait FrozenBytes: AsRef<[u8]> + Clone + sealed::Sealed {
     /// Some of the bytes, not copied.
     ///
+    /// ```
+    /// use trommel::container::FrozenBytes;
+    /// let bytes: &[u8] = b"header payload";
+    /// assert_eq!(FrozenBytes::slice(&bytes, 7..14), b"payload");
+    /// ```
+    ///
     /// # Panics
     /// If the range is not within the bytes.
     #[must_use]
@@ -100,18 +106,44 @@ pub struct Parsed<B> {
 
 impl<B: FrozenBytes> Parsed<B> {
     /// The header.
+    ///
+    /// ```
+    /// use trommel::{BloomFilter, FilterKind, container};
+    /// let mut filter = BloomFilter::with_capacity_and_fpr(100, 0.01)?;
+    /// filter.add("anvil");
+    /// let bytes = filter.to_bytes();
+    /// let header = container::parse(&bytes)?.header();
+    /// assert_eq!((header.kind, header.len), (FilterKind::Bloom, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn header(&self) -> Header {
         self.header
     }
 
     /// The payload, at whatever alignment it has.
+    ///
+    /// ```
+    /// use trommel::{BloomFilter, container};
+    /// let filter = BloomFilter::with_capacity_and_fpr(100, 0.01)?;
+    /// let bytes = filter.to_bytes();
+    /// assert_eq!(container::parse(&bytes)?.payload(), filter.table());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn payload(self) -> B {
         self.payload
     }
 
     /// Whether the payload's checksum was verified.
+    ///
+    /// ```
+    /// use trommel::{BloomFilter, container::{self, Trust}};
+    /// let bytes = BloomFilter::with_capacity_and_fpr(100, 0.01)?.to_bytes();
+    /// assert_eq!(container::parse(&bytes)?.trust(), Trust::Verify);
+    /// assert_eq!(container::parse_trusted(&bytes)?.trust(), Trust::Trusted);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn trust(&self) -> Trust {
         self.trust
@@ -120,6 +152,14 @@ impl<B: FrozenBytes> Parsed<B> {
 
 impl Header {
     /// The 128 bytes that stand before `payload`, given as the pieces that it is written in.
+    ///
+    /// ```
+    /// use trommel::{FilterKind, Hasher, container::Header};
+    /// let parameters = [1, 8, 0, 0];
+    /// let header = Header { kind: FilterKind::Bloom, hasher: Hasher::xxh3(0), len: 0, parameters };
+    /// let head = header.encode(&[&[0; 8]]);
+    /// assert_eq!(head, header.to_bytes(&[&[0; 8]])[..128]);
+    /// ```
     #[must_use]
     pub fn encode(&self, payload: &[&[u8]]) -> [u8; HEADER_BYTES] {
         let mut checksum = xxhash_rust::xxh3::Xxh3::new();
@@ -145,6 +185,15 @@ impl Header {
     }
 
     /// Header and payload in one vector.
+    ///
+    /// ```
+    /// use trommel::{FilterKind, Hasher, container::{self, Header}};
+    /// let parameters = [1, 8, 0, 0];
+    /// let header = Header { kind: FilterKind::Bloom, hasher: Hasher::xxh3(0), len: 0, parameters };
+    /// let bytes = header.to_bytes(&[&[0; 4], &[0; 4]]);
+    /// assert_eq!(container::parse(&bytes)?.header(), header);
+    /// # Ok::<(), trommel::FormatError>(())
+    /// ```
     #[must_use]
     pub fn to_bytes(&self, payload: &[&[u8]]) -> Vec<u8> {
         let payload_len: usize = payload.iter().map(|piece| piece.len()).sum();
@@ -155,6 +204,16 @@ impl Header {
     }
 
     /// Writes header and payload without a copy of the payload.
+    ///
+    /// ```
+    /// use trommel::{FilterKind, Hasher, container::Header};
+    /// let parameters = [1, 8, 0, 0];
+    /// let header = Header { kind: FilterKind::Bloom, hasher: Hasher::xxh3(0), len: 0, parameters };
+    /// let mut file = Vec::new();
+    /// header.write_to(&[&[0; 8]], &mut file)?;
+    /// assert_eq!(file, header.to_bytes(&[&[0; 8]]));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     ///
     /// # Errors
     /// What the writer says.
@@ -179,6 +238,15 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
 /// version, both checksums, the exact length, reserved fields, codes.
 ///
 /// Cost: one pass over the bytes. Allocates nothing.
+///
+/// ```
+/// use trommel::{BloomFilter, FormatError, container};
+/// let mut bytes = BloomFilter::builder().keys(100).seed(7).build()?.to_bytes();
+/// assert_eq!(container::parse(&bytes).unwrap().header().hasher.seed(), 7);
+/// *bytes.last_mut().unwrap() ^= 1;
+/// assert!(matches!(container::parse(&bytes), Err(FormatError::PayloadChecksum { .. })));
+/// # Ok::<(), trommel::SpecError>(())
+/// ```
 ///
 /// # Errors
 /// [`FormatError`], for the first thing found wrong.
@@ -214,6 +282,15 @@ pub fn parse_trusted(bytes: &[u8]) -> Result<Parsed<&[u8]>, FormatError> {
 }
 
 /// [`parse`] or [`parse_trusted`], for bytes of any holder.
+///
+/// ```
+/// use trommel::BloomFilter;
+/// use trommel::container::{self, SharedBytes, Trust};
+/// let bytes = BloomFilter::builder().keys(100).seed(7).build()?.to_bytes();
+/// let parsed = container::parse_bytes(&SharedBytes::new(bytes), Trust::Verify)?;
+/// assert_eq!(parsed.header().hasher.seed(), 7);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// As these.

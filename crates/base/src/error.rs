@@ -7,6 +7,13 @@ use trommel_simd::IsaError;
 
 /// Why a filter could not be made as asked. Nothing is left allocated for it, and nothing was asked of
 /// the system except where [`SpecError::OutOfMemory`] says that it refused.
+///
+/// ```
+/// use trommel::{BloomFilter, SpecError};
+/// let refused = BloomFilter::builder().keys(1_000).fpr(0.01).memory_bytes(500).build();
+/// let Err(SpecError::TooSmall { bytes, min_bytes }) = refused else { panic!() };
+/// assert!(bytes == 500 && min_bytes > 1_190);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum SpecError {
@@ -168,6 +175,17 @@ impl From<IsaError> for SpecError {
 }
 
 /// A filter took no more keys. It holds what it held before the key that did not fit.
+///
+/// ```
+/// use trommel::{CuckooFilter, Filter, Insert};
+/// let mut filter = CuckooFilter::builder().keys(100).load(0.5).build()?;
+/// let mut hashes = Vec::new();
+/// filter.hasher().hash_batch(&(0..1_000u64).collect::<Vec<_>>(), &mut hashes);
+/// let full = filter.insert_batch(&hashes).unwrap_err();
+/// assert!(full.inserted < 1_000 && filter.contains_hash(hashes[full.inserted - 1]));
+/// assert!(full.len == filter.len() && full.len <= full.capacity);
+/// # Ok::<(), trommel::SpecError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Full {
@@ -182,6 +200,14 @@ pub struct Full {
 }
 
 /// Why a key did not fit.
+///
+/// ```
+/// use trommel::{Insert, QuotientFilter, error::WhyFull};
+/// let mut filter = QuotientFilter::builder().keys(1_000).multiset(true).build()?;
+/// let full = (0..256).find_map(|_| filter.insert("anvil").err()).unwrap();
+/// assert_eq!(full.why, WhyFull::Copies { max: 255 });
+/// # Ok::<(), trommel::SpecError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WhyFull {
@@ -211,6 +237,12 @@ impl Full {
     }
 
     /// The same error for another reason.
+    ///
+    /// ```
+    /// use trommel::{Full, error::WhyFull};
+    /// let full = Full::new(3, 95, 100).because(WhyFull::Fingerprint);
+    /// assert_eq!((full.inserted, full.why), (3, WhyFull::Fingerprint));
+    /// ```
     #[must_use]
     pub const fn because(self, why: WhyFull) -> Self {
         Self { why, ..self }
@@ -257,6 +289,13 @@ impl Incompatible {
 
     /// `Ok` if the values are equal.
     ///
+    /// ```
+    /// use trommel::Incompatible;
+    /// assert!(Incompatible::check("hash seed", 1, 1).is_ok());
+    /// let unlike = Incompatible::new("hash seed", 1, 2);
+    /// assert_eq!(Incompatible::check("hash seed", 1, 2), Err(unlike));
+    /// ```
+    ///
     /// # Errors
     /// [`Incompatible`] with both values if they are not.
     pub fn check(what: &'static str, left: u64, right: u64) -> Result<(), Self> {
@@ -273,6 +312,14 @@ impl fmt::Display for Incompatible {
 impl core::error::Error for Incompatible {}
 
 /// A capability that the kind lacks. Nothing was changed.
+///
+/// ```
+/// use trommel::{Filter, FilterKind, FilterSpec};
+/// let mut filter = FilterSpec::new(FilterKind::Bloom).build()?;
+/// let refused = filter.remove_hash(filter.hash("anvil")).unwrap_err();
+/// assert_eq!((refused.kind, refused.operation), (FilterKind::Bloom, "remove"));
+/// # Ok::<(), trommel::SpecError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unsupported {
     /// The kind of the filter.
@@ -290,6 +337,15 @@ impl fmt::Display for Unsupported {
 impl core::error::Error for Unsupported {}
 
 /// Why two filters were not merged. Neither was changed.
+///
+/// ```
+/// use trommel::{FilterKind, FilterSpec, MergeError};
+/// let spec = FilterSpec::new(FilterKind::Quotient).keys(1_000);
+/// let refused = spec.build()?.merge(&spec.seed(7).build()?).unwrap_err();
+/// let MergeError::Incompatible(unlike) = refused else { panic!() };
+/// assert_eq!((unlike.what, unlike.left, unlike.right), ("hash seed", 0, 7));
+/// # Ok::<(), trommel::SpecError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MergeError {
@@ -357,6 +413,14 @@ impl From<OutOfMemory> for MergeError {
 }
 
 /// A filter could not be folded.
+///
+/// ```
+/// use trommel::{SplitBlockBloom, error::FoldError};
+/// let filter = SplitBlockBloom::builder().keys(80).bits_per_key(12.8).build()?;
+/// let refused = filter.fold(3).unwrap_err();
+/// assert_eq!(refused, FoldError::NotDivisible { units: 4, factor: 3 });
+/// # Ok::<(), trommel::SpecError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FoldError {
@@ -401,6 +465,14 @@ impl From<OutOfMemory> for FoldError {
 
 /// Why bytes are not a filter. Nothing of them was used, and nothing was allocated for them before
 /// header, lengths and checksums were found good.
+///
+/// ```
+/// use trommel::{BloomFilter, FormatError};
+/// let bytes = BloomFilter::with_capacity_and_fpr(1_000, 0.01)?.to_bytes();
+/// let refused = BloomFilter::from_bytes(&bytes[..100]).unwrap_err();
+/// assert_eq!(refused, FormatError::Truncated { need: 128, got: 100 });
+/// # Ok::<(), trommel::SpecError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FormatError {

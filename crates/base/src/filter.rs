@@ -21,16 +21,54 @@ use alloc::boxed::Box;
 pub trait Filter {
     /// Whether the key of this hash may be in the filter. Cost: the lines of one lookup, with their
     /// latency; a batch overlaps it with others'.
+    ///
+    /// ```
+    /// use trommel::{BloomFilter, Filter};
+    /// let mut filter = BloomFilter::with_capacity_and_fpr(1_000, 0.01)?;
+    /// let hash = filter.hash("anvil"); // once for all filters of one hasher
+    /// assert!(!filter.contains_hash(hash));
+    /// filter.add_hash(hash);
+    /// assert!(filter.contains_hash(hash));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     fn contains_hash(&self, hash: KeyHash) -> bool;
 
     /// Answers for a batch: bit `i` of `found` is the answer for `hashes[i]`. `found` takes the
     /// batch's length; its allocation is reused, and nothing else is allocated.
+    ///
+    /// ```
+    /// use trommel::{Bitmap, Filter, SplitBlockBloom};
+    /// let mut filter = SplitBlockBloom::with_capacity_and_fpr(1_000, 0.01)?;
+    /// filter.add(&1002u64);
+    /// let mut hashes = Vec::new();
+    /// filter.hasher().hash_batch(&[1001u64, 1002], &mut hashes);
+    /// let mut found = Bitmap::new(0);
+    /// filter.contains_batch(&hashes, &mut found);
+    /// assert_eq!(found.iter_ones().collect::<Vec<_>>(), [1]);
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     fn contains_batch(&self, hashes: &[KeyHash], found: &mut Bitmap);
 
     /// How this filter hashes keys. It hashes batches of them on the instruction set of the filter.
+    ///
+    /// ```
+    /// use trommel::{Filter, Hasher, QuotientFilter};
+    /// let filter = QuotientFilter::builder().keys(1_000).seed(7).build()?;
+    /// assert_eq!(filter.hasher(), Hasher::xxh3(7));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     fn hasher(&self) -> Hasher;
 
     /// The hash of a key under this filter's own hasher and seed.
+    ///
+    /// ```
+    /// use trommel::{BloomFilter, CuckooFilter, Filter};
+    /// let bloom = BloomFilter::with_capacity_and_fpr(1_000, 0.01)?;
+    /// let cuckoo = CuckooFilter::builder().keys(1_000).seed(7).build()?;
+    /// assert_eq!(bloom.hash("anvil"), bloom.hasher().hash("anvil"));
+    /// assert_ne!(bloom.hash("anvil"), cuckoo.hash("anvil")); // another seed
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     fn hash<K: Key + ?Sized>(&self, key: &K) -> KeyHash
     where
         Self: Sized,
@@ -39,6 +77,15 @@ pub trait Filter {
     }
 
     /// Whether the key may be in the filter.
+    ///
+    /// ```
+    /// use trommel::{BloomFilter, Filter};
+    /// let mut filter = BloomFilter::with_capacity_and_fpr(1_000, 0.01)?;
+    /// filter.add("anvil");
+    /// assert!(filter.contains("anvil") && filter.contains(b"anvil"));
+    /// assert!(!filter.contains("forge"));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     fn contains<K: Key + ?Sized>(&self, key: &K) -> bool
     where
         Self: Sized,
@@ -51,31 +98,89 @@ pub trait Filter {
     /// It is a count of calls where a filter does not know its keys: the removal of a key that was never inserted, or
     /// more often than it was, may leave it below the number of keys held, down to 0. So [`Filter::is_empty`] may be
     /// false where this is 0.
+    ///
+    /// ```
+    /// use trommel::{BloomFilter, Filter, Insert, QuotientFilter};
+    /// let mut bloom = BloomFilter::with_capacity_and_fpr(1_000, 0.01)?;
+    /// let mut quotient = QuotientFilter::with_capacity_and_fpr(1_000, 0.01)?;
+    /// for key in ["anvil", "anvil"] {
+    ///     bloom.add(key);
+    ///     quotient.insert(key).unwrap();
+    /// }
+    /// // A Bloom filter counts inserts, a quotient filter what it holds.
+    /// assert_eq!((bloom.len(), quotient.len()), (2, 1));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     fn len(&self) -> usize;
 
     /// Whether the filter finds no key. Never true while a bit of its table is set, whatever [`Filter::len`] says.
     ///
     /// Cost: where `len` is 0, up to one pass over the table of a Bloom filter; none elsewhere.
+    ///
+    /// ```
+    /// use trommel::{BloomFilter, Filter};
+    /// let mut filter = BloomFilter::with_capacity_and_fpr(1_000, 0.01)?;
+    /// assert!(filter.is_empty());
+    /// filter.add("anvil");
+    /// assert!(!filter.is_empty());
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// The bytes of the filter's table.
+    ///
+    /// ```
+    /// use trommel::{Filter, SplitBlockBloom};
+    /// let filter = SplitBlockBloom::builder().keys(1_000).memory_bytes(1_500).build()?;
+    /// assert_eq!(filter.memory_bytes(), 1_472); // 46 blocks of 32 bytes
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     fn memory_bytes(&self) -> usize;
 
     /// Bits of memory for each of [`Filter::len`] keys; infinite where that is 0.
+    ///
+    /// ```
+    /// use trommel::{CacheLineBloom, Filter};
+    /// let mut filter = CacheLineBloom::builder().keys(1_000).memory_bytes(1_024).build()?;
+    /// assert!(filter.bits_per_key().is_infinite());
+    /// (0..1_000u64).for_each(|order| {
+    ///     filter.add(&order);
+    /// });
+    /// assert_eq!(filter.bits_per_key(), 8.192);
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     fn bits_per_key(&self) -> f64 {
         self.memory_bytes() as f64 * 8.0 / self.len() as f64
     }
 
     /// Whether keys whose hashes are near each other are in lines that are near each other, so that a large
     /// batch, grouped by the high bits of hashes, is answered from the caches.
+    ///
+    /// ```
+    /// use trommel::{BloomFilter, Filter, SplitBlockBloom};
+    /// assert!(SplitBlockBloom::with_capacity_and_fpr(1_000, 0.01)?.is_ordered_by_hash());
+    /// assert!(!BloomFilter::with_capacity_and_fpr(1_000, 0.01)?.is_ordered_by_hash());
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     fn is_ordered_by_hash(&self) -> bool {
         false
     }
 
     /// The probability that a key that is not in the filter is answered "perhaps", from the
     /// parameters and the fill of the filter as it is now.
+    ///
+    /// ```
+    /// use trommel::{BloomFilter, Filter};
+    /// let mut filter = BloomFilter::with_capacity_and_fpr(1_000, 0.01)?;
+    /// assert_eq!(filter.expected_fpr(), 0.0);
+    /// (0..1_000u64).for_each(|order| {
+    ///     filter.add(&order);
+    /// });
+    /// assert!((filter.expected_fpr() - 0.01).abs() < 0.002);
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     fn expected_fpr(&self) -> f64;
 }
 
@@ -129,11 +234,30 @@ filter_behind!(alloc::sync::Arc<F>);
 pub trait Insert: Filter {
     /// Inserts the key of this hash; true if that changed the filter's answers or table.
     ///
+    /// ```
+    /// use trommel::{CuckooFilter, Filter, Insert};
+    /// let mut filter = CuckooFilter::with_capacity_and_fpr(1_000, 0.03)?;
+    /// let hash = filter.hash("anvil");
+    /// assert_eq!(filter.insert_hash(hash), Ok(true));
+    /// assert_eq!(filter.insert_hash(hash), Ok(false)); // a set has it already
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Full`] if there is no room; the filter is as it was.
     fn insert_hash(&mut self, hash: KeyHash) -> Result<bool, Full>;
 
     /// Inserts a batch: the same filter as one by one.
+    ///
+    /// ```
+    /// use trommel::{Filter, Insert, QuotientFilter};
+    /// let mut filter = QuotientFilter::with_capacity_and_fpr(1_000, 0.01)?;
+    /// let mut hashes = Vec::new();
+    /// filter.hasher().hash_batch(&["anvil", "forge"], &mut hashes);
+    /// filter.insert_batch(&hashes).unwrap();
+    /// assert!(filter.contains("anvil") && filter.contains("forge"));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     ///
     /// # Errors
     /// [`Full`] if there is no room for all; it says how many went in.
@@ -141,6 +265,16 @@ pub trait Insert: Filter {
 
     /// Inserts a key; true if that changed the filter. An integer is a key of its own width: what is
     /// inserted as `&7` (an `i32`) is found as `&7i32` and `&7u32`, and not as `&7u64`.
+    ///
+    /// ```
+    /// use trommel::{Filter, Insert, QuotientFilter};
+    /// let mut filter = QuotientFilter::with_capacity_and_fpr(1_000, 0.01)?;
+    /// assert_eq!(filter.insert("anvil"), Ok(true));
+    /// filter.insert(&7u32).unwrap();
+    /// assert!(filter.contains("anvil") && filter.contains(&7i32));
+    /// assert!(!filter.contains(&7u64));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     ///
     /// # Errors
     /// [`Full`] if there is no room; the filter is as it was.
@@ -161,17 +295,48 @@ pub trait Insert: Filter {
 pub trait InsertShared: Filter {
     /// Inserts the key of this hash; true if that changed the filter's answers or table.
     ///
+    /// ```
+    /// use trommel::{BloomFilter, Filter, InsertShared};
+    /// let shared = BloomFilter::with_capacity_and_fpr(1_000, 0.01)?.into_shared();
+    /// let hash = shared.hash("anvil");
+    /// assert_eq!(shared.insert_hash(hash), Ok(true));
+    /// assert_eq!(shared.insert_hash(hash), Ok(false)); // no bit changed
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Full`] if there is no room; the filter is as it was but for what others inserted.
     fn insert_hash(&self, hash: KeyHash) -> Result<bool, Full>;
 
     /// Inserts a batch: the same filter as one by one.
     ///
+    /// ```
+    /// use trommel::{Filter, FilterKind, FilterSpec, InsertShared};
+    /// use trommel::engine::ShardedFilter;
+    /// let filter = ShardedFilter::build(&FilterSpec::new(FilterKind::Cuckoo).keys(1_000), 4)?;
+    /// let mut hashes = Vec::new();
+    /// filter.hasher().hash_batch(&["anvil", "forge"], &mut hashes);
+    /// filter.insert_batch(&hashes).unwrap();
+    /// assert!(filter.contains("anvil") && filter.contains("forge"));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Full`] if there is no room for all; it says how many went in.
     fn insert_batch(&self, hashes: &[KeyHash]) -> Result<(), Full>;
 
     /// Inserts a key; true if that changed the filter. What is one key is as with [`Insert::insert`].
+    ///
+    /// ```
+    /// use trommel::{Filter, InsertShared, SplitBlockBloom};
+    /// let shared = SplitBlockBloom::with_capacity_and_fpr(1_000, 0.01)?.into_shared();
+    /// std::thread::scope(|threads| {
+    ///     threads.spawn(|| shared.insert("anvil"));
+    ///     threads.spawn(|| shared.insert("forge"));
+    /// });
+    /// assert!(shared.contains("anvil") && shared.contains("forge"));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     ///
     /// # Errors
     /// [`Full`] if there is no room; the filter is as it was but for what others inserted.
@@ -189,9 +354,29 @@ pub trait Remove: Filter {
     ///
     /// Removing a key that was never inserted but is a false positive removes something of another
     /// key's: only remove what was inserted.
+    ///
+    /// ```
+    /// use trommel::{CuckooFilter, Filter, Insert, Remove};
+    /// let mut filter = CuckooFilter::with_capacity_and_fpr(1_000, 0.03)?;
+    /// filter.insert("anvil").unwrap();
+    /// let hash = filter.hash("anvil");
+    /// assert!(filter.remove_hash(hash));
+    /// assert!(!filter.remove_hash(hash));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     fn remove_hash(&mut self, hash: KeyHash) -> bool;
 
     /// Removes one copy of a key; see [`Remove::remove_hash`].
+    ///
+    /// ```
+    /// use trommel::{CountingBloomFilter, Filter, Remove};
+    /// let mut filter = CountingBloomFilter::with_capacity_and_fpr(1_000, 0.01)?;
+    /// filter.add("anvil");
+    /// filter.add("anvil");
+    /// assert!(filter.remove("anvil") && filter.contains("anvil")); // one copy is left
+    /// assert!(filter.remove("anvil") && !filter.contains("anvil"));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     fn remove<K: Key + ?Sized>(&mut self, key: &K) -> bool
     where
         Self: Sized,
@@ -205,9 +390,29 @@ pub trait Remove: Filter {
 pub trait Count: Filter {
     /// How many copies of the key of this hash were inserted, or more: counters are shared. 0 if it is
     /// not there. A filter whose counters stick says at which number; there it may be fewer.
+    ///
+    /// ```
+    /// use trommel::{Count, CountingBloomFilter, Filter};
+    /// let mut filter = CountingBloomFilter::with_capacity_and_fpr(1_000, 0.01)?;
+    /// let hash = filter.hash("anvil");
+    /// (0..3).for_each(|_| {
+    ///     filter.add_hash(hash);
+    /// });
+    /// assert_eq!(filter.count_hash(hash), 3);
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     fn count_hash(&self, hash: KeyHash) -> u64;
 
     /// How many copies of a key were inserted, or more; see [`Count::count_hash`].
+    ///
+    /// ```
+    /// use trommel::{Count, Insert, QuotientFilter};
+    /// let mut filter = QuotientFilter::builder().keys(1_000).multiset(true).build()?;
+    /// filter.insert("anvil").unwrap();
+    /// filter.insert("anvil").unwrap();
+    /// assert_eq!((filter.count("anvil"), filter.count("forge")), (2, 0));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     fn count<K: Key + ?Sized>(&self, key: &K) -> u64
     where
         Self: Sized,
@@ -223,6 +428,17 @@ pub trait Merge: Sized {
     type Error: core::error::Error + Into<MergeError>;
 
     /// Makes this the filter of the union of both sets of keys.
+    ///
+    /// ```
+    /// use trommel::{BloomFilter, Filter, Merge};
+    /// let mut monday = BloomFilter::with_capacity_and_fpr(1_000, 0.01)?;
+    /// let mut tuesday = BloomFilter::with_capacity_and_fpr(1_000, 0.01)?;
+    /// monday.add("anvil");
+    /// tuesday.add("forge");
+    /// monday.merge(&tuesday).unwrap();
+    /// assert!(monday.contains("anvil") && monday.contains("forge"));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     ///
     /// # Errors
     /// [`Merge::Error`] if they differ in size, parameters or hash, or a filter with slots has no room; this filter is

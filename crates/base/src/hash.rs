@@ -23,6 +23,12 @@ pub enum HashId {
 
 impl HashId {
     /// The function of a stored number.
+    ///
+    /// ```
+    /// use trommel::container::HashId;
+    /// assert_eq!(HashId::from_code(1), Some(HashId::Xxh3));
+    /// assert_eq!(HashId::from_code(9), None);
+    /// ```
     #[must_use]
     pub fn from_code(code: u16) -> Option<Self> {
         match code {
@@ -83,42 +89,79 @@ impl Hasher {
     pub const PARQUET: Hasher = Hasher::xxh64(0);
 
     /// A hasher from its parts.
+    ///
+    /// ```
+    /// use trommel::{Hasher, container::HashId};
+    /// assert_eq!(Hasher::new(HashId::Xxh64, 0), Hasher::PARQUET);
+    /// ```
     #[must_use]
     pub const fn new(id: HashId, seed: u64) -> Self {
         Self { id, isa: None, seed }
     }
 
     /// XXH3-64 with a seed.
+    ///
+    /// ```
+    /// use trommel::Hasher;
+    /// assert_eq!(Hasher::xxh3(0), Hasher::default());
+    /// assert_eq!(Hasher::xxh3(0).hash("").raw(), 0x2D06_8005_38D3_94C2);
+    /// ```
     #[must_use]
     pub const fn xxh3(seed: u64) -> Self {
         Self::new(HashId::Xxh3, seed)
     }
 
     /// XXH64 with a seed.
+    ///
+    /// ```
+    /// use trommel::Hasher;
+    /// assert_eq!(Hasher::xxh64(0), Hasher::PARQUET);
+    /// assert_eq!(Hasher::xxh64(0).hash("").raw(), 0xEF46_DB37_51D8_E999);
+    /// ```
     #[must_use]
     pub const fn xxh64(seed: u64) -> Self {
         Self::new(HashId::Xxh64, seed)
     }
 
     /// Which function.
+    ///
+    /// ```
+    /// use trommel::{Hasher, container::HashId};
+    /// assert_eq!(Hasher::PARQUET.id(), HashId::Xxh64);
+    /// ```
     #[must_use]
     pub const fn id(&self) -> HashId {
         self.id
     }
 
     /// Its seed.
+    ///
+    /// ```
+    /// use trommel::Hasher;
+    /// assert_eq!(Hasher::xxh3(42).seed(), 42);
+    /// ```
     #[must_use]
     pub const fn seed(&self) -> u64 {
         self.seed
     }
 
     /// The same function with another seed.
+    ///
+    /// ```
+    /// use trommel::Hasher;
+    /// assert_eq!(Hasher::xxh64(0).with_seed(42), Hasher::xxh64(42));
+    /// ```
     #[must_use]
     pub const fn with_seed(self, seed: u64) -> Self {
         Self { seed, ..self }
     }
 
     /// The instruction set that batches are hashed on.
+    ///
+    /// ```
+    /// use trommel::{Hasher, Isa};
+    /// assert_eq!(Hasher::default().isa(), Isa::active_or_best());
+    /// ```
     #[must_use]
     pub fn isa(&self) -> Isa {
         self.isa.unwrap_or_else(Isa::active_or_best)
@@ -136,13 +179,20 @@ impl Hasher {
     /// let portable = Hasher::default().with_isa(Isa::Portable)?;
     /// assert_eq!(portable.isa(), Isa::Portable);
     /// assert_eq!(portable, Hasher::default());
-    /// # Ok::<(), trommel_simd::IsaError>(())
+    /// # Ok::<(), trommel::error::IsaError>(())
     /// ```
     pub fn with_isa(self, isa: Isa) -> Result<Self, IsaError> {
         Ok(Self { isa: Some(isa.require()?), ..self })
     }
 
     /// The hash of a key.
+    ///
+    /// ```
+    /// use trommel::Hasher;
+    /// let hasher = Hasher::default();
+    /// assert_eq!(hasher.hash("anvil"), hasher.hash(b"anvil"));
+    /// assert_ne!(hasher.hash("anvil"), hasher.hash("forge"));
+    /// ```
     #[inline]
     #[must_use]
     pub fn hash<K: Key + ?Sized>(&self, key: &K) -> KeyHash {
@@ -150,6 +200,13 @@ impl Hasher {
     }
 
     /// The hash of a string of bytes.
+    ///
+    /// ```
+    /// use trommel::Hasher;
+    /// let hasher = Hasher::default();
+    /// assert_eq!(hasher.hash_bytes(b"anvil"), hasher.hash("anvil"));
+    /// assert_eq!(hasher.hash_bytes(&7u32.to_le_bytes()), hasher.hash(&7u32));
+    /// ```
     #[inline]
     #[must_use]
     pub fn hash_bytes(&self, bytes: &[u8]) -> KeyHash {
@@ -161,6 +218,12 @@ impl Hasher {
 
     /// The hash of the eight little-endian bytes of `key`: the same as `hash(&key)`, in about ten
     /// instructions and without a branch.
+    ///
+    /// ```
+    /// use trommel::Hasher;
+    /// let hasher = Hasher::default();
+    /// assert_eq!(hasher.hash_u64(1001), hasher.hash(&1001u64));
+    /// ```
     #[inline]
     #[must_use]
     pub fn hash_u64(&self, key: u64) -> KeyHash {

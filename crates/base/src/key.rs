@@ -30,6 +30,15 @@ pub struct KeyHash(u64);
 
 impl KeyHash {
     /// Takes 64 bits that are uniform already.
+    ///
+    /// ```
+    /// use trommel::{BloomFilter, Filter, KeyHash};
+    /// let mut filter = BloomFilter::with_capacity_and_fpr(1_000, 0.01)?;
+    /// let hash = KeyHash::from_raw(0x9E37_79B9_7F4A_7C15); // from a column that was hashed elsewhere
+    /// filter.add_hash(hash);
+    /// assert!(filter.contains_hash(hash));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[inline(always)]
     #[must_use]
     pub const fn from_raw(bits: u64) -> Self {
@@ -37,6 +46,11 @@ impl KeyHash {
     }
 
     /// The 64 bits.
+    ///
+    /// ```
+    /// use trommel::KeyHash;
+    /// assert_eq!(KeyHash::from_raw(7).raw(), 7);
+    /// ```
     #[inline(always)]
     #[must_use]
     pub const fn raw(self) -> u64 {
@@ -44,6 +58,12 @@ impl KeyHash {
     }
 
     /// Takes a slice of uniform words as hashes, without a copy.
+    ///
+    /// ```
+    /// use trommel::KeyHash;
+    /// let column = [7u64, 8];
+    /// assert_eq!(KeyHash::slice_from_raw(&column)[1], KeyHash::from_raw(8));
+    /// ```
     #[inline]
     #[must_use]
     pub const fn slice_from_raw(bits: &[u64]) -> &[KeyHash] {
@@ -74,6 +94,13 @@ impl KeyHash {
     }
 
     /// The words of a slice of hashes, without a copy.
+    ///
+    /// ```
+    /// use trommel::{Hasher, KeyHash};
+    /// let mut hashes = Vec::new();
+    /// Hasher::default().hash_batch(&["anvil", "forge"], &mut hashes);
+    /// assert_eq!(KeyHash::slice_as_raw(&hashes)[1], hashes[1].raw());
+    /// ```
     #[inline]
     #[must_use]
     pub const fn slice_as_raw(hashes: &[KeyHash]) -> &[u64] {
@@ -98,6 +125,12 @@ impl KeyHash {
 /// ```
 pub trait Key {
     /// The hash of this key under `hasher`.
+    ///
+    /// ```
+    /// use trommel::{Hasher, Key};
+    /// let hasher = Hasher::default();
+    /// assert_eq!("anvil".hash_with(&hasher), hasher.hash("anvil"));
+    /// ```
     fn hash_with(&self, hasher: &Hasher) -> KeyHash;
 
     /// Hashes a column for [`Hasher::hash_batch`]: `hashes[i]` becomes `keys[i].hash_with(hasher)`. If one slice is

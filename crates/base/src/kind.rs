@@ -27,6 +27,11 @@ macro_rules! filter_kinds {
             pub const ALL: &'static [FilterKind] = &[$(FilterKind::$kind),*];
 
             /// The name in kebab case.
+            ///
+            /// ```
+            /// use trommel::FilterKind;
+            /// assert_eq!(FilterKind::CacheLineQuotient.name(), "cache-line-quotient");
+            /// ```
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -35,6 +40,12 @@ macro_rules! filter_kinds {
             }
 
             /// The kind of a stored number.
+            ///
+            /// ```
+            /// use trommel::FilterKind;
+            /// assert_eq!(FilterKind::from_code(8), Some(FilterKind::Cuckoo));
+            /// assert_eq!(FilterKind::from_code(99), None);
+            /// ```
             #[must_use]
             pub const fn from_code(code: u16) -> Option<Self> {
                 match code {
@@ -67,6 +78,11 @@ filter_kinds! {
 }
 
 /// A name that is no kind of filter.
+///
+/// ```
+/// use trommel::{FilterKind, error::UnknownKind};
+/// assert_eq!("sieve".parse::<FilterKind>(), Err(UnknownKind));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownKind;
 

@@ -67,7 +67,7 @@ pub struct OutOfMemory {
 /// Owned bytes: zero when made, aligned to [`LINE_BYTES`], of a fixed length.
 ///
 /// ```
-/// use trommel_base::Storage;
+/// use trommel::container::Storage;
 /// let mut table = Storage::zeroed(4096, true).unwrap();
 /// assert_eq!(table.as_ptr() as usize % 64, 0);
 /// table[17] = 1;
@@ -113,6 +113,12 @@ impl Storage {
     ///
     /// Cost: nothing is touched by a mapped table until it is used.
     ///
+    /// ```
+    /// use trommel::container::Storage;
+    /// assert_eq!(Storage::zeroed(3, false)?[..], [0, 0, 0]);
+    /// # Ok::<(), trommel::error::OutOfMemory>(())
+    /// ```
+    ///
     /// # Errors
     /// [`OutOfMemory`] above [`MAX_BYTES`], without an attempt, or if the system refuses.
     pub fn zeroed(bytes: usize, huge_pages: bool) -> Result<Self, OutOfMemory> {
@@ -137,6 +143,12 @@ impl Storage {
 
     /// Bytes of memory that [`Storage::zeroed`] takes from the system for a table of `bytes`: whole huge
     /// pages from [`MAPPED_THRESHOLD_BYTES`] on.
+    ///
+    /// ```
+    /// use trommel::container::Storage;
+    /// assert_eq!(Storage::memory_bytes_for(1_000), 1_000);
+    /// assert!(Storage::memory_bytes_for(5 << 20) >= 5 << 20);
+    /// ```
     #[must_use]
     pub const fn memory_bytes_for(bytes: usize) -> usize {
         #[cfg(all(target_os = "linux", feature = "std"))]
@@ -147,6 +159,13 @@ impl Storage {
     }
 
     /// Bytes of memory that were taken from the system: at least the length.
+    ///
+    /// ```
+    /// use trommel::container::Storage;
+    /// let table = Storage::zeroed(1_000, true)?;
+    /// assert_eq!(table.memory_bytes(), Storage::memory_bytes_for(1_000));
+    /// # Ok::<(), trommel::error::OutOfMemory>(())
+    /// ```
     #[must_use]
     pub const fn memory_bytes(&self) -> usize {
         Self::memory_bytes_for(self.len)
@@ -188,6 +207,12 @@ impl Storage {
 
     /// A copy of `bytes`.
     ///
+    /// ```
+    /// use trommel::container::Storage;
+    /// assert_eq!(Storage::copy_of(b"anvil", false)?[..], *b"anvil");
+    /// # Ok::<(), trommel::error::OutOfMemory>(())
+    /// ```
+    ///
     /// # Errors
     /// [`OutOfMemory`] if the system refuses.
     pub fn copy_of(bytes: &[u8], huge_pages: bool) -> Result<Self, OutOfMemory> {
@@ -197,6 +222,12 @@ impl Storage {
     }
 
     /// How the memory was got.
+    ///
+    /// ```
+    /// use trommel::container::{Backing, Storage};
+    /// assert_eq!(Storage::zeroed(1_000, true)?.backing(), Backing::Heap); // far below 4 MiB
+    /// # Ok::<(), trommel::error::OutOfMemory>(())
+    /// ```
     #[must_use]
     pub fn backing(&self) -> Backing {
         match self.origin {

@@ -49,6 +49,12 @@ unsafe impl Sync for SharedBytes {}
 
 impl SharedBytes {
     /// Takes the holder, without a copy of its bytes.
+    ///
+    /// ```
+    /// use trommel::container::SharedBytes;
+    /// let bytes = SharedBytes::new(b"anvil".to_vec());
+    /// assert_eq!(bytes.clone().as_ref(), b"anvil");
+    /// ```
     pub fn new(holder: impl StableBytes) -> Self {
         let holder: Arc<dyn StableBytes> = Arc::new(holder);
         // Taken once the holder is where it stays.
@@ -57,6 +63,12 @@ impl SharedBytes {
     }
 
     /// Some of the bytes, not copied.
+    ///
+    /// ```
+    /// use trommel::container::SharedBytes;
+    /// let bytes = SharedBytes::new(b"anvil forge".to_vec());
+    /// assert_eq!(bytes.slice(6..11).as_ref(), b"forge");
+    /// ```
     ///
     /// # Panics
     /// If the range is not within the bytes.
