@@ -64,8 +64,7 @@ macro_rules! infallible_inserts {
 infallible_inserts!(
     [L: Layout, S: AsRef<[u8]> + AsMut<[u8]>] Bloom<L, S>,
     "```
-use trommel_base::Filter;
-use trommel_bloom::SplitBlockBloom;
+use trommel::{Filter, SplitBlockBloom};
 let mut filter = SplitBlockBloom::with_capacity_and_fpr(1_000, 0.01)?;
 filter.add(\"anvil\");
 assert!(filter.contains(\"anvil\"));
@@ -74,19 +73,18 @@ assert!(filter.contains(\"anvil\"));
 let forge = filter.hash(\"forge\");
 filter.extend([forge]);
 assert!(filter.contains(\"forge\"));
-# Ok::<(), trommel_base::SpecError>(())
+# Ok::<(), trommel::SpecError>(())
 ```",
     &mut
 );
 infallible_inserts!(
     [S: AsRef<[u8]> + AsMut<[u8]>] CountingBloomFilter<S>,
     "```
-use trommel_base::{Filter, Remove};
-use trommel_bloom::CountingBloomFilter;
+use trommel::{CountingBloomFilter, Filter, Remove};
 let mut filter = CountingBloomFilter::with_capacity_and_fpr(1_000, 0.01)?;
 filter.add(\"anvil\");
 assert!(filter.remove(\"anvil\"));
-# Ok::<(), trommel_base::SpecError>(())
+# Ok::<(), trommel::SpecError>(())
 ```",
     &mut
 );
@@ -94,15 +92,14 @@ assert!(filter.remove(\"anvil\"));
 infallible_inserts!(
     [L: Layout] SharedBloom<L>,
     "```
-use trommel_base::Filter;
-use trommel_bloom::SplitBlockBloom;
+use trommel::{Filter, SplitBlockBloom};
 let shared = SplitBlockBloom::with_capacity_and_fpr(1_000, 0.01)?.into_shared();
 std::thread::scope(|threads| {
     threads.spawn(|| shared.add(\"anvil\"));
     threads.spawn(|| shared.add(\"forge\"));
 });
 assert!(shared.contains(\"anvil\") && shared.contains(\"forge\"));
-# Ok::<(), trommel_base::SpecError>(())
+# Ok::<(), trommel::SpecError>(())
 ```",
     &
 );

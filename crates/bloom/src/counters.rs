@@ -18,6 +18,11 @@ pub enum CounterWidth {
 
 impl CounterWidth {
     /// Bits of a counter.
+    ///
+    /// ```
+    /// use trommel::bloom::CounterWidth;
+    /// assert_eq!((CounterWidth::Two.bits(), CounterWidth::Four.bits()), (2, 4));
+    /// ```
     #[must_use]
     pub const fn bits(self) -> u32 {
         self as u32

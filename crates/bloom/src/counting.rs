@@ -72,10 +72,10 @@ impl CountingBloomFilter {
     /// A builder for everything else: seed, hasher, compact counters, instruction set, huge pages.
     ///
     /// ```
-    /// use trommel::CountingBloomFilter;
-    /// use trommel::bloom::CounterWidth;
-    /// let filter = CountingBloomFilter::builder().keys(1000).compact(true).build()?;
-    /// assert_eq!(filter.counter_width(), CounterWidth::Two);
+    /// use trommel::{CountingBloomFilter, Isa, bloom::CounterWidth};
+    /// let builder = CountingBloomFilter::builder().keys(1000).compact(true);
+    /// assert_eq!(builder.build()?.counter_width(), CounterWidth::Two);
+    /// assert_eq!(builder.isa(Isa::Portable).build()?.isa(), Isa::Portable);
     /// # Ok::<(), trommel::SpecError>(())
     /// ```
     pub fn builder() -> Builder<Self> {
@@ -83,12 +83,27 @@ impl CountingBloomFilter {
     }
 
     /// How the bit table's memory was got.
+    ///
+    /// ```
+    /// use trommel::{CountingBloomFilter, container::Backing};
+    /// assert_eq!(CountingBloomFilter::with_capacity_and_fpr(1_000, 0.01)?.backing(), Backing::Heap);
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn backing(&self) -> Backing {
         self.bits.backing()
     }
 
     /// Forgets all keys, keeping the memory.
+    ///
+    /// ```
+    /// use trommel::{CountingBloomFilter, Filter};
+    /// let mut filter = CountingBloomFilter::with_capacity_and_fpr(1_000, 0.01)?;
+    /// filter.add("anvil");
+    /// filter.clear();
+    /// assert!(filter.is_empty() && !filter.contains("anvil"));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     pub fn clear(&mut self) {
         self.bits.clear();
         self.counters.cells.fill(0);
@@ -171,6 +186,14 @@ impl<S: AsRef<[u8]>> CountingBloomFilter<S> {
     }
 
     /// The shape of the bit table.
+    ///
+    /// ```
+    /// use trommel::CountingBloomFilter;
+    /// let filter = CountingBloomFilter::with_capacity_and_fpr(1_000, 0.01)?;
+    /// let geometry = filter.geometry();
+    /// assert_eq!((filter.hash_count(), filter.bits().table().len()), (7, 8 * geometry.units as usize));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn geometry(&self) -> Geometry {
         self.bits.geometry()
@@ -189,12 +212,31 @@ impl<S: AsRef<[u8]>> CountingBloomFilter<S> {
     }
 
     /// The bits of the filter: a standard filter that holds the same keys.
+    ///
+    /// ```
+    /// use trommel::{CountingBloomFilter, Filter};
+    /// let mut filter = CountingBloomFilter::with_capacity_and_fpr(1_000, 0.01)?;
+    /// filter.add("anvil");
+    /// assert!(filter.bits().contains("anvil"));
+    /// assert_eq!(filter.bits().memory_bytes() * 5, filter.memory_bytes());
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn bits(&self) -> &BloomFilter<S> {
         &self.bits
     }
 
     /// An estimate of the distinct keys held, from the number of set bits. Cost: one pass over them.
+    ///
+    /// ```
+    /// use trommel::{CountingBloomFilter, Filter};
+    /// let mut filter = CountingBloomFilter::with_capacity_and_fpr(1_000, 0.01)?;
+    /// (0..2_000u64).for_each(|i| {
+    ///     filter.add(&(i % 500)); // each four times
+    /// });
+    /// assert!((filter.estimate_len() - 500.0).abs() < 25.0 && filter.len() == 2_000);
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn estimate_len(&self) -> f64 {
         self.bits.estimate_len()
@@ -221,6 +263,16 @@ impl<S: AsRef<[u8]>> CountingBloomFilter<S> {
     }
 
     /// The frozen filter: header, bits, counters, overflow table.
+    ///
+    /// ```
+    /// use trommel::CountingBloomFilter;
+    /// let mut filter = CountingBloomFilter::with_capacity_and_fpr(100, 0.01)?;
+    /// filter.add("anvil");
+    /// let bytes = filter.to_bytes();
+    /// assert_eq!(bytes.len(), filter.encoded_len());
+    /// assert_eq!(CountingBloomFilter::from_bytes(&bytes)?, filter);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let overflow = self.counters.overflow_bytes();
@@ -234,6 +286,15 @@ impl<S: AsRef<[u8]>> CountingBloomFilter<S> {
     }
 
     /// Writes the frozen filter, without a copy of bits and counters.
+    ///
+    /// ```
+    /// use trommel::CountingBloomFilter;
+    /// let filter = CountingBloomFilter::with_capacity_and_fpr(100, 0.01)?;
+    /// let mut file = Vec::new();
+    /// filter.write_to(&mut file)?;
+    /// assert_eq!(file, filter.to_bytes());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// What the writer says.
@@ -249,6 +310,17 @@ impl<'a> CountingBloomFilter<&'a [u8]> {
     /// table of compact counters is. Cost: one pass over the bytes for the checksum, and one to see
     /// that bits and counters agree: half a millisecond per million keys at 1 % on a Zen 4 core.
     ///
+    /// ```
+    /// use trommel::{Count, CountingBloomFilter};
+    /// let mut filter = CountingBloomFilter::with_capacity_and_fpr(100, 0.01)?;
+    /// filter.add("anvil");
+    /// let bytes = filter.to_bytes();
+    /// let view = CountingBloomFilter::parse(&bytes)?;
+    /// assert_eq!(view.count("anvil"), 1);
+    /// assert_eq!(view.to_owned_filter()?, filter);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// [`FormatError`] if the bytes are not exactly one frozen filter of this kind.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, FormatError> {
@@ -259,6 +331,15 @@ impl<'a> CountingBloomFilter<&'a [u8]> {
     /// are counters compared with bits. Lookups read bits alone. The overflow table of compact counters is
     /// still checked, as it is copied. See [`container::parse_trusted`].
     ///
+    /// ```
+    /// use trommel::{CountingBloomFilter, Filter};
+    /// let mut bytes = CountingBloomFilter::with_capacity_and_fpr(100, 0.01)?.to_bytes();
+    /// *bytes.last_mut().unwrap() = 1; // a counter whose bit is not set
+    /// let view = CountingBloomFilter::parse_trusted(&bytes)?;
+    /// assert!(!view.contains("anvil") && view.check_structure().is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// [`FormatError`] if header, length or overflow table are not those of a frozen filter of this kind.
     pub fn parse_trusted(bytes: &'a [u8]) -> Result<Self, FormatError> {
@@ -268,6 +349,14 @@ impl<'a> CountingBloomFilter<&'a [u8]> {
 
 impl<B: FrozenBytes> CountingBloomFilter<B> {
     /// A view of a container that was taken apart already.
+    ///
+    /// ```
+    /// use trommel::{BloomFilter, CountingBloomFilter, FormatError, container};
+    /// let bytes = BloomFilter::with_capacity_and_fpr(100, 0.01)?.to_bytes();
+    /// let refused = CountingBloomFilter::from_container(container::parse(&bytes)?);
+    /// assert!(matches!(refused, Err(FormatError::WrongKind { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`FormatError`] if it is of another kind, or its parameters are not what a writer writes.
@@ -379,6 +468,14 @@ impl<S: AsRef<[u8]>> Filter for CountingBloomFilter<S> {
 impl<S: AsRef<[u8]> + AsMut<[u8]>> CountingBloomFilter<S> {
     /// Inserts the key of a hash; false only if all counters of the key are stuck. Never fails, as
     /// [`CountingBloomFilter::add`].
+    ///
+    /// ```
+    /// use trommel::{Count, CountingBloomFilter, Filter};
+    /// let mut filter = CountingBloomFilter::with_capacity_and_fpr(100, 0.01)?;
+    /// assert!(filter.add_hash(filter.hash("anvil")));
+    /// assert_eq!(filter.count("anvil"), 1);
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     pub fn add_hash(&mut self, hash: KeyHash) -> bool {
         let mut changed = false;
         for position in positions(self.geometry(), hash.raw()) {
@@ -390,6 +487,14 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> CountingBloomFilter<S> {
     }
 
     /// Inserts a batch: the same filter as one by one. Never fails, as [`CountingBloomFilter::add`].
+    ///
+    /// ```
+    /// use trommel::{Count, CountingBloomFilter, Filter};
+    /// let mut filter = CountingBloomFilter::with_capacity_and_fpr(100, 0.01)?;
+    /// filter.add_batch(&["anvil", "forge", "anvil"].map(|key| filter.hash(key)));
+    /// assert_eq!((filter.count("anvil"), filter.count("forge")), (2, 1));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     pub fn add_batch(&mut self, hashes: &[KeyHash]) {
         let geometry = self.geometry();
         let raw = KeyHash::slice_as_raw(hashes);
@@ -449,6 +554,17 @@ impl<S: AsRef<[u8]>> Count for CountingBloomFilter<S> {
 
 impl<S: AsRef<[u8]> + AsMut<[u8]>> CountingBloomFilter<S> {
     /// Adds the counters of the other filter, owned or viewed: the filter of both multisets of keys.
+    ///
+    /// ```
+    /// use trommel::{Count, CountingBloomFilter};
+    /// let mut monday = CountingBloomFilter::with_capacity_and_fpr(100, 0.01)?;
+    /// let mut tuesday = monday.clone();
+    /// monday.add("anvil");
+    /// tuesday.add("anvil");
+    /// monday.union(&tuesday)?;
+    /// assert_eq!(monday.count("anvil"), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`MergeError`] if size, hashes, hasher or counters differ, or the other is a trusted view of damaged bytes;

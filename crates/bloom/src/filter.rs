@@ -80,12 +80,28 @@ impl<L: Layout> Bloom<L> {
     }
 
     /// How the table's memory was got: whether huge pages were advised.
+    ///
+    /// ```
+    /// use trommel::{BloomFilter, container::Backing};
+    /// let filter = BloomFilter::with_capacity_and_fpr(1_000, 0.01)?;
+    /// assert_eq!(filter.backing(), Backing::Heap); // far below 4 MiB
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn backing(&self) -> Backing {
         self.table.backing()
     }
 
     /// Forgets all keys, keeping the memory.
+    ///
+    /// ```
+    /// use trommel::{BloomFilter, Filter};
+    /// let mut filter = BloomFilter::with_capacity_and_fpr(1_000, 0.01)?;
+    /// filter.add("anvil");
+    /// filter.clear();
+    /// assert!(filter.is_empty() && !filter.contains("anvil"));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     pub fn clear(&mut self) {
         self.table.fill(0);
         self.len = 0;
@@ -135,30 +151,70 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
     }
 
     /// The shape of the table.
+    ///
+    /// ```
+    /// use trommel::{Filter, SplitBlockBloom};
+    /// let filter = SplitBlockBloom::with_capacity_and_fpr(1_000, 0.01)?;
+    /// let geometry = filter.geometry();
+    /// assert_eq!(geometry.units as usize * 32, filter.memory_bytes()); // blocks of 32 bytes
+    /// assert_eq!(geometry.hashes, filter.hash_count());
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn geometry(&self) -> Geometry {
         self.geometry
     }
 
     /// How many bits a key sets.
+    ///
+    /// ```
+    /// use trommel::{BloomFilter, SplitBlockBloom};
+    /// assert_eq!(BloomFilter::with_capacity_and_fpr(1_000, 0.01)?.hash_count(), 7);
+    /// assert_eq!(SplitBlockBloom::with_capacity_and_fpr(1_000, 0.01)?.hash_count(), 8); // always
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn hash_count(&self) -> u32 {
         self.geometry.hashes
     }
 
     /// The instruction set in use.
+    ///
+    /// ```
+    /// use trommel::{Isa, RegisterBloom};
+    /// let filter = RegisterBloom::builder().keys(1_000).isa(Isa::Portable).build()?;
+    /// assert_eq!(filter.isa(), Isa::Portable);
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn isa(&self) -> Isa {
         self.isa
     }
 
     /// The table itself, little-endian words.
+    ///
+    /// ```
+    /// use trommel::{BloomFilter, Filter};
+    /// let mut filter = BloomFilter::with_capacity_and_fpr(1_000, 0.01)?;
+    /// assert_eq!(filter.table().len(), filter.memory_bytes());
+    /// filter.add("anvil");
+    /// assert!(filter.table().iter().any(|byte| *byte != 0));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn table(&self) -> &[u8] {
         self.table.as_ref()
     }
 
     /// Set bits of the table. Cost: one pass over it.
+    ///
+    /// ```
+    /// use trommel::SplitBlockBloom;
+    /// let mut filter = SplitBlockBloom::with_capacity_and_fpr(1_000, 0.01)?;
+    /// filter.add("anvil");
+    /// assert_eq!(filter.count_ones(), 8); // one bit in each lane of a block
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn count_ones(&self) -> u64 {
         layout::count_ones(layout::words_of(self.table()))
@@ -168,6 +224,16 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
     /// the table.
     ///
     /// Source: Swamidass and Baldi (2007); for the register layout its blocked form.
+    ///
+    /// ```
+    /// use trommel::{BloomFilter, Filter};
+    /// let mut filter = BloomFilter::with_capacity_and_fpr(1_000, 0.01)?;
+    /// (0..2_000u64).for_each(|i| {
+    ///     filter.add(&(i % 500)); // each four times
+    /// });
+    /// assert!((filter.estimate_len() - 500.0).abs() < 25.0 && filter.len() == 2_000);
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn estimate_len(&self) -> f64 {
         L::estimate_len(self.geometry, self.count_ones())
@@ -220,6 +286,15 @@ impl<L: Layout, S: AsRef<[u8]>> Filter for Bloom<L, S> {
 
 impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Bloom<L, S> {
     /// Inserts the key of a hash; true if that changed the table. Never fails, as [`Bloom::add`].
+    ///
+    /// ```
+    /// use trommel::{BloomFilter, Filter};
+    /// let mut filter = BloomFilter::with_capacity_and_fpr(1_000, 0.01)?;
+    /// let hash = filter.hash("anvil");
+    /// assert!(filter.add_hash(hash) && filter.contains("anvil"));
+    /// assert!(!filter.add_hash(hash)); // no bit changed
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[inline]
     pub fn add_hash(&mut self, hash: KeyHash) -> bool {
         self.len = self.len.saturating_add(1);

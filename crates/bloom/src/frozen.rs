@@ -20,6 +20,13 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
 
     /// Checks what a trusted view left out, beside the checksum: nothing, since any bits are a table.
     ///
+    /// ```
+    /// use trommel::BloomFilter;
+    /// let bytes = BloomFilter::with_capacity_and_fpr(100, 0.01)?.to_bytes();
+    /// assert!(BloomFilter::parse_trusted(&bytes)?.check_structure().is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// None; other kinds have some.
     pub fn check_structure(&self) -> Result<(), FormatError> {
@@ -44,12 +51,28 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
     }
 
     /// Bytes of the frozen filter, as [`Bloom::to_bytes`] makes them. Allocates nothing.
+    ///
+    /// ```
+    /// use trommel::{BloomFilter, Filter};
+    /// let filter = BloomFilter::with_capacity_and_fpr(100, 0.01)?;
+    /// assert_eq!(filter.encoded_len(), 128 + filter.memory_bytes()); // a header, and the table
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn encoded_len(&self) -> usize {
         HEADER_BYTES + self.table.as_ref().len()
     }
 
     /// Writes the frozen filter, without a copy of the table.
+    ///
+    /// ```
+    /// use trommel::BloomFilter;
+    /// let filter = BloomFilter::with_capacity_and_fpr(100, 0.01)?;
+    /// let mut file = Vec::new();
+    /// filter.write_to(&mut file)?;
+    /// assert_eq!(file, filter.to_bytes());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// What the writer says.
@@ -63,6 +86,16 @@ impl<'a, L: Layout> Bloom<L, &'a [u8]> {
     /// A zero-copy view of a frozen filter, at any alignment. Cost: one pass over the bytes, for the
     /// checksum; nothing is allocated.
     ///
+    /// ```
+    /// use trommel::{BloomFilter, CacheLineBloom, Filter, FormatError};
+    /// let mut filter = BloomFilter::with_capacity_and_fpr(100, 0.01)?;
+    /// filter.add("anvil");
+    /// let bytes = filter.to_bytes();
+    /// assert!(BloomFilter::parse(&bytes)?.contains("anvil"));
+    /// assert!(matches!(CacheLineBloom::parse(&bytes), Err(FormatError::WrongKind { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// [`FormatError`] if the bytes are not exactly one frozen filter of this kind.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, FormatError> {
@@ -71,6 +104,16 @@ impl<'a, L: Layout> Bloom<L, &'a [u8]> {
 
     /// The same for bytes that were verified before: the checksum of the table is not computed. What every
     /// table of a Bloom filter needs is its length, and that is checked. See [`container::parse_trusted`].
+    ///
+    /// ```
+    /// use trommel::{BloomFilter, Filter};
+    /// let mut filter = BloomFilter::with_capacity_and_fpr(100, 0.01)?;
+    /// filter.add("anvil");
+    /// let block = filter.to_bytes();
+    /// assert!(BloomFilter::parse(&block).is_ok()); // once, when the block is read
+    /// assert!(BloomFilter::parse_trusted(&block)?.contains("anvil")); // each time it is used
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`FormatError`] if header or length are not those of a frozen filter of this kind.
@@ -81,6 +124,15 @@ impl<'a, L: Layout> Bloom<L, &'a [u8]> {
 
 impl<L: Layout, B: FrozenBytes> Bloom<L, B> {
     /// A view of a container that was taken apart already.
+    ///
+    /// ```
+    /// use trommel::{BloomFilter, Filter, container};
+    /// let bytes = BloomFilter::with_capacity_and_fpr(100, 0.01)?.to_bytes();
+    /// let parsed = container::parse(&bytes)?;
+    /// assert_eq!(parsed.header().len, 0);
+    /// assert!(BloomFilter::from_container(parsed)?.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`FormatError`] if it is of another kind, or its parameters are not what a writer writes.
@@ -113,6 +165,15 @@ impl<L: Layout, B: FrozenBytes> Bloom<L, B> {
 
     /// An owned copy of what is viewed.
     ///
+    /// ```
+    /// use trommel::{BloomFilter, Filter};
+    /// let bytes = BloomFilter::with_capacity_and_fpr(100, 0.01)?.to_bytes();
+    /// let mut filter = BloomFilter::parse(&bytes)?.to_owned_filter()?;
+    /// filter.add("anvil"); // a view takes no keys
+    /// assert!(filter.contains("anvil"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// [`FormatError::OutOfMemory`] if the memory is refused.
     pub fn to_owned_filter(&self) -> Result<Bloom<L>, FormatError> {
@@ -123,6 +184,15 @@ impl<L: Layout, B: FrozenBytes> Bloom<L, B> {
 
 impl<L: Layout> Bloom<L> {
     /// An owned filter from frozen bytes. Everything is checked before memory is asked for.
+    ///
+    /// ```
+    /// use trommel::{BloomFilter, FormatError};
+    /// let mut filter = BloomFilter::with_capacity_and_fpr(100, 0.01)?;
+    /// filter.add("anvil");
+    /// assert_eq!(BloomFilter::from_bytes(&filter.to_bytes())?, filter);
+    /// assert!(matches!(BloomFilter::from_bytes(b"anvil"), Err(FormatError::Truncated { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`FormatError`] if the bytes are not exactly one frozen filter of this kind.
@@ -170,6 +240,14 @@ impl Bloom<SplitBlock> {
 impl<S: AsRef<[u8]>> Bloom<SplitBlock, S> {
     /// The table as Parquet stores it: the bitset that follows the Bloom filter header. Readers will
     /// find the keys if the filter was made with [`Hasher::PARQUET`].
+    ///
+    /// ```
+    /// use trommel::{Hasher, SplitBlockBloom};
+    /// let builder = SplitBlockBloom::builder().keys(100).hasher(Hasher::PARQUET);
+    /// let bitset_len = builder.bits_per_key(12.0).build()?.parquet_bitset().len();
+    /// assert_eq!(bitset_len, 160); // 150 bytes, rounded up to blocks of 32
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn parquet_bitset(&self) -> &[u8] {
         self.table.as_ref()

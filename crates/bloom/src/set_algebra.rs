@@ -25,6 +25,18 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Bloom<L, S> {
     /// Takes in all keys of another filter, owned or viewed: bitwise or. The result is bit for bit
     /// the filter of the union. [`Filter::len`](trommel_base::Filter::len) becomes the sum.
     ///
+    /// ```
+    /// use trommel::{BloomFilter, Filter};
+    /// let mut monday = BloomFilter::with_capacity_and_fpr(100, 0.01)?;
+    /// let mut tuesday = BloomFilter::with_capacity_and_fpr(100, 0.01)?;
+    /// monday.add("anvil");
+    /// tuesday.add("forge");
+    /// let bytes = tuesday.to_bytes();
+    /// monday.union(&BloomFilter::parse(&bytes)?)?;
+    /// assert!(monday.contains("anvil") && monday.contains("forge"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Incompatible`] if size, hashes or hasher differ; this filter is as it was.
     pub fn union<T: AsRef<[u8]>>(&mut self, other: &Bloom<L, T>) -> Result<(), Incompatible> {
@@ -38,6 +50,17 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Bloom<L, S> {
     /// rate of false positives is at least that of a filter built from the intersection, at most
     /// that of either. [`Filter::len`](trommel_base::Filter::len) becomes the smaller of both, an
     /// upper bound.
+    ///
+    /// ```
+    /// use trommel::{BloomFilter, Filter};
+    /// let mut monday = BloomFilter::with_capacity_and_fpr(100, 0.01)?;
+    /// let mut tuesday = BloomFilter::with_capacity_and_fpr(100, 0.01)?;
+    /// monday.extend(["anvil", "forge"].map(|key| tuesday.hash(key)));
+    /// tuesday.add("forge");
+    /// monday.intersect(&tuesday)?;
+    /// assert!(monday.contains("forge") && !monday.contains("anvil"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`Incompatible`] if size, hashes or hasher differ; this filter is as it was.
@@ -95,6 +118,18 @@ impl<L: Layout> Bloom<L> {
 
     /// The smallest filter that this one folds to by halving whose rate, with the keys it holds now,
     /// is at most `fpr`; `None` if even this one's is higher.
+    ///
+    /// ```
+    /// use trommel::{Filter, SplitBlockBloom};
+    /// let mut large = SplitBlockBloom::builder().keys(100_000).foldable_by(16).build()?;
+    /// (0..10_000u64).for_each(|order| {
+    ///     large.add(&order);
+    /// });
+    /// let small = large.fold_to_fpr(0.01)?.unwrap();
+    /// assert!(small.memory_bytes() <= large.memory_bytes() / 8 && small.expected_fpr() <= 0.01);
+    /// assert_eq!(large.fold_to_fpr(1e-300)?, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`FoldError::OutOfMemory`] if memory is refused.

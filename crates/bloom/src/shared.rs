@@ -80,6 +80,14 @@ impl Inserted {
 
 impl<L: Layout> Bloom<L> {
     /// Lets several threads insert; see [`SharedBloom`]. Cost: none, the table stays where it is.
+    ///
+    /// ```
+    /// use trommel::{BloomFilter, Filter};
+    /// let shared = BloomFilter::with_capacity_and_fpr(100, 0.01)?.into_shared();
+    /// shared.add("anvil"); // through `&self`
+    /// assert!(shared.contains("anvil"));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn into_shared(self) -> SharedBloom<L> {
         SharedBloom {
@@ -98,6 +106,15 @@ impl<L: Layout> Bloom<L> {
 impl<L: Layout> SharedBloom<L> {
     /// The filter of all keys that went in, for one thread to change and for vectors to look up in. Cost:
     /// none, the table stays where it is.
+    ///
+    /// ```
+    /// use trommel::{BloomFilter, Filter};
+    /// let shared = BloomFilter::with_capacity_and_fpr(100, 0.01)?.into_shared();
+    /// shared.add("anvil");
+    /// let filter = shared.into_filter();
+    /// assert!(filter.contains("anvil") && filter.len() == 1);
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn into_filter(self) -> Bloom<L> {
         let len = self.count();
@@ -105,24 +122,52 @@ impl<L: Layout> SharedBloom<L> {
     }
 
     /// The shape of the table.
+    ///
+    /// ```
+    /// use trommel::BloomFilter;
+    /// let filter = BloomFilter::with_capacity_and_fpr(100, 0.01)?;
+    /// assert_eq!(filter.clone().into_shared().geometry(), filter.geometry());
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn geometry(&self) -> Geometry {
         self.geometry
     }
 
     /// How many bits a key sets.
+    ///
+    /// ```
+    /// use trommel::BloomFilter;
+    /// assert_eq!(BloomFilter::with_capacity_and_fpr(100, 0.01)?.into_shared().hash_count(), 7);
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn hash_count(&self) -> u32 {
         self.geometry.hashes
     }
 
     /// The instruction set in use.
+    ///
+    /// ```
+    /// use trommel::{BloomFilter, Isa};
+    /// let filter = BloomFilter::builder().keys(100).isa(Isa::Portable).build()?;
+    /// assert_eq!(filter.into_shared().isa(), Isa::Portable);
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn isa(&self) -> Isa {
         self.isa
     }
 
     /// An estimate of the distinct keys inserted; see [`Bloom::estimate_len`].
+    ///
+    /// ```
+    /// use trommel::{BloomFilter, Filter};
+    /// let shared = BloomFilter::with_capacity_and_fpr(100, 0.01)?.into_shared();
+    /// ["anvil", "anvil", "forge"].map(|key| shared.add(key));
+    /// assert!((shared.estimate_len() - 2.0).abs() < 0.1 && shared.len() == 3);
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn estimate_len(&self) -> f64 {
         L::estimate_len(self.geometry, layout::count_ones(self.words()))
@@ -205,6 +250,15 @@ impl<L: Layout> SharedBloom<L> {
     ///
     /// Cost: beside the table's cache lines, one that counts inserts, and that threads which insert key by key
     /// take away from each other. Batches write it once a call.
+    ///
+    /// ```
+    /// use trommel::{BloomFilter, Filter};
+    /// let shared = BloomFilter::with_capacity_and_fpr(100, 0.01)?.into_shared();
+    /// let hash = shared.hash("anvil");
+    /// assert!(shared.add_hash(hash) && shared.contains("anvil"));
+    /// assert!(!shared.add_hash(hash)); // no bit changed
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[inline]
     pub fn add_hash(&self, hash: KeyHash) -> bool {
         self.inserted.add(1);
@@ -217,6 +271,14 @@ impl<L: Layout> SharedBloom<L> {
     /// first into a table of its own, which takes as much memory until the call ends, and never more than the
     /// hashes themselves; then each word takes one atomic or at most. Smaller batches, and large ones where there is
     /// no memory, take one for each word of each key that lacks a bit.
+    ///
+    /// ```
+    /// use trommel::{BloomFilter, Filter};
+    /// let shared = BloomFilter::with_capacity_and_fpr(100, 0.01)?.into_shared();
+    /// shared.add_batch(&["anvil", "forge"].map(|key| shared.hash(key)));
+    /// assert!(shared.contains("anvil") && shared.contains("forge"));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     pub fn add_batch(&self, hashes: &[KeyHash]) {
         self.inserted.add(hashes.len());
         match self.apart(hashes) {

@@ -38,18 +38,39 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
     const BLOCK_STEP_BYTES: usize = Self::UNIT_BYTES;
 
     /// The false-positive rate with so many bits set by each of so many keys a unit.
+    ///
+    /// ```
+    /// use trommel::bloom::{Layout, Standard};
+    /// assert!((Standard::fpr(7, 64.0 / 9.59) - 0.01).abs() < 1e-4); // 9.59 bits of a word per key
+    /// ```
     fn fpr(hashes: u32, keys_per_unit: f64) -> f64;
 
     /// The most keys a unit at which [`Layout::fpr`] does not exceed `fpr`; `None` if more than
     /// [`MAX_BITS_PER_KEY`] would be needed.
+    ///
+    /// ```
+    /// use trommel::bloom::{Layout, Standard};
+    /// let keys = Standard::keys_per_unit(7, 0.01).unwrap();
+    /// assert!((64.0 / keys - 9.59).abs() < 0.01); // bits per key
+    /// ```
     fn keys_per_unit(hashes: u32, fpr: f64) -> Option<f64>;
 
     /// The numbers of hashes worth trying for a rate.
+    ///
+    /// ```
+    /// use trommel::bloom::{Layout, SplitBlock};
+    /// assert_eq!(SplitBlock::hashes_worth_trying(0.01), 8..=8);
+    /// ```
     fn hashes_worth_trying(_fpr: f64) -> RangeInclusive<u32> {
         Self::HASHES
     }
 
     /// The number of hashes with the lowest rate at so many keys a unit.
+    ///
+    /// ```
+    /// use trommel::bloom::{Layout, Standard};
+    /// assert_eq!(Standard::best_hashes(6.4), 7); // 10 bits per key
+    /// ```
     fn best_hashes(keys_per_unit: f64) -> u32 {
         let rate = |hashes| Self::fpr(hashes, keys_per_unit);
         let mut best = *Self::HASHES.start();
