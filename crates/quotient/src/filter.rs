@@ -92,12 +92,28 @@ impl<L: Layout> Quotient<L> {
     }
 
     /// How the table's memory was got: whether huge pages were advised.
+    ///
+    /// ```
+    /// use trommel::{QuotientFilter, container::Backing};
+    /// let filter = QuotientFilter::with_capacity_and_fpr(1_000, 0.01)?;
+    /// assert_eq!(filter.backing(), Backing::Heap); // far below 4 MiB
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn backing(&self) -> Backing {
         self.table.backing()
     }
 
     /// Forgets all keys, keeping the memory.
+    ///
+    /// ```
+    /// use trommel::{Filter, Insert, QuotientFilter};
+    /// let mut filter = QuotientFilter::with_capacity_and_fpr(1_000, 0.01)?;
+    /// filter.insert("anvil").unwrap();
+    /// filter.clear();
+    /// assert!(filter.is_empty() && !filter.contains("anvil"));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     pub fn clear(&mut self) {
         self.table.fill(0);
         self.len = 0;
@@ -157,36 +173,83 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
     }
 
     /// The shape of the table.
+    ///
+    /// ```
+    /// use trommel::QuotientFilter;
+    /// let filter = QuotientFilter::builder().keys(950).remainder_bits(7).build()?;
+    /// let geometry = filter.geometry();
+    /// assert_eq!((geometry.slots, geometry.fingerprints), (1_000, 1_000 << 7));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn geometry(&self) -> Geometry {
         self.geometry
     }
 
     /// The share of slots that are full. Above 1, what is held lies in the overhang.
+    ///
+    /// ```
+    /// use trommel::{Insert, QuotientFilter};
+    /// let mut filter = QuotientFilter::builder().keys(950).build()?; // in 1,000 slots
+    /// filter.insert("anvil").unwrap();
+    /// assert_eq!(filter.load_factor(), 0.001);
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn load_factor(&self) -> f64 {
         self.len as f64 / self.geometry.slots as f64
     }
 
     /// Whether every copy of a key is kept.
+    ///
+    /// ```
+    /// use trommel::QuotientFilter;
+    /// let builder = QuotientFilter::builder().keys(1_000);
+    /// assert!(!builder.build()?.is_multiset());
+    /// assert!(builder.multiset(true).build()?.is_multiset());
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn is_multiset(&self) -> bool {
         self.geometry.copies > 1
     }
 
     /// The instruction set in use.
+    ///
+    /// ```
+    /// use trommel::{Isa, QuotientFilter};
+    /// let filter = QuotientFilter::builder().keys(1_000).isa(Isa::Portable).build()?;
+    /// assert_eq!(filter.isa(), Isa::Portable);
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn isa(&self) -> Isa {
         self.isa
     }
 
     /// The table itself; [`WideBlock`] and [`LineBlock`] have its map.
+    ///
+    /// ```
+    /// use trommel::{Filter, Insert, QuotientFilter};
+    /// let mut filter = QuotientFilter::with_capacity_and_fpr(1_000, 0.01)?;
+    /// assert_eq!(filter.table().len(), filter.memory_bytes());
+    /// filter.insert("anvil").unwrap();
+    /// assert!(filter.table().iter().any(|byte| *byte != 0));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn table(&self) -> &[u8] {
         self.table.as_ref()
     }
 
     /// The rate that a filter of this shape has with `keys` distinct keys: what it was sized by.
+    ///
+    /// ```
+    /// use trommel::QuotientFilter;
+    /// let filter = QuotientFilter::with_capacity_and_fpr(1_000, 0.01)?;
+    /// assert!(filter.fpr_with(1_000) <= 0.01 && filter.fpr_with(500) < 0.005);
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn fpr_with(&self, keys: usize) -> f64 {
         let fingerprints = self.geometry.fingerprints as f64;

@@ -21,6 +21,16 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
     /// Checks what a trusted view left out, beside the checksum: that the table is the one of its
     /// fingerprints.
     ///
+    /// ```
+    /// use trommel::{FormatError, QuotientFilter};
+    /// let mut bytes = QuotientFilter::with_capacity_and_fpr(1_000, 0.01)?.to_bytes();
+    /// let middle = bytes.len() / 2;
+    /// bytes[middle] = 1; // a remainder in a slot that no key takes
+    /// let view = QuotientFilter::parse_trusted(&bytes)?;
+    /// assert!(matches!(view.check_structure(), Err(FormatError::Structure { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// [`FormatError`] if it is not.
     pub fn check_structure(&self) -> Result<(), FormatError> {
@@ -34,18 +44,43 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
 
     /// The frozen filter: header and table. That it grows by itself is a setting of the owned filter
     /// and not in the bytes.
+    ///
+    /// ```
+    /// use trommel::{Insert, QuotientFilter};
+    /// let mut filter = QuotientFilter::with_capacity_and_fpr(1_000, 0.01)?;
+    /// filter.insert("anvil").unwrap();
+    /// assert_eq!(QuotientFilter::from_bytes(&filter.to_bytes())?, filter);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         self.header().to_bytes(&[self.table.as_ref()])
     }
 
     /// Bytes of the frozen filter, as [`Quotient::to_bytes`] makes them. Allocates nothing.
+    ///
+    /// ```
+    /// use trommel::{Filter, QuotientFilter};
+    /// let filter = QuotientFilter::with_capacity_and_fpr(1_000, 0.01)?;
+    /// assert_eq!(filter.encoded_len(), 128 + filter.memory_bytes()); // a header, and the table
+    /// assert_eq!(filter.encoded_len(), filter.to_bytes().len());
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn encoded_len(&self) -> usize {
         HEADER_BYTES + self.table.as_ref().len()
     }
 
     /// Writes the frozen filter, without a copy of the table.
+    ///
+    /// ```
+    /// use trommel::QuotientFilter;
+    /// let filter = QuotientFilter::with_capacity_and_fpr(1_000, 0.01)?;
+    /// let mut file = Vec::new();
+    /// filter.write_to(&mut file)?;
+    /// assert_eq!(file, filter.to_bytes());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// What the writer says.
@@ -62,6 +97,16 @@ impl<'a, L: Layout> Quotient<L, &'a [u8]> {
     /// inserts of its fingerprints make: a quarter of a millisecond per million slots on a Zen 4 core with
     /// AVX2. In a filter that was resized, each fingerprint is looked at on its own: some 10 ns more per key.
     ///
+    /// ```
+    /// use trommel::{CacheLineQuotient, Filter, FormatError, Insert, QuotientFilter};
+    /// let mut filter = QuotientFilter::with_capacity_and_fpr(1_000, 0.01)?;
+    /// filter.insert("anvil").unwrap();
+    /// let bytes = filter.to_bytes();
+    /// assert!(QuotientFilter::parse(&bytes)?.contains("anvil"));
+    /// assert!(matches!(CacheLineQuotient::parse(&bytes), Err(FormatError::WrongKind { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// [`FormatError`] if the bytes are not exactly one frozen filter of this kind.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, FormatError> {
@@ -73,6 +118,16 @@ impl<'a, L: Layout> Quotient<L, &'a [u8]> {
     /// full, since lookups rest on them: on damaged bytes, a lookup still stays within the table and ends.
     /// See [`container::parse_trusted`].
     ///
+    /// ```
+    /// use trommel::{Filter, Insert, QuotientFilter};
+    /// let mut filter = QuotientFilter::with_capacity_and_fpr(1_000, 0.01)?;
+    /// filter.insert("anvil").unwrap();
+    /// let block = filter.to_bytes();
+    /// assert!(QuotientFilter::parse(&block).is_ok()); // once, when the block is read
+    /// assert!(QuotientFilter::parse_trusted(&block)?.contains("anvil")); // each time it is used
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// [`FormatError`] if header, length, occupieds, runends or offsets are not those of a frozen filter of
     /// this kind.
@@ -83,6 +138,15 @@ impl<'a, L: Layout> Quotient<L, &'a [u8]> {
 
 impl<L: Layout, B: FrozenBytes> Quotient<L, B> {
     /// A view of a container that was taken apart already.
+    ///
+    /// ```
+    /// use trommel::{Filter, QuotientFilter, container};
+    /// let bytes = QuotientFilter::with_capacity_and_fpr(1_000, 0.01)?.to_bytes();
+    /// let parsed = container::parse(&bytes)?;
+    /// assert_eq!(parsed.header().len, 0);
+    /// assert!(QuotientFilter::from_container(parsed)?.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`FormatError`] if it is of another kind, or not what a writer writes.
@@ -111,6 +175,15 @@ impl<L: Layout, B: FrozenBytes> Quotient<L, B> {
 
     /// An owned copy of what is viewed; of a trusted view, after [`check_structure`](Self::check_structure).
     ///
+    /// ```
+    /// use trommel::{Filter, Insert, QuotientFilter};
+    /// let bytes = QuotientFilter::with_capacity_and_fpr(1_000, 0.01)?.to_bytes();
+    /// let mut filter = QuotientFilter::parse(&bytes)?.to_owned_filter()?;
+    /// filter.insert("anvil")?; // a view takes no keys
+    /// assert!(filter.contains("anvil"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// [`FormatError`] if the check fails or the memory is refused.
     pub fn to_owned_filter(&self) -> Result<Quotient<L>, FormatError> {
@@ -122,6 +195,16 @@ impl<L: Layout, B: FrozenBytes> Quotient<L, B> {
 
 impl<L: Layout> Quotient<L> {
     /// An owned filter from frozen bytes. Everything is checked before memory is asked for.
+    ///
+    /// ```
+    /// use trommel::{Filter, FormatError, Insert, QuotientFilter};
+    /// let mut filter = QuotientFilter::with_capacity_and_fpr(1_000, 0.01)?;
+    /// filter.insert("anvil")?;
+    /// let bytes = filter.to_bytes();
+    /// assert!(QuotientFilter::from_bytes(&bytes)?.contains("anvil"));
+    /// assert!(matches!(QuotientFilter::from_bytes(&bytes[1..]), Err(FormatError::Magic { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`FormatError`] if the bytes are not exactly one frozen filter of this kind.

@@ -13,6 +13,14 @@ use trommel_base::storage::{MAX_BYTES, OutOfMemory};
 use trommel_base::{Incompatible, Merge, MergeError, Storage, WhyFull};
 
 /// Why a filter was not resized. It is as it was.
+///
+/// ```
+/// use trommel::{QuotientFilter, quotient::ResizeError};
+/// let mut filter = QuotientFilter::builder().keys(950).remainder_bits(1).build()?;
+/// let refused = ResizeError::Fingerprint { slots: 2_000, fingerprints: 2_000 };
+/// assert_eq!(filter.grow(), Err(refused)); // no bit would be left
+/// # Ok::<(), trommel::SpecError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ResizeError {
@@ -74,6 +82,16 @@ impl<L: Layout> Quotient<L> {
     ///
     /// Cost: one pass over the old table and one over the new; both exist meanwhile.
     ///
+    /// ```
+    /// use trommel::{Filter, Insert, QuotientFilter};
+    /// let mut filter = QuotientFilter::builder().keys(950).remainder_bits(12).build()?;
+    /// filter.insert("anvil").unwrap();
+    /// filter.grow()?;
+    /// assert_eq!((filter.geometry().slots, filter.geometry().remainder_bits), (2_000, 11));
+    /// assert!(filter.contains("anvil"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// [`ResizeError::Fingerprint`] if the remainder has one bit left, or of memory.
     pub fn grow(&mut self) -> Result<(), ResizeError> {
@@ -86,6 +104,16 @@ impl<L: Layout> Quotient<L> {
     /// Where sizes are not powers of two apart, lookups round every hash to its fingerprint first,
     /// which costs two multiplications. [`CacheLineQuotient`](crate::CacheLineQuotient) has either the
     /// size it was made with, or at least twice that.
+    ///
+    /// ```
+    /// use trommel::{Filter, Insert, QuotientFilter};
+    /// let mut filter = QuotientFilter::builder().keys(950).remainder_bits(12).build()?;
+    /// filter.insert("anvil").unwrap();
+    /// filter.resize(2_850)?;
+    /// assert_eq!(filter.geometry().slots, 3_000);
+    /// assert!(filter.contains("anvil"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`ResizeError::TooSmall`] if `keys` is below what is held; if fingerprints are too short or too
@@ -112,6 +140,17 @@ impl<L: Layout> Quotient<L> {
 
     /// Gives back the slots that what is held does not need: the fewest that hold it at 95 % load, if
     /// their table is smaller than the filter's. See [`Quotient::resize`].
+    ///
+    /// ```
+    /// use trommel::{Filter, Insert, QuotientFilter};
+    /// let mut filter = QuotientFilter::builder().keys(9_500).remainder_bits(12).build()?;
+    /// for order in 0..950u64 {
+    ///     filter.insert(&order)?;
+    /// }
+    /// filter.shrink_to_fit()?;
+    /// assert!(filter.geometry().slots <= 1_000 && filter.contains(&949u64));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`ResizeError::OutOfMemory`].

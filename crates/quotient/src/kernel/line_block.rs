@@ -1,6 +1,6 @@
 //! Kernels of [`LineBlock`].
 //!
-//! Everything about a run comes from two words of its line. In [`starts`], bit `i` says that a run may
+//! Everything about a run comes from two words of its line. In [`starts`](lines::starts), bit `i` says that a run may
 //! begin at slot `i`: at slot 0, or after a runend. Those below the offset belong to earlier lines. So
 //! the run of the `d`-th occupied quotient lies between the `d`-th start and the next, and one `pdep`
 //! of `0b11 << d` finds both, without a scan back to where the run begins. Slots before its home that
