@@ -90,12 +90,28 @@ impl CuckooFilter {
     }
 
     /// How the table's memory was got: whether huge pages were advised.
+    ///
+    /// ```
+    /// use trommel::{CuckooFilter, container::Backing};
+    /// let filter = CuckooFilter::with_capacity_and_fpr(1_000, 0.03)?;
+    /// assert_eq!(filter.backing(), Backing::Heap); // far below 4 MiB
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn backing(&self) -> Backing {
         self.table.backing()
     }
 
     /// Forgets all keys, keeping the memory.
+    ///
+    /// ```
+    /// use trommel::{CuckooFilter, Filter, Insert};
+    /// let mut filter = CuckooFilter::with_capacity_and_fpr(1_000, 0.03)?;
+    /// filter.insert("anvil").unwrap();
+    /// filter.clear();
+    /// assert!(filter.is_empty() && !filter.contains("anvil"));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     pub fn clear(&mut self) {
         self.table.fill(0);
         self.overflow.clear();
@@ -106,6 +122,17 @@ impl CuckooFilter {
 
     /// Bytes that inserts into a crowded table keep beside it: a bit a bucket, and 16 KiB for searches. They
     /// are not part of [`Filter::memory_bytes`], nor of the frozen filter.
+    ///
+    /// ```
+    /// use trommel::{CuckooFilter, Insert};
+    /// let mut filter = CuckooFilter::with_capacity_and_fpr(10_000, 0.03)?;
+    /// assert_eq!(filter.scratch_bytes(), 0);
+    /// for order in 0..10_000u64 {
+    ///     filter.insert(&order).unwrap();
+    /// }
+    /// assert!(filter.scratch_bytes() > 0);
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn scratch_bytes(&self) -> usize {
         self.crowd.as_ref().map_or(0, |crowd| size_of::<Crowd>() + crowd.full.bytes())
@@ -113,6 +140,17 @@ impl CuckooFilter {
 
     /// Gives back [`CuckooFilter::scratch_bytes`]. An insert that needs them makes them anew, in one pass over
     /// the table.
+    ///
+    /// ```
+    /// use trommel::{CuckooFilter, Filter, Insert};
+    /// let mut filter = CuckooFilter::with_capacity_and_fpr(10_000, 0.03)?;
+    /// for order in 0..10_000u64 {
+    ///     filter.insert(&order).unwrap();
+    /// }
+    /// filter.release_scratch();
+    /// assert!(filter.scratch_bytes() == 0 && filter.contains(&9_999u64));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     pub fn release_scratch(&mut self) {
         self.crowd = None;
     }
@@ -178,36 +216,88 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
     }
 
     /// The shape of the table.
+    ///
+    /// ```
+    /// use trommel::{CuckooFilter, Filter};
+    /// let filter = CuckooFilter::with_capacity_and_fpr(100_000, 0.03)?;
+    /// let geometry = filter.geometry();
+    /// assert_eq!((geometry.fingerprint_bits, geometry.doublings), (8, 0));
+    /// assert_eq!(geometry.slots(), 4 * geometry.buckets);
+    /// assert_eq!(geometry.table_bytes(), filter.memory_bytes() as u64);
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn geometry(&self) -> Geometry {
         self.geometry
     }
 
     /// The share of slots that are full.
+    ///
+    /// ```
+    /// use trommel::{CuckooFilter, Insert};
+    /// let mut filter = CuckooFilter::with_capacity_and_fpr(1_000, 0.03)?;
+    /// filter.insert("anvil").unwrap();
+    /// assert_eq!(filter.load_factor(), 1.0 / filter.geometry().slots() as f64);
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn load_factor(&self) -> f64 {
         self.len as f64 / self.geometry.slots() as f64
     }
 
     /// Whether every copy of a key is kept.
+    ///
+    /// ```
+    /// use trommel::CuckooFilter;
+    /// let builder = CuckooFilter::builder().keys(1_000);
+    /// assert!(!builder.build()?.is_multiset());
+    /// assert!(builder.multiset(true).build()?.is_multiset());
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn is_multiset(&self) -> bool {
         self.multiset
     }
 
     /// Fingerprints for which the table had no place.
+    ///
+    /// ```
+    /// use trommel::{Count, CuckooFilter, Insert};
+    /// let mut filter = CuckooFilter::builder().keys(1_000).multiset(true).build()?;
+    /// for _ in 0..9 {
+    ///     filter.insert("anvil").unwrap(); // eight fit into its two buckets
+    /// }
+    /// assert_eq!((filter.count("anvil"), filter.overflowing()), (9, 1));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn overflowing(&self) -> usize {
         self.overflow.len()
     }
 
     /// The instruction set in use.
+    ///
+    /// ```
+    /// use trommel::{CuckooFilter, Isa};
+    /// let filter = CuckooFilter::builder().keys(1_000).isa(Isa::Portable).build()?;
+    /// assert_eq!(filter.isa(), Isa::Portable);
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn isa(&self) -> Isa {
         self.isa
     }
 
     /// The table itself.
+    ///
+    /// ```
+    /// use trommel::{CuckooFilter, Filter, Insert};
+    /// let mut filter = CuckooFilter::with_capacity_and_fpr(1_000, 0.03)?;
+    /// assert_eq!(filter.table().len(), filter.memory_bytes());
+    /// filter.insert("anvil").unwrap();
+    /// assert!(filter.table().iter().any(|byte| *byte != 0));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn table(&self) -> &[u8] {
         self.table.as_ref()
@@ -215,6 +305,13 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
 
     /// A rate that a filter of this shape does not exceed with `keys` distinct keys: what it was sized by. It
     /// is the rate if every lookup reads two buckets; flags make it lower, by a sixth at 95 % load.
+    ///
+    /// ```
+    /// use trommel::CuckooFilter;
+    /// let filter = CuckooFilter::with_capacity_and_fpr(1_000, 0.03)?;
+    /// assert!(filter.fpr_with(1_000) <= 0.03 && filter.fpr_with(500) < 0.016);
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn fpr_with(&self, keys: usize) -> f64 {
         sizing::fpr(&self.geometry, keys as f64)

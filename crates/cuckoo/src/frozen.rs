@@ -26,6 +26,15 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
     /// Checks what a trusted view left out, beside the checksum: that every fingerprint is in a bucket that
     /// it can be in, and that they are as many as the header states.
     ///
+    /// ```
+    /// use trommel::CuckooFilter;
+    /// let mut bytes = CuckooFilter::with_capacity_and_fpr(1_000, 0.03)?.to_bytes();
+    /// bytes[200] = 1; // a fingerprint more than the header states
+    /// let view = CuckooFilter::parse_trusted(&bytes)?;
+    /// assert!(view.check_structure().is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// [`FormatError`] if that is not so.
     pub fn check_structure(&self) -> Result<(), FormatError> {
@@ -62,18 +71,43 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
 
     /// The frozen filter: header, table and what the overflow area holds. That it grows by itself is a
     /// setting of the owned filter and not in the bytes.
+    ///
+    /// ```
+    /// use trommel::{CuckooFilter, Insert};
+    /// let mut filter = CuckooFilter::with_capacity_and_fpr(1_000, 0.03)?;
+    /// filter.insert("anvil").unwrap();
+    /// assert_eq!(CuckooFilter::from_bytes(&filter.to_bytes())?, filter);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         self.header().to_bytes(&[self.table.as_ref(), &self.overflow.to_bytes()])
     }
 
     /// Bytes of the frozen filter, as [`CuckooFilter::to_bytes`] makes them. Allocates nothing.
+    ///
+    /// ```
+    /// use trommel::{CuckooFilter, Filter};
+    /// let filter = CuckooFilter::with_capacity_and_fpr(1_000, 0.03)?;
+    /// assert_eq!(filter.encoded_len(), 128 + filter.memory_bytes()); // a header, and the table
+    /// assert_eq!(filter.encoded_len(), filter.to_bytes().len());
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn encoded_len(&self) -> usize {
         HEADER_BYTES + self.table.as_ref().len() + self.overflow.len() * ENTRY_BYTES
     }
 
     /// Writes the frozen filter, without a copy of the table.
+    ///
+    /// ```
+    /// use trommel::CuckooFilter;
+    /// let filter = CuckooFilter::with_capacity_and_fpr(1_000, 0.03)?;
+    /// let mut file = Vec::new();
+    /// filter.write_to(&mut file)?;
+    /// assert_eq!(file, filter.to_bytes());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// What the writer says.
@@ -89,6 +123,16 @@ impl<'a> CuckooFilter<&'a [u8]> {
     ///
     /// Cost: one pass over the bytes for the checksum, and one that counts fingerprints.
     ///
+    /// ```
+    /// use trommel::{CuckooFilter, Filter, FormatError, Insert, QuotientFilter};
+    /// let mut filter = CuckooFilter::with_capacity_and_fpr(1_000, 0.03)?;
+    /// filter.insert("anvil").unwrap();
+    /// let bytes = filter.to_bytes();
+    /// assert!(CuckooFilter::parse(&bytes)?.contains("anvil"));
+    /// assert!(matches!(QuotientFilter::parse(&bytes), Err(FormatError::WrongKind { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// [`FormatError`] if the bytes are not exactly one frozen cuckoo filter.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, FormatError> {
@@ -99,6 +143,16 @@ impl<'a> CuckooFilter<&'a [u8]> {
     /// are fingerprints counted and compared with their buckets. A lookup reads two buckets that follow from
     /// its key, so it rests on the length of the table alone. See [`container::parse_trusted`].
     ///
+    /// ```
+    /// use trommel::{CuckooFilter, Filter, Insert};
+    /// let mut filter = CuckooFilter::with_capacity_and_fpr(1_000, 0.03)?;
+    /// filter.insert("anvil").unwrap();
+    /// let block = filter.to_bytes();
+    /// assert!(CuckooFilter::parse(&block).is_ok()); // once, when the block is read
+    /// assert!(CuckooFilter::parse_trusted(&block)?.contains("anvil")); // each time it is used
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// [`FormatError`] if header, length or overflow area are not those of a frozen cuckoo filter.
     pub fn parse_trusted(bytes: &'a [u8]) -> Result<Self, FormatError> {
@@ -108,6 +162,15 @@ impl<'a> CuckooFilter<&'a [u8]> {
 
 impl<B: FrozenBytes> CuckooFilter<B> {
     /// A view of a container that was taken apart already.
+    ///
+    /// ```
+    /// use trommel::{CuckooFilter, Filter, container};
+    /// let bytes = CuckooFilter::with_capacity_and_fpr(1_000, 0.03)?.to_bytes();
+    /// let parsed = container::parse(&bytes)?;
+    /// assert_eq!(parsed.header().len, 0);
+    /// assert!(CuckooFilter::from_container(parsed)?.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`FormatError`] if it is of another kind, or not what a writer writes.
@@ -159,6 +222,15 @@ impl<B: FrozenBytes> CuckooFilter<B> {
 
     /// An owned copy of what is viewed; of a trusted view, after [`check_structure`](Self::check_structure).
     ///
+    /// ```
+    /// use trommel::{CuckooFilter, Filter, Insert};
+    /// let bytes = CuckooFilter::with_capacity_and_fpr(1_000, 0.03)?.to_bytes();
+    /// let mut filter = CuckooFilter::parse(&bytes)?.to_owned_filter()?;
+    /// filter.insert("anvil")?; // a view takes no keys
+    /// assert!(filter.contains("anvil"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// [`FormatError`] if the check fails or the memory is refused.
     pub fn to_owned_filter(&self) -> Result<CuckooFilter, FormatError> {
@@ -172,6 +244,16 @@ impl<B: FrozenBytes> CuckooFilter<B> {
 
 impl CuckooFilter {
     /// An owned filter from frozen bytes. Everything is checked before memory is asked for.
+    ///
+    /// ```
+    /// use trommel::{CuckooFilter, Filter, FormatError, Insert};
+    /// let mut filter = CuckooFilter::with_capacity_and_fpr(1_000, 0.03)?;
+    /// filter.insert("anvil")?;
+    /// let bytes = filter.to_bytes();
+    /// assert!(CuckooFilter::from_bytes(&bytes)?.contains("anvil"));
+    /// assert!(matches!(CuckooFilter::from_bytes(&bytes[1..]), Err(FormatError::Magic { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`FormatError`] if the bytes are not exactly one frozen cuckoo filter.

@@ -55,12 +55,26 @@ pub struct Geometry {
 
 impl Geometry {
     /// Slots of the table.
+    ///
+    /// ```
+    /// use trommel::CuckooFilter;
+    /// let geometry = CuckooFilter::with_capacity_and_fpr(1_000, 0.03)?.geometry();
+    /// assert!(geometry.slots() >= 1_000 && geometry.slots() == 4 * geometry.buckets);
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub const fn slots(&self) -> u64 {
         self.buckets * SLOTS
     }
 
     /// Bytes of the table.
+    ///
+    /// ```
+    /// use trommel::CuckooFilter;
+    /// let geometry = CuckooFilter::builder().keys(1_000).fingerprint_bits(16).build()?.geometry();
+    /// assert_eq!(geometry.table_bytes(), 2 * geometry.slots());
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub const fn table_bytes(&self) -> u64 {
         self.buckets_bytes() + self.padding_bytes()

@@ -15,6 +15,14 @@ use trommel_base::storage::OutOfMemory;
 use trommel_base::{Storage, WhyFull};
 
 /// Why a filter was not doubled. It is as it was.
+///
+/// ```
+/// use trommel::{CuckooFilter, cuckoo::GrowError};
+/// let mut filter = CuckooFilter::with_capacity_and_fpr(1_000, 0.03)?;
+/// let refused = (0..8).find_map(|_| filter.grow().err()); // four bits of eight must be left
+/// assert_eq!(refused, Some(GrowError::Fingerprint { fingerprint_bits: 8, doublings: 4 }));
+/// # Ok::<(), trommel::SpecError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GrowError {

@@ -41,6 +41,18 @@ impl CuckooFilter {
     ///
     /// Cost: a copy of this filter, and an insert for every fingerprint of the other.
     ///
+    /// ```
+    /// use trommel::{CuckooFilter, Filter, Insert};
+    /// let mut monday = CuckooFilter::with_capacity_and_fpr(1_000, 0.03)?;
+    /// let mut tuesday = CuckooFilter::with_capacity_and_fpr(1_000, 0.03)?;
+    /// monday.insert("anvil")?;
+    /// tuesday.insert("forge")?;
+    /// let bytes = tuesday.to_bytes();
+    /// monday.union(&CuckooFilter::parse(&bytes)?)?;
+    /// assert!(monday.contains("anvil") && monday.contains("forge"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// [`MergeError`] if buckets, fingerprints, hash or handling of copies differ, if there is no room for all keys, no
     /// memory for the copy, or the other is a trusted view of damaged bytes; this filter is as it was.
