@@ -52,6 +52,16 @@ enum Held {
 
 /// Why two accumulators were not merged. The one that was to be changed is as it was, except for the keys that the error
 /// says went in.
+///
+/// ```
+/// use trommel::error::AccumulateError;
+/// use trommel::{FilterAccumulator, FilterKind, FilterSpec};
+/// let spec = FilterSpec::new(FilterKind::Bloom).keys(1_000);
+/// let mut whole = FilterAccumulator::new(spec, 100)?;
+/// let refused = whole.merge(FilterAccumulator::new(spec.seed(7), 100)?);
+/// assert_eq!(refused, Err(AccumulateError::Specs));
+/// # Ok::<(), trommel::SpecError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum AccumulateError {
@@ -91,6 +101,14 @@ impl FilterAccumulator {
     /// An empty accumulator, which keeps at most `max_hashes` hashes before it makes the filter. The spec says for how many
     /// keys the whole filter is. Nothing is allocated.
     ///
+    /// ```
+    /// use trommel::{FilterAccumulator, FilterKind, FilterSpec};
+    /// let spec = FilterSpec::new(FilterKind::Bloom).keys(1_000);
+    /// assert!(FilterAccumulator::new(spec, 100)?.is_empty());
+    /// assert!(FilterAccumulator::new(spec.fpr(1.5), 100).is_err());
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
+    ///
     /// # Errors
     /// [`SpecError`] if the kind cannot meet the spec.
     pub fn new(spec: FilterSpec, max_hashes: usize) -> Result<Self, SpecError> {
@@ -99,23 +117,60 @@ impl FilterAccumulator {
     }
 
     /// The spec of the whole filter.
+    ///
+    /// ```
+    /// use trommel::{FilterAccumulator, FilterKind, FilterSpec};
+    /// let spec = FilterSpec::new(FilterKind::Bloom).keys(1_000);
+    /// assert_eq!(FilterAccumulator::new(spec, 100)?.spec(), spec);
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     pub fn spec(&self) -> FilterSpec {
         self.spec
     }
 
     /// The hasher of the filter: how keys are to be hashed.
+    ///
+    /// ```
+    /// use trommel::{FilterAccumulator, FilterKind, FilterSpec, Hasher};
+    /// let spec = FilterSpec::new(FilterKind::Bloom).keys(1_000).seed(7);
+    /// assert_eq!(FilterAccumulator::new(spec, 100)?.hasher(), Hasher::xxh3(7));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn hasher(&self) -> Hasher {
         self.spec.spec().hasher
     }
 
     /// Whether it keeps hashes and has made no filter yet.
+    ///
+    /// ```
+    /// use trommel::{FilterAccumulator, FilterKind, FilterSpec};
+    /// let spec = FilterSpec::new(FilterKind::Bloom).keys(1_000);
+    /// let mut accumulator = FilterAccumulator::new(spec, 1)?;
+    /// accumulator.insert_hash(accumulator.hasher().hash("anvil"))?;
+    /// assert!(accumulator.is_sparse());
+    /// accumulator.insert_hash(accumulator.hasher().hash("forge"))?;
+    /// assert!(!accumulator.is_sparse());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn is_sparse(&self) -> bool {
         matches!(self.held, Held::Hashes(_))
     }
 
     /// Hashes kept, repeated ones included, or what [`Filter::len`] of the filter says.
+    ///
+    /// ```
+    /// use trommel::{FilterAccumulator, FilterKind, FilterSpec};
+    /// let spec = FilterSpec::new(FilterKind::Quotient).keys(1_000);
+    /// let mut accumulator = FilterAccumulator::new(spec, 2)?;
+    /// let hash = accumulator.hasher().hash("anvil");
+    /// accumulator.insert_batch(&[hash; 2])?;
+    /// assert_eq!(accumulator.len(), 2); // hashes
+    /// accumulator.insert_hash(hash)?;
+    /// assert_eq!(accumulator.len(), 1); // keys of a filter
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn len(&self) -> usize {
         match &self.held {
@@ -131,6 +186,17 @@ impl FilterAccumulator {
     }
 
     /// Bytes of memory of the hashes, or [`Filter::memory_bytes`] of the filter.
+    ///
+    /// ```
+    /// use trommel::{FilterAccumulator, FilterKind, FilterSpec};
+    /// let spec = FilterSpec::new(FilterKind::Bloom).keys(1_000).memory_bytes(2_000);
+    /// let mut accumulator = FilterAccumulator::new(spec, 1)?;
+    /// assert_eq!(accumulator.memory_bytes(), 0);
+    /// let hashes = ["anvil", "forge"].map(|key| accumulator.hasher().hash(key));
+    /// accumulator.insert_batch(&hashes)?;
+    /// assert_eq!(accumulator.memory_bytes(), 2_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         match &self.held {
@@ -141,6 +207,15 @@ impl FilterAccumulator {
 
     /// Inserts a key.
     ///
+    /// ```
+    /// use trommel::{Filter, FilterAccumulator, FilterKind, FilterSpec};
+    /// let spec = FilterSpec::new(FilterKind::Bloom).keys(1_000);
+    /// let mut accumulator = FilterAccumulator::new(spec, 100)?;
+    /// accumulator.insert_hash(accumulator.hasher().hash("anvil"))?;
+    /// assert!(accumulator.finish()?.contains("anvil"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// [`BuildError`] if the filter cannot be made or has no room. The accumulator is as it was.
     pub fn insert_hash(&mut self, hash: KeyHash) -> Result<(), BuildError> {
@@ -148,6 +223,17 @@ impl FilterAccumulator {
     }
 
     /// Inserts a batch of keys.
+    ///
+    /// ```
+    /// use trommel::{Filter, FilterAccumulator, FilterKind, FilterSpec};
+    /// let spec = FilterSpec::new(FilterKind::Bloom).keys(1_000);
+    /// let mut accumulator = FilterAccumulator::new(spec, 100)?;
+    /// let mut hashes = Vec::new();
+    /// accumulator.hasher().hash_batch(&["anvil", "forge"], &mut hashes);
+    /// accumulator.insert_batch(&hashes)?;
+    /// assert_eq!(accumulator.len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`BuildError`] if the filter cannot be made, or has no room; then the error says how many of the batch went in.
@@ -171,6 +257,17 @@ impl FilterAccumulator {
 
     /// Takes in the keys of another accumulator of the same spec.
     ///
+    /// ```
+    /// use trommel::{Filter, FilterAccumulator, FilterKind, FilterSpec};
+    /// let spec = FilterSpec::new(FilterKind::Bloom).keys(1_000);
+    /// let mut whole = FilterAccumulator::new(spec, 100)?;
+    /// let mut part = FilterAccumulator::new(spec, 0)?; // a filter from the first key on
+    /// part.insert_hash(part.hasher().hash("anvil"))?;
+    /// whole.merge(part)?;
+    /// assert!(!whole.is_sparse() && whole.finish()?.contains("anvil"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// [`AccumulateError`] if the specs differ, the filter cannot be made, or it has no room.
     pub fn merge(&mut self, other: Self) -> Result<(), AccumulateError> {
@@ -190,6 +287,13 @@ impl FilterAccumulator {
     }
 
     /// The filter of the spec with all keys.
+    ///
+    /// ```
+    /// use trommel::{FilterAccumulator, FilterKind, FilterSpec};
+    /// let spec = FilterSpec::new(FilterKind::Bloom).keys(1_000);
+    /// assert_eq!(FilterAccumulator::new(spec, 100)?.finish()?, spec.build()?);
+    /// # Ok::<(), trommel::error::BuildError>(())
+    /// ```
     ///
     /// # Errors
     /// [`BuildError`] if the filter cannot be made, or has no room.

@@ -40,6 +40,13 @@ macro_rules! declare_any_filter {
 
         impl AnyFilter {
             /// The kind.
+            ///
+            /// ```
+            /// use trommel::{FilterKind, FilterSpec};
+            /// let filter = FilterSpec::new(FilterKind::Cuckoo).build()?;
+            /// assert_eq!(filter.kind(), FilterKind::Cuckoo);
+            /// # Ok::<(), trommel::SpecError>(())
+            /// ```
             #[must_use]
             pub fn kind(&self) -> FilterKind {
                 match self {
@@ -83,6 +90,16 @@ macro_rules! declare_any_filter {
 kinds!(declare_any_filter []);
 
 /// A filter is of another kind than the one asked for.
+///
+/// ```
+/// use trommel::error::WrongKind;
+/// use trommel::{BloomFilter, CuckooFilter, FilterKind, FilterSpec};
+/// let filter = FilterSpec::new(FilterKind::Bloom).build()?;
+/// assert!(<&BloomFilter>::try_from(&filter).is_ok());
+/// let WrongKind { expected, found } = <&CuckooFilter>::try_from(&filter).unwrap_err();
+/// assert_eq!((expected, found), (FilterKind::Cuckoo, FilterKind::Bloom));
+/// # Ok::<(), trommel::SpecError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WrongKind {
     /// The kind asked for.
@@ -153,23 +170,55 @@ filter_by_kind!(AnyFilter);
 
 impl AnyFilter {
     /// The instruction set in use.
+    ///
+    /// ```
+    /// use trommel::{FilterKind, FilterSpec, Isa};
+    /// let filter = FilterSpec::new(FilterKind::Cuckoo).isa(Isa::Portable).build()?;
+    /// assert_eq!(filter.isa(), Isa::Portable);
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn isa(&self) -> Isa {
         each_kind!(Self in self, filter => filter.isa())
     }
 
     /// Removes every key. The size and the memory stay.
+    ///
+    /// ```
+    /// use trommel::{Filter, FilterKind, FilterSpec, Insert};
+    /// let mut filter = FilterSpec::new(FilterKind::Cuckoo).keys(1_000).build()?;
+    /// filter.insert("anvil").unwrap();
+    /// filter.clear();
+    /// assert!(filter.is_empty() && !filter.contains("anvil"));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     pub fn clear(&mut self) {
         each_kind!(Self in self, filter => filter.clear());
     }
 
     /// Bits that a key sets, in a filter that is made of them.
+    ///
+    /// ```
+    /// use trommel::{FilterKind, FilterSpec};
+    /// assert_eq!(FilterSpec::new(FilterKind::SplitBlockBloom).build()?.hash_count(), Some(8));
+    /// assert_eq!(FilterSpec::new(FilterKind::Cuckoo).build()?.hash_count(), None);
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn hash_count(&self) -> Option<u32> {
         each_kind_that!(bits: Self in self, filter => Some(filter.hash_count()), else None)
     }
 
     /// The fraction of slots that keys take, in a filter that is made of them.
+    ///
+    /// ```
+    /// use trommel::{FilterKind, FilterSpec, Insert};
+    /// let mut filter = FilterSpec::new(FilterKind::Quotient).keys(950).build()?; // in 1,000 slots
+    /// filter.insert("anvil").unwrap();
+    /// assert_eq!(filter.load_factor(), Some(0.001));
+    /// assert_eq!(FilterSpec::new(FilterKind::Bloom).build()?.load_factor(), None);
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn load_factor(&self) -> Option<f64> {
         each_kind_that!(slots: Self in self, filter => Some(filter.load_factor()), else None)
@@ -177,12 +226,32 @@ impl AnyFilter {
 
     /// An estimate of the distinct keys held: one pass over the bits of a Bloom filter. A filter of
     /// fingerprints knows how many it holds, copies included.
+    ///
+    /// ```
+    /// use trommel::{Filter, FilterKind, FilterSpec, Insert};
+    /// let mut filter = FilterSpec::new(FilterKind::Bloom).keys(1_000).build()?;
+    /// for key in ["anvil", "anvil", "forge"] {
+    ///     filter.insert(key).unwrap();
+    /// }
+    /// assert!((filter.estimate_len() - 2.0).abs() < 0.1 && filter.len() == 3);
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn estimate_len(&self) -> f64 {
         each_kind_that!(bits: Self in self, filter => filter.estimate_len(), else self.len() as f64)
     }
 
     /// Removes one copy of a key; false if it is not there. See [`Remove::remove_hash`].
+    ///
+    /// ```
+    /// use trommel::{Filter, FilterKind, FilterSpec, Insert};
+    /// let mut filter = FilterSpec::new(FilterKind::Cuckoo).keys(1_000).build()?;
+    /// filter.insert("anvil").unwrap();
+    /// let hash = filter.hash("anvil");
+    /// assert_eq!((filter.remove_hash(hash), filter.remove_hash(hash)), (Ok(true), Ok(false)));
+    /// assert!(FilterSpec::new(FilterKind::Bloom).build()?.remove_hash(hash).is_err());
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     ///
     /// # Errors
     /// [`Unsupported`] if the kind cannot remove.
@@ -193,6 +262,15 @@ impl AnyFilter {
 
     /// How many copies of a key were inserted, or more. See [`Count::count_hash`].
     ///
+    /// ```
+    /// use trommel::{Filter, FilterKind, FilterSpec, Insert};
+    /// let mut filter = FilterSpec::new(FilterKind::Quotient).keys(1_000).multiset(true).build()?;
+    /// let hash = filter.hash("anvil");
+    /// filter.insert_batch(&[hash; 3]).unwrap();
+    /// assert_eq!(filter.count_hash(hash), Ok(3));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Unsupported`] if the kind cannot count.
     pub fn count_hash(&self, hash: KeyHash) -> Result<u64, Unsupported> {
@@ -201,6 +279,18 @@ impl AnyFilter {
     }
 
     /// Takes in all keys of another filter. See [`Merge::merge`].
+    ///
+    /// ```
+    /// use trommel::{Filter, FilterKind, FilterSpec, Insert, MergeError};
+    /// let spec = FilterSpec::new(FilterKind::Bloom).keys(1_000);
+    /// let (mut monday, mut tuesday) = (spec.build()?, spec.build()?);
+    /// tuesday.insert("forge").unwrap();
+    /// monday.merge(&tuesday).unwrap();
+    /// assert!(monday.contains("forge"));
+    /// let cuckoo = FilterSpec::new(FilterKind::Cuckoo).keys(1_000).build()?;
+    /// assert!(matches!(monday.merge(&cuckoo), Err(MergeError::Kinds { .. })));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     ///
     /// # Errors
     /// [`MergeError`] if kinds, sizes, parameters or hashers differ; this filter is as it was.
@@ -233,6 +323,18 @@ impl AnyFilter {
     /// Keeps the keys that another filter holds too, and some that neither does: its bits are those that both have
     /// set. See [`Bloom::intersect`](crate::bloom::Bloom::intersect).
     ///
+    /// ```
+    /// use trommel::{Filter, FilterKind, FilterSpec, Insert};
+    /// let spec = FilterSpec::new(FilterKind::Bloom).keys(1_000);
+    /// let (mut monday, mut tuesday) = (spec.build()?, spec.build()?);
+    /// monday.insert("anvil").unwrap();
+    /// monday.insert("forge").unwrap();
+    /// tuesday.insert("forge").unwrap();
+    /// monday.intersect(&tuesday).unwrap();
+    /// assert!(monday.contains("forge") && !monday.contains("anvil"));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
+    ///
     /// # Errors
     /// [`MergeError::Unsupported`] if the kind cannot; otherwise as [`AnyFilter::merge`]. This filter is as it was.
     pub fn intersect(&mut self, other: &AnyFilter) -> Result<(), MergeError> {
@@ -246,6 +348,15 @@ impl AnyFilter {
 
     /// A filter of `1 / factor` of the size with the same keys. See [`Bloom::fold`](crate::bloom::Bloom::fold).
     ///
+    /// ```
+    /// use trommel::{Filter, FilterKind, FilterSpec};
+    /// let spec = FilterSpec::new(FilterKind::SplitBlockBloom).keys(1_000).foldable_by(8);
+    /// let large = spec.build()?;
+    /// assert_eq!(large.fold(8).unwrap().memory_bytes() * 8, large.memory_bytes());
+    /// assert!(FilterSpec::new(FilterKind::Cuckoo).build()?.fold(2).is_err());
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
+    ///
     /// # Errors
     /// [`FoldError`] if the kind cannot fold, the size is not a multiple of the factor, or memory is
     /// refused.
@@ -256,6 +367,18 @@ impl AnyFilter {
 
     /// The smallest filter that this one folds to by halving at a false-positive rate of at most `fpr`; `None` if even
     /// this one's is higher. See [`Bloom::fold_to_fpr`](crate::bloom::Bloom::fold_to_fpr).
+    ///
+    /// ```
+    /// use trommel::{Filter, FilterKind, FilterSpec, Insert};
+    /// let spec = FilterSpec::new(FilterKind::SplitBlockBloom).keys(100_000).foldable_by(16);
+    /// let mut large = spec.build()?;
+    /// for order in 0..10_000u64 {
+    ///     large.insert(&order).unwrap();
+    /// }
+    /// let small = large.fold_to_fpr(0.01).unwrap().unwrap();
+    /// assert!(small.memory_bytes() <= large.memory_bytes() / 8 && small.expected_fpr() <= 0.01);
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     ///
     /// # Errors
     /// [`FoldError`] if the kind cannot fold, or memory is refused.
@@ -269,18 +392,42 @@ impl AnyFilter {
     }
 
     /// The frozen filter, in the format of docs/FORMAT.md.
+    ///
+    /// ```
+    /// use trommel::{AnyFilter, FilterKind, FilterSpec, Insert};
+    /// let mut filter = FilterSpec::new(FilterKind::Cuckoo).keys(1_000).build()?;
+    /// filter.insert("anvil").unwrap();
+    /// assert_eq!(AnyFilter::from_bytes(&filter.to_bytes()), Ok(filter));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         each_kind!(Self in self, filter => filter.to_bytes())
     }
 
     /// Bytes of the frozen filter, as [`AnyFilter::to_bytes`] makes them. Allocates nothing.
+    ///
+    /// ```
+    /// use trommel::{Filter, FilterKind, FilterSpec};
+    /// let filter = FilterSpec::new(FilterKind::Bloom).keys(1_000).build()?;
+    /// assert_eq!(filter.encoded_len(), 128 + filter.memory_bytes()); // a header, and the table
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn encoded_len(&self) -> usize {
         each_kind!(Self in self, filter => filter.encoded_len())
     }
 
     /// Writes the frozen filter, without a copy of its table.
+    ///
+    /// ```
+    /// use trommel::{FilterKind, FilterSpec};
+    /// let filter = FilterSpec::new(FilterKind::Bloom).keys(1_000).build()?;
+    /// let mut file = Vec::new();
+    /// filter.write_to(&mut file)?;
+    /// assert_eq!(file, filter.to_bytes());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// What the writer says.
@@ -291,6 +438,15 @@ impl AnyFilter {
 
     /// An owned filter from frozen bytes of any kind. Everything is checked before memory is asked
     /// for.
+    ///
+    /// ```
+    /// use trommel::{AnyFilter, CuckooFilter, FilterKind, FormatError};
+    /// let bytes = CuckooFilter::with_capacity_and_fpr(1_000, 0.03)?.to_bytes();
+    /// assert_eq!(AnyFilter::from_bytes(&bytes).unwrap().kind(), FilterKind::Cuckoo);
+    /// let refused = AnyFilter::from_bytes(&bytes[..200]);
+    /// assert!(matches!(refused, Err(FormatError::Truncated { got: 200, .. })));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     ///
     /// # Errors
     /// [`FormatError`] if the bytes are not exactly one frozen filter.

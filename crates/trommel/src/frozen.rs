@@ -32,12 +32,38 @@ pub trait Frozen: Filter + Sized {
     type View<'a>: Filter;
 
     /// Bytes of the frozen filter. Allocates nothing.
+    ///
+    /// ```
+    /// use trommel::container::Frozen;
+    /// fn frozen_bytes(filters: &[impl Frozen]) -> usize {
+    ///     filters.iter().map(Frozen::encoded_len).sum()
+    /// }
+    /// let filter = trommel::SplitBlockBloom::builder().keys(1_000).memory_bytes(1_024).build()?;
+    /// assert_eq!(frozen_bytes(&[filter.clone(), filter]), 2 * (128 + 1_024));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     fn encoded_len(&self) -> usize;
 
     /// The frozen filter.
+    ///
+    /// ```
+    /// use trommel::{BloomFilter, container::Frozen};
+    /// let filter = BloomFilter::with_capacity_and_fpr(1_000, 0.01)?;
+    /// assert_eq!(Frozen::to_bytes(&filter)[..8], *b"TROMMEL\0");
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     fn to_bytes(&self) -> Vec<u8>;
 
     /// Writes the frozen filter, without a copy of its table.
+    ///
+    /// ```
+    /// use trommel::{BloomFilter, container::Frozen};
+    /// let filter = BloomFilter::with_capacity_and_fpr(1_000, 0.01)?;
+    /// let mut file = Vec::new();
+    /// Frozen::write_to(&filter, &mut file)?;
+    /// assert_eq!(file, filter.to_bytes());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// The writer's error.
@@ -46,11 +72,28 @@ pub trait Frozen: Filter + Sized {
 
     /// A view of frozen bytes, at any alignment, without a copy of the table. Everything is checked.
     ///
+    /// ```
+    /// use trommel::{AnyFilter, BloomFilter, Filter, container::Frozen};
+    /// let mut filter = BloomFilter::with_capacity_and_fpr(1_000, 0.01)?;
+    /// filter.add("anvil");
+    /// let bytes = filter.to_bytes();
+    /// assert!(<AnyFilter as Frozen>::parse(&bytes)?.contains("anvil"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// [`FormatError`] if the bytes are not exactly one frozen filter of this kind.
     fn parse(bytes: &[u8]) -> Result<Self::View<'_>, FormatError>;
 
     /// An owned filter from frozen bytes. Everything is checked before memory is asked for.
+    ///
+    /// ```
+    /// use trommel::{BloomFilter, CuckooFilter, container::Frozen};
+    /// let filter = BloomFilter::with_capacity_and_fpr(1_000, 0.01)?;
+    /// assert_eq!(<BloomFilter as Frozen>::from_bytes(&filter.to_bytes()), Ok(filter.clone()));
+    /// assert!(<CuckooFilter as Frozen>::from_bytes(&filter.to_bytes()).is_err());
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     ///
     /// # Errors
     /// [`FormatError`] if the bytes are not exactly one frozen filter of this kind, or memory is refused.

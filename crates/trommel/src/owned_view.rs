@@ -40,6 +40,15 @@ macro_rules! declare_owned_view {
         impl OwnedView {
             /// Checks the bytes and views them, as [`FilterView::parse`](crate::FilterView::parse) does.
             ///
+            /// ```
+            /// use trommel::{BloomFilter, Filter, container::OwnedView};
+            /// let mut filter = BloomFilter::with_capacity_and_fpr(1_000, 0.01)?;
+            /// filter.add("anvil");
+            /// assert!(OwnedView::parse(filter.to_bytes())?.contains("anvil"));
+            /// assert!(OwnedView::parse(b"anvil".to_vec()).is_err());
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
+            ///
             /// # Errors
             /// [`FormatError`] if the bytes are not exactly one frozen filter.
             pub fn parse(bytes: impl StableBytes) -> Result<Self, FormatError> {
@@ -48,6 +57,14 @@ macro_rules! declare_owned_view {
 
             /// Views bytes that were verified before, as
             /// [`FilterView::parse_trusted`](crate::FilterView::parse_trusted) does.
+            ///
+            /// ```
+            /// use trommel::{BloomFilter, Filter, container::OwnedView};
+            /// let mut filter = BloomFilter::with_capacity_and_fpr(1_000, 0.01)?;
+            /// filter.add("anvil");
+            /// assert!(OwnedView::parse_trusted(filter.to_bytes())?.contains("anvil"));
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
             ///
             /// # Errors
             /// [`FormatError`] if one of the checks fails.
@@ -64,6 +81,13 @@ macro_rules! declare_owned_view {
             }
 
             /// The kind.
+            ///
+            /// ```
+            /// use trommel::{BloomFilter, FilterKind, container::OwnedView};
+            /// let filter = BloomFilter::with_capacity_and_fpr(1_000, 0.01)?;
+            /// assert_eq!(OwnedView::parse(filter.to_bytes())?.kind(), FilterKind::Bloom);
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
             #[must_use]
             pub fn kind(&self) -> FilterKind {
                 match self {
@@ -77,12 +101,28 @@ kinds!(declare_owned_view []);
 
 impl OwnedView {
     /// The instruction set in use.
+    ///
+    /// ```
+    /// use trommel::{BloomFilter, Isa, container::OwnedView};
+    /// let filter = BloomFilter::with_capacity_and_fpr(1_000, 0.01)?;
+    /// assert_eq!(OwnedView::parse(filter.to_bytes())?.isa(), Isa::active_or_best());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn isa(&self) -> Isa {
         each_kind!(Self in self, filter => filter.isa())
     }
 
     /// An owned copy, which takes keys again.
+    ///
+    /// ```
+    /// use trommel::{BloomFilter, Filter, Insert, container::OwnedView};
+    /// let bytes = BloomFilter::with_capacity_and_fpr(1_000, 0.01)?.to_bytes();
+    /// let mut filter = OwnedView::parse(bytes)?.to_owned_filter()?;
+    /// filter.insert("anvil")?;
+    /// assert!(filter.contains("anvil"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`FormatError`] if a trusted view's bytes are damaged, or memory is refused.

@@ -92,12 +92,26 @@ impl FilterPolicy {
     }
 
     /// The kind of filter.
+    ///
+    /// ```
+    /// use trommel::{FilterKind, FilterPolicy};
+    /// let policy = FilterPolicy::builder(FilterKind::Cuckoo).build()?;
+    /// assert_eq!(policy.kind(), FilterKind::Cuckoo);
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn kind(&self) -> FilterKind {
         self.kind
     }
 
     /// How keys are hashed.
+    ///
+    /// ```
+    /// use trommel::{FilterKind, FilterPolicy, Hasher};
+    /// let policy = FilterPolicy::builder(FilterKind::Bloom).seed(7).build()?;
+    /// assert_eq!(policy.hasher(), Hasher::xxh3(7));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn hasher(&self) -> Hasher {
         self.hasher
@@ -105,6 +119,14 @@ impl FilterPolicy {
 
     /// The hash of a key, for [`FilterPolicy::build`] and [`FilterPolicy::may_match`]. Policies with equal hashers
     /// take the same hash, so a key is hashed once for many blocks.
+    ///
+    /// ```
+    /// use trommel::{FilterKind, FilterPolicy};
+    /// let bloom = FilterPolicy::builder(FilterKind::Bloom).build()?;
+    /// let cuckoo = FilterPolicy::builder(FilterKind::Cuckoo).build()?;
+    /// assert_eq!(bloom.hash("anvil"), cuckoo.hash("anvil"));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[inline]
     #[must_use]
     pub fn hash<K: Key + ?Sized>(&self, key: &K) -> KeyHash {
@@ -162,6 +184,15 @@ impl FilterPolicy {
 
     /// The block of some keys. Where [`FilterPolicy::build_into`] fails, this is a block without a filter, of one
     /// byte: every key may be there.
+    ///
+    /// ```
+    /// use trommel::{FilterKind, FilterPolicy};
+    /// let policy = FilterPolicy::builder(FilterKind::Bloom).build()?;
+    /// let hashes = ["anvil", "forge"].map(|key| policy.hash(key));
+    /// let block = policy.build(&hashes);
+    /// assert!(hashes.iter().all(|hash| policy.may_match(&block, *hash)));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn build(&self, hashes: &[KeyHash]) -> Vec<u8> {
         self.try_build(hashes).unwrap_or_else(|_| alloc::vec![NO_FILTER])
@@ -183,6 +214,15 @@ impl FilterPolicy {
     /// a checksum over the block. No bytes make it panic, allocate or read outside the block.
     ///
     /// Cost: the cache lines of one lookup, without prefetching.
+    ///
+    /// ```
+    /// use trommel::{FilterKind, FilterPolicy};
+    /// let policy = FilterPolicy::builder(FilterKind::SplitBlockBloom).build()?;
+    /// let block = policy.build(&[policy.hash("anvil")]);
+    /// assert!(!policy.may_match(&block, policy.hash("forge")));
+    /// assert!(policy.may_match(&block[1..], policy.hash("forge"))); // no block of this policy
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[inline]
     #[must_use]
     pub fn may_match(&self, block: &[u8], hash: KeyHash) -> bool {
@@ -196,6 +236,15 @@ impl FilterPolicy {
 
     /// Checks everything that a block without a checksum tells: trailer, parameter, length, and the
     /// structure of a quotient or cuckoo table. A block without a filter passes. Cost: one pass over a quotient table.
+    ///
+    /// ```
+    /// use trommel::{FilterKind, FilterPolicy};
+    /// let policy = FilterPolicy::builder(FilterKind::SplitBlockBloom).build()?;
+    /// let block = policy.build(&[policy.hash("anvil")]);
+    /// assert!(policy.verify(&block).is_ok());
+    /// assert!(policy.verify(&block[1..]).is_err());
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     ///
     /// # Errors
     /// [`FormatError`] if no policy of this name builds such a block.
@@ -236,26 +285,65 @@ pub struct FilterPolicyBuilder {
 impl FilterPolicyBuilder {
     /// Bits of the table for each key, at most 64. At least 1 for Bloom kinds, 3.29 for `Quotient`, 10.78 for
     /// `CacheLineQuotient`, 8.43 for `Cuckoo`.
+    ///
+    /// ```
+    /// use trommel::{FilterKind, FilterPolicy, SpecError};
+    /// let builder = FilterPolicy::builder(FilterKind::Bloom);
+    /// assert_eq!(builder.bits_per_key(16.0).build()?.encoded_len(1_000), 2_001);
+    /// let refused = builder.bits_per_key(65.0).build();
+    /// assert!(matches!(refused, Err(SpecError::BitsPerKeyOutOfRange { .. })));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     pub fn bits_per_key(self, bits_per_key: f64) -> Self {
         Self { bits_per_key, ..self }
     }
 
     /// The seed of the hash. It is part of the name.
+    ///
+    /// ```
+    /// use trommel::{FilterKind, FilterPolicy};
+    /// let policy = FilterPolicy::builder(FilterKind::Bloom).seed(0x2A).build()?;
+    /// assert_eq!(policy.name(), "trommel.1.bloom.xxh3.000000000000002a");
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     pub fn seed(self, seed: u64) -> Self {
         Self { hasher: self.hasher.with_seed(seed), ..self }
     }
 
     /// The hash and its seed.
+    ///
+    /// ```
+    /// use trommel::{FilterKind, FilterPolicy, Hasher};
+    /// let policy = FilterPolicy::builder(FilterKind::Bloom).hasher(Hasher::PARQUET).build()?;
+    /// assert_eq!(policy.hash("anvil"), Hasher::PARQUET.hash("anvil"));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     pub fn hasher(self, hasher: Hasher) -> Self {
         Self { hasher, ..self }
     }
 
     /// The instruction set to use, instead of the machine's best.
+    ///
+    /// ```
+    /// use trommel::{FilterKind, FilterPolicy, Isa};
+    /// let builder = FilterPolicy::builder(FilterKind::SplitBlockBloom);
+    /// let (best, portable) = (builder.build()?, builder.isa(Isa::Portable).build()?);
+    /// let hashes = [best.hash("anvil")];
+    /// assert_eq!(best.build(&hashes), portable.build(&hashes)); // the same blocks
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     pub fn isa(self, isa: Isa) -> Self {
         Self { isa: Some(isa), ..self }
     }
 
     /// Makes the policy.
+    ///
+    /// ```
+    /// use trommel::{FilterKind, FilterPolicy, SpecError};
+    /// assert!(FilterPolicy::builder(FilterKind::Cuckoo).build().is_ok());
+    /// let none = FilterPolicy::builder(FilterKind::CountingBloom).build();
+    /// assert!(matches!(none, Err(SpecError::Option { option: "block form", .. })));
+    /// ```
     ///
     /// # Errors
     /// [`SpecError`] if the kind has no block form, cannot use that number of bits per key, or the instruction set cannot be

@@ -114,6 +114,16 @@ fn poisoned(shard: usize) -> ! {
 impl ShardedFilter {
     /// Makes an empty filter of `shards` shards, a power of two up to [`MAX_SHARDS`].
     ///
+    /// ```
+    /// use trommel::engine::ShardedFilter;
+    /// use trommel::{FilterKind, FilterSpec, SpecError};
+    /// let spec = FilterSpec::new(FilterKind::Cuckoo).keys(100_000);
+    /// assert_eq!(ShardedFilter::build(&spec, 8)?.shards(), 8);
+    /// let refused = ShardedFilter::build(&spec, 6); // no power of two
+    /// assert!(matches!(refused, Err(SpecError::Choice { value: 6, .. })));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
+    ///
     /// # Errors
     /// [`SpecError`] if there cannot be so many shards, or a shard cannot meet what was asked for.
     pub fn build(spec: &FilterSpec, shards: usize) -> Result<Self, SpecError> {
@@ -138,18 +148,43 @@ impl ShardedFilter {
     }
 
     /// The kind of the shards.
+    ///
+    /// ```
+    /// use trommel::engine::ShardedFilter;
+    /// use trommel::{FilterKind, FilterSpec};
+    /// let filter = ShardedFilter::build(&FilterSpec::new(FilterKind::Cuckoo), 4)?;
+    /// assert_eq!(filter.kind(), FilterKind::Cuckoo);
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn kind(&self) -> FilterKind {
         self.kind
     }
 
     /// The number of shards.
+    ///
+    /// ```
+    /// use trommel::engine::ShardedFilter;
+    /// use trommel::{FilterKind, FilterSpec};
+    /// assert_eq!(ShardedFilter::build(&FilterSpec::new(FilterKind::Cuckoo), 4)?.shards(), 4);
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[must_use]
     pub fn shards(&self) -> usize {
         self.shards.len()
     }
 
     /// The filters of the shards, in order.
+    ///
+    /// ```
+    /// use trommel::engine::ShardedFilter;
+    /// use trommel::{Filter, FilterKind, FilterSpec, InsertShared};
+    /// let filter = ShardedFilter::build(&FilterSpec::new(FilterKind::Cuckoo).keys(1_000), 4)?;
+    /// ["anvil", "forge"].map(|key| filter.insert(key).unwrap());
+    /// let lens: Vec<_> = filter.into_shards().iter().map(|shard| shard.len()).collect();
+    /// assert_eq!((lens.len(), lens.iter().sum::<usize>()), (4, 2));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     ///
     /// # Panics
     /// If a thread panicked while it changed one of them.
@@ -162,6 +197,14 @@ impl ShardedFilter {
     }
 
     /// Whether a thread panicked while it changed a shard. Calls that need that shard panic from then on.
+    ///
+    /// ```
+    /// use trommel::engine::ShardedFilter;
+    /// use trommel::{FilterKind, FilterSpec};
+    /// let filter = ShardedFilter::build(&FilterSpec::new(FilterKind::Cuckoo), 4)?;
+    /// assert!(!filter.is_poisoned());
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     #[cfg(not(loom))]
     #[must_use]
     pub fn is_poisoned(&self) -> bool {
@@ -169,6 +212,16 @@ impl ShardedFilter {
     }
 
     /// Removes one copy of a key; false if it is not there. See [`AnyFilter::remove_hash`].
+    ///
+    /// ```
+    /// use trommel::engine::ShardedFilter;
+    /// use trommel::{Filter, FilterKind, FilterSpec, InsertShared};
+    /// let filter = ShardedFilter::build(&FilterSpec::new(FilterKind::Cuckoo).keys(1_000), 4)?;
+    /// filter.insert("anvil").unwrap();
+    /// let hash = filter.hash("anvil");
+    /// assert_eq!((filter.remove_hash(hash), filter.remove_hash(hash)), (Ok(true), Ok(false)));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     ///
     /// # Errors
     /// [`Unsupported`] if the kind cannot remove.
@@ -181,6 +234,17 @@ impl ShardedFilter {
     }
 
     /// How many copies of a key were inserted, or more. See [`AnyFilter::count_hash`].
+    ///
+    /// ```
+    /// use trommel::engine::ShardedFilter;
+    /// use trommel::{Filter, FilterKind, FilterSpec, InsertShared};
+    /// let spec = FilterSpec::new(FilterKind::Quotient).keys(1_000).multiset(true);
+    /// let filter = ShardedFilter::build(&spec, 4)?;
+    /// filter.insert("anvil").unwrap();
+    /// filter.insert("anvil").unwrap();
+    /// assert_eq!(filter.count_hash(filter.hash("anvil")), Ok(2));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     ///
     /// # Errors
     /// [`Unsupported`] if the kind cannot count.

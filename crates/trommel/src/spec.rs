@@ -7,8 +7,8 @@ use trommel_base::{
     Bulk, Filter, FilterKind, FromSpec, Full, Insert, InsertBulk, KeyHash, Spec, SpecError,
 };
 
-/// From this size on, one thread fills a table piece by piece. Below, the costs of [`CostModel`](crate::CostModel) have
-/// single inserts cheaper: 4 to 6 ns per key against 5 to 11.
+/// From this size on, one thread fills a table piece by piece. Below, the costs of
+/// [`CostModel`](crate::engine::CostModel) have single inserts cheaper: 4 to 6 ns per key against 5 to 11.
 const GROUPED_TABLE_BYTES: usize = 256 << 20;
 
 macro_rules! build_arms {
@@ -53,11 +53,24 @@ pub struct FilterSpec {
 
 impl FilterSpec {
     /// A spec for a kind, with defaults for the rest.
+    ///
+    /// ```
+    /// use trommel::{FilterKind, FilterSpec};
+    /// for kind in FilterKind::ALL {
+    ///     assert_eq!(FilterSpec::new(*kind).build()?.kind(), *kind);
+    /// }
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     pub fn new(kind: FilterKind) -> Self {
         Self { kind, spec: Spec::default() }
     }
 
     /// The kind.
+    ///
+    /// ```
+    /// use trommel::{FilterKind, FilterSpec};
+    /// assert_eq!(FilterSpec::new(FilterKind::Cuckoo).keys(1_000).kind(), FilterKind::Cuckoo);
+    /// ```
     #[must_use]
     pub fn kind(&self) -> FilterKind {
         self.kind
@@ -84,6 +97,15 @@ impl FilterSpec {
     }
 
     /// Makes the empty filter.
+    ///
+    /// ```
+    /// use trommel::{FilterKind, FilterSpec, SpecError};
+    /// let spec = FilterSpec::new(FilterKind::Bloom).keys(1_000);
+    /// assert_eq!(spec.build()?.kind(), FilterKind::Bloom);
+    /// let refused = spec.multiset(true).build();
+    /// assert!(matches!(refused, Err(SpecError::Option { option: "multiset", .. })));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
     ///
     /// # Errors
     /// [`SpecError`] if the kind cannot meet what was asked for: never a worse filter instead.
@@ -141,6 +163,15 @@ pub(crate) fn insert_alone(filter: &mut AnyFilter, hashes: &[KeyHash]) -> Result
 }
 
 /// Why a filter was not built. There is none, not even a part of one.
+///
+/// ```
+/// use trommel::error::BuildError;
+/// use trommel::{FilterKind, FilterSpec, KeyHash};
+/// let hashes: Vec<_> = (1..=1_000).map(|i| KeyHash::from_raw(i << 50)).collect();
+/// let refused = FilterSpec::new(FilterKind::Cuckoo).keys(100).build_from(&hashes).unwrap_err();
+/// let BuildError::Full(full) = refused else { panic!() };
+/// assert!(full.inserted < 1_000 && full.len <= full.capacity);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum BuildError {

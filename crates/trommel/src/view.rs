@@ -44,6 +44,16 @@ macro_rules! declare_filter_view {
             /// | quotient kinds | the table is the one of its fingerprints | 220 to 280 |
             /// | cuckoo | fingerprints are where they can be, and as many as the header states | 210 |
             ///
+            /// ```
+            /// use trommel::{CuckooFilter, FilterKind, FilterView, FormatError};
+            /// let mut bytes = CuckooFilter::with_capacity_and_fpr(1_000, 0.03)?.to_bytes();
+            /// assert_eq!(FilterView::parse(&bytes).unwrap().kind(), FilterKind::Cuckoo);
+            /// bytes[200] ^= 1;
+            /// let refused = FilterView::parse(&bytes);
+            /// assert!(matches!(refused, Err(FormatError::PayloadChecksum { .. })));
+            /// # Ok::<(), trommel::SpecError>(())
+            /// ```
+            ///
             /// # Errors
             /// [`FormatError`] if the bytes are not exactly one frozen filter.
             pub fn parse(bytes: &'a [u8]) -> Result<FilterView<'a>, FormatError> {
@@ -91,6 +101,13 @@ macro_rules! declare_filter_view {
             }
 
             /// The kind.
+            ///
+            /// ```
+            /// use trommel::{BloomFilter, FilterKind, FilterView};
+            /// let bytes = BloomFilter::with_capacity_and_fpr(1_000, 0.01)?.to_bytes();
+            /// assert_eq!(FilterView::parse(&bytes)?.kind(), FilterKind::Bloom);
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
             #[must_use]
             pub fn kind(&self) -> FilterKind {
                 match self {
@@ -117,30 +134,71 @@ kinds!(declare_filter_view []);
 
 impl FilterView<'_> {
     /// The instruction set in use.
+    ///
+    /// ```
+    /// use trommel::{BloomFilter, FilterView, Isa};
+    /// let bytes = BloomFilter::with_capacity_and_fpr(1_000, 0.01)?.to_bytes();
+    /// assert_eq!(FilterView::parse(&bytes)?.isa(), Isa::active_or_best());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn isa(&self) -> Isa {
         each_kind!(Self in self, filter => filter.isa())
     }
 
     /// Bits that a key sets, in a filter that is made of them.
+    ///
+    /// ```
+    /// use trommel::{FilterView, SplitBlockBloom};
+    /// let bytes = SplitBlockBloom::with_capacity_and_fpr(1_000, 0.01)?.to_bytes();
+    /// assert_eq!(FilterView::parse(&bytes)?.hash_count(), Some(8));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn hash_count(&self) -> Option<u32> {
         each_kind_that!(bits: Self in self, filter => Some(filter.hash_count()), else None)
     }
 
     /// The fraction of slots that keys take, in a filter that is made of them.
+    ///
+    /// ```
+    /// use trommel::{FilterView, Insert, QuotientFilter};
+    /// let mut filter = QuotientFilter::builder().keys(950).build()?; // in 1,000 slots
+    /// filter.insert("anvil")?;
+    /// let bytes = filter.to_bytes();
+    /// assert_eq!(FilterView::parse(&bytes)?.load_factor(), Some(0.001));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn load_factor(&self) -> Option<f64> {
         each_kind_that!(slots: Self in self, filter => Some(filter.load_factor()), else None)
     }
 
     /// An estimate of the distinct keys held. See [`AnyFilter::estimate_len`].
+    ///
+    /// ```
+    /// use trommel::{BloomFilter, FilterView};
+    /// let mut filter = BloomFilter::with_capacity_and_fpr(1_000, 0.01)?;
+    /// ["anvil", "anvil", "forge"].map(|key| filter.add(key));
+    /// let bytes = filter.to_bytes();
+    /// assert!((FilterView::parse(&bytes)?.estimate_len() - 2.0).abs() < 0.1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn estimate_len(&self) -> f64 {
         each_kind_that!(bits: Self in self, filter => filter.estimate_len(), else self.len() as f64)
     }
 
     /// How many copies of a key were inserted, or more. See [`Count::count_hash`].
+    ///
+    /// ```
+    /// use trommel::{CountingBloomFilter, Filter, FilterView};
+    /// let mut filter = CountingBloomFilter::with_capacity_and_fpr(1_000, 0.01)?;
+    /// ["anvil", "anvil"].map(|key| filter.add(key));
+    /// let bytes = filter.to_bytes();
+    /// assert_eq!(FilterView::parse(&bytes)?.count_hash(filter.hash("anvil")), Ok(2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`Unsupported`] if the kind cannot count.
@@ -150,12 +208,26 @@ impl FilterView<'_> {
     }
 
     /// The frozen filter: the bytes that are viewed.
+    ///
+    /// ```
+    /// use trommel::{BloomFilter, FilterView};
+    /// let bytes = BloomFilter::with_capacity_and_fpr(1_000, 0.01)?.to_bytes();
+    /// assert_eq!(FilterView::parse(&bytes)?.to_bytes(), bytes);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         each_kind!(Self in self, filter => filter.to_bytes())
     }
 
     /// Bytes of the frozen filter, as [`FilterView::to_bytes`] makes them. Allocates nothing.
+    ///
+    /// ```
+    /// use trommel::{BloomFilter, FilterView};
+    /// let bytes = BloomFilter::with_capacity_and_fpr(1_000, 0.01)?.to_bytes();
+    /// assert_eq!(FilterView::parse(&bytes)?.encoded_len(), bytes.len());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn encoded_len(&self) -> usize {
         each_kind!(Self in self, filter => filter.encoded_len())
@@ -163,6 +235,14 @@ impl FilterView<'_> {
 
     /// Checks what [`FilterView::parse_trusted`] left out, beside the checksum. A view that
     /// [`FilterView::parse`] made has passed already.
+    ///
+    /// ```
+    /// use trommel::{CuckooFilter, FilterView};
+    /// let mut bytes = CuckooFilter::with_capacity_and_fpr(1_000, 0.03)?.to_bytes();
+    /// bytes[200] = 1; // a fingerprint more than the header states
+    /// assert!(FilterView::parse_trusted(&bytes)?.check_structure().is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`FormatError`] if the table is not one that a writer writes.
@@ -172,6 +252,15 @@ impl FilterView<'_> {
 
     /// An owned copy, which takes keys again; of a trusted view, after
     /// [`check_structure`](Self::check_structure).
+    ///
+    /// ```
+    /// use trommel::{BloomFilter, Filter, FilterView, Insert};
+    /// let bytes = BloomFilter::with_capacity_and_fpr(1_000, 0.01)?.to_bytes();
+    /// let mut filter = FilterView::parse(&bytes)?.to_owned_filter()?;
+    /// filter.insert("anvil")?; // a view takes no keys
+    /// assert!(filter.contains("anvil"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`FormatError`] if the check fails or the memory is refused.

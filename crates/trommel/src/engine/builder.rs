@@ -23,6 +23,13 @@ pub struct EngineBuilder {
 }
 
 /// Why there is no engine.
+///
+/// ```
+/// use trommel::Engine;
+/// use trommel::engine::EngineError;
+/// let refused = Engine::builder().threads(0).build();
+/// assert!(matches!(refused, Err(EngineError::Threads { threads: 0, max: 1024 })));
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum EngineError {
@@ -46,6 +53,12 @@ impl EngineBuilder {
     /// How many threads work, at least 1. The thread of the caller is one of them; the others are started, and wait
     /// while there is nothing to do. Without a number, as many as the process may use cores: affinity and the
     /// quotas of containers count.
+    ///
+    /// ```
+    /// use trommel::Engine;
+    /// assert_eq!(Engine::builder().threads(2).build()?.threads(), 2);
+    /// # Ok::<(), trommel::engine::EngineError>(())
+    /// ```
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(threads);
         self
@@ -53,6 +66,13 @@ impl EngineBuilder {
 
     /// Whether each thread is pinned to a core of its own, as far as that is possible:
     /// [`Engine::pinned_threads`] says. The thread of the caller is left where it is, and waits for the others.
+    ///
+    /// ```
+    /// use trommel::Engine;
+    /// let engine = Engine::builder().threads(1).pin(true).build()?;
+    /// assert!(engine.pinned_threads() <= 1); // 0 if the system refused
+    /// # Ok::<(), trommel::engine::EngineError>(())
+    /// ```
     pub fn pin(mut self, pin: bool) -> Self {
         self.pin = pin;
         self
@@ -64,6 +84,13 @@ impl EngineBuilder {
     ///
     /// The filter itself, and the memory that a filter keeps for its inserts, do not count. Memory that a call has
     /// given back to the allocator may stay resident, as the allocator decides.
+    ///
+    /// ```
+    /// use trommel::Engine;
+    /// let engine = Engine::builder().threads(1).memory_budget(64 << 20).build()?;
+    /// assert_eq!(engine.memory_budget(), 64 << 20);
+    /// # Ok::<(), trommel::engine::EngineError>(())
+    /// ```
     pub fn memory_budget(mut self, bytes: usize) -> Self {
         self.memory_budget = Some(bytes);
         self
@@ -71,18 +98,44 @@ impl EngineBuilder {
 
     /// A strategy for everything that can follow it, instead of the one that the cost model says: for
     /// measurements.
+    ///
+    /// ```
+    /// use trommel::{Engine, KeyHash, SplitBlockBloom};
+    /// use trommel::engine::Strategy;
+    /// let engine = Engine::builder().threads(1).strategy(Strategy::Partitioned).build()?;
+    /// let filter = SplitBlockBloom::with_capacity_and_fpr(1_000, 0.01)?;
+    /// let hashes = [KeyHash::from_raw(7)];
+    /// assert_eq!(engine.lookup_strategy(&filter, &hashes), Strategy::Partitioned);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn strategy(mut self, strategy: Strategy) -> Self {
         self.strategy = Some(strategy);
         self
     }
 
     /// What strategies are chosen by, measured on another machine than the author's.
+    ///
+    /// ```
+    /// use trommel::Engine;
+    /// use trommel::engine::CostModel;
+    /// let cost = CostModel { start_ns: 10_000.0, ..CostModel::default() };
+    /// let engine = Engine::builder().threads(1).cost_model(cost).build()?;
+    /// assert_eq!(engine.cost_model(), &cost);
+    /// # Ok::<(), trommel::engine::EngineError>(())
+    /// ```
     pub fn cost_model(mut self, cost: CostModel) -> Self {
         self.cost = cost;
         self
     }
 
     /// Starts the threads.
+    ///
+    /// ```
+    /// use trommel::Engine;
+    /// assert_eq!(Engine::builder().threads(1).build()?.threads(), 1);
+    /// assert!(Engine::builder().threads(0).build().is_err());
+    /// # Ok::<(), trommel::engine::EngineError>(())
+    /// ```
     ///
     /// # Errors
     /// [`EngineError`] if the number of threads is 0 or absurd, or the system refuses to start one.

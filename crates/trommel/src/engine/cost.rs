@@ -76,12 +76,25 @@ pub struct CostModel {
 
 impl LineCost {
     /// The line anywhere in a table of so many bytes.
+    ///
+    /// ```
+    /// use trommel::engine::CostModel;
+    /// let cost = CostModel::default().lookup;
+    /// assert_eq!(cost.direct_ns(512 << 10), cost.direct_ns[0]); // the smallest table measured
+    /// assert!(cost.direct_ns(1 << 30) > cost.direct_ns(4 << 20));
+    /// ```
     #[must_use]
     pub fn direct_ns(&self, bytes: usize) -> f64 {
         interpolate(TABLE_BYTES.map(|bytes| bytes as f64), self.direct_ns, bytes as f64)
     }
 
     /// Keys grouped first, with so many touches of each line in the batch.
+    ///
+    /// ```
+    /// use trommel::engine::CostModel;
+    /// let cost = CostModel::default().lookup;
+    /// assert_eq!(cost.grouped_ns(1.0), cost.grouped_ns[2]);
+    /// ```
     #[must_use]
     pub fn grouped_ns(&self, touches_per_line: f64) -> f64 {
         interpolate(TOUCHES_PER_LINE, self.grouped_ns, touches_per_line)
@@ -116,6 +129,14 @@ fn interpolate<const N: usize>(places: [f64; N], values: [f64; N], at: f64) -> f
 impl CostModel {
     /// How to insert so many keys into a table of so many bytes, `lines` of which each touches. Directly that are
     /// `slices` slices of the batch on as many threads, or 1.
+    ///
+    /// ```
+    /// use trommel::engine::{CostModel, Strategy};
+    /// let cost = CostModel::default();
+    /// // A million keys into 1 MiB, one cache line each, on two threads or in two slices.
+    /// assert_eq!(cost.of_insert(1_000_000, 1 << 20, 1, 2, 2), Strategy::Direct);
+    /// assert_eq!(cost.of_insert(500_000_000, 1 << 30, 1, 2, 1), Strategy::Partitioned);
+    /// ```
     #[must_use]
     pub fn of_insert(
         &self,
@@ -159,6 +180,13 @@ impl CostModel {
     }
 
     /// Whether to insert so many keys on several threads, into a filter that groups them by itself.
+    ///
+    /// ```
+    /// use trommel::engine::{CostModel, Strategy};
+    /// let cost = CostModel::default();
+    /// assert_eq!(cost.of_bulk(1_000, 2), Strategy::Direct);
+    /// assert_eq!(cost.of_bulk(100_000_000, 2), Strategy::Partitioned);
+    /// ```
     #[must_use]
     pub fn of_bulk(&self, keys: usize, threads: usize) -> Strategy {
         let alone = keys as f64 * self.bulk_ns;
@@ -166,6 +194,15 @@ impl CostModel {
     }
 
     /// How to look so many keys up in a table of so many bytes.
+    ///
+    /// ```
+    /// use trommel::engine::{CostModel, Strategy};
+    /// let far = [40.0; 6]; // ns per lookup on a machine whose memory is far away
+    /// let mut cost = CostModel::default();
+    /// assert_eq!(cost.of_lookup(100_000, 128 << 10, 2), Strategy::Direct);
+    /// cost.lookup.direct_ns = far;
+    /// assert_eq!(cost.of_lookup(100_000_000, 1 << 30, 2), Strategy::Partitioned);
+    /// ```
     #[must_use]
     pub fn of_lookup(&self, keys: usize, bytes: usize, threads: usize) -> Strategy {
         let grouped = self.lookup.grouped_batch_ns(keys as f64, bytes, threads);

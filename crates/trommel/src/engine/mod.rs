@@ -78,11 +78,24 @@ pub struct Engine {
 
 impl Engine {
     /// A builder: threads, pinning, memory.
+    ///
+    /// ```
+    /// use trommel::Engine;
+    /// let engine = Engine::builder().threads(1).memory_budget(1 << 20).build()?;
+    /// assert_eq!((engine.threads(), engine.memory_budget()), (1, 1 << 20));
+    /// # Ok::<(), trommel::engine::EngineError>(())
+    /// ```
     pub fn builder() -> EngineBuilder {
         EngineBuilder::default()
     }
 
     /// How many threads there are.
+    ///
+    /// ```
+    /// use trommel::Engine;
+    /// assert_eq!(Engine::builder().threads(2).build()?.threads(), 2);
+    /// # Ok::<(), trommel::engine::EngineError>(())
+    /// ```
     #[must_use]
     pub fn threads(&self) -> usize {
         self.pool.threads()
@@ -90,29 +103,68 @@ impl Engine {
 
     /// How many of them are pinned to a core of their own. None, if that was not asked for, if there are more
     /// threads than the process may use cores, or if the system refused.
+    ///
+    /// ```
+    /// use trommel::Engine;
+    /// assert_eq!(Engine::builder().threads(2).build()?.pinned_threads(), 0); // not asked for
+    /// # Ok::<(), trommel::engine::EngineError>(())
+    /// ```
     #[must_use]
     pub fn pinned_threads(&self) -> usize {
         self.pool.pinned_threads()
     }
 
     /// The most bytes of scratch memory that a call takes: [`EngineBuilder::memory_budget`].
+    ///
+    /// ```
+    /// use trommel::Engine;
+    /// assert_eq!(Engine::builder().threads(1).build()?.memory_budget(), usize::MAX);
+    /// # Ok::<(), trommel::engine::EngineError>(())
+    /// ```
     #[must_use]
     pub fn memory_budget(&self) -> usize {
         self.memory_budget
     }
 
     /// What strategies are chosen by.
+    ///
+    /// ```
+    /// use trommel::Engine;
+    /// use trommel::engine::CostModel;
+    /// assert_eq!(Engine::builder().threads(1).build()?.cost_model(), &CostModel::default());
+    /// # Ok::<(), trommel::engine::EngineError>(())
+    /// ```
     #[must_use]
     pub fn cost_model(&self) -> &CostModel {
         &self.cost
     }
 
     /// Gives back the scratch memory that is kept from call to call: at most the budget, and at most 1 GiB.
+    ///
+    /// ```
+    /// use trommel::{Engine, Filter, FilterKind, FilterSpec, Hasher};
+    /// let engine = Engine::builder().threads(1).build()?;
+    /// let hashes = [Hasher::default().hash("anvil")];
+    /// let filter = engine.build(&FilterSpec::new(FilterKind::Quotient), &hashes)?;
+    /// engine.release_memory(); // no build is to come soon
+    /// assert!(filter.contains("anvil"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn release_memory(&self) {
         self.pool.release_memory();
     }
 
     /// Makes a filter and fills it. A spec that does not say how many keys are expected is one for these.
+    ///
+    /// ```
+    /// use trommel::{Engine, Filter, FilterKind, FilterSpec, Hasher};
+    /// let engine = Engine::builder().threads(2).build()?;
+    /// let mut hashes = Vec::new();
+    /// Hasher::default().hash_batch(&["anvil", "forge"], &mut hashes);
+    /// let filter = engine.build(&FilterSpec::new(FilterKind::Cuckoo), &hashes)?;
+    /// assert!(filter.contains("anvil") && filter.contains("forge"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`BuildError`] if the kind cannot meet the spec, or the keys do not fit.
@@ -128,6 +180,17 @@ impl Engine {
     /// in directly; else 8.5 bytes a key, or 4.5 for every bit of a standard filter, at most as much as the table or
     /// 256 MiB; for others see their `insert_bulk`. With less, a batch goes in chunk by chunk; with far less, or if it is
     /// refused, directly.
+    ///
+    /// ```
+    /// use trommel::{Engine, Filter, SplitBlockBloom};
+    /// let engine = Engine::builder().threads(2).build()?;
+    /// let mut filter = SplitBlockBloom::with_capacity_and_fpr(100_000, 0.01)?;
+    /// let mut hashes = Vec::new();
+    /// filter.hasher().hash_batch(&(0..100_000u64).collect::<Vec<_>>(), &mut hashes);
+    /// engine.insert_batch(&mut filter, &hashes)?;
+    /// assert!(hashes.iter().all(|hash| filter.contains_hash(*hash)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`Full`] if there is no room for all; it says how many went in.
@@ -185,6 +248,18 @@ impl Engine {
     /// Scratch memory, within the budget: 9 bytes a key, if the batch is partitioned; at most as much as the
     /// table, or 256 MiB.
     ///
+    /// ```
+    /// use trommel::{Bitmap, Engine, Filter, SplitBlockBloom};
+    /// let engine = Engine::builder().threads(2).build()?;
+    /// let mut filter = SplitBlockBloom::with_capacity_and_fpr(1_000, 0.01)?;
+    /// filter.add("forge");
+    /// let hashes = ["anvil", "forge"].map(|key| filter.hash(key));
+    /// let mut found = Bitmap::new(0);
+    /// engine.contains_batch(&filter, &hashes, &mut found);
+    /// assert_eq!(found.iter_ones().collect::<Vec<_>>(), [1]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Panics
     /// If a worker does.
     pub fn contains_batch<F: Filter + Sync>(
@@ -201,6 +276,16 @@ impl Engine {
     }
 
     /// How [`Engine::insert_batch`] would insert these keys.
+    ///
+    /// ```
+    /// use trommel::{Engine, KeyHash, SplitBlockBloom};
+    /// use trommel::engine::Strategy;
+    /// let engine = Engine::builder().threads(2).build()?;
+    /// let filter = SplitBlockBloom::with_capacity_and_fpr(1_000, 0.01)?;
+    /// let few = [KeyHash::from_raw(7)];
+    /// assert_eq!(engine.insert_strategy(&filter, &few), Strategy::Direct);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn insert_strategy<F: InsertBulk>(&self, filter: &F, hashes: &[KeyHash]) -> Strategy {
         if let Some(strategy) = self.settled_strategy(hashes) {
@@ -216,6 +301,16 @@ impl Engine {
     }
 
     /// How [`Engine::contains_batch`] would look these keys up.
+    ///
+    /// ```
+    /// use trommel::{BloomFilter, Engine, KeyHash};
+    /// use trommel::engine::Strategy;
+    /// let engine = Engine::builder().threads(2).strategy(Strategy::Partitioned).build()?;
+    /// let filter = BloomFilter::with_capacity_and_fpr(1_000, 0.01)?;
+    /// // The bits of a key are anywhere in a standard filter, so groups would gain nothing.
+    /// assert_eq!(engine.lookup_strategy(&filter, &[KeyHash::from_raw(7)]), Strategy::Direct);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn lookup_strategy<F: Filter>(&self, filter: &F, hashes: &[KeyHash]) -> Strategy {
         if !filter.is_ordered_by_hash() {

@@ -9,6 +9,14 @@ use trommel_base::{Hasher, KeyHash};
 /// few microseconds by itself.
 pub trait KeyBatch: Send {
     /// The hashes of all keys, in their order: `hashes` takes as many, in the memory it has.
+    ///
+    /// ```
+    /// use trommel::Hasher;
+    /// use trommel::engine::KeyBatch;
+    /// let (hasher, mut hashes) = (Hasher::default(), Vec::new());
+    /// vec!["anvil", "forge"].hash_all(&hasher, &mut hashes);
+    /// assert_eq!(hashes, [hasher.hash("anvil"), hasher.hash("forge")]);
+    /// ```
     fn hash_all(&self, hasher: &Hasher, hashes: &mut Vec<KeyHash>);
 }
 

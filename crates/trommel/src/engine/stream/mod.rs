@@ -54,6 +54,17 @@ pub struct Stream<'a> {
 }
 
 /// How far a stream has come.
+///
+/// ```
+/// use std::convert::Infallible;
+/// use trommel::{Engine, SplitBlockBloom};
+/// let engine = Engine::builder().threads(1).build()?;
+/// let mut filter = SplitBlockBloom::with_capacity_and_fpr(1_000, 0.01)?;
+/// let batches = [vec!["anvil", "forge"], vec!["tongs"]].map(Ok::<_, Infallible>);
+/// let done = engine.stream().insert(&mut filter, batches)?;
+/// assert_eq!((done.batches, done.keys), (2, 3));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
@@ -69,18 +80,39 @@ pub struct Cancel(AtomicBool);
 
 impl Cancel {
     /// Nothing is cancelled yet.
+    ///
+    /// ```
+    /// use trommel::engine::Cancel;
+    /// assert!(!Cancel::new().is_cancelled());
+    /// ```
     #[must_use]
     pub const fn new() -> Self {
         Self(AtomicBool::new(false))
     }
 
     /// Stops streams with this, each before its next batch. A read that waits for data is waited for.
+    ///
+    /// ```
+    /// use trommel::engine::Cancel;
+    /// let cancel = Cancel::new();
+    /// std::thread::scope(|threads| {
+    ///     threads.spawn(|| cancel.cancel());
+    /// });
+    /// assert!(cancel.is_cancelled());
+    /// ```
     pub fn cancel(&self) {
         // Relaxed: nothing else is told by it, and a batch more or less does not matter.
         self.0.store(true, Ordering::Relaxed);
     }
 
     /// Whether it was cancelled.
+    ///
+    /// ```
+    /// use trommel::engine::Cancel;
+    /// let cancel = Cancel::new();
+    /// cancel.cancel();
+    /// assert!(cancel.is_cancelled());
+    /// ```
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
@@ -88,6 +120,18 @@ impl Cancel {
 }
 
 /// Why a stream ended early, and how far it had come. What was inserted stays.
+///
+/// ```
+/// use trommel::{Engine, SplitBlockBloom};
+/// use trommel::engine::StreamError;
+/// let engine = Engine::builder().threads(1).build()?;
+/// let mut filter = SplitBlockBloom::with_capacity_and_fpr(1_000, 0.01)?;
+/// let batches = [Ok(vec!["anvil", "forge"]), Err("no such file")];
+/// let Err(StreamError::Failed { error, done }) = engine.stream().insert(&mut filter, batches)
+/// else { panic!() };
+/// assert_eq!((error, done.keys), ("no such file", 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StreamError<E> {
@@ -115,6 +159,16 @@ pub enum StreamError<E> {
 
 impl Engine {
     /// A stream of batches through this engine.
+    ///
+    /// ```
+    /// use std::convert::Infallible;
+    /// use trommel::{Engine, Filter, SplitBlockBloom};
+    /// let engine = Engine::builder().threads(1).build()?;
+    /// let mut filter = SplitBlockBloom::with_capacity_and_fpr(1_000, 0.01)?;
+    /// engine.stream().insert(&mut filter, [Ok::<_, Infallible>(vec!["anvil"])])?;
+    /// assert!(filter.contains("anvil"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn stream(&self) -> Stream<'_> {
         Stream { engine: self, keys_at_a_time: None, cancel: None, progress: None }
     }
@@ -123,24 +177,75 @@ impl Engine {
 impl<'a> Stream<'a> {
     /// How many keys are gathered, at least, before they are inserted. By default one for 16 bytes of the
     /// filter's table, from 65,536 to 4 M. They take 8 bytes each, beside the scratch memory of the engine.
+    ///
+    /// ```
+    /// use std::convert::Infallible;
+    /// use trommel::{Engine, SplitBlockBloom};
+    /// let engine = Engine::builder().threads(1).build()?;
+    /// let mut filter = SplitBlockBloom::with_capacity_and_fpr(1_000, 0.01)?;
+    /// let batches = [vec![1001u64, 1002], vec![1003], vec![1004]].map(Ok::<_, Infallible>);
+    /// let mut told = Vec::new();
+    /// let stream = engine.stream().keys_at_a_time(3).progress(|done| told.push(done.keys));
+    /// stream.insert(&mut filter, batches)?;
+    /// assert_eq!(told, [3, 4]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn keys_at_a_time(mut self, keys: usize) -> Self {
         self.keys_at_a_time = Some(keys);
         self
     }
 
     /// What stops the stream.
+    ///
+    /// ```
+    /// use std::convert::Infallible;
+    /// use trommel::{Engine, Filter, SplitBlockBloom};
+    /// use trommel::engine::{Cancel, StreamError};
+    /// let engine = Engine::builder().threads(1).build()?;
+    /// let mut filter = SplitBlockBloom::with_capacity_and_fpr(1_000, 0.01)?;
+    /// let cancel = Cancel::new();
+    /// cancel.cancel();
+    /// let batches = [Ok::<_, Infallible>(vec!["anvil"])];
+    /// let ended = engine.stream().cancel(&cancel).insert(&mut filter, batches);
+    /// assert!(matches!(ended, Err(StreamError::Cancelled { .. })) && filter.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn cancel(mut self, cancel: &'a Cancel) -> Self {
         self.cancel = Some(cancel);
         self
     }
 
     /// What is called after every batch, on the thread of the caller.
+    ///
+    /// ```
+    /// use std::convert::Infallible;
+    /// use trommel::{Engine, SplitBlockBloom};
+    /// let engine = Engine::builder().threads(1).build()?;
+    /// let filter = SplitBlockBloom::with_capacity_and_fpr(1_000, 0.01)?;
+    /// let batches = [vec![1001u64, 1002], vec![1003]].map(Ok::<_, Infallible>);
+    /// let mut told = Vec::new();
+    /// let stream = engine.stream().progress(|done| told.push(done.keys));
+    /// stream.contains(&filter, batches, |_keys, _found| Ok(()))?;
+    /// assert_eq!(told, [2, 3]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn progress(mut self, call: impl FnMut(Progress) + 'a) -> Self {
         self.progress = Some(Box::new(call));
         self
     }
 
     /// Inserts all keys of all batches, hashed by the filter's hasher.
+    ///
+    /// ```
+    /// use trommel::{Engine, Filter, SplitBlockBloom};
+    /// use trommel::engine::LineBatches;
+    /// let engine = Engine::builder().threads(1).build()?;
+    /// let mut filter = SplitBlockBloom::with_capacity_and_fpr(1_000, 0.01)?;
+    /// let file = &b"anvil\nforge\n"[..];
+    /// let done = engine.stream().insert(&mut filter, LineBatches::new(file, 1 << 20))?;
+    /// assert!(done.keys == 2 && filter.contains("forge"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`StreamError`] if the source fails, the filter is full, or the stream is cancelled.
@@ -185,6 +290,22 @@ impl<'a> Stream<'a> {
 
     /// Looks all keys of all batches up, and hands each batch to `answer`, in their order, with a bit for each
     /// of its keys. What `answer` fails with ends the stream.
+    ///
+    /// ```
+    /// use std::convert::Infallible;
+    /// use trommel::{Engine, SplitBlockBloom};
+    /// let engine = Engine::builder().threads(1).build()?;
+    /// let mut filter = SplitBlockBloom::with_capacity_and_fpr(1_000, 0.01)?;
+    /// filter.add("forge");
+    /// let mut hits = Vec::new();
+    /// let batches = [Ok::<_, Infallible>(vec!["anvil", "forge"])];
+    /// engine.stream().contains(&filter, batches, |keys, found| {
+    ///     hits.extend(found.iter_ones().map(|i| keys[i]));
+    ///     Ok(())
+    /// })?;
+    /// assert_eq!(hits, ["forge"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`StreamError`] if the source or `answer` fails, or the stream is cancelled.

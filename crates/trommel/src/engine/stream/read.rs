@@ -25,6 +25,15 @@ pub struct IntegerBatches<R> {
 impl<R: Read> IntegerBatches<R> {
     /// Batches of so many keys, at least 1 and at most 2^20; the last may be shorter. A buffer of as many bytes
     /// is kept, so the reader needs none.
+    ///
+    /// ```
+    /// use trommel::engine::IntegerBatches;
+    /// let file = 1001u64.to_le_bytes();
+    /// let mut batches = IntegerBatches::new(&file[..], 100);
+    /// assert_eq!(batches.next().unwrap()?, [1001]);
+    /// assert!(batches.next().is_none());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[must_use]
     pub fn new(reader: R, keys: usize) -> Self {
         let bytes = vec![0; keys.clamp(1, MOST_KEYS) * KEY_BYTES];
@@ -103,6 +112,14 @@ pub struct Lines {
 impl<R: BufRead> LineBatches<R> {
     /// Batches of lines of at least so many bytes together, ends of lines included; the last may be shorter. A line is never divided:
     /// one as long as the memory takes that memory.
+    ///
+    /// ```
+    /// use trommel::engine::LineBatches;
+    /// let mut batches = LineBatches::new(&b"anvil\nforge\n"[..], 1);
+    /// assert_eq!(batches.next().unwrap()?.iter().next(), Some(&b"anvil"[..]));
+    /// assert_eq!(batches.count(), 1);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[must_use]
     pub fn new(reader: R, batch_bytes: usize) -> Self {
         Self { reader, batch_bytes, is_done: false, error: None }
@@ -138,18 +155,39 @@ impl<R: BufRead> Iterator for LineBatches<R> {
 
 impl Lines {
     /// How many there are.
+    ///
+    /// ```
+    /// use trommel::engine::LineBatches;
+    /// let lines = LineBatches::new(&b"anvil\n\nforge"[..], 100).next().unwrap()?;
+    /// assert_eq!(lines.len(), 3);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[must_use]
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
     /// Whether there is none.
+    ///
+    /// ```
+    /// use trommel::engine::{LineBatches, Lines};
+    /// assert!(Lines::default().is_empty());
+    /// assert!(!LineBatches::new(&b"anvil"[..], 100).next().unwrap()?.is_empty());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
     /// The lines, one after another.
+    ///
+    /// ```
+    /// use trommel::engine::LineBatches;
+    /// let lines = LineBatches::new(&b"anvil\nforge\r\n"[..], 100).next().unwrap()?;
+    /// assert!(lines.iter().eq([&b"anvil"[..], b"forge"]));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         let begins = core::iter::once(0).chain(self.ends.iter().copied());
         begins.zip(&self.ends).map(|(begin, end)| &self.bytes[begin..*end])
