@@ -1,5 +1,6 @@
 //! Packed counters: 4-bit ones that stick, or 2-bit ones with an overflow table.
 
+use crate::overflow::{ENTRY_BYTES, Overflow};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::fmt;
@@ -29,7 +30,7 @@ impl CounterWidth {
     }
 
     /// The highest value of a counter's cell: stuck with four bits, "see the overflow table" with two.
-    const fn ceiling(self) -> u8 {
+    pub(crate) const fn ceiling(self) -> u8 {
         (1 << self.bits()) - 1
     }
 
@@ -46,24 +47,18 @@ pub(crate) struct Counters<S = Storage> {
     /// Packed cells, position 0 in the lowest bits of byte 0.
     pub(crate) cells: S,
     /// The counts of cells at the ceiling, with two bits.
-    pub(crate) overflow: BTreeMap<u64, u64>,
+    pub(crate) overflow: Overflow<S>,
 }
 
 impl<S> fmt::Debug for Counters<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Counters")
-            .field("width", &self.width)
-            .field("overflow_entries", &self.overflow.len())
-            .finish_non_exhaustive()
+        f.debug_struct("Counters").field("width", &self.width).finish_non_exhaustive()
     }
 }
 
-/// Bytes of an entry of the overflow table in the container: position and count.
-pub(crate) const OVERFLOW_ENTRY_BYTES: usize = 16;
-
 impl<S: AsRef<[u8]>> Counters<S> {
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.cells.as_ref().len() + self.overflow.len() * OVERFLOW_ENTRY_BYTES
+        self.cells.as_ref().len() + self.overflow.len() * ENTRY_BYTES
     }
 
     /// Byte and shift of a cell.
@@ -81,19 +76,10 @@ impl<S: AsRef<[u8]>> Counters<S> {
     pub(crate) fn count(&self, position: u64) -> u64 {
         let cell = self.cell(position);
         if self.width == CounterWidth::Two && cell == self.width.ceiling() {
-            self.overflow.get(&position).copied().unwrap_or(u64::from(cell))
+            self.overflow.get(position).unwrap_or(u64::from(cell))
         } else {
             u64::from(cell)
         }
-    }
-
-    /// The overflow table as the container stores it: ascending pairs of position and count.
-    pub(crate) fn overflow_bytes(&self) -> Vec<u8> {
-        self.overflow
-            .iter()
-            .flat_map(|(position, count)| [position.to_le_bytes(), count.to_le_bytes()])
-            .flatten()
-            .collect()
     }
 
     /// Checks that counters agree with the bits and the overflow table: a counter is above zero where
@@ -117,8 +103,8 @@ impl<S: AsRef<[u8]>> Counters<S> {
             return Err(FormatError::Field { name: "counter", value });
         }
         if self.width == CounterWidth::Two {
-            let in_table = |position: &u64| self.cell(*position) == self.width.ceiling();
-            if at_ceiling != self.overflow.len() || !self.overflow.keys().all(in_table) {
+            let in_table = |position| self.cell(position) == self.width.ceiling();
+            if at_ceiling != self.overflow.len() || !self.overflow.all_positions(in_table) {
                 let value = self.overflow.len() as u64;
                 return Err(FormatError::Field { name: "overflow entries", value });
             }
@@ -182,30 +168,6 @@ const fn spread_to_fours(bits: u16) -> u64 {
     (bits | bits << 3) & EVERY_FOURTH
 }
 
-/// Reads the overflow table of a container over `positions` positions.
-pub(crate) fn parse_overflow(
-    bytes: &[u8],
-    positions: u64,
-) -> Result<BTreeMap<u64, u64>, FormatError> {
-    let (words, _) = bytes.as_chunks::<8>();
-    let (entries, _) = words.as_chunks::<2>();
-    let entries = entries
-        .iter()
-        .map(|[position, count]| (u64::from_le_bytes(*position), u64::from_le_bytes(*count)));
-    let mut next = 0;
-    for (position, count) in entries.clone() {
-        if position < next || position >= positions {
-            return Err(FormatError::Field { name: "overflow position", value: position });
-        }
-        if count < u64::from(CounterWidth::Two.ceiling()) {
-            return Err(FormatError::Field { name: "overflow count", value: count });
-        }
-        next = position + 1;
-    }
-    // All at once: entries in order are appended, where each one alone would be searched for.
-    Ok(entries.collect())
-}
-
 impl<S: AsRef<[u8]> + AsMut<[u8]>> Counters<S> {
     fn set_cell(&mut self, position: u64, value: u8) {
         let (byte, shift) = self.place(position);
@@ -223,7 +185,7 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Counters<S> {
         let sum = before.saturating_add(amount);
         self.set_cell(position, sum.min(u64::from(ceiling)) as u8);
         if self.width == CounterWidth::Two && sum >= u64::from(ceiling) {
-            self.overflow.insert(position, sum);
+            self.overflow.map_mut().insert(position, sum);
         }
         sum != before
     }
@@ -243,10 +205,10 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Counters<S> {
             (cell, CounterWidth::Two) if cell == ceiling => {
                 let count = self.count(position) - 1;
                 if count < u64::from(ceiling) {
-                    self.overflow.remove(&position);
+                    self.overflow.map_mut().remove(&position);
                     self.set_cell(position, count as u8);
                 } else {
-                    self.overflow.insert(position, count);
+                    self.overflow.map_mut().insert(position, count);
                 }
                 false
             }
@@ -269,14 +231,14 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Counters<S> {
     /// taken the overflow table with them: [`Counters::join_overflows`] brings it back.
     pub(crate) fn pieces(&mut self, positions_log2: u32) -> Vec<Counters<&mut [u8]>> {
         let width = self.width;
-        let mut rest = core::mem::take(&mut self.overflow);
+        let mut rest = core::mem::take(self.overflow.map_mut());
         let cells = self.cells.as_mut().chunks_mut((width.bits() as usize) << (positions_log2 - 3));
         let piece = |(i, cells)| {
             let begin = (i as u64) << positions_log2;
             let beyond = rest.split_off(&(begin + (1 << positions_log2)));
             let here = core::mem::replace(&mut rest, beyond).into_iter();
-            let overflow = here.map(|(position, count)| (position - begin, count)).collect();
-            Counters { width, cells, overflow }
+            let here = here.map(|(position, count)| (position - begin, count)).collect();
+            Counters { width, cells, overflow: Overflow::Map(here) }
         };
         cells.enumerate().map(piece).collect()
     }
@@ -291,7 +253,7 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Counters<S> {
             let begin = (i as u64) << positions_log2;
             overflow.into_iter().map(move |(position, count)| (begin + position, count))
         });
-        self.overflow = entries.collect();
+        self.overflow = Overflow::Map(entries.collect());
     }
 
     /// Increments the counters of a batch of hashes, whose positions `positions` gives. The lines of
@@ -344,7 +306,7 @@ mod tests {
             let positions = 64 * words as u64;
             let mut bits = alloc::vec![0; 8 * words];
             let cells = alloc::vec![0; width.bytes_per_word() * words];
-            let mut counters = Counters { width, cells, overflow: BTreeMap::new() };
+            let mut counters = Counters { width, cells, overflow: Overflow::default() };
             for position in (0..positions).filter(|position| position % 5 < 3) {
                 bits[position as usize / 8] |= 1 << (position % 8);
                 for _ in 0..=position % 17 {
@@ -361,7 +323,7 @@ mod tests {
                 for value in 0..=width.ceiling() {
                     counters.set_cell(position, value);
                     let ceiling_agrees = width == CounterWidth::Four
-                        || (value == width.ceiling()) == counters.overflow.contains_key(&position);
+                        || (value == width.ceiling()) == counters.overflow.get(position).is_some();
                     let agrees = (value > 0) == (was > 0) && ceiling_agrees;
                     assert_eq!(
                         counters.check(&bits).is_ok(),

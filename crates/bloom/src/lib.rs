@@ -37,6 +37,7 @@ mod frozen;
 mod geometry;
 mod kernel;
 mod layout;
+mod overflow;
 mod set_algebra;
 #[cfg(target_has_atomic = "64")]
 mod shared;

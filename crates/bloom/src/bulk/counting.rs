@@ -3,6 +3,7 @@
 use super::positions::Pieces;
 use super::{Table, in_chunks};
 use crate::CountingBloomFilter;
+use crate::counters::Counters;
 use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash, Workers};
 
 /// Positions of a piece, in tables that are not so large that there would be too many: 128 KiB of counters
@@ -56,7 +57,8 @@ fn insert<W: Workers>(
                     bits[*position as usize / 8] |= 1 << (position % 8);
                 }
             });
-            let overflows = counters.into_iter().map(|counters| counters.overflow).collect();
+            let take = |counters: &mut Counters<_>| core::mem::take(counters.overflow.map_mut());
+            let overflows = counters.iter_mut().map(take).collect();
             filter.counters.join_overflows(overflows, pieces.positions_log2);
         },
     )

@@ -1,0 +1,172 @@
+//! Counts that a cell of two bits cannot hold.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use trommel_base::FormatError;
+
+/// Bytes of an entry in the container: position and count.
+pub(crate) const ENTRY_BYTES: usize = 16;
+
+/// The counts of the cells that are at their ceiling, by position.
+#[derive(Clone)]
+pub(crate) enum Overflow<S> {
+    /// Counts that change.
+    Map(BTreeMap<u64, u64>),
+    /// The entries of a container, ascending by position, as [`Overflow::parse`] found them. A view borrows them: a
+    /// copy of those of a filter of 1e6 keys took 2 of the 3.1 ms that it took to open.
+    Frozen(S),
+}
+
+impl<S> Default for Overflow<S> {
+    fn default() -> Self {
+        Self::Map(BTreeMap::new())
+    }
+}
+
+/// The entries of a container.
+fn entries(bytes: &[u8]) -> impl ExactSizeIterator<Item = (u64, u64)> + Clone {
+    bytes.as_chunks::<8>().0.as_chunks::<2>().0.iter().map(|entry| pair(*entry))
+}
+
+/// Position and count.
+fn pair([position, count]: [[u8; 8]; 2]) -> (u64, u64) {
+    (u64::from_le_bytes(position), u64::from_le_bytes(count))
+}
+
+impl<S: AsRef<[u8]>> Overflow<S> {
+    /// The entries of a container over `positions` positions, none of them with a count below `min_count`.
+    pub(crate) fn parse(bytes: S, positions: u64, min_count: u64) -> Result<Self, FormatError> {
+        let mut next = 0;
+        // With an exit: without one, this took 1.7 ns per entry instead of 1.2.
+        for (position, count) in entries(bytes.as_ref()) {
+            if position < next || position >= positions {
+                return Err(FormatError::Field { name: "overflow position", value: position });
+            }
+            if count < min_count {
+                return Err(FormatError::Field { name: "overflow count", value: count });
+            }
+            next = position + 1;
+        }
+        Ok(Self::Frozen(bytes))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Map(map) => map.len(),
+            Self::Frozen(bytes) => entries(bytes.as_ref()).len(),
+        }
+    }
+
+    /// The count at a position. Frozen entries are searched by bisection.
+    pub(crate) fn get(&self, position: u64) -> Option<u64> {
+        match self {
+            Self::Map(map) => map.get(&position).copied(),
+            Self::Frozen(bytes) => {
+                let entries = bytes.as_ref().as_chunks::<8>().0.as_chunks::<2>().0;
+                let found = entries.binary_search_by_key(&position, |entry| pair(*entry).0);
+                found.ok().map(|i| pair(entries[i]).1)
+            }
+        }
+    }
+
+    /// Whether every position satisfies a condition.
+    pub(crate) fn all_positions(&self, mut is_right: impl FnMut(u64) -> bool) -> bool {
+        match self {
+            Self::Map(map) => map.keys().all(|position| is_right(*position)),
+            Self::Frozen(bytes) => entries(bytes.as_ref()).all(|(position, _)| is_right(position)),
+        }
+    }
+
+    /// The entries as the container stores them.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        match self {
+            Self::Map(map) => map
+                .iter()
+                .flat_map(|(position, count)| [position.to_le_bytes(), count.to_le_bytes()])
+                .flatten()
+                .collect(),
+            Self::Frozen(bytes) => bytes.as_ref().to_vec(),
+        }
+    }
+
+    /// A copy of the counts that can change.
+    pub(crate) fn to_map(&self) -> BTreeMap<u64, u64> {
+        match self {
+            Self::Map(map) => map.clone(),
+            // All at once: entries in order are appended, where each one alone would be searched for.
+            Self::Frozen(bytes) => entries(bytes.as_ref()).collect(),
+        }
+    }
+
+    /// The counts, to be changed; frozen ones are copied first.
+    pub(crate) fn map_mut(&mut self) -> &mut BTreeMap<u64, u64> {
+        if let Self::Frozen(_) = self {
+            *self = Self::Map(self.to_map());
+        }
+        match self {
+            Self::Map(map) => map,
+            Self::Frozen(_) => unreachable!("made a map above"),
+        }
+    }
+}
+
+/// Equal tables have the same frozen bytes.
+impl<S: AsRef<[u8]>, T: AsRef<[u8]>> PartialEq<Overflow<T>> for Overflow<S> {
+    fn eq(&self, other: &Overflow<T>) -> bool {
+        match (self, other) {
+            (Self::Map(map), Overflow::Map(other)) => map == other,
+            (Self::Map(map), Overflow::Frozen(bytes)) => map_is(map, bytes.as_ref()),
+            (Self::Frozen(bytes), Overflow::Map(map)) => map_is(map, bytes.as_ref()),
+            (Self::Frozen(bytes), Overflow::Frozen(other)) => bytes.as_ref() == other.as_ref(),
+        }
+    }
+}
+
+/// Whether a map has the entries of a container and no others.
+fn map_is(map: &BTreeMap<u64, u64>, bytes: &[u8]) -> bool {
+    map.iter().map(|(position, count)| (*position, *count)).eq(entries(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const POSITIONS: u64 = 1000;
+    const MIN_COUNT: u64 = 3;
+
+    fn bytes_of(entries: &[(u64, u64)]) -> Vec<u8> {
+        Overflow::<&[u8]>::Map(entries.iter().copied().collect()).to_bytes()
+    }
+
+    #[test]
+    fn frozen_entries_are_those_of_the_map() {
+        let counts: Vec<(u64, u64)> = (0..100).map(|i| (7 * i, MIN_COUNT + i)).collect();
+        let map = Overflow::<&[u8]>::Map(counts.iter().copied().collect());
+        let bytes = map.to_bytes();
+        let mut frozen = Overflow::parse(&bytes[..], POSITIONS, MIN_COUNT).unwrap();
+        assert!(matches!(frozen, Overflow::Frozen(_)));
+        assert!(frozen == map && map == frozen && frozen == frozen.clone());
+        assert_eq!((frozen.len(), frozen.to_bytes()), (100, bytes.clone()));
+        assert!((0..POSITIONS).all(|position| frozen.get(position) == map.get(position)));
+        assert!(frozen.all_positions(|position| position % 7 == 0));
+        assert!(!frozen.all_positions(|position| position < 693));
+
+        assert_eq!(frozen.map_mut().insert(1, 9), None);
+        assert!(frozen != map && map != frozen);
+        assert_eq!((frozen.get(0), frozen.get(1), frozen.len()), (Some(3), Some(9), 101));
+    }
+
+    #[test]
+    fn entries_that_no_writer_writes_are_refused() {
+        let refused = |entries: &[(u64, u64)], name, value| {
+            let bytes: Vec<u8> = entries.iter().flat_map(|entry| bytes_of(&[*entry])).collect();
+            let parsed = Overflow::parse(&bytes[..], POSITIONS, MIN_COUNT).map(|_| ());
+            assert_eq!(parsed, Err(FormatError::Field { name, value }));
+        };
+        refused(&[(5, 3), (4, 3)], "overflow position", 4);
+        refused(&[(5, 3), (5, 3)], "overflow position", 5);
+        refused(&[(5, 3), (POSITIONS, 3)], "overflow position", POSITIONS);
+        refused(&[(u64::MAX, 3)], "overflow position", u64::MAX);
+        refused(&[(5, 2)], "overflow count", 2);
+    }
+}
