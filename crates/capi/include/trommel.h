@@ -64,8 +64,8 @@ typedef enum {
   TROMMEL_PANIC = 15,
 } trommel_status;
 
-// A filter that takes keys. Like a container of C++: functions that take it as `const` may run on several threads at
-// once, and no other function may run on it at the same time as any.
+// A filter that takes keys. Functions that take it as `const` may run on several threads at once; a function that takes
+// it without `const` needs it alone.
 typedef struct trommel_filter trommel_filter;
 
 // Builds and probes filter blocks: the filter of one block or file of data, of which a storage engine keeps the bytes
@@ -208,7 +208,7 @@ bool trommel_policy_may_match_hash(const trommel_policy *policy,
                                    size_t block_len);
 
 // Checks all that the bytes of a block tell, which have no checksum: that a policy of this name can have built them.
-// Reads a quotient filter's block from end to end; the other kinds take constant time or little more.
+// Reads the whole block of a filter with slots ("quotient", "cuckoo"); the Bloom kinds take constant time.
 //
 // Thread safety: any number of threads at once.
 //

@@ -6,8 +6,8 @@ use crate::status::{Failure, Status};
 use std::ffi::{c_char, c_void};
 use trommel::{AnyFilter, Bitmap, Filter, FilterSpec, Insert, KeyHash, SpecError};
 
-/// A filter that takes keys. Like a container of C++: functions that take it as `const` may run on several threads at
-/// once, and no other function may run on it at the same time as any.
+/// A filter that takes keys. Functions that take it as `const` may run on several threads at once; a function that takes
+/// it without `const` needs it alone.
 #[derive(Debug)]
 pub struct Owned {
     filter: AnyFilter,

@@ -231,7 +231,7 @@ pub unsafe extern "C" fn trommel_policy_may_match_hash(
 }
 
 /// Checks all that the bytes of a block tell, which have no checksum: that a policy of this name can have built them.
-/// Reads a quotient filter's block from end to end; the other kinds take constant time or little more.
+/// Reads the whole block of a filter with slots ("quotient", "cuckoo"); the Bloom kinds take constant time.
 ///
 /// Thread safety: any number of threads at once.
 ///

@@ -264,6 +264,8 @@ const CASES: &[Case] = &[
     ("trommel_policy_may_match", |kit| unsafe {
         let (may, block, len) = (trommel_policy_may_match, kit.block(), kit.block.len());
         let absent = c"bellows".as_ptr().cast::<c_void>();
+        assert_eq!(trommel_policy_verify(null(), block, len), TROMMEL_NULL_ARGUMENT);
+        let before = message();
         assert!(may(kit.policy, key(), KEY.len(), block, len));
         assert!(!may(kit.policy, absent, 7, block, len));
         for policy in [null(), off(kit.policy).cast_const()] {
@@ -275,6 +277,8 @@ const CASES: &[Case] = &[
         for (at, n) in [(null(), 9), (block, 0), (null(), 0), (block, HUGE[0]), (block, HUGE[1])] {
             assert!(may(kit.policy, absent, 7, at, n), "{at:?} {n}");
         }
+        // Lookups leave no message.
+        assert_eq!(message(), before);
     }),
     ("trommel_policy_may_match_hash", |kit| unsafe {
         let (may, block, len) = (trommel_policy_may_match_hash, kit.block(), kit.block.len());
