@@ -156,7 +156,7 @@ public:
         detail::check(trommel_insert_bytes(handle_.get(), key.data(), key.size()));
     }
 
-    // Inserts the keys of `n` hashes. Throws error if the filter has no room for all; the first ones stay in.
+    // Inserts the keys of `n` hashes. Throws error if the filter has no room for all; those that went in stay.
     void insert_hashes(const std::uint64_t *hashes, std::size_t n) {
         detail::check(trommel_insert_hashes(handle_.get(), hashes, n, nullptr));
     }

@@ -1,6 +1,6 @@
-//! Pointers of C become references and slices here, after every check that a pointer allows: NULL, alignment, and that
-//! the range of memory is one. What cannot be checked is what C asks of any caller: that the memory is there, of that
-//! type, and that nobody changes it meanwhile. Each function here has that as its duty.
+//! Pointers of C become references and slices here, after every check that a pointer allows: it is not NULL, it is
+//! aligned, and its range fits into the address space. The rest cannot be checked and is the caller's duty, as in any C
+//! library: the memory is there, has the type, and does not change during the call. Each function here states it.
 
 use crate::status::Failure;
 use std::ffi::c_char;

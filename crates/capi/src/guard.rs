@@ -45,8 +45,8 @@ pub(crate) fn maybe(lookup: impl FnOnce() -> Result<bool, Failure>) -> bool {
     }
 }
 
-/// The one place that panics do not leave. What a panic leaves half-changed is the caller's filter, of which the
-/// header says that it is to be freed.
+/// The one place that stops panics. A panic may leave the caller's filter half-changed; the header tells the caller to
+/// free it.
 #[inline]
 fn catch<T>(call: impl FnOnce() -> T) -> Result<T, Box<dyn Any + Send>> {
     catch_unwind(AssertUnwindSafe(call))

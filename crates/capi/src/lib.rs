@@ -10,7 +10,7 @@
 //! | `status.rs` | the statuses, and which error has which |
 //! | `version.rs`, `policy.rs`, `filter.rs`, `view.rs` | the functions |
 
-// The functions take pointers, and what they ask of a caller is what C asks of any: the header says it in C's terms.
+// The functions take pointers. The header states the duties of their callers in C's terms.
 #![allow(unsafe_code, clippy::missing_safety_doc)]
 
 mod border;

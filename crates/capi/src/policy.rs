@@ -166,8 +166,8 @@ pub unsafe extern "C" fn trommel_policy_build_hashes(
     })
 }
 
-/// Returns the hash of a key. Policies of the same seed have the same hashes, whatever their kinds, and so have filters
-/// that were made with it. `key` may be NULL if `len` is 0. Returns 0 if `policy` is NULL, or `key` is and `len` is
+/// Returns the hash of a key. It depends on key and seed alone: policies and filters of the same seed have the same
+/// hashes. `key` may be NULL if `len` is 0. Returns 0 if `policy` is NULL, or `key` is and `len` is
 /// not 0.
 ///
 /// Thread safety: any number of threads at once. Allocates nothing.

@@ -1,7 +1,7 @@
 //! Every function with arguments that are NULL, zero, huge and misaligned. scripts/check-capi runs this under
 //! AddressSanitizer too.
 #![allow(unsafe_code)]
-// Each call hands over what a C program might: what becomes of it is what is tested.
+// Each call passes what a C program might pass; the test is about its result.
 #![allow(clippy::undocumented_unsafe_blocks)]
 
 use std::ffi::{CStr, c_void};
@@ -99,7 +99,7 @@ fn takes_a_handle<T>(handle: *const T, call: impl Fn(*mut T) -> Status) {
     assert_eq!(call(off(handle)), TROMMEL_MISALIGNED);
 }
 
-/// A function that needs bytes. No bytes are good or not, as it likes, wherever they are.
+/// A function that needs bytes. It returns `empty` for no bytes, wherever they are.
 fn takes_bytes(empty: Status, call: impl Fn(*const c_void, usize) -> Status) {
     for at in [null(), key(), off(key())] {
         assert_eq!(call(at, 0), empty);
