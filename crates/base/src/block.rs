@@ -106,6 +106,8 @@ impl BlockSpec {
 }
 
 /// A kind whose table and one parameter are all that a lookup needs.
+// What families implement for a filter policy; users call the policy.
+#[doc(hidden)]
 pub trait BlockTable {
     /// The parameter for a number of bits per key.
     ///

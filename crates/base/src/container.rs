@@ -90,7 +90,8 @@ impl FrozenBytes for &[u8] {
 pub enum Trust {
     /// Every byte is checked.
     Verify,
-    /// The payload's checksum is not computed, and nothing is checked that only right answers rest on.
+    /// The checksum of the payload is not computed. What keeps lookups within the bytes is checked; what makes their
+    /// answers right is not.
     Trusted,
 }
 

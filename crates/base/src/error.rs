@@ -272,7 +272,8 @@ impl core::error::Error for Full {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Incompatible {
-    /// What differs: `"blocks"`, `"hash seed"` and the like.
+    /// What differs, for people to read: `"units"`, the words, blocks or lines of a Bloom filter; `"buckets"`;
+    /// `"hash seed"`; `"hash function"` and the like. Code that reacts to one of them compares the filters' geometry.
     pub what: &'static str,
     /// The value of the filter that was to be changed.
     pub left: u64,

@@ -352,8 +352,8 @@ pub trait InsertShared: Filter {
 pub trait Remove: Filter {
     /// Removes one copy of the key of this hash; false, and nothing changed, if it is not there.
     ///
-    /// Removing a key that was never inserted but is a false positive removes something of another
-    /// key's: only remove what was inserted.
+    /// Remove only what was inserted. To remove a false positive takes a bit, a counter or a fingerprint from a key that
+    /// was inserted, and lookups may miss that key from then on.
     ///
     /// ```
     /// use trommel::{CuckooFilter, Filter, Insert, Remove};
@@ -422,6 +422,9 @@ pub trait Count: Filter {
 }
 
 /// A filter that can take in all keys of another.
+///
+/// Frozen filters merge without an owned copy: `union` of every kind takes a view, and `merge_view` of `AnyFilter` a
+/// view of any kind.
 pub trait Merge: Sized {
     /// Why a merge is refused. Bloom filters without counters have [`Incompatible`](crate::Incompatible), since only
     /// unlike filters are refused. Every other kind has [`MergeError`].

@@ -222,6 +222,8 @@ pub fn checked_load(load: f64) -> Result<f64, SpecError> {
 }
 
 /// A filter that can be made from a [`Spec`].
+// What families implement for builders; users call the builder.
+#[doc(hidden)]
 pub trait FromSpec: Sized {
     /// Makes the empty filter.
     ///

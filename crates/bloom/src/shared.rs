@@ -17,8 +17,8 @@ use trommel_simd::Isa;
 /// [`SharedBloom::into_filter`]; both cost nothing. What comes back is byte for byte the filter that
 /// [`Insert`](trommel_base::Insert) makes of the same keys, in whatever order.
 ///
-/// Lookups work beside inserts. While a filter is shared they read word by word; the vector kernels are those
-/// of the filter that is turned back, so turn it back when the last key is in. A lookup that runs beside an
+/// Lookups work beside inserts, but read word by word while the filter is shared: turn it back when the last key is
+/// in, since only the ordinary filter has the vector kernels. A lookup that runs beside an
 /// insert may or may not see its key; one that is ordered after the insert, by a join, a lock, a channel or
 /// anything else, sees it.
 ///
@@ -267,10 +267,10 @@ impl<L: Layout> SharedBloom<L> {
 
     /// Inserts a batch. Never fails, as [`SharedBloom::add`].
     ///
-    /// Cost: a batch of as many keys as the table has words, a sixth of what it was made for at ten bits a key, goes
-    /// first into a table of its own, which takes as much memory until the call ends, and never more than the
-    /// hashes themselves; then each word takes one atomic or at most. Smaller batches, and large ones where there is
-    /// no memory, take one for each word of each key that lacks a bit.
+    /// Cost: a batch with at least as many keys as the table has words goes into a second table first, without atomic
+    /// operations; then each word of the filter takes at most one atomic OR. The second table is as large as the
+    /// filter's, no larger than the hashes, and freed when the call ends. A smaller batch takes one atomic OR for each
+    /// word of each key that lacks a bit, and so does a large batch if the memory is refused.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter};

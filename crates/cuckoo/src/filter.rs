@@ -81,8 +81,8 @@ impl CuckooFilter {
     ///
     /// ```
     /// use trommel::CuckooFilter;
-    /// let filter =
-    ///     CuckooFilter::builder().keys(1000).fingerprint_bits(16).multiset(true).load(0.9).build()?;
+    /// let filter = CuckooFilter::builder().keys(1000).fingerprint_bits(16).multiset(true).build()?;
+    /// assert!(filter.is_multiset() && filter.geometry().fingerprint_bits == 16);
     /// # Ok::<(), trommel::SpecError>(())
     /// ```
     pub fn builder() -> Builder<Self> {

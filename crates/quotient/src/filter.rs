@@ -83,8 +83,8 @@ impl<L: Layout> Quotient<L> {
     ///
     /// ```
     /// use trommel::QuotientFilter;
-    /// let filter =
-    ///     QuotientFilter::builder().keys(1000).remainder_bits(12).multiset(true).grow_at(0.9).build()?;
+    /// let filter = QuotientFilter::builder().keys(1000).remainder_bits(12).multiset(true).build()?;
+    /// assert!(filter.is_multiset() && filter.geometry().remainder_bits == 12);
     /// # Ok::<(), trommel::SpecError>(())
     /// ```
     pub fn builder() -> Builder<Self> {

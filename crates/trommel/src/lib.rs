@@ -13,20 +13,40 @@
 //! # Ok::<(), trommel::SpecError>(())
 //! ```
 //!
+//! `add` exists on Bloom kinds, and cannot fail. [`Insert::insert`] exists on every kind, says whether the filter
+//! changed, and returns [`Full`] from a filter with slots that has no room.
+//!
+//! # Which filter
+//!
+//! | you want | take | bits per key at 1 % |
+//! |---|---|---|
+//! | the fastest lookups, memory to spare | [`RegisterBloom`] | 12.1 |
+//! | a good all-rounder, or Parquet's format | [`SplitBlockBloom`] | 10.5 |
+//! | a lower rate (0.1 to 0.4 %) at one cache line per lookup | [`CacheLineBloom`] | 10.1 |
+//! | the fewest bits per key, and most lookups are of absent keys | [`BloomFilter`] | 9.6 |
+//! | to remove keys, and never be full | [`CountingBloomFilter`] | 48, or 29 compact |
+//! | to remove, count or enumerate keys; to grow or shrink to any size; to merge unlike sizes of the same [`fingerprint_bits`](quotient::Builder::fingerprint_bits) | [`QuotientFilter`] | 9.6 |
+//! | the same, faster, at 0.37 % | [`CacheLineQuotient`] | 10.8 (at 0.37 %) |
+//! | to remove or count keys, with lookups as fast as a Bloom filter's | [`CuckooFilter`] | 12.6 (at 0.2 %); 8.4 at 3 % |
+//!
+//! To remove keys at 1 %, start with [`QuotientFilter`]. [`quotient`] says more of when to take a quotient filter,
+//! [`cuckoo`] of when to take a cuckoo filter. The kind can be chosen at run time: [`FilterSpec`] builds an
+//! [`AnyFilter`].
+//!
 //! # One key or many
 //!
-//! Keys are hashed once, at the edge, into [`KeyHash`]es. A lookup of one key waits for memory; a
-//! batch ([`Filter::contains_batch`]) keeps many lines in flight and works in vectors, which is two to
-//! five times as fast. It pays from some 64 keys on; answers come as a [`Bitmap`].
+//! A filter sees no keys, only their [`KeyHash`]es. A lookup of one key waits for memory. A
+//! batch ([`Filter::contains_batch`]) keeps many cache lines in flight and works in vectors, which is two to
+//! five times as fast from some 64 keys on. Answers come as a [`Bitmap`].
 //!
 //! ```
-//! use trommel::{Bitmap, Filter, FilterKind, FilterSpec, Insert};
+//! use trommel::{Bitmap, Filter, RegisterBloom};
 //!
-//! let mut filter = FilterSpec::new(FilterKind::RegisterBloom).keys(10_000).fpr(0.01).build()?;
+//! let mut filter = RegisterBloom::with_capacity_and_fpr(10_000, 0.01)?;
 //! let orders: Vec<u64> = (0..10_000).map(|i| i * 32).collect();
 //! let mut hashes = Vec::new();
 //! filter.hasher().hash_batch(&orders, &mut hashes);
-//! filter.insert_batch(&hashes).unwrap();
+//! filter.add_batch(&hashes);
 //!
 //! let mut found = Bitmap::new(0);
 //! filter.contains_batch(&hashes, &mut found);
@@ -34,37 +54,84 @@
 //! # Ok::<(), trommel::SpecError>(())
 //! ```
 //!
-//! # All cores
+//! # Filters as bytes
 //!
-//! An [`Engine`] builds, fills and probes filters of every kind on several threads, and decides how from the sizes
-//! of filter and batch; the filter is the same with any number of threads. [`Engine::stream`] takes keys that do
+//! `to_bytes` and `write_to` of every filter give its frozen bytes, with the hash, its seed and checksums. They are read
+//! into an owned filter by `from_bytes`, and without a copy by a [`FilterView`] or an
+//! [`OwnedView`](container::OwnedView), which needs no lifetime. A changed byte is a [`FormatError`].
+//!
+//! ```
+//! use std::fs::{self, File};
+//! use trommel::container::OwnedView;
+//! use trommel::{BloomFilter, Filter, FilterView};
+//!
+//! # let path = std::env::temp_dir().join(format!("trommel-{}.filter", std::process::id()));
+//! let mut filter = BloomFilter::with_capacity_and_fpr(1_000, 0.01)?;
+//! filter.add("anvil");
+//! filter.write_to(File::create(&path)?)?;
+//!
+//! let bytes = fs::read(&path)?;
+//! assert!(FilterView::parse(&bytes)?.contains("anvil"));
+//! let view = OwnedView::parse(bytes)?;
+//! assert!(view.contains("anvil"));
+//! # fs::remove_file(&path)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A storage engine that builds one filter for each few KB of data takes a [`FilterPolicy`]. Its *filter blocks* have no
+//! header, only a table and a trailer of one or two bytes. The engine stores the policy's name once.
+//!
+//! ```
+//! use trommel::{FilterKind, FilterPolicy};
+//!
+//! let policy = FilterPolicy::builder(FilterKind::Bloom).bits_per_key(10.0).build()?;
+//! let hashes = ["anvil", "forge"].map(|key| policy.hash(key));
+//! let mut block = vec![0; policy.encoded_len(hashes.len())];
+//! policy.build_into(&hashes, &mut block)?;
+//! assert!(policy.may_match(&block, policy.hash("anvil")));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Several threads
+//!
+//! An [`Engine`] builds, fills and probes filters of every kind on all cores, and decides how from the sizes
+//! of filter and batch. The filter is the same with any number of threads. [`Engine::stream`] takes keys that do
 //! not fit into memory.
 //!
-//! # One filter for each block of data
+//! Where threads of your own insert at once ([`InsertShared`]), a Bloom filter without counters becomes a
+//! [`SharedBloom`](bloom::SharedBloom), without locks, and comes back as it was. For the other kinds there is
+//! [`ShardedFilter`](engine::ShardedFilter).
 //!
-//! A storage engine that keeps a filter for each few KB of data, and holds only its bytes, takes a [`FilterPolicy`]: it
-//! builds and probes filter blocks, which have no header.
+//! ```
+//! use trommel::{Filter, SplitBlockBloom};
 //!
-//! # Which filter
+//! let shared = SplitBlockBloom::with_capacity_and_fpr(1_000, 0.01)?.into_shared();
+//! std::thread::scope(|scope| {
+//!     scope.spawn(|| shared.add("anvil"));
+//!     scope.spawn(|| shared.add("forge"));
+//! });
+//! let filter = shared.into_filter();
+//! assert!(filter.contains("anvil") && filter.contains("forge"));
+//! # Ok::<(), trommel::SpecError>(())
+//! ```
 //!
-//! | you want | take | bits/key at 1 % |
-//! |---|---|---|
-//! | the fastest lookups, memory to spare | [`RegisterBloom`] | 12.1 |
-//! | a good all-rounder, or Parquet's format | [`SplitBlockBloom`] | 10.5 |
-//! | a lower rate (0.1 to 0.4 %) at one line a lookup | [`CacheLineBloom`] | 10.1 |
-//! | the fewest bits a key, mostly misses | [`BloomFilter`] | 9.6 |
-//! | to forget keys, however many come | [`CountingBloomFilter`] | 48, or 29 compact |
-//! | to forget, count or enumerate keys; to grow or shrink to any size, or merge unlike sizes of the same [`fingerprint_bits`](quotient::Builder::fingerprint_bits) | [`QuotientFilter`] | 9.6 |
-//! | the same as fast as can be, at 0.37 % | [`CacheLineQuotient`] | 10.8 |
-//! | to forget or count keys, with lookups as fast as a Bloom filter's, at 3 % or 0.2 % | [`CuckooFilter`] | 12.6 (0.2 %), 8.4 (3 %) |
+//! # Merging
 //!
-//! [`quotient`] says more of when to take a quotient filter, [`cuckoo`] of when to take a cuckoo filter.
+//! Filters that were built alike [merge](Merge) into the filter of both sets of keys. `union` of each kind does the same
+//! with a view of frozen bytes, and [`AnyFilter::merge_view`] with a view of any kind. The error of unlike filters says
+//! what differs, and both values; the filter is as it was.
 //!
-//! Several threads insert at once into a [`SharedBloom`](bloom::SharedBloom), which a Bloom filter without counters turns into and
-//! back, and into a [`ShardedFilter`](engine::ShardedFilter) of any kind: [`InsertShared`].
+//! ```
+//! use trommel::{Filter, Merge, SplitBlockBloom};
 //!
-//! The kind can be chosen at run time: [`FilterSpec`] builds an [`AnyFilter`]. Frozen bytes of any kind
-//! are read by [`AnyFilter::from_bytes`] or, without a copy, by [`FilterView::parse`].
+//! let mut all = SplitBlockBloom::with_capacity_and_fpr(1_000, 0.01)?;
+//! let mut part = all.clone();
+//! part.add("anvil");
+//! all.merge(&part)?;
+//! all.union(&SplitBlockBloom::parse(&part.to_bytes())?)?;
+//! assert!(all.contains("anvil"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![no_std]
 extern crate alloc;
 #[cfg(feature = "std")]

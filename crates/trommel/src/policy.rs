@@ -133,8 +133,8 @@ impl FilterPolicy {
         self.hasher.hash(key)
     }
 
-    /// The bytes of a block of `keys` keys, trailer included, exactly. A block without a filter, as
-    /// [`FilterPolicy::build`] makes where it must, has one. `usize::MAX` for more keys than one block holds.
+    /// The bytes of a block of `keys` keys, trailer included, exactly; `usize::MAX` for more keys than one block
+    /// holds. The block without a filter, which [`FilterPolicy::build`] returns for such keys, is one byte.
     ///
     /// ```
     /// use trommel::{FilterKind, FilterPolicy};
@@ -153,13 +153,13 @@ impl FilterPolicy {
     /// length. Takes one thread. Bloom kinds allocate nothing.
     ///
     /// ```
-    /// use trommel::{FilterKind, FilterPolicy, PolicyError};
-    /// let policy = FilterPolicy::builder(FilterKind::Bloom).build().unwrap();
+    /// use trommel::{FilterKind, FilterPolicy};
+    /// let policy = FilterPolicy::builder(FilterKind::Bloom).build()?;
     /// let hashes = [policy.hash("anvil")];
     /// let mut page = [0; 4096];
     /// let len = policy.build_into(&hashes, &mut page)?;
     /// assert!(policy.may_match(&page[..len], hashes[0]));
-    /// # Ok::<(), PolicyError>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors

@@ -21,12 +21,15 @@ use trommel_base::{
 /// number of them look up in one shard at once.
 ///
 /// It is made for quotient and cuckoo filters, whose inserts move what is there. Bloom filters without counters
-/// need no locks: [`SharedBloom`](crate::bloom::SharedBloom). It has no frozen form: freeze the filters of
-/// [`ShardedFilter::into_shards`], or insert into an ordinary filter.
+/// need no locks: [`SharedBloom`](crate::bloom::SharedBloom).
 ///
-/// **Shards.** A key's shard is in the top bits of its hash. The shard's filter gets the hash rotated left by as
-/// many bits, so that the next bits are on top, with its upper half folded onto the lower one: the bits that all
-/// keys of a shard have alike would be the lowest, from which Bloom filters draw positions.
+/// **No frozen form, and no way back to one ordinary filter.** Where one filter that removes keys is to be frozen in the
+/// end, collect hashes on all threads and insert them by [`Engine::insert_batch`](crate::Engine::insert_batch). To freeze
+/// the shards themselves, see [`ShardedFilter::into_shards`].
+///
+/// **Shards.** A key's shard is the number in the top bits of its hash. The shard's filter gets another hash,
+/// `t ^ t >> 32` of the hash `t` rotated left by as many bits: else the bits that all keys of a shard have in common
+/// would be the lowest ones, from which Bloom filters draw positions. [`ShardedFilter::shard_of`] gives both.
 /// Four shards for each thread that inserts keep waiting rare; a lock and its filter's head take 128 to 640
 /// bytes.
 ///
@@ -174,15 +177,39 @@ impl ShardedFilter {
         self.shards.len()
     }
 
-    /// The filters of the shards, in order.
+    /// The number of a key's shard, and the hash that the key has there.
     ///
     /// ```
     /// use trommel::engine::ShardedFilter;
-    /// use trommel::{Filter, FilterKind, FilterSpec, InsertShared};
+    /// use trommel::{Filter, FilterKind, FilterSpec};
+    /// let filter = ShardedFilter::build(&FilterSpec::new(FilterKind::Cuckoo), 4)?;
+    /// let hash = filter.hash("anvil");
+    /// let (shard, hash_there) = filter.shard_of(hash);
+    /// assert_eq!(shard as u64, hash.raw() >> 62);
+    /// let rotated = hash.raw().rotate_left(2);
+    /// assert_eq!(hash_there.raw(), rotated ^ rotated >> 32);
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
+    #[must_use]
+    pub fn shard_of(&self, hash: KeyHash) -> (usize, KeyHash) {
+        let (shard, hash) = split(hash.raw(), self.shard_bits);
+        (shard, KeyHash::from_raw(hash))
+    }
+
+    /// The filters of the shards, in order, which can be frozen.
+    ///
+    /// **Ask the right shard for the right hash**, those of [`ShardedFilter::shard_of`]. A shard asked for a key, or for
+    /// the key's own hash, does not find keys that it holds.
+    ///
+    /// ```
+    /// use trommel::engine::ShardedFilter;
+    /// use trommel::{Filter, FilterKind, FilterSpec, FilterView, InsertShared};
     /// let filter = ShardedFilter::build(&FilterSpec::new(FilterKind::Cuckoo).keys(1_000), 4)?;
-    /// ["anvil", "forge"].map(|key| filter.insert(key).unwrap());
-    /// let lens: Vec<_> = filter.into_shards().iter().map(|shard| shard.len()).collect();
-    /// assert_eq!((lens.len(), lens.iter().sum::<usize>()), (4, 2));
+    /// filter.insert("anvil").unwrap();
+    /// let (shard, hash) = filter.shard_of(filter.hash("anvil"));
+    /// let frozen: Vec<Vec<u8>> = filter.into_shards().iter().map(|shard| shard.to_bytes()).collect();
+    /// assert_eq!(frozen.len(), 4);
+    /// assert!(FilterView::parse(&frozen[shard]).unwrap().contains_hash(hash));
     /// # Ok::<(), trommel::SpecError>(())
     /// ```
     ///
@@ -229,7 +256,7 @@ impl ShardedFilter {
     /// # Panics
     /// If a thread panicked while it changed the key's shard.
     pub fn remove_hash(&self, hash: KeyHash) -> Result<bool, Unsupported> {
-        let (shard, hash) = self.split(hash);
+        let (shard, hash) = self.shard_of(hash);
         self.write(shard).remove_hash(hash)
     }
 
@@ -252,13 +279,8 @@ impl ShardedFilter {
     /// # Panics
     /// If a thread panicked while it changed the key's shard.
     pub fn count_hash(&self, hash: KeyHash) -> Result<u64, Unsupported> {
-        let (shard, hash) = self.split(hash);
+        let (shard, hash) = self.shard_of(hash);
         self.read(shard).count_hash(hash)
-    }
-
-    fn split(&self, hash: KeyHash) -> (usize, KeyHash) {
-        let (shard, hash) = split(hash.raw(), self.shard_bits);
-        (shard, KeyHash::from_raw(hash))
     }
 
     fn read(&self, shard: usize) -> RwLockReadGuard<'_, AnyFilter> {
@@ -312,7 +334,7 @@ impl ShardedFilter {
             }
             // Groups keep the order of the batch: the next answer of a key's shard is the key's.
             for (i, hash) in hashes.iter().enumerate() {
-                let at = &mut next[self.split(*hash).0];
+                let at = &mut next[self.shard_of(*hash).0];
                 words[i / 64] |= (answers[*at / 64] >> (*at % 64) & 1) << (i % 64);
                 *at += 1;
             }
@@ -323,7 +345,7 @@ impl ShardedFilter {
 /// Every method panics if a thread panicked while it changed a shard that the method needs.
 impl Filter for ShardedFilter {
     fn contains_hash(&self, hash: KeyHash) -> bool {
-        let (shard, hash) = self.split(hash);
+        let (shard, hash) = self.shard_of(hash);
         self.read(shard).contains_hash(hash)
     }
 
@@ -364,7 +386,7 @@ impl InsertShared for ShardedFilter {
     /// # Errors
     /// [`Full`] if there is no room in the key's shard, with the numbers of that shard.
     fn insert_hash(&self, hash: KeyHash) -> Result<bool, Full> {
-        let (shard, hash) = self.split(hash);
+        let (shard, hash) = self.shard_of(hash);
         self.write(shard).insert_hash(hash)
     }
 

@@ -61,17 +61,17 @@ macro_rules! declare_filter_view {
             }
 
             /// Views bytes that were verified before, by [`FilterView::parse`], or by a storage engine that keeps a
-            /// checksum of every block: in a quarter of the time or less, and of most kinds in a few tens of
-            /// nanoseconds.
+            /// checksum of every block. It takes a quarter of the time of [`FilterView::parse`] or less; for Bloom
+            /// kinds without counters, some tens of nanoseconds at any size.
             ///
             /// What is checked: header, parameters, length; of the quotient kinds also occupieds, runends and
             /// offsets, on which lookups rest; of the counting and cuckoo kinds the overflow table. What is not:
             /// the checksum of the table, and what only right answers rest on. On damaged bytes, lookups may give
             /// any answer, among them false negatives; they stay within the bytes, end, and do not panic.
             ///
-            /// What would change with a damaged table, or spread it, is checked first:
-            /// [`to_owned_filter`](Self::to_owned_filter) and [`AnyFilter::merge_view`] run
-            /// [`check_structure`](Self::check_structure). [`to_bytes`](Self::to_bytes) does not: it writes the
+            /// Calls that copy the table into a filter that can change,
+            /// [`to_owned_filter`](Self::to_owned_filter) and [`AnyFilter::merge_view`], run
+            /// [`check_structure`](Self::check_structure) first. [`to_bytes`](Self::to_bytes) does not: it writes the
             /// table as it is, under a new checksum.
             ///
             /// ```
