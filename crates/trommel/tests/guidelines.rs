@@ -1,0 +1,102 @@
+//! The items of the Rust API guidelines that a compiler can tell: which traits the public types have.
+
+use core::fmt::{Debug, Display};
+use core::hash::Hash;
+use core::str::FromStr;
+use std::error::Error;
+use trommel::container::{OwnedView, SharedBytes};
+use trommel::error::*;
+use trommel::{
+    AnyFilter, Bitmap, BloomFilter, CacheLineBloom, CacheLineQuotient, CountingBloomFilter,
+    CuckooFilter, FilterAccumulator, FilterKind, FilterPolicy, FilterSpec, FilterView, Hasher, Isa,
+    KeyHash, QuotientFilter, RegisterBloom, SplitBlockBloom,
+};
+
+/// C-SEND-SYNC, C-DEBUG, C-COMMON-TRAITS for what holds a table.
+fn table<T: Clone + Debug + PartialEq + Eq + Send + Sync + 'static>() {}
+/// The same for small values, which are copied.
+fn value<T: Copy + Debug + PartialEq + Eq + Hash + Send + Sync + 'static>() {}
+/// C-GOOD-ERR, and C-COMMON-TRAITS: tests compare errors, and threads pass them on.
+fn error<T: Error + Clone + Debug + Display + PartialEq + Send + Sync + 'static>() {}
+
+#[test]
+fn filters_are_values() {
+    table::<BloomFilter>();
+    table::<CountingBloomFilter>();
+    table::<RegisterBloom>();
+    table::<SplitBlockBloom>();
+    table::<CacheLineBloom>();
+    table::<QuotientFilter>();
+    table::<CacheLineQuotient>();
+    table::<CuckooFilter>();
+    table::<AnyFilter>();
+    table::<BloomFilter<SharedBytes>>();
+    table::<Bitmap>();
+
+    fn shared<T: Debug + Send + Sync + 'static>() {}
+    shared::<FilterView<'static>>();
+    shared::<OwnedView>();
+    shared::<FilterPolicy>();
+    shared::<FilterAccumulator>();
+    #[cfg(target_has_atomic = "64")]
+    shared::<trommel::bloom::SharedBloom<trommel::bloom::SplitBlock>>();
+    #[cfg(feature = "parallel")]
+    {
+        shared::<trommel::Engine>();
+        shared::<trommel::engine::ShardedFilter>();
+    }
+}
+
+#[test]
+fn what_names_a_choice_is_copied_and_hashed() {
+    value::<KeyHash>();
+    value::<Hasher>();
+    value::<FilterKind>();
+    value::<Isa>();
+    fn text<T: Display + FromStr<Err: Error>>() {}
+    text::<FilterKind>();
+    text::<Isa>();
+    fn ordered<T: Ord>() {}
+    ordered::<KeyHash>();
+    ordered::<FilterKind>();
+    fn cheap<T: Copy + Debug>() {}
+    cheap::<FilterSpec>();
+}
+
+#[test]
+fn errors_can_be_compared_and_passed_on() {
+    error::<AccumulateError>();
+    error::<BuildError>();
+    error::<FoldError>();
+    error::<FormatError>();
+    error::<Full>();
+    error::<Incompatible>();
+    error::<IsaError>();
+    error::<MergeError>();
+    error::<OffsetsError>();
+    error::<OutOfMemory>();
+    error::<PolicyError>();
+    error::<SpecError>();
+    error::<UnknownKind>();
+    error::<Unsupported>();
+    error::<trommel::cuckoo::GrowError>();
+    error::<trommel::quotient::ResizeError>();
+    error::<WrongKind>();
+    // It holds the error of the system that refused a thread, which is neither copied nor compared.
+    #[cfg(feature = "parallel")]
+    {
+        fn passed_on<T: Error + Send + Sync + 'static>() {}
+        passed_on::<trommel::engine::EngineError>();
+    }
+}
+
+#[test]
+fn hashes_are_collected_into_what_holds_them() {
+    fn extends<T: Extend<KeyHash>>() {}
+    extends::<BloomFilter>();
+    extends::<SplitBlockBloom>();
+    let hashes: Vec<KeyHash> = (0..3).map(KeyHash::from_raw).collect();
+    let mut filter = BloomFilter::with_capacity_and_fpr(10, 0.01).unwrap();
+    filter.extend(hashes.iter().copied());
+    assert!(hashes.iter().all(|hash| trommel::Filter::contains_hash(&filter, *hash)));
+}
