@@ -1,0 +1,385 @@
+// The policy in real databases, below a temporary directory.
+//
+//     test [--kills N]     N processes are killed in the middle of writes, 20 unless told
+//
+// Exits with 1 at the first claim that does not hold.
+#include <array>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <string_view>
+#include <vector>
+
+#include "kill.h"
+#include "leveldb/write_batch.h"
+#include "support.h"
+
+namespace {
+
+struct Kind {
+    const char *name;
+    double bits_per_key;
+};
+
+// All kinds that have a block form.
+constexpr Kind kKinds[] = {{"bloom", 10},
+                           {"register-bloom", 10},
+                           {"split-block-bloom", 10},
+                           {"cache-line-bloom", 10},
+                           {"quotient", 10},
+                           {"cache-line-quotient", 12},
+                           {"cuckoo", 12}};
+
+std::string FilterOf(const leveldb::FilterPolicy &policy, const std::vector<std::string> &keys) {
+    const std::vector<leveldb::Slice> slices(keys.begin(), keys.end());
+    std::string filter;
+    policy.CreateFilter(slices.data(), static_cast<int>(slices.size()), &filter);
+    return filter;
+}
+
+std::vector<std::string> Keys(std::uint64_t first, std::uint64_t n) {
+    std::vector<std::string> keys;
+    for (std::uint64_t i = 0; i < n; i++) {
+        keys.push_back(KeyOf(first + i));
+    }
+    return keys;
+}
+
+// Writes keys 0 to n - 1, each with itself as its value, then compacts all into tables.
+void Fill(leveldb::DB &db, std::uint64_t n) {
+    leveldb::WriteBatch batch;
+    for (std::uint64_t i = 0; i < n; i++) {
+        const std::string key = KeyOf(i);
+        batch.Put(key, key);
+        if (i % 1000 == 999 || i + 1 == n) {
+            Require(db.Write(leveldb::WriteOptions(), &batch), "write");
+            batch.Clear();
+        }
+    }
+    db.CompactRange(nullptr, nullptr);
+}
+
+void RequireAllFound(leveldb::DB &db, std::uint64_t n) {
+    std::string value;
+    for (std::uint64_t i = 0; i < n; i++) {
+        const std::string key = KeyOf(i);
+        Require(db.Get(leveldb::ReadOptions(), key, &value), "get key " + std::to_string(i));
+        Require(value == key, "another value for key " + std::to_string(i));
+    }
+}
+
+void RequireNoneFound(leveldb::DB &db, std::uint64_t first, std::uint64_t n) {
+    std::string value;
+    for (std::uint64_t i = first; i < first + n; i++) {
+        Require(db.Get(leveldb::ReadOptions(), KeyOf(i), &value).IsNotFound(),
+                "absent key " + std::to_string(i) + " is found");
+    }
+}
+
+// Every key is found, none of as many absent ones, and filters exclude at least nine tenths of these.
+void a_million_keys_are_found_and_absent_ones_excluded(const TemporaryDirectory &scratch) {
+    constexpr std::uint64_t n = 1'000'000;
+    const std::string path = scratch / "million";
+    CountingPolicy policy(Ours("split-block-bloom"));
+    Fill(*Open(OptionsWith(&policy), path), n);
+    Require(policy.filters > 0 && policy.bytes_of_filters > 0, "filters are built");
+
+    policy.Reset();
+    const Database db = Open(OptionsWith(&policy), path);
+    RequireAllFound(*db, n);
+    Require(policy.excluded == 0, "no filter excludes a present key");
+    Require(policy.maybe >= n, "every key goes through a filter");
+    policy.Reset();
+    RequireNoneFound(*db, n, n);
+    // Some fall between two tables, where no filter is asked.
+    Require(policy.excluded >= n / 10 * 9, "absent keys that filters exclude: " + std::to_string(policy.excluded));
+}
+
+void every_kind_answers_right(const TemporaryDirectory &scratch) {
+    constexpr std::uint64_t n = 20'000;
+    for (const Kind &kind : kKinds) {
+        const std::string path = scratch / kind.name;
+        CountingPolicy policy(Ours(kind.name, kind.bits_per_key, 42));
+        Fill(*Open(OptionsWith(&policy), path), n);
+        policy.Reset();
+        const Database db = Open(OptionsWith(&policy), path);
+        RequireAllFound(*db, n);
+        Require(policy.excluded == 0 && policy.maybe >= n, std::string(kind.name) + ": present keys");
+        policy.Reset();
+        RequireNoneFound(*db, n, n);
+        Require(policy.excluded >= n / 10 * 9, std::string(kind.name) + ": absent keys");
+    }
+}
+
+// Filters of one policy are not shown to another, and each database answers right with each policy.
+void a_policy_of_another_name_ignores_filters(const TemporaryDirectory &scratch) {
+    constexpr std::uint64_t n = 20'000;
+    const auto make = [](int which) {
+        switch (which) {
+        case 0: return Policy(leveldb::NewBloomFilterPolicy(10));
+        case 1: return Ours("bloom");
+        case 2: return Ours("split-block-bloom");
+        default: return Ours("bloom", 10.0, 1);
+        }
+    };
+    for (int writer = 0; writer < 4; writer++) {
+        const std::string path = scratch / ("names-" + std::to_string(writer)).c_str();
+        {
+            const Policy policy = make(writer);
+            Fill(*Open(OptionsWith(policy.get()), path), n);
+        }
+        for (int reader = 0; reader < 4; reader++) {
+            CountingPolicy policy(make(reader));
+            const Database db = Open(OptionsWith(&policy), path);
+            RequireAllFound(*db, n);
+            RequireNoneFound(*db, n, n);
+            Require((policy.Asked() > 0) == (reader == writer),
+                    "policy " + std::to_string(reader) + " on filters of policy " + std::to_string(writer));
+        }
+        const Database without = Open(OptionsWith(nullptr), path);
+        RequireAllFound(*without, n);
+    }
+}
+
+// Old filters stay in use when only bits per key change.
+void bits_per_key_may_change(const TemporaryDirectory &scratch) {
+    constexpr std::uint64_t n = 5'000;
+    const std::string path = scratch / "bits";
+    {
+        const Policy policy = Ours("cache-line-bloom", 8);
+        Fill(*Open(OptionsWith(policy.get()), path), n);
+    }
+    CountingPolicy policy(Ours("cache-line-bloom", 16));
+    const Database db = Open(OptionsWith(&policy), path);
+    RequireAllFound(*db, n);
+    RequireNoneFound(*db, n, n);
+    Require(policy.excluded > 0, "filters of other bits per key are asked");
+}
+
+void filters_are_appended_and_exactly_sized() {
+    for (const Kind &kind : kKinds) {
+        const Policy policy = Ours(kind.name, kind.bits_per_key);
+        trommel_policy *same = nullptr;
+        Require(trommel_policy_new(kind.name, kind.bits_per_key, 0, &same) == TROMMEL_OK, "policy");
+        for (const std::uint64_t n : {0, 1, 2, 18, 63, 64, 65, 255, 256, 257, 1600, 20000}) {
+            const std::string what = std::string(kind.name) + " of " + std::to_string(n) + " keys";
+            const std::vector<std::string> keys = Keys(0, n);
+            const std::vector<leveldb::Slice> slices(keys.begin(), keys.end());
+            std::string dst = "before";
+            policy->CreateFilter(slices.data(), static_cast<int>(n), &dst);
+            Require(dst.compare(0, 6, "before") == 0, what + ": what was there stays");
+            const std::string block = dst.substr(6);
+            Require(block.size() == trommel_policy_size(same, n), what + ": size");
+            Require(trommel_policy_verify(same, block.data(), block.size()) == TROMMEL_OK, what + ": form");
+            for (const std::string &key : keys) {
+                Require(policy->KeyMayMatch(key, block), what + ": a key is missing");
+            }
+        }
+        trommel_policy_free(same);
+    }
+}
+
+// Snapshots keep versions of a key, which LevelDB hands over one after another.
+void versions_of_a_key_take_the_room_of_one(const TemporaryDirectory &scratch) {
+    for (const Kind &kind : kKinds) {
+        const Policy policy = Ours(kind.name, kind.bits_per_key);
+        std::vector<std::string> versions;
+        for (const std::string &key : Keys(0, 30)) {
+            versions.insert(versions.end(), 50, key);
+        }
+        Require(FilterOf(*policy, versions) == FilterOf(*policy, Keys(0, 30)), std::string(kind.name) + ": versions");
+    }
+    CountingPolicy policy(Ours("cuckoo", 12));
+    const Database db = Open(OptionsWith(&policy), scratch / "versions");
+    std::vector<const leveldb::Snapshot *> snapshots;
+    for (int version = 0; version < 50; version++) {
+        for (const std::string &key : Keys(0, 30)) {
+            Require(db->Put(leveldb::WriteOptions(), key, key), "put");
+        }
+        snapshots.push_back(db->GetSnapshot());
+    }
+    db->CompactRange(nullptr, nullptr);
+    Require(policy.keys_in_filters >= 1500, "filters are given every version");
+    RequireAllFound(*db, 30);
+    RequireNoneFound(*db, 30, 1000);
+    Require(policy.excluded >= 800, "filters of versions exclude absent keys");
+    for (const leveldb::Snapshot *snapshot : snapshots) {
+        db->ReleaseSnapshot(snapshot);
+    }
+}
+
+// Keys that somebody chose who knows the seed: their hashes are neighbours, so they find no room in a cuckoo filter. No
+// filter then excludes a key, and what was there stays.
+void keys_without_room_leave_no_filter() {
+    trommel_policy *hasher = nullptr;
+    Require(trommel_policy_new("bloom", 10, 0, &hasher) == TROMMEL_OK, "policy");
+    std::vector<std::string> keys;
+    for (std::uint64_t i = 0; keys.size() < 200; i++) {
+        const std::string key = KeyOf(i);
+        if (trommel_policy_hash(hasher, key.data(), key.size()) < UINT64_MAX / 1000) {
+            keys.push_back(key);
+        }
+    }
+    trommel_policy_free(hasher);
+    const std::vector<leveldb::Slice> slices(keys.begin(), keys.end());
+    for (const Kind &kind : kKinds) {
+        const Policy policy = Ours(kind.name, 20);
+        std::string dst = "before";
+        policy->CreateFilter(slices.data(), static_cast<int>(slices.size()), &dst);
+        Require(dst.compare(0, 6, "before") == 0, std::string(kind.name) + ": what was there stays");
+        Require(std::strcmp(kind.name, "cuckoo") != 0 || dst.size() == 6, "a cuckoo filter has room for chosen keys");
+        for (const std::string &key : keys) {
+            Require(policy->KeyMayMatch(key, dst.substr(6)), std::string(kind.name) + ": a chosen key");
+        }
+    }
+    const Policy other = Ours("cuckoo", 20, 1);
+    Require(!FilterOf(*other, keys).empty(), "no room under a seed that the keys were not chosen for");
+}
+
+// Bytes that no policy of the name writes exclude nothing, and nothing makes a lookup read past their ends, which a
+// build with -fsanitize=address would see.
+void nonsense_may_match() {
+    const std::string key = KeyOf(7), absent = KeyOf(1'000'007);
+    std::mt19937_64 random(1);
+    for (const Kind &kind : kKinds) {
+        const std::string what = kind.name;
+        const Policy policy = Ours(kind.name, kind.bits_per_key);
+        Require(policy->KeyMayMatch(key, leveldb::Slice()), what + ": no bytes");
+        Require(policy->KeyMayMatch(leveldb::Slice(), leveldb::Slice()), what + ": no key, no bytes");
+        for (const Kind &other : kKinds) {
+            if (std::strcmp(other.name, kind.name) != 0) {
+                const std::string block = FilterOf(*Ours(other.name, other.bits_per_key), Keys(0, 100));
+                Require(policy->KeyMayMatch(absent, block), what + ": a block of " + other.name);
+            }
+        }
+        std::string block = FilterOf(*policy, Keys(0, 100));
+        // The code at the end is one that no kind has, in a block and in bytes of every length.
+        std::string damaged = block;
+        damaged.back() = 0x7f;
+        Require(policy->KeyMayMatch(absent, damaged), what + ": a reserved code");
+        for (std::size_t len = 0; len < 300; len++) {
+            const std::string garbage(len, '\x7f');
+            Require(policy->KeyMayMatch(absent, garbage), what + ": garbage");
+        }
+        // Whatever else is cut or changed: the call returns. Copies in memory of their own let sanitizers see the ends.
+        for (std::size_t len = 0; len <= block.size(); len++) {
+            const std::vector<char> head(block.begin(), block.begin() + static_cast<std::ptrdiff_t>(len));
+            const std::vector<char> tail(block.begin() + static_cast<std::ptrdiff_t>(len), block.end());
+            policy->KeyMayMatch(key, leveldb::Slice(head.data(), head.size()));
+            policy->KeyMayMatch(key, leveldb::Slice(tail.data(), tail.size()));
+        }
+        for (int round = 0; round < 20'000; round++) {
+            std::vector<char> bytes(random() % 400);
+            for (char &byte : bytes) {
+                byte = static_cast<char>(random());
+            }
+            policy->KeyMayMatch(key, leveldb::Slice(bytes.data(), bytes.size()));
+        }
+    }
+}
+
+// Every filter in the table files of a database becomes zeros but for its trailer, so that it excludes every key. With
+// paranoid_checks LevelDB sees by its checksum that the filters are damaged and goes without them.
+void paranoid_checks_guard_damaged_filters(const TemporaryDirectory &scratch) {
+    constexpr std::uint64_t n = 2'000;
+    const std::string path = scratch / "damaged";
+    const Policy policy = Ours("split-block-bloom");
+    {
+        // Incompressible values as long as a block of data: one key for each filter.
+        const Database db = Open(OptionsWith(policy.get()), path);
+        for (const std::string &key : Keys(0, n)) {
+            Require(db->Put(leveldb::WriteOptions(), key, key + std::string(5'000, 'x')), "put");
+        }
+        db->CompactRange(nullptr, nullptr);
+    }
+    int damaged = 0;
+    for (const auto &entry : std::filesystem::directory_iterator(path)) {
+        if (entry.path().extension() != ".ldb") {
+            continue;
+        }
+        std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+        std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+        for (const std::string &key : Keys(0, n)) {
+            const std::string filter = FilterOf(*policy, {key});
+            const std::size_t at = bytes.find(filter);
+            if (at != std::string::npos) {
+                bytes.replace(at, filter.size() - 2, filter.size() - 2, '\0');
+                damaged++;
+            }
+        }
+        file.clear();
+        file.seekp(0);
+        file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    }
+    Require(damaged > 0, "no filter is found in the files");
+
+    const auto lost = [&](bool paranoid) {
+        leveldb::Options options = OptionsWith(policy.get());
+        options.paranoid_checks = paranoid;
+        const Database db = Open(options, path);
+        std::string value;
+        int missing = 0;
+        for (const std::string &key : Keys(0, n)) {
+            missing += !db->Get(leveldb::ReadOptions(), key, &value).ok();
+        }
+        return missing;
+    };
+    Require(lost(false) > 0, "the damage is real");
+    Require(lost(true) == 0, "paranoid_checks does not guard the filters");
+}
+
+void what_cannot_be_is_nullptr() {
+    for (const Kind &wrong : {Kind{nullptr, 10}, {"no-such-kind", 10}, {"counting-bloom", 10}, {"bloom", 0},
+                              {"cuckoo", 2}, {"bloom", 1e300}}) {
+        Require(NewTrommelFilterPolicy(wrong.name, wrong.bits_per_key) == nullptr, "a policy that cannot be");
+        Require(*trommel_last_error() != '\0', "no reason");
+    }
+    Require(std::strcmp(Ours("bloom", 10, 255)->Name(), "trommel.1.bloom.xxh3.00000000000000ff") == 0, "name");
+}
+
+void step(const char *name) {
+    std::printf("-- %s\n", name);
+    std::fflush(stdout);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    if (argc == 4 && std::string_view(argv[1]) == kWriterVerb) {
+        return WriteUntilKilled(argv[2], std::strtoull(argv[3], nullptr, 10));
+    }
+    int kills = 20;
+    if (argc == 3 && std::string_view(argv[1]) == "--kills") {
+        kills = std::atoi(argv[2]);
+    }
+    if ((argc != 1 && argc != 3) || kills <= 0) {
+        std::fprintf(stderr, "usage: test [--kills N]\n");
+        return 2;
+    }
+    const TemporaryDirectory scratch;
+    step("what cannot be is nullptr");
+    what_cannot_be_is_nullptr();
+    step("filters are appended and exactly sized");
+    filters_are_appended_and_exactly_sized();
+    step("keys without room leave no filter");
+    keys_without_room_leave_no_filter();
+    step("nonsense may match");
+    nonsense_may_match();
+    step("versions of a key take the room of one");
+    versions_of_a_key_take_the_room_of_one(scratch);
+    step("every kind answers right");
+    every_kind_answers_right(scratch);
+    step("a policy of another name ignores filters");
+    a_policy_of_another_name_ignores_filters(scratch);
+    step("bits per key may change");
+    bits_per_key_may_change(scratch);
+    step("paranoid_checks guard damaged filters");
+    paranoid_checks_guard_damaged_filters(scratch);
+    step("a million keys are found and absent ones excluded");
+    a_million_keys_are_found_and_absent_ones_excluded(scratch);
+    std::printf("-- writers are killed, %d times\n", kills);
+    std::fflush(stdout);
+    KillWriters(scratch / "killed", kills);
+    std::printf("passed\n");
+}

@@ -1,0 +1,83 @@
+// The policy uses trommel.h alone and not trommel.hpp, which throws: LevelDB's own build files turn exceptions and
+// run-time type information off, and a class that derives from one of LevelDB's has to be built in the same way.
+#include "trommel_leveldb.h"
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "leveldb/slice.h"
+#include "trommel.h"
+
+namespace {
+
+// Filters of LevelDB have some 20 to 40 keys, whose hashes fit on the stack.
+constexpr std::size_t kHashesOnStack = 256;
+
+class TrommelFilterPolicy final : public leveldb::FilterPolicy {
+public:
+    explicit TrommelFilterPolicy(trommel_policy *policy) : policy_(policy) {}
+    ~TrommelFilterPolicy() override { trommel_policy_free(policy_); }
+    TrommelFilterPolicy(const TrommelFilterPolicy &) = delete;
+    TrommelFilterPolicy &operator=(const TrommelFilterPolicy &) = delete;
+
+    const char *Name() const override { return trommel_policy_name(policy_); }
+
+    // Appends nothing if the keys find no room in a filter with slots, as keys may that somebody chose. LevelDB then
+    // asks with an empty filter, which excludes no key.
+    void CreateFilter(const leveldb::Slice *keys, int n, std::string *dst) const override {
+        const std::size_t count = n > 0 ? static_cast<std::size_t>(n) : 0;
+        if (count <= kHashesOnStack) {
+            std::array<std::uint64_t, kHashesOnStack> hashes;
+            Append(hashes.data(), Hash(keys, count, hashes.data()), dst);
+        } else {
+            std::vector<std::uint64_t> hashes(count);
+            Append(hashes.data(), Hash(keys, count, hashes.data()), dst);
+        }
+    }
+
+    bool KeyMayMatch(const leveldb::Slice &key, const leveldb::Slice &filter) const override {
+        return trommel_policy_may_match(policy_, key.data(), key.size(), filter.data(), filter.size());
+    }
+
+private:
+    // Writes the hashes of `n` keys and returns how many are left without repetitions. Versions of one key that a
+    // snapshot keeps come one after another; each would make the filter larger.
+    std::size_t Hash(const leveldb::Slice *keys, std::size_t n, std::uint64_t *hashes) const {
+        std::size_t distinct = 0;
+        for (std::size_t i = 0; i < n; i++) {
+            const std::uint64_t hash = trommel_policy_hash(policy_, keys[i].data(), keys[i].size());
+            if (distinct == 0 || hash != hashes[distinct - 1]) {
+                hashes[distinct++] = hash;
+            }
+        }
+        return distinct;
+    }
+
+    void Append(const std::uint64_t *hashes, std::size_t n, std::string *dst) const {
+        const std::size_t start = dst->size();
+        const std::size_t room = trommel_policy_size(policy_, n);
+        if (room > dst->max_size() - start) {
+            return;
+        }
+        dst->resize(start + room);
+        std::size_t written = 0;
+        const trommel_status status =
+            trommel_policy_build_hashes(policy_, hashes, n, &(*dst)[start], room, &written);
+        dst->resize(status == TROMMEL_OK ? start + written : start);
+    }
+
+    trommel_policy *const policy_;
+};
+
+} // namespace
+
+const leveldb::FilterPolicy *NewTrommelFilterPolicy(const char *kind, double bits_per_key,
+                                                    std::uint64_t seed) {
+    trommel_policy *policy = nullptr;
+    if (trommel_policy_new(kind, bits_per_key, seed, &policy) != TROMMEL_OK) {
+        return nullptr;
+    }
+    return new TrommelFilterPolicy(policy);
+}
