@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "leveldb/db.h"
 #include "leveldb/filter_policy.h"
@@ -16,20 +17,20 @@
 #include "trommel_leveldb.h"
 
 // Ends the program with a message.
-[[noreturn]] inline void Fail(const std::string &what) {
-    std::fprintf(stderr, "FAILED: %s\n", what.c_str());
+[[noreturn]] inline void Fail(std::string_view what) {
+    std::fprintf(stderr, "FAILED: %s\n", std::string(what).c_str());
     std::exit(1);
 }
 
-inline void Require(bool holds, const std::string &what) {
+inline void Require(bool holds, std::string_view what) {
     if (!holds) {
         Fail(what);
     }
 }
 
-inline void Require(const leveldb::Status &status, const std::string &what) {
+inline void Require(const leveldb::Status &status, std::string_view what) {
     if (!status.ok()) {
-        Fail(what + ": " + status.ToString());
+        Fail(std::string(what) + ": " + status.ToString());
     }
 }
 

@@ -211,7 +211,7 @@ void versions_of_a_key_take_the_room_of_one(const TemporaryDirectory &scratch) {
 
 // Keys that somebody chose who knows the seed: their hashes are neighbours, so they find no room in a cuckoo filter. No
 // filter then excludes a key, and what was there stays.
-void keys_without_room_leave_no_filter() {
+void keys_without_room_leave_no_filter(const TemporaryDirectory &scratch) {
     trommel_policy *hasher = nullptr;
     Require(trommel_policy_new("bloom", 10, 0, &hasher) == TROMMEL_OK, "policy");
     std::vector<std::string> keys;
@@ -233,6 +233,22 @@ void keys_without_room_leave_no_filter() {
             Require(policy->KeyMayMatch(key, dst.substr(6)), std::string(kind.name) + ": a chosen key");
         }
     }
+    // LevelDB takes the missing filter for one that excludes nothing.
+    CountingPolicy policy(Ours("cuckoo", 20));
+    leveldb::Options options = OptionsWith(&policy);
+    options.block_size = 1 << 20;
+    const Database db = Open(options, scratch / "chosen");
+    for (const std::string &key : keys) {
+        Require(db->Put(leveldb::WriteOptions(), key, key), "put");
+    }
+    db->CompactRange(nullptr, nullptr);
+    Require(policy.filters > 0 && policy.bytes_of_filters == 0, "a filter of chosen keys");
+    std::string value;
+    for (const std::string &key : keys) {
+        Require(db->Get(leveldb::ReadOptions(), key, &value), "get a chosen key");
+    }
+    Require(policy.maybe >= keys.size(), "the missing filter is asked");
+
     const Policy other = Ours("cuckoo", 20, 1);
     Require(!FilterOf(*other, keys).empty(), "no room under a seed that the keys were not chosen for");
 }
@@ -363,7 +379,7 @@ int main(int argc, char **argv) {
     step("filters are appended and exactly sized");
     filters_are_appended_and_exactly_sized();
     step("keys without room leave no filter");
-    keys_without_room_leave_no_filter();
+    keys_without_room_leave_no_filter(scratch);
     step("nonsense may match");
     nonsense_may_match();
     step("versions of a key take the room of one");
