@@ -145,14 +145,17 @@ mod tests {
         let bytes = map.to_bytes();
         let mut frozen = Overflow::parse(&bytes[..], POSITIONS, MIN_COUNT).unwrap();
         assert!(matches!(frozen, Overflow::Frozen(_)));
-        assert!(frozen == map && map == frozen && frozen == frozen.clone());
+        assert!(frozen == map);
+        assert!(map == frozen);
+        assert!(frozen == frozen.clone());
         assert_eq!((frozen.len(), frozen.to_bytes()), (100, bytes.clone()));
         assert!((0..POSITIONS).all(|position| frozen.get(position) == map.get(position)));
         assert!(frozen.all_positions(|position| position % 7 == 0));
         assert!(!frozen.all_positions(|position| position < 693));
 
         assert_eq!(frozen.map_mut().insert(1, 9), None);
-        assert!(frozen != map && map != frozen);
+        assert!(frozen != map);
+        assert!(map != frozen);
         assert_eq!((frozen.get(0), frozen.get(1), frozen.len()), (Some(3), Some(9), 101));
     }
 

@@ -142,8 +142,8 @@ size_t trommel_policy_size(const trommel_policy *policy,
                            size_t keys);
 
 // Builds the filter block of `n` keys into `dst`, which has room for `capacity` bytes; at most
-// `trommel_policy_size(policy, n)` are written. `keys` may be NULL if `n` is 0. A key may occur more than once; filters
-// with slots ("quotient", "cuckoo") keep each copy, so give keys once.
+// `trommel_policy_size(policy, n)` are written. `keys` may be NULL if `n` is 0. A key may occur more than once: a
+// block is a set. But every occurrence counts for its size, so give keys once.
 //
 // `*written` is the length of the block. After TROMMEL_BUFFER_TOO_SMALL it is the length that the buffer needs, after
 // any other failure 0. `written` may be NULL.
@@ -156,7 +156,7 @@ size_t trommel_policy_size(const trommel_policy *policy,
 //
 // Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG, TROMMEL_BUFFER_TOO_SMALL,
 // TROMMEL_TOO_MANY_KEYS, TROMMEL_MEMORY; TROMMEL_FULL if keys of a filter with slots find no room, which happens with
-// many copies of one key and with keys that an adversary chose.
+// keys that an adversary chose.
 trommel_status trommel_policy_build(const trommel_policy *policy,
                                     const trommel_slice *keys,
                                     size_t n,
