@@ -7,7 +7,8 @@
 
    Rules for all functions. A pointer that a comment does not allow to be NULL is refused if it is, and so are misaligned
    pointers, and lengths that no memory has. No library can check the rest, which is the caller's duty: the memory is
-   there, for as many items as the call is told; handles are not freed yet; nobody changes an argument during a call.
+   there, for as many items as the call is told; handles are not freed yet; nobody changes an argument during a call; a
+   number or answer that a call stores has an address outside of the memory that the call reads.
    The library prints nothing, except to the standard error output: a line for a value of the environment variable
    TROMMEL_ISA that cannot be used, and a message for a defect of its own. No Rust panic leaves a function.
 
@@ -189,7 +190,8 @@ uint64_t trommel_policy_hash(const trommel_policy *policy,
 
 // Returns false if a key is certainly not among those of a filter block, and true if it may be. True for whatever is no
 // block of this policy: no bytes, bytes of another kind, a NULL or otherwise impossible argument. Bytes that were damaged
-// within the block can give a wrong false: keep a checksum over it. Any alignment; constant time; allocates nothing.
+// within the block can give a wrong false: keep a checksum over it. Any alignment. The time
+// depends on the length of the key, not of the block. Allocates nothing.
 //
 // Thread safety: any number of threads at once. Does not change `trommel_last_error`.
 bool trommel_policy_may_match(const trommel_policy *policy,

@@ -27,3 +27,11 @@ pub use policy::*;
 pub use status::Status;
 pub use version::*;
 pub use view::*;
+
+/// The header promises that threads share policies and views, and pass filters on.
+const _: () = {
+    const fn shared<T: Send + Sync>() {}
+    shared::<Owned>();
+    shared::<Policy>();
+    shared::<View>();
+};

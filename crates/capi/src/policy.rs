@@ -188,7 +188,8 @@ pub unsafe extern "C" fn trommel_policy_hash(
 
 /// Returns false if a key is certainly not among those of a filter block, and true if it may be. True for whatever is no
 /// block of this policy: no bytes, bytes of another kind, a NULL or otherwise impossible argument. Bytes that were damaged
-/// within the block can give a wrong false: keep a checksum over it. Any alignment; constant time; allocates nothing.
+/// within the block can give a wrong false: keep a checksum over it. Any alignment. The time
+/// depends on the length of the key, not of the block. Allocates nothing.
 ///
 /// Thread safety: any number of threads at once. Does not change `trommel_last_error`.
 #[unsafe(no_mangle)]

@@ -22,7 +22,8 @@ const TOP: &str = "\
 
    Rules for all functions. A pointer that a comment does not allow to be NULL is refused if it is, and so are misaligned
    pointers, and lengths that no memory has. No library can check the rest, which is the caller's duty: the memory is
-   there, for as many items as the call is told; handles are not freed yet; nobody changes an argument during a call.
+   there, for as many items as the call is told; handles are not freed yet; nobody changes an argument during a call; a
+   number or answer that a call stores has an address outside of the memory that the call reads.
    The library prints nothing, except to the standard error output: a line for a value of the environment variable
    TROMMEL_ISA that cannot be used, and a message for a defect of its own. No Rust panic leaves a function.
 

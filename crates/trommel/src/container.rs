@@ -11,7 +11,10 @@ pub use crate::frozen::Frozen;
 #[cfg(target_has_atomic = "ptr")]
 pub use crate::owned_view::OwnedView;
 #[doc(inline)]
-pub use trommel_base::container::*;
+pub use trommel_base::container::{
+    FrozenBytes, HEADER_BYTES, Header, MAGIC, PARAMETERS, Parsed, Trust, VERSION, identity, parse,
+    parse_bytes, parse_trusted,
+};
 #[cfg(target_has_atomic = "ptr")]
 pub use trommel_base::storage::{SharedBytes, StableBytes};
 pub use trommel_base::{Backing, HashId, Storage};

@@ -48,7 +48,7 @@ fn filters_are_values() {
 }
 
 #[test]
-fn what_names_a_choice_is_copied_and_hashed() {
+fn choices_are_copied_and_hashed() {
     value::<KeyHash>();
     value::<Hasher>();
     value::<FilterKind>();
@@ -82,16 +82,15 @@ fn errors_can_be_compared_and_passed_on() {
     error::<trommel::cuckoo::GrowError>();
     error::<trommel::quotient::ResizeError>();
     error::<WrongKind>();
-    // It holds the error of the system that refused a thread, which is neither copied nor compared.
     #[cfg(feature = "parallel")]
     {
-        fn passed_on<T: Error + Send + Sync + 'static>() {}
-        passed_on::<trommel::engine::EngineError>();
+        error::<trommel::engine::EngineError>();
+        error::<trommel::engine::StreamError<OffsetsError>>();
     }
 }
 
 #[test]
-fn hashes_are_collected_into_what_holds_them() {
+fn filters_are_extended_by_hashes() {
     fn extends<T: Extend<KeyHash>>() {}
     extends::<BloomFilter>();
     extends::<SplitBlockBloom>();

@@ -30,7 +30,7 @@ pub struct EngineBuilder {
 /// let refused = Engine::builder().threads(0).build();
 /// assert!(matches!(refused, Err(EngineError::Threads { threads: 0, max: 1024 })));
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EngineError {
     /// So many threads cannot be had.

@@ -132,7 +132,7 @@ impl Cancel {
 /// assert_eq!((error, done.keys), ("no such file", 2));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StreamError<E> {
     /// The source of batches, or the callback that takes answers, failed. All keys of the batches before are inserted or
