@@ -131,12 +131,12 @@ void trommel_policy_free(trommel_policy *policy);
 
 // Returns everything that decides whether a policy reads a block: format version, kind, hash and seed, as ASCII of at
 // most 64 bytes and a NUL, for example "trommel.1.bloom.xxh3.0000000000000000". An engine stores it beside its blocks
-// and probes them only with a policy of the same name. Bits per key are not in it. NULL if `policy` is NULL.
+// and probes them only with a policy of the same name. Bits per key are not in it. NULL if `policy` is refused.
 //
 // Ownership: the policy's; valid until it is freed. Thread safety: any number of threads at once.
 const char *trommel_policy_name(const trommel_policy *policy);
 
-// Returns the bytes of a block of `keys` keys, exactly. SIZE_MAX if one block cannot hold as many, or `policy` is NULL.
+// Returns the bytes of a block of `keys` keys, exactly. SIZE_MAX if one block cannot hold as many, or `policy` is refused.
 //
 // Thread safety: any number of threads at once. Allocates nothing.
 size_t trommel_policy_size(const trommel_policy *policy,
@@ -180,8 +180,7 @@ trommel_status trommel_policy_build_hashes(const trommel_policy *policy,
                                            size_t *written);
 
 // Returns the hash of a key. It depends on key and seed alone: policies and filters of the same seed have the same
-// hashes. `key` may be NULL if `len` is 0. Returns 0 if `policy` is NULL, or `key` is and `len` is
-// not 0.
+// hashes. `key` may be NULL if `len` is 0. Returns 0 if an argument is refused.
 //
 // Thread safety: any number of threads at once. Allocates nothing.
 uint64_t trommel_policy_hash(const trommel_policy *policy,
@@ -255,8 +254,7 @@ trommel_status trommel_thaw(const void *frozen,
 void trommel_free(trommel_filter *filter);
 
 // Returns the hash of a key by the hash function and seed of a filter, for `trommel_insert_hashes` and
-// `trommel_contains_hashes`. `key` may be NULL if `len` is 0. Returns 0 if `filter` is NULL, or `key` is and `len` is
-// not 0.
+// `trommel_contains_hashes`. `key` may be NULL if `len` is 0. Returns 0 if an argument is refused.
 //
 // Thread safety: any number of threads at once. Allocates nothing.
 uint64_t trommel_hash_bytes(const trommel_filter *filter,
@@ -266,7 +264,8 @@ uint64_t trommel_hash_bytes(const trommel_filter *filter,
 // Inserts the keys of `n` hashes, two to five times as fast as one by one. Hashes are those of `trommel_hash_bytes`, or
 // any other uniform 64 bits as long as lookups give the same ones. `hashes` may be NULL if `n` is 0.
 //
-// `*inserted` is how many went in: `n`, or fewer after TROMMEL_FULL; those stay in the filter. `inserted` may be NULL.
+// `*inserted` is how many went in: `n`, or fewer after TROMMEL_FULL or TROMMEL_MEMORY. They are the first ones, and stay in
+// the filter. `inserted` may be NULL.
 //
 // Ownership: the hashes are the caller's; nothing is kept.
 //
@@ -306,8 +305,7 @@ trommel_status trommel_insert_bytes(trommel_filter *filter,
                                     size_t len);
 
 // Looks up a key: `*found` becomes false if it is certainly not in the filter, and true if it may be. `key` may be NULL
-// if `len` is 0. On failure `*found` is true, so a
-// caller that ignores the status loses no key.
+// if `len` is 0. On failure `*found` is true, so a caller that ignores the status loses no key.
 //
 // Thread safety: any number of threads at once.
 //
@@ -340,12 +338,12 @@ trommel_status trommel_merge(trommel_filter *filter,
                              const trommel_filter *other);
 
 // Returns how many keys were inserted and not removed, copies included. A Bloom filter counts no key whose bits were all
-// set before. 0 if `filter` is NULL.
+// set before. 0 if `filter` is refused.
 //
 // Thread safety: any number of threads at once.
 uint64_t trommel_len(const trommel_filter *filter);
 
-// Returns the bytes of the frozen filter, exactly; 0 if `filter` is NULL. Later inserts may change it.
+// Returns the bytes of the frozen filter, exactly; 0 if `filter` is refused. Later inserts may change it.
 //
 // Thread safety: any number of threads at once. Allocates nothing.
 size_t trommel_frozen_size(const trommel_filter *filter);
@@ -385,8 +383,7 @@ trommel_status trommel_view_open(const void *frozen,
 void trommel_view_free(trommel_view *view);
 
 // Looks up a key: `*found` becomes false if it is certainly not in the filter, and true if it may be. `key` may be NULL
-// if `len` is 0. On failure `*found` is true, so a
-// caller that ignores the status loses no key.
+// if `len` is 0. On failure `*found` is true, so a caller that ignores the status loses no key.
 //
 // Thread safety: any number of threads at once.
 //
@@ -408,7 +405,7 @@ trommel_status trommel_view_contains_hashes(const trommel_view *view,
                                             uint64_t *bitmap_words);
 
 // Returns the hash of a key by the hash function and seed of the frozen filter. `key` may be NULL if `len` is 0. Returns
-// 0 if `view` is NULL, or `key` is and `len` is not 0.
+// 0 if an argument is refused.
 //
 // Thread safety: any number of threads at once. Allocates nothing.
 uint64_t trommel_view_hash_bytes(const trommel_view *view,

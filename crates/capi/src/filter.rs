@@ -93,8 +93,7 @@ pub unsafe extern "C" fn trommel_free(filter: *mut Owned) {
 }
 
 /// Returns the hash of a key by the hash function and seed of a filter, for `trommel_insert_hashes` and
-/// `trommel_contains_hashes`. `key` may be NULL if `len` is 0. Returns 0 if `filter` is NULL, or `key` is and `len` is
-/// not 0.
+/// `trommel_contains_hashes`. `key` may be NULL if `len` is 0. Returns 0 if an argument is refused.
 ///
 /// Thread safety: any number of threads at once. Allocates nothing.
 #[unsafe(no_mangle)]
@@ -115,7 +114,8 @@ pub unsafe extern "C" fn trommel_hash_bytes(
 /// Inserts the keys of `n` hashes, two to five times as fast as one by one. Hashes are those of `trommel_hash_bytes`, or
 /// any other uniform 64 bits as long as lookups give the same ones. `hashes` may be NULL if `n` is 0.
 ///
-/// `*inserted` is how many went in: `n`, or fewer after TROMMEL_FULL; those stay in the filter. `inserted` may be NULL.
+/// `*inserted` is how many went in: `n`, or fewer after TROMMEL_FULL or TROMMEL_MEMORY. They are the first ones, and stay in
+/// the filter. `inserted` may be NULL.
 ///
 /// Ownership: the hashes are the caller's; nothing is kept.
 ///
@@ -170,18 +170,32 @@ pub unsafe extern "C" fn trommel_contains_hashes(
     guard::status(|| {
         // SAFETY: the header asks the caller for a filter that is not freed yet, and that nobody changes meanwhile.
         let filter = &unsafe { border::handle("filter", filter) }?.filter;
-        // SAFETY: the header asks the caller for `n` hashes, that nobody changes meanwhile.
-        let hashes = unsafe { border::array("hashes", hashes, n) }?;
-        // SAFETY: the header asks the caller for as many words, that nobody else uses meanwhile.
-        let words =
-            unsafe { border::buffer("bitmap_words", bitmap_words, n.div_ceil(64), hashes) }?;
-        contains_batch(filter, KeyHash::slice_from_raw(hashes), words);
-        Ok(())
+        // SAFETY: the header asks the caller for these hashes and words.
+        unsafe { contains_hashes(filter, hashes, n, bitmap_words) }
     })
 }
 
+/// Looks up the keys of `n` hashes in a filter or a view.
+///
+/// # Safety
+/// If the checks pass, `n` hashes are there, that nobody changes meanwhile, and as many words as have a bit for each,
+/// that nobody else uses meanwhile.
+pub(crate) unsafe fn contains_hashes(
+    filter: &impl Filter,
+    hashes: *const u64,
+    n: usize,
+    bitmap_words: *mut u64,
+) -> Result<(), Failure> {
+    // SAFETY: the hashes are the duty of this function.
+    let hashes = unsafe { border::array("hashes", hashes, n) }?;
+    // SAFETY: the words are the duty of this function.
+    let words = unsafe { border::buffer("bitmap_words", bitmap_words, n.div_ceil(64), hashes) }?;
+    contains_batch(filter, KeyHash::slice_from_raw(hashes), words);
+    Ok(())
+}
+
 /// Looks up a batch in pieces, so that the memory for their answers stays small whatever the batch.
-pub(crate) fn contains_batch(filter: &impl Filter, hashes: &[KeyHash], words: &mut [u64]) {
+fn contains_batch(filter: &impl Filter, hashes: &[KeyHash], words: &mut [u64]) {
     /// 8 KiB of answers: in the first-level cache, and far beyond where a batch pays.
     const PIECE_KEYS: usize = 1 << 16;
     let mut found = Bitmap::new(0);
@@ -213,8 +227,7 @@ pub unsafe extern "C" fn trommel_insert_bytes(
 }
 
 /// Looks up a key: `*found` becomes false if it is certainly not in the filter, and true if it may be. `key` may be NULL
-/// if `len` is 0. On failure `*found` is true, so a
-/// caller that ignores the status loses no key.
+/// if `len` is 0. On failure `*found` is true, so a caller that ignores the status loses no key.
 ///
 /// Thread safety: any number of threads at once.
 ///
@@ -288,7 +301,7 @@ pub unsafe extern "C" fn trommel_merge(filter: *mut Owned, other: *const Owned) 
 }
 
 /// Returns how many keys were inserted and not removed, copies included. A Bloom filter counts no key whose bits were all
-/// set before. 0 if `filter` is NULL.
+/// set before. 0 if `filter` is refused.
 ///
 /// Thread safety: any number of threads at once.
 #[unsafe(no_mangle)]
@@ -298,7 +311,7 @@ pub unsafe extern "C" fn trommel_len(filter: *const Owned) -> u64 {
         .unwrap_or(0)
 }
 
-/// Returns the bytes of the frozen filter, exactly; 0 if `filter` is NULL. Later inserts may change it.
+/// Returns the bytes of the frozen filter, exactly; 0 if `filter` is refused. Later inserts may change it.
 ///
 /// Thread safety: any number of threads at once. Allocates nothing.
 #[unsafe(no_mangle)]

@@ -89,8 +89,8 @@ impl Write for Message {
             taken -= 1;
         }
         for byte in &text.as_bytes()[..taken] {
-            // A NUL would end the message for C.
-            self.bytes[self.len] = if *byte == 0 { b' ' } else { *byte };
+            // A NUL would end the message for C, and a line break the line that the header promises.
+            self.bytes[self.len] = if byte.is_ascii_control() { b' ' } else { *byte };
             self.len += 1;
         }
         self.bytes[self.len] = 0;
@@ -142,8 +142,8 @@ mod tests {
     fn long_messages_are_cut_off_at_a_character() {
         record(&"ä".repeat(400));
         assert_eq!(last(), "ä".repeat(255));
-        record(&"a\0b");
-        assert_eq!(last(), "a b");
+        record(&"a\0b\nc");
+        assert_eq!(last(), "a b c");
         record(&"");
         assert_eq!(last(), "");
     }

@@ -70,7 +70,7 @@ pub unsafe extern "C" fn trommel_policy_free(policy: *mut Policy) {
 
 /// Returns everything that decides whether a policy reads a block: format version, kind, hash and seed, as ASCII of at
 /// most 64 bytes and a NUL, for example "trommel.1.bloom.xxh3.0000000000000000". An engine stores it beside its blocks
-/// and probes them only with a policy of the same name. Bits per key are not in it. NULL if `policy` is NULL.
+/// and probes them only with a policy of the same name. Bits per key are not in it. NULL if `policy` is refused.
 ///
 /// Ownership: the policy's; valid until it is freed. Thread safety: any number of threads at once.
 #[unsafe(no_mangle)]
@@ -80,7 +80,7 @@ pub unsafe extern "C" fn trommel_policy_name(policy: *const Policy) -> *const c_
     name.unwrap_or(std::ptr::null())
 }
 
-/// Returns the bytes of a block of `keys` keys, exactly. SIZE_MAX if one block cannot hold as many, or `policy` is NULL.
+/// Returns the bytes of a block of `keys` keys, exactly. SIZE_MAX if one block cannot hold as many, or `policy` is refused.
 ///
 /// Thread safety: any number of threads at once. Allocates nothing.
 #[unsafe(no_mangle)]
@@ -167,8 +167,7 @@ pub unsafe extern "C" fn trommel_policy_build_hashes(
 }
 
 /// Returns the hash of a key. It depends on key and seed alone: policies and filters of the same seed have the same
-/// hashes. `key` may be NULL if `len` is 0. Returns 0 if `policy` is NULL, or `key` is and `len` is
-/// not 0.
+/// hashes. `key` may be NULL if `len` is 0. Returns 0 if an argument is refused.
 ///
 /// Thread safety: any number of threads at once. Allocates nothing.
 #[unsafe(no_mangle)]

@@ -1,11 +1,11 @@
 //! Views of frozen bytes.
 
 use crate::border::{self, Out};
-use crate::filter::contains_batch;
+use crate::filter::contains_hashes;
 use crate::guard;
 use crate::status::Status;
 use std::ffi::c_void;
-use trommel::{Filter, FilterView, KeyHash};
+use trommel::{Filter, FilterView};
 
 /// A frozen filter that is read where its bytes are. Immutable, so any number of threads share one.
 #[derive(Debug)]
@@ -54,8 +54,7 @@ pub unsafe extern "C" fn trommel_view_free(view: *mut View) {
 }
 
 /// Looks up a key: `*found` becomes false if it is certainly not in the filter, and true if it may be. `key` may be NULL
-/// if `len` is 0. On failure `*found` is true, so a
-/// caller that ignores the status loses no key.
+/// if `len` is 0. On failure `*found` is true, so a caller that ignores the status loses no key.
 ///
 /// Thread safety: any number of threads at once.
 ///
@@ -95,18 +94,13 @@ pub unsafe extern "C" fn trommel_view_contains_hashes(
     guard::status(|| {
         // SAFETY: the header asks the caller for a view that is not freed yet.
         let filter = &unsafe { border::handle("view", view) }?.filter;
-        // SAFETY: the header asks the caller for `n` hashes, that nobody changes meanwhile.
-        let hashes = unsafe { border::array("hashes", hashes, n) }?;
-        // SAFETY: the header asks the caller for as many words, that nobody else uses meanwhile.
-        let words =
-            unsafe { border::buffer("bitmap_words", bitmap_words, n.div_ceil(64), hashes) }?;
-        contains_batch(filter, KeyHash::slice_from_raw(hashes), words);
-        Ok(())
+        // SAFETY: the header asks the caller for these hashes and words.
+        unsafe { contains_hashes(filter, hashes, n, bitmap_words) }
     })
 }
 
 /// Returns the hash of a key by the hash function and seed of the frozen filter. `key` may be NULL if `len` is 0. Returns
-/// 0 if `view` is NULL, or `key` is and `len` is not 0.
+/// 0 if an argument is refused.
 ///
 /// Thread safety: any number of threads at once. Allocates nothing.
 #[unsafe(no_mangle)]

@@ -3,7 +3,7 @@
 //! On one thread, by its processor time, with each strategy forced:
 //!
 //! - *direct*: batches of keys in tables of the sizes of [`trommel::engine::TABLE_BYTES`];
-//! - *grouped*: batches of as many keys as give the touches of a line of [`trommel::engine::TOUCHES_PER_LINE`], in one table.
+//! - *grouped*: batches in one table, of as many keys per cache line as [`trommel::engine::TOUCHES_PER_LINE`] lists.
 //!
 //! What counts is the fastest repetition: whatever else runs on a machine makes work slower, never faster. All is
 //! measured several times over, since what slows a machine down may last longer than the repetitions of a constant.
