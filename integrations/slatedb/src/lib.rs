@@ -1,0 +1,1 @@
+//! Connects Trommel to the engine that the crate is named after.
