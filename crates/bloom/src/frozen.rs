@@ -220,7 +220,34 @@ impl Bloom<SplitBlock> {
     /// # Errors
     /// [`FormatError`] if the length is 0, not a multiple of 32, or above 4 GiB.
     pub fn from_parquet_bitset(bitset: &[u8]) -> Result<Self, FormatError> {
-        let got = bitset.len() as u64;
+        let view = Bloom::<SplitBlock, &[u8]>::parse_parquet_bitset(bitset)?;
+        let mut filter = view.to_owned_filter()?;
+        filter.len = libm::round(filter.estimate_len()) as u64;
+        Ok(filter)
+    }
+}
+
+impl<B: FrozenBytes> Bloom<SplitBlock, B> {
+    /// A zero-copy view of the bitset of a Parquet Bloom filter (the bytes after its header in the file), with Parquet's
+    /// hash, at any alignment. Cost: O(1); the bytes are not read. Parquet stores neither a checksum nor the number of
+    /// keys: [`Filter::len`] of the view is 0, and [`Bloom::estimate_len`] estimates it from the set bits.
+    ///
+    /// [`Filter::len`]: trommel_base::Filter::len
+    ///
+    /// ```
+    /// use trommel::{Filter, Hasher, SplitBlockBloom};
+    /// let mut ours = SplitBlockBloom::builder().keys(100).hasher(Hasher::PARQUET).build()?;
+    /// ours.add("value");
+    /// let bitset = ours.parquet_bitset(); // in a file: a slice of its mapped bytes
+    /// let view = SplitBlockBloom::parse_parquet_bitset(bitset)?;
+    /// assert!(view.contains("value") && !view.contains("other"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`FormatError`] if the length is 0, not a multiple of 32, or above 4 GiB.
+    pub fn parse_parquet_bitset(bitset: B) -> Result<Self, FormatError> {
+        let got = bitset.as_ref().len() as u64;
         let units = got / SplitBlock::UNIT_BYTES as u64;
         if units == 0 || !got.is_multiple_of(SplitBlock::UNIT_BYTES as u64) {
             let need = (units + 1) * SplitBlock::UNIT_BYTES as u64;
@@ -229,11 +256,8 @@ impl Bloom<SplitBlock> {
         if units > SplitBlock::MAX_UNITS {
             return Err(FormatError::Field { name: "units", value: units });
         }
-        let table = Storage::copy_of(bitset, true)?;
         let geometry = Geometry { units, hashes: *SplitBlock::HASHES.start() };
-        let mut filter = Self::assemble(geometry, Hasher::PARQUET, 0, Isa::active_or_best(), table);
-        filter.len = libm::round(filter.estimate_len()) as u64;
-        Ok(filter)
+        Ok(Self::assemble(geometry, Hasher::PARQUET, 0, Isa::active_or_best(), bitset))
     }
 }
 

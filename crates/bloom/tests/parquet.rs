@@ -112,7 +112,7 @@ fn ours_of(bytes: usize) -> SplitBlockBloom {
 
 /// Both answer alike for members and strangers, one by one and in a batch.
 fn assert_answers_alike<V: AsBytes>(
-    ours: &SplitBlockBloom,
+    ours: &SplitBlockBloom<impl AsRef<[u8]>>,
     theirs: &Sbbf,
     values: impl Iterator<Item = V>,
     hash: impl Fn(&V) -> KeyHash,
@@ -213,13 +213,22 @@ fn answers_are_parquets_at_any_size() {
         assert_answers_alike(&ours, &theirs, probes(), |id| ours.hash(id));
         let read = SplitBlockBloom::from_parquet_bitset(ours.parquet_bitset()).unwrap();
         assert_answers_alike(&read, &theirs, probes(), |id| ours.hash(id));
+
+        // In place, at an odd address.
+        let file = [&[0xFF][..], ours.parquet_bitset()].concat();
+        let view = SplitBlockBloom::parse_parquet_bitset(&file[1..]).unwrap();
+        assert_answers_alike(&view, &theirs, probes(), |id| ours.hash(id));
+        assert_eq!((view.estimate_len(), view.len()), (read.estimate_len(), 0));
+        assert!(std::ptr::eq(view.table(), &file[1..]));
     }
 }
 
 #[test]
 fn what_is_no_bitset_is_refused() {
     for len in [0, 1, 31, 33, 63, 1000] {
-        assert!(SplitBlockBloom::from_parquet_bitset(&vec![0xFF; len]).is_err(), "{len} bytes");
+        let bitset = vec![0xFF; len];
+        assert!(SplitBlockBloom::from_parquet_bitset(&bitset).is_err(), "{len} bytes");
+        assert!(SplitBlockBloom::parse_parquet_bitset(bitset.as_slice()).is_err(), "{len} bytes");
     }
     let full = SplitBlockBloom::from_parquet_bitset(&[0xFF; 64]).unwrap();
     assert_eq!(full.expected_fpr(), 1.0);
