@@ -1,0 +1,118 @@
+//! Bytes from anybody: refused by a typed error, or a file whose filters can be probed.
+//!
+//! The first byte says how much is done for the forger: nothing, a file around a footer, a filter by itself, or changes of
+//! a file that pyarrow has written.
+
+use trommel::Bitmap;
+use trommel_parquet::{ChunkFilter, Column, FileFilters, FilterSet, Literals, PhysicalType};
+
+const FILE: &[u8] = include_bytes!("../../tests/golden/pyarrow.parquet");
+
+/// Runs an input.
+pub fn run(data: &[u8]) {
+    let Some((mode, data)) = data.split_first() else { return };
+    match mode % 4 {
+        0 => judge(data),
+        1 => judge(&around_footer(data)),
+        2 => {
+            if let Ok(filter) = ChunkFilter::parse(data) {
+                exercise(&filter, data.len());
+            }
+        }
+        _ => judge(&changed(data)),
+    }
+}
+
+/// The body of a real file, and these bytes as its footer.
+pub fn around_footer(footer: &[u8]) -> Vec<u8> {
+    let (_, body) = parts();
+    [&FILE[..body], footer, &(footer.len() as u32).to_le_bytes(), b"PAR1"].concat()
+}
+
+/// The file with some bytes changed: three bytes of input for each, position and value. Positions count back from the end.
+fn changed(data: &[u8]) -> Vec<u8> {
+    let mut file = FILE.to_vec();
+    let (changes, _) = data.as_chunks::<3>();
+    for [low, high, value] in changes {
+        let back = usize::from(u16::from_le_bytes([*low, *high])) % file.len();
+        let at = file.len() - 1 - back;
+        file[at] ^= value;
+    }
+    file
+}
+
+/// The footer of the real file, and where it begins.
+pub fn parts() -> (&'static [u8], usize) {
+    let (rest, tail) = FILE.split_at(FILE.len() - 8);
+    let footer = u32::from_le_bytes([tail[0], tail[1], tail[2], tail[3]]) as usize;
+    (&rest[rest.len() - footer..], rest.len() - footer)
+}
+
+/// Whatever a caller may do with a file.
+pub fn judge(bytes: &[u8]) {
+    let file = match FileFilters::open(bytes) {
+        Ok(file) => file,
+        Err(error) => return assert!(!error.to_string().is_empty()),
+    };
+    let mut filters = 0;
+    for (row_group, column, filter) in file.filters() {
+        assert!(file.row_groups()[row_group].has_filter(column));
+        match filter {
+            Ok(filter) if filters < 100 => {
+                assert!(filter.offset() as usize + filter.len_bytes() <= bytes.len());
+                exercise(&filter, bytes.len());
+                filters += 1;
+            }
+            Ok(_) => {}
+            Err(error) => assert!(!error.to_string().is_empty()),
+        }
+    }
+    for column in file.columns().iter().take(100) {
+        assert!(
+            file.column(column.path()).is_ok_and(|found| found == column)
+                || file.columns().iter().filter(|other| other.path() == column.path()).count() > 1
+        );
+        let Some(literals) = literals(column) else { continue };
+        let read = file.row_groups_to_read(column, &literals);
+        let each: Result<Vec<Bitmap>, _> = (0..file.row_groups().len())
+            .map(|group| file.might_contain(group, column, &literals))
+            .collect();
+        match (read, each) {
+            (Ok(read), Ok(each)) => {
+                for (group, each) in each.iter().enumerate() {
+                    assert_eq!(each.len(), literals.len());
+                    assert_eq!(read.get(group), each.count_ones() > 0);
+                }
+            }
+            (Err(one), Err(other)) => assert_eq!(one, other),
+            (read, each) => panic!("{read:?}, but {each:?}"),
+        }
+        let mut set = FilterSet::new();
+        if set.push(&file, column.path()).is_ok() {
+            let _ = set.files_to_read(&literals);
+        }
+    }
+}
+
+fn exercise(filter: &ChunkFilter<'_>, given: usize) {
+    assert!(filter.len_bytes() <= given && filter.bitset().len() % 32 == 0);
+    assert!((0.0..=1.0).contains(&filter.fill()));
+    assert!((0.0..=1.0).contains(&filter.estimated_fpr()));
+    assert!(filter.estimated_distinct() >= 0.0);
+}
+
+fn literals(column: &Column) -> Option<Literals> {
+    Some(match column.physical_type() {
+        PhysicalType::Int32 => Literals::int32(&[0, 1, -500]),
+        PhysicalType::Int64 => Literals::int64(&[0, 7920, i64::MIN]),
+        PhysicalType::Float => Literals::float(&[0.0, f32::NAN, -3.0]),
+        PhysicalType::Double => Literals::double(&[-0.0, -20.0]),
+        PhysicalType::ByteArray => Literals::bytes(["", "customer-1"]),
+        PhysicalType::FixedLenByteArray => {
+            // The length is the schema's word.
+            let len = column.fixed_len().filter(|len| *len <= 1 << 16)?;
+            Literals::bytes([vec![1; len]])
+        }
+        _ => return None,
+    })
+}

@@ -1,0 +1,167 @@
+//! The Bloom filter of one column chunk: a header in Thrift's compact protocol, and a bitset.
+
+use crate::error::FilterError;
+use crate::thrift::{Kind, Reader, ThriftError, expect};
+use trommel::{Filter, KeyHash, SplitBlockBloom};
+
+/// A block of the bitset: a key sets eight bits of one.
+const BLOCK_BYTES: u64 = 32;
+
+/// The Bloom filter of a column chunk, in the bytes of its file: nothing is copied.
+///
+/// ```
+/// use trommel_parquet::{ChunkFilter, FileFilters};
+/// let bytes = std::fs::read("tests/golden/pyarrow.parquet")?;
+/// let file = FileFilters::open(&bytes)?;
+/// let id = file.column("id")?;
+/// let filter = file.filter(0, id)?.expect("the writer was told to make one");
+/// assert!(filter.estimated_fpr() < 0.01);
+///
+/// // The same from a range of bytes, as an object store returns it.
+/// let range = &bytes[filter.offset() as usize..][..filter.len_bytes()];
+/// assert_eq!(ChunkFilter::parse(range)?.bitset(), filter.bitset());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct ChunkFilter<'a> {
+    view: SplitBlockBloom<&'a [u8]>,
+    bitset: &'a [u8],
+    header_bytes: usize,
+    offset: u64,
+}
+
+impl<'a> ChunkFilter<'a> {
+    /// Reads header and bitset from bytes that begin with them. Cost: O(1); the bitset is not read.
+    ///
+    /// # Errors
+    /// [`FilterError`] if the header is malformed or names what the format does not define, or the bytes end early.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, FilterError> {
+        let (header_bytes, bitset_bytes) = parse_header(bytes)?;
+        let need = header_bytes as u64 + bitset_bytes;
+        let truncated = FilterError::Truncated { need, got: bytes.len() as u64 };
+        let end = usize::try_from(need).map_err(|_| truncated.clone())?;
+        let bitset = bytes.get(header_bytes..end).ok_or(truncated)?;
+        let refused = FilterError::BitsetLength { bytes: bitset_bytes as i64 };
+        let view = SplitBlockBloom::parse_parquet_bitset(bitset).map_err(|_| refused)?;
+        Ok(Self { view, bitset, header_bytes, offset: 0 })
+    }
+
+    pub(crate) fn at(self, offset: u64) -> Self {
+        Self { offset, ..self }
+    }
+
+    /// The bitset, without its header.
+    #[must_use]
+    pub fn bitset(&self) -> &'a [u8] {
+        self.bitset
+    }
+
+    /// Bytes of header and bitset.
+    #[must_use]
+    pub fn len_bytes(&self) -> usize {
+        self.header_bytes + self.bitset.len()
+    }
+
+    /// Where it begins in its file; 0 from [`ChunkFilter::parse`].
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The filter as Trommel probes it.
+    #[must_use]
+    pub fn view(&self) -> &SplitBlockBloom<&'a [u8]> {
+        &self.view
+    }
+
+    /// The false-positive rate of the bits as they are. Cost: one pass over the bitset.
+    #[must_use]
+    pub fn estimated_fpr(&self) -> f64 {
+        self.view.expected_fpr()
+    }
+
+    /// An estimate of the distinct values, from the set bits. Cost: one pass over the bitset.
+    #[must_use]
+    pub fn estimated_distinct(&self) -> f64 {
+        self.view.estimate_len()
+    }
+
+    /// The fraction of bits that are set, from 0 to 1. Cost: one pass over the bitset.
+    #[must_use]
+    pub fn fill(&self) -> f64 {
+        self.view.count_ones() as f64 / (self.bitset.len() as f64 * 8.0)
+    }
+
+    /// Whether the value of a hash may be in the column chunk. [`Literals`](crate::Literals) knows the rules for values.
+    #[must_use]
+    #[inline]
+    pub fn might_contain_hash(&self, hash: KeyHash) -> bool {
+        self.view.contains_hash(hash)
+    }
+}
+
+/// Bytes of a header, and of the bitset that it announces. The bytes may end after the header.
+pub(crate) fn parse_header(bytes: &[u8]) -> Result<(usize, u64), FilterError> {
+    // A header has 14 to 18 bytes. With fields that are not known yet it may grow, but not to this.
+    const MOST: usize = 4096;
+    let mut reader = Reader::new(&bytes[..bytes.len().min(MOST)]);
+    let malformed =
+        |error: ThriftError| FilterError::Header { at: error.at as u64, problem: error.problem };
+    let header = read_header(&mut reader).map_err(malformed)?;
+    for (field, choice) in ["algorithm", "hash", "compression"].iter().zip(header.choices) {
+        match choice {
+            Some(1) => {}
+            Some(choice) => return Err(FilterError::Unsupported { field, choice }),
+            None => return Err(malformed(ThriftError { at: reader.position(), problem: MISSING })),
+        }
+    }
+    let Some(bitset) = header.bitset_bytes else {
+        return Err(malformed(ThriftError { at: reader.position(), problem: MISSING }));
+    };
+    match u64::try_from(bitset) {
+        Ok(bytes @ BLOCK_BYTES..) if bytes.is_multiple_of(BLOCK_BYTES) => {
+            Ok((reader.position(), bytes))
+        }
+        _ => Err(FilterError::BitsetLength { bytes: bitset.into() }),
+    }
+}
+
+const MISSING: &str = "a field is missing";
+
+#[derive(Default)]
+struct Header {
+    bitset_bytes: Option<i32>,
+    /// Algorithm, hash and compression; each has one choice today, with the number 1.
+    choices: [Option<i16>; 3],
+}
+
+fn read_header(reader: &mut Reader<'_>) -> Result<Header, ThriftError> {
+    let (mut header, mut last) = (Header::default(), 0);
+    while let Some((id, kind)) = reader.field(&mut last)? {
+        match id {
+            1 => {
+                expect(reader, kind, Kind::I32)?;
+                header.bitset_bytes = Some(reader.i32()?);
+            }
+            2..=4 => {
+                expect(reader, kind, Kind::Struct)?;
+                header.choices[id as usize - 2] = read_union(reader)?;
+            }
+            _ => reader.skip(kind)?,
+        }
+    }
+    Ok(header)
+}
+
+/// The number of the one field that a union has.
+fn read_union(reader: &mut Reader<'_>) -> Result<Option<i16>, ThriftError> {
+    let (mut choice, mut last) = (None, 0);
+    while let Some((id, kind)) = reader.field(&mut last)? {
+        if choice.is_some() {
+            return reader.error("a union has two fields");
+        }
+        choice = Some(id);
+        reader.skip(kind)?;
+    }
+    Ok(choice)
+}

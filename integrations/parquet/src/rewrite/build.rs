@@ -1,0 +1,59 @@
+//! New filters: of a chunk's values, or of the filter that was there.
+
+use crate::filter::ChunkFilter;
+use crate::literal::HASHER;
+use crate::rewrite::thrift_writer::StructWriter;
+use crate::thrift::Kind;
+use trommel::{KeyHash, SpecError, SplitBlockBloom};
+
+/// The largest bitset that Arrow and the `parquet` crate accept.
+pub(crate) const MAX_BITSET_BYTES: u64 = 128 << 20;
+
+/// Why there is no filter.
+pub(crate) enum BuildError {
+    Spec(SpecError),
+    TooLarge { bytes: u64 },
+}
+
+impl From<SpecError> for BuildError {
+    fn from(error: SpecError) -> Self {
+        Self::Spec(error)
+    }
+}
+
+/// The smallest filter of distinct values whose rate is at most `fpr`, of a power of two bytes unless `any_size`.
+pub(crate) fn build(
+    hashes: &[KeyHash],
+    fpr: f64,
+    any_size: bool,
+) -> Result<SplitBlockBloom, BuildError> {
+    const HEADER_BYTES: u64 = trommel::container::HEADER_BYTES as u64;
+    let builder = SplitBlockBloom::builder().keys(hashes.len()).hasher(HASHER);
+    let exact = builder.fpr(fpr).encoded_len()?.saturating_sub(HEADER_BYTES);
+    let bytes = if any_size { exact } else { exact.checked_next_power_of_two().unwrap_or(exact) };
+    if bytes > MAX_BITSET_BYTES {
+        return Err(BuildError::TooLarge { bytes });
+    }
+    let mut filter = builder.memory_bytes(bytes as usize).build()?;
+    filter.add_batch(hashes);
+    Ok(filter)
+}
+
+/// The smallest filter that a filter folds to by halving at a rate of at most `fpr`: bit for bit the one that would have
+/// been built at that size. `None` if the filter has a higher rate, or memory is refused.
+pub(crate) fn fold(filter: &ChunkFilter<'_>, fpr: f64) -> Option<SplitBlockBloom> {
+    filter.view().to_owned_filter().ok()?.fold_to_fpr(fpr).ok()?
+}
+
+/// Header and bitset of a filter, as a file has them.
+pub(crate) fn with_header(bitset: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bitset.len() + 20);
+    let mut to = StructWriter::new(&mut out);
+    to.integer(1, Kind::I32, bitset.len() as i64);
+    // Algorithm, hash and compression: unions whose first field is an empty struct.
+    const FIRST: [u8; 3] = [0x1C, 0, 0];
+    (2..=4).for_each(|id| to.head(id, Kind::Struct).extend_from_slice(&FIRST));
+    to.end();
+    out.extend_from_slice(bitset);
+    out
+}

@@ -1,0 +1,150 @@
+//! Why a file was not rewritten.
+
+use crate::error::{FileError, ProbeError};
+use crate::schema::PhysicalType;
+use core::fmt;
+use parquet::errors::ParquetError;
+use std::io;
+use std::path::PathBuf;
+use trommel::SpecError;
+
+/// Why a file was not rewritten. The output is as it was before.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RewriteError {
+    /// A file could not be read or written.
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The input is no Parquet file that can be rewritten.
+    File(FileError),
+    /// The input has no such column, or two.
+    Column(ProbeError),
+    /// A column has two operations.
+    TwoOperations {
+        /// The column's path.
+        column: String,
+    },
+    /// The format has no Bloom filters for the column's type.
+    UnsupportedType {
+        /// The column's path.
+        column: String,
+        /// Its type.
+        physical: PhysicalType,
+    },
+    /// A filter should be added where there is one already.
+    FilterExists {
+        /// The column's path.
+        column: String,
+        /// The first row group that has one.
+        row_group: usize,
+    },
+    /// A column has no filter that could be folded or removed.
+    NoFilter {
+        /// The column's path.
+        column: String,
+    },
+    /// A false-positive rate that no filter has: it must be above 0 and below 1.
+    Fpr {
+        /// The column's path.
+        column: String,
+        /// The rate.
+        fpr: f64,
+    },
+    /// No filter has the rate that was asked for, with so many values.
+    Size {
+        /// The column's path.
+        column: String,
+        /// Distinct values of the row group.
+        distinct: usize,
+        /// What cannot be met.
+        source: SpecError,
+    },
+    /// The filter would be larger than readers accept.
+    TooLarge {
+        /// The column's path.
+        column: String,
+        /// The row group.
+        row_group: usize,
+        /// Bytes of the bitset.
+        bytes: u64,
+        /// Bytes that readers accept.
+        max_bytes: u64,
+    },
+    /// The values of a column chunk could not be decoded.
+    Values {
+        /// The row group.
+        row_group: usize,
+        /// The column's path.
+        column: String,
+        /// What the `parquet` crate said.
+        source: ParquetError,
+    },
+    /// The new footer would have more bytes than its length can say.
+    FooterTooLarge {
+        /// Its bytes.
+        bytes: u64,
+    },
+}
+
+impl fmt::Display for RewriteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io { path, .. } => write!(f, "{} cannot be read or written", path.display()),
+            Self::File(error) => error.fmt(f),
+            Self::Column(error) => error.fmt(f),
+            Self::TwoOperations { column } => {
+                write!(f, "there are two operations for column {column:?}")
+            }
+            Self::UnsupportedType { column, physical } => write!(
+                f,
+                "column {column:?} has the type {physical}, which the format has no Bloom filters for"
+            ),
+            Self::FilterExists { column, row_group } => {
+                write!(f, "column {column:?} has a Bloom filter already, in row group {row_group}")
+            }
+            Self::NoFilter { column } => write!(f, "column {column:?} has no Bloom filter"),
+            Self::Fpr { column, fpr } => write!(
+                f,
+                "column {column:?}: the false-positive rate {fpr} is not above 0 and below 1"
+            ),
+            Self::Size { column, distinct, .. } => write!(
+                f,
+                "column {column:?}: no Bloom filter of {distinct} values has the rate asked for"
+            ),
+            Self::TooLarge { column, row_group, bytes, max_bytes } => write!(
+                f,
+                "column {column:?}, row group {row_group}: the Bloom filter would have {bytes} \
+                 bytes, readers accept {max_bytes}"
+            ),
+            Self::Values { row_group, column, .. } => {
+                write!(f, "column {column:?}, row group {row_group}: the values cannot be decoded")
+            }
+            Self::FooterTooLarge { bytes } => {
+                write!(f, "the new footer has {bytes} bytes, its length has 31 bits")
+            }
+        }
+    }
+}
+
+impl core::error::Error for RewriteError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Io { source, .. } => Some(source),
+            Self::File(error) => error.source(),
+            Self::Column(error) => error.source(),
+            Self::Size { source, .. } => Some(source),
+            Self::Values { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+impl From<FileError> for RewriteError {
+    fn from(error: FileError) -> Self {
+        Self::File(error)
+    }
+}

@@ -1,0 +1,190 @@
+//! The new footer: a copy of the old one with other offsets. Every other field stays as it is, byte for byte.
+
+use super::thrift_writer::{StructWriter, write_structs};
+use crate::thrift::{Kind, Reader, ThriftError};
+
+/// A filter's offset and length.
+pub(crate) type Place = (u64, u32);
+
+/// What the new footer says instead of the old one.
+pub(crate) trait Changes {
+    /// Where a byte of the old file is in the new one.
+    fn moved(&self, offset: i64) -> i64;
+    /// The filter of a chunk: `None` keeps what the old footer says, `Some(None)` is none.
+    fn filter(&self, row_group: usize, column: usize) -> Option<Option<Place>>;
+    /// The length of a chunk's offset index, if it is not what it was.
+    fn offset_index_len(&self, row_group: usize, column: usize) -> Option<u32>;
+}
+
+type Result<T> = core::result::Result<T, ThriftError>;
+
+/// What happens to a field after its head was read: the function copies it, writes another, or skips it.
+type Field<'f> = dyn FnMut(&mut StructWriter<'_>, i16, Kind, &mut Reader<'_>) -> Result<()> + 'f;
+
+fn copy_struct(reader: &mut Reader<'_>, out: &mut Vec<u8>, field: &mut Field<'_>) -> Result<()> {
+    let (mut to, mut last) = (StructWriter::new(out), 0);
+    while let Some((id, kind)) = reader.field(&mut last)? {
+        field(&mut to, id, kind, reader)?;
+    }
+    to.end();
+    Ok(())
+}
+
+/// Copies a field that is a list of structs, each by a function that knows its index.
+fn copy_structs(
+    to: &mut StructWriter<'_>,
+    id: i16,
+    reader: &mut Reader<'_>,
+    mut element: impl FnMut(usize, &mut Reader<'_>, &mut Vec<u8>) -> Result<()>,
+) -> Result<()> {
+    let len = reader.structs()?;
+    let out = to.head(id, Kind::List);
+    write_structs(len, out);
+    (0..len).try_for_each(|i| element(i, reader, out))
+}
+
+/// Copies the metadata of a file.
+pub(crate) fn copy_footer(bytes: &[u8], changes: &dyn Changes) -> Result<Vec<u8>> {
+    let (mut reader, mut out) = (Reader::new(bytes), Vec::with_capacity(bytes.len() + 64));
+    copy_struct(&mut reader, &mut out, &mut |to, id, kind, reader| match (id, kind) {
+        (4, Kind::List) => copy_structs(to, id, reader, |row_group, reader, out| {
+            copy_row_group(row_group, reader, out, changes)
+        }),
+        _ => to.copy(id, kind, reader),
+    })?;
+    // Where the metadata are followed by something, such as a signature, it stays.
+    out.extend_from_slice(&bytes[reader.position()..]);
+    Ok(out)
+}
+
+fn move_offset(
+    to: &mut StructWriter<'_>,
+    id: i16,
+    reader: &mut Reader<'_>,
+    changes: &dyn Changes,
+) -> Result<()> {
+    to.integer(id, Kind::I64, changes.moved(reader.i64()?));
+    Ok(())
+}
+
+fn copy_row_group(
+    row_group: usize,
+    reader: &mut Reader<'_>,
+    out: &mut Vec<u8>,
+    changes: &dyn Changes,
+) -> Result<()> {
+    copy_struct(reader, out, &mut |to, id, kind, reader| match (id, kind) {
+        (1, Kind::List) => copy_structs(to, id, reader, |column, reader, out| {
+            copy_chunk((row_group, column), reader, out, changes)
+        }),
+        (5, Kind::I64) => move_offset(to, id, reader, changes),
+        _ => to.copy(id, kind, reader),
+    })
+}
+
+fn copy_chunk(
+    at: (usize, usize),
+    reader: &mut Reader<'_>,
+    out: &mut Vec<u8>,
+    changes: &dyn Changes,
+) -> Result<()> {
+    copy_struct(reader, out, &mut |to, id, kind, reader| match (id, kind) {
+        // The chunk's own offset, and those of its two page indexes.
+        (2 | 4 | 6, Kind::I64) => move_offset(to, id, reader, changes),
+        (3, Kind::Struct) => copy_metadata(at, reader, to.head(id, kind), changes),
+        (5, Kind::I32) => {
+            let before = reader.i32()?;
+            let len = changes.offset_index_len(at.0, at.1).map_or(before.into(), i64::from);
+            to.integer(id, kind, len);
+            Ok(())
+        }
+        _ => to.copy(id, kind, reader),
+    })
+}
+
+/// A chunk's metadata: the filter is in the fields 14 and 15.
+fn copy_metadata(
+    at: (usize, usize),
+    reader: &mut Reader<'_>,
+    out: &mut Vec<u8>,
+    changes: &dyn Changes,
+) -> Result<()> {
+    let change = changes.filter(at.0, at.1);
+    let mut to_write = change.flatten();
+    let write = |to: &mut StructWriter<'_>, place: Option<Place>| {
+        if let Some((offset, len)) = place {
+            to.integer(14, Kind::I64, offset as i64);
+            to.integer(15, Kind::I32, len.into());
+        }
+    };
+    let (mut to, mut last) = (StructWriter::new(out), 0);
+    while let Some((id, kind)) = reader.field(&mut last)? {
+        match (id, kind) {
+            (14 | 15, _) if change.is_some() => reader.skip(kind)?,
+            // Of the data, the index and the dictionary page, and of a filter that stays.
+            (9 | 10 | 11 | 14, Kind::I64) => move_offset(&mut to, id, reader, changes)?,
+            _ => {
+                if id > 15 {
+                    write(&mut to, to_write.take());
+                }
+                to.copy(id, kind, reader)?;
+            }
+        }
+    }
+    write(&mut to, to_write);
+    to.end();
+    Ok(())
+}
+
+/// Copies an offset index: a list of pages with the offset of each.
+pub(crate) fn copy_offset_index(
+    bytes: &[u8],
+    mut moved: impl FnMut(i64) -> i64,
+) -> Result<Vec<u8>> {
+    let (mut reader, mut out) = (Reader::new(bytes), Vec::with_capacity(bytes.len() + 16));
+    copy_struct(&mut reader, &mut out, &mut |to, id, kind, reader| match (id, kind) {
+        (1, Kind::List) => copy_structs(to, id, reader, |_, reader, out| {
+            copy_struct(reader, out, &mut |to, id, kind, reader| match (id, kind) {
+                (1, Kind::I64) => {
+                    to.integer(id, kind, moved(reader.i64()?));
+                    Ok(())
+                }
+                _ => to.copy(id, kind, reader),
+            })
+        }),
+        _ => to.copy(id, kind, reader),
+    })?;
+    out.extend_from_slice(&bytes[reader.position()..]);
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Unchanged;
+
+    impl Changes for Unchanged {
+        fn moved(&self, offset: i64) -> i64 {
+            offset
+        }
+        fn filter(&self, _: usize, _: usize) -> Option<Option<Place>> {
+            None
+        }
+        fn offset_index_len(&self, _: usize, _: usize) -> Option<u32> {
+            None
+        }
+    }
+
+    /// Other writers' footers have fields that the parquet crate drops.
+    #[test]
+    fn a_footer_without_changes_is_the_same_bytes() {
+        for name in ["pyarrow", "duckdb"] {
+            let file = std::fs::read(format!("tests/golden/{name}.parquet")).unwrap();
+            let (rest, tail) = file.split_last_chunk::<8>().unwrap();
+            let len = u32::from_le_bytes(*tail.first_chunk().unwrap()) as usize;
+            let footer = &rest[rest.len() - len..];
+            assert!(copy_footer(footer, &Unchanged).unwrap() == footer, "{name}");
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Where the parts of the old file are in the new one.
+
+use core::ops::Range;
+
+/// What of the old file is copied, in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Layout {
+    /// Bytes that are left out, in ascending order.
+    pub(crate) dropped: Vec<Range<u64>>,
+    /// New filters come before this byte of the old file: after the data and before the page indexes, as the format
+    /// recommends.
+    pub(crate) insert_at: u64,
+}
+
+/// The parts of a file that the footer knows, between the magic bytes and the footer.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Parts {
+    pub(crate) chunks: Vec<Range<u64>>,
+    pub(crate) kept_filters: Vec<Range<u64>>,
+    pub(crate) dropped_filters: Vec<Range<u64>>,
+    pub(crate) page_indexes: Vec<Range<u64>>,
+}
+
+impl Layout {
+    /// Leaves out dropped filters and moves what is behind them, if the footer knows every byte of the file. Where it does
+    /// not, the file has something that somebody may find by its offset, such as an index of its own, so nothing
+    /// moves: dropped filters stay as unused bytes, and new ones go to the end.
+    pub(crate) fn new(parts: &Parts, begin: u64, footer: u64) -> Self {
+        let data_end = parts.chunks.iter().map(|chunk| chunk.end).max().unwrap_or(begin);
+        let first_index = parts.page_indexes.iter().map(|index| index.start).min();
+        let known =
+            [&parts.chunks[..], &parts.kept_filters, &parts.dropped_filters, &parts.page_indexes];
+        if !cover(known.concat(), begin, footer) || first_index.is_some_and(|at| at < data_end) {
+            return Self { dropped: Vec::new(), insert_at: footer };
+        }
+        let mut dropped = parts.dropped_filters.clone();
+        dropped.sort_by_key(|range| range.start);
+        Self { dropped, insert_at: first_index.unwrap_or(footer) }
+    }
+
+    /// The ranges of the old file that are copied, between two of its bytes.
+    pub(crate) fn kept(&self, within: Range<u64>) -> Vec<Range<u64>> {
+        let mut kept = Vec::new();
+        let mut at = within.start;
+        for dropped in &self.dropped {
+            if dropped.start >= at && dropped.end <= within.end {
+                kept.push(at..dropped.start);
+                at = dropped.end;
+            }
+        }
+        kept.push(at..within.end);
+        kept.retain(|range| !range.is_empty());
+        kept
+    }
+}
+
+/// Whether ranges cover all bytes from one to another, each once.
+fn cover(mut ranges: Vec<Range<u64>>, begin: u64, end: u64) -> bool {
+    ranges.retain(|range| range.start != range.end);
+    ranges.sort_by_key(|range| (range.start, range.end));
+    let mut at = begin;
+    for range in ranges {
+        if range.start != at || range.end < range.start {
+            return false;
+        }
+        at = range.end;
+    }
+    at == end
+}
+
+/// Where copied ranges went.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Moves {
+    /// A range of the old file and its beginning in the new one, in ascending order.
+    segments: Vec<(Range<u64>, u64)>,
+}
+
+impl Moves {
+    pub(crate) fn push(&mut self, range: Range<u64>, to: u64) {
+        self.segments.push((range, to));
+    }
+
+    /// Where a byte is now. One that was left out is where the next one that was not is; one beyond all that was copied
+    /// stays as it is, since it was wrong before.
+    pub(crate) fn moved(&self, offset: i64) -> i64 {
+        let Ok(old) = u64::try_from(offset) else { return offset };
+        let next = self.segments.partition_point(|(range, _)| range.end <= old);
+        match self.segments.get(next) {
+            Some((range, to)) => (to + old.saturating_sub(range.start)) as i64,
+            None => offset,
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::single_range_in_vec_init, reason = "one range is meant")]
+mod tests {
+    use super::*;
+
+    fn parts() -> Parts {
+        Parts {
+            chunks: vec![4..10, 15..20],
+            kept_filters: vec![20..22],
+            dropped_filters: vec![10..15, 22..30],
+            page_indexes: vec![30..33, 33..40],
+        }
+    }
+
+    #[test]
+    fn dropped_filters_leave_no_bytes_where_all_are_known() {
+        let layout = Layout::new(&parts(), 4, 40);
+        assert_eq!(layout, Layout { dropped: vec![10..15, 22..30], insert_at: 30 });
+        assert_eq!(layout.kept(0..30), [0..10, 15..22]);
+        assert_eq!(layout.kept(30..40), [30..40]);
+        let mut moves = Moves::default();
+        moves.push(0..10, 0);
+        moves.push(15..22, 10);
+        moves.push(30..40, 50);
+        let moved = [0, 9, 10, 14, 15, 21, 22, 30, 39, 40, -1].map(|at| moves.moved(at));
+        assert_eq!(moved, [0, 9, 10, 10, 10, 16, 50, 50, 59, 40, -1]);
+    }
+
+    #[test]
+    fn unknown_bytes_stay_where_they_are() {
+        let still = Layout { dropped: vec![], insert_at: 40 };
+        let with = |change: fn(&mut Parts)| {
+            let mut parts = parts();
+            change(&mut parts);
+            Layout::new(&parts, 4, 40)
+        };
+        assert_eq!(with(|parts| parts.chunks[0] = 4..9), still);
+        assert_eq!(with(|parts| parts.chunks[0] = 5..10), still);
+        assert_eq!(with(|parts| parts.chunks[0] = 4..11), still);
+        assert_eq!(with(|parts| parts.page_indexes[1] = 33..39), still);
+        assert_eq!(with(|parts| parts.kept_filters.push(10..15)), still);
+        // Page indexes among the data.
+        assert_eq!(
+            with(|parts| core::mem::swap(&mut parts.chunks[1], &mut parts.page_indexes[0])),
+            still
+        );
+        assert_eq!(still.kept(0..40), [0..40]);
+    }
+}

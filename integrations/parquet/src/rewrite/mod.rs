@@ -1,0 +1,269 @@
+//! Adds, replaces, folds and removes the Bloom filters of a file. Pages are copied as they are.
+
+mod build;
+mod error;
+mod footer;
+mod input;
+mod job;
+mod layout;
+mod output;
+mod thrift_writer;
+mod values;
+
+pub use error::RewriteError;
+
+use crate::error::FileError;
+use crate::file::find_column;
+use crate::footer::{Footer, MAGIC};
+use crate::schema::{Column, PhysicalType};
+use input::{Input, range};
+use job::Job;
+use layout::{Layout, Parts};
+use output::Output;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// What happens to the filters of a column.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Operation {
+    Add { fpr: f64 },
+    Replace { fpr: f64 },
+    Fold { fpr: f64 },
+    Remove,
+}
+
+/// Changes the Bloom filters of a file. Column chunks are copied byte for byte, and every field of the footer that is not
+/// an offset stays as it is: schema, statistics, key-value metadata, sorting columns, the writer's name, and fields that
+/// this crate does not know.
+///
+/// ```
+/// use trommel_parquet::{FileFilters, Rewrite};
+/// # let folder = std::env::temp_dir().join(format!("trommel-parquet-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder)?;
+/// let output = folder.join("orders.parquet");
+/// let report = Rewrite::new("tests/golden/pyarrow.parquet")
+///     .add("plain", 0.01)
+///     .remove("id")
+///     .write(&output)?;
+/// assert_eq!(report.filters[0].column, "id");
+///
+/// let bytes = std::fs::read(&output)?;
+/// let file = FileFilters::open(&bytes)?;
+/// assert!(file.filter(0, file.column("plain")?)?.is_some());
+/// assert!(file.filter(0, file.column("id")?)?.is_none());
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Rewrite {
+    input: PathBuf,
+    operations: Vec<(String, Operation)>,
+    any_size: bool,
+}
+
+/// What a rewriting did.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct RewriteReport {
+    /// Bytes of the input.
+    pub file_bytes_before: u64,
+    /// Bytes of the output.
+    pub file_bytes_after: u64,
+    /// Bytes of old filters that are still in the file and belong to nothing, because it has bytes that its footer does
+    /// not account for, and so nothing could be moved.
+    pub unused_bytes: u64,
+    /// Each filter that was made, folded or removed: by row group, then by column.
+    pub filters: Vec<FilterChange>,
+}
+
+/// What happened to the filter of one column chunk.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct FilterChange {
+    /// The column's path.
+    pub column: String,
+    /// The row group.
+    pub row_group: usize,
+    /// Distinct values that went in, where they were read.
+    pub distinct: Option<u64>,
+    /// Bytes of header and bitset before; 0 if there was no filter.
+    pub bytes_before: u64,
+    /// Bytes of header and bitset now; 0 if there is no filter.
+    pub bytes_after: u64,
+    /// The false-positive rate of the new filter as it is filled; 1 if there is no filter.
+    pub fpr: f64,
+}
+
+impl Rewrite {
+    /// Starts the rewriting of a file.
+    pub fn new(input: impl Into<PathBuf>) -> Self {
+        Self { input: input.into(), operations: Vec::new(), any_size: false }
+    }
+
+    /// Makes filters for all row groups of a column that has none, each of the size that its distinct values need for a
+    /// false-positive rate of at most `fpr`.
+    #[must_use]
+    pub fn add(self, column: &str, fpr: f64) -> Self {
+        self.with(column, Operation::Add { fpr })
+    }
+
+    /// The same for a column that may have filters; they are left out.
+    #[must_use]
+    pub fn replace(self, column: &str, fpr: f64) -> Self {
+        self.with(column, Operation::Replace { fpr })
+    }
+
+    /// Halves the filters of a column as long as their false-positive rate stays at most `fpr`. Reads no values. A filter
+    /// with a higher rate stays as it is.
+    #[must_use]
+    pub fn fold(self, column: &str, fpr: f64) -> Self {
+        self.with(column, Operation::Fold { fpr })
+    }
+
+    /// Removes the filters of a column.
+    #[must_use]
+    pub fn remove(self, column: &str) -> Self {
+        self.with(column, Operation::Remove)
+    }
+
+    /// Makes filters of any number of blocks, not only of a power of two: up to half as large. The format and DuckDB
+    /// allow it; Arrow C++, ClickHouse, Doris and Velox refuse to read such a filter.
+    #[must_use]
+    pub fn any_size(self, any_size: bool) -> Self {
+        Self { any_size, ..self }
+    }
+
+    fn with(mut self, column: &str, operation: Operation) -> Self {
+        self.operations.push((column.into(), operation));
+        self
+    }
+
+    /// Writes the new file. It appears whole or not at all: a temporary file in its folder gets its name when it is
+    /// complete and on the disk. The output may be the input. A process that is killed leaves the temporary file,
+    /// `.NAME.PROCESS-NUMBER.tmp`.
+    ///
+    /// Memory: the hashes of one column chunk's distinct values, one filter, the footer, and buffers.
+    ///
+    /// # Errors
+    /// [`RewriteError`]; the output is as it was.
+    pub fn write(&self, output: impl AsRef<Path>) -> Result<RewriteReport, RewriteError> {
+        self.write_with_progress(output, |_, _| {})
+    }
+
+    /// The same, and calls a function after each filter with the filters done and those to do in all.
+    ///
+    /// # Errors
+    /// [`RewriteError`]; the output is as it was.
+    pub fn write_with_progress(
+        &self,
+        output: impl AsRef<Path>,
+        mut progress: impl FnMut(usize, usize),
+    ) -> Result<RewriteReport, RewriteError> {
+        let mut input = Input::open(&self.input)?;
+        let plan = self.plan(&mut input)?;
+        let output = output.as_ref();
+        let failed = |source| RewriteError::Io { path: output.into(), source };
+        let mut out = Output::create(output).map_err(failed)?;
+        let mut job = Job { any_size: self.any_size, input: &mut input, plan: &plan, output };
+        let report = job.run(&mut out, &mut progress)?;
+        out.commit().map_err(failed)?;
+        Ok(report)
+    }
+
+    /// Checks the operations, and decides where everything goes.
+    fn plan(&self, input: &mut Input) -> Result<Plan, RewriteError> {
+        let columns = &input.footer.columns;
+        let mut operations = vec![None; columns.len()];
+        for (path, operation) in &self.operations {
+            let column = find_column(columns, path).map_err(RewriteError::Column)?;
+            if operations[column.index].replace(*operation).is_some() {
+                return Err(RewriteError::TwoOperations { column: path.clone() });
+            }
+            self.check(&input.footer, column, *operation)?;
+        }
+        let mut tasks = Vec::new();
+        let mut parts = Parts::default();
+        for (row_group, group) in input.footer.row_groups.clone().iter().enumerate() {
+            for (column, chunk) in group.chunks.iter().enumerate() {
+                if chunk.elsewhere {
+                    let problem = "the chunk's data are in another file";
+                    return Err(FileError::Chunk { row_group, column, problem }.into());
+                }
+                let old = input.filter_range(chunk)?;
+                let operation = operations[column].filter(|operation| match operation {
+                    Operation::Add { .. } | Operation::Replace { .. } => true,
+                    Operation::Fold { .. } | Operation::Remove => chunk.filter_offset.is_some(),
+                });
+                let filters = match operation {
+                    Some(_) => &mut parts.dropped_filters,
+                    None => &mut parts.kept_filters,
+                };
+                filters.extend(old.clone());
+                let data = range(chunk.start(), chunk.compressed_bytes);
+                let data = data.filter(|data| data.end <= input.body);
+                if let (None, Some(Operation::Add { .. } | Operation::Replace { .. })) =
+                    (&data, operation)
+                {
+                    let problem = "the chunk's data are outside the file";
+                    return Err(FileError::Chunk { row_group, column, problem }.into());
+                }
+                parts.chunks.extend(data);
+                let indexes = [chunk.offset_index, chunk.column_index].into_iter().flatten();
+                parts.page_indexes.extend(indexes.filter_map(|(at, len)| range(at, len.into())));
+                if let Some(operation) = operation {
+                    tasks.push(Task { row_group, column, operation, old });
+                }
+            }
+        }
+        let layout = Layout::new(&parts, MAGIC.len() as u64, input.body);
+        Ok(Plan { tasks, layout })
+    }
+
+    fn check(
+        &self,
+        footer: &Footer,
+        column: &Column,
+        operation: Operation,
+    ) -> Result<(), RewriteError> {
+        let path = || column.path.clone();
+        let with_filter = footer.row_groups.iter().position(|group| group.has_filter(column));
+        if let Operation::Add { fpr } | Operation::Replace { fpr } | Operation::Fold { fpr } =
+            operation
+            && !(fpr > 0.0 && fpr < 1.0)
+        {
+            return Err(RewriteError::Fpr { column: path(), fpr });
+        }
+        match operation {
+            Operation::Add { .. } | Operation::Replace { .. } => {
+                let physical = column.physical;
+                if matches!(physical, PhysicalType::Boolean | PhysicalType::Int96) {
+                    return Err(RewriteError::UnsupportedType { column: path(), physical });
+                }
+                match (operation, with_filter) {
+                    (Operation::Add { .. }, Some(row_group)) => {
+                        Err(RewriteError::FilterExists { column: path(), row_group })
+                    }
+                    _ => Ok(()),
+                }
+            }
+            Operation::Fold { .. } | Operation::Remove if with_filter.is_none() => {
+                Err(RewriteError::NoFilter { column: path() })
+            }
+            Operation::Fold { .. } | Operation::Remove => Ok(()),
+        }
+    }
+}
+
+/// One filter to be made, folded or removed.
+#[derive(Clone, Debug)]
+struct Task {
+    row_group: usize,
+    column: usize,
+    operation: Operation,
+    old: Option<Range<u64>>,
+}
+
+struct Plan {
+    tasks: Vec<Task>,
+    layout: Layout,
+}

@@ -1,0 +1,91 @@
+//! A file that appears whole or not at all.
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A temporary file in the folder of its target. It is removed unless it is [committed](Output::commit); a process that is
+/// killed leaves it, and the target as it was.
+#[derive(Debug)]
+pub(crate) struct Output {
+    file: Option<BufWriter<File>>,
+    temporary: PathBuf,
+    target: PathBuf,
+    written: u64,
+}
+
+impl Output {
+    pub(crate) fn create(target: &Path) -> io::Result<Self> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        // A link is followed, so that it stays one.
+        let target = fs::canonicalize(target).unwrap_or_else(|_| target.to_path_buf());
+        let Some(name) = target.file_name() else {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "the path has no file name"));
+        };
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let mut temporary_name = OsString::from(".");
+        temporary_name.push(name);
+        temporary_name.push(format!(".{}-{number}.tmp", std::process::id()));
+        let temporary = target.with_file_name(temporary_name);
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(&temporary)?;
+        let file = Some(BufWriter::with_capacity(1 << 16, file));
+        Ok(Self { file, temporary, target, written: 0 })
+    }
+
+    /// Bytes written so far.
+    pub(crate) fn position(&self) -> u64 {
+        self.written
+    }
+
+    /// All that was written, to be read again.
+    pub(crate) fn flushed(&mut self) -> io::Result<&mut File> {
+        let file = self.file.as_mut().ok_or(io::ErrorKind::NotConnected)?;
+        file.flush()?;
+        Ok(file.get_mut())
+    }
+
+    /// Puts the file in the target's place, on the disk: it, then the name.
+    pub(crate) fn commit(mut self) -> io::Result<()> {
+        let replaced = fs::metadata(&self.target);
+        let file = self.flushed()?;
+        if let Ok(replaced) = replaced {
+            file.set_permissions(replaced.permissions())?;
+        }
+        file.sync_all()?;
+        fs::rename(&self.temporary, &self.target)?;
+        self.file = None;
+        sync_folder(&self.target)
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.as_mut().ok_or(io::ErrorKind::NotConnected)?.write(bytes)?;
+        self.written += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.flushed().map(drop)
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        if self.file.take().is_some() {
+            // Nobody is left to be told.
+            let _ = fs::remove_file(&self.temporary);
+        }
+    }
+}
+
+/// Elsewhere than on Unix a folder cannot be opened to be synced.
+fn sync_folder(file: &Path) -> io::Result<()> {
+    if cfg!(unix) {
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+        File::open(folder.unwrap_or(Path::new(".")))?.sync_all()?;
+    }
+    Ok(())
+}

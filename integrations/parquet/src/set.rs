@@ -1,0 +1,96 @@
+//! One question to the filters of many files.
+
+use crate::error::{FileError, ProbeError};
+use crate::file::FileFilters;
+use crate::literal::Literals;
+use crate::schema::Column;
+use trommel::{Bitmap, SplitBlockBloom};
+
+/// The filters of one column in many files, for lookups that ask which files to open.
+///
+/// The set borrows the bytes of the filters, and none of the [`FileFilters`]. It keeps about a hundred bytes for each
+/// filter.
+///
+/// ```
+/// use trommel_parquet::{FileFilters, FilterSet, Literals};
+/// let files = ["pyarrow", "duckdb"].map(|name| format!("tests/golden/{name}.parquet"));
+/// let files = files.iter().map(std::fs::read).collect::<Result<Vec<_>, _>>()?;
+/// let mut set = FilterSet::new();
+/// for bytes in &files {
+///     set.push(&FileFilters::open(bytes)?, "id")?;
+/// }
+/// let read = set.files_to_read(&Literals::int64(&[-77]))?;
+/// assert_eq!((read.len(), read.count_ones()), (2, 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct FilterSet<'a> {
+    /// The column of the first file, and of every file where its type is not that of the file before.
+    columns: Vec<Column>,
+    /// Of which file, and the filter.
+    filters: Vec<(usize, SplitBlockBloom<&'a [u8]>)>,
+    /// Files with a row group that has no filter.
+    unfiltered: Vec<usize>,
+    files: usize,
+}
+
+impl<'a> FilterSet<'a> {
+    /// A set of no files.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a file: the filters of a column in all its row groups.
+    ///
+    /// # Errors
+    /// [`ProbeError`] if there is no such column, or a filter is malformed; the set is as it was.
+    pub fn push(&mut self, file: &FileFilters<'a>, column: &str) -> Result<(), ProbeError> {
+        let column = file.column(column)?;
+        let filters = (0..file.row_groups().len())
+            .map(|row_group| file.filter(row_group, column))
+            .collect::<Result<Vec<_>, FileError>>()?;
+        if filters.iter().any(Option::is_none) {
+            self.unfiltered.push(self.files);
+        } else {
+            let filters = filters.into_iter().flatten();
+            self.filters.extend(filters.map(|filter| (self.files, filter.view().clone())));
+        }
+        let type_of = |column: &Column| (column.physical, column.fixed_len, column.logical);
+        if self.columns.last().map(type_of) != Some(type_of(column)) {
+            self.columns.push(column.clone());
+        }
+        self.files += 1;
+        Ok(())
+    }
+
+    /// How many files there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.files
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.files == 0
+    }
+
+    /// The files that may have one of the literals: a bit for each, in the order in which they were added. A file with a
+    /// row group that has no filter must be read.
+    ///
+    /// # Errors
+    /// [`ProbeError`] if the literals are not of the type that the column has in every file.
+    pub fn files_to_read(&self, literals: &Literals) -> Result<Bitmap, ProbeError> {
+        self.columns.iter().try_for_each(|column| literals.check(column))?;
+        let mut read = Bitmap::new(self.files);
+        self.unfiltered.iter().for_each(|file| read.set(*file));
+        let mut found = Bitmap::new(0);
+        for (file, filter) in &self.filters {
+            if !read.get(*file) && literals.any_in(filter, &mut found) {
+                read.set(*file);
+            }
+        }
+        Ok(read)
+    }
+}
