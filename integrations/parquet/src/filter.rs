@@ -1,8 +1,9 @@
 //! The Bloom filter of one column chunk: a header in Thrift's compact protocol, and a bitset.
 
 use crate::error::FilterError;
+use crate::literal::Literals;
 use crate::thrift::{Kind, Reader, ThriftError, expect};
-use trommel::{Filter, KeyHash, SplitBlockBloom};
+use trommel::{Bitmap, Filter, KeyHash, SplitBlockBloom};
 
 /// A block of the bitset: a key sets eight bits of one.
 const BLOCK_BYTES: u64 = 32;
@@ -92,7 +93,39 @@ impl<'a> ChunkFilter<'a> {
         self.view.count_ones() as f64 / (self.bitset.len() as f64 * 8.0)
     }
 
-    /// Whether the value of a hash may be in the column chunk. [`Literals`](crate::Literals) knows the rules for values.
+    /// Whether any of the literals may be in the column chunk. They must be of its physical type: a filter alone does not
+    /// know it. [`FileFilters::row_groups_to_read`](crate::FileFilters::row_groups_to_read) checks that.
+    ///
+    /// ```
+    /// use std::fs::File;
+    /// use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
+    /// use trommel_parquet::{ChunkFilter, Literals};
+    ///
+    /// // With the metadata that the `parquet` crate has read.
+    /// let file = File::open("tests/golden/pyarrow.parquet")?;
+    /// let reader = SerializedFileReader::new(file.try_clone()?)?;
+    /// let chunk = reader.metadata().row_group(0).column(0);
+    /// let offset = chunk.bloom_filter_offset().unwrap() as u64;
+    /// let range = file.get_bytes(offset, chunk.bloom_filter_length().unwrap() as usize)?;
+    ///
+    /// let filter = ChunkFilter::parse(&range)?;
+    /// assert!(filter.might_contain_any(&Literals::int64(&[-1, 7920])));
+    /// assert!(!filter.might_contain_any(&Literals::int64(&[-1, -2])));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn might_contain_any(&self, literals: &Literals) -> bool {
+        literals.any_in(&self.view, &mut Bitmap::new(0))
+    }
+
+    /// Which of the literals may be in the column chunk: a bit for each. As
+    /// [`might_contain_any`](ChunkFilter::might_contain_any), they must be of its physical type.
+    #[must_use]
+    pub fn might_contain_each(&self, literals: &Literals) -> Bitmap {
+        literals.each_in(&self.view)
+    }
+
+    /// Whether the value of a hash may be in the column chunk. [`Literals`] knows the rules for values.
     #[must_use]
     #[inline]
     pub fn might_contain_hash(&self, hash: KeyHash) -> bool {
