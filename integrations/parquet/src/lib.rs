@@ -7,6 +7,7 @@
 //!   predicate `column IN (...)` has to read.
 //! - [`FilterSet`] asks the filters of many files at once.
 //! - `Rewrite` (feature `rewrite`, on by default) adds, replaces, folds and removes filters. Column chunks are copied byte for byte.
+#![cfg_attr(all(doctest, feature = "rewrite"), doc = include_str!("../README.md"))]
 // What only the rewriting of files uses.
 #![cfg_attr(not(feature = "rewrite"), allow(dead_code))]
 
