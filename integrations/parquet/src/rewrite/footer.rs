@@ -187,4 +187,75 @@ mod tests {
             assert!(copy_footer(footer, &Unchanged).unwrap() == footer, "{name}");
         }
     }
+
+    /// All offsets move by 1000, and there is a filter.
+    struct Changed;
+
+    impl Changes for Changed {
+        fn moved(&self, offset: i64) -> i64 {
+            offset + 1000
+        }
+        fn filter(&self, row_group: usize, column: usize) -> Option<Option<Place>> {
+            (row_group == 0).then_some((column == 0).then_some((70_000, 48)))
+        }
+        fn offset_index_len(&self, row_group: usize, _: usize) -> Option<u32> {
+            (row_group == 0).then_some(33)
+        }
+    }
+
+    /// A footer of two row groups of two columns, with what the parquet crate does not write: key-value metadata of a
+    /// chunk, and fields of a later version of the format everywhere.
+    fn footer(offset: i64, filters: [Option<Place>; 4], index_len: [i64; 2]) -> Vec<u8> {
+        let unknown = |to: &mut StructWriter<'_>| to.head(300, Kind::Binary).extend(b"\x03new");
+        let mut out = Vec::new();
+        let mut file = StructWriter::new(&mut out);
+        file.integer(1, Kind::I32, 2);
+        let groups = file.head(4, Kind::List);
+        write_structs(2, groups);
+        for row_group in 0..2 {
+            let mut group = StructWriter::new(groups);
+            let chunks = group.head(1, Kind::List);
+            write_structs(2, chunks);
+            for column in 0..2 {
+                let mut chunk = StructWriter::new(chunks);
+                chunk.integer(2, Kind::I64, offset);
+                let mut metadata = StructWriter::new(chunk.head(3, Kind::Struct));
+                metadata.integer(7, Kind::I64, 77);
+                // A key and its value.
+                metadata.head(8, Kind::List).extend(b"\x1C\x18\x01k\x18\x01v\x00");
+                metadata.integer(9, Kind::I64, offset + 9);
+                metadata.integer(11, Kind::I64, offset + 11);
+                if let Some((offset, len)) = filters[row_group * 2 + column] {
+                    metadata.integer(14, Kind::I64, offset as i64);
+                    metadata.integer(15, Kind::I32, len.into());
+                }
+                metadata.head(16, Kind::Struct).push(0);
+                unknown(&mut metadata);
+                metadata.end();
+                chunk.integer(4, Kind::I64, offset + 4);
+                chunk.integer(5, Kind::I32, index_len[row_group]);
+                unknown(&mut chunk);
+                chunk.end();
+            }
+            group.integer(3, Kind::I64, 3);
+            group.integer(5, Kind::I64, offset + 5);
+            unknown(&mut group);
+            group.end();
+        }
+        file.head(6, Kind::Binary).extend(b"\x02me");
+        unknown(&mut file);
+        file.end();
+        out
+    }
+
+    #[test]
+    fn offsets_and_filters_change_and_unknown_fields_stay() {
+        let old = footer(500, [Some((40, 5)), Some((50, 6)), Some((60, 7)), None], [11, 22]);
+        // The first chunk gets another filter, the second loses its own, and the third keeps the one that has moved.
+        let filters = [Some((70_000, 48)), None, Some((1060, 7)), None];
+        assert!(copy_footer(&old, &Changed).unwrap() == footer(1500, filters, [33, 22]));
+        for end in 0..old.len() {
+            assert!(copy_footer(&old[..end], &Changed).is_err());
+        }
+    }
 }
