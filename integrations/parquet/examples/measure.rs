@@ -2,7 +2,7 @@
 //!
 //!     cargo run --release -p trommel-parquet --example measure [-- ROUNDS [SCALE]]
 //!
-//! Both take part in each round, one after the other, and begin it by turns. A figure is the median of the rounds, with
+//! Rounds are interleaved: both run in each, and the one that runs first alternates. A figure is the median of the rounds, with
 //! the least in brackets. Every answer is compared with the other's, and no present value may be missing. SCALE divides
 //! all sizes, to try the program.
 

@@ -172,7 +172,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The beginning of a list: its elements' type and number. An element takes at least one byte, so a number beyond
-    /// the bytes left is refused here, before anybody makes room for so many.
+    /// the bytes left is refused here, before a caller allocates.
     pub(crate) fn list(&mut self) -> Result<(Kind, usize)> {
         let head = self.byte()?;
         let len = match head >> 4 {

@@ -103,7 +103,7 @@ fn built(values: &[Vec<u8>], bytes: usize) -> SplitBlockBloom {
     filter
 }
 
-/// Filters of a column are those of its values, of a rate of at most `fpr`, and the parquet crate finds the values.
+/// Filters of a column are those of its values, of a false-positive rate near `fpr`, and the parquet crate finds the values.
 fn assert_filters(path: &Path, options: &Options, column: &str, fpr: f64) {
     let bytes = fs::read(path).unwrap();
     let file = FileFilters::open(&bytes).unwrap();

@@ -21,7 +21,8 @@ impl From<SpecError> for BuildError {
     }
 }
 
-/// The smallest filter of distinct values whose rate is at most `fpr`, of a power of two bytes unless `any_size`.
+/// The smallest filter of distinct values whose false-positive rate is at most `fpr`. Its bytes are a power of two unless
+/// `any_size` is set.
 pub(crate) fn build(
     hashes: &[KeyHash],
     fpr: f64,
@@ -39,8 +40,8 @@ pub(crate) fn build(
     Ok(filter)
 }
 
-/// The smallest filter that a filter folds to by halving at a rate of at most `fpr`: bit for bit the one that would have
-/// been built at that size. `None` if the filter has a higher rate, or memory is refused.
+/// The smallest filter that halving leads to at a false-positive rate of at most `fpr`: bit for bit the one that would have
+/// been built at that size. `None` if the filter's own is higher, or memory is refused.
 pub(crate) fn fold(filter: &ChunkFilter<'_>, fpr: f64) -> Option<SplitBlockBloom> {
     filter.view().to_owned_filter().ok()?.fold_to_fpr(fpr).ok()?
 }

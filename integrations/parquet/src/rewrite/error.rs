@@ -51,10 +51,10 @@ pub enum RewriteError {
     Fpr {
         /// The column's path.
         column: String,
-        /// The rate.
+        /// The false-positive rate.
         fpr: f64,
     },
-    /// No filter has the rate that was asked for, with so many values.
+    /// No filter of these values has the false-positive rate that was asked for.
     Size {
         /// The column's path.
         column: String,
@@ -113,7 +113,7 @@ impl fmt::Display for RewriteError {
             ),
             Self::Size { column, distinct, .. } => write!(
                 f,
-                "column {column:?}: no Bloom filter of {distinct} values has the rate asked for"
+                "column {column:?}: no Bloom filter of {distinct} values reaches the false-positive rate"
             ),
             Self::TooLarge { column, row_group, bytes, max_bytes } => write!(
                 f,

@@ -4,14 +4,14 @@ use super::thrift_writer::{StructWriter, write_structs};
 use crate::thrift::{Kind, Reader, ThriftError};
 
 /// A filter's offset and length.
-pub(crate) type Place = (u64, u32);
+pub(crate) type Location = (u64, u32);
 
 /// What the new footer says instead of the old one.
 pub(crate) trait Changes {
     /// Where a byte of the old file is in the new one.
     fn moved(&self, offset: i64) -> i64;
     /// The filter of a chunk: `None` keeps what the old footer says, `Some(None)` is none.
-    fn filter(&self, row_group: usize, column: usize) -> Option<Option<Place>>;
+    fn filter(&self, row_group: usize, column: usize) -> Option<Option<Location>>;
     /// The length of a chunk's offset index, if it is not what it was.
     fn offset_index_len(&self, row_group: usize, column: usize) -> Option<u32>;
 }
@@ -111,8 +111,8 @@ fn copy_metadata(
 ) -> Result<()> {
     let change = changes.filter(at.0, at.1);
     let mut to_write = change.flatten();
-    let write = |to: &mut StructWriter<'_>, place: Option<Place>| {
-        if let Some((offset, len)) = place {
+    let write = |to: &mut StructWriter<'_>, location: Option<Location>| {
+        if let Some((offset, len)) = location {
             to.integer(14, Kind::I64, offset as i64);
             to.integer(15, Kind::I32, len.into());
         }
@@ -168,7 +168,7 @@ mod tests {
         fn moved(&self, offset: i64) -> i64 {
             offset
         }
-        fn filter(&self, _: usize, _: usize) -> Option<Option<Place>> {
+        fn filter(&self, _: usize, _: usize) -> Option<Option<Location>> {
             None
         }
         fn offset_index_len(&self, _: usize, _: usize) -> Option<u32> {
@@ -195,7 +195,7 @@ mod tests {
         fn moved(&self, offset: i64) -> i64 {
             offset + 1000
         }
-        fn filter(&self, row_group: usize, column: usize) -> Option<Option<Place>> {
+        fn filter(&self, row_group: usize, column: usize) -> Option<Option<Location>> {
             (row_group == 0).then_some((column == 0).then_some((70_000, 48)))
         }
         fn offset_index_len(&self, row_group: usize, _: usize) -> Option<u32> {
@@ -205,7 +205,7 @@ mod tests {
 
     /// A footer of two row groups of two columns, with what the parquet crate does not write: key-value metadata of a
     /// chunk, and fields of a later version of the format everywhere.
-    fn footer(offset: i64, filters: [Option<Place>; 4], index_len: [i64; 2]) -> Vec<u8> {
+    fn footer(offset: i64, filters: [Option<Location>; 4], index_len: [i64; 2]) -> Vec<u8> {
         let unknown = |to: &mut StructWriter<'_>| to.head(300, Kind::Binary).extend(b"\x03new");
         let mut out = Vec::new();
         let mut file = StructWriter::new(&mut out);

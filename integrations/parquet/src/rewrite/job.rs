@@ -2,7 +2,7 @@
 
 use super::build::{self, BuildError};
 use super::error::RewriteError;
-use super::footer::{self, Changes, Place};
+use super::footer::{self, Changes, Location};
 use super::input::{Input, range};
 use super::layout::Moves;
 use super::output::Output;
@@ -31,7 +31,7 @@ pub(super) struct Job<'j> {
 #[derive(Default)]
 struct Written {
     moves: Moves,
-    filters: HashMap<(usize, usize), Option<Place>>,
+    filters: HashMap<(usize, usize), Option<Location>>,
     offset_indexes: HashMap<(usize, usize), u32>,
 }
 
@@ -40,7 +40,7 @@ impl Changes for Written {
         self.moves.moved(offset)
     }
 
-    fn filter(&self, row_group: usize, column: usize) -> Option<Option<Place>> {
+    fn filter(&self, row_group: usize, column: usize) -> Option<Option<Location>> {
         self.filters.get(&(row_group, column)).copied()
     }
 
@@ -114,17 +114,17 @@ impl Job<'_> {
                     self.build(task, fpr, &mut reader)?
                 }
             };
-            let place = filter.as_ref().map(|bytes| (out.position(), bytes.len() as u32));
+            let location = filter.as_ref().map(|bytes| (out.position(), bytes.len() as u32));
             if let Some(bytes) = &filter {
                 self.write(out, bytes)?;
             }
-            written.filters.insert((task.row_group, task.column), place);
+            written.filters.insert((task.row_group, task.column), location);
             filters.push(FilterChange {
                 column: self.path(task),
                 row_group: task.row_group,
                 distinct,
                 bytes_before: task.old.as_ref().map_or(0, |old| old.end - old.start),
-                bytes_after: place.map_or(0, |(_, len)| len.into()),
+                bytes_after: location.map_or(0, |(_, len)| len.into()),
                 fpr,
             });
             progress(done + 1, self.plan.tasks.len());
@@ -151,12 +151,12 @@ impl Job<'_> {
         })?;
         Ok(match build::fold(&filter, fpr) {
             Some(folded) => {
-                let rate = folded.expected_fpr();
-                (Some(build::with_header(folded.parquet_bitset())), None, rate)
+                let fpr = folded.expected_fpr();
+                (Some(build::with_header(folded.parquet_bitset())), None, fpr)
             }
             None => {
-                let rate = filter.estimated_fpr();
-                (Some(bytes), None, rate)
+                let fpr = filter.estimated_fpr();
+                (Some(bytes), None, fpr)
             }
         })
     }
@@ -251,5 +251,6 @@ impl Job<'_> {
     }
 }
 
-/// A filter with its header, the distinct values in it where they were counted, and its rate.
+/// A filter with its header, the distinct values in it where they were counted, and its false-positive
+/// rate.
 type Made = (Option<Vec<u8>>, Option<u64>, f64);

@@ -114,7 +114,7 @@ impl Rewrite {
     }
 
     /// Halves the filters of a column as long as their false-positive rate stays at most `fpr`. Reads no values. A filter
-    /// with a higher rate stays as it is.
+    /// whose own is higher stays as it is.
     #[must_use]
     pub fn fold(self, column: &str, fpr: f64) -> Self {
         self.with(column, Operation::Fold { fpr })

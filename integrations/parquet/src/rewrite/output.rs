@@ -46,7 +46,7 @@ impl Output {
         Ok(file.get_mut())
     }
 
-    /// Puts the file in the target's place, on the disk: it, then the name.
+    /// Syncs the file to the disk, renames it to the target, and syncs the folder.
     pub(crate) fn commit(mut self) -> io::Result<()> {
         let replaced = fs::metadata(&self.target);
         let file = self.flushed()?;
