@@ -3,6 +3,7 @@
 use crate::error::FilterError;
 use crate::literal::Literals;
 use crate::thrift::{Kind, Reader, ThriftError, expect};
+use core::fmt;
 use trommel::{Bitmap, Filter, KeyHash, SplitBlockBloom};
 
 /// A block of the bitset: a key sets eight bits of one.
@@ -23,7 +24,7 @@ const BLOCK_BYTES: u64 = 32;
 /// assert_eq!(ChunkFilter::parse(range)?.bitset(), filter.bitset());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ChunkFilter<'a> {
     view: SplitBlockBloom<&'a [u8]>,
     bitset: &'a [u8],
@@ -130,6 +131,16 @@ impl<'a> ChunkFilter<'a> {
     #[inline]
     pub fn might_contain_hash(&self, hash: KeyHash) -> bool {
         self.view.contains_hash(hash)
+    }
+}
+
+/// Without the bitset.
+impl fmt::Debug for ChunkFilter<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChunkFilter")
+            .field("offset", &self.offset)
+            .field("bitset_bytes", &self.bitset.len())
+            .finish_non_exhaustive()
     }
 }
 

@@ -169,6 +169,19 @@ fn text_becomes_literals_of_the_column() {
     }
 }
 
+/// They are printed in errors of programs, and files may have gigabytes.
+#[test]
+fn debug_output_has_no_bytes_of_the_file() {
+    let bytes = golden("pyarrow");
+    let file = FileFilters::open(&bytes).unwrap();
+    assert_eq!(format!("{file:?}"), "FileFilters { columns: 10, row_groups: 3, .. }");
+    let filter = file.filter(0, file.column("id").unwrap()).unwrap().unwrap();
+    assert!(format!("{filter:?}").ends_with(", bitset_bytes: 64, .. }"), "{filter:?}");
+    let mut set = FilterSet::new();
+    set.push(&file, "id").unwrap();
+    assert!(format!("{set:?}").len() < 2000);
+}
+
 #[test]
 fn many_files_are_asked_at_once() {
     let files: Vec<_> = WRITERS.iter().cycle().take(10).map(|writer| golden(writer)).collect();

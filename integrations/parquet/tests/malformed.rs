@@ -94,8 +94,9 @@ fn footers_that_promise_much_take_little_memory() {
         footer.extend([0x15, 2, 0x38, 1, b'c', 0]);
     }
     footer.extend([0x29, 0x0C, 0]);
-    let refused = FileFilters::open(&around_footer(&footer)).unwrap_err();
-    assert_eq!(refused, FileError::Schema { problem: "the paths of the columns are too long" });
+    let refused = FileFilters::open(&around_footer(&footer)).err();
+    let problem = "the paths of the columns are too long";
+    assert_eq!(refused, Some(FileError::Schema { problem }));
     let file = around_footer(&footer).len() as u64;
     assert!((peak() - before) * 1024 < 100 * file + (256 << 20), "{} KB", peak() - before);
 }
