@@ -1,0 +1,65 @@
+//! The policy beside SlateDB's own, in one run, at 10 bits per key. Prints tables in Markdown.
+//!
+//! ```sh
+//! cargo run --release -p trommel-slatedb --example measure             # 51 repetitions of lookups, 15 of the rest
+//! cargo run --release -p trommel-slatedb --example measure -- 5 --small
+//! ```
+//!
+//! Every figure is the median of repetitions, with the lowest one in brackets. In each repetition all policies are
+//! measured, beginning with another one each time. Every answer is checked.
+
+mod databases;
+mod filters;
+mod samples;
+#[path = "../../tests/support/mod.rs"]
+mod support;
+
+use slatedb::{BloomFilterPolicy, FilterPolicy};
+use std::sync::Arc;
+use trommel_slatedb::TrommelFilterPolicy;
+use trommel_slatedb::trommel::{self, FilterKind};
+
+const BITS_PER_KEY: u32 = 10;
+
+struct Subject {
+    name: String,
+    policy: Arc<dyn FilterPolicy>,
+}
+
+/// SlateDB's own policy, and every kind that can use these bits per key.
+fn subjects() -> Vec<Subject> {
+    let own = Arc::new(BloomFilterPolicy::new(BITS_PER_KEY));
+    let mut subjects = vec![Subject { name: "SlateDB's Bloom".to_owned(), policy: own }];
+    for kind in [
+        FilterKind::Bloom,
+        FilterKind::SplitBlockBloom,
+        FilterKind::CacheLineBloom,
+        FilterKind::RegisterBloom,
+        FilterKind::Quotient,
+        FilterKind::Cuckoo,
+    ] {
+        let blocks = trommel::FilterPolicy::builder(kind).bits_per_key(BITS_PER_KEY.into());
+        let policy = Arc::new(TrommelFilterPolicy::new(blocks.build().unwrap()));
+        subjects.push(Subject { name: kind.to_string(), policy });
+    }
+    subjects
+}
+
+/// Keys whose order says nothing of their numbers.
+fn key(i: u64) -> [u8; 20] {
+    let mut state = i;
+    support::key(support::random(&mut state))
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let small = arguments.iter().any(|argument| argument == "--small");
+    let repetitions = arguments.iter().find_map(|argument| argument.parse().ok()).unwrap_or(51);
+    let others = (repetitions * 15usize).div_ceil(51);
+    let sizes = if small { [1_000, 10_000] } else { [100_000, 1_000_000] };
+    let subjects = subjects();
+    for keys in sizes {
+        filters::measure(&subjects, keys, repetitions, others);
+    }
+    databases::measure(&subjects, if small { 10_000 } else { 200_000 }, others);
+}

@@ -1,0 +1,59 @@
+//! The filter of one table, as bytes.
+
+use crate::encoding;
+use crate::hashing::Hashing;
+use slatedb::bytes::{BufMut, Bytes};
+use slatedb::{Filter, FilterQuery};
+use std::sync::Arc;
+
+/// A filter block that was built here or verified, looked up where it lies.
+pub(crate) struct BlockFilter {
+    hashing: Arc<Hashing>,
+    bytes: Bytes,
+}
+
+impl BlockFilter {
+    pub(crate) fn new(hashing: Arc<Hashing>, bytes: Bytes) -> Self {
+        Self { hashing, bytes }
+    }
+}
+
+impl Filter for BlockFilter {
+    fn might_match(&self, query: &FilterQuery) -> bool {
+        let Some(hash) = self.hashing.query(&query.target) else { return true };
+        let Some(block) = encoding::block(&self.bytes) else { return true };
+        self.hashing.blocks.may_match(block, hash)
+    }
+
+    fn encode(&self, writer: &mut dyn BufMut) {
+        writer.put_slice(&self.bytes);
+    }
+
+    fn size(&self) -> usize {
+        self.bytes.len()
+    }
+
+    fn clamp_allocated_size(&self) -> Arc<dyn Filter> {
+        Arc::new(Self::new(self.hashing.clone(), Bytes::copy_from_slice(&self.bytes)))
+    }
+}
+
+/// Stands for bytes that are no filter. It excludes nothing and keeps none of them: encoded again it is empty, which is
+/// no filter either.
+pub(crate) struct CorruptFilter;
+
+impl Filter for CorruptFilter {
+    fn might_match(&self, _query: &FilterQuery) -> bool {
+        true
+    }
+
+    fn encode(&self, _writer: &mut dyn BufMut) {}
+
+    fn size(&self) -> usize {
+        0
+    }
+
+    fn clamp_allocated_size(&self) -> Arc<dyn Filter> {
+        Arc::new(Self)
+    }
+}

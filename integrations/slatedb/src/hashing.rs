@@ -1,0 +1,37 @@
+//! Which parts of keys and queries are hashed.
+
+use slatedb::{FilterTarget, PrefixExtractor, PrefixTarget};
+use std::sync::Arc;
+use trommel::{FilterPolicy, KeyHash};
+
+/// The filter blocks of a policy, and what of a key goes into them. A policy, its builders and its filters share it.
+#[derive(Clone)]
+pub(crate) struct Hashing {
+    pub(crate) blocks: FilterPolicy,
+    pub(crate) whole_keys: bool,
+    pub(crate) extractor: Option<Arc<dyn PrefixExtractor>>,
+}
+
+impl Hashing {
+    pub(crate) fn key(&self, key: &[u8]) -> KeyHash {
+        self.blocks.hash(key)
+    }
+
+    /// The hash of the target's prefix, if it has one.
+    ///
+    /// An extractor that does not compare its length with that of the target may return more than there is. Such a key
+    /// has no prefix, when it is added and when it is looked up; SlateDB's own filter panics.
+    pub(crate) fn prefix(&self, target: &PrefixTarget) -> Option<KeyHash> {
+        let len = self.extractor.as_ref()?.prefix_len(target)?;
+        let (PrefixTarget::Point(bytes) | PrefixTarget::Prefix(bytes)) = target;
+        Some(self.key(bytes.get(..len)?))
+    }
+
+    /// The hash that a filter holds if it holds what a query asks for. `None` if no filter can tell.
+    pub(crate) fn query(&self, target: &FilterTarget) -> Option<KeyHash> {
+        match target {
+            FilterTarget::Point(key) if self.whole_keys => Some(self.key(key)),
+            target => self.prefix(&target.as_prefix_target()?),
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! The policy that a database is opened with.
+
+use crate::builder::BlockBuilder;
+use crate::encoding;
+use crate::filter::{BlockFilter, CorruptFilter};
+use crate::hashing::Hashing;
+use slatedb::bytes::Bytes;
+use slatedb::{Filter, FilterBuilder, PrefixExtractor};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use trommel::{FilterKind, FilterPolicy, SpecError};
+
+/// A [`slatedb::FilterPolicy`] that keeps a Trommel filter block for each table.
+///
+/// Whole keys are in the filter unless told otherwise, and prefixes if an extractor is given, as in
+/// [`slatedb::BloomFilterPolicy`]. Clones share the counter of corrupt blocks, so that a program can give one to the
+/// database and read the counter of another.
+///
+/// ```
+/// use slatedb::FilterPolicy as _;
+/// use trommel_slatedb::TrommelFilterPolicy;
+///
+/// let policy = TrommelFilterPolicy::with_bits_per_key(10.0)?;
+/// assert_eq!(policy.name(), "trommel.1.bloom.xxh3.0000000000000000:slatedb.1");
+/// # Ok::<(), trommel_slatedb::trommel::SpecError>(())
+/// ```
+#[derive(Clone)]
+pub struct TrommelFilterPolicy {
+    hashing: Arc<Hashing>,
+    name: Arc<str>,
+    corrupt_blocks: Arc<AtomicU64>,
+}
+
+impl TrommelFilterPolicy {
+    /// The kind of [`TrommelFilterPolicy::with_bits_per_key`]. Among the kinds whose lookups are faster than those of
+    /// SlateDB's own filter, it has the fewest false positives for the same bytes: 0.82 % at 10 bits per key. Rejected:
+    /// split-block, which takes half of the time and has half as many false positives again (1.26 %); quotient
+    /// (0.75 %), whose lookups of absent keys are slower than those of SlateDB's own filter.
+    pub const DEFAULT_KIND: FilterKind = FilterKind::Bloom;
+
+    /// The version of what a table holds of a filter, part of every name.
+    const VERSION: u32 = 1;
+
+    /// A policy of the recommended kind, with seed 0.
+    ///
+    /// ```
+    /// use trommel_slatedb::TrommelFilterPolicy;
+    /// assert!(TrommelFilterPolicy::with_bits_per_key(10.0).is_ok());
+    /// assert!(TrommelFilterPolicy::with_bits_per_key(f64::NAN).is_err());
+    /// ```
+    ///
+    /// # Errors
+    /// [`SpecError::BitsPerKeyOutOfRange`] if the bits per key are not between 1 and 64.
+    pub fn with_bits_per_key(bits_per_key: f64) -> Result<Self, SpecError> {
+        FilterPolicy::builder(Self::DEFAULT_KIND).bits_per_key(bits_per_key).build().map(Self::new)
+    }
+
+    /// A policy with any filter blocks: another kind, hash, seed or instruction set.
+    ///
+    /// ```
+    /// use slatedb::FilterPolicy as _;
+    /// use trommel_slatedb::TrommelFilterPolicy;
+    /// use trommel_slatedb::trommel::{FilterKind, FilterPolicy};
+    ///
+    /// let blocks = FilterPolicy::builder(FilterKind::CacheLineBloom).bits_per_key(12.0).seed(7).build()?;
+    /// let policy = TrommelFilterPolicy::new(blocks);
+    /// assert_eq!(policy.name(), "trommel.1.cache-line-bloom.xxh3.0000000000000007:slatedb.1");
+    /// # Ok::<(), trommel_slatedb::trommel::SpecError>(())
+    /// ```
+    #[must_use]
+    pub fn new(blocks: FilterPolicy) -> Self {
+        Self::of(Hashing { blocks, whole_keys: true, extractor: None }, Arc::default())
+    }
+
+    fn of(hashing: Hashing, corrupt_blocks: Arc<AtomicU64>) -> Self {
+        Self { name: name(&hashing).into(), hashing: Arc::new(hashing), corrupt_blocks }
+    }
+
+    /// Puts the prefixes of keys into the filter too, so that prefix scans skip tables.
+    ///
+    /// The extractor's name is the end of the policy's. SlateDB stores names of at most 65,535 bytes.
+    ///
+    /// ```
+    /// use slatedb::{FilterPolicy as _, PrefixExtractor, PrefixTarget};
+    /// use std::sync::Arc;
+    /// use trommel_slatedb::TrommelFilterPolicy;
+    ///
+    /// struct FourBytes;
+    /// impl PrefixExtractor for FourBytes {
+    ///     fn name(&self) -> &str {
+    ///         "four-bytes"
+    ///     }
+    ///     fn prefix_len(&self, target: &PrefixTarget) -> Option<usize> {
+    ///         let (PrefixTarget::Point(bytes) | PrefixTarget::Prefix(bytes)) = target;
+    ///         (bytes.len() >= 4).then_some(4)
+    ///     }
+    /// }
+    /// let policy = TrommelFilterPolicy::with_bits_per_key(10.0)?.with_prefix_extractor(Arc::new(FourBytes));
+    /// assert_eq!(policy.name(), "trommel.1.bloom.xxh3.0000000000000000:slatedb.1:p=four-bytes");
+    /// assert!(policy.supports_prefix_queries());
+    /// # Ok::<(), trommel_slatedb::trommel::SpecError>(())
+    /// ```
+    #[must_use]
+    pub fn with_prefix_extractor(self, extractor: Arc<dyn PrefixExtractor>) -> Self {
+        let extractor = Some(extractor);
+        Self::of(Hashing { extractor, ..Hashing::clone(&self.hashing) }, self.corrupt_blocks)
+    }
+
+    /// Whether whole keys are in the filter. Without them it is smaller, and a get asks for the key's prefix.
+    ///
+    /// ```
+    /// use slatedb::FilterPolicy as _;
+    /// use trommel_slatedb::TrommelFilterPolicy;
+    /// let policy = TrommelFilterPolicy::with_bits_per_key(10.0)?.with_whole_key_filtering(false);
+    /// assert_eq!(policy.name(), "trommel.1.bloom.xxh3.0000000000000000:slatedb.1:wh=0");
+    /// # Ok::<(), trommel_slatedb::trommel::SpecError>(())
+    /// ```
+    #[must_use]
+    pub fn with_whole_key_filtering(self, whole_keys: bool) -> Self {
+        Self::of(Hashing { whole_keys, ..Hashing::clone(&self.hashing) }, self.corrupt_blocks)
+    }
+
+    /// The filter blocks that this policy builds and reads.
+    ///
+    /// ```
+    /// use trommel_slatedb::TrommelFilterPolicy;
+    /// let policy = TrommelFilterPolicy::with_bits_per_key(10.0)?;
+    /// assert_eq!(policy.blocks().kind(), TrommelFilterPolicy::DEFAULT_KIND);
+    /// # Ok::<(), trommel_slatedb::trommel::SpecError>(())
+    /// ```
+    #[must_use]
+    pub fn blocks(&self) -> &FilterPolicy {
+        &self.hashing.blocks
+    }
+
+    /// How often this policy and its clones were given bytes that are none of their filters. SlateDB reads the data of
+    /// such a table as if it had no filter, so answers stay right. Each time that the bytes are read counts.
+    ///
+    /// ```
+    /// use slatedb::{FilterPolicy as _, FilterQuery};
+    /// use trommel_slatedb::TrommelFilterPolicy;
+    /// let policy = TrommelFilterPolicy::with_bits_per_key(10.0)?;
+    /// let filter = policy.decode(b"no filter");
+    /// assert!(filter.might_match(&FilterQuery::point("anvil".into())));
+    /// assert_eq!(policy.corrupt_blocks(), 1);
+    /// # Ok::<(), trommel_slatedb::trommel::SpecError>(())
+    /// ```
+    #[must_use]
+    pub fn corrupt_blocks(&self) -> u64 {
+        self.corrupt_blocks.load(Relaxed)
+    }
+}
+
+impl slatedb::FilterPolicy for TrommelFilterPolicy {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn builder(&self) -> Box<dyn FilterBuilder> {
+        Box::new(BlockBuilder::new(self.hashing.clone()))
+    }
+
+    fn decode(&self, data: &[u8]) -> Arc<dyn Filter> {
+        if !encoding::is_valid(&self.hashing.blocks, data) {
+            self.corrupt_blocks.fetch_add(1, Relaxed);
+            return Arc::new(CorruptFilter);
+        }
+        Arc::new(BlockFilter::new(self.hashing.clone(), Bytes::copy_from_slice(data)))
+    }
+
+    fn estimate_size(&self, num_keys: usize) -> usize {
+        encoding::encoded_len(&self.hashing.blocks, num_keys)
+    }
+
+    fn supports_prefix_queries(&self) -> bool {
+        self.hashing.extractor.is_some()
+    }
+}
+
+/// Everything that decides whether a policy reads a filter. The extractor's name is last: whatever it is, no other
+/// configuration has the same name.
+fn name(hashing: &Hashing) -> String {
+    let mut name = format!("{}:slatedb.{}", hashing.blocks.name(), TrommelFilterPolicy::VERSION);
+    if !hashing.whole_keys {
+        name.push_str(":wh=0");
+    }
+    if let Some(extractor) = &hashing.extractor {
+        name.push_str(":p=");
+        name.push_str(extractor.name());
+    }
+    name
+}
+
+impl fmt::Debug for TrommelFilterPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TrommelFilterPolicy")
+            .field("name", &self.name)
+            .field("blocks", self.blocks())
+            .field("corrupt_blocks", &self.corrupt_blocks())
+            .finish_non_exhaustive()
+    }
+}
