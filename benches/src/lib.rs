@@ -5,6 +5,7 @@
 //! | `lookup_batch` | what does a batch of lookups cost, by kind and instruction set, in L2? |
 //! | `insert_batch` | what does a batch of inserts cost, by kind and instruction set, in L2? |
 //! | `single_vs_batch` | from how many keys on is a batch worth it? |
+//! | `single_keys` | what does one key a call cost, beside other crates? |
 //! | `hash_batch` | what does hashing a column of integers cost? |
 //! | `hash_columns` | what does hashing a column cost, integers of every width and strings, batch and one by one? |
 //! | `open_frozen` | what does it cost to open a frozen filter, viewed and copied? |

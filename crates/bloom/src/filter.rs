@@ -4,7 +4,6 @@ use crate::geometry::Geometry;
 use crate::kernel::Kernels;
 use crate::layout::{self, Layout};
 use core::fmt;
-use core::marker::PhantomData;
 use trommel_base::builder::FoldOptions;
 use trommel_base::container::HEADER_BYTES;
 use trommel_base::{
@@ -34,10 +33,8 @@ pub struct Bloom<L: Layout, S = Storage> {
     pub(crate) geometry: Geometry,
     pub(crate) hasher: Hasher,
     pub(crate) len: u64,
-    pub(crate) kernels: Kernels,
-    isa: Isa,
+    pub(crate) kernels: Kernels<L::Body>,
     pub(crate) table: S,
-    layout: PhantomData<L>,
 }
 
 impl<L: Layout> Bloom<L> {
@@ -145,9 +142,9 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
     ) -> Self {
         // The kernels of single keys rest on this alone.
         assert_eq!(table.as_ref().len() as u64, geometry.units * L::UNIT_BYTES as u64);
-        let kernels = L::kernels(isa, geometry);
+        let kernels = L::kernels(isa);
         let hasher = hasher.with_isa(isa).unwrap_or(hasher);
-        Self { geometry, hasher, len, kernels, isa, table, layout: PhantomData }
+        Self { geometry, hasher, len, kernels, table }
     }
 
     /// The shape of the table.
@@ -188,7 +185,7 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
     /// ```
     #[must_use]
     pub fn isa(&self) -> Isa {
-        self.isa
+        self.kernels.isa()
     }
 
     /// The table itself, little-endian words.
@@ -243,7 +240,7 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
 impl<L: Layout, S: AsRef<[u8]>> Filter for Bloom<L, S> {
     #[inline]
     fn contains_hash(&self, hash: KeyHash) -> bool {
-        self.kernels.contains(&self.geometry, self.table.as_ref(), hash)
+        self.kernels.contains(self.geometry, self.table.as_ref(), hash)
     }
 
     fn contains_batch(&self, hashes: &[KeyHash], found: &mut Bitmap) {
@@ -358,7 +355,7 @@ impl<L: Layout, S> fmt::Debug for Bloom<L, S> {
             .field("geometry", &self.geometry)
             .field("hasher", &self.hasher)
             .field("len", &self.len)
-            .field("isa", &self.isa)
+            .field("isa", &self.kernels.isa())
             .finish_non_exhaustive()
     }
 }

@@ -125,9 +125,20 @@ impl From<WrongKind> for MergeError {
 /// Implements [`Filter`] for an [`AnyFilter`] or a [`FilterView`] by asking the filter inside.
 macro_rules! filter_by_kind {
     ($any:ty) => {
-        impl Filter for $any {
-            fn contains_hash(&self, hash: KeyHash) -> bool {
+        impl $any {
+            /// Apart from [`Filter::contains_hash`], whose callers would otherwise save registers that only kinds with
+            /// slots need.
+            #[inline(never)]
+            fn contains_in_slots(&self, hash: KeyHash) -> bool {
                 each_kind!(Self in self, filter => filter.contains_hash(hash))
+            }
+        }
+
+        impl Filter for $any {
+            #[inline]
+            fn contains_hash(&self, hash: KeyHash) -> bool {
+                each_kind_that!(bits: Self in self, filter => filter.contains_hash(hash),
+                    else self.contains_in_slots(hash))
             }
 
             fn contains_batch(&self, hashes: &[KeyHash], found: &mut Bitmap) {
@@ -455,9 +466,20 @@ impl AnyFilter {
     }
 }
 
-impl Insert for AnyFilter {
-    fn insert_hash(&mut self, hash: KeyHash) -> Result<bool, Full> {
+impl AnyFilter {
+    /// Apart from [`Insert::insert_hash`], as lookups in slots are.
+    #[inline(never)]
+    fn insert_in_slots(&mut self, hash: KeyHash) -> Result<bool, Full> {
         each_kind!(Self in self, filter => filter.insert_hash(hash))
+    }
+}
+
+impl Insert for AnyFilter {
+    #[inline]
+    fn insert_hash(&mut self, hash: KeyHash) -> Result<bool, Full> {
+        // The borrow of `self` by a match whose arms use it again is refused; so the kinds are told apart first.
+        each_kind_that!(bits: Self in self, filter => return filter.insert_hash(hash), else {});
+        self.insert_in_slots(hash)
     }
 
     fn insert_batch(&mut self, hashes: &[KeyHash]) -> Result<(), Full> {

@@ -5,10 +5,11 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 
-use super::portable::{Body, portable_kernels};
+use super::portable::{self, Body, portable_batch_kernels};
 #[cfg(target_has_atomic = "64")]
 use super::shared::{self, SharedKernels};
-use super::{Kernels, PATTERN_SHIFT, PATTERN_STEP, pattern_positions};
+use super::single_key::single_key;
+use super::{BatchKernels, PATTERN_SHIFT, PATTERN_STEP, pattern_positions};
 use crate::geometry::Geometry;
 use trommel_base::range::reduce;
 use trommel_simd::Isa;
@@ -22,7 +23,8 @@ const WORDS_SHIFT: i32 = 3;
 /// Lanes of a line.
 const LANES: usize = 8;
 
-pub(crate) struct CacheLineBody;
+#[derive(Clone, Copy, Debug)]
+pub struct CacheLineBody;
 
 impl Body for CacheLineBody {
     type Mask = [u64; LANES];
@@ -40,13 +42,19 @@ impl Body for CacheLineBody {
     }
 }
 
-pub(crate) fn kernels(isa: Isa) -> Kernels {
+single_key! { CacheLineBody:
+    Avx512Core => avx512,
+    Avx2 => avx2,
+    _ => portable::contains_at::<Self>, portable::insert_at::<Self>
+}
+
+pub(crate) fn batch_kernels(isa: Isa) -> BatchKernels {
     match isa {
         #[cfg(target_arch = "x86_64")]
         _ if isa >= Isa::Avx512Core => avx512::KERNELS,
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => avx2::KERNELS,
-        _ => portable_kernels!(CacheLineBody),
+        _ => portable_batch_kernels!(CacheLineBody),
     }
 }
 

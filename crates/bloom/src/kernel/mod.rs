@@ -2,7 +2,7 @@
 //! `unsafe`.
 //!
 //! A layout has a portable body in its own file and, beside it, what intrinsics were measured to win.
-//! [`Kernels`] is a layout's functions for one set, taken once when a filter is made.
+//! [`Kernels`] is a layout's functions for one set, chosen once when a filter is made.
 #![allow(unsafe_code)]
 
 pub(crate) mod cache_line;
@@ -11,15 +11,19 @@ mod portable;
 pub(crate) mod register;
 #[cfg(target_has_atomic = "64")]
 pub(crate) mod shared;
+mod single_key;
 pub(crate) mod split_block;
 pub(crate) mod standard;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
 use crate::geometry::Geometry;
+use core::marker::PhantomData;
 pub(crate) use portable::Body;
+pub(crate) use single_key::SingleKey;
 use trommel_base::KeyHash;
 use trommel_base::batch::Window;
+use trommel_simd::Isa;
 
 /// A batch of fewer keys is answered one by one: to set a window up costs as much as some ten keys
 /// (split blocks in L1, ns a key of a batch of eight: 4.9 through the window, 2.3 without).
@@ -28,27 +32,40 @@ const SHORTEST_BATCH: usize = 16;
 /// 0.55 to 0.75 of the time one by one, and in 60 MB 1.3 to 1.65 of it.
 const SHORTEST_BATCH_IN_L2: usize = 32;
 
-/// The functions of one layout for one instruction set.
+/// The functions of one layout for batches, compiled for one instruction set.
 ///
 /// Duties of whoever calls through the pointers: the machine has the instruction set, and the table
 /// has the length that the geometry says.
 #[derive(Clone, Copy, Debug)]
-pub struct Kernels {
-    /// One key by the fewest arguments, since a call is a third of its cost: with the geometry and the
-    /// slice in registers, a split block took 2.0 ns in L2 instead of 1.8.
-    contains: unsafe fn(&Geometry, *const u8, u64) -> bool,
-    contains_batch: unsafe fn(Geometry, &[u8], &[u64], &mut [u64]),
-    /// The geometry by value: through a pointer, a split block's insert took 1.1 to 1.2 times as long.
-    insert: unsafe fn(Geometry, *mut u8, u64) -> bool,
-    insert_batch: unsafe fn(Geometry, &mut [u8], &[u64]),
+pub(crate) struct BatchKernels {
+    contains: unsafe fn(Geometry, &[u8], &[u64], &mut [u64]),
+    insert: unsafe fn(Geometry, &mut [u8], &[u64]),
 }
 
-impl Kernels {
+/// The functions of one layout for one instruction set.
+#[derive(Clone, Copy, Debug)]
+pub struct Kernels<B> {
+    isa: Isa,
+    batch: BatchKernels,
+    body: PhantomData<B>,
+}
+
+impl<B: SingleKey> Kernels<B> {
+    /// The machine has the instruction set, and `batch` is for it.
+    pub(crate) fn new(isa: Isa, batch: BatchKernels) -> Self {
+        Self { isa, batch, body: PhantomData }
+    }
+
+    /// The instruction set.
+    pub(crate) fn isa(&self) -> Isa {
+        self.isa
+    }
+
     #[inline(always)]
-    pub(crate) fn contains(&self, geometry: &Geometry, table: &[u8], hash: KeyHash) -> bool {
+    pub(crate) fn contains(&self, geometry: Geometry, table: &[u8], hash: KeyHash) -> bool {
         // SAFETY: `Bloom::assemble` is given an instruction set that `Isa::require` let pass, and a
         // table of the geometry's length, which never changes.
-        unsafe { (self.contains)(geometry, table.as_ptr(), hash.raw()) }
+        unsafe { B::contains(self.isa, geometry, table.as_ptr(), hash.raw()) }
     }
 
     /// Writes bit `i` of `found` for hash `i`; `found` is zero and has a bit for every hash.
@@ -66,24 +83,24 @@ impl Kernels {
                 && Window::for_gathers(table.len()).hint.is_none();
         if is_short {
             for (i, hash) in hashes.iter().enumerate() {
-                found[0] |= u64::from(self.contains(&geometry, table, *hash)) << i;
+                found[0] |= u64::from(self.contains(geometry, table, *hash)) << i;
             }
             return;
         }
         // SAFETY: as in `contains`; the length of `found` was checked above.
-        unsafe { (self.contains_batch)(geometry, table, KeyHash::slice_as_raw(hashes), found) }
+        unsafe { (self.batch.contains)(geometry, table, KeyHash::slice_as_raw(hashes), found) }
     }
 
     #[inline(always)]
     pub(crate) fn insert(&self, geometry: Geometry, table: &mut [u8], hash: KeyHash) -> bool {
         // SAFETY: as in `contains`.
-        unsafe { (self.insert)(geometry, table.as_mut_ptr(), hash.raw()) }
+        unsafe { B::insert(self.isa, geometry, table.as_mut_ptr(), hash.raw()) }
     }
 
     #[inline]
     pub(crate) fn insert_batch(&self, geometry: Geometry, table: &mut [u8], hashes: &[KeyHash]) {
         // SAFETY: as in `contains`.
-        unsafe { (self.insert_batch)(geometry, table, KeyHash::slice_as_raw(hashes)) }
+        unsafe { (self.batch.insert)(geometry, table, KeyHash::slice_as_raw(hashes)) }
     }
 }
 

@@ -35,6 +35,30 @@ pub(super) fn insert<B: Body>(geometry: Geometry, table: &mut [u8], hash: u64) -
     B::mask(geometry, hash).set(&mut table[bytes_of::<B>(geometry, hash)])
 }
 
+/// [`contains`], not inlined.
+///
+/// # Safety
+/// The table has the length that the geometry says.
+#[inline(never)]
+pub(super) unsafe fn contains_at<B: Body>(geometry: Geometry, table: *const u8, hash: u64) -> bool {
+    let bytes = geometry.units as usize * B::BLOCK_BYTES;
+    // SAFETY: the caller's promise.
+    let table = unsafe { core::slice::from_raw_parts(table, bytes) };
+    contains::<B>(geometry, table, hash)
+}
+
+/// [`insert`], not inlined.
+///
+/// # Safety
+/// The table has the length that the geometry says, and is not borrowed elsewhere.
+#[inline(never)]
+pub(super) unsafe fn insert_at<B: Body>(geometry: Geometry, table: *mut u8, hash: u64) -> bool {
+    let bytes = geometry.units as usize * B::BLOCK_BYTES;
+    // SAFETY: the caller's promise.
+    let table = unsafe { core::slice::from_raw_parts_mut(table, bytes) };
+    insert::<B>(geometry, table, hash)
+}
+
 /// Keys of a group.
 pub(super) const GROUP: usize = 8;
 
@@ -134,30 +158,18 @@ fn insert_rolling<B: Body, F: Fetch>(
     }
 }
 
-/// The functions of a body as a [`Kernels`](super::Kernels) table, on the target's baseline.
-macro_rules! portable_kernels {
+/// The batch functions of a body, on the target's baseline.
+macro_rules! portable_batch_kernels {
     ($body:ty) => {{
         use $crate::kernel::portable;
-        $crate::kernel::Kernels {
-            contains: |geometry, table, hash| {
-                let bytes = geometry.units as usize * <$body as portable::Body>::BLOCK_BYTES;
-                // SAFETY: whoever calls through the pointer promises a table of the geometry's length.
-                let table = unsafe { core::slice::from_raw_parts(table, bytes) };
-                portable::contains::<$body>(*geometry, table, hash)
-            },
-            contains_batch: |geometry, table, hashes, found| {
+        $crate::kernel::BatchKernels {
+            contains: |geometry, table, hashes, found| {
                 portable::contains_batch::<$body>(geometry, table, hashes, found);
             },
-            insert: |geometry, table, hash| {
-                let bytes = geometry.units as usize * <$body as portable::Body>::BLOCK_BYTES;
-                // SAFETY: as in `contains`.
-                let table = unsafe { core::slice::from_raw_parts_mut(table, bytes) };
-                portable::insert::<$body>(geometry, table, hash)
-            },
-            insert_batch: |geometry, table, hashes| {
+            insert: |geometry, table, hashes| {
                 portable::insert_batch::<$body>(geometry, table, hashes);
             },
         }
     }};
 }
-pub(super) use portable_kernels;
+pub(super) use portable_batch_kernels;

@@ -6,11 +6,14 @@ mod avx2;
 mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod avx512_core;
+#[cfg(target_arch = "x86_64")]
+mod avx512_single;
 
-use super::portable::{Body, portable_kernels};
+use super::portable::{self, Body, portable_batch_kernels};
 #[cfg(target_has_atomic = "64")]
 use super::shared::{self, SharedKernels};
-use super::{Kernels, PATTERN_SHIFT, PATTERN_STEP, pattern_positions};
+use super::single_key::single_key;
+use super::{BatchKernels, PATTERN_SHIFT, PATTERN_STEP, pattern_positions};
 use crate::geometry::Geometry;
 use trommel_base::range::reduce;
 use trommel_simd::Isa;
@@ -19,7 +22,33 @@ use trommel_simd::Isa;
 #[cfg(target_arch = "x86_64")]
 const WORD_BYTES: usize = 8;
 
-pub(crate) struct RegisterBody;
+#[derive(Clone, Copy, Debug)]
+pub struct RegisterBody;
+
+/// For each number of a key's bits, where the field of each bit begins in a product; beyond the last, the first field
+/// again.
+#[cfg(target_arch = "x86_64")]
+const FIELD_STARTS: [[u64; 8]; 8] = {
+    let mut starts = [[PATTERN_SHIFT as u64; 8]; 8];
+    let mut count = 1;
+    while count <= 8 {
+        let mut bit = 1;
+        while bit < count {
+            starts[count - 1][bit] += (PATTERN_STEP as usize * bit) as u64;
+            bit += 1;
+        }
+        count += 1;
+    }
+    starts
+};
+
+/// The row of [`FIELD_STARTS`] for `hashes` bits of a key, 1 to 8 of them.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn field_starts(hashes: u32) -> &'static [u64; 8] {
+    static ROWS: [[u64; 8]; 8] = FIELD_STARTS;
+    &ROWS[hashes.wrapping_sub(1) as usize % 8]
+}
 
 /// The bits of a hash in its word.
 #[inline(always)]
@@ -47,7 +76,14 @@ impl Body for RegisterBody {
     }
 }
 
-/// The same with the number of a key's bits as a constant.
+single_key! { RegisterBody:
+    Avx512 => avx512_single,
+    Avx512Core => avx512_core,
+    Avx2 => avx2,
+    _ => portable_contains, portable_insert
+}
+
+/// The same with the number of a key's bits as a constant, so that the loop over them is unrolled.
 struct OfHashes<const HASHES: u32>;
 
 impl<const HASHES: u32> Body for OfHashes<HASHES> {
@@ -64,42 +100,46 @@ impl<const HASHES: u32> Body for OfHashes<HASHES> {
     }
 }
 
-/// One key alone has its number of bits as a constant, so that its loop is unrolled: as an argument, it takes 1.5
-/// times as long with AVX2. A batch gains nothing from it.
-macro_rules! of_hashes {
-    ($kernels:ident, $hashes:expr) => {
-        match $hashes {
-            1 => $kernels::<1>(),
-            2 => $kernels::<2>(),
-            3 => $kernels::<3>(),
-            4 => $kernels::<4>(),
-            5 => $kernels::<5>(),
-            6 => $kernels::<6>(),
-            7 => $kernels::<7>(),
-            _ => $kernels::<8>(),
+/// Calls `portable::$function` with the number of a key's bits as a constant.
+macro_rules! by_hashes {
+    ($function:ident, $geometry:ident, $table:ident, $hash:ident) => {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match $geometry.hashes {
+                1 => portable::$function::<OfHashes<1>>($geometry, $table, $hash),
+                2 => portable::$function::<OfHashes<2>>($geometry, $table, $hash),
+                3 => portable::$function::<OfHashes<3>>($geometry, $table, $hash),
+                4 => portable::$function::<OfHashes<4>>($geometry, $table, $hash),
+                5 => portable::$function::<OfHashes<5>>($geometry, $table, $hash),
+                6 => portable::$function::<OfHashes<6>>($geometry, $table, $hash),
+                7 => portable::$function::<OfHashes<7>>($geometry, $table, $hash),
+                _ => portable::$function::<OfHashes<8>>($geometry, $table, $hash),
+            }
         }
     };
 }
-#[cfg(target_arch = "x86_64")]
-use of_hashes;
 
-fn portable_kernels_of<const HASHES: u32>() -> Kernels {
-    let Kernels { contains, insert, .. } = portable_kernels!(OfHashes<HASHES>);
-    Kernels { contains, insert, ..portable_kernels!(RegisterBody) }
+/// # Safety
+/// The table has the length that the geometry says.
+unsafe fn portable_contains(geometry: Geometry, table: *const u8, hash: u64) -> bool {
+    by_hashes!(contains_at, geometry, table, hash)
 }
 
-/// The functions for keys that set so many bits, one to eight.
-pub(crate) fn kernels(isa: Isa, hashes: u32) -> Kernels {
+/// # Safety
+/// The table has the length that the geometry says, and is not borrowed elsewhere.
+unsafe fn portable_insert(geometry: Geometry, table: *mut u8, hash: u64) -> bool {
+    by_hashes!(insert_at, geometry, table, hash)
+}
+
+pub(crate) fn batch_kernels(isa: Isa) -> BatchKernels {
     match isa {
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx512Gather => avx512::gathering(hashes),
+        Isa::Avx512Gather => avx512::GATHERING,
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => avx512::kernels(hashes),
+        Isa::Avx512Core | Isa::Avx512 => avx512_core::KERNELS,
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx512Core => avx512_core::kernels(hashes),
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => avx2::kernels(hashes),
-        _ => of_hashes!(portable_kernels_of, hashes),
+        Isa::Avx2 => avx2::KERNELS,
+        _ => portable_batch_kernels!(RegisterBody),
     }
 }
 

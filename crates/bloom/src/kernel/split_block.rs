@@ -5,10 +5,11 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 
-use super::Kernels;
-use super::portable::{Body, portable_kernels};
+use super::BatchKernels;
+use super::portable::{self, Body, portable_batch_kernels};
 #[cfg(target_has_atomic = "64")]
 use super::shared::{self, SharedKernels};
+use super::single_key::single_key;
 use crate::geometry::Geometry;
 use trommel_base::range::reduce_high;
 use trommel_simd::Isa;
@@ -31,7 +32,8 @@ const BLOCK_BYTES: usize = 32;
 #[cfg(target_arch = "x86_64")]
 const WORDS_SHIFT: i32 = 2;
 
-pub(crate) struct SplitBlockBody;
+#[derive(Clone, Copy, Debug)]
+pub struct SplitBlockBody;
 
 impl Body for SplitBlockBody {
     type Mask = [u32; 8];
@@ -48,13 +50,18 @@ impl Body for SplitBlockBody {
     }
 }
 
-pub(crate) fn kernels(isa: Isa) -> Kernels {
+single_key! { SplitBlockBody:
+    Avx2 => avx2,
+    _ => portable::contains_at::<Self>, portable::insert_at::<Self>
+}
+
+pub(crate) fn batch_kernels(isa: Isa) -> BatchKernels {
     match isa {
         #[cfg(target_arch = "x86_64")]
         _ if isa >= Isa::Avx512Core => avx512::KERNELS,
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => avx2::KERNELS,
-        _ => portable_kernels!(SplitBlockBody),
+        _ => portable_batch_kernels!(SplitBlockBody),
     }
 }
 

@@ -79,6 +79,15 @@ pub(super) unsafe fn load_words(table: *const u8, places: &[u32; 8]) -> __m512i 
     )
 }
 
+/// The bits of four words in one.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn or_lanes(words: __m256i) -> u64 {
+    let halves = _mm_or_si128(_mm256_castsi256_si128(words), _mm256_extracti128_si256::<1>(words));
+    let quarters = _mm_or_si128(halves, _mm_unpackhi_epi64(halves, halves));
+    _mm_cvtsi128_si64(quarters).cast_unsigned()
+}
+
 /// Stores eight places.
 #[inline]
 #[target_feature(enable = "avx2")]

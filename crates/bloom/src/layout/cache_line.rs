@@ -26,6 +26,7 @@ pub struct CacheLine;
 const LANES: u32 = 8;
 
 impl Layout for CacheLine {
+    type Body = CacheLineBody;
     const KIND: FilterKind = FilterKind::CacheLineBloom;
     const UNIT_BYTES: usize = 64;
     // The kernels number the table's words in 32 bits: 32 GiB.
@@ -53,8 +54,8 @@ impl Layout for CacheLine {
         sizing::estimate_len(geometry.units * 512, LANES, ones)
     }
 
-    fn kernels(isa: Isa, _: Geometry) -> Kernels {
-        kernel::cache_line::kernels(isa)
+    fn kernels(isa: Isa) -> Kernels<Self::Body> {
+        Kernels::new(isa, kernel::cache_line::batch_kernels(isa))
     }
 
     #[cfg(target_has_atomic = "64")]

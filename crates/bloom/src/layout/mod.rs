@@ -11,9 +11,9 @@ pub use split_block::SplitBlock;
 pub use standard::Standard;
 
 use crate::geometry::Geometry;
-use crate::kernel::Kernels;
 #[cfg(target_has_atomic = "64")]
 use crate::kernel::shared::SharedKernels;
+use crate::kernel::{Kernels, SingleKey};
 use core::fmt::Debug;
 use core::ops::RangeInclusive;
 use trommel_base::sizing::{self, MAX_BITS_PER_KEY};
@@ -25,6 +25,9 @@ use trommel_simd::Isa;
 ///
 /// Sealed: a layout is only as good as its kernels, and those are this crate's own.
 pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
+    /// The functions of one key.
+    #[doc(hidden)]
+    type Body: SingleKey;
     /// The kind of filter that has this layout.
     const KIND: FilterKind;
     /// Bytes of a unit: what a key's bits are confined to, or a word of the standard filter.
@@ -113,7 +116,7 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
     #[doc(hidden)]
     fn fill_block(isa: Isa, hashes_per_key: u8, hashes: &[KeyHash], table: &mut [u8]) {
         let geometry = block_geometry::<Self>(hashes_per_key, table);
-        Self::kernels(isa, geometry).insert_batch(geometry, table, hashes);
+        Self::kernels(isa).insert_batch(geometry, table, hashes);
     }
 
     /// Whether a table in the block form, of a length that the layout allows, may hold a key.
@@ -121,12 +124,12 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
     #[inline(always)]
     fn block_contains(isa: Isa, hashes_per_key: u8, table: &[u8], hash: KeyHash) -> bool {
         let geometry = block_geometry::<Self>(hashes_per_key, table);
-        Self::kernels(isa, geometry).contains(&geometry, table, hash)
+        Self::kernels(isa).contains(geometry, table, hash)
     }
 
-    /// The functions of this layout for one instruction set, and for tables of one shape where that matters.
+    /// The functions of this layout for one instruction set, which the machine has.
     #[doc(hidden)]
-    fn kernels(isa: Isa, geometry: Geometry) -> Kernels;
+    fn kernels(isa: Isa) -> Kernels<Self::Body>;
 
     /// The functions of this layout for one instruction set over a table that threads share.
     #[cfg(target_has_atomic = "64")]

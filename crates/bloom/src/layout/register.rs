@@ -45,6 +45,7 @@ const EQUALS: [Equal; 7] = [
 const ONE_BIT_PER_KEY_FPR: f64 = 0.63;
 
 impl Layout for Register {
+    type Body = RegisterBody;
     const KIND: FilterKind = FilterKind::RegisterBloom;
     const UNIT_BYTES: usize = 8;
     // The kernels number the table's words in 32 bits: 32 GiB.
@@ -87,8 +88,8 @@ impl Layout for Register {
         sizing::estimate_len_blocked(geometry.units, 64, geometry.hashes, ones)
     }
 
-    fn kernels(isa: Isa, geometry: Geometry) -> Kernels {
-        kernel::register::kernels(isa, geometry.hashes)
+    fn kernels(isa: Isa) -> Kernels<Self::Body> {
+        Kernels::new(isa, kernel::register::batch_kernels(isa))
     }
 
     #[cfg(target_has_atomic = "64")]

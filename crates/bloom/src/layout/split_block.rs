@@ -23,6 +23,7 @@ pub struct SplitBlock;
 const LANES: u32 = 8;
 
 impl Layout for SplitBlock {
+    type Body = SplitBlockBody;
     const KIND: FilterKind = FilterKind::SplitBlockBloom;
     const UNIT_BYTES: usize = 32;
     // Parquet's reduction sees 32 bits of the hash: at 2^27 blocks (4 GiB) their loads differ by up to
@@ -51,8 +52,8 @@ impl Layout for SplitBlock {
         sizing::estimate_len(geometry.units * 256, LANES, ones)
     }
 
-    fn kernels(isa: Isa, _: Geometry) -> Kernels {
-        kernel::split_block::kernels(isa)
+    fn kernels(isa: Isa) -> Kernels<Self::Body> {
+        Kernels::new(isa, kernel::split_block::batch_kernels(isa))
     }
 
     #[cfg(target_has_atomic = "64")]

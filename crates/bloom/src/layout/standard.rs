@@ -25,6 +25,7 @@ pub struct Standard;
 const UNIT_BITS: f64 = 64.0;
 
 impl Layout for Standard {
+    type Body = kernel::standard::StandardBody;
     const KIND: FilterKind = FilterKind::Bloom;
     const UNIT_BYTES: usize = 8;
     const MAX_UNITS: u64 = storage::MAX_BYTES / 8;
@@ -87,8 +88,8 @@ impl Layout for Standard {
         kernel::standard::bytes::contains(table, hashes_per_key.into(), hash)
     }
 
-    fn kernels(isa: Isa, _: Geometry) -> Kernels {
-        kernel::standard::kernels(isa)
+    fn kernels(isa: Isa) -> Kernels<Self::Body> {
+        Kernels::new(isa, kernel::standard::batch_kernels(isa))
     }
 
     #[cfg(target_has_atomic = "64")]

@@ -2,13 +2,14 @@
 
 use super::{CacheLineBody, LINE_BYTES, WORDS_SHIFT};
 use crate::geometry::Geometry;
-use crate::kernel::{Kernels, PATTERN_SHIFT, PATTERN_STEP, pattern_positions, portable, x86};
+use crate::kernel::{BatchKernels, PATTERN_SHIFT, PATTERN_STEP, pattern_positions, portable, x86};
 use core::arch::x86_64::*;
 use trommel_base::batch::{Fetch, Ring, Window, roll};
 use trommel_base::range::reduce;
 use trommel_base::with_fetch;
 
-pub(super) const KERNELS: Kernels = Kernels { contains, contains_batch, insert, insert_batch };
+pub(super) const KERNELS: BatchKernels =
+    BatchKernels { contains: contains_batch, insert: insert_batch };
 
 /// Keys of a group.
 const GROUP: usize = 8;
@@ -94,8 +95,9 @@ fn union(line: [__m256i; 2], masks: [__m256i; 2]) -> [__m256i; 2] {
 
 /// # Safety
 /// The table has the length that the geometry says.
+#[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-unsafe fn contains(geometry: &Geometry, table: *const u8, hash: u64) -> bool {
+pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -> bool {
     let line = reduce(hash, geometry.units) as usize;
     // SAFETY: the line is below `geometry.units`, and the caller promises that the table has so many.
     let line = unsafe { &*table.add(line * LINE_BYTES).cast() };
@@ -106,8 +108,9 @@ unsafe fn contains(geometry: &Geometry, table: *const u8, hash: u64) -> bool {
 
 /// # Safety
 /// The table has the length that the geometry says.
+#[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-unsafe fn insert(geometry: Geometry, table: *mut u8, hash: u64) -> bool {
+pub(super) unsafe fn insert(geometry: Geometry, table: *mut u8, hash: u64) -> bool {
     let line = reduce(hash, geometry.units) as usize;
     // SAFETY: as in `contains`.
     let line = unsafe { &mut *table.add(line * LINE_BYTES).cast() };

@@ -9,14 +9,15 @@ use super::{CacheLineBody, LINE_BYTES, WORDS_SHIFT, avx2};
 use crate::geometry::Geometry;
 use crate::kernel::x86::{self, AnswerBytes, PatternRing};
 use crate::kernel::{
-    Kernels, PATTERN_SHIFT, PATTERN_SPREAD, PATTERN_STEP, pattern_positions, portable,
+    BatchKernels, PATTERN_SHIFT, PATTERN_SPREAD, PATTERN_STEP, pattern_positions, portable,
 };
 use core::arch::x86_64::*;
 use trommel_base::batch::{Fetch, Ring, Window, roll};
 use trommel_base::range::reduce;
 use trommel_base::with_fetch;
 
-pub(super) const KERNELS: Kernels = Kernels { contains, contains_batch, insert, insert_batch };
+pub(super) const KERNELS: BatchKernels =
+    BatchKernels { contains: contains_batch, insert: insert_batch };
 
 /// Keys of a group.
 const GROUP: usize = 8;
@@ -71,8 +72,9 @@ fn locate(
 
 /// # Safety
 /// The table has the length that the geometry says.
+#[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
-unsafe fn contains(geometry: &Geometry, table: *const u8, hash: u64) -> bool {
+pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -> bool {
     let line = reduce(hash, geometry.units) as usize;
     // SAFETY: the line is below `geometry.units`, and the caller promises that the table has so many; its 64
     // bytes are read, which needs no alignment.
@@ -82,8 +84,9 @@ unsafe fn contains(geometry: &Geometry, table: *const u8, hash: u64) -> bool {
 
 /// # Safety
 /// The table has the length that the geometry says.
+#[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
-unsafe fn insert(geometry: Geometry, table: *mut u8, hash: u64) -> bool {
+pub(super) unsafe fn insert(geometry: Geometry, table: *mut u8, hash: u64) -> bool {
     let line = reduce(hash, geometry.units) as usize;
     let mask = mask(pattern_positions(hash));
     // SAFETY: as in `contains`; the 64 bytes are read and written.

@@ -3,57 +3,22 @@
 //! `vpshufbitqmb` tests them all in the gathered words.
 
 use super::avx512_core::{self, spread};
+use super::avx512_single::field_starts;
 use super::{RegisterBody, WORD_BYTES, avx2};
 use crate::geometry::Geometry;
 use crate::kernel::x86::{self, AnswerBytes};
-use crate::kernel::{Kernels, PATTERN_SHIFT, PATTERN_STEP, pattern_positions, portable};
+use crate::kernel::{BatchKernels, portable};
 use core::arch::x86_64::*;
 use trommel_base::batch::{Fetch, Ring, Window, roll};
-use trommel_base::range::reduce;
 use trommel_base::with_fetch;
 
-/// The functions for keys that set so many bits: a batch reads its words one by one, and tests as many bits as there
-/// are. ns a key on a Zen 4 core, by gathers and so: 0.68 and 0.64 at 150 KB, 1.4 and 1.2 at 1.5 MB.
-pub(super) fn kernels(hashes: u32) -> Kernels {
-    Kernels { contains, ..avx512_core::kernels(hashes) }
-}
-
-/// The same with lookups of a batch by gathers.
-pub(super) fn gathering(hashes: u32) -> Kernels {
-    Kernels { contains_batch, ..kernels(hashes) }
-}
+/// Lookups of a batch by gathers. Without them a batch reads its words one by one, and tests as many bits as there are;
+/// ns a key on a Zen 4 core, by gathers and so: 0.68 and 0.64 at 150 KB, 1.4 and 1.2 at 1.5 MB.
+pub(super) const GATHERING: BatchKernels =
+    BatchKernels { contains: contains_batch, ..avx512_core::KERNELS };
 
 /// Keys of a group.
 const GROUP: usize = 8;
-
-/// For each byte of a lane, where its six bits begin in the product: those of a pattern's positions,
-/// and for the bytes beyond the pattern the first position again.
-#[inline]
-const fn multishift_lane(count: u32) -> i64 {
-    const SHIFT: u64 = u64::from_le_bytes([PATTERN_SHIFT as u8; 8]);
-    const STEPS: u64 = u64::from_le_bytes([0, 1, 2, 3, 4, 5, 6, 7]) * PATTERN_STEP as u64;
-    // The steps of the first `count` bytes, 1 to 8 of them.
-    let kept = u64::MAX >> (64 - 8 * count);
-    (SHIFT + (STEPS & kept)).cast_signed()
-}
-
-/// One key in the lowest lane; the number of bits does not matter here either.
-///
-/// # Safety
-/// The table has the length that the geometry says.
-#[target_feature(
-    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
-)]
-unsafe fn contains(geometry: &Geometry, table: *const u8, hash: u64) -> bool {
-    let word = reduce(hash, geometry.units) as usize;
-    // SAFETY: the word is below `geometry.units`, and the caller promises that the table has so many;
-    // the eight bytes that are read need no alignment.
-    let word = unsafe { _mm_loadl_epi64(table.add(word * WORD_BYTES).cast()) };
-    let positions = _mm_cvtsi64_si128(pattern_positions(hash).cast_signed());
-    let control = _mm_cvtsi64_si128(multishift_lane(geometry.hashes));
-    let fields = _mm_multishift_epi64_epi8(control, positions);
-    _mm_bitshuffle_epi64_mask(word, fields) as u8 == 0xFF
-}
 
 #[target_feature(
     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
@@ -87,7 +52,7 @@ fn test(words: __m512i, hashes: __m512i, control: __m512i) -> u64 {
 fn contains_in_cache(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
     assert_eq!(table.len() as u64, geometry.units * WORD_BYTES as u64);
     let units = _mm512_set1_epi64(geometry.units.cast_signed());
-    let control = _mm512_set1_epi64(multishift_lane(geometry.hashes));
+    let control = _mm512_set1_epi64(field_starts(geometry.hashes).cast_signed());
     let (words_of_keys, _) = hashes.as_chunks::<64>();
     for (keys, found) in words_of_keys.iter().zip(&mut *found) {
         let (groups, _) = keys.as_chunks::<GROUP>();
@@ -121,7 +86,7 @@ fn contains_rolling<F: Fetch>(
 ) {
     assert_eq!(table.len() as u64, geometry.units * WORD_BYTES as u64);
     let units = _mm512_set1_epi64(geometry.units.cast_signed());
-    let control = _mm512_set1_epi64(multishift_lane(geometry.hashes));
+    let control = _mm512_set1_epi64(field_starts(geometry.hashes).cast_signed());
     let (groups, rest) = hashes.as_chunks::<GROUP>();
     let mut state = (Ring::default(), AnswerBytes::new());
     roll::<GROUP, _>(

@@ -4,21 +4,62 @@
 //! Share of the time of the AVX2 loops on a Cascade Lake core, 12 bits a key: lookups 0.7 to 0.85 up to 1e5 keys,
 //! 0.9 to 1 at 1e6; inserts 0.7 to 0.85 up to 1e5 keys, 0.85 to 1 at 1e6, no difference beyond.
 
-use super::{RegisterBody, WORD_BYTES, avx2};
+use super::{RegisterBody, WORD_BYTES, avx2, field_starts};
 use crate::geometry::Geometry;
 use crate::kernel::x86::{self, PatternRing};
-use crate::kernel::{Kernels, PATTERN_SHIFT, PATTERN_SPREAD, PATTERN_STEP, portable};
+use crate::kernel::{
+    BatchKernels, PATTERN_SHIFT, PATTERN_SPREAD, PATTERN_STEP, pattern_positions, portable,
+};
 use core::arch::x86_64::*;
 use trommel_base::batch::{Fetch, Ring, Window, roll};
+use trommel_base::range::reduce;
 use trommel_base::with_fetch;
 
-/// The functions for keys that set so many bits. One key alone gains nothing from wider registers.
-pub(super) fn kernels(hashes: u32) -> Kernels {
-    Kernels { contains_batch, insert_batch, ..avx2::kernels(hashes) }
-}
+pub(super) const KERNELS: BatchKernels =
+    BatchKernels { contains: contains_batch, insert: insert_batch };
 
 /// Keys of a group.
 const GROUP: usize = 8;
+
+/// The bits of one key, one in each lane: a rotate takes its count modulo 64, so the fields need no masking.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
+fn bits(hash: u64, hashes: u32) -> __m512i {
+    let product = _mm512_set1_epi64(pattern_positions(hash).cast_signed());
+    let fields = _mm512_srlv_epi64(product, x86::load_8(field_starts(hashes)));
+    _mm512_rolv_epi64(_mm512_set1_epi64(1), fields)
+}
+
+/// # Safety
+/// The table has the length that the geometry says.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
+pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -> bool {
+    let word = reduce(hash, geometry.units) as usize;
+    // SAFETY: the word is below `geometry.units`, and the caller promises that the table has so many;
+    // the read needs no alignment.
+    let word = unsafe { table.cast::<i64>().add(word).read_unaligned() };
+    _mm512_testn_epi64_mask(_mm512_set1_epi64(word), bits(hash, geometry.hashes)) == 0
+}
+
+/// # Safety
+/// The table has the length that the geometry says.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
+pub(super) unsafe fn insert(geometry: Geometry, table: *mut u8, hash: u64) -> bool {
+    let bits = bits(hash, geometry.hashes);
+    let halves =
+        _mm256_or_si256(_mm512_castsi512_si256(bits), _mm512_extracti64x4_epi64::<1>(bits));
+    let pattern = x86::or_lanes(halves);
+    let word = reduce(hash, geometry.units) as usize;
+    // SAFETY: as in `contains`; the write needs no alignment either.
+    unsafe {
+        let word = table.cast::<u64>().add(word);
+        let before = word.read_unaligned();
+        word.write_unaligned(before | pattern);
+        pattern & !before != 0
+    }
+}
 
 /// The products that hold the pattern positions of eight keys.
 #[inline]

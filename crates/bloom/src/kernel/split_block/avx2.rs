@@ -2,13 +2,14 @@
 
 use super::{BLOCK_BYTES, SALTS, SplitBlockBody, WORDS_SHIFT};
 use crate::geometry::Geometry;
-use crate::kernel::{Kernels, portable, x86};
+use crate::kernel::{BatchKernels, portable, x86};
 use core::arch::x86_64::*;
 use trommel_base::batch::{Fetch, Ring, Window, roll};
 use trommel_base::range::reduce_high;
 use trommel_base::with_fetch;
 
-pub(super) const KERNELS: Kernels = Kernels { contains, contains_batch, insert, insert_batch };
+pub(super) const KERNELS: BatchKernels =
+    BatchKernels { contains: contains_batch, insert: insert_batch };
 
 /// Keys of a group.
 const GROUP: usize = 8;
@@ -51,8 +52,9 @@ fn store(block: &mut [u8; BLOCK_BYTES], value: __m256i) {
 
 /// # Safety
 /// The table has the length that the geometry says.
+#[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-pub(super) unsafe fn contains(geometry: &Geometry, table: *const u8, hash: u64) -> bool {
+pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -> bool {
     let block = reduce_high(hash, geometry.units as u32) as usize;
     // SAFETY: the block is below `geometry.units`, and the caller promises that the table has so many.
     let block = unsafe { &*table.add(block * BLOCK_BYTES).cast() };
@@ -61,6 +63,7 @@ pub(super) unsafe fn contains(geometry: &Geometry, table: *const u8, hash: u64) 
 
 /// # Safety
 /// The table has the length that the geometry says.
+#[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn insert(geometry: Geometry, table: *mut u8, hash: u64) -> bool {
     let block = reduce_high(hash, geometry.units as u32) as usize;

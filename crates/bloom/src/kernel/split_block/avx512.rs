@@ -11,14 +11,13 @@
 use super::{BLOCK_BYTES, SplitBlockBody, WORDS_SHIFT, avx2};
 use crate::geometry::Geometry;
 use crate::kernel::x86::{self, AnswerBytes};
-use crate::kernel::{Kernels, portable};
+use crate::kernel::{BatchKernels, portable};
 use core::arch::x86_64::*;
 use trommel_base::batch::{Fetch, Ring, Window, roll};
 use trommel_base::with_fetch;
 
-// One key alone gains nothing from wider registers.
-pub(super) const KERNELS: Kernels =
-    Kernels { contains: avx2::contains, contains_batch, insert: avx2::insert, insert_batch };
+pub(super) const KERNELS: BatchKernels =
+    BatchKernels { contains: contains_batch, insert: insert_batch };
 
 /// Keys of a group.
 const GROUP: usize = 8;

@@ -2,15 +2,17 @@
 
 use super::{WORD_BITS, contains_batch_bits, contains_bits, insert_batch_body, positions};
 use crate::geometry::Geometry;
-use crate::kernel::Kernels;
+use crate::kernel::BatchKernels;
 
-pub(super) const KERNELS: Kernels = Kernels { contains, contains_batch, insert, insert_batch };
+pub(super) const KERNELS: BatchKernels =
+    BatchKernels { contains: contains_batch, insert: insert_batch };
 
 /// # Safety
 /// The table has the length that the geometry says.
+#[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-pub(super) unsafe fn contains(geometry: &Geometry, table: *const u8, hash: u64) -> bool {
-    contains_bits(*geometry, hash, |position| {
+pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -> bool {
+    contains_bits(geometry, hash, |position| {
         // SAFETY: the position is below the table's number of bits, as a product's high half, and the table
         // has so many, as the caller promises.
         let word = unsafe { word_of(table, position) };
@@ -42,6 +44,7 @@ pub(super) fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], f
 ///
 /// # Safety
 /// The table has the length that the geometry says.
+#[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn insert(geometry: Geometry, table: *mut u8, hash: u64) -> bool {
     let mut missing = 0;

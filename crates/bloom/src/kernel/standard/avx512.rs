@@ -16,7 +16,7 @@
 
 use super::{MULTIPLIER, WORD_BITS, avx2, contains_rest, insert_body};
 use crate::geometry::Geometry;
-use crate::kernel::Kernels;
+use crate::kernel::BatchKernels;
 use crate::kernel::x86;
 use core::arch::x86_64::*;
 use core::ops::Range;
@@ -24,18 +24,11 @@ use trommel_base::batch::{Fetch, LEAD_KEYS, MAX_DISTANCE_KEYS, WORD_BYTES, Windo
 use trommel_base::sizing::MAX_HASHES;
 use trommel_base::with_fetch;
 
-pub(super) const KERNELS: Kernels = kernels::<false>();
+pub(super) const KERNELS: BatchKernels =
+    BatchKernels { contains: contains_batch::<false>, insert: insert_batch };
 /// The same by gathers.
-pub(super) const GATHERING: Kernels = kernels::<true>();
-
-const fn kernels<const GATHERS: bool>() -> Kernels {
-    Kernels {
-        contains: avx2::contains,
-        contains_batch: contains_batch::<GATHERS>,
-        insert: avx2::insert,
-        insert_batch,
-    }
-}
+pub(super) const GATHERING: BatchKernels =
+    BatchKernels { contains: contains_batch::<true>, insert: insert_batch };
 
 /// Keys of a vector.
 const GROUP: usize = 8;
