@@ -136,18 +136,18 @@ impl<const GATHERS: bool> Table<'_, GATHERS> {
         let mut before = listed;
         let survivors = chunk.survivors.as_mut_ptr();
         let (answers, lines) = (&mut chunk.answers, &mut chunk.lines);
-        // With their bits as constants, so that the first needs no multiplication.
+        let (keys, first) = (keys.as_ptr(), &mut answers[0]);
         let (mut bit, mut left) = if self.window.hint.is_none() && hashes >= 2 {
-            (2, self.pass::<F>(keys.as_ptr(), survivors, listed, 0..2, &mut answers[0], lines))
+            (2, self.pass::<F, 2>(keys, survivors, listed, 0..2, first, lines))
         } else {
-            (1, self.pass::<F>(keys.as_ptr(), survivors, listed, 0..1, &mut answers[0], lines))
+            (1, self.pass::<F, 1>(keys, survivors, listed, 0..1, first, lines))
         };
         let mut passes = 1;
         while bit < hashes && left > 0 {
             let next = if left > before / 4 * 3 { hashes } else { bit + 1 };
             before = left;
             let answers = &mut answers[passes];
-            left = self.pass::<F>(survivors, survivors, left, bit..next, answers, lines);
+            left = self.pass::<F, 0>(survivors, survivors, left, bit..next, answers, lines);
             bit = next;
             passes += 1;
         }
@@ -165,9 +165,12 @@ impl<const GATHERS: bool> Table<'_, GATHERS> {
     /// Tests some bits of the `len` hashes at `list`, writes an answer bit for each of them and the
     /// hashes whose bits are all set to `survivors`, and returns how many those are. The list may be
     /// the survivors themselves, by the same pointer: no more are written than were read.
+    ///
+    /// A pass over the first `FIRST` bits has them as constants, so that bit 0 needs no multiplication; it is 0 for
+    /// other bits. Left to the compiler, that came about with link-time optimisation alone.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
-    fn pass<F: Fetch>(
+    fn pass<F: Fetch, const FIRST: u32>(
         &self,
         list: *const u64,
         survivors: *mut u64,
@@ -176,6 +179,7 @@ impl<const GATHERS: bool> Table<'_, GATHERS> {
         answers: &mut [u64; WORDS + 1],
         lines: &mut Lines,
     ) -> usize {
+        let bits = if FIRST > 0 { 0..FIRST } else { bits };
         let groups = len.div_ceil(GROUP);
         let table_bits = _mm512_set1_epi64((self.geometry.units * WORD_BITS).cast_signed());
         let count = bits.len();
