@@ -6,6 +6,7 @@
 //! | `insert_batch` | what does a batch of inserts cost, by kind and instruction set, in L2? |
 //! | `single_vs_batch` | from how many keys on is a batch worth it? |
 //! | `single_keys` | what does one key a call cost, beside other crates? |
+//! | `multi_get` | what does one key cost in many filters, one after the other and together? |
 //! | `hash_batch` | what does hashing a column of integers cost? |
 //! | `hash_columns` | what does hashing a column cost, integers of every width and strings, batch and one by one? |
 //! | `open_frozen` | what does it cost to open a frozen filter, viewed and copied? |

@@ -432,6 +432,10 @@ impl<S: AsRef<[u8]>> Filter for CountingBloomFilter<S> {
         self.bits.contains_hash(hash)
     }
 
+    fn prefetch_hash(&self, hash: KeyHash) {
+        self.bits.prefetch_hash(hash);
+    }
+
     fn contains_batch(&self, hashes: &[KeyHash], found: &mut Bitmap) {
         self.bits.contains_batch(hashes, found);
     }

@@ -243,6 +243,11 @@ impl<L: Layout, S: AsRef<[u8]>> Filter for Bloom<L, S> {
         self.kernels.contains(self.geometry, self.table.as_ref(), hash)
     }
 
+    #[inline]
+    fn prefetch_hash(&self, hash: KeyHash) {
+        L::prefetch(self.geometry, self.table.as_ref(), hash.raw());
+    }
+
     fn contains_batch(&self, hashes: &[KeyHash], found: &mut Bitmap) {
         found.fill_words(hashes.len(), |words| {
             self.kernels.contains_batch(self.geometry, self.table.as_ref(), hashes, words);

@@ -1,7 +1,7 @@
 //! The filter: buckets over bytes, and an overflow area that is hardly ever used.
 
 use crate::bucket::EmptyPair;
-use crate::geometry::Geometry;
+use crate::geometry::{Geometry, SLOTS};
 use crate::kernel::{Buckets, Kernels};
 use crate::overflow::{self, Overflow};
 use crate::place::{Crowd, Parts, Placed};
@@ -17,7 +17,7 @@ use trommel_base::{
     Backing, Bitmap, Builder, Bulk, Count, Filter, FromSpec, Full, Hasher, Insert, InsertBulk,
     KeyHash, Remove, Spec, SpecError, Storage, WhyFull,
 };
-use trommel_simd::Isa;
+use trommel_simd::{Hint, Isa, prefetch};
 
 /// A cuckoo filter over the bytes `S`: owned ([`Storage`], the default) or borrowed (`&[u8]`, any
 /// alignment), in which case it is a zero-copy view.
@@ -347,6 +347,13 @@ impl<S: AsRef<[u8]>> Filter for CuckooFilter<S> {
                 && self
                     .overflow
                     .contains(&self.geometry, Entry::of_hash(&self.geometry, hash.raw())))
+    }
+
+    /// The line of the primary bucket, at which most lookups of absent keys end.
+    fn prefetch_hash(&self, hash: KeyHash) {
+        let (bucket, _) = self.geometry.split(hash.raw());
+        let start = bucket as usize * self.geometry.fingerprint_bits as usize * SLOTS as usize / 8;
+        prefetch(self.table.as_ref().as_ptr().wrapping_add(start), Hint::T0);
     }
 
     fn contains_batch(&self, hashes: &[KeyHash], found: &mut Bitmap) {

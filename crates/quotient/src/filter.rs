@@ -16,7 +16,7 @@ use trommel_base::{
     Backing, Bitmap, Builder, Bulk, Count, Filter, FromSpec, Full, Hasher, Insert, InsertBulk,
     KeyHash, Remove, Spec, SpecError, Storage, WhyFull,
 };
-use trommel_simd::Isa;
+use trommel_simd::{Hint, Isa, prefetch};
 
 /// A quotient filter of layout `L` over the bytes `S`: owned ([`Storage`], the default) or borrowed
 /// (`&[u8]`, any alignment), in which case it is a zero-copy view.
@@ -285,6 +285,15 @@ impl<L: Layout, S: AsRef<[u8]>> Filter for Quotient<L, S> {
     #[inline]
     fn contains_hash(&self, hash: KeyHash) -> bool {
         self.kernels.contains(&self.geometry, self.table.as_ref(), self.round(hash))
+    }
+
+    fn prefetch_hash(&self, hash: KeyHash) {
+        let (quotient, _) = self.geometry.split::<L>(self.round(hash));
+        let table = self.table.as_ref().as_ptr();
+        let home = Position::of_slot::<L>(quotient);
+        for line in L::lines(&self.geometry.shape(), home).into_iter().flatten() {
+            prefetch(table.wrapping_add(line), Hint::T0);
+        }
     }
 
     fn contains_batch(&self, hashes: &[KeyHash], found: &mut Bitmap) {

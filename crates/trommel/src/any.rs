@@ -141,6 +141,10 @@ macro_rules! filter_by_kind {
                     else self.contains_in_slots(hash))
             }
 
+            fn prefetch_hash(&self, hash: KeyHash) {
+                each_kind!(Self in self, filter => filter.prefetch_hash(hash));
+            }
+
             fn contains_batch(&self, hashes: &[KeyHash], found: &mut Bitmap) {
                 each_kind!(Self in self, filter => filter.contains_batch(hashes, found));
             }

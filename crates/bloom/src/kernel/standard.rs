@@ -17,7 +17,7 @@ use crate::geometry::Geometry;
 use passes::SHORTEST_BATCH;
 #[cfg(target_has_atomic = "64")]
 use shared_bits::SharedBits;
-use trommel_base::batch::{Fetch, Window, roll};
+use trommel_base::batch::{Fetch, FetchT0, Window, roll};
 use trommel_base::range::reduce;
 use trommel_base::with_fetch;
 use trommel_simd::Isa;
@@ -136,6 +136,12 @@ fn fetch_bits<F: Fetch>(table: *const u8, geometry: Geometry, hash: u64, count: 
     for position in positions(geometry, hash).take(count) {
         F::line(table.wrapping_add((position / 8) as usize));
     }
+}
+
+/// Prefetches the lines of the bits before the first branch of a lookup that most absent keys end at.
+#[inline(always)]
+pub(crate) fn prefetch(geometry: Geometry, table: &[u8], hash: u64) {
+    fetch_bits::<FetchT0>(table.as_ptr(), geometry, hash, BITS_A_BRANCH as usize);
 }
 
 /// Looks many keys up, where `bit` gives a number whose lowest bit is that of a position.

@@ -19,7 +19,7 @@ use core::ops::RangeInclusive;
 use trommel_base::sizing::{self, MAX_BITS_PER_KEY};
 use trommel_base::spec::Size;
 use trommel_base::{FilterKind, KeyHash, Spec, SpecError};
-use trommel_simd::Isa;
+use trommel_simd::{Hint, Isa, prefetch};
 
 /// A layout of a Bloom filter: its units, its equations and its kernels.
 ///
@@ -89,6 +89,16 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
     /// half. `None` where nothing confines them.
     #[doc(hidden)]
     fn unit(geometry: Geometry, hash: u64) -> Option<u64>;
+
+    /// Prefetches the lines that a lookup reads first.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn prefetch(geometry: Geometry, table: &[u8], hash: u64) {
+        if let Some(unit) = Self::unit(geometry, hash) {
+            let start = unit as usize * Self::UNIT_BYTES;
+            prefetch(table.as_ptr().wrapping_add(start), Hint::T0);
+        }
+    }
 
     /// The exact false-positive rate of a table as it is filled, from its words of 64 bits: the mean
     /// over its units.

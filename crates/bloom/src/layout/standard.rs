@@ -58,6 +58,10 @@ impl Layout for Standard {
         None
     }
 
+    fn prefetch(geometry: Geometry, table: &[u8], hash: u64) {
+        kernel::standard::prefetch(geometry, table, hash);
+    }
+
     fn fpr_of_table(geometry: Geometry, words: impl Iterator<Item = u64>) -> f64 {
         let fill = count_ones(words) as f64 / (geometry.units as f64 * UNIT_BITS);
         libm::pow(fill, f64::from(geometry.hashes))

@@ -1,0 +1,55 @@
+//! `contains_many` answers as the filters do one by one, whatever their kinds, sizes and forms.
+
+use trommel::{AnyFilter, Bitmap, Filter, FilterKind, FilterSpec, FilterView, Insert, KeyHash};
+
+/// A filter of every kind and several sizes, of a seed of its own each, filled with `0..keys`.
+fn filters() -> Vec<AnyFilter> {
+    let sizes = [1usize, 18, 700, 20_000];
+    let mut filters = Vec::new();
+    for (seed, keys) in (0..).zip(sizes.iter().cycle().take(60)) {
+        let kind = FilterKind::ALL[seed % FilterKind::ALL.len()];
+        let spec = FilterSpec::new(kind).keys(*keys).fpr(0.03).seed(seed as u64);
+        let mut filter = spec.build().unwrap();
+        for key in 0..*keys as u64 {
+            filter.insert(&key).unwrap();
+        }
+        filters.push(filter);
+    }
+    filters
+}
+
+/// Present and absent keys for each filter, hashed by its own seed.
+fn probes<F: Filter>(filters: &[F]) -> Vec<(&F, KeyHash)> {
+    (0..1_000u64)
+        .map(|i| {
+            let filter = &filters[i as usize * 7 % filters.len()];
+            let key = if i % 3 == 0 { i % filter.len() as u64 } else { 1_000_000 + i };
+            (filter, filter.hash(&key))
+        })
+        .collect()
+}
+
+fn check<F: Filter>(filters: &[F]) {
+    let probes = probes(filters);
+    let mut found = Bitmap::new(0);
+    for count in [0, 1, 15, 16, 17, 31, 32, 33, 63, 64, 65, 1_000] {
+        F::contains_many(&probes[..count], &mut found);
+        assert_eq!(found.len(), count);
+        for (i, (filter, hash)) in probes[..count].iter().enumerate() {
+            assert_eq!(found.get(i), filter.contains_hash(*hash), "{i} of {count}");
+        }
+    }
+    // A third of the keys is present, and some of the others are reported.
+    assert!((334..400).contains(&found.count_ones()), "{}", found.count_ones());
+}
+
+#[test]
+fn many_filters_answer_as_each_does() {
+    let filters = filters();
+    check(&filters);
+    let bytes: Vec<Vec<u8>> = filters.iter().map(AnyFilter::to_bytes).collect();
+    let views: Vec<FilterView<'_>> = bytes.iter().map(|b| FilterView::parse(b).unwrap()).collect();
+    check(&views);
+    let dynamic: Vec<&dyn Filter> = filters.iter().map(|filter| filter as &dyn Filter).collect();
+    check(&dynamic);
+}
