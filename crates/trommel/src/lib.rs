@@ -179,3 +179,8 @@ pub use trommel_quotient as quotient;
 pub use trommel_quotient::{CacheLineQuotient, QuotientFilter};
 pub use trommel_simd::Isa;
 pub use view::FilterView;
+
+/// Runs the examples of docs/embedding.md.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/embedding.md")]
+struct EmbeddingExamples;
