@@ -1,8 +1,12 @@
-//! What does one key a call cost: absent, present and inserted, beside the crates that a user would otherwise pick?
+//! What does one key a call cost: looked up, inserted and removed, beside the crates that a user would otherwise pick?
 //!
-//! Each round gives every filter the same 4,096 keys, one call per key, and begins with another filter. The table has the
-//! median of each filter in nanoseconds per key, and its ratio to the rival above it, which has the same bytes: above 1
-//! where ours is faster. Present keys must all be found, and absent ones be reported at the expected rate.
+//! Each round gives every filter of a group 4,096 absent keys, as many present ones, and as many to insert; one call per key.
+//! Filters with slots take new keys and remove them again, Bloom filters take keys that they have. Each round begins with another filter. The tables have medians
+//! in nanoseconds per key, and the ratio of the fastest rival of the group to ours: above 1 where ours is faster. Present
+//! keys must all be found, absent ones be reported at about the expected rate, and removals find their keys.
+//!
+//! Bloom filters have 1 % of false positives, their rivals the same bytes. Filters with slots have 2^17, 2^20 and 2^24 of
+//! them, as near as their shapes allow, fingerprints of 8 bits above the quotient or bucket, and a load of 90 %.
 //!
 //! ```sh
 //! cargo bench -p trommel-benches --bench single_keys -- [ROUNDS]
@@ -11,127 +15,216 @@
 use std::hint::black_box;
 use std::time::Instant;
 use trommel::{
-    AnyFilter, BloomFilter, CacheLineBloom, Filter, FilterView, Insert, KeyHash, RegisterBloom,
-    SplitBlockBloom,
+    AnyFilter, BloomFilter, CacheLineBloom, CacheLineQuotient, CuckooFilter, Filter, FilterView,
+    Insert, KeyHash, QuotientFilter, RegisterBloom, Remove, SplitBlockBloom,
 };
 use trommel_benches::{FPR, hashes};
 
-/// Keys of a chunk.
+/// Keys of a round for each operation.
 const CHUNK: usize = 4096;
 /// Keys that lookups choose from, so that no branch predictor learns them.
 const POOL: usize = 1 << 20;
+/// At most one in so many absent keys is reported: the filters have 1 % or 3 % of false positives.
+const MAX_REPORTED: usize = CHUNK / 20;
+const OPERATIONS: [&str; 4] = ["absent", "present", "insert", "remove"];
 
-/// What is timed of a filter, one call for each key.
+/// What is timed of a filter, one call per key.
 trait Subject {
-    fn count(&self, hashes: &[KeyHash]) -> usize;
-    fn insert(&mut self, hashes: &[KeyHash]);
+    /// Keys that may be in the filter.
+    fn count_keys(&self, hashes: &[KeyHash]) -> usize;
+    /// False if the filter takes no keys.
+    fn insert_keys(&mut self, _hashes: &[KeyHash]) -> bool {
+        false
+    }
+    /// Keys removed; `None` if the filter cannot.
+    fn remove_keys(&mut self, _hashes: &[KeyHash]) -> Option<usize> {
+        None
+    }
 }
 
-macro_rules! ours {
-    ($($filter:ty),*) => {$(
-        impl Subject for $filter {
+macro_rules! subject {
+    ($type:ty, |$filter:ident, $hash:ident| contains $contains:expr
+        $(, insert $insert:expr $(, remove $remove:expr)?)?) => {
+        impl Subject for $type {
             #[inline(never)]
-            fn count(&self, hashes: &[KeyHash]) -> usize {
-                hashes.iter().map(|hash| usize::from(self.contains_hash(*hash))).sum()
+            fn count_keys(&self, hashes: &[KeyHash]) -> usize {
+                let $filter = self;
+                hashes.iter().map(|$hash| usize::from($contains)).sum()
             }
-            #[inline(never)]
-            fn insert(&mut self, hashes: &[KeyHash]) {
-                for hash in hashes {
-                    let _ = self.insert_hash(*hash);
+            $(
+                #[inline(never)]
+                fn insert_keys(&mut self, hashes: &[KeyHash]) -> bool {
+                    let $filter = self;
+                    for $hash in hashes {
+                        let _ = $insert;
+                    }
+                    true
                 }
-            }
+                $(
+                    #[inline(never)]
+                    fn remove_keys(&mut self, hashes: &[KeyHash]) -> Option<usize> {
+                        let $filter = self;
+                        Some(hashes.iter().map(|$hash| usize::from($remove)).sum())
+                    }
+                )?
+            )?
         }
+    };
+}
+
+macro_rules! bloom_subjects {
+    ($($type:ty),*) => {$(
+        subject!($type, |filter, hash| contains filter.contains_hash(*hash), insert filter.insert_hash(*hash));
     )*};
 }
+bloom_subjects!(BloomFilter, RegisterBloom, SplitBlockBloom, CacheLineBloom, AnyFilter);
 
-ours!(BloomFilter, RegisterBloom, SplitBlockBloom, CacheLineBloom, AnyFilter);
+macro_rules! slot_subjects {
+    ($($type:ty),*) => {$(
+        subject!($type, |filter, hash| contains filter.contains_hash(*hash), insert filter.insert_hash(*hash),
+            remove filter.remove_hash(*hash));
+    )*};
+}
+slot_subjects!(QuotientFilter, CacheLineQuotient, CuckooFilter);
 
 struct View(FilterView<'static>);
+subject!(View, |view, hash| contains view.0.contains_hash(*hash));
 
-impl Subject for View {
-    #[inline(never)]
-    fn count(&self, hashes: &[KeyHash]) -> usize {
-        hashes.iter().map(|hash| usize::from(self.0.contains_hash(*hash))).sum()
-    }
-    fn insert(&mut self, _: &[KeyHash]) {}
-}
+subject!(sbbf_rs_safe::Filter, |filter, hash| contains filter.contains_hash(hash.raw()),
+    insert filter.insert_hash(hash.raw()));
+subject!(fastbloom::BloomFilter, |filter, hash| contains filter.contains_hash(hash.raw()),
+    insert filter.insert_hash(hash.raw()));
+subject!(qfilter::Filter, |filter, hash| contains filter.contains_fingerprint(hash.raw()),
+    insert filter.insert_fingerprint(false, hash.raw()), remove filter.remove_fingerprint(hash.raw()));
+type AtomicCuckoo = atomic_cuckoo_filter::CuckooFilter<KeyOrFingerprint>;
+subject!(AtomicCuckoo, |filter, hash| contains filter.contains(&hash.raw()), insert filter.insert(&hash.raw()),
+    remove filter.remove(&hash.raw()));
+type PlainCuckoo = cuckoofilter::CuckooFilter<KeyOrFingerprint>;
+subject!(PlainCuckoo, |filter, hash| contains filter.contains(&hash.raw()), insert filter.add(&hash.raw()),
+    remove filter.delete(&hash.raw()));
+subject!(subms_cuckoo_filter::CuckooFilter, |filter, hash|
+    contains filter.contains_bytes(&hash.raw().to_le_bytes()), insert filter.insert_bytes(&hash.raw().to_le_bytes()),
+    remove filter.delete_bytes(&hash.raw().to_le_bytes()));
 
-impl Subject for sbbf_rs_safe::Filter {
-    #[inline(never)]
-    fn count(&self, hashes: &[KeyHash]) -> usize {
-        hashes.iter().map(|hash| usize::from(self.contains_hash(hash.raw()))).sum()
-    }
-    #[inline(never)]
-    fn insert(&mut self, hashes: &[KeyHash]) {
-        for hash in hashes {
-            self.insert_hash(hash.raw());
-        }
-    }
-}
+/// The hasher of crates that hash keys and fingerprints: a key, which is a `u64` and hashed already, passes through; a
+/// fingerprint takes a multiplication.
+#[derive(Clone, Copy, Debug, Default)]
+struct KeyOrFingerprint(u64);
 
-impl Subject for fastbloom::BloomFilter {
-    #[inline(never)]
-    fn count(&self, hashes: &[KeyHash]) -> usize {
-        hashes.iter().map(|hash| usize::from(self.contains_hash(hash.raw()))).sum()
-    }
-    #[inline(never)]
-    fn insert(&mut self, hashes: &[KeyHash]) {
-        for hash in hashes {
-            self.insert_hash(hash.raw());
-        }
+impl KeyOrFingerprint {
+    fn set_fingerprint(&mut self, fingerprint: u64) {
+        // One more, since the fingerprint 0 would have two buckets that are one.
+        self.0 = (fingerprint + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
     }
 }
 
-/// The medians of a filter.
-struct Figures {
-    name: &'static str,
-    nanoseconds: [f64; 3],
+impl std::hash::Hasher for KeyOrFingerprint {
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+
+    fn write_usize(&mut self, fingerprint: usize) {
+        self.set_fingerprint(fingerprint as u64);
+    }
+
+    fn write(&mut self, fingerprint: &[u8]) {
+        let fingerprint = fingerprint.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
+        self.set_fingerprint(fingerprint);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
-fn median(mut times: Vec<f64>) -> f64 {
+/// Filters that are compared: the rivals, then ours.
+struct Group {
+    rivals: usize,
+    subjects: Vec<(&'static str, Box<dyn Subject>)>,
+}
+
+fn median(mut times: Vec<f64>) -> Option<f64> {
     times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
+    times.get(times.len() / 2).copied()
 }
 
-/// Times all filters, chunk by chunk.
-fn time(
-    subjects: &mut [(&'static str, Box<dyn Subject>)],
-    keys: &[KeyHash],
-    absent: &[KeyHash],
-    rounds: usize,
-) -> Vec<Figures> {
-    let mut times: Vec<[Vec<f64>; 3]> = subjects.iter().map(|_| [vec![], vec![], vec![]]).collect();
-    let present: Vec<KeyHash> = keys.iter().take(POOL).copied().collect();
-    for round in 0..rounds {
+/// Nanoseconds per key of a call for a chunk.
+fn time<T>(call: impl FnOnce() -> T) -> (f64, T) {
+    let start = Instant::now();
+    let result = call();
+    (start.elapsed().as_nanos() as f64 / CHUNK as f64, result)
+}
+
+/// One round of one filter, appended to the times of each operation.
+fn round(
+    (name, subject): &mut (&'static str, Box<dyn Subject>),
+    [absent, present, new]: [&[KeyHash]; 3],
+    times: &mut [Vec<f64>; 4],
+) {
+    let (nanoseconds, reported) = time(|| black_box(&**subject).count_keys(black_box(absent)));
+    assert!(reported <= MAX_REPORTED, "{name} reports {reported} of {CHUNK} absent keys");
+    times[0].push(nanoseconds);
+    let (nanoseconds, found) = time(|| black_box(&**subject).count_keys(black_box(present)));
+    assert_eq!(found, CHUNK, "{name} lost a key");
+    times[1].push(nanoseconds);
+    let (nanoseconds, inserts) = time(|| black_box(&mut **subject).insert_keys(black_box(new)));
+    if inserts {
+        times[2].push(nanoseconds);
+    }
+    let (nanoseconds, removed) = time(|| black_box(&mut **subject).remove_keys(black_box(new)));
+    if let Some(removed) = removed {
+        // A set lacks the copies of keys that have the same fingerprint.
+        assert!(removed >= CHUNK - MAX_REPORTED, "{name} removed {removed} of {CHUNK} keys");
+        times[3].push(nanoseconds);
+    }
+}
+
+fn compare(title: &str, mut group: Group, keys: &[KeyHash], rounds: usize) {
+    let absent = hashes(2, POOL);
+    let present = &keys[..keys.len().min(POOL)];
+    // Without removals, new keys would fill the filter: keys that it has are inserted, at the same cost.
+    let can_remove = group.subjects[0].1.remove_keys(&[]).is_some();
+    let new = if can_remove {
+        // A set that seems to have a key does not insert it, and its removal takes the key that has the same fingerprint.
+        let mut new = hashes(3, POOL);
+        for (_, subject) in &group.subjects {
+            new.retain(|hash| subject.count_keys(&[*hash]) == 0);
+        }
+        new
+    } else {
+        present.to_vec()
+    };
+    let mut times: Vec<[Vec<f64>; 4]> = group.subjects.iter().map(|_| Default::default()).collect();
+    let count = group.subjects.len();
+    for number in 0..rounds {
         // Other keys for each operation, so that none finds its cache lines in L1 because of the one before.
-        let chunk = |pool: &[KeyHash], operation: usize| {
-            let chunks = pool.len() / CHUNK;
-            let first = (round * 7 + operation * 5) % chunks * CHUNK;
-            pool[first..first + CHUNK].to_vec()
+        let chunk = |pool: &[KeyHash], offset: usize| {
+            let first = (number * 7 + offset) % (pool.len() / CHUNK) * CHUNK;
+            first..first + CHUNK
         };
-        let (absent, present, new) = (chunk(absent, 0), chunk(&present, 0), chunk(&present, 1));
-        let count = subjects.len();
-        for i in 0..count {
-            let i = (i + round) % count;
-            let (name, subject) = &mut subjects[i];
-            let start = Instant::now();
-            let reported = black_box(&**subject).count(black_box(&absent));
-            times[i][0].push(start.elapsed().as_nanos() as f64 / CHUNK as f64);
-            assert!(reported < CHUNK / 20, "{name} reports {reported} of {CHUNK} absent keys");
-            let start = Instant::now();
-            let found = black_box(&**subject).count(black_box(&present));
-            times[i][1].push(start.elapsed().as_nanos() as f64 / CHUNK as f64);
-            assert_eq!(found, CHUNK, "{name} lost a key");
-            let start = Instant::now();
-            black_box(&mut **subject).insert(black_box(&new));
-            times[i][2].push(start.elapsed().as_nanos() as f64 / CHUNK as f64);
+        let chunks =
+            [&absent[chunk(&absent, 0)], &present[chunk(present, 0)], &new[chunk(&new, 3)]];
+        for i in (0..count).map(|i| (i + number) % count) {
+            round(&mut group.subjects[i], chunks, &mut times[i]);
         }
     }
-    subjects
-        .iter()
-        .zip(times)
-        .map(|((name, _), times)| Figures { name, nanoseconds: times.map(median) })
-        .collect()
+    let medians: Vec<[Option<f64>; 4]> = times.into_iter().map(|times| times.map(median)).collect();
+    let best = |operation: usize| {
+        let rivals = medians[..group.rivals].iter().filter_map(|row| row[operation]);
+        rivals.min_by(f64::total_cmp)
+    };
+    for (i, ((name, _), row)) in group.subjects.iter().zip(&medians).enumerate() {
+        print!("| {title} | {name} |");
+        for (operation, nanoseconds) in row.iter().enumerate() {
+            let ratio = best(operation).zip(*nanoseconds).map(|(best, ours)| best / ours);
+            match (nanoseconds, ratio.filter(|_| i >= group.rivals)) {
+                (Some(nanoseconds), Some(ratio)) => print!(" {nanoseconds:.2} ×{ratio:.2} |"),
+                (Some(nanoseconds), None) => print!(" {nanoseconds:.2} |"),
+                (None, _) => print!(" |"),
+            }
+        }
+        println!();
+    }
 }
 
 /// A copy that begins at a multiple of 64, as the pages of a mapped file do.
@@ -142,62 +235,117 @@ fn aligned(bytes: &[u8]) -> &'static [u8] {
     &buffer[start..][..bytes.len()]
 }
 
-fn bloom_filters(keys: &[KeyHash]) -> Vec<(&'static str, Box<dyn Subject>)> {
+fn filled(mut filter: impl Subject + 'static, keys: &[KeyHash]) -> Box<dyn Subject> {
+    filter.insert_keys(keys);
+    Box::new(filter)
+}
+
+fn bloom_groups(keys: &[KeyHash]) -> Vec<Group> {
     let n = keys.len();
-    let build = |mut filter: Box<dyn Subject>| {
-        filter.insert(keys);
-        filter
+    let sbbf = |bytes: usize| {
+        let bytes = vec![0; bytes / 32 * 32];
+        filled(sbbf_rs_safe::Filter::from_bytes(&bytes).expect("whole blocks"), keys)
     };
     let split = SplitBlockBloom::with_capacity_and_fpr(n, FPR).expect("a size");
     let register = RegisterBloom::with_capacity_and_fpr(n, FPR).expect("a size");
     let cache_line = CacheLineBloom::with_capacity_and_fpr(n, FPR).expect("a size");
     let standard = BloomFilter::with_capacity_and_fpr(n, FPR).expect("a size");
-    let sbbf =
-        |bytes: usize| sbbf_rs_safe::Filter::from_bytes(&vec![0; bytes]).expect("whole blocks");
     let fastbloom = fastbloom::BloomFilter::with_num_bits(standard.memory_bytes() * 8)
         .hashes(standard.hash_count());
     let mut any = AnyFilter::from(split.clone());
     any.insert_batch(keys).expect("room");
     let view = FilterView::parse(aligned(&any.to_bytes())).expect("what was written");
     vec![
-        ("sbbf-rs-safe", build(Box::new(sbbf(split.memory_bytes())))),
-        ("split-block", build(Box::new(split))),
-        ("any split-block", Box::new(any)),
-        ("view split-block", Box::new(View(view))),
-        ("sbbf-rs-safe", build(Box::new(sbbf(register.memory_bytes() / 32 * 32)))),
-        ("register", build(Box::new(register))),
-        ("sbbf-rs-safe", build(Box::new(sbbf(cache_line.memory_bytes())))),
-        ("cache-line", build(Box::new(cache_line))),
-        ("fastbloom", build(Box::new(fastbloom))),
-        ("standard", build(Box::new(standard))),
+        Group {
+            rivals: 1,
+            subjects: vec![
+                ("sbbf-rs-safe", sbbf(split.memory_bytes())),
+                ("split-block", filled(split, keys)),
+                ("split-block, AnyFilter", Box::new(any)),
+                ("split-block, FilterView", Box::new(View(view))),
+            ],
+        },
+        Group {
+            rivals: 1,
+            subjects: vec![
+                ("sbbf-rs-safe", sbbf(register.memory_bytes())),
+                ("register", filled(register, keys)),
+            ],
+        },
+        Group {
+            rivals: 1,
+            subjects: vec![
+                ("sbbf-rs-safe", sbbf(cache_line.memory_bytes())),
+                ("cache-line", filled(cache_line, keys)),
+            ],
+        },
+        Group {
+            rivals: 1,
+            subjects: vec![
+                ("fastbloom", filled(fastbloom, keys)),
+                ("standard", filled(standard, keys)),
+            ],
+        },
+    ]
+}
+
+/// Filters of so many slots, a power of two, 8 bits and a load of 90 %.
+fn slot_groups(slots: usize, keys: &[KeyHash]) -> Vec<Group> {
+    // What a builder makes of 95 % of the slots at a load of 95 %.
+    let planned = slots / 20 * 19;
+    let quotient = QuotientFilter::builder().keys(planned).load(0.95).remainder_bits(8);
+    let cache_line = CacheLineQuotient::builder().keys(planned).load(0.95);
+    // A multiset, as the filters of the other crates are.
+    let cuckoo =
+        CuckooFilter::builder().keys(planned).load(0.95).fingerprint_bits(8).multiset(true);
+    let qfilter = qfilter::Filter::new(planned as u64, 2f64.powi(-8)).expect("a size");
+    let atomic = atomic_cuckoo_filter::CuckooFilterBuilder::<KeyOrFingerprint>::default()
+        .capacity(slots)
+        .fingerprint_size(8)
+        .build()
+        .expect("a size");
+    vec![
+        Group {
+            rivals: 1,
+            subjects: vec![
+                ("qfilter", filled(qfilter, keys)),
+                ("quotient", filled(quotient.build().expect("a size"), keys)),
+                ("cache-line quotient", filled(cache_line.build().expect("a size"), keys)),
+            ],
+        },
+        Group {
+            rivals: 3,
+            subjects: vec![
+                ("atomic-cuckoo-filter", filled(atomic, keys)),
+                ("cuckoofilter", filled(PlainCuckoo::with_capacity(slots), keys)),
+                (
+                    "subms-cuckoo-filter",
+                    filled(subms_cuckoo_filter::CuckooFilter::with_capacity(slots / 10 * 9), keys),
+                ),
+                ("cuckoo", filled(cuckoo.build().expect("a size"), keys)),
+            ],
+        },
     ]
 }
 
 fn main() {
     let rounds =
         std::env::args().filter_map(|argument| argument.parse().ok()).next().unwrap_or(401);
-    println!("| keys | filter | absent, ns | present, ns | insert, ns | ratios |");
-    println!("|---:|---|---:|---:|---:|---|");
+    println!(
+        "| keys or slots | filter | {} |",
+        OPERATIONS.map(|name| format!("{name}, ns")).join(" | ")
+    );
+    println!("|---:|---|---:|---:|---:|---:|");
     for n in [100_000, 1_000_000, 10_000_000] {
         let keys = hashes(1, n);
-        let absent = hashes(2, POOL);
-        let mut subjects = bloom_filters(&keys);
-        let figures = time(&mut subjects, &keys, &absent, rounds);
-        let rivals = ["sbbf-rs-safe", "fastbloom"];
-        let mut rival = &figures[0];
-        for row in &figures {
-            if rivals.contains(&row.name) {
-                rival = row;
-            }
-            let [a, p, i] = row.nanoseconds;
-            let [ra, rp, ri] = rival.nanoseconds;
-            println!(
-                "| {n} | {} | {a:.2} | {p:.2} | {i:.2} | {:.2} / {:.2} / {:.2} |",
-                row.name,
-                ra / a,
-                rp / p,
-                ri / i
-            );
+        for group in bloom_groups(&keys) {
+            compare(&format!("{n} keys"), group, &keys, rounds);
+        }
+    }
+    for bits in [17, 20, 24] {
+        let keys = hashes(1, (1 << bits) / 10 * 9);
+        for group in slot_groups(1 << bits, &keys) {
+            compare(&format!("2^{bits} slots"), group, &keys, rounds);
         }
     }
 }
