@@ -332,12 +332,20 @@ impl Literals {
         Ok(())
     }
 
+    /// The hash that decides whether any literal may be in a filter, if it is one.
+    pub(crate) fn only_hash(&self) -> Option<KeyHash> {
+        match self.hashes[..] {
+            [hash] if self.anywhere.is_empty() => Some(hash),
+            _ => None,
+        }
+    }
+
     /// Whether any literal may be in a filter. `found` is scratch.
     pub(crate) fn any_in(&self, filter: &SplitBlockBloom<&[u8]>, found: &mut Bitmap) -> bool {
         if !self.anywhere.is_empty() {
             return true;
         }
-        if let [hash] = self.hashes[..] {
+        if let Some(hash) = self.only_hash() {
             return filter.contains_hash(hash);
         }
         self.hashes.chunks(BATCH).any(|batch| {

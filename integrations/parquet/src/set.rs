@@ -4,7 +4,7 @@ use crate::error::{FileError, ProbeError};
 use crate::file::FileFilters;
 use crate::literal::Literals;
 use crate::schema::Column;
-use trommel::{Bitmap, SplitBlockBloom};
+use trommel::{Bitmap, Filter, SplitBlockBloom};
 
 /// The filters of one column in many files, for lookups that ask which files to open.
 ///
@@ -86,6 +86,13 @@ impl<'a> FilterSet<'a> {
         let mut read = Bitmap::new(self.files);
         self.unfiltered.iter().for_each(|file| read.set(*file));
         let mut found = Bitmap::new(0);
+        if let Some(hash) = literals.only_hash() {
+            // One filter after the other would wait for the cache line of each.
+            let probes: Vec<_> = self.filters.iter().map(|(_, filter)| (filter, hash)).collect();
+            SplitBlockBloom::contains_many(&probes, &mut found);
+            found.iter_ones().for_each(|i| read.set(self.filters[i].0));
+            return Ok(read);
+        }
         for (file, filter) in &self.filters {
             if !read.get(*file) && literals.any_in(filter, &mut found) {
                 read.set(*file);
