@@ -1,0 +1,172 @@
+//! Measures `trommel build` and `trommel query` beside programs that only read lines, and prints a Markdown table.
+//!
+//! ```sh
+//! cargo build --release -p trommel-cli
+//! cargo run --release -p trommel-cli --example measure -- target/release/trommel [LINES [REPETITIONS [FOLDER]]]
+//! ```
+//!
+//! Writes a file of LINES lines (20 million if nothing is said) of 8 digits into FOLDER, or the folder for temporary files;
+//! runs every command once in each of REPETITIONS (5) rounds; removes what it wrote. The lines are in the page cache.
+//! Each filter that is measured is asked for all lines, and has to find them all.
+
+use std::error::Error;
+use std::fs::{self, File};
+use std::io::{BufWriter, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use std::{env, process};
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+const FIRST_LINE: u64 = 10_000_000;
+const BLOCK_BYTES: usize = 1 << 18;
+const KINDS: [&str; 4] = ["split-block-bloom", "bloom", "cuckoo", "quotient"];
+
+fn main() {
+    if let Err(error) = run() {
+        eprintln!("error: {error}");
+        process::exit(2);
+    }
+}
+
+fn run() -> Outcome<()> {
+    let mut arguments = env::args().skip(1);
+    let trommel = PathBuf::from(arguments.next().ok_or("the path of trommel is missing")?);
+    let lines: u64 = arguments.next().map_or(Ok(20_000_000), |text| text.parse())?;
+    let repetitions: usize = arguments.next().map_or(Ok(5), |text| text.parse())?;
+    if !(1..=FIRST_LINE * 9).contains(&lines) || repetitions == 0 {
+        return Err("1 to 90,000,000 lines, and at least one repetition".into());
+    }
+    let folder = arguments.next().map_or_else(env::temp_dir, PathBuf::from);
+    let folder = folder.join(format!("trommel-measure-{}", process::id()));
+    fs::create_dir(&folder)?;
+    let measured = measure(&trommel, lines, repetitions, &folder);
+    fs::remove_dir_all(&folder)?;
+    measured
+}
+
+fn measure(trommel: &Path, lines: u64, repetitions: usize, folder: &Path) -> Outcome<()> {
+    let input = folder.join("lines");
+    write_lines(&input, lines)?;
+    let mut rows = vec![
+        Row::new("`wc -l`", {
+            let input = input.clone();
+            move || succeed(Command::new("wc").arg("-l").arg(&input))
+        }),
+        Row::new("read in blocks, one thread", {
+            let input = input.clone();
+            move || read_blocks(&input, |_| 0).map(|_| ())
+        }),
+        Row::new("read and split into lines, one thread", {
+            let input = input.clone();
+            move || {
+                let found = read_blocks(&input, split)?;
+                if found == lines { Ok(()) } else { Err("lines were lost".into()) }
+            }
+        }),
+    ];
+    for kind in KINDS {
+        for told in [true, false] {
+            let filter = folder.join(kind);
+            let keys = if told { format!(" --keys {lines}") } else { String::new() };
+            let (trommel, input) = (trommel.to_owned(), input.clone());
+            let name = format!("`trommel build --kind {kind}{keys}`");
+            rows.push(Row::new(&name, move || {
+                let mut build = Command::new(&trommel);
+                build.args(["build", "--kind", kind, "-o"]).arg(&filter).arg(&input);
+                if told {
+                    build.args(["--keys", &lines.to_string()]);
+                }
+                succeed(&mut build)
+            }));
+        }
+        let (trommel, filter, input) = (trommel.to_owned(), folder.join(kind), input.clone());
+        rows.push(Row::new(&format!("`trommel query --absent` ({kind})"), move || {
+            let mut query = Command::new(&trommel);
+            query.args(["query", "--absent"]).arg(&filter).stdin(File::open(&input)?);
+            let asked = query.output()?;
+            // No line is absent.
+            if asked.status.code() == Some(1) && asked.stdout.is_empty() {
+                Ok(())
+            } else {
+                Err(format!("{kind}: a line is not in its filter").into())
+            }
+        }));
+    }
+    for round in 0..=repetitions {
+        for row in &mut rows {
+            let begin = Instant::now();
+            (row.run)()?;
+            // The first round fills the page cache.
+            if round > 0 {
+                row.times.push(begin.elapsed());
+            }
+        }
+    }
+    println!("| {lines} lines of 8 digits | median, s | best, s | million lines per second |");
+    println!("|---|---:|---:|---:|");
+    for row in &mut rows {
+        row.times.sort_unstable();
+        let (median, best) = (row.times[row.times.len() / 2], row.times[0]);
+        let rate = lines as f64 / median.as_secs_f64() / 1e6;
+        println!(
+            "| {} | {:.2} | {:.2} | {rate:.0} |",
+            row.name,
+            median.as_secs_f64(),
+            best.as_secs_f64()
+        );
+    }
+    Ok(())
+}
+
+/// A command, and the times of its runs.
+struct Row {
+    name: String,
+    run: Box<dyn FnMut() -> Outcome<()>>,
+    times: Vec<Duration>,
+}
+
+impl Row {
+    fn new(name: &str, run: impl FnMut() -> Outcome<()> + 'static) -> Self {
+        Self { name: name.to_owned(), run: Box::new(run), times: Vec::new() }
+    }
+}
+
+fn write_lines(path: &Path, lines: u64) -> Outcome<()> {
+    let mut file = BufWriter::with_capacity(1 << 20, File::create_new(path)?);
+    for line in FIRST_LINE..FIRST_LINE + lines {
+        writeln!(file, "{line}")?;
+    }
+    file.flush()?;
+    Ok(())
+}
+
+fn succeed(command: &mut Command) -> Outcome<()> {
+    let status = command.stdout(Stdio::null()).status()?;
+    if status.success() { Ok(()) } else { Err(format!("{command:?}: {status}").into()) }
+}
+
+/// The sum of what `count` gives for each block of a file. Lines of 9 bytes may be divided.
+fn read_blocks(path: &Path, count: impl Fn(&[u8]) -> u64) -> Outcome<u64> {
+    let mut file = File::open(path)?;
+    let mut buffer = vec![0; BLOCK_BYTES];
+    let mut sum = 0;
+    loop {
+        let read = file.read(&mut buffer)?;
+        if read == 0 {
+            return Ok(sum);
+        }
+        sum += count(&buffer[..read]);
+    }
+}
+
+/// Lines that end in a block, each of which is looked at.
+fn split(block: &[u8]) -> u64 {
+    let (mut begin, mut lines) = (0, 0);
+    for end in memchr::memchr_iter(b'\n', block) {
+        lines += u64::from(std::hint::black_box(&block[begin..end]).len() <= BLOCK_BYTES);
+        begin = end + 1;
+    }
+    lines
+}

@@ -1,0 +1,158 @@
+//! How a verb fails.
+
+use std::fmt;
+use std::io;
+use trommel::engine::EngineError;
+use trommel::error::FoldError;
+use trommel::{FilterKind, FormatError, Full, MergeError, SpecError};
+
+/// An error that ends the program with exit code 2. Each prints one line, which names the file.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// An input or a filter could not be opened or read.
+    Read { name: String, line: Option<u64>, why: Unreadable },
+    /// The kind cannot be made as asked for.
+    Spec { kind: FilterKind, error: SpecError },
+    /// The filter has no room for a key.
+    Full { name: String, at: Position, error: Full },
+    /// The file is no filter, or a damaged one.
+    Format { name: String, error: FormatError },
+    /// Two filters do not merge.
+    Merge { left: String, right: String, error: MergeError },
+    /// A filter does not fold.
+    Fold { name: String, error: FoldError },
+    /// A filter has a higher rate than it was to be folded to.
+    AboveRate { name: String, expected: f64, asked: f64 },
+    /// The output could not be written.
+    Write { name: String, error: io::Error },
+    /// Hashes could not be kept in a temporary file.
+    Spool { error: io::Error },
+    /// A key of the command line is no number of the type.
+    Argument { key: String, error: NotNumber },
+    /// The arguments do not go together.
+    Usage(String),
+    /// Threads could not be started.
+    Engine(EngineError),
+}
+
+/// Where a key is in an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Position {
+    Line(u64),
+    /// Of an input that cannot be read again to find the line, from 1.
+    Record(u64),
+}
+
+/// Why an input could not be read.
+#[derive(Debug)]
+pub(crate) enum Unreadable {
+    System(io::Error),
+    Directory,
+    LongLine {
+        most_bytes: usize,
+    },
+    /// The words of the csv crate, without its own position.
+    Record(String),
+    UnequalRecord {
+        fields: u64,
+        expected: u64,
+    },
+    NoColumn {
+        column: String,
+        names: Vec<String>,
+    },
+    WhichColumn {
+        names: Vec<String>,
+    },
+    RepeatedColumn {
+        column: String,
+        first: usize,
+        second: usize,
+    },
+    NotNumber(NotNumber),
+}
+
+/// A key that is not a number of its type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NotNumber {
+    /// The key, or its beginning.
+    pub(crate) key: String,
+    pub(crate) type_name: &'static str,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read { name, line: Some(line), why } => write!(f, "{name}: line {line}: {why}"),
+            Self::Read { name, line: None, why } => write!(f, "{name}: {why}"),
+            Self::Spec { kind, error } => write!(f, "no such {kind} filter: {error}"),
+            Self::Full { name, at, error } => write!(
+                f,
+                "{name}: {at}: the filter is full, with {} keys in {} slots: more --keys are needed",
+                error.len, error.capacity
+            ),
+            Self::Format { name, error } => write!(f, "{name}: {error}"),
+            Self::Merge { left, right, error } => {
+                write!(f, "{left} and {right} do not merge: {error}")
+            }
+            Self::Fold { name, error } => write!(f, "{name}: {error}"),
+            Self::AboveRate { name, expected, asked } => write!(
+                f,
+                "{name}: its expected false-positive rate is {expected:.3e}, above {asked:.3e} already"
+            ),
+            Self::Write { name, error } => write!(f, "{name}: {error}"),
+            Self::Spool { error } => {
+                write!(f, "temporary file in {}: {error}", std::env::temp_dir().display())
+            }
+            Self::Argument { key, error } => write!(f, "argument {key:?}: {error}"),
+            Self::Usage(message) => f.write_str(message),
+            Self::Engine(error) => error.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line(line) => write!(f, "line {line}"),
+            Self::Record(record) => write!(f, "record {record}"),
+        }
+    }
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::System(error) => error.fmt(f),
+            Self::Directory => f.write_str("is a directory"),
+            Self::LongLine { most_bytes } => write!(f, "longer than {most_bytes} bytes"),
+            Self::Record(why) => f.write_str(why),
+            Self::UnequalRecord { fields, expected } => {
+                write!(f, "{fields} fields, the records before have {expected}")
+            }
+            Self::NoColumn { column, names } => {
+                write!(f, "no column {column}, there are: {}", names.join(", "))
+            }
+            Self::WhichColumn { names } => {
+                write!(f, "--column is needed, there are: {}", names.join(", "))
+            }
+            Self::RepeatedColumn { column, first, second } => write!(
+                f,
+                "two columns are named {column}: take one by its number, {first} or {second}"
+            ),
+            Self::NotNumber(error) => error.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for NotNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} is no {}", self.key, self.type_name)
+    }
+}
+
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Self {
+        Self::Engine(error)
+    }
+}

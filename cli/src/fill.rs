@@ -1,0 +1,194 @@
+//! How full each region of a filter's table is.
+
+use trommel::{Filter as _, FilterView};
+
+/// Regions of a picture; fewer in a table that has fewer units.
+const REGIONS: usize = 64;
+
+/// The share of a table that is in use, of all of it and of its regions from first to last.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Fill {
+    pub(crate) of: Unit,
+    pub(crate) fraction: f64,
+    pub(crate) regions: Vec<f64>,
+}
+
+/// What is in use or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unit {
+    Bits,
+    Slots,
+}
+
+impl Unit {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Bits => "bits",
+            Self::Slots => "slots",
+        }
+    }
+}
+
+impl Fill {
+    /// Of a filter. `None` for a kind that came later than this program.
+    pub(crate) fn of(view: &FilterView<'_>) -> Option<Self> {
+        match view {
+            FilterView::Bloom(filter) => Some(Self::of_bits(filter.table())),
+            FilterView::CountingBloom(filter) => Some(Self::of_bits(filter.bits().table())),
+            FilterView::RegisterBloom(filter) => Some(Self::of_bits(filter.table())),
+            FilterView::SplitBlockBloom(filter) => Some(Self::of_bits(filter.table())),
+            FilterView::CacheLineBloom(filter) => Some(Self::of_bits(filter.table())),
+            FilterView::Quotient(filter) => {
+                let (geometry, keys) = (filter.geometry(), filter.fingerprints());
+                let fill = Self::of_fingerprints(geometry.slots, geometry.fingerprints, keys);
+                Some(Self { fraction: filter.load_factor(), ..fill })
+            }
+            FilterView::CacheLineQuotient(filter) => {
+                let (geometry, keys) = (filter.geometry(), filter.fingerprints());
+                let fill = Self::of_fingerprints(geometry.slots, geometry.fingerprints, keys);
+                Some(Self { fraction: filter.load_factor(), ..fill })
+            }
+            FilterView::Cuckoo(filter) => {
+                let geometry = filter.geometry();
+                let bits = geometry.fingerprint_bits as usize;
+                let fill = Self::of_slots(filter.table(), geometry.slots() as usize, bits);
+                Some(Self { fraction: filter.load_factor(), ..fill })
+            }
+            _ => None,
+        }
+        .filter(|_| view.memory_bytes() > 0)
+    }
+
+    /// Bits that are set.
+    fn of_bits(table: &[u8]) -> Self {
+        let regions = regions(table.len());
+        let set: Vec<(u64, u64)> = regions
+            .map(|(begin, end)| {
+                let bytes = &table[begin..end];
+                let (words, rest) = bytes.as_chunks::<8>();
+                let set: u64 = words
+                    .iter()
+                    .map(|word| u64::from(u64::from_le_bytes(*word).count_ones()))
+                    .chain(rest.iter().map(|byte| u64::from(byte.count_ones())))
+                    .sum();
+                (set, 8 * bytes.len() as u64)
+            })
+            .collect();
+        Self::of_counts(Unit::Bits, &set)
+    }
+
+    /// Slots of `bits` bits whose fingerprint is not zero.
+    fn of_slots(table: &[u8], slots: usize, bits: usize) -> Self {
+        let is_used = |slot: &usize| match bits {
+            // Two slots in three bytes.
+            12 => {
+                let at = slot / 2 * 3;
+                let byte = |i: usize| table.get(at + i).copied().unwrap_or(0);
+                if slot.is_multiple_of(2) {
+                    byte(0) != 0 || byte(1) & 15 != 0
+                } else {
+                    byte(1) >> 4 != 0 || byte(2) != 0
+                }
+            }
+            _ => {
+                let bytes = bits / 8;
+                table
+                    .get(slot * bytes..(slot + 1) * bytes)
+                    .is_some_and(|slot| slot != &[0; 4][..bytes])
+            }
+        };
+        let used: Vec<(u64, u64)> = regions(slots)
+            .map(|(begin, end)| ((begin..end).filter(is_used).count() as u64, (end - begin) as u64))
+            .collect();
+        Self::of_counts(Unit::Slots, &used)
+    }
+
+    /// Fingerprints in ascending order, and the slots that they would be in if none were pushed on.
+    fn of_fingerprints(slots: u64, fingerprints: u64, held: impl Iterator<Item = u64>) -> Self {
+        let mut used: Vec<(u64, u64)> =
+            regions(slots as usize).map(|(begin, end)| (0, (end - begin) as u64)).collect();
+        let count = used.len() as u128;
+        for fingerprint in held {
+            let region = u128::from(fingerprint) * count / u128::from(fingerprints.max(1));
+            if let Some(region) = used.get_mut(region as usize) {
+                region.0 += 1;
+            }
+        }
+        Self::of_counts(Unit::Slots, &used)
+    }
+
+    /// Pairs of used units and all units.
+    fn of_counts(of: Unit, counts: &[(u64, u64)]) -> Self {
+        let share = |(used, all): (u64, u64)| if all == 0 { 0.0 } else { used as f64 / all as f64 };
+        let sum = counts.iter().fold((0, 0), |sum, count| (sum.0 + count.0, sum.1 + count.1));
+        Self {
+            of,
+            fraction: share(sum),
+            regions: counts.iter().map(|count| share(*count)).collect(),
+        }
+    }
+}
+
+/// The bounds of at most 64 regions of equal size, but for one unit.
+fn regions(units: usize) -> impl Iterator<Item = (usize, usize)> {
+    let count = units.min(REGIONS);
+    let bound = move |i: usize| (units as u128 * i as u128 / count as u128) as usize;
+    (0..count).map(move |i| (bound(i), bound(i + 1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trommel::{FilterKind, FilterSpec, Hasher, KeyHash};
+
+    #[test]
+    fn every_kind_has_a_picture_of_what_it_holds() {
+        let mut hashes = Vec::new();
+        Hasher::default().hash_batch(&(0..10_000u64).collect::<Vec<_>>(), &mut hashes);
+        for kind in FilterKind::ALL {
+            for fpr in [0.03, 0.002, 0.0004] {
+                let spec = FilterSpec::new(*kind).keys(10_000).fpr(fpr);
+                let Ok(filter) = spec.build_from(&hashes) else { continue };
+                let bytes = filter.to_bytes();
+                let fill = Fill::of(&FilterView::parse(&bytes).unwrap()).unwrap();
+                assert_eq!(fill.regions.len(), 64, "{kind}");
+                let mean = fill.regions.iter().sum::<f64>() / 64.0;
+                assert!((mean - fill.fraction).abs() < 0.02, "{kind}: {mean} {fill:?}");
+                let expected = filter.load_factor();
+                assert_eq!(fill.of == Unit::Slots, expected.is_some(), "{kind}");
+                assert!(expected.is_none_or(|load| load == fill.fraction), "{kind}");
+                // Bloom filters are sized for about half of their bits; blocks of few keys need more room.
+                let is_planned = (0.2..0.7).contains(&fill.fraction);
+                assert!(expected.is_some() || is_planned, "{kind}: {}", fill.fraction);
+            }
+        }
+    }
+
+    #[test]
+    fn a_region_without_keys_is_empty() {
+        for kind in FilterKind::ALL {
+            let spec = FilterSpec::new(*kind).keys(10_000);
+            let mut hashes = Vec::new();
+            Hasher::default().hash_batch(&(0..1_000u64).collect::<Vec<_>>(), &mut hashes);
+            // All in the first half of the table, where a kind has halves: the highest bit of the hash is zero.
+            let low: Vec<_> =
+                hashes.iter().map(|hash| KeyHash::from_raw(hash.raw() >> 1)).collect();
+            let bytes = spec.build_from(&low).unwrap().to_bytes();
+            let fill = Fill::of(&FilterView::parse(&bytes).unwrap()).unwrap();
+            // Positions of these follow from products of the hash, and buckets have others.
+            let is_spread =
+                matches!(kind, FilterKind::Bloom | FilterKind::CountingBloom | FilterKind::Cuckoo);
+            let is_half = fill.regions[33..].iter().all(|region| *region == 0.0);
+            assert!(is_spread || is_half, "{kind}: {fill:?}");
+        }
+    }
+
+    #[test]
+    fn an_empty_filter_is_drawn_empty() {
+        for kind in FilterKind::ALL {
+            let bytes = FilterSpec::new(*kind).build().unwrap().to_bytes();
+            let fill = Fill::of(&FilterView::parse(&bytes).unwrap());
+            assert!(fill.is_none_or(|fill| fill.regions.iter().all(|region| *region == 0.0)));
+        }
+    }
+}

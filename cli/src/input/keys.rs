@@ -1,0 +1,140 @@
+//! A batch of keys in each of its forms.
+
+use super::Progress;
+use super::lines::LineBlock;
+use crate::cli::KeyType;
+use crate::failure::NotNumber;
+use std::sync::Arc;
+use trommel::engine::KeyBatch;
+use trommel::{Hasher, KeyHash};
+
+/// Keys that travel through a stream together.
+pub(crate) enum Keys {
+    Lines(LineBlock),
+    Column(Column),
+    /// The same keys as text and as numbers.
+    Numbers(Box<Keys>, Words),
+    /// Hashes that were made before.
+    Hashes(Vec<KeyHash>),
+}
+
+/// Strings one after another.
+pub(crate) struct Column {
+    pub(crate) bytes: Vec<u8>,
+    /// Where each string ends.
+    pub(crate) ends: Vec<usize>,
+    /// The line where each string's record begins.
+    pub(crate) lines: Vec<u64>,
+    pub(crate) input: usize,
+    pub(crate) progress: Arc<Progress>,
+}
+
+/// Integers of one width.
+pub(crate) enum Words {
+    Narrow(Vec<u32>),
+    Wide(Vec<u64>),
+}
+
+impl Column {
+    fn keys(&self) -> impl Iterator<Item = &[u8]> {
+        let begins = std::iter::once(0).chain(self.ends.iter().copied());
+        begins.zip(&self.ends).map(|(begin, end)| &self.bytes[begin..*end])
+    }
+}
+
+impl Keys {
+    /// Calls `f` with the bytes of each key, in their order. Hashes have none.
+    pub(crate) fn for_each(&self, f: impl FnMut(&[u8])) {
+        match self {
+            Self::Lines(block) => block.for_each(f),
+            Self::Column(column) => column.keys().for_each(f),
+            Self::Numbers(text, _) => text.for_each(f),
+            Self::Hashes(_) => {}
+        }
+    }
+}
+
+impl KeyBatch for Keys {
+    fn hash_all(&self, hasher: &Hasher, hashes: &mut Vec<KeyHash>) {
+        match self {
+            Self::Lines(block) => block.hash_all(hasher, hashes),
+            Self::Column(column) => {
+                hashes.clear();
+                hashes.extend(column.keys().map(|key| hasher.hash_bytes(key)));
+                column.progress.add_keys(column.input, hashes.len());
+            }
+            Self::Numbers(text, words) => {
+                match words {
+                    Words::Narrow(words) => hasher.hash_batch(words, hashes),
+                    Words::Wide(words) => hasher.hash_batch(words, hashes),
+                }
+                text.count();
+            }
+            Self::Hashes(made) => made.hash_all(hasher, hashes),
+        }
+    }
+}
+
+impl Keys {
+    /// Counts keys that are not hashed themselves.
+    fn count(&self) {
+        match self {
+            Self::Lines(block) => block.count(),
+            Self::Column(column) => {
+                column.progress.add_keys(column.input, column.ends.len());
+            }
+            Self::Numbers(..) | Self::Hashes(_) => {}
+        }
+    }
+}
+
+/// The number that a key is, as the bits of an unsigned one.
+pub(crate) fn number(key: &[u8], key_type: KeyType) -> Result<u64, NotNumber> {
+    fn parse<T: std::str::FromStr>(key: &[u8]) -> Option<T> {
+        std::str::from_utf8(key).ok()?.parse().ok()
+    }
+    let (number, type_name) = match key_type {
+        KeyType::I32 => (parse::<i32>(key).map(|n| u64::from(n.cast_unsigned())), "i32"),
+        KeyType::I64 => (parse::<i64>(key).map(i64::cast_unsigned), "i64"),
+        KeyType::U32 => (parse::<u32>(key).map(u64::from), "u32"),
+        KeyType::U64 => (parse(key), "u64"),
+        KeyType::Bytes => (None, "number"),
+    };
+    number.ok_or_else(|| {
+        const MOST_SHOWN_BYTES: usize = 40;
+        let shown = String::from_utf8_lossy(&key[..key.len().min(MOST_SHOWN_BYTES)]);
+        NotNumber { key: shown.into_owned(), type_name }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_those_that_the_library_hashes() {
+        let hasher = Hasher::default();
+        let narrow = |key: &[u8], key_type| number(key, key_type).map(|n| hasher.hash(&(n as u32)));
+        let wide = |key: &[u8], key_type| number(key, key_type).map(|n| hasher.hash(&n));
+        assert_eq!(narrow(b"-1", KeyType::I32), Ok(hasher.hash(&-1i32)));
+        assert_eq!(narrow(b"4294967295", KeyType::U32), Ok(hasher.hash(&u32::MAX)));
+        assert_eq!(wide(b"-1", KeyType::I64), Ok(hasher.hash(&-1i64)));
+        assert_eq!(wide(b"18446744073709551615", KeyType::U64), Ok(hasher.hash(&u64::MAX)));
+    }
+
+    #[test]
+    fn text_that_is_no_number_of_the_type_is_refused() {
+        for (key, key_type) in [
+            (&b"2147483648"[..], KeyType::I32),
+            (b"-1", KeyType::U32),
+            (b"-1", KeyType::U64),
+            (b"", KeyType::I64),
+            (b"1 ", KeyType::I64),
+            (b"1.0", KeyType::I64),
+            (b"\xff", KeyType::I64),
+        ] {
+            assert!(number(key, key_type).is_err(), "{key:?}");
+        }
+        assert!(number(&[b'x'; 1000], KeyType::U64).unwrap_err().key.len() <= 40);
+    }
+}

@@ -1,0 +1,252 @@
+//! Keys from files and standard input, in batches for a stream.
+
+mod count;
+mod keys;
+mod lines;
+mod numbers;
+mod records;
+mod split;
+
+pub(crate) use count::count_lines;
+pub(crate) use keys::{Keys, number};
+pub(crate) use lines::LineBlocks;
+pub(crate) use records::{Dialect, RecordColumns, line_of_record};
+
+use crate::failure::{Failure, Unreadable};
+use numbers::Numbers;
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::cli::{InputFormat, KeyType};
+
+/// Where keys come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Input {
+    Stdin,
+    File(PathBuf),
+}
+
+/// The inputs of one command, in their order.
+#[derive(Clone, Debug)]
+pub(crate) struct Inputs(Arc<[Input]>);
+
+/// What was read so far. Batches count their keys when they are hashed, so that a later error can name a line.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    /// Keys of each input.
+    keys: Vec<AtomicU64>,
+    bytes: AtomicU64,
+    /// Inputs whose first line ends in a carriage return.
+    carriage_returns: Mutex<Vec<usize>>,
+}
+
+/// Why a source of keys ended early. The names are in [`Inputs`], the line may be in [`Progress`].
+#[derive(Debug)]
+pub(crate) struct SourceError {
+    pub(crate) input: usize,
+    pub(crate) line: Line,
+    pub(crate) why: Unreadable,
+}
+
+/// What a [`SourceError`] knows about the line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Line {
+    /// No line is concerned: the input could not be opened.
+    None,
+    /// The line after all keys that were counted.
+    Next,
+    Number(u64),
+}
+
+/// Batches of keys, for [`trommel::engine::Stream`].
+pub(crate) type Source = Box<dyn Iterator<Item = Result<Keys, SourceError>> + Send>;
+
+impl fmt::Display for Input {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stdin => f.write_str("standard input"),
+            Self::File(path) => path.display().fmt(f),
+        }
+    }
+}
+
+impl Input {
+    fn open(&self) -> io::Result<Box<dyn Read + Send>> {
+        Ok(match self {
+            Self::Stdin => Box::new(io::stdin()),
+            Self::File(path) => Box::new(File::open(path)?),
+        })
+    }
+
+    /// The bytes of a regular file; `None` for anything that can be read once only.
+    fn regular_bytes(&self) -> Option<u64> {
+        let Self::File(path) = self else { return None };
+        fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|file| file.len())
+    }
+
+    fn check(&self) -> Result<(), Unreadable> {
+        let Self::File(path) = self else { return Ok(()) };
+        let file = fs::metadata(path).map_err(Unreadable::System)?;
+        if file.is_dir() {
+            return Err(Unreadable::Directory);
+        }
+        if file.is_file() {
+            // Only of regular files: opening a named pipe a second time would lose its writer.
+            File::open(path).map_err(Unreadable::System)?;
+        }
+        Ok(())
+    }
+}
+
+impl Inputs {
+    /// The inputs that paths name: `-` is standard input, and so is no path. Missing files, directories and
+    /// unreadable files are refused before anything is read.
+    pub(crate) fn new(paths: &[PathBuf]) -> Result<Self, Failure> {
+        let inputs: Vec<Input> = if paths.is_empty() {
+            vec![Input::Stdin]
+        } else {
+            let input = |path: &PathBuf| match path {
+                path if path == Path::new("-") => Input::Stdin,
+                path => Input::File(path.clone()),
+            };
+            paths.iter().map(input).collect()
+        };
+        for input in &inputs {
+            let refused = |why| Failure::Read { name: input.to_string(), line: None, why };
+            input.check().map_err(refused)?;
+        }
+        Ok(Self(inputs.into()))
+    }
+
+    pub(crate) fn stdin() -> Self {
+        Self([Input::Stdin].into())
+    }
+
+    pub(crate) fn iter(&self) -> std::slice::Iter<'_, Input> {
+        self.0.iter()
+    }
+
+    pub(crate) fn get(&self, index: usize) -> Option<&Input> {
+        self.0.get(index)
+    }
+
+    /// The bytes of all inputs together, if all are regular files.
+    pub(crate) fn regular_bytes(&self) -> Option<u64> {
+        self.iter().try_fold(0u64, |sum, input| Some(sum.saturating_add(input.regular_bytes()?)))
+    }
+
+    pub(crate) fn progress(&self) -> Arc<Progress> {
+        let keys = self.iter().map(|_| AtomicU64::new(0)).collect();
+        Arc::new(Progress { keys, bytes: AtomicU64::new(0), carriage_returns: Mutex::default() })
+    }
+
+    /// The keys of all inputs.
+    pub(crate) fn source(
+        &self,
+        format: InputFormat,
+        column: Option<&str>,
+        key_type: KeyType,
+        progress: &Arc<Progress>,
+    ) -> Source {
+        let source: Source = match dialect(format) {
+            None => Box::new(LineBlocks::new(self.clone(), Arc::clone(progress))),
+            Some(dialect) => {
+                let column = column.map(str::to_owned);
+                Box::new(RecordColumns::new(self.clone(), Arc::clone(progress), dialect, column))
+            }
+        };
+        Numbers::of_type(key_type, source, progress)
+    }
+
+    /// Inputs whose lines end in a carriage return and a line feed, as far as their first lines tell.
+    pub(crate) fn with_carriage_returns(&self, progress: &Progress) -> Vec<&Input> {
+        let inputs = progress.carriage_returns.lock().unwrap_or_else(PoisonError::into_inner);
+        inputs.iter().filter_map(|input| self.get(*input)).collect()
+    }
+
+    /// The failure that a source's error is, after `progress`.
+    pub(crate) fn failure(&self, error: SourceError, progress: &Progress) -> Failure {
+        let line = match error.line {
+            Line::None => None,
+            Line::Next => Some(progress.keys_of(error.input) + 1),
+            Line::Number(line) => Some(line),
+        };
+        let name = self.get(error.input).map_or_else(String::new, Input::to_string);
+        Failure::Read { name, line, why: error.why }
+    }
+}
+
+/// How records are written in a format; `None` if its keys are lines.
+pub(crate) fn dialect(format: InputFormat) -> Option<Dialect> {
+    match format {
+        InputFormat::Lines => None,
+        InputFormat::Csv => Some(Dialect::Csv),
+        InputFormat::Tsv => Some(Dialect::Tsv),
+    }
+}
+
+impl Progress {
+    pub(crate) fn bytes(&self) -> u64 {
+        // Relaxed here and below: numbers for people, which order nothing. Those that name a line are read after the
+        // queue of the stream has handed the batches over.
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    fn add_bytes(&self, bytes: usize) {
+        self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    fn add_carriage_returns(&self, input: usize) {
+        let mut inputs = self.carriage_returns.lock().unwrap_or_else(PoisonError::into_inner);
+        inputs.push(input);
+    }
+
+    fn add_keys(&self, input: usize, keys: usize) {
+        if let Some(count) = self.keys.get(input) {
+            count.fetch_add(keys as u64, Ordering::Relaxed);
+        }
+    }
+
+    /// Keys of all inputs.
+    pub(crate) fn keys(&self) -> u64 {
+        (0..self.keys.len()).map(|input| self.keys_of(input)).sum()
+    }
+
+    fn keys_of(&self, input: usize) -> u64 {
+        self.keys.get(input).map_or(0, |keys| keys.load(Ordering::Relaxed))
+    }
+
+    /// The input of a key, and its index there, by its index among all keys. Inputs that end before the key have been
+    /// counted completely, since batches are hashed in order.
+    pub(crate) fn locate(&self, key: u64) -> (usize, u64) {
+        let mut before = 0;
+        for input in 0..self.keys.len() {
+            let keys = self.keys_of(input);
+            if key < before + keys {
+                return (input, key - before);
+            }
+            before += keys;
+        }
+        (self.keys.len().saturating_sub(1), key.saturating_sub(before))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_located_in_the_input_that_has_it() {
+        let inputs = Inputs([Input::Stdin, Input::Stdin, Input::Stdin].into());
+        let progress = inputs.progress();
+        for (input, keys) in [(0, 2), (2, 3)] {
+            progress.add_keys(input, keys);
+        }
+        let located: Vec<_> = (0..5).map(|key| progress.locate(key)).collect();
+        assert_eq!(located, [(0, 0), (0, 1), (2, 0), (2, 1), (2, 2)]);
+    }
+}

@@ -1,0 +1,226 @@
+//! Files that are written as a whole or not at all.
+
+use crate::failure::Failure;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+
+/// Temporary files are named `.trommel-XXXXXX.tmp`, in the folder of the file that they will be.
+const PREFIX: &str = ".trommel-";
+const SUFFIX: &str = ".tmp";
+const RANDOM_CHARACTERS: usize = 6;
+
+/// Where a verb writes to.
+///
+/// A new or regular file is written beside its place and renamed into it, so that a reader finds the old file or the
+/// new one. The temporary file goes with an error, an interrupt and a termination. SIGKILL and a loss of power leave
+/// it; the next command that writes into the folder removes it.
+#[derive(Debug)]
+pub(crate) struct Output {
+    name: String,
+    to: Target,
+}
+
+#[derive(Debug)]
+enum Target {
+    Stdout,
+    /// Devices and pipes: there is nothing to be replaced.
+    Direct(File),
+    Replaced {
+        temporary: NamedTempFile,
+        path: PathBuf,
+    },
+}
+
+impl Output {
+    /// Finds out whether the output can be written, before any work is done for it.
+    pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
+        if path == Path::new("-") {
+            return Ok(Self { name: "standard output".into(), to: Target::Stdout });
+        }
+        let name = path.display().to_string();
+        let to = target(path).map_err(|error| Failure::Write { name: name.clone(), error })?;
+        Ok(Self { name, to })
+    }
+
+    /// Writes the file; it is there, on the disk, if this succeeds.
+    pub(crate) fn commit(
+        self,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), Failure> {
+        let Self { name, to } = self;
+        let written = match to {
+            Target::Stdout => buffered(io::stdout().lock(), write),
+            Target::Direct(file) => buffered(file, write),
+            Target::Replaced { temporary, path } => replace(temporary, &path, write),
+        };
+        match written {
+            // As from other programs whose reader has left: nobody is there to be told.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            written => written.map_err(|error| Failure::Write { name, error }),
+        }
+    }
+}
+
+fn target(path: &Path) -> io::Result<Target> {
+    // Through symbolic links, so that they stay. One that leads nowhere is replaced.
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let existing = fs::metadata(&path).ok();
+    if existing.as_ref().is_some_and(|file| file.is_dir()) {
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a directory"));
+    }
+    if existing.as_ref().is_some_and(|file| !file.is_file()) {
+        return Ok(Target::Direct(File::options().write(true).open(&path)?));
+    }
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    if path.file_name().is_none() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "is no name of a file"));
+    }
+    if !fs::metadata(folder)?.is_dir() {
+        return Err(io::ErrorKind::NotADirectory.into());
+    }
+    abandoned::remove(folder);
+    let temporary = temporary_in(folder)?;
+    if let Some(existing) = existing {
+        temporary.as_file().set_permissions(existing.permissions())?;
+    }
+    interrupts::remove_on_interrupt(temporary.path());
+    Ok(Target::Replaced { temporary, path })
+}
+
+/// A temporary file that is locked, which says to others that it is in use.
+fn temporary_in(folder: &Path) -> io::Result<NamedTempFile> {
+    loop {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(PREFIX).suffix(SUFFIX).rand_bytes(RANDOM_CHARACTERS);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            // What the user's mask leaves of it, as of any new file.
+            builder.permissions(fs::Permissions::from_mode(0o666));
+        }
+        let temporary = builder.tempfile_in(folder)?;
+        // Where files cannot be locked, nobody takes it for abandoned either.
+        let is_taken = matches!(temporary.as_file().try_lock(), Err(fs::TryLockError::WouldBlock));
+        if !is_taken && temporary.path().exists() {
+            return Ok(temporary);
+        }
+        // Another process took it for abandoned before it was locked.
+    }
+}
+
+fn buffered(
+    to: impl Write,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut to = BufWriter::new(to);
+    write(&mut to)?;
+    to.flush()
+}
+
+fn replace(
+    mut temporary: NamedTempFile,
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    buffered(temporary.as_file_mut(), write)?;
+    temporary.as_file().sync_all()?;
+    temporary.persist(path).map_err(|refused| refused.error)?;
+    // The rename itself, which the folder has. Not all systems can open a folder.
+    #[cfg(unix)]
+    if let Some(folder) = path.parent() {
+        let folder = if folder == Path::new("") { Path::new(".") } else { folder };
+        File::open(folder)?.sync_all()?;
+    }
+    Ok(())
+}
+
+/// Temporary files of processes that were killed.
+mod abandoned {
+    use super::{PREFIX, RANDOM_CHARACTERS, SUFFIX};
+    use std::fs::{self, File};
+    use std::path::Path;
+
+    /// Removes those that no process has locked. Best effort: what cannot be removed stays.
+    pub(super) fn remove(folder: &Path) {
+        let Ok(entries) = fs::read_dir(folder) else { return };
+        for entry in entries.flatten() {
+            let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+            if !is_file || !entry.file_name().to_str().is_some_and(is_temporary) {
+                continue;
+            }
+            let Ok(file) = File::open(entry.path()) else { continue };
+            if file.try_lock().is_ok() {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+
+    pub(super) fn is_temporary(name: &str) -> bool {
+        name.len() == PREFIX.len() + RANDOM_CHARACTERS + SUFFIX.len()
+            && name.starts_with(PREFIX)
+            && name.ends_with(SUFFIX)
+    }
+}
+
+#[cfg(unix)]
+mod interrupts {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::iterator::Signals;
+    use signal_hook::low_level::emulate_default_handler;
+    use std::fs;
+    use std::path::Path;
+    use std::thread;
+
+    /// Removes the file when the process is interrupted or terminated, which then ends as it would have.
+    pub(super) fn remove_on_interrupt(path: &Path) {
+        let path = path.to_owned();
+        // Without the handler the file stays, and is removed by the next command.
+        let Ok(mut signals) = Signals::new([SIGHUP, SIGINT, SIGTERM]) else { return };
+        thread::spawn(move || {
+            for signal in signals.forever() {
+                let _ = fs::remove_file(&path);
+                let _ = emulate_default_handler(signal);
+            }
+        });
+    }
+}
+
+#[cfg(not(unix))]
+mod interrupts {
+    use std::path::Path;
+
+    pub(super) fn remove_on_interrupt(_: &Path) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn temporary_files_are_recognised() {
+        let folder = tempfile::tempdir().unwrap();
+        let temporary = temporary_in(folder.path()).unwrap();
+        let name = temporary.path().file_name().unwrap().to_str().unwrap().to_owned();
+        assert!(abandoned::is_temporary(&name), "{name}");
+        for other in [".trommel-.tmp", "trommel-abcdef.tmp", ".trommel-abcdef.tmp.gz", ".trommel-x"]
+        {
+            assert!(!abandoned::is_temporary(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn only_abandoned_files_are_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let in_use = temporary_in(folder.path()).unwrap();
+        let abandoned = temporary_in(folder.path()).unwrap().into_temp_path().keep().unwrap();
+        let other = folder.path().join("words");
+        fs::write(&other, "anvil\n").unwrap();
+        abandoned::remove(folder.path());
+        assert!(in_use.path().exists() && !abandoned.exists() && other.exists());
+    }
+}

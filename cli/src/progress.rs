@@ -1,0 +1,47 @@
+//! How far long work has come, for a person at a terminal.
+
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::{self, IsTerminal as _, Write as _};
+use std::time::Duration;
+
+/// A bar over bytes, or a count of keys where their end is not known. Nothing at all if standard error is no terminal.
+pub(crate) struct Bar {
+    bar: ProgressBar,
+    has_end: bool,
+}
+
+impl Bar {
+    pub(crate) fn new(what: &'static str, bytes: Option<u64>) -> Self {
+        if !io::stderr().is_terminal() {
+            return Self { bar: ProgressBar::hidden(), has_end: false };
+        }
+        let (bar, template) = match bytes {
+            Some(bytes) => {
+                let template =
+                    "{msg} {bar:40} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left";
+                (ProgressBar::new(bytes), template)
+            }
+            None => (ProgressBar::new_spinner(), "{msg} {spinner} {human_pos} keys, {elapsed}"),
+        };
+        let style =
+            ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+        let bar = bar.with_style(style).with_message(what);
+        bar.enable_steady_tick(Duration::from_millis(200));
+        Self { bar, has_end: bytes.is_some() }
+    }
+
+    pub(crate) fn set(&self, bytes: u64, keys: u64) {
+        self.bar.set_position(if self.has_end { bytes } else { keys });
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// Tells the user something that is no failure.
+pub(crate) fn warn(message: &str) {
+    let _ = writeln!(io::stderr(), "trommel: warning: {message}");
+}

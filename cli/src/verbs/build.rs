@@ -1,0 +1,154 @@
+//! `trommel build`.
+
+use super::engine;
+use crate::cli::{BuildArgs, InputFormat};
+use crate::failure::{Failure, Position};
+use crate::input::{Inputs, Progress, Source, SourceError, count_lines, dialect, line_of_record};
+use crate::output::Output;
+use crate::picture::{grouped, percent};
+use crate::progress::{Bar, warn};
+use crate::spool::{BatchError, MOST_HASHES_IN_MEMORY, Spool};
+use std::process::ExitCode;
+use std::sync::Arc;
+use trommel::engine::{KeyBatch as _, StreamError};
+use trommel::{AnyFilter, Engine, Filter as _, FilterSpec, Hasher};
+
+pub(crate) fn run(arguments: &BuildArgs) -> Result<ExitCode, Failure> {
+    if arguments.column.is_some() && arguments.input_format == InputFormat::Lines {
+        let message = "--column needs an --input-format that has columns: lines have none";
+        return Err(Failure::Usage(message.into()));
+    }
+    let build = Build::new(arguments)?;
+    // Before anything is read: an output that cannot be written, a rate that cannot be reached.
+    let output = Output::create(&arguments.output)?;
+    build.spec.keys(1).encoded_len().map_err(|error| build.of_spec(error))?;
+    let filter = build.filter()?;
+    build.warn_if_above(&filter);
+    for input in build.inputs.with_carriage_returns(&build.progress) {
+        warn(&format!("{input}: lines end in CR LF, and the CR is part of the keys"));
+    }
+    output.commit(|to| filter.write_to(to))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+struct Build<'a> {
+    arguments: &'a BuildArgs,
+    inputs: Inputs,
+    progress: Arc<Progress>,
+    engine: Engine,
+    spec: FilterSpec,
+}
+
+impl<'a> Build<'a> {
+    fn new(arguments: &'a BuildArgs) -> Result<Self, Failure> {
+        let inputs = Inputs::new(&arguments.inputs)?;
+        let spec = FilterSpec::new(arguments.kind).fpr(arguments.fpr);
+        let spec = spec.seed(arguments.seed).foldable_by(arguments.foldable_by);
+        let (progress, engine) = (inputs.progress(), engine(arguments.threads)?);
+        Ok(Self { arguments, inputs, progress, engine, spec })
+    }
+
+    fn filter(&self) -> Result<AnyFilter, Failure> {
+        let is_counted = self.arguments.input_format == InputFormat::Lines
+            && self.inputs.regular_bytes().is_some();
+        match self.arguments.keys {
+            Some(keys) => self.insert(keys),
+            None if is_counted => {
+                let lines = count_lines(&self.inputs)?;
+                self.insert(usize::try_from(lines).unwrap_or(usize::MAX))
+            }
+            None => self.insert_spooled(),
+        }
+    }
+
+    fn source(&self) -> Source {
+        let BuildArgs { input_format, column, key_type, .. } = self.arguments;
+        self.inputs.source(*input_format, column.as_deref(), *key_type, &self.progress)
+    }
+
+    /// A filter for so many keys, of all keys, while they are read.
+    fn insert(&self, keys: usize) -> Result<AnyFilter, Failure> {
+        let batches = self.source().map(|batch| batch.map_err(BatchError::Source));
+        self.insert_batches(keys, "insert", batches)
+    }
+
+    /// Keeps the hashes of all keys to learn their number.
+    fn insert_spooled(&self) -> Result<AnyFilter, Failure> {
+        let hasher = Hasher::xxh3(self.arguments.seed);
+        let mut spool = Spool::new(MOST_HASHES_IN_MEMORY);
+        let bar = Bar::new("read", self.inputs.regular_bytes());
+        let mut hashes = Vec::new();
+        for batch in self.source() {
+            batch.map_err(|error| self.of_source(error))?.hash_all(&hasher, &mut hashes);
+            spool.push(&hashes)?;
+            bar.set(self.progress.bytes(), spool.len());
+        }
+        drop(bar);
+        let keys = usize::try_from(spool.len()).unwrap_or(usize::MAX);
+        let batches = spool.into_batches()?.map(|batch| batch.map_err(BatchError::Spool));
+        self.insert_batches(keys, "insert", batches)
+    }
+
+    fn insert_batches(
+        &self,
+        keys: usize,
+        what: &'static str,
+        batches: impl Iterator<Item = Result<crate::input::Keys, BatchError>> + Send,
+    ) -> Result<AnyFilter, Failure> {
+        let mut filter = self.spec.keys(keys).build().map_err(|error| self.of_spec(error))?;
+        let bar = Bar::new(what, self.inputs.regular_bytes());
+        let show = |done: trommel::engine::Progress| bar.set(self.progress.bytes(), done.keys);
+        let inserted = self.engine.stream().progress(show).insert(&mut filter, batches);
+        drop(bar);
+        inserted.map_err(|error| self.of_stream(error))?;
+        Ok(filter)
+    }
+
+    fn of_source(&self, error: SourceError) -> Failure {
+        self.inputs.failure(error, &self.progress)
+    }
+
+    fn of_spec(&self, error: trommel::SpecError) -> Failure {
+        Failure::Spec { kind: self.arguments.kind, error }
+    }
+
+    fn of_stream(&self, error: StreamError<BatchError>) -> Failure {
+        match error {
+            StreamError::Failed { error: BatchError::Source(error), .. } => self.of_source(error),
+            StreamError::Failed { error: BatchError::Spool(error), .. } => {
+                Failure::Spool { error: error.0 }
+            }
+            StreamError::Full { error, done } => {
+                let (input, index) = self.progress.locate(done.keys);
+                let input = self.inputs.get(input);
+                let at = match (dialect(self.arguments.input_format), input) {
+                    (Some(dialect), Some(input)) => line_of_record(input, dialect, index)
+                        .map_or(Position::Record(index + 1), Position::Line),
+                    _ => Position::Line(index + 1),
+                };
+                let name = input.map_or_else(String::new, ToString::to_string);
+                Failure::Full { name, at, error }
+            }
+            other => Failure::Usage(other.to_string()),
+        }
+    }
+
+    /// Tells that more keys came than the filter was made for, where that costs precision.
+    fn warn_if_above(&self, filter: &AnyFilter) {
+        let Some(told) = self.arguments.keys else { return };
+        let keys = self.progress.keys();
+        if keys <= told as u64 {
+            return;
+        }
+        let expected = filter.expected_fpr();
+        if expected > self.arguments.fpr {
+            warn(&format!(
+                "{} keys instead of {}: the expected false-positive rate is {} instead of {}",
+                grouped(keys),
+                grouped(told as u64),
+                percent(expected),
+                percent(self.arguments.fpr)
+            ));
+        }
+    }
+}

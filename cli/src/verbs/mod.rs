@@ -1,0 +1,62 @@
+//! What each verb does, a file each.
+
+mod build;
+mod fold;
+mod info;
+mod merge;
+mod pages;
+mod query;
+
+use crate::cli::Verb;
+use crate::failure::{Failure, Unreadable};
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+use trommel::Engine;
+
+/// Exit code of a query that printed nothing.
+const NOTHING_PRINTED: u8 = 1;
+
+pub(crate) fn run(verb: Verb) -> Result<ExitCode, Failure> {
+    match verb {
+        Verb::Build(arguments) => build::run(&arguments),
+        Verb::Query(arguments) => query::run(&arguments),
+        Verb::Info(arguments) => info::run(&arguments),
+        Verb::Merge(arguments) => merge::run(&arguments),
+        Verb::Fold(arguments) => fold::run(&arguments),
+        Verb::Completions(arguments) => pages::completions(&arguments),
+        Verb::Man(arguments) => pages::man(&arguments),
+    }
+}
+
+/// The bytes of a filter. Read, not mapped: a map of a file that somebody shortens ends the process.
+fn read_filter(path: &Path) -> Result<Vec<u8>, Failure> {
+    fs::read(path).map_err(|error| {
+        let why = match error.kind() {
+            io::ErrorKind::IsADirectory => Unreadable::Directory,
+            _ => Unreadable::System(error),
+        };
+        Failure::Read { name: path.display().to_string(), line: None, why }
+    })
+}
+
+fn engine(threads: Option<usize>) -> Result<Engine, Failure> {
+    let builder = Engine::builder();
+    Ok(match threads {
+        Some(threads) => builder.threads(threads),
+        None => builder,
+    }
+    .build()?)
+}
+
+/// Prints a whole text. A reader that has left is no error.
+fn print(text: &[u8]) -> Result<ExitCode, Failure> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::Write { name: "standard output".into(), error })
+        }
+        _ => Ok(ExitCode::SUCCESS),
+    }
+}

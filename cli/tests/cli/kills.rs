@@ -1,0 +1,62 @@
+//! SIGKILL at any moment leaves the old filter or the new one.
+#![cfg(unix)]
+
+use crate::support::{Folder, lines, signal};
+use std::time::{Duration, Instant};
+
+/// Builds that are killed: TROMMEL_KILLS, or 20.
+fn kills() -> u64 {
+    std::env::var("TROMMEL_KILLS")
+        .map_or(20, |text| text.parse().expect("TROMMEL_KILLS is a number"))
+}
+
+#[test]
+fn a_killed_build_leaves_the_old_filter_or_the_new_one() {
+    let folder = Folder::new();
+    // Two files of keys, of which each builds a filter of 2.6 MB.
+    let all = lines(200_000);
+    let half =
+        all.iter().enumerate().skip(all.len() / 2).find(|(_, byte)| **byte == b'\n').unwrap().0;
+    let mut expected = Vec::new();
+    for (name, text) in [("a", &all[..=half]), ("b", &all[half + 1..])] {
+        folder.write(name, text);
+        folder.run(["build", "--keys", "2000000", "-o", "filter", name]).silent();
+        expected.push(folder.read("filter"));
+    }
+    assert!(expected[0] != expected[1]);
+    let begin = Instant::now();
+    folder.run(["build", "--keys", "2000000", "-o", "filter", "b"]).silent();
+    let whole = begin.elapsed();
+    let (mut olds, mut news, mut left) = (0, 0, 0);
+    let mut old = 1;
+    for kill in 0..kills() {
+        let new = 1 - old;
+        let name = ["a", "b"][new];
+        let begin = Instant::now();
+        let mut child =
+            folder.command(["build", "--keys", "2000000", "-o", "filter", name]).spawn().unwrap();
+        // At moments from the beginning until a little after the end, in no order.
+        let moment = whole.mul_f64((kill as f64 * 0.618_034).fract() * 1.2);
+        std::thread::sleep(moment.saturating_sub(begin.elapsed()));
+        // It may have ended already, and is not waited for yet: its number is its own.
+        signal(&child, "KILL");
+        child.wait().unwrap();
+        let found = folder.read("filter");
+        if found == expected[old] {
+            olds += 1;
+        } else {
+            assert!(found == expected[new], "after {kill} kills, at {moment:?}");
+            (old, news) = (new, news + 1);
+        }
+        let temporary = |name: &String| name.starts_with(".trommel-");
+        let leftovers = folder.names().iter().filter(|name| temporary(name)).count();
+        assert!(leftovers <= 1, "each build removes what the one before left");
+        left += leftovers;
+    }
+    println!(
+        "{olds} kills left the old filter, {news} the new one, {left} a temporary file; a build takes {whole:?}"
+    );
+    folder.run(["build", "--keys", "2000000", "-o", "filter", "a"]).silent();
+    assert_eq!(folder.names(), ["a", "b", "filter"]);
+    assert!(whole < Duration::from_secs(600));
+}

@@ -1,0 +1,13 @@
+//! Drives the program `trommel` as people and scripts do.
+
+mod build;
+mod errors;
+mod info;
+mod kills;
+mod merge_fold;
+mod pages;
+mod query;
+mod readme;
+mod records;
+mod signals;
+mod support;
