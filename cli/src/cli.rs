@@ -6,8 +6,8 @@ use trommel::FilterKind;
 
 const AFTER_HELP: &str = "\
 Exit codes:
-  0  done; of query: at least one key was printed
-  1  query printed no key
+  0  done; of query and parquet probe: at least one key was printed
+  1  query, or parquet probe, printed no key
   2  an error; the message names the file and, where there is one, the line
 
 A filter that is written replaces an existing file as a whole or not at all. `-o -` writes to standard output.
@@ -36,6 +36,10 @@ pub(crate) enum Verb {
     /// Fold a filter to the smallest size that keeps a false-positive rate.
     #[command(after_long_help = FOLD_HELP)]
     Fold(FoldArgs),
+    /// Show, add and ask the Bloom filters of a Parquet file.
+    #[cfg(feature = "parquet")]
+    #[command(subcommand)]
+    Parquet(ParquetVerb),
     /// Print a completion script for a shell.
     Completions(CompletionsArgs),
     /// Print the manual page, of trommel or of one verb.
@@ -48,6 +52,8 @@ Keys:
            the empty key. Any bytes are allowed, up to 268,435,456 in a line.
   csv      one column. The first record has the names; fields may be quoted.
   tsv      the same with tabs between fields, and without quotes.
+  parquet  one column, nulls left out. Strings and byte arrays are their bytes, INT32 and INT64 are integers as
+           --key-type i32 and i64 have them, FLOAT and DOUBLE are their bytes. Files only.
 
 How many keys:
   With --keys, inputs are read once. Without, regular files of lines are read twice, to count the lines first.
@@ -100,6 +106,9 @@ pub(crate) enum InputFormat {
     Csv,
     /// A key is a field of a tab-separated line.
     Tsv,
+    /// A key is a value of a Parquet file.
+    #[cfg(feature = "parquet")]
+    Parquet,
 }
 
 /// Which bytes of a key are hashed.
@@ -203,6 +212,76 @@ pub(crate) struct FoldArgs {
     pub(crate) fpr: f64,
     /// The file of the filter.
     pub(crate) filter: PathBuf,
+}
+
+/// What `parquet` does.
+#[cfg(feature = "parquet")]
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum ParquetVerb {
+    /// List the columns of a file and their Bloom filters.
+    Inspect(InspectArgs),
+    /// Add Bloom filters to a file, without encoding its pages anew.
+    #[command(after_long_help = ADD_HELP)]
+    Add(AddArgs),
+    /// Print the keys that may be in a column, each with its row groups.
+    #[command(after_long_help = PROBE_HELP)]
+    Probe(ProbeArgs),
+}
+
+#[cfg(feature = "parquet")]
+const ADD_HELP: &str = "\
+A filter is made for each row group, for the distinct values that it has. The file is replaced as a whole or not at
+all. A process that is killed leaves a temporary file, `.NAME.PROCESS-NUMBER.tmp`, in the folder of the output.";
+
+#[cfg(feature = "parquet")]
+const PROBE_HELP: &str = "\
+Keys are the arguments, or without any the lines of standard input: text, numbers, decimals with a point, dates as
+2026-01-31, UUIDs, other byte arrays of fixed length as 0x and hexadecimal digits. A line that is printed has the key,
+a tab, and the row groups that may have it, with commas between. A row group without a filter may have any key.";
+
+#[cfg(feature = "parquet")]
+#[derive(Args, Clone, Debug)]
+pub(crate) struct InspectArgs {
+    /// Print JSON, in the form that cli/README.md describes.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The Parquet file.
+    pub(crate) file: PathBuf,
+}
+
+#[cfg(feature = "parquet")]
+#[derive(Args, Clone, Debug)]
+pub(crate) struct AddArgs {
+    /// The path of a column, with dots. May be given several times.
+    #[arg(long, value_name = "COLUMN", required = true)]
+    pub(crate) column: Vec<String>,
+    /// The share of absent values that may be reported as present.
+    #[arg(long, value_name = "RATE", value_parser = fpr, default_value = "0.01", allow_negative_numbers = true)]
+    pub(crate) fpr: f64,
+    /// Make new filters where there are some already, instead of refusing.
+    #[arg(long)]
+    pub(crate) replace: bool,
+    /// The file to write instead of replacing the one that is read.
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+    /// The Parquet file.
+    pub(crate) file: PathBuf,
+}
+
+#[cfg(feature = "parquet")]
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ProbeArgs {
+    /// The path of the column, with dots.
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) column: String,
+    /// Print the keys that are in no row group instead.
+    #[arg(long)]
+    pub(crate) absent: bool,
+    /// The Parquet file.
+    pub(crate) file: PathBuf,
+    /// Keys. Without any, the lines of standard input.
+    #[arg(value_name = "KEY")]
+    pub(crate) keys: Vec<std::ffi::OsString>,
 }
 
 #[derive(Args, Clone, Debug)]

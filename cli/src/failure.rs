@@ -23,6 +23,9 @@ pub(crate) enum Failure {
     Fold { name: String, error: FoldError },
     /// A filter has a higher rate than it was to be folded to.
     AboveRate { name: String, expected: f64, asked: f64 },
+    /// A Parquet file could not be read, asked or rewritten.
+    #[cfg(feature = "parquet")]
+    Parquet { name: String, error: ParquetFailure },
     /// The output could not be written.
     Write { name: String, error: io::Error },
     /// Hashes could not be kept in a temporary file.
@@ -43,9 +46,39 @@ pub(crate) enum Position {
     Record(u64),
 }
 
+/// Why a verb on a Parquet file failed.
+#[cfg(feature = "parquet")]
+#[derive(Debug)]
+pub(crate) enum ParquetFailure {
+    File(trommel_parquet::FileError),
+    Filter {
+        row_group: usize,
+        column: String,
+        error: trommel_parquet::FilterError,
+    },
+    Probe(trommel_parquet::ProbeError),
+    Rewrite(trommel_parquet::RewriteError),
+    /// What the `parquet` crate said of the footer.
+    Footer(parquet::errors::ParquetError),
+    /// A key, by its number from 1 where keys are lines.
+    Key {
+        line: Option<u64>,
+        error: trommel_parquet::ProbeError,
+    },
+}
+
 /// Why an input could not be read.
 #[derive(Debug)]
 pub(crate) enum Unreadable {
+    #[cfg(feature = "parquet")]
+    Parquet(parquet::errors::ParquetError),
+    #[cfg(feature = "parquet")]
+    NotSeekable,
+    #[cfg(feature = "parquet")]
+    NoKeyType {
+        column: String,
+        physical_type: String,
+    },
     System(io::Error),
     Directory,
     LongLine {
@@ -100,6 +133,8 @@ impl fmt::Display for Failure {
                 f,
                 "{name}: its expected false-positive rate is {expected:.3e}, above {asked:.3e} already"
             ),
+            #[cfg(feature = "parquet")]
+            Self::Parquet { name, error } => write!(f, "{name}: {error}"),
             Self::Write { name, error } => write!(f, "{name}: {error}"),
             Self::Spool { error } => {
                 write!(f, "temporary file in {}: {error}", std::env::temp_dir().display())
@@ -120,9 +155,42 @@ impl fmt::Display for Position {
     }
 }
 
+#[cfg(feature = "parquet")]
+impl fmt::Display for ParquetFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let error: &dyn std::error::Error = match self {
+            Self::File(error) => error,
+            Self::Filter { row_group, column, error } => {
+                return write!(f, "row group {row_group}, column {column}: {error}");
+            }
+            Self::Probe(error) | Self::Key { line: None, error } => error,
+            Self::Key { line: Some(line), error } => return write!(f, "line {line}: {error}"),
+            Self::Rewrite(error) => error,
+            Self::Footer(error) => error,
+        };
+        write!(f, "{error}")?;
+        let mut cause = error.source();
+        while let Some(error) = cause {
+            write!(f, ": {error}")?;
+            cause = error.source();
+        }
+        Ok(())
+    }
+}
+
 impl fmt::Display for Unreadable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            #[cfg(feature = "parquet")]
+            Self::Parquet(error) => error.fmt(f),
+            #[cfg(feature = "parquet")]
+            Self::NotSeekable => {
+                f.write_str("a Parquet file is read from its end: it must be a file")
+            }
+            #[cfg(feature = "parquet")]
+            Self::NoKeyType { column, physical_type } => {
+                write!(f, "column {column} has the type {physical_type}, whose values are no keys")
+            }
             Self::System(error) => error.fmt(f),
             Self::Directory => f.write_str("is a directory"),
             Self::LongLine { most_bytes } => write!(f, "longer than {most_bytes} bytes"),

@@ -30,6 +30,24 @@ impl Bar {
         Self { bar, has_end: bytes.is_some() }
     }
 
+    /// A bar over steps, whose number is told as they are done.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn steps(what: &'static str) -> Self {
+        if !io::stderr().is_terminal() {
+            return Self { bar: ProgressBar::hidden(), has_end: false };
+        }
+        let style = ProgressStyle::with_template("{pos} of {len} {msg} {bar:40} {eta} left")
+            .unwrap_or_else(|_| ProgressStyle::default_bar());
+        let bar = ProgressBar::new(0).with_style(style).with_message(what);
+        Self { bar, has_end: true }
+    }
+
+    #[cfg(feature = "parquet")]
+    pub(crate) fn set_step(&self, done: usize, all: usize) {
+        self.bar.set_length(all as u64);
+        self.bar.set_position(done as u64);
+    }
+
     pub(crate) fn set(&self, bytes: u64, keys: u64) {
         self.bar.set_position(if self.has_end { bytes } else { keys });
     }

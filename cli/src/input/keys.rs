@@ -14,6 +14,13 @@ pub(crate) enum Keys {
     Column(Column),
     /// The same keys as text and as numbers.
     Numbers(Box<Keys>, Words),
+    /// Integers that were never text.
+    #[cfg(feature = "parquet")]
+    Words {
+        words: Words,
+        input: usize,
+        progress: Arc<Progress>,
+    },
     /// Hashes that were made before.
     Hashes(Vec<KeyHash>),
 }
@@ -43,13 +50,24 @@ impl Column {
 }
 
 impl Keys {
-    /// Calls `f` with the bytes of each key, in their order. Hashes have none.
+    /// Calls `f` with the bytes of each key, in their order. Hashes, and integers that were never text, have none.
     pub(crate) fn for_each(&self, f: impl FnMut(&[u8])) {
         match self {
             Self::Lines(block) => block.for_each(f),
             Self::Column(column) => column.keys().for_each(f),
             Self::Numbers(text, _) => text.for_each(f),
             Self::Hashes(_) => {}
+            #[cfg(feature = "parquet")]
+            Self::Words { .. } => {}
+        }
+    }
+}
+
+impl Words {
+    fn hash_all(&self, hasher: &Hasher, hashes: &mut Vec<KeyHash>) {
+        match self {
+            Self::Narrow(words) => hasher.hash_batch(words, hashes),
+            Self::Wide(words) => hasher.hash_batch(words, hashes),
         }
     }
 }
@@ -64,11 +82,13 @@ impl KeyBatch for Keys {
                 column.progress.add_keys(column.input, hashes.len());
             }
             Self::Numbers(text, words) => {
-                match words {
-                    Words::Narrow(words) => hasher.hash_batch(words, hashes),
-                    Words::Wide(words) => hasher.hash_batch(words, hashes),
-                }
+                words.hash_all(hasher, hashes);
                 text.count();
+            }
+            #[cfg(feature = "parquet")]
+            Self::Words { words, input, progress } => {
+                words.hash_all(hasher, hashes);
+                progress.add_keys(*input, hashes.len());
             }
             Self::Hashes(made) => made.hash_all(hasher, hashes),
         }
@@ -83,7 +103,7 @@ impl Keys {
             Self::Column(column) => {
                 column.progress.add_keys(column.input, column.ends.len());
             }
-            Self::Numbers(..) | Self::Hashes(_) => {}
+            _ => {}
         }
     }
 }

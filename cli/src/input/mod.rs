@@ -4,6 +4,8 @@ mod count;
 mod keys;
 mod lines;
 mod numbers;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod records;
 mod split;
 
@@ -153,11 +155,16 @@ impl Inputs {
         progress: &Arc<Progress>,
     ) -> Source {
         let source: Source = match dialect(format) {
-            None => Box::new(LineBlocks::new(self.clone(), Arc::clone(progress))),
             Some(dialect) => {
                 let column = column.map(str::to_owned);
                 Box::new(RecordColumns::new(self.clone(), Arc::clone(progress), dialect, column))
             }
+            #[cfg(feature = "parquet")]
+            None if format == InputFormat::Parquet => {
+                let column = column.unwrap_or_default().to_owned();
+                Box::new(parquet::ParquetColumns::new(self.clone(), Arc::clone(progress), column))
+            }
+            None => Box::new(LineBlocks::new(self.clone(), Arc::clone(progress))),
         };
         Numbers::of_type(key_type, source, progress)
     }
@@ -180,10 +187,12 @@ impl Inputs {
     }
 }
 
-/// How records are written in a format; `None` if its keys are lines.
+/// How text records are written in a format that has them.
 pub(crate) fn dialect(format: InputFormat) -> Option<Dialect> {
     match format {
         InputFormat::Lines => None,
+        #[cfg(feature = "parquet")]
+        InputFormat::Parquet => None,
         InputFormat::Csv => Some(Dialect::Csv),
         InputFormat::Tsv => Some(Dialect::Tsv),
     }

@@ -35,7 +35,7 @@ impl Numbers {
         let (input, lines) = match &text {
             Keys::Lines(block) => (block.input(), None),
             Keys::Column(column) => (column.input, Some(&column.lines)),
-            Keys::Numbers(..) | Keys::Hashes(_) => (0, None),
+            _ => (0, None),
         };
         let before = &mut self.keys_before[input];
         if let Some((index, error)) = refused {

@@ -18,6 +18,17 @@ pub(crate) fn run(arguments: &BuildArgs) -> Result<ExitCode, Failure> {
         let message = "--column needs an --input-format that has columns: lines have none";
         return Err(Failure::Usage(message.into()));
     }
+    #[cfg(feature = "parquet")]
+    if arguments.input_format == InputFormat::Parquet {
+        if arguments.column.is_none() {
+            return Err(Failure::Usage("--input-format parquet needs a --column".into()));
+        }
+        if arguments.key_type != crate::cli::KeyType::Bytes {
+            return Err(Failure::Usage(
+                "--key-type is for text: the values of a Parquet file have their own types".into(),
+            ));
+        }
+    }
     let build = Build::new(arguments)?;
     // Before anything is read: an output that cannot be written, a rate that cannot be reached.
     let output = Output::create(&arguments.output)?;
@@ -124,6 +135,10 @@ impl<'a> Build<'a> {
                 let at = match (dialect(self.arguments.input_format), input) {
                     (Some(dialect), Some(input)) => line_of_record(input, dialect, index)
                         .map_or(Position::Record(index + 1), Position::Line),
+                    #[cfg(feature = "parquet")]
+                    _ if self.arguments.input_format == InputFormat::Parquet => {
+                        Position::Record(index + 1)
+                    }
                     _ => Position::Line(index + 1),
                 };
                 let name = input.map_or_else(String::new, ToString::to_string);

@@ -5,6 +5,8 @@ mod fold;
 mod info;
 mod merge;
 mod pages;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod query;
 
 use crate::cli::Verb;
@@ -25,6 +27,8 @@ pub(crate) fn run(verb: Verb) -> Result<ExitCode, Failure> {
         Verb::Info(arguments) => info::run(&arguments),
         Verb::Merge(arguments) => merge::run(&arguments),
         Verb::Fold(arguments) => fold::run(&arguments),
+        #[cfg(feature = "parquet")]
+        Verb::Parquet(verb) => parquet::run(&verb),
         Verb::Completions(arguments) => pages::completions(&arguments),
         Verb::Man(arguments) => pages::man(&arguments),
     }
@@ -52,11 +56,18 @@ fn engine(threads: Option<usize>) -> Result<Engine, Failure> {
 
 /// Prints a whole text. A reader that has left is no error.
 fn print(text: &[u8]) -> Result<ExitCode, Failure> {
-    let mut stdout = io::stdout().lock();
-    match stdout.write_all(text).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::Write { name: "standard output".into(), error })
-        }
+    match write(text) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(of_stdout(error)),
         _ => Ok(ExitCode::SUCCESS),
     }
+}
+
+fn write(text: &[u8]) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(text)?;
+    stdout.flush()
+}
+
+fn of_stdout(error: io::Error) -> Failure {
+    Failure::Write { name: "standard output".into(), error }
 }

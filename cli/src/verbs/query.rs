@@ -1,10 +1,10 @@
 //! `trommel query`.
 
-use super::{NOTHING_PRINTED, engine, read_filter};
+use super::{NOTHING_PRINTED, engine, of_stdout, read_filter, write};
 use crate::cli::{InputFormat, KeyType, QueryArgs};
 use crate::failure::Failure;
 use crate::input::{Inputs, SourceError, number};
-use std::io::{self, Write};
+use std::io;
 use std::process::ExitCode;
 use trommel::engine::StreamError;
 use trommel::{Bitmap, Filter as _, FilterView, Hasher, KeyHash};
@@ -96,14 +96,4 @@ fn ask_lines(view: &FilterView<'_>, arguments: &QueryArgs) -> Result<bool, Failu
         }
         Err(other) => Err(Failure::Usage(other.to_string())),
     }
-}
-
-fn write(text: &[u8]) -> io::Result<()> {
-    let mut stdout = io::stdout().lock();
-    stdout.write_all(text)?;
-    stdout.flush()
-}
-
-fn of_stdout(error: io::Error) -> Failure {
-    Failure::Write { name: "standard output".into(), error }
 }

@@ -6,6 +6,7 @@ mod info;
 mod kills;
 mod merge_fold;
 mod pages;
+mod parquet;
 mod query;
 mod readme;
 mod records;

@@ -2,7 +2,17 @@
 
 use crate::support::Folder;
 
-const VERBS: [&str; 7] = ["build", "query", "info", "merge", "fold", "completions", "man"];
+const VERBS: &[&str] = &[
+    "build",
+    "query",
+    "info",
+    "merge",
+    "fold",
+    #[cfg(feature = "parquet")]
+    "parquet",
+    "completions",
+    "man",
+];
 
 #[test]
 fn the_manual_names_every_verb_and_the_exit_codes() {
@@ -42,7 +52,7 @@ fn the_help_has_the_exit_codes_and_errors_of_usage_are_2() {
     for verb in VERBS {
         assert!(help.silent().text().contains(&format!("\n  {verb} ")), "{verb}");
     }
-    assert!(help.text().contains("1  query printed no key"));
+    assert!(help.text().contains("1  query, or parquet probe, printed no key"));
     assert!(folder.run(["--version"]).silent().text().starts_with("trommel "));
     for wrong in [&[][..], &["sift"], &["build"], &["build", "-o"], &["fold", "-o", "x", "y"]] {
         let run = folder.run(wrong);

@@ -1,10 +1,11 @@
 //! The examples of README.md print what it says.
 
+#![cfg(all(unix, feature = "parquet"))]
+
 use crate::support::Folder;
 use std::process::Command;
 
 #[test]
-#[cfg(unix)]
 fn the_examples_of_the_page_are_true() {
     let folder = Folder::new();
     let program = std::path::Path::new(env!("CARGO_BIN_EXE_trommel")).parent().unwrap();
@@ -19,6 +20,10 @@ fn the_examples_of_the_page_are_true() {
                 .args(["-c", &format!("{{ {command}\n}} 2>&1")])
                 .current_dir(folder.folder())
                 .env("PATH", &path)
+                .env(
+                    "GOLDEN",
+                    concat!(env!("CARGO_MANIFEST_DIR"), "/../integrations/parquet/tests/golden"),
+                )
                 .env("LC_ALL", "C.UTF-8")
                 .output()
                 .unwrap();

@@ -1,0 +1,129 @@
+//! A Parquet file of which only the footer and the filters are read.
+
+use crate::failure::{Failure, ParquetFailure, Unreadable};
+use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::panic::catch_unwind;
+use std::path::Path;
+use trommel_parquet::{ChunkFilter, Column, FileFilters, FilterError};
+
+/// The magic at both ends, and before the second one the length of the footer.
+const MAGIC_BYTES: u64 = 4;
+const TAIL_BYTES: u64 = 8;
+/// Read of a filter whose length the footer does not tell, to learn it from its header.
+const HEADER_BYTES: u64 = 64;
+
+pub(super) struct ParquetFile {
+    pub(super) name: String,
+    file: File,
+    bytes: u64,
+    /// The first magic, the footer and the tail: a file without pages and filters.
+    ends: Vec<u8>,
+    metadata: ParquetMetaData,
+}
+
+impl ParquetFile {
+    pub(super) fn open(path: &Path) -> Result<Self, Failure> {
+        let name = path.display().to_string();
+        let unreadable = |error: io::Error| {
+            let why = match error.kind() {
+                io::ErrorKind::IsADirectory => Unreadable::Directory,
+                _ => Unreadable::System(error),
+            };
+            Failure::Read { name: name.clone(), line: None, why }
+        };
+        let mut file = File::open(path).map_err(unreadable)?;
+        let bytes = file.metadata().map_err(unreadable)?.len();
+        let ends = read_ends(&mut file, bytes).map_err(unreadable)?;
+        let refused = |error| Failure::Parquet { name: name.clone(), error };
+        // Checks the footer, before the `parquet` crate, which is needed for the offsets of filters, decodes it.
+        FileFilters::open(&ends).map_err(|error| refused(ParquetFailure::File(error)))?;
+        let footer = &ends[MAGIC_BYTES as usize..ends.len() - TAIL_BYTES as usize];
+        let decoded = catch_unwind(|| ParquetMetaDataReader::decode_metadata(footer));
+        let metadata = decoded.unwrap_or_else(|_| {
+            Err(parquet::errors::ParquetError::General("the parquet crate panicked".into()))
+        });
+        let metadata = metadata.map_err(|error| refused(ParquetFailure::Footer(error)))?;
+        Ok(Self { name, file, bytes, ends, metadata })
+    }
+
+    /// Columns and row groups. Filters have to be read by [`ParquetFile::filter_bytes`].
+    pub(super) fn footer(&self) -> Result<FileFilters<'_>, Failure> {
+        FileFilters::open(&self.ends).map_err(|error| self.failure(ParquetFailure::File(error)))
+    }
+
+    pub(super) fn failure(&self, error: ParquetFailure) -> Failure {
+        Failure::Parquet { name: self.name.clone(), error }
+    }
+
+    /// Where the filter of a column chunk begins, and its header and bitset; `None` if there is none.
+    pub(super) fn filter_bytes(
+        &self,
+        row_group: usize,
+        column: &Column,
+    ) -> Result<Option<(u64, Vec<u8>)>, Failure> {
+        let groups = self.metadata.row_groups();
+        let chunk = groups.get(row_group).and_then(|group| group.columns().get(column.index()));
+        let Some(chunk) = chunk else { return Ok(None) };
+        let Some(offset) = chunk.bloom_filter_offset() else { return Ok(None) };
+        let failure = |error| {
+            let column = column.path().to_owned();
+            self.failure(ParquetFailure::Filter { row_group, column, error })
+        };
+        let begin =
+            u64::try_from(offset).ok().filter(|begin| (MAGIC_BYTES..self.bytes).contains(begin));
+        let Some(begin) = begin else {
+            return Err(failure(FilterError::OutsideFile { offset, footer: self.bytes }));
+        };
+        let declared = chunk.bloom_filter_length();
+        let told = declared.and_then(|length| u64::try_from(length).ok()).unwrap_or(HEADER_BYTES);
+        let mut read = self.range(begin, told)?;
+        let parsed = match ChunkFilter::parse(&read) {
+            // The header has told how long it is.
+            Err(FilterError::Truncated { need, .. }) if need <= self.bytes - begin => {
+                read = self.range(begin, need)?;
+                ChunkFilter::parse(&read)
+            }
+            parsed => parsed,
+        };
+        let actual = parsed.map_err(&failure)?.len_bytes();
+        if let Some(declared) = declared.filter(|declared| *declared as usize != actual) {
+            let (declared, actual) = (i64::from(declared), actual as u64);
+            return Err(failure(FilterError::DeclaredLength { declared, actual }));
+        }
+        read.truncate(actual);
+        Ok(Some((begin, read)))
+    }
+
+    /// At most so many bytes: fewer at the end of the file.
+    fn range(&self, begin: u64, bytes: u64) -> Result<Vec<u8>, Failure> {
+        let mut file = &self.file;
+        let mut range = Vec::new();
+        file.seek(SeekFrom::Start(begin))
+            .and_then(|_| file.take(bytes).read_to_end(&mut range))
+            .map_err(|error| {
+                let why = Unreadable::System(error);
+                Failure::Read { name: self.name.clone(), line: None, why }
+            })?;
+        Ok(range)
+    }
+}
+
+fn read_ends(file: &mut File, bytes: u64) -> io::Result<Vec<u8>> {
+    let mut ends = Vec::new();
+    if bytes < MAGIC_BYTES + TAIL_BYTES {
+        // No Parquet file; the one who parses it says so.
+        file.read_to_end(&mut ends)?;
+        return Ok(ends);
+    }
+    file.take(MAGIC_BYTES).read_to_end(&mut ends)?;
+    let mut tail = [0; TAIL_BYTES as usize];
+    file.seek(SeekFrom::Start(bytes - TAIL_BYTES))?;
+    file.read_exact(&mut tail)?;
+    let [a, b, c, d, ..] = tail;
+    let footer = u64::from(u32::from_le_bytes([a, b, c, d])).min(bytes - MAGIC_BYTES - TAIL_BYTES);
+    file.seek(SeekFrom::Start(bytes - TAIL_BYTES - footer))?;
+    file.take(footer + TAIL_BYTES).read_to_end(&mut ends)?;
+    Ok(ends)
+}
