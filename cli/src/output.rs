@@ -84,11 +84,10 @@ fn target(path: &Path) -> io::Result<Target> {
         return Err(io::ErrorKind::NotADirectory.into());
     }
     abandoned::remove(folder);
-    let temporary = temporary_in(folder)?;
+    let temporary = interrupts::removing(|| temporary_in(folder))?;
     if let Some(existing) = existing {
         temporary.as_file().set_permissions(existing.permissions())?;
     }
-    interrupts::remove_on_interrupt(temporary.path());
     Ok(Target::Replaced { temporary, path })
 }
 
@@ -172,29 +171,50 @@ mod interrupts {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     use signal_hook::iterator::Signals;
     use signal_hook::low_level::emulate_default_handler;
-    use std::fs;
-    use std::path::Path;
-    use std::thread;
+    use std::path::PathBuf;
+    use std::sync::{Mutex, Once, PoisonError};
+    use std::{fs, io, thread};
+    use tempfile::NamedTempFile;
 
-    /// Removes the file when the process is interrupted or terminated, which then ends as it would have.
-    pub(super) fn remove_on_interrupt(path: &Path) {
-        let path = path.to_owned();
-        // Without the handler the file stays, and is removed by the next command.
-        let Ok(mut signals) = Signals::new([SIGHUP, SIGINT, SIGTERM]) else { return };
-        thread::spawn(move || {
-            for signal in signals.forever() {
-                let _ = fs::remove_file(&path);
-                let _ = emulate_default_handler(signal);
-            }
+    /// The temporary file that goes when the process is interrupted. Locked while the file is made, so that an
+    /// interrupt at that moment waits until it is known.
+    static PENDING: Mutex<Option<PathBuf>> = Mutex::new(None);
+    static STARTED: Once = Once::new();
+
+    /// Makes a file that an interrupt or a termination removes; the process then ends as it would have.
+    pub(super) fn removing(
+        create: impl FnOnce() -> io::Result<NamedTempFile>,
+    ) -> io::Result<NamedTempFile> {
+        STARTED.call_once(|| {
+            // Without the handler the file stays, and is removed by the next command.
+            let Ok(mut signals) = Signals::new([SIGHUP, SIGINT, SIGTERM]) else { return };
+            thread::spawn(move || {
+                for signal in signals.forever() {
+                    let pending = PENDING.lock().unwrap_or_else(PoisonError::into_inner);
+                    if let Some(path) = &*pending {
+                        let _ = fs::remove_file(path);
+                    }
+                    let _ = emulate_default_handler(signal);
+                }
+            });
         });
+        let mut pending = PENDING.lock().unwrap_or_else(PoisonError::into_inner);
+        let temporary = create()?;
+        *pending = Some(temporary.path().to_owned());
+        Ok(temporary)
     }
 }
 
 #[cfg(not(unix))]
 mod interrupts {
-    use std::path::Path;
+    use std::io;
+    use tempfile::NamedTempFile;
 
-    pub(super) fn remove_on_interrupt(_: &Path) {}
+    pub(super) fn removing(
+        create: impl FnOnce() -> io::Result<NamedTempFile>,
+    ) -> io::Result<NamedTempFile> {
+        create()
+    }
 }
 
 #[cfg(test)]

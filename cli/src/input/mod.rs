@@ -128,6 +128,17 @@ impl Inputs {
         Self([Input::Stdin].into())
     }
 
+    /// Whether a path leads to one of the regular files.
+    pub(crate) fn contain(&self, path: &Path) -> bool {
+        let Ok(path) = fs::canonicalize(path) else { return false };
+        self.iter().any(|input| match input {
+            Input::File(file) if input.regular_bytes().is_some() => {
+                fs::canonicalize(file).is_ok_and(|file| file == path)
+            }
+            _ => false,
+        })
+    }
+
     pub(crate) fn iter(&self) -> std::slice::Iter<'_, Input> {
         self.0.iter()
     }

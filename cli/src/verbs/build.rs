@@ -30,11 +30,15 @@ pub(crate) fn run(arguments: &BuildArgs) -> Result<ExitCode, Failure> {
         }
     }
     let build = Build::new(arguments)?;
+    if build.inputs.contain(&arguments.output) {
+        let output = arguments.output.display();
+        return Err(Failure::Usage(format!("{output} is an input: the filter would replace it")));
+    }
     // Before anything is read: an output that cannot be written, a rate that cannot be reached.
     let output = Output::create(&arguments.output)?;
     build.spec.keys(1).encoded_len().map_err(|error| build.of_spec(error))?;
-    let filter = build.filter()?;
-    build.warn_if_above(&filter);
+    let (planned, filter) = build.filter()?;
+    build.warn_if_above(planned, &filter);
     for input in build.inputs.with_carriage_returns(&build.progress) {
         warn(&format!("{input}: lines end in CR LF, and the CR is part of the keys"));
     }
@@ -59,7 +63,8 @@ impl<'a> Build<'a> {
         Ok(Self { arguments, inputs, progress, engine, spec })
     }
 
-    fn filter(&self) -> Result<AnyFilter, Failure> {
+    /// The keys that the filter is sized for, and the filter of all keys.
+    fn filter(&self) -> Result<(usize, AnyFilter), Failure> {
         let is_counted = self.arguments.input_format == InputFormat::Lines
             && self.inputs.regular_bytes().is_some();
         match self.arguments.keys {
@@ -78,13 +83,13 @@ impl<'a> Build<'a> {
     }
 
     /// A filter for so many keys, of all keys, while they are read.
-    fn insert(&self, keys: usize) -> Result<AnyFilter, Failure> {
+    fn insert(&self, keys: usize) -> Result<(usize, AnyFilter), Failure> {
         let batches = self.source().map(|batch| batch.map_err(BatchError::Source));
         self.insert_batches(keys, "insert", batches)
     }
 
     /// Keeps the hashes of all keys to learn their number.
-    fn insert_spooled(&self) -> Result<AnyFilter, Failure> {
+    fn insert_spooled(&self) -> Result<(usize, AnyFilter), Failure> {
         let hasher = Hasher::xxh3(self.arguments.seed);
         let mut spool = Spool::new(MOST_HASHES_IN_MEMORY);
         let bar = Bar::new("read", self.inputs.regular_bytes());
@@ -105,14 +110,14 @@ impl<'a> Build<'a> {
         keys: usize,
         what: &'static str,
         batches: impl Iterator<Item = Result<crate::input::Keys, BatchError>> + Send,
-    ) -> Result<AnyFilter, Failure> {
+    ) -> Result<(usize, AnyFilter), Failure> {
         let mut filter = self.spec.keys(keys).build().map_err(|error| self.of_spec(error))?;
         let bar = Bar::new(what, self.inputs.regular_bytes());
         let show = |done: trommel::engine::Progress| bar.set(self.progress.bytes(), done.keys);
         let inserted = self.engine.stream().progress(show).insert(&mut filter, batches);
         drop(bar);
         inserted.map_err(|error| self.of_stream(error))?;
-        Ok(filter)
+        Ok((keys, filter))
     }
 
     fn of_source(&self, error: SourceError) -> Failure {
@@ -148,11 +153,11 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// Tells that more keys came than the filter was made for, where that costs precision.
-    fn warn_if_above(&self, filter: &AnyFilter) {
-        let Some(told) = self.arguments.keys else { return };
+    /// Tells that more keys came than the filter was made for, where that costs precision. A file may have grown
+    /// since its lines were counted.
+    fn warn_if_above(&self, planned: usize, filter: &AnyFilter) {
         let keys = self.progress.keys();
-        if keys <= told as u64 {
+        if keys <= planned as u64 {
             return;
         }
         let expected = filter.expected_fpr();
@@ -160,7 +165,7 @@ impl<'a> Build<'a> {
             warn(&format!(
                 "{} keys instead of {}: the expected false-positive rate is {} instead of {}",
                 grouped(keys),
-                grouped(told as u64),
+                grouped(planned as u64),
                 percent(expected),
                 percent(self.arguments.fpr)
             ));

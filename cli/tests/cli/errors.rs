@@ -57,6 +57,16 @@ fn outputs_that_cannot_be_written_are_refused_and_leave_nothing() {
 }
 
 #[test]
+fn an_input_is_not_replaced_by_its_filter() {
+    let folder = Folder::new();
+    folder.write("words", "anvil\n");
+    folder
+        .run(["build", "-o", "./words", "words"])
+        .fails_with("./words is an input: the filter would replace it");
+    assert_eq!(folder.read("words"), b"anvil\n");
+}
+
+#[test]
 #[cfg(target_os = "linux")]
 fn a_full_device_is_an_error_of_every_verb_that_prints() {
     let folder = Folder::new();
@@ -184,8 +194,10 @@ fn rates_and_sizes_that_cannot_be_are_refused_before_anything_is_read() {
     }
     let run = folder.run(["build", "--kind", "blom", "-o", "filter", "words"]);
     assert!(run.code == Some(2) && run.stderr.contains("split-block-bloom"), "{run:?}");
-    let run = folder.run(["build", "--threads", "0", "-o", "filter", "words"]);
-    assert!(run.code == Some(2) && run.stderr.starts_with("trommel: "), "{run:?}");
+    for threads in ["0", "18446744073709551615"] {
+        let run = folder.run(["build", "--threads", threads, "-o", "filter", "words"]);
+        assert!(run.code == Some(2) && run.stderr.starts_with("trommel: "), "{run:?}");
+    }
     assert_eq!(folder.names(), ["words"]);
 }
 
