@@ -12,8 +12,8 @@ pub(crate) const MOST_HASHES_IN_MEMORY: usize = 1 << 24;
 const BATCH_HASHES: usize = 1 << 17;
 const HASH_BYTES: usize = size_of::<u64>();
 
-/// Hashes in their order: the latest in memory, and those before in a temporary file without a name, which goes with the
-/// process however that ends.
+/// Hashes in their order. They are in memory until there are too many; a temporary file without a name, which goes with
+/// the process however that ends, then takes them.
 pub(crate) struct Spool {
     most_in_memory: usize,
     in_memory: Vec<KeyHash>,
@@ -32,9 +32,11 @@ impl Spool {
 
     pub(crate) fn push(&mut self, hashes: &[KeyHash]) -> Result<(), Failure> {
         self.in_memory.extend_from_slice(hashes);
-        if self.in_memory.len() < self.most_in_memory {
-            return Ok(());
-        }
+        if self.in_memory.len() < self.most_in_memory { Ok(()) } else { self.spill() }
+    }
+
+    /// Writes all hashes that are in memory.
+    fn spill(&mut self) -> Result<(), Failure> {
         let of_file = |error| Failure::Spool { error };
         let file = match &mut self.file {
             Some(file) => file,
@@ -55,6 +57,11 @@ impl Spool {
     pub(crate) fn into_batches(
         mut self,
     ) -> Result<impl Iterator<Item = Result<Keys, SpoolError>> + Send, Failure> {
+        if self.file.is_some() {
+            // So that the memory is free for the filter.
+            self.spill()?;
+            self.in_memory = Vec::new();
+        }
         if let Some(file) = &mut self.file {
             file.rewind().map_err(|error| Failure::Spool { error })?;
         }
