@@ -13,7 +13,7 @@ const RANDOM_CHARACTERS: usize = 6;
 
 /// Where a verb writes to.
 ///
-/// A new or regular file is written beside its place and renamed into it, so that a reader finds the old file or the
+/// A new or regular file is written under another name in its folder and renamed, so that a reader finds the old file or the
 /// new one. The temporary file goes with an error, an interrupt and a termination. SIGKILL and a loss of power leave
 /// it; the next command that writes into the folder removes it.
 #[derive(Debug)]

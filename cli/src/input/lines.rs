@@ -243,4 +243,36 @@ mod tests {
             }
         }
     }
+
+    /// Gives bytes, then an error.
+    struct Failing<'a>(&'a [u8]);
+
+    impl Read for Failing<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            match self.0.read(buffer)? {
+                0 => Err(io::Error::other("the disk has failed")),
+                read => Ok(read),
+            }
+        }
+    }
+
+    #[test]
+    fn lines_before_a_failure_are_given_and_the_next_one_is_named() {
+        for (text, line) in
+            [(&b""[..], 1), (b"anvil", 1), (b"anvil\nfor", 2), (b"anvil\nforge\n", 3)]
+        {
+            let inputs = Inputs::stdin();
+            let progress = inputs.progress();
+            let mut blocks = LineBlocks::new(inputs.clone(), Arc::clone(&progress));
+            let mut reader = Failing(text);
+            let error = loop {
+                match blocks.next_of(&mut reader) {
+                    Ok(block) => block.unwrap().count(),
+                    Err(error) => break error,
+                }
+            };
+            let failure = inputs.failure(error, &progress).to_string();
+            assert_eq!(failure, format!("standard input: line {line}: the disk has failed"));
+        }
+    }
 }
