@@ -24,7 +24,7 @@ use trommel_benches::{FPR, hashes};
 const CHUNK: usize = 4096;
 /// Keys that lookups choose from, so that no branch predictor learns them.
 const POOL: usize = 1 << 20;
-/// At most one in so many absent keys is reported: the filters have 1 % or 3 % of false positives.
+/// Absent keys of a round that a filter may report: 5 %, where 1 % or 3 % are expected.
 const MAX_REPORTED: usize = CHUNK / 20;
 const OPERATIONS: [&str; 4] = ["absent", "present", "insert", "remove"];
 
@@ -289,7 +289,7 @@ fn bloom_groups(keys: &[KeyHash]) -> Vec<Group> {
     ]
 }
 
-/// Filters of so many slots, a power of two, 8 bits and a load of 90 %.
+/// Filters of `slots` slots, a power of two, with fingerprints of 8 bits and a load of 90 %.
 fn slot_groups(slots: usize, keys: &[KeyHash]) -> Vec<Group> {
     // What a builder makes of 95 % of the slots at a load of 95 %.
     let planned = slots / 20 * 19;

@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::sync::{Arc, Mutex, PoisonError};
 use trommel::{Hasher, KeyHash};
 
-/// Bytes that are read at a time, if the system has so many. In the caches of the cores that hash and read.
+/// Bytes of a read, or fewer if the system returns fewer. In the caches of the cores that hash and read.
 const BLOCK_BYTES: usize = 1 << 18;
 /// The longest line. Something without lines, such as `/dev/zero`, would otherwise take all memory.
 const MOST_LINE_BYTES: usize = 1 << 28;

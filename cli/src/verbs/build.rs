@@ -84,7 +84,7 @@ impl<'a> Build<'a> {
         self.inputs.source(*input_format, column.as_deref(), *key_type, &self.progress)
     }
 
-    /// A filter for so many keys, of all keys, while they are read.
+    /// Sizes a filter for `keys` keys, and inserts all keys while they are read.
     fn insert(&self, keys: usize) -> Result<(usize, AnyFilter), Failure> {
         let bar = Bar::new("insert", self.inputs.regular_bytes());
         let batches = self.source().map(|batch| {

@@ -96,7 +96,7 @@ impl ParquetFile {
         Ok(Some((begin, read)))
     }
 
-    /// At most so many bytes: fewer at the end of the file.
+    /// Reads at most this number of bytes; fewer at the end of the file.
     fn range(&self, begin: u64, bytes: u64) -> Result<Vec<u8>, Failure> {
         let mut file = &self.file;
         let mut range = Vec::new();

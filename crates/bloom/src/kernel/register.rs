@@ -50,6 +50,24 @@ fn field_starts(hashes: u32) -> &'static [u64; 8] {
     &ROWS[hashes.wrapping_sub(1) as usize % 8]
 }
 
+/// Sets the bits of a pattern in the word of a hash; true if one was clear.
+///
+/// # Safety
+/// The table has the length that the geometry says, and is not borrowed elsewhere.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn set_pattern(geometry: Geometry, table: *mut u8, hash: u64, pattern: u64) -> bool {
+    let word = reduce(hash, geometry.units) as usize;
+    // SAFETY: the word is below `geometry.units`, and the caller promises a table of that length; the accesses need no
+    // alignment.
+    unsafe {
+        let word = table.cast::<u64>().add(word);
+        let before = word.read_unaligned();
+        word.write_unaligned(before | pattern);
+        pattern & !before != 0
+    }
+}
+
 /// The bits of a hash in its word.
 #[inline(always)]
 fn pattern(hash: u64, count: u32) -> u64 {

@@ -4,7 +4,7 @@
 //! Share of the time of the AVX2 loops on a Cascade Lake core, 12 bits a key: lookups 0.7 to 0.85 up to 1e5 keys,
 //! 0.9 to 1 at 1e6; inserts 0.7 to 0.85 up to 1e5 keys, 0.85 to 1 at 1e6, no difference beyond.
 
-use super::{RegisterBody, WORD_BYTES, avx2, field_starts};
+use super::{RegisterBody, WORD_BYTES, avx2, field_starts, set_pattern};
 use crate::geometry::Geometry;
 use crate::kernel::x86::{self, PatternRing};
 use crate::kernel::{
@@ -36,7 +36,7 @@ fn bits(hash: u64, hashes: u32) -> __m512i {
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -> bool {
     let word = reduce(hash, geometry.units) as usize;
-    // SAFETY: the word is below `geometry.units`, and the caller promises that the table has so many;
+    // SAFETY: the word is below `geometry.units`, and the caller promises a table of that length;
     // the read needs no alignment.
     let word = unsafe { table.cast::<i64>().add(word).read_unaligned() };
     _mm512_testn_epi64_mask(_mm512_set1_epi64(word), bits(hash, geometry.hashes)) == 0
@@ -51,14 +51,8 @@ pub(super) unsafe fn insert(geometry: Geometry, table: *mut u8, hash: u64) -> bo
     let halves =
         _mm256_or_si256(_mm512_castsi512_si256(bits), _mm512_extracti64x4_epi64::<1>(bits));
     let pattern = x86::or_lanes(halves);
-    let word = reduce(hash, geometry.units) as usize;
-    // SAFETY: as in `contains`; the write needs no alignment either.
-    unsafe {
-        let word = table.cast::<u64>().add(word);
-        let before = word.read_unaligned();
-        word.write_unaligned(before | pattern);
-        pattern & !before != 0
-    }
+    // SAFETY: the caller promises the table.
+    unsafe { set_pattern(geometry, table, hash, pattern) }
 }
 
 /// The products that hold the pattern positions of eight keys.

@@ -5,7 +5,7 @@
 //! 150 KB, 1.5 and 15 MB, inlined here and called: lookups 1.1, 1.3 and 9.8 against 1.2, 1.9 and 15.1, inserts 1.1, 2.0 and
 //! 12.6 against 1.6, 2.6 and 17.4. Rejected: shifts and ors without vectors, inlined (inserts 2.1, 3.6 and 28.8).
 
-use super::FIELD_STARTS;
+use super::{FIELD_STARTS, set_pattern};
 use crate::geometry::Geometry;
 use crate::kernel::pattern_positions;
 use core::arch::asm;
@@ -44,7 +44,7 @@ pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -
     let word = reduce(hash, geometry.units) as usize;
     let (product, starts) = product_and_starts(geometry, hash);
     let set: u32;
-    // SAFETY: the word is below `geometry.units`, and the caller promises that the table has so many; its eight bytes are
+    // SAFETY: the word is below `geometry.units`, and the caller promises a table of that length; its eight bytes are
     // read, which needs no alignment. The caller promises the instructions, which change nothing but the registers named.
     unsafe {
         let word = table.cast::<u64>().add(word).read_unaligned();
@@ -68,15 +68,8 @@ pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -
 /// The machine has `Isa::Avx512`, and the table has the length that the geometry says, and is not borrowed elsewhere.
 #[inline(always)]
 pub(super) unsafe fn insert(geometry: Geometry, table: *mut u8, hash: u64) -> bool {
-    let word = reduce(hash, geometry.units) as usize;
-    // SAFETY: as in `contains`; the accesses need no alignment.
-    unsafe {
-        let pattern = pattern(geometry, hash);
-        let word = table.cast::<u64>().add(word);
-        let before = word.read_unaligned();
-        word.write_unaligned(before | pattern);
-        pattern & !before != 0
-    }
+    // SAFETY: the caller promises the instructions and the table.
+    unsafe { set_pattern(geometry, table, hash, pattern(geometry, hash)) }
 }
 
 /// The bits of a key in its word.
