@@ -5,7 +5,7 @@
 //! cargo run --release -p trommel-cli --example measure -- target/release/trommel [LINES [REPETITIONS [FOLDER]]]
 //! ```
 //!
-//! Writes a file of LINES lines (20 million if nothing is said) of 8 digits into FOLDER, or the folder for temporary files;
+//! Writes a file of LINES lines (20 million if nothing is said) of 9 digits into FOLDER, or the folder for temporary files;
 //! runs every command once in each of REPETITIONS (5) rounds; removes what it wrote. The lines are in the page cache.
 //! Each filter that is measured is asked for all lines, and has to find them all.
 
@@ -19,7 +19,7 @@ use std::{env, process};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-const FIRST_LINE: u64 = 10_000_000;
+const FIRST_LINE: u64 = 100_000_000;
 const BLOCK_BYTES: usize = 1 << 18;
 const KINDS: [&str; 4] = ["split-block-bloom", "bloom", "cuckoo", "quotient"];
 
@@ -36,7 +36,7 @@ fn run() -> Outcome<()> {
     let lines: u64 = arguments.next().map_or(Ok(20_000_000), |text| text.parse())?;
     let repetitions: usize = arguments.next().map_or(Ok(5), |text| text.parse())?;
     if !(1..=FIRST_LINE * 9).contains(&lines) || repetitions == 0 {
-        return Err("1 to 90,000,000 lines, and at least one repetition".into());
+        return Err("1 to 900,000,000 lines, and at least one repetition".into());
     }
     let folder = arguments.next().map_or_else(env::temp_dir, PathBuf::from);
     let folder = folder.join(format!("trommel-measure-{}", process::id()));
@@ -106,7 +106,7 @@ fn measure(trommel: &Path, lines: u64, repetitions: usize, folder: &Path) -> Out
         }
     }
     println!(
-        "| {lines} lines of 8 digits | median, s | best, s | processor, s | million lines per second |"
+        "| {lines} lines of 9 digits | median, s | best, s | processor, s | million lines per second |"
     );
     println!("|---|---:|---:|---:|---:|");
     for row in &mut rows {

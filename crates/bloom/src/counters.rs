@@ -34,6 +34,14 @@ impl CounterWidth {
         (1 << self.bits()) - 1
     }
 
+    /// The highest count that a cell holds without the overflow table.
+    const fn max_exact(self) -> u8 {
+        match self {
+            Self::Two => self.ceiling() - 1,
+            Self::Four => self.ceiling(),
+        }
+    }
+
     /// Bytes of counters beside a word of 64 bits.
     pub(crate) const fn bytes_per_word(self) -> usize {
         8 * self.bits() as usize
@@ -176,6 +184,7 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Counters<S> {
     }
 
     /// Adds `amount` to a counter; true if that changed it.
+    #[inline(never)]
     fn add(&mut self, position: u64, amount: u64) -> bool {
         let ceiling = self.width.ceiling();
         let before = self.count(position);
@@ -191,8 +200,16 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Counters<S> {
     }
 
     /// One more key at a position; true if that changed the counter, false if it is stuck.
+    #[inline]
     pub(crate) fn increment(&mut self, position: u64) -> bool {
-        self.add(position, 1)
+        let (byte, shift) = self.place(position);
+        let byte = &mut self.cells.as_mut()[byte];
+        if *byte >> shift & self.width.ceiling() < self.width.max_exact() {
+            *byte += 1 << shift;
+            true
+        } else {
+            self.add(position, 1)
+        }
     }
 
     /// One key less at a position; true if none is left. A stuck counter stays, and so does one at
