@@ -3,6 +3,7 @@
 mod build;
 mod errors;
 mod info;
+mod interchange;
 mod kills;
 mod merge_fold;
 mod pages;
