@@ -61,9 +61,15 @@ impl<'g, W: Width, T: AsRef<[u8]>> Table<'g, W, T> {
         W::has_room(self.word(bucket))
     }
 
-    /// Whether a fingerprint with this primary bucket, which is the word given, may be in its alternate.
+    /// Whether a fingerprint with this primary bucket may be in its alternate.
     #[inline(always)]
-    fn leads_on(&self, word: W::Word, key: Entry) -> bool {
+    pub(crate) fn leads_on(&self, key: Entry) -> bool {
+        self.word_leads_on(self.word(key.bucket), key)
+    }
+
+    /// The same, of a primary bucket that was read.
+    #[inline(always)]
+    fn word_leads_on(&self, word: W::Word, key: Entry) -> bool {
         flag(&W::slots(word), class(key.fingerprint), self.empty)
     }
 
@@ -73,7 +79,7 @@ impl<'g, W: Width, T: AsRef<[u8]>> Table<'g, W, T> {
     pub(crate) fn contains(&self, key: Entry) -> bool {
         let word = self.word(key.bucket);
         W::has(word, key.fingerprint)
-            || (self.leads_on(word, key)
+            || (self.word_leads_on(word, key)
                 && W::has(self.word(key.alternate(self.geometry).bucket), key.fingerprint))
     }
 
@@ -82,7 +88,7 @@ impl<'g, W: Width, T: AsRef<[u8]>> Table<'g, W, T> {
         let copies = |word| W::slots(word).iter().filter(|slot| **slot == key.fingerprint).count();
         let word = self.word(key.bucket);
         let elsewhere = self
-            .leads_on(word, key)
+            .word_leads_on(word, key)
             .then(|| copies(self.word(key.alternate(self.geometry).bucket)));
         (copies(word) + elsewhere.unwrap_or(0)) as u32
     }
@@ -130,7 +136,7 @@ impl<W: Width, T: AsRef<[u8]> + AsMut<[u8]>> Table<'_, W, T> {
         let elsewhere = self.word(there);
         let bucket = there ^ (there ^ key.bucket) & mask(here);
         let word = if here { primary } else { elsewhere };
-        if !(here | (self.leads_on(primary, key) & W::has(word, fingerprint))) {
+        if !(here | (self.word_leads_on(primary, key) & W::has(word, fingerprint))) {
             return None;
         }
         let (slots, said) = bucket::remove(W::slots(word), fingerprint, self.empty);
