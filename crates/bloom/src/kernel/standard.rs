@@ -4,6 +4,8 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod avx512_insert;
 pub(crate) mod bytes;
 mod passes;
 #[cfg(target_has_atomic = "64")]

@@ -14,7 +14,8 @@
 //! keys 14 and 5.8 at 150 KB, 20 and 12 at 1.5 MB, 24 and 14 at 15 MB, absent ones 4.6 and 2.4, 4.8 and 4.2, 5.8 and
 //! 4.7. The passes of `passes.rs` with AVX2 take 8.5, 15 and 25, and 3.5, 6.7 and 11 there.
 
-use super::{MULTIPLIER, WORD_BITS, avx2, contains_rest, insert_body};
+use super::avx512_insert::insert_batch;
+use super::{MULTIPLIER, WORD_BITS, avx2, contains_rest};
 use crate::geometry::Geometry;
 use crate::kernel::BatchKernels;
 use crate::kernel::x86;
@@ -35,7 +36,7 @@ const GROUP: usize = 8;
 /// Keys of a chunk: what a pass leaves of it must be worth a pass, and its lists stay in L1.
 const CHUNK: usize = 2048;
 /// Fewer keys than this go one by one.
-const SHORTEST_BATCH: usize = 256;
+pub(super) const SHORTEST_BATCH: usize = 256;
 /// Answer words of a chunk.
 const WORDS: usize = CHUNK / 64;
 /// Keys ahead that several bits of a key are fetched, up to 32 lines a key.
@@ -108,7 +109,7 @@ struct Table<'a, const GATHERS: bool> {
 }
 
 /// The multiplier's powers: what a hash is multiplied by for each of its bits.
-const POWERS: [u64; MAX_HASHES as usize] = {
+pub(super) const POWERS: [u64; MAX_HASHES as usize] = {
     let mut powers = [1u64; MAX_HASHES as usize];
     let mut i = 1;
     while i < powers.len() {
@@ -254,59 +255,6 @@ impl<const GATHERS: bool> Table<'_, GATHERS> {
             }
         };
         _mm512_test_epi64_mask(words, _mm512_rolv_epi64(_mm512_set1_epi64(1), positions))
-    }
-}
-
-/// Positions are computed in vectors, 64 keys and more before the bits are set one by one.
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
-    if geometry.units * WORD_BITS > u64::from(u32::MAX) || hashes.len() < SHORTEST_BATCH {
-        return avx2::insert_batch(geometry, table, hashes);
-    }
-    let window = Window { distance_keys: DENSE_DISTANCE_KEYS, ..Window::for_gathers(table.len()) };
-    with_fetch!(window, F => insert_rolling::<F>(geometry, table, hashes, window));
-}
-
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn insert_rolling<F: Fetch>(geometry: Geometry, table: &mut [u8], hashes: &[u64], window: Window) {
-    assert_eq!(table.len() as u64, geometry.units * (WORD_BITS / 8));
-    let table_bits = _mm512_set1_epi64((geometry.units * WORD_BITS).cast_signed());
-    let start = table.as_mut_ptr();
-    let count = geometry.hashes as usize;
-    let (groups, rest) = hashes.as_chunks::<GROUP>();
-    roll::<GROUP, _>(
-        hashes,
-        groups.len(),
-        window,
-        &mut Lines([[0; GROUP]; Lines::SLOTS]),
-        |lines, group| {
-            let hashes = x86::load_8(&groups[group]);
-            for bit in 0..geometry.hashes {
-                let positions = positions(hashes, bit, table_bits);
-                let slot = lines.slot(group, count, bit as usize);
-                x86::store_places(slot, _mm512_cvtepi64_epi32(positions));
-            }
-        },
-        |lines, group| {
-            for i in 0..count {
-                for position in *lines.slot(group, count, i) {
-                    F::line(start.wrapping_add((position / 8) as usize));
-                }
-            }
-        },
-        |lines, group| {
-            for i in 0..count {
-                for position in *lines.slot(group, count, i) {
-                    // SAFETY: a position is below the number of bits, as a product's high half, and
-                    // the table has so many, as asserted above.
-                    unsafe { x86::or_word(start, position / 64, 1 << (position % 64)) };
-                }
-            }
-        },
-    );
-    for hash in rest {
-        insert_body(geometry, table, *hash);
     }
 }
 

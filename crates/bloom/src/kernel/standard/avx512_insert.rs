@@ -1,0 +1,132 @@
+//! Inserts into the standard filter with AVX-512.
+//!
+//! For sixteen keys at a time, vectors compute the half-word of 32 bits that each bit lies in, and its mask. Both wait in a
+//! ring, 64 keys and more, and then the bits are set one by one: an index, a mask, and an `or` to memory.
+
+use super::avx512::{POWERS, SHORTEST_BATCH};
+use super::{WORD_BITS, avx2, insert_body};
+use crate::geometry::Geometry;
+use crate::kernel::x86;
+use core::arch::x86_64::*;
+use core::array::from_fn;
+use trommel_base::batch::{Fetch, LEAD_KEYS, Window, roll};
+use trommel_base::sizing::MAX_HASHES;
+use trommel_base::with_fetch;
+
+/// Keys of a group: a vector of 32-bit lanes.
+const GROUP: usize = 16;
+/// Keys ahead that the bits of a key are fetched, up to 32 lines a key.
+const DISTANCE_KEYS: usize = 32;
+/// Bits of a half-word.
+const HALF_BITS: u32 = 32;
+
+/// The bits of the groups between locating and setting: for each bit of each group, sixteen half-words and masks.
+struct Ring {
+    half_words: [[u32; GROUP]; Ring::SLOTS],
+    masks: [[u32; GROUP]; Ring::SLOTS],
+    /// Slots in use, less one: a power of two less one, so that few hash functions keep a small part of L1.
+    last: usize,
+}
+
+impl Ring {
+    const SLOTS: usize = 256;
+    /// Groups on their way.
+    const GROUPS: usize = (LEAD_KEYS + DISTANCE_KEYS) / GROUP + 1;
+
+    const FITS: () = assert!(Self::GROUPS * MAX_HASHES as usize <= Self::SLOTS);
+
+    fn new(bits: usize) -> Self {
+        const { Self::FITS };
+        Self {
+            half_words: [[0; GROUP]; Self::SLOTS],
+            masks: [[0; GROUP]; Self::SLOTS],
+            last: (Self::GROUPS * bits).next_power_of_two() - 1,
+        }
+    }
+
+    #[inline(always)]
+    fn slot(&self, index: usize) -> usize {
+        index & self.last & (Self::SLOTS - 1)
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
+pub(super) fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
+    if geometry.units * WORD_BITS > u64::from(u32::MAX) || hashes.len() < SHORTEST_BATCH {
+        return avx2::insert_batch(geometry, table, hashes);
+    }
+    let window = Window { distance_keys: DISTANCE_KEYS, ..Window::for_gathers(table.len()) };
+    with_fetch!(window, F => insert_rolling::<F>(geometry, table, hashes, window));
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
+fn insert_rolling<F: Fetch>(geometry: Geometry, table: &mut [u8], hashes: &[u64], window: Window) {
+    assert_eq!(table.len() as u64, geometry.units * (WORD_BITS / 8));
+    let table_bits = _mm512_set1_epi64((geometry.units * WORD_BITS).cast_signed());
+    let start = table.as_mut_ptr().cast::<u32>();
+    let count = geometry.hashes as usize;
+    let (groups, rest) = hashes.as_chunks::<GROUP>();
+    roll::<GROUP, _>(
+        hashes,
+        groups.len(),
+        window,
+        &mut Ring::new(count),
+        |ring, group| {
+            let (halves, _) = groups[group].as_chunks::<8>();
+            let hashes = from_fn(|half| x86::load_8(&halves[half]));
+            for bit in 0..count {
+                let positions = positions(hashes, bit, table_bits);
+                let slot = ring.slot(group * count + bit);
+                let half_words = _mm512_srli_epi32::<{ HALF_BITS.ilog2() }>(positions);
+                store(&mut ring.half_words[slot], half_words);
+                store(&mut ring.masks[slot], _mm512_rolv_epi32(_mm512_set1_epi32(1), positions));
+            }
+        },
+        |ring, group| {
+            for bit in 0..count {
+                for half_word in ring.half_words[ring.slot(group * count + bit)] {
+                    F::line(start.wrapping_add(half_word as usize).cast());
+                }
+            }
+        },
+        |ring, group| {
+            for bit in 0..count {
+                let slot = ring.slot(group * count + bit);
+                for (half_word, mask) in ring.half_words[slot].iter().zip(&ring.masks[slot]) {
+                    // SAFETY: a position is below the number of bits, as a product's high half, and the table has so
+                    // many, as asserted above; the accesses are unaligned ones.
+                    unsafe {
+                        let at = start.add(*half_word as usize);
+                        at.write_unaligned(at.read_unaligned() | mask);
+                    }
+                }
+            }
+        },
+    );
+    for hash in rest {
+        insert_body(geometry, table, *hash);
+    }
+}
+
+/// The positions of sixteen keys' bit of number `bit` in a table of `bits` bits, fewer than 2^32: the high halves of
+/// products of 64 bits.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
+fn positions(hashes: [__m512i; 2], bit: usize, bits: __m512i) -> __m512i {
+    let power = _mm512_set1_epi64(POWERS[bit].cast_signed());
+    let [first, second] = hashes.map(|hashes| {
+        let x = _mm512_mullo_epi64(hashes, power);
+        let high = _mm512_mul_epu32(_mm512_srli_epi64::<32>(x), bits);
+        _mm512_add_epi64(high, _mm512_srli_epi64::<32>(_mm512_mul_epu32(x, bits)))
+    });
+    let odd_lanes = _mm512_set_epi32(31, 29, 27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
+    _mm512_permutex2var_epi32(first, odd_lanes, second)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn store(to: &mut [u32; GROUP], lanes: __m512i) {
+    // SAFETY: writes the 64 bytes of the array; the instruction needs no alignment.
+    unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), lanes) }
+}
