@@ -123,7 +123,7 @@ pub(crate) trait SideBySide<W: Width>: Copy {
         keys: &Located,
         first: usize,
         queue: &mut Queue,
-        walks: &Walks,
+        in_hand: &InHand<'_>,
     ) -> u32;
 
     /// A step of every walk of a team. Needs the bits of full buckets.
@@ -157,11 +157,12 @@ impl Parts<'_> {
             let (here, next) = if group % 2 == 0 { (here, next) } else { (next, here) };
             self.locate::<W>(groups.next().unwrap_or(&[]), next);
             queue.clear();
+            let in_hand = InHand::of(&walks);
             for first in (0..keys).step_by(LANES) {
                 let placed = if keys - first < LANES {
-                    InWords::<W>::place_some(self, here, first, keys - first, &mut queue, &walks)
+                    InWords::<W>::place_some(self, here, first, keys - first, &mut queue, &in_hand)
                 } else {
-                    lanes.place(self, here, first, &mut queue, &walks)
+                    lanes.place(self, here, first, &mut queue, &in_hand)
                 };
                 new[first / 64] |= u64::from(placed) << (first % 64);
             }
@@ -264,8 +265,8 @@ impl Located {
 
 /// All walks.
 #[derive(Clone, Debug)]
-pub(crate) struct Walks {
-    pub(crate) teams: [Team; TEAMS],
+struct Walks {
+    teams: [Team; TEAMS],
 }
 
 impl Walks {
@@ -280,17 +281,6 @@ impl Walks {
     #[inline(always)]
     fn are_on(&self) -> bool {
         self.teams.iter().any(|team| team.walking != 0)
-    }
-
-    /// Whether a walk has a key in hand: [`Team::hold`].
-    #[inline(always)]
-    fn hold(&self, geometry: &Geometry, key: Entry, leads_on: bool) -> bool {
-        self.teams.iter().any(|team| {
-            let equal = (0..LANES).fold(0, |equal, lane| {
-                equal | u32::from(team.fingerprints[lane] == key.fingerprint) << lane
-            });
-            team.hold(geometry, key, leads_on, equal)
-        })
     }
 
     /// Begins walks, as long as there is room in the overflow area for all that walk.
@@ -309,6 +299,40 @@ impl Walks {
     }
 }
 
+/// What walks have in hand while the keys of a group are placed: nobody walks then.
+pub(crate) struct InHand<'w> {
+    walks: &'w Walks,
+    /// A bit for each value of the lowest eight bits of a fingerprint in hand, since few keys have one of these.
+    low_bytes: [u64; 4],
+}
+
+impl<'w> InHand<'w> {
+    #[inline(always)]
+    fn of(walks: &'w Walks) -> Self {
+        let mut low_bytes = [0; 4];
+        for team in &walks.teams {
+            for lane in ones(team.walking) {
+                let low_byte = team.fingerprints[lane] % 256;
+                low_bytes[(low_byte / 64) as usize] |= 1 << (low_byte % 64);
+            }
+        }
+        Self { walks, low_bytes }
+    }
+
+    #[inline(always)]
+    pub(crate) fn contains<W: Width>(&self, parts: &mut Parts<'_>, key: Entry) -> bool {
+        let low_byte = key.fingerprint % 256;
+        self.low_bytes[(low_byte / 64) as usize] >> (low_byte % 64) & 1 == 1
+            && self.is_held::<W>(parts, key)
+    }
+
+    #[inline(always)]
+    fn is_held<W: Width>(&self, parts: &mut Parts<'_>, key: Entry) -> bool {
+        let leads_on = parts.table::<W>().leads_on(key);
+        self.walks.teams.iter().any(|team| team.hold(parts.geometry, key, leads_on))
+    }
+}
+
 impl Team {
     #[inline(always)]
     pub(crate) fn begin(&mut self, lane: usize, key: Entry) {
@@ -318,10 +342,13 @@ impl Team {
         self.walking |= 1 << lane;
     }
 
-    /// Whether a walk among `equal`, the lanes that have the fingerprint of a key, has that key in hand, so that a
-    /// lookup will find it: the walk wants into the key's primary bucket, or that one leads on to where it wants.
+    /// Whether a walk has a key in hand, so that a lookup will find it: it wants into the key's primary bucket or, if
+    /// that one `leads_on`, into the alternate.
     #[inline(always)]
-    pub(crate) fn hold(&self, geometry: &Geometry, key: Entry, leads_on: bool, equal: u32) -> bool {
+    fn hold(&self, geometry: &Geometry, key: Entry, leads_on: bool) -> bool {
+        let equal = (0..LANES).fold(0, |equal, lane| {
+            equal | u32::from(self.fingerprints[lane] == key.fingerprint) << lane
+        });
         let walking = equal & self.walking;
         walking != 0 && {
             let there = if leads_on { key.alternate(geometry).bucket } else { key.bucket };
@@ -379,9 +406,9 @@ impl<W: Width> SideBySide<W> for InWords<W> {
         keys: &Located,
         first: usize,
         queue: &mut Queue,
-        walks: &Walks,
+        in_hand: &InHand<'_>,
     ) -> u32 {
-        Self::place_some(parts, keys, first, LANES, queue, walks)
+        Self::place_some(parts, keys, first, LANES, queue, in_hand)
     }
 
     #[inline(always)]
@@ -435,14 +462,13 @@ impl<W: Width> InWords<W> {
         first: usize,
         len: usize,
         queue: &mut Queue,
-        walks: &Walks,
+        in_hand: &InHand<'_>,
     ) -> u32 {
         let mut new = u32::MAX >> (32 - len);
         if !parts.multiset {
             for lane in 0..len {
                 let key = keys.key(first + lane);
-                let leads_on = parts.table::<W>().leads_on(key);
-                let known = parts.has::<W>(key) || walks.hold(parts.geometry, key, leads_on);
+                let known = parts.has::<W>(key) || in_hand.contains::<W>(parts, key);
                 new &= !(u32::from(known) << lane);
             }
             new &= !keys.repeated(first, len);

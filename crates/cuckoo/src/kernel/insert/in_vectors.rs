@@ -8,7 +8,7 @@ use crate::full_buckets::FullBuckets;
 use crate::geometry::{Geometry, MIX_FACTORS};
 use crate::place::Parts;
 use crate::table::{Entry, Table};
-use crate::walk::{InWords, Located, NEAR_BYTES, Queue, SideBySide, Team, Walks, ones};
+use crate::walk::{InHand, InWords, Located, NEAR_BYTES, Queue, SideBySide, Team, ones};
 
 /// The most buckets that vectors insert into: three times a bucket is an index of 32 bits with a sign.
 pub(in super::super) const MAX_VECTOR_BUCKETS: u64 = 1 << 29;
@@ -175,17 +175,16 @@ impl<V: Vector> InVectors<V> {
         lanes
     }
 
-    /// Which keys are in the table, a bit each. These are the slots of their primary buckets, which lead on where
-    /// `flagged` has a sign.
+    /// Which keys are in the table, a bit each. These are the slots of their primary buckets.
     #[inline(always)]
     fn known<W: Fields>(
         &self,
         parts: &Parts<'_>,
         (buckets, fingerprints): (V, V),
         slots: Slots<V>,
-        flagged: V,
     ) -> u32 {
         let here = held(slots, fingerprints);
+        let flagged = in_either_field(self.flags(slots).and(class(fingerprints)));
         let open = flagged.and_not(here);
         if open.signs() == 0 {
             return here.signs();
@@ -195,28 +194,6 @@ impl<V: Vector> InVectors<V> {
         // SAFETY: alternates of buckets of the table are in the table.
         let others = unsafe { W::read(parts.table.as_ptr(), there, Some(open)) };
         here.or(held(others, fingerprints).and(open)).signs()
-    }
-
-    /// Which keys of a group walks have in hand, a bit each. Those of `flagged` have primary buckets that lead on.
-    #[inline(always)]
-    fn in_hand(
-        geometry: &Geometry,
-        walks: &Walks,
-        keys: &Located,
-        first: usize,
-        flagged: u32,
-    ) -> u32 {
-        let mut in_hand = 0;
-        for team in walks.teams.iter().filter(|team| team.walking != 0) {
-            let walking = V::load(&team.fingerprints);
-            for lane in 0..LANES {
-                let key = keys.key(first + lane);
-                let equal = walking.eq_16(V::splat(key.fingerprint)).left::<16>().signs();
-                let leads_on = flagged >> lane & 1 == 1;
-                in_hand |= u32::from(team.hold(geometry, key, leads_on, equal)) << lane;
-            }
-        }
-        in_hand
     }
 
     /// The second half of a block: keys for whose primary buckets, unlike and with these slots, there is no room.
@@ -266,25 +243,23 @@ impl<W: Fields, V: Vector> SideBySide<W> for InVectors<V> {
         keys: &Located,
         first: usize,
         queue: &mut Queue,
-        walks: &Walks,
+        in_hand: &InHand<'_>,
     ) -> u32 {
         let (buckets, fingerprints) = keys.lanes(first);
         let (buckets, fingerprints) = (V::load(buckets), V::load(fingerprints));
         if buckets.any_equal_16() {
-            return InWords::<W>::place_some(parts, keys, first, LANES, queue, walks);
+            return InWords::<W>::place_some(parts, keys, first, LANES, queue, in_hand);
         }
         // SAFETY: primary buckets are in the table, whose length was checked in `new`.
         let slots = unsafe { W::read(parts.table.as_ptr(), buckets, None) };
         let mut new = u32::MAX >> (32 - LANES);
         if !parts.multiset {
-            let flagged = in_either_field(self.flags(slots).and(class(fingerprints)));
-            new &= !self.known::<W>(parts, (buckets, fingerprints), slots, flagged);
-            new &= !Self::in_hand(parts.geometry, walks, keys, first, flagged.signs());
-            if !parts.overflow.is_empty() {
-                for lane in ones(new) {
-                    let known = parts.overflow.contains(parts.geometry, keys.key(first + lane));
-                    new &= !(u32::from(known) << lane);
-                }
+            new &= !self.known::<W>(parts, (buckets, fingerprints), slots);
+            for lane in ones(new) {
+                let key = keys.key(first + lane);
+                let known = in_hand.contains::<W>(parts, key)
+                    || parts.overflow.contains(parts.geometry, key);
+                new &= !(u32::from(known) << lane);
             }
         }
         let wanted = V::of_signs(new);
