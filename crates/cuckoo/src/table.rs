@@ -61,15 +61,9 @@ impl<'g, W: Width, T: AsRef<[u8]>> Table<'g, W, T> {
         W::has_room(self.word(bucket))
     }
 
-    /// Whether a fingerprint with this primary bucket may be in its alternate.
+    /// Whether a fingerprint with this primary bucket, which is the word given, may be in its alternate.
     #[inline(always)]
-    pub(crate) fn leads_on(&self, key: Entry) -> bool {
-        self.word_leads_on(self.word(key.bucket), key)
-    }
-
-    /// The same, of a primary bucket that was read.
-    #[inline(always)]
-    fn word_leads_on(&self, word: W::Word, key: Entry) -> bool {
+    fn leads_on(&self, word: W::Word, key: Entry) -> bool {
         flag(&W::slots(word), class(key.fingerprint), self.empty)
     }
 
@@ -79,7 +73,7 @@ impl<'g, W: Width, T: AsRef<[u8]>> Table<'g, W, T> {
     pub(crate) fn contains(&self, key: Entry) -> bool {
         let word = self.word(key.bucket);
         W::has(word, key.fingerprint)
-            || (self.word_leads_on(word, key)
+            || (self.leads_on(word, key)
                 && W::has(self.word(key.alternate(self.geometry).bucket), key.fingerprint))
     }
 
@@ -88,7 +82,7 @@ impl<'g, W: Width, T: AsRef<[u8]>> Table<'g, W, T> {
         let copies = |word| W::slots(word).iter().filter(|slot| **slot == key.fingerprint).count();
         let word = self.word(key.bucket);
         let elsewhere = self
-            .word_leads_on(word, key)
+            .leads_on(word, key)
             .then(|| copies(self.word(key.alternate(self.geometry).bucket)));
         (copies(word) + elsewhere.unwrap_or(0)) as u32
     }
@@ -136,7 +130,7 @@ impl<W: Width, T: AsRef<[u8]> + AsMut<[u8]>> Table<'_, W, T> {
         let elsewhere = self.word(there);
         let bucket = there ^ (there ^ key.bucket) & mask(here);
         let word = if here { primary } else { elsewhere };
-        if !(here | (self.word_leads_on(primary, key) & W::has(word, fingerprint))) {
+        if !(here | (self.leads_on(primary, key) & W::has(word, fingerprint))) {
             return None;
         }
         let (slots, said) = bucket::remove(W::slots(word), fingerprint, self.empty);

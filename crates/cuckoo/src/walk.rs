@@ -19,10 +19,6 @@
 //! for a key of the queue at once, and walks go on while the keys of the next blocks are placed: no lane is
 //! ever idle for long.
 //!
-//! So a set looks for a key in three places: the table, the queue, and what walks have in hand. To let the walks of a
-//! group end before the next group instead took 1.3 times as long at 93 to 95 % load, since most
-//! lanes were idle towards the end of each group.
-//!
 //! Source: Fan et al., CoNEXT 2014, section 3.2, for the random walk.
 
 use crate::bucket;
@@ -117,14 +113,7 @@ pub(crate) trait SideBySide<W: Width>: Copy {
 
     /// Places the keys of a group from `first` on, sixteen of them, that have room in one of their buckets, and
     /// queues the others. The keys, a bit each, that a set did not have.
-    fn place(
-        &self,
-        parts: &mut Parts<'_>,
-        keys: &Located,
-        first: usize,
-        queue: &mut Queue,
-        in_hand: &InHand<'_>,
-    ) -> u32;
+    fn place(&self, parts: &mut Parts<'_>, keys: &Located, first: usize, queue: &mut Queue) -> u32;
 
     /// A step of every walk of a team. Needs the bits of full buckets.
     fn turn(&self, parts: &mut Parts<'_>, team: &mut Team, queue: &mut Queue);
@@ -157,20 +146,23 @@ impl Parts<'_> {
             let (here, next) = if group % 2 == 0 { (here, next) } else { (next, here) };
             self.locate::<W>(groups.next().unwrap_or(&[]), next);
             queue.clear();
-            let in_hand = InHand::of(&walks);
             for first in (0..keys).step_by(LANES) {
                 let placed = if keys - first < LANES {
-                    InWords::<W>::place_some(self, here, first, keys - first, &mut queue, &in_hand)
+                    InWords::<W>::place_some(self, here, first, keys - first, &mut queue)
                 } else {
-                    lanes.place(self, here, first, &mut queue, &in_hand)
+                    lanes.place(self, here, first, &mut queue)
                 };
                 new[first / 64] |= u64::from(placed) << (first % 64);
             }
-            if queue.end > 0 && self.walk::<W, S>(&lanes, &mut walks, &mut queue, false).is_err() {
-                for place in &queue.places[queue.next..queue.end] {
-                    new[usize::from(*place) / 64] &= !(1 << (place % 64));
+            if queue.end > 0 {
+                // A set must find the keys of a group when it places the next.
+                let to_the_end = !self.multiset;
+                if self.walk::<W, S>(&lanes, &mut walks, &mut queue, to_the_end).is_err() {
+                    for place in &queue.places[queue.next..queue.end] {
+                        new[usize::from(*place) / 64] &= !(1 << (place % 64));
+                    }
+                    return Err(NoPlace);
                 }
-                return Err(NoPlace);
             }
         }
         queue.clear();
@@ -299,40 +291,6 @@ impl Walks {
     }
 }
 
-/// What walks have in hand while the keys of a group are placed: nobody walks then.
-pub(crate) struct InHand<'w> {
-    walks: &'w Walks,
-    /// A bit for each value of the lowest eight bits of a fingerprint in hand, since few keys have one of these.
-    low_bytes: [u64; 4],
-}
-
-impl<'w> InHand<'w> {
-    #[inline(always)]
-    fn of(walks: &'w Walks) -> Self {
-        let mut low_bytes = [0; 4];
-        for team in &walks.teams {
-            for lane in ones(team.walking) {
-                let low_byte = team.fingerprints[lane] % 256;
-                low_bytes[(low_byte / 64) as usize] |= 1 << (low_byte % 64);
-            }
-        }
-        Self { walks, low_bytes }
-    }
-
-    #[inline(always)]
-    pub(crate) fn contains<W: Width>(&self, parts: &mut Parts<'_>, key: Entry) -> bool {
-        let low_byte = key.fingerprint % 256;
-        self.low_bytes[(low_byte / 64) as usize] >> (low_byte % 64) & 1 == 1
-            && self.is_held::<W>(parts, key)
-    }
-
-    #[inline(always)]
-    fn is_held<W: Width>(&self, parts: &mut Parts<'_>, key: Entry) -> bool {
-        let leads_on = parts.table::<W>().leads_on(key);
-        self.walks.teams.iter().any(|team| team.hold(parts.geometry, key, leads_on))
-    }
-}
-
 impl Team {
     #[inline(always)]
     pub(crate) fn begin(&mut self, lane: usize, key: Entry) {
@@ -340,20 +298,6 @@ impl Team {
         self.fingerprints[lane] = key.fingerprint;
         self.steps[lane] = 0;
         self.walking |= 1 << lane;
-    }
-
-    /// Whether a walk has a key in hand, so that a lookup will find it: it wants into the key's primary bucket or, if
-    /// that one `leads_on`, into the alternate.
-    #[inline(always)]
-    fn hold(&self, geometry: &Geometry, key: Entry, leads_on: bool) -> bool {
-        let equal = (0..LANES).fold(0, |equal, lane| {
-            equal | u32::from(self.fingerprints[lane] == key.fingerprint) << lane
-        });
-        let walking = equal & self.walking;
-        walking != 0 && {
-            let there = if leads_on { key.alternate(geometry).bucket } else { key.bucket };
-            ones(walking).any(|lane| [key.bucket, there].contains(&self.buckets[lane]))
-        }
     }
 
     /// A key of the queue takes the place of a walk that ended.
@@ -400,15 +344,8 @@ impl<W: Width> SideBySide<W> for InWords<W> {
     }
 
     #[inline(always)]
-    fn place(
-        &self,
-        parts: &mut Parts<'_>,
-        keys: &Located,
-        first: usize,
-        queue: &mut Queue,
-        in_hand: &InHand<'_>,
-    ) -> u32 {
-        Self::place_some(parts, keys, first, LANES, queue, in_hand)
+    fn place(&self, parts: &mut Parts<'_>, keys: &Located, first: usize, queue: &mut Queue) -> u32 {
+        Self::place_some(parts, keys, first, LANES, queue)
     }
 
     #[inline(always)]
@@ -462,14 +399,11 @@ impl<W: Width> InWords<W> {
         first: usize,
         len: usize,
         queue: &mut Queue,
-        in_hand: &InHand<'_>,
     ) -> u32 {
         let mut new = u32::MAX >> (32 - len);
         if !parts.multiset {
             for lane in 0..len {
-                let key = keys.key(first + lane);
-                let known = parts.has::<W>(key) || in_hand.contains::<W>(parts, key);
-                new &= !(u32::from(known) << lane);
+                new &= !(u32::from(parts.has::<W>(keys.key(first + lane))) << lane);
             }
             new &= !keys.repeated(first, len);
         }

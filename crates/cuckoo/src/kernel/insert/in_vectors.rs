@@ -8,7 +8,7 @@ use crate::full_buckets::FullBuckets;
 use crate::geometry::{Geometry, MIX_FACTORS};
 use crate::place::Parts;
 use crate::table::{Entry, Table};
-use crate::walk::{InHand, InWords, Located, NEAR_BYTES, Queue, SideBySide, Team, ones};
+use crate::walk::{InWords, Located, NEAR_BYTES, Queue, SideBySide, Team, ones};
 
 /// The most buckets that vectors insert into: three times a bucket is an index of 32 bits with a sign.
 pub(in super::super) const MAX_VECTOR_BUCKETS: u64 = 1 << 29;
@@ -237,29 +237,22 @@ impl<W: Fields, V: Vector> SideBySide<W> for InVectors<V> {
     }
 
     #[inline(always)]
-    fn place(
-        &self,
-        parts: &mut Parts<'_>,
-        keys: &Located,
-        first: usize,
-        queue: &mut Queue,
-        in_hand: &InHand<'_>,
-    ) -> u32 {
+    fn place(&self, parts: &mut Parts<'_>, keys: &Located, first: usize, queue: &mut Queue) -> u32 {
         let (buckets, fingerprints) = keys.lanes(first);
         let (buckets, fingerprints) = (V::load(buckets), V::load(fingerprints));
         if buckets.any_equal_16() {
-            return InWords::<W>::place_some(parts, keys, first, LANES, queue, in_hand);
+            return InWords::<W>::place_some(parts, keys, first, LANES, queue);
         }
         // SAFETY: primary buckets are in the table, whose length was checked in `new`.
         let slots = unsafe { W::read(parts.table.as_ptr(), buckets, None) };
         let mut new = u32::MAX >> (32 - LANES);
         if !parts.multiset {
             new &= !self.known::<W>(parts, (buckets, fingerprints), slots);
-            for lane in ones(new) {
-                let key = keys.key(first + lane);
-                let known = in_hand.contains::<W>(parts, key)
-                    || parts.overflow.contains(parts.geometry, key);
-                new &= !(u32::from(known) << lane);
+            if !parts.overflow.is_empty() {
+                for lane in ones(new) {
+                    let known = parts.overflow.contains(parts.geometry, keys.key(first + lane));
+                    new &= !(u32::from(known) << lane);
+                }
             }
         }
         let wanted = V::of_signs(new);
