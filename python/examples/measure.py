@@ -1,0 +1,176 @@
+"""Times filters beside other packages, and prints the tables of README.md.
+
+    pip install rbloom pybloom-live fastbloom-rs pyfusefilter 'xxhash<4'
+    python measure.py [ROUNDS [KEYS]]
+
+Each of ROUNDS rounds (9) has every filter add KEYS keys (200,000) to an empty filter, look up as many present and as many
+absent ones, one call for each key and then, where the package has batches, in one call. The order changes from round to
+round. Present keys must all be found, and of absent ones at most 3 %. Times are medians, with the best in brackets.
+Packages that are not installed are left out.
+"""
+
+import statistics
+import sys
+import time
+
+import numpy
+import trommel
+
+FPR = 0.01
+
+
+def one_by_one(add, contains):
+    def build(keys):
+        for key in keys:
+            add(key)
+
+    return build, lambda keys: sum(contains(key) for key in keys)
+
+
+class Trommel:
+    def __init__(self, kind):
+        self.name = f"trommel, {kind}"
+        self.kind = kind
+
+    def single(self, count, text):
+        f = trommel.Filter(self.kind, count, FPR)
+        return one_by_one(f.add, f.__contains__)
+
+    def batches(self, count, text):
+        forms = ["list", "pyarrow"] if text else ["list", "numpy"]
+        for form in forms:
+            f = trommel.Filter(self.kind, count, FPR)
+            yield form, f.update, lambda keys, f=f: int(f.contains(keys).sum())
+
+
+class Rbloom:
+    name = "rbloom"
+
+    def __init__(self):
+        import rbloom
+
+        self.filter = rbloom.Bloom
+
+    def single(self, count, text):
+        f = self.filter(count, FPR)
+        return one_by_one(f.add, f.__contains__)
+
+    def batches(self, count, text):
+        return ()
+
+
+class PybloomLive:
+    name = "pybloom-live"
+
+    def __init__(self):
+        import pybloom_live
+
+        self.filter = pybloom_live.BloomFilter
+
+    def single(self, count, text):
+        f = self.filter(count, FPR)
+        return one_by_one(f.add, f.__contains__)
+
+    def batches(self, count, text):
+        return ()
+
+
+class FastbloomRs:
+    name = "fastbloom-rs"
+
+    def __init__(self):
+        import fastbloom_rs
+
+        self.builder = fastbloom_rs.FilterBuilder
+
+    def single(self, count, text):
+        f = self.builder(count, FPR).build_bloom_filter()
+        return one_by_one(*((f.add_str, f.contains_str) if text else (f.add_int, f.contains_int)))
+
+    def batches(self, count, text):
+        f = self.builder(count, FPR).build_bloom_filter()
+        add, contains = (
+            (f.add_str_batch, f.contains_str_batch) if text else (f.add_int_batch, f.contains_int_batch)
+        )
+        yield "list", add, lambda keys: sum(contains(keys))
+
+
+class Fuse8:
+    """Built from all keys at once; no rate but 0.4 %."""
+
+    name = "pyfusefilter, Fuse8"
+
+    def __init__(self):
+        import pyfusefilter
+
+        self.filter = pyfusefilter.Fuse8
+
+    def single(self, count, text):
+        f = self.filter(count)
+        return f.populate, lambda keys: sum(f.contains(key) for key in keys)
+
+    def batches(self, count, text):
+        return ()
+
+
+def installed():
+    yield from (Trommel(kind) for kind in ("split-block-bloom", "bloom", "quotient", "cuckoo"))
+    for package in (Rbloom, PybloomLive, FastbloomRs, Fuse8):
+        try:
+            yield package()
+        except ImportError as error:
+            print(f"left out: {error}", file=sys.stderr)
+
+
+def in_form(keys, form):
+    if form == "numpy":
+        return numpy.array(keys, "int64")
+    if form == "pyarrow":
+        import pyarrow
+
+        return pyarrow.array(keys)
+    return keys
+
+
+def timed(call, keys, count):
+    start = time.perf_counter()
+    answer = call(keys)
+    return answer, (time.perf_counter() - start) / count * 1e9
+
+
+def measure(subject, present, absent, text, times):
+    """Appends to `times`, by the name of a row, nanoseconds per key: added, found, not found."""
+    ways = [("one by one", *subject.single(len(present), text)), *subject.batches(len(present), text)]
+    for way, build, count_in in ways:
+        there, away = (in_form(keys, way) for keys in (present, absent))
+        _, added = timed(build, there, len(present))
+        found, hit = timed(count_in, there, len(present))
+        reported, miss = timed(count_in, away, len(absent))
+        assert found == len(present), (subject.name, way, found)
+        assert reported <= 0.03 * len(absent), (subject.name, way, reported)
+        times.setdefault((way != "one by one", subject.name, way), []).append((added, hit, miss))
+
+
+def table(title, times):
+    print(f"{title}\n\n| package | keys | add, ns | present, ns | absent, ns |\n|---|---|---:|---:|---:|")
+    for (_, name, way), rounds in sorted(times.items(), key=lambda item: item[0][0]):
+        cells = (f"{statistics.median(column):.3g} [{min(column):.3g}]" for column in zip(*rounds))
+        print(f"| {name} | {way} | {' | '.join(cells)} |")
+    print()
+
+
+def main():
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 9
+    count = int(sys.argv[2]) if len(sys.argv) > 2 else 200_000
+    subjects = list(installed())
+    integers = numpy.random.default_rng(7).integers(0, 2**62, 2 * count).tolist()
+    for text in (False, True):
+        keys = [f"user-{key:016x}" for key in integers] if text else integers
+        times = {}
+        for round in range(rounds):
+            for i in range(len(subjects)):
+                measure(subjects[(i + round) % len(subjects)], keys[:count], keys[count:], text, times)
+        table(f"{count:,} strings of 21 letters:" if text else f"{count:,} integers:", times)
+
+
+main()

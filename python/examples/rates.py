@@ -1,0 +1,52 @@
+"""False-positive rates, measured and as the equation has them, while filters fill.
+
+    python rates.py [KEYS [PICTURE.svg]]
+
+Prints a table for filters made for KEYS keys (100,000) at 1 %, and draws it if matplotlib is there and a file is named.
+"""
+
+import sys
+
+import numpy
+import trommel
+
+PROBES = 1_000_000
+
+
+def measure(kind, keys):
+    """Loads, measured rates and expected ones."""
+    f = trommel.Filter(kind, keys=keys, fpr=0.01)
+    absent = numpy.arange(2**62, 2**62 + PROBES)
+    rows = []
+    for tenth in range(1, 11):
+        f.update(numpy.arange((tenth - 1) * keys // 10, tenth * keys // 10))
+        rows.append((tenth / 10, f.contains(absent).mean(), f.expected_fpr))
+    return rows
+
+
+def main():
+    keys = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
+    curves = {kind: measure(kind, keys) for kind in trommel.KINDS}
+    print(f"{'kind':22} " + " ".join(f"{'at ' + format(load, '.0%'):>15}" for load in (0.5, 1.0)))
+    for kind, rows in curves.items():
+        cells = [f"{100 * rows[i][1]:.3f} / {100 * rows[i][2]:.3f} %" for i in (4, 9)]
+        print(f"{kind:22} " + " ".join(f"{cell:>15}" for cell in cells))
+        for _, measured, expected in rows:
+            # Five standard deviations of a binomial count, and a tenth for what the equation leaves out.
+            bound = 5 * (expected / PROBES) ** 0.5 + 0.1 * expected
+            assert abs(measured - expected) < bound + 5 / PROBES, (kind, measured, expected)
+    if len(sys.argv) > 2:
+        from matplotlib import pyplot
+
+        for kind, rows in curves.items():
+            load, measured, expected = zip(*rows)
+            (line,) = pyplot.plot(load, measured, ".", label=kind)
+            pyplot.plot(load, expected, "-", color=line.get_color(), linewidth=1)
+        pyplot.xlabel("keys, of those that the filter was made for")
+        pyplot.ylabel("false-positive rate (points measured, lines expected)")
+        pyplot.yscale("log")
+        pyplot.legend()
+        pyplot.savefig(sys.argv[2])
+
+
+main()

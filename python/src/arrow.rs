@@ -1,0 +1,239 @@
+//! Columns of Arrow, read through pyarrow.
+//!
+//! The buffers of a column come by Python's buffer protocol (`Array.buffers()`), and NumPy gives them their item types.
+//! So there is no copy, no unsafe import of C structs, and no second implementation of Arrow to compile. Columns of other
+//! libraries become pyarrow's through the Arrow PyCapsule interface, which pyarrow imports without a copy.
+//!
+//! Buffers of Arrow are immutable by contract, so strings are hashed without the GIL.
+
+use crate::batch::{Hashes, hash_batch};
+use crate::buffer::{bytes, items};
+use pyo3::buffer::{Element, PyUntypedBuffer};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use std::fmt::Display;
+use trommel::error::OffsetsError;
+use trommel::{Hasher, KeyHash};
+
+/// Appends the hashes of a column: an array of pyarrow, a chunked one, or what exports one.
+pub(crate) fn hash_column(
+    column: &Bound<'_, PyAny>,
+    hasher: &Hasher,
+    out: &mut Hashes,
+) -> PyResult<()> {
+    let py = column.py();
+    let pyarrow = py.import("pyarrow")?;
+    if column.is_instance(&pyarrow.getattr("Array")?)? {
+        return hash_array(column, hasher, out);
+    }
+    let chunked_type = pyarrow.getattr("ChunkedArray")?;
+    let chunked = if column.is_instance(&chunked_type)? {
+        column.clone()
+    } else if column.hasattr("__arrow_c_array__")? {
+        return hash_array(&pyarrow.call_method1("array", (column,))?, hasher, out);
+    } else {
+        pyarrow.call_method1("chunked_array", (column,))?
+    };
+    for array in chunked.getattr("chunks")?.try_iter()? {
+        hash_array(&array?, hasher, out)?;
+    }
+    Ok(())
+}
+
+fn hash_array(array: &Bound<'_, PyAny>, hasher: &Hasher, out: &mut Hashes) -> PyResult<()> {
+    let array = Array::new(array)?;
+    if array.len == 0 {
+        return Ok(());
+    }
+    out.reserve(array.len)?;
+    let start = out.hashes.len();
+    let data_type = array.data_type.as_str();
+    match data_type {
+        "int8" | "int16" | "int32" | "int64" | "uint8" | "uint16" | "uint32" | "uint64" => {
+            hash_batch(&array.items(1, data_type, array.len)?, hasher, &mut |hashes| {
+                out.hashes.extend_from_slice(&hashes.hashes);
+                Ok(())
+            })?;
+        }
+        "string" | "binary" => {
+            array.hash_strings("int32", Hasher::hash_column::<i32>, hasher, out)?;
+        }
+        "large_string" | "large_binary" => {
+            array.hash_strings("int64", Hasher::hash_column::<i64>, hasher, out)?;
+        }
+        "string_view" | "binary_view" => array.hash_views(hasher, out)?,
+        "null" => {
+            (0..array.len).for_each(|_| out.push_null());
+            return Ok(());
+        }
+        _ if data_type.starts_with("fixed_size_binary[") => array.hash_fixed(hasher, out)?,
+        _ if data_type.starts_with("dictionary<") => return array.hash_dictionary(hasher, out),
+        _ => {
+            return Err(PyTypeError::new_err(format!(
+                "keys are integers, strings or binary, not {data_type}: convert them, for example with cast"
+            )));
+        }
+    }
+    array.find_nulls(start, out)
+}
+
+/// [`Hasher::hash_column`] for one type of offsets.
+type HashColumn<O> = fn(&Hasher, &[O], &[u8], &mut Vec<KeyHash>) -> Result<(), OffsetsError>;
+
+/// An array of pyarrow.
+struct Array<'py> {
+    array: Bound<'py, PyAny>,
+    buffers: Vec<Option<Bound<'py, PyAny>>>,
+    data_type: String,
+    len: usize,
+    /// Items before the first, in all buffers.
+    offset: usize,
+}
+
+impl<'py> Array<'py> {
+    fn new(array: &Bound<'py, PyAny>) -> PyResult<Self> {
+        Ok(Self {
+            buffers: array.call_method0("buffers")?.extract()?,
+            data_type: array.getattr("type")?.str()?.to_string(),
+            len: array.len()?,
+            offset: array.getattr("offset")?.extract()?,
+            array: array.clone(),
+        })
+    }
+
+    fn buffer(&self, index: usize) -> PyResult<Option<PyUntypedBuffer>> {
+        let buffer = self.buffers.get(index).and_then(Option::as_ref);
+        buffer.map(PyUntypedBuffer::get).transpose()
+    }
+
+    /// A view by NumPy of `count` items of a buffer, from the array's first.
+    fn items(&self, index: usize, dtype: &str, count: usize) -> PyResult<Bound<'py, PyAny>> {
+        let py = self.array.py();
+        let buffer = self.buffers.get(index).and_then(Option::as_ref);
+        let buffer = buffer.ok_or_else(|| damaged("a buffer is missing"))?;
+        let numpy = py.import("numpy")?;
+        let dtype = numpy.call_method1("dtype", (dtype,))?;
+        let item_bytes: usize = dtype.getattr("itemsize")?.extract()?;
+        let start = self.offset.saturating_mul(item_bytes);
+        numpy.call_method1("frombuffer", (buffer, dtype, count, start))
+    }
+
+    fn hash_strings<O: Element + Sync>(
+        &self,
+        dtype: &str,
+        hash_column: HashColumn<O>,
+        hasher: &Hasher,
+        out: &mut Hashes,
+    ) -> PyResult<()> {
+        let offsets = PyUntypedBuffer::get(&self.items(1, dtype, self.len + 1)?)?;
+        let offsets = items::<O>(&offsets)?;
+        let data = self.buffer(2)?;
+        let data = data.as_ref().map_or(Ok(&[][..]), bytes)?;
+        let mut hashes = Vec::new();
+        let hashed = self.array.py().detach(|| hash_column(hasher, offsets, data, &mut hashes));
+        hashed.map_err(damaged)?;
+        append(out, hashes);
+        Ok(())
+    }
+
+    /// Keys of up to 12 bytes are within their view: 4 bytes of length, then the key. Others have a prefix of 4 bytes,
+    /// the number of their data buffer and an offset in it.
+    fn hash_views(&self, hasher: &Hasher, out: &mut Hashes) -> PyResult<()> {
+        let views = self.buffer(1)?.ok_or_else(|| damaged("a buffer is missing"))?;
+        let data = (2..self.buffers.len())
+            .map(|index| self.buffer(index))
+            .collect::<PyResult<Vec<_>>>()?;
+        let no_bytes = &[][..];
+        let data = data.iter().map(|buffer| buffer.as_ref().map_or(Ok(no_bytes), bytes));
+        let data = data.collect::<PyResult<Vec<_>>>()?;
+        let views = bytes(&views)?.as_chunks::<16>().0;
+        let views = views.get(self.offset..self.offset + self.len);
+        let views = views.ok_or_else(|| damaged("the buffer of views is too short"))?;
+        let word = |view: &[u8; 16], at: usize| {
+            u32::from_le_bytes([view[at], view[at + 1], view[at + 2], view[at + 3]]) as usize
+        };
+        let key_of = |view: &'_ [u8; 16]| -> Option<KeyHash> {
+            let len = word(view, 0);
+            if len <= 12 {
+                return Some(hasher.hash_bytes(&view[4..4 + len]));
+            }
+            let start = word(view, 12);
+            Some(hasher.hash_bytes(data.get(word(view, 8))?.get(start..start.checked_add(len)?)?))
+        };
+        let hashes =
+            self.array.py().detach(|| views.iter().map(key_of).collect::<Option<Vec<_>>>());
+        append(out, hashes.ok_or_else(|| damaged("a view is outside of its data"))?);
+        Ok(())
+    }
+
+    fn hash_fixed(&self, hasher: &Hasher, out: &mut Hashes) -> PyResult<()> {
+        let size: usize = self.array.getattr("type")?.getattr("byte_width")?.extract()?;
+        let buffer = self.buffer(1)?;
+        let data = buffer.as_ref().map_or(Ok(&[][..]), bytes)?;
+        for index in self.offset..self.offset + self.len {
+            let key = data.get(index * size..(index + 1) * size);
+            let key = key.ok_or_else(|| damaged("the buffer of values is too short"))?;
+            out.hashes.push(hasher.hash_bytes(key));
+        }
+        Ok(())
+    }
+
+    /// Each value of the dictionary is hashed once.
+    fn hash_dictionary(&self, hasher: &Hasher, out: &mut Hashes) -> PyResult<()> {
+        let mut values = Hashes::default();
+        hash_column(&self.array.getattr("dictionary")?, hasher, &mut values)?;
+        let indices =
+            Array::new(&self.array.getattr("indices")?.call_method1("cast", ("int64",))?)?;
+        let start = out.hashes.len();
+        let buffer = PyUntypedBuffer::get(&indices.items(1, "int64", indices.len)?)?;
+        let mut nulls = Hashes { hashes: std::mem::take(&mut out.hashes), nulls: Vec::new() };
+        indices.find_nulls(start, &mut nulls)?;
+        out.hashes = nulls.hashes;
+        let mut null_indices = nulls.nulls.into_iter().peekable();
+        for index in items::<i64>(&buffer)? {
+            // The index of a null means nothing.
+            if null_indices.next_if_eq(&out.hashes.len()).is_some() {
+                out.push_null();
+                continue;
+            }
+            let index = usize::try_from(*index).ok().filter(|index| *index < values.hashes.len());
+            let index = index.ok_or_else(|| damaged("an index is outside of the dictionary"))?;
+            if values.nulls.binary_search(&index).is_ok() {
+                out.push_null();
+            } else {
+                out.hashes.push(values.hashes[index]);
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends the positions of nulls, counted from `start`, where the array's first hash is.
+    fn find_nulls(&self, start: usize, out: &mut Hashes) -> PyResult<()> {
+        if self.array.getattr("null_count")?.extract::<usize>()? == 0 {
+            return Ok(());
+        }
+        let validity = self.buffer(0)?.ok_or_else(|| damaged("the validity is missing"))?;
+        let validity = bytes(&validity)?;
+        for index in 0..self.len {
+            let bit = self.offset + index;
+            let byte = validity.get(bit / 8).ok_or_else(|| damaged("the validity is too short"))?;
+            if byte >> (bit % 8) & 1 == 0 {
+                out.nulls.push(start + index);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Without a copy if there is nothing to append to.
+fn append(out: &mut Hashes, mut hashes: Vec<KeyHash>) {
+    if out.hashes.is_empty() {
+        out.hashes = hashes;
+    } else {
+        out.hashes.append(&mut hashes);
+    }
+}
+
+fn damaged(what: impl Display) -> PyErr {
+    PyValueError::new_err(format!("the Arrow array is damaged: {what}"))
+}

@@ -1,0 +1,431 @@
+//! The class `Filter`.
+
+use crate::answers::{self, FEWEST_KEYS_DETACHED, answer, engine_for};
+use crate::batch::hash_batch;
+use crate::buffer;
+use crate::errors;
+use crate::key;
+use crate::view::PyFilterView;
+use pyo3::buffer::PyUntypedBuffer;
+use pyo3::exceptions::{PyMemoryError, PyRuntimeError};
+use pyo3::prelude::*;
+use pyo3::sync::RwLockExt;
+use pyo3::types::{PyBytes, PyTuple, PyType};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+use std::sync::{LockResult, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use trommel::{AnyFilter, Filter, FilterKind, FilterSpec, FormatError, Hasher, Insert, MergeError};
+
+/// An approximate-membership filter. It says of a key either that it is certainly not there, or that it may be.
+///
+/// >>> from trommel import Filter
+/// >>> f = Filter(keys=1_000, fpr=0.01)
+/// >>> f.add("anvil")
+/// True
+/// >>> "anvil" in f, 7 in f
+/// (True, False)
+/// >>> f.update(["forge", b"tongs", 2**63])
+/// >>> f.contains(["forge", "anvil", -1]).tolist()
+/// [True, True, False]
+/// >>> len(f), f.kind
+/// (4, 'split-block-bloom')
+///
+/// A key is a str (hashed as its UTF-8 bytes), bytes, a bytearray or a contiguous memoryview (as they are), or an int
+/// from -2**63 to 2**64 - 1 (as its eight bytes, little-endian, so -1 and 2**64 - 1 are one key). What has ``__index__``,
+/// such as an integer of NumPy, is an int. TypeError is raised for everything else, bool, float, None and tuple included,
+/// OverflowError for other integers.
+///
+/// ``kind`` is one of ``trommel.KINDS``, ``keys`` is how many the filter is made for, ``fpr`` the false-positive rate that
+/// it then has, ``seed`` chooses the hash function. ``multiset`` makes a quotient filter that counts copies exactly, and
+/// ``grow_at`` a quotient or cuckoo filter that doubles when so much of it is full. SpecError, a ValueError, is raised for
+/// values that no filter can have, OverflowError for negative ``keys``.
+///
+/// Threads may share a filter. Calls that change it wait for one another, and other threads run during batches.
+#[pyclass(frozen, module = "trommel", name = "Filter")]
+#[derive(Debug)]
+pub(crate) struct PyFilter {
+    /// Never locked across a call into Python, so that a thread that holds it never waits for one that wants it.
+    filter: RwLock<AnyFilter>,
+    /// That of the filter, which never changes.
+    hasher: Hasher,
+    kind: FilterKind,
+}
+
+/// A thread that panics with a filter in its hands leaves it in a state that nobody knows.
+fn unpoisoned<T>(locked: LockResult<T>) -> PyResult<T> {
+    locked.map_err(|_| {
+        PyRuntimeError::new_err("the filter is not usable: a call that changed it failed midway")
+    })
+}
+
+impl PyFilter {
+    fn read<'a>(&'a self, py: Python<'_>) -> PyResult<RwLockReadGuard<'a, AnyFilter>> {
+        unpoisoned(self.filter.read_py_attached(py))
+    }
+
+    fn write<'a>(&'a self, py: Python<'_>) -> PyResult<RwLockWriteGuard<'a, AnyFilter>> {
+        unpoisoned(self.filter.write_py_attached(py))
+    }
+
+    fn clone_inner(&self, py: Python<'_>) -> PyResult<AnyFilter> {
+        py.detach(|| Ok(unpoisoned(self.filter.read())?.clone()))
+    }
+
+    /// Takes in another filter's keys. The locks of two filters are taken in the order of their addresses, so two
+    /// threads that merge the same two filters the other way round do not wait for each other.
+    fn merge_filter(&self, py: Python<'_>, other: &Self) -> PyResult<()> {
+        let merged = if std::ptr::eq(self, other) {
+            let copy = self.clone_inner(py)?;
+            py.detach(|| Ok(unpoisoned(self.filter.write())?.merge(&copy)))
+        } else if std::ptr::from_ref(self) < std::ptr::from_ref(other) {
+            py.detach(|| {
+                let mut filter = unpoisoned(self.filter.write())?;
+                Ok(filter.merge(&*unpoisoned(other.filter.read())?))
+            })
+        } else {
+            py.detach(|| {
+                let read = unpoisoned(other.filter.read())?;
+                Ok(unpoisoned(self.filter.write())?.merge(&read))
+            })
+        };
+        merged.and_then(|result: Result<(), MergeError>| {
+            result.map_err(|error| errors::merge(py, &error))
+        })
+    }
+
+    fn merge_any(&self, py: Python<'_>, other: &FilterOrView<'_>) -> PyResult<()> {
+        match other {
+            FilterOrView::Filter(other) => self.merge_filter(py, other.get()),
+            FilterOrView::View(view) => {
+                let view = view.get().borrowed(py)?;
+                let merged = py.detach(|| Ok(unpoisoned(self.filter.write())?.merge_view(&view)));
+                merged.and_then(|result: Result<(), MergeError>| {
+                    result.map_err(|error| errors::merge(py, &error))
+                })
+            }
+        }
+    }
+}
+
+impl From<AnyFilter> for PyFilter {
+    fn from(filter: AnyFilter) -> Self {
+        let (hasher, kind) = (filter.hasher(), filter.kind());
+        Self { filter: RwLock::new(filter), hasher, kind }
+    }
+}
+
+/// What a filter merges with.
+#[derive(FromPyObject)]
+enum FilterOrView<'py> {
+    Filter(Bound<'py, PyFilter>),
+    View(Bound<'py, PyFilterView>),
+}
+
+#[pymethods]
+impl PyFilter {
+    #[new]
+    #[pyo3(signature = (kind = "split-block-bloom", keys = 1_000_000, fpr = 0.01, seed = 0, *, multiset = false, grow_at = None))]
+    fn new(
+        py: Python<'_>,
+        kind: &str,
+        keys: usize,
+        fpr: f64,
+        seed: u64,
+        multiset: bool,
+        grow_at: Option<f64>,
+    ) -> PyResult<Self> {
+        let known = kind.parse::<FilterKind>().map_err(|_| errors::unknown_kind(py, kind))?;
+        let mut spec = FilterSpec::new(known).keys(keys).fpr(fpr).seed(seed);
+        if multiset {
+            spec = spec.multiset(true);
+        }
+        if let Some(load) = grow_at {
+            spec = spec.grow_at(load);
+        }
+        let built = py.detach(|| spec.build());
+        Ok(built.map_err(|error| errors::spec(py, &error))?.into())
+    }
+
+    /// Adds a key. False if the filter is as it was: it may have had the key already.
+    ///
+    /// >>> f = trommel.Filter(keys=100)
+    /// >>> f.add("anvil"), f.add("anvil")
+    /// (True, False)
+    ///
+    /// Raises FilterFull if there is no room, which kinds of Bloom filters never do.
+    fn add(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let hash = key::hash(&self.hasher, key)?;
+        let added = self.write(py)?.insert_hash(hash);
+        added.map_err(|error| errors::full(py, &error))
+    }
+
+    /// Adds all keys of an array or iterable: arrays of NumPy (integers, ``S``, ``U``, objects), arrays of pyarrow,
+    /// columns of pandas and polars, lists and other iterables. A null (None in iterables) is no key.
+    ///
+    /// >>> import numpy
+    /// >>> f = trommel.Filter(keys=1_000)
+    /// >>> f.update(numpy.arange(1_000))
+    /// >>> len(f), 999 in f
+    /// (1000, True)
+    ///
+    /// If a key is refused, the filter is as it was. Raises FilterFull if there is no room; its ``inserted`` says how
+    /// many keys went in, the first ones.
+    fn update(&self, py: Python<'_>, keys: &Bound<'_, PyAny>) -> PyResult<()> {
+        let mut before = 0;
+        hash_batch(keys, &self.hasher, &mut |hashes| {
+            let hashes = hashes.without_nulls();
+            let engine = engine_for(py, hashes.len())?;
+            let insert = |filter: &mut AnyFilter| match &engine {
+                Some(engine) => engine.insert_batch(filter, hashes),
+                None => filter.insert_batch(hashes),
+            };
+            let inserted = if hashes.len() < FEWEST_KEYS_DETACHED {
+                insert(&mut *self.write(py)?)
+            } else {
+                py.detach(|| Ok::<_, PyErr>(insert(&mut *unpoisoned(self.filter.write())?)))?
+            };
+            let inserted = inserted.map_err(|mut error| {
+                error.inserted += before;
+                errors::full(py, &error)
+            });
+            before += hashes.len();
+            inserted
+        })
+    }
+
+    fn __contains__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let hash = key::hash(&self.hasher, key)?;
+        Ok(self.read(py)?.contains_hash(hash))
+    }
+
+    /// Looks up all keys of an array or iterable, as ``update`` takes them. Returns an array of NumPy with a bool for
+    /// each. The answer for a null is False.
+    ///
+    /// >>> f = trommel.Filter(keys=1_000)
+    /// >>> f.update(["anvil", "forge"])
+    /// >>> f.contains(["forge", None, "tongs"])
+    /// array([ True, False, False])
+    fn contains<'py>(&self, keys: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = keys.py();
+        answer(keys, &self.hasher, |hashes, engine, found| {
+            if hashes.hashes.len() < FEWEST_KEYS_DETACHED {
+                answers::look_up(&*self.read(py)?, hashes, engine, found);
+                return Ok(());
+            }
+            py.detach(|| {
+                answers::look_up(&*unpoisoned(self.filter.read())?, hashes, engine, found);
+                Ok(())
+            })
+        })
+    }
+
+    /// Removes one copy of a key that was added. False if it is not there.
+    ///
+    /// >>> f = trommel.Filter("cuckoo", keys=100, multiset=True)
+    /// >>> f.add("anvil")
+    /// True
+    /// >>> f.remove("anvil"), f.remove("anvil")
+    /// (True, False)
+    ///
+    /// Removing a key that was never added may remove another one. So may removing any key of a quotient or cuckoo filter
+    /// without ``multiset``: two keys with one fingerprint are stored once there. A counting-bloom filter needs no
+    /// ``multiset``. Raises UnsupportedError, a TypeError, if the kind cannot remove.
+    fn remove(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let hash = key::hash(&self.hasher, key)?;
+        let removed = self.write(py)?.remove_hash(hash);
+        removed.map_err(|error| errors::unsupported(py, &error))
+    }
+
+    /// How many copies of a key were added, or more.
+    ///
+    /// >>> f = trommel.Filter("quotient", keys=100, multiset=True)
+    /// >>> f.update(["anvil"] * 3)
+    /// >>> f.count("anvil"), f.count("forge")
+    /// (3, 0)
+    ///
+    /// Raises UnsupportedError, a TypeError, if the kind cannot count.
+    fn count(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<u64> {
+        let hash = key::hash(&self.hasher, key)?;
+        let counted = self.read(py)?.count_hash(hash);
+        counted.map_err(|error| errors::unsupported(py, &error))
+    }
+
+    /// Removes every key. The size stays.
+    fn clear(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| {
+            unpoisoned(self.filter.write())?.clear();
+            Ok(())
+        })
+    }
+
+    /// Takes in all keys of another filter, or of a view, that was made alike: kind, keys, rate and seed.
+    ///
+    /// >>> monday, tuesday = trommel.Filter(keys=100), trommel.Filter(keys=100)
+    /// >>> tuesday.add("anvil")
+    /// True
+    /// >>> monday |= tuesday
+    /// >>> "anvil" in monday, "anvil" in monday | tuesday
+    /// (True, True)
+    ///
+    /// Raises MergeError, a ValueError, if they were not made alike, and FilterFull if there is no room; the filter is
+    /// then as it was.
+    fn merge(&self, py: Python<'_>, other: FilterOrView<'_>) -> PyResult<()> {
+        self.merge_any(py, &other)
+    }
+
+    fn __ior__(&self, py: Python<'_>, other: FilterOrView<'_>) -> PyResult<()> {
+        self.merge_any(py, &other)
+    }
+
+    fn __or__(&self, py: Python<'_>, other: FilterOrView<'_>) -> PyResult<Self> {
+        let union = Self::from(self.clone_inner(py)?);
+        union.merge_any(py, &other)?;
+        Ok(union)
+    }
+
+    /// Whether both are of one kind and have the same frozen bytes.
+    fn __eq__(&self, py: Python<'_>, other: &Bound<'_, Self>) -> PyResult<bool> {
+        let other = other.get();
+        if std::ptr::eq(self, other) {
+            return Ok(true);
+        }
+        let (first, second) = if std::ptr::from_ref(self) < std::ptr::from_ref(other) {
+            (self, other)
+        } else {
+            (other, self)
+        };
+        py.detach(|| {
+            let first = unpoisoned(first.filter.read())?;
+            Ok(*first == *unpoisoned(second.filter.read())?)
+        })
+    }
+
+    /// Keys that were added, copies included, as far as the kind knows them.
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.read(py)?.len())
+    }
+
+    /// A filter is true even if it is empty, as no container is tested by accident: use ``len``.
+    fn __bool__(&self) -> bool {
+        true
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let filter = self.read(py)?;
+        Ok(format!(
+            "<trommel.Filter {}: {} keys, {} bytes, expected fpr {:.2e}>",
+            self.kind,
+            filter.len(),
+            filter.memory_bytes(),
+            filter.expected_fpr()
+        ))
+    }
+
+    /// The kind, one of ``trommel.KINDS``.
+    #[getter]
+    fn kind(&self) -> &'static str {
+        self.kind.name()
+    }
+
+    /// The seed of the hash function.
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.hasher.seed()
+    }
+
+    /// The false-positive rate that the filter has with the keys that it holds now, by its equation.
+    #[getter]
+    fn expected_fpr(&self, py: Python<'_>) -> PyResult<f64> {
+        Ok(self.read(py)?.expected_fpr())
+    }
+
+    /// Bytes of its table.
+    #[getter]
+    fn memory_bytes(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.read(py)?.memory_bytes())
+    }
+
+    /// The frozen filter: the same bytes that Rust, C and the command line write and read, with checksums.
+    ///
+    /// >>> f = trommel.Filter(keys=100)
+    /// >>> trommel.Filter.from_bytes(f.to_bytes()) == f
+    /// True
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = py.detach(|| Ok::<_, PyErr>(unpoisoned(self.filter.read())?.to_bytes()))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// Reads a frozen filter from bytes or any contiguous buffer, into memory of its own.
+    ///
+    /// Raises FormatError, a ValueError, if the bytes are not exactly one frozen filter.
+    #[classmethod]
+    fn from_bytes(_class: &Bound<'_, PyType>, data: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let py = data.py();
+        let buffer = PyUntypedBuffer::get(data)?;
+        // With the GIL, since the buffer may be writable.
+        let read = AnyFilter::from_bytes(buffer::bytes(&buffer)?);
+        Ok(read.map_err(|error| errors::format(py, &error))?.into())
+    }
+
+    /// Writes the frozen filter to a file, which appears whole: it is written beside, then renamed.
+    ///
+    /// Raises OSError.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let mut beside = path.clone().into_os_string();
+        beside.push(format!(".{}.partial", std::process::id()));
+        let beside = PathBuf::from(beside);
+        py.detach(|| {
+            let filter = unpoisoned(self.filter.read())?;
+            let write = || {
+                let mut file = BufWriter::new(File::create(&beside)?);
+                filter.write_to(&mut file)?;
+                file.flush()?;
+                std::fs::rename(&beside, &path)
+            };
+            write().map_err(|error| {
+                // The first error is the one to tell.
+                let _ = std::fs::remove_file(&beside);
+                PyErr::from(error)
+            })
+        })
+    }
+
+    /// Reads a filter from a file that ``save``, or the command line, has written.
+    ///
+    /// Raises OSError, or FormatError, a ValueError, if the file is not exactly one frozen filter.
+    #[classmethod]
+    fn load(_class: &Bound<'_, PyType>, py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let read = py.detach(|| {
+            let bytes = std::fs::read(&path)?;
+            Ok::<Result<AnyFilter, FormatError>, std::io::Error>(AnyFilter::from_bytes(&bytes))
+        })?;
+        Ok(read.map_err(|error| errors::format(py, &error))?.into())
+    }
+
+    /// An independent filter with the same keys.
+    fn copy(&self, py: Python<'_>) -> PyResult<Self> {
+        Ok(self.clone_inner(py)?.into())
+    }
+
+    fn __copy__(&self, py: Python<'_>) -> PyResult<Self> {
+        self.copy(py)
+    }
+
+    fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> PyResult<Self> {
+        self.copy(py)
+    }
+
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let read = py.get_type::<Self>().getattr("from_bytes")?;
+        Ok((read, PyTuple::new(py, [self.to_bytes(py)?])?))
+    }
+
+    fn __sizeof__(&self, py: Python<'_>) -> PyResult<usize> {
+        let table = self.read(py)?.memory_bytes();
+        table.checked_add(size_of::<Self>()).ok_or_else(|| PyMemoryError::new_err("too large"))
+    }
+}
