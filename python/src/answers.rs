@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
 use trommel::{Bitmap, Engine, Filter, Hasher};
 
-/// From so many keys on, a call lets other threads of Python run.
+/// The fewest keys of a batch during which other threads of Python run.
 pub(crate) const FEWEST_KEYS_DETACHED: usize = 1 << 12;
 
 /// Gets the engine for a batch that is worth several threads.

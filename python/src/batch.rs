@@ -217,7 +217,7 @@ fn hash_padded_bytes(
     })
 }
 
-/// Calls `hash` for ranges of so many keys, and `consumer` with what it hashes. No reference into the memory of an array
+/// Calls `hash` for one range of keys after another, and `consumer` with what it hashes. No reference into the memory of an array
 /// outlives a call of `hash`, since the consumer may let other code of Python run.
 fn in_chunks(
     keys: usize,

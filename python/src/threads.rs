@@ -57,7 +57,7 @@ fn replace(slot: &mut Option<OfProcess>, new: OfProcess) {
 /// >>> import trommel
 /// >>> trommel.set_threads(2)
 ///
-/// Raises ValueError if there cannot be so many.
+/// Raises ValueError if that number of threads cannot be had.
 #[pyfunction]
 pub(crate) fn set_threads(_py: Python<'_>, threads: usize) -> PyResult<()> {
     let engine = Engine::builder()

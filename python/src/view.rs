@@ -20,7 +20,7 @@ use trommel::{Filter, FilterView};
 /// >>> "anvil" in view, "forge" in view, len(view)
 /// (True, False, 1)
 ///
-/// Of a file, without reading it whole::
+/// A file is viewed without reading it whole::
 ///
 ///     with open(path, "rb") as file:
 ///         view = FilterView(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
