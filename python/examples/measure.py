@@ -9,6 +9,7 @@ round. Present keys must all be found, and of absent ones at most 3 %. Times are
 Packages that are not installed are left out.
 """
 
+import importlib
 import statistics
 import sys
 import time
@@ -43,13 +44,11 @@ class Trommel:
             yield form, f.update, lambda keys, f=f: int(f.contains(keys).sum())
 
 
-class Rbloom:
-    name = "rbloom"
+class OneByOne:
+    """A package without batches, whose filter is made from a number of keys and a rate."""
 
-    def __init__(self):
-        import rbloom
-
-        self.filter = rbloom.Bloom
+    def __init__(self, name, module, filter):
+        self.name, self.filter = name, getattr(importlib.import_module(module), filter)
 
     def single(self, count, text):
         f = self.filter(count, FPR)
@@ -59,20 +58,12 @@ class Rbloom:
         return ()
 
 
-class PybloomLive:
-    name = "pybloom-live"
+def rbloom():
+    return OneByOne("rbloom", "rbloom", "Bloom")
 
-    def __init__(self):
-        import pybloom_live
 
-        self.filter = pybloom_live.BloomFilter
-
-    def single(self, count, text):
-        f = self.filter(count, FPR)
-        return one_by_one(f.add, f.__contains__)
-
-    def batches(self, count, text):
-        return ()
+def pybloom_live():
+    return OneByOne("pybloom-live", "pybloom_live", "BloomFilter")
 
 
 class FastbloomRs:
@@ -115,7 +106,7 @@ class Fuse8:
 
 def installed():
     yield from (Trommel(kind) for kind in ("split-block-bloom", "bloom", "quotient", "cuckoo"))
-    for package in (Rbloom, PybloomLive, FastbloomRs, Fuse8):
+    for package in (rbloom, pybloom_live, FastbloomRs, Fuse8):
         try:
             yield package()
         except ImportError as error:

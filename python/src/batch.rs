@@ -15,6 +15,9 @@ const CHUNK_KEYS: usize = 1 << 20;
 /// Narrow integers are widened in pieces of this many, which stay in the first cache.
 const WIDENED_KEYS: usize = 1024;
 
+/// Keys of an iterable between two looks for Ctrl-C: an iterator may have no end.
+const KEYS_PER_SIGNAL_CHECK: usize = 1 << 16;
+
 /// Hashes, and the positions among them that have no key.
 #[derive(Default)]
 pub(crate) struct Hashes {
@@ -109,6 +112,9 @@ fn hash_iterable(keys: &Bound<'_, PyAny>, hasher: &Hasher, consumer: Consumer<'_
     let mut hashes = Hashes::default();
     for key in keys.try_iter()? {
         let key = key?;
+        if hashes.hashes.len().is_multiple_of(KEYS_PER_SIGNAL_CHECK) {
+            keys.py().check_signals()?;
+        }
         if hashes.hashes.len() == hashes.hashes.capacity() {
             hashes.reserve(hashes.hashes.len().max(64))?;
         }

@@ -14,6 +14,7 @@ use pyo3::types::{PyBytes, PyTuple, PyType};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{LockResult, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use trommel::{AnyFilter, Filter, FilterKind, FilterSpec, FormatError, Hasher, Insert, MergeError};
 
@@ -372,8 +373,11 @@ impl PyFilter {
     ///
     /// Raises OSError.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        // Threads of this process may save to one path at once.
+        static SAVES: AtomicU64 = AtomicU64::new(0);
+        let (process, save) = (std::process::id(), SAVES.fetch_add(1, Ordering::Relaxed));
         let mut beside = path.clone().into_os_string();
-        beside.push(format!(".{}.partial", std::process::id()));
+        beside.push(format!(".{process}-{save}.partial"));
         let beside = PathBuf::from(beside);
         py.detach(|| {
             let filter = unpoisoned(self.filter.read())?;

@@ -2,6 +2,8 @@
 
 import multiprocessing
 import os
+import signal
+import subprocess
 import sys
 import threading
 
@@ -167,3 +169,40 @@ def test_a_forked_process_has_threads_of_its_own():
             process.join(10)
             process.kill()
     assert f.contains(keys).all()
+
+
+def test_threads_save_to_one_path_at_once(quick_switches, tmp_path):
+    path = tmp_path / "filter"
+    filters = [trommel.Filter(keys=1_000 * (i + 1)) for i in range(3)]
+    whole = [f.to_bytes() for f in filters]
+
+    def saves(f):
+        def save():
+            for _ in range(50):
+                f.save(path)
+                assert path.read_bytes() in whole
+
+        return save
+
+    run(*map(saves, filters))
+    assert os.listdir(tmp_path) == ["filter"]
+
+
+def test_an_endless_iterator_can_be_interrupted():
+    code = """
+import itertools, trommel
+f = trommel.Filter(keys=10)
+try:
+    print("begins", flush=True)
+    f.update(itertools.repeat(7))
+except KeyboardInterrupt:
+    print(len(f))
+"""
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout.readline() == "begins\n"
+        process.send_signal(signal.SIGINT)
+        answer, _ = process.communicate(timeout=SECONDS)
+    finally:
+        process.kill()
+    assert answer == "0\n"

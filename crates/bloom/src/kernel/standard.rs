@@ -245,9 +245,15 @@ unsafe fn portable_insert(geometry: Geometry, table: *mut u8, hash: u64) -> bool
 pub(crate) fn batch_kernels(isa: Isa) -> BatchKernels {
     match isa {
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx512Gather => avx512::GATHERING,
+        Isa::Avx512Gather => BatchKernels {
+            contains: avx512::contains_batch::<true>,
+            insert: avx512_insert::insert_batch,
+        },
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx512Core | Isa::Avx512 => avx512::KERNELS,
+        Isa::Avx512Core | Isa::Avx512 => BatchKernels {
+            contains: avx512::contains_batch::<false>,
+            insert: avx512_insert::insert_batch,
+        },
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => avx2::KERNELS,
         _ => BatchKernels {

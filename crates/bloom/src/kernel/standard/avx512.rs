@@ -14,22 +14,14 @@
 //! keys 14 and 5.8 at 150 KB, 20 and 12 at 1.5 MB, 24 and 14 at 15 MB, absent ones 4.6 and 2.4, 4.8 and 4.2, 5.8 and
 //! 4.7. The passes of `passes.rs` with AVX2 take 8.5, 15 and 25, and 3.5, 6.7 and 11 there.
 
-use super::avx512_insert::insert_batch;
 use super::{MULTIPLIER, WORD_BITS, avx2, contains_rest};
 use crate::geometry::Geometry;
-use crate::kernel::BatchKernels;
 use crate::kernel::x86;
 use core::arch::x86_64::*;
 use core::ops::Range;
 use trommel_base::batch::{Fetch, LEAD_KEYS, MAX_DISTANCE_KEYS, WORD_BYTES, Window, roll};
 use trommel_base::sizing::MAX_HASHES;
 use trommel_base::with_fetch;
-
-pub(super) const KERNELS: BatchKernels =
-    BatchKernels { contains: contains_batch::<false>, insert: insert_batch };
-/// The same by gathers.
-pub(super) const GATHERING: BatchKernels =
-    BatchKernels { contains: contains_batch::<true>, insert: insert_batch };
 
 /// Keys of a vector.
 const GROUP: usize = 8;
@@ -73,8 +65,9 @@ impl Lines {
     }
 }
 
+/// Looks a batch up. Words are read by gathers, or by a load each.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn contains_batch<const GATHERS: bool>(
+pub(super) fn contains_batch<const GATHERS: bool>(
     geometry: Geometry,
     table: &[u8],
     hashes: &[u64],
