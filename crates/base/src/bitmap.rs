@@ -158,6 +158,19 @@ impl Bitmap {
         &self.words
     }
 
+    /// Gives the words away, the last one zero beyond the length. Copies nothing.
+    ///
+    /// ```
+    /// use trommel::Bitmap;
+    /// let mut bitmap = Bitmap::new(70);
+    /// bitmap.set(64);
+    /// assert_eq!(bitmap.into_words(), [0, 1]);
+    /// ```
+    #[must_use]
+    pub fn into_words(self) -> Vec<u64> {
+        self.words
+    }
+
     /// Makes this a bitmap of `len` bits whose words `fill` writes; bits beyond the end are cleared
     /// afterwards. This is how a filter's kernel writes its answers.
     ///

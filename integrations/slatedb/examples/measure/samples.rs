@@ -28,7 +28,7 @@ pub(crate) fn thousands(number: u64) -> String {
 
 /// Prints as the median and, in brackets, the lowest.
 #[derive(Clone, Default)]
-pub(crate) struct Samples(Vec<f64>);
+pub(crate) struct Samples(pub(crate) Vec<f64>);
 
 impl Samples {
     pub(crate) fn add(&mut self, sample: f64) {

@@ -1,0 +1,106 @@
+//! Hashes of columns beside those of DataFusion's joins and aggregates, in one run. Prints a table in Markdown.
+//!
+//! ```sh
+//! cargo run --release -p trommel-arrow --example measure          # 101 repetitions
+//! cargo run --release -p trommel-arrow --example measure -- 5
+//! ```
+//!
+//! A figure is the median of interleaved repetitions. Equal values must have equal hashes.
+
+#[path = "../../slatedb/examples/measure/samples.rs"]
+mod samples;
+
+use arrow_array::{Array, ArrayRef, Int64Array, StringArray};
+use arrow_cast::cast;
+use arrow_schema::DataType;
+use datafusion_common::hash_utils::{RandomState, create_hashes};
+use samples::{Samples, interleave, time};
+use std::collections::HashMap;
+use trommel::{Hasher, SplitBlockBloom};
+use trommel_arrow::ColumnHasher;
+
+/// Rows of a batch of DataFusion.
+const ROWS: usize = 8_192;
+/// Batches per repetition, so that one takes some microseconds.
+const BATCHES: usize = 16;
+/// Different values of a column.
+const VALUES: i64 = 2_000;
+
+fn main() {
+    let repetitions =
+        std::env::args().nth(1).map_or(101, |argument| argument.parse().expect("a number"));
+    println!(
+        "| column | bytes per row | trommel-arrow, GB/s | ns per row | DataFusion, GB/s | ns per row | with a lookup, ns per row |"
+    );
+    println!("|---|---:|---:|---:|---:|---:|---:|");
+    for (name, column) in columns() {
+        measure(&name, &column, repetitions);
+    }
+}
+
+/// The same values in several layouts.
+fn columns() -> Vec<(String, ArrayRef)> {
+    let numbers = Int64Array::from_iter_values((0..ROWS as i64).map(|row| row * 7_919 % VALUES));
+    let names =
+        StringArray::from_iter_values(numbers.values().iter().map(|i| format!("customer-{i:09}")));
+    let dictionary = DataType::Dictionary(DataType::Int32.into(), DataType::Utf8.into());
+    let of_numbers = [
+        DataType::Int16,
+        DataType::Int32,
+        DataType::Int64,
+        DataType::Float64,
+        DataType::Decimal128(15, 2),
+    ];
+    let of_names = [DataType::Utf8, DataType::Utf8View, dictionary];
+    let cast_to = |from: &dyn Array, to: &DataType| {
+        (to.to_string(), cast(from, to).expect("a cast of Arrow"))
+    };
+    let mut columns: Vec<_> = of_numbers.iter().map(|to| cast_to(&numbers, to)).collect();
+    columns.extend(of_names.iter().map(|to| cast_to(&names, to)));
+    columns
+}
+
+fn measure(name: &str, column: &ArrayRef, repetitions: usize) {
+    let mut filter = SplitBlockBloom::with_capacity_and_fpr(100_000, 0.01).expect("a filter");
+    let mut hasher = ColumnHasher::new(Hasher::default());
+    hasher
+        .hash(&[column])
+        .expect("keys")
+        .insert_into(&mut filter)
+        .expect("a Bloom filter has room");
+    let (mut theirs, state) = (vec![0; ROWS], RandomState::with_seed(0));
+    let mut samples = [const { Samples(Vec::new()) }; 3];
+    interleave(repetitions, samples.len(), |subject| {
+        let (elapsed, ()) = time(|| {
+            for _ in 0..BATCHES {
+                match subject {
+                    0 => drop(hasher.hash(&[column]).expect("keys")),
+                    1 => drop(create_hashes([column], &state, &mut theirs).expect("hashes")),
+                    _ => assert!(
+                        hasher.hash(&[column]).expect("keys").probe(&filter).true_count()
+                            == column.len() - column.null_count()
+                    ),
+                }
+            }
+        });
+        samples[subject].add_ns(elapsed, BATCHES * ROWS);
+    });
+    let ours: Vec<_> =
+        hasher.hash(&[column]).expect("keys").hashes().iter().map(|hash| hash.raw()).collect();
+    assert!(alike(&ours, &theirs), "{name}: equal values have different hashes");
+
+    let bytes_per_row = column.get_buffer_memory_size() as f64 / ROWS as f64;
+    let [ours, theirs, lookup] = samples.map(|samples| samples.median());
+    println!(
+        "| {name} | {bytes_per_row:.1} | {:.1} | {ours:.2} | {:.1} | {theirs:.2} | {lookup:.2} |",
+        bytes_per_row / ours,
+        bytes_per_row / theirs,
+    );
+}
+
+/// Whether two hashes of rows are equal exactly where the others are.
+fn alike(ours: &[u64], theirs: &[u64]) -> bool {
+    let mut seen = HashMap::new();
+    ours.iter().zip(theirs).all(|(ours, theirs)| seen.entry(ours).or_insert(theirs) == &theirs)
+        && seen.values().collect::<std::collections::HashSet<_>>().len() == seen.len()
+}

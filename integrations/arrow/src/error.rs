@@ -1,0 +1,58 @@
+//! Why columns have no keys.
+
+use arrow_schema::{ArrowError, DataType};
+use std::fmt;
+use trommel::error::OffsetsError;
+
+/// Why columns were not hashed.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum ColumnError {
+    /// Values of this type have no key.
+    Unsupported {
+        /// The type of the column, or of the values of a dictionary.
+        data_type: DataType,
+    },
+    /// A key needs at least one column.
+    NoColumns,
+    /// The columns have different lengths.
+    Lengths {
+        /// Rows of the first column.
+        expected_rows: usize,
+        /// The position of the column that differs.
+        column: usize,
+        /// Its rows.
+        rows: usize,
+    },
+    /// The offsets of a column of strings are impossible. Arrow's checked constructors refuse such arrays.
+    Offsets(OffsetsError),
+}
+
+impl fmt::Display for ColumnError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unsupported { data_type } => {
+                write!(f, "values of type {data_type} cannot be keys of a filter")
+            }
+            Self::NoColumns => f.write_str("a key needs at least one column"),
+            Self::Lengths { expected_rows, column, rows } => {
+                write!(f, "column {column} has {rows} rows, the first one {expected_rows}")
+            }
+            Self::Offsets(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ColumnError {}
+
+impl From<OffsetsError> for ColumnError {
+    fn from(error: OffsetsError) -> Self {
+        Self::Offsets(error)
+    }
+}
+
+impl From<ColumnError> for ArrowError {
+    fn from(error: ColumnError) -> Self {
+        Self::InvalidArgumentError(error.to_string())
+    }
+}

@@ -1,0 +1,216 @@
+//! The keys of a batch of rows: hashed, inserted, looked up.
+
+use crate::ColumnError;
+use crate::hash::hash_column;
+use arrow_array::{Array, BooleanArray};
+use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
+use trommel::{Bitmap, Filter, Full, Hasher, Insert, Key, KeyHash};
+
+/// Rows of several columns whose hashes are combined at once, so that they stay in the first cache.
+const CHUNK_ROWS: usize = 512;
+
+/// What a NULL means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Nulls {
+    /// NULL equals nothing, as in a join: a row with a NULL in any column has no key.
+    #[default]
+    NoKey,
+    /// NULL equals NULL, as in `IS NOT DISTINCT FROM` and `GROUP BY`.
+    Key,
+}
+
+/// Hashes the keys of rows, batch after batch, in the same memory.
+///
+/// ```
+/// use arrow_array::{Array, Date32Array, StringArray};
+/// use trommel::{Filter, Hasher, RegisterBloom};
+/// use trommel_arrow::ColumnHasher;
+///
+/// let names = StringArray::from(vec!["anvil", "forge"]);
+/// let days = Date32Array::from(vec![20_000, 20_001]);
+/// let mut hasher = ColumnHasher::new(Hasher::default());
+/// let keys = hasher.hash(&[&names, &days])?; // a key of two columns
+/// assert_eq!(keys.len(), 2);
+/// # Ok::<(), trommel_arrow::ColumnError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct ColumnHasher {
+    hasher: Hasher,
+    nulls: Nulls,
+    hashes: Vec<KeyHash>,
+    /// The hashes of the second and later columns.
+    of_column: Vec<KeyHash>,
+}
+
+impl ColumnHasher {
+    /// Makes a hasher of columns for the filters of `hasher`. Rows with a NULL have no key.
+    #[must_use]
+    pub fn new(hasher: Hasher) -> Self {
+        Self { hasher, nulls: Nulls::default(), hashes: Vec::new(), of_column: Vec::new() }
+    }
+
+    /// Sets what a NULL means.
+    #[must_use]
+    pub fn nulls(mut self, nulls: Nulls) -> Self {
+        self.nulls = nulls;
+        self
+    }
+
+    /// Hashes the rows of columns: the key of row `i` is the `i`-th value of each. With one column the hash of a key is that
+    /// of its value; several hashes are combined in the order of the columns.
+    ///
+    /// # Errors
+    /// [`ColumnError`] if there is no column, their lengths differ, or a type has no key.
+    pub fn hash(&mut self, columns: &[&dyn Array]) -> Result<Keys<'_>, ColumnError> {
+        let (first, others) = columns.split_first().ok_or(ColumnError::NoColumns)?;
+        let expected_rows = first.len();
+        for (column, array) in columns.iter().enumerate() {
+            if array.len() != expected_rows {
+                return Err(ColumnError::Lengths { expected_rows, column, rows: array.len() });
+            }
+        }
+        hash_column(&self.hasher, *first, &mut self.hashes)?;
+        let mut nulls = self.take_nulls_of_first(*first);
+        for column in others {
+            hash_column(&self.hasher, *column, &mut self.of_column)?;
+            let of_column = column.logical_nulls();
+            match self.nulls {
+                Nulls::NoKey => nulls = NullBuffer::union(nulls.as_ref(), of_column.as_ref()),
+                Nulls::Key => hash_nulls(&self.hasher, of_column.as_ref(), &mut self.of_column),
+            }
+            combine(&self.hasher, &mut self.hashes, &self.of_column);
+        }
+        Ok(Keys { hashes: &self.hashes, nulls })
+    }
+
+    fn take_nulls_of_first(&mut self, column: &dyn Array) -> Option<NullBuffer> {
+        let nulls = column.logical_nulls().filter(|nulls| nulls.null_count() > 0);
+        match self.nulls {
+            Nulls::NoKey => nulls,
+            Nulls::Key => {
+                hash_nulls(&self.hasher, nulls.as_ref(), &mut self.hashes);
+                None
+            }
+        }
+    }
+}
+
+/// Gives null rows the hash of NULL as a key.
+fn hash_nulls(hasher: &Hasher, nulls: Option<&NullBuffer>, hashes: &mut [KeyHash]) {
+    let Some(nulls) = nulls.filter(|nulls| nulls.null_count() > 0) else { return };
+    // Any bytes that no column is likely to hold: as a key of a column they would be a false positive.
+    let null = hasher.hash_bytes(b"\0NULL of trommel-arrow");
+    for (hash, is_valid) in hashes.iter_mut().zip(nulls) {
+        if !is_valid {
+            *hash = null;
+        }
+    }
+}
+
+/// Makes of each pair of hashes the hash of the pair.
+fn combine(hasher: &Hasher, hashes: &mut [KeyHash], others: &[KeyHash]) {
+    let mut pairs = [0u128; CHUNK_ROWS];
+    for (hashes, others) in hashes.chunks_mut(CHUNK_ROWS).zip(others.chunks(CHUNK_ROWS)) {
+        for ((pair, hash), other) in pairs.iter_mut().zip(&*hashes).zip(others) {
+            *pair = u128::from(hash.raw()) | u128::from(other.raw()) << 64;
+        }
+        u128::hash_slice_with(&pairs[..others.len()], hasher, hashes);
+    }
+}
+
+/// The keys of a batch of rows.
+#[derive(Clone, Debug)]
+pub struct Keys<'a> {
+    hashes: &'a [KeyHash],
+    /// Rows without a key; at least one.
+    nulls: Option<NullBuffer>,
+}
+
+impl Keys<'_> {
+    /// Rows, with and without a key.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.hashes.len()
+    }
+
+    /// Whether there are no rows.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.hashes.is_empty()
+    }
+
+    /// The hash of each row. That of a row without a key means nothing.
+    #[must_use]
+    pub fn hashes(&self) -> &[KeyHash] {
+        self.hashes
+    }
+
+    /// Which rows have a key, if not all have one.
+    #[must_use]
+    pub fn nulls(&self) -> Option<&NullBuffer> {
+        self.nulls.as_ref()
+    }
+
+    /// Calls `consume` with the hashes of the rows that have a key, in order: with all at once if each has one.
+    pub fn for_valid<E>(
+        &self,
+        mut consume: impl FnMut(&[KeyHash]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        match &self.nulls {
+            None => consume(self.hashes),
+            Some(nulls) => {
+                let hashes: Vec<_> = nulls.valid_indices().map(|row| self.hashes[row]).collect();
+                consume(&hashes)
+            }
+        }
+    }
+
+    /// Inserts the keys.
+    ///
+    /// # Errors
+    /// [`Full`] if a filter with slots has no room; it says how many keys went in.
+    pub fn insert_into(&self, filter: &mut impl Insert) -> Result<(), Full> {
+        self.for_valid(|hashes| filter.insert_batch(hashes))
+    }
+
+    /// Looks the keys up: false where the filter certainly lacks the key, true where it may hold it, NULL where the row has
+    /// none. As a predicate, for which NULL is false, it selects the rows that a join with the inserted keys can need.
+    ///
+    /// ```
+    /// use arrow_array::{Array, StringArray};
+    /// use trommel::{BloomFilter, Filter};
+    /// use trommel_arrow::ColumnHasher;
+    ///
+    /// let mut filter = BloomFilter::with_capacity_and_fpr(100, 0.01)?;
+    /// filter.add("anvil");
+    /// let names = StringArray::from(vec![Some("anvil"), None, Some("forge")]);
+    /// let found = ColumnHasher::new(filter.hasher()).hash(&[&names])?.probe(&filter);
+    /// assert_eq!(found.iter().collect::<Vec<_>>(), [Some(true), None, Some(false)]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn probe(&self, filter: &impl Filter) -> BooleanArray {
+        let mut found = Bitmap::new(0);
+        filter.contains_batch(self.hashes, &mut found);
+        BooleanArray::new(boolean_buffer(found), self.nulls.clone())
+    }
+}
+
+/// Makes the buffer of Arrow from the answers of a batch. Copies nothing.
+///
+/// ```
+/// let mut found = trommel::Bitmap::new(70);
+/// found.set(69);
+/// let buffer = trommel_arrow::boolean_buffer(found);
+/// assert!(buffer.value(69) && buffer.count_set_bits() == 1 && buffer.len() == 70);
+/// ```
+#[must_use]
+pub fn boolean_buffer(bitmap: Bitmap) -> BooleanBuffer {
+    let len = bitmap.len();
+    let mut words = bitmap.into_words();
+    if cfg!(target_endian = "big") {
+        // Arrow counts bits byte by byte.
+        words.iter_mut().for_each(|word| *word = word.swap_bytes());
+    }
+    BooleanBuffer::new(Buffer::from_vec(words), 0, len)
+}

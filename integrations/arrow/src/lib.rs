@@ -1,0 +1,54 @@
+//! Columns of Apache Arrow as keys of Trommel's filters.
+//!
+//! A [`ColumnHasher`] hashes the rows of one or several columns in a batch. The [`Keys`] that it returns go into a filter
+//! ([`Keys::insert_into`]), or are looked up in one ([`Keys::probe`]): the answers are a `BooleanArray` for Arrow's kernels,
+//! which is made from a filter's bitmap without a copy.
+//!
+//! ```
+//! use arrow_array::{Array, Int32Array, Int64Array};
+//! use trommel::{Filter, SplitBlockBloom};
+//! use trommel_arrow::ColumnHasher;
+//!
+//! let mut filter = SplitBlockBloom::with_capacity_and_fpr(1_000, 0.01)?;
+//! let mut hasher = ColumnHasher::new(filter.hasher());
+//! let orders = Int64Array::from(vec![Some(7), None, Some(9)]);
+//! hasher.hash(&[&orders])?.insert_into(&mut filter)?;
+//!
+//! let wanted = Int32Array::from(vec![9, 10]); // of another width
+//! let found = hasher.hash(&[&wanted])?.probe(&filter);
+//! assert!(found.value(0) && !found.value(1));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Which keys are equal
+//!
+//! The hash of a key depends on its value alone, not on its physical form:
+//!
+//! | columns | key |
+//! |---|---|
+//! | integers of all widths, booleans as 0 and 1 | the value as 8 bytes, little-endian |
+//! | decimals of all widths and scales | a whole number as an integer, any other one as digits and exponent without trailing zeros |
+//! | floats of all widths | the bits of the value as a double; −0.0 is 0.0, and all NaNs are one key |
+//! | timestamps with and without time zone, dates | nanoseconds since 1970 (mod 2⁶⁴) as an integer |
+//! | times of day, durations | nanoseconds (mod 2⁶⁴) as an integer |
+//! | strings and binary of all layouts | the bytes |
+//! | dictionaries and runs | their values; each value is hashed once |
+//!
+//! Intervals have no key, since a month is no fixed number of days; nor have lists, structs, maps and unions. They are a
+//! [`ColumnError`].
+//!
+//! The hashes of integers, strings and binary are those that [`trommel::Hasher`] gives `u64` (or `i64`), `str` and `[u8]`, and
+//! those of the package for Python.
+//!
+//! # Nulls
+//!
+//! In SQL, NULL equals nothing, so a row with a NULL has no key: it is not inserted, and the answer for it is NULL. With
+//! [`Nulls::Key`] NULL is a value like any other, as in `IS NOT DISTINCT FROM` and `GROUP BY`.
+
+mod decimal;
+mod error;
+mod hash;
+mod keys;
+
+pub use error::ColumnError;
+pub use keys::{ColumnHasher, Keys, Nulls, boolean_buffer};
