@@ -1,10 +1,12 @@
 //! Partial filters that merge, whatever their sizes.
 
+mod bytes;
+
 use crate::any::AnyFilter;
 use crate::spec::{BuildError, FilterSpec, insert_alone};
 use alloc::vec::Vec;
 use core::fmt;
-use trommel_base::{Filter, Full, Hasher, KeyHash, MergeError, SpecError};
+use trommel_base::{Filter, FormatError, Full, Hasher, KeyHash, MergeError, SpecError};
 
 /// Collects the hashes of a part of the keys, and becomes a filter when they are too many to keep.
 ///
@@ -71,6 +73,8 @@ pub enum AccumulateError {
     Build(BuildError),
     /// The filters did not merge.
     Merge(MergeError),
+    /// The bytes are no accumulator.
+    Format(FormatError),
 }
 
 impl fmt::Display for AccumulateError {
@@ -79,6 +83,7 @@ impl fmt::Display for AccumulateError {
             Self::Specs => f.write_str("the accumulators have different specs"),
             Self::Build(error) => error.fmt(f),
             Self::Merge(error) => error.fmt(f),
+            Self::Format(error) => error.fmt(f),
         }
     }
 }
@@ -94,6 +99,12 @@ impl From<BuildError> for AccumulateError {
 impl From<MergeError> for AccumulateError {
     fn from(error: MergeError) -> Self {
         Self::Merge(error)
+    }
+}
+
+impl From<FormatError> for AccumulateError {
+    fn from(error: FormatError) -> Self {
+        Self::Format(error)
     }
 }
 

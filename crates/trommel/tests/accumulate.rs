@@ -144,3 +144,100 @@ fn one_thread_builds_the_filter_that_inserts_make() {
         assert!(matches!(refused, BuildError::Spec(SpecError::FprOutOfRange { .. })), "{refused}");
     }
 }
+
+#[test]
+fn parts_merge_as_bytes_into_the_filter_of_all_keys() {
+    let keys = hashes(5, KEYS);
+    for kind in FilterKind::ALL {
+        let spec = spec(*kind);
+        // Few and many keys, into few and many.
+        for (into, from) in
+            [(0, 0), (0, 100), (100, 100), (100, 150), (1_000, 100), (100, 1_000), (1_000, 1_000)]
+        {
+            let (into, from) = (&keys[..into], &keys[into..into + from]);
+            let part = accumulated(spec, from);
+            let bytes = part.to_bytes();
+            let (mut by_bytes, mut whole) = (accumulated(spec, into), accumulated(spec, into));
+            by_bytes.merge_bytes(&bytes).unwrap();
+            whole.merge(part).unwrap();
+            assert_eq!(by_bytes.is_sparse(), whole.is_sparse(), "{kind}");
+            if *kind != FilterKind::Cuckoo {
+                assert!(by_bytes.to_bytes() == whole.to_bytes(), "{kind}: the bytes differ");
+            }
+            let merged = by_bytes.finish().unwrap();
+            assert!(into.iter().chain(from).all(|hash| merged.contains_hash(*hash)), "{kind}");
+        }
+    }
+}
+
+/// `docs/FORMAT.md` has these bytes.
+#[test]
+fn the_bytes_of_hashes_are_those_of_the_page() {
+    let spec = FilterSpec::new(FilterKind::Bloom).keys(1_000).seed(7);
+    let mut accumulator = FilterAccumulator::new(spec, 10).unwrap();
+    accumulator.insert_hash(accumulator.hasher().hash("anvil")).unwrap();
+    let dump = include_str!("../../../docs/FORMAT.md").split("```hex\n").last().unwrap();
+    let lines = dump.split("```").next().unwrap().lines();
+    let bytes: Vec<u8> = lines
+        .flat_map(|line| line.split_whitespace().skip(1))
+        .map(|byte| u8::from_str_radix(byte, 16).unwrap())
+        .collect();
+    assert_eq!(accumulator.to_bytes(), bytes);
+}
+
+#[test]
+fn bytes_that_are_no_accumulator_are_refused_and_change_nothing() {
+    let spec = spec(FilterKind::Bloom);
+    let keys = hashes(6, 1_000);
+    let mut random = Splitmix::new(7);
+    for (into, from) in [(10, 20), (500, 20), (10, 500), (500, 500)] {
+        let before = accumulated(spec, &keys[..into]);
+        let bytes = accumulated(spec, &keys[into..into + from]).to_bytes();
+        let refused = |bytes: &[u8]| {
+            let mut accumulator = before.clone();
+            let error = accumulator.merge_bytes(bytes).unwrap_err();
+            assert!(accumulator.to_bytes() == before.to_bytes(), "changed: {error}");
+            error
+        };
+        for bit in 0..bytes.len() * 8 {
+            let mut changed = bytes.clone();
+            changed[bit / 8] ^= 1 << (bit % 8);
+            refused(&changed);
+        }
+        for len in (0..bytes.len()).step_by(1 + bytes.len() / 200) {
+            assert!(matches!(refused(&bytes[..len]), AccumulateError::Format(_)), "{len} bytes");
+        }
+        refused(&[&bytes[..], &[0]].concat());
+        let noise: Vec<u8> = (0..random.below(300)).map(|_| random.word() as u8).collect();
+        refused(&noise);
+    }
+}
+
+#[test]
+fn bytes_whose_checksum_was_mended_are_refused_by_field() {
+    let spec = spec(FilterKind::Bloom);
+    let bytes = accumulated(spec, &hashes(8, 3)).to_bytes();
+    // Every byte of the header but the seed's, with a checksum that is right.
+    for at in (0..16).chain(24..32) {
+        for value in [0xff, 0x80, 2] {
+            let mut forged = bytes.clone();
+            forged[at] ^= value;
+            let end = forged.len() - 8;
+            let checksum = trommel::Hasher::xxh3(0).hash_bytes(&forged[..end]).raw();
+            forged[end..].copy_from_slice(&checksum.to_le_bytes());
+            let error = FilterAccumulator::new(spec, KEPT).unwrap().merge_bytes(&forged);
+            // The code of the other hash is no damage, but another spec.
+            match error.unwrap_err() {
+                AccumulateError::Specs => assert_eq!(at, 10),
+                AccumulateError::Format(_) => {}
+                other => panic!("byte {at}: {other}"),
+            }
+        }
+    }
+    let other_seed = accumulated(spec.seed(12), &hashes(8, 3)).to_bytes();
+    let refused = FilterAccumulator::new(spec, KEPT).unwrap().merge_bytes(&other_seed);
+    assert_eq!(refused, Err(AccumulateError::Specs));
+    let other_size = accumulated(spec.keys(2 * KEYS), &hashes(8, KEPT + 1)).to_bytes();
+    let refused = FilterAccumulator::new(spec, KEPT).unwrap().merge_bytes(&other_size);
+    assert!(matches!(refused, Err(AccumulateError::Merge(_))), "{refused:?}");
+}
