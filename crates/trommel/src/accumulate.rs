@@ -314,6 +314,32 @@ impl FilterAccumulator {
             Held::Filter(filter) => Ok(filter),
         }
     }
+
+    /// The filter of all keys, no larger than they need: while it keeps hashes, it is made for as many keys as there are
+    /// different hashes, else it is that of [`FilterAccumulator::finish`].
+    ///
+    /// ```
+    /// use trommel::{Filter, FilterAccumulator, FilterKind, FilterSpec};
+    /// let spec = FilterSpec::new(FilterKind::Bloom).keys(1_000_000);
+    /// let mut accumulator = FilterAccumulator::new(spec, 100)?;
+    /// let hash = accumulator.hasher().hash("anvil");
+    /// accumulator.insert_batch(&[hash; 100])?;
+    /// assert!(accumulator.finish_compact()?.memory_bytes() < 100);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`BuildError`] if the filter cannot be made, or has no room.
+    pub fn finish_compact(self) -> Result<AnyFilter, BuildError> {
+        match self.held {
+            Held::Hashes(mut hashes) => {
+                hashes.sort_unstable();
+                hashes.dedup();
+                filter_of(&self.spec.keys(hashes.len()), &hashes)
+            }
+            Held::Filter(filter) => Ok(filter),
+        }
+    }
 }
 
 /// The error of keys that earlier calls brought: none of this call went in.

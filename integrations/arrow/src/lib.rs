@@ -49,6 +49,8 @@ mod decimal;
 mod error;
 mod hash;
 mod keys;
+mod types;
 
 pub use error::ColumnError;
 pub use keys::{ColumnHasher, Keys, Nulls, boolean_buffer};
+pub use types::{cast_keeps_keys, has_keys};

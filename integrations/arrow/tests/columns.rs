@@ -8,7 +8,7 @@ use arrow_cast::cast;
 use arrow_schema::{DataType, IntervalUnit, TimeUnit};
 use std::sync::Arc;
 use trommel::{BloomFilter, CuckooFilter, Filter, Hasher, KeyHash};
-use trommel_arrow::{ColumnError, ColumnHasher, Nulls, boolean_buffer};
+use trommel_arrow::{ColumnError, ColumnHasher, Nulls, boolean_buffer, cast_keeps_keys};
 
 const HASHERS: [Hasher; 3] = [Hasher::xxh3(0), Hasher::xxh3(7), Hasher::PARQUET];
 
@@ -305,6 +305,57 @@ fn a_bitmap_becomes_a_buffer_where_it_is() {
     let buffer = boolean_buffer(bitmap);
     assert_eq!(buffer.values().as_ptr(), at);
     assert!((0..1_000).all(|bit| buffer.value(bit) == expected.get(bit)));
+}
+
+/// Every cast that is said to keep keys does, for the ends of each range too.
+#[test]
+fn casts_that_keep_keys_keep_them() {
+    let columns: [ArrayRef; 10] = [
+        Arc::new(Int8Array::from(vec![-128, -1, 0, 127])),
+        Arc::new(Int32Array::from(vec![i32::MIN, -1, 0, i32::MAX])),
+        Arc::new(Int64Array::from(vec![i64::MIN, -1, 0, i64::MAX])),
+        Arc::new(UInt8Array::from(vec![0, 255])),
+        Arc::new(UInt32Array::from(vec![0, u32::MAX])),
+        Arc::new(UInt64Array::from(vec![0, u64::MAX])),
+        Arc::new(Float32Array::from(vec![0.5, -0.0, f32::NAN, f32::MAX])),
+        Arc::new(Decimal64Array::from(vec![12_345, -1]).with_precision_and_scale(6, 2).unwrap()),
+        Arc::new(StringArray::from(vec!["", "anvil"])),
+        Arc::new(BinaryArray::from(vec![&b"\xff"[..], b"anvil"])),
+    ];
+    let targets = [
+        DataType::Int8,
+        DataType::Int16,
+        DataType::Int64,
+        DataType::UInt16,
+        DataType::UInt64,
+        DataType::Float64,
+        DataType::Decimal32(9, 2),
+        DataType::Decimal128(38, 10),
+        DataType::Decimal128(4, 2),
+        DataType::Decimal128(10, 1),
+        DataType::Utf8View,
+        DataType::LargeBinary,
+        DataType::Dictionary(DataType::Int32.into(), DataType::Utf8.into()),
+    ];
+    let hasher = Hasher::default();
+    let mut kept = 0;
+    for column in &columns {
+        for to in &targets {
+            if cast_keeps_keys(column.data_type(), to) {
+                let cast = cast(column, to).unwrap();
+                assert_eq!(cast.null_count(), 0, "{} as {to}", column.data_type());
+                assert_eq!(
+                    hash(hasher, &cast),
+                    hash(hasher, column),
+                    "{} as {to}",
+                    column.data_type()
+                );
+                kept += 1;
+            }
+        }
+    }
+    // From Int8: 3, Int32 and Int64: 1 each, UInt8: 4, UInt32: 2, UInt64: 1, floats: 1, decimals: 2, text: 3, binary: 1.
+    assert_eq!(kept, 19);
 }
 
 /// The hashes are stored in filters: they may never change. These are from the `xxhash` package of Python.

@@ -1,0 +1,94 @@
+//! What `trommel_filter` is asked for.
+
+use crate::key_set::MAX_FILTER_BYTES;
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::{Result, ScalarValue, plan_err};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::Literal;
+use std::sync::Arc;
+use trommel::{FilterAccumulator, FilterKind, FilterSpec};
+
+/// The false-positive rate of a filter that is not told one.
+pub(crate) const DEFAULT_FPR: f64 = 0.01;
+/// The kind of a filter that is not told one.
+pub(crate) const DEFAULT_KIND: FilterKind = FilterKind::SplitBlockBloom;
+/// The keys of a filter that is not told how many there will be: as many as Spark assumes.
+pub(crate) const DEFAULT_KEYS: usize = 1_000_000;
+
+/// The types that the arguments are coerced to, after the key's own.
+pub(crate) const ARGUMENT_TYPES: [DataType; 3] =
+    [DataType::Float64, DataType::Utf8, DataType::Int64];
+const ARGUMENT_NAMES: [&str; 3] = ["fpr", "kind", "keys"];
+
+/// The agreed filter of all parts of an aggregate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Agreed {
+    spec: FilterSpec,
+    /// Parts keep hashes while they take no more bytes than the filter.
+    max_hashes: usize,
+    /// A filter that is larger than the largest is "always true" instead.
+    is_too_large: bool,
+}
+
+impl Agreed {
+    /// From the arguments of a call: key, then literals.
+    pub(crate) fn from_arguments(arguments: &[Arc<dyn PhysicalExpr>]) -> Result<Self> {
+        let mut literals = [const { None }; 3];
+        for (at, argument) in arguments.iter().skip(1).enumerate().take(literals.len()) {
+            let Some(literal) = argument.downcast_ref::<Literal>() else {
+                return plan_err!(
+                    "trommel_filter: {} must be a literal, not {argument}",
+                    ARGUMENT_NAMES[at]
+                );
+            };
+            literals[at] = Some(literal.value().cast_to(&ARGUMENT_TYPES[at])?);
+        }
+        Self::from_literals(&literals)
+    }
+
+    /// NULL is the default.
+    fn from_literals([fpr, kind, keys]: &[Option<ScalarValue>; 3]) -> Result<Self> {
+        let fpr = match fpr {
+            Some(ScalarValue::Float64(Some(fpr))) => *fpr,
+            _ => DEFAULT_FPR,
+        };
+        let kind = match kind {
+            Some(ScalarValue::Utf8(Some(name))) => match name.parse() {
+                Ok(kind) => kind,
+                Err(error) => return plan_err!("trommel_filter: kind '{name}': {error}"),
+            },
+            _ => DEFAULT_KIND,
+        };
+        let keys = match keys {
+            Some(ScalarValue::Int64(Some(keys))) => match usize::try_from(*keys) {
+                Ok(keys) if keys > 0 => keys,
+                _ => return plan_err!("trommel_filter: keys must be 1 or more, not {keys}"),
+            },
+            _ => DEFAULT_KEYS,
+        };
+        let spec = FilterSpec::new(kind).keys(keys).fpr(fpr);
+        let bytes = match spec.encoded_len() {
+            Ok(bytes) => bytes,
+            Err(error) => return plan_err!("trommel_filter: {error}"),
+        };
+        let max_hashes = bytes.min(MAX_FILTER_BYTES) as usize / size_of::<u64>();
+        Ok(Self { spec, max_hashes, is_too_large: bytes > MAX_FILTER_BYTES })
+    }
+
+    pub(crate) fn is_too_large(&self) -> bool {
+        self.is_too_large
+    }
+
+    /// Hashes that a part keeps before it makes the filter.
+    pub(crate) fn max_hashes(&self) -> usize {
+        self.max_hashes
+    }
+
+    /// An empty part.
+    pub(crate) fn accumulator(&self) -> Result<FilterAccumulator> {
+        match FilterAccumulator::new(self.spec, self.max_hashes) {
+            Ok(accumulator) => Ok(accumulator),
+            Err(error) => plan_err!("trommel_filter: {error}"),
+        }
+    }
+}

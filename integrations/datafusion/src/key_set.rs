@@ -1,0 +1,107 @@
+//! The state of one aggregate: hashes, then a filter, and in the end perhaps neither.
+
+use crate::arguments::Agreed;
+use datafusion::common::{Result, exec_datafusion_err, exec_err};
+use trommel::error::{AccumulateError, BuildError};
+use trommel::{Filter, FilterAccumulator, Hasher, KeyHash, MergeError};
+
+/// A filter of more frozen bytes is not made: 16 MiB, the largest that Impala and Doris make, and the largest message of
+/// Ballista's executors.
+pub const MAX_FILTER_BYTES: u64 = 16 << 20;
+
+/// The bytes of a filter that holds every key. `might_contain` is true for it.
+pub const ALWAYS_TRUE: &[u8] = &[1];
+
+/// A filter that reports more than this share of absent keys as present saves nothing.
+const USELESS_FPR: f64 = 0.5;
+
+/// The keys of one group, or of one partition of them.
+#[derive(Debug)]
+pub(crate) struct KeySet {
+    agreed: Agreed,
+    /// None is "always true".
+    keys: Option<FilterAccumulator>,
+}
+
+impl KeySet {
+    pub(crate) fn new(agreed: Agreed) -> Result<Self> {
+        Ok(Self { agreed, keys: Some(agreed.accumulator()?) })
+    }
+
+    pub(crate) fn hasher(agreed: &Agreed) -> Result<Hasher> {
+        Ok(agreed.accumulator()?.hasher())
+    }
+
+    pub(crate) fn insert(&mut self, hashes: &[KeyHash]) -> Result<()> {
+        let Some(keys) = &mut self.keys else { return Ok(()) };
+        if self.agreed.is_too_large() && keys.len() + hashes.len() > self.agreed.max_hashes() {
+            self.keys = None;
+            return Ok(());
+        }
+        match keys.insert_batch(hashes) {
+            Ok(()) => {}
+            // More keys than were agreed.
+            Err(BuildError::Full(_)) => self.keys = None,
+            Err(error) => return exec_err!("trommel_filter: {error}"),
+        }
+        Ok(())
+    }
+
+    /// Takes in the state of another part.
+    pub(crate) fn merge(&mut self, state: &[u8]) -> Result<()> {
+        let Some(keys) = &mut self.keys else { return Ok(()) };
+        if state == ALWAYS_TRUE {
+            self.keys = None;
+            return Ok(());
+        }
+        if self.agreed.is_too_large()
+            && keys.len() + state.len() / size_of::<KeyHash>() > self.agreed.max_hashes()
+        {
+            self.keys = None;
+            return Ok(());
+        }
+        match keys.merge_bytes(state) {
+            Ok(()) => {}
+            Err(
+                AccumulateError::Build(BuildError::Full(_))
+                | AccumulateError::Merge(MergeError::Full(_)),
+            ) => {
+                self.keys = None;
+            }
+            Err(error) => {
+                return exec_err!("trommel_filter: the state of a part cannot be merged: {error}");
+            }
+        }
+        Ok(())
+    }
+
+    /// The state for another part to merge.
+    pub(crate) fn into_state(self) -> Vec<u8> {
+        self.keys.map_or_else(|| ALWAYS_TRUE.to_vec(), |keys| keys.to_bytes())
+    }
+
+    /// The state of a part that has no key, or one.
+    pub(crate) fn state_of(agreed: &Agreed, key: Option<KeyHash>) -> Result<Vec<u8>> {
+        let mut set = Self::new(*agreed)?;
+        if let Some(key) = key {
+            set.insert(&[key])?;
+        }
+        Ok(set.into_state())
+    }
+
+    /// The frozen filter, or `ALWAYS_TRUE`.
+    pub(crate) fn into_filter(self) -> Result<Vec<u8>> {
+        let Some(keys) = self.keys else { return Ok(ALWAYS_TRUE.to_vec()) };
+        match keys.finish_compact() {
+            Ok(filter) if filter.expected_fpr() > USELESS_FPR => Ok(ALWAYS_TRUE.to_vec()),
+            Ok(filter) => Ok(filter.to_bytes()),
+            Err(BuildError::Full(_)) => Ok(ALWAYS_TRUE.to_vec()),
+            Err(error) => Err(exec_datafusion_err!("trommel_filter: {error}")),
+        }
+    }
+
+    /// Bytes on the heap.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.keys.as_ref().map_or(0, FilterAccumulator::memory_bytes)
+    }
+}

@@ -1,0 +1,59 @@
+//! Trommel's filters in DataFusion: two functions of SQL, and runtime filters of joins.
+//!
+//! [`register_all`] gives a session all of it:
+//!
+//! ```
+//! use datafusion::prelude::SessionContext;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> datafusion::common::Result<()> {
+//! let context = SessionContext::new();
+//! trommel_datafusion::register_all(&context)?;
+//! context.sql("CREATE TABLE chosen AS VALUES (3), (5)").await?.collect().await?;
+//! let found = context
+//!     .sql("SELECT value FROM range(1000000) WHERE might_contain((SELECT trommel_filter(column1) FROM chosen), value)")
+//!     .await?
+//!     .count()
+//!     .await?;
+//! assert!((2..20_000).contains(&found)); // 3, 5, and at most 1 % of the others or so
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! - [`TrommelFilter`], `trommel_filter(key [, fpr [, kind [, keys]]])`, makes the frozen filter of a column.
+//! - [`MightContain`], `might_contain(filter, key)`, looks a key up in one.
+//! - [`RuntimeFilterRule`] filters an input of a join by the keys of the other input, before it is repartitioned, sorted or
+//!   sent. It is off until `SET trommel.runtime_filter.enabled = true`; [`RuntimeFilterOptions`] has the options.
+//!
+//! Which values are equal as keys, and what NULL means, is said in [`trommel_arrow`].
+
+mod aggregate;
+mod arguments;
+mod descend;
+mod exec;
+mod filter;
+mod groups;
+mod key_set;
+mod loading;
+mod might_contain;
+mod node;
+mod options;
+mod planner;
+mod register;
+mod rule;
+mod stream;
+
+pub use aggregate::{TrommelFilter, trommel_filter_udaf};
+pub use exec::RuntimeFilterExec;
+pub use key_set::{ALWAYS_TRUE, MAX_FILTER_BYTES};
+pub use might_contain::{MightContain, might_contain_udf};
+pub use node::RuntimeFilterNode;
+pub use options::RuntimeFilterOptions;
+pub use planner::{RuntimeFilterPlanner, RuntimeFilterQueryPlanner};
+pub use register::{might_contain, register_all, register_functions, trommel_filter};
+pub use rule::RuntimeFilterRule;
+pub use stream::Sampling;
+
+/// The type of a filter in SQL.
+const FILTER_TYPE: datafusion::arrow::datatypes::DataType =
+    datafusion::arrow::datatypes::DataType::BinaryView;

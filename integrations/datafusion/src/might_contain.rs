@@ -1,0 +1,185 @@
+//! The function `might_contain`.
+
+use crate::filter::{ParsedFilters, QueryFilter};
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray, BinaryViewArray, BooleanArray, BooleanBufferBuilder,
+};
+use datafusion::arrow::buffer::BooleanBuffer;
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::DataType;
+use datafusion::arrow::error::ArrowError;
+use datafusion::common::{ExprSchema, Result, ScalarValue, plan_err};
+use datafusion::logical_expr::{
+    ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+};
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, LazyLock};
+use trommel::Filter;
+use trommel_arrow::ColumnHasher;
+
+/// `might_contain(filter, key)`: false if the filter certainly lacks the key, else true.
+///
+/// The filter is a Binary, LargeBinary or BinaryView of frozen bytes, by `trommel_filter` or by any other program that uses
+/// Trommel. Keys are hashed with the hash and seed that the filter carries. Bytes that are no filter are an error of the query.
+///
+/// The result is true if the filter or the key is NULL, so it is never NULL.
+///
+/// A filter is checked once: the function remembers the last eight. A column with a different filter in every row works too,
+/// and costs a check for each run of equal ones.
+#[derive(Debug)]
+pub struct MightContain {
+    signature: Signature,
+    parsed: ParsedFilters,
+}
+
+/// The function [`MightContain`], one for the process.
+#[must_use]
+pub fn might_contain_udf() -> Arc<ScalarUDF> {
+    static UDF: LazyLock<Arc<ScalarUDF>> =
+        LazyLock::new(|| Arc::new(ScalarUDF::from(MightContain::new())));
+    Arc::clone(&UDF)
+}
+
+impl MightContain {
+    /// Makes the function.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            signature: Signature::user_defined(Volatility::Immutable),
+            parsed: ParsedFilters::default(),
+        }
+    }
+}
+
+impl Default for MightContain {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+// All instances are one function: what one has parsed changes no answer.
+impl PartialEq for MightContain {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for MightContain {}
+
+impl Hash for MightContain {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name().hash(state);
+    }
+}
+
+impl ScalarUDFImpl for MightContain {
+    fn name(&self) -> &'static str {
+        "might_contain"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
+        let [filter, key] = types else {
+            return plan_err!(
+                "might_contain takes a filter and a key, not {} arguments",
+                types.len()
+            );
+        };
+        if !matches!(
+            filter,
+            DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::Null
+        ) {
+            return plan_err!("might_contain: a filter is binary, not {filter}");
+        }
+        if !trommel_arrow::has_keys(key) {
+            return plan_err!("might_contain: values of type {key} cannot be keys of a filter");
+        }
+        Ok(vec![DataType::BinaryView, key.clone()])
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(DataType::Boolean)
+    }
+
+    fn is_nullable(&self, _: &[Expr], _: &dyn ExprSchema) -> bool {
+        false
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let rows = args.number_rows;
+        let [filter, key] = <[ColumnarValue; 2]>::try_from(args.args)
+            .or_else(|args| plan_err!("might_contain takes 2 arguments, not {}", args.len()))?;
+        match filter {
+            ColumnarValue::Scalar(filter) => {
+                let filter = filter.cast_to(&DataType::BinaryView)?;
+                let ScalarValue::BinaryView(Some(filter)) = filter else {
+                    return Ok(always_true());
+                };
+                match (&*self.parsed.parse(&filter)?, key) {
+                    (QueryFilter::AlwaysTrue, _) => Ok(always_true()),
+                    (filter, ColumnarValue::Scalar(key)) => {
+                        let found = probe(filter, &key.to_array()?)?.value(0);
+                        Ok(ColumnarValue::Scalar(found.into()))
+                    }
+                    (filter, ColumnarValue::Array(keys)) => Ok(array(probe(filter, &keys)?)),
+                }
+            }
+            ColumnarValue::Array(filters) => {
+                let filters = cast(&filters, &DataType::BinaryView)?;
+                Ok(array(self.probe_each(filters.as_binary_view(), &key.into_array(rows)?)?))
+            }
+        }
+    }
+}
+
+impl MightContain {
+    /// Looks each key up in the filter of its row.
+    fn probe_each(&self, filters: &BinaryViewArray, keys: &ArrayRef) -> Result<BooleanBuffer> {
+        let mut found = BooleanBufferBuilder::new(filters.len());
+        let mut start = 0;
+        while start < filters.len() {
+            let len = run_len(filters, start);
+            match filters.is_valid(start) {
+                true => {
+                    let filter = self.parsed.parse(filters.value(start))?;
+                    found.append_buffer(&probe(&filter, &keys.slice(start, len))?);
+                }
+                false => found.append_n(len, true),
+            }
+            start += len;
+        }
+        Ok(found.finish())
+    }
+}
+
+/// Rows from `start` on that hold the same filter.
+fn run_len(filters: &BinaryViewArray, start: usize) -> usize {
+    let is_same = |row: usize| {
+        filters.is_valid(row) == filters.is_valid(start)
+            && (filters.is_null(start)
+                // A repeated value is most often the same view of the same buffer.
+                || filters.views()[row] == filters.views()[start]
+                || filters.value(row) == filters.value(start))
+    };
+    1 + (start + 1..filters.len()).take_while(|row| is_same(*row)).count()
+}
+
+/// Looks keys up. NULL may be in any filter.
+pub(crate) fn probe(filter: &QueryFilter, keys: &ArrayRef) -> Result<BooleanBuffer> {
+    let QueryFilter::View(view) = filter else { return Ok(BooleanBuffer::new_set(keys.len())) };
+    let mut hasher = ColumnHasher::new(view.hasher());
+    let found = hasher.hash(&[keys]).map_err(ArrowError::from)?.probe(&**view);
+    let (found, nulls) = found.into_parts();
+    Ok(nulls.map_or(found.clone(), |nulls| &found | &!nulls.inner()))
+}
+
+fn always_true() -> ColumnarValue {
+    ColumnarValue::Scalar(true.into())
+}
+
+fn array(found: BooleanBuffer) -> ColumnarValue {
+    ColumnarValue::Array(Arc::new(BooleanArray::new(found, None)))
+}

@@ -1,0 +1,91 @@
+//! The logical node: rows of one plan whose key may be among the keys of another.
+
+use datafusion::common::{Column, DFSchemaRef, Result, plan_err};
+use datafusion::logical_expr::{Expr, Extension, LogicalPlan, UserDefinedLogicalNodeCore};
+use std::cmp::Ordering;
+use std::fmt;
+use std::sync::Arc;
+
+/// Rows of `probe` whose `key` may be among the rows of `build`, which has one column.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct RuntimeFilterNode {
+    pub(crate) probe: LogicalPlan,
+    pub(crate) build: LogicalPlan,
+    /// A column of `probe`.
+    pub(crate) key: Column,
+}
+
+impl RuntimeFilterNode {
+    /// Filters the rows of `probe` by the values of the one column of `build`.
+    ///
+    /// # Errors
+    /// An error of planning if `probe` lacks the column `key`, or `build` has not one column.
+    pub fn try_new(probe: LogicalPlan, key: Column, build: LogicalPlan) -> Result<Self> {
+        probe.schema().index_of_column(&key)?;
+        if build.schema().fields().len() != 1 {
+            return plan_err!(
+                "a runtime filter is built of 1 column, not {}",
+                build.schema().fields().len()
+            );
+        }
+        Ok(Self { probe, build, key })
+    }
+
+    /// The runtime filter that a node of a plan is, if it is one.
+    #[must_use]
+    pub fn of(plan: &LogicalPlan) -> Option<&Self> {
+        match plan {
+            LogicalPlan::Extension(extension) => extension.node.as_any().downcast_ref(),
+            _ => None,
+        }
+    }
+
+    /// As a node of a plan.
+    #[must_use]
+    pub fn into_plan(self) -> LogicalPlan {
+        LogicalPlan::Extension(Extension { node: Arc::new(self) })
+    }
+}
+
+// A node is ordered by its key alone, as far as it is ordered at all.
+impl PartialOrd for RuntimeFilterNode {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        self.key.partial_cmp(&other.key).filter(|order| order.is_ne() || self == other)
+    }
+}
+
+impl UserDefinedLogicalNodeCore for RuntimeFilterNode {
+    fn name(&self) -> &'static str {
+        "RuntimeFilter"
+    }
+
+    fn inputs(&self) -> Vec<&LogicalPlan> {
+        vec![&self.probe, &self.build]
+    }
+
+    fn schema(&self) -> &DFSchemaRef {
+        self.probe.schema()
+    }
+
+    fn expressions(&self) -> Vec<Expr> {
+        vec![Expr::Column(self.key.clone())]
+    }
+
+    fn fmt_for_explain(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RuntimeFilter: {}", self.key)
+    }
+
+    fn with_exprs_and_inputs(&self, exprs: Vec<Expr>, inputs: Vec<LogicalPlan>) -> Result<Self> {
+        let Ok([probe, build]) = <[LogicalPlan; 2]>::try_from(inputs) else {
+            return plan_err!("a runtime filter has 2 inputs");
+        };
+        match exprs.as_slice() {
+            [Expr::Column(key)] => Self::try_new(probe, key.clone(), build),
+            other => plan_err!("a runtime filter has a column as its key, not {other:?}"),
+        }
+    }
+
+    fn necessary_children_exprs(&self, output_columns: &[usize]) -> Option<Vec<Vec<usize>>> {
+        Some(vec![output_columns.to_vec(), vec![0]])
+    }
+}

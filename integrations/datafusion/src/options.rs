@@ -1,0 +1,160 @@
+//! The options of a session: `SET trommel.runtime_filter.enabled = true`.
+
+use crate::arguments::{DEFAULT_FPR, DEFAULT_KIND};
+use datafusion::common::config::{ConfigEntry, ConfigExtension, ConfigOptions, ExtensionOptions};
+use datafusion::common::{Result, config_err};
+use std::any::Any;
+use std::fmt::Display;
+use std::str::FromStr;
+use trommel::FilterKind;
+
+/// When [`RuntimeFilterRule`](crate::RuntimeFilterRule) filters the inputs of joins, and how.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RuntimeFilterOptions {
+    /// Whether joins are filtered at all. False unless set.
+    pub enabled: bool,
+    /// Whether joins are filtered that DataFusion's own dynamic filters apply to, hash joins within one process. False unless
+    /// set.
+    pub all_joins: bool,
+    /// The kind of filter. `split-block-bloom` unless set.
+    pub kind: FilterKind,
+    /// The false-positive rate. 0.01 unless set.
+    pub fpr: f64,
+    /// The largest filter, in bytes: a join with more keys is left alone. 8 MiB unless set, as in Spark.
+    pub max_bytes: usize,
+    /// The rows that are read for the keys are at most this share of the rows that are filtered. 0.5 unless set.
+    pub max_build_share: f64,
+    /// An input of fewer rows is not filtered. 100,000 unless set.
+    pub min_probe_rows: usize,
+    /// After this number of rows a partition decides whether the filter is worth it. 65,536 unless set.
+    pub sample_rows: usize,
+    /// The filter is switched off where a larger share of the sample is in it. 0.85 unless set, as in Velox.
+    pub max_pass_share: f64,
+}
+
+impl Default for RuntimeFilterOptions {
+    fn default() -> Self {
+        Self {
+            enabled: false,
+            all_joins: false,
+            kind: DEFAULT_KIND,
+            fpr: DEFAULT_FPR,
+            max_bytes: 8 << 20,
+            max_build_share: 0.5,
+            min_probe_rows: 100_000,
+            sample_rows: 65_536,
+            max_pass_share: 0.85,
+        }
+    }
+}
+
+impl RuntimeFilterOptions {
+    /// The options of a session, or the defaults if they were not registered.
+    #[must_use]
+    pub fn of(options: &ConfigOptions) -> Self {
+        options.extensions.get::<Self>().cloned().unwrap_or_default()
+    }
+
+    fn set_option(&mut self, key: &str, value: &str) -> Result<()> {
+        match key {
+            "runtime_filter.enabled" => self.enabled = parse(key, value)?,
+            "runtime_filter.all_joins" => self.all_joins = parse(key, value)?,
+            "runtime_filter.kind" => self.kind = parse(key, value)?,
+            "runtime_filter.fpr" => self.fpr = share(key, value)?,
+            "runtime_filter.max_bytes" => self.max_bytes = parse(key, value)?,
+            "runtime_filter.max_build_share" => self.max_build_share = positive(key, value)?,
+            "runtime_filter.min_probe_rows" => self.min_probe_rows = parse(key, value)?,
+            "runtime_filter.sample_rows" => self.sample_rows = parse(key, value)?,
+            "runtime_filter.max_pass_share" => self.max_pass_share = share(key, value)?,
+            _ => return config_err!("there is no option {}.{key}", Self::PREFIX),
+        }
+        Ok(())
+    }
+}
+
+impl ConfigExtension for RuntimeFilterOptions {
+    const PREFIX: &'static str = "trommel";
+}
+
+// By hand: the macro of DataFusion leaves the prefix out of `entries`, so the options would not reach a scheduler.
+impl ExtensionOptions for RuntimeFilterOptions {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+
+    fn cloned(&self) -> Box<dyn ExtensionOptions> {
+        Box::new(self.clone())
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> Result<()> {
+        self.set_option(key, value)
+    }
+
+    fn entries(&self) -> Vec<ConfigEntry> {
+        vec![
+            entry(
+                "enabled",
+                &self.enabled,
+                "filter the inputs of joins by the keys of the other side",
+            ),
+            entry(
+                "all_joins",
+                &self.all_joins,
+                "also joins that dynamic filters of DataFusion apply to",
+            ),
+            entry("kind", &self.kind, "kind of filter"),
+            entry("fpr", &self.fpr, "false-positive rate"),
+            entry("max_bytes", &self.max_bytes, "largest filter, in bytes"),
+            entry(
+                "max_build_share",
+                &self.max_build_share,
+                "rows read for the keys, as a share of those filtered",
+            ),
+            entry("min_probe_rows", &self.min_probe_rows, "inputs of fewer rows are not filtered"),
+            entry(
+                "sample_rows",
+                &self.sample_rows,
+                "rows after which a partition may switch the filter off",
+            ),
+            entry(
+                "max_pass_share",
+                &self.max_pass_share,
+                "it does so if a larger share of them is in the filter",
+            ),
+        ]
+    }
+}
+
+fn entry(name: &str, value: &impl Display, description: &'static str) -> ConfigEntry {
+    ConfigEntry {
+        key: format!("{}.runtime_filter.{name}", RuntimeFilterOptions::PREFIX),
+        value: Some(value.to_string()),
+        description,
+    }
+}
+
+fn parse<T: FromStr<Err: Display>>(key: &str, value: &str) -> Result<T> {
+    value
+        .parse()
+        .or_else(|error| config_err!("{}.{key} = {value}: {error}", RuntimeFilterOptions::PREFIX))
+}
+
+fn positive(key: &str, value: &str) -> Result<f64> {
+    let number: f64 = parse(key, value)?;
+    if number.is_finite() && number > 0.0 {
+        return Ok(number);
+    }
+    config_err!("{}.{key} is above 0, not {value}", RuntimeFilterOptions::PREFIX)
+}
+
+fn share(key: &str, value: &str) -> Result<f64> {
+    let number = positive(key, value)?;
+    if number < 1.0 {
+        return Ok(number);
+    }
+    config_err!("{}.{key} is between 0 and 1, not {value}", RuntimeFilterOptions::PREFIX)
+}

@@ -1,0 +1,168 @@
+//! From the logical node to the operator, if sizes say that it pays.
+
+use crate::aggregate::trommel_filter_udaf;
+use crate::arguments::DEFAULT_KEYS;
+use crate::exec::RuntimeFilterExec;
+use crate::node::RuntimeFilterNode;
+use crate::options::RuntimeFilterOptions;
+use crate::stream::Sampling;
+use async_trait::async_trait;
+use datafusion::catalog::Session;
+use datafusion::common::{Result, ScalarValue, plan_err};
+use datafusion::execution::context::QueryPlanner;
+use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
+use datafusion::logical_expr::{LogicalPlan, UserDefinedLogicalNode};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::aggregate::AggregateExprBuilder;
+use datafusion::physical_expr::expressions::{Column, Literal};
+use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode, PhysicalGroupBy};
+use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
+use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, PhysicalPlanner};
+use std::sync::Arc;
+use trommel::FilterSpec;
+
+/// Estimates are often too low, and a filter of 64 KB costs next to nothing.
+const MIN_KEYS: usize = 50_000;
+
+/// Plans [`RuntimeFilterNode`]s. One whose filter would not pay becomes the plan that it was to filter:
+///
+/// - if the filter of the estimated keys has more than `max_bytes`,
+/// - if `probe` has fewer rows than `min_probe_rows`,
+/// - if more rows would be read for the keys than `max_build_share` of those that are filtered.
+///
+/// What is not known counts as favourable: the sample at run time decides.
+#[derive(Debug, Default)]
+pub struct RuntimeFilterPlanner {}
+
+#[async_trait]
+impl ExtensionPlanner for RuntimeFilterPlanner {
+    async fn plan_extension(
+        &self,
+        _: &dyn PhysicalPlanner,
+        node: &dyn UserDefinedLogicalNode,
+        _: &[&LogicalPlan],
+        inputs: &[Arc<dyn ExecutionPlan>],
+        session: &dyn Session,
+        _: &PhysicalPlanningContext,
+    ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+        let Some(node) = node.as_any().downcast_ref::<RuntimeFilterNode>() else { return Ok(None) };
+        let [probe, build] = inputs else { return plan_err!("a runtime filter has 2 inputs") };
+        let options = RuntimeFilterOptions::of(session.config_options());
+        let Some(keys) = worthwhile_keys(probe, build, &options)? else {
+            return Ok(Some(Arc::clone(probe)));
+        };
+        let index = node.probe.schema().index_of_column(&node.key)?;
+        let key = Column::new(probe.schema().field(index).name(), index);
+        let sampling =
+            Sampling { rows: options.sample_rows, max_pass_share: options.max_pass_share };
+        let filter = build_filter(Arc::clone(build), keys, &options)?;
+        Ok(Some(Arc::new(RuntimeFilterExec::try_new(Arc::clone(probe), filter, key, sampling)?)))
+    }
+}
+
+/// For how many keys the filter is, or none if it would not pay.
+fn worthwhile_keys(
+    probe: &Arc<dyn ExecutionPlan>,
+    build: &Arc<dyn ExecutionPlan>,
+    options: &RuntimeFilterOptions,
+) -> Result<Option<usize>> {
+    let keys = estimated_rows(build.as_ref())?.map_or(DEFAULT_KEYS, |rows| rows.max(MIN_KEYS));
+    let spec = FilterSpec::new(options.kind).keys(keys).fpr(options.fpr);
+    if spec.encoded_len().is_ok_and(|bytes| bytes > options.max_bytes as u64) {
+        return Ok(None);
+    }
+    if let Some(filtered) = scanned_rows(probe)? {
+        if filtered < options.min_probe_rows {
+            return Ok(None);
+        }
+        let read = scanned_rows(build)?.unwrap_or(0);
+        if read as f64 > filtered as f64 * options.max_build_share {
+            return Ok(None);
+        }
+    }
+    Ok(Some(keys))
+}
+
+fn estimated_rows(plan: &dyn ExecutionPlan) -> Result<Option<usize>> {
+    let statistics = StatisticsContext::new().compute(plan, &StatisticsArgs::new())?;
+    Ok(statistics.num_rows.get_value().copied())
+}
+
+/// Rows that a plan reads from its tables, if all of them are known. What builds the filters within is not counted, since
+/// other filters may share it.
+fn scanned_rows(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<usize>> {
+    let children = match plan.downcast_ref::<RuntimeFilterExec>() {
+        Some(filter) => filter.children()[..1].to_vec(),
+        None => plan.children(),
+    };
+    if children.is_empty() {
+        return estimated_rows(plan.as_ref());
+    }
+    children.into_iter().try_fold(Some(0), |sum: Option<usize>, child| {
+        Ok(sum.zip(scanned_rows(child)?).map(|(sum, rows)| sum.saturating_add(rows)))
+    })
+}
+
+/// The aggregate of all rows: a filter for each partition, merged in one.
+fn build_filter(
+    build: Arc<dyn ExecutionPlan>,
+    keys: usize,
+    options: &RuntimeFilterOptions,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let schema = build.schema();
+    let literal = |value: ScalarValue| -> Arc<dyn PhysicalExpr> { Arc::new(Literal::new(value)) };
+    let arguments = vec![
+        Arc::new(Column::new(schema.field(0).name(), 0)),
+        literal(options.fpr.into()),
+        literal(options.kind.to_string().as_str().into()),
+        literal(i64::try_from(keys).unwrap_or(i64::MAX).into()),
+    ];
+    let name = format!(
+        "trommel_filter({}, {}, {}, {keys})",
+        schema.field(0).name(),
+        options.fpr,
+        options.kind
+    );
+    let filter = AggregateExprBuilder::new(trommel_filter_udaf(), arguments)
+        .schema(Arc::clone(&schema))
+        .alias(name)
+        .build()?;
+    let aggregate = |mode, input: Arc<dyn ExecutionPlan>| {
+        let groups = PhysicalGroupBy::default();
+        AggregateExec::try_new(
+            mode,
+            groups,
+            vec![Arc::new(filter.clone())],
+            vec![None],
+            input,
+            Arc::clone(&schema),
+        )
+    };
+    if build.output_partitioning().partition_count() == 1 {
+        return Ok(Arc::new(aggregate(AggregateMode::Single, build)?));
+    }
+    let parts = Arc::new(aggregate(AggregateMode::Partial, build)?);
+    let merged = Arc::new(CoalescePartitionsExec::new(parts));
+    Ok(Arc::new(aggregate(AggregateMode::Final, merged)?))
+}
+
+/// DataFusion's planner with [`RuntimeFilterPlanner`]. A session with a planner of its own adds the latter to it.
+#[derive(Debug, Default)]
+pub struct RuntimeFilterQueryPlanner {}
+
+#[async_trait]
+impl QueryPlanner for RuntimeFilterQueryPlanner {
+    async fn create_physical_plan(
+        &self,
+        plan: &LogicalPlan,
+        session: &dyn Session,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        DefaultPhysicalPlanner::with_extension_planners(vec![Arc::new(
+            RuntimeFilterPlanner::default(),
+        )])
+        .create_physical_plan(plan, session)
+        .await
+    }
+}

@@ -1,0 +1,64 @@
+//! Registration with a session.
+
+use crate::{
+    RuntimeFilterOptions, RuntimeFilterQueryPlanner, RuntimeFilterRule, might_contain_udf,
+    trommel_filter_udaf,
+};
+use datafusion::common::Result;
+use datafusion::execution::{FunctionRegistry, SessionStateBuilder};
+use datafusion::logical_expr::Expr;
+use datafusion::prelude::SessionContext;
+use std::sync::Arc;
+
+/// The expression `trommel_filter(key)`, for DataFrames.
+#[must_use]
+pub fn trommel_filter(key: Expr) -> Expr {
+    trommel_filter_udaf().call(vec![key])
+}
+
+/// The expression `might_contain(filter, key)`, for DataFrames.
+#[must_use]
+pub fn might_contain(filter: Expr, key: Expr) -> Expr {
+    might_contain_udf().call(vec![filter, key])
+}
+
+/// Registers the functions alone.
+///
+/// # Errors
+/// The error of a registry that takes none.
+pub fn register_functions(registry: &mut dyn FunctionRegistry) -> Result<()> {
+    registry.register_udaf(trommel_filter_udaf())?;
+    registry.register_udf(might_contain_udf())?;
+    Ok(())
+}
+
+/// Registers the functions, the options, and the rule with its planner.
+///
+/// The planner takes the place of the session's. A session with a planner of its own registers the parts: it passes
+/// [`RuntimeFilterPlanner`](crate::RuntimeFilterPlanner) to its planner.
+///
+/// ```
+/// use datafusion::prelude::SessionContext;
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> datafusion::common::Result<()> {
+/// let context = SessionContext::new();
+/// trommel_datafusion::register_all(&context)?;
+/// context.sql("SET trommel.runtime_filter.enabled = true").await?.collect().await?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// The error of a session that takes no functions.
+pub fn register_all(context: &SessionContext) -> Result<()> {
+    let state = context.state_ref();
+    let mut state = state.write();
+    let mut builder = SessionStateBuilder::new_from_existing(state.clone())
+        .with_optimizer_rule(Arc::new(RuntimeFilterRule::default()))
+        .with_query_planner(Arc::new(RuntimeFilterQueryPlanner::default()));
+    if let Some(config) = builder.config() {
+        config.options_mut().extensions.insert(RuntimeFilterOptions::default());
+    }
+    *state = builder.build();
+    register_functions(&mut *state)
+}

@@ -1,0 +1,131 @@
+//! The rows of one partition that a filter lets through.
+
+use crate::loading::Loading;
+use crate::might_contain::probe;
+use datafusion::arrow::array::{BooleanArray, RecordBatch};
+use datafusion::arrow::compute::BatchCoalescer;
+use datafusion::common::{DataFusionError, Result};
+use datafusion::execution::SendableRecordBatchStream;
+use datafusion::physical_plan::metrics::{
+    BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder, RecordOutput,
+};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use futures::stream::{StreamExt, try_unfold};
+
+/// When a partition stops to ask the filter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sampling {
+    /// It decides after this number of rows.
+    pub rows: usize,
+    /// It stops if a larger share of them was in the filter.
+    pub max_pass_share: f64,
+}
+
+/// One partition of the operator.
+pub(crate) struct ProbeStream {
+    probe: SendableRecordBatchStream,
+    loading: Loading,
+    key: usize,
+    sampling: Sampling,
+    /// Batches from which most rows were dropped are joined to batches of the usual size.
+    coalescer: BatchCoalescer,
+    seen_rows: usize,
+    passed_rows: usize,
+    is_switched_off: bool,
+    has_ended: bool,
+}
+
+/// What one partition counts.
+struct Metrics {
+    baseline: BaselineMetrics,
+    probe_rows: Count,
+    switched_off: Count,
+    filter_bytes: Count,
+}
+
+impl ProbeStream {
+    pub(crate) fn new(
+        probe: SendableRecordBatchStream,
+        loading: Loading,
+        key: usize,
+        sampling: Sampling,
+        batch_rows: usize,
+    ) -> Self {
+        let coalescer = BatchCoalescer::new(probe.schema(), batch_rows);
+        Self {
+            probe,
+            loading,
+            key,
+            sampling,
+            coalescer,
+            seen_rows: 0,
+            passed_rows: 0,
+            is_switched_off: false,
+            has_ended: false,
+        }
+    }
+
+    pub(crate) fn into_stream(
+        self,
+        metrics: &ExecutionPlanMetricsSet,
+        partition: usize,
+    ) -> SendableRecordBatchStream {
+        let metrics = Metrics {
+            baseline: BaselineMetrics::new(metrics, partition),
+            probe_rows: MetricBuilder::new(metrics).counter("probe_rows", partition),
+            switched_off: MetricBuilder::new(metrics).counter("filters_switched_off", partition),
+            filter_bytes: MetricBuilder::new(metrics).counter("filter_bytes", partition),
+        };
+        let schema = self.probe.schema();
+        let batches = try_unfold((self, metrics), |(mut stream, metrics)| async move {
+            let batch = stream.next(&metrics).await?;
+            Ok(batch.map(|batch| (batch.record_output(&metrics.baseline), (stream, metrics))))
+        });
+        Box::pin(RecordBatchStreamAdapter::new(schema, batches))
+    }
+
+    async fn next(&mut self, metrics: &Metrics) -> Result<Option<RecordBatch>> {
+        let loading = self.loading.clone();
+        let loaded = loading.await.map_err(DataFusionError::Shared)?;
+        if self.seen_rows == 0 {
+            // Once for all partitions.
+            metrics.filter_bytes.add(loaded.take_bytes());
+        }
+        loop {
+            if let Some(batch) = self.coalescer.next_completed_batch() {
+                return Ok(Some(batch));
+            }
+            if self.has_ended {
+                return Ok(None);
+            }
+            let Some(batch) = self.probe.next().await.transpose()? else {
+                self.has_ended = true;
+                self.coalescer.finish_buffered_batch()?;
+                continue;
+            };
+            metrics.probe_rows.add(batch.num_rows());
+            let _timer = metrics.baseline.elapsed_compute().timer();
+            if self.is_switched_off {
+                self.coalescer.push_batch(batch)?;
+            } else {
+                let found = probe(&loaded.filter, batch.column(self.key))?;
+                self.sample(found.len(), found.count_set_bits(), metrics);
+                self.coalescer.push_batch_with_filter(batch, &BooleanArray::new(found, None))?;
+            }
+        }
+    }
+
+    /// Counts rows, and decides when there are enough of them.
+    fn sample(&mut self, rows: usize, passed: usize, metrics: &Metrics) {
+        if self.seen_rows >= self.sampling.rows {
+            return;
+        }
+        self.seen_rows += rows;
+        self.passed_rows += passed;
+        let max_passed = self.seen_rows as f64 * self.sampling.max_pass_share;
+        if self.seen_rows >= self.sampling.rows && self.passed_rows as f64 > max_passed {
+            self.is_switched_off = true;
+            metrics.switched_off.add(1);
+        }
+    }
+}
