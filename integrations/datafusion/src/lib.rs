@@ -39,6 +39,8 @@ mod might_contain;
 mod node;
 mod options;
 mod planner;
+#[cfg(feature = "proto")]
+pub mod proto;
 mod register;
 mod rule;
 mod stream;

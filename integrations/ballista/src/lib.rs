@@ -1,0 +1,28 @@
+//! Runtime filters between the stages of a Ballista cluster, for clients that know nothing of them.
+//!
+//! The scheduler puts a filter in front of the shuffle of a join's larger side, built of the keys of the smaller one. It does
+//! so on plans of any client. Scheduler and executors need this crate, neither Ballista nor DataFusion is changed:
+//!
+//! ```no_run
+//! # use ballista_scheduler::config::SchedulerConfig;
+//! # use ballista_executor::executor_process::ExecutorProcessConfig;
+//! # fn configs(executor: ExecutorProcessConfig) {
+//! let scheduler = trommel_ballista::scheduler_config(SchedulerConfig::default());
+//! let executor = trommel_ballista::executor_config(executor);
+//! # }
+//! ```
+//!
+//! The binaries `trommel-scheduler` and `trommel-executor` are Ballista's with these two lines.
+//!
+//! Filters are on unless a client says otherwise: one that registers [`RuntimeFilterOptions`] with its session
+//! sets `trommel.runtime_filter.enabled` and all other options for its own queries.
+
+mod codec;
+mod config;
+mod merge;
+mod planner;
+
+pub use codec::physical_codec;
+pub use config::{executor_config, scheduler_config};
+pub use planner::{DistributedFilterPlanner, DistributedQueryPlanner};
+pub use trommel_datafusion::RuntimeFilterOptions;

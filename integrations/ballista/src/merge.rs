@@ -1,0 +1,134 @@
+//! A stage of its own for the last step of an aggregate.
+
+use datafusion::arrow::array::{ArrayRef, BooleanArray, RecordBatch};
+use datafusion::arrow::datatypes::{DataType, Field, Schema};
+use datafusion::catalog::memory::{DataSourceExec, MemorySourceConfig};
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{Result, internal_err};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::{Distribution, EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
+use datafusion::physical_plan::stream::{EmptyRecordBatchStream, RecordBatchStreamAdapter};
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties,
+    InputDistributionRequirements, Partitioning, PlanProperties,
+};
+use futures::stream::{TryStreamExt, once};
+use std::fmt;
+use std::sync::Arc;
+
+/// Runs its input once, in a stage of its own, and gives it to the stages above.
+///
+/// Ballista ends a stage where partitions are merged. A plan of one partition has nothing to merge, so its last step would run
+/// in each task of the stage above: every task that filters would fetch all parts of the filter and merge them. This operator
+/// has two partitions, one of them empty, and below it a merge stays. Each task then fetches the one merged filter.
+#[derive(Debug)]
+pub(crate) struct MergeStageExec {
+    /// Two partitions, the first of one row, the other of none. A task gets some partitions of the leaves of its plan, and
+    /// knows by the row whether the first is among them.
+    marker: Arc<dyn ExecutionPlan>,
+    input: Arc<dyn ExecutionPlan>,
+    properties: Arc<PlanProperties>,
+}
+
+impl MergeStageExec {
+    /// `input`, of one partition, in a stage of its own, merged to one partition again.
+    pub(crate) fn separate(input: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+        let schema = Arc::new(Schema::new(vec![Field::new("is_first", DataType::Boolean, false)]));
+        let column: ArrayRef = Arc::new(BooleanArray::from(vec![true]));
+        let row = RecordBatch::try_new(Arc::clone(&schema), vec![column])?;
+        let marker = MemorySourceConfig::try_new(&[vec![row], vec![]], schema, None)?;
+        let stage = Self::try_new(DataSourceExec::from_data_source(marker), input)?;
+        Ok(Arc::new(CoalescePartitionsExec::new(Arc::new(stage))))
+    }
+
+    pub(crate) fn try_new(
+        marker: Arc<dyn ExecutionPlan>,
+        input: Arc<dyn ExecutionPlan>,
+    ) -> Result<Self> {
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(input.schema()),
+            Partitioning::UnknownPartitioning(marker.output_partitioning().partition_count()),
+            input.pipeline_behavior(),
+            input.boundedness(),
+        );
+        Ok(Self { marker, input, properties: Arc::new(properties) })
+    }
+}
+
+impl DisplayAs for MergeStageExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MergeStageExec")
+    }
+}
+
+impl ExecutionPlan for MergeStageExec {
+    fn name(&self) -> &'static str {
+        "MergeStageExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.marker, &self.input]
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn input_distribution_requirements(&self) -> InputDistributionRequirements {
+        InputDistributionRequirements::new(vec![
+            Distribution::UnspecifiedDistribution,
+            Distribution::SinglePartition,
+        ])
+    }
+
+    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
+        vec![false, false]
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+        _: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let Ok([marker, input]) = <[Arc<dyn ExecutionPlan>; 2]>::try_from(children) else {
+            return internal_err!("MergeStageExec has 2 inputs");
+        };
+        Ok(Arc::new(Self::try_new(marker, input)?))
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        self.replace_children(
+            children,
+            ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute),
+        )
+    }
+
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let marker = self.marker.execute(partition, Arc::clone(&context))?;
+        let input = Arc::clone(&self.input);
+        let empty = EmptyRecordBatchStream::new(self.schema());
+        let batches = once(async move {
+            let marked: Vec<RecordBatch> = marker.try_collect().await?;
+            let is_first = marked.iter().any(|batch| batch.num_rows() > 0);
+            if is_first { input.execute(0, context) } else { Ok(Box::pin(empty) as _) }
+        });
+        let batches = batches.try_flatten();
+        Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), batches)))
+    }
+}

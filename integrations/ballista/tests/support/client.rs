@@ -1,0 +1,63 @@
+//! Clients of a cluster.
+
+use super::cluster::Cluster;
+use super::data;
+use ballista::prelude::*;
+use ballista_core::extension::SessionConfigExt;
+use datafusion::arrow::util::pretty::pretty_format_batches;
+use datafusion::execution::SessionStateBuilder;
+use datafusion::prelude::*;
+use std::path::Path;
+use trommel_ballista::RuntimeFilterOptions;
+
+/// A client that knows nothing of filters.
+pub async fn remote(cluster: &Cluster, folder: &Path) -> SessionContext {
+    let context = SessionContext::remote(&cluster.url()).await.expect("a session");
+    data::register(&context, folder).await;
+    context
+}
+
+/// A client that sets options for its own queries.
+pub async fn remote_with(cluster: &Cluster, folder: &Path, options: &[String]) -> SessionContext {
+    let filters =
+        RuntimeFilterOptions { enabled: true, all_joins: true, ..RuntimeFilterOptions::default() };
+    let config = SessionConfig::new_with_ballista().with_option_extension(filters);
+    let state = SessionStateBuilder::new().with_default_features().with_config(config).build();
+    let context =
+        SessionContext::remote_with_state(&cluster.url(), state).await.expect("a session");
+    data::register(&context, folder).await;
+    for option in options {
+        let set = context.sql(&format!("SET {option}")).await.expect("an option");
+        set.collect().await.expect("a set option");
+    }
+    context
+}
+
+/// Options by which no table is sent to all executors.
+pub fn shuffles_only() -> Vec<String> {
+    let limits = [
+        "ballista.optimizer.broadcast_join_threshold_bytes",
+        "ballista.optimizer.broadcast_join_threshold_rows",
+        "datafusion.optimizer.hash_join_single_partition_threshold",
+        "datafusion.optimizer.hash_join_single_partition_threshold_rows",
+    ];
+    limits.map(|limit| format!("{limit} = 0")).to_vec()
+}
+
+/// The same for small tables: they are filtered too, and in fewer tasks than on a cluster.
+pub fn without_broadcast() -> Vec<String> {
+    let mut options = shuffles_only();
+    options.push("trommel.runtime_filter.min_probe_rows = 0".to_owned());
+    options.push("datafusion.execution.target_partitions = 4".to_owned());
+    options
+}
+
+pub async fn rows(context: &SessionContext, sql: &str) -> String {
+    try_rows(context, sql).await.unwrap_or_else(|error| panic!("{sql}: {error}"))
+}
+
+pub async fn try_rows(context: &SessionContext, sql: &str) -> Result<String, String> {
+    let frame = context.sql(sql).await.map_err(|error| error.to_string())?;
+    let batches = frame.collect().await.map_err(|error| error.to_string())?;
+    Ok(pretty_format_batches(&batches).expect("text").to_string())
+}

@@ -1,0 +1,207 @@
+//! A cluster of processes on the loopback, which ends with its value.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long processes may take until they answer.
+const START: Duration = Duration::from_secs(30);
+
+/// One scheduler and some executors, each with a folder and a log of its own.
+pub struct Cluster {
+    binaries: PathBuf,
+    folder: PathBuf,
+    scheduler: Option<Child>,
+    executors: Vec<Option<Child>>,
+    ports: Ports,
+}
+
+struct Ports {
+    scheduler: u16,
+    /// Flight, gRPC and health of each executor.
+    executors: Vec<[u16; 3]>,
+}
+
+/// Ports that were free a moment ago.
+fn free_ports<const N: usize>() -> [u16; N] {
+    let listeners =
+        [(); N].map(|()| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port"));
+    listeners.map(|listener| listener.local_addr().expect("an address").port())
+}
+
+impl Cluster {
+    /// Starts processes of the folder `binaries`, each with `slots` tasks at once, and waits until all have registered.
+    pub fn start(binaries: &Path, folder: &Path, executors: usize, slots: usize) -> Self {
+        let [scheduler] = free_ports();
+        let ports = Ports { scheduler, executors: (0..executors).map(|_| free_ports()).collect() };
+        let mut cluster = Self {
+            binaries: binaries.to_owned(),
+            folder: folder.to_owned(),
+            scheduler: None,
+            executors: (0..executors).map(|_| None).collect(),
+            ports,
+        };
+        cluster.start_scheduler();
+        for i in 0..executors {
+            cluster.start_executor(i, slots);
+        }
+        cluster.wait_for_executors(executors);
+        cluster
+    }
+
+    pub fn url(&self) -> String {
+        format!("df://127.0.0.1:{}", self.ports.scheduler)
+    }
+
+    pub fn start_scheduler(&mut self) {
+        let port = self.ports.scheduler;
+        let arguments = [
+            "--bind-host=127.0.0.1".to_owned(),
+            "--external-host=127.0.0.1".to_owned(),
+            format!("--bind-port={port}"),
+            "--executor-timeout-seconds=15".to_owned(),
+            "--expire-dead-executor-interval-seconds=3".to_owned(),
+            "--log-level-setting=WARN".to_owned(),
+        ];
+        self.scheduler = Some(self.spawn("trommel-scheduler", "scheduler", &arguments));
+        wait_until("the scheduler answers", || self.get("/api/state").is_some());
+    }
+
+    pub fn start_executor(&mut self, i: usize, slots: usize) {
+        let arguments =
+            self.executor_arguments(self.ports.executors[i], slots, &self.work_folder(i));
+        self.executors[i] =
+            Some(self.spawn("trommel-executor", &format!("executor-{i}"), &arguments));
+    }
+
+    fn executor_arguments(
+        &self,
+        [flight, grpc, health]: [u16; 3],
+        slots: usize,
+        work: &Path,
+    ) -> Vec<String> {
+        std::fs::create_dir_all(work).expect("a folder of work");
+        vec![
+            "--bind-host=127.0.0.1".to_owned(),
+            "--external-host=127.0.0.1".to_owned(),
+            "--scheduler-host=127.0.0.1".to_owned(),
+            format!("--scheduler-port={}", self.ports.scheduler),
+            format!("--bind-port={flight}"),
+            format!("--bind-grpc-port={grpc}"),
+            format!("--bind-health-port={health}"),
+            format!("--vcores={slots}"),
+            format!("--work-dir={}", work.display()),
+            "--executor-heartbeat-interval-seconds=2".to_owned(),
+            "--log-level-setting=WARN".to_owned(),
+        ]
+    }
+
+    /// The command line of one more executor of this cluster, which the caller runs.
+    pub fn plain_executor_arguments(&self, work: &Path) -> Vec<String> {
+        let arguments = self.executor_arguments(free_ports(), 2, work);
+        [vec!["executor".to_owned()], arguments].concat()
+    }
+
+    /// The folder that an executor writes its shuffles to.
+    pub fn work_folder(&self, i: usize) -> PathBuf {
+        self.folder.join(format!("work-{i}"))
+    }
+
+    /// The jobs that have written shuffles.
+    pub fn jobs(&self) -> HashSet<String> {
+        let folders = (0..self.executors.len()).flat_map(|i| entries(&self.work_folder(i)));
+        folders
+            .map(|job| job.file_name().unwrap_or_default().to_string_lossy().into_owned())
+            .collect()
+    }
+
+    /// Bytes of all files that the stages of later jobs have written.
+    pub fn shuffled_bytes_since(&self, before: &HashSet<String>) -> u64 {
+        let jobs = self.jobs();
+        let folders = (0..self.executors.len())
+            .flat_map(|i| jobs.difference(before).map(move |job| (i, job)));
+        folders.map(|(i, job)| bytes_of(&self.work_folder(i).join(job))).sum()
+    }
+
+    fn spawn(&self, binary: &str, name: &str, arguments: &[String]) -> Child {
+        std::fs::create_dir_all(&self.folder).expect("the folder of the cluster");
+        let log = File::create(self.folder.join(format!("{name}.log"))).expect("a log");
+        Command::new(self.binaries.join(binary))
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().expect("a log"))
+            .stderr(log)
+            .spawn()
+            .unwrap_or_else(|error| panic!("{binary}: {error}"))
+    }
+
+    pub fn wait_for_executors(&self, count: usize) {
+        wait_until("the executors have registered", || {
+            let listed = self.get("/api/executors").unwrap_or_default();
+            listed.matches("\"host\"").count() >= count
+        });
+    }
+
+    /// Kills an executor as a power failure would.
+    pub fn kill_executor(&mut self, i: usize) {
+        if let Some(mut executor) = self.executors[i].take() {
+            stop(&mut executor);
+        }
+    }
+
+    pub fn kill_scheduler(&mut self) {
+        if let Some(mut scheduler) = self.scheduler.take() {
+            stop(&mut scheduler);
+        }
+    }
+
+    /// The body of an answer of the scheduler's REST interface.
+    pub fn get(&self, path: &str) -> Option<String> {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, self.ports.scheduler));
+        let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(1)).ok()?;
+        stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            .ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).ok()?;
+        let (head, body) = answer.split_once("\r\n\r\n")?;
+        head.starts_with("HTTP/1.1 200").then(|| body.to_owned())
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        let executors = self.executors.iter_mut().flatten();
+        executors.chain(&mut self.scheduler).for_each(stop);
+    }
+}
+
+fn stop(process: &mut Child) {
+    // It may have ended by itself.
+    let _ = process.kill();
+    let _ = process.wait();
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).collect()
+}
+
+fn bytes_of(path: &Path) -> u64 {
+    if path.is_dir() {
+        return entries(path).iter().map(|path| bytes_of(path)).sum();
+    }
+    path.metadata().map_or(0, |metadata| metadata.len())
+}
+
+fn wait_until(what: &str, condition: impl Fn() -> bool) {
+    let begin = Instant::now();
+    while !condition() {
+        assert!(begin.elapsed() < START, "{what}: not within {START:?}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}

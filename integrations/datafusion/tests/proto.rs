@@ -1,0 +1,122 @@
+//! Plans that travel as bytes give the same rows in a session that has no functions registered.
+#![cfg(feature = "proto")]
+
+mod support;
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::execution::TaskContext;
+use datafusion::physical_plan::{collect, displayable};
+use datafusion::prelude::*;
+use datafusion_proto::bytes::{
+    logical_plan_from_bytes_with_extension_codec, logical_plan_to_bytes_with_extension_codec,
+    physical_plan_from_bytes_with_extension_codec, physical_plan_to_bytes_with_extension_codec,
+};
+use datafusion_proto::logical_plan::DefaultLogicalExtensionCodec;
+use datafusion_proto::physical_plan::DefaultPhysicalExtensionCodec;
+use std::path::Path;
+use std::sync::Arc;
+use support::{execute, query};
+use trommel_datafusion::proto::{TrommelLogicalCodec, TrommelPhysicalCodec};
+
+const QUERIES: [&str; 3] = [
+    "SELECT items.id FROM items JOIN chosen ON items.id = chosen.id WHERE flag = 1",
+    "SELECT id FROM items WHERE might_contain((SELECT trommel_filter(id, 0.001, 'cuckoo') FROM chosen WHERE flag = 1), id)",
+    "SELECT flag, trommel_filter(id) FROM chosen GROUP BY flag",
+];
+
+/// A session with tables in Parquet files, whose scans can be sent.
+async fn context(folder: &Path) -> SessionContext {
+    let context = support::context(2).await;
+    for (table, of) in [
+        ("items", "SELECT id, name FROM numbers"),
+        ("chosen", "SELECT id, id % 100 AS flag FROM numbers WHERE id < 5000"),
+    ] {
+        let path = folder.join(table).display().to_string();
+        query(&context, &format!("COPY ({of}) TO '{path}/' STORED AS PARQUET")).await;
+        execute(
+            &context,
+            &format!("CREATE EXTERNAL TABLE {table} STORED AS PARQUET LOCATION '{path}/'"),
+        )
+        .await;
+    }
+    for option in [
+        "datafusion.optimizer.prefer_hash_join = false",
+        "trommel.runtime_filter.enabled = true",
+        "trommel.runtime_filter.min_probe_rows = 0",
+        "trommel.runtime_filter.sample_rows = 777",
+    ] {
+        execute(&context, &format!("SET {option}")).await;
+    }
+    context
+}
+
+fn rows(batches: &[RecordBatch]) -> usize {
+    batches.iter().map(RecordBatch::num_rows).sum()
+}
+
+#[tokio::test]
+async fn physical_plans_travel() {
+    let folder = tempfile::tempdir().unwrap();
+    let context = context(folder.path()).await;
+    let codec = TrommelPhysicalCodec::new(Arc::new(DefaultPhysicalExtensionCodec {}));
+    for (sql, filters) in QUERIES.into_iter().zip([1, 0, 0]) {
+        let plan = context.sql(sql).await.unwrap().create_physical_plan().await.unwrap();
+        let text = displayable(plan.as_ref()).indent(true).to_string();
+        assert_eq!(text.matches("RuntimeFilterExec").count(), filters, "{text}");
+        let bytes = physical_plan_to_bytes_with_extension_codec(Arc::clone(&plan), &codec).unwrap();
+        // A process that knows nothing but the codec.
+        let elsewhere = SessionContext::new();
+        let arrived =
+            physical_plan_from_bytes_with_extension_codec(&bytes, &elsewhere.task_ctx(), &codec)
+                .unwrap();
+        assert_eq!(displayable(arrived.as_ref()).indent(true).to_string(), text);
+        let expected = collect(plan, context.task_ctx()).await.unwrap();
+        let got = collect(arrived, Arc::new(TaskContext::default())).await.unwrap();
+        assert_eq!(rows(&got), rows(&expected), "{sql}");
+    }
+}
+
+#[tokio::test]
+async fn logical_plans_travel() {
+    let folder = tempfile::tempdir().unwrap();
+    let context = context(folder.path()).await;
+    let codec = TrommelLogicalCodec::new(Arc::new(DefaultLogicalExtensionCodec {}));
+    // Scans travel as the files that they read.
+    for (sql, filters) in QUERIES.into_iter().zip([1, 0, 0]) {
+        let plan =
+            context.state().optimize(context.sql(sql).await.unwrap().logical_plan()).unwrap();
+        assert_eq!(plan.to_string().matches("RuntimeFilter").count(), filters, "{plan}");
+        let bytes = logical_plan_to_bytes_with_extension_codec(&plan, &codec).unwrap();
+        let elsewhere = support::context(2).await;
+        let arrived =
+            logical_plan_from_bytes_with_extension_codec(&bytes, &elsewhere.task_ctx(), &codec)
+                .unwrap();
+        assert_eq!(arrived.to_string(), plan.to_string());
+        let expected = context.execute_logical_plan(plan).await.unwrap().collect().await.unwrap();
+        let got = elsewhere.execute_logical_plan(arrived).await.unwrap().collect().await.unwrap();
+        assert_eq!(rows(&got), rows(&expected), "{sql}");
+    }
+}
+
+#[tokio::test]
+async fn bytes_that_are_no_plan_are_errors() {
+    let folder = tempfile::tempdir().unwrap();
+    let context = context(folder.path()).await;
+    let codec = TrommelPhysicalCodec::new(Arc::new(DefaultPhysicalExtensionCodec {}));
+    let plan = context.sql(QUERIES[0]).await.unwrap().create_physical_plan().await.unwrap();
+    let bytes = physical_plan_to_bytes_with_extension_codec(plan, &codec).unwrap();
+    let elsewhere = SessionContext::new();
+    let tag = b"trommel.runtime_filter.1";
+    let at = bytes.windows(tag.len()).position(|window| window == tag).unwrap();
+    let mut refused = 0;
+    // The tag and the message after it, bit by bit.
+    for bit in at * 8..(at + tag.len() + 40) * 8 {
+        let mut changed = bytes.to_vec();
+        changed[bit / 8] ^= 1 << (bit % 8);
+        let result =
+            physical_plan_from_bytes_with_extension_codec(&changed, &elsewhere.task_ctx(), &codec);
+        refused += usize::from(result.is_err());
+    }
+    // Those of the tag at least.
+    assert!(refused >= tag.len() * 8, "{refused}");
+}
