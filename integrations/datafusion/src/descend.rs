@@ -145,26 +145,34 @@ fn without_filters_of(plan: &LogicalPlan, table: Option<&TableReference>) -> Res
     Ok(without?.data)
 }
 
-/// Whether a plan reads one table, without joins, groups and sorts. What builds the runtime filters within was judged when
-/// they were placed.
+/// Whether a plan reads one table, without joins, groups and sorts, and gives the same rows when it does so again. What builds
+/// the runtime filters within was judged when they were placed.
 fn is_chain(plan: &LogicalPlan) -> bool {
     match plan {
-        LogicalPlan::TableScan(scan) => scan.fetch.is_none(),
+        LogicalPlan::TableScan(scan) => {
+            scan.fetch.is_none() && scan.filters.iter().all(is_repeatable)
+        }
         LogicalPlan::Projection(_) | LogicalPlan::Filter(_) | LogicalPlan::SubqueryAlias(_) => {
-            is_chain(plan.inputs()[0]) && !has_subquery(plan)
+            is_chain(plan.inputs()[0]) && plan.expressions().iter().all(is_repeatable)
         }
         other => RuntimeFilterNode::of(other).is_some_and(|filter| is_chain(&filter.probe)),
     }
 }
 
-fn has_subquery(plan: &LogicalPlan) -> bool {
-    plan.expressions().iter().any(|expression| {
-        expression
-            .exists(|part| {
-                Ok(matches!(part, Expr::ScalarSubquery(_) | Expr::InSubquery(_) | Expr::Exists(_)))
-            })
-            .unwrap_or(true)
-    })
+/// Whether an expression means the same in another place of the plan, and gives the same values there.
+fn is_repeatable(expression: &Expr) -> bool {
+    let is_subquery = |part: &Expr| {
+        matches!(
+            part,
+            Expr::ScalarSubquery(_)
+                | Expr::InSubquery(_)
+                | Expr::Exists(_)
+                | Expr::SetComparison(_)
+        )
+    };
+    // In doubt it is not.
+    let has_subquery = expression.exists(|part| Ok(is_subquery(part))).unwrap_or(true);
+    !has_subquery && !expression.is_volatile() && !expression.contains_outer()
 }
 
 /// Whether a chain drops rows of its table.

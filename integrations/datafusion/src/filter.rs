@@ -1,9 +1,14 @@
 //! A filter that a query looks keys up in.
 
 use crate::key_set::ALWAYS_TRUE;
+use datafusion::arrow::array::{Array, ArrayRef, BooleanArray};
+use datafusion::arrow::buffer::BooleanBuffer;
+use datafusion::arrow::error::ArrowError;
 use datafusion::common::{Result, exec_err};
 use std::sync::{Arc, Mutex, PoisonError};
+use trommel::Filter;
 use trommel::container::{HEADER_BYTES, OwnedView};
+use trommel_arrow::ColumnHasher;
 
 /// A checked filter.
 #[derive(Debug)]
@@ -23,6 +28,19 @@ impl QueryFilter {
         match OwnedView::parse(bytes.to_vec()) {
             Ok(view) => Ok(Self::View(Box::new(view))),
             Err(error) => exec_err!("these {} bytes are no filter: {error}", bytes.len()),
+        }
+    }
+
+    /// Whether each key may be in the filter; NULL for NULL.
+    pub(crate) fn probe(&self, keys: &ArrayRef) -> Result<BooleanArray> {
+        match self {
+            Self::AlwaysTrue => {
+                Ok(BooleanArray::new(BooleanBuffer::new_set(keys.len()), keys.logical_nulls()))
+            }
+            Self::View(view) => {
+                let mut hasher = ColumnHasher::new(view.hasher());
+                Ok(hasher.hash(&[keys]).map_err(ArrowError::from)?.probe(&**view))
+            }
         }
     }
 }

@@ -33,19 +33,6 @@ impl FilterGroups {
         Ok(())
     }
 
-    /// Changes the set of a group, and keeps count of its memory.
-    fn change(
-        &mut self,
-        group: usize,
-        change: impl FnOnce(&mut KeySet) -> Result<()>,
-    ) -> Result<()> {
-        let set = &mut self.sets[group];
-        let before = set.heap_bytes();
-        let result = change(set);
-        self.heap_bytes = self.heap_bytes + set.heap_bytes() - before;
-        result
-    }
-
     fn emit(
         &mut self,
         emit_to: EmitTo,
@@ -59,6 +46,20 @@ impl FilterGroups {
         }
         Ok(Arc::new(values.finish()))
     }
+}
+
+/// Changes the set of a group, and keeps count of the memory of all.
+fn change(
+    sets: &mut [KeySet],
+    heap_bytes: &mut usize,
+    group: usize,
+    change: impl FnOnce(&mut KeySet) -> Result<()>,
+) -> Result<()> {
+    let set = &mut sets[group];
+    let before = set.heap_bytes();
+    let result = change(set);
+    *heap_bytes = *heap_bytes + set.heap_bytes() - before;
+    result
 }
 
 /// The rows with a key that the filter of the aggregate lets through, as hash and row.
@@ -81,7 +82,7 @@ impl GroupsAccumulator for FilterGroups {
         total_num_groups: usize,
     ) -> Result<()> {
         self.resize(total_num_groups)?;
-        let mut hasher = self.hasher.clone();
+        let Self { hasher, sets, heap_bytes, .. } = self;
         let keys = hasher.hash(&[&values[0]]).map_err(ArrowError::from)?;
         // Rows of one group in a row are one batch, as they are in sorted input.
         let mut batch = Vec::new();
@@ -90,7 +91,7 @@ impl GroupsAccumulator for FilterGroups {
         while let Some((group, hash)) = rows.next() {
             batch.push(hash);
             if rows.peek().is_none_or(|(next, _)| *next != group) {
-                self.change(group, |set| set.insert(&batch))?;
+                change(sets, heap_bytes, group, |set| set.insert(&batch))?;
                 batch.clear();
             }
         }
@@ -106,7 +107,7 @@ impl GroupsAccumulator for FilterGroups {
         self.resize(total_num_groups)?;
         for (state, group) in values[0].as_binary_view().iter().zip(group_indices) {
             if let Some(state) = state {
-                self.change(*group, |set| set.merge(state))?;
+                change(&mut self.sets, &mut self.heap_bytes, *group, |set| set.merge(state))?;
             }
         }
         Ok(())
@@ -125,7 +126,7 @@ impl GroupsAccumulator for FilterGroups {
         values: &[ArrayRef],
         opt_filter: Option<&BooleanArray>,
     ) -> Result<Vec<ArrayRef>> {
-        let mut hasher = self.hasher.clone();
+        let mut hasher = ColumnHasher::new(KeySet::hasher(&self.agreed)?);
         let keys = hasher.hash(&[&values[0]]).map_err(ArrowError::from)?;
         let mut of_rows = vec![None; keys.len()];
         for (row, hash) in valid_rows(&keys, opt_filter) {

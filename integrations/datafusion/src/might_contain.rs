@@ -7,15 +7,12 @@ use datafusion::arrow::array::{
 use datafusion::arrow::buffer::BooleanBuffer;
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::DataType;
-use datafusion::arrow::error::ArrowError;
 use datafusion::common::{ExprSchema, Result, ScalarValue, plan_err};
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, LazyLock};
-use trommel::Filter;
-use trommel_arrow::ColumnHasher;
 
 /// `might_contain(filter, key)`: false if the filter certainly lacks the key, else true.
 ///
@@ -168,12 +165,12 @@ fn run_len(filters: &BinaryViewArray, start: usize) -> usize {
 }
 
 /// Looks keys up. NULL may be in any filter.
-pub(crate) fn probe(filter: &QueryFilter, keys: &ArrayRef) -> Result<BooleanBuffer> {
-    let QueryFilter::View(view) = filter else { return Ok(BooleanBuffer::new_set(keys.len())) };
-    let mut hasher = ColumnHasher::new(view.hasher());
-    let found = hasher.hash(&[keys]).map_err(ArrowError::from)?.probe(&**view);
-    let (found, nulls) = found.into_parts();
-    Ok(nulls.map_or(found.clone(), |nulls| &found | &!nulls.inner()))
+fn probe(filter: &QueryFilter, keys: &ArrayRef) -> Result<BooleanBuffer> {
+    let (found, nulls) = filter.probe(keys)?.into_parts();
+    Ok(match nulls {
+        Some(nulls) => &found | &!nulls.inner(),
+        None => found,
+    })
 }
 
 fn always_true() -> ColumnarValue {

@@ -30,7 +30,8 @@ const MIN_KEYS: usize = 50_000;
 ///
 /// - if the filter of the estimated keys has more than `max_bytes`,
 /// - if `probe` has fewer rows than `min_probe_rows`,
-/// - if more rows would be read for the keys than `max_build_share` of those that are filtered.
+/// - if more rows would be read for the keys than `max_build_share` of those that are filtered,
+/// - if the table that the keys are of has no end.
 ///
 /// What is not known counts as favourable: the sample at run time decides.
 #[derive(Debug, Default)]
@@ -68,6 +69,9 @@ fn worthwhile_keys(
     build: &Arc<dyn ExecutionPlan>,
     options: &RuntimeFilterOptions,
 ) -> Result<Option<usize>> {
+    if build.boundedness().is_unbounded() {
+        return Ok(None);
+    }
     let keys = estimated_rows(build.as_ref())?.map_or(DEFAULT_KEYS, |rows| rows.max(MIN_KEYS));
     let spec = FilterSpec::new(options.kind).keys(keys).fpr(options.fpr);
     if spec.encoded_len().is_ok_and(|bytes| bytes > options.max_bytes as u64) {

@@ -19,6 +19,9 @@ use std::sync::Arc;
 /// DataFusion's hash joins filter their probe side themselves, within one process. Such joins are left alone unless
 /// `all_joins` is set; sort-merge joins (`datafusion.optimizer.prefer_hash_join = false`) have no such filter.
 ///
+/// Both readings must give the same rows. A predicate that is volatile, as `random() < 0.1`, keeps the rule away; of tables that
+/// change during a query the rule knows nothing.
+///
 /// What sizes say is decided later, when they are known ([`RuntimeFilterPlanner`](crate::RuntimeFilterPlanner)).
 #[derive(Debug, Default)]
 pub struct RuntimeFilterRule {}
@@ -34,8 +37,7 @@ impl OptimizerRule for RuntimeFilterRule {
         config: &dyn OptimizerConfig,
     ) -> Result<Transformed<LogicalPlan>> {
         let options = config.options();
-        // Once for each plan: another pass would filter by what the filters of this one select.
-        if !applies(&options) || has_filters(&plan)? {
+        if !applies(&options) || !may_have_filters(&plan)? {
             return Ok(Transformed::no(plan));
         }
         let filter = |plan| match plan {
@@ -56,8 +58,13 @@ fn applies(options: &ConfigOptions) -> bool {
     ours.enabled && (ours.all_joins || !has_dynamic_filters)
 }
 
-fn has_filters(plan: &LogicalPlan) -> Result<bool> {
-    plan.exists(|plan| Ok(RuntimeFilterNode::of(plan).is_some()))
+/// Whether a plan has no filters yet, since another pass would filter by what those of the first select, and no recursion,
+/// whose working table can be read only once.
+fn may_have_filters(plan: &LogicalPlan) -> Result<bool> {
+    let excludes = |plan: &LogicalPlan| {
+        RuntimeFilterNode::of(plan).is_some() || matches!(plan, LogicalPlan::RecursiveQuery(_))
+    };
+    Ok(!plan.exists(|plan| Ok(excludes(plan)))?)
 }
 
 /// Whether a join drops rows of its left and of its right input that have no match.

@@ -1,9 +1,8 @@
 //! The rows of one partition that a filter lets through.
 
 use crate::loading::Loading;
-use crate::might_contain::probe;
-use datafusion::arrow::array::{BooleanArray, RecordBatch};
-use datafusion::arrow::compute::BatchCoalescer;
+use datafusion::arrow::array::{Array, RecordBatch};
+use datafusion::arrow::compute::{BatchCoalescer, prep_null_mask_filter};
 use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::physical_plan::metrics::{
@@ -108,9 +107,12 @@ impl ProbeStream {
             if self.is_switched_off {
                 self.coalescer.push_batch(batch)?;
             } else {
-                let found = probe(&loaded.filter, batch.column(self.key))?;
-                self.sample(found.len(), found.count_set_bits(), metrics);
-                self.coalescer.push_batch_with_filter(batch, &BooleanArray::new(found, None))?;
+                // A NULL has no partner in a join: such rows go too.
+                let found = loaded.filter.probe(batch.column(self.key))?;
+                let found =
+                    if found.nulls().is_some() { prep_null_mask_filter(&found) } else { found };
+                self.sample(found.len(), found.true_count(), metrics);
+                self.coalescer.push_batch_with_filter(batch, &found)?;
             }
         }
     }
