@@ -121,10 +121,19 @@ impl Cluster {
 
     /// Bytes of all files that the stages of later jobs have written.
     pub fn shuffled_bytes_since(&self, before: &HashSet<String>) -> u64 {
+        self.folders_since(before).iter().map(|folder| bytes_of(folder)).sum()
+    }
+
+    /// Bytes of the files of one stage of later jobs.
+    pub fn stage_bytes_since(&self, before: &HashSet<String>, stage: usize) -> u64 {
+        self.folders_since(before).iter().map(|job| bytes_of(&job.join(stage.to_string()))).sum()
+    }
+
+    /// The folders of later jobs, in the folders of all executors.
+    fn folders_since(&self, before: &HashSet<String>) -> Vec<PathBuf> {
         let jobs = self.jobs();
-        let folders = (0..self.executors.len())
-            .flat_map(|i| jobs.difference(before).map(move |job| (i, job)));
-        folders.map(|(i, job)| bytes_of(&self.work_folder(i).join(job))).sum()
+        let new = jobs.difference(before);
+        new.flat_map(|job| (0..self.executors.len()).map(|i| self.work_folder(i).join(job))).collect()
     }
 
     fn spawn(&self, binary: &str, name: &str, arguments: &[String]) -> Child {

@@ -1,0 +1,144 @@
+//! What runtime filters cost in bytes, measured on 1, 2 and 4 executors beside the formulas of docs/distributed.md. Prints a
+//! table in Markdown.
+//!
+//! `scripts/cluster costs` builds what this needs and runs it.
+
+#[path = "../tests/support/mod.rs"]
+mod support;
+
+use clap::Parser;
+use datafusion::arrow::array::AsArray;
+use datafusion::arrow::datatypes::Int64Type;
+use datafusion::prelude::*;
+use std::path::PathBuf;
+use support::client::{remote_with, rows, shuffles_only};
+use support::cluster::Cluster;
+use support::data;
+use trommel_datafusion::RuntimeFilterOptions;
+
+#[derive(Parser)]
+#[command(about = "What runtime filters cost in bytes, measured beside the formulas")]
+struct Arguments {
+    /// The folder of trommel-scheduler and trommel-executor.
+    #[arg(long)]
+    binaries: PathBuf,
+    /// Where the tables are kept, and written if they are not there.
+    #[arg(long)]
+    data: PathBuf,
+    /// The scale of the tables.
+    #[arg(long, default_value_t = 0.1)]
+    scale: f64,
+}
+
+/// Files of each table, and so tasks that read it if there are slots for them.
+const FILES: i32 = 8;
+
+/// Orders before a day, and their lines. The predicate decides how many keys the filter has.
+const DAYS: [&str; 2] = ["1992-02-01", "1996-01-01"];
+
+#[tokio::main]
+async fn main() {
+    let arguments = Arguments::parse();
+    let tables = arguments.data.join(format!("scale-{}-{FILES}", arguments.scale));
+    data::generate(&tables, arguments.scale, FILES);
+    println!(
+        "| executors | keys | parts | of the parts, bytes | formula | filter, bytes | formula | tasks that read it | read in all, bytes |"
+    );
+    println!("|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
+    for executors in [1, 2, 4] {
+        let folder = tempfile::tempdir().expect("a folder for the cluster");
+        let cluster = Cluster::start(&arguments.binaries, folder.path(), executors, 1);
+        let context = remote_with(&cluster, &tables, &shuffles_only()).await;
+        for day in DAYS {
+            measure(&cluster, &context, executors, day).await;
+        }
+    }
+}
+
+async fn measure(cluster: &Cluster, context: &SessionContext, executors: usize, day: &str) {
+    let chosen = format!("o_orderdate < DATE '{day}'");
+    let count = format!("SELECT count(*) FROM orders WHERE {chosen}");
+    let counted = context.sql(&count).await.expect("a plan").collect().await.expect("a count");
+    let keys = counted[0].column(0).as_primitive::<Int64Type>().value(0) as u64;
+
+    let sql = format!("SELECT count(*) FROM lineitem JOIN orders ON l_orderkey = o_orderkey WHERE {chosen}");
+    let before = cluster.jobs();
+    let plan = rows(context, &format!("EXPLAIN ANALYZE {sql}")).await;
+    let stages = Stages::parse(&plan);
+    let parts_bytes = cluster.stage_bytes_since(&before, stages.build);
+    let filter_bytes = cluster.stage_bytes_since(&before, stages.merge);
+
+    let options = RuntimeFilterOptions::default();
+    let estimated = stages.agreed_keys;
+    let agreed = trommel::FilterSpec::new(options.kind).fpr(options.fpr).keys(estimated);
+    let agreed_bytes = agreed.encoded_len().expect("a spec that was built");
+    let parts = stages.parts as u64;
+    // A part with few keys is their hashes, one with many a filter of the agreed size.
+    let parts_formula = parts * (40 + 8 * keys / parts).min(agreed_bytes);
+    let is_sparse = 8 * keys <= agreed_bytes;
+    let filter = if is_sparse { agreed.keys(keys as usize) } else { agreed };
+    let filter_formula = filter.encoded_len().expect("a spec that was built");
+    let tasks = (stages.filter_bytes_read as f64 / filter_formula as f64).round();
+    println!(
+        "| {executors} | {keys} | {parts} | {parts_bytes} | {parts_formula} | {filter_bytes} | {filter_formula} | {tasks} | {} |",
+        stages.filter_bytes_read,
+    );
+}
+
+/// What `EXPLAIN ANALYZE` says of the one filter of a plan.
+struct Stages {
+    build: usize,
+    merge: usize,
+    /// Partitions of the build stage.
+    parts: usize,
+    /// The keys that the filter was made for.
+    agreed_keys: usize,
+    /// Bytes of the filter, once for each task that has read it.
+    filter_bytes_read: u64,
+}
+
+impl Stages {
+    fn parse(plan: &str) -> Self {
+        let mut stages = Self { build: 0, merge: 0, parts: 0, agreed_keys: 0, filter_bytes_read: 0 };
+        for stage in plan.split("Stage[stage_id=").skip(1) {
+            let id = number(stage) as usize;
+            if stage.contains("mode=Partial, gby=[], aggr=[trommel_filter(") {
+                stages.build = id;
+                stages.parts = number(after(stage, "partitions=")) as usize;
+                let arguments = after(stage, "aggr=[trommel_filter(");
+                stages.agreed_keys = number(arguments.split(", ").nth(3).unwrap_or_default()) as usize;
+            }
+            if stage.contains("MergeStageExec") {
+                stages.merge = id;
+            }
+            if stage.contains("RuntimeFilterExec") {
+                stages.filter_bytes_read = rounded(after(stage, "filter_bytes="));
+            }
+        }
+        assert!(stages.filter_bytes_read > 0, "no filter in {plan}");
+        stages
+    }
+}
+
+fn after<'a>(text: &'a str, mark: &str) -> &'a str {
+    text.split_once(mark).map_or("", |(_, rest)| rest)
+}
+
+/// The number that a text begins with, which DataFusion rounds to three digits: `12.3 K`.
+fn rounded(text: &str) -> u64 {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let number: f64 = text[..end].parse().unwrap_or_else(|_| panic!("no number: {text:.40}"));
+    let scale = match text[end..].trim_start().chars().next() {
+        Some('K') => 1e3,
+        Some('M') => 1e6,
+        Some('G' | 'B') => 1e9,
+        _ => 1.0,
+    };
+    (number * scale) as u64
+}
+
+/// The number that a text begins with.
+fn number(text: &str) -> u64 {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    text[..end].parse().unwrap_or_else(|_| panic!("no number: {text:.40}"))
+}
