@@ -1,7 +1,7 @@
 //! The hashes of one column.
 
-use crate::ColumnError;
 use crate::decimal;
+use crate::error::ColumnError;
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{

@@ -1,6 +1,6 @@
 //! The keys of a batch of rows: hashed, inserted, looked up.
 
-use crate::ColumnError;
+use crate::error::ColumnError;
 use crate::hash::hash_column;
 use arrow_array::{Array, BooleanArray};
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};

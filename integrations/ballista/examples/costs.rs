@@ -61,7 +61,9 @@ async fn measure(cluster: &Cluster, context: &SessionContext, executors: usize, 
     let counted = context.sql(&count).await.expect("a plan").collect().await.expect("a count");
     let keys = counted[0].column(0).as_primitive::<Int64Type>().value(0) as u64;
 
-    let sql = format!("SELECT count(*) FROM lineitem JOIN orders ON l_orderkey = o_orderkey WHERE {chosen}");
+    let sql = format!(
+        "SELECT count(*) FROM lineitem JOIN orders ON l_orderkey = o_orderkey WHERE {chosen}"
+    );
     let before = cluster.jobs();
     let plan = rows(context, &format!("EXPLAIN ANALYZE {sql}")).await;
     let stages = Stages::parse(&plan);
@@ -99,14 +101,16 @@ struct Stages {
 
 impl Stages {
     fn parse(plan: &str) -> Self {
-        let mut stages = Self { build: 0, merge: 0, parts: 0, agreed_keys: 0, filter_bytes_read: 0 };
+        let mut stages =
+            Self { build: 0, merge: 0, parts: 0, agreed_keys: 0, filter_bytes_read: 0 };
         for stage in plan.split("Stage[stage_id=").skip(1) {
             let id = number(stage) as usize;
             if stage.contains("mode=Partial, gby=[], aggr=[trommel_filter(") {
                 stages.build = id;
                 stages.parts = number(after(stage, "partitions=")) as usize;
                 let arguments = after(stage, "aggr=[trommel_filter(");
-                stages.agreed_keys = number(arguments.split(", ").nth(3).unwrap_or_default()) as usize;
+                stages.agreed_keys =
+                    number(arguments.split(", ").nth(3).unwrap_or_default()) as usize;
             }
             if stage.contains("MergeStageExec") {
                 stages.merge = id;

@@ -1,12 +1,15 @@
 //! What `trommel_filter` is asked for.
 
-use crate::key_set::MAX_FILTER_BYTES;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, ScalarValue, plan_err};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Literal;
 use std::sync::Arc;
 use trommel::{FilterAccumulator, FilterKind, FilterSpec};
+
+/// A filter of more frozen bytes is not made: 16 MiB, the largest that Impala and Doris make, and the largest message of
+/// Ballista's executors.
+pub const MAX_FILTER_BYTES: u64 = 16 << 20;
 
 /// The false-positive rate of a filter that is not told one.
 pub(crate) const DEFAULT_FPR: f64 = 0.01;

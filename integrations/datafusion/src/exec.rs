@@ -2,6 +2,7 @@
 
 use crate::loading::{Loading, start_loading};
 use crate::stream::{ProbeStream, Sampling};
+use datafusion::arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, Statistics, internal_err};
@@ -59,7 +60,7 @@ impl RuntimeFilterExec {
         if key.index() >= columns {
             return internal_err!("RuntimeFilterExec: column {} of {columns}", key.index());
         }
-        if schema.fields().len() != 1 || schema.field(0).data_type() != &crate::FILTER_TYPE {
+        if schema.fields().len() != 1 || schema.field(0).data_type() != &DataType::BinaryView {
             return internal_err!(
                 "RuntimeFilterExec: the filter is one column of BinaryView, not {schema}"
             );

@@ -5,10 +5,6 @@ use datafusion::common::{Result, exec_datafusion_err, exec_err};
 use trommel::error::{AccumulateError, BuildError};
 use trommel::{Filter, FilterAccumulator, Hasher, KeyHash, MergeError};
 
-/// A filter of more frozen bytes is not made: 16 MiB, the largest that Impala and Doris make, and the largest message of
-/// Ballista's executors.
-pub const MAX_FILTER_BYTES: u64 = 16 << 20;
-
 /// The bytes of a filter that holds every key. `might_contain` is true for it.
 pub const ALWAYS_TRUE: &[u8] = &[1];
 

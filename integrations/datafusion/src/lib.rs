@@ -46,8 +46,9 @@ mod rule;
 mod stream;
 
 pub use aggregate::{TrommelFilter, trommel_filter_udaf};
+pub use arguments::MAX_FILTER_BYTES;
 pub use exec::RuntimeFilterExec;
-pub use key_set::{ALWAYS_TRUE, MAX_FILTER_BYTES};
+pub use key_set::ALWAYS_TRUE;
 pub use might_contain::{MightContain, might_contain_udf};
 pub use node::RuntimeFilterNode;
 pub use options::RuntimeFilterOptions;
@@ -55,7 +56,3 @@ pub use planner::{RuntimeFilterPlanner, RuntimeFilterQueryPlanner};
 pub use register::{might_contain, register_all, register_functions, trommel_filter};
 pub use rule::RuntimeFilterRule;
 pub use stream::Sampling;
-
-/// The type of a filter in SQL.
-const FILTER_TYPE: datafusion::arrow::datatypes::DataType =
-    datafusion::arrow::datatypes::DataType::BinaryView;

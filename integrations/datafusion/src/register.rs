@@ -1,9 +1,10 @@
 //! Registration with a session.
 
-use crate::{
-    RuntimeFilterOptions, RuntimeFilterQueryPlanner, RuntimeFilterRule, might_contain_udf,
-    trommel_filter_udaf,
-};
+use crate::aggregate::trommel_filter_udaf;
+use crate::might_contain::might_contain_udf;
+use crate::options::RuntimeFilterOptions;
+use crate::planner::RuntimeFilterQueryPlanner;
+use crate::rule::RuntimeFilterRule;
 use datafusion::common::Result;
 use datafusion::execution::{FunctionRegistry, SessionStateBuilder};
 use datafusion::logical_expr::Expr;

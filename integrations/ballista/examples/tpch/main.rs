@@ -91,11 +91,7 @@ async fn main() {
             without.seconds() / with.seconds(),
         );
         if arguments.explain {
-            let plan = on.sql(&format!("EXPLAIN ANALYZE {sql}")).await.expect("a plan");
-            println!(
-                "{}",
-                pretty_format_batches(&plan.collect().await.expect("a plan")).expect("text")
-            );
+            println!("{}", rows(&on, &format!("EXPLAIN ANALYZE {sql}")).await);
         }
     }
 }

@@ -133,7 +133,8 @@ impl Cluster {
     fn folders_since(&self, before: &HashSet<String>) -> Vec<PathBuf> {
         let jobs = self.jobs();
         let new = jobs.difference(before);
-        new.flat_map(|job| (0..self.executors.len()).map(|i| self.work_folder(i).join(job))).collect()
+        new.flat_map(|job| (0..self.executors.len()).map(move |i| self.work_folder(i).join(job)))
+            .collect()
     }
 
     fn spawn(&self, binary: &str, name: &str, arguments: &[String]) -> Child {

@@ -1,7 +1,7 @@
 //! Logical plans as bytes.
 
-use super::{decode, encode, udaf, udf};
-use crate::RuntimeFilterNode;
+use super::wire::{decode, encode, udaf, udf};
+use crate::node::RuntimeFilterNode;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::{Column, Result, TableReference, plan_err};
 use datafusion::datasource::TableProvider;

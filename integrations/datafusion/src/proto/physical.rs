@@ -1,7 +1,8 @@
 //! Physical plans as bytes.
 
-use super::{decode, encode, udaf, udf};
-use crate::{RuntimeFilterExec, Sampling};
+use super::wire::{decode, encode, udaf, udf};
+use crate::exec::RuntimeFilterExec;
+use crate::stream::Sampling;
 use datafusion::common::{Result, plan_err};
 use datafusion::execution::TaskContext;
 use datafusion::logical_expr::{AggregateUDF, HigherOrderUDF, ScalarUDF, WindowUDF};
