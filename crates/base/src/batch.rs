@@ -40,7 +40,7 @@ impl Window {
     /// In the nearer half of L2 prefetching costs instructions and gains nothing; in the other, with 1 MiB of
     /// L2, lookups take 0.7 to 0.85 of their time with it, of blocks of a word and of a line. From twice L2 on
     /// the best hint is T1, which fills L2: a core tracks some 48 lines there, and 16 on their way to L1. With
-    /// split blocks and an L2 of 2 MiB, ns a key with T0 and with T1: 2.2 and 1.9 at 4 MB, 4.1 and 3.1 at
+    /// split blocks and an L2 of 2 MiB, ns per key with T0 and with T1: 2.2 and 1.9 at 4 MB, 4.1 and 3.1 at
     /// 16 MB, 9.4 and 7.4 at 128 MB, 13.9 and 12.7 at 1 GB; NTA is behind T1 everywhere. Between one L2 and
     /// two, T1 is up to a tenth behind T0. Distances of 64 to 256 keys are alike.
     #[must_use]
@@ -60,12 +60,12 @@ impl Window {
 
     /// The window for a table of `bytes` of which a key's lookup, or a vector's gather, reads several
     /// lines: they are in flight together by themselves, so prefetching pays only beyond L2.
-    /// With 2 MiB of that, ns a key at 1.5 MB without and with it, register blocks 0.92 and 1.09, standard misses
+    /// With 2 MiB of that, ns per key at 1.5 MB without and with it, register blocks 0.92 and 1.09, standard misses
     /// 2.7 and 6.3; at 4 MB 1.7 and 1.6, 6.1 and 4.1.
     ///
     /// Beyond L2 by T1 at once, since in passes over blocks of keys more lines are fetched than a core tracks on their
     /// way to L1: on a Zen 4 core, at 1.3 to 1.5 MB, 0.95 of the time with T0 in lines of a quotient filter, 0.92
-    /// in its blocks, 0.9 for present keys in a standard filter, 1.04 for absent ones. Lost: no prefetch up to 1.5
+    /// in its blocks, 0.9 for present keys in a standard filter, 1.04 for absent ones. Rejected: no prefetch up to 1.5
     /// MB. Where one filter was looked up in a loop, lines took 0.95 so and blocks 0.8; among the candidates of the
     /// harness, which take turns, lines took longer than those with AVX2 and T1.
     #[must_use]
@@ -95,10 +95,10 @@ pub trait Fetch {
     /// Prefetches the lines of the batch that come a kilobyte behind these keys.
     ///
     /// A batch is read in order, and yet the processor does not fetch it in time where each of its keys touches a
-    /// page of its own in between: ns a key without and with it, of a million keys, whose hashes are 8 MB, in
+    /// page of its own in between: ns per key without and with it, of a million keys, whose hashes are 8 MB, in
     /// tables of 1.5 MB on a Cascade Lake core: lookups in register blocks 6.5 and 2.9, in split blocks 4.9 and
     /// 2.7, in lines 6.5 and 2.8, inserts 8.4 and 3.2, 5.8 and 3.1, 9.3 and 3.2.
-    /// Lost: the same for keys that are partitioned (0.9 to 1.2 of the time, 1.2 to 1.5 in batches of 64 K), or that
+    /// Rejected: the same for keys that are partitioned (0.9 to 1.2 of the time, 1.2 to 1.5 in batches of 64 K), or that
     /// go in passes over lists of 256 (1.01 to 1.06).
     #[inline(always)]
     fn keys_behind(keys: &[u64]) {
@@ -181,7 +181,7 @@ macro_rules! with_fetch {
 /// place may be overwritten once its key was probed.
 ///
 /// A place is the number of the unit's first 64-bit word in the table, so that 32 bits reach 32 GiB
-/// and an x86 address takes it without a shift (two instructions a key less than with unit numbers).
+/// and an x86 address takes it without a shift (two instructions per key less than with unit numbers).
 #[derive(Debug)]
 #[repr(align(64))]
 pub struct Ring([u32; RING_KEYS]);

@@ -1,7 +1,7 @@
 //! Keys grouped by the part of a table that they belong to, so that each part is worked on in cache.
 //!
 //! A key costs a table larger than the caches one miss: 11 ns at 128 MB, 19 ns at 1 GB, however well it
-//! is prefetched. A radix partition costs 2 to 3 ns a key, reads and writes in sequence, and leaves parts
+//! is prefetched. A radix partition costs 2 to 3 ns per key, reads and writes in sequence, and leaves parts
 //! that fit into L2. [`Partitioner::partition`] is that pass, the same for every family.
 //!
 //! # How
@@ -29,7 +29,7 @@
 //! # What was measured
 //!
 //! Sapphire Rapids, one core, 16 M uniform hashes, scratch in huge pages, `split` a multiplication and a
-//! shift; ns a key with records of four and of eight bytes, medians of repetitions taken in turns.
+//! shift; ns per key with records of four and of eight bytes, medians of repetitions interleaved.
 //!
 //! | parts | 64 | 256 | 1024 | 2048 | 4096 | 8192 |
 //! |---|---|---|---|---|---|---|
@@ -54,7 +54,7 @@
 //! Skewed batches, 4 M hashes, 64 to 4096 parts: all keys equal 4.3 to 4.6, sorted 2.2 to 2.6, Zipf's law 3.0
 //! to 4.0. A `split` that costs 2.2 by itself: 4.1 with slack, 6.4 with a histogram, which calls it twice.
 //!
-//! Lost: part numbers stored by the histogram for the second pass (6.6 and 9.2 at 1024 parts); four histograms
+//! Rejected: part numbers stored by the histogram for the second pass (6.6 and 9.2 at 1024 parts); four histograms
 //! in turns (0.1 faster at best); cursors of 64 bits (0.1 to 0.5 slower from 2048 parts on); runs that are
 //! noted when full and streamed after every 8 to 32 keys, without a branch a key (4.3 to 5.7); prefetching
 //! the runs of the next 8 or 16 keys (0.3 to 0.6 slower up to 2048 parts, no gain beyond); runs in pages
@@ -389,7 +389,7 @@ impl Scratch {
 /// deviations, in whole units. A monotone reduction makes all parts of one size but the last, which may be
 /// next to nothing, so the mean is over the others. One unit more is for [`Regions::count`], which needs up
 /// to that. An odd number of units, since parts a power of two apart would share cache sets: 1024 parts
-/// of 64 records of four bytes, 2.9 ns a key with an even number and 1.8 with an odd one.
+/// of 64 records of four bytes, 2.9 ns per key with an even number and 1.8 with an odd one.
 const fn guessed_region(hashes: usize, parts: usize, unit: usize) -> usize {
     let mean = if parts == 1 { hashes } else { hashes.div_ceil(parts - 1) };
     let records = mean.saturating_add(6 * mean.isqrt() + unit);
@@ -415,7 +415,7 @@ impl Regions {
         }
     }
 
-    /// Regions as long as the parts are, in whole units: a histogram, which costs 1.1 ns a key.
+    /// Regions as long as the parts are, in whole units: a histogram, which costs 1.1 ns per key.
     fn count<R, I>(&mut self, hashes: &[u64], split: &impl Fn(u64) -> I, unit: usize)
     where
         I: IntoIterator<Item = (usize, R)>,

@@ -25,10 +25,10 @@ pub use blocked::{blocked_keys_per_block, split_keys_per_block};
 use blocked::BlockRate;
 use libm::{exp, expm1, log, log1p, pow};
 
-/// No filter is sized beyond this: where more than 64 bits a key would be needed, an exact set of
+/// No filter is sized beyond this: where more than 64 bits per key would be needed, an exact set of
 /// the hashes is smaller.
 pub const MAX_BITS_PER_KEY: f64 = 64.0;
-/// The most bits a key sets in a standard filter.
+/// The most bits per key sets in a standard filter.
 pub const MAX_HASHES: u32 = 32;
 
 /// The probability that a key's hash of `hash_bits` bits equals one of `keys` others:
@@ -52,7 +52,7 @@ pub fn standard_fpr(bits_per_key: f64, k: u32) -> f64 {
     pow(-expm1(-f64::from(k) / bits_per_key), f64::from(k))
 }
 
-/// The bits a key of a standard filter with `k` hashes at a rate: the inverse of [`standard_fpr`].
+/// The bits per key of a standard filter with `k` hashes at a rate: the inverse of [`standard_fpr`].
 #[must_use]
 pub fn standard_bits_per_key(fpr: f64, k: u32) -> f64 {
     let k = f64::from(k);
@@ -324,7 +324,7 @@ mod tests {
         }
     }
 
-    /// Rates measured by the authors of the layouts at 12 bits a key.
+    /// Rates measured by the authors of the layouts at 12 bits per key.
     #[test]
     fn published_rates_at_twelve_bits_a_key_are_reproduced_to_one_percent() {
         assert_close(blocked_fpr(32, 4, 32.0 / 12.0), 0.0168, 0.01);

@@ -12,7 +12,7 @@ use trommel_simd::Isa;
 const MIN_BITS_PER_KEY: f64 = 1.0;
 
 impl<L: Layout> BlockTable for Bloom<L> {
-    /// How many bits a key sets.
+    /// How many bits per key sets.
     fn parameter(bits_per_key: f64) -> Result<u8, SpecError> {
         check_bits_per_key(bits_per_key, MIN_BITS_PER_KEY, MAX_BITS_PER_KEY)?;
         Ok(L::best_hashes(L::UNIT_BYTES as f64 * 8.0 / bits_per_key) as u8)

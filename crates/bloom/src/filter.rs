@@ -162,7 +162,7 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
         self.geometry
     }
 
-    /// How many bits a key sets.
+    /// How many bits per key sets.
     ///
     /// ```
     /// use trommel::{BloomFilter, SplitBlockBloom};

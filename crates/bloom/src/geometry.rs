@@ -1,6 +1,6 @@
 //! The shape of a filter's table.
 
-/// The shape of a table: how many units it has and how many bits a key sets. What a unit is (a word,
+/// The shape of a table: how many units it has and how many bits per key sets. What a unit is (a word,
 /// a block, a line) is the layout's to say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {

@@ -2,7 +2,7 @@
 //!
 //! A key sets `k` bits; a lookup that finds one of them clear proves that the key is not there.
 //!
-//! | filter | a key's bits | lines a lookup | bits/key at 1 % / 0.1 % |
+//! | filter | a key's bits | cache lines per lookup | bits/key at 1 % / 0.1 % |
 //! |---|---|---|---|
 //! | [`BloomFilter`] | `k` anywhere | up to `k` | 9.6 / 14.4 |
 //! | [`CacheLineBloom`] | one in each of 8 lanes of a 512-bit line | 1 | 10.1 / 15.7 |

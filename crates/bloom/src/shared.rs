@@ -134,7 +134,7 @@ impl<L: Layout> SharedBloom<L> {
         self.geometry
     }
 
-    /// How many bits a key sets.
+    /// How many bits per key sets.
     ///
     /// ```
     /// use trommel::BloomFilter;
@@ -177,7 +177,7 @@ impl<L: Layout> SharedBloom<L> {
     /// without atomics, and then those of each word at once: as many as the table has words. Then it takes no more
     /// memory than the hashes do that the caller holds.
     ///
-    /// ns a key inserted, directly and this way, of a million keys at 1 % on two cores of Zen 4:
+    /// ns per key inserted, directly and this way, of a million keys at 1 % on two cores of Zen 4:
     ///
     /// | batches | threads | standard | register | split blocks | lines |
     /// | --- | --- | --- | --- | --- | --- |

@@ -14,7 +14,7 @@ use trommel_testkit::{
 
 /// A subject: its filter, whether it is the compact variant, its golden digest, how many keys it is
 /// asked for each one it holds where rates are measured (inserting counts is slow), and the rate at
-/// `load` keys in each of its units with `hashes` bits a key.
+/// `load` keys in each of its units with `hashes` bits per key.
 macro_rules! subject {
     ($subject:ident: $filter:ident, compact: $compact:literal, golden: $golden:literal,
      probes per key: $probes:literal, |$hashes:pat_param, $load:ident| $fpr:expr) => {

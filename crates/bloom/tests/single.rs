@@ -1,4 +1,4 @@
-//! One key a call: each number of bits a key has functions of its own in the register-blocked filter, and each
+//! One key a call: each number of bits per key has functions of its own in the register-blocked filter, and each
 //! instruction set other functions than for batches.
 
 use std::collections::BTreeSet;
@@ -9,7 +9,7 @@ use trommel_testkit::streams::distinct;
 
 const KEYS: usize = 3_000;
 
-/// A filter of so many bits a key.
+/// A filter of so many bits per key.
 fn filter<F: FromSpec>(isa: Isa, bits_per_key: usize) -> F {
     let mut spec = Spec::default();
     spec.keys = KEYS;
@@ -29,8 +29,8 @@ fn inserted_one_by_one<F: Filter + Insert>(
     (new, found)
 }
 
-/// Single inserts and lookups of all instruction sets against the portable ones, over sizes from one bit a key
-/// to 48; returns the numbers of bits a key sets that this came across.
+/// Single inserts and lookups of all instruction sets against the portable ones, over sizes from one bit per key
+/// to 48; returns the numbers of bits per key sets that this came across.
 fn agrees_with_portable<F: Filter + Insert + FromSpec>(hash_count: fn(&F) -> u32) -> BTreeSet<u32> {
     let known = distinct(7, 0..2 * KEYS as u64);
     // Every tenth key is inserted twice.

@@ -19,7 +19,7 @@ fn false_positives(filter: &BloomFilter, strangers: &[KeyHash]) -> u64 {
     found.count_ones() as u64
 }
 
-/// The textbook's table of rates, measured: `m/n` bits a key and `k` hashes give
+/// The textbook's table of rates, measured: `m/n` bits per key and `k` hashes give
 /// `(1 − e^(−kn/m))^k`, within three standard deviations of a binomial count.
 ///
 /// Each filter is asked fewer keys than it holds, so that what one fill has by chance does not add
@@ -131,7 +131,7 @@ fn the_estimate_has_the_edges_of_the_paper() {
     assert_eq!(filter.expected_fpr(), 1.0);
 }
 
-/// 1 % costs about 9.6 bits a key, and a billion keys at 2 % 8.14e9 bits, which is checked without
+/// 1 % costs about 9.6 bits per key, and a billion keys at 2 % 8.14e9 bits, which is checked without
 /// making them.
 #[test]
 fn published_sizes_are_reproduced() {

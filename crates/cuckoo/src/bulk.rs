@@ -8,7 +8,7 @@ use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash, Remove, Workers};
 /// *build*, unless it has more keys than slots or the filter fewer than 2^12 buckets: its keys are partitioned, and
 /// pieces of the table are then filled on all threads. Any other batch is inserted by the caller's thread alone.
 ///
-/// A build takes up to 7 bytes a key of memory, or 12 if fingerprints have 32 bits, and 9 to 18 MB more for
+/// A build takes up to 7 bytes per key of memory, or 12 if fingerprints have 32 bits, and 9 to 18 MB more for
 /// every thread that works. With memory for fewer threads, fewer work at a time; with too little for one, or if the
 /// system refuses it, the batch is inserted like any other: the same keys, which are then in other slots.
 impl InsertBulk for CuckooFilter {

@@ -10,8 +10,8 @@
 //! | you need | take |
 //! |---|---|
 //! | lookups and inserts alone | a blocked Bloom filter: one line an insert, and never full |
-//! | to remove keys, or count a few copies of them | a cuckoo filter: at most two lines a lookup, 8.4 bits a key below 3 %, 12.6 below 0.2 % |
-//! | a rate between these steps, or the fewest bits for it | a quotient filter: every bit of a remainder is a step, `(r + 2.125) / 0.95` bits a key; of a cuckoo filter `f / 0.95`, at eight times `2^−f` |
+//! | to remove keys, or count a few copies of them | a cuckoo filter: at most two cache lines per lookup, 8.4 bits per key below 3 %, 12.6 below 0.2 % |
+//! | a rate between these steps, or the fewest bits for it | a quotient filter: every bit of a remainder is a step, `(r + 2.125) / 0.95` bits per key; of a cuckoo filter `f / 0.95`, at eight times `2^−f` |
 //! | many copies of a key counted | a quotient filter: 255 of each; here a pair of buckets has room for eight |
 //! | fingerprints in order, or other sizes than twice the last | a quotient filter |
 //!

@@ -3,7 +3,7 @@
 //!
 //! Which fingerprint begins a run, and which pushes the next from its home, cannot be predicted, so
 //! appending one takes no branch: bytes and not bits are set, in windows of a few blocks that are turned
-//! into words when they are full. With words set bit by bit, a build took 18.5 ns a key where it takes
+//! into words when they are full. With words set bit by bit, a build took 18.5 ns per key where it takes
 //! 9 now.
 
 use crate::geometry::Geometry;
@@ -95,7 +95,7 @@ impl<'t, L: Layout> Appender<'t, L> {
         let mut next = self.slots.next;
         for fingerprint in fingerprints {
             // Of two comparisons, and of a choice below, compilers make branches, which cannot be
-            // predicted: merging took 16 ns a key with them, and takes 11 without.
+            // predicted: merging took 16 ns per key with them, and takes 11 without.
             let differs = (fingerprint.0 ^ quotient) | u64::from(fingerprint.1 ^ stored);
             let begins = u64::from(fingerprint.0 != quotient);
             if differs == 0 {

@@ -39,7 +39,7 @@ impl<L: Layout> InsertBulk for Quotient<L> {
     /// Into an empty filter, a batch of 1024 keys or more, a key for every eight slots or more, is built on all
     /// workers. Any other is inserted on the thread of the caller.
     ///
-    /// Memory: a build takes four bytes a key, or eight where the remainder and the quotient within a region
+    /// Memory: a build takes four bytes per key, or eight where the remainder and the quotient within a region
     /// have more than 32 bits together (remainders from 20 bits on, and narrower ones in large tables), and 5
     /// to 50 % more, the fewer keys a region has; 1100 bytes for each thread and each of up to 4096 regions;
     /// and half a megabyte to two a thread, more where 4096 regions are of more than 8192 slots. Grouped
@@ -177,13 +177,13 @@ impl<L: Layout> Quotient<L> {
     }
 }
 
-/// Bytes that it takes to insert so many keys in so many groups: the keys by group, and a bit a key that says
+/// Bytes that it takes to insert so many keys in so many groups: the keys by group, and a bit per key that says
 /// whether it is new.
 const fn grouping_bytes(keys: usize, groups: usize) -> usize {
     Partitioner::<u64>::scratch_bytes_for(keys, groups) + newness_bytes(keys, groups)
 }
 
-/// Bytes of a bit a key, in a list for each group.
+/// Bytes of a bit per key, in a list for each group.
 const fn newness_bytes(keys: usize, groups: usize) -> usize {
     keys / 8 + groups * (size_of::<Vec<u64>>() + size_of::<u64>())
 }

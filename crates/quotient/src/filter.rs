@@ -58,8 +58,8 @@ pub struct Quotient<L: Layout, S = Storage> {
 /// key for a rate of `load / 2^r`. See [`WideBlock`] for the bytes.
 pub type QuotientFilter<S = Storage> = Quotient<WideBlock, S>;
 
-/// The quotient filter with a block in a 64-byte line and remainders of 8 bits: 10.24 bits a slot, a
-/// rate of 0.37 % at 95 % load, and 1.2 lines a lookup. See [`LineBlock`] for the bytes.
+/// The quotient filter with a block in a 64-byte line and remainders of 8 bits: 10.24 bits per slot, a
+/// rate of 0.37 % at 95 % load, and 1.2 cache lines per lookup. See [`LineBlock`] for the bytes.
 pub type CacheLineQuotient<S = Storage> = Quotient<LineBlock, S>;
 
 impl<L: Layout> Quotient<L> {

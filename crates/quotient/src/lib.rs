@@ -1,16 +1,16 @@
 //! Quotient filters: hash tables that keep only what tells keys apart.
 //!
 //! A key's hash is a fingerprint. Its high part, the quotient, is a slot; its low part, the remainder, is
-//! stored there, or a little further where others are in the way. Two bits a slot say what belongs where.
+//! stored there, or a little further where others are in the way. Two bits per slot say what belongs where.
 //!
 //! # When to take one
 //!
 //! | you need | take |
 //! |---|---|
 //! | lookups and inserts alone | a blocked Bloom filter: two to four times as fast, and never full |
-//! | to remove keys, or count them | a quotient filter: 9.6 bits a key at 1 %, where a counting Bloom filter takes 29 to 48 |
-//! | a low rate | a quotient filter below 0.4 %: `(r + 2.125) / 0.95` bits a key halve the rate with every 1.05 bits; a blocked Bloom filter takes 1.7 and more |
-//! | the most lookups a second from L2, and removals | a cuckoo filter of 8 bits: at 2.5 %, batches 1.3 to 1.5 times as fast as in either quotient filter with 3e5 keys, 1.0 to 1.4 with 1e6; in lines they are 1.1 to 1.3 times as fast with 4e6 and 1.6e7 |
+//! | to remove keys, or count them | a quotient filter: 9.6 bits per key at 1 %, where a counting Bloom filter takes 29 to 48 |
+//! | a low rate | a quotient filter below 0.4 %: `(r + 2.125) / 0.95` bits per key halve the rate with every 1.05 bits; a blocked Bloom filter takes 1.7 and more |
+//! | the most lookups per second from L2, and removals | a cuckoo filter of 8 bits: at 2.5 %, batches 1.3 to 1.5 times as fast as in either quotient filter with 3e5 keys, 1.0 to 1.4 with 1e6; in lines they are 1.1 to 1.3 times as fast with 4e6 and 1.6e7 |
 //! | to merge filters, or make them larger or smaller, without the keys | a quotient filter: any sizes; to merge, with the same [`fingerprint_bits`](trommel_base::Builder::fingerprint_bits) |
 //! | the keys' fingerprints back, in order | a quotient filter |
 //!

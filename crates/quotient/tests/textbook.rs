@@ -1,4 +1,4 @@
-//! Against the quotient filter as it is taught: three metadata bits a slot, a circle of slots, clusters
+//! Against the quotient filter as it is taught: three metadata bits per slot, a circle of slots, clusters
 //! walked one by one. Unlike tables, the same fingerprints.
 //!
 //! With `2^q` slots, or fingerprints of `q + r` bits in any number of slots, a fingerprint is the upper

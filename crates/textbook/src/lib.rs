@@ -6,7 +6,7 @@
 //!
 //! | module | system | paper |
 //! |---|---|---|
-//! | [`quotient`] | quotient filter with three metadata bits a slot | Bender et al., PVLDB 5 (2012) |
+//! | [`quotient`] | quotient filter with three metadata bits per slot | Bender et al., PVLDB 5 (2012) |
 //! | [`cuckoo`] | cuckoo filter with buckets of 1 to 8 entries | Fan et al., CoNEXT (2014) |
 //! | [`cuckoo_hashing`] | exact sets: cuckoo hashing and seven variants | Pagh and Rodler, J. Algorithms 51 (2004), and others |
 //!

@@ -1,4 +1,4 @@
-//! Trommel: approximate-membership filters that answer hundreds of millions of keys a second.
+//! Trommel: approximate-membership filters that answer hundreds of millions of keys per second.
 //!
 //! A filter says "certainly not" or "perhaps": it never misses a key that it holds, and errs on others
 //! at a rate that was chosen when it was made. In front of a table, a disk or a network it saves the

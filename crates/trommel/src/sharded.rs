@@ -37,7 +37,7 @@ use trommel_base::{
 /// `m` keys a shard `6 / √m` more memory, 0.6 % of a million, 6 % of ten thousand, 19 % of a thousand. Of shares
 /// of a thousand keys and more, one in 10^8 is larger. Bytes, if given, are divided evenly.
 ///
-/// **Batches** are grouped by shard, and take each lock once for up to 2^20 keys. They allocate eight bytes a key
+/// **Batches** are grouped by shard, and take each lock once for up to 2^20 keys. They allocate eight bytes per key
 /// for that, in the form of [`Partitioner`]; where that is refused, keys go one by one.
 ///
 /// **A panic** of a thread that was changing a shard (nothing but an error in this library is known to make

@@ -54,7 +54,9 @@ pub fn register_functions(registry: &mut dyn FunctionRegistry) -> Result<()> {
 pub fn register_all(context: &SessionContext) -> Result<()> {
     let state = context.state_ref();
     let mut state = state.write();
+    let session_id = state.session_id().to_owned();
     let mut builder = SessionStateBuilder::new_from_existing(state.clone())
+        .with_session_id(session_id)
         .with_optimizer_rule(Arc::new(RuntimeFilterRule::default()))
         .with_query_planner(Arc::new(RuntimeFilterQueryPlanner::default()));
     if let Some(config) = builder.config() {

@@ -1,7 +1,7 @@
 //! Slices of a batch, each inserted by a thread of its own into a table of its own.
 //!
 //! Bits are only ever set, so the tables united are that of one thread. It pays where a batch brings many keys for
-//! every line of a table that is too small for its keys to be worth grouping. ns a key at 1 %, directly by one
+//! every line of a table that is too small for its keys to be worth grouping. ns per key at 1 %, directly by one
 //! thread, in slices and in pieces by two, on two cores of Zen 4:
 //!
 //! | keys | standard | register | split blocks | lines |

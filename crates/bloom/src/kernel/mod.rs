@@ -26,7 +26,7 @@ use trommel_base::batch::Window;
 use trommel_simd::Isa;
 
 /// A batch of fewer keys is answered one by one: to set a window up costs as much as some ten keys
-/// (split blocks in L1, ns a key of a batch of eight: 4.9 through the window, 2.3 without).
+/// (split blocks in L1, ns per key of a batch of eight: 4.9 through the window, 2.3 without).
 const SHORTEST_BATCH: usize = 16;
 /// The same for a table in L2, where a window has nothing to wait for: on a Zen 4 core batches of 24 keys in 512 KB took
 /// 0.55 to 0.75 of the time one by one, and in 60 MB 1.3 to 1.65 of it.

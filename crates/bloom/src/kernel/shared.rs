@@ -19,10 +19,10 @@
 //!
 //! An atomic or is some twenty cycles, and holds up the loads behind it; an ordinary load is next to
 //! nothing, and leaves the line where other cores have it. So a word is read first, and changed only where it
-//! lacks a bit. What an insert costs in cache is its atomic ors: ns a key at 12 bits a key and 1.5 MB on a
+//! lacks a bit. What an insert costs in cache is its atomic ors: ns per key at 12 bits per key and 1.5 MB on a
 //! Cascade Lake core, one word 10, four words 35, eight words 50, eight bits anywhere 65.
 //!
-//! Lost: prefetching for writing, or with other hints and distances (no difference with one thread at 1.5 and
+//! Rejected: prefetching for writing, or with other hints and distances (no difference with one thread at 1.5 and
 //! 15 MB; with two, up to a quarter faster for whole lines at 15 MB, and nothing elsewhere).
 
 mod isa;

@@ -33,7 +33,7 @@ const WORD_BITS: u64 = 64;
 /// is `x_i · bits >> 64`.
 ///
 /// Not double hashing (`x_i = h + i · step`), which has two degrees of freedom: in a small table whole
-/// progressions coincide, and 100 keys at 24 bits a key with 17 hashes measured 9.4 times the rate of
+/// progressions coincide, and 100 keys at 24 bits per key with 17 hashes measured 9.4 times the rate of
 /// the equation, 1000 keys at 19 bits 1.12 times. With the multiplier both measure 1.00.
 ///
 /// Source: Steele and Vigna, "Computationally easy, spectrally good multipliers for congruential

@@ -4,7 +4,7 @@ use core::arch::x86_64::*;
 use trommel_base::batch::{RING_KEYS, WORD_BYTES};
 
 /// Up to this size of a table, lookups in blocks of less than a line take eight keys a register with
-/// AVX-512; beyond, the AVX2 loops are faster although they have more instructions. ns a key with
+/// AVX-512; beyond, the AVX2 loops are faster although they have more instructions. ns per key with
 /// AVX-512 and AVX2, split blocks: 1.14 and 1.35 at 1.5 MB, 2.23 and 2.19 at 8 MB, 5.7 and 5.1 at
 /// 48 MB, 12.7 and 11.8 at 1 GB; register blocks: 2.19 and 2.18 at 8 MB, 3.6 and 3.0 at 16 MB, 12.9 and
 /// 11.3 at 1 GB. Whole lines cross later.
@@ -224,10 +224,10 @@ pub(super) unsafe fn or_word(start: *mut u8, place: u32, pattern: u64) {
     }
 }
 
-/// The answers of eight keys from what each of them misses in its block, 32 bytes a key: a bit is set
+/// The answers of eight keys from what each of them misses in its block, 32 bytes per key: a bit is set
 /// where nothing is missing.
 ///
-/// A tree of compares and packs, two instructions a key; `vptest`, `setc`, shift and or are five.
+/// A tree of compares and packs, two instructions per key; `vptest`, `setc`, shift and or are five.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn none_missing(missing: [__m256i; 8]) -> u8 {

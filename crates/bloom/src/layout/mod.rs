@@ -34,7 +34,7 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
     const UNIT_BYTES: usize;
     /// The most units that a hash can address well.
     const MAX_UNITS: u64;
-    /// How many bits a key may set.
+    /// How many bits per key may set.
     const HASHES: RangeInclusive<u32>;
     /// A table in the block form has a multiple of this many bytes.
     #[doc(hidden)]

@@ -11,11 +11,11 @@ use trommel_base::{FilterKind, sizing};
 use trommel_simd::Isa;
 
 /// Words of 64 bits; a key sets up to eight bits of one word. The fastest layout, since a lookup is
-/// one load and one compare, and the least compact: 12.1 bits a key at 1 % against the standard
+/// one load and one compare, and the least compact: 12.1 bits per key at 1 % against the standard
 /// filter's 9.6.
 ///
 /// Bits: `word = h · words >> 64`; `g = (low 32 bits of h) · c` for an odd 32-bit `c`; bit `j` of the
-/// `k` is given by bits `8 + 6j ..` of `g`, six of them. Bits may coincide: at 12 bits a key the rate
+/// `k` is given by bits `8 + 6j ..` of `g`, six of them. Bits may coincide: at 12 bits per key the rate
 /// is 1.03 %, and would be 0.97 % with distinct bits, but drawing those costs more than it saves.
 ///
 /// Source: Lang et al., "Performance-optimal filtering" (2019), section 3.2.

@@ -11,7 +11,7 @@ use trommel_base::{FilterKind, KeyHash, storage};
 use trommel_simd::Isa;
 
 /// One table of bits; a key sets `k` bits anywhere. The most compact Bloom filter, at up to `k` cache
-/// lines a lookup (a miss ends after two on average when half of the bits are set).
+/// cache lines per lookup (a miss ends after two on average when half of the bits are set).
 ///
 /// Bits: `x_0 = h`, `x_(i+1) = x_i · c` for an odd 64-bit `c`, bit `i` = `x_i · m >> 64`. Not double
 /// hashing, which misses the equation's rate many times over in small tables. A unit is a word of 64

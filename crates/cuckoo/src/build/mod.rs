@@ -16,8 +16,8 @@
 //! # What was measured
 //!
 //! Cascade Lake (AVX-512 without byte permutes), thread CPU time on a machine that others used meanwhile, to 95 %
-//! load, in turns with the build of before: primary buckets region by region, then walks over all of the table, in
-//! eight rounds over the regions. ns a key, medians:
+//! load, interleaved with the build of before: primary buckets region by region, then walks over all of the table, in
+//! eight rounds over the regions. ns per key, medians:
 //!
 //! | slots | fingerprints | before | now |
 //! |---|---|---|---|
@@ -27,7 +27,7 @@
 //! | 2^24 | 16 bits, multiset | 37.0 | 25.7 |
 //! | 1.05e8 | 8 bits, multiset | 31.8 | 21.0 |
 //!
-//! When a build pays: Zen 4, AVX-512, all keys in one batch into an empty set, in turns. ns a key one by one / built:
+//! When a build pays: Zen 4, AVX-512, all keys in one batch into an empty set, in turns. ns per key one by one / built:
 //!
 //! | buckets, fingerprints | 7 % load | 25 % | 50 % | 75 % | 95 % |
 //! |---|---|---|---|---|---|

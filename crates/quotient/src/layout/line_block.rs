@@ -18,7 +18,7 @@ use trommel_simd::Isa;
 /// | 456 – 505 | runends |
 /// | 506 – 511 | offset, 63 for 63 and more |
 ///
-/// That is 10.24 bits a slot. Remainders have 8 bits, fewer after the filter has grown. Remainder 0
+/// That is 10.24 bits per slot. Remainders have 8 bits, fewer after the filter has grown. Remainder 0
 /// becomes 1, which raises the rate of false positives by 0.8 % of itself: a free slot can then be
 /// found by a byte compare, 4.5 times faster than by rank and select. A remainder of fewer bits
 /// stands in the byte's high bits, and a one follows it.

@@ -9,15 +9,15 @@ use trommel_base::storage::LINE_BYTES;
 use trommel_base::{FilterKind, FormatError};
 use trommel_simd::Isa;
 
-/// Blocks of 64 slots with 17 bytes of metadata, apart from the remainders: `r + 2.125` bits a slot.
+/// Blocks of 64 slots with 17 bytes of metadata, apart from the remainders: `r + 2.125` bits per slot.
 ///
 /// | section, each padded to 64 bytes | |
 /// |---|---|
 /// | occupieds and runends | two words a block |
-/// | remainders | 64 of `r` bits a block, packed |
+/// | remainders | 64 of `r` bits per block, packed |
 /// | offsets | one byte a block, 255 for 255 and more |
 ///
-/// Metadata apart from remainders is what measured fastest: at 8 bits a lookup reads one line of four
+/// Metadata apart from remainders is what measured fastest: at 8 bits per lookup reads one line of four
 /// blocks' words and one line of a block's remainders, and a miss often the first alone.
 #[derive(Clone, Copy, Debug)]
 pub struct WideBlock;

@@ -12,7 +12,7 @@ const BYTES: usize = 64 * 60 * 10;
 const FACTORS: [u32; 7] = [1, 2, 3, 4, 5, 10, 60];
 
 /// A filter of `bytes` bytes. Keys planned go with the bytes, so that filters of different sizes
-/// set equally many bits a key, as a filter and its fold do.
+/// set equally many bits per key, as a filter and its fold do.
 fn filled<S: Subject>(bytes: usize, hashes: &[KeyHash]) -> S::Filter {
     let spec = foldable(spec_of_bytes(bytes / 2, bytes, Isa::Portable), (bytes / 640) as u32);
     let mut filter = built::<S>(&spec);

@@ -21,7 +21,7 @@ const HINT: usize = 2;
 /// The bucketised table of Cuckoo++: beside its keys, a bucket remembers which of the keys that it is
 /// the first bucket of have gone to their second.
 ///
-/// It remembers them in a Bloom filter of 64 bits with two bits a key, and counts them, to clear the
+/// It remembers them in a Bloom filter of 64 bits with two bits per key, and counts them, to clear the
 /// filter when all of them have come back or are gone. So a lookup of an absent key mostly reads one
 /// bucket. Displacement is breadth-first and bounded: an insert ends after so many places, whatever the
 /// load.

@@ -106,7 +106,7 @@ impl TextbookQuotientFilter {
     /// The number of slots, and so of fingerprints that there is room for.
     #[must_use]
     pub fn capacity(&self) -> usize {
-        // The table is in memory, at four bits a slot or more, so a `usize` can count it.
+        // The table is in memory, at four bits per slot or more, so a `usize` can count it.
         self.shape.slots() as usize
     }
 

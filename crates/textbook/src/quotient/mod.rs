@@ -1,4 +1,4 @@
-//! The quotient filter of the paper: one table, three metadata bits a slot.
+//! The quotient filter of the paper: one table, three metadata bits per slot.
 //!
 //! A key is a *fingerprint* of `p = q + r` bits. Its upper `q` bits are the *quotient*, the number of
 //! the slot where it would like to be, its *home*; its lower `r` bits are the *remainder*, which is all

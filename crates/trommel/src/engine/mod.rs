@@ -177,7 +177,7 @@ impl Engine {
     /// Inserts a batch: the same filter, to the byte, as by [`Insert::insert_batch`](crate::Insert).
     ///
     /// Scratch memory, within the budget: for Bloom filters as much as the table for every thread but one, if keys go
-    /// in directly; else 8.5 bytes a key, or 4.5 for every bit of a standard filter, at most as much as the table or
+    /// in directly; else 8.5 bytes per key, or 4.5 for every bit of a standard filter, at most as much as the table or
     /// 256 MiB; for others see their `insert_bulk`. With less, a batch goes in chunk by chunk; with far less, or if it is
     /// refused, directly.
     ///
@@ -245,7 +245,7 @@ impl Engine {
     /// Answers for a batch: bit `i` of `found` is the answer for `hashes[i]`. `found` takes the batch's
     /// length; its allocation is reused.
     ///
-    /// Scratch memory, within the budget: 9 bytes a key, if the batch is partitioned; at most as much as the
+    /// Scratch memory, within the budget: 9 bytes per key, if the batch is partitioned; at most as much as the
     /// table, or 256 MiB.
     ///
     /// ```

@@ -4,11 +4,11 @@
 //! cache. Each group's answers are a stream of bits. *Replay* then goes through the keys again: the next answer
 //! of a key's group is its own.
 //!
-//! Measured at 1 GiB and a key a line on a Cascade Lake core, ns a key: the filter's own batch 19.4. Partitioned,
+//! Measured at 1 GiB and a key a line on a Cascade Lake core, ns per key: the filter's own batch 19.4. Partitioned,
 //! the pass takes 3.5, lookups 8.5 (7.4 is what lines anywhere in a window of 1 MiB cost that core), and
 //! replay 2.1.
 //!
-//! Lost: to carry each key's position with it and scatter answers to it, which misses the cache for every key
+//! Rejected: to carry each key's position with it and scatter answers to it, which misses the cache for every key
 //! once the bitmap is larger than the second level. 2048 and 4096 groups, of which lookups take 8.3 and 8.1, but the
 //! pass 4.6 and 7.6. To fetch the lines of the next group meanwhile: 13.6 for lookups in groups of 1 MiB, 8.6 in
 //! groups of 256 KiB. For replay, instead of a bit number a group, the group's next answers in a register that is
@@ -78,7 +78,7 @@ impl<'e> Grouped<'e> {
         let groups = 1 << groups_log2;
         let pool = &*engine.pool;
         let plan = SharePlan::new(pool, keys, 1, groups);
-        // Beside the shares, a bit a key, and for every group of each share less than four words.
+        // Beside the shares, a bit per key, and for every group of each share less than four words.
         let answers = |keys| keys / 8 + (plan.count() + 1) * groups * 32;
         let scratch_bytes = engine.memory_budget.min(chunk_bytes(filter_bytes));
         let keys = plan.keys_at_a_time::<u64>(keys, scratch_bytes, answers)?;

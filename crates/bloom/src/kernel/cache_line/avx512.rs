@@ -1,6 +1,6 @@
 //! Cache-line blocks with AVX-512: a line is one register, a key's mask one rotate.
 //!
-//! Share of the time of the AVX2 functions, 12 bits a key: on a Cascade Lake core lookups in batches 0.41 to 0.57 up
+//! Share of the time of the AVX2 functions, 12 bits per key: on a Cascade Lake core lookups in batches 0.41 to 0.57 up
 //! to 1e5 keys, 0.63 to 0.87 at 1e6, 0.88 to 0.96 at 1e7, inserts in batches 0.57 to 0.72, 0.79 to 0.86, 1, one key a
 //! call 0.6 to 0.75 up to 1e5 keys; on a Zen 4 core lookups 0.5 at 1e5, 0.7 at 1e6 and 1e7, inserts 0.75 and 0.8.
 //! Fields of products brought down by VBMI's multishift take 1.3 times as long as by a shift on Zen 4.
@@ -21,7 +21,7 @@ pub(super) const KERNELS: BatchKernels =
 
 /// Keys of a group.
 const GROUP: usize = 8;
-/// Up to this size of a table, lookups take a line a register; beyond, the AVX2 loop is faster. ns a key
+/// Up to this size of a table, lookups take a line a register; beyond, the AVX2 loop is faster. ns per key
 /// with AVX-512 and AVX2: 1.2 and 2.3 at 1.5 MB, 2.9 and 3.4 at 15 MB, 5.2 and 4.9 at 48 MB, 12.3 and
 /// 11.2 at 1 GB.
 const LOOKUPS_MAX_BYTES: usize = 32 << 20;
@@ -53,7 +53,7 @@ fn mask(product: u64) -> __m512i {
 }
 
 /// Lines and products of eight keys. The products are computed here, in one vector, and wait in a
-/// ring, from which a load broadcasts each: 0.81 ns a key in L1, against 0.86 with one multiplication and one
+/// ring, from which a load broadcasts each: 0.81 ns per key in L1, against 0.86 with one multiplication and one
 /// broadcast from a register a key.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]

@@ -13,7 +13,7 @@ use trommel_base::batch::{Fetch, Ring, Window, roll};
 use trommel_base::with_fetch;
 
 /// Lookups of a batch by gathers. Without them a batch reads its words one by one, and tests as many bits as there are;
-/// ns a key on a Zen 4 core, by gathers and so: 0.68 and 0.64 at 150 KB, 1.4 and 1.2 at 1.5 MB.
+/// ns per key on a Zen 4 core, by gathers and so: 0.68 and 0.64 at 150 KB, 1.4 and 1.2 at 1.5 MB.
 pub(super) const GATHERING: BatchKernels =
     BatchKernels { contains: contains_batch, ..avx512_core::KERNELS };
 

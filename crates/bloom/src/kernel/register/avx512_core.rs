@@ -1,7 +1,7 @@
 //! Register-blocked with AVX-512 as Skylake has it: eight keys a vector, a load each, and a shift, a rotate and an or
 //! a bit.
 //!
-//! Share of the time of the AVX2 loops on a Cascade Lake core, 12 bits a key: lookups 0.7 to 0.85 up to 1e5 keys,
+//! Share of the time of the AVX2 loops on a Cascade Lake core, 12 bits per key: lookups 0.7 to 0.85 up to 1e5 keys,
 //! 0.9 to 1 at 1e6; inserts 0.7 to 0.85 up to 1e5 keys, 0.85 to 1 at 1e6, no difference beyond.
 
 use super::{RegisterBody, WORD_BYTES, avx2, field_starts, set_pattern};

@@ -1,6 +1,6 @@
 //! Split-block with AVX-512: two keys a register.
 //!
-//! Share of the time of the AVX2 loops, 12 bits a key: on a Cascade Lake core lookups 0.63 to 0.70 up to 1e5 keys,
+//! Share of the time of the AVX2 loops, 12 bits per key: on a Cascade Lake core lookups 0.63 to 0.70 up to 1e5 keys,
 //! 0.84 to 0.93 at 1e6, inserts 0.88 to 0.97 up to 1e5 keys and no difference beyond; on a Zen 4 core lookups 0.8 up
 //! to 1e5 keys, 0.7 at 1e6 and 1e7. Bits of products brought down by VBMI's multishift, on another port than a shift,
 //! gain 4 % on Zen 4 and are not worth a set of functions.

@@ -10,7 +10,7 @@
 //! instead of compressing after each bit (4.8 against 2.9 ns a miss at 1.2 MB): a mispredicted branch
 //! for every eight survivors.
 //!
-//! The words are read by a load each, or gathered: ns a key of 12 bits on a Zen 4 core by gathers and by loads, present
+//! The words are read by a load each, or gathered: ns per key of 12 bits on a Zen 4 core by gathers and by loads, present
 //! keys 14 and 5.8 at 150 KB, 20 and 12 at 1.5 MB, 24 and 14 at 15 MB, absent ones 4.6 and 2.4, 4.8 and 4.2, 5.8 and
 //! 4.7. The passes of `passes.rs` with AVX2 take 8.5, 15 and 25, and 3.5, 6.7 and 11 there.
 

@@ -15,8 +15,8 @@ pub(super) struct SharedBits;
 ///
 /// Whether a word lacks a bit cannot be predicted, so there is no branch on it: a note is always written, and
 /// overwritten by the next unless something was missing. And loads that no atomic operation stands between
-/// wait for their lines together. ns a key inserted into a standard filter of 1.5 MB and of 15 MB, eight
-/// bits a key: 82 and 118 with [`set`], 62 and 106 with notes (Cascade Lake).
+/// wait for their lines together. ns per key inserted into a standard filter of 1.5 MB and of 15 MB, eight
+/// bits per key: 82 and 118 with [`set`], 62 and 106 with notes (Cascade Lake).
 struct Notes<const ROOM: usize>([(usize, u64); ROOM]);
 
 impl<const ROOM: usize> Notes<ROOM> {

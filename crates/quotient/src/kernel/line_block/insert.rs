@@ -356,7 +356,7 @@ const DISTANCE_KEYS: usize = 16;
 /// Inserts in order.
 ///
 /// To find the places of eight keys before inserting any, so that no mispredicted branch of an insert
-/// comes between them, was slower: 65 and 56 ns a key.
+/// comes between them, was slower: 65 and 56 ns per key.
 #[target_feature(
     enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq"
 )]
