@@ -9,7 +9,7 @@ use trommel_testkit::streams::distinct;
 
 const KEYS: usize = 3_000;
 
-/// A filter of so many bits per key.
+/// A filter of the given bits per key.
 fn filter<F: FromSpec>(isa: Isa, bits_per_key: usize) -> F {
     let mut spec = Spec::default();
     spec.keys = KEYS;

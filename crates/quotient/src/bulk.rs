@@ -177,7 +177,7 @@ impl<L: Layout> Quotient<L> {
     }
 }
 
-/// Bytes that it takes to insert so many keys in so many groups: the keys by group, and a bit per key that says
+/// Bytes that it takes to insert `keys` keys in `groups` groups: the keys by group, and a bit per key that says
 /// whether it is new.
 const fn grouping_bytes(keys: usize, groups: usize) -> usize {
     Partitioner::<u64>::scratch_bytes_for(keys, groups) + newness_bytes(keys, groups)

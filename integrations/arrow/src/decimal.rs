@@ -13,7 +13,7 @@ pub(crate) fn hash_i128(hasher: &Hasher, unscaled: i128, scale: i8) -> KeyHash {
     }
 }
 
-/// The same for few digits, without division of wide integers: 2 ns per key in place of 30.
+/// The same for few digits, without division of wide integers.
 fn hash_i64(hasher: &Hasher, mut unscaled: i64, mut scale: i8) -> KeyHash {
     while scale > 0 && unscaled % 10 == 0 {
         unscaled /= 10;

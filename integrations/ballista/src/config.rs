@@ -2,6 +2,7 @@
 
 use crate::codec::physical_codec;
 use crate::planner::DistributedQueryPlanner;
+use ballista_core::ConfigProducer;
 use ballista_core::registry::BallistaFunctionRegistry;
 use ballista_core::utils::{default_config_producer, default_session_builder};
 use ballista_executor::executor_process::ExecutorProcessConfig;
@@ -21,22 +22,27 @@ use trommel_datafusion::{
 /// kept, and get the options, rule and planner on top.
 #[must_use]
 pub fn scheduler_config(config: SchedulerConfig) -> SchedulerConfig {
-    let produce = config.override_config_producer.clone();
+    let produce = with_options(config.override_config_producer.clone());
     let build = config.override_session_builder.clone();
-    let mut config = config
-        .with_override_config_producer(Arc::new(move || {
-            let config = produce.as_ref().map_or_else(default_config_producer, |produce| produce());
-            config.with_option_extension(default_options())
-        }))
-        .with_override_session_builder(Arc::new(move |config: SessionConfig| {
+    let mut config = config.with_override_config_producer(produce).with_override_session_builder(
+        Arc::new(move |config: SessionConfig| {
             let state = match &build {
                 Some(build) => build(config)?,
                 None => default_session_builder(config)?,
             };
             with_filters(state)
-        }));
+        }),
+    );
     config.override_physical_codec.get_or_insert_with(physical_codec);
     config
+}
+
+/// The producer, or Ballista's own, with the options of filters.
+fn with_options(produce: Option<ConfigProducer>) -> ConfigProducer {
+    Arc::new(move || {
+        let config = produce.as_ref().map_or_else(default_config_producer, |produce| produce());
+        config.with_option_extension(default_options())
+    })
 }
 
 /// On, and for all joins: the dynamic filters of DataFusion do not cross stages.
@@ -72,10 +78,6 @@ pub fn executor_config(mut config: ExecutorProcessConfig) -> ExecutorProcessConf
     registry.aggregate_functions.insert(filter.name().to_owned(), filter);
     registry.scalar_functions.insert(might_contain.name().to_owned(), might_contain);
     config.override_function_registry = Some(Arc::new(registry));
-    let produce = config.override_config_producer.take();
-    config.override_config_producer = Some(Arc::new(move || {
-        let config = produce.as_ref().map_or_else(default_config_producer, |produce| produce());
-        config.with_option_extension(default_options())
-    }));
+    config.override_config_producer = Some(with_options(config.override_config_producer.take()));
     config
 }

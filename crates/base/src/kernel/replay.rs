@@ -10,7 +10,7 @@ pub(crate) const WORD_BITS: usize = 64;
 /// stream, where that bit is in `bits`, and is moved on. Bit `i` of `words` is that of hash `i`.
 ///
 /// Shifts by a number of bits that is not known are three instructions without BMI2. With it, 2.1 ns a bit on a
-/// Cascade Lake core, of 1024 streams in turns; without, 2.6. Rejected: bits shifted to their places in a word (3.2 without
+/// Cascade Lake core, of 1024 interleaved streams; without, 2.6. Rejected: bits shifted to their places in a word (3.2 without
 /// BMI2).
 ///
 /// # Panics
