@@ -10,15 +10,17 @@ use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext
 use datafusion::logical_expr::{LogicalPlan, UserDefinedLogicalNode};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
-use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, PhysicalPlanner};
 use std::sync::Arc;
-use trommel_datafusion::{RuntimeFilterExec, RuntimeFilterNode, RuntimeFilterPlanner};
+use trommel_datafusion::{
+    FilteredJoin, RuntimeFilterExec, RuntimeFilterNode, RuntimeFilterPlanner, filtered_rows,
+};
 
 /// Plans runtime filters for a cluster: as [`RuntimeFilterPlanner`] does, and with a stage that merges the parts of a filter.
 ///
-/// A filter whose build side is so small that Ballista sends it to all executors (`ballista.optimizer.broadcast_join_threshold_bytes`)
-/// is not made: such a join shuffles nothing.
+/// A filter is not made if Ballista is expected to send the other side of the join to all executors, by the estimated bytes
+/// (`ballista.optimizer.broadcast_join_threshold_bytes`): such a join shuffles nothing. If the filtered rows are grouped
+/// before the join, they are shuffled all the same, and the filter is made.
 #[derive(Debug, Default)]
 pub struct DistributedFilterPlanner {
     local: RuntimeFilterPlanner,
@@ -35,13 +37,13 @@ impl ExtensionPlanner for DistributedFilterPlanner {
         session: &dyn Session,
         context: &PhysicalPlanningContext,
     ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
-        if node.as_any().downcast_ref::<RuntimeFilterNode>().is_none() {
+        let Some(filter) = node.as_any().downcast_ref::<RuntimeFilterNode>() else {
             return Ok(None);
-        }
+        };
         let [probe, build] = physical_inputs else {
             return plan_err!("a runtime filter has 2 inputs");
         };
-        if is_broadcast(build, session)? {
+        if is_broadcast(filter.join(), build, session)? {
             return Ok(Some(Arc::clone(probe)));
         }
         let planned = self
@@ -56,15 +58,18 @@ impl ExtensionPlanner for DistributedFilterPlanner {
     }
 }
 
-/// Whether the table of a build side goes to all executors.
-fn is_broadcast(build: &Arc<dyn ExecutionPlan>, session: &dyn Session) -> Result<bool> {
+/// Whether the side of the join that builds a filter is expected to go to all executors, and the filter would save no shuffle.
+fn is_broadcast(
+    join: FilteredJoin,
+    build: &Arc<dyn ExecutionPlan>,
+    session: &dyn Session,
+) -> Result<bool> {
     let limit = session.config().ballista_config().broadcast_join_threshold_bytes();
-    let mut scan = Arc::clone(build);
-    while let [child, ..] = scan.children().as_slice() {
-        scan = Arc::clone(child);
+    if join.pays_if_broadcast || limit == 0 {
+        return Ok(false);
     }
-    let statistics = StatisticsContext::new().compute(scan.as_ref(), &StatisticsArgs::new())?;
-    Ok(statistics.total_byte_size.get_value().is_some_and(|bytes| *bytes < limit))
+    let bytes = filtered_rows(build)?.map(|rows| rows.saturating_mul(join.build_row_bytes));
+    Ok(bytes.is_some_and(|bytes| bytes < limit))
 }
 
 /// The same filter, merged in a stage of its own.

@@ -16,6 +16,7 @@ use support::cluster::Cluster;
 use support::data;
 use support::queries::QUERIES;
 use tempfile::TempDir;
+use trommel_datafusion::{might_contain_udf, trommel_filter_udaf};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -138,5 +139,33 @@ async fn queries_at_once_do_not_mix_their_filters() {
     let all = tokio::time::timeout(2 * LIMIT, running.join_all()).await.expect("the queries hang");
     for (got, expected) in all {
         assert_eq!(got, expected);
+    }
+}
+
+/// Messages of Ballista have at most 16 MiB. The first filter has little less, and the second would have more.
+#[tokio::test(flavor = "multi_thread")]
+async fn filters_at_the_limit_of_messages_stop_no_query() {
+    let (folder, _, _) = tables().await;
+    let cluster = Cluster::start(binaries(), &folder.path().join("cluster"), 2, 2);
+    let context = remote_with(&cluster, folder.path(), &without_broadcast()).await;
+    context.register_udf(might_contain_udf().as_ref().clone());
+    context.register_udaf(trommel_filter_udaf().as_ref().clone());
+    let count = "SELECT count(*) FROM lineitem";
+    let all = tokio::time::timeout(LIMIT, rows(&context, count)).await.expect("the query hangs");
+    // Enough keys that their hashes would take more than the filter: 7.5 million.
+    let key = "(l_orderkey * 8 + l_linenumber) * 32";
+    for planned_keys in [12_600_000, 20_000_000] {
+        let filter = format!(
+            "SELECT trommel_filter({key} + n_nationkey, 0.01, 'split-block-bloom', {planned_keys}) \
+            FROM lineitem CROSS JOIN nation"
+        );
+        let sql = format!("{count} WHERE might_contain(({filter}), {key})");
+        let counted = tokio::time::timeout(LIMIT, try_rows(&context, &sql)).await;
+        let counted = counted.expect("the query hangs");
+        println!("a filter for {planned_keys} keys: {counted:?}");
+        match counted {
+            Ok(counted) => assert_eq!(counted, all),
+            Err(error) => assert!(error.contains("too large"), "{error}"),
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Down a plan to where a column comes from.
 
-use crate::node::RuntimeFilterNode;
+use crate::node::{FilteredJoin, RuntimeFilterNode};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, JoinType, Result, TableReference};
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
@@ -53,24 +53,29 @@ pub(crate) fn place_filter(
     plan: &LogicalPlan,
     column: &Column,
     keys: LogicalPlan,
+    join: FilteredJoin,
 ) -> Result<Option<LogicalPlan>> {
+    let new_filter = |probe: &LogicalPlan, keys: LogicalPlan| -> Result<LogicalPlan> {
+        let filter = RuntimeFilterNode::try_new(probe.clone(), column.clone(), keys)?;
+        Ok(filter.for_join(join).into_plan())
+    };
     if let Some(filter) = RuntimeFilterNode::of(plan)
         && filter.key == *column
         && filter.build.schema() == keys.schema()
     {
         let is_same = filter.build == keys;
-        let replaced = || RuntimeFilterNode::try_new(filter.probe.clone(), column.clone(), keys);
-        return (!is_same).then(|| Ok(replaced()?.into_plan())).transpose();
+        return (!is_same).then(|| new_filter(&filter.probe, keys)).transpose();
     }
     // A predicate on the scan is cheaper than a filter, so it stays below it.
     let is_filtered_scan = matches!(plan, LogicalPlan::Filter(_)) && is_scan(plan.inputs()[0]);
     let origin = if is_filtered_scan { None } else { origin(plan, column)? };
     let Some((input, name)) = origin else {
-        let filter = RuntimeFilterNode::try_new(plan.clone(), column.clone(), keys)?;
-        return Ok(Some(filter.into_plan()));
+        return new_filter(plan, keys).map(Some);
     };
     let mut inputs: Vec<_> = plan.inputs().into_iter().cloned().collect();
-    match place_filter(&inputs[input], &name, keys)? {
+    let groups = matches!(plan, LogicalPlan::Aggregate(_) | LogicalPlan::Distinct(_));
+    let join = FilteredJoin { pays_if_broadcast: join.pays_if_broadcast || groups, ..join };
+    match place_filter(&inputs[input], &name, keys, join)? {
         Some(placed) => inputs[input] = placed,
         None => return Ok(None),
     }
@@ -110,6 +115,7 @@ pub(crate) fn build_keys(
 ) -> Result<Option<LogicalPlan>> {
     if is_chain(plan) {
         let chain = without_filters_of(plan, probe_table)?;
+        let chain = chain.transform_down(|plan| Ok(as_part_of_keys(plan)))?.data;
         if !selects(&chain) {
             return Ok(None);
         }
@@ -143,6 +149,17 @@ fn without_filters_of(plan: &LogicalPlan, table: Option<&TableReference>) -> Res
         Ok(Transformed::new(plan, has_changed, TreeNodeRecursion::Continue))
     });
     Ok(without?.data)
+}
+
+/// A filter within a chain decides which rows are keys, whatever the join does that it was first made for.
+fn as_part_of_keys(plan: LogicalPlan) -> Transformed<LogicalPlan> {
+    match RuntimeFilterNode::of(&plan) {
+        Some(filter) if !filter.join.pays_if_broadcast => {
+            let join = FilteredJoin { pays_if_broadcast: true, ..filter.join };
+            Transformed::yes(filter.clone().for_join(join).into_plan())
+        }
+        _ => Transformed::no(plan),
+    }
 }
 
 /// Whether a plan reads one table, without joins, groups and sorts, and gives the same rows when it does so again. What builds

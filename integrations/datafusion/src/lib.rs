@@ -30,6 +30,7 @@
 mod aggregate;
 mod arguments;
 mod descend;
+mod estimates;
 mod exec;
 mod filter;
 mod groups;
@@ -47,10 +48,11 @@ mod stream;
 
 pub use aggregate::{TrommelFilter, trommel_filter_udaf};
 pub use arguments::MAX_FILTER_BYTES;
+pub use estimates::filtered_rows;
 pub use exec::RuntimeFilterExec;
 pub use key_set::ALWAYS_TRUE;
 pub use might_contain::{MightContain, might_contain_udf};
-pub use node::RuntimeFilterNode;
+pub use node::{FilteredJoin, RuntimeFilterNode};
 pub use options::RuntimeFilterOptions;
 pub use planner::{RuntimeFilterPlanner, RuntimeFilterQueryPlanner};
 pub use register::{might_contain, register_all, register_functions, trommel_filter};

@@ -6,6 +6,16 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
+/// The join that a filter is for, as far as it decides whether the filter pays.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct FilteredJoin {
+    /// Estimated bytes per row of the side whose keys build the filter; 0 if unknown.
+    pub build_row_bytes: usize,
+    /// Whether the filter pays even if the other side of the join is sent to all executors: the filtered rows are grouped before the
+    /// join, or are the keys of another filter.
+    pub pays_if_broadcast: bool,
+}
+
 /// Rows of `probe` whose `key` may be among the rows of `build`, which has one column.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RuntimeFilterNode {
@@ -13,6 +23,7 @@ pub struct RuntimeFilterNode {
     pub(crate) build: LogicalPlan,
     /// A column of `probe`.
     pub(crate) key: Column,
+    pub(crate) join: FilteredJoin,
 }
 
 impl RuntimeFilterNode {
@@ -28,7 +39,19 @@ impl RuntimeFilterNode {
                 build.schema().fields().len()
             );
         }
-        Ok(Self { probe, build, key })
+        Ok(Self { probe, build, key, join: FilteredJoin::default() })
+    }
+
+    /// The same filter, for a join of which something is known.
+    #[must_use]
+    pub fn for_join(self, join: FilteredJoin) -> Self {
+        Self { join, ..self }
+    }
+
+    /// The join that the filter is for.
+    #[must_use]
+    pub fn join(&self) -> FilteredJoin {
+        self.join
     }
 
     /// The runtime filter that a node of a plan is, if it is one.
@@ -80,7 +103,9 @@ impl UserDefinedLogicalNodeCore for RuntimeFilterNode {
             return plan_err!("a runtime filter has 2 inputs");
         };
         match exprs.as_slice() {
-            [Expr::Column(key)] => Self::try_new(probe, key.clone(), build),
+            [Expr::Column(key)] => {
+                Ok(Self::try_new(probe, key.clone(), build)?.for_join(self.join))
+            }
             other => plan_err!("a runtime filter has a column as its key, not {other:?}"),
         }
     }

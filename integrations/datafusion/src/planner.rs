@@ -2,6 +2,7 @@
 
 use crate::aggregate::trommel_filter_udaf;
 use crate::arguments::DEFAULT_KEYS;
+use crate::estimates::{estimated_rows, filtered_rows, scanned_rows};
 use crate::exec::RuntimeFilterExec;
 use crate::node::RuntimeFilterNode;
 use crate::options::RuntimeFilterOptions;
@@ -17,7 +18,6 @@ use datafusion::physical_expr::aggregate::AggregateExprBuilder;
 use datafusion::physical_expr::expressions::{Column, Literal};
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode, PhysicalGroupBy};
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
-use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, PhysicalPlanner};
 use std::sync::Arc;
@@ -25,6 +25,9 @@ use trommel::FilterSpec;
 
 /// Estimates are often too low, and a filter of 64 KB costs next to nothing.
 const MIN_KEYS: usize = 50_000;
+
+/// What the filters within a build side leave is a guess, so there is room for this number times as many keys.
+const KEYS_MARGIN: usize = 2;
 
 /// Plans [`RuntimeFilterNode`]s. One whose filter would not pay becomes the plan that it was to filter:
 ///
@@ -72,7 +75,7 @@ fn worthwhile_keys(
     if build.boundedness().is_unbounded() {
         return Ok(None);
     }
-    let keys = estimated_rows(build.as_ref())?.map_or(DEFAULT_KEYS, |rows| rows.max(MIN_KEYS));
+    let keys = estimated_keys(build)?.map_or(DEFAULT_KEYS, |keys| keys.max(MIN_KEYS));
     let spec = FilterSpec::new(options.kind).keys(keys).fpr(options.fpr);
     if spec.encoded_len().is_ok_and(|bytes| bytes > options.max_bytes as u64) {
         return Ok(None);
@@ -89,24 +92,11 @@ fn worthwhile_keys(
     Ok(Some(keys))
 }
 
-fn estimated_rows(plan: &dyn ExecutionPlan) -> Result<Option<usize>> {
-    let statistics = StatisticsContext::new().compute(plan, &StatisticsArgs::new())?;
-    Ok(statistics.num_rows.get_value().copied())
-}
-
-/// Rows that a plan reads from its tables, if all of them are known. What builds the filters within is not counted, since
-/// other filters may share it.
-fn scanned_rows(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<usize>> {
-    let children = match plan.downcast_ref::<RuntimeFilterExec>() {
-        Some(filter) => filter.children()[..1].to_vec(),
-        None => plan.children(),
-    };
-    if children.is_empty() {
-        return estimated_rows(plan.as_ref());
-    }
-    children.into_iter().try_fold(Some(0), |sum: Option<usize>, child| {
-        Ok(sum.zip(scanned_rows(child)?).map(|(sum, rows)| sum.saturating_add(rows)))
-    })
+/// The keys that a filter must have room for, if they can be estimated.
+fn estimated_keys(build: &Arc<dyn ExecutionPlan>) -> Result<Option<usize>> {
+    let rows = estimated_rows(build.as_ref())?;
+    let filtered = filtered_rows(build)?;
+    Ok(rows.map(|rows| filtered.map_or(rows, |kept| rows.min(kept.saturating_mul(KEYS_MARGIN)))))
 }
 
 /// The aggregate of all rows: a filter for each partition, merged in one.

@@ -1,7 +1,7 @@
 //! Which inputs of which joins are filtered.
 
 use crate::descend::{build_keys, place_filter, scanned_table};
-use crate::node::RuntimeFilterNode;
+use crate::node::{FilteredJoin, RuntimeFilterNode};
 use crate::options::RuntimeFilterOptions;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
@@ -25,6 +25,9 @@ use std::sync::Arc;
 /// What sizes say is decided later, when they are known ([`RuntimeFilterPlanner`](crate::RuntimeFilterPlanner)).
 #[derive(Debug, Default)]
 pub struct RuntimeFilterRule {}
+
+/// Estimated bytes of a string or another value of no fixed width: a view, and as many bytes behind it.
+const VARIABLE_BYTES: usize = 32;
 
 impl OptimizerRule for RuntimeFilterRule {
     fn name(&self) -> &'static str {
@@ -139,7 +142,16 @@ fn filter_input(
         return Ok(None);
     }
     match build_keys(build, build_key, scanned_table(probe, key)?.as_ref())? {
-        Some(keys) => place_filter(probe, key, keys),
+        Some(keys) => {
+            let join = FilteredJoin { build_row_bytes: row_bytes(build), pays_if_broadcast: false };
+            place_filter(probe, key, keys, join)
+        }
         None => Ok(None),
     }
+}
+
+/// Estimated bytes per row of a plan.
+fn row_bytes(plan: &LogicalPlan) -> usize {
+    let fields = plan.schema().fields().iter();
+    fields.map(|field| field.data_type().primitive_width().unwrap_or(VARIABLE_BYTES)).sum()
 }

@@ -9,9 +9,10 @@ use clap::Parser;
 use datafusion::prelude::*;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use support::client::{remote_with, rows, shuffles_only};
+use support::client::{remote_with, rows, shuffles_only, try_rows};
 use support::cluster::Cluster;
 use support::data;
+use support::links::Links;
 use support::queries::QUERIES;
 
 #[derive(Parser)]
@@ -37,7 +38,10 @@ struct Arguments {
     /// Files per large table: as many tasks read it.
     #[arg(long, default_value_t = 4)]
     files: i32,
-    /// Runs of each query, with and without filters in turn.
+    /// The rate of the link of each executor in both directions, in Mbit/s, by network namespaces. Needs root. None unless given.
+    #[arg(long)]
+    link: Option<u32>,
+    /// Interleaved runs of each query, with filters and without.
     #[arg(long, default_value_t = 3)]
     repetitions: usize,
     /// Joins by shuffles only, as with tables too large to be sent to all executors.
@@ -57,8 +61,14 @@ async fn main() {
     let tables = arguments.data.join(format!("scale-{}-{}", arguments.scale, arguments.files));
     data::generate(&tables, arguments.scale, arguments.files);
     let folder = tempfile::tempdir().expect("a folder for the cluster");
-    let cluster =
-        Cluster::start(&arguments.binaries, folder.path(), arguments.executors, arguments.slots);
+    let links = arguments.link.map(|megabits| Links::create(arguments.executors, megabits));
+    let cluster = Cluster::start_on(
+        links,
+        &arguments.binaries,
+        folder.path(),
+        arguments.executors,
+        arguments.slots,
+    );
     let off = session(&cluster, &tables, &arguments, "false").await;
     let on = session(&cluster, &tables, &arguments, "true").await;
     println!(
@@ -79,6 +89,11 @@ async fn main() {
                 with.add(&on, sql, &cluster).await;
                 without.add(&off, sql, &cluster).await;
             }
+        }
+        if let Some(error) = without.error.as_ref().or(with.error.as_ref()) {
+            let which = if without.error.is_some() { "without" } else { "with" };
+            println!("| {name} | failed {which} filters: {} | | | | | |", error.replace('|', "/"));
+            continue;
         }
         assert_eq!(without.answer, with.answer, "{name}: the answers differ");
         println!(
@@ -114,6 +129,8 @@ async fn session(
 #[derive(Default)]
 struct Runs {
     answer: String,
+    /// Why the last run that failed did so.
+    error: Option<String>,
     shuffled_bytes: u64,
     times: Vec<Duration>,
 }
@@ -122,7 +139,10 @@ impl Runs {
     async fn add(&mut self, context: &SessionContext, sql: &str, cluster: &Cluster) {
         let before = cluster.jobs();
         let begin = Instant::now();
-        self.answer = rows(context, sql).await;
+        match try_rows(context, sql).await {
+            Ok(answer) => self.answer = answer,
+            Err(error) => self.error = Some(error),
+        }
         self.times.push(begin.elapsed());
         self.shuffled_bytes = cluster.shuffled_bytes_since(&before);
     }

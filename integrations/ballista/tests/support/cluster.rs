@@ -1,5 +1,6 @@
 //! A cluster of processes on the loopback, which ends with its value.
 
+use super::links::Links;
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{Read, Write};
@@ -18,6 +19,8 @@ pub struct Cluster {
     scheduler: Option<Child>,
     executors: Vec<Option<Child>>,
     ports: Ports,
+    /// None on the loopback. Declared last: the processes end before their links.
+    links: Option<Links>,
 }
 
 struct Ports {
@@ -36,6 +39,17 @@ fn free_ports<const N: usize>() -> [u16; N] {
 impl Cluster {
     /// Starts processes of the folder `binaries`, each with `slots` tasks at once, and waits until all have registered.
     pub fn start(binaries: &Path, folder: &Path, executors: usize, slots: usize) -> Self {
+        Self::start_on(None, binaries, folder, executors, slots)
+    }
+
+    /// The same, over links of a limited rate.
+    pub fn start_on(
+        links: Option<Links>,
+        binaries: &Path,
+        folder: &Path,
+        executors: usize,
+        slots: usize,
+    ) -> Self {
         let [scheduler] = free_ports();
         let ports = Ports { scheduler, executors: (0..executors).map(|_| free_ports()).collect() };
         let mut cluster = Self {
@@ -44,6 +58,7 @@ impl Cluster {
             scheduler: None,
             executors: (0..executors).map(|_| None).collect(),
             ports,
+            links,
         };
         cluster.start_scheduler();
         for i in 0..executors {
@@ -54,41 +69,56 @@ impl Cluster {
     }
 
     pub fn url(&self) -> String {
-        format!("df://127.0.0.1:{}", self.ports.scheduler)
+        format!("df://{}:{}", self.scheduler_address(), self.ports.scheduler)
+    }
+
+    fn scheduler_address(&self) -> Ipv4Addr {
+        if self.links.is_some() { Links::SCHEDULER } else { Ipv4Addr::LOCALHOST }
     }
 
     pub fn start_scheduler(&mut self) {
-        let port = self.ports.scheduler;
+        let address = self.scheduler_address();
         let arguments = [
-            "--bind-host=127.0.0.1".to_owned(),
-            "--external-host=127.0.0.1".to_owned(),
-            format!("--bind-port={port}"),
+            format!("--bind-host={address}"),
+            format!("--external-host={address}"),
+            format!("--bind-port={}", self.ports.scheduler),
             "--executor-timeout-seconds=15".to_owned(),
             "--expire-dead-executor-interval-seconds=3".to_owned(),
             "--log-level-setting=WARN".to_owned(),
         ];
-        self.scheduler = Some(self.spawn("trommel-scheduler", "scheduler", &arguments));
+        let program = Command::new(self.binaries.join("trommel-scheduler"));
+        self.scheduler = Some(self.spawn(program, "scheduler", &arguments));
         wait_until("the scheduler answers", || self.get("/api/state").is_some());
     }
 
     pub fn start_executor(&mut self, i: usize, slots: usize) {
+        let address = self.links.as_ref().map_or(Ipv4Addr::LOCALHOST, |_| Links::executor(i));
         let arguments =
-            self.executor_arguments(self.ports.executors[i], slots, &self.work_folder(i));
-        self.executors[i] =
-            Some(self.spawn("trommel-executor", &format!("executor-{i}"), &arguments));
+            self.executor_arguments(address, self.ports.executors[i], slots, &self.work_folder(i));
+        let binary = self.binaries.join("trommel-executor");
+        let program = match &self.links {
+            Some(links) => {
+                let mut within = links.command(i);
+                within.arg(binary);
+                within
+            }
+            None => Command::new(binary),
+        };
+        self.executors[i] = Some(self.spawn(program, &format!("executor-{i}"), &arguments));
     }
 
     fn executor_arguments(
         &self,
+        address: Ipv4Addr,
         [flight, grpc, health]: [u16; 3],
         slots: usize,
         work: &Path,
     ) -> Vec<String> {
         std::fs::create_dir_all(work).expect("a folder of work");
         vec![
-            "--bind-host=127.0.0.1".to_owned(),
-            "--external-host=127.0.0.1".to_owned(),
-            "--scheduler-host=127.0.0.1".to_owned(),
+            format!("--bind-host={address}"),
+            format!("--external-host={address}"),
+            format!("--scheduler-host={}", self.scheduler_address()),
             format!("--scheduler-port={}", self.ports.scheduler),
             format!("--bind-port={flight}"),
             format!("--bind-grpc-port={grpc}"),
@@ -102,7 +132,7 @@ impl Cluster {
 
     /// The command line of one more executor of this cluster, which the caller runs.
     pub fn plain_executor_arguments(&self, work: &Path) -> Vec<String> {
-        let arguments = self.executor_arguments(free_ports(), 2, work);
+        let arguments = self.executor_arguments(Ipv4Addr::LOCALHOST, free_ports(), 2, work);
         [vec!["executor".to_owned()], arguments].concat()
     }
 
@@ -137,16 +167,16 @@ impl Cluster {
             .collect()
     }
 
-    fn spawn(&self, binary: &str, name: &str, arguments: &[String]) -> Child {
+    fn spawn(&self, mut program: Command, name: &str, arguments: &[String]) -> Child {
         std::fs::create_dir_all(&self.folder).expect("the folder of the cluster");
         let log = File::create(self.folder.join(format!("{name}.log"))).expect("a log");
-        Command::new(self.binaries.join(binary))
+        program
             .args(arguments)
             .stdin(Stdio::null())
             .stdout(log.try_clone().expect("a log"))
             .stderr(log)
             .spawn()
-            .unwrap_or_else(|error| panic!("{binary}: {error}"))
+            .unwrap_or_else(|error| panic!("{program:?}: {error}"))
     }
 
     pub fn wait_for_executors(&self, count: usize) {
@@ -171,7 +201,7 @@ impl Cluster {
 
     /// The body of an answer of the scheduler's REST interface.
     pub fn get(&self, path: &str) -> Option<String> {
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, self.ports.scheduler));
+        let address = SocketAddr::from((self.scheduler_address(), self.ports.scheduler));
         let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(1)).ok()?;
         stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
         write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")

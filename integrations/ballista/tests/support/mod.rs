@@ -5,4 +5,5 @@
 pub mod client;
 pub mod cluster;
 pub mod data;
+pub mod links;
 pub mod queries;

@@ -1,7 +1,7 @@
 //! Logical plans as bytes.
 
 use super::wire::{decode, encode, udaf, udf};
-use crate::node::RuntimeFilterNode;
+use crate::node::{FilteredJoin, RuntimeFilterNode};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::{Column, Result, TableReference, plan_err};
 use datafusion::datasource::TableProvider;
@@ -33,6 +33,10 @@ struct FilterNode {
     /// Position of the key among the columns of the first input: the qualified name may need quotes.
     #[prost(uint64, tag = "1")]
     key_index: u64,
+    #[prost(uint64, tag = "2")]
+    build_row_bytes: u64,
+    #[prost(bool, tag = "3")]
+    pays_if_broadcast: bool,
 }
 
 impl LogicalExtensionCodec for TrommelLogicalCodec {
@@ -48,12 +52,17 @@ impl LogicalExtensionCodec for TrommelLogicalCodec {
         let [probe, build] = inputs else {
             return plan_err!("a runtime filter has 2 inputs, not {}", inputs.len());
         };
-        let (index, columns) = (message?.key_index, probe.schema().fields().len());
+        let message = message?;
+        let (index, columns) = (message.key_index, probe.schema().fields().len());
         let Some(index) = usize::try_from(index).ok().filter(|index| *index < columns) else {
             return plan_err!("a runtime filter by column {index} of {columns}");
         };
+        let join = FilteredJoin {
+            build_row_bytes: usize::try_from(message.build_row_bytes).unwrap_or(usize::MAX),
+            pays_if_broadcast: message.pays_if_broadcast,
+        };
         let key = Column::from(probe.schema().qualified_field(index));
-        let node = RuntimeFilterNode::try_new(probe.clone(), key, build.clone())?;
+        let node = RuntimeFilterNode::try_new(probe.clone(), key, build.clone())?.for_join(join);
         Ok(Extension { node: Arc::new(node) })
     }
 
@@ -62,7 +71,12 @@ impl LogicalExtensionCodec for TrommelLogicalCodec {
             return self.inner.try_encode(node, buf);
         };
         let key_index = filter.probe.schema().index_of_column(&filter.key)?;
-        encode(&FilterNode { key_index: key_index as u64 }, buf);
+        let message = FilterNode {
+            key_index: key_index as u64,
+            build_row_bytes: filter.join.build_row_bytes as u64,
+            pays_if_broadcast: filter.join.pays_if_broadcast,
+        };
+        encode(&message, buf);
         Ok(())
     }
 

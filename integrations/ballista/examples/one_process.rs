@@ -1,0 +1,113 @@
+//! Queries of TPC-H in one process: hash joins and sort-merge joins, without filters, with DataFusion's dynamic filters, and
+//! with runtime filters. Prints a table of seconds in Markdown.
+//!
+//! `scripts/cluster tpch-local` builds what this needs and runs it.
+
+#[path = "../tests/support/mod.rs"]
+mod support;
+
+use clap::Parser;
+use datafusion::prelude::*;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use support::client::rows;
+use support::data;
+use support::queries::QUERIES;
+
+#[derive(Parser)]
+#[command(about = "Queries of TPC-H in one process, with runtime filters and without")]
+struct Arguments {
+    /// Where the tables are kept, and written if they are not there.
+    #[arg(long)]
+    data: PathBuf,
+    /// The scale of the tables: 1 is 6,000,000 rows of lineitem.
+    #[arg(long, default_value_t = 1.0)]
+    scale: f64,
+    /// Files per large table.
+    #[arg(long, default_value_t = 4)]
+    files: i32,
+    /// Interleaved runs of each query.
+    #[arg(long, default_value_t = 5)]
+    repetitions: usize,
+    /// Only queries of these names.
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
+}
+
+/// A name and what it sets: sort-merge joins, DataFusion's dynamic filters, runtime filters.
+const WAYS: [(&str, [bool; 3]); 5] = [
+    ("hash join", [false, false, false]),
+    ("with dynamic filters", [false, true, false]),
+    ("with runtime filters", [false, false, true]),
+    ("sort-merge join", [true, true, false]),
+    ("with runtime filters", [true, true, true]),
+];
+
+#[tokio::main]
+async fn main() {
+    let arguments = Arguments::parse();
+    let tables = arguments.data.join(format!("scale-{}-{}", arguments.scale, arguments.files));
+    data::generate(&tables, arguments.scale, arguments.files);
+    let mut sessions = Vec::new();
+    for (_, way) in WAYS {
+        sessions.push(session(&tables, way).await);
+    }
+    let heads: Vec<_> = WAYS.iter().map(|(name, _)| format!("{name}, s")).collect();
+    println!(
+        "| query | {} | ratio of the hash joins | of the sort-merge joins |",
+        heads.join(" | ")
+    );
+    println!("|---|{}", "---:|".repeat(WAYS.len() + 2));
+    for (name, sql) in QUERIES {
+        if !arguments.only.is_empty() && !arguments.only.iter().any(|only| only == name) {
+            continue;
+        }
+        let seconds = measure(&sessions, name, sql, arguments.repetitions).await;
+        let columns: Vec<_> = seconds.iter().map(|seconds| format!("{seconds:.3}")).collect();
+        println!(
+            "| {name} | {} | {:.2} | {:.2} |",
+            columns.join(" | "),
+            seconds[0] / seconds[2],
+            seconds[3] / seconds[4]
+        );
+    }
+}
+
+async fn session(tables: &Path, [sort_merge, dynamic, runtime]: [bool; 3]) -> SessionContext {
+    let context = SessionContext::new();
+    trommel_datafusion::register_all(&context).expect("functions and a rule");
+    data::register(&context, tables).await;
+    for option in [
+        format!("datafusion.optimizer.prefer_hash_join = {}", !sort_merge),
+        format!("datafusion.optimizer.enable_join_dynamic_filter_pushdown = {dynamic}"),
+        format!("trommel.runtime_filter.enabled = {runtime}"),
+        format!("trommel.runtime_filter.all_joins = {runtime}"),
+    ] {
+        rows(&context, &format!("SET {option}")).await;
+    }
+    context
+}
+
+/// Medians of interleaved runs in each session. The answers of all must be the same.
+async fn measure(
+    sessions: &[SessionContext],
+    name: &str,
+    sql: &str,
+    repetitions: usize,
+) -> Vec<f64> {
+    let mut times: Vec<Vec<Duration>> = vec![Vec::new(); sessions.len()];
+    let mut answer = None;
+    for repetition in 0..repetitions {
+        for i in 0..sessions.len() {
+            // Another one begins each time.
+            let i = (i + repetition) % sessions.len();
+            let begin = Instant::now();
+            let rows = rows(&sessions[i], sql).await;
+            times[i].push(begin.elapsed());
+            let first = answer.get_or_insert_with(|| rows.clone());
+            assert_eq!(*first, rows, "{name}: the answers differ");
+        }
+    }
+    times.iter_mut().for_each(|times| times.sort());
+    times.iter().map(|times| times[times.len() / 2].as_secs_f64()).collect()
+}

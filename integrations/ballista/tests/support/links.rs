@@ -1,0 +1,79 @@
+//! Links of a limited rate between the processes of a cluster: a network namespace per executor, joined by a bridge.
+
+use std::net::Ipv4Addr;
+use std::process::Command;
+
+/// The namespaces, which end with the value. Needs root and the programs `ip` and `tc`.
+pub struct Links {
+    namespaces: Vec<String>,
+    bridge: String,
+}
+
+impl Links {
+    /// The address of the scheduler and of the clients, which stay outside of the namespaces.
+    pub const SCHEDULER: Ipv4Addr = Ipv4Addr::new(10, 213, 0, 1);
+
+    /// A link of `megabits` per second, in each direction, for every executor.
+    ///
+    /// # Panics
+    /// If the links cannot be made: without root, or without the programs.
+    pub fn create(executors: usize, megabits: u32) -> Self {
+        let id = std::process::id();
+        let bridge = format!("tr{id}");
+        let mut links = Self { namespaces: Vec::new(), bridge };
+        let bridge = links.bridge.clone();
+        run(&format!("ip link add {bridge} type bridge"));
+        run(&format!("ip address add {}/24 dev {bridge}", Self::SCHEDULER));
+        run(&format!("ip link set {bridge} up"));
+        for i in 0..executors {
+            let namespace = format!("trommel-{id}-{i}");
+            let (outside, inside) = (format!("tr{id}o{i}"), format!("tr{id}i{i}"));
+            run(&format!("ip netns add {namespace}"));
+            links.namespaces.push(namespace.clone());
+            run(&format!("ip link add {outside} type veth peer name {inside}"));
+            run(&format!("ip link set {outside} master {bridge} up"));
+            run(&format!("ip link set {inside} netns {namespace}"));
+            let within = format!("ip netns exec {namespace}");
+            run(&format!("{within} ip link set lo up"));
+            run(&format!("{within} ip address add {}/24 dev {inside}", Self::executor(i)));
+            run(&format!("{within} ip link set {inside} up"));
+            // A burst of 10 ms, more than the kernel sends between two of its ticks.
+            let limit =
+                format!("root tbf rate {megabits}mbit burst {}kb latency 50ms", megabits * 10 / 8);
+            run(&format!("tc qdisc add dev {outside} {limit}"));
+            run(&format!("{within} tc qdisc add dev {inside} {limit}"));
+        }
+        links
+    }
+
+    pub fn executor(i: usize) -> Ipv4Addr {
+        Ipv4Addr::from(u32::from(Self::SCHEDULER) + 1 + i as u32)
+    }
+
+    /// The command that runs a program where executor `i` lives.
+    pub fn command(&self, i: usize) -> Command {
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", &self.namespaces[i]]);
+        command
+    }
+}
+
+impl Drop for Links {
+    fn drop(&mut self) {
+        // A namespace takes its end of the link with it, and the link its other end.
+        for namespace in &self.namespaces {
+            let _ = Command::new("ip").args(["netns", "delete", namespace]).status();
+        }
+        let _ = Command::new("ip").args(["link", "delete", &self.bridge]).status();
+    }
+}
+
+fn run(command: &str) {
+    let mut words = command.split(' ');
+    let program = words.next().expect("a program");
+    let status = Command::new(program).args(words).status();
+    assert!(
+        status.is_ok_and(|status| status.success()),
+        "{command}: failed; links need root, ip and tc"
+    );
+}

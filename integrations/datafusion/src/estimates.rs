@@ -1,0 +1,69 @@
+//! Estimated rows, by the statistics of tables.
+
+use crate::exec::RuntimeFilterExec;
+use datafusion::common::Result;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::aggregates::AggregateExec;
+use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
+use std::sync::Arc;
+
+/// Rows of a plan, where runtime filters are taken to drop none.
+pub(crate) fn estimated_rows(plan: &dyn ExecutionPlan) -> Result<Option<usize>> {
+    let statistics = StatisticsContext::new().compute(plan, &StatisticsArgs::new())?;
+    Ok(statistics.num_rows.get_value().copied())
+}
+
+/// Rows of the plan that builds a filter, if they can be estimated: after its predicates, and after the filters within.
+///
+/// A filter within is taken to let through the share of rows that its own keys are of their table, as if each row had a partner there.
+///
+/// # Errors
+/// An error of DataFusion if an operator has no statistics for its columns.
+pub fn filtered_rows(build: &Arc<dyn ExecutionPlan>) -> Result<Option<usize>> {
+    let Some(rows) = estimated_rows(build.as_ref())? else { return Ok(None) };
+    Ok(kept_share(build)?.map(|share| (rows as f64 * share).ceil() as usize))
+}
+
+/// The share of rows that the runtime filters of a chain let through.
+fn kept_share(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<f64>> {
+    let children = plan.children();
+    let Some(child) = children.first() else { return Ok(Some(1.0)) };
+    let below = kept_share(child)?;
+    if plan.downcast_ref::<RuntimeFilterExec>().is_none() {
+        return Ok(below);
+    }
+    let keys = keys_of(children[1]);
+    let (Some(kept), Some(read)) = (filtered_rows(&keys)?, scanned_rows(&keys)?) else {
+        return Ok(None);
+    };
+    Ok(below.map(|below| below * (kept as f64 / read.max(1) as f64).min(1.0)))
+}
+
+/// The plan whose rows are the keys of a filter: below the aggregates that make the filter of them.
+fn keys_of(filter: &Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
+    let (mut plan, mut keys) = (Arc::clone(filter), Arc::clone(filter));
+    while let Some(child) = plan.children().last().map(|child| Arc::clone(child)) {
+        if plan.downcast_ref::<AggregateExec>().is_some() {
+            keys = Arc::clone(&child);
+        } else if plan.downcast_ref::<RuntimeFilterExec>().is_some() {
+            break;
+        }
+        plan = child;
+    }
+    keys
+}
+
+/// Rows that a plan reads from its tables, if all of them are known. What builds the filters within is not counted, since
+/// other filters may share it.
+pub(crate) fn scanned_rows(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<usize>> {
+    let children = match plan.downcast_ref::<RuntimeFilterExec>() {
+        Some(filter) => filter.children()[..1].to_vec(),
+        None => plan.children(),
+    };
+    if children.is_empty() {
+        return estimated_rows(plan.as_ref());
+    }
+    children.into_iter().try_fold(Some(0), |sum: Option<usize>, child| {
+        Ok(sum.zip(scanned_rows(child)?).map(|(sum, rows)| sum.saturating_add(rows)))
+    })
+}
