@@ -26,11 +26,11 @@
 
 use crate::width::Slots;
 
-/// What two free slots say of their class.
+/// What two free slots encode about their class.
 ///
-/// A key is placed elsewhere only while its primary bucket is full, so at that moment both pairs can say
-/// so. Later, removals can leave a bucket whose flags are set with too few fingerprints to say it. From
-/// then on no empty pair of the filter is believed.
+/// A key is placed elsewhere only while its primary bucket is full, so at that moment both pairs can encode
+/// it. Later, removals can leave a bucket whose flags are set with too few fingerprints to say it. From
+/// then on no empty pair of the filter is trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EmptyPair {
     /// No key of this class was placed elsewhere.
@@ -119,7 +119,7 @@ pub(crate) fn exchange(slots: Slots, slot: usize, fingerprint: u32, empty: Empty
 
 /// The bucket with a flag raised, and whether its order could say so.
 #[inline]
-pub(crate) fn raise(slots: Slots, class: usize, empty: EmptyPair) -> (Slots, bool) {
+pub(crate) fn set_flag(slots: Slots, class: usize, empty: EmptyPair) -> (Slots, bool) {
     let mut flags = flags(&slots, empty);
     flags[class] = true;
     arrange(slots, flags, empty)
@@ -156,8 +156,8 @@ pub(crate) fn arrange(slots: Slots, wanted: Flags, empty: EmptyPair) -> (Slots, 
         slots = [c, d, a, b];
     }
     let slots = with_flags(slots, wanted);
-    let said = flags(&slots, empty);
-    (slots, said[0] >= wanted[0] && said[1] >= wanted[1])
+    let encoded = flags(&slots, empty);
+    (slots, encoded[0] >= wanted[0] && encoded[1] >= wanted[1])
 }
 
 #[cfg(test)]
@@ -183,8 +183,8 @@ mod tests {
         slots.iter().filter(|slot| **slot != 0).count()
     }
 
-    fn at_least(said: Flags, wanted: Flags) -> bool {
-        said[0] >= wanted[0] && said[1] >= wanted[1]
+    fn at_least(encoded: Flags, wanted: Flags) -> bool {
+        encoded[0] >= wanted[0] && encoded[1] >= wanted[1]
     }
 
     #[test]
@@ -221,7 +221,7 @@ mod tests {
         }
     }
 
-    /// Without equal fingerprints and with believed empty pairs, an insert sets no flag either.
+    /// Without equal fingerprints and with trusted empty pairs, an insert sets no flag either.
     #[test]
     fn an_insert_of_another_fingerprint_sets_no_flag() {
         for slots in buckets().filter(|slots| (1..4).contains(&count(slots))) {
@@ -255,22 +255,22 @@ mod tests {
         for (empty, slots) in RULES.into_iter().flat_map(|rule| buckets().map(move |b| (rule, b))) {
             let before = flags(&slots, empty);
             for slot in (0..4).filter(|slot| slots[*slot] != 0) {
-                let (after, said) = remove(slots, slots[slot], empty);
+                let (after, is_encoded) = remove(slots, slots[slot], empty);
                 let mut expected = slots;
                 expected[slot] = 0;
                 assert_eq!(held(&after), held(&expected));
-                assert_eq!(said, at_least(flags(&after, empty), before), "{slots:?} {slot}");
+                assert_eq!(is_encoded, at_least(flags(&after, empty), before), "{slots:?} {slot}");
                 assert!(at_least(flags(&after, EmptyPair::Unknown), before), "{slots:?} {slot}");
-                assert!(said || count(&after) < 2, "two fingerprints can say any flags");
+                assert!(is_encoded || count(&after) < 2, "two fingerprints can encode any flags");
             }
             for class in 0..2 {
-                let (after, said) = raise(slots, class, empty);
+                let (after, is_encoded) = set_flag(slots, class, empty);
                 assert_eq!(held(&after), held(&slots));
                 let mut wanted = before;
                 wanted[class] = true;
-                assert_eq!(said, at_least(flags(&after, empty), wanted));
+                assert_eq!(is_encoded, at_least(flags(&after, empty), wanted));
                 assert!(at_least(flags(&after, EmptyPair::Unknown), wanted));
-                assert!(said || count(&after) < 2);
+                assert!(is_encoded || count(&after) < 2);
             }
         }
     }

@@ -1,7 +1,7 @@
-//! Many keys at once: into an empty filter as a build (`build/`), into any other in groups (`walk.rs`).
+//! Many keys at once: into an empty filter as a build (`build/`), into any other in blocks (`evict::batch`).
 
+use crate::evict::batch::CHUNK_KEYS;
 use crate::filter::CuckooFilter;
-use crate::walk::CHUNK_KEYS;
 use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash, Remove, Workers};
 
 /// A batch that fills half of the slots of an empty filter, or an eighth if the table is larger than 2 MiB, is a
@@ -24,7 +24,7 @@ impl InsertBulk for CuckooFilter {
         while done < hashes.len() {
             let rest = &hashes[done..];
             let group = &rest[..rest.len().min(CHUNK_KEYS).min(self.keys_before_growth())];
-            self.insert_group(group).map_err(|full| self.full(done + full.inserted, full.why))?;
+            self.insert_batch(group).map_err(|full| self.full(done + full.inserted, full.why))?;
             done += group.len();
         }
         Ok(())
@@ -32,14 +32,14 @@ impl InsertBulk for CuckooFilter {
 }
 
 impl CuckooFilter {
-    fn insert_group(&mut self, hashes: &[KeyHash]) -> Result<(), Full> {
+    fn insert_batch(&mut self, hashes: &[KeyHash]) -> Result<(), Full> {
         if self.is_growth_due() {
             return self.insert_in_order(hashes);
         }
         let mut new = [0; CHUNK_KEYS / 64];
         let kernels = self.kernels;
         let placed =
-            kernels.insert_group(&mut self.parts(), KeyHash::slice_as_raw(hashes), &mut new);
+            kernels.insert_batch(&mut self.parts(), KeyHash::slice_as_raw(hashes), &mut new);
         self.len += new.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
         if placed.is_ok() {
             return Ok(());

@@ -1,10 +1,10 @@
 //! The filter: buckets over bytes, and an overflow area that is hardly ever used.
 
 use crate::bucket::EmptyPair;
+use crate::evict::parts::{InsertScratch, Parts, Placed};
 use crate::geometry::{Geometry, SLOTS};
 use crate::kernel::{Buckets, Kernels};
 use crate::overflow::{self, Overflow};
-use crate::place::{Crowd, Parts, Placed};
 use crate::rate;
 use crate::sizing;
 use crate::table::{Entry, Table};
@@ -55,8 +55,8 @@ pub struct CuckooFilter<S = Storage> {
     pub(crate) is_checked: bool,
     pub(crate) table: S,
     pub(crate) overflow: Overflow,
-    /// What inserts into a crowded table need; not part of what the filter is.
-    pub(crate) crowd: Option<Box<Crowd>>,
+    /// Scratch memory of inserts into a highly loaded table; no part of the frozen filter.
+    pub(crate) scratch: Option<Box<InsertScratch>>,
 }
 
 impl CuckooFilter {
@@ -116,11 +116,11 @@ impl CuckooFilter {
         self.table.fill(0);
         self.overflow.clear();
         self.empty = EmptyPair::Clear;
-        self.crowd = None;
+        self.scratch = None;
         self.len = 0;
     }
 
-    /// Bytes that inserts into a crowded table keep beside it: a bit a bucket, and 16 KiB for searches. They
+    /// Bytes that inserts into a highly loaded table keep beside it: a bit per bucket, and 16 KiB for searches. They
     /// are not part of [`Filter::memory_bytes`], nor of the frozen filter.
     ///
     /// ```
@@ -135,7 +135,7 @@ impl CuckooFilter {
     /// ```
     #[must_use]
     pub fn scratch_bytes(&self) -> usize {
-        self.crowd.as_ref().map_or(0, |crowd| size_of::<Crowd>() + crowd.full.bytes())
+        self.scratch.as_ref().map_or(0, |scratch| size_of::<InsertScratch>() + scratch.full.bytes())
     }
 
     /// Gives back [`CuckooFilter::scratch_bytes`]. An insert that needs them makes them anew, in one pass over
@@ -152,7 +152,7 @@ impl CuckooFilter {
     /// # Ok::<(), trommel::SpecError>(())
     /// ```
     pub fn release_scratch(&mut self) {
-        self.crowd = None;
+        self.scratch = None;
     }
 
     /// What inserts change.
@@ -162,7 +162,7 @@ impl CuckooFilter {
             table: self.table.as_mut(),
             empty: &mut self.empty,
             overflow: &mut self.overflow,
-            crowd: &mut self.crowd,
+            scratch: &mut self.scratch,
             multiset: self.multiset,
         }
     }
@@ -211,7 +211,7 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
             is_checked: true,
             table,
             overflow: Overflow::default(),
-            crowd: None,
+            scratch: None,
         }
     }
 
@@ -386,7 +386,7 @@ impl<S: AsRef<[u8]>> Filter for CuckooFilter<S> {
     /// larger table every n-th bucket is looked at, and the rate known to 0.2 % of itself. Fingerprints in
     /// the overflow area are left out.
     ///
-    /// Cost: one pass over so many buckets, and a look at the other bucket of every fingerprint.
+    /// Cost: one pass over the buckets counted, and one read of the other bucket per fingerprint.
     fn expected_fpr(&self) -> f64 {
         with_width!(self.geometry, W => rate::found::<W>(&self.table_of()))
     }
@@ -482,8 +482,8 @@ impl<S: Clone> Clone for CuckooFilter<S> {
     fn clone(&self) -> Self {
         let (table, overflow) = (self.table.clone(), self.overflow.clone());
         // A copy that takes keys needs this as much as the original: to make it is a pass over the table.
-        let crowd = self.crowd.clone();
-        Self { table, overflow, crowd, ..*self }
+        let scratch = self.scratch.clone();
+        Self { table, overflow, scratch, ..*self }
     }
 }
 

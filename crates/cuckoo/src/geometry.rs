@@ -19,8 +19,8 @@ pub(crate) const MAX_BUCKETS: u64 = 1 << 31;
 pub(crate) const WIDTHS: [u32; 4] = [8, 12, 16, 32];
 /// Bits of a fingerprint that doubling leaves: with fewer, half of all absent keys are found.
 pub(crate) const FEWEST_BITS: u32 = 4;
-/// A bucket and its alternate are less than so many buckets apart, in a filter that has not grown:
-/// what is worked on region by region stays near its region.
+/// A bucket and its alternate are less than this number of buckets apart in a filter that has not grown:
+/// work region by region stays near the region.
 const SPAN_BUCKETS: u64 = 1 << 16;
 /// Bytes after the last bucket, so that a bucket of any width can be read as eight bytes.
 const PADDING_BYTES: u64 = 2;
@@ -48,8 +48,7 @@ pub struct Geometry {
     pub buckets: u64,
     /// Bits of a fingerprint as it is stored: 8, 12, 16 or 32.
     pub fingerprint_bits: u32,
-    /// How often the filter was doubled: so many bits of a fingerprint do not tell keys of a bucket
-    /// apart.
+    /// How often the filter was doubled. As many bits of a fingerprint are the same for all keys of a bucket.
     pub doublings: u32,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The bits of a fingerprint continue those of its primary bucket. When the table is doubled, the first bit
 //! that has not moved yet becomes the last bit of both buckets of the fingerprint, so that bucket `i` is
-//! dealt out to buckets `2i` and `2i + 1`. The bit stays stored as well, but it is the same in all
+//! split into buckets `2i` and `2i + 1`. The bit stays stored as well, but it is the same in all
 //! fingerprints of a bucket: twice the keys, then, is twice the rate.
 
 use crate::bucket::{self, EmptyPair};
@@ -102,18 +102,18 @@ impl CuckooFilter {
         }
         let huge_pages = self.backing() != trommel_base::Backing::Pages;
         let mut table = Storage::zeroed(doubled.table_bytes() as usize, huge_pages)?;
-        let empty = with_width!(self.geometry, W => self.deal::<W>(&doubled, &mut table));
+        let empty = with_width!(self.geometry, W => self.split_buckets::<W>(&doubled, &mut table));
         self.overflow.double(&doubled);
         self.geometry = doubled;
         self.kernels = crate::kernel::Kernels::of(&doubled, self.isa());
         self.table = table;
         self.empty = empty;
-        self.crowd = None;
+        self.scratch = None;
         Ok(())
     }
 
-    /// Deals every bucket out to its two halves, which both say its flags.
-    fn deal<W: Width>(&self, doubled: &Geometry, table: &mut [u8]) -> EmptyPair {
+    /// Splits every bucket into its two halves, which both encode its flags.
+    fn split_buckets<W: Width>(&self, doubled: &Geometry, table: &mut [u8]) -> EmptyPair {
         let from = self.table_of::<W>();
         let mut to = Table::<W, _>::new(doubled, table, self.empty);
         for bucket in 0..self.geometry.buckets as u32 {

@@ -31,16 +31,14 @@
 //! | `width` | a bucket of any width as one word |
 //! | `bucket` | two overflow flags in the order of four slots |
 //! | `table` | buckets over bytes: lookup, count, and changes without a search |
-//! | `place` | where a key goes, and how it is taken out |
-//! | `evict` | a path to room, found before anything moves |
-//! | `full_buckets` | a bit a bucket, so that a search touches few lines |
-//! | `walk`, `bulk` | many keys at a time, sixteen walks in step |
+//! | `evict` | inserts, and room for keys whose buckets are full: by search, or sixteen chains in lockstep |
+//! | `bulk` | batches: a build, or blocks of keys |
 //! | `build` | an empty filter from many keys, in pieces for several threads |
 //! | `overflow` | the few fingerprints that there is no path for |
 //! | `grow`, `merge` | twice the size, and two filters in one, without the keys |
 //! | `rate` | the false-positive rate, counted |
-//! | `sizing`, `filter`, `frozen` | what is asked for; the filter; its bytes |
-//! | `kernel` | what is written per instruction set |
+//! | `sizing`, `filter`, `frozen` | the size for a spec; the filter; its bytes |
+//! | `kernel` | the code per instruction set |
 //!
 //! Sources: Fan, Andersen, Kaminsky and Mitzenmacher, "Cuckoo filter: practically better than Bloom", CoNEXT 2014;
 //! Li, Andersen, Kaminsky and Freedman, "Algorithmic improvements for fast concurrent cuckoo hashing", EuroSys
@@ -58,17 +56,14 @@ mod bulk;
 mod evict;
 mod filter;
 mod frozen;
-mod full_buckets;
 mod geometry;
 mod grow;
 mod kernel;
 mod merge;
 mod overflow;
-mod place;
 mod rate;
 mod sizing;
 mod table;
-mod walk;
 mod width;
 
 pub use filter::CuckooFilter;

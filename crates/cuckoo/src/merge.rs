@@ -7,8 +7,8 @@
 //! the union it may be in the table, and both its buckets' flags are set.
 
 use crate::bucket;
+use crate::evict::parts::{Parts, Placed};
 use crate::filter::CuckooFilter;
-use crate::place::{Parts, Placed};
 use crate::table::{Entry, Table};
 use crate::width::{Width, with_width};
 use trommel_base::{Incompatible, Merge, MergeError, Storage, WhyFull};
@@ -65,7 +65,7 @@ impl CuckooFilter {
         other.check_structure()?;
         let huge_pages = self.backing() != trommel_base::Backing::Pages;
         let table = Storage::copy_of(&self.table, huge_pages)?;
-        let mut union = Self { table, overflow: self.overflow.clone(), crowd: None, ..*self };
+        let mut union = Self { table, overflow: self.overflow.clone(), scratch: None, ..*self };
         // What the union held when it was full is not what this filter holds.
         let placed = with_width!(self.geometry, W => union.take_in::<W>(other));
         placed.map_err(|why| self.full(0, why))?;
@@ -114,8 +114,8 @@ impl Parts<'_> {
     /// Raises the flags of both buckets of a fingerprint.
     fn raise_both<W: Width>(&mut self, entry: Entry) {
         let mut table: Table<'_, W, &mut [u8]> = self.table();
-        table.raise(entry);
-        table.raise(entry.alternate(table.geometry));
+        table.set_flag(entry);
+        table.set_flag(entry.alternate(table.geometry));
         *self.empty = table.empty;
     }
 
@@ -128,7 +128,7 @@ impl Parts<'_> {
             let there = if has(entry) { Some(alternate) } else { has(alternate).then_some(entry) };
             if let Some(elsewhere) = there {
                 // Found from the other bucket as well, whichever is its primary bucket.
-                table.raise(elsewhere);
+                table.set_flag(elsewhere);
                 *self.empty = table.empty;
                 return Placed::Known;
             }

@@ -19,7 +19,7 @@ pub(crate) struct Overflow {
 
 /// Bytes of an entry in the frozen filter.
 pub(crate) const ENTRY_BYTES: usize = 8;
-/// A slot of the overflow area for so many of the table, within bounds.
+/// Slots of the table per slot of the overflow area, within bounds.
 const SLOTS_PER_ENTRY: u64 = 256;
 const CAPACITIES: core::ops::RangeInclusive<u64> = 2..=64;
 

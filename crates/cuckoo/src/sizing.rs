@@ -31,7 +31,7 @@ pub(crate) fn fpr(geometry: &Geometry, keys: f64) -> f64 {
     cuckoo_fpr(keys / slots, fingerprint_bits, doublings)
 }
 
-/// The load that a table of so many buckets is planned for unless another is asked for.
+/// The load that a table of `buckets` is planned for unless another is asked for.
 fn planned_load(buckets: u64) -> f64 {
     SMALL_LOADS
         .into_iter()
@@ -39,12 +39,12 @@ fn planned_load(buckets: u64) -> f64 {
         .map_or(GUARANTEED_LOAD, |(_, load)| load)
 }
 
-/// Keys that a table of so many buckets is planned for.
+/// The keys that a table of `buckets` is planned for.
 fn planned_keys(buckets: u64, load: Option<f64>) -> u64 {
     (load.unwrap_or_else(|| planned_load(buckets)) * (buckets * SLOTS) as f64) as u64
 }
 
-/// The fewest buckets that are planned for so many keys. Saturates.
+/// The fewest buckets that are planned for `keys`. Saturates.
 pub(crate) fn buckets_for(keys: usize, load: Option<f64>) -> u64 {
     let even = |load: f64| {
         let slots = libm::ceil(keys as f64 / load) as u64;

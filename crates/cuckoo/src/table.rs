@@ -32,6 +32,18 @@ impl Entry {
     pub(crate) fn alternate(self, geometry: &Geometry) -> Self {
         Self { bucket: geometry.alternate(self.bucket, self.fingerprint), ..self }
     }
+
+    /// The bucket in the high half, the fingerprint in the low one.
+    #[inline(always)]
+    pub(crate) fn to_word(self) -> u64 {
+        u64::from(self.bucket) << 32 | u64::from(self.fingerprint)
+    }
+
+    /// The inverse of [`Self::to_word`].
+    #[inline(always)]
+    pub(crate) fn from_word(word: u64) -> Self {
+        Self { bucket: (word >> 32) as u32, fingerprint: word as u32 }
+    }
 }
 
 impl<'g, W: Width, T: AsRef<[u8]>> Table<'g, W, T> {
@@ -107,17 +119,17 @@ impl<W: Width, T: AsRef<[u8]> + AsMut<[u8]>> Table<'_, W, T> {
         !slots.contains(&0)
     }
 
-    /// Raises the flag of a fingerprint's class in its primary bucket.
+    /// Sets the flag of a fingerprint's class in its primary bucket.
     #[inline(always)]
-    pub(crate) fn raise(&mut self, key: Entry) {
-        let (slots, said) =
-            bucket::raise(self.slots(key.bucket), class(key.fingerprint), self.empty);
+    pub(crate) fn set_flag(&mut self, key: Entry) {
+        let (slots, is_encoded) =
+            bucket::set_flag(self.slots(key.bucket), class(key.fingerprint), self.empty);
         self.store(key.bucket, slots);
-        self.believe(said);
+        self.note_encoded(is_encoded);
     }
 
-    /// Takes a copy of a fingerprint out of its primary bucket or, if its flag is set, of the alternate; from
-    /// where.
+    /// Removes a copy of a fingerprint from its primary bucket or, if its flag is set, from the alternate. Returns the
+    /// bucket that had it.
     ///
     /// Which of them it is cannot be predicted, so both are read, and one is chosen by a mask: 0.75 of the time
     /// that branches took in 2^20 slots, 0.9 in 2^24.
@@ -133,23 +145,23 @@ impl<W: Width, T: AsRef<[u8]> + AsMut<[u8]>> Table<'_, W, T> {
         if !(here | (self.leads_on(primary, key) & W::has(word, fingerprint))) {
             return None;
         }
-        let (slots, said) = bucket::remove(W::slots(word), fingerprint, self.empty);
+        let (slots, is_encoded) = bucket::remove(W::slots(word), fingerprint, self.empty);
         self.store(bucket, slots);
-        self.believe(said);
+        self.note_encoded(is_encoded);
         Some(Entry { bucket, fingerprint })
     }
 
-    /// Arranges a bucket so that it says flags.
+    /// Stores a bucket in the order that encodes flags.
     pub(crate) fn arrange(&mut self, bucket: u32, slots: Slots, flags: bucket::Flags) {
-        let (slots, said) = bucket::arrange(slots, flags, self.empty);
+        let (slots, is_encoded) = bucket::arrange(slots, flags, self.empty);
         self.store(bucket, slots);
-        self.believe(said);
+        self.note_encoded(is_encoded);
     }
 
-    /// Where a bucket could not say its flags, empty pairs say nothing from now on.
+    /// If a bucket could not encode its flags, empty pairs are not trusted from now on.
     #[inline(always)]
-    fn believe(&mut self, said: bool) {
-        if !said {
+    fn note_encoded(&mut self, is_encoded: bool) {
+        if !is_encoded {
             self.empty = EmptyPair::Unknown;
         }
     }

@@ -1,4 +1,4 @@
-//! A bulk build makes the same filter whoever does the work, and loses nothing.
+//! A bulk build makes the same filter with any number of threads, and loses nothing.
 
 mod words;
 
@@ -219,12 +219,12 @@ fn a_grown_filter_is_built_as_well() {
         let bulk = Bulk { workers: &ScopedThreads(3), scratch_bytes: usize::MAX };
         filter.insert_bulk(&hashes, bulk).unwrap();
         assert_sound(&filter, &hashes);
-        let strangers = distinct(u64::from(bits), 10_000_000..10_200_000);
+        let absent = distinct(u64::from(bits), 10_000_000..10_200_000);
         let mut found = Bitmap::new(0);
-        filter.contains_batch(&strangers, &mut found);
-        let rate = found.count_ones() as f64 / strangers.len() as f64;
+        filter.contains_batch(&absent, &mut found);
+        let rate = found.count_ones() as f64 / absent.len() as f64;
         let expected = filter.expected_fpr();
-        let deviation = (expected * (1.0 - expected) / strangers.len() as f64).sqrt();
+        let deviation = (expected * (1.0 - expected) / absent.len() as f64).sqrt();
         assert!((rate - expected).abs() < 5.0 * deviation + 0.01 * expected, "{rate} {expected}");
     }
 }

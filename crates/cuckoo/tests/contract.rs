@@ -57,7 +57,7 @@ macro_rules! subject {
     };
 }
 
-/// The spec with fingerprints of so many bits besides.
+/// A filter of the spec with fingerprints of `bits`.
 fn with_bits(spec: &Spec, bits: u32, multiset: bool) -> Result<CuckooFilter, SpecError> {
     let mut spec = *spec;
     spec.fingerprint_bits = Some(bits);
@@ -117,7 +117,7 @@ macro_rules! narrow_suite {
                 full::a_failed_insert_changes_nothing,
                 full::a_failed_batch_takes_the_keys_that_it_says,
                 full::a_batch_fails_where_single_inserts_do,
-                full::a_key_has_so_many_copies_and_no_more,
+                full::a_key_has_a_bounded_number_of_copies,
                 full::every_way_to_ask_a_full_filter_gives_the_same_answer,
             });
         }

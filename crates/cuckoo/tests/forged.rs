@@ -1,4 +1,4 @@
-//! Tables from somebody who can compute a checksum: refused where no writer writes so, otherwise a filter that
+//! Forged tables, with right checksums: refused where no writer writes so, otherwise a filter that
 //! is looked up, filled, emptied, doubled and merged like any other.
 
 mod words;

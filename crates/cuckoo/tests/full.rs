@@ -98,8 +98,8 @@ fn filling_to_failure_loses_nothing() {
     }
 }
 
-/// What an emptied filter keeps for searches in a crowd says nothing of the buckets that a bulk build fills:
-/// whether it was emptied key by key, or by a batch that found no place.
+/// The scratch memory that an emptied filter keeps does not describe the buckets that a bulk build fills, whether the
+/// filter was emptied key by key, or by a batch that found no room.
 #[test]
 fn an_emptied_filter_is_built_anew() {
     let keys = 250_000;

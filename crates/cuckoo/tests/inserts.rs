@@ -16,7 +16,7 @@ fn hashes(seed: u64, keys: usize) -> Vec<KeyHash> {
     (0..keys as u64).map(|i| hash(seed, i)).collect()
 }
 
-/// A filter of a number of buckets, grown so many times to reach it.
+/// A filter of `buckets`, doubled `doublings` times to reach that size.
 fn filter(isa: Isa, bits: u32, buckets: usize, doublings: u32, multiset: bool) -> CuckooFilter {
     let first = buckets >> doublings;
     let mut filter = CuckooFilter::builder()

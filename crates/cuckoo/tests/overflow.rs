@@ -10,7 +10,7 @@ use words::Place;
 
 const WIDTHS: [u32; 4] = [8, 12, 16, 32];
 
-/// So many places there are beside a table.
+/// The slots of the overflow area of a filter.
 fn capacity(filter: &CuckooFilter) -> usize {
     (filter.geometry().slots() / 256).clamp(2, 64) as usize
 }
@@ -194,24 +194,24 @@ fn what_overflows_is_held_like_anything_else() {
     assert!(overflowed > 1000);
 }
 
-/// Keys of one pair of buckets alone: whatever does not fit says so, and a key of other buckets goes in.
+/// Keys of one pair of buckets alone: a key that does not fit is an error, and a key of other buckets goes in.
 #[test]
-fn a_crowd_in_two_buckets_stops_nobody_else() {
+fn two_full_buckets_stop_no_keys_of_others() {
     for bits in [12, 16, 32] {
         let mut filter = words::filter_of_buckets(1026, bits, true);
         let geometry = filter.geometry();
         let first = Place::of(&geometry, KeyHash::from_raw(77 << 50));
         let step = (u64::MAX / geometry.buckets) >> bits;
         // All hashes of this bucket and fingerprint, and of its neighbours in the same bucket.
-        let crowd: Vec<KeyHash> =
+        let of_pair: Vec<KeyHash> =
             (0..40).map(|i| KeyHash::from_raw((77 << 50) + (i % 2) * step / 4)).collect();
-        assert!(crowd.iter().all(|hash| Place::of(&geometry, *hash).primary == first.primary));
-        let taken = crowd.iter().filter(|hash| filter.insert_hash(**hash).is_ok()).count();
+        assert!(of_pair.iter().all(|hash| Place::of(&geometry, *hash).primary == first.primary));
+        let taken = of_pair.iter().filter(|hash| filter.insert_hash(**hash).is_ok()).count();
         assert!((8..40).contains(&taken));
         let others = distinct(9, 0..3000);
         filter.insert_batch(&others).unwrap();
         assert_found(&filter, &others);
-        assert_found(&filter, &crowd[..8]);
+        assert_found(&filter, &of_pair[..8]);
     }
 }
 

@@ -14,14 +14,14 @@ use words::Place;
 const PROBES: usize = 1_000_000;
 const SIGMAS: f64 = 3.0;
 
-/// Fails if strangers are found more seldom or more often than the filter expects, or more often than it
+/// Fails if absent keys are found more seldom or more often than the filter expects, or more often than it
 /// was sized for.
 #[track_caller]
-fn assert_rate(filter: &CuckooFilter, keys: usize, strangers: &[KeyHash], what: &str) {
+fn assert_rate(filter: &CuckooFilter, keys: usize, absent: &[KeyHash], what: &str) {
     assert_eq!(filter.overflowing(), 0, "{what}: what overflows is not counted");
     let mut found = Bitmap::new(0);
-    filter.contains_batch(strangers, &mut found);
-    let (hits, probes) = (found.count_ones() as u64, strangers.len() as u64);
+    filter.contains_batch(absent, &mut found);
+    let (hits, probes) = (found.count_ones() as u64, absent.len() as u64);
     assert_binomial(&format!("{what}, expected"), hits, probes, filter.expected_fpr(), SIGMAS);
     assert_binomial_at_most(&format!("{what}, sized"), hits, probes, filter.fpr_with(keys), SIGMAS);
 }
@@ -36,11 +36,11 @@ fn false_positives_are_those_that_are_counted() {
             let count = (load * filter.geometry().slots() as f64) as usize;
             let keys = Disjoint::new((10 * i + j) as u64, count, PROBES);
             filter.insert_batch(&keys.members).unwrap();
-            assert_rate(&filter, count, &keys.strangers, &format!("{bits} bits at {load}"));
+            assert_rate(&filter, count, &keys.absent, &format!("{bits} bits at {load}"));
             for doublings in 1..=2 {
                 filter.grow().unwrap();
                 let what = format!("{bits} bits at {load}, {doublings} times doubled");
-                assert_rate(&filter, count, &keys.strangers, &what);
+                assert_rate(&filter, count, &keys.absent, &what);
             }
         }
     }
@@ -61,7 +61,7 @@ fn doubling_costs_a_bit_once_the_table_is_full_again() {
             filter.insert_batch(&keys.members[from..to]).unwrap();
             from = to;
             let what = format!("{bits} bits, {doublings} times doubled, full again");
-            assert_rate(&filter, to, &keys.strangers, &what);
+            assert_rate(&filter, to, &keys.absent, &what);
             rates.push(filter.expected_fpr());
             if doublings < 2 {
                 filter.grow().unwrap();
@@ -84,7 +84,7 @@ fn false_positives_are_counted_after_removals() {
         filter.insert_batch(&keys.members).unwrap();
         let kept = (keep * count as f64) as usize;
         assert!(keys.members[kept..].iter().all(|hash| filter.remove_hash(*hash)));
-        assert_rate(&filter, kept, &keys.strangers, &format!("{bits} bits, {keep} kept"));
+        assert_rate(&filter, kept, &keys.absent, &format!("{bits} bits, {keep} kept"));
     }
 }
 
@@ -97,7 +97,7 @@ fn large_tables_are_counted_in_part() {
         filter.insert_batch(&hashes.members).unwrap();
         assert!(filter.geometry().slots() > 2 << 20);
         let mut found = Bitmap::new(0);
-        filter.contains_batch(&hashes.strangers, &mut found);
+        filter.contains_batch(&hashes.absent, &mut found);
         let measured = found.count_ones() as f64 / PROBES as f64;
         let expected = filter.expected_fpr();
         // 0.2 % from counting in part, and 0.6 % of a million probes, three times each.
@@ -193,12 +193,9 @@ fn buckets_and_fingerprints_are_uniform() {
                 assert!(statistic < critical, "{what} of {stream}, {buckets} buckets: {statistic}");
             }
             // An alternate follows from a primary bucket and one of few offsets: its distribution is no
-            // sharper than theirs, and no cell is left out or crowded.
-            let crowded = alternate.iter().zip(&of_buckets).map(|(n, e)| *n as f64 / e);
-            assert!(
-                crowded.fold(0.0, f64::max) < 1.35,
-                "alternates of {stream}, {buckets} buckets"
-            );
+            // sharper than theirs, and no cell is left out or overrepresented.
+            let excess = alternate.iter().zip(&of_buckets).map(|(n, e)| *n as f64 / e);
+            assert!(excess.fold(0.0, f64::max) < 1.35, "alternates of {stream}, {buckets} buckets");
         }
     }
 }

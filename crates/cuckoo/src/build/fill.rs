@@ -5,7 +5,6 @@
 //! shifted into the first that has room: no slot is searched, and no branch depends on how full a bucket
 //! is. Then the region is written in one pass, flags clear, and what is in the second words is surplus.
 
-use super::Entries;
 use super::room_for;
 use crate::bucket;
 use crate::geometry::Geometry;
@@ -59,7 +58,7 @@ impl Filling<'_> {
     }
 
     /// Fills the unit and adds its surplus; how many keys it holds with that. Nothing if there is no memory, or if
-    /// keys crowd as uniform ones do not.
+    /// keys cluster as uniform ones do not.
     #[inline(always)]
     pub(crate) fn fill<W: Width>(&mut self, surplus: &mut Vec<u64>) -> Option<u64> {
         let region_buckets = 1 << self.region_log2;
@@ -98,8 +97,8 @@ impl Filling<'_> {
                 return None;
             }
             surplus.extend(late.iter().map(|key| {
-                let Entry { bucket, fingerprint } = Entries::unpack(*key);
-                Entries::pack(Entry { bucket: first + bucket, fingerprint })
+                let Entry { bucket, fingerprint } = Entry::from_word(*key);
+                Entry { bucket: first + bucket, fingerprint }.to_word()
             }));
         }
         Some(kept)
@@ -149,7 +148,7 @@ fn collect<W: Width, R: Record + Into<u64>>(
             if !W::is_last_taken(*word) {
                 *word = W::shifted_in(*word, key.fingerprint);
             } else if late.len() < late.capacity() {
-                late.push(Entries::pack(key));
+                late.push(key.to_word());
             } else {
                 return None;
             }
@@ -187,7 +186,7 @@ fn add_surplus<W: Width>(pairs: &Pairs<W>, first: u32, surplus: &mut Vec<u64>) -
         // All four, and then those back that are none: how many there are is as good as random.
         let mut entries = [0; 4];
         for (entry, fingerprint) in entries.iter_mut().zip(slots) {
-            *entry = Entries::pack(Entry { bucket, fingerprint });
+            *entry = Entry { bucket, fingerprint }.to_word();
         }
         let taken: usize = slots.into_iter().map(|slot| usize::from(slot != 0)).sum();
         surplus.extend_from_slice(&entries);

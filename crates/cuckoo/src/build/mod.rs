@@ -1,14 +1,13 @@
-//! An empty filter from many keys, in pieces that do not touch each other.
+//! Bulk builds: an empty filter from many keys, in pieces that are independent of each other.
 //!
 //! 1. **Partition.** The batch falls into *shares*. Each is grouped by *regions* of the table, so that a region
 //!    reads its keys share after share: in the order of the batch, however many shares there are.
-//! 2. **Fill and settle.** The table falls into *units* of whole regions. In each, every bucket takes four of
-//!    its keys (`fill.rs`): at 95 % load that is a place for more than four keys in five. The rest walk
-//!    (`settle.rs`), and do not leave the unit.
-//! 3. **Settle across the borders.** What found no place is near a border as good as always, since what it
-//!    needs is on the other side. So windows as long as a unit, from the middle of one to the middle of the
-//!    next, settle that.
-//! 4. **The last.** What is then left, a few keys near both ends of the table, walks in all of it.
+//! 2. **Fill, then evict within units.** The table falls into *units* of whole regions. In each, every bucket takes four
+//!    of its keys (`fill.rs`): at 95 % load that places more than four keys in five. The rest is inserted by windowed
+//!    eviction (`evict::window`) within the unit.
+//! 3. **Evict across the borders.** A key that found no place is nearly always near a border, beyond which its other
+//!    bucket is. Windows as long as a unit, from the middle of one to the middle of the next, insert these keys.
+//! 4. **The last.** A few keys near both ends of the table are left, and are inserted with the whole table as window.
 //!
 //! Units and windows follow from the table alone, and each is worked through by one thread: so the bytes are the
 //! same whatever the number of threads.
@@ -16,7 +15,7 @@
 //! # What was measured
 //!
 //! Cascade Lake (AVX-512 without byte permutes), thread CPU time on a machine that others used meanwhile, to 95 %
-//! load, interleaved with the build of before: primary buckets region by region, then walks over all of the table, in
+//! load, interleaved with the build of before: primary buckets region by region, then eviction over all of the table, in
 //! eight rounds over the regions. ns per key, medians:
 //!
 //! | slots | fingerprints | before | now |
@@ -40,26 +39,25 @@
 //! Multisets, which do not look for a key first, gain less: at 2^12 to 2^18 buckets, keys one by one take 0.7 to 1.2
 //! of the time of a build at 50 %, and 1.04 to 1.45 at 75 % and beyond.
 //!
-//! Lost, at 2^24 slots of 8 bits, best of five: units of 2^18, 2^20 and 2^22 buckets (26.4, 24.7 and 24.9 where 2^19 took
+//! Rejected, at 2^24 slots of 8 bits, best of five: units of 2^18, 2^20 and 2^22 buckets (26.4, 24.7 and 24.9 where 2^19 took
 //! 24.5); 96 steps in units of 2^18, most of them in vain near borders (57.7); filling in words of 128 KiB, 512 KiB or
 //! 1 MiB (28.3, 33.0, 35.4, where 256 KiB took 24.4).
 
-mod fill;
-pub(crate) mod settle;
+pub(crate) mod fill;
 
 use crate::bucket::EmptyPair;
-use crate::evict::Search;
+use crate::evict::full_buckets::FullBuckets;
+use crate::evict::parts::{InsertScratch, Placed};
+use crate::evict::search::Search;
+use crate::evict::window::Window;
 use crate::filter::CuckooFilter;
-use crate::full_buckets::FullBuckets;
 use crate::geometry::{Geometry, MAX_BUCKETS, SLOTS};
-use crate::place::{Crowd, Placed};
 use crate::table::Entry;
 use crate::width::{Width, with_width};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ops::Range;
 pub(crate) use fill::{Filling, Grouped};
-use settle::Window;
 use trommel_base::partition::{MAX_PARTS, Partitioned, Record, SharePlan, partition_shares};
 use trommel_base::{Bulk, KeyHash, Workers};
 
@@ -67,15 +65,15 @@ use trommel_base::{Bulk, KeyHash, Workers};
 const FEWEST_BUILT_BUCKETS: u64 = 1 << 12;
 /// Tables of no more bytes are in L2, or close to it.
 const NEAR_BYTES: u64 = 2 << 20;
-/// A batch into an empty filter is a bulk build if it brings a key for so many slots: near, few of the first keys
+/// A batch into an empty filter is a bulk build if it has at least one key per this number of slots: near, few of the first keys
 /// meet a full bucket, and none misses the cache. Each constant is the same on every machine, so that the bytes are.
 const NEAR_SLOTS_PER_BUILT_KEY: u64 = 2;
 const FAR_SLOTS_PER_BUILT_KEY: u64 = 8;
 /// Buckets of a unit, as a power of two, in a filter that has not grown: many times what the two buckets of a
 /// fingerprint are apart.
 const UNIT_LOG2: u32 = 19;
-/// Steps after which walks end in a unit, across a border, and in the whole table. What has its other bucket across
-/// a border walks in vain until it is done.
+/// Steps after which chains end in a unit, across a border, and in the whole table. The chain of a key whose other bucket
+/// is across a border is in vain.
 const UNIT_STEPS: u32 = 8;
 const BORDER_STEPS: u32 = 32;
 const LAST_STEPS: u32 = 96;
@@ -111,22 +109,7 @@ struct Done {
     left: Vec<u64>,
 }
 
-/// A fingerprint and a bucket of the table in one word.
-pub(crate) struct Entries;
-
-impl Entries {
-    #[inline(always)]
-    pub(crate) fn pack(entry: Entry) -> u64 {
-        u64::from(entry.bucket) << 32 | u64::from(entry.fingerprint)
-    }
-
-    #[inline(always)]
-    pub(crate) fn unpack(packed: u64) -> Entry {
-        Entry { bucket: (packed >> 32) as u32, fingerprint: packed as u32 }
-    }
-}
-
-/// An empty vector with room for so many, if there is memory.
+/// An empty vector with room for `len` elements, if there is memory.
 fn room_for<T>(len: usize) -> Option<Vec<T>> {
     let mut vec = Vec::new();
     vec.try_reserve_exact(len).ok()?;
@@ -172,7 +155,7 @@ impl Plan {
         let for_each = pairs * 2 + surplus * 2;
         match most_bytes.checked_sub(for_all)? / for_each {
             0 => None,
-            // No more of them are worked on anyway, and whoever is done early takes the next.
+            // No more of them are worked on anyway, and a thread that is done early takes the next.
             units if units >= threads => {
                 Some(Units { at_once: self.units, bytes: for_all + for_each * threads })
             }
@@ -189,7 +172,7 @@ impl Plan {
         unit_keys / 4 + 1024
     }
 
-    /// Places for what is left of so many keys.
+    /// Upper bound on the fingerprints that units leave of `keys`.
     fn left_room(&self, keys: usize) -> usize {
         keys / 16 + 1024
     }
@@ -205,7 +188,7 @@ impl CuckooFilter {
         }
         let Some(plan) = Plan::of(&self.geometry, hashes.len()) else { return false };
         // Of an emptied filter: all buckets are written, and no key lives elsewhere.
-        self.crowd = None;
+        self.scratch = None;
         self.empty = EmptyPair::Clear;
         let built = with_width!(self.geometry, W => match W::BITS {
             ..=16 => self.build::<W, u32, P>(hashes, plan, bulk),
@@ -247,12 +230,12 @@ impl CuckooFilter {
         self.fill_units::<W, P>(&plan, at_once, grouped, &mut full, &mut done, workers)?;
         shares.give_back(workers);
         let kept = done.iter().map(|done| done.kept).sum::<Option<u64>>()?;
-        let last = self.settle_borders::<W, P>(&plan, &mut full, &done, workers)?;
-        self.settle_last::<W>(full, &last)?;
+        let last = self.evict_across_borders::<W, P>(&plan, &mut full, &done, workers)?;
+        self.insert_last::<W>(full, &last)?;
         Some(kept)
     }
 
-    /// Fills all units, and settles in each what it can.
+    /// Fills all units, and evicts within each.
     fn fill_units<W: Width, P: Workers>(
         &mut self,
         plan: &Plan,
@@ -298,7 +281,7 @@ impl CuckooFilter {
                 let Filling { first, table, full, .. } = filling;
                 let max_steps = UNIT_STEPS;
                 let mut window = Window { geometry: &geometry, first, table, full, max_steps };
-                kernels.settle(&mut window, &surplus, &mut done.left);
+                kernels.insert_within(&mut window, &surplus, &mut done.left);
                 done.left.shrink_to_fit();
                 if done.left.len() <= plan.left_room(keys) {
                     done.kept = Some(kept);
@@ -309,7 +292,7 @@ impl CuckooFilter {
     }
 
     /// Settles what units left, in windows around their borders; what is left still.
-    fn settle_borders<W: Width, P: Workers>(
+    fn evict_across_borders<W: Width, P: Workers>(
         &mut self,
         plan: &Plan,
         full: &mut [u64],
@@ -342,7 +325,7 @@ impl CuckooFilter {
             done.left = left;
             let (first, max_steps) = (first as u32, BORDER_STEPS);
             let mut window = Window { geometry: &geometry, first, table, full, max_steps };
-            kernels.settle(&mut window, &keys, &mut done.left);
+            kernels.insert_within(&mut window, &keys, &mut done.left);
             done.kept = Some(0);
         });
         let at_ends =
@@ -358,19 +341,21 @@ impl CuckooFilter {
     }
 
     /// Settles keys in the whole table, or in the overflow area.
-    fn settle_last<W: Width>(&mut self, mut full: Vec<u64>, keys: &[u64]) -> Option<()> {
+    fn insert_last<W: Width>(&mut self, mut full: Vec<u64>, keys: &[u64]) -> Option<()> {
         let (geometry, kernels) = (self.geometry, self.kernels);
         let mut left = room_for(keys.len())?;
         let table = &mut self.table.as_mut()[..buckets_bytes::<W>(&geometry)];
         let (full_bits, max_steps) = (&mut full[..], LAST_STEPS);
         let mut window =
             Window { geometry: &geometry, first: 0, table, full: full_bits, max_steps };
-        kernels.settle(&mut window, keys, &mut left);
-        self.crowd =
-            Some(Box::new(Crowd { full: FullBuckets::of_words(full), search: Search::new() }));
+        kernels.insert_within(&mut window, keys, &mut left);
+        self.scratch = Some(Box::new(InsertScratch {
+            full: FullBuckets::of_words(full),
+            search: Search::new(),
+        }));
         let mut parts = self.parts();
         left.iter()
-            .all(|entry| parts.place::<W>(Entries::unpack(*entry)) == Placed::Inserted)
+            .all(|entry| parts.place::<W>(Entry::from_word(*entry)) == Placed::Inserted)
             .then_some(())
     }
 }
@@ -382,7 +367,7 @@ fn pair_bytes_log2(geometry: &Geometry) -> u32 {
 
 /// Those fingerprints that units left which want into a stretch of the table; nothing if there is no memory.
 fn those_in(units: &[Done], buckets: Range<usize>) -> Option<Vec<u64>> {
-    let within = |entry: &&u64| buckets.contains(&(Entries::unpack(**entry).bucket as usize));
+    let within = |entry: &&u64| buckets.contains(&(Entry::from_word(**entry).bucket as usize));
     let left = || units.iter().flat_map(|unit| &unit.left).filter(within);
     let mut those = room_for(left().count())?;
     those.extend(left());

@@ -98,7 +98,7 @@ pub(super) fn contains_batch<W: Width>(buckets: Buckets<'_>, hashes: &[u64], fou
     if window.hint.is_none() {
         in_cache(&table, chunks, found);
     } else {
-        with_fetch!(window, F => rolling::<W, F>(&table, chunks, found));
+        with_fetch!(window, F => pipelined::<W, F>(&table, chunks, found));
     }
     let first = hashes.len() - rest.len();
     for (i, hash) in rest.iter().enumerate() {
@@ -132,7 +132,7 @@ const AHEAD: usize = 2;
 const KEPT: usize = 4;
 
 #[inline(always)]
-fn rolling<W: Width, F: Fetch>(
+fn pipelined<W: Width, F: Fetch>(
     table: &Table<'_, W, &[u8]>,
     chunks: &[[u64; KEYS]],
     found: &mut [u64],
@@ -144,15 +144,15 @@ fn rolling<W: Width, F: Fetch>(
     let mut words = [W::word([0; 4]); KEYS];
     let mut elsewhere: Column<u32> = [0; KEYS];
     let mut open = 0;
-    for turn in 0..chunks.len() + AHEAD + 1 {
-        if let Some(hashes) = chunks.get(turn) {
-            let keys = &mut kept[turn % KEPT];
+    for step in 0..chunks.len() + AHEAD + 1 {
+        if let Some(hashes) = chunks.get(step) {
+            let keys = &mut kept[step % KEPT];
             F::keys_behind(hashes);
             keys.locate(table.geometry, hashes);
             keys.places.iter().for_each(|place| fetch(*place));
         }
-        // The alternates of the chunk before, prefetched in the last turn.
-        if let Some(chunk) = turn.checked_sub(AHEAD + 1) {
+        // The alternates of the chunk before, prefetched in the last step.
+        if let Some(chunk) = step.checked_sub(AHEAD + 1) {
             let keys = &kept[chunk % KEPT];
             let there = ones(open).fold(0, |there, i| {
                 let has = W::has(table.word(elsewhere[i]), keys.fingerprints[i]);
@@ -161,7 +161,7 @@ fn rolling<W: Width, F: Fetch>(
             found[chunk] |= there;
             open = 0;
         }
-        if let Some(chunk) = turn.checked_sub(AHEAD).filter(|chunk| *chunk < chunks.len()) {
+        if let Some(chunk) = step.checked_sub(AHEAD).filter(|chunk| *chunk < chunks.len()) {
             let keys = &kept[chunk % KEPT];
             // SAFETY: as in `in_cache`.
             unsafe { read::<W>(table.bytes, &keys.places, &mut words) };

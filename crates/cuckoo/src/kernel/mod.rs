@@ -5,17 +5,17 @@
 #![allow(unsafe_code)]
 
 mod columns;
-pub(crate) mod insert;
+mod insert;
 #[cfg(target_arch = "x86_64")]
 mod lookup;
 mod scalar;
 
 use crate::bucket::EmptyPair;
-use crate::build::Filling;
-use crate::build::settle::Window;
+use crate::build::fill::Filling;
+use crate::evict::batch::NoRoom;
+use crate::evict::parts::{Parts, Placed};
+use crate::evict::window::Window;
 use crate::geometry::Geometry;
-use crate::place::{Parts, Placed};
-use crate::walk::NoPlace;
 #[cfg(target_arch = "x86_64")]
 use crate::width::Width;
 use crate::width::with_width;
@@ -32,26 +32,26 @@ pub(crate) struct Buckets<'a> {
 
 /// Sets bit `i` for hash `i`, if it is in the table.
 type ContainsBatch = unsafe fn(Buckets<'_>, &[u64], &mut [u64]);
-/// See [`Parts::insert_group`].
-type InsertGroup = unsafe fn(&mut Parts<'_>, &[u64], &mut [u64]) -> Result<(), NoPlace>;
+/// See [`Parts::insert_batch`].
+type InsertBatch = unsafe fn(&mut Parts<'_>, &[u64], &mut [u64]) -> Result<(), NoRoom>;
 
 /// See [`Filling::fill`].
 type Fill = unsafe fn(&mut Filling<'_>, &mut Vec<u64>) -> Option<u64>;
-/// See [`Window::settle`].
-type Settle = unsafe fn(&mut Window<'_>, &[u64], &mut Vec<u64>);
+/// See [`Window::insert_within`].
+type InsertWithin = unsafe fn(&mut Window<'_>, &[u64], &mut Vec<u64>);
 
 /// The functions of one width for one instruction set.
 ///
-/// Duties of whoever calls through the pointers: the machine has the instruction set, the width is the
+/// Duties of the caller of the pointers: the machine has the instruction set, the width is the
 /// geometry's, and the table has the geometry's length.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kernels {
     contains: unsafe fn(Buckets<'_>, u64) -> bool,
     contains_batch: ContainsBatch,
     insert: unsafe fn(&mut Parts<'_>, u64) -> Placed,
-    insert_group: InsertGroup,
+    insert_batch: InsertBatch,
     fill: Fill,
-    settle: Settle,
+    insert_within: InsertWithin,
 }
 
 impl Kernels {
@@ -70,9 +70,9 @@ impl Kernels {
             Isa::Avx2 => scalar::avx2::kernels::<W>(),
             _ => scalar::portable::kernels::<W>(),
         });
-        let (insert_group, settle) =
-            insert::in_vectors(geometry, isa).unwrap_or((kernels.insert_group, kernels.settle));
-        Self { insert_group, settle, ..kernels }
+        let (insert_batch, insert_within) = insert::vector_kernels(geometry, isa)
+            .unwrap_or((kernels.insert_batch, kernels.insert_within));
+        Self { insert_batch, insert_within, ..kernels }
     }
 
     /// Single inserts are those of AVX2: between 93 and 95 % load in 2^20 slots, on a Cascade Lake core, they took
@@ -118,17 +118,17 @@ impl Kernels {
         unsafe { (self.insert)(parts, hash) }
     }
 
-    /// See [`Parts::insert_group`]; `new` is zero and has a bit for every hash.
+    /// See [`Parts::insert_batch`]; `new` is zero and has a bit for every hash.
     #[inline]
-    pub(crate) fn insert_group(
+    pub(crate) fn insert_batch(
         &self,
         parts: &mut Parts<'_>,
         hashes: &[u64],
         new: &mut [u64],
-    ) -> Result<(), NoPlace> {
+    ) -> Result<(), NoRoom> {
         assert!(new.len() >= hashes.len().div_ceil(64));
         // SAFETY: as in `contains`; the length of `new` was checked above.
-        unsafe { (self.insert_group)(parts, hashes, new) }
+        unsafe { (self.insert_batch)(parts, hashes, new) }
     }
 
     /// See [`Filling::fill`].
@@ -138,9 +138,9 @@ impl Kernels {
         unsafe { (self.fill)(filling, surplus) }
     }
 
-    /// See [`Window::settle`].
-    pub(crate) fn settle(&self, window: &mut Window<'_>, keys: &[u64], left: &mut Vec<u64>) {
+    /// See [`Window::insert_within`].
+    pub(crate) fn insert_within(&self, window: &mut Window<'_>, keys: &[u64], left: &mut Vec<u64>) {
         // SAFETY: as in `fill`.
-        unsafe { (self.settle)(window, keys, left) }
+        unsafe { (self.insert_within)(window, keys, left) }
     }
 }

@@ -15,10 +15,11 @@ macro_rules! scalar_kernels {
     ($(#[$attribute:meta])* $name:ident) => {
         pub(super) mod $name {
             use super::super::{Buckets, Kernels, columns};
-            use crate::build::Filling;
-            use crate::build::settle::Window;
-            use crate::place::{Parts, Placed};
-            use crate::walk::{InWords, NoPlace};
+            use crate::build::fill::Filling;
+            use crate::evict::window::Window;
+            use crate::evict::parts::{Parts, Placed};
+            use crate::evict::batch::NoRoom;
+            use crate::evict::scalar_lanes::ScalarLanes;
             use crate::width::Width;
             use alloc::vec::Vec;
 
@@ -27,9 +28,9 @@ macro_rules! scalar_kernels {
                     contains: contains::<W>,
                     contains_batch: contains_batch::<W>,
                     insert: insert::<W>,
-                    insert_group: insert_group::<W>,
+                    insert_batch: insert_batch::<W>,
                     fill: fill::<W>,
-                    settle: settle::<W>,
+                    insert_within: insert_within::<W>,
                 }
             }
 
@@ -53,12 +54,12 @@ macro_rules! scalar_kernels {
             }
 
             $(#[$attribute])*
-            pub(in super::super) fn insert_group<W: Width>(
+            pub(in super::super) fn insert_batch<W: Width>(
                 parts: &mut Parts<'_>,
                 hashes: &[u64],
                 new: &mut [u64],
-            ) -> Result<(), NoPlace> {
-                parts.insert_group::<W, InWords<W>>(hashes, new)
+            ) -> Result<(), NoRoom> {
+                parts.insert_batch::<W, ScalarLanes<W>>(hashes, new)
             }
 
             $(#[$attribute])*
@@ -70,12 +71,12 @@ macro_rules! scalar_kernels {
             }
 
             $(#[$attribute])*
-            pub(in super::super) fn settle<W: Width>(
+            pub(in super::super) fn insert_within<W: Width>(
                 window: &mut Window<'_>,
                 keys: &[u64],
                 left: &mut Vec<u64>,
             ) {
-                window.settle::<W, InWords<W>>(keys, left);
+                window.insert_within::<W, ScalarLanes<W>>(keys, left);
             }
         }
     };

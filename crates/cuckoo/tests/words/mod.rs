@@ -73,7 +73,7 @@ pub(crate) fn len_range(
     pairs.len()..=places.len()
 }
 
-/// A filter of so many keys with fingerprints of so many bits.
+/// A filter for `keys` with fingerprints of `bits`.
 pub(crate) fn filter(keys: usize, bits: u32, multiset: bool) -> CuckooFilter {
     let mut spec = Spec::default();
     spec.keys = keys;
@@ -82,7 +82,7 @@ pub(crate) fn filter(keys: usize, bits: u32, multiset: bool) -> CuckooFilter {
     CuckooFilter::from_spec(&spec).unwrap()
 }
 
-/// A filter of exactly so many buckets.
+/// A filter of exactly `buckets`.
 pub(crate) fn filter_of_buckets(buckets: u64, bits: u32, multiset: bool) -> CuckooFilter {
     let mut spec = Spec::default();
     // Half of the slots at half the load: these buckets, whatever rounding does.

@@ -1,7 +1,7 @@
 //! Vectors with AVX2: two registers of eight lanes.
 
 use super::vector::Vector;
-use super::{LANES, Lanes};
+use crate::evict::lane_group::{LANES, Lanes};
 use core::arch::x86_64::*;
 
 #[derive(Clone, Copy, Debug)]
@@ -9,7 +9,7 @@ pub(super) struct Avx2(__m256i, __m256i);
 
 /// An operation on both halves.
 ///
-/// In all of this file: the instructions are there, which is the promise of whoever uses the type.
+/// In this whole file, code that uses the type promises that the machine has the instructions.
 macro_rules! both {
     ($($name:ident = $instruction:ident;)*) => {$(
         #[inline(always)]
@@ -149,7 +149,7 @@ unsafe impl Vector for Avx2 {
         }
     }
 
-    /// Lanes that are not to be written go to a place of their own, which takes no branch.
+    /// Lanes that are not written go to a variable of their own, which takes no branch.
     #[inline(always)]
     unsafe fn scatter<const SCALE: i32>(self, base: *mut u8, index: Self, lanes: u32) {
         let mut aside = 0u32;

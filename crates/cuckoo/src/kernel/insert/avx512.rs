@@ -2,7 +2,7 @@
 
 use super::avx2::{any_equal, load_each};
 use super::vector::Vector;
-use super::{LANES, Lanes};
+use crate::evict::lane_group::{LANES, Lanes};
 use core::arch::x86_64::*;
 
 #[derive(Clone, Copy, Debug)]
@@ -10,7 +10,7 @@ pub(super) struct Avx512<const GATHERS: bool>(__m512i);
 
 /// An operation on all lanes.
 ///
-/// In all of this file: the instructions are there, which is the promise of whoever uses the type.
+/// In this whole file, code that uses the type promises that the machine has the instructions.
 macro_rules! all {
     ($($name:ident = $instruction:ident;)*) => {$(
         #[inline(always)]

@@ -1,6 +1,6 @@
 //! Sixteen lanes of 32 bits, and what inserts do with them.
 
-use super::Lanes;
+use crate::evict::lane_group::Lanes;
 use core::fmt::Debug;
 use trommel_simd::{Hint, prefetch};
 
@@ -51,7 +51,7 @@ pub(super) unsafe trait Vector: Copy + Debug {
     /// # Safety
     /// They may be read, in every lane; an index is below 2^31.
     unsafe fn gather<const SCALE: i32>(base: *const u8, index: Self) -> Self;
-    /// Reads likewise in the lanes where `sign` is set; others have any value.
+    /// Reads in the same way in the lanes where `sign` is set; others have any value.
     ///
     /// # Safety
     /// As in `gather`, for these lanes and for index 0.

@@ -2,7 +2,7 @@
 //!
 //! Primary buckets are gathered and compared; then, by a masked gather, the alternates of the keys that
 //! were not found and whose flag is set. In L2 there is no prefetch: gathers overlap by themselves. Beyond
-//! L2 the primary buckets are prefetched by a rolling window. For
+//! L2 the primary buckets are prefetched by the batch pipeline. For
 //! [`Isa::Avx512Gather`](trommel_simd::Isa): elsewhere gathers lose to `columns.rs`, which has the figures.
 
 mod dwords;
@@ -29,7 +29,7 @@ macro_rules! lookup {
             let done = if window.hint.is_none() {
                 in_cache::<W>(buckets, hashes, found)
             } else {
-                with_fetch!(window, F => rolling::<W, F>(buckets, hashes, found, window))
+                with_fetch!(window, F => pipelined::<W, F>(buckets, hashes, found, window))
             };
             for (i, hash) in hashes.iter().enumerate().skip(done) {
                 let there = scalar::contains::<W>(buckets, *hash);
@@ -62,7 +62,7 @@ macro_rules! lookup {
         #[target_feature(
             enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
         )]
-        fn rolling<W: Width, F: Fetch>(
+        fn pipelined<W: Width, F: Fetch>(
             buckets: Buckets<'_>,
             hashes: &[u64],
             found: &mut [u64],
@@ -71,7 +71,7 @@ macro_rules! lookup {
             let shape = Shape::new(buckets);
             let table = buckets.table;
             let (groups, _) = hashes.as_chunks::<KEYS>();
-            roll::<KEYS, _>(
+            run_stages::<KEYS, _>(
                 hashes, groups.len(),
                 window,
                 &mut Located::default(),

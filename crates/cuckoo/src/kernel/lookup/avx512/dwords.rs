@@ -6,7 +6,7 @@ use crate::geometry::MIX_FACTORS;
 use crate::kernel::{Buckets, scalar};
 use crate::width::Width;
 use core::arch::x86_64::*;
-use trommel_base::batch::{Fetch, Window, roll};
+use trommel_base::batch::{Fetch, Window, run_stages};
 use trommel_base::with_fetch;
 
 const KEYS: usize = 16;

@@ -1,25 +1,25 @@
-//! A turn of sixteen walks that stay in a window, in vectors.
+//! A step of sixteen chains within a window, in vectors.
 
 use super::fields::Fields;
-use super::in_vectors::{
-    FIRST, InVectors, MAX_VECTOR_BUCKETS, SECOND, class, free, lanes_of, with_flags,
+use super::simd_lanes::{
+    FIRST, MAX_VECTOR_BUCKETS, SECOND, SimdLanes, class, free, lanes_of, with_flags,
 };
 use super::vector::Vector;
 use crate::bucket::EmptyPair;
-use crate::build::settle::{Confined, Window};
+use crate::evict::lane_group::{LaneGroup, ones};
+use crate::evict::window::{Window, WindowedEviction};
 use crate::table::Entry;
-use crate::walk::{Team, ones};
 
-/// Lane beside lane, for one window.
+/// Sixteen lanes in vectors, for one window.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct InWindow<V> {
-    lanes: InVectors<V>,
+pub(super) struct WindowedSimdLanes<V> {
+    lanes: SimdLanes<V>,
     first: V,
     /// The last bucket of the window, counted from the first.
     last: V,
 }
 
-impl<V: Vector> InWindow<V> {
+impl<V: Vector> WindowedSimdLanes<V> {
     /// Lanes in which a bucket is outside of the window, as signs.
     #[inline(always)]
     fn outside(&self, buckets: V) -> V {
@@ -39,29 +39,29 @@ impl<V: Vector> InWindow<V> {
     }
 }
 
-impl<W: Fields, V: Vector> Confined<W> for InWindow<V> {
+impl<W: Fields, V: Vector> WindowedEviction<W> for WindowedSimdLanes<V> {
     #[inline(always)]
     fn new(window: &Window<'_>) -> Self {
         let buckets = window.buckets::<W>();
         assert!(buckets > 0 && u64::from(buckets) <= MAX_VECTOR_BUCKETS);
         Self {
-            lanes: InVectors::of(window.geometry, EmptyPair::Clear, window.table.len()),
+            lanes: SimdLanes::of(window.geometry, EmptyPair::Clear, window.table.len()),
             first: V::splat(window.first),
             last: V::splat(buckets - 1),
         }
     }
 
     #[inline(always)]
-    fn turn(&self, window: &mut Window<'_>, team: &mut Team) -> u32 {
-        // What every gather and scatter rests on, with that no bucket of a team is outside.
+    fn step(&self, window: &mut Window<'_>, group: &mut LaneGroup) -> u32 {
+        // Every gather and scatter rests on this, and on no bucket of a group being outside.
         let in_window = window.buckets::<W>();
         assert!(window.full.len() as u64 * 64 >= u64::from(in_window));
-        debug_assert!(team.buckets.iter().all(|bucket| *bucket < in_window));
-        let (buckets, fingerprints) = (V::load(&team.buckets), V::load(&team.fingerprints));
-        let steps = V::load(&team.steps);
-        let crossing = if buckets.any_equal_16() { team.crossing() } else { 0 };
+        debug_assert!(group.buckets.iter().all(|bucket| *bucket < in_window));
+        let (buckets, fingerprints) = (V::load(&group.buckets), V::load(&group.fingerprints));
+        let steps = V::load(&group.steps);
+        let conflicting = if buckets.any_equal_16() { group.conflicting() } else { 0 };
 
-        // SAFETY: walks are in buckets of the window.
+        // SAFETY: chains are in buckets of the window.
         let (even, odd) = unsafe { W::read(window.table.as_ptr(), buckets, None) };
         let field = V::splat(FIRST);
         let origin = self.lanes.origin(buckets.add(self.first));
@@ -108,26 +108,27 @@ impl<W: Fields, V: Vector> Confined<W> for InWindow<V> {
         let flags = self.lanes.flags((even, odd)).or(class(leaving));
         let slots = with_flags(pair, flags);
 
-        let astray = all_full.and(self.outside(to));
-        let to = V::choose(astray, buckets, to);
-        let turned = team.walking & !crossing;
-        let room = turned & !all_full.signs();
-        let mut waiting = team.walking & crossing;
-        to.store(&mut team.buckets);
-        V::choose(astray, fingerprints, leaving).store(&mut team.fingerprints);
-        steps.add(V::splat(1)).store(&mut team.steps);
+        let out_of_window = all_full.and(self.outside(to));
+        let to = V::choose(out_of_window, buckets, to);
+        let moving = group.active & !conflicting;
+        let room = moving & !all_full.signs();
+        let mut waiting = group.active & conflicting;
+        to.store(&mut group.buckets);
+        V::choose(out_of_window, fingerprints, leaving).store(&mut group.fingerprints);
+        steps.add(V::splat(1)).store(&mut group.steps);
         if to.any_equal_16() {
             for lane in ones(room) {
-                let to = Entry { bucket: team.buckets[lane], fingerprint: team.fingerprints[lane] };
+                let to =
+                    Entry { bucket: group.buckets[lane], fingerprint: group.fingerprints[lane] };
                 if window.is_full(to.bucket) {
-                    // An earlier lane was faster.
+                    // An earlier lane has taken it.
                     waiting |= 1 << lane;
                 } else {
                     window.insert::<W>(to);
                 }
             }
         } else if room != 0 {
-            // SAFETY: what has room is in the window.
+            // SAFETY: buckets with room are in the window.
             let filled = unsafe {
                 let others = W::read(window.table.as_ptr(), to, Some(V::of_signs(room)));
                 let others = self.lanes.with(others, leaving);
@@ -135,16 +136,16 @@ impl<W: Fields, V: Vector> Confined<W> for InWindow<V> {
                 room & !free(others).signs()
             };
             for lane in ones(filled) {
-                window.fill_up(team.buckets[lane]);
+                window.fill_up(group.buckets[lane]);
             }
         }
         // SAFETY: as above.
         unsafe {
-            let lanes = turned & !waiting & !astray.signs();
+            let lanes = moving & !waiting & !out_of_window.signs();
             W::write(window.table.as_mut_ptr(), buckets, slots, lanes);
         }
         if waiting != 0 {
-            team.stay([buckets, fingerprints, steps].map(lanes_of), waiting);
+            group.retry([buckets, fingerprints, steps].map(lanes_of), waiting);
         }
         room & !waiting
     }

@@ -18,7 +18,7 @@
 //! hashing: cuckoo hashing with a stash", SIAM J. Computing 39 (2009)).
 
 use crate::bucket::{self};
-use crate::full_buckets::FullBuckets;
+use crate::evict::full_buckets::FullBuckets;
 use crate::table::{Entry, Table};
 use crate::width::Width;
 use trommel_base::batch::Hint;
@@ -127,7 +127,7 @@ impl Search {
             }
         }
         if self.buckets[node] != key.bucket {
-            table.raise(key);
+            table.set_flag(key);
         }
     }
 }

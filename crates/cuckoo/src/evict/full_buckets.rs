@@ -1,6 +1,6 @@
-//! Which buckets are full: a bit each.
+//! A bit per bucket: set if the bucket is full.
 //!
-//! An insert into a crowded table looks at some thirty buckets for one that has room. Their bits are 1/32
+//! An insert into a highly loaded table looks at some thirty buckets for one that has room. Their bits are 1/32
 //! (8-bit fingerprints) to 1/128 of the table, so they are in cache where the table is not. They are kept
 //! from the first insert that finds both its buckets full, are no part of the frozen filter, and can be
 //! given back at any time.
@@ -10,7 +10,7 @@ use crate::table::Table;
 use crate::width::Width;
 use alloc::vec::Vec;
 
-/// A bit a bucket, set where no slot is free.
+/// A bit per bucket, set where no slot is free.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FullBuckets {
     words: Vec<u64>,

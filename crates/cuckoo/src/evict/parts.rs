@@ -1,41 +1,41 @@
-//! Where a key goes: its primary bucket, its alternate, the end of a path, the overflow area.
+//! Inserts and removals of single keys: the primary bucket, the alternate, the end of a path, the overflow area.
 
+use super::full_buckets::FullBuckets;
+use super::search::Search;
 use crate::bucket::EmptyPair;
-use crate::evict::Search;
-use crate::full_buckets::FullBuckets;
 use crate::geometry::Geometry;
 use crate::overflow::Overflow;
 use crate::table::{Entry, Table};
 use crate::width::Width;
 use alloc::boxed::Box;
 
-/// What an insert changes: the parts of an owned filter.
+/// The parts of an owned filter that an insert changes.
 #[derive(Debug)]
 pub(crate) struct Parts<'a> {
     pub(crate) geometry: &'a Geometry,
     pub(crate) table: &'a mut [u8],
     pub(crate) empty: &'a mut EmptyPair,
     pub(crate) overflow: &'a mut Overflow,
-    pub(crate) crowd: &'a mut Option<Box<Crowd>>,
+    pub(crate) scratch: &'a mut Option<Box<InsertScratch>>,
     /// Whether every copy of a key is kept.
     pub(crate) multiset: bool,
 }
 
-/// What inserts need once a table is crowded.
+/// Scratch memory for inserts into a highly loaded table; no part of the frozen filter.
 #[derive(Clone, Debug)]
-pub(crate) struct Crowd {
+pub(crate) struct InsertScratch {
     pub(crate) full: FullBuckets,
     pub(crate) search: Search,
 }
 
-/// What became of a key.
+/// The outcome of an insert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Placed {
     /// It is in the filter.
     Inserted,
-    /// A set had it before.
+    /// The filter is a set and had it before.
     Known,
-    /// There is no place for it. Nothing was changed.
+    /// There is no room for it. Nothing was changed.
     NoRoom,
 }
 
@@ -45,13 +45,14 @@ impl<'a> Parts<'a> {
         Table::new(self.geometry, &mut *self.table, *self.empty)
     }
 
-    /// What crowded tables need, made when it is needed first; nothing if there is no memory for it.
-    pub(crate) fn crowd<W: Width>(&mut self) -> bool {
-        if self.crowd.as_ref().is_none_or(|crowd| !crowd.full.fit(self.geometry)) {
+    /// Makes the scratch memory if it is not there; false if there is no memory for it.
+    pub(crate) fn ensure_scratch<W: Width>(&mut self) -> bool {
+        if self.scratch.as_ref().is_none_or(|scratch| !scratch.full.fit(self.geometry)) {
             let full = FullBuckets::of(&self.table::<W>());
-            *self.crowd = full.map(|full| Box::new(Crowd { full, search: Search::new() }));
+            *self.scratch =
+                full.map(|full| Box::new(InsertScratch { full, search: Search::new() }));
         }
-        self.crowd.is_some()
+        self.scratch.is_some()
     }
 
     #[inline(always)]
@@ -71,8 +72,8 @@ impl<'a> Parts<'a> {
 
     /// Puts a fingerprint into the bucket given, or its alternate, or makes room in one of them.
     ///
-    /// To choose the bucket without a branch, by a mask, and to store both, took 1.2 to 1.4 times as long at loads
-    /// from 75 to 95 %: then the alternate waits for the bucket given to be read, and is not guessed at.
+    /// Rejected: choosing the bucket by a mask and storing both (1.2 to 1.4 times as long at loads from 75 to 95 %,
+    /// since the alternate then waits for the primary bucket instead of being predicted).
     #[inline(always)]
     pub(crate) fn place<W: Width>(&mut self, key: Entry) -> Placed {
         if self.place_here::<W>(key) || self.place_there::<W>(key) {
@@ -89,9 +90,9 @@ impl<'a> Parts<'a> {
             return false;
         }
         if table.insert(key)
-            && let Some(crowd) = self.crowd.as_mut()
+            && let Some(scratch) = self.scratch.as_mut()
         {
-            crowd.full.insert(key.bucket);
+            scratch.full.insert(key.bucket);
         }
         true
     }
@@ -102,8 +103,8 @@ impl<'a> Parts<'a> {
         let there = self.place_here::<W>(key.alternate(self.geometry));
         if there {
             let mut table = self.table::<W>();
-            table.raise(key);
-            // A full bucket can say any flags, so the rule for empty pairs is as it was.
+            table.set_flag(key);
+            // A full bucket encodes any flags, so the rule for empty pairs is as it was.
             debug_assert_eq!(table.empty, *self.empty);
         }
         there
@@ -115,10 +116,10 @@ impl<'a> Parts<'a> {
     #[inline(always)]
     pub(crate) fn make_room<W: Width>(&mut self, key: Entry) -> Placed {
         let roots = [key.bucket, key.alternate(self.geometry).bucket];
-        if self.crowd::<W>() {
+        if self.ensure_scratch::<W>() {
             let mut table = Table::<W, _>::new(self.geometry, &mut *self.table, *self.empty);
-            if let Some(crowd) = self.crowd.as_mut() {
-                let Crowd { full, search } = &mut **crowd;
+            if let Some(scratch) = self.scratch.as_mut() {
+                let InsertScratch { full, search } = &mut **scratch;
                 if let Some(path) = search.find(&table, full, roots) {
                     search.apply(&mut table, full, path, key);
                     return Placed::Inserted;
@@ -128,8 +129,8 @@ impl<'a> Parts<'a> {
         if self.overflow.insert(self.geometry, key) { Placed::Inserted } else { Placed::NoRoom }
     }
 
-    /// Takes a copy of a key out; false if it is not there. What is in the overflow area and fits now, goes
-    /// into the table.
+    /// Removes a copy of a key; false if it is not there. An entry of the overflow area that fits now moves into
+    /// the table.
     #[inline(always)]
     pub(crate) fn remove<W: Width>(&mut self, hash: u64) -> bool {
         let key = Entry::of_hash(self.geometry, hash);
@@ -139,8 +140,8 @@ impl<'a> Parts<'a> {
         let Some(taken) = taken else {
             return self.overflow.remove(self.geometry, key);
         };
-        if let Some(crowd) = self.crowd.as_mut() {
-            crowd.full.remove(taken.bucket);
+        if let Some(scratch) = self.scratch.as_mut() {
+            scratch.full.remove(taken.bucket);
         }
         if !self.overflow.is_empty() {
             self.drain::<W>(taken.bucket);
@@ -155,7 +156,7 @@ impl<'a> Parts<'a> {
             self.place_here::<W>(entry);
             // Whether this is its primary bucket is not known, so the other one must lead here.
             let mut table = self.table::<W>();
-            table.raise(entry.alternate(table.geometry));
+            table.set_flag(entry.alternate(table.geometry));
             *self.empty = table.empty;
         }
     }

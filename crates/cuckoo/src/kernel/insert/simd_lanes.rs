@@ -1,14 +1,16 @@
-//! The two things that are done to sixteen lanes, in vectors.
+//! The eviction kernel in vectors: placing sixteen keys, and a step of sixteen chains.
 
 use super::fields::Fields;
 use super::vector::{Vector, fetch};
-use super::{LANES, Lanes};
 use crate::bucket::EmptyPair;
-use crate::full_buckets::FullBuckets;
+use crate::evict::batch::{EvictionKernel, Located, NEAR_BYTES, Queue};
+use crate::evict::full_buckets::FullBuckets;
+use crate::evict::lane_group::{LANES, Lanes};
+use crate::evict::lane_group::{LaneGroup, ones};
+use crate::evict::parts::Parts;
+use crate::evict::scalar_lanes::ScalarLanes;
 use crate::geometry::{Geometry, MIX_FACTORS};
-use crate::place::Parts;
 use crate::table::{Entry, Table};
-use crate::walk::{InWords, Located, NEAR_BYTES, Queue, SideBySide, Team, ones};
 
 /// The most buckets that vectors insert into: three times a bucket is an index of 32 bits with a sign.
 pub(in super::super) const MAX_VECTOR_BUCKETS: u64 = 1 << 29;
@@ -17,9 +19,9 @@ pub(in super::super) const MAX_VECTOR_BUCKETS: u64 = 1 << 29;
 pub(super) const FIRST: u32 = 0x0000_FFFF;
 pub(super) const SECOND: u32 = 0xFFFF_0000;
 
-/// Lane beside lane, for one table.
+/// Sixteen lanes in vectors, for one table.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct InVectors<V> {
+pub(super) struct SimdLanes<V> {
     buckets: V,
     half_span: V,
     doublings: V,
@@ -32,7 +34,7 @@ pub(super) struct InVectors<V> {
 /// The slots of sixteen buckets.
 type Slots<V> = (V, V);
 
-impl<V: Vector> InVectors<V> {
+impl<V: Vector> SimdLanes<V> {
     pub(super) fn of(geometry: &Geometry, empty: EmptyPair, table_bytes: usize) -> Self {
         assert!(geometry.buckets <= MAX_VECTOR_BUCKETS);
         Self {
@@ -54,7 +56,7 @@ impl<V: Vector> InVectors<V> {
         mixed.mul_high_16(self.half_span).left::<1>().or(V::splat(both(1)))
     }
 
-    /// What [`Self::alternate`] needs of a bucket: all ones for an odd one, and the bucket, or for an odd one
+    /// The part of [`Self::alternate`] that depends on the bucket alone: all ones for an odd one, and the bucket, or for an odd one
     /// `bucket + buckets + 1`.
     #[inline(always)]
     pub(super) fn origin(&self, buckets: V) -> (V, V) {
@@ -65,7 +67,7 @@ impl<V: Vector> InVectors<V> {
     /// [`Geometry::alternate`] at an offset that is the low field of each lane, or the high one.
     #[inline(always)]
     pub(super) fn alternate(&self, (odd, origin): (V, V), offset: V) -> V {
-        // All bits of an odd bucket's offset turned round, and the 1 in `origin`, are its negative.
+        // The inverted bits of an odd bucket's offset, and the 1 in `origin`, are its negative.
         let there = origin.add(offset.left_by(self.doublings).xor(odd));
         // Around the end: what was not beyond it wraps to a large number.
         there.min(there.sub(self.buckets))
@@ -106,7 +108,7 @@ pub(super) fn class<V: Vector>(fingerprints: V) -> V {
     V::splat(FIRST).xor(V::splat(0).sub(fingerprints.and(V::splat(1))))
 }
 
-/// The slots of pairs in the order that says flags, whatever their order was.
+/// The slots of pairs, reordered so that they encode `flags`.
 #[inline(always)]
 pub(super) fn with_flags<V: Vector>((a, b): Slots<V>, flags: V) -> Slots<V> {
     let (low, high) = (a.min_16(b), a.max_16(b));
@@ -144,7 +146,7 @@ unsafe fn full_signs<V: Vector>(full: &FullBuckets, buckets: V) -> V {
     words.left_by(V::splat(31).and_not(buckets))
 }
 
-impl<V: Vector> InVectors<V> {
+impl<V: Vector> SimdLanes<V> {
     /// Puts fingerprints into those of unlike buckets that have room and whose sign is set; their bits. Slots of
     /// the others may be anything.
     ///
@@ -162,13 +164,13 @@ impl<V: Vector> InVectors<V> {
         let slots = self.with(slots, fingerprints);
         // SAFETY: the caller's promise for these lanes.
         unsafe { W::write(parts.table.as_mut_ptr(), buckets, slots, lanes) };
-        if let Some(crowd) = parts.crowd.as_mut() {
+        if let Some(scratch) = parts.scratch.as_mut() {
             let filled = lanes & !free(slots).signs();
             if filled != 0 {
                 let mut to = [0; LANES];
                 buckets.store(&mut to);
                 for lane in ones(filled) {
-                    crowd.full.insert(to[lane]);
+                    scratch.full.insert(to[lane]);
                 }
             }
         }
@@ -211,9 +213,9 @@ impl<V: Vector> InVectors<V> {
             return None;
         }
         let mut wanted = V::of_signs(late);
-        if let Some(crowd) = parts.crowd.as_ref() {
+        if let Some(scratch) = parts.scratch.as_ref() {
             // SAFETY: alternates of buckets of the table are in the table, which the bits fit.
-            wanted = wanted.and_not(unsafe { full_signs(&crowd.full, there) });
+            wanted = wanted.and_not(unsafe { full_signs(&scratch.full, there) });
         }
         // SAFETY: as above.
         let placed = unsafe {
@@ -227,10 +229,10 @@ impl<V: Vector> InVectors<V> {
     }
 }
 
-impl<W: Fields, V: Vector> SideBySide<W> for InVectors<V> {
+impl<W: Fields, V: Vector> EvictionKernel<W> for SimdLanes<V> {
     #[inline(always)]
     fn new(parts: &Parts<'_>) -> Self {
-        // What every gather and scatter of a bucket rests on.
+        // Every gather and scatter of a bucket rests on these.
         assert_eq!(parts.table.len() as u64, parts.geometry.table_bytes());
         assert_eq!(parts.geometry.fingerprint_bits, W::BITS);
         Self::of(parts.geometry, *parts.empty, parts.table.len())
@@ -241,7 +243,7 @@ impl<W: Fields, V: Vector> SideBySide<W> for InVectors<V> {
         let (buckets, fingerprints) = keys.lanes(first);
         let (buckets, fingerprints) = (V::load(buckets), V::load(fingerprints));
         if buckets.any_equal_16() {
-            return InWords::<W>::place_some(parts, keys, first, LANES, queue);
+            return ScalarLanes::<W>::place_some(parts, keys, first, LANES, queue);
         }
         // SAFETY: primary buckets are in the table, whose length was checked in `new`.
         let slots = unsafe { W::read(parts.table.as_ptr(), buckets, None) };
@@ -263,14 +265,14 @@ impl<W: Fields, V: Vector> SideBySide<W> for InVectors<V> {
             return new;
         }
         let placed = self.place_there::<W>(parts, (buckets, fingerprints), slots, late);
-        let crowded = match placed {
+        let full_lanes = match placed {
             Some(placed) => late & !placed,
             // Two have one alternate.
             None => ones(late)
                 .filter(|lane| !parts.place_there::<W>(keys.key(first + lane)))
-                .fold(0, |crowded, lane| crowded | 1 << lane),
+                .fold(0, |full_lanes, lane| full_lanes | 1 << lane),
         };
-        for lane in ones(crowded) {
+        for lane in ones(full_lanes) {
             let key = keys.key(first + lane);
             new &= !(u32::from(!parts.enqueue(queue, key, first + lane)) << lane);
         }
@@ -278,15 +280,15 @@ impl<W: Fields, V: Vector> SideBySide<W> for InVectors<V> {
     }
 
     #[inline(always)]
-    fn turn(&self, parts: &mut Parts<'_>, team: &mut Team, queue: &mut Queue) {
-        let Some(crowd) = parts.crowd.as_mut() else { return };
-        let full = &mut crowd.full;
+    fn step(&self, parts: &mut Parts<'_>, group: &mut LaneGroup, queue: &mut Queue) {
+        let Some(scratch) = parts.scratch.as_mut() else { return };
+        let full = &mut scratch.full;
         assert!(full.fit(parts.geometry));
-        let (buckets, fingerprints) = (V::load(&team.buckets), V::load(&team.fingerprints));
-        let steps = V::load(&team.steps);
-        let crossing = if buckets.any_equal_16() { team.crossing() } else { 0 };
+        let (buckets, fingerprints) = (V::load(&group.buckets), V::load(&group.fingerprints));
+        let steps = V::load(&group.steps);
+        let conflicting = if buckets.any_equal_16() { group.conflicting() } else { 0 };
 
-        // SAFETY: walks are in buckets of the table, whose length was checked in `new`.
+        // SAFETY: chains are in buckets of the table, whose length was checked in `new`.
         let (even, odd) = unsafe { W::read(parts.table.as_ptr(), buckets, None) };
         let (from_even, from_odd) = (self.offsets(even), self.offsets(odd));
         let origin = self.origin(buckets);
@@ -325,31 +327,31 @@ impl<W: Fields, V: Vector> SideBySide<W> for InVectors<V> {
         let flags = self.flags((even, odd)).or(class(leaving));
         let slots = with_flags(pair, flags);
 
-        to.store(&mut team.buckets);
-        leaving.store(&mut team.fingerprints);
-        steps.add(V::splat(1)).store(&mut team.steps);
+        to.store(&mut group.buckets);
+        leaving.store(&mut group.fingerprints);
+        steps.add(V::splat(1)).store(&mut group.steps);
         if self.is_far {
-            fetch(parts.table.as_ptr(), &team.buckets, W::BUCKET_BYTES);
+            fetch(parts.table.as_ptr(), &group.buckets, W::BUCKET_BYTES);
         }
-        let mut waiting = crossing;
-        let walking = team.walking;
+        let mut waiting = conflicting;
+        let active = group.active;
         let mut table = Table::<W, _>::new(parts.geometry, &mut *parts.table, *parts.empty);
-        for lane in ones(walking & !crossing & !all_full.signs()) {
-            let to = Entry { bucket: team.buckets[lane], fingerprint: team.fingerprints[lane] };
+        for lane in ones(active & !conflicting & !all_full.signs()) {
+            let to = Entry { bucket: group.buckets[lane], fingerprint: group.fingerprints[lane] };
             if full.contains(to.bucket) {
-                // An earlier lane was faster.
+                // An earlier lane has taken it.
                 waiting |= 1 << lane;
                 continue;
             }
             if table.insert(to) {
                 full.insert(to.bucket);
             }
-            team.relieve(lane, queue);
+            group.refill(lane, queue.pop());
         }
         // SAFETY: as above.
-        unsafe { W::write(parts.table.as_mut_ptr(), buckets, slots, walking & !waiting) };
+        unsafe { W::write(parts.table.as_mut_ptr(), buckets, slots, active & !waiting) };
         if waiting != 0 {
-            team.stay([buckets, fingerprints, steps].map(lanes_of), waiting);
+            group.retry([buckets, fingerprints, steps].map(lanes_of), waiting);
         }
     }
 }

@@ -1,0 +1,300 @@
+//! Batches into a highly loaded table: random-walk eviction in lockstep.
+//!
+//! A batch is inserted in blocks of sixteen keys. First every key of a block whose primary bucket has room goes
+//! there, then every key whose alternate bucket has room. The keys that are left have two full buckets, and are
+//! queued. Each of them starts an *eviction chain*. A chain has a fingerprint in hand and the full bucket where
+//! that belongs. If one of the four fingerprints there can move to a bucket with room, it moves, the fingerprint in
+//! hand takes its slot, and the chain has ended. Otherwise the fingerprint in hand takes the slot of one of them, and
+//! the chain goes on with the evicted fingerprint, in the other bucket of that.
+//!
+//! A step of a chain looks at four buckets by their bits ([`FullBuckets`](super::full_buckets::FullBuckets)) and
+//! reads one, where a search for each key ([`Search`](super::search::Search)) builds a tree. Chains move more
+//! fingerprints, but those are in cache by then. Since a chain always has a fingerprint in hand, it is started only
+//! while the overflow area has room for all chains: so no key can be lost.
+//!
+//! Sixteen chains make a step together, so that vectors can do it, and plan the step on the table as it was before.
+//! If two of them are in one bucket, or chose the last free slot of one bucket, the later waits for the next step. So the
+//! result does not depend on how a step is computed: `scalar_lanes` does one lane after another, and
+//! `kernel::insert` does the same in vectors. A lane whose chain has ended takes a key of the queue at once, and
+//! chains go on while the keys of the next blocks are placed: no lane is idle for long.
+//!
+//! Source: Fan et al., CoNEXT 2014, section 3.2, for the random walk.
+
+#[cfg(target_arch = "x86_64")]
+use super::lane_group::Lanes;
+use super::lane_group::{LANES, LaneGroup, ones};
+use super::parts::{Parts, Placed};
+use super::scalar_lanes::ScalarLanes;
+use crate::geometry::Geometry;
+use crate::table::{Entry, Table};
+use crate::width::Width;
+use trommel_base::batch::Hint;
+
+/// Keys that the caller passes at a time, so that few calls end with idle lanes.
+pub(crate) const CHUNK_KEYS: usize = 1 << 14;
+/// Keys that are located, and whose primary buckets are prefetched, together.
+const LOCATED_KEYS: usize = 256;
+/// Groups of chains, whose steps are interleaved. So scalar stores have left the store buffer before they are reloaded as
+/// a vector, and a bucket that is not in cache has that long to arrive.
+const LANE_GROUPS: usize = 4;
+/// In larger tables, the buckets of the next step are prefetched: a block, or a step, has more instructions than a core
+/// looks ahead, so that it would wait for every bucket that is not in L1.
+pub(crate) const NEAR_BYTES: usize = 128 << 10;
+/// Rounds between two checks for chains that are too long.
+const ROUNDS_PER_CHECK: u32 = 16;
+/// Steps after which a search replaces a chain.
+const MAX_STEPS: u32 = 112;
+
+/// The buckets and fingerprints of located keys.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub(crate) struct Located {
+    pub(crate) buckets: [u32; LOCATED_KEYS],
+    pub(crate) fingerprints: [u32; LOCATED_KEYS],
+}
+
+impl Located {
+    const NOWHERE: Self = Self { buckets: [0; LOCATED_KEYS], fingerprints: [0; LOCATED_KEYS] };
+
+    /// Buckets and fingerprints of the sixteen keys from `first` on.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub(crate) fn lanes(&self, first: usize) -> (&Lanes, &Lanes) {
+        let (buckets, _) = self.buckets.as_chunks();
+        let (fingerprints, _) = self.fingerprints.as_chunks();
+        (&buckets[first / LANES], &fingerprints[first / LANES])
+    }
+
+    #[inline(always)]
+    pub(crate) fn key(&self, index: usize) -> Entry {
+        Entry { bucket: self.buckets[index], fingerprint: self.fingerprints[index] }
+    }
+
+    /// The keys among the `len` from `first` on that equal an earlier one of them, a bit each.
+    #[inline(always)]
+    pub(crate) fn repeated(&self, first: usize, len: usize) -> u32 {
+        (0..len)
+            .filter(|lane| (0..*lane).any(|i| self.key(first + i) == self.key(first + lane)))
+            .fold(0, |repeated, lane| repeated | 1 << lane)
+    }
+}
+
+/// Located keys both of whose buckets are full, in order. A chain starts in the primary bucket.
+#[derive(Clone, Debug)]
+pub(crate) struct Queue {
+    keys: [Entry; LOCATED_KEYS],
+    /// The indices of these keys among the located ones.
+    indices: [u16; LOCATED_KEYS],
+    next: usize,
+    end: usize,
+}
+
+impl Queue {
+    const EMPTY: Self = Self {
+        keys: [Entry { bucket: 0, fingerprint: 0 }; LOCATED_KEYS],
+        indices: [0; LOCATED_KEYS],
+        next: 0,
+        end: 0,
+    };
+
+    #[inline(always)]
+    fn push(&mut self, key: Entry, index: usize) {
+        self.keys[self.end % LOCATED_KEYS] = key;
+        self.indices[self.end % LOCATED_KEYS] = index as u16;
+        self.end += 1;
+    }
+
+    #[inline(always)]
+    pub(crate) fn pop(&mut self) -> Option<Entry> {
+        let key = self.waiting().first().copied();
+        self.next += usize::from(key.is_some());
+        key
+    }
+
+    #[inline(always)]
+    fn waiting(&self) -> &[Entry] {
+        &self.keys[self.next..self.end]
+    }
+
+    /// Whether a key waits already. Both of its buckets stay full for as long as it waits.
+    #[inline(always)]
+    fn contains(&self, key: Entry) -> bool {
+        self.waiting().iter().fold(false, |found, other| found | (*other == key))
+    }
+
+    fn clear(&mut self) {
+        (self.next, self.end) = (0, 0);
+    }
+}
+
+/// The two operations on sixteen lanes: scalar, or in vectors.
+pub(crate) trait EvictionKernel<W: Width>: Copy {
+    /// Creates the kernel; `parts.empty` must not change while it is in use.
+    fn new(parts: &Parts<'_>) -> Self;
+
+    /// Places those of the sixteen keys from `first` on that have room in one of their buckets, and queues the
+    /// others. Returns the keys that were not in the filter, a bit each.
+    fn place(&self, parts: &mut Parts<'_>, keys: &Located, first: usize, queue: &mut Queue) -> u32;
+
+    /// Advances every chain of a group by a step. Does nothing without the bits of full buckets.
+    fn step(&self, parts: &mut Parts<'_>, group: &mut LaneGroup, queue: &mut Queue);
+}
+
+/// A key found no place. The keys whose bits are set are in the filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NoRoom;
+
+impl Parts<'_> {
+    /// Inserts keys, and sets bit `i` of `new` if key `i` was not there.
+    #[inline(always)]
+    pub(crate) fn insert_batch<W: Width, K: EvictionKernel<W>>(
+        &mut self,
+        hashes: &[u64],
+        new: &mut [u64],
+    ) -> Result<(), NoRoom> {
+        let kernel = K::new(self);
+        let mut located = [Located::NOWHERE; 2];
+        let mut queue = Queue::EMPTY;
+        let mut chains = Chains::new(self.geometry);
+        let mut rest = hashes.chunks(LOCATED_KEYS);
+        self.locate::<W>(rest.next().unwrap_or(&[]), &mut located[0]);
+        let words = hashes.len().div_ceil(64);
+        for (i, new) in new[..words].chunks_mut(LOCATED_KEYS / 64).enumerate() {
+            let keys = LOCATED_KEYS.min(hashes.len() - i * LOCATED_KEYS);
+            let [here, next] = &mut located;
+            let (here, next) = if i % 2 == 0 { (here, next) } else { (next, here) };
+            self.locate::<W>(rest.next().unwrap_or(&[]), next);
+            queue.clear();
+            for first in (0..keys).step_by(LANES) {
+                let placed = if keys - first < LANES {
+                    ScalarLanes::<W>::place_some(self, here, first, keys - first, &mut queue)
+                } else {
+                    kernel.place(self, here, first, &mut queue)
+                };
+                new[first / 64] |= u64::from(placed) << (first % 64);
+            }
+            if queue.end > 0 {
+                // A set must find these keys when it places the next ones.
+                let to_the_end = !self.multiset;
+                if self.evict::<W, K>(&kernel, &mut chains, &mut queue, to_the_end).is_err() {
+                    for index in &queue.indices[queue.next..queue.end] {
+                        new[usize::from(*index) / 64] &= !(1 << (index % 64));
+                    }
+                    return Err(NoRoom);
+                }
+            }
+        }
+        queue.clear();
+        self.evict::<W, K>(&kernel, &mut chains, &mut queue, true)
+    }
+
+    /// Locates at most [`LOCATED_KEYS`] keys. In tables beyond [`NEAR_BYTES`] their primary buckets are prefetched.
+    #[inline(always)]
+    fn locate<W: Width>(&self, hashes: &[u64], located: &mut Located) {
+        let geometry = *self.geometry;
+        for (i, hash) in hashes.iter().enumerate().take(LOCATED_KEYS) {
+            (located.buckets[i], located.fingerprints[i]) = geometry.split(*hash);
+        }
+        if self.table.len() > NEAR_BYTES {
+            for bucket in &located.buckets[..hashes.len()] {
+                let at = Table::<W, &[u8]>::at(*bucket);
+                trommel_simd::prefetch(self.table.as_ptr().wrapping_add(at), Hint::T0);
+            }
+        }
+    }
+
+    /// Starts and advances chains until no key is queued, and `to_the_end` until no chain is active. An error, with keys
+    /// still queued and no chain active, if a key finds no place.
+    #[inline(always)]
+    fn evict<W: Width, K: EvictionKernel<W>>(
+        &mut self,
+        kernel: &K,
+        chains: &mut Chains,
+        queue: &mut Queue,
+        to_the_end: bool,
+    ) -> Result<(), NoRoom> {
+        if !queue.waiting().is_empty() && self.ensure_scratch::<W>() {
+            chains.begin(queue, self.overflow.ready_room(self.geometry));
+        }
+        let mut rounds = 0;
+        while chains.are_active() && (to_the_end || !queue.waiting().is_empty()) {
+            for group in &mut chains.groups {
+                if group.active != 0 {
+                    kernel.step(self, group, queue);
+                }
+            }
+            rounds += 1;
+            if rounds % ROUNDS_PER_CHECK == 0 {
+                self.end_long_chains::<W>(chains);
+                chains.begin(queue, self.overflow.ready_room(self.geometry));
+            }
+        }
+        // The overflow area has no room for these to start a chain.
+        while let Some(key) = queue.waiting().first() {
+            if self.make_room::<W>(*key) == Placed::NoRoom {
+                return Err(NoRoom);
+            }
+            queue.next += 1;
+        }
+        Ok(())
+    }
+
+    /// Replaces chains of [`MAX_STEPS`] by a search, and if need be by the overflow area.
+    #[inline(never)]
+    fn end_long_chains<W: Width>(&mut self, chains: &mut Chains) {
+        for group in &mut chains.groups {
+            for lane in ones(group.active & group.long_chains(MAX_STEPS)) {
+                let (bucket, fingerprint) = (group.buckets[lane], group.fingerprints[lane]);
+                let placed = self.make_room::<W>(Entry { bucket, fingerprint });
+                assert_eq!(placed, Placed::Inserted, "there was room for every chain");
+                group.active &= !(1 << lane);
+            }
+        }
+    }
+
+    /// Queues a key whose buckets are full; false if the filter is a set and the key is queued already.
+    #[inline(always)]
+    pub(crate) fn enqueue(&self, queue: &mut Queue, key: Entry, index: usize) -> bool {
+        let new = self.multiset || !queue.contains(key);
+        if new {
+            queue.push(key, index);
+        }
+        new
+    }
+}
+
+/// All chains of a batch.
+#[derive(Clone, Debug)]
+struct Chains {
+    groups: [LaneGroup; LANE_GROUPS],
+}
+
+impl Chains {
+    #[inline(always)]
+    fn new(geometry: &Geometry) -> Self {
+        // Distinct buckets as far as there are any, so that idle lanes conflict with no others.
+        let buckets = core::array::from_fn(|lane| (lane as u64 % geometry.buckets) as u32);
+        Self { groups: [LaneGroup::idle(buckets); LANE_GROUPS] }
+    }
+
+    #[inline(always)]
+    fn are_active(&self) -> bool {
+        self.groups.iter().any(|group| group.active != 0)
+    }
+
+    /// Starts chains, as long as the overflow area has `room` for the keys of all.
+    #[inline(always)]
+    fn begin(&mut self, queue: &mut Queue, room: usize) {
+        let active: usize =
+            self.groups.iter().map(|group| group.active.count_ones() as usize).sum();
+        let mut more = room.saturating_sub(active).min(queue.waiting().len());
+        for group in &mut self.groups {
+            while more > 0 && (!group.active).trailing_zeros() < LANES as u32 {
+                let lane = (!group.active).trailing_zeros() as usize;
+                let Some(key) = queue.pop() else { return };
+                group.begin(lane, key);
+                more -= 1;
+            }
+        }
+    }
+}

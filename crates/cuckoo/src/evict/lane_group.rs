@@ -1,0 +1,85 @@
+//! Sixteen eviction chains that advance in lockstep.
+
+use crate::table::Entry;
+
+/// Chains per group, lanes of a vector, and keys of a block.
+pub(crate) const LANES: usize = 16;
+/// A number per lane.
+pub(crate) type Lanes = [u32; LANES];
+
+/// Sixteen eviction chains, of which each has one fingerprint in hand.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub(crate) struct LaneGroup {
+    /// The full bucket that the fingerprint in hand belongs to; in an idle lane, any bucket of the table.
+    pub(crate) buckets: Lanes,
+    pub(crate) fingerprints: Lanes,
+    pub(crate) steps: Lanes,
+    /// Bit `i` is set if lane `i` has a chain.
+    pub(crate) active: u32,
+}
+
+impl LaneGroup {
+    /// A group without chains.
+    #[inline(always)]
+    pub(crate) fn idle(buckets: Lanes) -> Self {
+        Self { buckets, fingerprints: [1; LANES], steps: [0; LANES], active: 0 }
+    }
+
+    /// Starts a chain in an idle lane.
+    #[inline(always)]
+    pub(crate) fn begin(&mut self, lane: usize, key: Entry) {
+        self.buckets[lane] = key.bucket;
+        self.fingerprints[lane] = key.fingerprint;
+        self.steps[lane] = 0;
+        self.active |= 1 << lane;
+    }
+
+    /// Starts a chain with the next key in the lane of one that has ended, or leaves the lane idle.
+    #[inline(always)]
+    pub(crate) fn refill(&mut self, lane: usize, next: Option<Entry>) {
+        match next {
+            Some(key) => self.begin(lane, key),
+            None => self.active &= !(1 << lane),
+        }
+    }
+
+    /// Sets bucket, fingerprint and steps of the lanes in `waiting` back, so that the next step retries them.
+    #[cfg(target_arch = "x86_64")]
+    #[cold]
+    pub(crate) fn retry(&mut self, [buckets, fingerprints, steps]: [Lanes; 3], waiting: u32) {
+        for lane in ones(waiting) {
+            self.buckets[lane] = buckets[lane];
+            self.fingerprints[lane] = fingerprints[lane];
+            self.steps[lane] = steps[lane];
+        }
+    }
+
+    /// The active lanes whose bucket is also that of an earlier active lane.
+    #[inline(always)]
+    pub(crate) fn conflicting(&self) -> u32 {
+        let mut conflicting = 0;
+        for lane in 1..LANES {
+            let earlier = (0..lane)
+                .any(|i| self.active >> i & 1 == 1 && self.buckets[i] == self.buckets[lane]);
+            conflicting |= u32::from(earlier) << lane;
+        }
+        conflicting & self.active
+    }
+
+    /// The lanes with at least `max_steps`, active or not.
+    #[inline(always)]
+    pub(crate) fn long_chains(&self, max_steps: u32) -> u32 {
+        let mut long = 0;
+        for (lane, steps) in self.steps.iter().enumerate() {
+            long |= u32::from(*steps >= max_steps) << lane;
+        }
+        long
+    }
+}
+
+/// The indices of the set bits, ascending.
+#[inline(always)]
+pub(crate) fn ones(word: u32) -> impl Iterator<Item = usize> {
+    trommel_base::bitmap::ones(u64::from(word))
+}

@@ -1,0 +1,108 @@
+//! The eviction kernel lane by lane: the reference for the vector kernels, and the code for fingerprints of 32 bits.
+
+use super::batch::{EvictionKernel, Located, Queue};
+use super::lane_group::{LANES, LaneGroup, ones};
+use super::parts::Parts;
+use crate::bucket;
+use crate::table::{Entry, Table};
+use crate::width::Width;
+use core::marker::PhantomData;
+
+/// Lane after lane.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ScalarLanes<W>(PhantomData<W>);
+
+/// The step of one chain.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    /// The slot that the fingerprint in hand takes.
+    slot: usize,
+    /// The bucket to which the fingerprint of that slot moves.
+    to: u32,
+    /// Whether that bucket had room before the step.
+    is_room: bool,
+}
+
+impl<W: Width> EvictionKernel<W> for ScalarLanes<W> {
+    #[inline(always)]
+    fn new(_: &Parts<'_>) -> Self {
+        Self::NEW
+    }
+
+    #[inline(always)]
+    fn place(&self, parts: &mut Parts<'_>, keys: &Located, first: usize, queue: &mut Queue) -> u32 {
+        Self::place_some(parts, keys, first, LANES, queue)
+    }
+
+    #[inline(always)]
+    fn step(&self, parts: &mut Parts<'_>, group: &mut LaneGroup, queue: &mut Queue) {
+        let Some(scratch) = parts.scratch.as_mut() else { return };
+        let full = &mut scratch.full;
+        let mut table = Table::<W, _>::new(parts.geometry, &mut *parts.table, *parts.empty);
+        let conflicting = group.conflicting();
+        let mut steps = [Step { slot: 0, to: 0, is_room: false }; LANES];
+        for lane in ones(group.active) {
+            let (bucket, fingerprint) = (group.buckets[lane], group.fingerprints[lane]);
+            let to = table.slots(bucket).map(|slot| table.geometry.alternate(bucket, slot));
+            let room = to.iter().position(|to| !full.contains(*to));
+            // Any slot will do, as long as chains vary it: pairs are in order, so slot 0 has the lesser
+            // fingerprints.
+            let slot = room.unwrap_or(((fingerprint ^ group.steps[lane]) % 4) as usize);
+            steps[lane] = Step { slot, to: to[slot], is_room: room.is_some() };
+        }
+        for lane in ones(group.active & !conflicting) {
+            let Step { slot, to, is_room } = steps[lane];
+            let (bucket, fingerprint) = (group.buckets[lane], group.fingerprints[lane]);
+            let slots = table.slots(bucket);
+            let leaving = Entry { bucket: to, fingerprint: slots[slot] };
+            if is_room {
+                // An earlier lane may have taken it.
+                if full.contains(to) {
+                    continue;
+                }
+                if table.insert(leaving) {
+                    full.insert(to);
+                }
+                group.refill(lane, queue.pop());
+            } else {
+                group.buckets[lane] = leaving.bucket;
+                group.fingerprints[lane] = leaving.fingerprint;
+                group.steps[lane] += 1;
+            }
+            table.store(bucket, bucket::exchange(slots, slot, fingerprint, table.empty));
+        }
+    }
+}
+
+impl<W: Width> ScalarLanes<W> {
+    pub(crate) const NEW: Self = Self(PhantomData);
+
+    /// As [`EvictionKernel::place`], for `len` keys, at most sixteen.
+    #[inline(always)]
+    pub(crate) fn place_some(
+        parts: &mut Parts<'_>,
+        keys: &Located,
+        first: usize,
+        len: usize,
+        queue: &mut Queue,
+    ) -> u32 {
+        let mut new = u32::MAX >> (32 - len);
+        if !parts.multiset {
+            for lane in 0..len {
+                new &= !(u32::from(parts.has::<W>(keys.key(first + lane))) << lane);
+            }
+            new &= !keys.repeated(first, len);
+        }
+        let mut late = 0;
+        for lane in ones(new) {
+            late |= u32::from(!parts.place_here::<W>(keys.key(first + lane))) << lane;
+        }
+        for lane in ones(late) {
+            let key = keys.key(first + lane);
+            if !parts.place_there::<W>(key) {
+                new &= !(u32::from(!parts.enqueue(queue, key, first + lane)) << lane);
+            }
+        }
+        new
+    }
+}

@@ -1,0 +1,245 @@
+//! Windowed eviction: chains that stay within a stretch of the table that one thread owns.
+//!
+//! Bulk builds insert keys whose primary bucket is full this way. Each key starts a chain: if its alternate bucket has
+//! room it goes there; if one of the four fingerprints of its bucket has room elsewhere, that one moves, and the key takes
+//! its slot; otherwise the key takes the slot of one of them, and the chain goes on with the evicted fingerprint in
+//! its other bucket. Sixteen lanes make a step together, and plan it on the table as it was before, as in `batch`.
+//!
+//! Buckets outside of the *window* count as full, and a step that would lead there is not taken; the next step tries
+//! another slot. A chain that does not end is left to a window that reaches further.
+//!
+//! Keys are taken from many positions of the list in alternation: the list is in the order of the table, which then
+//! fills evenly everywhere. From one end to the other, each stretch would push its surplus on to the next, and the last
+//! would have no room for it.
+
+use super::lane_group::{LANES, LaneGroup, ones};
+use super::scalar_lanes::ScalarLanes;
+use crate::bucket;
+use crate::geometry::Geometry;
+use crate::table::{Entry, Table};
+use crate::width::Width;
+use alloc::vec::Vec;
+use trommel_base::batch::Hint;
+
+/// Groups of chains, whose steps are interleaved.
+const LANE_GROUPS: usize = 4;
+/// Positions of the list that keys are taken from in alternation. With 64 of them, keys of one bucket are so near each other
+/// that chains of a group often wait for each other.
+const STREAMS: usize = 512;
+/// How far ahead keys are prefetched in each of them: a cache line.
+const AHEAD_KEYS: usize = 8;
+
+/// A stretch of the table that chains do not leave. No key has been removed from it.
+#[derive(Debug)]
+pub(crate) struct Window<'a> {
+    /// The geometry of the whole table.
+    pub(crate) geometry: &'a Geometry,
+    /// The first bucket.
+    pub(crate) first: u32,
+    pub(crate) table: &'a mut [u8],
+    /// A bit per bucket, set where no slot is free.
+    pub(crate) full: &'a mut [u64],
+    /// Steps after which a chain ends without a place.
+    pub(crate) max_steps: u32,
+}
+
+impl Window<'_> {
+    /// The number of buckets in the window.
+    #[inline(always)]
+    pub(crate) fn buckets<W: Width>(&self) -> u32 {
+        (self.table.len() / W::BUCKET_BYTES) as u32
+    }
+
+    /// The other bucket of a fingerprint, both counted from the first; outside of the window, it is not below
+    /// [`Window::buckets`].
+    #[inline(always)]
+    fn alternate(&self, bucket: u32, fingerprint: u32) -> u32 {
+        self.geometry.alternate(self.first + bucket, fingerprint).wrapping_sub(self.first)
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_full(&self, bucket: u32) -> bool {
+        self.full[bucket as usize / 64] >> (bucket % 64) & 1 == 1
+    }
+
+    #[inline(always)]
+    pub(crate) fn fill_up(&mut self, bucket: u32) {
+        self.full[bucket as usize / 64] |= 1 << (bucket % 64);
+    }
+
+    /// Puts a fingerprint into a bucket of the window that has room.
+    #[inline(always)]
+    pub(crate) fn insert<W: Width>(&mut self, entry: Entry) {
+        if self.buckets_of::<W>().insert(entry) {
+            self.fill_up(entry.bucket);
+        }
+    }
+
+    /// The window as a table, for everything but alternates: its buckets are counted from `first`.
+    #[inline(always)]
+    fn buckets_of<W: Width>(&mut self) -> Table<'_, W, &mut [u8]> {
+        Table::new(self.geometry, &mut *self.table, bucket::EmptyPair::Clear)
+    }
+
+    /// Inserts keys within the window. A key without a place leaves a fingerprint in `left`, with the bucket where it belongs;
+    /// `left` has room for one per key.
+    #[inline(always)]
+    pub(crate) fn insert_within<W: Width, K: WindowedEviction<W>>(
+        &mut self,
+        keys: &[u64],
+        left: &mut Vec<u64>,
+    ) {
+        let kernel = K::new(self);
+        let buckets = self.buckets::<W>();
+        let mut keys = Comb::new(keys);
+        let idle = core::array::from_fn(|lane| (lane as u32).min(buckets - 1));
+        let mut groups = [LaneGroup::idle(idle); LANE_GROUPS];
+        for group in &mut groups {
+            for lane in 0..LANES {
+                group.refill(lane, self.next_key(&mut keys, buckets));
+            }
+        }
+        while groups.iter().any(|group| group.active != 0) {
+            for group in &mut groups {
+                if group.active == 0 {
+                    continue;
+                }
+                let ended = kernel.step(self, group);
+                let long = group.active & !ended & group.long_chains(self.max_steps);
+                for lane in ones(ended | long) {
+                    if long >> lane & 1 == 1 {
+                        let bucket = self.first + group.buckets[lane];
+                        let fingerprint = group.fingerprints[lane];
+                        left.push(Entry { bucket, fingerprint }.to_word());
+                    }
+                    group.refill(lane, self.next_key(&mut keys, buckets));
+                }
+                for bucket in &group.buckets {
+                    let at = Table::<W, &[u8]>::at(*bucket);
+                    trommel_simd::prefetch(self.table.as_ptr().wrapping_add(at), Hint::T0);
+                }
+            }
+        }
+    }
+
+    /// The next key, with its bucket counted from the first of the window.
+    #[inline(always)]
+    fn next_key(&self, keys: &mut Comb<'_>, buckets: u32) -> Option<Entry> {
+        let Entry { bucket, fingerprint } = Entry::from_word(keys.next()?);
+        let bucket = bucket.wrapping_sub(self.first);
+        // The vector kernels rest on this.
+        assert!(bucket < buckets);
+        Some(Entry { bucket, fingerprint })
+    }
+}
+
+/// Every n-th key of a list, then every n-th from the second on, and so on.
+#[derive(Clone, Debug)]
+struct Comb<'a> {
+    keys: &'a [u64],
+    stride: usize,
+    /// The next position, and the first one of this round.
+    next: usize,
+    start: usize,
+}
+
+impl<'a> Comb<'a> {
+    fn new(keys: &'a [u64]) -> Self {
+        Self { keys, stride: keys.len().div_ceil(STREAMS), next: 0, start: 0 }
+    }
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<u64> {
+        if self.next >= self.keys.len() {
+            if self.start + 1 >= self.stride {
+                return None;
+            }
+            self.start += 1;
+            self.next = self.start;
+        }
+        let key = self.keys.get(self.next).copied();
+        let ahead = self.keys.as_ptr().wrapping_add(self.next + AHEAD_KEYS);
+        trommel_simd::prefetch(ahead.cast::<u8>(), Hint::T0);
+        self.next += self.stride;
+        key
+    }
+}
+
+/// A step of sixteen chains within a window: scalar, or in vectors.
+pub(crate) trait WindowedEviction<W: Width>: Copy {
+    /// Creates the kernel for the window.
+    fn new(window: &Window<'_>) -> Self;
+
+    /// Advances every chain of a group by a step. Returns the lanes whose chains have ended, a bit each.
+    fn step(&self, window: &mut Window<'_>, group: &mut LaneGroup) -> u32;
+}
+
+/// The step of one chain.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    /// The slot that the fingerprint in hand takes, or none if it goes to its alternate itself.
+    slot: Option<usize>,
+    /// The bucket to which the evicted fingerprint moves.
+    to: u32,
+    is_room: bool,
+}
+
+impl<W: Width> WindowedEviction<W> for ScalarLanes<W> {
+    #[inline(always)]
+    fn new(_: &Window<'_>) -> Self {
+        Self::NEW
+    }
+
+    #[inline(always)]
+    fn step(&self, window: &mut Window<'_>, group: &mut LaneGroup) -> u32 {
+        let buckets = window.buckets::<W>();
+        let conflicting = group.conflicting();
+        let mut steps = [Step { slot: None, to: 0, is_room: false }; LANES];
+        for lane in ones(group.active & !conflicting) {
+            let (bucket, fingerprint) = (group.buckets[lane], group.fingerprints[lane]);
+            let slots = window.buckets_of::<W>().slots(bucket);
+            let has_room = |to: u32| to < buckets && !window.is_full(to);
+            let own = window.alternate(bucket, fingerprint);
+            let to = slots.map(|slot| window.alternate(bucket, slot));
+            steps[lane] = if has_room(own) {
+                Step { slot: None, to: own, is_room: true }
+            } else if let Some(slot) = to.iter().position(|to| has_room(*to)) {
+                Step { slot: Some(slot), to: to[slot], is_room: true }
+            } else {
+                // Any slot will do, as long as chains vary it.
+                let slot = ((fingerprint ^ group.steps[lane]) % 4) as usize;
+                Step { slot: Some(slot), to: to[slot], is_room: false }
+            };
+        }
+        let mut ended = 0;
+        for lane in ones(group.active & !conflicting) {
+            let Step { slot, to, is_room } = steps[lane];
+            let (bucket, fingerprint) = (group.buckets[lane], group.fingerprints[lane]);
+            let slots = window.buckets_of::<W>().slots(bucket);
+            let leaving = slot.map_or(fingerprint, |slot| slots[slot]);
+            if is_room {
+                if window.is_full(to) {
+                    // An earlier lane has taken it.
+                    continue;
+                }
+                window.insert::<W>(Entry { bucket: to, fingerprint: leaving });
+                ended |= 1 << lane;
+            } else {
+                group.steps[lane] += 1;
+                if to >= buckets {
+                    continue;
+                }
+                group.buckets[lane] = to;
+                group.fingerprints[lane] = leaving;
+            }
+            let slots = match slot {
+                Some(slot) => bucket::exchange(slots, slot, fingerprint, bucket::EmptyPair::Clear),
+                None => {
+                    bucket::set_flag(slots, bucket::class(fingerprint), bucket::EmptyPair::Clear).0
+                }
+            };
+            window.buckets_of::<W>().store(bucket, slots);
+        }
+        ended
+    }
+}
