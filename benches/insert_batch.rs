@@ -11,13 +11,13 @@ use trommel_benches::{KEYS_IN_L2, empty, filled, hashes, verify};
 
 fn insert_batch(criterion: &mut Criterion) {
     let keys = hashes(1, KEYS_IN_L2);
-    let strangers = hashes(2, 100_000);
+    let absent = hashes(2, 100_000);
     let mut group = criterion.benchmark_group("insert_batch");
     group.throughput(Throughput::Elements(KEYS_IN_L2 as u64)).sample_size(20);
     group.warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1));
     for kind in FilterKind::ALL {
         for isa in Isa::available() {
-            verify(&filled(*kind, isa, &keys), &keys, &strangers);
+            verify(&filled(*kind, isa, &keys), &keys, &absent);
             let empty = empty(*kind, isa, KEYS_IN_L2);
             group.bench_function(BenchmarkId::new(kind.name(), isa), |bencher| {
                 bencher.iter_batched_ref(

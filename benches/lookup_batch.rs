@@ -13,15 +13,15 @@ const PROBES: usize = 1 << 16;
 
 fn lookup_batch(criterion: &mut Criterion) {
     let keys = hashes(1, KEYS_IN_L2);
-    let strangers = hashes(2, PROBES);
-    for (workload, probes) in [("hit", &keys[..PROBES]), ("miss", &strangers[..])] {
+    let absent = hashes(2, PROBES);
+    for (workload, probes) in [("hit", &keys[..PROBES]), ("miss", &absent[..])] {
         let mut group = criterion.benchmark_group(format!("lookup_batch/{workload}"));
         group.throughput(Throughput::Elements(PROBES as u64));
         group.warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1));
         for kind in FilterKind::ALL {
             for isa in Isa::available() {
                 let filter = filled(*kind, isa, &keys);
-                verify(&filter, &keys, &strangers);
+                verify(&filter, &keys, &absent);
                 let mut found = Bitmap::new(PROBES);
                 group.bench_function(BenchmarkId::new(kind.name(), isa), |bencher| {
                     bencher.iter(|| {

@@ -15,7 +15,7 @@ pub const ISAS: [Isa; 2] = [Isa::Portable, Isa::Avx2];
 /// An operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
-    /// One batch of lookups, keys and strangers in turn.
+    /// One batch of lookups, present and absent keys in alternation.
     ContainsBatch,
     /// The same, a call a hash.
     Contains,
@@ -47,16 +47,16 @@ impl Op {
     /// If the machine lacks the instruction set, or the filter is wrong.
     #[must_use]
     pub fn prepare(self, kind: FilterKind, isa: Isa) -> Prepared {
-        let (keys, strangers) = (hashes(1, KEYS), hashes(2, KEYS));
+        let (keys, absent) = (hashes(1, KEYS), hashes(2, KEYS));
         let full = filled(kind, isa, &keys);
-        verify(&full, &keys, &strangers);
+        verify(&full, &keys, &absent);
         let found = Bitmap::new(KEYS);
         match self {
             Self::InsertBatch | Self::Insert => {
                 Prepared { filter: empty(kind, isa, KEYS), hashes: keys, found, hits: 0 }
             }
             Self::ContainsBatch | Self::Contains => {
-                let mixed = keys.iter().zip(&strangers).enumerate();
+                let mixed = keys.iter().zip(&absent).enumerate();
                 let mixed = mixed.map(|(i, (key, other))| if i % 2 == 0 { *key } else { *other });
                 Prepared { filter: full, hashes: mixed.collect(), found, hits: 0 }
             }

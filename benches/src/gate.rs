@@ -23,7 +23,7 @@ pub struct Limits {
     counts: Vec<(String, String, u64)>,
 }
 
-/// More than so many per cent above the committed count is a regression.
+/// A count that is higher than the committed one by more than this percentage is a regression.
 pub const TOLERATED_PER_CENT: u64 = 2;
 
 const COMPILER: &str = "# ";

@@ -62,22 +62,25 @@ pub fn filled(kind: FilterKind, isa: Isa, keys: &[KeyHash]) -> AnyFilter {
 }
 
 /// Checks what is about to be timed: no key is lost, a batch answers as single lookups do, and of the
-/// strangers about as many pass as the filter says.
+/// absent keys about as many are reported as present as the filter expects.
 ///
 /// # Panics
 /// If the filter is wrong.
-pub fn verify(filter: &AnyFilter, keys: &[KeyHash], strangers: &[KeyHash]) {
+pub fn verify(filter: &AnyFilter, keys: &[KeyHash], absent: &[KeyHash]) {
     let what = format!("{} on {}", filter.kind(), filter.isa());
     let mut found = Bitmap::new(0);
     filter.contains_batch(keys, &mut found);
     assert_eq!(found.count_ones(), keys.len(), "{what} lost a key");
-    filter.contains_batch(strangers, &mut found);
-    for (i, hash) in strangers.iter().enumerate() {
+    filter.contains_batch(absent, &mut found);
+    for (i, hash) in absent.iter().enumerate() {
         assert_eq!(found.get(i), filter.contains_hash(*hash), "{what}: batch and single differ");
     }
-    // Six standard deviations of a binomial count, and one for luck with few strangers.
-    let expected = filter.expected_fpr() * strangers.len() as f64;
+    // Six standard deviations of a binomial count, and one for luck with few absent keys.
+    let expected = filter.expected_fpr() * absent.len() as f64;
     let bound = expected + 6.0 * expected.sqrt() + 1.0;
     let passed = found.count_ones() as f64;
-    assert!(passed <= bound, "{what}: {passed} strangers passed, {expected:.0} expected");
+    assert!(
+        passed <= bound,
+        "{what}: {passed} absent keys reported as present, {expected:.0} expected"
+    );
 }

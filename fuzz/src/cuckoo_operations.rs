@@ -12,11 +12,11 @@ use trommel::{
 };
 use trommel_base::{FromSpec, Spec};
 
-/// A table is not grown beyond so many slots: what an input costs stays small.
+/// A table is not grown beyond this number of slots, so that inputs stay cheap.
 const MOST_SLOTS: u64 = 2500;
-/// An input is read no further than so many operations.
+/// The most operations of an input.
 const MOST_OPERATIONS: usize = 150;
-/// Nor further than so many keys.
+/// The most keys of an input.
 const MOST_KEYS: usize = 3000;
 /// The load at which a filter grows, if it does.
 const GROW_AT: f64 = 0.8;
@@ -57,7 +57,7 @@ struct Run {
     filter: CuckooFilter,
     /// Keys that must be found, and of a multiset how many copies of each.
     keys: BTreeMap<u64, u64>,
-    /// Of every pair, at most so many fingerprints are held; of a multiset, exactly.
+    /// An upper bound on the fingerprints held per pair of buckets; exact for a multiset.
     fingerprints: BTreeMap<Pair, u64>,
     base: u64,
 }

@@ -12,11 +12,11 @@ use trommel::{
 };
 use trommel_base::{FromSpec, Spec};
 
-/// A table is not grown beyond so many slots: what an input costs stays small.
+/// A table is not grown beyond this number of slots, so that inputs stay cheap.
 const MOST_SLOTS: u64 = 2500;
-/// An input is read no further than so many operations.
+/// The most operations of an input.
 const MOST_OPERATIONS: usize = 120;
-/// Nor further than so many keys.
+/// The most keys of an input.
 const MOST_KEYS: usize = 2500;
 
 /// The load at which a filter grows, if it does.
@@ -165,7 +165,7 @@ impl<L: Layout> Run<L> {
                 assert_eq!((full.inserted, full.len), (0, self.filter.len()));
                 match full.why {
                     WhyFull::Copies { max } => assert!(copies > 1 && held == u64::from(max)),
-                    // A filter that was to grow may have a crowd at its end that it cannot grow with.
+                    // A filter that was to grow may have a cluster at its end that it cannot grow with.
                     WhyFull::Slots => {
                         assert!(!self.fits(f) || self.cannot_grow(), "a slot was free");
                     }

@@ -209,7 +209,7 @@ void versions_of_a_key_take_the_room_of_one(const TemporaryDirectory &scratch) {
     }
 }
 
-// Keys that somebody chose who knows the seed: their hashes are neighbours, so they find no room in a cuckoo filter. No
+// Keys chosen with knowledge of the seed: their hashes are neighbours, so they find no room in a cuckoo filter. No
 // filter then excludes a key, and what was there stays.
 void keys_without_room_leave_no_filter(const TemporaryDirectory &scratch) {
     trommel_policy *hasher = nullptr;

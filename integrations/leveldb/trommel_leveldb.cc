@@ -24,7 +24,7 @@ public:
 
     const char *Name() const override { return trommel_policy_name(policy_); }
 
-    // Appends nothing if the keys find no room in a filter with slots, as keys may that somebody chose. LevelDB then
+    // Appends nothing if the keys find no room in a filter with slots, as chosen keys may. LevelDB then
     // asks with an empty filter, which excludes no key.
     void CreateFilter(const leveldb::Slice *keys, int n, std::string *dst) const override {
         const std::size_t count = n > 0 ? static_cast<std::size_t>(n) : 0;

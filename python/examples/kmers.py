@@ -74,9 +74,9 @@ def main():
     found = {name for name, value in share.items() if value > 0.5}
     expected = {name for name in share if name.startswith("genome")}
     assert found == expected
-    strangers = [value for name, value in share.items() if name.startswith("other")]
+    absent = [value for name, value in share.items() if name.startswith("other")]
     print(f"{bases:,} bases in {f.memory_bytes:,} bytes; {len(found)} of {len(share)} reads are from the genome")
-    print(f"k-mers of other reads that may be there: {100 * numpy.mean(strangers):.2f} %, expected {100 * f.expected_fpr:.2f} %")
+    print(f"k-mers of other reads that may be there: {100 * numpy.mean(absent):.2f} %, expected {100 * f.expected_fpr:.2f} %")
 
 
 main()

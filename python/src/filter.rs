@@ -39,7 +39,7 @@ use trommel::{AnyFilter, Filter, FilterKind, FilterSpec, FormatError, Hasher, In
 ///
 /// ``kind`` is one of ``trommel.KINDS``, ``keys`` is how many the filter is made for, ``fpr`` the false-positive rate that
 /// it then has, ``seed`` chooses the hash function. ``multiset`` makes a quotient filter that counts copies exactly, and
-/// ``grow_at`` a quotient or cuckoo filter that doubles when so much of it is full. SpecError, a ValueError, is raised for
+/// ``grow_at`` a quotient or cuckoo filter that doubles at that load, as 0.9. SpecError, a ValueError, is raised for
 /// values that no filter can have, OverflowError for negative ``keys``.
 ///
 /// Threads may share a filter. Calls that change it wait for one another, and other threads run during batches.

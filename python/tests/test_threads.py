@@ -113,7 +113,7 @@ def test_other_threads_run_during_a_call(call):
         "view": lambda: trommel.FilterView(frozen),
     }[call]
     before = sys.getswitchinterval()
-    # A thread that keeps the GIL is asked for it after this long only: so whoever else runs was let run.
+    # A thread that keeps the GIL is asked for it after this long only: so another thread that runs was let run.
     sys.setswitchinterval(1_000)
     try:
         gate, ran = threading.Lock(), threading.Event()

@@ -34,7 +34,7 @@ pub(crate) fn run(verb: Verb) -> Result<ExitCode, Failure> {
     }
 }
 
-/// The bytes of a filter. Read, not mapped: a map of a file that somebody shortens ends the process.
+/// The bytes of a filter. Read, not mapped: a map of a file that another process shortens ends this one.
 fn read_filter(path: &Path) -> Result<Vec<u8>, Failure> {
     fs::read(path).map_err(|error| {
         let why = match error.kind() {

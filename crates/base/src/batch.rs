@@ -1,11 +1,10 @@
-//! The rolling window: locate, prefetch, probe.
+//! The batch pipeline: locate, prefetch, probe.
 //!
 //! A lookup outside the caches waits for one line; a core can wait for some sixteen at once. So a
-//! batch is worked through in groups of keys, each group in three turns of a window that rolls over
-//! the batch: its lines are *located* (hash to address, in vectors), some groups later *fetched*
-//! (prefetched), and a distance later *probed*.
+//! batch goes through a pipeline of three stages, group of keys by group: the lines of a group are *located*
+//! (hash to address, in vectors), some groups later *fetched* (prefetched), and a distance later *probed*.
 //!
-//! The addresses wait in a [`Ring`] between the turns. A group is located [`LEAD_KEYS`] keys before
+//! The addresses wait in a [`Ring`] between the stages. A group is located [`LEAD_KEYS`] keys before
 //! it is fetched: to read an address back right after the vector store that wrote it fails store
 //! forwarding, and cost half the speed where it was tried.
 
@@ -16,10 +15,10 @@ use trommel_simd::{l2_bytes, prefetch};
 pub const LEAD_KEYS: usize = 64;
 /// The longest distance, in keys, between fetching a line and probing it.
 pub const MAX_DISTANCE_KEYS: usize = 256;
-/// Places of a [`Ring`]: a power of two, room for lead, distance and a group.
+/// Slots of a [`Ring`]: a power of two, room for lead, distance and a group.
 pub const RING_KEYS: usize = 512;
 
-/// Bytes of what a place of a [`Ring`] counts.
+/// Bytes of the words that a slot of a [`Ring`] counts.
 pub const WORD_BYTES: usize = 8;
 
 /// Whether and how far ahead to prefetch in a table of a given size.
@@ -66,8 +65,8 @@ impl Window {
     /// Beyond L2 by T1 at once, since in passes over blocks of keys more lines are fetched than a core tracks on their
     /// way to L1: on a Zen 4 core, at 1.3 to 1.5 MB, 0.95 of the time with T0 in lines of a quotient filter, 0.92
     /// in its blocks, 0.9 for present keys in a standard filter, 1.04 for absent ones. Rejected: no prefetch up to 1.5
-    /// MB. Where one filter was looked up in a loop, lines took 0.95 so and blocks 0.8; among the candidates of the
-    /// harness, which take turns, lines took longer than those with AVX2 and T1.
+    /// MB. Where one filter was looked up in a loop, lines took 0.95 of the time and blocks 0.8; in the harness, which
+    /// interleaves its subjects, lines took longer than with AVX2 and T1.
     #[must_use]
     pub fn for_gathers(bytes: usize) -> Self {
         if bytes <= l2_bytes() { Self::NONE } else { Self::FAR }
@@ -84,7 +83,7 @@ impl Window {
     }
 }
 
-/// How far behind the keys that are worked on keys are fetched.
+/// How far ahead of the keys that are located keys are prefetched.
 const KEYS_BEHIND_BYTES: usize = 1024;
 
 /// A prefetch hint as a type, so that a kernel's loop is compiled for it.
@@ -94,7 +93,7 @@ pub trait Fetch {
 
     /// Prefetches the lines of the batch that come a kilobyte behind these keys.
     ///
-    /// A batch is read in order, and yet the processor does not fetch it in time where each of its keys touches a
+    /// A batch is read in order, and yet the processor does not fetch it in time where each of its keys reads a
     /// page of its own in between: ns per key without and with it, of a million keys, whose hashes are 8 MB, in
     /// tables of 1.5 MB on a Cascade Lake core: lookups in register blocks 6.5 and 2.9, in split blocks 4.9 and
     /// 2.7, in lines 6.5 and 2.8, inserts 8.4 and 3.2, 5.8 and 3.1, 9.3 and 3.2.
@@ -177,10 +176,10 @@ macro_rules! with_fetch {
     };
 }
 
-/// Where the keys between locating and probing have their units: a ring of [`RING_KEYS`] places. A
-/// place may be overwritten once its key was probed.
+/// The offsets of the units of keys between locating and probing: a ring of [`RING_KEYS`] slots. A slot may be
+/// overwritten once its key was probed.
 ///
-/// A place is the number of the unit's first 64-bit word in the table, so that 32 bits reach 32 GiB
+/// An offset is the index of the unit's first 64-bit word in the table, so that 32 bits reach 32 GiB
 /// and an x86 address takes it without a shift (two instructions per key less than with unit numbers).
 #[derive(Debug)]
 #[repr(align(64))]
@@ -193,7 +192,7 @@ impl Default for Ring {
 }
 
 impl Ring {
-    /// The places of the `GROUP` keys of group `group`; `GROUP` divides [`RING_KEYS`].
+    /// The offsets of the `GROUP` keys of group `group`; `GROUP` divides [`RING_KEYS`].
     #[inline(always)]
     #[must_use]
     pub fn group<const GROUP: usize>(&self, group: usize) -> &[u32; GROUP] {
@@ -201,7 +200,7 @@ impl Ring {
         &groups[group % (RING_KEYS / GROUP)]
     }
 
-    /// The places of a group, to be written.
+    /// The offsets of a group, to be written.
     #[inline(always)]
     pub fn group_mut<const GROUP: usize>(&mut self, group: usize) -> &mut [u32; GROUP] {
         let (groups, _) = self.0.as_chunks_mut::<GROUP>();
@@ -217,14 +216,14 @@ impl Ring {
     }
 }
 
-/// Rolls a window over `groups` groups of `GROUP` keys. Each of the three turns is called with the
-/// state and the index of a group, once for every group, in order; a group's turns come in the order
-/// locate, fetch, probe, [`LEAD_KEYS`] and `window.distance_keys` keys apart. Where there is a window, `keys`, which
-/// are those of the groups, or none if they are in cache, are fetched before they are located.
+/// Takes `groups` of `GROUP` keys each through the pipeline. Each stage is called with the state and the index of a
+/// group, once per group, in order; the stages of a group are locate, fetch and probe, [`LEAD_KEYS`] and
+/// `window.distance_keys` keys apart. If the window prefetches, the hashes in `keys` are prefetched before they are
+/// located; `keys` is empty if they are in cache.
 ///
 /// Shape: `GROUP` divides 64.
 #[inline(always)]
-pub fn roll<const GROUP: usize, S>(
+pub fn run_stages<const GROUP: usize, S>(
     keys: &[u64],
     groups: usize,
     window: Window,
@@ -235,7 +234,7 @@ pub fn roll<const GROUP: usize, S>(
 ) {
     struct Closures<'s, S, L, F, P>(&'s mut S, L, F, P);
 
-    impl<S, L, F, P> Turns for Closures<'_, S, L, F, P>
+    impl<S, L, F, P> BatchPipeline for Closures<'_, S, L, F, P>
     where
         L: FnMut(&mut S, usize),
         F: FnMut(&mut S, usize),
@@ -257,14 +256,14 @@ pub fn roll<const GROUP: usize, S>(
         }
     }
 
-    roll_turns::<GROUP>(keys, groups, window, &mut Closures(state, locate, fetch, probe));
+    run_pipeline::<GROUP>(keys, groups, window, &mut Closures(state, locate, fetch, probe));
 }
 
-/// What a window does with each group of keys.
+/// The stages of a pipeline, for code that is compiled for several instruction sets.
 ///
-/// For a body that is compiled for several instruction sets. A closure in such a body is compiled for the
-/// baseline unless it is inlined, and nothing can force that; a method can be `#[inline(always)]`.
-pub trait Turns {
+/// A closure in such code is compiled for the baseline unless it is inlined, and nothing can force that; a method can be
+/// `#[inline(always)]`.
+pub trait BatchPipeline {
     /// Computes where the lines of a group are.
     fn locate(&mut self, group: usize);
     /// Prefetches them.
@@ -273,34 +272,34 @@ pub trait Turns {
     fn probe(&mut self, group: usize);
 }
 
-/// Rolls a window over groups as [`roll`] does, by the methods of a type.
+/// As [`run_stages`], by the methods of a type.
 #[inline(always)]
-pub fn roll_turns<const GROUP: usize>(
+pub fn run_pipeline<const GROUP: usize>(
     keys: &[u64],
     groups: usize,
     window: Window,
-    turns: &mut impl Turns,
+    stages: &mut impl BatchPipeline,
 ) {
     let ahead = window.distance_keys.min(MAX_DISTANCE_KEYS) / GROUP;
     let lead = LEAD_KEYS / GROUP;
-    // One loop with three conditions, and not a prologue, a steady state and an epilogue: each turn
-    // has one call site, so that it is inlined, and the conditions cost a predicted branch a group.
-    for turn in 0..groups + lead + ahead {
-        if turn < groups {
+    // One loop with three conditions, and not a prologue, a steady state and an epilogue: each stage
+    // has one call site, so that it is inlined, and the conditions cost a predicted branch per group.
+    for step in 0..groups + lead + ahead {
+        if step < groups {
             if window.hint.is_some()
-                && let Some(keys) = keys.get(turn * GROUP..)
+                && let Some(keys) = keys.get(step * GROUP..)
             {
                 FetchT0::keys_behind(&keys[..keys.len().min(GROUP)]);
             }
-            turns.locate(turn);
+            stages.locate(step);
         }
-        let fetched = turn.wrapping_sub(lead);
+        let fetched = step.wrapping_sub(lead);
         if fetched < groups {
-            turns.fetch(fetched);
+            stages.fetch(fetched);
         }
         let probed = fetched.wrapping_sub(ahead);
         if probed < groups {
-            turns.probe(probed);
+            stages.probe(probed);
         }
     }
 }
@@ -335,35 +334,35 @@ mod tests {
         for groups in [0, 1, 2, 7, 8, 9, 15, 16, 24, 25, 100] {
             for distance_keys in [0, 64, 128, 256, usize::MAX] {
                 let window = Window { hint: Some(Hint::T0), distance_keys };
-                let mut turns: [Vec<usize>; 3] = Default::default();
-                roll::<8, _>(
+                let mut stages: [Vec<usize>; 3] = Default::default();
+                run_stages::<8, _>(
                     &[],
                     groups,
                     window,
-                    &mut turns,
-                    |turns, group| turns[0].push(group),
-                    |turns, group| {
-                        assert!(turns[0].contains(&group));
-                        turns[1].push(group);
+                    &mut stages,
+                    |stages, group| stages[0].push(group),
+                    |stages, group| {
+                        assert!(stages[0].contains(&group));
+                        stages[1].push(group);
                     },
-                    |turns, group| {
-                        assert!(turns[1].contains(&group));
-                        turns[2].push(group);
+                    |stages, group| {
+                        assert!(stages[1].contains(&group));
+                        stages[2].push(group);
                     },
                 );
                 let expected: Vec<usize> = (0..groups).collect();
-                assert!(turns.iter().all(|turn| *turn == expected), "{groups} {distance_keys}");
+                assert!(stages.iter().all(|step| *step == expected), "{groups} {distance_keys}");
             }
         }
     }
 
-    /// A place must survive from its locate to its probe.
+    /// An offset must survive from its locate to its probe.
     #[test]
     fn the_ring_holds_lead_distance_and_a_group() {
         const { assert!(LEAD_KEYS + MAX_DISTANCE_KEYS + 64 <= RING_KEYS) };
         let mut ring = Ring::default();
         let window = Window { hint: None, distance_keys: MAX_DISTANCE_KEYS };
-        roll::<8, _>(
+        run_stages::<8, _>(
             &[],
             200,
             window,

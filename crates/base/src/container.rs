@@ -85,7 +85,7 @@ impl FrozenBytes for &[u8] {
     }
 }
 
-/// Whether a reader verifies frozen bytes or trusts whoever gave them. See [`parse_trusted`].
+/// Whether a reader verifies frozen bytes or trusts their source. See [`parse_trusted`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trust {
     /// Every byte is checked.
@@ -321,8 +321,8 @@ pub fn parse_bytes<B: FrozenBytes>(holder: &B, trust: Trust) -> Result<Parsed<B>
 /// A number that tells frozen filters apart: the header's checksum, which covers kind, hash, parameters,
 /// the number of keys, and the checksum of the payload. `None` if the header is none, or damaged.
 ///
-/// Two frozen filters of unlike contents have the same identity with a probability of 2^-64, unless somebody
-/// forges them. So a cache of parsed filters can have it for a key, and skip parsing bytes whose identity it
+/// Two frozen filters of unlike contents have the same identity with a probability of 2^-64, unless one is
+/// forged. So a cache of parsed filters can have it for a key, and skip parsing bytes whose identity it
 /// has. Bytes of that identity may still be damaged in their payload: the cached filter is the undamaged one.
 ///
 /// Cost: one checksum of 120 bytes, however large the filter is.
@@ -437,7 +437,7 @@ mod tests {
         );
     }
 
-    /// What a forger can do who recomputes the header's checksum.
+    /// What a forger can do that recomputes the header's checksum.
     #[test]
     fn impossible_fields_under_a_right_checksum_are_refused() {
         let (header, payload) = sample();

@@ -26,7 +26,7 @@ pub enum SpecError {
     FprUnreachable {
         /// What was asked for.
         fpr: f64,
-        /// The lowest rate that can be reached for so many keys.
+        /// The lowest rate that a filter of the planned keys can reach.
         floor: f64,
     },
     /// The filter would be larger than the kind can address or any machine can hold.
@@ -121,7 +121,7 @@ impl fmt::Display for SpecError {
             }
             Self::FprUnreachable { fpr, floor } => write!(
                 f,
-                "a false-positive rate of {fpr:e} cannot be reached: the floor for so many keys is {floor:e}"
+                "a false-positive rate of {fpr:e} cannot be reached: the floor for this number of keys is {floor:e}"
             ),
             Self::TooLarge { bytes, max_bytes } => {
                 write!(f, "{bytes} bytes are needed, the most for this kind is {max_bytes}")

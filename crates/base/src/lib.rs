@@ -7,13 +7,13 @@
 //! | [`range`] | a hash to a block: multiply and shift, any number of blocks |
 //! | [`storage`] | zeroed, line-aligned memory in huge pages where it is large |
 //! | [`bitmap`] | one answer bit a key |
-//! | [`batch`] | the rolling window: locate, prefetch, probe |
+//! | [`batch`] | the batch pipeline: locate, prefetch, probe |
 //! | [`partition`] | keys grouped by the part of a table that they belong to, one pass |
 //! | [`sizing`] | exact false-positive rates and their inverses |
 //! | [`spec`], [`builder`] | what a filter is asked to be, checked before anything is allocated; how a kind is asked |
 //! | [`container`] | frozen, checked bytes |
 //! | [`block`] | the block form: a table and a trailer, for engines that hold many small filters |
-//! | [`workers`] | pieces of a large batch, and who does them |
+//! | [`workers`] | pieces of a large batch, and the threads that work on them |
 //! | [`filter`], [`error`] | the traits, and how they fail |
 #![no_std]
 extern crate alloc;

@@ -55,7 +55,7 @@
 //! to 4.0. A `split` that costs 2.2 by itself: 4.1 with slack, 6.4 with a histogram, which calls it twice.
 //!
 //! Rejected: part numbers stored by the histogram for the second pass (6.6 and 9.2 at 1024 parts); four histograms
-//! in turns (0.1 faster at best); cursors of 64 bits (0.1 to 0.5 slower from 2048 parts on); runs that are
+//! interleaved (0.1 faster at best); cursors of 64 bits (0.1 to 0.5 slower from 2048 parts on); runs that are
 //! noted when full and streamed after every 8 to 32 keys, without a branch a key (4.3 to 5.7); prefetching
 //! the runs of the next 8 or 16 keys (0.3 to 0.6 slower up to 2048 parts, no gain beyond); runs in pages
 //! of 4 KiB (0 to 0.4 slower); streaming with AVX2 or AVX-512 stores, and indices without checks (no gain).
@@ -80,9 +80,9 @@ mod shares;
 pub use answers::Answers;
 pub use shares::{FEWEST_PASSED_PER_PART, SharePlan, Shares, chunk_bytes, partition_shares};
 
-/// The most parts of one pass. Beyond some 4096, the runs of all parts crowd L2.
+/// The most parts of one pass. Beyond some 4096, the runs of all parts do not fit L2.
 pub const MAX_PARTS: usize = 8192;
-/// The most hashes of one pass: places in the scratch memory are 32 bits.
+/// The most hashes of one pass: positions in the scratch memory are 32 bits.
 pub const MAX_HASHES: usize = 1 << 30;
 
 /// Up to this size, records are scattered; beyond it, they are combined.
@@ -106,7 +106,7 @@ impl Record for u64 {}
 
 /// Groups hashes by part, batch after batch, in scratch memory of its own.
 ///
-/// The memory is kept from batch to batch, since the first touch of fresh memory costs more than the
+/// The memory is kept from batch to batch, since page faults in fresh memory cost more than the
 /// pass: it grows to what the largest batch needed, and is given back when the partitioner is dropped.
 ///
 /// ```
@@ -191,7 +191,7 @@ impl<R: Record> Partitioner<R> {
         Self { scratch: None, regions, record: core::marker::PhantomData }
     }
 
-    /// A partitioner with the scratch memory of another one, which was touched already.
+    /// A partitioner with the scratch memory of another one, whose pages are resident already.
     #[must_use]
     pub fn with_memory(memory: Option<Storage>) -> Self {
         Self { scratch: memory, ..Self::new() }
@@ -208,7 +208,7 @@ impl<R: Record> Partitioner<R> {
     /// For a batch of `n` hashes in `p` parts it is at most `m + 6 √m` records and 1100 bytes a part, where
     /// `m = n / (p − 1)`, or `n` for one part. That is 4.5 bytes a hash for 16 M hashes in 4096 parts with
     /// records of four bytes, 8.9 with eight; nearly twice the records for two parts. What no record
-    /// reaches is not touched: where memory is given at first touch, as on Linux, slack costs addresses
+    /// reaches is never written: where memory is given at the first write, as on Linux, slack costs addresses
     /// alone, up to whole pages. From 4 MiB on, whole huge pages of 2 MiB count.
     #[must_use]
     pub fn scratch_bytes(&self) -> usize {
@@ -216,8 +216,8 @@ impl<R: Record> Partitioner<R> {
         self.scratch.as_ref().map_or(0, Storage::memory_bytes) + regions * size_of::<u32>()
     }
 
-    /// Bytes of scratch memory that a batch of so many records in so many parts needs: what
-    /// [`Partitioner::scratch_bytes`] says after it of a new partitioner.
+    /// Bytes of scratch memory that a batch of `records` in `parts` needs: the value of
+    /// [`Partitioner::scratch_bytes`] after a new partitioner has taken that batch.
     ///
     /// # Panics
     /// If there are no parts.

@@ -7,11 +7,11 @@ use trommel_simd::Isa;
 /// How many bytes and which false-positive rate are asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Size {
-    /// As few bytes as reach the rate.
+    /// The fewest bytes that reach the false-positive rate.
     Fpr(f64),
-    /// The lowest rate that so many bytes reach.
+    /// The lowest false-positive rate within this number of bytes.
     Bytes(usize),
-    /// As few bytes as reach the rate, and no more than so many.
+    /// The fewest bytes that reach the false-positive rate, and at most the given number.
     FprWithin(f64, usize),
 }
 

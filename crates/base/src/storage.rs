@@ -111,7 +111,7 @@ impl Storage {
     /// is mapped from the system, with huge pages advised if `huge_pages`; elsewhere it comes from the
     /// allocator like a small one.
     ///
-    /// Cost: nothing is touched by a mapped table until it is used.
+    /// Cost: a mapped table takes no memory until it is written.
     ///
     /// ```
     /// use trommel::container::Storage;
@@ -189,7 +189,7 @@ impl Storage {
         // SAFETY: `offset` is below one huge page, and the map is one huge page longer than used.
         let start = unsafe { base.cast::<u8>().add(offset) };
         let spare = HUGE_PAGE_BYTES - offset;
-        // A refusal costs addresses alone: nothing ever touches them.
+        // A refusal costs addresses alone: nothing ever reads or writes them.
         if offset > 0 {
             // SAFETY: these are the bytes of the map before `start`, and nothing refers to them.
             let _ = unsafe { munmap(base.as_ptr(), offset) };

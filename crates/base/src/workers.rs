@@ -1,6 +1,6 @@
-//! Threads, as far as filters know them: somebody who does pieces of work that do not touch each other.
+//! Threads, as far as filters know them: an executor for independent work items.
 //!
-//! A filter says how a large batch falls into pieces ([`InsertBulk`]) and knows no threads; who owns
+//! A filter splits a large batch into pieces ([`InsertBulk`]) and knows no threads; the code that owns
 //! threads implements [`Workers`] and knows no filter.
 
 use crate::{Full, Insert, KeyHash, Storage};
@@ -19,10 +19,10 @@ pub trait Workers: Sync {
     /// If a call does, once no call is running any more.
     fn for_each<T: Send>(&self, items: Vec<T>, work: impl Fn(T) + Send + Sync);
 
-    /// Takes kept scratch memory, whose pages have been touched already: at most as many pieces as `request` asks for,
-    /// with any bytes in them. By default none is kept.
+    /// Takes kept scratch memory, whose pages are resident already: at most as many pieces as `request` asks for, with
+    /// any bytes in them. By default none is kept.
     ///
-    /// Frees so much kept memory that the pieces, those that the caller has to allocate besides, and what stays kept
+    /// Frees kept memory until the pieces, those that the caller still has to allocate, and the memory that stays kept
     /// take at most [`ScratchRequest::most_bytes`].
     fn take_memory(&self, request: ScratchRequest) -> Vec<Storage> {
         let _ = request;
@@ -64,7 +64,7 @@ impl Workers for CallerThread {
 /// What a large batch may use.
 #[derive(Debug)]
 pub struct Bulk<'w, W> {
-    /// Who does the work.
+    /// The threads that do the work.
     pub workers: &'w W,
     /// The most bytes of memory, beside the filter's own, that may be taken at a time. With too few the
     /// batch goes in key by key.
@@ -86,8 +86,8 @@ impl Bulk<'static, CallerThread> {
 
 /// A filter that takes large batches in pieces that several threads can work on.
 pub trait InsertBulk: Insert {
-    /// Lines of the table that [`Insert::insert_batch`] touches for a key, at random; `None` if it groups large
-    /// batches by itself, so that [`InsertBulk::insert_bulk`] is never slower.
+    /// Random cache lines of the table that [`Insert::insert_batch`] writes per key; `None` if it groups large batches
+    /// by itself, so that [`InsertBulk::insert_bulk`] is never slower.
     fn lines_per_insert(&self) -> Option<u32> {
         None
     }

@@ -4,7 +4,7 @@ use crate::overflow::{ENTRY_BYTES, Overflow};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::fmt;
-use trommel_base::batch::{Fetch, Window, roll};
+use trommel_base::batch::{Fetch, Window, run_stages};
 use trommel_base::{FormatError, Storage, with_fetch};
 
 /// How wide a counter is.
@@ -281,16 +281,16 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Counters<S> {
         positions: impl Fn(u64) -> I,
     ) {
         let window = Window { distance_keys: 16, ..Window::for_table(self.cells.as_ref().len()) };
-        with_fetch!(window, F => self.increment_rolling::<F, I>(hashes, positions, window));
+        with_fetch!(window, F => self.increment_pipelined::<F, I>(hashes, positions, window));
     }
 
-    fn increment_rolling<F: Fetch, I: Iterator<Item = u64>>(
+    fn increment_pipelined<F: Fetch, I: Iterator<Item = u64>>(
         &mut self,
         hashes: &[u64],
         positions: impl Fn(u64) -> I,
         window: Window,
     ) {
-        roll::<1, _>(
+        run_stages::<1, _>(
             hashes,
             hashes.len(),
             window,

@@ -17,7 +17,7 @@ use trommel_simd::Isa;
 
 /// A standard Bloom filter with a counter beside every bit. The bit says whether the counter is above
 /// zero, so that lookups read bits alone, at the speed and in the cache lines of a
-/// [`BloomFilter`]; only inserting and removing touch the counters.
+/// [`BloomFilter`]; only inserting and removing read the counters.
 ///
 /// Bits: 5 a position with [`CounterWidth::Four`], 3 with [`CounterWidth::Two`].
 ///
@@ -33,7 +33,7 @@ use trommel_simd::Isa;
 ///
 /// Source: Fan, Cao, Almeida and Broder, "Summary cache", IEEE/ACM Transactions on Networking 8
 /// (2000), section V-C. There the counters alone are kept; bits apart from them cost a quarter (a
-/// half) more memory, and make a lookup touch a quarter (a half) of it.
+/// half) more memory, and make a lookup read a quarter (a half) of it.
 ///
 /// ```
 /// use trommel::{CountingBloomFilter, Filter, Insert, Remove};

@@ -54,7 +54,7 @@ pub struct SharedBloom<L: Layout> {
     layout: PhantomData<L>,
 }
 
-/// Inserts since the filter is shared, on lines of its own: whoever counts takes the line away from all other
+/// Inserts since the filter is shared, on lines of its own: a thread that counts takes the line away from all other
 /// cores, which would otherwise lose the table's address and size with it. 128 bytes, since processors fetch
 /// lines in pairs.
 ///
@@ -173,9 +173,9 @@ impl<L: Layout> SharedBloom<L> {
         L::estimate_len(self.geometry, layout::count_ones(self.words()))
     }
 
-    /// These keys alone in a filter of the same shape, if they are so many that it pays to set their bits there
-    /// without atomics, and then those of each word at once: as many as the table has words. Then it takes no more
-    /// memory than the hashes do that the caller holds.
+    /// These keys alone in a filter of the same shape, if there are at least as many keys as the table has words. Then
+    /// it pays to set their bits there without atomics and to unite the tables word by word, and the second table
+    /// takes no more memory than the hashes that the caller holds.
     ///
     /// ns per key inserted, directly and this way, of a million keys at 1 % on two cores of Zen 4:
     ///

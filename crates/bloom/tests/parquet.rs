@@ -102,7 +102,7 @@ fn read_bitset(path: &Path, column: usize) -> Vec<u8> {
     fs::read(path).unwrap()[bitset_range(path, column)].to_vec()
 }
 
-/// Our filter of so many bytes with Parquet's hash.
+/// Our filter of `bytes` with Parquet's hash.
 fn ours_of(bytes: usize) -> SplitBlockBloom {
     let builder = SplitBlockBloom::builder().keys(ROWS as usize).memory_bytes(bytes);
     let filter = builder.hasher(Hasher::PARQUET).build().unwrap();
@@ -110,7 +110,7 @@ fn ours_of(bytes: usize) -> SplitBlockBloom {
     filter
 }
 
-/// Both answer alike for members and strangers, one by one and in a batch.
+/// Both answer alike for present and absent keys, one by one and in a batch.
 fn assert_answers_alike<V: AsBytes>(
     ours: &SplitBlockBloom<impl AsRef<[u8]>>,
     theirs: &Sbbf,

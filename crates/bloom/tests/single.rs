@@ -46,7 +46,7 @@ fn agrees_with_portable<F: Filter + Insert + FromSpec>(hash_count: fn(&F) -> u32
         );
         for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
             let answers = inserted_one_by_one(filter::<F>(isa, bits_per_key), &keys, &known);
-            assert!(answers == expected, "{isa}, {bits_per_key} bits a key");
+            assert!(answers == expected, "{isa}, {bits_per_key} bits per key");
         }
     }
     seen

@@ -13,9 +13,9 @@ fn filter_of_bits(bits: usize, keys: usize) -> BloomFilter {
     filter
 }
 
-fn false_positives(filter: &BloomFilter, strangers: &[KeyHash]) -> u64 {
+fn false_positives(filter: &BloomFilter, absent: &[KeyHash]) -> u64 {
     let mut found = Bitmap::new(0);
-    filter.contains_batch(strangers, &mut found);
+    filter.contains_batch(absent, &mut found);
     found.count_ones() as u64
 }
 
@@ -32,7 +32,7 @@ fn the_textbook_table_is_reproduced() {
         [(6, 4, 0.0561, 25), (8, 6, 0.0215, 50), (12, 8, 0.00314, 100), (16, 11, 0.000458, 250)];
     for (bits_per_key, hashes, printed, filters) in table {
         let empty = filter_of_bits(bits_per_key * KEYS, KEYS);
-        assert_eq!(empty.hash_count(), hashes, "the best k for {bits_per_key} bits a key");
+        assert_eq!(empty.hash_count(), hashes, "the best k for {bits_per_key} bits per key");
         let k = f64::from(hashes);
         let exact = (1.0 - (-k / bits_per_key as f64).exp()).powf(k);
         assert!((exact / printed - 1.0).abs() < 0.005, "{exact} is printed as {printed}");
@@ -45,7 +45,7 @@ fn the_textbook_table_is_reproduced() {
             hits += false_positives(&filter, &keys[KEYS..]);
         }
         let probes = filters * PROBES as u64;
-        assert_binomial(&format!("{bits_per_key} bits a key"), hits, probes, exact, 3.0);
+        assert_binomial(&format!("{bits_per_key} bits per key"), hits, probes, exact, 3.0);
     }
 }
 
@@ -138,7 +138,7 @@ fn published_sizes_are_reproduced() {
     let filter = BloomFilter::with_capacity_and_fpr(1_000_000, 0.01).unwrap();
     let bits_per_key = filter.memory_bytes() as f64 * 8.0 / 1e6;
     assert!((bits_per_key - 9.59).abs() < 0.02, "{bits_per_key}");
-    // Memory that was never touched costs nothing on the systems that lend it lazily; elsewhere the
+    // Memory that was never written costs nothing on the systems that lend it lazily; elsewhere the
     // refusal is a typed error.
     if let Ok(filter) = BloomFilter::builder().keys(1_000_000_000).fpr(0.02).build() {
         let bits = filter.memory_bytes() as f64 * 8.0;
@@ -163,8 +163,8 @@ fn batches_at_the_edges_of_chunks_answer_like_single_lookups() {
                 .into_iter()
                 .enumerate()
                 .map(
-                    |(i, stranger)| {
-                        if i % one_in == 0 { members[i % members.len()] } else { stranger }
+                    |(i, absent)| {
+                        if i % one_in == 0 { members[i % members.len()] } else { absent }
                     },
                 )
                 .collect();

@@ -76,7 +76,7 @@ typedef struct trommel_policy trommel_policy;
 // A frozen filter that is read where its bytes are. Immutable, so any number of threads share one.
 typedef struct trommel_view trommel_view;
 
-// Bytes that somebody else owns: a key. `data` may be NULL if `len` is 0.
+// Borrowed bytes: a key. `data` may be NULL if `len` is 0.
 typedef struct {
   // The first byte.
   const uint8_t *data;

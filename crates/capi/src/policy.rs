@@ -6,7 +6,7 @@ use crate::status::{Failure, Status};
 use std::ffi::{CString, c_char, c_void};
 use trommel::{FilterPolicy, KeyHash, PolicyError};
 
-/// Bytes that somebody else owns: a key. `data` may be NULL if `len` is 0.
+/// Borrowed bytes: a key. `data` may be NULL if `len` is 0.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Slice {

@@ -1,4 +1,4 @@
-//! What C writes is what Rust writes, to the byte, and each reads the other's.
+//! C and Rust write the same bytes, and each reads the other's.
 #![allow(unsafe_code)]
 // Every pointer is to a value of this test, which outlives the call.
 #![allow(clippy::undocumented_unsafe_blocks)]

@@ -3,7 +3,7 @@
 //! **Into an empty filter.** The table is built ([`build`]), by several threads if there are. Nothing is ever
 //! shifted, so a filter at 95 % load is built as fast, per key, as one at 50 %.
 //!
-//! **Into any other.** Hashes are partitioned likewise, and inserted region by region.
+//! **Into any other.** Hashes are partitioned in the same way, and inserted region by region.
 
 use crate::build::{Inputs, MOST_REGIONS, build};
 use crate::filter::Quotient;
@@ -17,9 +17,9 @@ use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash, ScratchRequest, Stor
 const SURE_LOAD: f64 = 0.97;
 /// Fewer keys are inserted as they come, and not grouped.
 const FEWEST_KEYS: usize = 256;
-/// A batch into an empty filter is a bulk build if it brings a key for so many slots, and so many keys. A build
-/// pays for every slot, and some ten microseconds before the first. Inserts by themselves took, of the time of a
-/// build, with AVX-512 on a Zen 4 from 2^14 to 2^22 slots: 0.11 to 0.16 at 1 %, 0.52 to 0.73 at a sixteenth, 0.9
+/// A batch into an empty filter is a bulk build if it has at least a key per this number of slots, and at least
+/// `FEWEST_BUILT_KEYS`. A build costs time per slot, and some ten microseconds before the first. Single inserts took,
+/// relative to a build, with AVX-512 on a Zen 4 from 2^14 to 2^22 slots: 0.11 to 0.16 at 1 %, 0.52 to 0.73 at a sixteenth, 0.9
 /// to 1.2 at an eighth, 1.2 to 1.8 at a quarter, 1.6 to 4.1 at 95 %; into 2^9 slots 0.8 to 0.9 at 95 %. A build of
 /// a sixteenth gains where inserts are slow: with 8 bits in blocks of 64 slots, portable kernels 1.1, and AVX-512
 /// 1.2 in 2^24 slots.
@@ -51,7 +51,7 @@ impl<L: Layout> InsertBulk for Quotient<L> {
         bulk: Bulk<'_, W>,
     ) -> Result<(), Full> {
         let mut done = 0;
-        // One piece for all chunks, so that its pages are touched for the first time only once.
+        // One piece for all chunks, so that its pages fault only once.
         let mut memory = None;
         while done < hashes.len() {
             let rest = &hashes[done..];
@@ -126,8 +126,8 @@ impl<L: Layout> Quotient<L> {
         Ok(())
     }
 
-    /// Inserts keys in so many groups, a power of two; false, and nothing changed, if one does not fit or there is no memory
-    /// to group them in.
+    /// Inserts keys in `groups`, a power of two; false, and nothing changed, if one does not fit or there is no memory to
+    /// group them in.
     fn insert_grouped(
         &mut self,
         hashes: &[KeyHash],
@@ -188,8 +188,8 @@ const fn newness_bytes(keys: usize, groups: usize) -> usize {
     keys / 8 + groups * (size_of::<Vec<u64>>() + size_of::<u64>())
 }
 
-/// Exchanges memory that is too small for so many keys in so many groups for memory that the workers keep, if they
-/// have any. What they keep besides is within the budget.
+/// Exchanges memory that is too small for `keys` in `groups` for memory that the workers keep, if they have any. The
+/// memory that they still keep is within the budget.
 fn take_memory<W: Workers>(
     memory: &mut Option<Storage>,
     keys: usize,

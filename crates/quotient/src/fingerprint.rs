@@ -100,8 +100,8 @@ fn unit(fingerprints: u64) -> u64 {
     ((1u128 << 64) / u128::from(fingerprints)) as u64
 }
 
-/// The fewest remainder bits with which so many slots can tell so many fingerprints apart, as
-/// [`Rounding::place_of`] maps them; `None` if 32 do not suffice.
+/// The fewest remainder bits with which `slots` can tell `fingerprints` apart, as [`Rounding::place_of`] maps
+/// them; `None` if 32 do not suffice.
 ///
 /// `None` as well for as many slots as there are fingerprints, or more, which would mean nothing.
 pub(crate) fn remainder_bits_for(slots: u64, fingerprints: u64) -> Option<u32> {

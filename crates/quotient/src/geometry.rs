@@ -25,11 +25,10 @@ pub struct Geometry {
 pub const MAX_COPIES: u32 = 255;
 /// No filter has more slots.
 pub(crate) const MAX_SLOTS: u64 = 1 << 42;
-/// Quotient and remainder together have at most so many bits, which leaves two bits of the hash to
-/// round with.
+/// The most bits of quotient and remainder together. Two bits of the hash are left for rounding.
 pub(crate) const MAX_FINGERPRINT_BITS: u32 = 62;
-/// The load that a filter takes of any distinct keys with uniform hashes. Above it, and where many copies
-/// of few keys crowd, inserts go on until one finds no slot, each slower than the last.
+/// The load that a filter reaches with any distinct keys of uniform hashes. Above it, and with many copies of few
+/// keys, inserts go on until one finds no slot, each slower than the last.
 pub const GUARANTEED_LOAD: f64 = 0.95;
 
 /// A slot: the block, and the place in it.
@@ -86,7 +85,7 @@ impl Geometry {
         (slots > 0).then_some(slots)
     }
 
-    /// The blocks of so many slots and their overhang.
+    /// The number of blocks for `slots` and their overhang.
     pub(crate) fn blocks_for<L: Layout>(slots: u64) -> u64 {
         (slots + Self::overhang_slots(slots)).div_ceil(u64::from(L::SLOTS))
     }

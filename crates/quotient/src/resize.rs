@@ -24,7 +24,7 @@ use trommel_base::{Incompatible, Merge, MergeError, Storage, WhyFull};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ResizeError {
-    /// Fingerprints are too short to tell so many slots apart, or too long for so few.
+    /// Fingerprints are too short to tell that number of slots apart, or too long for so few slots.
     Fingerprint {
         /// Slots asked for.
         slots: u64,
@@ -126,7 +126,7 @@ impl<L: Layout> Quotient<L> {
         self.resize_slots(slots)
     }
 
-    /// The fewest slots that hold so many keys at 95 % load, and that a resize can give the filter.
+    /// The fewest slots that hold `keys` at 95 % load, and that a resize can give the filter.
     fn slots_to_hold(&self, keys: usize) -> u64 {
         let slots = slots_for::<L>(keys, GUARANTEED_LOAD);
         if !L::RESERVES_ZERO {
@@ -200,7 +200,7 @@ impl<L: Layout> Quotient<L> {
         }
         self.resize_slots(geometry.slots).map_err(|error| match error {
             ResizeError::OutOfMemory { bytes } => WhyFull::Memory { bytes },
-            // A crowd at the last quotient may need more slots behind it than a doubled table has.
+            // A cluster at the last quotient may need more slots behind it than a doubled table has.
             ResizeError::TooSmall { .. } => WhyFull::Slots,
             _ => WhyFull::Fingerprint,
         })

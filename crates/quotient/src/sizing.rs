@@ -125,7 +125,7 @@ fn for_fpr<L: Layout>(spec: &Spec, load: f64, fpr: f64) -> Result<Geometry, Spec
     Ok(geometry)
 }
 
-/// The remainder bits with which so many slots keep fingerprints of a given width.
+/// The remainder bits with which `slots` keep fingerprints of `fingerprint_bits`.
 fn remainder_bits_of(slots: u64, fingerprint_bits: u32) -> Result<u32, SpecError> {
     if slots > MAX_SLOTS {
         // Whatever the width, `checked` refuses it.
@@ -170,7 +170,7 @@ fn for_bytes<L: Layout>(spec: &Spec, load: f64, bytes: usize) -> Result<Geometry
     if fewest > MAX_SLOTS {
         return checked::<L>(spec, fewest, bits);
     }
-    // The most slots: between the fewest, which have room, and so many that they have not.
+    // The most slots: between the fewest, which fit, and a number that does not.
     let (mut least, mut most) = (fewest / L::SLOTS_STEP, MAX_SLOTS / L::SLOTS_STEP + 1);
     while most - least > 1 {
         let middle = least + (most - least) / 2;

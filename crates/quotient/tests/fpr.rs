@@ -5,7 +5,7 @@ use trommel_quotient::{CacheLineQuotient, Layout, LineBlock, Quotient, QuotientF
 use trommel_testkit::stats::assert_binomial;
 use trommel_testkit::streams::Disjoint;
 
-/// A filter of `slots` slots filled to a load, asked for strangers: false positives, of how many.
+/// A filter of `slots` slots filled to a load, asked for absent keys: false positives, of how many.
 fn measure<L: Layout>(
     bits: Option<u32>,
     load: f64,
@@ -24,7 +24,7 @@ fn measure<L: Layout>(
         let keys = Disjoint::new(seed, KEYS, PROBES);
         filter.clear();
         filter.insert_batch(&keys.members).unwrap();
-        filter.contains_batch(&keys.strangers, &mut found);
+        filter.contains_batch(&keys.absent, &mut found);
         hits += found.count_ones() as u64;
         probes += PROBES as u64;
     }

@@ -147,10 +147,10 @@ fn a_filter_that_cannot_grow_any_more_says_so() {
     exhaust::<LineBlock>(50, None);
 }
 
-/// A crowd at the last quotient can be larger than what a doubled table has behind its last quotient,
-/// whose blocks are as many slots rounded up. That is no lack of fingerprints, and is not called so.
+/// A cluster at the last quotient can be larger than the space behind the last quotient of a doubled table,
+/// whose blocks are that number of slots rounded up. This is no lack of fingerprints, and is not reported as one.
 #[test]
-fn a_crowd_at_the_end_that_doubling_leaves_no_room_for_is_full() {
+fn a_cluster_at_the_end_that_doubling_leaves_no_room_for_is_full() {
     let builder = QuotientFilter::builder().keys(135).remainder_bits(20);
     let mut filter = builder.multiset(true).grow_at(0.9).build().unwrap();
     // 143 slots in 4 blocks: 114 from the last on. Of 286 in 6 it would be 99.
@@ -420,7 +420,7 @@ fn resizing_changes_no_answer() {
     let mut filter = filter::<WideBlock>(3000, Some(6));
     filter.insert_batch(&keys.members).unwrap();
     let answers = |filter: &QuotientFilter| -> Vec<bool> {
-        keys.strangers.iter().map(|hash| filter.contains_hash(*hash)).collect()
+        keys.absent.iter().map(|hash| filter.contains_hash(*hash)).collect()
     };
     let before = answers(&filter);
     assert!(before.iter().filter(|found| **found).count() > 2000);

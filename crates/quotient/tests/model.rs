@@ -130,7 +130,7 @@ impl Mix {
     }
 }
 
-/// Inserts of fresh keys and of held ones, removals of held keys and of strangers, lookups of all.
+/// Inserts of fresh keys and of held ones, removals of held keys and of absent keys, lookups of all.
 /// The whole state is compared now and then. How many operations that were.
 fn churn<L: Layout>(mut pair: Pair<L>, mix: Mix) -> u64 {
     let mut random = Splitmix::new(mix.seed);

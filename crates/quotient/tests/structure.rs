@@ -40,19 +40,19 @@ fn all_slots<L: Layout>(filter: &Quotient<L>) -> u64 {
     filter.geometry().blocks * u64::from(L::SLOTS)
 }
 
-/// What a cluster is made of.
+/// The keys of a cluster.
 #[derive(Clone, Copy, Debug)]
-struct Crowd {
-    /// The quotients that keys crowd on, one behind another.
+struct Cluster {
+    /// Consecutive quotients with many keys each.
     quotients: u64,
     /// Distinct remainders of each, and copies of each of those.
     remainders: u64,
     copies: u64,
-    /// The next so many quotients have one key each, and are pushed far from home.
+    /// The number of quotients behind them that have one key each, and are pushed far from home.
     pushed: u64,
 }
 
-impl Crowd {
+impl Cluster {
     fn hashes<L: Layout>(&self, filter: &Quotient<L>, first: u64) -> Vec<KeyHash> {
         let mut hashes = Vec::new();
         for quotient in first..first + self.quotients {
@@ -80,20 +80,20 @@ fn assert_holds<L: Layout>(filter: &Quotient<L>, hashes: &[KeyHash], what: &str)
     assert!(Quotient::<L>::from_bytes(&bytes).unwrap().to_bytes() == bytes, "{what}");
 }
 
-/// Builds a crowd in random order and takes it down in another: on every instruction set, one by one
+/// Builds a cluster in random order and takes it down in another: on every instruction set, one by one
 /// and in a batch, with every state the bytes that portable single inserts make, and keys before, in
 /// and behind the cluster found at every step.
-fn assert_stands<L: Layout>(keys: usize, bits: Option<u32>, crowd: Crowd, most_offset: u64) {
-    let multiset = crowd.copies > 1;
+fn assert_stands<L: Layout>(keys: usize, bits: Option<u32>, cluster: Cluster, most_offset: u64) {
+    let multiset = cluster.copies > 1;
     let reference = built::<L>(&spec(keys, bits, multiset, Isa::Portable));
     let first = reference.geometry().slots / 3;
-    let mut hashes = crowd.hashes(&reference, first);
+    let mut hashes = cluster.hashes(&reference, first);
     assert!(
         hashes.len() as u64 > most_offset,
         "offsets beyond {most_offset} are what this is about"
     );
-    let strangers: Vec<KeyHash> = (first.saturating_sub(100)
-        ..first + crowd.quotients + crowd.pushed)
+    let absent: Vec<KeyHash> = (first.saturating_sub(100)
+        ..first + cluster.quotients + cluster.pushed)
         .map(|quotient| {
             hash_at(&reference, quotient, (1 << reference.geometry().remainder_bits) - 1)
         })
@@ -113,32 +113,32 @@ fn assert_stands<L: Layout>(keys: usize, bits: Option<u32>, crowd: Crowd, most_o
         for (i, part) in hashes.chunks(steps).enumerate() {
             part.iter().for_each(|hash| assert_eq!(singly.insert_hash(*hash), Ok(true)));
             batches.insert_batch(part).unwrap();
-            let what = format!("{crowd:?}: part {i} on {isa}");
+            let what = format!("{cluster:?}: part {i} on {isa}");
             assert!(singly.to_bytes() == states[i], "{what}, singly");
             assert!(batches.to_bytes() == states[i], "{what}, in batches");
             let held = &hashes[..singly.len()];
             singly.contains_batch(held, &mut found);
             assert_eq!(found.count_ones(), held.len(), "{what}");
             assert!(held.iter().all(|hash| singly.contains_hash(*hash)), "{what}");
-            singly.contains_batch(&strangers, &mut found);
+            singly.contains_batch(&absent, &mut found);
             assert_eq!(found.count_ones(), 0, "{what}");
-            assert!(strangers.iter().all(|hash| !singly.contains_hash(*hash)), "{what}");
+            assert!(absent.iter().all(|hash| !singly.contains_hash(*hash)), "{what}");
         }
         assert_holds(&singly, &hashes, "built");
         let mut whole = empty.clone();
         whole.insert_batch(&hashes).unwrap();
-        assert!(whole.to_bytes() == states[states.len() - 1], "{crowd:?}: one batch on {isa}");
+        assert!(whole.to_bytes() == states[states.len() - 1], "{cluster:?}: one batch on {isa}");
         for hash in &hashes {
             let copies =
                 if hashes[hashes.len() - 1] == *hash { singly.count_hash(*hash) } else { 0 };
-            assert!(copies <= crowd.copies);
+            assert!(copies <= cluster.copies);
         }
         // Down again, in an order of its own.
         let mut left = hashes.clone();
         shuffle(&mut left, 2);
         while !left.is_empty() {
             for hash in left.split_off(left.len().saturating_sub(steps)) {
-                assert!(!strangers.is_empty() && !singly.remove_hash(strangers[0]));
+                assert!(!absent.is_empty() && !singly.remove_hash(absent[0]));
                 assert!(singly.remove_hash(hash));
             }
             assert_holds(&singly, &left, "taken down");
@@ -146,21 +146,21 @@ fn assert_stands<L: Layout>(keys: usize, bits: Option<u32>, crowd: Crowd, most_o
             assert_eq!(found.count_ones(), left.len());
             let mut fresh = empty.clone();
             fresh.insert_batch(&left).unwrap();
-            assert!(singly.to_bytes() == fresh.to_bytes(), "{crowd:?}: {} left", left.len());
+            assert!(singly.to_bytes() == fresh.to_bytes(), "{cluster:?}: {} left", left.len());
         }
         assert!(singly.to_bytes() == empty.to_bytes());
     }
 }
 
-/// One quotient with so many keys that its run alone lies over dozens of blocks.
+/// One quotient whose run alone lies over dozens of blocks.
 #[test]
 fn a_run_may_span_many_blocks() {
     for bits in [11, 16, 27] {
-        let crowd = Crowd { quotients: 1, remainders: 1900, copies: 1, pushed: 700 };
-        assert_stands::<WideBlock>(6000, Some(bits), crowd, 255);
+        let cluster = Cluster { quotients: 1, remainders: 1900, copies: 1, pushed: 700 };
+        assert_stands::<WideBlock>(6000, Some(bits), cluster, 255);
     }
-    let crowd = Crowd { quotients: 1, remainders: 250, copies: 1, pushed: 700 };
-    assert_stands::<LineBlock>(6000, None, crowd, 63);
+    let cluster = Cluster { quotients: 1, remainders: 250, copies: 1, pushed: 700 };
+    assert_stands::<LineBlock>(6000, None, cluster, 63);
 }
 
 /// Neighbouring quotients with many keys each: every block's offset is larger than can be stored, and
@@ -168,12 +168,12 @@ fn a_run_may_span_many_blocks() {
 #[test]
 fn offsets_may_be_larger_than_can_be_stored() {
     for (bits, remainders) in [(3, 6), (6, 50), (8, 40), (13, 45)] {
-        let crowd = Crowd { quotients: 70, remainders, copies: 1, pushed: 900 };
-        assert_stands::<WideBlock>(6000, Some(bits), crowd, 255);
+        let cluster = Cluster { quotients: 70, remainders, copies: 1, pushed: 900 };
+        assert_stands::<WideBlock>(6000, Some(bits), cluster, 255);
     }
     for (quotients, remainders) in [(5, 200), (70, 20), (120, 3)] {
-        let crowd = Crowd { quotients, remainders, copies: 1, pushed: 900 };
-        assert_stands::<LineBlock>(6000, None, crowd, 63);
+        let cluster = Cluster { quotients, remainders, copies: 1, pushed: 900 };
+        assert_stands::<LineBlock>(6000, None, cluster, 63);
     }
 }
 
@@ -183,11 +183,11 @@ fn copies_may_span_many_blocks() {
     let copies = u64::from(MAX_COPIES);
     for (quotients, remainders, copies) in [(1, 1, copies), (3, 2, copies), (40, 3, 9), (9, 1, 100)]
     {
-        let crowd = Crowd { quotients, remainders, copies, pushed: 600 };
+        let cluster = Cluster { quotients, remainders, copies, pushed: 600 };
         for bits in [3, 8, 21] {
-            assert_stands::<WideBlock>(6000, Some(bits), crowd, 255);
+            assert_stands::<WideBlock>(6000, Some(bits), cluster, 255);
         }
-        assert_stands::<LineBlock>(6000, None, crowd, 63);
+        assert_stands::<LineBlock>(6000, None, cluster, 63);
     }
 }
 
@@ -339,7 +339,7 @@ fn assert_takes_its_keys<L: Layout>(keys: usize, bits: Option<u32>, seeds: core:
         let hashes = distinct(seed << 32 | keys as u64, 0..most as u64);
         match filter.insert_batch(&hashes) {
             Ok(()) => {}
-            // Of one or two bits, so many keys share fingerprints that copies run out.
+            // With one or two bits, too many keys share fingerprints, and copies run out.
             Err(full) => panic!("{slots} slots, seed {seed}: {full}"),
         }
     }

@@ -32,7 +32,7 @@ fn square(q: u32, r: u32, multiset: bool, isa: Isa) -> QuotientFilter {
     filter
 }
 
-/// A filter for so many keys with fingerprints of a width.
+/// A filter for `keys` with fingerprints of `bits`.
 fn of_width(keys: usize, bits: u32, multiset: bool, isa: Isa) -> QuotientFilter {
     let mut spec = Spec::default();
     spec.keys = keys;

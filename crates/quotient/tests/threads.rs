@@ -91,7 +91,7 @@ fn threads_make_the_bytes_that_one_makes_of_skewed_keys() {
             for stream in Stream::ALL {
                 let mut hashes = stream.hashes(4, 300_000);
                 for keys in [0, 1, 255, 300, 60_000, 300_000] {
-                    // Few of them go in: key by key that takes long where they crowd.
+                    // Few of them go in: one by one that takes long in large clusters.
                     if multiset && keys > 300 && matches!(stream, Stream::SmallIntegers) {
                         continue;
                     }

@@ -276,7 +276,7 @@ fn detect(isa: Isa) -> bool {
     }
 }
 
-// Without the standard library nobody asks the processor: what the target promises is what there is.
+// Without the standard library the processor is not asked: the features are those that the target promises.
 #[cfg(all(target_arch = "x86_64", not(feature = "std")))]
 fn detect(isa: Isa) -> bool {
     let avx2 = cfg!(all(

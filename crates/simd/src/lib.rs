@@ -2,7 +2,7 @@
 //!
 //! - [`Isa`]: the instruction sets that the kernels of Trommel are written for, found at run time,
 //!   forced by the variable `TROMMEL_ISA` or by a filter's builder.
-//! - [`prefetch()`]: the prefetch hints that the rolling batch window issues.
+//! - [`prefetch()`]: the prefetch hints that the batch pipeline issues.
 //! - [`l2_bytes`]: the cache beyond which prefetching pays.
 //! - [`rank`] and [`select`]: the two word operations of succinct structures, portable and BMI2.
 //! - [`bits_of`]: answers that were written a byte each, as the bits of a word.

@@ -15,7 +15,7 @@ pub fn normal_tail(sigmas: f64) -> f64 {
     0.5 * erfc(sigmas / core::f64::consts::SQRT_2)
 }
 
-/// How unlikely so many successes are in so many trials of probability `p`: the smaller of the two
+/// How unlikely `successes` are in `trials` of probability `p`: the smaller of the two
 /// tails, both of which contain `successes` itself.
 ///
 /// Exact for few expected successes or failures; the normal approximation with a continuity
@@ -64,7 +64,7 @@ fn log_binomial(successes: u64, trials: u64, p: f64) -> f64 {
     lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(n - k + 1.0) + k * log(p) + (n - k) * log1p(-p)
 }
 
-/// Fails if so many successes are further from `trials · p`, on either side, than `sigmas` allow.
+/// Fails if `successes` is further from `trials · p`, on either side, than `sigmas` allow.
 ///
 /// # Panics
 /// If they are.

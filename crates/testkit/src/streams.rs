@@ -71,15 +71,15 @@ pub struct Disjoint {
     /// What goes in.
     pub members: Vec<KeyHash>,
     /// What does not: a "perhaps" for one of these is a false positive, without exception.
-    pub strangers: Vec<KeyHash>,
+    pub absent: Vec<KeyHash>,
 }
 
 impl Disjoint {
-    /// So many distinct members and as many distinct strangers as asked, no hash in both.
+    /// Distinct members and distinct absent hashes, in the given numbers; no hash is both.
     #[must_use]
-    pub fn new(seed: u64, members: usize, strangers: usize) -> Self {
-        let (first, last) = (members as u64, (members + strangers) as u64);
-        Self { members: distinct(seed, 0..first), strangers: distinct(seed, first..last) }
+    pub fn new(seed: u64, members: usize, absent: usize) -> Self {
+        let (first, last) = (members as u64, (members + absent) as u64);
+        Self { members: distinct(seed, 0..first), absent: distinct(seed, first..last) }
     }
 }
 
@@ -97,7 +97,7 @@ pub enum Stream {
     Zipf,
     /// One hash again and again.
     AllEqual,
-    /// Only the low eight bits vary, as when somebody's hash was of one byte.
+    /// Only the low eight bits vary, as with a hash of one byte.
     LowByte,
     /// Only the high eight bits vary.
     HighByte,
@@ -173,7 +173,7 @@ mod tests {
     fn members_and_strangers_are_distinct_and_disjoint() {
         for seed in [0, 1, u64::MAX] {
             let keys = Disjoint::new(seed, 10_000, 20_000);
-            let all: HashSet<_> = keys.members.iter().chain(&keys.strangers).collect();
+            let all: HashSet<_> = keys.members.iter().chain(&keys.absent).collect();
             assert_eq!(all.len(), 30_000);
         }
         assert_ne!(distinct(1, 0..4), distinct(2, 0..4));

@@ -15,12 +15,12 @@ pub enum Room {
     /// Any number of keys, at a rate of false positives that rises with them. No insert fails, and
     /// `len` counts every one.
     Endless,
-    /// A slot for each of so many copies of a fingerprint: a set keeps one, a multiset counts some.
+    /// A slot per copy of a fingerprint, up to `copies`: a set keeps one, a multiset counts some.
     /// `len` counts the slots that are taken, and an insert that finds none is
     /// [`Full`](trommel_base::Full).
     Slots {
         /// The most copies of one fingerprint. A filter that is not [canonical](Subject::CANONICAL) has
-        /// room for so many of a key that shares its places with no other, and for more where chance leaves
+        /// room for `copies` of a key that shares its slots with no other, and for more where chance leaves
         /// it.
         copies: u32,
     },
@@ -182,7 +182,7 @@ pub trait Resize: Exact {
     /// What the filter's own method says.
     fn grow(filter: &mut Self::Filter) -> Result<(), Self::Error>;
 
-    /// Makes room for so many keys.
+    /// Makes room for `keys`.
     ///
     /// # Errors
     /// What the filter's own method says.
@@ -195,7 +195,7 @@ pub trait Resize: Exact {
     fn shrink_to_fit(filter: &mut Self::Filter) -> Result<(), Self::Error>;
 }
 
-/// The spec that most claims build: so many keys at a rate on an instruction set, XXH3 with seed 0.
+/// The spec that most claims build: `keys` at a false-positive rate on an instruction set, XXH3 with seed 0.
 #[must_use]
 pub fn spec(keys: usize, fpr: f64, isa: Isa) -> Spec {
     let mut spec = Spec::default();

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use trommel_base::Workers;
 
-/// So many threads, begun for each list of pieces, that take the next piece when they are free.
+/// This number of threads, started for each list of pieces; a free thread takes the next piece.
 #[derive(Clone, Copy, Debug)]
 pub struct ScopedThreads(pub usize);
 

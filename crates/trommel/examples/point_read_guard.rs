@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let guard = FilterView::parse(&frozen)?;
     let mut table = Table::open(&records)?;
     println!(
-        "{RECORDS} records, a filter of {} bytes: {:.1} bits a key, {:.2} % of absent keys pass",
+        "{RECORDS} records, a filter of {} bytes: {:.1} bits per key, {:.2} % of absent keys pass",
         guard.memory_bytes(),
         guard.bits_per_key(),
         guard.expected_fpr() * 100.0

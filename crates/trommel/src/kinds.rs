@@ -6,7 +6,7 @@
 
 use trommel_base::FilterKind;
 
-/// The types that the rows name: whoever expands the table imports them all.
+/// The types that the rows name: a module that expands the table imports them all.
 pub(crate) mod types {
     pub(crate) use trommel_bloom::{
         BloomFilter, CacheLineBloom, CountingBloomFilter, RegisterBloom, SplitBlockBloom,

@@ -128,7 +128,7 @@ impl ShardedFilter {
     /// ```
     ///
     /// # Errors
-    /// [`SpecError`] if there cannot be so many shards, or a shard cannot meet what was asked for.
+    /// [`SpecError`] if the number of shards is out of range, or a shard cannot meet the spec.
     pub fn build(spec: &FilterSpec, shards: usize) -> Result<Self, SpecError> {
         if !SHARDS.contains(&(shards as u64)) {
             let value = shards as u64;
@@ -390,7 +390,7 @@ impl InsertShared for ShardedFilter {
         self.write(shard).insert_hash(hash)
     }
 
-    /// Keys of a shard go in in the order of the batch; shards take their turns in no order of the batch.
+    /// Keys of a shard go in in the order of the batch; the shards themselves are in any order.
     ///
     /// # Errors
     /// [`Full`] if there is no room in a shard. It says how many keys of the batch went in, not which: all of

@@ -88,7 +88,7 @@ impl FilterSpec {
     trommel_base::remainder_setters!();
     trommel_base::fingerprint_setters!();
 
-    /// The same for so many keys, if it does not say how many.
+    /// The same for `keys`, if it does not say how many.
     pub(crate) fn or_keys(mut self, keys: usize) -> Self {
         if self.spec.keys == 0 {
             self.spec.keys = keys;

@@ -51,7 +51,7 @@ fn what_a_kind_cannot_do_it_says_and_nothing_changes() {
 #[test]
 fn a_removed_key_is_gone_and_an_absent_one_is_not_removed() {
     let keys = distinct(2, 0..2 * KEYS as u64);
-    let (members, strangers) = keys.split_at(KEYS);
+    let (members, absent) = keys.split_at(KEYS);
     for compact in [false, true] {
         let mut filter = filled(spec(FilterKind::CountingBloom).compact(compact), members);
         for hash in members {
@@ -59,8 +59,8 @@ fn a_removed_key_is_gone_and_an_absent_one_is_not_removed() {
         }
         assert!(filter.is_empty());
         assert!(keys.iter().all(|hash| !filter.contains_hash(*hash)));
-        assert!(strangers.iter().all(|hash| filter.remove_hash(*hash) == Ok(false)));
-        assert!(strangers.iter().all(|hash| filter.count_hash(*hash) == Ok(0)));
+        assert!(absent.iter().all(|hash| filter.remove_hash(*hash) == Ok(false)));
+        assert!(absent.iter().all(|hash| filter.count_hash(*hash) == Ok(0)));
     }
 }
 
@@ -68,7 +68,7 @@ fn a_removed_key_is_gone_and_an_absent_one_is_not_removed() {
 #[test]
 fn copies_are_counted_where_they_are_kept() {
     let keys = distinct(2, 0..2 * KEYS as u64);
-    let (members, strangers) = keys.split_at(KEYS);
+    let (members, absent) = keys.split_at(KEYS);
     for kind in OF_FINGERPRINTS {
         for multiset in [false, true] {
             let mut filter = spec(kind).fpr(0.004).multiset(multiset).build().unwrap();
@@ -84,7 +84,7 @@ fn copies_are_counted_where_they_are_kept() {
                 assert_eq!(filter.remove_hash(*hash), Ok(true));
             }
             assert!(filter.is_empty() && filter.expected_fpr() == 0.0);
-            assert!(strangers.iter().all(|hash| filter.remove_hash(*hash) == Ok(false)));
+            assert!(absent.iter().all(|hash| filter.remove_hash(*hash) == Ok(false)));
         }
     }
 }

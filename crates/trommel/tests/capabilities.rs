@@ -1,4 +1,4 @@
-//! What an `AnyFilter` and a `FilterView` can do is what the kind inside can.
+//! An `AnyFilter` and a `FilterView` have the capabilities of the kind inside.
 
 use std::sync::Arc;
 use trommel::error::FoldError;

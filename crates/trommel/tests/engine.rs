@@ -50,8 +50,8 @@ fn one_thread(spec: &FilterSpec, hashes: &[KeyHash]) -> AnyFilter {
 
 /// Half of the probes are members.
 fn probes(members: &[KeyHash]) -> Vec<KeyHash> {
-    let strangers = distinct(12, 0..1 + members.len() as u64);
-    members.iter().zip(strangers).flat_map(|(member, stranger)| [stranger, *member]).collect()
+    let absent = distinct(12, 0..1 + members.len() as u64);
+    members.iter().zip(absent).flat_map(|(member, absent)| [absent, *member]).collect()
 }
 
 #[test]

@@ -160,7 +160,7 @@ fn resident_memory_of_a_case() {
     let engine = engine(2, budget);
     let mut found = Bitmap::new(KEYS);
     found.fill_words(KEYS, |words| words.fill(1));
-    let mut filters: Vec<AnyFilter> = kinds.iter().map(|kind| touched(*kind, &hashes)).collect();
+    let mut filters: Vec<AnyFilter> = kinds.iter().map(|kind| filled(*kind, &hashes)).collect();
     // From here on, the peak is that of the calls.
     std::fs::write("/proc/self/clear_refs", "5").unwrap();
     let before = status_bytes("VmRSS:");
@@ -175,7 +175,7 @@ fn resident_memory_of_a_case() {
 
 /// A filter whose memory is resident, and which is as empty as its batches have to find it.
 #[cfg(target_os = "linux")]
-fn touched(kind: FilterKind, hashes: &[KeyHash]) -> AnyFilter {
+fn filled(kind: FilterKind, hashes: &[KeyHash]) -> AnyFilter {
     let mut filter = FilterSpec::new(kind).keys(hashes.len()).fpr(0.005).build().unwrap();
     filter.insert_batch(hashes).unwrap();
     match &mut filter {

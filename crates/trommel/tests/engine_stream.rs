@@ -150,7 +150,7 @@ fn a_cancelled_stream_ends_though_its_source_does_not() {
     assert_eq!(error.to_string(), "cancelled after 0 keys");
 }
 
-/// Who reads is never far ahead of who consumes: a few batches in queues and in hands.
+/// The reader is never far ahead of the consumer: a few batches are in queues or being worked on.
 #[test]
 fn memory_is_bounded_by_a_few_batches() {
     let filter = one_batch(bloom(), KEYS);

@@ -240,10 +240,10 @@ fn spec(kind: FilterKind, compact: bool) -> Option<FilterSpec> {
 
 #[test]
 fn a_reader_made_from_the_page_answers_as_the_library() {
-    let (keys, strangers) = (hashes(1, 3000), hashes(2, 30_000));
+    let (keys, absent) = (hashes(1, 3000), hashes(2, 30_000));
     for kind in FilterKind::ALL {
         // A reader that walks the whole table for every key; their own test asks them more.
-        let strangers = if *kind as u16 >= 6 { &strangers[..300] } else { &strangers[..] };
+        let absent = if *kind as u16 >= 6 { &absent[..300] } else { &absent[..] };
         let keys = if *kind as u16 >= 6 { &keys[..500] } else { &keys[..] };
         for spec in [false, true].into_iter().filter_map(|compact| spec(*kind, compact)) {
             for hasher in [Hasher::xxh3(42), Hasher::PARQUET] {
@@ -255,7 +255,7 @@ fn a_reader_made_from_the_page_answers_as_the_library() {
                 assert_eq!((page.hasher, page.len), (hasher, filter.len() as u64));
                 assert!(*kind as u16 >= 6 || page.len == keys.len() as u64);
                 assert!(keys.iter().all(|hash| page.contains(hash.raw())), "{kind}");
-                for hash in strangers {
+                for hash in absent {
                     assert_eq!(page.contains(hash.raw()), filter.contains_hash(*hash), "{kind}");
                 }
             }

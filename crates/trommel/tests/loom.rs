@@ -64,8 +64,8 @@ fn a_lookup_that_a_flag_orders_after_an_insert_finds_the_key() {
     });
 }
 
-/// An insert that skips the bits that it sees set by another: whoever is ordered after it finds the key,
-/// although nothing orders them after the other.
+/// An insert that skips the bits that it sees set by another: a thread that is ordered after it finds the key,
+/// although nothing orders that thread after the other.
 #[test]
 fn an_insert_that_skips_what_is_there_holds_for_whoever_comes_after_it() {
     loom::model(|| {

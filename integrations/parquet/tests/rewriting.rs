@@ -268,7 +268,7 @@ fn sizes_need_not_be_powers_of_two() {
     assert!(report.filters.iter().all(|change| (650..730).contains(&change.bytes_after)));
 }
 
-/// An index that somebody put into the file and finds by its offset.
+/// An index of another program, which finds it by its offset.
 #[test]
 fn nothing_moves_in_a_file_with_bytes_that_belong_to_nothing_known() {
     let folder = Folder::new();
@@ -278,7 +278,7 @@ fn nothing_moves_in_a_file_with_bytes_that_belong_to_nothing_known() {
     let bytes = fs::read(&input).unwrap();
     let footer = u32::from_le_bytes(*bytes[..bytes.len() - 4].last_chunk().unwrap()) as usize;
     let body = bytes.len() - 8 - footer;
-    let extra = b"an index of somebody else";
+    let extra = b"an index of other programs";
     fs::write(&input, [&bytes[..body], extra, &bytes[body..]].concat()).unwrap();
 
     let report = Rewrite::new(&input).replace("id", 0.01).add("code", 0.01).write(&output).unwrap();

@@ -3,7 +3,7 @@
 //! On one thread, by its processor time, with each strategy forced:
 //!
 //! - *direct*: batches of keys in tables of the sizes of [`trommel::engine::TABLE_BYTES`];
-//! - *grouped*: batches in one table, of as many keys per cache line as [`trommel::engine::TOUCHES_PER_LINE`] lists.
+//! - *grouped*: batches in one table, of as many keys per cache line as [`trommel::engine::ACCESSES_PER_LINE`] lists.
 //!
 //! What counts is the fastest repetition: whatever else runs on a machine makes work slower, never faster. All is
 //! measured several times over, since what slows a machine down may last longer than the repetitions of a constant.
@@ -21,7 +21,7 @@ use rayon::prelude::*;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
-use trommel::engine::{CostModel, LineCost, TABLE_BYTES, TOUCHES_PER_LINE};
+use trommel::engine::{ACCESSES_PER_LINE, CostModel, LineCost, TABLE_BYTES};
 use trommel::{
     AnyFilter, Bitmap, CacheLineQuotient, Engine, FilterKind, FilterSpec, Insert as _, Isa,
 };
@@ -164,7 +164,7 @@ impl Bench<'_> {
         }
         let mut grouped_ns = default.grouped_ns;
         let bytes = self.extent.grouped_bytes;
-        for (ns, of_line) in grouped_ns.iter_mut().zip(TOUCHES_PER_LINE) {
+        for (ns, of_line) in grouped_ns.iter_mut().zip(ACCESSES_PER_LINE) {
             let touches = ((bytes / LINE_BYTES) as f64 * of_line) as usize;
             *ns = round(self.ns_per_touch(work, &self.one.partitioned, bytes, touches)?);
         }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::array::from_fn;
 use std::fs;
 use std::path::Path;
-use trommel::engine::{CostModel, LineCost, TABLE_BYTES, TOUCHES_PER_LINE};
+use trommel::engine::{ACCESSES_PER_LINE, CostModel, LineCost, TABLE_BYTES};
 
 /// The constants of a [`CostModel`], in nanoseconds: the contents of `calibration.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,7 +27,7 @@ pub(crate) struct Calibration {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Touches {
     pub(crate) direct_ns: [f64; TABLE_BYTES.len()],
-    pub(crate) grouped_ns: [f64; TOUCHES_PER_LINE.len()],
+    pub(crate) grouped_ns: [f64; ACCESSES_PER_LINE.len()],
 }
 
 /// No work of a key takes longer: a second.
@@ -52,7 +52,7 @@ impl Touches {
     /// Each constant by what it is of.
     fn named(&self) -> impl Iterator<Item = (String, f64)> {
         let direct = TABLE_BYTES.map(|bytes| format!("in {}", human_bytes(bytes as u64)));
-        let grouped = TOUCHES_PER_LINE.map(|touches| format!("grouped, {touches} a line"));
+        let grouped = ACCESSES_PER_LINE.map(|touches| format!("grouped, {touches} a line"));
         let direct = direct.into_iter().zip(self.direct_ns);
         direct.chain(grouped.into_iter().zip(self.grouped_ns))
     }
@@ -211,7 +211,7 @@ mod tests {
         let start = CostModel::default().start_ns;
         assert!(rust.contains(&format!("\n    start_ns: {start:?},\n}}")));
         let table = calibration.table();
-        assert_eq!(table.rows.len(), 3 * (TABLE_BYTES.len() + TOUCHES_PER_LINE.len()) + 2);
+        assert_eq!(table.rows.len(), 3 * (TABLE_BYTES.len() + ACCESSES_PER_LINE.len()) + 2);
         assert!(table.rows.iter().all(|line| line.cells[1] == line.cells[2]));
     }
 }

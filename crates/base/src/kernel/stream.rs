@@ -48,7 +48,7 @@ impl Drop for Streamer {
     #[inline(always)]
     fn drop(&mut self) {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
-        // SAFETY: SSE is part of x86-64, and a fence touches no memory.
+        // SAFETY: SSE is part of x86-64, and a fence reads and writes no memory.
         unsafe {
             core::arch::x86_64::_mm_sfence();
         }

@@ -8,9 +8,9 @@ use alloc::vec::Vec;
 use core::iter::{repeat_n, repeat_with};
 use core::ops::RangeInclusive;
 
-/// Shares for every thread, if there is enough for so many: who is done early takes another.
+/// Shares per thread, if there are records enough: a thread that is done early takes another.
 const SHARES_PER_THREAD: usize = 4;
-/// The fewest records of a share for each part: with fewer, to go from part to part costs more than to share.
+/// The fewest records of a share per part: with fewer, going from part to part costs more than sharing saves.
 const FEWEST_RECORDS_PER_PART: usize = 64;
 
 /// The fewest records for each part that a pass is worth: with fewer, there is next to nothing in a part to be
@@ -20,12 +20,12 @@ pub const FEWEST_PASSED_PER_PART: usize = 8;
 /// The least and the most scratch memory of chunks of keys for tables that are not huge.
 const CHUNK_BYTES: RangeInclusive<usize> = 256 << 20..=1 << 30;
 
-/// The most scratch memory that a batch of records is worth which a table of so many bytes takes chunk by chunk: as
-/// much as the table, so that a line gets seven records at a time; of huge tables a quarter.
+/// Upper bound on scratch bytes per chunk for a table of `table_bytes`: the size of the table, so that a line gets
+/// seven records per chunk; a quarter of it for huge tables.
 ///
 /// 1e8 keys into 1 GiB, on a Cascade Lake core: 11.1 ns each with 1 GiB, 12.3 with 512 MiB, 14.2 with 256 MiB; looked up,
-/// 10.0, 11.1 and 12.4; on two cores about half. Memory that is touched for the first time makes that 18.6, 15.9
-/// and 15.9, which is why an engine keeps it.
+/// 10.0, 11.1 and 12.4; on two cores about half. With fresh memory it is 18.6, 15.9 and 15.9, which is why an engine
+/// keeps it.
 #[must_use]
 pub fn chunk_bytes(table_bytes: usize) -> usize {
     table_bytes.clamp(*CHUNK_BYTES.start(), *CHUNK_BYTES.end()).max(table_bytes / 4)
@@ -49,7 +49,7 @@ pub struct Shares<R> {
 }
 
 impl SharePlan {
-    /// As many shares as suit a batch of `keys` with `each` records in so many `parts`; one for one thread.
+    /// The number of shares that suits a batch of `keys` with `each` records in `parts`; one for one thread.
     #[must_use]
     pub fn new<W: Workers>(workers: &W, keys: usize, each: usize, parts: usize) -> Self {
         let threads = workers.threads().max(1);
@@ -69,7 +69,7 @@ impl SharePlan {
         self.shares
     }
 
-    /// The most records of a share of so many keys.
+    /// Upper bound on the records of a share if the batch has `keys`.
     const fn share_records(&self, keys: usize) -> usize {
         let share_keys = if self.shares == 1 {
             keys
@@ -80,16 +80,16 @@ impl SharePlan {
         share_keys.saturating_mul(self.each)
     }
 
-    /// Bytes of scratch memory that the shares of so many keys take together.
+    /// Bytes of scratch memory that all shares of a batch of `keys` take together.
     #[must_use]
     pub const fn bytes_for<R: Record>(&self, keys: usize) -> usize {
         Partitioner::<R>::scratch_bytes_for(self.share_records(keys), self.parts)
             .saturating_mul(self.shares)
     }
 
-    /// How many keys of a batch are grouped at a time: all, or as many as leave scratch memory, and the bytes that
-    /// `beside` gives for so many keys, within `scratch_bytes`. `None` if those are too few to be worth a pass. Fewer
-    /// than all are a multiple of 64.
+    /// How many keys of a batch are grouped at a time: all, or the most whose scratch memory, with the bytes that
+    /// `beside` returns for that number of keys, stays within `scratch_bytes`. `None` if a pass is not worth it for
+    /// those. A number below `keys` is a multiple of 64.
     pub fn keys_at_a_time<R: Record>(
         &self,
         keys: usize,
@@ -109,12 +109,12 @@ impl SharePlan {
             // Rounded down, so that it comes to an end.
             at_a_time = (at_a_time - at_a_time / 16) / WORD_BITS * WORD_BITS;
         }
-        // As many batches of about one length.
+        // The same number of batches, of nearly one length.
         let even = keys.div_ceil(keys.div_ceil(at_a_time)).next_multiple_of(WORD_BITS);
         Some(even.min(at_a_time))
     }
 
-    /// Shares for so many keys at a time, with memory that the workers kept. The memory of the shares and what the
+    /// Shares for `keys` at a time, in memory that the workers kept. The memory of the shares and the memory that the
     /// workers still keep take at most `most_bytes`, or [`SharePlan::bytes_for`] if that is more.
     ///
     /// # Errors

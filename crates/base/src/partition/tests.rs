@@ -267,7 +267,7 @@ fn shares_together_are_one_pass() {
     }
 }
 
-/// What is said beforehand of the memory that a pass takes is what it takes, but for skewed batches.
+/// A pass takes the memory that was computed before it, except for skewed batches.
 #[test]
 fn memory_is_known_beforehand() {
     for (len, parts) in [(0, 1), (1000, 7), (700_000, 64), (700_000, 1024), (100_000, 4096)] {

@@ -1,4 +1,4 @@
-//! Bytes that somebody else owns, held by a view for as long as it lives.
+//! Borrowed or shared bytes, held by a view for as long as it lives.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;

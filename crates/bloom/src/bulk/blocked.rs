@@ -55,7 +55,7 @@ impl Pieces {
         (piece, high & !PATTERN_MASK | hash & PATTERN_MASK)
     }
 
-    /// The geometry of a piece of so many bytes.
+    /// The geometry of a piece of `bytes`.
     fn geometry<L: Layout>(&self, bytes: usize) -> Geometry {
         Geometry { units: (bytes / L::UNIT_BYTES) as u64, ..self.geometry }
     }
@@ -66,12 +66,12 @@ const fn step(units: u64) -> u64 {
     (u64::MAX / units).wrapping_add(1)
 }
 
-/// Pieces go to threads in runs, so that the piece whose lines are fetched ahead is one's own: with single pieces, two
-/// threads took each other's lines away, and together were no faster than one. So many runs for each thread: who
-/// is done early takes another.
+/// Runs of pieces per thread; a thread that is done early takes another run. Pieces go to threads in runs, so that a
+/// thread fetches ahead the lines of a piece of its own. Rejected: single pieces, where two threads took each other's
+/// lines away, and together were no faster than one.
 const RUNS_PER_THREAD: usize = 16;
 
-/// Keys that are inserted between two turns of fetching the next piece.
+/// Keys that are inserted between two prefetches of the next piece.
 const AHEAD_KEYS: usize = 512;
 
 /// The lines of the next piece, fetched into the second-level cache while this one is filled, a few at a time: 7.2 ns
@@ -92,7 +92,7 @@ impl Ahead {
         Self { next: next.as_ptr(), lines, keys: keys.max(1), due: 0 }
     }
 
-    /// Fetches what is due when so many more keys are in.
+    /// Fetches the lines that are due after `keys` more inserts.
     #[inline]
     fn fetch(&mut self, keys: usize) {
         self.due += keys * self.lines;

@@ -16,8 +16,8 @@ impl InsertBulk for CountingBloomFilter {
         Some(2 * self.hash_count())
     }
 
-    /// Never fails. Takes 4.5 bytes of scratch memory for every counter of a key, if there are so many; at most as much
-    /// as the table, or 256 MiB.
+    /// Never fails. Takes 4.5 bytes of scratch memory per counter of a key, if it can be had; at most the size of the
+    /// table, or 256 MiB.
     fn insert_bulk<W: Workers>(
         &mut self,
         hashes: &[KeyHash],

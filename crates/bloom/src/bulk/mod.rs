@@ -20,7 +20,7 @@ use crate::layout::Layout;
 use trommel_base::partition::{Partitioned, Record, SharePlan, chunk_bytes, partition_shares};
 use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash, Workers};
 
-/// The most pieces of a table. Beyond, the runs of the partition crowd the second-level cache.
+/// The most pieces of a table. Beyond, the runs of the partition do not fit the second-level cache.
 const MOST_PIECES: usize = 4096;
 
 /// Upper bound on the bytes that each piece takes in the lists of what threads work on.
@@ -93,8 +93,8 @@ impl<L: Layout> InsertBulk for Bloom<L> {
         Ok(())
     }
 
-    /// Never fails. Takes 8.5 bytes of scratch memory a key, or 4.5 for each bit of a standard filter, if
-    /// there are so many; at most as much as the table, or 256 MiB.
+    /// Never fails. Takes 8.5 bytes of scratch memory per key, or 4.5 per bit that a key sets in a standard filter, if
+    /// it can be had; at most the size of the table, or 256 MiB.
     fn insert_bulk<W: Workers>(
         &mut self,
         hashes: &[KeyHash],

@@ -21,7 +21,7 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
-    /// Pieces of at least so many positions.
+    /// Pieces of at least `positions`.
     pub(crate) fn of(geometry: Geometry, positions: u64) -> Self {
         let all = geometry.units * WORD_POSITIONS;
         let positions = positions.max(all.div_ceil(MOST_PIECES as u64)).next_power_of_two();

@@ -17,10 +17,10 @@ use crate::set_algebra::set_bits_of;
 use core::iter::{once, repeat};
 use trommel_base::{Bulk, KeyHash, ScratchRequest, Storage, Workers};
 
-/// Bytes of the table that a thread unites at a time: who is done early takes another part.
+/// Bytes of the table that a thread unites at a time: a thread that is done early takes another part.
 const UNITED_BYTES: usize = 64 << 10;
 
-/// A slice for every thread, or a single one if there is not enough memory for tables of so many bytes.
+/// The number of slices: one per thread, or one alone if there is not enough memory for that number of tables of `bytes`.
 pub(super) fn count<W: Workers>(bytes: usize, bulk: Bulk<'_, W>) -> usize {
     let threads = bulk.workers.threads().max(1);
     let table_bytes = Storage::memory_bytes_for(bytes);

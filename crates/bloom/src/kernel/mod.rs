@@ -34,7 +34,7 @@ const SHORTEST_BATCH_IN_L2: usize = 32;
 
 /// The functions of one layout for batches, compiled for one instruction set.
 ///
-/// Duties of whoever calls through the pointers: the machine has the instruction set, and the table
+/// Duties of the caller of the pointers: the machine has the instruction set, and the table
 /// has the length that the geometry says.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BatchKernels {

@@ -3,7 +3,7 @@
 
 use super::mask::Mask;
 use crate::geometry::Geometry;
-use trommel_base::batch::{Fetch, Ring, WORD_BYTES, Window, roll};
+use trommel_base::batch::{Fetch, Ring, WORD_BYTES, Window, run_stages};
 use trommel_base::with_fetch;
 
 /// A blocked layout's arithmetic for one key. A safe body, compiled for whatever instruction set the
@@ -78,11 +78,11 @@ pub(super) fn contains_batch<B: Body>(
     found: &mut [u64],
 ) {
     let window = Window::for_table(table.len());
-    with_fetch!(window, F => contains_rolling::<B, F>(geometry, table, hashes, found, window));
+    with_fetch!(window, F => contains_pipelined::<B, F>(geometry, table, hashes, found, window));
 }
 
 #[inline(always)]
-fn contains_rolling<B: Body, F: Fetch>(
+fn contains_pipelined<B: Body, F: Fetch>(
     geometry: Geometry,
     table: &[u8],
     hashes: &[u64],
@@ -90,7 +90,7 @@ fn contains_rolling<B: Body, F: Fetch>(
     window: Window,
 ) {
     let (groups, rest) = hashes.as_chunks::<GROUP>();
-    roll::<GROUP, _>(
+    run_stages::<GROUP, _>(
         hashes,
         groups.len(),
         window,
@@ -128,18 +128,18 @@ pub(super) fn contains_rest<B: Body>(
 #[inline(always)]
 pub(super) fn insert_batch<B: Body>(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
     let window = Window::for_table(table.len());
-    with_fetch!(window, F => insert_rolling::<B, F>(geometry, table, hashes, window));
+    with_fetch!(window, F => insert_pipelined::<B, F>(geometry, table, hashes, window));
 }
 
 #[inline(always)]
-fn insert_rolling<B: Body, F: Fetch>(
+fn insert_pipelined<B: Body, F: Fetch>(
     geometry: Geometry,
     table: &mut [u8],
     hashes: &[u64],
     window: Window,
 ) {
     let (groups, rest) = hashes.as_chunks::<GROUP>();
-    roll::<GROUP, _>(
+    run_stages::<GROUP, _>(
         hashes,
         groups.len(),
         window,

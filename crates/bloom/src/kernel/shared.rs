@@ -34,13 +34,13 @@ use crate::geometry::Geometry;
 use core::marker::PhantomData;
 pub(super) use isa::kernels;
 use trommel_base::KeyHash;
-use trommel_base::batch::{Fetch, Ring, Turns, WORD_BYTES, Window, roll_turns};
+use trommel_base::batch::{BatchPipeline, Fetch, Ring, WORD_BYTES, Window, run_pipeline};
 use trommel_base::sync::{AtomicU64, Ordering::Relaxed};
 use trommel_base::with_fetch;
 
 /// The functions of one layout for one instruction set over a shared table.
 ///
-/// Duty of whoever calls through the pointers: the machine has the instruction set.
+/// Duty of the caller of the pointers: the machine has the instruction set.
 #[derive(Clone, Copy, Debug)]
 pub struct SharedKernels {
     contains: unsafe fn(Geometry, &[AtomicU64], u64) -> bool,
@@ -161,7 +161,7 @@ struct Lookups<'a, B, F> {
     layout: PhantomData<(B, F)>,
 }
 
-impl<B: Body, F: Fetch> Turns for Lookups<'_, B, F> {
+impl<B: Body, F: Fetch> BatchPipeline for Lookups<'_, B, F> {
     #[inline(always)]
     fn locate(&mut self, group: usize) {
         *self.ring.group_mut(group) = locate::<B>(self.geometry, &self.groups[group]);
@@ -193,7 +193,7 @@ struct Inserts<'a, B, F> {
     layout: PhantomData<(B, F)>,
 }
 
-impl<B: Body, F: Fetch> Turns for Inserts<'_, B, F> {
+impl<B: Body, F: Fetch> BatchPipeline for Inserts<'_, B, F> {
     #[inline(always)]
     fn locate(&mut self, group: usize) {
         *self.ring.group_mut(group) = locate::<B>(self.geometry, &self.groups[group]);
@@ -226,8 +226,8 @@ impl<B: Body> SharedBody for Blocks<B> {
         let (groups, rest) = hashes.as_chunks::<GROUP>();
         with_fetch!(window, F => {
             let (found, ring, layout) = (&mut *found, Ring::default(), PhantomData::<(B, F)>);
-            let mut turns = Lookups { geometry, table, groups, found, ring, layout };
-            roll_turns::<GROUP>(hashes, groups.len(), window, &mut turns);
+            let mut stages = Lookups { geometry, table, groups, found, ring, layout };
+            run_pipeline::<GROUP>(hashes, groups.len(), window, &mut stages);
         });
         for (i, hash) in (groups.len() * GROUP..).zip(rest) {
             found[i / 64] |= u64::from(Self::contains(geometry, table, *hash)) << (i % 64);
@@ -246,8 +246,8 @@ impl<B: Body> SharedBody for Blocks<B> {
         let (groups, rest) = hashes.as_chunks::<GROUP>();
         with_fetch!(window, F => {
             let (ring, layout) = (Ring::default(), PhantomData::<(B, F)>);
-            let mut turns = Inserts { geometry, table, groups, ring, layout };
-            roll_turns::<GROUP>(hashes, groups.len(), window, &mut turns);
+            let mut stages = Inserts { geometry, table, groups, ring, layout };
+            run_pipeline::<GROUP>(hashes, groups.len(), window, &mut stages);
         });
         for hash in rest {
             Self::insert(geometry, table, *hash);

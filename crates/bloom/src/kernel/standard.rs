@@ -19,7 +19,7 @@ use crate::geometry::Geometry;
 use passes::SHORTEST_BATCH;
 #[cfg(target_has_atomic = "64")]
 use shared_bits::SharedBits;
-use trommel_base::batch::{Fetch, FetchT0, Window, roll};
+use trommel_base::batch::{Fetch, FetchT0, Window, run_stages};
 use trommel_base::range::reduce;
 use trommel_base::with_fetch;
 use trommel_simd::Isa;
@@ -187,14 +187,19 @@ fn contains_batch_body(geometry: Geometry, table: &[u8], hashes: &[u64], found: 
 fn insert_batch_body(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
     // A key fetches `k` lines, so a shorter way ahead keeps as many in flight.
     let window = Window { distance_keys: 32, ..Window::for_gathers(table.len()) };
-    with_fetch!(window, F => insert_rolling::<F>(geometry, table, hashes, window));
+    with_fetch!(window, F => insert_pipelined::<F>(geometry, table, hashes, window));
 }
 
 #[inline(always)]
-fn insert_rolling<F: Fetch>(geometry: Geometry, table: &mut [u8], hashes: &[u64], window: Window) {
+fn insert_pipelined<F: Fetch>(
+    geometry: Geometry,
+    table: &mut [u8],
+    hashes: &[u64],
+    window: Window,
+) {
     let start = table.as_ptr();
     let (groups, rest) = hashes.as_chunks::<GROUP>();
-    roll::<GROUP, _>(
+    run_stages::<GROUP, _>(
         hashes,
         groups.len(),
         window,

@@ -11,7 +11,7 @@ use trommel_base::{FilterKind, sizing};
 use trommel_simd::Isa;
 
 /// Lines of 512 bits in eight lanes of 64; a key sets one bit in each lane of one line. A lower rate
-/// than the split block at the same bits, and still one cache line a lookup.
+/// than the split block at the same bits, and still one cache line per lookup.
 ///
 /// Bits: `line = h · lines >> 64`; `g = (low 32 bits of h) · c` for an odd 32-bit `c`; bit of lane `i`
 /// = bits `8 + 6i ..` of `g`, six of them. The line comes from the hash's high half and the bits from

@@ -40,7 +40,7 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
     #[doc(hidden)]
     const BLOCK_STEP_BYTES: usize = Self::UNIT_BYTES;
 
-    /// The false-positive rate with so many bits set by each of so many keys a unit.
+    /// The false-positive rate if each of `keys_per_unit` keys per unit sets `hashes` bits.
     ///
     /// ```
     /// use trommel::bloom::{Layout, Standard};
@@ -68,7 +68,7 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
         Self::HASHES
     }
 
-    /// The number of hashes with the lowest rate at so many keys a unit.
+    /// The number of hashes with the lowest false-positive rate at `keys_per_unit`.
     ///
     /// ```
     /// use trommel::bloom::{Layout, Standard};
@@ -105,7 +105,7 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
     #[doc(hidden)]
     fn fpr_of_table(geometry: Geometry, words: impl Iterator<Item = u64>) -> f64;
 
-    /// Distinct keys behind so many set bits.
+    /// Estimated number of distinct keys in a table with `ones` set bits.
     #[doc(hidden)]
     fn estimate_len(geometry: Geometry, ones: u64) -> f64;
 

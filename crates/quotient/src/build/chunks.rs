@@ -1,8 +1,8 @@
 //! Regions placed by several threads.
 //!
-//! What a region needs of those before it is what their runs push into it, and nearly always that follows
-//! from the last of them alone: only if one cluster takes all of its slots does it matter what was pushed
-//! into that one. So the regions are cut into *chunks*, and a chunk begins with the region before its first,
+//! A region depends on its predecessors only through the remainders that spill into it, and nearly always those
+//! follow from the last predecessor alone: only if one cluster takes all slots of that does it matter what spilled
+//! into it. So the regions are cut into *chunks*, and a chunk begins with the region before its first,
 //! into which it assumes that nothing is pushed, and which it does not write. When all are done, what each
 //! assumed is compared with what the one before it came to. Where that differs, the chunk is placed again.
 
@@ -40,7 +40,7 @@ pub(super) struct Placed {
 }
 
 impl<R: LocalFingerprint> Placing<'_, R> {
-    /// Fills a table; `None`, with any bytes in its blocks, if fingerprints crowd, do not fit, or there is
+    /// Fills a table; `None`, with any bytes in its blocks, if fingerprints cluster too much, do not fit, or there is
     /// no memory.
     pub(super) fn run<L: Layout, T: Stored, W: Workers>(
         &self,
@@ -85,7 +85,7 @@ impl<R: LocalFingerprint> Placing<'_, R> {
         self.plan.regions.div_ceil(chunks).max(FEWEST_REGIONS)
     }
 
-    /// The chunk of so many regions, and of the blocks that are first among those left.
+    /// A chunk of the first `regions` that are left, and of their blocks.
     fn chunk<'a, 't, L: Layout, T: Stored>(
         &'a self,
         first: usize,

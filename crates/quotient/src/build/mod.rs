@@ -98,7 +98,8 @@ fn build_of<L: Layout, R: LocalFingerprint, T: Stored, W: Workers>(
     placed
 }
 
-/// Any fingerprints, in time that does not depend on where they crowd, a region's sorted in `bulk.scratch_bytes`.
+/// Appends any fingerprints, in time that does not depend on how they cluster. Those of a region are sorted in
+/// `bulk.scratch_bytes`.
 fn append_sorted<L: Layout, R: LocalFingerprint, W: Workers>(
     geometry: &Geometry,
     plan: &Plan,

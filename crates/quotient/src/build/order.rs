@@ -1,15 +1,15 @@
-//! Remainders put in order where they lie.
+//! Runs sorted in place.
 //!
-//! Nine runs in ten have one remainder or two, so neighbours are exchanged, all pairs of a region at once,
+//! Nine runs in ten have one remainder or two, so neighbours are compared and swapped, all pairs of a region at once,
 //! in the few rounds that the longest run takes: vectors of minima and maxima.
 //!
-//! Source: Knuth, "The art of computer programming", volume 3, section 5.3.4: as many rounds of exchanging
-//! neighbours, those at even places and those at odd ones in turns, put as many elements in order.
+//! Source: Knuth, "The art of computer programming", volume 3, section 5.3.4: odd-even
+//! transposition sort. `n` rounds of swapping neighbours, at even and at odd indices in alternation, sort `n` elements.
 
 use super::plan::Stored;
 use alloc::vec::Vec;
 
-/// Slots that are looked at together: loops over so many have no branch, and become vectors.
+/// Slots that a loop handles together: loops of this length have no branch, and become vectors.
 pub(super) const VECTOR: usize = 64;
 
 /// Puts runs of up to `longest` slots in order. Where a slot and the next hold one run, `joined` has all

@@ -12,7 +12,7 @@ use trommel_base::range::reduce;
 const REGION_BLOCKS_LOG2: u32 = 7;
 /// The most regions that one pass keeps apart.
 pub(crate) const MOST_REGIONS: u64 = 4096;
-/// The most slots of a region: as many times that as may crowd in one are numbers of 31 bits.
+/// The most slots of a region: `MOST_CLUSTERED` times as many are a number of 31 bits.
 const MOST_REGION_SLOTS: u64 = 1 << 27;
 
 /// The regions that a table is built by.
@@ -22,8 +22,8 @@ pub(super) struct Plan {
     /// Blocks of a region, as a power of two.
     region_log2: u32,
     pub(super) remainder_bits: u32,
-    /// A fingerprint without so many bits is its region times the odd factor of a block's slots, or more by
-    /// less than that factor.
+    /// A fingerprint shifted right by this number of bits is its region times the odd factor of a block's slots, or
+    /// more by less than that factor.
     region_shift: u32,
     /// The most copies of one fingerprint.
     pub(super) copies: u32,

@@ -1,12 +1,12 @@
 //! A region: its fingerprints in any order, and then its blocks.
 //!
-//! How many fingerprints a quotient has says where its run begins and ends, whatever its remainders are: a
-//! pass over the counts gives every run its slots, a second one over the fingerprints puts remainders there,
-//! and nothing is ever shifted. Which fingerprints share a run, and which runs are pushed from their homes,
-//! cannot be predicted, so no pass takes a branch on it.
+//! The number of fingerprints per quotient decides where its run begins and ends, whatever its remainders are. So a
+//! pass over the counts gives every run its slots, a second one over the fingerprints stores remainders there, and
+//! nothing is ever shifted. Which fingerprints share a run, and which runs are pushed from their homes, cannot be
+//! predicted, so no pass takes a branch on it.
 //!
-//! Of 6 ns per key in lines (6400 slots, 95 % load, Cascade Lake with AVX2), to count takes about 0.9, to give
-//! runs their slots 1.2, remainders theirs 1.6, and order 1.2.
+//! Of 6 ns per key in lines (6400 slots, 95 % load, Cascade Lake with AVX2), counting takes about 0.9, giving slots to
+//! runs 1.2, storing remainders 1.6, and sorting 1.2.
 
 mod copies;
 
@@ -19,20 +19,20 @@ use core::marker::PhantomData;
 use core::ops::Range;
 use trommel_simd::bits_of;
 
-/// Longer runs are sorted one by one, before neighbours are exchanged.
+/// Longer runs are sorted one by one, before neighbours are swapped.
 const LONG_RUN: u32 = 5;
-/// Fingerprints that crowd are left to somebody else: if a region has more than so many times its slots, or
-/// as many are pushed beyond it.
-const MOST_CROWDED: usize = 4;
+/// A region with more fingerprints than this number times its slots is not built here, nor one that pushes as many
+/// beyond its end.
+const MOST_CLUSTERED: usize = 4;
 
-/// Slots of runs that are pushed out of the region that they begin in.
+/// Slots of runs that are pushed beyond the region in which they begin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Spill<T> {
     stored: Vec<T>,
     ends: Vec<u8>,
 }
 
-/// The slots of a region, and of what its runs push beyond it: one region after another.
+/// The slots of one region after another, and those that its runs push beyond it.
 pub(super) struct Region<L, T> {
     remainder_bits: u32,
     /// The most copies of one fingerprint.
@@ -40,21 +40,21 @@ pub(super) struct Region<L, T> {
     blocks: usize,
     /// Slots of the region.
     slots: usize,
-    /// How many of them, and perhaps beyond, runs of earlier regions take.
+    /// Slots that runs of earlier regions take; there may be more than the region has.
     begin: usize,
     /// Where the last run ends.
     end: usize,
-    /// Of quotient `i`, number `i + 1` is how many fingerprints it has, then the slot of the next, and when
-    /// all have theirs, the slot after the last run of quotients up to it. The first number is where earlier
-    /// regions' runs end.
+    /// Quotient `i` is at index `i + 1`: first its number of fingerprints, then the slot of its next one, and when all
+    /// have their slots, the slot after the last run of quotients up to it. Index 0 is the end of earlier regions'
+    /// runs.
     cursors: Vec<u32>,
-    /// Of slot `i`, number `i + 1`, here and in what follows: what it holds.
+    /// Stored remainders; slot `i` is at index `i + 1`, here and in the next fields.
     stored: Vec<T>,
-    /// The same, while neighbours are exchanged.
+    /// The same, while neighbours are swapped.
     exchanged: Vec<T>,
-    /// Whether it ends a run. Number 0 means nothing.
+    /// Whether a slot ends a run. Index 0 is unused.
     ends: Vec<u8>,
-    /// All ones if it and the next hold one run.
+    /// All ones if a slot and the next belong to one run.
     joined: Vec<T>,
     /// Quotients with long runs.
     long: Vec<u32>,
@@ -68,9 +68,9 @@ impl<L: Layout, T: Stored> Region<L, T> {
     pub(super) fn scratch_bytes(plan: &Plan) -> usize {
         let slots = plan.region_slots::<L>();
         // Twice as much while a vector grows.
-        let most = 2 * (2 * MOST_CROWDED * slots + 4 * VECTOR);
+        let most = 2 * (2 * MOST_CLUSTERED * slots + 4 * VECTOR);
         let cursors = slots + 1 + VECTOR;
-        let lists = 2 * (slots + most_repeated(MOST_CROWDED * slots) + VECTOR);
+        let lists = 2 * (slots + most_repeated(MOST_CLUSTERED * slots) + VECTOR);
         (cursors + lists) * size_of::<u32>() + most * (3 * size_of::<T>() + 1)
     }
 
@@ -115,12 +115,12 @@ impl<L: Layout, T: Stored> Region<L, T> {
         self.begin > 0
     }
 
-    /// Gives the fingerprints of the next region their slots, and says how many there are without those that
-    /// a set drops; `None` if they crowd, have too many copies, or there is no memory.
+    /// Gives the fingerprints of the next region their slots, and returns their number without those that a set
+    /// drops; `None` if they cluster too much, have too many copies, or there is no memory.
     #[inline(always)]
     pub(super) fn place<R: LocalFingerprint>(&mut self, shares: &[&[R]]) -> Option<usize> {
         let fingerprints = shares.iter().map(|share| share.len()).sum::<usize>();
-        if fingerprints.max(self.begin) > MOST_CROWDED * self.slots {
+        if fingerprints.max(self.begin) > MOST_CLUSTERED * self.slots {
             return None;
         }
         self.make_room(fingerprints)?;

@@ -18,8 +18,14 @@ fn placed<L: Layout>(hashes: &[KeyHash], threads: usize) -> (Vec<u8>, Placed) {
     (table, placed)
 }
 
-/// So many fingerprints for each slot of a region, at random places in it.
-fn crowd(hashes: &mut Vec<KeyHash>, random: &mut Splitmix, region: u64, load: f64, slots: u64) {
+/// Adds `load` fingerprints per slot of a region, at random positions in it.
+fn fill_region(
+    hashes: &mut Vec<KeyHash>,
+    random: &mut Splitmix,
+    region: u64,
+    load: f64,
+    slots: u64,
+) {
     for _ in 0..(slots as f64 * load) as u64 {
         let fraction = (region << 32 | random.word() >> 32) as u128;
         hashes.push(KeyHash::from_raw(((fraction << 32) / 80) as u64));
@@ -30,32 +36,34 @@ fn crowd(hashes: &mut Vec<KeyHash>, random: &mut Splitmix, region: u64, load: f6
 /// is wrong.
 #[test]
 fn a_chunk_that_assumed_something_wrong_is_placed_again() {
-    fn assert_again<L: Layout>(crowded: &[u64], again: usize) {
+    fn assert_again<L: Layout>(full_regions: &[u64], again: usize) {
         let slots = 128 * u64::from(L::SLOTS);
         let mut random = Splitmix::new(11);
         let mut hashes = Vec::new();
         for region in 0..80 {
-            let load = if crowded.contains(&region) {
+            let load = if full_regions.contains(&region) {
                 1.3
-            } else if crowded.contains(&(region.wrapping_sub(1))) {
+            } else if full_regions.contains(&(region.wrapping_sub(1))) {
                 0.95
             } else {
                 0.7
             };
-            crowd(&mut hashes, &mut random, region, load, slots);
+            fill_region(&mut hashes, &mut random, region, load, slots);
         }
         let (expected, alone) = placed::<L>(&hashes, 1);
         assert_eq!(alone.again, 0);
         for threads in [2, 5] {
             let (table, placed) = placed::<L>(&hashes, threads);
-            assert!(table == expected, "{crowded:?}, {threads} threads");
-            assert_eq!(placed, Placed { again, ..alone }, "{crowded:?}, {threads} threads");
+            assert!(table == expected, "{full_regions:?}, {threads} threads");
+            assert_eq!(placed, Placed { again, ..alone }, "{full_regions:?}, {threads} threads");
         }
     }
     // The second region before a chunk pushes runs through the last one: into the second chunk, the third,
     // and both. Nothing is wrong if the last one does.
-    for (crowded, again) in [(vec![30], 1), (vec![62], 1), (vec![30, 62], 2), (vec![31, 63], 0)] {
-        assert_again::<WideBlock>(&crowded, again);
-        assert_again::<LineBlock>(&crowded, again);
+    for (full_regions, again) in
+        [(vec![30], 1), (vec![62], 1), (vec![30, 62], 2), (vec![31, 63], 0)]
+    {
+        assert_again::<WideBlock>(&full_regions, again);
+        assert_again::<LineBlock>(&full_regions, again);
     }
 }

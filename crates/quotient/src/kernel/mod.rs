@@ -53,7 +53,7 @@ pub(crate) type Progress = (usize, Option<WhyFull>);
 /// The functions of one layout for one instruction set. Hashes are those that
 /// [`Rounding`](crate::fingerprint::Rounding) has been applied to.
 ///
-/// Duties of whoever calls through the pointers: the machine has the instruction set, and the table
+/// Duties of the caller of the pointers: the machine has the instruction set, and the table
 /// has the geometry's length.
 #[derive(Clone, Copy, Debug)]
 #[doc(hidden)]

@@ -5,7 +5,7 @@ use crate::geometry::{Geometry, Position};
 use crate::layout::Layout;
 use crate::table::Table;
 use trommel_base::WhyFull;
-use trommel_base::batch::{Fetch, FetchT0, RING_KEYS, Window, roll};
+use trommel_base::batch::{Fetch, FetchT0, RING_KEYS, Window, run_stages};
 use trommel_base::with_fetch;
 
 #[inline(always)]
@@ -61,7 +61,7 @@ pub(super) fn contains_batch<L: Layout, W: Words>(
         return;
     }
     let keys_of = |group: usize| group * GROUP..hashes.len().min((group + 1) * GROUP);
-    with_fetch!(window, F => roll::<GROUP, _>(
+    with_fetch!(window, F => run_stages::<GROUP, _>(
         hashes, hashes.len().div_ceil(GROUP),
         window,
         &mut Located::new(),

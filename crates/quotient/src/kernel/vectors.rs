@@ -81,7 +81,7 @@ pub(crate) fn count_ones<const VPOPCNT: bool>(words: __m512i) -> __m512i {
     _mm512_sad_epu8(_mm512_add_epi8(low, high), _mm512_setzero_si512())
 }
 
-/// Eight words, each so many bytes from `start` on.
+/// Eight words, at the offsets `bytes` from `start`.
 ///
 /// # Safety
 /// They can be read.
@@ -93,7 +93,7 @@ pub(crate) unsafe fn words(start: *const u8, bytes: &[u64; GROUP]) -> __m512i {
     _mm512_setr_epi64(a, b, c, d, e, f, g, h)
 }
 
-/// Eight words, each so many bytes from `start` on, and the eight that come after each.
+/// Eight words at the offsets `bytes` from `start`, and the word after each.
 ///
 /// # Safety
 /// They can be read.

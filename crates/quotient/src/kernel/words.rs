@@ -91,7 +91,7 @@ impl Avx2 {
 impl Words for Avx2 {
     #[inline(always)]
     fn rank(self, word: u64, index: u32) -> u32 {
-        // SAFETY: whoever made this value knew that the machine has BMI2.
+        // SAFETY: the code that made this value checked that the machine has BMI2.
         let below = unsafe { core::arch::x86_64::_bzhi_u64(word, index) };
         below.count_ones()
     }
@@ -105,7 +105,7 @@ impl Words for Avx2 {
 
     #[inline(always)]
     fn balanced(self, begun: u64, ended: u64, open: u32) -> u64 {
-        // SAFETY: whoever made this value knew that the machine has AVX2 and BMI2.
+        // SAFETY: the code that made this value checked that the machine has AVX2 and BMI2.
         unsafe { balance::balanced_avx2(begun, ended, open) }
     }
 

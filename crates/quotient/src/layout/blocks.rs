@@ -1,4 +1,4 @@
-//! Blocks of a table that follow one another, for who writes them whole.
+//! Consecutive blocks of a table, for code that writes whole blocks.
 
 use super::{Layout, Metadata, Shape};
 use core::marker::PhantomData;

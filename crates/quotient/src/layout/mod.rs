@@ -32,7 +32,7 @@ mod sealed {
 ///
 /// Source: Pandey, Bender, Johnson and Patro, "A general-purpose counting filter: making every bit
 /// count", SIGMOD 2017, section 4.1.
-// The functions take a table as bytes, and the places of blocks in it: whoever calls them has checked
+// The functions take a table as bytes, and the offsets of blocks in it: callers have checked
 // that the table has `table_bytes` bytes, and a block beyond them panics.
 pub trait Layout: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
     /// The kind of filter.

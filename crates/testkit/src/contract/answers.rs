@@ -76,7 +76,7 @@ fn assert_holds_first<S: Subject>(bytes: &[u8], hashes: &[KeyHash], outcome: Res
 }
 
 /// Batches of every length, at every offset of the first key, and single lookups, on this set and
-/// in portable code, agree about members and strangers.
+/// in portable code, agree about present and absent keys.
 pub fn every_way_to_ask_gives_the_same_answer<S: Subject>(isa: Isa) {
     for (planned, fpr) in [(0, 0.01), (1, 0.3), (500, 0.4), (500, 0.01), (3000, 0.001)] {
         let keys = Disjoint::new(planned as u64, 500, 4500);
@@ -87,7 +87,7 @@ pub fn every_way_to_ask_gives_the_same_answer<S: Subject>(isa: Isa) {
         });
         assert!(held == portable_held && held >= planned.min(500));
         assert_eq!(S::isa(&filter), isa);
-        let mut probes = interleave(&keys.members, &keys.strangers);
+        let mut probes = interleave(&keys.members, &keys.absent);
         Stream::ALL.iter().for_each(|stream| probes.extend(stream.hashes(3, 100)));
         let expected = answers_singly(&portable, &probes);
         assert_all_found(&portable, &keys.members[..held], "portable");
@@ -118,7 +118,7 @@ fn interleave(a: &[KeyHash], b: &[KeyHash]) -> Vec<KeyHash> {
 pub fn large_tables_behave_like_small_ones<S: Subject>(isa: Isa) {
     for bytes in [3 << 20, (66 << 20) + 192] {
         let keys = Disjoint::new(bytes as u64, 3000, 3000);
-        let probes = interleave(&keys.members, &keys.strangers);
+        let probes = interleave(&keys.members, &keys.absent);
         let planned = if S::ROOM == Room::Endless { bytes } else { bytes / 8 };
         let make = |isa| built::<S>(&spec_of_bytes(planned, bytes, isa));
         let mut filter = make(isa);
@@ -171,7 +171,7 @@ pub fn a_reused_bitmap_forgets_the_past<S: Subject>(isa: Isa) {
     (0..2000).for_each(|i| found.set(i));
     let memory = found.as_words().as_ptr();
     for length in LENGTHS.into_iter().rev() {
-        filter.contains_batch(&keys.strangers[..length], &mut found);
+        filter.contains_batch(&keys.absent[..length], &mut found);
         assert_eq!((found.len(), found.count_ones()), (length, 0), "an empty filter holds nothing");
         (0..length).for_each(|i| found.set(i));
     }
@@ -179,8 +179,8 @@ pub fn a_reused_bitmap_forgets_the_past<S: Subject>(isa: Isa) {
     for length in LENGTHS {
         filter.contains_batch(&keys.members[..length], &mut found);
         assert_eq!(found.count_ones(), length);
-        filter.contains_batch(&keys.strangers[..length], &mut found);
-        assert_eq!(found, answers_singly(&filter, &keys.strangers[..length]));
+        filter.contains_batch(&keys.absent[..length], &mut found);
+        assert_eq!(found, answers_singly(&filter, &keys.absent[..length]));
         assert_eq!(found.as_words().as_ptr(), memory, "the allocation is reused");
     }
 }

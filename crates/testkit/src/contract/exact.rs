@@ -234,12 +234,12 @@ pub fn a_removed_fingerprint_leaves_no_trace<S: Exact>(isa: Isa) {
 pub fn what_is_absent_is_not_removed<S: Exact>(isa: Isa) {
     let keys = Disjoint::new(87, 2000, 6000);
     let mut filter = built::<S>(&spec(2000, 0.01, isa));
-    assert!(!filter.remove_hash(keys.strangers[0]), "nothing to remove from an empty filter");
+    assert!(!filter.remove_hash(keys.absent[0]), "nothing to remove from an empty filter");
     fill::<S>(&mut filter, &keys.members);
     let held = S::held(&filter, &keys.members);
     let before = S::to_bytes(&filter);
     let mut refused = 0;
-    for hash in keys.strangers {
+    for hash in keys.absent {
         if !held.contains_key(&S::fingerprint(&filter, hash)) {
             assert!(!filter.remove_hash(hash) && !filter.contains_hash(hash));
             assert_eq!(filter.count_hash(hash), 0);

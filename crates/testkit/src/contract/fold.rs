@@ -49,7 +49,7 @@ pub fn a_folded_filter_knows_its_rate<S: Fold>() {
     let large = filled::<S>(BYTES, &keys.members);
     for factor in [2, 4, 5, 10] {
         let folded = S::fold(&large, factor).unwrap();
-        let hits = answers(&folded, &keys.strangers).count_ones() as u64;
+        let hits = answers(&folded, &keys.absent).count_ones() as u64;
         let expected = folded.expected_fpr();
         assert_binomial(&format!("folded by {factor}"), hits, 400_000, expected, 3.0);
         assert!(expected >= large.expected_fpr());

@@ -1,4 +1,4 @@
-//! Containers from somebody who can compute a checksum.
+//! Forged containers, with right checksums.
 //!
 //! A checksum protects from accidents, not from people: every field behind it must still be checked
 //! for what no writer would write. What passes must be a filter that can be used like any other.

@@ -12,7 +12,7 @@ const PLANNED: [usize; 5] = [1, 20, 333, 2000, 20_000];
 /// A rate that every kind reaches at 95 % load, and that tells more keys apart than there are slots.
 const FPR: f64 = 0.004;
 
-/// More keys than a filter for so many has slots.
+/// More keys than a filter that is planned for `planned` keys has slots.
 fn too_many(planned: usize) -> usize {
     planned * 3 / 2 + 400
 }
@@ -166,9 +166,9 @@ fn random_below(percent: usize) -> usize {
     percent * 7 % 11
 }
 
-/// A set holds a key once and says that it is there. A multiset counts so many copies and refuses the
-/// next with that number; of a batch, those before it are in.
-pub fn a_key_has_so_many_copies_and_no_more<S: Subject>(isa: Isa) {
+/// A set holds a key once and says that it is there. A multiset counts copies up to a number and refuses the
+/// next with that number; the keys of a batch before it are in.
+pub fn a_key_has_a_bounded_number_of_copies<S: Subject>(isa: Isa) {
     let Room::Slots { copies } = S::ROOM else { panic!("a filter that is never full") };
     let keys = distinct(76, 0..400);
     let (key, others) = (keys[0], &keys[1..]);
@@ -235,7 +235,7 @@ pub fn every_way_to_ask_a_full_filter_gives_the_same_answer<S: Subject>(isa: Isa
         assert!(taken == portable_taken && taken.len() >= planned);
         assert!(S::to_bytes(&filter) == S::to_bytes(&portable));
         assert_all_found(&filter, &taken, "full to the brim");
-        let mut probes = keys.strangers;
+        let mut probes = keys.absent;
         Stream::ALL.iter().for_each(|stream| probes.extend(stream.hashes(4, 50)));
         probes.extend(&taken);
         let expected = answers_singly(&portable, &probes);

@@ -161,7 +161,7 @@ pub fn an_intersection_keeps_the_common_keys<S: Intersect>() {
     let mut both = left.clone();
     S::intersect(&mut both, &right).unwrap();
     assert_all_found(&both, &keys.members[1000..2000], "intersection");
-    let [in_left, in_right, in_both] = [&left, &right, &both].map(|f| answers(f, &keys.strangers));
+    let [in_left, in_right, in_both] = [&left, &right, &both].map(|f| answers(f, &keys.absent));
     assert!(in_both.iter_ones().all(|i| in_left.get(i) && in_right.get(i)));
     assert!(both.expected_fpr() <= left.expected_fpr().min(right.expected_fpr()));
     assert!(both.len() >= 1000, "len stays an upper bound");

@@ -98,8 +98,8 @@ pub(crate) fn fill<S: Subject>(filter: &mut S::Filter, hashes: &[KeyHash]) {
     }
 }
 
-/// How many keys a filter must be made for to take `count` keys of any stream. Copies lie side by
-/// side: what a multiset of so many keys needs depends on where in the table the crowds are.
+/// How many keys a filter must be made for to take `count` keys of any stream. Copies are adjacent: the slots that a
+/// multiset needs depend on where in the table the clusters are.
 pub(crate) fn room_for<S: Subject>(count: usize) -> usize {
     match S::ROOM {
         Room::Slots { copies: copies @ 2.. } => count + 12 * count.min(copies as usize),
@@ -141,7 +141,7 @@ fn has_all_copies<S: Subject>(full: Full) -> bool {
     }
 }
 
-/// The error of a call of which so many keys went in before it failed like this.
+/// The error of a call that inserted `inserted` keys before it failed with `full`.
 pub(crate) fn after(inserted: usize, full: Full) -> Full {
     Full::new(inserted, full.len, full.capacity).because(full.why)
 }
@@ -246,7 +246,7 @@ macro_rules! full_suite {
                 full::a_failed_insert_changes_nothing,
                 full::a_failed_batch_takes_the_keys_that_it_says,
                 full::a_batch_fails_where_single_inserts_do,
-                full::a_key_has_so_many_copies_and_no_more,
+                full::a_key_has_a_bounded_number_of_copies,
                 full::every_way_to_ask_a_full_filter_gives_the_same_answer,
             });
         }

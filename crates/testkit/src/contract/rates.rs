@@ -20,8 +20,8 @@ pub(super) struct Measured {
     pub(super) sizing: f64,
 }
 
-/// Fails if so many hits are not what a filter says of itself. One that counts copies cannot tell
-/// copies of a key from keys that share a fingerprint, and says a bound.
+/// Fails if the measured hits contradict the rate that the filter states. A filter that counts copies cannot tell
+/// copies of a key from keys that share a fingerprint, and states a bound.
 fn assert_expected<S: Subject>(what: &str, measured: &Measured) {
     let Measured { hits, probes, expected, .. } = *measured;
     match S::ROOM {
@@ -48,7 +48,7 @@ pub(super) fn measure<S: Subject>(
     measured.sizing = S::sizing_fpr(empty, keys);
     let mut next = 0u64;
     let mut draw = |count: usize| -> Vec<KeyHash> {
-        // One long run of distinct hashes: no stranger of a filter is a member of it.
+        // One long run of distinct hashes: no absent key of a filter is a member of it.
         next += count as u64;
         distinct(0x0F9B, next - count as u64..next)
     };
@@ -64,7 +64,7 @@ pub(super) fn measure<S: Subject>(
 
 /// From a thousand keys on, at rates from 20 % to 0.1 %, and at key counts that are no power of
 /// two: within three standard deviations of `expected_fpr` and of the sizing equation (or below it, where
-/// it is a bound), which in turn keeps the rate asked for.
+/// it is a bound), and the equation keeps the rate asked for.
 pub fn false_positives_are_as_many_as_expected<S: Subject>(isa: Isa) {
     let cases = [
         (1000, 0.2, 400_000),

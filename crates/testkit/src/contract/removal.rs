@@ -18,7 +18,7 @@ pub fn the_filter_follows_the_multiset<S: Subject>(isa: Isa)
 where
     S::Filter: Remove + Count,
 {
-    // Planned keys, keys used, percentage of inserts: roomy, crowded, overflowing.
+    // Planned keys, keys used, percentage of inserts: lightly loaded, highly loaded, overflowing.
     for (planned, universe, inserts) in [(500, 300, 55), (20, 100, 52), (4, 12, 60), (200, 3, 50)] {
         let hashes = distinct(planned as u64, 0..universe);
         let mut filter = built::<S>(&spec(planned, 0.05, isa));
@@ -63,11 +63,11 @@ where
 {
     let keys = Disjoint::new(51, 200, 2000);
     let mut filter = built::<S>(&spec(200, 0.01, isa));
-    assert!(!filter.remove_hash(keys.strangers[0]), "nothing to remove from an empty filter");
+    assert!(!filter.remove_hash(keys.absent[0]), "nothing to remove from an empty filter");
     fill::<S>(&mut filter, &keys.members);
     let before = S::to_bytes(&filter);
     let mut refused = 0;
-    for hash in keys.strangers {
+    for hash in keys.absent {
         // A false positive may be removed, at another key's cost: that is the caller's duty.
         if !filter.contains_hash(hash) {
             assert!(!filter.remove_hash(hash));

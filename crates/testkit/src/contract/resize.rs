@@ -16,18 +16,18 @@ struct Sample<S: Resize> {
     filter: S::Filter,
     held: BTreeMap<u64, u64>,
     members: Vec<KeyHash>,
-    strangers: Vec<KeyHash>,
+    absent: Vec<KeyHash>,
 }
 
 impl<S: Resize> Sample<S> {
     /// A filter with as many keys as planned, some of them twice.
     fn new(isa: Isa) -> Self {
-        let Disjoint { mut members, strangers } = Disjoint::new(91, KEYS - 40, 4000);
+        let Disjoint { mut members, absent } = Disjoint::new(91, KEYS - 40, 4000);
         members.extend_from_within(..40);
         let mut filter = built::<S>(&spec(KEYS, 0.002, isa));
         fill::<S>(&mut filter, &members);
         let held = S::held(&filter, &members);
-        Self { filter, held, members, strangers }
+        Self { filter, held, members, absent }
     }
 
     /// Fails if a filter of another size holds other fingerprints than before, or answers any
@@ -35,10 +35,10 @@ impl<S: Resize> Sample<S> {
     fn assert_same(&self, resized: &S::Filter, what: &str) {
         assert_holds::<S>(resized, &self.held, what);
         assert_all_found(resized, &self.members, what);
-        let expected = answers_singly(&self.filter, &self.strangers);
-        assert_eq!(answers(resized, &self.strangers), expected, "{what}");
-        assert_eq!(answers_singly(resized, &self.strangers), expected, "{what}");
-        for hash in self.members.iter().chain(&self.strangers[..100]) {
+        let expected = answers_singly(&self.filter, &self.absent);
+        assert_eq!(answers(resized, &self.absent), expected, "{what}");
+        assert_eq!(answers_singly(resized, &self.absent), expected, "{what}");
+        for hash in self.members.iter().chain(&self.absent[..100]) {
             let copies = self.held.get(&S::fingerprint(resized, *hash)).copied().unwrap_or(0);
             assert_eq!(resized.count_hash(*hash), copies, "{what}");
         }
@@ -46,11 +46,11 @@ impl<S: Resize> Sample<S> {
         let bytes = S::to_bytes(resized);
         let read = S::from_bytes(&bytes).unwrap();
         assert!(S::to_bytes(&read) == bytes && S::fingerprints(&read) == listed(&self.held));
-        assert_eq!(answers(&S::view(&bytes).unwrap(), &self.strangers), expected);
+        assert_eq!(answers(&S::view(&bytes).unwrap(), &self.absent), expected);
     }
 }
 
-/// Doubling and doubling again: the same fingerprints, the same answers to members and strangers.
+/// Doubling and doubling again: the same fingerprints, the same answers for present and absent keys.
 pub fn growing_keeps_every_fingerprint<S: Resize>(isa: Isa) {
     let sample = Sample::<S>::new(isa);
     let mut filter = sample.filter.clone();

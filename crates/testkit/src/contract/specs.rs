@@ -1,5 +1,4 @@
-//! What cannot be built is a typed error, found without touching memory; what can be built is what
-//! was asked for.
+//! A spec that cannot be built is a typed error, found before any allocation. A filter that is built meets its spec.
 
 use super::{answers, fill};
 use crate::Splitmix;
@@ -51,7 +50,7 @@ pub fn impossible_key_counts_are_typed_errors<S: Subject>() {
                 Err(SpecError::TooLarge { bytes, max_bytes }) => {
                     assert!(bytes > u128::from(max_bytes), "{bytes} bytes of {max_bytes}");
                 }
-                // A 64-bit hash confuses so many keys by itself.
+                // At this number of keys, 64-bit hashes collide more often than that.
                 Err(SpecError::FprUnreachable { floor, .. }) => assert!(floor > 0.0),
                 other => panic!("{keys} keys at {fpr} gave {other:?}"),
             }
@@ -110,7 +109,7 @@ pub fn zero_keys_is_the_smallest_filter<S: Subject>(isa: Isa) {
         assert!(filter.memory_bytes() <= built::<S>(&spec(1, fpr, isa)).memory_bytes());
         assert!(filter.memory_bytes() <= 1024);
         assert_eq!(filter.expected_fpr(), 0.0);
-        assert_eq!(answers(&filter, &keys.strangers).count_ones(), 0, "it holds nothing");
+        assert_eq!(answers(&filter, &keys.absent).count_ones(), 0, "it holds nothing");
         assert!(!filter.bits_per_key().is_finite());
         fill::<S>(&mut filter, &keys.members);
         assert_eq!(answers(&filter, &keys.members).count_ones(), 3);
@@ -170,7 +169,7 @@ pub fn random_specs_never_panic_and_are_met<S: Subject>() {
     assert!(met > 300, "only {met} of the specs could be met: too few to tell");
 }
 
-/// A filter of so many bytes has at most so many, and wastes less than a few cache lines.
+/// A filter of at most `n` bytes has no more than `n`, and wastes less than a few cache lines.
 pub fn bytes_allowed_are_bytes_taken<S: Subject>() {
     for bytes in [4096, 10_000, 65_537, 1_000_000] {
         let keys = if S::ROOM == Room::Endless { bytes } else { bytes / 5 };

@@ -1,4 +1,4 @@
-//! Tables from somebody who can compute a checksum.
+//! Forged tables, with right checksums.
 //!
 //! There is one table for a multiset of fingerprints. A forged one is refused, or it is the table of
 //! other fingerprints: then it is enumerated, emptied, filled, grown and merged like any other.
@@ -12,9 +12,9 @@ use trommel_base::container::{self, Header};
 use trommel_base::{Count, Filter, Insert, KeyHash, Merge, Remove};
 use trommel_simd::Isa;
 
-/// Hashes that crowd: runs of copies, clusters over blocks, and some anywhere. Kept apart by the
+/// Hashes in clusters: runs of copies, clusters over blocks, and some anywhere. Kept apart by the
 /// fingerprints of a small filter.
-fn crowd(seed: u64, keys: usize) -> Vec<KeyHash> {
+fn clustered(seed: u64, keys: usize) -> Vec<KeyHash> {
     let mut random = Splitmix::new(seed);
     let centre = random.word();
     (0..keys)
@@ -26,15 +26,15 @@ fn crowd(seed: u64, keys: usize) -> Vec<KeyHash> {
         .collect()
 }
 
-/// A filter of few blocks with a crowd in it.
-fn crowded<S: Exact>(keys: usize) -> S::Filter {
+/// A filter of few blocks that is highly loaded.
+fn highly_loaded<S: Exact>(keys: usize) -> S::Filter {
     let mut filter = built::<S>(&spec(keys, 0.03, Isa::Portable));
-    fill_up::<S>(&mut filter, &crowd(keys as u64, keys * 3 / 2));
+    fill_up::<S>(&mut filter, &clustered(keys as u64, keys * 3 / 2));
     filter
 }
 
-/// Uses what was accepted in every way, to the last slot. What it holds is what its enumeration says,
-/// and its bytes are those that inserts of these fingerprints make.
+/// Uses an accepted table in every way, to the last slot. It holds the fingerprints that it enumerates, and
+/// its bytes are those that inserts of these fingerprints make.
 fn exercise<S: Resize>(bytes: &[u8]) {
     forgery::exercise::<S>(bytes);
     let filter = S::from_bytes(bytes).expect("accepted a moment ago");
@@ -123,9 +123,9 @@ fn flip_each<S: Resize>(filter: &S::Filter) -> usize {
 /// One bit of the table: the number of keys stays, so what is accepted has one fingerprint exchanged
 /// for another.
 pub fn a_flipped_bit_is_refused_or_makes_another_filter<S: Resize>() {
-    assert_eq!(flip_each::<S>(&crowded::<S>(0)), 0, "a bit in an empty table");
+    assert_eq!(flip_each::<S>(&highly_loaded::<S>(0)), 0, "a bit in an empty table");
     for keys in [1, 20, 90] {
-        let accepted = flip_each::<S>(&crowded::<S>(keys));
+        let accepted = flip_each::<S>(&highly_loaded::<S>(keys));
         assert!(accepted > 0, "no bit of a remainder could be another: too strict, or no test");
     }
 }
@@ -133,7 +133,7 @@ pub fn a_flipped_bit_is_refused_or_makes_another_filter<S: Resize>() {
 /// The same of filters that were doubled, and of such whose size is no multiple of their first.
 pub fn flipped_bits_of_resized_filters_are_refused_or_make_another_filter<S: Resize>() {
     for (doublings, keys) in [(1, None), (3, None), (0, Some(90)), (0, Some(133)), (1, Some(201))] {
-        let mut filter = crowded::<S>(40);
+        let mut filter = highly_loaded::<S>(40);
         (0..doublings).for_each(|_| S::grow(&mut filter).unwrap());
         if let Some(keys) = keys {
             S::resize(&mut filter, keys).unwrap();
@@ -147,7 +147,7 @@ pub fn flipped_bits_of_resized_filters_are_refused_or_make_another_filter<S: Res
 pub fn two_flipped_bits_are_refused_or_make_another_filter<S: Resize>() {
     let mut random = Splitmix::new(0xF1);
     for keys in [20, 90, 400] {
-        let bytes = S::to_bytes(&crowded::<S>(keys));
+        let bytes = S::to_bytes(&highly_loaded::<S>(keys));
         let parsed = container::parse(&bytes).expect("our own bytes");
         let (header, payload) = (parsed.header(), parsed.payload());
         let bits = payload.len() as u64 * 8;
@@ -178,7 +178,8 @@ pub fn a_torn_table_is_refused_or_makes_another_filter<S: Resize>() {
         let empty = built::<S>(&spec(keys, 0.03, Isa::Portable));
         let mut other = empty.clone();
         fill_up::<S>(&mut other, &Stream::Random.hashes(7, keys / 2 + 1));
-        let tables = [S::to_bytes(&crowded::<S>(keys)), S::to_bytes(&other), S::to_bytes(&empty)];
+        let tables =
+            [S::to_bytes(&highly_loaded::<S>(keys)), S::to_bytes(&other), S::to_bytes(&empty)];
         let parsed = tables.each_ref().map(|bytes| container::parse(bytes).expect("our own bytes"));
         for _ in 0..3000 {
             let [a, b] = [0, 0].map(|_| parsed[random.below(3) as usize]);

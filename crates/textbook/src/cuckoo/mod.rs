@@ -10,7 +10,7 @@
 //!
 //! So a fingerprint can be moved, *kicked*, to its other bucket long after its key has been forgotten.
 //! An insert takes a free entry in either bucket. If there is none, it kicks a random fingerprint out
-//! of one of them, which takes a free entry in its other bucket or kicks in turn, up to a limit.
+//! of one of them, which takes a free entry in its other bucket or kicks another, up to a limit.
 //!
 //! **A failed insert.** The pseudo-code of the paper ends with the last kicked fingerprint in its
 //! hands, which belongs to a key that went in long ago: to drop it is a false negative. Its

@@ -31,7 +31,7 @@ pub fn full_rate(bucket_entries: u32, fingerprint_bits: u32) -> f64 {
 ///
 /// # Errors
 /// [`SpecError::FprOutOfRange`] if the rate is not between 0 and 1; [`SpecError::Parameter`] if a bucket
-/// cannot have so many entries; [`SpecError::FprUnreachable`] if the fingerprint would be too long.
+/// cannot have that number of entries; [`SpecError::FprUnreachable`] if the fingerprint would be too long.
 pub fn fingerprint_bits_for(bucket_entries: u32, fpr: f64) -> Result<u32, SpecError> {
     if !(fpr > 0.0 && fpr < 1.0) {
         return Err(SpecError::FprOutOfRange { fpr });

@@ -32,7 +32,7 @@ pub struct BucketCuckooSet {
 }
 
 impl BucketCuckooSet {
-    /// An empty set of so many buckets of `bucket_keys`.
+    /// An empty set of `buckets`, each of `bucket_keys`.
     ///
     /// # Errors
     /// [`SpecError::Parameter`] unless a bucket has 1 to [`MAX_BUCKET_KEYS`] and all of them together 1

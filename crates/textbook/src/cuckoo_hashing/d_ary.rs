@@ -30,7 +30,7 @@ pub struct DAryCuckooSet {
 }
 
 impl DAryCuckooSet {
-    /// An empty set of so many places, of which each key has `choices`.
+    /// An empty set of `places`, of which each key has `choices`.
     ///
     /// # Errors
     /// [`SpecError::Parameter`] unless a key has 2 to [`MAX_CHOICES`] places of 1 to

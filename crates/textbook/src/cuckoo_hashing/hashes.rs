@@ -30,7 +30,7 @@ impl Hashes {
         Self::new(random.word())
     }
 
-    /// The place of a key by function `which`, of so many places.
+    /// The place of a key by function `which`, below `places`.
     pub(super) fn place(&self, which: usize, key: u64, places: u64) -> u64 {
         reduce(self.hashers[which].hash_u64(key).raw(), places)
     }

@@ -23,11 +23,11 @@ const HINT: usize = 2;
 ///
 /// It remembers them in a Bloom filter of 64 bits with two bits per key, and counts them, to clear the
 /// filter when all of them have come back or are gone. So a lookup of an absent key mostly reads one
-/// bucket. Displacement is breadth-first and bounded: an insert ends after so many places, whatever the
+/// bucket. Displacement is breadth-first and bounded: an insert ends after a fixed number of places, whatever the
 /// load.
 ///
 /// Cost: a lookup reads the first bucket, and the second if the hint says so: for one absent key in a
-/// thousand at a load of 75 %, for three at 90 %. A hint takes 16 bytes a bucket.
+/// thousand at a load of 75 %, for three at 90 %. A hint takes 16 bytes per bucket.
 ///
 /// Source: Le Scouarnec, "Cuckoo++ hash tables: high-performance hash tables for networking
 /// applications", ANCS 2018, section 4. It derives the second bucket from the first and a tag, and finds keys
@@ -63,7 +63,7 @@ impl Hint {
 }
 
 impl HintedCuckooSet {
-    /// An empty set of so many buckets of eight keys.
+    /// An empty set of `buckets`, each of eight keys.
     ///
     /// # Errors
     /// [`SpecError::Parameter`] unless there are 1 to [`MAX_PLACES`](super::MAX_PLACES) places;

@@ -2,7 +2,7 @@
 //!
 //! A key has a few *places*, given by hash functions, and is in one of them: a lookup reads these and
 //! no others. If all are taken, an insert *displaces* a key, which goes to another of its own places,
-//! displacing in turn, until a free place ends it. The *cuckoo graph* has the places as its nodes and
+//! displacing another, until a free place ends it. The *cuckoo graph* has the places as its nodes and
 //! each key as an edge between its two places: keys can all be placed if and only if no component has
 //! more edges than nodes. An insert that makes a component so *cycles*: it would displace for ever.
 //!

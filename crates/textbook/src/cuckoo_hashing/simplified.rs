@@ -24,7 +24,7 @@ pub struct SimplifiedCuckooSet {
 }
 
 impl SimplifiedCuckooSet {
-    /// An empty set of so many places.
+    /// An empty set of `places`.
     ///
     /// # Errors
     /// [`SpecError::Parameter`] unless there are 1 to [`MAX_PLACES`](super::MAX_PLACES);

@@ -1,4 +1,4 @@
-//! Two tables; what cannot be placed in so many steps is rehashed into larger ones.
+//! Two tables; if an insert exceeds its number of steps, all keys are rehashed into larger ones.
 
 use super::hashes::Hashes;
 use super::places::MAX_PLACES;
@@ -10,7 +10,7 @@ use trommel_base::SpecError;
 /// The share of free places that the limit of steps is for: `ε` of the paper's `3 log_(1 + ε) r`.
 const EPSILON: f64 = 0.1;
 
-/// The standard cuckoo hash table: two tables, two hash functions, displacement by turns.
+/// The standard cuckoo hash table: two tables, two hash functions, displacement in alternation.
 ///
 /// An insert puts the key at its place in the first table, whatever is there; what was there goes to its
 /// place in the second, and so on. After `3 log_1.1 r` rounds (`r` places in the larger table) all keys

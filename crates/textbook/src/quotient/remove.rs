@@ -39,7 +39,7 @@ impl TextbookQuotientFilter {
             if !moved.is_shifted {
                 break;
             }
-            // To see who comes home, keep up with whose run it is.
+            // Keep up with the runs, to see which remainders come home.
             if !moved.is_continuation {
                 quotient = self.table.next_occupied(quotient);
             }

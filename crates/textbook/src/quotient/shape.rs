@@ -19,7 +19,7 @@ pub const MAX_REMAINDER_BITS: u32 = u64::BITS - Slot::METADATA_BITS;
 ///
 /// # Errors
 /// [`SpecError::FprOutOfRange`] if the rate is not between 0 and 1; [`SpecError::Parameter`] if there
-/// can be no table of so many slots; [`SpecError::FprUnreachable`] if the remainder would be too long.
+/// can be no table of that number of slots; [`SpecError::FprUnreachable`] if the remainder would be too long.
 pub fn remainder_bits_for(keys: usize, quotient_bits: u32, fpr: f64) -> Result<u32, SpecError> {
     if !(fpr > 0.0 && fpr < 1.0) {
         return Err(SpecError::FprOutOfRange { fpr });
@@ -37,7 +37,7 @@ pub fn remainder_bits_for(keys: usize, quotient_bits: u32, fpr: f64) -> Result<u
 }
 
 /// The false-positive rate of a table with `load` keys a slot: `1 − e^(−load · 2^−r)`, the
-/// probability that one of `load · 2^q` keys has the fingerprint of a stranger.
+/// probability that one of `load · 2^q` keys has the fingerprint of an absent key.
 pub(super) fn rate(load: f64, remainder_bits: u32) -> f64 {
     -libm::expm1(-libm::ldexp(load, -(remainder_bits as i32)))
 }

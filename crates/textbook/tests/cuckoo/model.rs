@@ -202,14 +202,14 @@ fn batches_answer_like_single_calls_and_say_how_far_they_came() {
     let mut filter = TextbookCuckooFilter::new(10, 4, 8).unwrap();
     filter.insert_batch(&keys.members).unwrap();
     let mut found = Bitmap::default();
-    for asked in [&keys.members[..], &keys.strangers, &[]] {
+    for asked in [&keys.members[..], &keys.absent, &[]] {
         filter.contains_batch(asked, &mut found);
         assert_eq!(found.len(), asked.len());
         for (i, hash) in asked.iter().enumerate() {
             assert_eq!(found.get(i), filter.contains_hash(*hash));
         }
     }
-    let full = filter.insert_batch(&keys.strangers).unwrap_err();
+    let full = filter.insert_batch(&keys.absent).unwrap_err();
     assert_eq!(full, Full::new(filter.len() - 3000, filter.len(), 4096));
-    assert!(keys.strangers[..full.inserted].iter().all(|hash| filter.contains_hash(*hash)));
+    assert!(keys.absent[..full.inserted].iter().all(|hash| filter.contains_hash(*hash)));
 }

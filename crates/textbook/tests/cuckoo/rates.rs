@@ -19,7 +19,7 @@ fn strangers_are_found_as_often_as_expected() {
         assert!(hashes.members.iter().all(|hash| filter.contains_hash(*hash)));
         let count =
             |hashes: &[_]| hashes.iter().filter(|hash| filter.contains_hash(**hash)).count();
-        let false_positives = count(&hashes.strangers) as u64;
+        let false_positives = count(&hashes.absent) as u64;
         let what = format!("{b} entries of {f} bits at {load}");
         assert_binomial(&what, false_positives, 1_000_000, filter.expected_fpr(), 3.0);
         assert!(filter.expected_fpr() < full_rate(b, f) / (1.0 - 0.5f64.powi(f as i32)));
@@ -30,8 +30,8 @@ fn strangers_are_found_as_often_as_expected() {
 fn an_empty_filter_finds_nothing() {
     let filter = TextbookCuckooFilter::new(8, 4, 3).unwrap();
     assert_eq!((filter.expected_fpr(), filter.load(), filter.is_empty()), (0.0, 0.0, true));
-    let strangers = Disjoint::new(1, 0, 10_000).strangers;
-    assert!(strangers.iter().all(|hash| !filter.contains_hash(*hash)));
+    let absent = Disjoint::new(1, 0, 10_000).absent;
+    assert!(absent.iter().all(|hash| !filter.contains_hash(*hash)));
 }
 
 /// `1 − (1 − 2^−f)^2b`, near `2b / 2^f`.

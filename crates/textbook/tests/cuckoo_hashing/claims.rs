@@ -120,8 +120,8 @@ fn hints_spare_most_absent_keys_the_second_bucket() {
         let buckets = 1u64 << 13;
         let keys = (load * (8 * buckets) as f64) as u64;
         let set = filled(HintedCuckooSet::new(buckets, 6).unwrap(), keys, 6);
-        let strangers = distinct(6, keys..keys + 100_000);
-        let read = strangers.iter().filter(|key| set.needs_second_bucket(key.raw())).count();
+        let absent = distinct(6, keys..keys + 100_000);
+        let read = absent.iter().filter(|key| set.needs_second_bucket(key.raw())).count();
         let share = read as f64 / 100_000.0;
         assert!(share < at_most, "{load}: {share}");
     }

@@ -61,7 +61,7 @@ impl Trial<'_> {
     }
 }
 
-/// Fills and drains by turns, twice as many keys as places, from empty to refusing and back.
+/// Fills and drains in alternation, twice as many keys as places, from empty to refusing and back.
 #[test]
 fn every_variant_answers_like_a_set_of_the_standard_library() {
     for (places, operations) in [(8, 20_000), (64, 30_000), (512, 40_000)] {

@@ -5,7 +5,7 @@ use trommel_textbook::cuckoo_hashing::{
     HintedCuckooSet, SimplifiedCuckooSet, StandardCuckooSet, StashCuckooSet,
 };
 
-/// Every variant, with about so many places (8 at least), and whether it takes any number of keys.
+/// Every variant, with about `places` (8 at least), and whether it takes any number of keys.
 pub(crate) fn all(places: u64, seed: u64) -> Vec<(&'static str, bool, Box<dyn CuckooSet>)> {
     let half = places / 2;
     vec![

@@ -131,7 +131,7 @@ impl Trial {
     }
 }
 
-/// Fills and drains by turns, so that the load goes through everything, stays at full for a while, and
+/// Fills and drains in alternation, so that the load goes through everything, stays at full for a while, and
 /// comes back to empty.
 fn fill_and_drain(trial: &mut Trial, operations: usize, check_every: usize) {
     let turn = 6 * trial.filter.capacity();
@@ -266,7 +266,7 @@ fn hashes_are_listed_in_their_own_order_and_batches_answer_like_lookups() {
     assert!(filter.fingerprints().eq(sorted.iter().map(|hash| hash.raw() >> 34)));
 
     let mut found = Bitmap::default();
-    for asked in [&keys.members[..], &keys.strangers, &[]] {
+    for asked in [&keys.members[..], &keys.absent, &[]] {
         filter.contains_batch(asked, &mut found);
         assert_eq!(found.len(), asked.len());
         for (i, hash) in asked.iter().enumerate() {
@@ -276,8 +276,8 @@ fn hashes_are_listed_in_their_own_order_and_batches_answer_like_lookups() {
     assert!(keys.members.iter().all(|hash| filter.contains_hash(*hash)));
 
     // 124 more fit, and the call says so.
-    let full = filter.insert_batch(&keys.strangers).unwrap_err();
+    let full = filter.insert_batch(&keys.absent).unwrap_err();
     assert_eq!(full, Full::new(124, 1024, 1024));
-    assert!(keys.strangers[..124].iter().all(|hash| filter.remove_hash(*hash)));
+    assert!(keys.absent[..124].iter().all(|hash| filter.remove_hash(*hash)));
     assert!(filter.fingerprints().eq(sorted.iter().map(|hash| hash.raw() >> 34)));
 }

@@ -19,7 +19,7 @@ fn strangers_are_found_as_often_as_expected() {
         set.insert_batch(&hashes.members).unwrap();
         assert!(hashes.members.iter().all(|hash| set.contains_hash(*hash)));
         let false_positives =
-            hashes.strangers.iter().filter(|hash| set.contains_hash(**hash)).count() as u64;
+            hashes.absent.iter().filter(|hash| set.contains_hash(**hash)).count() as u64;
         let what = format!("{q} + {r} bits");
         assert_binomial(&what, false_positives, 1_000_000, set.expected_fpr(), 3.0);
     }

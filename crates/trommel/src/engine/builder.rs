@@ -33,7 +33,7 @@ pub struct EngineBuilder {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EngineError {
-    /// So many threads cannot be had.
+    /// The number of threads is out of range, or the system refuses them.
     Threads {
         /// Threads asked for.
         threads: usize,

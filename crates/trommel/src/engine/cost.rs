@@ -1,4 +1,4 @@
-//! What a batch costs in one way and in another.
+//! What a batch costs by each strategy.
 
 use trommel_base::partition::{FEWEST_PASSED_PER_PART, chunk_bytes};
 
@@ -17,24 +17,24 @@ pub enum Strategy {
 /// The sizes of a table, in bytes, at which [`LineCost::direct_ns`] is given.
 pub const TABLE_BYTES: [usize; 6] = [512 << 10, 4 << 20, 16 << 20, 128 << 20, 1 << 30, 4 << 30];
 
-/// The touches of each line of a table at which [`LineCost::grouped_ns`] is given.
-pub const TOUCHES_PER_LINE: [f64; 5] = [0.0625, 0.25, 1.0, 4.0, 16.0];
+/// The memory accesses per line of a table at which [`LineCost::grouped_ns`] is given.
+pub const ACCESSES_PER_LINE: [f64; 5] = [0.0625, 0.25, 1.0, 4.0, 16.0];
 
 /// Bytes of a line.
 const LINE_BYTES: f64 = 64.0;
-/// Bytes of scratch memory for a touch; those of standard filters take half of it.
+/// Bytes of scratch memory per memory access; those of standard filters take half of it.
 const GROUPED_BYTES: f64 = 8.5;
 /// A piece of a table that lookups are grouped by, in tables with few enough of them.
 const PIECE_BYTES: usize = 128 << 10;
 /// The most pieces of a table that lookups are grouped by: more of them cost the pass over the keys more than
 /// lookups in smaller pieces save.
 const MOST_PIECES: usize = 1024;
-/// To clear the tables that threads insert their slices of a batch into, and to unite them, for each byte of the
-/// filter's table. With split blocks on two cores of Zen 4, what is left of the time if inserts are taken off as the
-/// model has them: 0.2 ns at 1.3 MB, 0.3 at 4 MB, 0.35 at 13 MB and 0.4 at 39 MB.
+/// Cost per byte of the filter's table of clearing the tables that threads insert their slices of a batch into, and of
+/// uniting them. Measured with split blocks on two cores of Zen 4, as the whole time less the inserts by this model:
+/// 0.2 ns at 1.3 MB, 0.3 at 4 MB, 0.35 at 13 MB and 0.4 at 39 MB.
 const UNITED_BYTE_NS: f64 = 0.3;
-/// What of the time of one thread several may take at most to be set to work on lookups: those in cache cost down to
-/// half of what the model has for a touch.
+/// Use several threads for lookups only if the model predicts at most 75 % of the single-thread time: lookups in cache
+/// cost down to half of what the model has for a memory access.
 const WORTH_THREADS: f64 = 0.75;
 /// Times that threads are set to work on slices: to insert them, and to unite their tables.
 const STARTS_OF_SLICES: f64 = 2.0;
@@ -43,20 +43,20 @@ const STARTS_OF_INSERT: f64 = 2.0;
 /// to group keys, to look them up, and to put the answers in the order of the keys.
 const STARTS_OF_LOOKUP: f64 = 3.0;
 
-/// What a touch of a line costs, in nanoseconds on one core.
+/// The cost of an access to a random cache line, in nanoseconds on one core.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LineCost {
     /// By the filter's own batch, the line anywhere in a table of [`TABLE_BYTES`].
     pub direct_ns: [f64; TABLE_BYTES.len()],
-    /// Keys grouped by piece of the table first, with [`TOUCHES_PER_LINE`] in the batch: everything together.
-    pub grouped_ns: [f64; TOUCHES_PER_LINE.len()],
+    /// Keys grouped by piece of the table first, with [`ACCESSES_PER_LINE`] in the batch: everything together.
+    pub grouped_ns: [f64; ACCESSES_PER_LINE.len()],
 }
 
 /// What work costs on a machine, in nanoseconds on one core.
 ///
-/// Direct costs depend on the size of the table, in whose caches or beyond them the line is; grouped ones on how many
-/// touches share the bringing of a line into the cache, and hardly on anything else. Between the sizes and numbers
-/// that are given, and by the logarithm of them, they are interpolated.
+/// The direct cost depends on the size of the table, which decides in which cache the line is. The grouped cost depends
+/// on the number of accesses per line, which share one transfer of the line into the cache, and hardly on anything else.
+/// Values between the given sizes and numbers are interpolated by the logarithm.
 ///
 /// More threads divide all of this, but for direct inserts into filters that do not take slices, and pay `start` for
 /// each time that they are set to work. The default is what an EPYC of the Zen 4 generation measured.
@@ -75,7 +75,7 @@ pub struct CostModel {
 }
 
 impl LineCost {
-    /// The line anywhere in a table of so many bytes.
+    /// Nanoseconds per access to a random line of a table of `bytes`.
     ///
     /// ```
     /// use trommel::engine::CostModel;
@@ -88,7 +88,7 @@ impl LineCost {
         interpolate(TABLE_BYTES.map(|bytes| bytes as f64), self.direct_ns, bytes as f64)
     }
 
-    /// Keys grouped first, with so many touches of each line in the batch.
+    /// Nanoseconds per access if the batch is grouped first and accesses each line `accesses_per_line` times.
     ///
     /// ```
     /// use trommel::engine::CostModel;
@@ -96,19 +96,19 @@ impl LineCost {
     /// assert_eq!(cost.grouped_ns(1.0), cost.grouped_ns[2]);
     /// ```
     #[must_use]
-    pub fn grouped_ns(&self, touches_per_line: f64) -> f64 {
-        interpolate(TOUCHES_PER_LINE, self.grouped_ns, touches_per_line)
+    pub fn grouped_ns(&self, accesses_per_line: f64) -> f64 {
+        interpolate(ACCESSES_PER_LINE, self.grouped_ns, accesses_per_line)
     }
 
-    /// A batch of so many touches, grouped, on so many threads; endless if pieces get too few to be worth a pass.
-    fn grouped_batch_ns(&self, touches: f64, bytes: usize, threads: usize) -> f64 {
+    /// Nanoseconds for a grouped batch of `accesses` on `threads`; infinite if pieces get too few keys for a pass.
+    fn grouped_batch_ns(&self, accesses: f64, bytes: usize, threads: usize) -> f64 {
         let pieces = bytes.div_ceil(PIECE_BYTES).min(MOST_PIECES);
-        if touches < (FEWEST_PASSED_PER_PART * pieces) as f64 {
+        if accesses < (FEWEST_PASSED_PER_PART * pieces) as f64 {
             return f64::INFINITY;
         }
         let lines = (bytes as f64 / LINE_BYTES).max(1.0);
-        let of_chunk = touches.min(chunk_bytes(bytes) as f64 / GROUPED_BYTES);
-        touches * self.grouped_ns(of_chunk / lines) / threads as f64
+        let of_chunk = accesses.min(chunk_bytes(bytes) as f64 / GROUPED_BYTES);
+        accesses * self.grouped_ns(of_chunk / lines) / threads as f64
     }
 }
 
@@ -127,8 +127,8 @@ fn interpolate<const N: usize>(places: [f64; N], values: [f64; N], at: f64) -> f
 }
 
 impl CostModel {
-    /// How to insert so many keys into a table of so many bytes, `lines` of which each touches. Directly that are
-    /// `slices` slices of the batch on as many threads, or 1.
+    /// How to insert `keys` into a table of `bytes`, of which each key writes `lines` cache lines. `slices` is the number
+    /// of threads that may insert a slice of the batch each, or 1.
     ///
     /// ```
     /// use trommel::engine::{CostModel, Strategy};
@@ -146,8 +146,8 @@ impl CostModel {
         threads: usize,
         slices: usize,
     ) -> Strategy {
-        let (cost, touches) = self.touches_of_insert(keys, lines);
-        let grouped = cost.grouped_batch_ns(touches, bytes, threads);
+        let (cost, accesses) = self.accesses_of_insert(keys, lines);
+        let grouped = cost.grouped_batch_ns(accesses, bytes, threads);
         let starts = STARTS_OF_INSERT * self.start(threads);
         let direct = |slices| self.sliced_inserts(keys, bytes, lines, slices);
         cheaper(direct(1).min(direct(slices)), grouped + starts)
@@ -167,19 +167,19 @@ impl CostModel {
 
     /// Each thread has a table of its own, so that the caches they share hold less of each.
     fn sliced_inserts(&self, keys: usize, bytes: usize, lines: u32, slices: usize) -> f64 {
-        let (cost, touches) = self.touches_of_insert(keys, lines);
-        let inserts = touches * cost.direct_ns(bytes.saturating_mul(slices)) / slices as f64;
+        let (cost, accesses) = self.accesses_of_insert(keys, lines);
+        let inserts = accesses * cost.direct_ns(bytes.saturating_mul(slices)) / slices as f64;
         let unite = if slices > 1 { bytes as f64 * UNITED_BYTE_NS } else { 0.0 };
         inserts + unite + STARTS_OF_SLICES * self.start(slices)
     }
 
-    /// What a touch costs, and how many there are.
-    fn touches_of_insert(&self, keys: usize, lines: u32) -> (&LineCost, f64) {
+    /// The cost per memory access, and the number of accesses.
+    fn accesses_of_insert(&self, keys: usize, lines: u32) -> (&LineCost, f64) {
         let cost = if lines > 1 { &self.insert_bit } else { &self.insert };
         (cost, keys as f64 * f64::from(lines))
     }
 
-    /// Whether to insert so many keys on several threads, into a filter that groups them by itself.
+    /// Whether to insert `keys` on several threads, into a filter that groups them by itself.
     ///
     /// ```
     /// use trommel::engine::{CostModel, Strategy};
@@ -193,7 +193,7 @@ impl CostModel {
         cheaper(alone, alone / threads as f64 + STARTS_OF_INSERT * self.start(threads))
     }
 
-    /// How to look so many keys up in a table of so many bytes.
+    /// How to look up `keys` in a table of `bytes`.
     ///
     /// ```
     /// use trommel::engine::{CostModel, Strategy};
@@ -210,7 +210,7 @@ impl CostModel {
         cheaper(direct, grouped + STARTS_OF_LOOKUP * self.start(threads))
     }
 
-    /// Whether lookups that take so long on one thread are worth setting several to work.
+    /// Whether lookups of `keys` are worth starting several threads.
     pub(super) fn is_worth_threads(&self, keys: usize, bytes: usize, threads: usize) -> bool {
         let on = |threads| self.direct_lookups(keys, bytes, threads);
         on(threads) < WORTH_THREADS * on(1)
@@ -247,7 +247,7 @@ fn cheaper(direct: f64, partitioned: f64) -> Strategy {
     if partitioned < direct { Strategy::Partitioned } else { Strategy::Direct }
 }
 
-/// Into how many pieces of hashes, as a power of two, a table of so many bytes falls for lookups.
+/// The number of pieces, as a power of two, that lookups in a table of `bytes` are grouped by.
 pub(super) fn pieces_log2(bytes: usize) -> u32 {
     bytes.div_ceil(PIECE_BYTES).clamp(2, MOST_PIECES).next_power_of_two().ilog2()
 }
@@ -280,13 +280,13 @@ mod tests {
         for (bytes, ns) in TABLE_BYTES.into_iter().zip(cost.direct_ns) {
             assert!((cost.direct_ns(bytes) - ns).abs() < 1e-9, "{bytes}");
         }
-        for (touches, ns) in TOUCHES_PER_LINE.into_iter().zip(cost.grouped_ns) {
-            assert!((cost.grouped_ns(touches) - ns).abs() < 1e-9, "{touches}");
+        for (accesses, ns) in ACCESSES_PER_LINE.into_iter().zip(cost.grouped_ns) {
+            assert!((cost.grouped_ns(accesses) - ns).abs() < 1e-9, "{accesses}");
         }
         assert_eq!(cost.direct_ns(0), cost.direct_ns[0]);
         assert_eq!(cost.direct_ns(usize::MAX), cost.direct_ns[TABLE_BYTES.len() - 1]);
         assert_eq!(cost.grouped_ns(0.0), cost.grouped_ns[0]);
-        assert_eq!(cost.grouped_ns(f64::INFINITY), cost.grouped_ns[TOUCHES_PER_LINE.len() - 1]);
+        assert_eq!(cost.grouped_ns(f64::INFINITY), cost.grouped_ns[ACCESSES_PER_LINE.len() - 1]);
         // Half way in the logarithm.
         let middle = (cost.direct_ns[4] + cost.direct_ns[5]) / 2.0;
         assert!((cost.direct_ns(2 << 30) - middle).abs() < 1e-9);

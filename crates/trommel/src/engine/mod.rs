@@ -9,9 +9,9 @@ mod stream;
 
 pub use crate::sharded::{MAX_SHARDS, ShardedFilter};
 pub use builder::{EngineBuilder, EngineError};
-pub use cost::{CostModel, LineCost, Strategy};
 #[doc(hidden)]
-pub use cost::{TABLE_BYTES, TOUCHES_PER_LINE};
+pub use cost::{ACCESSES_PER_LINE, TABLE_BYTES};
+pub use cost::{CostModel, LineCost, Strategy};
 pub use stream::{
     Cancel, IntegerBatches, KeyBatch, LineBatches, Lines, Progress, Stream, StreamError,
 };

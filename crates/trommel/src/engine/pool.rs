@@ -28,7 +28,7 @@ const KEPT_BYTES: usize = 1 << 30;
 
 /// The workers of an engine.
 pub(super) struct Pool {
-    team: Team,
+    threads: ThreadSet,
     pinned: Arc<AtomicUsize>,
     kept: Mutex<Vec<Storage>>,
     /// The most bytes of memory that are kept.
@@ -38,8 +38,8 @@ pub(super) struct Pool {
 /// The thread of the caller alone, with the memory that the pool keeps.
 pub(super) struct CallerOf<'p>(pub(super) &'p Pool);
 
-/// Who works.
-enum Team {
+/// The threads of an engine.
+enum ThreadSet {
     Caller,
     /// The caller, and as many more as there are in the pool.
     CallerAnd(ThreadPool),
@@ -67,9 +67,9 @@ impl Pool {
             };
             pool.build().map_err(refused)
         };
-        let team = match (threads, cores) {
-            (1, _) => Team::Caller,
-            (_, None) => Team::CallerAnd(pool(threads - 1, ThreadPoolBuilder::new())?),
+        let set = match (threads, cores) {
+            (1, _) => ThreadSet::Caller,
+            (_, None) => ThreadSet::CallerAnd(pool(threads - 1, ThreadPoolBuilder::new())?),
             (_, Some(cores)) => {
                 let pinned = Arc::clone(&pinned);
                 let (started, all_started) = sync_channel(threads);
@@ -81,11 +81,11 @@ impl Pool {
                 });
                 let pool = pool(threads, builder)?;
                 all_started.iter().take(threads).for_each(drop);
-                Team::Pinned(pool)
+                ThreadSet::Pinned(pool)
             }
         };
         let most_kept_bytes = KEPT_BYTES.min(memory_budget);
-        Ok(Self { team, pinned, kept: Mutex::default(), most_kept_bytes })
+        Ok(Self { threads: set, pinned, kept: Mutex::default(), most_kept_bytes })
     }
 
     pub(super) fn pinned_threads(&self) -> usize {
@@ -107,18 +107,18 @@ fn memory_bytes(pieces: &[Storage]) -> usize {
 
 impl Workers for Pool {
     fn threads(&self) -> usize {
-        match &self.team {
-            Team::Caller => 1,
-            Team::CallerAnd(others) => 1 + others.current_num_threads(),
-            Team::Pinned(all) => all.current_num_threads(),
+        match &self.threads {
+            ThreadSet::Caller => 1,
+            ThreadSet::CallerAnd(others) => 1 + others.current_num_threads(),
+            ThreadSet::Pinned(all) => all.current_num_threads(),
         }
     }
 
     fn for_each<T: Send>(&self, items: Vec<T>, work: impl Fn(T) + Send + Sync) {
-        let (others, caller_works) = match &self.team {
-            Team::CallerAnd(others) => (others, true),
-            Team::Pinned(all) => (all, false),
-            Team::Caller => return items.into_iter().for_each(work),
+        let (others, caller_works) = match &self.threads {
+            ThreadSet::CallerAnd(others) => (others, true),
+            ThreadSet::Pinned(all) => (all, false),
+            ThreadSet::Caller => return items.into_iter().for_each(work),
         };
         let helpers = items.len().saturating_sub(usize::from(caller_works));
         // A worker of this pool is here if a filter's own method calls the engine. It does not wait for the others, who

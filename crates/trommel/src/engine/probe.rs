@@ -29,7 +29,7 @@ const WORD_BITS: usize = 64;
 /// Keys that a thread looks up at a time.
 pub(super) const FEWEST_KEYS_AT_A_TIME: usize = 1 << 12;
 const MOST_KEYS_AT_A_TIME: usize = 1 << 16;
-/// Slices for every thread: who is done early takes another.
+/// Slices per thread: a thread that is done early takes another.
 const SLICES_PER_THREAD: usize = 8;
 
 pub(super) fn contains_batch<F: Filter + Sync>(

@@ -2,13 +2,13 @@
 
 use trommel_base::KeyHash;
 
-/// Places of a batch that are looked at, and keys in a row at each.
+/// Samples of a batch, spread evenly, and consecutive keys per sample.
 const SAMPLES: usize = 64;
 const KEYS_PER_SAMPLE: usize = 16;
-/// Neighbours are near if their hashes agree in so many high bits: 1 in 1024 of random ones do.
+/// Two neighbours are near if their hashes agree in this number of high bits: 1 in 1024 of random ones do.
 const NEAR_BITS: u32 = 10;
-/// If one in so many keys of the sample is in it a second time, the batch has few keys, or some far more often than
-/// others. By Zipf's law with exponent 1 it is 29 of 100 of two million keys, 24 of twenty million. Grouped, as they
+/// A batch is skewed if one in this number of keys of the sample is in it a second time: it has few keys, or some far
+/// more often than others. By Zipf's law with exponent 1 it is 29 of 100 of two million keys, 24 of twenty million. Grouped, as they
 /// were when it had to be half, such keys took 1.5 times as long to insert by two threads as directly by one.
 const AGAIN_ONE_IN: usize = 5;
 

@@ -117,7 +117,7 @@ fn assert_read(filter: &CuckooFilter, probes: &[KeyHash], what: &str) {
     }
 }
 
-/// Filters of every width, few and many buckets: empty, crowded, overflowing, emptied again, and doubled.
+/// Filters of every width, few and many buckets: empty, highly loaded, overflowing, emptied again, and doubled.
 #[test]
 fn a_reader_made_from_the_page_reads_every_table_of_buckets() {
     let mut unknown = 0;
@@ -186,7 +186,7 @@ fn the_library_writes_and_reads_the_example_of_buckets() {
     }
 }
 
-/// The most buckets, and the payload of so many, are the library's.
+/// The most buckets, and the payload of a table of that size, are the library's.
 #[test]
 fn the_page_has_the_largest_cuckoo_filters() {
     let row = example_row("| 8 | `cuckoo` |");

@@ -30,7 +30,7 @@ fn bits(bytes: &[u8], from: u64, count: u64) -> u64 {
     (0..count).rev().fold(0, |number, i| number << 1 | u64::from(bit(bytes, from + i)))
 }
 
-/// Blocks of so many slots, with the overhang.
+/// Blocks for `n` slots, with the overhang.
 pub(super) fn blocks(n: u64, slots_of_block: u64) -> u64 {
     let overhang = 320.min(32 + 4 * (0..).take_while(|root| root * root <= n).last().unwrap());
     (n + overhang).div_ceil(slots_of_block)
@@ -223,9 +223,9 @@ fn read_at_every_size<L: Layout>(
 ) {
     assert_read(&filter, probes, what);
     filter.insert_batch(keys).unwrap();
-    // Copies, which a set refuses and a multiset keeps, and a crowd that pushes offsets to their end.
-    let crowd = (0..320).map(|i| KeyHash::from_raw((1 << 63) + (i << 42) * (i % 3)));
-    for hash in keys[..30].iter().copied().chain(crowd).take(350) {
+    // Copies, which a set refuses and a multiset keeps, and a cluster that pushes offsets to their end.
+    let cluster = (0..320).map(|i| KeyHash::from_raw((1 << 63) + (i << 42) * (i % 3)));
+    for hash in keys[..30].iter().copied().chain(cluster).take(350) {
         let outcome = filter.insert_hash(hash);
         assert!(outcome.is_ok() || filter.count_hash(hash) == 255, "{outcome:?}");
     }
@@ -266,7 +266,7 @@ fn the_library_writes_and_reads_the_example_of_fingerprints() {
     }
 }
 
-/// The most slots, and the payload of so many, are the library's.
+/// The most slots, and the payload of a table of that size, are the library's.
 #[test]
 fn the_page_has_the_largest_quotient_filters() {
     for (kind, per_block) in [(FilterKind::Quotient, 64), (FilterKind::CacheLineQuotient, 50)] {

@@ -23,7 +23,7 @@ pub(crate) struct Parts {
 
 impl Layout {
     /// Leaves out dropped filters and moves what is behind them, if the footer knows every byte of the file. Where it does
-    /// not, the file has something that somebody may find by its offset, such as an index of its own, so nothing
+    /// not, the file may have content that another program finds by its offset, such as an index, so nothing
     /// moves: dropped filters stay as unused bytes, and new ones go to the end.
     pub(crate) fn new(parts: &Parts, begin: u64, footer: u64) -> Self {
         let data_end = parts.chunks.iter().map(|chunk| chunk.end).max().unwrap_or(begin);

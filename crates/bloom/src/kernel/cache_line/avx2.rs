@@ -4,7 +4,7 @@ use super::{CacheLineBody, LINE_BYTES, WORDS_SHIFT};
 use crate::geometry::Geometry;
 use crate::kernel::{BatchKernels, PATTERN_SHIFT, PATTERN_STEP, pattern_positions, portable, x86};
 use core::arch::x86_64::*;
-use trommel_base::batch::{Fetch, Ring, Window, roll};
+use trommel_base::batch::{Fetch, Ring, Window, run_stages};
 use trommel_base::range::reduce;
 use trommel_base::with_fetch;
 
@@ -99,7 +99,7 @@ fn union(line: [__m256i; 2], masks: [__m256i; 2]) -> [__m256i; 2] {
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -> bool {
     let line = reduce(hash, geometry.units) as usize;
-    // SAFETY: the line is below `geometry.units`, and the caller promises that the table has so many.
+    // SAFETY: the line is below `geometry.units`, and the caller promises that the table has that number of lines.
     let line = unsafe { &*table.add(line * LINE_BYTES).cast() };
     // Shorter than to make the masks and test them: 0.8 of the time in L2.
     let [low, high] = signs(load(line), hash);
@@ -131,12 +131,12 @@ fn locate(hashes: &[u64; GROUP], units: __m256i, places: &mut [u32; GROUP]) {
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
     let window = Window::for_table(table.len());
-    with_fetch!(window, F => contains_rolling::<F>(geometry, table, hashes, found, window));
+    with_fetch!(window, F => contains_pipelined::<F>(geometry, table, hashes, found, window));
 }
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn contains_rolling<F: Fetch>(
+fn contains_pipelined<F: Fetch>(
     geometry: Geometry,
     table: &[u8],
     hashes: &[u64],
@@ -147,7 +147,7 @@ fn contains_rolling<F: Fetch>(
     let units = _mm256_set1_epi64x(geometry.units.cast_signed());
     let (groups, rest) = hashes.as_chunks::<GROUP>();
     let found_bytes = x86::bytes_of(found);
-    roll::<GROUP, _>(
+    run_stages::<GROUP, _>(
         hashes,
         groups.len(),
         window,
@@ -157,8 +157,8 @@ fn contains_rolling<F: Fetch>(
         |ring, group| {
             let (keys, places) = (&groups[group], ring.group::<GROUP>(group));
             found_bytes[group] = x86::none_missing(core::array::from_fn(|i| {
-                // SAFETY: the place is that of a line below `geometry.units`, as a product's high
-                // half, and the table has so many, as asserted above; the 64 bytes of it are read.
+                // SAFETY: the offset is that of a line below `geometry.units`, as a product's high
+                // half, and the table has that number of lines, as asserted above; its 64 bytes are read.
                 let line = unsafe { &*x86::word_at(table.as_ptr(), places[i]).cast() };
                 missing(load(line), masks(keys[i]))
             }));
@@ -171,17 +171,22 @@ fn contains_rolling<F: Fetch>(
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
     let window = Window::for_table(table.len());
-    with_fetch!(window, F => insert_rolling::<F>(geometry, table, hashes, window));
+    with_fetch!(window, F => insert_pipelined::<F>(geometry, table, hashes, window));
 }
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn insert_rolling<F: Fetch>(geometry: Geometry, table: &mut [u8], hashes: &[u64], window: Window) {
+fn insert_pipelined<F: Fetch>(
+    geometry: Geometry,
+    table: &mut [u8],
+    hashes: &[u64],
+    window: Window,
+) {
     assert_eq!(table.len() as u64, geometry.units * LINE_BYTES as u64);
     let start = table.as_mut_ptr();
     let units = _mm256_set1_epi64x(geometry.units.cast_signed());
     let (groups, rest) = hashes.as_chunks::<GROUP>();
-    roll::<GROUP, _>(
+    run_stages::<GROUP, _>(
         hashes,
         groups.len(),
         window,
@@ -191,7 +196,7 @@ fn insert_rolling<F: Fetch>(geometry: Geometry, table: &mut [u8], hashes: &[u64]
         |ring, group| {
             // In the order of the keys, so that two keys of one line see each other's bits.
             for (hash, place) in groups[group].iter().zip(ring.group::<GROUP>(group)) {
-                // SAFETY: as in `contains_rolling`; no other reference into the table is alive.
+                // SAFETY: as in `contains_pipelined`; no other reference into the table is alive.
                 let line = unsafe { &mut *x86::word_at_mut(start, *place).cast() };
                 store(line, union(load(line), masks(*hash)));
             }

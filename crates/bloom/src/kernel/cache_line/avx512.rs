@@ -12,7 +12,7 @@ use crate::kernel::{
     BatchKernels, PATTERN_SHIFT, PATTERN_SPREAD, PATTERN_STEP, pattern_positions, portable,
 };
 use core::arch::x86_64::*;
-use trommel_base::batch::{Fetch, Ring, Window, roll};
+use trommel_base::batch::{Fetch, Ring, Window, run_stages};
 use trommel_base::range::reduce;
 use trommel_base::with_fetch;
 
@@ -76,8 +76,8 @@ fn locate(
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -> bool {
     let line = reduce(hash, geometry.units) as usize;
-    // SAFETY: the line is below `geometry.units`, and the caller promises that the table has so many; its 64
-    // bytes are read, which needs no alignment.
+    // SAFETY: the line is below `geometry.units`, and the caller promises that the table has that number of
+    // lines; its 64 bytes are read, which needs no alignment.
     let line = unsafe { _mm512_loadu_si512(table.add(line * LINE_BYTES).cast()) };
     _mm512_testn_epi64_mask(line, mask(pattern_positions(hash))) == 0
 }
@@ -105,13 +105,13 @@ fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut 
     }
     let window = Window::for_table(table.len());
     with_fetch!(window, F => {
-        contains_rolling::<F>(geometry, table, hashes, found, window);
+        contains_pipelined::<F>(geometry, table, hashes, found, window);
     });
 }
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn contains_rolling<F: Fetch>(
+fn contains_pipelined<F: Fetch>(
     geometry: Geometry,
     table: &[u8],
     hashes: &[u64],
@@ -122,7 +122,7 @@ fn contains_rolling<F: Fetch>(
     let units = _mm512_set1_epi64(geometry.units.cast_signed());
     let (groups, rest) = hashes.as_chunks::<GROUP>();
     let mut state = (Ring::default(), PatternRing::new(), AnswerBytes::new());
-    roll::<GROUP, _>(
+    run_stages::<GROUP, _>(
         hashes,
         groups.len(),
         window,
@@ -135,8 +135,8 @@ fn contains_rolling<F: Fetch>(
             answers.advance(group, found);
             let keys = products.group(group).iter().zip(ring.group::<GROUP>(group));
             for ((product, place), byte) in keys.zip(answers.group(group)) {
-                // SAFETY: the place is that of a line below `geometry.units`, as a product's high
-                // half, and the table has so many, as asserted above; the 64 bytes of it are read.
+                // SAFETY: the offset is that of a line below `geometry.units`, as a product's high
+                // half, and the table has that number of lines, as asserted above; its 64 bytes are read.
                 let line =
                     unsafe { _mm512_loadu_si512(x86::word_at(table.as_ptr(), *place).cast()) };
                 *byte = _mm512_test_epi64_mask(line, mask(*product));
@@ -151,17 +151,22 @@ fn contains_rolling<F: Fetch>(
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
     let window = Window::for_table(table.len());
-    with_fetch!(window, F => insert_rolling::<F>(geometry, table, hashes, window));
+    with_fetch!(window, F => insert_pipelined::<F>(geometry, table, hashes, window));
 }
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn insert_rolling<F: Fetch>(geometry: Geometry, table: &mut [u8], hashes: &[u64], window: Window) {
+fn insert_pipelined<F: Fetch>(
+    geometry: Geometry,
+    table: &mut [u8],
+    hashes: &[u64],
+    window: Window,
+) {
     assert_eq!(table.len() as u64, geometry.units * LINE_BYTES as u64);
     let start = table.as_mut_ptr();
     let units = _mm512_set1_epi64(geometry.units.cast_signed());
     let (groups, rest) = hashes.as_chunks::<GROUP>();
-    roll::<GROUP, _>(
+    run_stages::<GROUP, _>(
         hashes,
         groups.len(),
         window,
@@ -171,7 +176,7 @@ fn insert_rolling<F: Fetch>(geometry: Geometry, table: &mut [u8], hashes: &[u64]
         |(ring, products), group| {
             // In the order of the keys, so that two keys of one line see each other's bits.
             for (product, place) in products.group(group).iter().zip(ring.group::<GROUP>(group)) {
-                // SAFETY: as in `contains_rolling`; 64 bytes are read and written.
+                // SAFETY: as in `contains_pipelined`; 64 bytes are read and written.
                 unsafe {
                     let line = x86::word_at_mut(start, *place).cast();
                     let union = _mm512_or_si512(_mm512_loadu_si512(line), mask(*product));

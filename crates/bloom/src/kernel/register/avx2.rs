@@ -9,7 +9,7 @@ use crate::kernel::{
     BatchKernels, PATTERN_SHIFT, PATTERN_SPREAD, PATTERN_STEP, pattern_positions, portable, x86,
 };
 use core::arch::x86_64::*;
-use trommel_base::batch::{Fetch, Ring, Window, roll};
+use trommel_base::batch::{Fetch, Ring, Window, run_stages};
 use trommel_base::range::reduce;
 use trommel_base::with_fetch;
 
@@ -34,8 +34,8 @@ fn fields(hash: u64, hashes: u32) -> [__m256i; 2] {
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -> bool {
     let word = reduce(hash, geometry.units) as usize;
-    // SAFETY: the word is below `geometry.units`, and the caller promises that the table has so many;
-    // the read needs no alignment.
+    // SAFETY: the word is below `geometry.units`, and the caller promises that the table has that number
+    // of words; the read needs no alignment.
     let word = unsafe { table.cast::<i64>().add(word).read_unaligned() };
     // Each lane's bit as its sign: it has to go up by 63 - position.
     let [low, high] = fields(hash, geometry.hashes).map(|fields| {
@@ -86,12 +86,12 @@ fn locate(hashes: &[u64; GROUP], units: __m256i, places: &mut [u32; GROUP]) {
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
     let window = Window::for_table(table.len());
-    with_fetch!(window, F => contains_rolling::<F>(geometry, table, hashes, found, window));
+    with_fetch!(window, F => contains_pipelined::<F>(geometry, table, hashes, found, window));
 }
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn contains_rolling<F: Fetch>(
+fn contains_pipelined<F: Fetch>(
     geometry: Geometry,
     table: &[u8],
     hashes: &[u64],
@@ -102,7 +102,7 @@ fn contains_rolling<F: Fetch>(
     let units = _mm256_set1_epi64x(geometry.units.cast_signed());
     let (groups, rest) = hashes.as_chunks::<GROUP>();
     let found_bytes = x86::bytes_of(found);
-    roll::<GROUP, _>(
+    run_stages::<GROUP, _>(
         hashes,
         groups.len(),
         window,
@@ -114,8 +114,8 @@ fn contains_rolling<F: Fetch>(
             let mut answers = 0;
             for (half, places) in halves.iter().enumerate() {
                 let patterns = patterns(x86::load_4(&groups[group], half), geometry.hashes);
-                // SAFETY: each place is below `geometry.units`, as a product's high half, and the table
-                // has so many words, as asserted above; the read needs no alignment.
+                // SAFETY: each index is below `geometry.units`, as a product's high half, and the table
+                // has that number of words, as asserted above; the read needs no alignment.
                 let word = |i: usize| unsafe {
                     table.as_ptr().cast::<i64>().add(places[i] as usize).read_unaligned()
                 };
@@ -134,17 +134,22 @@ fn contains_rolling<F: Fetch>(
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
     let window = Window::for_table(table.len());
-    with_fetch!(window, F => insert_rolling::<F>(geometry, table, hashes, window));
+    with_fetch!(window, F => insert_pipelined::<F>(geometry, table, hashes, window));
 }
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn insert_rolling<F: Fetch>(geometry: Geometry, table: &mut [u8], hashes: &[u64], window: Window) {
+fn insert_pipelined<F: Fetch>(
+    geometry: Geometry,
+    table: &mut [u8],
+    hashes: &[u64],
+    window: Window,
+) {
     assert_eq!(table.len() as u64, geometry.units * WORD_BYTES as u64);
     let units = _mm256_set1_epi64x(geometry.units.cast_signed());
     let start = table.as_mut_ptr();
     let (groups, rest) = hashes.as_chunks::<GROUP>();
-    roll::<GROUP, _>(
+    run_stages::<GROUP, _>(
         hashes,
         groups.len(),
         window,
@@ -159,7 +164,7 @@ fn insert_rolling<F: Fetch>(geometry: Geometry, table: &mut [u8], hashes: &[u64]
         |(ring, pattern_ring), group| {
             for (place, pattern) in ring.group::<GROUP>(group).iter().zip(pattern_ring.group(group))
             {
-                // SAFETY: `place` is below `geometry.units`, and the table has so many words, as
+                // SAFETY: `place` is below `geometry.units`, and the table has that number of words, as
                 // asserted above; the access needs no alignment.
                 unsafe { x86::or_word(start, *place, *pattern) };
             }

@@ -9,7 +9,7 @@ use crate::geometry::Geometry;
 use crate::kernel::x86::{self, AnswerBytes};
 use crate::kernel::{BatchKernels, portable};
 use core::arch::x86_64::*;
-use trommel_base::batch::{Fetch, Ring, Window, roll};
+use trommel_base::batch::{Fetch, Ring, Window, run_stages};
 use trommel_base::with_fetch;
 
 /// Lookups of a batch by gathers. Without them a batch reads its words one by one, and tests as many bits as there are;
@@ -31,7 +31,7 @@ fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut 
     if window.hint.is_none() {
         contains_in_cache(geometry, table, hashes, found);
     } else {
-        with_fetch!(window, F => contains_rolling::<F>(geometry, table, hashes, found, window));
+        with_fetch!(window, F => contains_pipelined::<F>(geometry, table, hashes, found, window));
     }
 }
 
@@ -60,8 +60,8 @@ fn contains_in_cache(geometry: Geometry, table: &[u8], hashes: &[u64], found: &m
         for (i, keys) in groups.iter().enumerate() {
             let keys = x86::load_8(keys);
             let places = x86::reduce_8_wide(keys, units);
-            // SAFETY: the places are below `geometry.units`, as products' high halves, and the table
-            // has so many words, as asserted above.
+            // SAFETY: the indices are below `geometry.units`, as products' high halves, and the table
+            // has that number of words, as asserted above.
             let words = unsafe { _mm512_i64gather_epi64::<8>(places, table.as_ptr().cast()) };
             let bytes = _mm512_movm_epi8(test(words, keys, control));
             let hits = _mm512_cmpeq_epi64_mask(bytes, _mm512_set1_epi64(-1));
@@ -77,7 +77,7 @@ fn contains_in_cache(geometry: Geometry, table: &[u8], hashes: &[u64], found: &m
 #[target_feature(
     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
-fn contains_rolling<F: Fetch>(
+fn contains_pipelined<F: Fetch>(
     geometry: Geometry,
     table: &[u8],
     hashes: &[u64],
@@ -89,7 +89,7 @@ fn contains_rolling<F: Fetch>(
     let control = _mm512_set1_epi64(field_starts(geometry.hashes).cast_signed());
     let (groups, rest) = hashes.as_chunks::<GROUP>();
     let mut state = (Ring::default(), AnswerBytes::new());
-    roll::<GROUP, _>(
+    run_stages::<GROUP, _>(
         hashes,
         groups.len(),
         window,
@@ -101,8 +101,8 @@ fn contains_rolling<F: Fetch>(
         |(ring, _), group| ring.fetch::<GROUP, F>(group, table.as_ptr()),
         |(ring, answers), group| {
             answers.advance(group, found);
-            // SAFETY: eight places of the ring are read; they are below `geometry.units`, and the
-            // table has so many words, as asserted above.
+            // SAFETY: eight indices of the ring are read; they are below `geometry.units`, and the
+            // table has that number of words, as asserted above.
             let words = unsafe {
                 let places = _mm256_loadu_si256(ring.group::<GROUP>(group).as_ptr().cast());
                 let places = _mm512_cvtepu32_epi64(places);

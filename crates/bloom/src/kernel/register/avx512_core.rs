@@ -11,7 +11,7 @@ use crate::kernel::{
     BatchKernels, PATTERN_SHIFT, PATTERN_SPREAD, PATTERN_STEP, pattern_positions, portable,
 };
 use core::arch::x86_64::*;
-use trommel_base::batch::{Fetch, Ring, Window, roll};
+use trommel_base::batch::{Fetch, Ring, Window, run_stages};
 use trommel_base::range::reduce;
 use trommel_base::with_fetch;
 
@@ -68,12 +68,12 @@ fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut 
         return avx2::contains_batch(geometry, table, hashes, found);
     }
     let window = Window::for_table(table.len());
-    with_fetch!(window, F => contains_rolling::<F>(geometry, table, hashes, found, window));
+    with_fetch!(window, F => contains_pipelined::<F>(geometry, table, hashes, found, window));
 }
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn contains_rolling<F: Fetch>(
+fn contains_pipelined<F: Fetch>(
     geometry: Geometry,
     table: &[u8],
     hashes: &[u64],
@@ -84,7 +84,7 @@ fn contains_rolling<F: Fetch>(
     let units = _mm512_set1_epi64(geometry.units.cast_signed());
     let (groups, rest) = hashes.as_chunks::<GROUP>();
     let found_bytes = x86::bytes_of(found);
-    roll::<GROUP, _>(
+    run_stages::<GROUP, _>(
         hashes,
         groups.len(),
         window,
@@ -95,8 +95,8 @@ fn contains_rolling<F: Fetch>(
         },
         |ring, group| ring.fetch::<GROUP, F>(group, table.as_ptr()),
         |ring, group| {
-            // SAFETY: each place is below `geometry.units`, as a product's high half, and the table
-            // has so many words, as asserted above.
+            // SAFETY: each index is below `geometry.units`, as a product's high half, and the table
+            // has that number of words, as asserted above.
             let words = unsafe { x86::load_words(table.as_ptr(), ring.group::<GROUP>(group)) };
             let keys = x86::load_8(&groups[group]);
             let missing = _mm512_andnot_si512(words, patterns(keys, geometry.hashes));
@@ -110,7 +110,7 @@ fn contains_rolling<F: Fetch>(
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
     let window = Window::for_table(table.len());
-    with_fetch!(window, F => insert_rolling::<F>(geometry, table, hashes, window));
+    with_fetch!(window, F => insert_pipelined::<F>(geometry, table, hashes, window));
 }
 
 /// The patterns of eight keys: a rotate takes its count modulo 64, so the fields need no masking.
@@ -130,12 +130,17 @@ fn patterns(hashes: __m512i, count: u32) -> __m512i {
 /// Vector conflict detection and scatter lost: half the speed in L1, 155 against 270 M/s at 15 MB.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn insert_rolling<F: Fetch>(geometry: Geometry, table: &mut [u8], hashes: &[u64], window: Window) {
+fn insert_pipelined<F: Fetch>(
+    geometry: Geometry,
+    table: &mut [u8],
+    hashes: &[u64],
+    window: Window,
+) {
     assert_eq!(table.len() as u64, geometry.units * WORD_BYTES as u64);
     let units = _mm512_set1_epi64(geometry.units.cast_signed());
     let start = table.as_mut_ptr();
     let (groups, rest) = hashes.as_chunks::<GROUP>();
-    roll::<GROUP, _>(
+    run_stages::<GROUP, _>(
         hashes,
         groups.len(),
         window,
@@ -149,7 +154,7 @@ fn insert_rolling<F: Fetch>(geometry: Geometry, table: &mut [u8], hashes: &[u64]
         |(ring, pattern_ring), group| {
             for (place, pattern) in ring.group::<GROUP>(group).iter().zip(pattern_ring.group(group))
             {
-                // SAFETY: `place` is below `geometry.units`, and the table has so many words, as
+                // SAFETY: `place` is below `geometry.units`, and the table has that number of words, as
                 // asserted above.
                 unsafe { x86::or_word(start, *place, *pattern) };
             }

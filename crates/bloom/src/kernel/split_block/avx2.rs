@@ -4,7 +4,7 @@ use super::{BLOCK_BYTES, SALTS, SplitBlockBody, WORDS_SHIFT};
 use crate::geometry::Geometry;
 use crate::kernel::{BatchKernels, portable, x86};
 use core::arch::x86_64::*;
-use trommel_base::batch::{Fetch, Ring, Window, roll};
+use trommel_base::batch::{Fetch, Ring, Window, run_stages};
 use trommel_base::range::reduce_high;
 use trommel_base::with_fetch;
 
@@ -56,7 +56,7 @@ fn store(block: &mut [u8; BLOCK_BYTES], value: __m256i) {
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -> bool {
     let block = reduce_high(hash, geometry.units as u32) as usize;
-    // SAFETY: the block is below `geometry.units`, and the caller promises that the table has so many.
+    // SAFETY: the block is below `geometry.units`, and the caller promises that the table has that number of blocks.
     let block = unsafe { &*table.add(block * BLOCK_BYTES).cast() };
     _mm256_testc_si256(load(block), mask(hash as i32)) == 1
 }
@@ -89,12 +89,12 @@ fn locate(hashes: &[u64; GROUP], units: __m256i, places: &mut [u32; GROUP]) {
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
     let window = Window::for_table(table.len());
-    with_fetch!(window, F => contains_rolling::<F>(geometry, table, hashes, found, window));
+    with_fetch!(window, F => contains_pipelined::<F>(geometry, table, hashes, found, window));
 }
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn contains_rolling<F: Fetch>(
+fn contains_pipelined<F: Fetch>(
     geometry: Geometry,
     table: &[u8],
     hashes: &[u64],
@@ -105,7 +105,7 @@ fn contains_rolling<F: Fetch>(
     let units = _mm256_set1_epi64x(geometry.units.cast_signed());
     let (groups, rest) = hashes.as_chunks::<GROUP>();
     let found_bytes = x86::bytes_of(found);
-    roll::<GROUP, _>(
+    run_stages::<GROUP, _>(
         hashes,
         groups.len(),
         window,
@@ -115,8 +115,8 @@ fn contains_rolling<F: Fetch>(
         |ring, group| {
             let (keys, places) = (&groups[group], ring.group::<GROUP>(group));
             found_bytes[group] = x86::none_missing(core::array::from_fn(|i| {
-                // SAFETY: the place is that of a block below `geometry.units`, as a product's high
-                // half, and the table has so many, as asserted above; 32 bytes of it are read.
+                // SAFETY: the offset is that of a block below `geometry.units`, as a product's high
+                // half, and the table has that number of blocks, as asserted above; its 32 bytes are read.
                 let block = unsafe {
                     let block = x86::word_at(table.as_ptr(), places[i]).cast::<__m256i>();
                     _mm256_loadu_si256(block)
@@ -132,17 +132,22 @@ fn contains_rolling<F: Fetch>(
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
     let window = Window::for_table(table.len());
-    with_fetch!(window, F => insert_rolling::<F>(geometry, table, hashes, window));
+    with_fetch!(window, F => insert_pipelined::<F>(geometry, table, hashes, window));
 }
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn insert_rolling<F: Fetch>(geometry: Geometry, table: &mut [u8], hashes: &[u64], window: Window) {
+fn insert_pipelined<F: Fetch>(
+    geometry: Geometry,
+    table: &mut [u8],
+    hashes: &[u64],
+    window: Window,
+) {
     assert_eq!(table.len() as u64, geometry.units * BLOCK_BYTES as u64);
     let start = table.as_mut_ptr();
     let units = _mm256_set1_epi64x(geometry.units.cast_signed());
     let (groups, rest) = hashes.as_chunks::<GROUP>();
-    roll::<GROUP, _>(
+    run_stages::<GROUP, _>(
         hashes,
         groups.len(),
         window,
@@ -152,7 +157,7 @@ fn insert_rolling<F: Fetch>(geometry: Geometry, table: &mut [u8], hashes: &[u64]
         |ring, group| {
             // In the order of the keys, so that two keys of one block see each other's bits.
             for (hash, place) in groups[group].iter().zip(ring.group::<GROUP>(group)) {
-                // SAFETY: as in `contains_rolling`; 32 bytes are read and written.
+                // SAFETY: as in `contains_pipelined`; 32 bytes are read and written.
                 unsafe {
                     let block = x86::word_at_mut(start, *place).cast::<__m256i>();
                     let union = _mm256_or_si256(_mm256_loadu_si256(block), mask(low_half(hash)));

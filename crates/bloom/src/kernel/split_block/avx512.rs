@@ -13,7 +13,7 @@ use crate::geometry::Geometry;
 use crate::kernel::x86::{self, AnswerBytes};
 use crate::kernel::{BatchKernels, portable};
 use core::arch::x86_64::*;
-use trommel_base::batch::{Fetch, Ring, Window, roll};
+use trommel_base::batch::{Fetch, Ring, Window, run_stages};
 use trommel_base::with_fetch;
 
 pub(super) const KERNELS: BatchKernels =
@@ -49,12 +49,12 @@ fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut 
         return avx2::contains_batch(geometry, table, hashes, found);
     }
     let window = Window::for_table(table.len());
-    with_fetch!(window, F => contains_rolling::<F>(geometry, table, hashes, found, window));
+    with_fetch!(window, F => contains_pipelined::<F>(geometry, table, hashes, found, window));
 }
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn contains_rolling<F: Fetch>(
+fn contains_pipelined<F: Fetch>(
     geometry: Geometry,
     table: &[u8],
     hashes: &[u64],
@@ -65,7 +65,7 @@ fn contains_rolling<F: Fetch>(
     let units = _mm512_set1_epi64(geometry.units.cast_signed());
     let (groups, rest) = hashes.as_chunks::<GROUP>();
     let mut state = (Ring::default(), AnswerBytes::new());
-    roll::<GROUP, _>(
+    run_stages::<GROUP, _>(
         hashes,
         groups.len(),
         window,
@@ -78,8 +78,8 @@ fn contains_rolling<F: Fetch>(
             let (pairs, _) = ring.group::<GROUP>(group).as_chunks::<2>();
             let (bytes, _) = answers.group(group).as_chunks_mut::<2>();
             for (i, (pair, bytes)) in pairs.iter().zip(bytes).enumerate() {
-                // SAFETY: the places are those of blocks below `geometry.units`, as a product's high
-                // half, and the table has so many, as asserted above; 32 bytes of each are read.
+                // SAFETY: the offsets are those of blocks below `geometry.units`, as a product's high
+                // half, and the table has that number of blocks, as asserted above; 32 bytes of each are read.
                 let both = unsafe {
                     let block = |place| x86::word_at(table.as_ptr(), place).cast::<__m256i>();
                     let first = _mm256_loadu_si256(block(pair[0]));
@@ -98,17 +98,22 @@ fn contains_rolling<F: Fetch>(
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
     let window = Window::for_table(table.len());
-    with_fetch!(window, F => insert_rolling::<F>(geometry, table, hashes, window));
+    with_fetch!(window, F => insert_pipelined::<F>(geometry, table, hashes, window));
 }
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn insert_rolling<F: Fetch>(geometry: Geometry, table: &mut [u8], hashes: &[u64], window: Window) {
+fn insert_pipelined<F: Fetch>(
+    geometry: Geometry,
+    table: &mut [u8],
+    hashes: &[u64],
+    window: Window,
+) {
     assert_eq!(table.len() as u64, geometry.units * BLOCK_BYTES as u64);
     let start = table.as_mut_ptr();
     let units = _mm512_set1_epi64(geometry.units.cast_signed());
     let (groups, rest) = hashes.as_chunks::<GROUP>();
-    roll::<GROUP, _>(
+    run_stages::<GROUP, _>(
         hashes,
         groups.len(),
         window,
@@ -123,7 +128,7 @@ fn insert_rolling<F: Fetch>(geometry: Geometry, table: &mut [u8], hashes: &[u64]
                 let halves = [_mm512_castsi512_si256(masks), _mm512_extracti64x4_epi64::<1>(masks)];
                 // In the order of the keys, so that two keys of one block see each other's bits.
                 for (place, mask) in pair.iter().zip(halves) {
-                    // SAFETY: as in `contains_rolling`; 32 bytes are read and written.
+                    // SAFETY: as in `contains_pipelined`; 32 bytes are read and written.
                     unsafe {
                         let block = x86::word_at_mut(start, *place).cast::<__m256i>();
                         _mm256_storeu_si256(

@@ -13,8 +13,8 @@ pub(super) const KERNELS: BatchKernels =
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -> bool {
     contains_bits(geometry, hash, |position| {
-        // SAFETY: the position is below the table's number of bits, as a product's high half, and the table
-        // has so many, as the caller promises.
+        // SAFETY: the position is below `geometry.units`, as a product's high half, and the table has that
+        // number of bits, as the caller promises.
         let word = unsafe { word_of(table, position) };
         word >> (position % WORD_BITS)
     })

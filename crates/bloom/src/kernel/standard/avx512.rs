@@ -19,7 +19,7 @@ use crate::geometry::Geometry;
 use crate::kernel::x86;
 use core::arch::x86_64::*;
 use core::ops::Range;
-use trommel_base::batch::{Fetch, LEAD_KEYS, MAX_DISTANCE_KEYS, WORD_BYTES, Window, roll};
+use trommel_base::batch::{Fetch, LEAD_KEYS, MAX_DISTANCE_KEYS, WORD_BYTES, Window, run_stages};
 use trommel_base::sizing::MAX_HASHES;
 use trommel_base::with_fetch;
 
@@ -31,7 +31,7 @@ const CHUNK: usize = 2048;
 pub(super) const SHORTEST_BATCH: usize = 256;
 /// Answer words of a chunk.
 const WORDS: usize = CHUNK / 64;
-/// Keys ahead that several bits of a key are fetched, up to 32 lines a key.
+/// Keys ahead that several bits of a key are fetched, up to 32 lines per key.
 const DENSE_DISTANCE_KEYS: usize = 32;
 
 /// The state of a chunk between its passes.
@@ -188,7 +188,7 @@ impl<const GATHERS: bool> Table<'_, GATHERS> {
         let load = |group: usize| unsafe { _mm512_loadu_si512(list.add(group * GROUP).cast()) };
         let answers = x86::bytes_of(answers);
         let mut written = 0;
-        roll::<GROUP, _>(
+        run_stages::<GROUP, _>(
             &[],
             groups,
             window,
@@ -236,8 +236,8 @@ impl<const GATHERS: bool> Table<'_, GATHERS> {
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
     fn test(&self, positions: __m512i) -> __mmask8 {
         let indices = _mm512_srli_epi64::<6>(positions);
-        // SAFETY: a position is below the number of bits of the table, as a product's high half, and
-        // the table has so many: `contains_batch` asserted it.
+        // SAFETY: a position is below the number of bits in `geometry`, as a product's high half, and
+        // `contains_batch` asserted that the table has that number.
         let words = unsafe {
             if GATHERS {
                 _mm512_i64gather_epi64::<8>(indices, self.words.as_ptr().cast())

@@ -9,13 +9,13 @@ use crate::geometry::Geometry;
 use crate::kernel::x86;
 use core::arch::x86_64::*;
 use core::array::from_fn;
-use trommel_base::batch::{Fetch, LEAD_KEYS, Window, roll};
+use trommel_base::batch::{Fetch, LEAD_KEYS, Window, run_stages};
 use trommel_base::sizing::MAX_HASHES;
 use trommel_base::with_fetch;
 
 /// Keys of a group: a vector of 32-bit lanes.
 const GROUP: usize = 16;
-/// Keys ahead that the bits of a key are fetched, up to 32 lines a key.
+/// Keys ahead that the bits of a key are fetched, up to 32 lines per key.
 const DISTANCE_KEYS: usize = 32;
 /// Bits of a half-word.
 const HALF_BITS: u32 = 32;
@@ -56,18 +56,23 @@ pub(super) fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64])
         return avx2::insert_batch(geometry, table, hashes);
     }
     let window = Window { distance_keys: DISTANCE_KEYS, ..Window::for_gathers(table.len()) };
-    with_fetch!(window, F => insert_rolling::<F>(geometry, table, hashes, window));
+    with_fetch!(window, F => insert_pipelined::<F>(geometry, table, hashes, window));
 }
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn insert_rolling<F: Fetch>(geometry: Geometry, table: &mut [u8], hashes: &[u64], window: Window) {
+fn insert_pipelined<F: Fetch>(
+    geometry: Geometry,
+    table: &mut [u8],
+    hashes: &[u64],
+    window: Window,
+) {
     assert_eq!(table.len() as u64, geometry.units * (WORD_BITS / 8));
     let table_bits = _mm512_set1_epi64((geometry.units * WORD_BITS).cast_signed());
     let start = table.as_mut_ptr().cast::<u32>();
     let count = geometry.hashes as usize;
     let (groups, rest) = hashes.as_chunks::<GROUP>();
-    roll::<GROUP, _>(
+    run_stages::<GROUP, _>(
         hashes,
         groups.len(),
         window,

@@ -5,7 +5,7 @@
 
 use super::{BITS_A_BRANCH, GROUP, bit, positions_below, set_bit};
 use trommel_base::KeyHash;
-use trommel_base::batch::{Fetch, Window, roll};
+use trommel_base::batch::{Fetch, Window, run_stages};
 use trommel_base::with_fetch;
 
 #[inline(always)]
@@ -44,7 +44,7 @@ fn insert_pipelined<F: Fetch>(table: &mut [u8], count: u32, hashes: &[KeyHash], 
         }
     };
     let (groups, rest) = hashes.as_chunks::<GROUP>();
-    roll::<GROUP, _>(
+    run_stages::<GROUP, _>(
         hashes,
         groups.len(),
         window,

@@ -4,7 +4,7 @@ use super::{GROUP, WORD_BITS, contains_batch_bits, contains_bits, fetch_bits, po
 use crate::geometry::Geometry;
 use crate::kernel::shared::{SharedBody, address, load, set};
 use core::marker::PhantomData;
-use trommel_base::batch::{Fetch, Turns, WORD_BYTES, Window, roll_turns};
+use trommel_base::batch::{BatchPipeline, Fetch, WORD_BYTES, Window, run_pipeline};
 use trommel_base::sizing::MAX_HASHES;
 use trommel_base::sync::{AtomicU64, Ordering::Relaxed};
 use trommel_base::with_fetch;
@@ -60,7 +60,7 @@ struct Inserts<'a, F> {
     fetch: PhantomData<F>,
 }
 
-impl<F: Fetch> Turns for Inserts<'_, F> {
+impl<F: Fetch> BatchPipeline for Inserts<'_, F> {
     #[inline(always)]
     fn locate(&mut self, _: usize) {}
 
@@ -120,8 +120,8 @@ impl SharedBody for SharedBits {
         let (groups, rest) = hashes.as_chunks::<GROUP>();
         with_fetch!(window, F => {
             let (notes, fetch) = (Notes::new(), PhantomData::<F>);
-            let mut turns = Inserts { geometry, table, groups, notes, fetch };
-            roll_turns::<GROUP>(hashes, groups.len(), window, &mut turns);
+            let mut stages = Inserts { geometry, table, groups, notes, fetch };
+            run_pipeline::<GROUP>(hashes, groups.len(), window, &mut stages);
         });
         for hash in rest {
             Self::insert(geometry, table, *hash);

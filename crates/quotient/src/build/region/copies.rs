@@ -1,5 +1,5 @@
-//! Equal fingerprints, of which a set keeps one: each is taken out by itself, and a region with too many of
-//! them is left to somebody else.
+//! Equal fingerprints, of which a set keeps one: each copy is removed by itself, and a region with too many of them is
+//! not built here.
 
 use super::super::order::VECTOR;
 use super::super::plan::Stored;
@@ -7,19 +7,18 @@ use super::Region;
 use crate::layout::Layout;
 use trommel_simd::bits_of;
 
-/// One fingerprint in so many may be a copy.
+/// At most one fingerprint in this number may be a copy.
 const FINGERPRINTS_PER_COPY: usize = 16;
-/// To take copies out may move so many times the slots of the region: more, where they lie in long clusters.
+/// Removing copies may move at most this number times the slots of the region. In long clusters it would be more.
 const MOST_MOVED: usize = 64;
 
-/// How many copies are taken out of so many fingerprints.
+/// The most copies that are removed from `fingerprints`.
 pub(super) const fn most_repeated(fingerprints: usize) -> usize {
     fingerprints / FINGERPRINTS_PER_COPY
 }
 
 impl<L: Layout, T: Stored> Region<L, T> {
-    /// Takes out all but one of equal fingerprints, and says how many those are; `None` if there are so many
-    /// that it would take long.
+    /// Removes all but one of equal fingerprints, and returns how many were removed; `None` if there are too many.
     #[inline(always)]
     pub(super) fn drop_copies(&mut self, fingerprints: usize) -> Option<usize> {
         self.find_repeated(most_repeated(fingerprints))?;
@@ -32,7 +31,7 @@ impl<L: Layout, T: Stored> Region<L, T> {
         Some(self.repeated.len())
     }
 
-    /// Finds slots whose remainder comes again; `None` if there are more than so many.
+    /// Finds slots whose remainder is that of the next slot; `None` if there are more than `most`.
     #[inline(always)]
     fn find_repeated(&mut self, most: usize) -> Option<()> {
         self.repeated.clear();

@@ -61,12 +61,12 @@ fn blocks<F: Fetch>(geometry: &Geometry, table: &[u8], hashes: &[u64], found: &m
         occupied: 0,
     };
     let mut waiting = 0;
-    for turn in 0..=blocks.len() + AHEAD {
-        if let Some(hashes) = blocks.get(turn) {
+    for step in 0..=blocks.len() + AHEAD {
+        if let Some(hashes) = blocks.get(step) {
             F::keys_behind(hashes);
-            locate::<F>(geometry, table, hashes, &mut located[turn % (AHEAD + 2)]);
+            locate::<F>(geometry, table, hashes, &mut located[step % (AHEAD + 2)]);
         }
-        let Some(probed) = turn.checked_sub(AHEAD) else { continue };
+        let Some(probed) = step.checked_sub(AHEAD) else { continue };
         if let Some(before) = probed.checked_sub(1) {
             let keys = &located[before % (AHEAD + 2)];
             for i in ones(waiting) {

@@ -63,7 +63,7 @@ pub(super) fn contains_batch<const VPOPCNT: bool>(
     with_fetch!(window, F => blocks::<F, VPOPCNT>(geometry, table, hashes, found));
 }
 
-/// Keys in the list beyond a block when the block is looked up: those of the last turn or two, whose
+/// Keys in the list beyond a block when the block is looked up: those of the last step or two, whose
 /// lines are still on their way.
 const RIPE: usize = 16;
 
@@ -96,12 +96,12 @@ fn blocks<F: Fetch, const VPOPCNT: bool>(
         remainder: [0; 3 * BLOCK],
         key: [0; 3 * BLOCK],
     };
-    for turn in 0..blocks.len() + AHEAD {
-        if let Some(hashes) = blocks.get(turn) {
+    for step in 0..blocks.len() + AHEAD {
+        if let Some(hashes) = blocks.get(step) {
             F::keys_behind(hashes);
-            locate::<F>(geometry, table, hashes, &mut located[turn % (AHEAD + 1)]);
+            locate::<F>(geometry, table, hashes, &mut located[step % (AHEAD + 1)]);
         }
-        let Some(probed) = turn.checked_sub(AHEAD) else { continue };
+        let Some(probed) = step.checked_sub(AHEAD) else { continue };
         let keys = &located[probed % (AHEAD + 1)];
         block.read(table, keys);
         block.deposit();

@@ -368,16 +368,16 @@ pub(super) fn insert_batch(
 ) -> Progress {
     assert!(table.len() as u64 == geometry.blocks * LINE_BYTES as u64);
     let mut located = [Located { line: 0, slot: 0, remainder: 0 }; DISTANCE_KEYS];
-    for turn in 0..hashes.len() + DISTANCE_KEYS {
-        let key = &mut located[turn % DISTANCE_KEYS];
-        if let Some(i) = turn.checked_sub(DISTANCE_KEYS) {
+    for step in 0..hashes.len() + DISTANCE_KEYS {
+        let key = &mut located[step % DISTANCE_KEYS];
+        if let Some(i) = step.checked_sub(DISTANCE_KEYS) {
             // SAFETY: a line's number is below `lines`, of which the table has more, as checked.
             match unsafe { insert_key(geometry, table, hashes[i], *key) } {
                 Ok(inserted) => new[i / 64] |= u64::from(inserted) << (i % 64),
                 Err(why) => return (i, Some(why)),
             }
         }
-        if let Some(hash) = hashes.get(turn) {
+        if let Some(hash) = hashes.get(step) {
             *key = locate(geometry, *hash);
             prefetch(table.as_ptr().wrapping_add(key.line), Hint::T0);
             prefetch(table.as_ptr().wrapping_add(key.line + LINE_BYTES), Hint::T0);

@@ -142,7 +142,7 @@ pub(super) fn contains_batch(geometry: &Geometry, table: &[u8], hashes: &[u64], 
         }
         return;
     };
-    // Three lines a key, each known from the one before: prefetched, lookups took 0.83 to 0.97 of their time in the
+    // Three lines per key, each known from the one before: prefetched, lookups took 0.83 to 0.97 of their time in the
     // farther half of L2, and 0.66 to 0.84 between one L2 and two.
     let window = Window::for_table(table.len());
     let is_short = hashes.len() < SHORTEST_BATCH
@@ -193,15 +193,15 @@ fn blocks<F: Fetch>(
     let mut runs = [[empty; BLOCK]; MAX_AHEAD + 1];
     let blocks = hashes.len().div_ceil(BLOCK);
     let keys_of = |block: usize| &hashes[block * BLOCK..hashes.len().min((block + 1) * BLOCK)];
-    for turn in 0..blocks + 2 * ahead {
-        if turn < blocks {
-            F::keys_behind(keys_of(turn));
-            for (key, hash) in located[turn % (MAX_AHEAD + 1)].iter_mut().zip(keys_of(turn)) {
+    for step in 0..blocks + 2 * ahead {
+        if step < blocks {
+            F::keys_behind(keys_of(step));
+            for (key, hash) in located[step % (MAX_AHEAD + 1)].iter_mut().zip(keys_of(step)) {
                 *key = locate(geometry, *hash);
                 F::line(table.as_ptr().wrapping_add(key.block * 16));
             }
         }
-        if let Some(block) = turn.checked_sub(ahead).filter(|block| *block < blocks) {
+        if let Some(block) = step.checked_sub(ahead).filter(|block| *block < blocks) {
             let (keys, runs) =
                 (&located[block % (MAX_AHEAD + 1)], &mut runs[block % (MAX_AHEAD + 1)]);
             // SAFETY: there is a block after a key's, as `places` says.
@@ -214,7 +214,7 @@ fn blocks<F: Fetch>(
                 far &= far - 1;
             }
         }
-        if let Some(block) = turn.checked_sub(2 * ahead) {
+        if let Some(block) = step.checked_sub(2 * ahead) {
             // SAFETY: the runs end in the keys' block or the next.
             let hits = unsafe { compare(places, table.as_ptr(), &runs[block % (MAX_AHEAD + 1)]) };
             found[block] |= hits & (u64::MAX >> (BLOCK - keys_of(block).len()));

@@ -101,12 +101,12 @@ fn blocks<F: Fetch, const VPOPCNT: bool>(
         over: [0; GROUP],
         covered: [0; GROUP],
     };
-    for turn in 0..blocks.len() + 2 * ahead {
-        if let Some(hashes) = blocks.get(turn) {
+    for step in 0..blocks.len() + 2 * ahead {
+        if let Some(hashes) = blocks.get(step) {
             F::keys_behind(hashes);
-            locate::<F>(geometry, places, table, hashes, &mut located[turn % (MAX_AHEAD + 1)]);
+            locate::<F>(geometry, places, table, hashes, &mut located[step % (MAX_AHEAD + 1)]);
         }
-        if let Some(found_of) = turn.checked_sub(ahead).filter(|block| *block < blocks.len()) {
+        if let Some(found_of) = step.checked_sub(ahead).filter(|block| *block < blocks.len()) {
             let keys = &located[found_of % (MAX_AHEAD + 1)];
             block.read(places, table, keys);
             block.deposit();
@@ -119,7 +119,7 @@ fn blocks<F: Fetch, const VPOPCNT: bool>(
                 found[found_of] |= u64::from(hit) << i;
             }
         }
-        if let Some(block) = turn.checked_sub(2 * ahead) {
+        if let Some(block) = step.checked_sub(2 * ahead) {
             found[block] |= runs[block % (MAX_AHEAD + 1)].compare(places, table);
         }
     }

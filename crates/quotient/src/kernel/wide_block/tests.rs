@@ -25,7 +25,7 @@ struct Sample {
 }
 
 impl Sample {
-    /// Fills a table with quotients from `draw`, up to so many keys or until a slot is missing.
+    /// Fills a table with quotients from `draw`, up to `keys` or until a slot is missing.
     fn new(geometry: Geometry, keys: usize, mut draw: impl FnMut(&mut Splitmix) -> u64) -> Self {
         let mut table = vec![0; geometry.table_bytes::<WideBlock>() as usize];
         let mut random = Splitmix::new(keys as u64 + u64::from(geometry.remainder_bits));
@@ -33,12 +33,12 @@ impl Sample {
         for _ in 0..keys {
             let in_table = hash(&geometry, draw(&mut random), random.word());
             // Close to keys: the same runs, other remainders.
-            let stranger = hash(&geometry, draw(&mut random), random.word());
+            let absent = hash(&geometry, draw(&mut random), random.word());
             let inserted = kernels(Isa::Portable).insert(&geometry, &mut table, in_table);
             if inserted.is_err() {
                 break;
             }
-            hashes.extend([in_table, stranger]);
+            hashes.extend([in_table, absent]);
         }
         hashes.extend((0..200).map(|_| random.word()));
         Self { geometry, table, hashes }

@@ -23,7 +23,7 @@ const BYTES_PER_GATHERED: usize = 16;
 
 /// A stream of batches of keys through an engine: one thread reads, one hashes, and the engine works.
 ///
-/// Two batches at most wait between each two of them: who is faster waits for the others, so that memory is
+/// At most two batches wait between each two of them, and a faster thread waits for the others, so that memory is
 /// bounded by a few batches, whatever the length of the stream.
 ///
 /// ```

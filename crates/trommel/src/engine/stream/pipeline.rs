@@ -12,8 +12,8 @@ const QUEUED: usize = 2;
 
 /// Reads batches on one thread, hashes them on another, and has the caller's consume them, in order.
 ///
-/// Whoever ends early drops its end of a queue, and the others find it closed: nobody waits for one who is
-/// gone. The caller gets the panic of a thread, with its message, once all have ended.
+/// A thread that ends early drops its end of a queue, and the others find it closed: no thread waits for one that has
+/// ended. The caller gets the panic of a thread, with its message, once all have ended.
 pub(super) fn run<B, E, I>(
     hasher: Hasher,
     batches: I,

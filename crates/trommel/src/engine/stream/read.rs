@@ -23,8 +23,8 @@ pub struct IntegerBatches<R> {
 }
 
 impl<R: Read> IntegerBatches<R> {
-    /// Batches of so many keys, at least 1 and at most 2^20; the last may be shorter. A buffer of as many bytes
-    /// is kept, so the reader needs none.
+    /// Batches of `keys`, at least 1 and at most 2^20; the last may be shorter. A buffer of a batch's bytes is
+    /// kept, so the reader needs none.
     ///
     /// ```
     /// use trommel::engine::IntegerBatches;
@@ -110,8 +110,8 @@ pub struct Lines {
 }
 
 impl<R: BufRead> LineBatches<R> {
-    /// Batches of lines of at least so many bytes together, ends of lines included; the last may be shorter. A line is never divided:
-    /// one as long as the memory takes that memory.
+    /// Batches of lines of at least `bytes` together, ends of lines included; the last may be shorter. A line is never
+    /// divided: a line as long as the memory takes that memory.
     ///
     /// ```
     /// use trommel::engine::LineBatches;
