@@ -72,12 +72,13 @@ use crate::kernel::cast::records_of_bytes;
 use crate::kernel::stream::Streamer;
 use crate::storage::{LINE_BYTES, OutOfMemory, Storage};
 use alloc::vec::Vec;
-use core::fmt;
 
 mod answers;
+pub(crate) mod record;
 mod shares;
 
 pub use answers::Answers;
+pub use record::Record;
 pub use shares::{FEWEST_PASSED_PER_PART, SharePlan, Shares, chunk_bytes, partition_shares};
 
 /// The most parts of one pass. Beyond some 4096, the runs of all parts do not fit L2.
@@ -92,17 +93,6 @@ const SCATTERED_BYTES: usize = 1 << 20;
 const LONG_RUN_BYTES: usize = 256;
 const SHORT_RUN_BYTES: usize = 128;
 const LONG_RUN_PARTS: usize = 2048;
-
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for u32 {}
-    impl Sealed for u64 {}
-}
-
-/// What is kept of a key: `u32` or `u64`.
-pub trait Record: sealed::Sealed + Copy + fmt::Debug + Send + Sync + 'static {}
-impl Record for u32 {}
-impl Record for u64 {}
 
 /// Groups hashes by part, batch after batch, in scratch memory of its own.
 ///

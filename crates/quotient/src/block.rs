@@ -3,6 +3,7 @@
 use crate::check::Extent;
 use crate::filter::Quotient;
 use crate::geometry::{GUARANTEED_LOAD, Geometry, MAX_SLOTS};
+use crate::kernel::Kernels;
 use crate::layout::Layout;
 use crate::sizing::{fits, slots_for};
 use trommel_base::block::{BlockSpec, BlockTable, PolicyError};
@@ -54,7 +55,7 @@ impl<L: Layout> BlockTable for Quotient<L> {
     #[inline(always)]
     fn may_match(isa: Isa, parameter: u8, table: &[u8], hash: KeyHash) -> bool {
         geometry_of::<L>(parameter, table.len() as u64)
-            .is_none_or(|geometry| L::kernels(isa).contains(&geometry, table, hash.raw()))
+            .is_none_or(|geometry| Kernels::of::<L>(isa).contains(&geometry, table, hash.raw()))
     }
 
     /// All that tells a table from other bytes: see `check.rs`.
@@ -66,7 +67,7 @@ impl<L: Layout> BlockTable for Quotient<L> {
         let Some(geometry) = geometry_of::<L>(parameter, table.len() as u64) else {
             return Err(FormatError::Field { name: "table length", value: table.len() as u64 });
         };
-        L::kernels(Isa::active_or_best()).check(&geometry, table, Extent::Whole).map(|_| ())
+        Kernels::of::<L>(Isa::active_or_best()).check(&geometry, table, Extent::Whole).map(|_| ())
     }
 }
 

@@ -12,10 +12,11 @@
 
 use crate::enumerate::Entries;
 use crate::fingerprint::Rounding;
-use crate::geometry::{Geometry, Position};
-use crate::kernel::Words;
+use crate::geometry::Geometry;
 use crate::layout::Layout;
+use crate::layout::Position;
 use crate::table::Table;
+use crate::words::Words;
 use trommel_base::FormatError;
 use trommel_simd::bits_of;
 

@@ -1,8 +1,8 @@
 //! The fingerprints of a table in ascending order.
 
 use crate::fingerprint::Rounding;
-use crate::geometry::{Geometry, Position};
-use crate::layout::Layout;
+use crate::geometry::Geometry;
+use crate::layout::{Layout, Position};
 use crate::table::Table;
 use core::fmt;
 

@@ -3,11 +3,13 @@
 use crate::check::Extent;
 use crate::enumerate::Fingerprints;
 use crate::fingerprint::Rounding;
-use crate::geometry::{Geometry, Position};
-use crate::kernel::{Kernels, Plain};
+use crate::geometry::Geometry;
+use crate::kernel::Kernels;
+use crate::layout::Position;
 use crate::layout::{Layout, LineBlock, WideBlock};
 use crate::sizing;
 use crate::table::Table;
+use crate::words::Plain;
 use core::fmt;
 use core::marker::PhantomData;
 use trommel_base::builder::{FingerprintOptions, RemainderOptions, SlotOptions};
@@ -154,7 +156,7 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
         // The kernels rest on this.
         assert_eq!(table.as_ref().len() as u64, geometry.table_bytes::<L>());
         let rounding = Rounding::of::<L>(&geometry);
-        let kernels = L::kernels(isa);
+        let kernels = Kernels::of::<L>(isa);
         let hasher = hasher.with_isa(isa).unwrap_or(hasher);
         let layout = PhantomData;
         let checked = Extent::Whole;

@@ -4,6 +4,7 @@ use crate::check::Extent;
 use crate::filter::Quotient;
 use crate::fingerprint::remainder_bits_for;
 use crate::geometry::{Geometry, MAX_COPIES, MAX_FINGERPRINT_BITS, MAX_SLOTS};
+use crate::kernel::Kernels;
 use crate::layout::Layout;
 use crate::sizing::fits;
 use alloc::vec::Vec;
@@ -164,7 +165,7 @@ impl<L: Layout, B: FrozenBytes> Quotient<L, B> {
             Trust::Trusted => Extent::Metadata,
         };
         let isa = Isa::active_or_best();
-        let taken = L::kernels(isa).check(&geometry, table.as_ref(), checked)?;
+        let taken = Kernels::of::<L>(isa).check(&geometry, table.as_ref(), checked)?;
         if taken != header.len {
             return Err(FormatError::Field { name: "keys", value: header.len });
         }

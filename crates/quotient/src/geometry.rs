@@ -31,40 +31,6 @@ pub(crate) const MAX_FINGERPRINT_BITS: u32 = 62;
 /// keys, inserts go on until one finds no slot, each slower than the last.
 pub const GUARANTEED_LOAD: f64 = 0.95;
 
-/// A slot: the block, and the place in it.
-///
-/// Order is the order of slots. A place equal to the block's slots is the end of the block, which is
-/// the beginning of the next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Position {
-    pub(crate) block: usize,
-    pub(crate) slot: u32,
-}
-
-impl Position {
-    #[inline(always)]
-    pub(crate) fn of_slot<L: Layout>(slot: u64) -> Self {
-        let per_block = u64::from(L::SLOTS);
-        Self { block: (slot / per_block) as usize, slot: (slot % per_block) as u32 }
-    }
-
-    #[inline(always)]
-    pub(crate) fn to_slot<L: Layout>(self) -> u64 {
-        self.block as u64 * u64::from(L::SLOTS) + u64::from(self.slot)
-    }
-
-    /// The slot after this one.
-    #[inline(always)]
-    pub(crate) fn next<L: Layout>(self) -> Self {
-        let slot = self.slot + 1;
-        if slot < L::SLOTS {
-            Self { slot, ..self }
-        } else {
-            Self { block: self.block + 1, slot: slot - L::SLOTS }
-        }
-    }
-}
-
 impl Geometry {
     /// Slots beyond the last quotient's. A cluster at 95 % load that reaches the end has pushed `x`
     /// slots beyond it with probability `e^(−0.105 x)`: 320 slots are one failure in 10^14 filters. A

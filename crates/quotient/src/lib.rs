@@ -61,6 +61,7 @@ mod layout;
 mod resize;
 mod sizing;
 mod table;
+mod words;
 
 pub use enumerate::Fingerprints;
 pub use filter::{CacheLineQuotient, Quotient, QuotientFilter};

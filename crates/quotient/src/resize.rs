@@ -4,10 +4,10 @@
 
 use crate::append::Appender;
 use crate::filter::Quotient;
-use crate::fingerprint::{Rounding, remainder_bits_for};
+use crate::fingerprint::Rounding;
 use crate::geometry::{GUARANTEED_LOAD, Geometry, MAX_SLOTS};
 use crate::layout::Layout;
-use crate::sizing::{fits, slots_for};
+use crate::sizing::{slots_for, with_slots};
 use core::fmt;
 use trommel_base::storage::{MAX_BYTES, OutOfMemory};
 use trommel_base::{Incompatible, Merge, MergeError, Storage, WhyFull};
@@ -208,17 +208,12 @@ impl<L: Layout> Quotient<L> {
 }
 
 /// The geometry of other slots and the same fingerprints.
-pub(crate) fn resized<L: Layout>(old: &Geometry, slots: u64) -> Result<Geometry, ResizeError> {
+fn resized<L: Layout>(old: &Geometry, slots: u64) -> Result<Geometry, ResizeError> {
     if slots > MAX_SLOTS {
         return Err(ResizeError::TooLarge { slots, max_slots: MAX_SLOTS });
     }
-    let fingerprints = old.fingerprints;
-    let remainder_bits = remainder_bits_for(slots, fingerprints)
-        .filter(|bits| L::REMAINDER_BITS.contains(bits))
-        .filter(|bits| fits(slots, *bits))
-        .ok_or(ResizeError::Fingerprint { slots, fingerprints })?;
-    let blocks = Geometry::blocks_for::<L>(slots);
-    Ok(Geometry { slots, blocks, remainder_bits, ..*old })
+    with_slots::<L>(old, slots)
+        .ok_or(ResizeError::Fingerprint { slots, fingerprints: old.fingerprints })
 }
 
 fn new_table<L: Layout>(geometry: &Geometry) -> Result<Storage, OutOfMemory> {

@@ -3,7 +3,6 @@
 use crate::fingerprint::remainder_bits_for;
 use crate::geometry::{GUARANTEED_LOAD, Geometry, MAX_COPIES, MAX_FINGERPRINT_BITS, MAX_SLOTS};
 use crate::layout::Layout;
-use crate::resize::resized;
 use trommel_base::sizing::{quotient_fpr, quotient_load};
 use trommel_base::spec::{Size, checked_load};
 use trommel_base::storage::MAX_BYTES;
@@ -47,9 +46,20 @@ pub(crate) fn geometry<L: Layout>(spec: &Spec) -> Result<Geometry, SpecError> {
     Ok(geometry)
 }
 
+/// The geometry of other slots and the same fingerprints; `None` if there can be no such table.
+pub(crate) fn with_slots<L: Layout>(old: &Geometry, slots: u64) -> Option<Geometry> {
+    if slots > MAX_SLOTS {
+        return None;
+    }
+    let remainder_bits = remainder_bits_for(slots, old.fingerprints)
+        .filter(|bits| L::REMAINDER_BITS.contains(bits))
+        .filter(|bits| fits(slots, *bits))?;
+    Some(Geometry { slots, blocks: Geometry::blocks_for::<L>(slots), remainder_bits, ..*old })
+}
+
 /// The slots of the largest filter that one of this geometry doubles to.
 fn most_slots<L: Layout>(mut geometry: Geometry) -> u64 {
-    while let Ok(doubled) = resized::<L>(&geometry, geometry.slots.saturating_mul(2))
+    while let Some(doubled) = with_slots::<L>(&geometry, geometry.slots.saturating_mul(2))
         && doubled.table_bytes::<L>() <= MAX_BYTES
     {
         geometry = doubled;

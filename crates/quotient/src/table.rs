@@ -8,9 +8,10 @@
 //! Source: Bender et al., "Don't thrash: how to cache your hash on flash", PVLDB 5 (2012), section 3,
 //! for the filter; Pandey et al., SIGMOD 2017, section 4, for rank and select.
 
-use crate::geometry::{Geometry, Position};
-use crate::kernel::Words;
+use crate::geometry::Geometry;
+use crate::layout::Position;
 use crate::layout::{Layout, Shape};
+use crate::words::Words;
 use core::marker::PhantomData;
 use trommel_base::WhyFull;
 

@@ -1,6 +1,6 @@
 //! Rank and select on one 64-bit word (Jacobson, "Space-efficient static trees and graphs", 1989).
 
-use crate::{Isa, IsaError};
+use crate::{Isa, IsaError, kernel};
 
 /// The number of ones of `word` below position `index`; all of them for an index of 64 and more.
 ///
@@ -12,13 +12,7 @@ use crate::{Isa, IsaError};
 #[inline]
 #[must_use]
 pub fn rank(word: u64, index: u32) -> u32 {
-    rank_body(word, index)
-}
-
-#[inline(always)]
-pub(crate) fn rank_body(word: u64, index: u32) -> u32 {
-    let below = 1u64.checked_shl(index).map_or(u64::MAX, |bit| bit - 1);
-    (word & below).count_ones()
+    kernel::rank(word, index)
 }
 
 /// The position of the `n`-th one of `word`, counted from 0; 64 if it has no more than `n` ones.

@@ -1,12 +1,11 @@
 //! A filter of any kind.
 
 use crate::kinds::types::*;
-use crate::view::FilterView;
 use alloc::vec::Vec;
 use core::fmt;
 use trommel_base::{
-    Bitmap, Bulk, Count, Filter, FilterKind, FoldError, FormatError, Full, Hasher, Insert,
-    InsertBulk, KeyHash, Merge, MergeError, Remove, Storage, Unsupported, Workers,
+    Bitmap, Bulk, Count, Filter, FilterKind, FoldError, Full, Hasher, Insert, InsertBulk, KeyHash,
+    Merge, MergeError, Remove, Storage, Unsupported, Workers,
 };
 use trommel_simd::Isa;
 
@@ -122,7 +121,7 @@ impl From<WrongKind> for MergeError {
     }
 }
 
-/// Implements [`Filter`] for an [`AnyFilter`] or a [`FilterView`] by asking the filter inside.
+/// Implements [`Filter`] for an `AnyFilter` or a `FilterView` by asking the filter inside.
 macro_rules! filter_by_kind {
     ($any:ty) => {
         impl $any {
@@ -313,28 +312,6 @@ impl AnyFilter {
         each_kind!(Self in self, filter => Ok(filter.merge(other.try_into()?)?))
     }
 
-    /// Takes in all keys of a frozen filter, without an owned copy of it.
-    ///
-    /// ```
-    /// use trommel::{Filter, FilterKind, FilterSpec, FilterView, Insert};
-    /// let spec = FilterSpec::new(FilterKind::Cuckoo).keys(100);
-    /// let (mut left, mut right) = (spec.build()?, spec.build()?);
-    /// left.insert("anvil").unwrap();
-    /// right.insert("forge").unwrap();
-    /// let bytes = right.to_bytes();
-    /// left.merge_view(&FilterView::parse(&bytes).unwrap()).unwrap();
-    /// assert!(left.contains("anvil") && left.contains("forge"));
-    /// # Ok::<(), trommel::SpecError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`AnyFilter::merge`], and [`MergeError::Damaged`] if a [trusted](FilterView::parse_trusted) view turns out
-    /// to be of damaged bytes; this filter is as it was.
-    pub fn merge_view(&mut self, other: &FilterView<'_>) -> Result<(), MergeError> {
-        other.check_structure()?;
-        each_kind!(Self in self, filter => Ok(filter.union::<&[u8]>(other.try_into()?)?))
-    }
-
     /// Keeps the keys that another filter holds too, and some that neither does: its bits are those that both have
     /// set. See [`Bloom::intersect`](crate::bloom::Bloom::intersect).
     ///
@@ -449,24 +426,6 @@ impl AnyFilter {
     #[cfg(feature = "std")]
     pub fn write_to(&self, to: impl std::io::Write) -> std::io::Result<()> {
         each_kind!(Self in self, filter => filter.write_to(to))
-    }
-
-    /// An owned filter from frozen bytes of any kind. Everything is checked before memory is asked
-    /// for.
-    ///
-    /// ```
-    /// use trommel::{AnyFilter, CuckooFilter, FilterKind, FormatError};
-    /// let bytes = CuckooFilter::with_capacity_and_fpr(1_000, 0.03)?.to_bytes();
-    /// assert_eq!(AnyFilter::from_bytes(&bytes).unwrap().kind(), FilterKind::Cuckoo);
-    /// let refused = AnyFilter::from_bytes(&bytes[..200]);
-    /// assert!(matches!(refused, Err(FormatError::Truncated { got: 200, .. })));
-    /// # Ok::<(), trommel::SpecError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`FormatError`] if the bytes are not exactly one frozen filter.
-    pub fn from_bytes(bytes: &[u8]) -> Result<AnyFilter, FormatError> {
-        FilterView::parse(bytes)?.to_owned_filter()
     }
 }
 

@@ -4,7 +4,9 @@ use crate::any::{AnyFilter, WrongKind, filter_by_kind};
 use crate::kinds::types::*;
 use alloc::vec::Vec;
 use trommel_base::container::{self, Parsed};
-use trommel_base::{Bitmap, Count, Filter, FilterKind, FormatError, Hasher, KeyHash, Unsupported};
+use trommel_base::{
+    Bitmap, Count, Filter, FilterKind, FormatError, Hasher, KeyHash, MergeError, Unsupported,
+};
 use trommel_simd::Isa;
 
 macro_rules! declare_filter_view {
@@ -131,6 +133,48 @@ macro_rules! declare_filter_view {
     };
 }
 kinds!(declare_filter_view []);
+
+impl AnyFilter {
+    /// Takes in all keys of a frozen filter, without an owned copy of it.
+    ///
+    /// ```
+    /// use trommel::{Filter, FilterKind, FilterSpec, FilterView, Insert};
+    /// let spec = FilterSpec::new(FilterKind::Cuckoo).keys(100);
+    /// let (mut left, mut right) = (spec.build()?, spec.build()?);
+    /// left.insert("anvil").unwrap();
+    /// right.insert("forge").unwrap();
+    /// let bytes = right.to_bytes();
+    /// left.merge_view(&FilterView::parse(&bytes).unwrap()).unwrap();
+    /// assert!(left.contains("anvil") && left.contains("forge"));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`AnyFilter::merge`], and [`MergeError::Damaged`] if a [trusted](FilterView::parse_trusted) view turns out
+    /// to be of damaged bytes; this filter is as it was.
+    pub fn merge_view(&mut self, other: &FilterView<'_>) -> Result<(), MergeError> {
+        other.check_structure()?;
+        each_kind!(Self in self, filter => Ok(filter.union::<&[u8]>(other.try_into()?)?))
+    }
+
+    /// An owned filter from frozen bytes of any kind. Everything is checked before memory is asked
+    /// for.
+    ///
+    /// ```
+    /// use trommel::{AnyFilter, CuckooFilter, FilterKind, FormatError};
+    /// let bytes = CuckooFilter::with_capacity_and_fpr(1_000, 0.03)?.to_bytes();
+    /// assert_eq!(AnyFilter::from_bytes(&bytes).unwrap().kind(), FilterKind::Cuckoo);
+    /// let refused = AnyFilter::from_bytes(&bytes[..200]);
+    /// assert!(matches!(refused, Err(FormatError::Truncated { got: 200, .. })));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`FormatError`] if the bytes are not exactly one frozen filter.
+    pub fn from_bytes(bytes: &[u8]) -> Result<AnyFilter, FormatError> {
+        FilterView::parse(bytes)?.to_owned_filter()
+    }
+}
 
 impl FilterView<'_> {
     /// The instruction set in use.

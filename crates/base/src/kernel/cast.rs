@@ -1,7 +1,7 @@
 //! Views of one memory as another type of the same layout.
 
 use crate::KeyHash;
-use crate::partition::Record;
+use crate::partition::record::Record;
 
 pub(crate) const fn hashes_of_words(words: &[u64]) -> &[KeyHash] {
     // SAFETY: `KeyHash` is `repr(transparent)` over `u64`: same size, alignment and valid values; the

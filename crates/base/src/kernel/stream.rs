@@ -1,7 +1,7 @@
 //! Stores that go around the caches.
 #![allow(unsafe_code)]
 
-use crate::partition::Record;
+use crate::partition::record::Record;
 use crate::storage::LINE_BYTES;
 
 /// Copies whole cache lines to memory that will not be read soon.

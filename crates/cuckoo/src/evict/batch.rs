@@ -20,9 +20,8 @@
 //!
 //! Source: Fan et al., CoNEXT 2014, section 3.2, for the random walk.
 
-#[cfg(target_arch = "x86_64")]
-use super::lane_group::Lanes;
 use super::lane_group::{LANES, LaneGroup, ones};
+use super::lockstep::{EvictionKernel, LOCATED_KEYS, Located, Queue};
 use super::parts::{Parts, Placed};
 use super::scalar_lanes::ScalarLanes;
 use crate::geometry::Geometry;
@@ -32,8 +31,6 @@ use trommel_base::batch::Hint;
 
 /// Keys that the caller passes at a time, so that few calls end with idle lanes.
 pub(crate) const CHUNK_KEYS: usize = 1 << 14;
-/// Keys that are located, and whose primary buckets are prefetched, together.
-const LOCATED_KEYS: usize = 256;
 /// Groups of chains, whose steps are interleaved. So scalar stores have left the store buffer before they are reloaded as
 /// a vector, and a bucket that is not in cache has that long to arrive.
 const LANE_GROUPS: usize = 4;
@@ -44,101 +41,6 @@ pub(crate) const NEAR_BYTES: usize = 128 << 10;
 const ROUNDS_PER_CHECK: u32 = 16;
 /// Steps after which a search replaces a chain.
 const MAX_STEPS: u32 = 112;
-
-/// The buckets and fingerprints of located keys.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
-pub(crate) struct Located {
-    pub(crate) buckets: [u32; LOCATED_KEYS],
-    pub(crate) fingerprints: [u32; LOCATED_KEYS],
-}
-
-impl Located {
-    const NOWHERE: Self = Self { buckets: [0; LOCATED_KEYS], fingerprints: [0; LOCATED_KEYS] };
-
-    /// Buckets and fingerprints of the sixteen keys from `first` on.
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    pub(crate) fn lanes(&self, first: usize) -> (&Lanes, &Lanes) {
-        let (buckets, _) = self.buckets.as_chunks();
-        let (fingerprints, _) = self.fingerprints.as_chunks();
-        (&buckets[first / LANES], &fingerprints[first / LANES])
-    }
-
-    #[inline(always)]
-    pub(crate) fn key(&self, index: usize) -> Entry {
-        Entry { bucket: self.buckets[index], fingerprint: self.fingerprints[index] }
-    }
-
-    /// The keys among the `len` from `first` on that equal an earlier one of them, a bit each.
-    #[inline(always)]
-    pub(crate) fn repeated(&self, first: usize, len: usize) -> u32 {
-        (0..len)
-            .filter(|lane| (0..*lane).any(|i| self.key(first + i) == self.key(first + lane)))
-            .fold(0, |repeated, lane| repeated | 1 << lane)
-    }
-}
-
-/// Located keys both of whose buckets are full, in order. A chain starts in the primary bucket.
-#[derive(Clone, Debug)]
-pub(crate) struct Queue {
-    keys: [Entry; LOCATED_KEYS],
-    /// The indices of these keys among the located ones.
-    indices: [u16; LOCATED_KEYS],
-    next: usize,
-    end: usize,
-}
-
-impl Queue {
-    const EMPTY: Self = Self {
-        keys: [Entry { bucket: 0, fingerprint: 0 }; LOCATED_KEYS],
-        indices: [0; LOCATED_KEYS],
-        next: 0,
-        end: 0,
-    };
-
-    #[inline(always)]
-    fn push(&mut self, key: Entry, index: usize) {
-        self.keys[self.end % LOCATED_KEYS] = key;
-        self.indices[self.end % LOCATED_KEYS] = index as u16;
-        self.end += 1;
-    }
-
-    #[inline(always)]
-    pub(crate) fn pop(&mut self) -> Option<Entry> {
-        let key = self.waiting().first().copied();
-        self.next += usize::from(key.is_some());
-        key
-    }
-
-    #[inline(always)]
-    fn waiting(&self) -> &[Entry] {
-        &self.keys[self.next..self.end]
-    }
-
-    /// Whether a key waits already. Both of its buckets stay full for as long as it waits.
-    #[inline(always)]
-    fn contains(&self, key: Entry) -> bool {
-        self.waiting().iter().fold(false, |found, other| found | (*other == key))
-    }
-
-    fn clear(&mut self) {
-        (self.next, self.end) = (0, 0);
-    }
-}
-
-/// The two operations on sixteen lanes: scalar, or in vectors.
-pub(crate) trait EvictionKernel<W: Width>: Copy {
-    /// Creates the kernel; `parts.empty` must not change while it is in use.
-    fn new(parts: &Parts<'_>) -> Self;
-
-    /// Places those of the sixteen keys from `first` on that have room in one of their buckets, and queues the
-    /// others. Returns the keys that were not in the filter, a bit each.
-    fn place(&self, parts: &mut Parts<'_>, keys: &Located, first: usize, queue: &mut Queue) -> u32;
-
-    /// Advances every chain of a group by a step. Does nothing without the bits of full buckets.
-    fn step(&self, parts: &mut Parts<'_>, group: &mut LaneGroup, queue: &mut Queue);
-}
 
 /// A key found no place. The keys whose bits are set are in the filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -173,11 +75,11 @@ impl Parts<'_> {
                 };
                 new[first / 64] |= u64::from(placed) << (first % 64);
             }
-            if queue.end > 0 {
+            if !queue.is_unused() {
                 // A set must find these keys when it places the next ones.
                 let to_the_end = !self.multiset;
                 if self.evict::<W, K>(&kernel, &mut chains, &mut queue, to_the_end).is_err() {
-                    for index in &queue.indices[queue.next..queue.end] {
+                    for index in queue.waiting_indices() {
                         new[usize::from(*index) / 64] &= !(1 << (index % 64));
                     }
                     return Err(NoRoom);
@@ -234,7 +136,7 @@ impl Parts<'_> {
             if self.make_room::<W>(*key) == Placed::NoRoom {
                 return Err(NoRoom);
             }
-            queue.next += 1;
+            queue.skip();
         }
         Ok(())
     }
@@ -250,16 +152,6 @@ impl Parts<'_> {
                 group.active &= !(1 << lane);
             }
         }
-    }
-
-    /// Queues a key whose buckets are full; false if the filter is a set and the key is queued already.
-    #[inline(always)]
-    pub(crate) fn enqueue(&self, queue: &mut Queue, key: Entry, index: usize) -> bool {
-        let new = self.multiset || !queue.contains(key);
-        if new {
-            queue.push(key, index);
-        }
-        new
     }
 }
 

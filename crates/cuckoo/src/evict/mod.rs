@@ -12,6 +12,7 @@
 pub(crate) mod batch;
 pub(crate) mod full_buckets;
 pub(crate) mod lane_group;
+pub(crate) mod lockstep;
 pub(crate) mod parts;
 pub(crate) mod scalar_lanes;
 pub(crate) mod search;

@@ -1,7 +1,7 @@
 //! The eviction kernel lane by lane: the reference for the vector kernels, and the code for fingerprints of 32 bits.
 
-use super::batch::{EvictionKernel, Located, Queue};
 use super::lane_group::{LANES, LaneGroup, ones};
+use super::lockstep::{EvictionKernel, Located, Queue};
 use super::parts::Parts;
 use crate::bucket;
 use crate::table::{Entry, Table};

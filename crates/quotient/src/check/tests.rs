@@ -50,7 +50,7 @@ fn slot_by_slot<L: Layout>(geometry: &Geometry, bytes: &[u8]) -> Option<u64> {
 
 /// The kernels of every instruction set of this machine.
 fn kernels<L: Layout>() -> Vec<Kernels> {
-    Isa::available().map(L::kernels).collect()
+    Isa::available().map(Kernels::of::<L>).collect()
 }
 
 #[track_caller]

@@ -8,7 +8,7 @@
 /// The slots up to and with which as many runs have `ended` as were `begun`, if `open` more were begun before
 /// the first. In forged tables more can end than were begun: the slots before the first such end are right.
 #[inline(always)]
-pub(super) fn balanced(begun: u64, ended: u64, open: u32) -> u64 {
+pub(crate) fn balanced(begun: u64, ended: u64, open: u32) -> u64 {
     let mut open = u64::from(open);
     let mut balanced = 0;
     for byte in 0..8 {
@@ -84,7 +84,7 @@ pub(super) fn balanced_avx2(begun: u64, ended: u64, open: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::{Plain, Words};
+    use crate::words::{Plain, Words};
     use trommel_testkit::Splitmix;
 
     fn one_by_one(begun: u64, ended: u64, open: u32) -> u64 {

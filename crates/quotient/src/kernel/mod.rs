@@ -2,23 +2,22 @@
 //! `unsafe`.
 //!
 //! The algorithms of [`Table`](crate::table::Table) are generic over how a word's bits are counted and
-//! selected ([`Words`]); [`scalar`] compiles them for a set. Beside it stand, for each layout, the
+//! selected ([`Words`](crate::words::Words)); [`scalar`] compiles them for a set. Beside it stand, for each layout, the
 //! kernels that vectors were measured to make faster.
 #![allow(unsafe_code)]
 
-mod balance;
-pub(crate) mod line_block;
+pub(crate) mod balance;
+mod line_block;
 mod scalar;
 #[cfg(target_arch = "x86_64")]
 mod vectors;
-pub(crate) mod wide_block;
+mod wide_block;
 mod words;
-
-pub(crate) use words::{Plain, Words};
 
 use crate::check::Extent;
 use crate::geometry::Geometry;
-use trommel_base::{FormatError, WhyFull};
+use crate::layout::Layout;
+use trommel_base::{FilterKind, FormatError, WhyFull};
 use trommel_simd::Isa;
 
 /// What is worth compiling for each instruction set without a line of code for it: its loops over arrays
@@ -56,8 +55,7 @@ pub(crate) type Progress = (usize, Option<WhyFull>);
 /// Duties of the caller of the pointers: the machine has the instruction set, and the table
 /// has the geometry's length.
 #[derive(Clone, Copy, Debug)]
-#[doc(hidden)]
-pub struct Kernels {
+pub(crate) struct Kernels {
     contains: unsafe fn(&Geometry, &[u8], u64) -> bool,
     contains_batch: unsafe fn(&Geometry, &[u8], &[u64], &mut [u64]),
     insert: unsafe fn(&Geometry, &mut [u8], u64) -> Result<bool, WhyFull>,
@@ -67,6 +65,15 @@ pub struct Kernels {
 }
 
 impl Kernels {
+    /// The kernels of a layout for an instruction set.
+    #[inline]
+    pub(crate) fn of<L: Layout>(isa: Isa) -> Self {
+        match L::KIND {
+            FilterKind::CacheLineQuotient => line_block::kernels(isa),
+            _ => wide_block::kernels(isa),
+        }
+    }
+
     #[inline(always)]
     pub(crate) fn contains(&self, geometry: &Geometry, table: &[u8], hash: u64) -> bool {
         // SAFETY: `Quotient::assemble` is given an instruction set that `Isa::require` let pass, and a

@@ -1,9 +1,10 @@
 //! The algorithms of the table, key by key, with the lines of a batch prefetched.
 
-use super::{Progress, Words};
-use crate::geometry::{Geometry, Position};
-use crate::layout::Layout;
+use super::Progress;
+use crate::geometry::Geometry;
+use crate::layout::{Layout, Position};
 use crate::table::Table;
+use crate::words::Words;
 use trommel_base::WhyFull;
 use trommel_base::batch::{Fetch, FetchT0, RING_KEYS, Window, run_stages};
 use trommel_base::with_fetch;

@@ -15,9 +15,9 @@
 
 use super::Kernels;
 use super::scalar::scalar_kernels;
-use super::words::Plain;
 use crate::geometry::Geometry;
 use crate::layout::WideBlock;
+use crate::words::Plain;
 use trommel_simd::Isa;
 
 #[cfg(target_arch = "x86_64")]

@@ -1,12 +1,9 @@
 //! A block in one cache line.
 
 use super::blocks::{SECTIONS, Section};
-use super::{Layout, Metadata, Shape};
-use crate::geometry::Position;
-use crate::kernel::{self, Kernels};
+use super::{Layout, Metadata, Position, Shape};
 use core::ops::RangeInclusive;
 use trommel_base::{FilterKind, FormatError};
-use trommel_simd::Isa;
 
 /// 50 slots of a byte and their metadata in 64 bytes, so that a lookup reads 1.2 lines at 95 % load.
 ///
@@ -227,9 +224,5 @@ impl Layout for LineBlock {
     #[inline(always)]
     fn lines(_: &Shape, home: Position) -> [Option<usize>; 3] {
         [Some(home.block * LINE_BYTES), None, None]
-    }
-
-    fn kernels(isa: Isa) -> Kernels {
-        kernel::line_block::kernels(isa)
     }
 }

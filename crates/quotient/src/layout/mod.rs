@@ -9,13 +9,10 @@ pub(crate) use blocks::Blocks;
 pub use line_block::LineBlock;
 pub use wide_block::WideBlock;
 
-use crate::geometry::Position;
-use crate::kernel::Kernels;
 use blocks::{SECTIONS, Section};
 use core::fmt::Debug;
 use core::ops::RangeInclusive;
 use trommel_base::{FilterKind, FormatError};
-use trommel_simd::Isa;
 
 mod sealed {
     pub trait Sealed {}
@@ -123,12 +120,44 @@ pub trait Layout: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
     /// Where in the table the lines begin, or lie, that a lookup at `home` will most likely read.
     #[doc(hidden)]
     fn lines(shape: &Shape, home: Position) -> [Option<usize>; 3];
-    /// The kernels for an instruction set.
-    #[doc(hidden)]
-    fn kernels(isa: Isa) -> Kernels;
 }
 
-/// What a block says beside remainders.
+/// A slot: the block, and the index in it.
+///
+/// Order is the order of slots. An index equal to the block's slots is the end of the block, which is
+/// the beginning of the next.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position {
+    pub(crate) block: usize,
+    pub(crate) slot: u32,
+}
+
+impl Position {
+    #[inline(always)]
+    pub(crate) fn of_slot<L: Layout>(slot: u64) -> Self {
+        let per_block = u64::from(L::SLOTS);
+        Self { block: (slot / per_block) as usize, slot: (slot % per_block) as u32 }
+    }
+
+    #[inline(always)]
+    pub(crate) fn to_slot<L: Layout>(self) -> u64 {
+        self.block as u64 * u64::from(L::SLOTS) + u64::from(self.slot)
+    }
+
+    /// The slot after this one.
+    #[inline(always)]
+    pub(crate) fn next<L: Layout>(self) -> Self {
+        let slot = self.slot + 1;
+        if slot < L::SLOTS {
+            Self { slot, ..self }
+        } else {
+            Self { block: self.block + 1, slot: slot - L::SLOTS }
+        }
+    }
+}
+
+/// The metadata of a block.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metadata {

@@ -1,13 +1,10 @@
 //! Blocks of 64 slots, remainders of any width.
 
 use super::blocks::{SECTIONS, Section};
-use super::{Layout, Metadata, Shape, packed};
-use crate::geometry::Position;
-use crate::kernel::{self, Kernels};
+use super::{Layout, Metadata, Position, Shape, packed};
 use core::ops::RangeInclusive;
 use trommel_base::storage::LINE_BYTES;
 use trommel_base::{FilterKind, FormatError};
-use trommel_simd::Isa;
 
 /// Blocks of 64 slots with 17 bytes of metadata, apart from the remainders: `r + 2.125` bits per slot.
 ///
@@ -237,9 +234,5 @@ impl Layout for WideBlock {
             Some(shape.remainders_at() + remainder),
             Some(shape.offsets_at() + home.block),
         ]
-    }
-
-    fn kernels(isa: Isa) -> Kernels {
-        kernel::wide_block::kernels(isa)
     }
 }

@@ -6,7 +6,7 @@ use core::arch::x86_64::_pdep_u64;
 #[inline]
 #[target_feature(enable = "popcnt,bmi1,bmi2")]
 fn rank_bmi2(word: u64, index: u32) -> u32 {
-    crate::rank_select::rank_body(word, index)
+    super::rank::rank(word, index)
 }
 
 /// `pdep` of one bit to the place of the `n`-th one, whose trailing zeros are its position: 64 when

@@ -3,10 +3,11 @@
 use super::fields::Fields;
 use super::vector::{Vector, fetch};
 use crate::bucket::EmptyPair;
-use crate::evict::batch::{EvictionKernel, Located, NEAR_BYTES, Queue};
+use crate::evict::batch::NEAR_BYTES;
 use crate::evict::full_buckets::FullBuckets;
 use crate::evict::lane_group::{LANES, Lanes};
 use crate::evict::lane_group::{LaneGroup, ones};
+use crate::evict::lockstep::{EvictionKernel, Located, Queue};
 use crate::evict::parts::Parts;
 use crate::evict::scalar_lanes::ScalarLanes;
 use crate::geometry::{Geometry, MIX_FACTORS};

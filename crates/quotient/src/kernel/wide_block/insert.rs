@@ -8,10 +8,11 @@
 
 use super::avx2::{Located, locate};
 use super::places::{Places, SLOTS};
-use crate::geometry::{Geometry, Position};
+use crate::geometry::Geometry;
 use crate::kernel::balance::balanced_avx2;
 use crate::kernel::words::word;
 use crate::kernel::{Progress, scalar};
+use crate::layout::Position;
 use crate::layout::{Layout, WideBlock};
 use crate::table::bits_between;
 use core::arch::x86_64::*;

@@ -1,0 +1,14 @@
+//! The records that a partition keeps of keys.
+
+use core::fmt;
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for u32 {}
+    impl Sealed for u64 {}
+}
+
+/// The part of a key that is kept: `u32` or `u64`.
+pub trait Record: sealed::Sealed + Copy + fmt::Debug + Send + Sync + 'static {}
+impl Record for u32 {}
+impl Record for u64 {}

@@ -1,0 +1,135 @@
+//! What the eviction kernels work on: located keys, the queue of those whose buckets are full, and the kernel's two operations.
+
+#[cfg(target_arch = "x86_64")]
+use super::lane_group::Lanes;
+use super::lane_group::{LANES, LaneGroup};
+use super::parts::Parts;
+use crate::table::Entry;
+use crate::width::Width;
+
+/// Keys that are located, and whose primary buckets are prefetched, together.
+pub(crate) const LOCATED_KEYS: usize = 256;
+
+/// The buckets and fingerprints of located keys.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub(crate) struct Located {
+    pub(crate) buckets: [u32; LOCATED_KEYS],
+    pub(crate) fingerprints: [u32; LOCATED_KEYS],
+}
+
+impl Located {
+    pub(crate) const NOWHERE: Self =
+        Self { buckets: [0; LOCATED_KEYS], fingerprints: [0; LOCATED_KEYS] };
+
+    /// Buckets and fingerprints of the sixteen keys from `first` on.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub(crate) fn lanes(&self, first: usize) -> (&Lanes, &Lanes) {
+        let (buckets, _) = self.buckets.as_chunks();
+        let (fingerprints, _) = self.fingerprints.as_chunks();
+        (&buckets[first / LANES], &fingerprints[first / LANES])
+    }
+
+    #[inline(always)]
+    pub(crate) fn key(&self, index: usize) -> Entry {
+        Entry { bucket: self.buckets[index], fingerprint: self.fingerprints[index] }
+    }
+
+    /// The keys among the `len` from `first` on that equal an earlier one of them, a bit each.
+    #[inline(always)]
+    pub(crate) fn repeated(&self, first: usize, len: usize) -> u32 {
+        (0..len)
+            .filter(|lane| (0..*lane).any(|i| self.key(first + i) == self.key(first + lane)))
+            .fold(0, |repeated, lane| repeated | 1 << lane)
+    }
+}
+
+/// Located keys both of whose buckets are full, in order. A chain starts in the primary bucket.
+#[derive(Clone, Debug)]
+pub(crate) struct Queue {
+    keys: [Entry; LOCATED_KEYS],
+    /// The indices of these keys among the located ones.
+    indices: [u16; LOCATED_KEYS],
+    next: usize,
+    end: usize,
+}
+
+impl Queue {
+    pub(crate) const EMPTY: Self = Self {
+        keys: [Entry { bucket: 0, fingerprint: 0 }; LOCATED_KEYS],
+        indices: [0; LOCATED_KEYS],
+        next: 0,
+        end: 0,
+    };
+
+    #[inline(always)]
+    fn push(&mut self, key: Entry, index: usize) {
+        self.keys[self.end % LOCATED_KEYS] = key;
+        self.indices[self.end % LOCATED_KEYS] = index as u16;
+        self.end += 1;
+    }
+
+    #[inline(always)]
+    pub(crate) fn pop(&mut self) -> Option<Entry> {
+        let key = self.waiting().first().copied();
+        self.next += usize::from(key.is_some());
+        key
+    }
+
+    #[inline(always)]
+    pub(crate) fn waiting(&self) -> &[Entry] {
+        &self.keys[self.next..self.end]
+    }
+
+    /// Removes the first key, which [`Self::waiting`] has returned.
+    pub(crate) fn skip(&mut self) {
+        self.next += 1;
+    }
+
+    /// Whether no key was queued since the last [`Self::clear`].
+    #[inline(always)]
+    pub(crate) fn is_unused(&self) -> bool {
+        self.end == 0
+    }
+
+    /// The indices of the keys that wait.
+    pub(crate) fn waiting_indices(&self) -> &[u16] {
+        &self.indices[self.next..self.end]
+    }
+
+    /// Whether a key waits already. Both of its buckets stay full for as long as it waits.
+    #[inline(always)]
+    fn contains(&self, key: Entry) -> bool {
+        self.waiting().iter().fold(false, |found, other| found | (*other == key))
+    }
+
+    pub(crate) fn clear(&mut self) {
+        (self.next, self.end) = (0, 0);
+    }
+}
+
+/// The two operations on sixteen lanes: scalar, or in vectors.
+pub(crate) trait EvictionKernel<W: Width>: Copy {
+    /// Creates the kernel; `parts.empty` must not change while it is in use.
+    fn new(parts: &Parts<'_>) -> Self;
+
+    /// Places those of the sixteen keys from `first` on that have room in one of their buckets, and queues the
+    /// others. Returns the keys that were not in the filter, a bit each.
+    fn place(&self, parts: &mut Parts<'_>, keys: &Located, first: usize, queue: &mut Queue) -> u32;
+
+    /// Advances every chain of a group by a step. Does nothing without the bits of full buckets.
+    fn step(&self, parts: &mut Parts<'_>, group: &mut LaneGroup, queue: &mut Queue);
+}
+
+impl Parts<'_> {
+    /// Queues a key whose buckets are full; false if the filter is a set and the key is queued already.
+    #[inline(always)]
+    pub(crate) fn enqueue(&self, queue: &mut Queue, key: Entry, index: usize) -> bool {
+        let new = self.multiset || !queue.contains(key);
+        if new {
+            queue.push(key, index);
+        }
+        new
+    }
+}

@@ -1,0 +1,8 @@
+//! Rank in plain Rust, compiled for the baseline and for BMI2.
+
+/// The number of ones of `word` below position `index`; all of them for an index of 64 and more.
+#[inline(always)]
+pub(crate) fn rank(word: u64, index: u32) -> u32 {
+    let below = 1u64.checked_shl(index).map_or(u64::MAX, |bit| bit - 1);
+    (word & below).count_ones()
+}
