@@ -21,8 +21,10 @@ mod codec;
 mod config;
 mod merge;
 mod planner;
+mod stalled;
 
 pub use codec::physical_codec;
 pub use config::{executor_config, scheduler_config};
 pub use planner::{DistributedFilterPlanner, DistributedQueryPlanner};
+pub use stalled::cancel_stalled_jobs;
 pub use trommel_datafusion::RuntimeFilterOptions;

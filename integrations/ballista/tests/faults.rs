@@ -64,23 +64,41 @@ async fn with_fault(
     tokio::time::timeout(LIMIT, query).await.expect("the query hangs").unwrap()
 }
 
-/// While the filters are built. Once later stages wait for shuffles of the executor that is gone, Ballista 55 waits for longer
-/// than this test, with filters and without.
-#[tokio::test(flavor = "multi_thread")]
-async fn an_executor_that_is_killed_costs_a_query_no_more_than_its_answer() {
+/// Kills an executor when some stages have begun: the right answer, or an error that says why there is none. The executor
+/// that is left answers the next query.
+async fn kill_an_executor_after(begun_stages: usize) {
     let (folder, sql, expected) = tables().await;
     let mut cluster = Cluster::start(binaries(), &folder.path().join("cluster"), 2, 1);
     let context = remote_with(&cluster, folder.path(), &without_broadcast()).await;
-    let result =
-        with_fault(&mut cluster, &context, sql, 1, |cluster| cluster.kill_executor(1)).await;
-    match result {
-        Ok(answer) => assert_eq!(answer, expected),
-        Err(error) => println!("an executor was killed: {error}"),
+    let kill = |cluster: &mut Cluster| cluster.kill_executor(1);
+    match with_fault(&mut cluster, &context, sql, begun_stages, kill).await {
+        Ok(answer) => {
+            println!("an executor was killed after {begun_stages} stages: the right answer");
+            assert_eq!(answer, expected);
+        }
+        Err(error) => {
+            println!("an executor was killed after {begun_stages} stages: {error}");
+            assert!(error.to_lowercase().contains("cancel"), "{error}");
+        }
     }
-    // The one that is left answers the next query.
     let again =
         tokio::time::timeout(LIMIT, rows(&context, sql)).await.expect("the second query hangs");
     assert_eq!(again, expected);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_executor_that_is_killed_while_filters_are_built_makes_no_wrong_answer() {
+    kill_an_executor_after(1).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_executor_that_is_killed_after_the_build_makes_no_wrong_answer() {
+    kill_an_executor_after(4).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_executor_that_is_killed_in_the_probe_makes_no_wrong_answer() {
+    kill_an_executor_after(9).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

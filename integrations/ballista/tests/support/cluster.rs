@@ -12,6 +12,9 @@ use std::time::{Duration, Instant};
 /// How long processes may take until they answer.
 const START: Duration = Duration::from_secs(30);
 
+/// How long a job may make no progress. Tasks of the tests and the measurement take much less.
+const STALLED: Duration = Duration::from_secs(20);
+
 /// One scheduler and some executors, each with a folder and a log of its own.
 pub struct Cluster {
     binaries: PathBuf,
@@ -84,6 +87,7 @@ impl Cluster {
             format!("--bind-port={}", self.ports.scheduler),
             "--executor-timeout-seconds=15".to_owned(),
             "--expire-dead-executor-interval-seconds=3".to_owned(),
+            format!("--cancel-stalled-jobs-after-seconds={}", STALLED.as_secs()),
             "--log-level-setting=WARN".to_owned(),
         ];
         let program = Command::new(self.binaries.join("trommel-scheduler"));

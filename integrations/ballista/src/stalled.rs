@@ -1,0 +1,69 @@
+//! Queries that will never end are cancelled.
+
+use ballista_core::JobId;
+use ballista_scheduler::scheduler_server::SchedulerServer;
+use ballista_scheduler::state::execution_graph::ExecutionGraph;
+use datafusion_proto::logical_plan::AsLogicalPlan;
+use datafusion_proto::physical_plan::AsExecutionPlan;
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+/// How often the jobs are looked at.
+const TICK: Duration = Duration::from_secs(1);
+
+/// Everything of a job that changes when a task begins or ends.
+#[derive(Debug, PartialEq, Eq)]
+struct Progress {
+    completed_stages: usize,
+    available_tasks: usize,
+    /// Stage and task.
+    running_tasks: Vec<(usize, usize)>,
+}
+
+impl Progress {
+    fn of(graph: &dyn ExecutionGraph) -> Self {
+        let running = graph.running_tasks();
+        let mut running_tasks: Vec<_> =
+            running.iter().map(|task| (task.stage_id, task.task_id)).collect();
+        running_tasks.sort_unstable();
+        Self {
+            completed_stages: graph.completed_stages(),
+            available_tasks: graph.available_tasks(),
+            running_tasks,
+        }
+    }
+}
+
+/// Cancels every job of which no task has begun or ended for `limit`, for as long as the scheduler runs.
+///
+/// After the loss of an executor, Ballista 55 can leave a job in a state that no task leads out of: its client would wait for ever.
+/// A job with a single task that runs for longer than `limit` is cancelled too, so that should be far above what tasks take.
+pub async fn cancel_stalled_jobs<T, U>(scheduler: SchedulerServer<T, U>, limit: Duration)
+where
+    T: 'static + AsLogicalPlan,
+    U: 'static + AsExecutionPlan,
+{
+    let mut last: HashMap<JobId, (Progress, Instant)> = HashMap::new();
+    loop {
+        tokio::time::sleep(TICK).await;
+        let jobs = scheduler.state.task_manager.get_running_job_cache();
+        last.retain(|id, _| jobs.contains_key(id));
+        for (id, job) in jobs.iter() {
+            let progress = Progress::of(job.execution_graph.read().await.as_ref());
+            let Some((seen, since)) = last.get_mut(id) else {
+                last.insert(id.clone(), (progress, Instant::now()));
+                continue;
+            };
+            if *seen != progress {
+                (*seen, *since) = (progress, Instant::now());
+            } else if since.elapsed() >= limit {
+                tracing::warn!("job {id} is cancelled: no task has begun or ended for {limit:?}");
+                if let Err(error) = scheduler.cancel_job(id.clone()).await {
+                    tracing::error!("job {id} cannot be cancelled: {error}");
+                }
+                // Told once, it is not told again before another limit has passed.
+                *since = Instant::now();
+            }
+        }
+    }
+}
