@@ -84,7 +84,7 @@ impl Trailer {
     }
 }
 
-/// What every block of a policy has in common.
+/// The settings that all blocks of a policy share.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BlockSpec {
     /// Bits of the table for each key.
@@ -106,7 +106,7 @@ impl BlockSpec {
 }
 
 /// A kind whose table and one parameter are all that a lookup needs.
-// What families implement for a filter policy; users call the policy.
+// Families implement this for a filter policy; users call the policy.
 #[doc(hidden)]
 pub trait BlockTable {
     /// The parameter for a number of bits per key.

@@ -35,7 +35,7 @@ const PAYLOAD_CHECKSUM_AT: usize = 72;
 const RESERVED_AT: usize = 80;
 const HEADER_CHECKSUM_AT: usize = 120;
 
-/// What the header says of a filter.
+/// The fields of the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// The kind of filter.
@@ -217,7 +217,7 @@ impl Header {
     /// ```
     ///
     /// # Errors
-    /// What the writer says.
+    /// The writer's errors.
     #[cfg(feature = "std")]
     pub fn write_to(&self, payload: &[&[u8]], mut to: impl std::io::Write) -> std::io::Result<()> {
         to.write_all(&self.encode(payload))?;
@@ -437,7 +437,7 @@ mod tests {
         );
     }
 
-    /// What a forger can do that recomputes the header's checksum.
+    /// A forgery: the header's checksum is computed anew.
     #[test]
     fn impossible_fields_under_a_right_checksum_are_refused() {
         let (header, payload) = sample();

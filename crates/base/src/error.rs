@@ -19,12 +19,12 @@ use trommel_simd::IsaError;
 pub enum SpecError {
     /// A false-positive rate must lie strictly between 0 and 1 (and be a number).
     FprOutOfRange {
-        /// What was asked for.
+        /// The rate asked for.
         fpr: f64,
     },
     /// The kind cannot reach the rate: its layout or the 64-bit hash sets a floor.
     FprUnreachable {
-        /// What was asked for.
+        /// The rate asked for.
         fpr: f64,
         /// The lowest rate that a filter of the planned keys can reach.
         floor: f64,
@@ -45,7 +45,7 @@ pub enum SpecError {
     },
     /// Bits per key are outside what the kind can use, not above 0, or not a number.
     BitsPerKeyOutOfRange {
-        /// What was asked for.
+        /// The number asked for.
         bits_per_key: f64,
         /// The fewest bits for each key.
         min: f64,
@@ -54,7 +54,7 @@ pub enum SpecError {
     },
     /// A load must lie strictly between 0 and 1 (and be a number).
     LoadOutOfRange {
-        /// What was asked for.
+        /// The load asked for.
         load: f64,
     },
     /// A filter that grows at this load cannot hold its keys: before they are in, no bit of its fingerprints is left to
@@ -76,7 +76,7 @@ pub enum SpecError {
     Parameter {
         /// Its name.
         name: &'static str,
-        /// What was asked for.
+        /// The value asked for.
         value: u64,
         /// The smallest value allowed.
         min: u64,
@@ -87,7 +87,7 @@ pub enum SpecError {
     Choice {
         /// Its name.
         name: &'static str,
-        /// What was asked for.
+        /// The value asked for.
         value: u64,
         /// All values allowed, in ascending order.
         allowed: &'static [u64],
@@ -195,7 +195,7 @@ pub struct Full {
     pub len: usize,
     /// Keys it can hold.
     pub capacity: usize,
-    /// What there was no room for.
+    /// The resource that was exhausted.
     pub why: WhyFull,
 }
 
@@ -272,7 +272,7 @@ impl core::error::Error for Full {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Incompatible {
-    /// What differs, for people to read: `"units"`, the words, blocks or lines of a Bloom filter; `"buckets"`;
+    /// The property that differs, for people to read: `"units"`, the words, blocks or lines of a Bloom filter; `"buckets"`;
     /// `"hash seed"`; `"hash function"` and the like. Code that reacts to one of them compares the filters' geometry.
     pub what: &'static str,
     /// The value of the filter that was to be changed.
@@ -325,7 +325,7 @@ impl core::error::Error for Incompatible {}
 pub struct Unsupported {
     /// The kind of the filter.
     pub kind: FilterKind,
-    /// What it cannot do: `"remove"`, `"count"`.
+    /// The operation that the kind lacks: `"remove"`, `"count"`.
     pub operation: &'static str,
 }
 
@@ -493,7 +493,7 @@ pub enum FormatError {
     },
     /// The first eight bytes are not the magic number.
     Magic {
-        /// What they are, little-endian.
+        /// Their value, little-endian.
         found: u64,
     },
     /// A version of the format that this library does not read.

@@ -1,4 +1,4 @@
-//! What a filter can do. A capability that a filter lacks is a trait that it does not implement.
+//! The capabilities of filters. A capability that a filter lacks is a trait that it does not implement.
 
 use crate::{Bitmap, Full, Hasher, Key, KeyHash, MergeError};
 use alloc::boxed::Box;

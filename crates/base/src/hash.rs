@@ -85,7 +85,7 @@ impl Default for Hasher {
 }
 
 impl Hasher {
-    /// What Parquet's Bloom filters use: XXH64 with seed 0.
+    /// The hash of Parquet's Bloom filters: XXH64 with seed 0.
     pub const PARQUET: Hasher = Hasher::xxh64(0);
 
     /// A hasher from its parts.

@@ -108,7 +108,7 @@ impl KeyHash {
     }
 }
 
-/// What can be hashed into a [`KeyHash`].
+/// A value that can be hashed into a [`KeyHash`].
 ///
 /// The encoding is part of the frozen format. Strings, vectors, arrays and slices of bytes are their
 /// bytes, without a length or terminator, so `"ab"`, `String::from("ab")` and `b"ab"` are one key.

@@ -1,4 +1,4 @@
-//! What every filter of Trommel shares, and nothing that only one of them needs.
+//! The parts that all filters of Trommel share, and nothing that only one of them needs.
 //!
 //! | module | idea |
 //! |---|---|

@@ -164,7 +164,7 @@ impl Method {
         }
     }
 
-    /// What regions begin and end at multiples of, in records.
+    /// Regions begin and end at multiples of this, in records.
     const fn unit<R>(self) -> usize {
         match self {
             Self::Scatter => LINE_BYTES / size_of::<R>(),
@@ -504,7 +504,7 @@ fn combine<R: Record, I: IntoIterator<Item = (usize, R)>, const RUN: usize>(
         }
     }
     drop(streamer);
-    // What is left in the runs.
+    // The records that are left in the runs.
     for (part, run) in runs.iter().enumerate() {
         let at = cursors[part];
         if at > ends[part] {

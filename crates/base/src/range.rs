@@ -1,4 +1,4 @@
-//! From a hash to one of `n` places, for any `n`: multiply and take the high half.
+//! Reduces a hash to a number below `n`, for any `n`: multiply and take the high half.
 //!
 //! Source: Lemire, "Fast random integer generation in an interval", ACM TOMACS 29 (2019), section 3.
 //! Two properties that the filters rest on:

@@ -139,7 +139,7 @@ fn distinct_draws(bits: u32, k: u32) -> [f64; MAX_HASHES as usize + 1] {
 /// False-positive rate of a filter whose keys set one bit in each of `lanes ≤ 32` lanes of
 /// `lane_bits` bits of one block: 8 × 32 is Parquet's split block, 8 × 64 the cache-line block.
 ///
-/// By inclusion and exclusion over the lanes: `r` given positions in different lanes are all missed by
+/// Computed by inclusion and exclusion over the lanes: `r` given positions in different lanes are all missed by
 /// a key with probability `(1 − 1/S)^r`.
 ///
 /// Valid to: rates above about 1e-9.

@@ -1,4 +1,4 @@
-//! What a filter is asked to be, checked before anything is allocated.
+//! The spec of a filter, checked before anything is allocated.
 
 use crate::storage::MAX_BYTES;
 use crate::{FilterKind, Hasher, SpecError};
@@ -222,7 +222,7 @@ pub fn checked_load(load: f64) -> Result<f64, SpecError> {
 }
 
 /// A filter that can be made from a [`Spec`].
-// What families implement for builders; users call the builder.
+// Families implement this for builders; users call the builder.
 #[doc(hidden)]
 pub trait FromSpec: Sized {
     /// Makes the empty filter.

@@ -37,7 +37,7 @@ const HUGE_PAGE_BYTES: usize = 2 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Backing {
-    /// From the global allocator.
+    /// Memory of the global allocator.
     Heap,
     /// Mapped from the system, aligned to 2 MiB, and huge pages were asked for and granted as advice:
     /// the system uses them as far as it has any.
@@ -79,7 +79,7 @@ pub struct Storage {
     origin: Origin,
 }
 
-/// What gives a pointer to no memory the alignment of all tables.
+/// Gives a pointer to no memory the alignment of all tables.
 #[repr(align(64))]
 struct Line;
 

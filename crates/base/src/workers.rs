@@ -61,7 +61,7 @@ impl Workers for CallerThread {
     }
 }
 
-/// What a large batch may use.
+/// The threads and memory that a large batch may use.
 #[derive(Debug)]
 pub struct Bulk<'w, W> {
     /// The threads that do the work.

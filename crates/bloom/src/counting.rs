@@ -132,7 +132,7 @@ impl FromSpec for CountingBloomFilter {
     }
 }
 
-/// What a filter is made of.
+/// The parts of a filter.
 struct Plan {
     width: CounterWidth,
     /// The shape of the bits.
@@ -298,7 +298,7 @@ impl<S: AsRef<[u8]>> CountingBloomFilter<S> {
     /// ```
     ///
     /// # Errors
-    /// What the writer says.
+    /// The writer's errors.
     #[cfg(feature = "std")]
     pub fn write_to(&self, to: impl std::io::Write) -> std::io::Result<()> {
         let overflow = self.counters.overflow.to_bytes();

@@ -279,7 +279,7 @@ impl<L: Layout, S: AsRef<[u8]>> Filter for Bloom<L, S> {
         L::unit(self.geometry, 0).is_some()
     }
 
-    /// From the bits that are set now, not from [`Filter::len`]: exact for uniform hashes, also after
+    /// Computed from the bits that are set now, not from [`Filter::len`]: exact for uniform hashes, also after
     /// repeated inserts, merges and folds. Cost: one pass over the table.
     fn expected_fpr(&self) -> f64 {
         L::fpr_of_table(self.geometry, layout::words_of(self.table()))

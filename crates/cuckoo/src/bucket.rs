@@ -26,7 +26,7 @@
 
 use crate::width::Slots;
 
-/// What two free slots encode about their class.
+/// The meaning of two free slots for their class.
 ///
 /// A key is placed elsewhere only while its primary bucket is full, so at that moment both pairs can encode
 /// it. Later, removals can leave a bucket whose flags are set with too few fingerprints to say it. From

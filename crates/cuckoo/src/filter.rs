@@ -155,7 +155,7 @@ impl CuckooFilter {
         self.scratch = None;
     }
 
-    /// What inserts change.
+    /// The parts that inserts change.
     pub(crate) fn parts(&mut self) -> Parts<'_> {
         Parts {
             geometry: &self.geometry,
@@ -326,7 +326,7 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
         Buckets { geometry: &self.geometry, table: self.table.as_ref(), empty: self.empty }
     }
 
-    /// What a lookup of many keys did not find in the table, looked up in the overflow area.
+    /// Looks up in the overflow area the keys that a batch did not find in the table.
     #[cold]
     fn look_in_overflow(&self, hashes: &[KeyHash], words: &mut [u64]) {
         for (hashes, word) in hashes.chunks(64).zip(words) {

@@ -110,7 +110,7 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
     /// ```
     ///
     /// # Errors
-    /// What the writer says.
+    /// The writer's errors.
     #[cfg(feature = "std")]
     pub fn write_to(&self, to: impl std::io::Write) -> std::io::Result<()> {
         self.header().write_to(&[self.table.as_ref(), &self.overflow.to_bytes()], to)

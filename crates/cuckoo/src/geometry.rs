@@ -117,7 +117,7 @@ impl Geometry {
     #[inline(always)]
     pub(crate) fn fixed_point(&self, hash: u64) -> u64 {
         let (high, low) = (hash >> 32, hash & u64::from(u32::MAX));
-        // What the compiler can see to be 32 bits long, it multiplies by one instruction a lane.
+        // The compiler multiplies by one instruction per lane if it sees that a factor is 32 bits long.
         let buckets = u64::from(self.buckets as u32);
         high * buckets + ((low * buckets) >> 32)
     }
@@ -163,7 +163,7 @@ impl Geometry {
         let is_odd = (bucket >> self.doublings) & 1 == 1;
         // `bucket − offset` around the end is `bucket + (buckets − offset)`.
         let there = bucket + if is_odd { buckets - offset } else { offset };
-        // What is not beyond the end becomes huge by the subtraction.
+        // A bucket that is not beyond the end becomes huge by the subtraction.
         there.min(there.wrapping_sub(buckets))
     }
 

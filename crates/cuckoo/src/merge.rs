@@ -66,7 +66,7 @@ impl CuckooFilter {
         let huge_pages = self.backing() != trommel_base::Backing::Pages;
         let table = Storage::copy_of(&self.table, huge_pages)?;
         let mut union = Self { table, overflow: self.overflow.clone(), scratch: None, ..*self };
-        // What the union held when it was full is not what this filter holds.
+        // The error tells the keys of this filter, not those of the union that was full.
         let placed = with_width!(self.geometry, W => union.take_in::<W>(other));
         placed.map_err(|why| self.full(0, why))?;
         *self = union;

@@ -1,4 +1,4 @@
-//! From what is asked for to a geometry.
+//! Computes a geometry from a spec.
 
 use crate::geometry::{
     FEWEST_BITS, GUARANTEED_LOAD, Geometry, MAX_BUCKETS, SLOTS, SMALL_BUCKETS, WIDTHS,

@@ -106,7 +106,7 @@ impl<L: Layout> Quotient<L> {
         let regions = self.table.len() / GROUPED_BYTES;
         let groups = regions.min(hashes.len() / FEWEST_KEYS_PER_GROUP).min(MOST_REGIONS as usize);
         let groups = if groups < 2 { 1 } else { 1 << groups.ilog2() };
-        // What is likely to fail is not begun: to take a group back is slow when the table is full.
+        // A group that is likely to fail is not begun: removing it again is slow when the table is full.
         let fits =
             (self.len + hashes.len() as u64) as f64 <= SURE_LOAD * self.geometry.slots as f64;
         if !fits

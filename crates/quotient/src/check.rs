@@ -23,7 +23,7 @@ use trommel_simd::bits_of;
 /// How much of a table is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// What lookups need in order to stay within the table and to end.
+    /// The part that lookups need in order to stay within the table and to end.
     Metadata,
     /// All that makes it a table of this library.
     Whole,
@@ -56,7 +56,7 @@ fn impossible(name: &'static str, block: usize) -> FormatError {
     FormatError::Structure { name, block: block as u64 }
 }
 
-/// What the metadata of a block encodes of its slots, a bit for each.
+/// The slots of a block as its metadata encodes them, a bit for each.
 #[derive(Clone, Copy)]
 struct BlockSlots {
     /// No run takes it.
@@ -172,7 +172,7 @@ impl<L: Layout, W: Words> Runs<'_, L, W> {
         if self.copies == 1 {
             return equal != 0;
         }
-        // What begins and ends within a block is fewer than any multiset keeps.
+        // A run that begins and ends within a block has fewer slots than any multiset keeps copies.
         let begun = self.repeated + equal.trailing_ones();
         let goes_on = equal.trailing_ones() >= L::SLOTS;
         self.repeated = if goes_on { begun } else { (equal << (64 - L::SLOTS)).leading_ones() };

@@ -60,7 +60,7 @@ impl<'t, L: Layout> Entries<'t, L> {
             (self.home_block, self.occupieds) = (block, occupieds);
             self.home_begin = block as u64 * u64::from(L::SLOTS);
         }
-        // By masks: of a choice, compilers make a branch.
+        // By masks, since compilers make a branch of a choice.
         let ended = u64::from(run_ended).wrapping_neg();
         let home = self.home_begin + u64::from(self.occupieds.trailing_zeros());
         let lowest = self.occupieds & self.occupieds.wrapping_neg();

@@ -50,7 +50,7 @@ pub struct Quotient<L: Layout, S = Storage> {
     pub(crate) grow_at: Option<f64>,
     pub(crate) kernels: Kernels,
     isa: Isa,
-    /// What of the table is known to be right: all of it, but in a trusted view.
+    /// The part of the table that was checked: all of it, except in a trusted view.
     pub(crate) checked: Extent,
     pub(crate) table: S,
     layout: PhantomData<L>,

@@ -1,4 +1,4 @@
-//! From hashes to fingerprints, in filters that were resized.
+//! Hashes and fingerprints, in filters that were resized.
 //!
 //! Of a new filter's hash, quotient and remainder are a product's high and low half, and together they
 //! *are* the fingerprint: `floor(hash · slots · 2^r / 2^64)`. Doubling the slots and taking a bit from
@@ -10,7 +10,7 @@ use crate::geometry::Geometry;
 use crate::layout::Layout;
 use trommel_base::range::reduce;
 
-/// What happens to a hash before it is split into quotient and remainder.
+/// The step that a hash goes through before it is split into quotient and remainder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rounding {
     /// Nothing: quotient and remainder are the fingerprint.
@@ -29,7 +29,7 @@ pub(crate) enum Rounding {
 const RESERVED_BITS: u32 = 8;
 
 impl Rounding {
-    /// What a geometry needs.
+    /// The rounding that a geometry needs.
     pub(crate) fn of<L: Layout>(geometry: &Geometry) -> Self {
         if geometry.places() != geometry.fingerprints {
             Self::Rescaled { unit: unit(geometry.fingerprints) }

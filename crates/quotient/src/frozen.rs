@@ -84,7 +84,7 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
     /// ```
     ///
     /// # Errors
-    /// What the writer says.
+    /// The writer's errors.
     #[cfg(feature = "std")]
     pub fn write_to(&self, to: impl std::io::Write) -> std::io::Result<()> {
         self.header().write_to(&[self.table.as_ref()], to)

@@ -56,7 +56,7 @@ impl Geometry {
         (slots + Self::overhang_slots(slots)).div_ceil(u64::from(L::SLOTS))
     }
 
-    /// What places in the table depend on.
+    /// The numbers that offsets in the table depend on.
     #[inline(always)]
     pub(crate) fn shape(&self) -> Shape {
         Shape { blocks: self.blocks as usize, remainder_bits: self.remainder_bits }

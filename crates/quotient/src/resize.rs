@@ -31,7 +31,7 @@ pub enum ResizeError {
         /// How many fingerprints there are.
         fingerprints: u64,
     },
-    /// What the filter holds does not fit.
+    /// The keys do not fit into that number of slots.
     TooSmall {
         /// Slots asked for.
         slots: u64,
@@ -99,7 +99,7 @@ impl<L: Layout> Quotient<L> {
     }
 
     /// Makes room for `keys` keys at 95 % load, in more slots or fewer than now, any number of them.
-    /// What is held stays, and has the same fingerprints.
+    /// All keys stay, and have the same fingerprints.
     ///
     /// Where sizes are not powers of two apart, lookups round every hash to its fingerprint first,
     /// which costs two multiplications. [`CacheLineQuotient`](crate::CacheLineQuotient) has either the

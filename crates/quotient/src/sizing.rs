@@ -1,4 +1,4 @@
-//! From what is asked for to a geometry.
+//! Computes a geometry from a spec.
 
 use crate::fingerprint::remainder_bits_for;
 use crate::geometry::{GUARANTEED_LOAD, Geometry, MAX_COPIES, MAX_FINGERPRINT_BITS, MAX_SLOTS};

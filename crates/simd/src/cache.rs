@@ -2,7 +2,7 @@
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-/// What is assumed where the processor does not tell: cores have from 256 KiB to 3 MiB.
+/// The size that is assumed where the processor does not tell: cores have from 256 KiB to 3 MiB.
 const UNKNOWN_L2_BYTES: usize = 1 << 20;
 /// A smaller one is no L2, and a larger one is shared by cores.
 const PLAUSIBLE: core::ops::RangeInclusive<usize> = 128 << 10..=16 << 20;

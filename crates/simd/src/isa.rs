@@ -43,7 +43,7 @@ pub enum Isa {
 pub enum IsaError {
     /// The machine has no such instruction set.
     Unavailable {
-        /// What was asked for.
+        /// The set asked for.
         asked: Isa,
         /// The most capable set that the machine has.
         best: Isa,
@@ -161,7 +161,7 @@ impl Isa {
         }
     }
 
-    /// What filters use unless told otherwise: the value of the variable `TROMMEL_ISA` if it is
+    /// The set that filters use unless told otherwise: the value of the variable `TROMMEL_ISA` if it is
     /// set (feature `std`), else [`Isa::best`].
     ///
     /// The variable is read once in a process, by the first call. If its value cannot be used, that call writes a line
@@ -219,9 +219,9 @@ fn named_by_environment() -> Result<Isa, IsaError> {
 #[cfg(feature = "std")]
 const VARIABLE: &str = "TROMMEL_ISA";
 
-/// Of [`detected`]: that detection has run.
+/// Bit of [`detected`]: detection has run.
 const HAS_RUN: u8 = 1;
-/// Of [`detected`]: the bit above those of the sets.
+/// Bit of [`detected`]: the one above those of the sets.
 const FAST_GATHERS: u8 = 1 << 7;
 
 /// Bit `isa as u8` for every set that is there, and the flags above.

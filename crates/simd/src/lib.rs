@@ -1,4 +1,4 @@
-//! What the machine can do, and nothing about filters.
+//! The capabilities of the machine, and nothing about filters.
 //!
 //! - [`Isa`]: the instruction sets that the kernels of Trommel are written for, found at run time,
 //!   forced by the variable `TROMMEL_ISA` or by a filter's builder.

@@ -422,7 +422,7 @@ impl AnyFilter {
     /// ```
     ///
     /// # Errors
-    /// What the writer says.
+    /// The writer's errors.
     #[cfg(feature = "std")]
     pub fn write_to(&self, to: impl std::io::Write) -> std::io::Result<()> {
         each_kind!(Self in self, filter => filter.write_to(to))

@@ -31,7 +31,7 @@ macro_rules! encoded_len_arms {
     };
 }
 
-/// What kind of filter to build, and for what. Whatever is not said has a default: no keys, 1 %, XXH3
+/// The kind of a filter, and its size. An option that is not set has a default: no keys, 1 %, XXH3
 /// with seed 0, the best instruction set, huge pages for large tables.
 ///
 /// ```
@@ -76,7 +76,7 @@ impl FilterSpec {
         self.kind
     }
 
-    /// What was asked for.
+    /// The spec that was asked for.
     pub(crate) fn spec(&self) -> &Spec {
         &self.spec
     }

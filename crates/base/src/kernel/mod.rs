@@ -1,4 +1,4 @@
-//! What needs `unsafe` or is written per instruction set.
+//! Code that needs `unsafe` or is written per instruction set.
 #![allow(unsafe_code)]
 
 pub(crate) mod cast;

@@ -142,7 +142,7 @@ impl BlockRate {
         let load = |steps: u64| min + step * steps as f64;
         // The end of the steps that meet the rate, and the beginning of those that exceed it.
         let (mut end_met, mut exceeded) = (0, STEPS + 1);
-        // What is no number, or below the range, is its beginning.
+        // A value that is no number, or below the range, counts as its beginning.
         let mut next = (((self.approximate(fpr, guess) - min) / step) as u64).min(STEPS);
         let mut reach = 1;
         // Neighbours of the approximation first, then ever farther ones until the result is between two, then halves.

@@ -16,7 +16,7 @@ use trommel_simd::prefetch;
 /// Bytes of a piece, in tables that are not so large that there would be too many.
 const PIECE_BYTES: usize = 128 << 10;
 
-/// What all layouts make a key's bits of: the low half of its hash. Its unit is made of the high bits.
+/// The low half of a key's hash, from which all layouts compute the key's bits. Its unit follows from the high bits.
 const PATTERN_MASK: u64 = 0xFFFF_FFFF;
 
 /// A table in pieces.

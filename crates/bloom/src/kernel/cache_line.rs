@@ -17,7 +17,7 @@ use trommel_simd::Isa;
 /// Bytes of a line.
 #[cfg(target_arch = "x86_64")]
 const LINE_BYTES: usize = 64;
-/// From a line's number to that of its first word of 64 bits.
+/// Converts a line's number to that of its first word of 64 bits.
 #[cfg(target_arch = "x86_64")]
 const WORDS_SHIFT: i32 = 3;
 /// Lanes of a line.

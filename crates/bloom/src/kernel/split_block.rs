@@ -28,7 +28,7 @@ const SALTS: [u32; 8] = [
 /// Bytes of a block.
 #[cfg(target_arch = "x86_64")]
 const BLOCK_BYTES: usize = 32;
-/// From a block's number to that of its first word of 64 bits.
+/// Converts a block's number to that of its first word of 64 bits.
 #[cfg(target_arch = "x86_64")]
 const WORDS_SHIFT: i32 = 2;
 

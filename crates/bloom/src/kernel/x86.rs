@@ -1,4 +1,4 @@
-//! What the x86 kernels of several layouts share.
+//! Code that the x86 kernels of several layouts share.
 
 use core::arch::x86_64::*;
 use trommel_base::batch::{RING_KEYS, WORD_BYTES};

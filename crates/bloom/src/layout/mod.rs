@@ -190,7 +190,7 @@ fn geometry_for_fpr<L: Layout>(
     fpr: f64,
     multiple: u64,
 ) -> Result<Geometry, SpecError> {
-    // What the hash itself confuses is lost before the layout begins.
+    // Collisions of the hash itself happen before the layout.
     let floor = sizing::hash_floor(keys, 64);
     let best = if fpr > floor { best_load::<L>(fpr - floor) } else { None };
     let Some((hashes, keys_per_unit)) = best else {

@@ -146,7 +146,7 @@ impl Plan {
         threads: usize,
     ) -> Option<Units> {
         let full = geometry.buckets as usize / 8;
-        // What units left, what windows take of it and leave, and the last.
+        // The fingerprints that units leave, those that windows take and leave, and the last.
         let left = self.left_room(keys) * size_of::<u64>() * 3;
         let for_all = full + left;
         let unit_keys = (keys as u64).min(self.longest_unit(geometry) * SLOTS) as usize;
@@ -187,7 +187,7 @@ impl CuckooFilter {
             return false;
         }
         let Some(plan) = Plan::of(&self.geometry, hashes.len()) else { return false };
-        // Of an emptied filter: all buckets are written, and no key lives elsewhere.
+        // The filter was emptied: all buckets are written, and no key lives elsewhere.
         self.scratch = None;
         self.empty = EmptyPair::Clear;
         let built = with_width!(self.geometry, W => match W::BITS {
@@ -379,7 +379,7 @@ fn buckets_bytes<W: Width>(geometry: &Geometry) -> usize {
     geometry.buckets as usize * W::BUCKET_BYTES
 }
 
-/// What is kept of a key while regions are grouped.
+/// The part of a key that is kept while regions are grouped.
 trait RegionRecord: Record {
     /// The low bits.
     fn of(bits: u64) -> Self;

@@ -1,4 +1,4 @@
-//! What the eviction kernels work on: located keys, the queue of those whose buckets are full, and the kernel's two operations.
+//! The data of the eviction kernels: located keys, and the queue of those whose buckets are full; and the kernel's two operations.
 
 #[cfg(target_arch = "x86_64")]
 use super::lane_group::Lanes;

@@ -1,4 +1,4 @@
-//! What is written per instruction set: the only place in this crate that names one, or needs `unsafe`.
+//! The code per instruction set: the only place in this crate that names one, or needs `unsafe`.
 //!
 //! [`scalar`] compiles the algorithms of the table for a set. Beside it stand the kernels that vectors were
 //! measured to make faster.
@@ -22,7 +22,7 @@ use crate::width::with_width;
 use alloc::vec::Vec;
 use trommel_simd::Isa;
 
-/// What a lookup reads: the parts of a filter, owned or viewed.
+/// The parts of a filter that a lookup reads, owned or viewed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Buckets<'a> {
     pub(crate) geometry: &'a Geometry,

@@ -21,7 +21,7 @@ const CHUNKS_PER_THREAD: usize = 4;
 /// The fewest regions of a chunk: each costs one more.
 const FEWEST_REGIONS: usize = 32;
 
-/// What a table is placed of.
+/// The inputs of a table.
 pub(super) struct Placing<'a, R> {
     pub(super) plan: &'a Plan,
     pub(super) shares: &'a [Partitioned<'a, R>],
@@ -105,11 +105,11 @@ struct Chunk<'a, 't, L, R, T> {
     placing: &'a Placing<'a, R>,
     regions: Range<usize>,
     blocks: Blocks<'t, L>,
-    /// What is pushed into it, where that is known.
+    /// The slots that spill into it, where they are known.
     before: Option<Spill<T>>,
 }
 
-/// What is pushed into a chunk, as far as it knows, and out of it; and how many fingerprints it has.
+/// The slots that spill into a chunk, as far as it knows, and out of it; and its number of fingerprints.
 struct Outcome<T> {
     before: Spill<T>,
     after: Spill<T>,

@@ -35,7 +35,7 @@ use trommel_base::partition::{Partitioned, SharePlan};
 use trommel_base::{Bulk, KeyHash, ScratchRequest, Workers};
 use trommel_simd::Isa;
 
-/// What a table is built of.
+/// The inputs of a table.
 pub(crate) struct Inputs<'a> {
     pub(crate) geometry: &'a Geometry,
     pub(crate) rounding: Rounding,

@@ -107,7 +107,7 @@ macro_rules! local_fingerprint {
 local_fingerprint!(u32);
 local_fingerprint!(u64);
 
-/// What a slot holds, in as few bytes as hold it.
+/// The content of a slot, in the fewest bytes that hold it.
 pub(super) trait Stored:
     Copy
     + Default

@@ -28,7 +28,7 @@ const EACH: u64 = 0x0101_0101_0101_0101;
 #[inline(always)]
 fn slots_of(bits: u64) -> u64 {
     let own = (bits & 0xFF).wrapping_mul(EACH) & 0x8040_2010_0804_0201;
-    // Of every byte the highest bit: whether it is not zero.
+    // The highest bit of every byte: whether it is not zero.
     let set = own.wrapping_add(EACH * 0x7F) >> 7 & EACH;
     set.wrapping_mul(EACH)
 }

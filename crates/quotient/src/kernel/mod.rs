@@ -1,4 +1,4 @@
-//! What is written per instruction set: the only place in this crate that names one, or needs
+//! The code per instruction set: the only place in this crate that names one, or needs
 //! `unsafe`.
 //!
 //! The algorithms of [`Table`](crate::table::Table) are generic over how a word's bits are counted and
@@ -20,7 +20,7 @@ use crate::layout::Layout;
 use trommel_base::{FilterKind, FormatError, WhyFull};
 use trommel_simd::Isa;
 
-/// What is worth compiling for each instruction set without a line of code for it: its loops over arrays
+/// Work that is compiled for each instruction set without a line of code for it: its loops over arrays
 /// become the set's vectors. `run` is always inlined, and so is what it calls.
 pub(crate) trait Job {
     type Output;

@@ -1,4 +1,4 @@
-//! What lookups in passes share, of both layouts: sixty-four keys in a column, eight, or with AVX2 four, in a register.
+//! Code that lookups in passes share, of both layouts: sixty-four keys in a column, eight, or with AVX2 four, in a register.
 
 use super::words::word;
 use core::arch::asm;

@@ -10,7 +10,7 @@
 //! without a branch on which of both it is. At 95 % load 14 of 100 do end in the next, but only one
 //! in a thousand ends later, and those are left to the algorithms of the table.
 //!
-//! What a run holds is compared the same way for every width: eight bytes from its first remainder on
+//! A run is compared the same way for every width: eight bytes from its first remainder on
 //! are a word of packed fields (`places::Fields`).
 
 use super::Kernels;

@@ -28,7 +28,7 @@ const SLOTS: usize = 50;
 pub(crate) const OCCUPIEDS_AT: usize = 50;
 pub(crate) const RUNENDS_AT: usize = 56;
 pub(crate) const SLOT_BITS: u64 = (1 << SLOTS) - 1;
-/// Of the word of occupieds, those between occupieds and runends.
+/// Mask of the bits between occupieds and runends, in the word of occupieds.
 const UNUSED_BITS: u64 = 0x3F << SLOTS;
 pub(crate) const RUNENDS_SHIFT: u32 = 8;
 pub(crate) const OFFSET_SHIFT: u32 = 58;

@@ -51,7 +51,7 @@ pub trait Layout: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
     /// Bits of a block, without the padding of sections.
     #[doc(hidden)]
     fn block_bits(remainder_bits: u32) -> u64;
-    /// What is stored for a remainder: a number of the same order, not 0 where 0 is reserved.
+    /// The stored form of a remainder: a number of the same order, not 0 where 0 is reserved.
     #[doc(hidden)]
     fn stored(remainder_bits: u32, remainder: u32) -> u32;
     /// The remainder of what is stored.
@@ -167,7 +167,7 @@ pub struct Metadata {
     pub(crate) offset: u32,
 }
 
-/// What places in a table depend on.
+/// The numbers that offsets in a table depend on.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {

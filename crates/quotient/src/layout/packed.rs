@@ -40,7 +40,7 @@ pub(super) fn pack<T: Copy + Into<u32>>(numbers: &[T], bits: u32, packed: &mut [
             words[at] = word.to_le_bytes();
             at += 1;
             filled -= 64;
-            // What did not fit: the number's `filled` highest bits.
+            // The part that did not fit: the number's `filled` highest bits.
             word = number >> (bits - filled);
         }
     }

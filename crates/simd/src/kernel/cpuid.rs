@@ -1,4 +1,4 @@
-//! What the processor says of itself.
+//! The processor's description of itself.
 #![allow(unsafe_code)]
 
 use core::arch::x86_64::{__cpuid_count, CpuidResult};

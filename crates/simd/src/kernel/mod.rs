@@ -1,4 +1,4 @@
-//! What is written per instruction set.
+//! Code per instruction set.
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod cpuid;

@@ -10,7 +10,7 @@ use core::num::NonZero;
 /// The most threads of an engine.
 const MAX_THREADS: usize = 1024;
 
-/// What an engine is made with. By default: a thread for every core that the process may use, not pinned, as
+/// The options of an engine. By default: a thread for every core that the process may use, not pinned, as
 /// much scratch memory as batches take.
 #[derive(Clone, Debug, Default)]
 #[must_use]
@@ -44,7 +44,7 @@ pub enum EngineError {
     Start {
         /// Threads asked for.
         threads: usize,
-        /// What it said.
+        /// The system's message.
         why: alloc::string::String,
     },
 }
@@ -113,7 +113,7 @@ impl EngineBuilder {
         self
     }
 
-    /// What strategies are chosen by, measured on another machine than the author's.
+    /// The cost model that strategies are chosen by, measured on another machine than the author's.
     ///
     /// ```
     /// use trommel::Engine;

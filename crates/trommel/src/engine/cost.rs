@@ -1,4 +1,4 @@
-//! What a batch costs by each strategy.
+//! The cost of a batch by each strategy.
 
 use trommel_base::partition::{FEWEST_PASSED_PER_PART, chunk_bytes};
 
@@ -46,13 +46,13 @@ const STARTS_OF_LOOKUP: f64 = 3.0;
 /// The cost of an access to a random cache line, in nanoseconds on one core.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LineCost {
-    /// By the filter's own batch, the line anywhere in a table of [`TABLE_BYTES`].
+    /// For the filter's own batch: the line anywhere in a table of [`TABLE_BYTES`].
     pub direct_ns: [f64; TABLE_BYTES.len()],
     /// Keys grouped by piece of the table first, with [`ACCESSES_PER_LINE`] in the batch: everything together.
     pub grouped_ns: [f64; ACCESSES_PER_LINE.len()],
 }
 
-/// What work costs on a machine, in nanoseconds on one core.
+/// The cost of work on a machine, in nanoseconds on one core.
 ///
 /// The direct cost depends on the size of the table, which decides in which cache the line is. The grouped cost depends
 /// on the number of accesses per line, which share one transfer of the line into the cache, and hardly on anything else.
@@ -256,7 +256,7 @@ pub(super) fn pieces_log2(bytes: usize) -> u32 {
 mod tests {
     use super::*;
 
-    /// Of a machine on which memory is far away: Cascade Lake.
+    /// A machine on which memory is far away: Cascade Lake.
     const FAR_MEMORY: CostModel = CostModel {
         lookup: LineCost {
             direct_ns: [1.94, 7.45, 8.95, 12.3, 18.4, 40.4],

@@ -126,7 +126,7 @@ impl Engine {
         self.memory_budget
     }
 
-    /// What strategies are chosen by.
+    /// The cost model that strategies are chosen by.
     ///
     /// ```
     /// use trommel::Engine;
@@ -324,7 +324,7 @@ impl Engine {
     }
 }
 
-/// Of skewed keys, most lines are in the caches already: what groups them would be slower.
+/// Most lines of skewed keys are in the caches already, where grouping is slower.
 fn unless_skewed(strategy: Strategy, hashes: &[KeyHash]) -> Strategy {
     if strategy == Strategy::Partitioned && skew::is_skewed(hashes) {
         return Strategy::Direct;

@@ -224,7 +224,7 @@ impl<const GATHERS: bool> Table<'_, GATHERS> {
                 written += alive.count_ones() as usize;
             },
         );
-        // What the word of the last group held of an earlier chunk.
+        // The value of the last group's word in an earlier chunk.
         let end = (groups + 8).min(answers.len());
         answers[groups..end].fill(0);
         written

@@ -37,7 +37,7 @@ pub(super) struct Table<B> {
 
 /// The keys of a chunk whose bits so far were all set.
 struct Left {
-    /// What the next bit's position comes from; see [`MULTIPLIER`].
+    /// The input of the next bit's position; see [`MULTIPLIER`].
     next: [u64; CHUNK],
     places: [u16; CHUNK],
 }

@@ -98,7 +98,7 @@ unsafe impl<const GATHERS: bool> Vector for Avx512<GATHERS> {
         unsafe { Self(_mm512_mask_blend_epi32(_mm512_movepi32_mask(sign.0), no.0, yes.0)) }
     }
 
-    /// By rotations, which is less work than what `vpconflictd` does on Intel's cores.
+    /// Computed by rotations, which is less work than `vpconflictd` does on Intel's cores.
     #[inline(always)]
     fn any_equal_16(self) -> bool {
         // SAFETY: registers only.

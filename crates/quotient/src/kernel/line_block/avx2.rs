@@ -76,7 +76,7 @@ pub(super) fn run_of(starts: u64, number: u32) -> (u64, bool) {
     (next.wrapping_sub(_blsi_u64(ends)) & SLOT_BITS, next != 0)
 }
 
-/// What a key's line says: whether it is there; and, unless that is all, where its run goes on.
+/// The answer of a key's line: whether the key is there, and if need be, where its run goes on.
 ///
 /// # Safety
 /// The line lies within the table.

@@ -175,7 +175,7 @@ impl Block {
         for group in 0..BLOCK / GROUP {
             let (ends, equal) = (self.ends.four(group), self.equal.four(group));
             let but_first = _mm256_and_si256(ends, _mm256_sub_epi64(ends, _mm256_set1_epi64x(1)));
-            // From the first bit to below the second, or to the end of the line if there is none.
+            // The bits from the first to below the second, or to the end of the line if there is none.
             let run = _mm256_sub_epi64(but_first, _mm256_andnot_si256(but_first, ends));
             let run = _mm256_and_si256(run, _mm256_set1_epi64x(SLOT_BITS as i64));
             misses |= zeros(_mm256_and_si256(run, equal)) << (group * GROUP);

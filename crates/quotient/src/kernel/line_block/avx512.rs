@@ -290,13 +290,13 @@ impl<const VPOPCNT: bool> Block<VPOPCNT> {
         (hits, covered)
     }
 
-    /// Of a group: which keys are there, and which may be in the next line.
+    /// The keys of a group that are there, and those that may be in the next line.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl")]
     fn verdict(&self, group: usize) -> (u8, u8) {
         let (ends, equal) = (self.ends.get(group), self.equal.get(group));
         let but_first = _mm512_and_si512(ends, _mm512_sub_epi64(ends, _mm512_set1_epi64(1)));
-        // From the first bit to below the second, or to the end of the line if there is none.
+        // The bits from the first to below the second, or to the end of the line if there is none.
         let run = _mm512_sub_epi64(but_first, _mm512_andnot_si512(but_first, ends));
         let run = _mm512_and_si512(run, _mm512_set1_epi64(SLOT_BITS as i64));
         let hit = _mm512_mask_test_epi64_mask(self.occupied[group], run, equal);

@@ -1,6 +1,6 @@
 //! Inserts with AVX-512: a line of remainders in a register, moved up by one byte permute.
 //!
-//! What an insert costs at 95 % load is some four lines, each loaded, moved and stored once, and two
+//! An insert at 95 % load costs some four lines, each loaded, moved and stored once, and two
 //! mispredicted branches: how many lines, and whether the run goes on in the next. Words and bytes of a
 //! line are loaded before any of it is stored: to load a word that an earlier, narrower store has
 //! written a part of took 2.4 times as long.
@@ -254,7 +254,7 @@ unsafe fn insert_at(
     }
 }
 
-/// What goes from the end of a line to the beginning of the next.
+/// The slot that moves from the end of a line to the beginning of the next.
 pub(super) struct Carried {
     pub(super) remainder: u8,
     pub(super) runend: u64,
@@ -288,7 +288,7 @@ unsafe fn move_up(
     unsafe {
         let metadata = word(line, RUNENDS_AT);
         let bytes = _mm512_loadu_si512(line.cast());
-        // Of no slots, the last is the line's last byte, which is not used then.
+        // Without slots, the last is the line's last byte, which is not used then.
         let out = *line.add(63 - (remainders | 1).leading_zeros() as usize);
         let up = _mm512_permutexvar_epi8(_mm512_load_si512(ONE_BEFORE.0.as_ptr().cast()), bytes);
         let up = _mm512_mask_set1_epi8(up, _blsi_u64(remainders), carried.remainder as i8);

@@ -223,7 +223,7 @@ unsafe fn move_remainders(line: *mut u8, slots: u64, carried: &mut Carried) {
         let high_up = _mm256_loadu_si256(line.add(31).cast());
         let below = _mm256_permute2x128_si256::<0x08>(low, low);
         let low_up = _mm256_alignr_epi8::<15>(low, below);
-        // Of no slots, the last is the line's first byte, which is not used then.
+        // Without slots, the last is the line's first byte, which is not used then.
         let out = *line.add(63 - (slots | 1).leading_zeros() as usize);
         let incoming = _mm256_set1_epi8(carried.remainder as i8);
         let first = _blsi_u64(slots);

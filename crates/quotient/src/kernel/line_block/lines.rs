@@ -1,4 +1,4 @@
-//! What all vector kernels know of a line and of a key in it.
+//! The fields of a line and of a key in it, for all vector kernels.
 
 use crate::geometry::Geometry;
 use crate::kernel::vectors::Column;

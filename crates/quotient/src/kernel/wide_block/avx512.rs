@@ -1,6 +1,6 @@
 //! Lookups with AVX-512: eight keys in a register.
 //!
-//! What is read is read by ordinary loads. On a Cascade Lake core gathers made a lookup in 0.5 to
+//! All reads are ordinary loads. On a Cascade Lake core gathers made a lookup in 0.5 to
 //! 1.3 MiB take half as long again, those of the remainders most of it (8.3 ns against 6.0).
 
 use super::avx2;
@@ -23,7 +23,7 @@ struct Located {
     pattern: Column,
 }
 
-/// What the keys of a block are to be compared with.
+/// The values that the keys of a block are compared with.
 #[derive(Clone, Copy)]
 struct Runs {
     /// Byte of the table's remainders where a run begins, and its bit there.
@@ -34,7 +34,7 @@ struct Runs {
     pattern: Column,
 }
 
-/// What a pass over a block hands on to the next.
+/// The results that a pass over a block hands on to the next.
 struct Block<const VPOPCNT: bool> {
     offset: Column,
     /// The word in which the run ends, and how many runends come before in it, as a bit.

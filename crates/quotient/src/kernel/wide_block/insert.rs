@@ -97,7 +97,7 @@ unsafe fn insert_key(
     hash: u64,
 ) -> Result<bool, WhyFull> {
     let key = locate(geometry, hash);
-    // What is moved is not known before the metadata is, but begins about here.
+    // The bytes to move are not known before the metadata is, but begin about here.
     let slot = key.block * 64 + key.slot as usize;
     let remainders =
         table.as_ptr().wrapping_add(places.remainders + slot * places.bits as usize / 8);
@@ -308,7 +308,7 @@ unsafe fn insert_byte(bytes: *mut u8, at: usize, free: usize, byte: u32) {
     unsafe {
         let there = _mm256_loadu_si256(bytes.add(at).cast());
         let before = _mm256_loadu_si256(bytes.add(at).sub(1).cast());
-        // From the end, so that nothing is read that was written.
+        // Backwards, so that nothing is read that was written.
         let mut end = free;
         while end - at >= VECTOR {
             let moved = _mm256_loadu_si256(bytes.add(end - VECTOR).cast());

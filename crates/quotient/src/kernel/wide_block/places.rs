@@ -1,4 +1,4 @@
-//! What all vector kernels know of a table, and of remainders side by side.
+//! The constants of a table, and of remainders in vectors, for all vector kernels.
 
 use crate::geometry::Geometry;
 use crate::layout::{Shape, WideBlock};

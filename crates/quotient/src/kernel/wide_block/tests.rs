@@ -1,4 +1,4 @@
-//! What vectors and the scalar algorithms say of the same tables.
+//! Vectors and the scalar algorithms give the same answers about the same tables.
 
 use super::*;
 use crate::geometry::MAX_COPIES;

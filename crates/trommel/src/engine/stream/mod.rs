@@ -195,7 +195,7 @@ impl<'a> Stream<'a> {
         self
     }
 
-    /// What stops the stream.
+    /// The value that stops the stream.
     ///
     /// ```
     /// use std::convert::Infallible;
@@ -215,7 +215,7 @@ impl<'a> Stream<'a> {
         self
     }
 
-    /// What is called after every batch, on the thread of the caller.
+    /// The function that is called after every batch, on the thread of the caller.
     ///
     /// ```
     /// use std::convert::Infallible;
@@ -279,7 +279,7 @@ impl<'a> Stream<'a> {
             }
             Ok(())
         });
-        // What a source that failed has given before is inserted as well.
+        // The keys that a source has given before it failed are inserted as well.
         let ended = match ended {
             Ok(()) | Err(Ended::Failed(_)) => gathered.insert(&mut done).and(ended),
             Err(_) => ended,

@@ -18,7 +18,7 @@ pub struct IntegerBatches<R> {
     reader: R,
     bytes: Vec<u8>,
     is_done: bool,
-    /// What comes after the keys that were read before it.
+    /// The error that comes after the keys that were read before it.
     error: Option<io::Error>,
 }
 
@@ -97,7 +97,7 @@ pub struct LineBatches<R> {
     reader: R,
     batch_bytes: usize,
     is_done: bool,
-    /// What comes after the lines that were read before it.
+    /// The error that comes after the lines that were read before it.
     error: Option<io::Error>,
 }
 

@@ -14,7 +14,7 @@ type Keys = u16;
 
 lookup!();
 
-/// What is the same for all keys of a batch, in every lane.
+/// Constants of a batch, in every lane.
 #[derive(Clone, Copy)]
 struct Shape {
     /// The number of buckets in the lower half of 64-bit lanes, for products.

@@ -15,7 +15,7 @@ type Keys = u8;
 
 lookup!();
 
-/// What is the same for all keys of a batch, in the lower half of every lane.
+/// Constants of a batch, in the lower half of every lane.
 #[derive(Clone, Copy)]
 struct Shape {
     buckets: __m512i,
