@@ -10,7 +10,7 @@ use datafusion::prelude::*;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use support::client::{remote_with, rows, shuffles_only, try_rows};
-use support::cluster::Cluster;
+use support::cluster::{Cluster, Setup};
 use support::data;
 use support::links::Links;
 use support::queries::QUERIES;
@@ -62,8 +62,9 @@ async fn main() {
     data::generate(&tables, arguments.scale, arguments.files);
     let folder = tempfile::tempdir().expect("a folder for the cluster");
     let links = arguments.link.map(|megabits| Links::create(arguments.executors, megabits));
-    let cluster = Cluster::start_on(
-        links,
+    let setup = Setup { links, ..Setup::default() };
+    let cluster = Cluster::start_with(
+        setup,
         &arguments.binaries,
         folder.path(),
         arguments.executors,

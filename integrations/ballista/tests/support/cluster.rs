@@ -12,9 +12,6 @@ use std::time::{Duration, Instant};
 /// How long processes may take until they answer.
 const START: Duration = Duration::from_secs(30);
 
-/// How long a job may make no progress. Tasks of the tests and the measurement take much less.
-const STALLED: Duration = Duration::from_secs(20);
-
 /// One scheduler and some executors, each with a folder and a log of its own.
 pub struct Cluster {
     binaries: PathBuf,
@@ -22,8 +19,17 @@ pub struct Cluster {
     scheduler: Option<Child>,
     executors: Vec<Option<Child>>,
     ports: Ports,
-    /// None on the loopback. Declared last: the processes end before their links.
-    links: Option<Links>,
+    /// Declared last: the processes end before their links.
+    setup: Setup,
+}
+
+/// What clusters differ in.
+#[derive(Default)]
+pub struct Setup {
+    /// Links of a limited rate; none on the loopback.
+    pub links: Option<Links>,
+    /// The time without progress after which the scheduler cancels a job; none if it waits for ever.
+    pub cancel_stalled_after: Option<Duration>,
 }
 
 struct Ports {
@@ -42,12 +48,12 @@ fn free_ports<const N: usize>() -> [u16; N] {
 impl Cluster {
     /// Starts processes of the folder `binaries`, each with `slots` tasks at once, and waits until all have registered.
     pub fn start(binaries: &Path, folder: &Path, executors: usize, slots: usize) -> Self {
-        Self::start_on(None, binaries, folder, executors, slots)
+        Self::start_with(Setup::default(), binaries, folder, executors, slots)
     }
 
-    /// The same, over links of a limited rate.
-    pub fn start_on(
-        links: Option<Links>,
+    /// The same, with a setup other than the default.
+    pub fn start_with(
+        setup: Setup,
         binaries: &Path,
         folder: &Path,
         executors: usize,
@@ -61,7 +67,7 @@ impl Cluster {
             scheduler: None,
             executors: (0..executors).map(|_| None).collect(),
             ports,
-            links,
+            setup,
         };
         cluster.start_scheduler();
         for i in 0..executors {
@@ -76,7 +82,7 @@ impl Cluster {
     }
 
     fn scheduler_address(&self) -> Ipv4Addr {
-        if self.links.is_some() { Links::SCHEDULER } else { Ipv4Addr::LOCALHOST }
+        if self.setup.links.is_some() { Links::SCHEDULER } else { Ipv4Addr::LOCALHOST }
     }
 
     pub fn start_scheduler(&mut self) {
@@ -87,20 +93,22 @@ impl Cluster {
             format!("--bind-port={}", self.ports.scheduler),
             "--executor-timeout-seconds=15".to_owned(),
             "--expire-dead-executor-interval-seconds=3".to_owned(),
-            format!("--cancel-stalled-jobs-after-seconds={}", STALLED.as_secs()),
             "--log-level-setting=WARN".to_owned(),
         ];
-        let program = Command::new(self.binaries.join("trommel-scheduler"));
+        let mut program = Command::new(self.binaries.join("trommel-scheduler"));
+        if let Some(limit) = self.setup.cancel_stalled_after {
+            program.arg(format!("--cancel-stalled-jobs-after-seconds={}", limit.as_secs()));
+        }
         self.scheduler = Some(self.spawn(program, "scheduler", &arguments));
         wait_until("the scheduler answers", || self.get("/api/state").is_some());
     }
 
     pub fn start_executor(&mut self, i: usize, slots: usize) {
-        let address = self.links.as_ref().map_or(Ipv4Addr::LOCALHOST, |_| Links::executor(i));
+        let address = self.setup.links.as_ref().map_or(Ipv4Addr::LOCALHOST, |_| Links::executor(i));
         let arguments =
             self.executor_arguments(address, self.ports.executors[i], slots, &self.work_folder(i));
         let binary = self.binaries.join("trommel-executor");
-        let program = match &self.links {
+        let program = match &self.setup.links {
             Some(links) => {
                 let mut within = links.command(i);
                 within.arg(binary);
