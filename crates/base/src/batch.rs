@@ -351,7 +351,7 @@ mod tests {
                     },
                 );
                 let expected: Vec<usize> = (0..groups).collect();
-                assert!(stages.iter().all(|step| *step == expected), "{groups} {distance_keys}");
+                assert!(stages.iter().all(|stage| *stage == expected), "{groups} {distance_keys}");
             }
         }
     }

@@ -47,6 +47,7 @@ extern crate alloc;
 extern crate std;
 
 mod append;
+mod balance;
 mod block;
 mod build;
 mod bulk;

@@ -1,6 +1,6 @@
 //! Rank, select and comparisons on words of a table, as the function that they are inlined into can compute them.
 
-use crate::kernel::balance;
+use crate::balance;
 
 /// Rank and select on a 64-bit word. A value of such a type is the proof that the machine has the
 /// instructions.

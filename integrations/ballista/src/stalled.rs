@@ -1,4 +1,4 @@
-//! Queries that will never end are cancelled.
+//! Cancels queries that make no progress.
 
 use ballista_core::JobId;
 use ballista_scheduler::scheduler_server::SchedulerServer;
@@ -8,10 +8,10 @@ use datafusion_proto::physical_plan::AsExecutionPlan;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// How often the jobs are looked at.
+/// The time between two looks at the jobs.
 const TICK: Duration = Duration::from_secs(1);
 
-/// Everything of a job that changes when a task begins or ends.
+/// The numbers of a job, one of which changes when a task begins or ends.
 #[derive(Debug, PartialEq, Eq)]
 struct Progress {
     completed_stages: usize,
@@ -36,7 +36,7 @@ impl Progress {
 
 /// Cancels every job of which no task has begun or ended for `limit`, for as long as the scheduler runs.
 ///
-/// After the loss of an executor, Ballista 55 can leave a job in a state that no task leads out of: its client would wait for ever.
+/// After the loss of an executor, Ballista 55 can leave a job without a task that would finish it: its client would wait for ever.
 /// A job with a single task that runs for longer than `limit` is cancelled too, so that should be far above what tasks take.
 pub async fn cancel_stalled_jobs<T, U>(scheduler: SchedulerServer<T, U>, limit: Duration)
 where
@@ -61,7 +61,7 @@ where
                 if let Err(error) = scheduler.cancel_job(id.clone()).await {
                     tracing::error!("job {id} cannot be cancelled: {error}");
                 }
-                // Told once, it is not told again before another limit has passed.
+                // A job that is still there is cancelled again after another `limit`.
                 *since = Instant::now();
             }
         }

@@ -85,7 +85,7 @@ async fn kill_an_executor_after(begun_stages: usize) {
             assert!(error.to_lowercase().contains("cancel"), "{error}");
         }
     }
-    // The scheduler may not have noticed yet, or the task of a cancelled job still has the place of the executor that is left.
+    // The task of a cancelled job may still hold the one slot of the executor that is left.
     cluster.start_executor(1, 2);
     let begin = Instant::now();
     let again = loop {

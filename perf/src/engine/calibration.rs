@@ -52,7 +52,7 @@ impl Touches {
     /// Each constant by what it is of.
     fn named(&self) -> impl Iterator<Item = (String, f64)> {
         let direct = TABLE_BYTES.map(|bytes| format!("in {}", human_bytes(bytes as u64)));
-        let grouped = ACCESSES_PER_LINE.map(|touches| format!("grouped, {touches} a line"));
+        let grouped = ACCESSES_PER_LINE.map(|accesses| format!("grouped, {accesses} per line"));
         let direct = direct.into_iter().zip(self.direct_ns);
         direct.chain(grouped.into_iter().zip(self.grouped_ns))
     }

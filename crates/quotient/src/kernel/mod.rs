@@ -6,7 +6,7 @@
 //! kernels that vectors were measured to make faster.
 #![allow(unsafe_code)]
 
-pub(crate) mod balance;
+mod balance;
 mod line_block;
 mod scalar;
 #[cfg(target_arch = "x86_64")]

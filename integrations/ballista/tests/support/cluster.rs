@@ -23,7 +23,7 @@ pub struct Cluster {
     setup: Setup,
 }
 
-/// What clusters differ in.
+/// The options of a cluster.
 #[derive(Default)]
 pub struct Setup {
     /// Links of a limited rate; none on the loopback.

@@ -1,7 +1,7 @@
 //! Inserts with AVX2: the free slots of a block found all at once, remainders of a byte moved 32 at a time.
 //!
 //! A slot is in use while runs that were begun, by quotients up to it, are not all ended before it
-//! ([`balance`](crate::kernel::balance)), and a block begins with as many open ones as the one before it ends
+//! ([`balance`](crate::balance)), and a block begins with as many open ones as the one before it ends
 //! with: no rank, no select, and no offset is needed but the first block's. To jump from the end of one run to that of the runs it
 //! pushes, each jump waiting for the one before it, and to move remainders by a call: 239 ns per insert from 93
 //! to 95 % of 2^20 slots, in batches, where this takes 93.
