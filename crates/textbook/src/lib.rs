@@ -1,8 +1,8 @@
-//! Filters as they are taught, and the hash tables that one of them comes from: to be read beside their
-//! papers, and to be oracles for the fast ones.
+//! Quotient and cuckoo filters as their papers describe them, and the hash tables from which the cuckoo
+//! filter comes. They are written to be read beside the papers, and tests use them as oracles.
 //!
-//! Clear above all: no vectors, no prefetching, no clever arithmetic. A fast filter that answers
-//! otherwise than its textbook is wrong.
+//! The code puts clarity first: no SIMD, no prefetching, no clever arithmetic. If a fast filter gives
+//! another answer than its textbook version, the fast filter is wrong.
 //!
 //! | module | system | paper |
 //! |---|---|---|

@@ -1,7 +1,7 @@
-//! The generator that random kicks are drawn from: a system that kicks at random is the same every
-//! time it is filled in the same order.
+//! The seeded generator for random kicks and hash seeds: the same seed and the same order of operations
+//! always give the same table.
 
-/// Splitmix64: every word once in a period of 2^64.
+/// Splitmix64, which returns every 64-bit word once in a period of 2^64.
 ///
 /// Source: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014, with
 /// Stafford's variant 13 of the constants.
@@ -13,7 +13,7 @@ impl Random {
         Self(seed)
     }
 
-    /// A number below `bound`; the bias is below `bound / 2^64`.
+    /// The next number below `bound`; the bias is below `bound / 2^64`.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         trommel_base::range::reduce(self.word(), bound)
     }

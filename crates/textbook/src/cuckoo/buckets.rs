@@ -1,28 +1,28 @@
-//! Packed entries, and what is done in the two buckets of a fingerprint.
+//! Packed entries, and the operations on the two buckets of a fingerprint.
 
 use super::shape::{MAX_BUCKET_ENTRIES, MAX_FINGERPRINT_BITS, check};
 use trommel_base::{SpecError, Storage};
 
-/// How many bytes are read and written for one entry: up to 32 bits that start at any bit of a byte.
+/// Bytes read and written to access one entry, which is up to 32 bits and may start at any bit of a byte.
 const WINDOW_BYTES: usize = size_of::<u64>();
 
-/// What a free entry holds. No fingerprint is 0.
+/// The value of a free entry. No fingerprint is 0.
 const FREE: u32 = 0;
 
-/// A place of the table: a bucket, and which of its entries.
+/// The position of an entry: its bucket, and its index in the bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The bucket.
     pub bucket: u64,
-    /// The entry, below the number of entries of a bucket.
+    /// The index in the bucket, below the number of entries per bucket.
     pub index: u32,
 }
 
-/// Buckets of fingerprints. They know nothing of hashes: where a fingerprint belongs is for the caller
-/// to say, so that an example of a paper can be replayed in as many buckets as it has.
+/// Buckets of fingerprints. They know nothing of hashes: the caller says which buckets a fingerprint
+/// belongs to, so that a paper's example can be replayed with its own number of buckets.
 ///
-/// Shape: entry `j` of bucket `i` is bits `(i·b + j)·f` to `(i·b + j + 1)·f` of the little-endian bytes;
-/// behind the last there is room for its window.
+/// Shape: entry `j` of bucket `i` is bits `(i·b + j)·f` to `(i·b + j + 1)·f` of the little-endian bytes.
+/// Eight more bytes follow, so that even the last entry can be read as part of a 64-bit word.
 #[derive(Clone, Debug)]
 pub struct Buckets {
     bytes: Storage,
@@ -32,7 +32,7 @@ pub struct Buckets {
 }
 
 impl Buckets {
-    /// Buckets of free entries.
+    /// Creates buckets whose entries are all free.
     ///
     /// # Errors
     /// [`SpecError::Parameter`] unless there are 1 to 2^32 buckets of 1 to 8 entries of 1 to 32 bits;
@@ -63,15 +63,15 @@ impl Buckets {
         self.bytes.len()
     }
 
-    /// Entries of a bucket.
+    /// The number of entries per bucket.
     #[must_use]
     pub fn bucket_entries(&self) -> u32 {
         self.bucket_entries
     }
 
-    /// The table entry by entry, from bucket 0; `None` where an entry is free.
+    /// Iterates over all entries, from bucket 0; a free entry is `None`.
     pub fn entries(&self) -> impl Iterator<Item = Option<u32>> + '_ {
-        let all = (0..self.buckets).flat_map(|bucket| self.places(bucket));
+        let all = (0..self.buckets).flat_map(|bucket| self.entries_of(bucket));
         all.map(|entry| Some(self.get(entry)).filter(|held| *held != FREE))
     }
 
@@ -84,7 +84,7 @@ impl Buckets {
         self.copies(fingerprint, buckets).next().is_some()
     }
 
-    /// Copies of the fingerprint in its buckets, which may be one and the same.
+    /// The number of copies of the fingerprint in its two buckets, which may be the same bucket.
     ///
     /// # Panics
     /// If there is no such bucket.
@@ -93,7 +93,7 @@ impl Buckets {
         self.copies(fingerprint, buckets).count() as u32
     }
 
-    /// Takes one copy of the fingerprint out of its buckets; false if there is none.
+    /// Removes one copy of the fingerprint from its buckets; returns false if there is none.
     ///
     /// # Panics
     /// If there is no such bucket.
@@ -106,55 +106,55 @@ impl Buckets {
 
     /// The first free entry of a bucket.
     pub(super) fn free_entry(&self, bucket: u64) -> Option<Entry> {
-        self.places(bucket).find(|entry| self.get(*entry) == FREE)
+        self.entries_of(bucket).find(|entry| self.get(*entry) == FREE)
     }
 
-    /// Puts a fingerprint into an entry and takes out what was there.
+    /// Writes a fingerprint to an entry and returns the entry's previous value.
     pub(super) fn swap(&mut self, entry: Entry, fingerprint: u32) -> u32 {
         let before = self.get(entry);
         self.set(entry, fingerprint);
         before
     }
 
-    /// Whether a fingerprint is none: too long, or 0.
+    /// Whether the value cannot be a fingerprint here: it is 0 or too long.
     pub(super) fn is_impossible(&self, fingerprint: u32) -> bool {
         fingerprint == FREE || u64::from(fingerprint) > self.mask()
     }
 
-    /// The entries of two buckets, each once, that hold the fingerprint. What is none, 0 above all, is
-    /// nowhere.
+    /// The entries of two buckets that hold the fingerprint, each listed once. None for an impossible
+    /// fingerprint: in particular, 0 does not match free entries.
     fn copies(
         &self,
         fingerprint: u32,
         [first, second]: [u64; 2],
     ) -> impl Iterator<Item = Entry> + '_ {
-        let others = (first != second).then(|| self.places(second));
-        let around = self.places(first).chain(others.into_iter().flatten());
+        let others = (first != second).then(|| self.entries_of(second));
+        let all = self.entries_of(first).chain(others.into_iter().flatten());
         let is_possible = !self.is_impossible(fingerprint);
-        around.filter(move |entry| is_possible && self.get(*entry) == fingerprint)
+        all.filter(move |entry| is_possible && self.get(*entry) == fingerprint)
     }
 
-    fn places(&self, bucket: u64) -> impl Iterator<Item = Entry> + use<> {
+    fn entries_of(&self, bucket: u64) -> impl Iterator<Item = Entry> + use<> {
         (0..self.bucket_entries).map(move |index| Entry { bucket, index })
     }
 
     fn get(&self, entry: Entry) -> u32 {
-        let (byte, bit) = self.place(entry);
+        let (byte, bit) = self.position_of(entry);
         (self.window(byte) >> bit & self.mask()) as u32
     }
 
     fn set(&mut self, entry: Entry, fingerprint: u32) {
-        let (byte, bit) = self.place(entry);
+        let (byte, bit) = self.position_of(entry);
         let others = self.window(byte) & !(self.mask() << bit);
         let window = others | u64::from(fingerprint) << bit;
         self.bytes[byte..byte + WINDOW_BYTES].copy_from_slice(&window.to_le_bytes());
     }
 
-    /// The byte that an entry begins in, and the bit of that byte.
-    fn place(&self, entry: Entry) -> (usize, u32) {
+    /// The byte in which an entry begins, and the bit of that byte at which it begins.
+    fn position_of(&self, entry: Entry) -> (usize, u32) {
         assert!(entry.bucket < self.buckets, "bucket {} of {}", entry.bucket, self.buckets);
-        let entries = entry.bucket * u64::from(self.bucket_entries) + u64::from(entry.index);
-        let bit = entries * u64::from(self.fingerprint_bits);
+        let entries_before = entry.bucket * u64::from(self.bucket_entries) + u64::from(entry.index);
+        let bit = entries_before * u64::from(self.fingerprint_bits);
         ((bit / 8) as usize, (bit % 8) as u32)
     }
 

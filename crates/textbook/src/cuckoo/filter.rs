@@ -1,4 +1,4 @@
-//! The filter: its parameters, and what it can do.
+//! The filter: its parameters and operations.
 
 use super::buckets::Buckets;
 use super::kick::Kicks;
@@ -7,22 +7,22 @@ use trommel_base::{
     Bitmap, Count, Filter, Full, Hasher, Insert, KeyHash, Remove, SpecError, WhyFull,
 };
 
-/// The cuckoo filter as it is taught; see the [module](super) for how it works.
+/// The cuckoo filter as the paper describes it; see the [module](super) for how it works.
 ///
-/// It keeps every copy of a fingerprint, at most `2b` of them, which is what two buckets hold (`b` if
-/// both are the same bucket, as for one key in as many as there are buckets).
+/// It keeps every copy of a fingerprint, at most `2b` of them, since two buckets have `2b` entries. For one
+/// key in `m`, where `m` is the number of buckets, both are the same bucket, which holds `b`.
 ///
-/// Shape: a power of two of buckets of `b` entries of `f` bits.
+/// Shape: the number of buckets is a power of two; a bucket has `b` entries of `f` bits.
 ///
-/// Cost: a lookup reads two buckets; an insert two and one more for each kick.
+/// Cost: a lookup reads two buckets; an insert reads two, and one more for each kick.
 ///
 /// Source: Fan, Andersen, Kaminsky and Mitzenmacher, "Cuckoo filter: practically better than Bloom",
-/// CoNEXT 2014. Fingerprints are 1 to `2^f − 1` there too, since 0 is a free entry; they are drawn
-/// evenly here.
+/// CoNEXT 2014. Fingerprints are 1 to `2^f − 1` in the paper too, since 0 marks a free entry; here all of
+/// them are equally likely.
 ///
-/// Valid to: fingerprints need more bits the more buckets there are, about `log2(n) / (2b)`, or else
-/// too many keys share both buckets (section 4). The loads that can be reached then are those of the paper:
-/// 50 %, 84 % and 95 % for `b` = 1, 2 and 4.
+/// Limits: a table for `n` keys needs fingerprints of about `log2(n) / (2b)` bits or more, or else too many
+/// keys share both buckets (section 4). Such a table reaches the loads of the paper: 50 %, 84 % and 95 %
+/// for `b` = 1, 2 and 4.
 ///
 /// ```
 /// use trommel_base::{Filter, Insert, Remove};
@@ -46,12 +46,12 @@ pub struct TextbookCuckooFilter {
 }
 
 impl TextbookCuckooFilter {
-    /// An empty filter of `2^bucket_bits` buckets of `bucket_entries` fingerprints of
-    /// `fingerprint_bits`.
+    /// Creates an empty filter of `2^bucket_bits` buckets. Each has `bucket_entries` entries for
+    /// fingerprints of `fingerprint_bits` bits.
     ///
     /// # Errors
-    /// [`SpecError::Parameter`] unless a bucket's number has 1 to 32 bits, a bucket 1 to 8 entries and a
-    /// fingerprint 1 to 32 bits; [`SpecError::OutOfMemory`] if the system refuses the table.
+    /// [`SpecError::Parameter`] unless `bucket_bits` is 1 to 32, `bucket_entries` 1 to 8 and
+    /// `fingerprint_bits` 1 to 32; [`SpecError::OutOfMemory`] if the system refuses the table.
     pub fn new(
         bucket_bits: u32,
         bucket_entries: u32,
@@ -63,23 +63,23 @@ impl TextbookCuckooFilter {
         Ok(Self { shape, buckets, kicks, len: 0, hasher: Hasher::default() })
     }
 
-    /// The same filter with another way to kick from now on.
+    /// Returns the same filter with another kick limit and seed for the inserts to come.
     #[must_use]
     pub fn with_kicks(self, kicks: Kicks) -> Self {
         Self { kicks, ..self }
     }
 
-    /// The same filter with another hasher, for keys that go in from now on: keys that are in already
-    /// would not be found by it.
+    /// Returns the same filter with another hasher. Use it before the first insert: lookups with the new
+    /// hasher would not find keys that were inserted with the old one.
     #[must_use]
     pub fn with_hasher(self, hasher: Hasher) -> Self {
         Self { hasher, ..self }
     }
 
-    /// The number of entries. A filter is full before all of them are taken.
+    /// The number of entries. Inserts begin to fail before all entries are taken.
     #[must_use]
     pub fn capacity(&self) -> usize {
-        // On a machine of 32 bits, a table of entries of a few bits can have more than it can count.
+        // On a 32-bit machine, a table of short entries can have more of them than a `usize` can count.
         let entries = self.shape.buckets() * u64::from(self.shape.bucket_entries);
         usize::try_from(entries).unwrap_or(usize::MAX)
     }
@@ -90,7 +90,7 @@ impl TextbookCuckooFilter {
         self.len as f64 / self.capacity() as f64
     }
 
-    /// Kicks of all inserts so far, those that were undone included.
+    /// The number of kicks by all inserts so far, including kicks that were undone.
     #[must_use]
     pub fn kicks(&self) -> u64 {
         self.kicks.total()
@@ -109,13 +109,13 @@ impl TextbookCuckooFilter {
         [primary, self.shape.alternate(primary, self.fingerprint_of(hash))]
     }
 
-    /// The table entry by entry, from bucket 0; `None` where an entry is free.
+    /// Iterates over all entries, from bucket 0; a free entry is `None`.
     pub fn entries(&self) -> impl Iterator<Item = Option<u32>> + '_ {
         self.buckets.entries()
     }
 
-    /// Entries of the two buckets, which is the most copies of a fingerprint.
-    fn reach(&self, [first, second]: [u64; 2]) -> u32 {
+    /// The number of entries in the two buckets, and so the most copies of a fingerprint.
+    fn max_copies(&self, [first, second]: [u64; 2]) -> u32 {
         if first == second { self.shape.bucket_entries } else { 2 * self.shape.bucket_entries }
     }
 }
@@ -146,24 +146,24 @@ impl Filter for TextbookCuckooFilter {
         self.buckets.memory_bytes()
     }
 
-    /// `1 − (1 − load / (2^f − 1))^2b`: each of `2b` entries is taken with the probability `load`, and
-    /// matches with that of one fingerprint. In a full table, the paper's `1 − (1 − 2^−f)^2b` but for the
-    /// fingerprint that stands for a free entry.
+    /// `1 − (1 − load / (2^f − 1))^2b`: each of the `2b` entries is taken with probability `load`, and a
+    /// taken entry matches with probability `1 / (2^f − 1)`. For a full table the paper has
+    /// `1 − (1 − 2^−f)^2b`, which also counts the value 0 of free entries as a fingerprint.
     fn expected_fpr(&self) -> f64 {
         rate(self.shape.bucket_entries, self.load() / self.shape.fingerprints() as f64)
     }
 }
 
 impl Insert for TextbookCuckooFilter {
-    /// Puts one more copy of the fingerprint of this hash in.
+    /// Inserts one more copy of this hash's fingerprint.
     ///
     /// # Errors
-    /// [`Full`] if both buckets hold nothing but this fingerprint, or if no entry was found within the
-    /// limit of kicks: all of them are undone.
+    /// [`Full`] if both buckets hold nothing but this fingerprint, or if the kick limit was reached before
+    /// a free entry was found; the kicks are undone then.
     fn insert_hash(&mut self, hash: KeyHash) -> Result<bool, Full> {
         let (fingerprint, buckets) = (self.fingerprint_of(hash), self.buckets_of(hash));
         let full = Full::new(0, self.len, self.capacity());
-        let max = self.reach(buckets);
+        let max = self.max_copies(buckets);
         if self.buckets.count(fingerprint, buckets) == max {
             return Err(full.because(WhyFull::Copies { max }));
         }
@@ -186,8 +186,8 @@ impl Insert for TextbookCuckooFilter {
 }
 
 impl Remove for TextbookCuckooFilter {
-    /// Removes one copy of the fingerprint of this hash, whichever key with the same fingerprint and
-    /// buckets it came from: all of them look alike.
+    /// Removes one copy of this hash's fingerprint. The copy may come from another key with the same
+    /// fingerprint and buckets: the filter cannot tell such keys apart.
     fn remove_hash(&mut self, hash: KeyHash) -> bool {
         let is_removed = self.buckets.remove(self.fingerprint_of(hash), self.buckets_of(hash));
         self.len -= usize::from(is_removed);
@@ -196,7 +196,7 @@ impl Remove for TextbookCuckooFilter {
 }
 
 impl Count for TextbookCuckooFilter {
-    /// Copies of the fingerprint of this hash in its buckets.
+    /// The number of copies of this hash's fingerprint in its buckets.
     fn count_hash(&self, hash: KeyHash) -> u64 {
         self.buckets.count(self.fingerprint_of(hash), self.buckets_of(hash)).into()
     }

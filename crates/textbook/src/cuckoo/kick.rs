@@ -1,4 +1,4 @@
-//! Insert: a free entry, or kicks until there is one.
+//! Insert: takes a free entry, or kicks fingerprints until one of them finds a free entry.
 
 use super::buckets::{Buckets, Entry};
 use super::shape::check;
@@ -6,12 +6,12 @@ use crate::random::Random;
 use alloc::vec::Vec;
 use trommel_base::SpecError;
 
-/// Kicks after which a table counts as full, unless said otherwise: the paper's 500.
+/// The default number of kicks after which an insert fails: 500, as in the paper.
 pub const DEFAULT_MAX_KICKS: u32 = 500;
-/// The highest limit that can be asked for. Every kick is remembered until the insert has ended.
+/// The highest permitted kick limit. It bounds memory, since an insert records its kicks until it ends.
 pub const MAX_KICKS: u32 = 1 << 20;
 
-/// How to kick: how often, whom, and the way back.
+/// The kick limit, the random source that chooses victims, and the recorded path for undoing kicks.
 #[derive(Clone, Debug)]
 pub struct Kicks {
     limit: u32,
@@ -21,14 +21,14 @@ pub struct Kicks {
 }
 
 impl Default for Kicks {
-    /// [`DEFAULT_MAX_KICKS`], and seed 0.
+    /// A limit of [`DEFAULT_MAX_KICKS`], and seed 0.
     fn default() -> Self {
         Self { limit: DEFAULT_MAX_KICKS, random: Random::new(0), path: Vec::new(), total: 0 }
     }
 }
 
 impl Kicks {
-    /// Up to `limit` kicks an insert, of entries drawn from a seed.
+    /// Allows up to `limit` kicks per insert; the entries to kick are chosen at random from `seed`.
     ///
     /// # Errors
     /// [`SpecError::Parameter`] unless the limit is 1 to [`MAX_KICKS`].
@@ -37,7 +37,7 @@ impl Kicks {
         Ok(Self { limit, random: Random::new(seed), ..Self::default() })
     }
 
-    /// Kicks of all inserts, those that were undone included.
+    /// The number of kicks by all inserts, including kicks that were undone.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.total
@@ -45,14 +45,14 @@ impl Kicks {
 }
 
 impl Buckets {
-    /// Puts a fingerprint into its `primary` bucket, into its alternate one, or, after kicks, into the
-    /// place of another. `alternate(bucket, fingerprint)` is where a fingerprint goes that is kicked
-    /// out of a bucket. False, and every fingerprint where it was, if that needs more kicks than are
-    /// allowed.
+    /// Inserts a fingerprint into a free entry of its `primary` or its alternate bucket, or into an entry
+    /// that kicks have made free. `alternate(bucket, fingerprint)` is the bucket to which a fingerprint
+    /// goes when it is kicked out of `bucket`. If that needs more kicks than are allowed, the insert moves
+    /// every fingerprint back to its entry and returns false.
     ///
-    /// Cost: two buckets, and one more a kick; as much again to undo them.
+    /// Cost: reads two buckets, and one more per kick; undoing the kicks costs one write per kick.
     ///
-    /// Source: Fan et al., CoNEXT 2014, algorithm 1. The undoing is ours.
+    /// Source: Fan et al., CoNEXT 2014, algorithm 1, which does not undo its kicks.
     ///
     /// # Panics
     /// If the fingerprint is 0 or too long, or there is no such bucket.

@@ -1,8 +1,8 @@
-//! The cuckoo filter of the paper: buckets of fingerprints, each in one of two buckets.
+//! The cuckoo filter of the paper: each fingerprint stands in one of two buckets.
 //!
-//! Of a key, a *fingerprint* of `f` bits is stored, in one of `b` *entries* of one of its two
-//! *buckets*. What makes it a filter and not a hash table is that either bucket follows from the other
-//! and the fingerprint alone:
+//! The filter stores an `f`-bit *fingerprint* of a key in one of the key's two *buckets*, each of which has
+//! `b` *entries*. The filter needs no keys, unlike a hash table, because either bucket can be computed from
+//! the other and the fingerprint:
 //!
 //! ```text
 //! primary = hash of the key        alternate = primary xor hash of the fingerprint
@@ -10,20 +10,21 @@
 //!
 //! So a fingerprint can be moved, *kicked*, to its other bucket long after its key has been forgotten.
 //! An insert takes a free entry in either bucket. If there is none, it kicks a random fingerprint out
-//! of one of them, which takes a free entry in its other bucket or kicks another, up to a limit.
+//! of one of them. The kicked fingerprint takes a free entry in its other bucket or kicks another
+//! fingerprint, and so on, up to a limit.
 //!
-//! **A failed insert.** The pseudo-code of the paper ends with the last kicked fingerprint in its
-//! hands, which belongs to a key that went in long ago: to drop it is a false negative. Its
-//! implementation keeps it as a victim beside the table, where every lookup and every removal has to
-//! look from then on. Here the kicks are undone, backwards: the filter is as it was, and the error is
-//! about the key that was to go in.
+//! **A failed insert.** When the paper's pseudo-code gives up, it is left with the last kicked fingerprint,
+//! which belongs to a key inserted earlier: dropping it would cause a false negative. The authors'
+//! implementation keeps this fingerprint as a "victim" outside the table, where every later lookup and
+//! removal has to look too. Here the kicks are undone in reverse order: the filter is unchanged, and the
+//! error concerns the new key.
 //!
 //! | file | idea |
 //! |---|---|
-//! | `shape.rs` | `f`, `b` and the number of buckets; what they make of a hash |
+//! | `shape.rs` | `f`, `b` and the number of buckets; from a hash to a fingerprint and buckets |
 //! | `buckets.rs` | packed entries; lookup, count and removal in two buckets |
-//! | `kick.rs` | insert, for any way to find the alternate |
-//! | `filter.rs` | the filter, its parameters, and what it can do |
+//! | `kick.rs` | insert, for any function that gives the alternate bucket |
+//! | `filter.rs` | the filter, its parameters and operations |
 //!
 //! Source: Fan, Andersen, Kaminsky and Mitzenmacher, "Cuckoo filter: practically better than Bloom",
 //! CoNEXT 2014, sections 3 to 5. Semi-sorted buckets (section 5.2) are left out.

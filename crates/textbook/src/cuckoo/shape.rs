@@ -1,15 +1,15 @@
-//! `f`, `b` and the number of buckets, and what they make of a hash.
+//! `f`, `b` and the number of buckets, and how a hash gives a fingerprint and its buckets.
 
 use libm::{ceil, expm1, ldexp, log1p, log2};
 use trommel_base::range::reduce;
 use trommel_base::{Hasher, KeyHash, SpecError};
 
-/// The most bits of a fingerprint.
+/// The most bits that a fingerprint may have.
 pub const MAX_FINGERPRINT_BITS: u32 = 32;
-/// The most entries of a bucket.
+/// The most entries that a bucket may have.
 pub const MAX_BUCKET_ENTRIES: u32 = 8;
-/// The most bits of a bucket's number: the upper half of a hash is the number, the lower half makes
-/// the fingerprint.
+/// The most bits that a bucket number may have. Bucket numbers come from the upper half of a 64-bit hash,
+/// fingerprints from the lower half.
 pub const MAX_BUCKET_BITS: u32 = 32;
 
 /// The false-positive rate of a full table of any size: `1 − (1 − 2^−f)^2b`, about `2b / 2^f`. A
@@ -21,7 +21,7 @@ pub fn full_rate(bucket_entries: u32, fingerprint_bits: u32) -> f64 {
     rate(bucket_entries, ldexp(1.0, -(fingerprint_bits as i32)))
 }
 
-/// The fewest bits of a fingerprint for which a full table has a false-positive rate of at most `fpr`:
+/// The shortest fingerprint, in bits, with which a full table has a false-positive rate of at most `fpr`:
 /// `f = ⌈log2(2b / fpr)⌉`.
 ///
 /// ```
@@ -30,8 +30,8 @@ pub fn full_rate(bucket_entries: u32, fingerprint_bits: u32) -> f64 {
 /// ```
 ///
 /// # Errors
-/// [`SpecError::FprOutOfRange`] if the rate is not between 0 and 1; [`SpecError::Parameter`] if a bucket
-/// cannot have that number of entries; [`SpecError::FprUnreachable`] if the fingerprint would be too long.
+/// [`SpecError::FprOutOfRange`] if `fpr` is not between 0 and 1; [`SpecError::Parameter`] if
+/// `bucket_entries` is not 1 to 8; [`SpecError::FprUnreachable`] if the fingerprint would be too long.
 pub fn fingerprint_bits_for(bucket_entries: u32, fpr: f64) -> Result<u32, SpecError> {
     if !(fpr > 0.0 && fpr < 1.0) {
         return Err(SpecError::FprOutOfRange { fpr });
@@ -45,12 +45,12 @@ pub fn fingerprint_bits_for(bucket_entries: u32, fpr: f64) -> Result<u32, SpecEr
     Ok(bits as u32)
 }
 
-/// The probability that one of `2b` entries matches, each with probability `match_rate`.
+/// The probability that at least one of `2b` entries matches, if each matches with probability `match_rate`.
 pub(super) fn rate(bucket_entries: u32, match_rate: f64) -> f64 {
     -expm1(2.0 * f64::from(bucket_entries) * log1p(-match_rate))
 }
 
-/// The three numbers that everything else follows from.
+/// The three numbers that determine the layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
     pub(super) bucket_bits: u32,
@@ -70,12 +70,12 @@ impl Shape {
         Ok(Self { bucket_bits, bucket_entries, fingerprint_bits })
     }
 
-    /// A power of two, so that the exclusive or of two buckets is a bucket.
+    /// The number of buckets: a power of two, so that the exclusive or of two bucket numbers is one too.
     pub(super) fn buckets(self) -> u64 {
         1 << self.bucket_bits
     }
 
-    /// Fingerprints that there are: 1 to `2^f − 1`, since 0 is a free entry.
+    /// The number of possible fingerprints: 1 to `2^f − 1`, since 0 marks a free entry.
     pub(super) fn fingerprints(self) -> u64 {
         (1 << self.fingerprint_bits) - 1
     }
@@ -85,14 +85,14 @@ impl Shape {
         hash.raw() >> (u64::BITS - self.bucket_bits)
     }
 
-    /// The fingerprint: the lower half of the hash, reduced to `1..2^f` without a bias to any.
+    /// The fingerprint: the lower half of the hash, mapped evenly to `1..2^f`.
     pub(super) fn fingerprint_of(self, hash: KeyHash) -> u32 {
         1 + reduce(hash.raw() << 32, self.fingerprints()) as u32
     }
 
-    /// The other bucket of a fingerprint that stands in `bucket`: the exclusive or with a hash of the
-    /// fingerprint, which is its own inverse. The paper hashes so that keys of one bucket, when they
-    /// are kicked, do not pile up in a few buckets nearby.
+    /// The other bucket of a fingerprint that stands in `bucket`: the exclusive or of `bucket` and a hash of
+    /// the fingerprint. Applied twice, this gives `bucket` again. The paper hashes the fingerprint so that
+    /// keys kicked out of one bucket are spread over the table instead of a few nearby buckets.
     pub(super) fn alternate(self, bucket: u64, fingerprint: u32) -> u64 {
         let hash = Hasher::xxh3(0).hash_u64(fingerprint.into()).raw();
         bucket ^ (hash >> (u64::BITS - self.bucket_bits))

@@ -7,9 +7,9 @@ use trommel_base::SpecError;
 /// The asymmetric cuckoo hash table: `m1 = m (1 + c)` places in the first table, `m2 = 2m − m1` in the
 /// second.
 ///
-/// More keys stand in the first table, where a lookup begins, and a first displacement is rarer. In
-/// return fewer keys can be placed: as long as the load is below `√(1 − c²) / 2`, almost always all of
-/// them can.
+/// More keys stand in the first table, where a lookup begins, and fewer inserts have to displace a key. In
+/// return the load limit is lower: all keys can almost always be placed while the load is below
+/// `√(1 − c²) / 2`.
 ///
 /// Source: Kutzelnigg, "An improved version of cuckoo hashing: average case analysis of construction
 /// cost and search operations", Math. Comput. Sci. 3 (2010). Everything else is as in
@@ -18,11 +18,11 @@ use trommel_base::SpecError;
 pub struct AsymmetricCuckooSet(StandardCuckooSet);
 
 impl AsymmetricCuckooSet {
-    /// An empty set of `2 · mean_places` places, `asymmetry` of `mean_places` more in the first table
-    /// than on average, rounded down.
+    /// Creates an empty set of `2 · mean_places` places. The first table has `mean_places · asymmetry` more
+    /// than `mean_places`, rounded down, and the second as many less.
     ///
     /// # Errors
-    /// [`SpecError::LoadOutOfRange`] unless the asymmetry lies strictly between 0 and 1;
+    /// [`SpecError::LoadOutOfRange`] unless `asymmetry` lies strictly between 0 and 1;
     /// [`SpecError::Parameter`] unless each table gets 1 to [`MAX_PLACES`](super::MAX_PLACES) places;
     /// [`SpecError::OutOfMemory`] if the system refuses them.
     pub fn new(mean_places: u64, asymmetry: f64, seed: u64) -> Result<Self, SpecError> {
@@ -34,13 +34,13 @@ impl AsymmetricCuckooSet {
         StandardCuckooSet::with_sizes([first, mean_places.saturating_sub(more)], seed).map(Self)
     }
 
-    /// Places of the two tables.
+    /// The number of places in each table.
     #[must_use]
     pub fn sizes(&self) -> [u64; 2] {
         self.0.sizes()
     }
 
-    /// Keys in the two tables.
+    /// The number of keys in each table.
     #[must_use]
     pub fn held(&self) -> [u64; 2] {
         self.0.held()
@@ -49,7 +49,7 @@ impl AsymmetricCuckooSet {
 
 impl CuckooSet for AsymmetricCuckooSet {
     /// # Errors
-    /// As [`StandardCuckooSet`]'s. Both tables double.
+    /// The errors of [`StandardCuckooSet`]'s insert. A rehash doubles both tables.
     fn insert(&mut self, key: u64) -> Result<bool, InsertError> {
         self.0.insert(key)
     }

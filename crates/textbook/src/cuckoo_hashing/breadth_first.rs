@@ -1,20 +1,20 @@
-//! The shortest path of displacements where a key has more than one place to go to.
+//! The shortest path of displacements in a table whose keys have more than one place to move to.
 //!
-//! Nodes are places; from a place one comes to every place where the key that stands there may stand
-//! instead. The first free place that a breadth-first search comes to ends the shortest path. Nothing
-//! is moved before it is found.
+//! The nodes of the graph are places. Edges lead from a place to every other place where its key may stand.
+//! A breadth-first search therefore finds a shortest path to a free place. No key is moved before the
+//! search has ended.
 
 use super::places::Places;
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use trommel_base::SpecError;
 
-/// Places that a search visits before it gives up, unless said otherwise.
+/// The default number of places that a search visits before it gives up.
 pub(super) const DEFAULT_MAX_VISITED: usize = 1 << 16;
-/// The highest limit that can be asked for.
+/// The highest permitted limit of visited places.
 const MAX_VISITED: usize = 1 << 28;
 
-/// `limit` if it is a limit.
+/// Returns `limit` if it is 1 to [`MAX_VISITED`].
 pub(super) fn checked_limit(limit: usize) -> Result<usize, SpecError> {
     if (1..=MAX_VISITED).contains(&limit) {
         Ok(limit)
@@ -24,14 +24,15 @@ pub(super) fn checked_limit(limit: usize) -> Result<usize, SpecError> {
     }
 }
 
-/// A place that the search has come to, and the node from which.
+/// A place that the search has reached, and the index of the node from which it was reached.
 struct Node {
     place: u64,
     from: Option<usize>,
 }
 
-/// The places from one of `starts` to the nearest free one, if it is among the first `max_visited`
-/// places. `onward(key)` are the places of a key, the one where it stands among them.
+/// The places on a shortest path from one of `starts` to a free place. `None` if there is no such path, or
+/// if the search visits `max_visited` places before it finds one. `onward(key)` lists all places of a key,
+/// including the one where it stands.
 pub(super) fn shortest_path<I: Iterator<Item = u64>>(
     table: &Places,
     starts: impl Iterator<Item = u64>,
@@ -61,7 +62,7 @@ pub(super) fn shortest_path<I: Iterator<Item = u64>>(
     None
 }
 
-/// The places from a start to the last node.
+/// The places on the path from a start to the last node.
 fn path_to(nodes: &[Node]) -> Vec<u64> {
     let mut path = Vec::new();
     let mut node = nodes.last();

@@ -1,4 +1,4 @@
-//! A place is a bucket of several keys.
+//! Cuckoo hashing into buckets of several keys.
 
 use super::breadth_first::{DEFAULT_MAX_VISITED, checked_limit, shortest_path};
 use super::hashes::Hashes;
@@ -7,16 +7,17 @@ use super::set::{CuckooSet, InsertError, Statistics};
 use core::ops::Range;
 use trommel_base::SpecError;
 
-/// The most keys of a bucket.
+/// The most keys that a bucket may hold.
 pub const MAX_BUCKET_KEYS: u64 = 64;
 
-/// The bucketised cuckoo hash table: one table of buckets of `b` keys, two hash functions to buckets.
+/// The bucketised cuckoo hash table: one table of buckets of `b` keys, and two hash functions that each
+/// give a bucket.
 ///
-/// Up to 89.7 %, 95.9 % and 98.0 % of the places can be taken with `b` = 2, 3 and 4, and a lookup reads two
-/// buckets, which are two lines where `d` places are `d` lines.
+/// Up to 89.7 %, 95.9 % and 98.0 % of the places can be taken with `b` = 2, 3 and 4. A lookup reads two
+/// buckets, which are two cache lines; the `d` places of a d-ary table are `d` cache lines.
 ///
-/// Cost: a lookup compares up to `2b` keys. An insert searches breadth-first, from all keys of both
-/// buckets.
+/// Cost: a lookup compares up to `2b` keys. An insert searches breadth-first, starting from all places of
+/// both buckets.
 ///
 /// Source: Dietzfelbinger and Weidling, "Balanced allocation and dictionaries with tightly packed
 /// constant size bins", TCS 380 (2007). The limits are those of Fernholz and Ramachandran, and of Cain,
@@ -32,12 +33,12 @@ pub struct BucketCuckooSet {
 }
 
 impl BucketCuckooSet {
-    /// An empty set of `buckets`, each of `bucket_keys`.
+    /// Creates an empty set of `buckets` buckets with `bucket_keys` places each.
     ///
     /// # Errors
-    /// [`SpecError::Parameter`] unless a bucket has 1 to [`MAX_BUCKET_KEYS`] and all of them together 1
-    /// to [`MAX_PLACES`](super::MAX_PLACES) places; [`SpecError::OutOfMemory`] if the system refuses
-    /// them.
+    /// [`SpecError::Parameter`] unless `bucket_keys` is 1 to [`MAX_BUCKET_KEYS`] and the total number of
+    /// places 1 to [`MAX_PLACES`](super::MAX_PLACES); [`SpecError::OutOfMemory`] if the system refuses
+    /// the table.
     pub fn new(buckets: u64, bucket_keys: u64, seed: u64) -> Result<Self, SpecError> {
         if !(1..=MAX_BUCKET_KEYS).contains(&bucket_keys) {
             let (value, max) = (bucket_keys, MAX_BUCKET_KEYS);
@@ -53,11 +54,11 @@ impl BucketCuckooSet {
         })
     }
 
-    /// The same set with another number of places that an insert visits before it gives up: 2^16
-    /// otherwise.
+    /// Returns the same set with another limit on the places that an insert visits before it gives up. The
+    /// default is 2^16.
     ///
     /// # Errors
-    /// [`SpecError::Parameter`] unless it is 1 to 2^28.
+    /// [`SpecError::Parameter`] unless `max_visited` is 1 to 2^28.
     pub fn with_max_visited(self, max_visited: usize) -> Result<Self, SpecError> {
         Ok(Self { max_visited: checked_limit(max_visited)?, ..self })
     }
@@ -82,7 +83,7 @@ impl BucketCuckooSet {
 
 impl CuckooSet for BucketCuckooSet {
     /// # Errors
-    /// [`InsertError::Full`] if the search ends, or is given up, without a free place.
+    /// [`InsertError::Full`] if the search finds no free place, or reaches its limit first.
     fn insert(&mut self, key: u64) -> Result<bool, InsertError> {
         if self.contains(key) {
             return Ok(false);

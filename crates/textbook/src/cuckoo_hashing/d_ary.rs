@@ -1,4 +1,4 @@
-//! `d` places a key.
+//! Cuckoo hashing with `d` places per key.
 
 use super::breadth_first::{DEFAULT_MAX_VISITED, checked_limit, shortest_path};
 use super::hashes::{Hashes, MAX_HASHES};
@@ -6,16 +6,16 @@ use super::places::Places;
 use super::set::{CuckooSet, InsertError, Statistics};
 use trommel_base::SpecError;
 
-/// The most places of a key.
+/// The most places that a key may have.
 pub const MAX_CHOICES: u32 = MAX_HASHES as u32;
 
 /// The d-ary cuckoo hash table: one table, `d` hash functions into it.
 ///
-/// One more place than two goes a long way: up to 91.8 %, 97.7 % and 99.2 % of the places can be taken
-/// with `d` = 3, 4 and 5, against one half.
+/// With two places per key, one half of the places can be taken. With `d` = 3, 4 and 5, up to 91.8 %, 97.7 %
+/// and 99.2 % can be.
 ///
-/// Cost: a lookup reads up to `d` places. An insert searches breadth-first, which is a constant number
-/// of places on average and grows fast near the limit.
+/// Cost: a lookup reads up to `d` places. An insert searches breadth-first. The number of places that it
+/// visits is constant on average, and grows fast near the load limit.
 ///
 /// Source: Fotakis, Pagh, Sanders and Spirakis, "Space efficient hash tables with worst case constant
 /// access time", Theory Comput. Syst. 38 (2005). The limits are those of Dietzfelbinger et al., "Tight
@@ -30,11 +30,11 @@ pub struct DAryCuckooSet {
 }
 
 impl DAryCuckooSet {
-    /// An empty set of `places`, of which each key has `choices`.
+    /// Creates an empty set of `places` places, with `choices` of them for each key.
     ///
     /// # Errors
-    /// [`SpecError::Parameter`] unless a key has 2 to [`MAX_CHOICES`] places of 1 to
-    /// [`MAX_PLACES`](super::MAX_PLACES); [`SpecError::OutOfMemory`] if the system refuses them.
+    /// [`SpecError::Parameter`] unless `choices` is 2 to [`MAX_CHOICES`] and `places` 1 to
+    /// [`MAX_PLACES`](super::MAX_PLACES); [`SpecError::OutOfMemory`] if the system refuses the table.
     pub fn new(places: u64, choices: u32, seed: u64) -> Result<Self, SpecError> {
         if !(2..=MAX_CHOICES).contains(&choices) {
             let (value, max) = (choices.into(), MAX_CHOICES.into());
@@ -49,11 +49,11 @@ impl DAryCuckooSet {
         })
     }
 
-    /// The same set with another number of places that an insert visits before it gives up: 2^16
-    /// otherwise.
+    /// Returns the same set with another limit on the places that an insert visits before it gives up. The
+    /// default is 2^16.
     ///
     /// # Errors
-    /// [`SpecError::Parameter`] unless it is 1 to 2^28.
+    /// [`SpecError::Parameter`] unless `max_visited` is 1 to 2^28.
     pub fn with_max_visited(self, max_visited: usize) -> Result<Self, SpecError> {
         Ok(Self { max_visited: checked_limit(max_visited)?, ..self })
     }
@@ -69,7 +69,7 @@ impl DAryCuckooSet {
 
 impl CuckooSet for DAryCuckooSet {
     /// # Errors
-    /// [`InsertError::Full`] if the search ends, or is given up, without a free place.
+    /// [`InsertError::Full`] if the search finds no free place, or reaches its limit first.
     fn insert(&mut self, key: u64) -> Result<bool, InsertError> {
         if self.contains(key) {
             return Ok(false);

@@ -1,4 +1,4 @@
-//! The denser table displaces, and what would cycle is chained: no rehash, ever.
+//! Displaces in the denser table first, and chains keys whose insert would cycle. It never rehashes.
 
 use super::hashes::Hashes;
 use super::set::{CuckooSet, InsertError, Statistics};
@@ -7,28 +7,29 @@ use super::walk::walk;
 use alloc::vec::Vec;
 use trommel_base::SpecError;
 
-/// The bound on the displacements of an insert, in places of the first table, unless said otherwise.
+/// The default limit on the displacements of one insert, as a fraction of the first table's places.
 const DEFAULT_BOUND: f64 = 0.2;
 
 /// The density-based cuckoo hash table: two tables, and overflow chains at the buckets of the first.
 ///
-/// An insert takes a free place if either of the two is one. If both are taken, it displaces in the
-/// denser table, of more keys a place, so that the sparser one receives; or, if that would go round for
-/// ever or be longer than a bound, in the other. The path is followed on the cuckoo graph before any
-/// key is moved. If neither ends, the key is appended to the *overflow chain* of its place in the first
-/// table. So no insert fails halfway, and there is no rehash.
+/// An insert takes a free place if either of the key's two places is free. If both are taken, it displaces
+/// the key in the denser table, the one with more keys per place, so that the sparser table receives a key.
+/// If that path of displacements would cycle or exceed a limit, it tries the path from the other table.
+/// Paths are followed on the cuckoo graph before any key is moved. If neither path ends, the key is
+/// appended to the *overflow chain* of its place in the first table. So no insert fails halfway, and there
+/// is no rehash.
 ///
-/// Of two tables alike that nothing was removed from, the first is always the denser one: its places are
-/// taken as soon as a key hashes there.
+/// If both tables have the same size and nothing was removed, the first is always the denser one: each of
+/// its places is taken as soon as a key hashes there.
 ///
-/// Cost: a lookup reads two places, and if the key is in neither, the chain: `keys − places` keys are in
-/// chains at least. The heads of the chains, 4 bytes a place of the first table, are there once
-/// something has overflowed, and an overflow key takes 16 bytes.
+/// Cost: a lookup reads two places, and the chain if the key is in neither. At least `keys − places` keys
+/// are in chains. The heads of the chains, 4 bytes per place of the first table, are allocated at the first
+/// overflow; each key in a chain takes 16 bytes.
 ///
 /// Source: a variant of Pagh and Rodler's table without rehashing, known from the literature as
-/// density-based cuckoo hashing. There the path is tried from the denser table alone, so that some keys
-/// are chained that could be placed from the other side; here a key is chained if and only if it could not
-/// be placed, or not within the bound of 0.2 of the places of the first table.
+/// density-based cuckoo hashing. The original tries only the path from the denser table, and so chains some
+/// keys for which the other path would end. Here a key is chained only if neither path ends within the
+/// limit, which is 0.2 of the first table's places by default.
 #[derive(Clone, Debug)]
 pub struct DensityCuckooSet {
     tables: TwoTables,
@@ -38,19 +39,19 @@ pub struct DensityCuckooSet {
 }
 
 impl DensityCuckooSet {
-    /// An empty set of two tables with `places` each, and hash functions drawn from a seed.
+    /// Creates an empty set of two tables with `places` each, and hash functions drawn from a seed.
     ///
     /// # Errors
-    /// [`SpecError::Parameter`] unless a table has 1 to [`MAX_PLACES`](super::MAX_PLACES) places;
-    /// [`SpecError::OutOfMemory`] if the system refuses them.
+    /// [`SpecError::Parameter`] unless each table has 1 to [`MAX_PLACES`](super::MAX_PLACES) places;
+    /// [`SpecError::OutOfMemory`] if the system refuses the tables.
     pub fn new(places: u64, seed: u64) -> Result<Self, SpecError> {
         Self::with_sizes([places, places], seed)
     }
 
-    /// The same with tables of unlike sizes.
+    /// Creates an empty set whose tables may differ in size.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// The same as for [`new`](Self::new).
     pub fn with_sizes(sizes: [u64; 2], seed: u64) -> Result<Self, SpecError> {
         let tables = TwoTables::new(sizes, Hashes::new(seed))?;
         let max_displacements = libm::ceil(DEFAULT_BOUND * sizes[0] as f64) as u64;
@@ -58,34 +59,34 @@ impl DensityCuckooSet {
         Ok(Self { tables, chains, max_displacements, statistics })
     }
 
-    /// The same set with another bound on the displacements of an insert. 0 displaces nothing, and
-    /// chains what finds both of its places taken.
+    /// Returns the same set with another limit on the displacements of one insert. With 0, nothing is
+    /// displaced, and a key is chained if both of its places are taken.
     #[must_use]
     pub fn with_max_displacements(self, max_displacements: u64) -> Self {
         Self { max_displacements, ..self }
     }
 
-    /// Keys in the two tables.
+    /// The number of keys in each table.
     #[must_use]
     pub fn held(&self) -> [u64; 2] {
         self.tables.held()
     }
 
-    /// Keys in overflow chains.
+    /// The number of keys in overflow chains.
     #[must_use]
     pub fn overflowed(&self) -> usize {
         self.chains.len
     }
 
-    /// The table with more keys a place; the first, if they are alike.
+    /// The index of the table with more keys per place; 0 if both have the same.
     fn denser(&self) -> usize {
         let ([first, second], [m1, m2]) = (self.tables.held(), self.tables.sizes());
-        // Multiplied crosswise, which rounds nothing.
+        // `second / m2 > first / m1`, multiplied crosswise to avoid rounding.
         usize::from(u128::from(second) * u128::from(m1) > u128::from(first) * u128::from(m2))
     }
 
-    /// The path of displacements for a key that finds both places taken; from the denser table if that
-    /// ends.
+    /// The path of displacements for a key whose places are both taken: from the denser table if that path
+    /// ends within the limit, else from the other. `None` if neither ends.
     fn plan(&self, key: u64) -> Option<Vec<Spot>> {
         let next = |spot| self.tables.get(spot).map(|key| self.tables.other(spot, key));
         let denser = self.denser();
@@ -143,13 +144,13 @@ impl CuckooSet for DensityCuckooSet {
     }
 }
 
-/// No node.
+/// The index that marks the end of a list.
 const END: u32 = u32::MAX;
 
 /// A list of keys for each place of the first table.
 ///
-/// Shape: an index for each place, nodes in one array, and a list of the nodes that were removed, to
-/// be used again.
+/// Shape: the index of the first node for each place, all nodes in one array, and a list of removed nodes
+/// for reuse.
 #[derive(Clone, Debug, Default)]
 struct Chains {
     heads: Vec<u32>,
@@ -177,7 +178,7 @@ impl Chains {
         self.nodes.get(index as usize).copied()
     }
 
-    /// The indices of a chain's nodes.
+    /// The indices of the nodes in a place's chain.
     fn chain(&self, place: u64) -> impl Iterator<Item = u32> + '_ {
         let existing = |index| Some(index).filter(|index| *index != END);
         core::iter::successors(existing(self.head(place)), move |index| {
@@ -189,7 +190,7 @@ impl Chains {
         self.chain(place).any(|index| self.node(index).is_some_and(|node| node.key == key))
     }
 
-    /// Puts a key at the end of a chain; there are `places` of them.
+    /// Appends a key to the chain of `place`. The first call allocates heads for `places` chains.
     fn append(&mut self, place: u64, places: u64, key: u64) -> Result<(), InsertError> {
         if self.heads.is_empty() {
             let bytes = places * size_of::<u32>() as u64;
@@ -252,7 +253,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn density_is_keys_a_place_whatever_the_sizes() {
+    fn the_denser_table_has_more_keys_per_place_at_all_sizes() {
         for sizes in [[100, 100], [1000, 10], [10, 1000], [70, 30], [1, 1]] {
             let mut set = DensityCuckooSet::with_sizes(sizes, 6).unwrap();
             assert_eq!(set.denser(), 0);

@@ -1,4 +1,4 @@
-//! Hash functions that can be drawn again.
+//! Seeded hash functions, which a rehash replaces by new ones.
 
 use crate::random::Random;
 use trommel_base::Hasher;
@@ -9,8 +9,8 @@ pub(super) const MAX_HASHES: usize = 8;
 
 /// Independent hash functions from keys to places.
 ///
-/// Their seeds are random words: of XXH3 with seeds of a few bits, one function of a key is the other
-/// of a key nearby, and the graph of consecutive keys is far from random.
+/// Their seeds are random 64-bit words. With small seeds, XXH3 under one seed gives a key the hash that it
+/// gives a nearby key under another, and the cuckoo graph of consecutive keys is far from random.
 #[derive(Clone, Debug)]
 pub(super) struct Hashes {
     hashers: [Hasher; MAX_HASHES],
@@ -18,19 +18,19 @@ pub(super) struct Hashes {
 }
 
 impl Hashes {
-    /// The first functions of a seed.
+    /// Draws the first functions from a seed.
     pub(super) fn new(seed: u64) -> Self {
         let mut random = Random::new(seed);
         Self { hashers: core::array::from_fn(|_| Hasher::xxh3(random.word())), random }
     }
 
-    /// The next functions of the same seed.
+    /// Draws the next functions from the same seed.
     pub(super) fn drawn_again(&self) -> Self {
         let mut random = self.random.clone();
         Self::new(random.word())
     }
 
-    /// The place of a key by function `which`, below `places`.
+    /// The place, below `places`, that function `which` gives a key.
     pub(super) fn place(&self, which: usize, key: u64, places: u64) -> u64 {
         reduce(self.hashers[which].hash_u64(key).raw(), places)
     }

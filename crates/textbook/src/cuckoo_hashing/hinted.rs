@@ -1,4 +1,4 @@
-//! Buckets whose hint lets a lookup skip the second one.
+//! Buckets with a hint that lets most lookups of absent keys skip the second bucket.
 
 use super::breadth_first::{checked_limit, shortest_path};
 use super::hashes::Hashes;
@@ -8,30 +8,31 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use trommel_base::SpecError;
 
-/// Keys of a bucket: as many as fill a line.
+/// Keys per bucket: eight 64-bit keys fill a cache line.
 const BUCKET_KEYS: u64 = 8;
-/// Places that an insert visits before it gives up, unless said otherwise: two displacements in a large
-/// table, since there are 128 places behind those of both buckets, and 1024 behind these.
+/// The default number of places that an insert visits before it gives up. It allows two displacements in a
+/// large table: an insert starts with 16 places, one displacement reaches 128 more and two reach 1024 more.
 const MAX_VISITED: usize = 1000;
-// The hash functions of the two buckets, and the one that hints are made of.
+// The indices of the hash functions that give the first bucket, the second bucket and the hint bits.
 const FIRST: usize = 0;
 const SECOND: usize = 1;
 const HINT: usize = 2;
 
-/// The bucketised table of Cuckoo++: beside its keys, a bucket remembers which of the keys that it is
-/// the first bucket of have gone to their second.
+/// The bucketised table of Cuckoo++: beside its keys, each bucket has a hint that records which keys stand
+/// in their second bucket although this is their first.
 ///
-/// It remembers them in a Bloom filter of 64 bits with two bits per key, and counts them, to clear the
-/// filter when all of them have come back or are gone. So a lookup of an absent key mostly reads one
-/// bucket. Displacement is breadth-first and bounded: an insert ends after a fixed number of places, whatever the
-/// load.
+/// The hint is a Bloom filter of 64 bits with two bits per key, and a count of its keys. When all of them
+/// have come back or been removed, the Bloom filter is cleared. So a lookup of an absent key mostly reads
+/// one bucket. Displacement is breadth-first and bounded: an insert visits at most a fixed number of
+/// places at any load.
 ///
-/// Cost: a lookup reads the first bucket, and the second if the hint says so: for one absent key in a
-/// thousand at a load of 75 %, for three at 90 %. A hint takes 16 bytes per bucket.
+/// Cost: a lookup reads the first bucket, and the second if the hint contains the key: for one absent key
+/// in a thousand at a load of 75 %, for three in a thousand at 90 %. A hint takes 16 bytes per bucket.
 ///
 /// Source: Le Scouarnec, "Cuckoo++ hash tables: high-performance hash tables for networking
-/// applications", ANCS 2018, section 4. It derives the second bucket from the first and a tag, and finds keys
-/// in a bucket by tags; here both are functions of the key, and keys are compared.
+/// applications", ANCS 2018, section 4. The paper derives the second bucket from the first and a tag, and
+/// compares tags to find a key in a bucket. Here both buckets are functions of the key, and whole keys
+/// are compared.
 #[derive(Clone, Debug)]
 pub struct HintedCuckooSet {
     table: Places,
@@ -41,7 +42,7 @@ pub struct HintedCuckooSet {
     statistics: Statistics,
 }
 
-/// What a bucket knows of the keys that it is the first bucket of and that stand in their second.
+/// A bucket's record of the keys that stand in their second bucket although this is their first.
 #[derive(Clone, Copy, Debug, Default)]
 struct Hint {
     filter: u64,
@@ -49,12 +50,14 @@ struct Hint {
 }
 
 impl Hint {
-    fn gone(&mut self, bits: u64) {
+    /// Records that a key has left for its second bucket.
+    fn add(&mut self, bits: u64) {
         self.filter |= bits;
         self.keys_away += 1;
     }
 
-    fn back(&mut self) {
+    /// Records that a key has come back from its second bucket or was removed from there.
+    fn remove(&mut self) {
         self.keys_away -= 1;
         if self.keys_away == 0 {
             self.filter = 0;
@@ -63,11 +66,11 @@ impl Hint {
 }
 
 impl HintedCuckooSet {
-    /// An empty set of `buckets`, each of eight keys.
+    /// Creates an empty set of `buckets` buckets with eight places each.
     ///
     /// # Errors
-    /// [`SpecError::Parameter`] unless there are 1 to [`MAX_PLACES`](super::MAX_PLACES) places;
-    /// [`SpecError::OutOfMemory`] if the system refuses them.
+    /// [`SpecError::Parameter`] unless the total number of places is 1 to [`MAX_PLACES`](super::MAX_PLACES);
+    /// [`SpecError::OutOfMemory`] if the system refuses the table.
     pub fn new(buckets: u64, seed: u64) -> Result<Self, SpecError> {
         let table = Places::new("places", buckets.saturating_mul(BUCKET_KEYS))?;
         let mut hints = Vec::new();
@@ -80,24 +83,24 @@ impl HintedCuckooSet {
         Ok(Self { table, hints, hashes, max_visited: MAX_VISITED, statistics })
     }
 
-    /// The same set with another number of places that an insert visits before it gives up: 1000
-    /// otherwise.
+    /// Returns the same set with another limit on the places that an insert visits before it gives up. The
+    /// default is 1000.
     ///
     /// # Errors
-    /// [`SpecError::Parameter`] unless it is 1 to 2^28.
+    /// [`SpecError::Parameter`] unless `max_visited` is 1 to 2^28.
     pub fn with_max_visited(self, max_visited: usize) -> Result<Self, SpecError> {
         Ok(Self { max_visited: checked_limit(max_visited)?, ..self })
     }
 
-    /// Whether the lookup of a key that is not in its first bucket reads the second. It does for every
-    /// key that stands there.
+    /// Whether a lookup that does not find the key in its first bucket reads the second. This is true for
+    /// every key that stands in its second bucket.
     #[must_use]
     pub fn needs_second_bucket(&self, key: u64) -> bool {
         let bits = self.hint_bits(key);
         self.hints[self.bucket(FIRST, key) as usize].filter & bits == bits
     }
 
-    /// Keys that stand in their second bucket.
+    /// The number of keys that stand in their second bucket.
     #[must_use]
     pub fn keys_away(&self) -> usize {
         self.hints.iter().map(|hint| hint.keys_away as usize).sum()
@@ -107,7 +110,7 @@ impl HintedCuckooSet {
         self.hashes.place(which, key, self.hints.len() as u64)
     }
 
-    /// Two bits of 64.
+    /// The key's bits in the Bloom filter of a hint: one or two bits of 64.
     fn hint_bits(&self, key: u64) -> u64 {
         let pair = self.hashes.place(HINT, key, 64 * 64);
         1 << (pair / 64) | 1 << (pair % 64)
@@ -117,7 +120,7 @@ impl HintedCuckooSet {
         bucket * BUCKET_KEYS..(bucket + 1) * BUCKET_KEYS
     }
 
-    /// The places of both buckets of a key, the first one's first.
+    /// The places of both buckets of a key, starting with the first bucket.
     fn places_of(&self, key: u64) -> impl Iterator<Item = u64> + '_ {
         [FIRST, SECOND].into_iter().flat_map(move |which| self.places_in(self.bucket(which, key)))
     }
@@ -130,15 +133,16 @@ impl HintedCuckooSet {
         })
     }
 
-    /// Keeps the hint of a key's first bucket when it goes from a place, or none, to another, or none.
-    fn keep_hint(&mut self, key: u64, from: Option<u64>, to: Option<u64>) {
+    /// Updates the hint of a key's first bucket after the key has moved between two places. `from` is
+    /// `None` if the key is new; `to` is `None` if it was removed.
+    fn update_hint(&mut self, key: u64, from: Option<u64>, to: Option<u64>) {
         let first = self.bucket(FIRST, key);
         let bits = self.hint_bits(key);
         let is_away = |place: u64| place / BUCKET_KEYS != first;
         let hint = &mut self.hints[first as usize];
         match (from.is_some_and(is_away), to.is_some_and(is_away)) {
-            (false, true) => hint.gone(bits),
-            (true, false) => hint.back(),
+            (false, true) => hint.add(bits),
+            (true, false) => hint.remove(),
             (true, true) | (false, false) => {}
         }
     }
@@ -146,7 +150,7 @@ impl HintedCuckooSet {
 
 impl CuckooSet for HintedCuckooSet {
     /// # Errors
-    /// [`InsertError::Full`] if the search ends, or is given up, without a free place.
+    /// [`InsertError::Full`] if the search finds no free place, or reaches its limit first.
     fn insert(&mut self, key: u64) -> Result<bool, InsertError> {
         if self.contains(key) {
             return Ok(false);
@@ -158,12 +162,12 @@ impl CuckooSet for HintedCuckooSet {
             return Err(InsertError::Full { len: self.len(), places: self.places() });
         };
         let mut moves = Vec::with_capacity(path.len());
-        let tell = |displaced, from, to| moves.push((displaced, from, to));
-        self.statistics.displacements += self.table.displace_along(&path, key, tell);
+        let record = |displaced, from, to| moves.push((displaced, from, to));
+        self.statistics.displacements += self.table.displace_along(&path, key, record);
         for (displaced, from, to) in moves {
-            self.keep_hint(displaced, Some(from), Some(to));
+            self.update_hint(displaced, Some(from), Some(to));
         }
-        self.keep_hint(key, None, Some(path[0]));
+        self.update_hint(key, None, Some(path[0]));
         Ok(true)
     }
 
@@ -174,7 +178,7 @@ impl CuckooSet for HintedCuckooSet {
     fn remove(&mut self, key: u64) -> bool {
         let Some(place) = self.find(key) else { return false };
         self.table.take(place);
-        self.keep_hint(key, Some(place), None);
+        self.update_hint(key, Some(place), None);
         true
     }
 

@@ -1,35 +1,36 @@
-//! Cuckoo hashing: exact sets of 64-bit keys, and the variants that the literature makes of them.
+//! Cuckoo hashing: exact sets of 64-bit keys, in the standard form and in variants from the literature.
 //!
-//! A key has a few *places*, given by hash functions, and is in one of them: a lookup reads these and
-//! no others. If all are taken, an insert *displaces* a key, which goes to another of its own places,
-//! displacing another, until a free place ends it. The *cuckoo graph* has the places as its nodes and
-//! each key as an edge between its two places: keys can all be placed if and only if no component has
-//! more edges than nodes. An insert that makes a component so *cycles*: it would displace for ever.
+//! A table is an array of *places*, each free or taken by one key. Hash functions give each key a few
+//! places, and the key stands in one of them, so a lookup reads only these. If all of them are taken, an
+//! insert *displaces* a key, which goes to another of its own places and may displace another key there,
+//! until one finds a free place. The *cuckoo graph* has the places as nodes, and each key is an edge between
+//! its two places. All keys can be placed if and only if no component has more edges than nodes. An insert
+//! that would give a component more edges than nodes *cycles*: its displacements would never end.
 //!
-//! | set | what is different | if an insert cycles |
+//! | set | difference | if an insert cycles |
 //! |---|---|---|
-//! | [`StandardCuckooSet`] | two tables, displaces before it looks | rehash into larger tables |
-//! | [`AsymmetricCuckooSet`] | the first table is larger | as the standard |
+//! | [`StandardCuckooSet`] | two tables, displaces without a search | rehash into larger tables |
+//! | [`AsymmetricCuckooSet`] | the first table is larger | rehash into larger tables |
 //! | [`SimplifiedCuckooSet`] | both hash functions into one table | refused |
-//! | [`StashCuckooSet`] | a few places beside the tables | into the stash, then refused |
-//! | [`DAryCuckooSet`] | `d` places a key | refused |
-//! | [`BucketCuckooSet`] | a place is a bucket of several keys | refused |
-//! | [`HintedCuckooSet`] | buckets whose hint lets a lookup skip the second one | refused |
-//! | [`DensityCuckooSet`] | the denser table displaces; looks ahead on the graph | into an overflow chain |
+//! | [`StashCuckooSet`] | a few places beside the tables | into the stash; refused if the stash is full |
+//! | [`DAryCuckooSet`] | `d` places per key | refused |
+//! | [`BucketCuckooSet`] | two buckets of several keys per key | refused |
+//! | [`HintedCuckooSet`] | buckets with a hint that lets lookups skip the second bucket | refused |
+//! | [`DensityCuckooSet`] | displaces in the denser table; looks ahead on the graph | into an overflow chain |
 //!
-//! Where a paper answers a refusal with a rehash, that is left to the caller here: how full a table
-//! gets before it is refused is what its paper is about. A refused insert changes nothing. Only
-//! [`StandardCuckooSet`] and [`AsymmetricCuckooSet`] displace before they know the end, as their papers
-//! do; the others plan the whole path and move nothing before it is found.
+//! Some of the papers rehash when an insert is refused. Here the caller decides, so that the load at
+//! which a table first refuses a key, the subject of these papers, can be measured. A refused insert changes
+//! nothing. Only [`StandardCuckooSet`] and [`AsymmetricCuckooSet`] displace keys before they know whether
+//! the path ends, as their papers do; the others find the whole path before they move a key.
 //!
 //! | file | idea |
 //! |---|---|
-//! | `set.rs` | what all of them can do, and what they count |
+//! | `set.rs` | the trait that all sets implement, and its statistics |
 //! | `places.rs` | an array of places |
-//! | `hashes.rs` | hash functions that can be drawn again |
-//! | `two_tables.rs` | two arrays, a place of a key in each |
-//! | `walk.rs` | the one path of displacements where keys have two places |
-//! | `breadth_first.rs` | the shortest path where they have more |
+//! | `hashes.rs` | seeded hash functions, which a rehash replaces by new ones |
+//! | `two_tables.rs` | two arrays; a key has one place in each |
+//! | `walk.rs` | the only path of displacements from a place, if keys have two places |
+//! | `breadth_first.rs` | a shortest path of displacements, if keys have more than two places |
 //! | the others | one variant each |
 
 mod asymmetric;

@@ -2,15 +2,15 @@
 
 use trommel_base::{SpecError, Storage};
 
-/// The most places of one table.
+/// The most places that one table may have.
 pub const MAX_PLACES: u64 = 1 << 32;
 
 const KEY_BYTES: u64 = u64::BITS as u64 / 8;
 
-/// Places that hold a key each, or none.
+/// Places that each hold one key or are free.
 ///
-/// Shape: keys of eight little-endian bytes, and a bit a place that says whether it is taken, so that
-/// every 64-bit key can be one.
+/// Shape: keys of eight little-endian bytes, and for each place a bit that is set if it is taken. So no
+/// 64-bit value is reserved for free places.
 #[derive(Clone, Debug)]
 pub(super) struct Places {
     keys: Storage,
@@ -20,10 +20,10 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// Free places.
+    /// Creates `len` free places.
     ///
     /// # Errors
-    /// [`SpecError::Parameter`], under this name, unless there are 1 to [`MAX_PLACES`];
+    /// [`SpecError::Parameter`] with this `name` unless `len` is 1 to [`MAX_PLACES`];
     /// [`SpecError::OutOfMemory`] if the system refuses the table.
     pub(super) fn new(name: &'static str, len: u64) -> Result<Self, SpecError> {
         if !(1..=MAX_PLACES).contains(&len) {
@@ -36,12 +36,12 @@ impl Places {
         Ok(Self { keys: zeroed(len * KEY_BYTES)?, taken: zeroed(len.div_ceil(8))?, len, held: 0 })
     }
 
-    /// Places.
+    /// The number of places.
     pub(super) fn len(&self) -> u64 {
         self.len
     }
 
-    /// Places that are taken.
+    /// The number of places that are taken.
     pub(super) fn held(&self) -> u64 {
         self.held
     }
@@ -64,14 +64,14 @@ impl Places {
         self.get(place).is_none()
     }
 
-    /// Puts a key into a place, whatever was there.
+    /// Writes a key to a place, whether or not it was free.
     pub(super) fn put(&mut self, place: u64, key: u64) {
         self.held += u64::from(self.is_free(place));
         self.taken[(place / 8) as usize] |= 1 << (place % 8);
         self.keys[bytes_of(place)].copy_from_slice(&key.to_le_bytes());
     }
 
-    /// Empties a place and says what was there.
+    /// Frees a place and returns the key that stood there.
     pub(super) fn take(&mut self, place: u64) -> Option<u64> {
         let key = self.get(place)?;
         self.held -= 1;
@@ -79,8 +79,8 @@ impl Places {
         Some(key)
     }
 
-    /// Moves every key of a path one place on, from its end, and tells of each move by key, place before
-    /// and place after; the first place, which is free then, takes `key`. How many keys were moved.
+    /// Moves every key of a path to the path's next place, beginning at the end, and then puts `key` into
+    /// the first place. Calls `moved(key, from, to)` for each move. Returns the number of keys moved.
     pub(super) fn displace_along(
         &mut self,
         path: &[u64],
@@ -97,7 +97,7 @@ impl Places {
         path.len() as u64 - 1
     }
 
-    /// All keys, in the order of places.
+    /// All keys, in the order of their places.
     pub(super) fn keys(&self) -> impl Iterator<Item = u64> + '_ {
         (0..self.len).filter_map(|place| self.get(place))
     }

@@ -1,4 +1,4 @@
-//! What all sets can do, and what they count.
+//! The trait that all sets implement, its statistics and its error.
 
 use core::fmt;
 
@@ -15,66 +15,66 @@ use core::fmt;
 /// # Ok::<(), trommel_base::SpecError>(())
 /// ```
 pub trait CuckooSet {
-    /// Puts a key in; false if it was there.
+    /// Inserts a key; returns false if it was in the set already.
     ///
     /// # Errors
-    /// [`InsertError`] if it finds no place; the set holds what it held.
+    /// [`InsertError`] if the key cannot be placed; the set keeps exactly the keys that it had.
     fn insert(&mut self, key: u64) -> Result<bool, InsertError>;
 
     /// Whether the key is in the set.
     fn contains(&self, key: u64) -> bool;
 
-    /// Takes a key out; false if it was not there.
+    /// Removes a key; returns false if it was not in the set.
     fn remove(&mut self, key: u64) -> bool;
 
-    /// Keys in the set.
+    /// The number of keys in the set.
     fn len(&self) -> usize;
 
-    /// Whether there are none.
+    /// Whether the set has no keys.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Places of the tables, without a stash or overflow chains.
+    /// The number of places in the tables, without a stash or overflow chains.
     fn places(&self) -> usize;
 
-    /// Keys a place: from 0 to 1, and more with overflow chains.
+    /// Keys per place: from 0 to 1, or more with a stash or overflow chains.
     fn load(&self) -> f64 {
         self.len() as f64 / self.places() as f64
     }
 
-    /// Bytes of the tables and of what stands beside them.
+    /// Memory in bytes: the tables, and any hints, stash or overflow chains.
     fn memory_bytes(&self) -> usize;
 
-    /// What all inserts so far have cost.
+    /// The cost of all inserts so far.
     fn statistics(&self) -> Statistics;
 }
 
-/// What inserts have cost.
+/// The cost of a set's inserts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// Keys that were moved from one place to another.
+    /// How many times a key was moved from one place to another.
     pub displacements: u64,
-    /// Inserts that found no end: those that cycle, and those given up because of a limit.
+    /// Inserts that found no free place: they cycled or reached a limit.
     pub cycles: u64,
-    /// How often all keys were put into new tables.
+    /// How many times new tables were made for all keys.
     pub rehashes: u64,
 }
 
-/// A key found no place. The set holds what it held.
+/// A key could not be placed. The set keeps exactly the keys that it had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InsertError {
-    /// No place within reach.
+    /// No free place could be reached.
     Full {
-        /// Keys in the set.
+        /// The number of keys in the set.
         len: usize,
-        /// Places of its tables.
+        /// The number of places in its tables.
         places: usize,
     },
-    /// The system refused memory to grow.
+    /// The system refused memory that the set needed to grow.
     OutOfMemory {
-        /// Bytes asked for.
+        /// The bytes requested.
         bytes: u64,
     },
 }
@@ -83,10 +83,10 @@ impl fmt::Display for InsertError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Full { len, places } => {
-                write!(f, "no place within reach: {len} keys in {places} places")
+                write!(f, "no free place could be reached: {len} keys in {places} places")
             }
             Self::OutOfMemory { bytes } => {
-                write!(f, "to grow the set, the system refused {bytes} bytes of memory")
+                write!(f, "the set cannot grow: the system refused {bytes} bytes of memory")
             }
         }
     }

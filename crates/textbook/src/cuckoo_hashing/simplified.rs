@@ -1,4 +1,4 @@
-//! Both hash functions into one table.
+//! Cuckoo hashing with both hash functions into one table.
 
 use super::hashes::Hashes;
 use super::places::Places;
@@ -8,14 +8,14 @@ use trommel_base::SpecError;
 
 /// The simplified cuckoo hash table: one table, two hash functions into it.
 ///
-/// The other place of a key that stands at `p` is `h1 + h2 − p`: it need not be known which of the
-/// functions led here. Loads up to one half can be reached, as with two tables.
+/// The other place of a key that stands at `p` is `h1 + h2 − p`, so it does not matter which of the two
+/// functions gave `p`. Loads up to one half can be reached, as with two tables.
 ///
-/// Cost: a lookup reads two places. An insert that is refused has walked at most three times around
-/// every circle that it came to, and has moved nothing.
+/// Cost: a lookup reads two places. A refused insert has followed each cycle that it met at most three
+/// times around, and has moved nothing.
 ///
 /// Source: Drmota and Kutzelnigg, "A precise analysis of cuckoo hashing", ACM Trans. Algorithms 8
-/// (2012). Displacements there are made until a limit; here the path is known beforehand.
+/// (2012). The paper displaces keys until it reaches a limit; here the path is known before a key is moved.
 #[derive(Clone, Debug)]
 pub struct SimplifiedCuckooSet {
     table: Places,
@@ -24,11 +24,11 @@ pub struct SimplifiedCuckooSet {
 }
 
 impl SimplifiedCuckooSet {
-    /// An empty set of `places`.
+    /// Creates an empty set of `places` places.
     ///
     /// # Errors
-    /// [`SpecError::Parameter`] unless there are 1 to [`MAX_PLACES`](super::MAX_PLACES);
-    /// [`SpecError::OutOfMemory`] if the system refuses them.
+    /// [`SpecError::Parameter`] unless `places` is 1 to [`MAX_PLACES`](super::MAX_PLACES);
+    /// [`SpecError::OutOfMemory`] if the system refuses the table.
     pub fn new(places: u64, seed: u64) -> Result<Self, SpecError> {
         let table = Places::new("places", places)?;
         Ok(Self { table, hashes: Hashes::new(seed), statistics: Statistics::default() })
@@ -50,7 +50,7 @@ impl SimplifiedCuckooSet {
 
 impl CuckooSet for SimplifiedCuckooSet {
     /// # Errors
-    /// [`InsertError::Full`] if the key cannot be placed with the hash functions as they are.
+    /// [`InsertError::Full`] if no displacements can make room for the key.
     fn insert(&mut self, key: u64) -> Result<bool, InsertError> {
         if self.contains(key) {
             return Ok(false);

@@ -1,4 +1,4 @@
-//! Two tables; if an insert exceeds its number of steps, all keys are rehashed into larger ones.
+//! Two tables; if an insert exceeds its limit of rounds, all keys are rehashed into larger tables.
 
 use super::hashes::Hashes;
 use super::places::MAX_PLACES;
@@ -7,60 +7,60 @@ use super::two_tables::{Spot, TwoTables};
 use alloc::vec::Vec;
 use trommel_base::SpecError;
 
-/// The share of free places that the limit of steps is for: `ε` of the paper's `3 log_(1 + ε) r`.
+/// `ε` in the paper's limit of `3 log_(1 + ε) r` rounds, for tables of `r ≥ (1 + ε) n` places for `n` keys.
 const EPSILON: f64 = 0.1;
 
-/// The standard cuckoo hash table: two tables, two hash functions, displacement in alternation.
+/// The standard cuckoo hash table: two tables and two hash functions; keys are displaced from one table to
+/// the other.
 ///
-/// An insert puts the key at its place in the first table, whatever is there; what was there goes to its
-/// place in the second, and so on. After `3 log_1.1 r` rounds (`r` places in the larger table) all keys
-/// are rehashed with new functions, here into tables of twice the size.
+/// An insert puts the key at its place in the first table, taken or not. A displaced key goes to its place in
+/// the second table, a key displaced there to its place in the first, and so on. After `3 log_1.1 r` rounds
+/// (`r` places in the larger table) all keys are rehashed with new functions into tables of twice the size.
 ///
 /// Cost: a lookup reads two places. An insert takes a constant number of steps on average, rehashes
-/// included, as long as the load stays below one half by a constant.
+/// included, as long as the load stays a constant below one half.
 ///
-/// Source: Pagh and Rodler, "Cuckoo hashing", J. Algorithms 51 (2004), section 3. It rehashes into
-/// tables of the same size while the load is low enough, and ends the loop in either table; here every
-/// rehash grows.
+/// Source: Pagh and Rodler, "Cuckoo hashing", J. Algorithms 51 (2004), section 3. The paper rehashes into
+/// tables of the same size while the load is low enough; here every rehash doubles the tables.
 #[derive(Clone, Debug)]
 pub struct StandardCuckooSet {
     tables: TwoTables,
     max_rounds: u64,
     statistics: Statistics,
-    /// Where the insert in progress has displaced, for the way back.
+    /// The spots at which the insert in progress has put keys, so that they can be undone.
     path: Vec<Spot>,
 }
 
 impl StandardCuckooSet {
-    /// An empty set of two tables with `places` each, and hash functions drawn from a seed.
+    /// Creates an empty set of two tables with `places` each, and hash functions drawn from a seed.
     ///
     /// # Errors
-    /// [`SpecError::Parameter`] unless a table has 1 to [`MAX_PLACES`] places; [`SpecError::OutOfMemory`]
-    /// if the system refuses them.
+    /// [`SpecError::Parameter`] unless each table has 1 to [`MAX_PLACES`] places;
+    /// [`SpecError::OutOfMemory`] if the system refuses the tables.
     pub fn new(places: u64, seed: u64) -> Result<Self, SpecError> {
         Self::with_sizes([places, places], seed)
     }
 
-    /// The same with tables of unlike sizes.
+    /// Creates an empty set whose tables may differ in size.
     pub(super) fn with_sizes(sizes: [u64; 2], seed: u64) -> Result<Self, SpecError> {
         let tables = TwoTables::new(sizes, Hashes::new(seed))?;
         let max_rounds = max_rounds(&tables);
         Ok(Self { tables, max_rounds, statistics: Statistics::default(), path: Vec::new() })
     }
 
-    /// Places of the two tables.
+    /// The number of places in each table.
     #[must_use]
     pub fn sizes(&self) -> [u64; 2] {
         self.tables.sizes()
     }
 
-    /// Keys in the two tables.
+    /// The number of keys in each table.
     #[must_use]
     pub fn held(&self) -> [u64; 2] {
         self.tables.held()
     }
 
-    /// Puts a key in by displacing; the key that is left over if the rounds do not suffice.
+    /// Inserts a key by displacing others. The error is the key without a place after `max_rounds` rounds.
     fn displace(
         tables: &mut TwoTables,
         key: u64,
@@ -88,7 +88,7 @@ impl StandardCuckooSet {
         Err(homeless)
     }
 
-    /// Takes the displacements back that left `homeless` over.
+    /// Undoes the displacements after which `homeless` had no place.
     fn undo(&mut self, mut homeless: u64) {
         while let Some(spot) = self.path.pop() {
             let displaced = self.tables.get(spot);
@@ -97,8 +97,8 @@ impl StandardCuckooSet {
         }
     }
 
-    /// Puts all keys, and the one left over, into new tables: of twice the size, or of twice that if a
-    /// key is left over again.
+    /// Moves all keys, including `homeless`, to new tables of twice the size. If they do not fit, it doubles
+    /// the size again.
     fn rehash(&mut self, homeless: u64) -> Result<(), InsertError> {
         let mut sizes = self.tables.sizes();
         let mut hashes = self.tables.hashes.clone();
@@ -135,8 +135,8 @@ fn max_rounds(tables: &TwoTables) -> u64 {
 
 impl CuckooSet for StandardCuckooSet {
     /// # Errors
-    /// [`InsertError::OutOfMemory`] if larger tables were needed and refused, [`InsertError::Full`] if
-    /// there can be none.
+    /// If larger tables are needed: [`InsertError::OutOfMemory`] if the system refuses them,
+    /// [`InsertError::Full`] if one would have more than [`MAX_PLACES`] places.
     fn insert(&mut self, key: u64) -> Result<bool, InsertError> {
         if self.contains(key) {
             return Ok(false);
@@ -182,13 +182,13 @@ impl CuckooSet for StandardCuckooSet {
 mod tests {
     use super::*;
 
-    /// What [`CuckooSet::insert`] does when no larger tables are to be had.
+    /// [`CuckooSet::insert`] calls `undo` when a rehash fails.
     #[test]
-    fn displacements_are_taken_back() {
+    fn undo_restores_the_tables() {
         for seed in 0..100 {
             let mut set = StandardCuckooSet::new(8, seed).unwrap();
             let mut key = seed << 32;
-            let left_over = loop {
+            let (homeless, before) = loop {
                 let before = set.tables.keys().collect::<Vec<_>>();
                 let StandardCuckooSet { tables, max_rounds, statistics, path } = &mut set;
                 let placed =
@@ -198,7 +198,6 @@ mod tests {
                 }
                 key += 1;
             };
-            let (homeless, before) = left_over;
             set.undo(homeless);
             assert_eq!(set.tables.keys().collect::<Vec<_>>(), before);
             assert!(!set.contains(key) && set.statistics.cycles == 1);

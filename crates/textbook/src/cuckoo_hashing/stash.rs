@@ -1,4 +1,4 @@
-//! Two tables, and a few places beside them.
+//! Two tables, and a stash of a few places beside them.
 
 use super::hashes::Hashes;
 use super::set::{CuckooSet, InsertError, Statistics};
@@ -7,21 +7,20 @@ use super::walk::walk;
 use alloc::vec::Vec;
 use trommel_base::SpecError;
 
-/// The most places of a stash. Every lookup that finds nothing reads all of them.
+/// The most places that a stash may have. A lookup of an absent key reads all keys in the stash.
 pub const MAX_STASH: usize = 64;
 
-/// The cuckoo hash table with a stash: a key that cannot be placed goes to one of a constant number `s`
-/// of places that are searched by every lookup.
+/// The cuckoo hash table with a stash: a key that cannot be placed in the tables goes to the stash, which
+/// has a constant number `s` of places.
 ///
-/// It is for the keys that a table below its limit is unlucky with: the probability that an insert fails
-/// falls from `O(1/n)` to `O(1/n^(s + 1))`, and a rehash becomes as rare as one likes. The load that can be
-/// reached stays one half.
+/// Even below its load limit, a table sometimes cannot place a key. A stash makes that rarer: the
+/// probability of a failed insert falls from `O(1/n)` to `O(1/n^(s + 1))`. The load limit stays one half.
 ///
-/// Cost: a lookup reads two places, and the stash if it finds nothing there.
+/// Cost: a lookup reads two places, and the stash if the key is in neither.
 ///
 /// Source: Kirsch, Mitzenmacher and Wieder, "More robust hashing: cuckoo hashing with a stash", SIAM J.
-/// Comput. 39 (2010), sections 2 and 3. Stashed keys get another chance when a key has been removed;
-/// it is the new key that is stashed here, not the one that displacing ends with.
+/// Comput. 39 (2010), sections 2 and 3. A removal moves a stashed key back to the tables if it can. Here
+/// the new key goes to the stash, not the key that is left over after displacements.
 #[derive(Clone, Debug)]
 pub struct StashCuckooSet {
     tables: TwoTables,
@@ -31,10 +30,10 @@ pub struct StashCuckooSet {
 }
 
 impl StashCuckooSet {
-    /// An empty set of two tables with `places` each, and a stash.
+    /// Creates an empty set of two tables with `places` each, and a stash of `stash_places`.
     ///
     /// # Errors
-    /// [`SpecError::Parameter`] unless a table has 1 to [`MAX_PLACES`](super::MAX_PLACES) places, and the
+    /// [`SpecError::Parameter`] unless each table has 1 to [`MAX_PLACES`](super::MAX_PLACES) places and the
     /// stash at most [`MAX_STASH`]; [`SpecError::OutOfMemory`] if the system refuses the tables.
     pub fn new(places: u64, stash_places: usize, seed: u64) -> Result<Self, SpecError> {
         if stash_places > MAX_STASH {
@@ -46,13 +45,13 @@ impl StashCuckooSet {
         Ok(Self { tables, stash, stash_places, statistics: Statistics::default() })
     }
 
-    /// Keys in the stash.
+    /// The number of keys in the stash.
     #[must_use]
     pub fn stashed(&self) -> usize {
         self.stash.len()
     }
 
-    /// Puts a key into the tables, if it can be placed there.
+    /// Puts a key into the tables; returns false if it cannot be placed there.
     fn place(&mut self, key: u64) -> bool {
         let tables = &self.tables;
         let max_displacements = tables.places() as u64;
@@ -91,7 +90,8 @@ impl CuckooSet for StashCuckooSet {
     fn remove(&mut self, key: u64) -> bool {
         if let Some(spot) = self.tables.find(key) {
             self.tables.take(spot);
-            // A component with one edge less has room for a stashed key, if one belongs to it.
+            // The removal leaves room for one more key in its component of the cuckoo graph. A stashed key
+            // of the same component can take it.
             let stashed = self.stash.clone();
             let is_placed = stashed.iter().position(|stashed| self.place(*stashed));
             is_placed.map(|index| self.stash.swap_remove(index));

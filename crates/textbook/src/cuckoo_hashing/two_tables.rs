@@ -1,4 +1,4 @@
-//! Two arrays, a place of a key in each.
+//! Two arrays; each key has one place in each of them.
 
 use super::hashes::Hashes;
 use super::places::Places;
@@ -29,11 +29,11 @@ impl TwoTables {
     }
 
     pub(super) fn places(&self) -> usize {
-        // Of eight bytes each, so that there are fewer of them than a `usize` can count.
+        // All places are in memory and take eight bytes each, so a `usize` can count them.
         (self.tables[0].len() + self.tables[1].len()) as usize
     }
 
-    /// Keys in each table.
+    /// The number of keys in each table.
     pub(super) fn held(&self) -> [u64; 2] {
         [self.tables[0].held(), self.tables[1].held()]
     }
@@ -42,7 +42,7 @@ impl TwoTables {
         self.tables[0].memory_bytes() + self.tables[1].memory_bytes()
     }
 
-    /// Where a key may stand in a table.
+    /// The key's spot in the given table.
     pub(super) fn spot(&self, table: usize, key: u64) -> Spot {
         Spot { table, place: self.hashes.place(table, key, self.tables[table].len()) }
     }
@@ -51,7 +51,7 @@ impl TwoTables {
         [self.spot(0, key), self.spot(1, key)]
     }
 
-    /// Where a key that stands at a spot may stand instead.
+    /// The other spot of a key that stands at `spot`.
     pub(super) fn other(&self, spot: Spot, key: u64) -> Spot {
         self.spot(1 - spot.table, key)
     }
@@ -68,13 +68,13 @@ impl TwoTables {
         self.tables[spot.table].take(spot.place)
     }
 
-    /// Where a key stands.
+    /// The spot at which a key stands, if it is in the tables.
     pub(super) fn find(&self, key: u64) -> Option<Spot> {
         self.spots(key).into_iter().find(|spot| self.get(*spot) == Some(key))
     }
 
-    /// Moves every key of a path one place on, from its end; the first place takes `key`. How many keys
-    /// were moved.
+    /// Moves every key of a path to the path's next spot, beginning at the end, and then puts `key` into
+    /// the first spot. Returns the number of keys moved.
     pub(super) fn displace_along(&mut self, path: &[Spot], key: u64) -> u64 {
         for step in path.windows(2).rev() {
             if let Some(displaced) = self.take(step[0]) {

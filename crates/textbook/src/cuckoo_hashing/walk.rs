@@ -1,18 +1,19 @@
-//! The one path of displacements where every key has two places.
+//! The path of displacements from a place, if every key has two places.
 //!
 //! A key put at a place sends the key there to its other place, and so on: each place of the path
-//! follows from the one before. So the path either ends at a free place or comes back to a place that
-//! it has been at and goes round for ever. Which of the two is found out here without moving anything,
-//! and without remembering where it has been, by Brent's method: compare with the place at the last
-//! power of two of steps.
+//! determines the next. So the path either ends at a free place, or returns to an earlier place and cycles
+//! for ever. [`walk`] finds out which, without moving a key and without a set of visited places, by Brent's
+//! method: it compares each place with the place at the last step whose number was a power of two.
 //!
-//! If the paths from both places of a new key go round, its edge joins two cycles of the cuckoo graph,
-//! and no order of displacements can place it. If one of them ends, it can be placed there.
+//! If the paths from both places of a new key cycle, the key's edge would join two cycles of the cuckoo
+//! graph, and no order of displacements can place the key. If one path ends, the key can be placed at its
+//! start.
 
 use alloc::vec::Vec;
 
-/// The places from `start` to the first free one, if there is one at most `max_displacements` further
-/// on. `next` is where the key at a place goes; `None` if the place is free.
+/// The places from `start` to the first free place; `None` if the path cycles or needs more than
+/// `max_displacements` displacements. `next` gives the place to which the key at a place goes, or `None`
+/// if the place is free.
 pub(super) fn walk<P: Copy + PartialEq>(
     start: P,
     max_displacements: u64,
@@ -38,7 +39,7 @@ pub(super) fn walk<P: Copy + PartialEq>(
 mod tests {
     use super::*;
 
-    /// 0 → 1 → … → 9, then free; 20 → 21 → … → 29 → 25.
+    /// The path 0 → 1 → … → 9 ends at a free place; 20 → 21 → … → 29 → 25 cycles.
     fn next(place: u32) -> Option<u32> {
         match place {
             0..9 | 20..29 => Some(place + 1),
@@ -48,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_found_whole_or_not_at_all() {
+    fn a_path_within_the_limit_is_returned_whole() {
         assert_eq!(walk(3, 6, next), Some((3..=9).collect()));
         assert_eq!(walk(3, 5, next), None);
         assert_eq!(walk(9, 0, next), Some(Vec::from([9])));
@@ -56,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn every_circle_is_noticed() {
+    fn every_cycle_is_detected() {
         for start in 20..30 {
             assert_eq!(walk(start, u64::MAX, next), None);
         }

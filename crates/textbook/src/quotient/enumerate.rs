@@ -1,35 +1,36 @@
-//! Every fingerprint, in ascending order, got back from the table alone.
+//! Enumeration: recovers all fingerprints, in ascending order, from the table alone.
 
 use super::filter::TextbookQuotientFilter;
 use core::iter::FusedIterator;
 
-/// The fingerprints of a filter, ascending, each as often as it is there; from
+/// Iterator over a filter's fingerprints in ascending order, with all copies. Created by
 /// [`TextbookQuotientFilter::fingerprints`].
 #[derive(Clone, Debug)]
 pub struct Fingerprints<'a> {
     filter: &'a TextbookQuotientFilter,
-    /// Where the next remainder is, if any is left.
-    place: u64,
-    /// The quotient that it belongs to.
+    /// The slot of the next remainder, if any is left.
+    slot: u64,
+    /// The quotient of that remainder.
     quotient: u64,
+    /// The number of fingerprints still to be returned.
     left: usize,
 }
 
 impl TextbookQuotientFilter {
-    /// Every fingerprint in ascending order. Quotients ascend from 0, so runs that wrap around the end
-    /// of the table come last, as they should, though they stand first.
+    /// Iterates over all fingerprints in ascending order. It goes through the quotients from 0, so a run that
+    /// wraps around the end of the table comes last, although part of it stands in the first slots.
     ///
     /// Cost: one pass over the table.
     ///
     /// Source: Bender et al., PVLDB 5 (2012), section 3.
     #[must_use]
     pub fn fingerprints(&self) -> Fingerprints<'_> {
-        let (mut place, mut quotient) = (0, 0);
+        let (mut slot, mut quotient) = (0, 0);
         if self.len > 0 {
             quotient = self.table.next_occupied(self.shape.slots() - 1);
-            place = self.run_start(quotient);
+            slot = self.run_start(quotient);
         }
-        Fingerprints { filter: self, place, quotient, left: self.len }
+        Fingerprints { filter: self, slot, quotient, left: self.len }
     }
 }
 
@@ -39,15 +40,15 @@ impl Iterator for Fingerprints<'_> {
     fn next(&mut self) -> Option<u64> {
         self.left = self.left.checked_sub(1)?;
         let table = &self.filter.table;
-        let fingerprint = self.filter.shape.join(self.quotient, table.get(self.place).remainder);
+        let fingerprint = self.filter.shape.join(self.quotient, table.get(self.slot).remainder);
 
-        self.place = table.next(self.place);
-        let next = table.get(self.place);
+        self.slot = table.next(self.slot);
+        let next = table.get(self.slot);
         if !next.is_continuation && self.left > 0 {
             self.quotient = table.next_occupied(self.quotient);
             if !next.is_shifted {
-                // The cluster has ended, and the next one starts at home.
-                self.place = self.quotient;
+                // The cluster has ended. The next one starts at the home of its first run.
+                self.slot = self.quotient;
             }
         }
         Some(fingerprint)

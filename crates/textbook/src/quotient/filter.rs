@@ -1,26 +1,26 @@
-//! The filter: its parameters, and what it can do.
+//! The filter: its parameters and operations.
 
 use super::shape::{Shape, rate};
 use super::slot::Slot;
 use super::table::Table;
 use trommel_base::{Bitmap, Count, Filter, Full, Hasher, Insert, KeyHash, Remove, SpecError};
 
-/// The quotient filter as it is taught; see the [module](super) for how it works.
+/// The quotient filter as the paper describes it; see the [module](super) for how it works.
 ///
-/// A fingerprint is the upper `q + r` bits of a key's hash, so fingerprints are in the order of the
-/// hashes. Every operation takes keys, hashes, or fingerprints as they are: the last is for replaying
-/// a paper's example, and for comparing tables slot by slot.
+/// A fingerprint is the upper `q + r` bits of a key's hash, so fingerprints have the order of their
+/// hashes. Every operation takes keys, hashes or fingerprints. With fingerprints, a paper's example can be
+/// replayed and tables can be compared slot by slot.
 ///
-/// It is a set ([`new`](Self::new)) or a multiset ([`new_multiset`](Self::new_multiset)). A set keeps
-/// one copy for all keys that share a fingerprint: remove one of them and the others are gone too.
-/// Keys that will be removed belong into a multiset.
+/// The filter is a set ([`new`](Self::new)) or a multiset ([`new_multiset`](Self::new_multiset)). A set
+/// keeps one copy for all keys that share a fingerprint: removing one of these keys removes the others
+/// too. Use a multiset if keys will be removed.
 ///
 /// Shape: `2^q` slots of `r + 3` bits.
 ///
-/// Cost: a lookup reads the cluster that it falls into up to its run, an insert moves the slots from
-/// there to the next empty one. That is `(1 + 1 / (1 − load)²) / 2` slots away on average, as in every
-/// table with linear probing: 8.5 at a load of 75 %, 200 at 95 %, and the whole table when it is
-/// nearly full.
+/// Cost: a lookup scans a cluster from its start to the fingerprint's run. An insert also moves the slots
+/// from there to the next empty slot. The next empty slot is `(1 + 1 / (1 − load)²) / 2` slots away on
+/// average, as in every table with linear probing: 8.5 at a load of 75 %, 200 at 95 %, and the whole
+/// table when it is nearly full.
 ///
 /// Source: Bender et al., "Don't thrash: how to cache your hash on flash", PVLDB 5 (2012), section 3.
 ///
@@ -50,7 +50,8 @@ pub struct TextbookQuotientFilter {
 }
 
 impl TextbookQuotientFilter {
-    /// An empty set of fingerprints: `2^quotient_bits` slots for remainders of `remainder_bits`.
+    /// Creates an empty set of fingerprints with `2^quotient_bits` slots for remainders of
+    /// `remainder_bits` bits.
     ///
     /// # Errors
     /// [`SpecError::Parameter`] unless the quotient has 1 to 40 bits, the remainder 1 to 61, and both
@@ -59,10 +60,10 @@ impl TextbookQuotientFilter {
         Self::with_shape(Shape::new(quotient_bits, remainder_bits)?, false)
     }
 
-    /// An empty multiset of fingerprints, which keeps every copy; each takes a slot.
+    /// Creates an empty multiset of fingerprints. It keeps every copy, and each copy takes a slot.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// The same as for [`new`](Self::new).
     pub fn new_multiset(quotient_bits: u32, remainder_bits: u32) -> Result<Self, SpecError> {
         Self::with_shape(Shape::new(quotient_bits, remainder_bits)?, true)
     }
@@ -72,8 +73,8 @@ impl TextbookQuotientFilter {
         Ok(Self { shape, table, len: 0, is_multiset, hasher: Hasher::default() })
     }
 
-    /// The same filter with another hasher, for keys that go in from now on: keys that are in already
-    /// would not be found by it.
+    /// Returns the same filter with another hasher. Use it before the first insert: lookups with the new
+    /// hasher would not find keys that were inserted with the old one.
     #[must_use]
     pub fn with_hasher(self, hasher: Hasher) -> Self {
         Self { hasher, ..self }
@@ -85,28 +86,28 @@ impl TextbookQuotientFilter {
         self.shape.quotient_bits
     }
 
-    /// `r`: the bits that are stored of a fingerprint.
+    /// `r`: the number of bits of a fingerprint that a slot stores.
     #[must_use]
     pub fn remainder_bits(&self) -> u32 {
         self.shape.remainder_bits
     }
 
-    /// `p = q + r`: the bits of a fingerprint.
+    /// `p = q + r`: the number of bits of a fingerprint.
     #[must_use]
     pub fn fingerprint_bits(&self) -> u32 {
         self.shape.fingerprint_bits()
     }
 
-    /// Whether every copy of a fingerprint is kept.
+    /// Whether the filter keeps every copy of a fingerprint.
     #[must_use]
     pub fn is_multiset(&self) -> bool {
         self.is_multiset
     }
 
-    /// The number of slots, and so of fingerprints that there is room for.
+    /// The number of slots, which is the most fingerprints that the filter can hold.
     #[must_use]
     pub fn capacity(&self) -> usize {
-        // The table is in memory, at four bits per slot or more, so a `usize` can count it.
+        // The table is in memory and takes at least four bits per slot, so a `usize` can count its slots.
         self.shape.slots() as usize
     }
 
@@ -122,9 +123,9 @@ impl TextbookQuotientFilter {
         self.shape.fingerprint_of(hash)
     }
 
-    /// The table slot by slot, from slot 0; `None` where a slot is empty.
+    /// Iterates over all slots, from slot 0; an empty slot is `None`.
     pub fn slots(&self) -> impl Iterator<Item = Option<Slot>> + '_ {
-        let slots = (0..self.shape.slots()).map(|place| self.table.get(place));
+        let slots = (0..self.shape.slots()).map(|index| self.table.get(index));
         slots.map(|slot| Some(slot).filter(|slot| !slot.is_empty()))
     }
 }
@@ -155,9 +156,9 @@ impl Filter for TextbookQuotientFilter {
         self.table.memory_bytes()
     }
 
-    /// `1 − e^(−n / 2^p) = 1 − e^(−load · 2^−r)` for a multiset, where `n` is the number of keys: what
-    /// is due before it is known how many of them share a fingerprint. A set knows the `d` fingerprints
-    /// that are left of them, and its rate is `d / 2^p`; the mean of `d` is what makes the two equal.
+    /// For a multiset of `n` keys, `1 − e^(−n / 2^p) = 1 − e^(−load · 2^−r)`, which is the expected value
+    /// if it is not known how many keys share a fingerprint. A set knows its number `d` of distinct
+    /// fingerprints, and its false-positive rate is `d / 2^p`. On average over `d`, both are equal.
     fn expected_fpr(&self) -> f64 {
         if self.is_multiset {
             rate(self.load(), self.remainder_bits())
@@ -181,7 +182,7 @@ impl Insert for TextbookQuotientFilter {
 }
 
 impl Remove for TextbookQuotientFilter {
-    /// Removes one copy of the fingerprint of this hash. In a set that is the only one, whichever keys
+    /// Removes one copy of this hash's fingerprint. In a set this is the only copy, also if several keys
     /// share it.
     fn remove_hash(&mut self, hash: KeyHash) -> bool {
         self.remove_fingerprint(self.fingerprint_of(hash))
@@ -189,7 +190,7 @@ impl Remove for TextbookQuotientFilter {
 }
 
 impl Count for TextbookQuotientFilter {
-    /// Copies of the fingerprint of this hash: at most one in a set.
+    /// The number of copies of this hash's fingerprint: at most one in a set.
     fn count_hash(&self, hash: KeyHash) -> u64 {
         self.count_fingerprint(self.fingerprint_of(hash))
     }

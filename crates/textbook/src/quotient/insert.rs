@@ -1,20 +1,20 @@
-//! Insert: find the place in the sorted run and shift what is there to the right.
+//! Insert: finds the slot in the sorted run and shifts the remainders from there on to the right.
 
 use super::filter::TextbookQuotientFilter;
 use super::slot::Slot;
 use trommel_base::Full;
 
 impl TextbookQuotientFilter {
-    /// Puts a fingerprint in; true if the table changed. A set changes nothing for a fingerprint that
-    /// it has; a multiset keeps every copy.
+    /// Inserts a fingerprint; returns true if the table changed. A set does not change if it has the
+    /// fingerprint already; a multiset keeps every copy.
     ///
-    /// Cost: as a lookup, and the slots up to the next empty one, which all move.
+    /// Cost: the cost of a lookup, and a move of every slot up to the next empty one.
     ///
     /// Source: Bender et al., PVLDB 5 (2012), section 3. Runs are sorted here, so that equal
     /// contents make equal tables.
     ///
     /// # Errors
-    /// [`Full`] if every slot is in use and the fingerprint would need one; nothing is changed.
+    /// [`Full`] if every slot is in use and the fingerprint needs one; the table does not change.
     ///
     /// # Panics
     /// If the fingerprint has more than [`fingerprint_bits`](Self::fingerprint_bits) bits.
@@ -35,44 +35,44 @@ impl TextbookQuotientFilter {
         }
 
         let start = self.run_start(quotient);
-        let mut place = start;
+        let mut slot = start;
         if home.is_occupied {
-            while self.table.get(place).remainder < remainder {
-                place = self.table.next(place);
-                if !self.table.get(place).is_continuation {
+            while self.table.get(slot).remainder < remainder {
+                slot = self.table.next(slot);
+                if !self.table.get(slot).is_continuation {
                     break;
                 }
             }
-            if place == start {
-                // The first of the run becomes its second.
+            if slot == start {
+                // The first remainder of the run becomes its second.
                 let first = self.table.get(start);
                 self.table.put(start, Slot { is_continuation: true, ..first });
             }
         }
         let inserted = Slot {
             remainder,
-            is_continuation: place != start,
-            is_shifted: place != quotient,
+            is_continuation: slot != start,
+            is_shifted: slot != quotient,
             ..Slot::default()
         };
-        self.shift_right_from(place, inserted);
+        self.shift_right_from(slot, inserted);
         Ok(true)
     }
 
-    /// Puts `content` into a slot, what was there into the next one, and so on up to the first empty
-    /// slot. There must be one.
+    /// Puts `content` into a slot, the slot's old content into the next slot, and so on up to the first
+    /// empty slot. The table must have an empty slot.
     ///
-    /// What moves is shifted from now on, and continues what it continued: its neighbours move
-    /// along. `is_occupied` stays where it is.
-    fn shift_right_from(&mut self, mut place: u64, mut content: Slot) {
+    /// Every moved remainder becomes shifted. Its `is_continuation` stays the same, since the order of the
+    /// remainders does. `is_occupied` belongs to the slot and does not move.
+    fn shift_right_from(&mut self, mut slot: u64, mut content: Slot) {
         loop {
-            let displaced = self.table.get(place);
-            self.table.put(place, content);
+            let displaced = self.table.get(slot);
+            self.table.put(slot, content);
             if displaced.is_empty() {
                 return;
             }
             content = Slot { is_shifted: true, ..displaced };
-            place = self.table.next(place);
+            slot = self.table.next(slot);
         }
     }
 }

@@ -1,33 +1,34 @@
 //! The quotient filter of the paper: one table, three metadata bits per slot.
 //!
-//! A key is a *fingerprint* of `p = q + r` bits. Its upper `q` bits are the *quotient*, the number of
-//! the slot where it would like to be, its *home*; its lower `r` bits are the *remainder*, which is all
-//! that is stored. The table is circular and has `2^q` slots.
+//! The filter represents a key by a *fingerprint* of `p = q + r` bits. The upper `q` bits are the
+//! *quotient*, which is the number of the fingerprint's *home* slot. The lower `r` bits are the
+//! *remainder*, the only part that is stored. The table is circular and has `2^q` slots.
 //!
-//! - A *run* is the remainders of one quotient: in neighbouring slots, sorted.
-//! - Runs stand in the order of their quotients, each as close behind its home as the runs before it
-//!   allow. A *cluster* is runs one behind another without a gap, of which the first is at home.
-//! - What is left to say is where runs begin and whose they are:
+//! - A *run* is the sorted remainders of one quotient, in consecutive slots.
+//! - Runs stand in the order of their quotients. Each begins at its home, or right after the preceding run
+//!   if that run extends to the home or beyond. A *cluster* is a sequence of runs without a gap, the first
+//!   of which begins at its home.
+//! - Three bits per slot tell where runs begin and to which quotients they belong:
 //!
-//! | bit | of | says |
+//! | bit | describes | meaning if set |
 //! |---|---|---|
-//! | `is_occupied` | the place | some run has this slot as its home, wherever it stands |
-//! | `is_continuation` | the remainder here | it is not the first of its run |
-//! | `is_shifted` | the remainder here | it is not at home |
+//! | `is_occupied` | the slot | the slot is the home of a run, wherever that run stands |
+//! | `is_continuation` | the remainder in the slot | it is not the first of its run |
+//! | `is_shifted` | the remainder in the slot | it is not in its home slot |
 //!
-//! A slot with all three clear is empty. In a cluster, the first set `is_occupied` belongs to the
-//! first slot without `is_continuation`, the second to the second, and so on: that is how a run is
-//! found, and how a quotient is got back, so that fingerprints can be listed, merged into another
-//! table and moved to a larger or a smaller one without the keys.
+//! A slot with all three bits clear is empty. In a cluster, the first slot with `is_occupied` is the home of
+//! the first run, and a slot without `is_continuation` begins a run; the second home belongs to the second
+//! run, and so on. This is how a lookup finds a run. It also recovers quotients, so that fingerprints can be
+//! listed, merged into another table, and moved to a larger or smaller table without the keys.
 //!
-//! The table depends on what is in it alone, not on the order in which it came.
+//! The table depends only on the fingerprints in it, not on the order in which they were inserted.
 //!
 //! | file | idea |
 //! |---|---|
 //! | `shape.rs` | `q` and `r`; fingerprint = quotient and remainder |
 //! | `slot.rs` | a slot and its bits |
 //! | `table.rs` | a circle of packed slots |
-//! | `filter.rs` | the filter, its parameters, and what it can do |
+//! | `filter.rs` | the filter, its parameters and operations |
 //! | `scan.rs` | from a quotient to its run: lookup, count |
 //! | `insert.rs` | shift right |
 //! | `remove.rs` | shift left |
@@ -35,8 +36,9 @@
 //! | `rebuild.rs` | merge, double, halve |
 //!
 //! Source: Bender et al., "Don't thrash: how to cache your hash on flash", PVLDB 5 (2012), section 3.
-//! Pseudo-code that goes round moves whole slots, `is_occupied` with them, and marks as continuations
-//! remainders that start a run. Here one function moves remainders, and cannot move `is_occupied`.
+//! Pseudo-code in circulation has two errors: it moves whole slots including `is_occupied`, and it marks
+//! remainders that start a run as continuations. Here a single function, `Table::put`, writes remainders,
+//! and it leaves `is_occupied` unchanged.
 
 mod enumerate;
 mod filter;

@@ -1,4 +1,4 @@
-//! Tables made from tables: merge, double, halve. The keys are not needed.
+//! Merge, double and halve: each builds a new table from the fingerprints of old ones, without the keys.
 
 use super::filter::TextbookQuotientFilter;
 use super::shape::Shape;
@@ -6,15 +6,15 @@ use core::fmt;
 use core::iter::from_fn;
 use trommel_base::{Full, Incompatible, SpecError};
 
-/// A filter could not be merged, doubled or halved. It is as it was.
+/// A filter could not be merged, doubled or halved. It is unchanged.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum RebuildError {
-    /// The filters' fingerprints do not mean the same.
+    /// The fingerprints of the two filters are not comparable.
     Incompatible(Incompatible),
-    /// There can be no table of the new shape, or no memory for it.
+    /// The new table's widths are not allowed, or there is no memory for the table.
     Spec(SpecError),
-    /// The new table has too few slots: [`Full::capacity`] of them, for more than that.
+    /// The new table has too few slots; [`Full::capacity`] is their number.
     Full(Full),
 }
 
@@ -43,17 +43,17 @@ impl From<SpecError> for RebuildError {
 }
 
 impl TextbookQuotientFilter {
-    /// Makes this the filter of what is in either: the union of sets, the sum of multisets. It is a
-    /// merge of two sorted sequences into a new table. The quotients may differ in width, as long as
-    /// the fingerprints do not; this filter keeps its own.
+    /// Adds the fingerprints of another filter: the result is the union of two sets or the sum of two
+    /// multisets. Two sorted sequences are merged into a new table. Quotients may differ in width if
+    /// fingerprints do not; this filter keeps its own width.
     ///
     /// Cost: a pass over both tables, and an insert for each fingerprint.
     ///
     /// Source: Bender et al., PVLDB 5 (2012), section 3.
     ///
     /// # Errors
-    /// [`RebuildError::Incompatible`] if the fingerprints differ in width or hash, or one filter is a
-    /// set and the other a multiset; [`RebuildError::Full`] if there are too few slots;
+    /// [`RebuildError::Incompatible`] if the filters differ in fingerprint width, hash function or seed, or
+    /// one is a set and the other a multiset; [`RebuildError::Full`] if there are too few slots;
     /// [`RebuildError::Spec`] if there is no memory for the new table.
     pub fn merge(&mut self, other: &Self) -> Result<(), RebuildError> {
         let bits = |filter: &Self| u64::from(filter.fingerprint_bits());
@@ -70,8 +70,8 @@ impl TextbookQuotientFilter {
     /// Doubles the number of slots: the highest bit of every remainder becomes the lowest of its
     /// quotient.
     ///
-    /// Cost: a pass over the table, and an insert for each fingerprint. The false-positive rate stays
-    /// as it was, since fingerprints do.
+    /// Cost: a pass over the table, and an insert for each fingerprint. Fingerprints do not change, and so
+    /// neither does the false-positive rate.
     ///
     /// Source: Bender et al., PVLDB 5 (2012), section 3.
     ///
@@ -87,7 +87,7 @@ impl TextbookQuotientFilter {
     /// Halves the number of slots: the lowest bit of every quotient becomes the highest of its
     /// remainder.
     ///
-    /// Cost: as [`double`](Self::double).
+    /// Cost: the same as for [`double`](Self::double).
     ///
     /// Source: Bender et al., PVLDB 5 (2012), section 3.
     ///
@@ -100,7 +100,7 @@ impl TextbookQuotientFilter {
         Ok(())
     }
 
-    /// A filter of another shape, otherwise like this one, that holds `fingerprints`.
+    /// A filter of the given shape with `fingerprints`; its other parameters are those of this filter.
     fn rebuilt(
         &self,
         shape: Shape,
@@ -116,7 +116,7 @@ impl TextbookQuotientFilter {
     }
 }
 
-/// Two ascending sequences as one.
+/// Merges two ascending sequences into one.
 fn merged(
     left: impl Iterator<Item = u64>,
     right: impl Iterator<Item = u64>,
@@ -134,7 +134,7 @@ mod tests {
     use super::merged;
 
     #[test]
-    fn two_ascending_sequences_make_one() {
+    fn two_ascending_sequences_merge_into_one() {
         let merge = |left: &'static [u64], right: &'static [u64]| {
             merged(left.iter().copied(), right.iter().copied())
         };

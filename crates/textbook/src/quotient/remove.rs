@@ -1,45 +1,45 @@
-//! Remove: shift the rest of the cluster to the left, over what is removed.
+//! Remove: shifts the rest of the cluster to the left, over the removed remainder.
 
 use super::filter::TextbookQuotientFilter;
 use super::slot::Slot;
 
 impl TextbookQuotientFilter {
-    /// Takes one copy of a fingerprint out; false, and nothing changed, if there is none.
+    /// Removes one copy of a fingerprint; returns false and changes nothing if there is none.
     ///
-    /// Cost: as a lookup, and the slots up to the end of the cluster, which all move.
+    /// Cost: the cost of a lookup, and a move of every slot up to the end of the cluster.
     ///
     /// Source: Bender et al., PVLDB 5 (2012), section 3.
     ///
     /// # Panics
     /// If the fingerprint has more than [`fingerprint_bits`](Self::fingerprint_bits) bits.
     pub fn remove_fingerprint(&mut self, fingerprint: u64) -> bool {
-        let Some(place) = self.find(fingerprint) else { return false };
+        let Some(slot) = self.find(fingerprint) else { return false };
         let (quotient, _) = self.shape.split(fingerprint);
-        let was_first = !self.table.get(place).is_continuation;
-        let run_goes_on = self.table.get(self.table.next(place)).is_continuation;
-        if was_first && !run_goes_on {
+        let was_first = !self.table.get(slot).is_continuation;
+        let run_continues = self.table.get(self.table.next(slot)).is_continuation;
+        if was_first && !run_continues {
             self.table.set_occupied(quotient, false);
         }
-        self.shift_left_onto(place, quotient, was_first);
+        self.shift_left_onto(slot, quotient, was_first);
         self.len -= 1;
         true
     }
 
-    /// Moves what is to the right of the hole at `hole` one slot to the left, up to the end of the
-    /// cluster, where the hole becomes an empty slot. What was in the hole belonged to the run of
-    /// `quotient`; `was_first` says whether it was the first of it.
+    /// Moves the remainders to the right of `hole`, up to the end of the cluster, one slot to the left, and
+    /// empties the last slot. The removed remainder belonged to the run of `quotient`; `was_first` tells
+    /// whether it was the first of that run.
     ///
-    /// It ends in a full table too: the slot at which the cluster starts is at home all the while. Only
-    /// a remainder of the same run can take its place, and is at home there.
+    /// The loop ends in a full table too, because the first slot of the cluster always holds a remainder
+    /// that is at home there: only a remainder of the same run can replace the one that was there.
     fn shift_left_onto(&mut self, mut hole: u64, mut quotient: u64, mut was_first: bool) {
         loop {
             let from = self.table.next(hole);
             let moved = self.table.get(from);
-            // Empty, or at home, where the next cluster starts.
+            // The slot is empty, or its remainder is at home and starts the next cluster.
             if !moved.is_shifted {
                 break;
             }
-            // Keep up with the runs, to see which remainders come home.
+            // Track the quotient of the moved remainder, to tell whether the move brings it home.
             if !moved.is_continuation {
                 quotient = self.table.next_occupied(quotient);
             }

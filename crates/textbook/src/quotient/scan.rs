@@ -1,4 +1,4 @@
-//! From a quotient to its run: the scan of a cluster, and what it answers.
+//! The scan of a cluster that finds a quotient's run, and the operations based on it: lookup and count.
 
 use super::filter::TextbookQuotientFilter;
 use super::slot::Slot;
@@ -7,7 +7,7 @@ use core::iter::successors;
 impl TextbookQuotientFilter {
     /// Whether the fingerprint is in the filter.
     ///
-    /// Cost: the cluster of its quotient, from the start to the run.
+    /// Cost: reads the cluster of the quotient, from its start up to the remainder's position in the run.
     ///
     /// # Panics
     /// If the fingerprint has more than [`fingerprint_bits`](Self::fingerprint_bits) bits.
@@ -16,9 +16,9 @@ impl TextbookQuotientFilter {
         self.find(fingerprint).is_some()
     }
 
-    /// How many copies of the fingerprint are in the filter: at most one if it is a set.
+    /// The number of copies of the fingerprint in the filter: at most one if it is a set.
     ///
-    /// Cost: as [`contains_fingerprint`](Self::contains_fingerprint), and the rest of the run.
+    /// Cost: the cost of [`contains_fingerprint`](Self::contains_fingerprint), and the rest of the run.
     ///
     /// # Panics
     /// If the fingerprint has more than [`fingerprint_bits`](Self::fingerprint_bits) bits.
@@ -28,34 +28,34 @@ impl TextbookQuotientFilter {
         self.run(quotient).filter(|(_, slot)| slot.remainder == remainder).count() as u64
     }
 
-    /// The place of the first copy of a fingerprint.
+    /// The slot number of the first copy of a fingerprint.
     pub(super) fn find(&self, fingerprint: u64) -> Option<u64> {
         let (quotient, remainder) = self.shape.split(fingerprint);
-        // Runs are sorted: the first remainder that is not less decides.
-        let (place, slot) = self.run(quotient).find(|(_, slot)| slot.remainder >= remainder)?;
-        (slot.remainder == remainder).then_some(place)
+        // Runs are sorted, so only the first remainder that is not less can be equal.
+        let (index, slot) = self.run(quotient).find(|(_, slot)| slot.remainder >= remainder)?;
+        (slot.remainder == remainder).then_some(index)
     }
 
-    /// The slots of a quotient's run with their places; none if it has no run.
+    /// The slots of a quotient's run with their numbers; empty if the quotient has no run.
     fn run(&self, quotient: u64) -> impl Iterator<Item = (u64, Slot)> + '_ {
-        let with_place = |place| (place, self.table.get(place));
-        let is_there = self.table.get(quotient).is_occupied;
-        let first = is_there.then(|| with_place(self.run_start(quotient)));
-        // A run that fills the table comes round to its own first slot, which continues nothing.
-        successors(first, move |(place, _)| {
-            Some(with_place(self.table.next(*place))).filter(|(_, slot)| slot.is_continuation)
+        let with_index = |index| (index, self.table.get(index));
+        let has_run = self.table.get(quotient).is_occupied;
+        let first = has_run.then(|| with_index(self.run_start(quotient)));
+        // If a run fills the whole table, the scan ends at the run's first slot, which is no continuation.
+        successors(first, move |(index, _)| {
+            Some(with_index(self.table.next(*index))).filter(|(_, slot)| slot.is_continuation)
         })
     }
 
-    /// The place where the run of an occupied quotient starts. If the quotient has been marked as
-    /// occupied but nothing of its run is there yet: the place where it has to start.
+    /// The slot where the run of an occupied quotient starts. If the quotient is marked as occupied but its
+    /// run is still empty, this is the slot where the run has to start.
     ///
-    /// Walks left to the start of the cluster, and from there to the right with two fingers, one on
-    /// runs and one on the quotients that they belong to.
+    /// Goes left to the start of the cluster. From there it goes right and advances two positions together:
+    /// `start` from run to run, and `home` from one occupied quotient to the next.
     ///
-    /// It ends at any load. What stands behind an empty slot is at home. In a full table, as many
-    /// remainders as slots mean that the circle can be cut somewhere without a remainder to the right
-    /// of the cut whose home is to the left of it: what stands behind the cut is at home.
+    /// The search to the left ends at any load. A remainder after an empty slot is at home. In a full table
+    /// there are as many remainders as slots, so the circle can be cut at a point that no remainder was
+    /// shifted across: the remainder after the cut is at home.
     ///
     /// Source: Bender et al., PVLDB 5 (2012), section 3.
     pub(super) fn run_start(&self, quotient: u64) -> u64 {

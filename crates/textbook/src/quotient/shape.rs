@@ -1,12 +1,12 @@
-//! `q` and `r`, and what they make of a fingerprint.
+//! `q` and `r`, and how they split a fingerprint.
 
 use super::slot::Slot;
 use libm::{ceil, log1p, log2};
 use trommel_base::{KeyHash, SpecError};
 
-/// The most bits of a quotient: a table of 2^40 slots is more than any machine holds.
+/// The most bits that a quotient may have: a table of 2^40 slots exceeds the memory of any machine.
 pub const MAX_QUOTIENT_BITS: u32 = 40;
-/// The most bits of a remainder: it shares a word with the three bits of its slot.
+/// The most bits that a remainder may have: it shares a 64-bit word with the three bits of its slot.
 pub const MAX_REMAINDER_BITS: u32 = u64::BITS - Slot::METADATA_BITS;
 
 /// The fewest remainder bits, at least 1, for which a table of `2^quotient_bits` slots with `keys`
@@ -18,8 +18,8 @@ pub const MAX_REMAINDER_BITS: u32 = u64::BITS - Slot::METADATA_BITS;
 /// ```
 ///
 /// # Errors
-/// [`SpecError::FprOutOfRange`] if the rate is not between 0 and 1; [`SpecError::Parameter`] if there
-/// can be no table of that number of slots; [`SpecError::FprUnreachable`] if the remainder would be too long.
+/// [`SpecError::FprOutOfRange`] if `fpr` is not between 0 and 1; [`SpecError::Parameter`] if
+/// `quotient_bits` is not 1 to 40; [`SpecError::FprUnreachable`] if the remainder would be too long.
 pub fn remainder_bits_for(keys: usize, quotient_bits: u32, fpr: f64) -> Result<u32, SpecError> {
     if !(fpr > 0.0 && fpr < 1.0) {
         return Err(SpecError::FprOutOfRange { fpr });
@@ -32,17 +32,17 @@ pub fn remainder_bits_for(keys: usize, quotient_bits: u32, fpr: f64) -> Result<u
         let floor = rate(load, longest);
         return Err(SpecError::FprUnreachable { fpr, floor });
     }
-    // No keys at all ask for minus infinitely many bits.
+    // For 0 keys, `bits` is minus infinity.
     Ok(if bits < 1.0 { 1 } else { bits as u32 })
 }
 
-/// The false-positive rate of a table with `load` keys a slot: `1 − e^(−load · 2^−r)`, the
-/// probability that one of `load · 2^q` keys has the fingerprint of an absent key.
+/// The false-positive rate of a table with `load` keys per slot: `1 − e^(−load · 2^−r)`, the
+/// probability that at least one of `load · 2^q` keys has the fingerprint of an absent key.
 pub(super) fn rate(load: f64, remainder_bits: u32) -> f64 {
     -libm::expm1(-libm::ldexp(load, -(remainder_bits as i32)))
 }
 
-/// The two widths that everything else follows from.
+/// The two widths that determine the layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
     pub(super) quotient_bits: u32,
@@ -56,22 +56,22 @@ impl Shape {
         Ok(Self { quotient_bits, remainder_bits })
     }
 
-    /// `2^q`.
+    /// The number of slots, `2^q`.
     pub(super) fn slots(self) -> u64 {
         slots_of(self.quotient_bits)
     }
 
-    /// `p = q + r`.
+    /// The number of bits of a fingerprint, `p = q + r`.
     pub(super) fn fingerprint_bits(self) -> u32 {
         self.quotient_bits + self.remainder_bits
     }
 
-    /// The upper `p` bits of a hash.
+    /// The fingerprint of a hash: its upper `p` bits.
     pub(super) fn fingerprint_of(self, hash: KeyHash) -> u64 {
         hash.raw() >> (u64::BITS - self.fingerprint_bits())
     }
 
-    /// Quotient and remainder of a fingerprint.
+    /// Splits a fingerprint into its quotient and its remainder.
     ///
     /// # Panics
     /// If the fingerprint has more than `p` bits.
@@ -85,7 +85,7 @@ impl Shape {
         (quotient, fingerprint & ((1 << self.remainder_bits) - 1))
     }
 
-    /// The fingerprint of a quotient and a remainder.
+    /// The fingerprint with the given quotient and remainder.
     pub(super) fn join(self, quotient: u64, remainder: u64) -> u64 {
         quotient << self.remainder_bits | remainder
     }
@@ -95,7 +95,7 @@ fn slots_of(quotient_bits: u32) -> u64 {
     1 << quotient_bits
 }
 
-/// A fingerprint is a part of a 64-bit hash, and a slot a part of a 64-bit word.
+/// The most bits for a remainder: a fingerprint must fit into a 64-bit hash, and a slot into a 64-bit word.
 fn max_remainder_bits(quotient_bits: u32) -> u32 {
     MAX_REMAINDER_BITS.min(u64::BITS - quotient_bits)
 }

@@ -1,30 +1,30 @@
 //! A slot and its bits.
 
-/// What one slot of the table says: a remainder and three bits, of which one, `is_occupied`, is about
-/// the place and the others are about the remainder that stands there.
+/// The content of one slot: a remainder and three bits. `is_occupied` describes the slot itself; the other
+/// two describe the remainder in it.
 ///
-/// Bits: `is_occupied` is bit 0, `is_continuation` bit 1, `is_shifted` bit 2, the remainder above.
+/// Bits: `is_occupied` is bit 0, `is_continuation` bit 1, `is_shifted` bit 2; the remainder is above.
 ///
 /// Source: Bender et al., PVLDB 5 (2012), section 3.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Slot {
-    /// The lower bits of the fingerprint that is stored here.
+    /// The lower bits of a fingerprint.
     pub remainder: u64,
-    /// Some fingerprint has this slot's number as its quotient. It stays in its place when remainders
-    /// move.
+    /// Some fingerprint in the filter has this slot's number as its quotient. This bit does not move when
+    /// remainders do.
     pub is_occupied: bool,
     /// The remainder is not the first of its run.
     pub is_continuation: bool,
-    /// The remainder is not in the slot that its quotient names.
+    /// The remainder is not in the slot whose number is its quotient.
     pub is_shifted: bool,
 }
 
 impl Slot {
-    /// The bits in front of the remainder.
+    /// The number of bits below the remainder.
     pub(super) const METADATA_BITS: u32 = 3;
 
-    /// Whether no remainder is stored here. A home whose run stands elsewhere is never empty: its
-    /// run would have moved in.
+    /// Whether no remainder is stored here. A slot with `is_occupied` always holds a remainder: if it were
+    /// free, the run of which it is the home would begin in it.
     pub(super) fn is_empty(self) -> bool {
         !(self.is_occupied || self.is_continuation || self.is_shifted)
     }

@@ -4,14 +4,14 @@ use super::shape::Shape;
 use super::slot::Slot;
 use trommel_base::{SpecError, Storage};
 
-/// How many bytes are read and written for one slot: up to 64 bits that start at any bit of a byte
-/// span nine of them, and sixteen are a `u128`.
+/// Bytes read and written to access one slot, as a `u128`. A slot is up to 64 bits and may start at any bit
+/// of a byte, so it can span nine bytes.
 const WINDOW_BYTES: usize = size_of::<u128>();
 
-/// `2^q` slots, of which the first follows the last.
+/// `2^q` slots in a circle: slot 0 follows the last slot.
 ///
-/// Shape: slot `i` is bits `i · (r + 3)` to `(i + 1) · (r + 3)` of the little-endian bytes; behind
-/// the last slot there is room for its window.
+/// Shape: slot `i` is bits `i · (r + 3)` to `(i + 1) · (r + 3)` of the little-endian bytes. Sixteen more
+/// bytes follow, so that even the last slot can be read as part of a `u128`.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     bytes: Storage,
@@ -20,7 +20,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// A table of empty slots.
+    /// Creates a table of empty slots.
     pub(super) fn new(shape: Shape) -> Result<Self, SpecError> {
         let slots = shape.slots();
         let slot_bits = shape.remainder_bits + Slot::METADATA_BITS;
@@ -45,7 +45,8 @@ impl Table {
         (slot + self.slots - 1) % self.slots
     }
 
-    /// The first home of a run to the right of `slot`. There must be one, `slot` itself at last.
+    /// The nearest slot to the right of `slot` that is the home of a run. The search goes around the circle
+    /// and ends with `slot` itself; some slot must be the home of a run.
     pub(super) fn next_occupied(&self, slot: u64) -> u64 {
         let mut home = self.next(slot);
         while !self.get(home).is_occupied {
@@ -55,32 +56,32 @@ impl Table {
     }
 
     pub(super) fn get(&self, slot: u64) -> Slot {
-        let (byte, bit) = self.place(slot);
+        let (byte, bit) = self.position_of(slot);
         Slot::from_bits((self.window(byte) >> bit & self.mask()) as u64)
     }
 
-    /// Puts a remainder with its own two bits into a slot, and leaves the place's bit, `is_occupied`,
-    /// as it is: every move of a remainder comes through here, so that this bit never moves along.
+    /// Writes a remainder and its two bits to a slot, and leaves the slot's `is_occupied` unchanged. Every
+    /// move of a remainder uses this function, so `is_occupied` never moves with a remainder.
     pub(super) fn put(&mut self, slot: u64, content: Slot) {
         let is_occupied = self.get(slot).is_occupied;
         self.set(slot, Slot { is_occupied, ..content });
     }
 
-    /// Says whether a run has this slot as its home, and leaves what stands here as it is.
+    /// Sets whether this slot is the home of a run, and leaves its remainder unchanged.
     pub(super) fn set_occupied(&mut self, slot: u64, is_occupied: bool) {
         let content = self.get(slot);
         self.set(slot, Slot { is_occupied, ..content });
     }
 
     fn set(&mut self, slot: u64, value: Slot) {
-        let (byte, bit) = self.place(slot);
+        let (byte, bit) = self.position_of(slot);
         let others = self.window(byte) & !(self.mask() << bit);
         let window = others | u128::from(value.to_bits()) << bit;
         self.bytes[byte..byte + WINDOW_BYTES].copy_from_slice(&window.to_le_bytes());
     }
 
-    /// The byte that a slot begins in, and the bit of that byte.
-    fn place(&self, slot: u64) -> (usize, u32) {
+    /// The byte in which a slot begins, and the bit of that byte at which it begins.
+    fn position_of(&self, slot: u64) -> (usize, u32) {
         let bit = slot * u64::from(self.slot_bits);
         ((bit / 8) as usize, (bit % 8) as u32)
     }

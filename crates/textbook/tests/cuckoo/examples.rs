@@ -1,34 +1,35 @@
-//! The worked example of a post, bucket by bucket, and small ones of our own.
+//! A worked example from a blog post, bucket by bucket, and small examples of our own.
 
 use trommel_textbook::cuckoo::{Buckets, Kicks};
 
-/// Where each fingerprint goes from a bucket, as the post has it: `(fingerprint, from, to)`. The first
-/// line of a fingerprint is from its primary bucket.
+/// The moves of the blog post: `(fingerprint, from, to)` is a move from one bucket to another. The first
+/// entry of each fingerprint starts at its primary bucket.
 ///
-/// The post works its alternates out by hand, and those of 27356 are three buckets, which no function
-/// of the two makes. The moves are replayed as they stand.
+/// The post's author computed alternates by hand and gave 27356 three buckets, which no alternate function
+/// can do. So this table replays the moves as printed.
 const MOVES: [(u32, u64, u64); 6] =
     [(49615, 7, 0), (27356, 0, 7), (16431, 7, 9), (15377, 7, 7), (27356, 7, 2), (53104, 0, 6)];
 
 fn alternate(bucket: u64, fingerprint: u32) -> u64 {
-    let is_it = |(moved, from, _): &&(u32, u64, u64)| *moved == fingerprint && *from == bucket;
-    MOVES.iter().find(is_it).unwrap_or_else(|| panic!("{fingerprint} leaves {bucket}")).2
+    let matches = |(moved, from, _): &&(u32, u64, u64)| *moved == fingerprint && *from == bucket;
+    MOVES.iter().find(matches).unwrap_or_else(|| panic!("no move of {fingerprint} from {bucket}")).2
 }
 
 fn primary(fingerprint: u32) -> u64 {
     MOVES.iter().find(|(moved, ..)| *moved == fingerprint).unwrap().1
 }
 
-/// The buckets of a table with one entry each, that hold something.
+/// The taken buckets, and their fingerprints, of a table with one entry per bucket.
 fn held(buckets: &Buckets) -> Vec<(usize, u32)> {
     let entries = buckets.entries().enumerate();
     entries.filter_map(|(bucket, held)| held.map(|held| (bucket, held))).collect()
 }
 
 #[test]
-fn four_fingerprints_in_ten_buckets_make_the_table_of_the_post() {
+fn four_fingerprints_in_ten_buckets_make_the_table_of_the_blog_post() {
     let mut buckets = Buckets::new(10, 1, 16).unwrap();
-    // One entry a bucket, and both buckets of the one that kicks are the same: nothing is random.
+    // A bucket has one entry, and both buckets of the fingerprint that kicks are the same. So there is no
+    // random choice, and every seed must give the same result.
     for seed in 0..20 {
         let mut kicks = Kicks::new(500, seed).unwrap();
         buckets = Buckets::new(10, 1, 16).unwrap();
@@ -41,7 +42,7 @@ fn four_fingerprints_in_ten_buckets_make_the_table_of_the_post() {
             (vec![(7, 49615)], 0),
             (vec![(0, 27356), (7, 49615)], 0),
             (vec![(0, 27356), (7, 49615), (9, 16431)], 0),
-            // 49615 to 0, 27356 to 7, 15377 to 7 again, 27356 to 2.
+            // Moves: 49615 to 0, 27356 to 7, 15377 to 7 again, 27356 to 2.
             (vec![(0, 49615), (2, 27356), (7, 15377), (9, 16431)], 4),
         ];
         assert_eq!(steps, expected);
@@ -50,7 +51,7 @@ fn four_fingerprints_in_ten_buckets_make_the_table_of_the_post() {
     assert!(!buckets.contains(53104, [0, 6]));
 }
 
-/// The last insert needs four kicks: with three it fails, and every fingerprint is where it was.
+/// The last insert needs four kicks. With a lower limit it fails and leaves every fingerprint in its bucket.
 #[test]
 fn kicks_beyond_the_limit_are_undone() {
     for limit in 1..=5 {
@@ -66,7 +67,7 @@ fn kicks_beyond_the_limit_are_undone() {
     }
 }
 
-/// Two buckets with two entries each hold four copies, and the fifth is kicked round in vain.
+/// Two buckets with two entries each hold four copies. The fifth insert kicks up to the limit and fails.
 #[test]
 fn both_buckets_fill_before_anything_is_kicked() {
     let other = |bucket: u64, _| 1 - bucket;
@@ -88,7 +89,7 @@ fn both_buckets_fill_before_anything_is_kicked() {
 }
 
 #[test]
-fn what_is_no_fingerprint_is_nowhere() {
+fn impossible_fingerprints_are_never_found() {
     let mut buckets = Buckets::new(3, 4, 5).unwrap();
     for fingerprint in [0, 32, u32::MAX] {
         assert!(!buckets.contains(fingerprint, [0, 1]));

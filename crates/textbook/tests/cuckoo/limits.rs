@@ -1,4 +1,4 @@
-//! Shapes that are allowed, shapes that are not, and what they cost.
+//! Which shapes are allowed, and how much memory they take.
 
 use std::panic::catch_unwind;
 use trommel_base::{Filter, Insert, KeyHash, SpecError};
@@ -11,7 +11,7 @@ fn parameter(name: &'static str, value: u32, max: u32) -> SpecError {
 }
 
 #[test]
-fn impossible_shapes_are_refused_by_name() {
+fn the_error_for_an_impossible_shape_names_the_parameter() {
     for bad in [0, 33, 64, u32::MAX] {
         let refused = TextbookCuckooFilter::new(bad, 4, 8).unwrap_err();
         assert_eq!(refused, parameter("bucket_bits", bad, 32));
@@ -35,9 +35,9 @@ fn impossible_shapes_are_refused_by_name() {
     }
 }
 
-/// 137 GB and 17 GB: a machine that promises them gives nothing before it is used.
+/// The tables take 137 GB and 17 GB. If the system grants them, it allocates pages only when they are used.
 #[test]
-fn tables_beyond_memory_are_refused_or_cost_nothing() {
+fn tables_beyond_memory_are_refused_or_allocated_lazily() {
     for (b, f) in [(8, 32), (4, 8)] {
         match TextbookCuckooFilter::new(32, b, f) {
             Ok(filter) => assert!(!filter.contains_hash(KeyHash::from_raw(77))),
@@ -50,7 +50,7 @@ fn tables_beyond_memory_are_refused_or_cost_nothing() {
 }
 
 #[test]
-fn an_entry_takes_the_bits_of_its_fingerprint() {
+fn an_entry_takes_as_many_bits_as_its_fingerprint() {
     for (bits, b, f) in [(10, 1, 1), (10, 4, 6), (12, 2, 13), (8, 4, 32), (3, 8, 31)] {
         let filter = TextbookCuckooFilter::new(bits, b, f).unwrap();
         let expected = (filter.capacity() * f as usize).div_ceil(8);
@@ -58,16 +58,16 @@ fn an_entry_takes_the_bits_of_its_fingerprint() {
     }
 }
 
-/// Entries begin at every bit of a byte, and each keeps to itself.
+/// Entries begin at every bit of a byte, and writing an entry changes no other.
 #[test]
-fn every_width_of_a_fingerprint_is_stored_whole() {
+fn fingerprints_of_every_width_are_stored_whole() {
     for f in 1..=32 {
         for b in 1..=8 {
             let mut random = Splitmix::new((32 * b + f).into());
             let mut buckets = Buckets::new(5, b, f).unwrap();
             let mut kicks = Kicks::default();
             let mut expected = vec![None; 5 * b as usize];
-            // In any order of the buckets, each filled from its first entry.
+            // Each round fills one more entry of every bucket, in an arbitrary order of the buckets.
             for round in 0..b as usize {
                 for bucket in [3, 0, 4, 2, 1] {
                     let fingerprint = (random.word() >> (64 - f)).max(1) as u32;
@@ -81,7 +81,7 @@ fn every_width_of_a_fingerprint_is_stored_whole() {
 }
 
 #[test]
-fn fingerprints_are_all_but_zero_and_equally_frequent() {
+fn fingerprints_are_never_zero_and_equally_frequent() {
     let filter = TextbookCuckooFilter::new(6, 4, 3).unwrap();
     let mut counts = [0u64; 8];
     for hash in streams::distinct(1, 0..70_000) {
@@ -91,17 +91,17 @@ fn fingerprints_are_all_but_zero_and_equally_frequent() {
     let statistic = trommel_testkit::stats::chi_square(&counts[1..], &[10_000.0; 7]);
     assert!(statistic < trommel_testkit::stats::chi_square_critical(6, 3.0), "{statistic}");
     let widest = TextbookCuckooFilter::new(6, 4, 32).unwrap();
-    let of = |raw| widest.fingerprint_of(KeyHash::from_raw(raw));
-    assert_eq!((of(0), of(u64::MAX)), (1, u32::MAX));
+    let fingerprint = |raw| widest.fingerprint_of(KeyHash::from_raw(raw));
+    assert_eq!((fingerprint(0), fingerprint(u64::MAX)), (1, u32::MAX));
 }
 
 #[test]
-fn either_bucket_is_found_from_the_other() {
+fn either_bucket_gives_the_other() {
     let mut filter = TextbookCuckooFilter::new(7, 2, 9).unwrap();
     for hash in streams::distinct(2, 0..1000) {
         let [primary, alternate] = filter.buckets_of(hash);
         assert!(primary < 128 && alternate < 128);
-        // A key whose primary bucket is the other's alternate, with the same fingerprint.
+        // The twin has the same fingerprint, and its primary bucket is the first key's alternate bucket.
         let twin = KeyHash::from_raw(alternate << 57 | hash.raw() << 7 >> 7);
         assert_eq!(filter.fingerprint_of(twin), filter.fingerprint_of(hash));
         assert_eq!(filter.buckets_of(twin), [alternate, primary]);
@@ -112,7 +112,7 @@ fn either_bucket_is_found_from_the_other() {
 }
 
 #[test]
-fn a_fingerprint_or_a_bucket_that_is_none_is_a_panic_and_nothing_is_changed() {
+fn an_impossible_fingerprint_or_bucket_panics() {
     let buckets = Buckets::new(10, 2, 4).unwrap();
     let insert = |fingerprint, bucket| {
         catch_unwind(|| {

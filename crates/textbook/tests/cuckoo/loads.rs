@@ -1,4 +1,4 @@
-//! How full a filter gets.
+//! The load that a filter reaches.
 
 use trommel_base::{Filter, Insert};
 use trommel_testkit::streams::distinct;
@@ -7,7 +7,7 @@ use trommel_textbook::cuckoo::Kicks;
 
 const SEEDS: u64 = 6;
 
-/// Mean of the loads at which the first insert fails.
+/// The mean load at which an insert first fails.
 fn load_limit(bucket_bits: u32, b: u32, max_kicks: u32) -> f64 {
     let load = |seed| {
         let filter = TextbookCuckooFilter::new(bucket_bits, b, 20).unwrap();
@@ -20,22 +20,23 @@ fn load_limit(bucket_bits: u32, b: u32, max_kicks: u32) -> f64 {
     (0..SEEDS).map(load).sum::<f64>() / SEEDS as f64
 }
 
-/// 50, 84 and 95 %. The limit of pairs depends on how long one kicks: 77 % with 50 kicks, 87 % with 500.
+/// The paper has 50, 84 and 95 %. The load of buckets of two depends on the kick limit: 77 % with 50 kicks,
+/// 87 % with 500.
 #[test]
-fn loads_are_those_of_the_paper() {
+fn filters_reach_the_loads_of_the_paper() {
     for (bits, b, max_kicks, published) in
         [(17, 1, 500, 0.50), (16, 2, 150, 0.84), (15, 4, 200, 0.95)]
     {
         let load = load_limit(bits, b, max_kicks);
-        assert!((load - published).abs() < 0.015, "{b} entries: {load:.4} for {published}");
+        assert!((load - published).abs() < 0.015, "{b} entries: {load:.4}, published {published}");
     }
 }
 
-/// With the 500 kicks that the paper allows: its loads or more, and less than the load at which keys
-/// with two random buckets cannot be placed at all (Dietzfelbinger et al., ICALP 2010, for pairs and
-/// fours; one key a bucket needs a graph with at most one cycle a component, which is gone at one half).
+/// With the 500 kicks that the paper allows, filters exceed its loads, but stay below the thresholds above
+/// which keys with two random buckets cannot be placed at all (Dietzfelbinger et al., ICALP 2010, for
+/// buckets of two and four; for buckets of one the threshold is one half).
 #[test]
-fn more_kicks_reach_more_but_not_the_threshold() {
+fn more_kicks_reach_higher_loads_but_not_the_threshold() {
     for (bits, b, published, threshold) in [(16, 2, 0.84, 0.8970), (14, 4, 0.95, 0.9803)] {
         let load = load_limit(bits, b, 500);
         assert!(load > published && load < threshold, "{b} entries: {load:.4}");

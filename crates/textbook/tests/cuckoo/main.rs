@@ -1,4 +1,4 @@
-//! What the cuckoo filter of the textbook claims.
+//! Tests of the claims in the documentation of the textbook cuckoo filter.
 
 mod examples;
 mod limits;

@@ -1,7 +1,7 @@
-//! The filter against an exact multiset, at every load up to a full table.
+//! Compares the filter with an exact multiset, at every load up to a full table.
 //!
-//! What a cuckoo filter answers follows from an exact multiset: of all that is in it, the copies of a
-//! fingerprint in a pair of buckets are those inserted with this fingerprint and this pair.
+//! An exact multiset of fingerprints and bucket pairs determines every answer of a cuckoo filter: the copies
+//! of a fingerprint in a pair of buckets are those inserted with this fingerprint and this pair.
 
 use std::collections::BTreeMap;
 use trommel_base::{Bitmap, Count, Filter, Full, Insert, KeyHash, Remove, WhyFull};
@@ -9,7 +9,7 @@ use trommel_testkit::{Splitmix, streams};
 use trommel_textbook::TextbookCuckooFilter;
 use trommel_textbook::cuckoo::Kicks;
 
-/// Copies of what a filter can tell apart: a fingerprint and a pair of buckets.
+/// The number of copies of each fingerprint and pair of buckets, which is all that a filter can distinguish.
 type Model = BTreeMap<(u32, [u64; 2]), u64>;
 
 struct Trial {
@@ -72,38 +72,39 @@ impl Trial {
         assert_eq!(self.filter.remove_hash(hash), count > 0);
         if count > 0 {
             *self.model.get_mut(&kind).unwrap() -= 1;
-            // Some key of the same kind: one is as good as another.
+            // The model forgets any key of the same kind, since the filter cannot tell them apart.
             let gone = self.hashes.iter().position(|held| self.kind(*held) == kind).unwrap();
             self.hashes.swap_remove(gone);
         }
     }
 
-    fn ask(&self, hash: KeyHash) {
+    fn check_answers(&self, hash: KeyHash) {
         assert_eq!(self.filter.count_hash(hash), self.count(hash));
         assert_eq!(self.filter.contains_hash(hash), self.count(hash) > 0);
     }
 
+    /// One random operation; about `inserts` of eight are inserts.
     fn step(&mut self, inserts: u64) {
-        let about = KeyHash::from_raw(self.random.word());
+        let random_hash = KeyHash::from_raw(self.random.word());
         let held = match self.hashes.len() as u64 {
-            0 => about,
+            0 => random_hash,
             len => self.hashes[self.random.below(len) as usize],
         };
         match self.random.below(8) {
-            0 => self.remove(about),
+            0 => self.remove(random_hash),
             1 => self.insert(held),
-            _ if self.random.below(8) < inserts => self.insert(about),
+            _ if self.random.below(8) < inserts => self.insert(random_hash),
             _ => self.remove(held),
         }
-        self.ask(about);
-        self.ask(held);
+        self.check_answers(random_hash);
+        self.check_answers(held);
     }
 
-    /// Everything that is held, and nothing else, is in the table.
+    /// Checks that the table holds all keys of the model and nothing else.
     fn check(&self) {
         assert_eq!(self.filter.len(), self.hashes.len());
         assert_eq!(self.filter.entries().flatten().count(), self.hashes.len());
-        self.hashes.iter().for_each(|hash| self.ask(*hash));
+        self.hashes.iter().for_each(|hash| self.check_answers(*hash));
     }
 }
 
@@ -113,9 +114,9 @@ fn filters_of_every_shape_answer_like_the_model_in_300_000_operations() {
         for entries in [1, 2, 4] {
             for kicks in [7, 100] {
                 let mut trial = Trial::new(bits, entries, f, kicks);
-                let turn = 4 * trial.filter.capacity();
+                let phase = 4 * trial.filter.capacity();
                 for operation in 0..10_000 {
-                    let is_filling = (operation / turn).is_multiple_of(2);
+                    let is_filling = (operation / phase).is_multiple_of(2);
                     trial.step(if is_filling { 7 } else { 1 });
                     if operation % 97 == 0 {
                         trial.check();
@@ -123,7 +124,7 @@ fn filters_of_every_shape_answer_like_the_model_in_300_000_operations() {
                 }
                 trial.check();
                 let [slots, copies] = trial.refused;
-                assert!(slots + copies > 50, "hardly ever full: {bits} {entries} {f}");
+                assert!(slots + copies > 50, "too few refused inserts: {bits} {entries} {f}");
             }
         }
     }
@@ -148,7 +149,7 @@ fn a_failed_insert_loses_nothing() {
         assert!(failures > 100);
         assert_eq!(filter.len(), members.len());
         assert!(members.iter().all(|hash| filter.contains_hash(*hash)));
-        // Nothing of the refused keys is left: when the members are gone, so is everything.
+        // Refused keys left nothing behind: after all members are removed, the filter is empty.
         assert!(members.iter().all(|hash| filter.remove_hash(*hash)));
         assert_eq!((filter.len(), filter.entries().flatten().count()), (0, 0));
     }
@@ -178,8 +179,8 @@ fn two_buckets_hold_at_most_2b_copies_of_a_key() {
     }
 }
 
-/// Two keys of one fingerprint and one pair of buckets: either can be removed in the other's place, and
-/// a third that was never inserted removes a copy of theirs.
+/// Two keys have the same fingerprint and the same buckets. Only the first is inserted, and removing the
+/// second removes it.
 #[test]
 fn removing_a_key_that_was_never_inserted_can_remove_another() {
     let mut filter = TextbookCuckooFilter::new(4, 4, 3).unwrap();
@@ -197,7 +198,7 @@ fn removing_a_key_that_was_never_inserted_can_remove_another() {
 }
 
 #[test]
-fn batches_answer_like_single_calls_and_say_how_far_they_came() {
+fn batches_answer_like_single_calls_and_report_how_many_were_inserted() {
     let keys = streams::Disjoint::new(17, 3000, 3000);
     let mut filter = TextbookCuckooFilter::new(10, 4, 8).unwrap();
     filter.insert_batch(&keys.members).unwrap();

@@ -1,4 +1,4 @@
-//! False-positive rates, and the equations of sizing.
+//! False-positive rates and sizing equations.
 
 use trommel_base::{Filter, Insert, SpecError};
 use trommel_testkit::stats::assert_binomial;
@@ -7,7 +7,7 @@ use trommel_textbook::TextbookCuckooFilter;
 use trommel_textbook::cuckoo::{fingerprint_bits_for, full_rate};
 
 #[test]
-fn strangers_are_found_as_often_as_expected() {
+fn absent_keys_pass_at_the_expected_rate() {
     for (bits, b, f, load) in
         [(12, 1, 10, 0.4), (14, 2, 8, 0.8), (14, 4, 8, 0.5), (14, 4, 8, 0.94), (14, 4, 12, 0.9)]
     {
@@ -20,7 +20,7 @@ fn strangers_are_found_as_often_as_expected() {
         let count =
             |hashes: &[_]| hashes.iter().filter(|hash| filter.contains_hash(**hash)).count();
         let false_positives = count(&hashes.absent) as u64;
-        let what = format!("{b} entries of {f} bits at {load}");
+        let what = format!("{b} entries of {f} bits at load {load}");
         assert_binomial(&what, false_positives, 1_000_000, filter.expected_fpr(), 3.0);
         assert!(filter.expected_fpr() < full_rate(b, f) / (1.0 - 0.5f64.powi(f as i32)));
     }
@@ -34,19 +34,20 @@ fn an_empty_filter_finds_nothing() {
     assert!(absent.iter().all(|hash| !filter.contains_hash(*hash)));
 }
 
-/// `1 − (1 − 2^−f)^2b`, near `2b / 2^f`.
+/// `full_rate` is `1 − (1 − 2^−f)^2b`, and slightly below `2b / 2^f`.
 #[test]
-fn the_rate_of_a_full_table_is_the_equation() {
+fn the_fpr_of_a_full_table_follows_the_equation() {
     for (b, f) in [(1, 4), (2, 8), (4, 8), (4, 12), (4, 16)] {
         let exact = 1.0 - (1.0 - 0.5f64.powi(f as i32)).powi(2 * b as i32);
         assert!((full_rate(b, f) / exact - 1.0).abs() < 1e-9);
-        let near = 2.0 * f64::from(b) * 0.5f64.powi(f as i32);
-        assert!(full_rate(b, f) < near && full_rate(b, f) > near * (1.0 - near));
+        let approximate = 2.0 * f64::from(b) * 0.5f64.powi(f as i32);
+        assert!(full_rate(b, f) < approximate);
+        assert!(full_rate(b, f) > approximate * (1.0 - approximate));
     }
 }
 
 #[test]
-fn fingerprints_are_as_long_as_the_rate_needs() {
+fn fingerprints_are_long_enough_for_the_requested_fpr() {
     for (b, fpr, bits) in [(2, 0.02, 8), (4, 0.03, 9), (4, 0.001, 13), (1, 0.5, 2), (8, 1e-8, 31)] {
         assert_eq!(fingerprint_bits_for(b, fpr), Ok(bits));
         assert!(full_rate(b, bits) <= fpr);
@@ -55,17 +56,17 @@ fn fingerprints_are_as_long_as_the_rate_needs() {
         let refused = fingerprint_bits_for(4, fpr);
         assert!(matches!(refused, Err(SpecError::FprOutOfRange { .. })));
     }
-    let floor = fingerprint_bits_for(4, 1e-9);
-    assert!(matches!(floor, Err(SpecError::FprUnreachable { floor, .. }) if floor > 1e-9));
-    let parameter = fingerprint_bits_for(0, 0.01);
-    assert!(matches!(parameter, Err(SpecError::Parameter { name: "bucket_entries", .. })));
+    let refused = fingerprint_bits_for(4, 1e-9);
+    assert!(matches!(refused, Err(SpecError::FprUnreachable { floor, .. }) if floor > 1e-9));
+    let refused = fingerprint_bits_for(0, 0.01);
+    assert!(matches!(refused, Err(SpecError::Parameter { name: "bucket_entries", .. })));
 }
 
-/// A billion keys at 2 % in pairs: 2^29 buckets of fingerprints of eight bits, 1.07 GB. They are 93 %
-/// full then, which is more than the 84 % that pairs are said to take: the notes' figures are those of a
-/// table that would need twice the buckets.
+/// The lecture notes put a billion keys, at a false-positive rate of 2 %, into 2^29 buckets of two 8-bit
+/// fingerprints: 1.07 GB. Such a table would be 93 % full, but buckets of two fill only to 84 % (Fan et
+/// al.). So the table of the notes is too small: a real table needs 2^30 buckets.
 #[test]
-fn a_billion_keys_in_pairs_take_the_bytes_of_the_notes() {
+fn the_lecture_notes_table_for_a_billion_keys_is_too_small() {
     let f = fingerprint_bits_for(2, 0.02).unwrap();
     let entries = 2u64 << 29;
     assert_eq!(entries * u64::from(f) / 8, 1_073_741_824);

@@ -1,4 +1,4 @@
-//! What the papers say of their variants.
+//! Tests of claims that the papers make about their variants.
 
 use trommel_testkit::streams::distinct;
 use trommel_textbook::cuckoo_hashing::{
@@ -13,20 +13,19 @@ fn filled<S: CuckooSet>(mut set: S, keys: u64, seed: u64) -> S {
     set
 }
 
-/// Pagh and Rodler: inserts take constant time on average while the load is below one half by a
-/// constant. From 10,000 to 300,000 keys, displacements a key stay the same.
+/// Pagh and Rodler: inserts take constant time on average while the load stays a constant below one half.
+/// So displacements per key are the same with 10,000 and with 300,000 keys.
 #[test]
-fn displacements_a_key_do_not_grow_with_the_table() {
+fn displacements_per_key_do_not_grow_with_the_table() {
     let displacements = |keys: u64| {
         let set = filled(StandardCuckooSet::new(keys * 5 / 4, 2).unwrap(), keys, 2);
         assert_eq!(set.statistics().rehashes, 0);
         set.statistics().displacements as f64 / keys as f64
     };
     let (few, many) = (displacements(10_000), displacements(300_000));
-    assert!((many / few - 1.0).abs() < 0.1, "{few} and {many} displacements a key");
+    assert!((many / few - 1.0).abs() < 0.1, "{few} and {many} displacements per key");
 }
 
-/// A rehash keeps every key, and the tables double.
 #[test]
 fn a_rehash_doubles_the_tables_and_keeps_all_keys() {
     let mut set = StandardCuckooSet::new(100, 4).unwrap();
@@ -41,12 +40,12 @@ fn a_rehash_doubles_the_tables_and_keeps_all_keys() {
         }
     }
     let statistics = set.statistics();
-    // Each failed round of inserts is followed by one attempt at larger tables.
+    // Each failed insert, also one during a rehash, is followed by one attempt with larger tables.
     assert!(statistics.rehashes >= 5 && statistics.cycles == statistics.rehashes);
 }
 
-/// Kutzelnigg: of asymmetric tables more keys stand in the first, and fewer displacements are made at
-/// the same number of places, below the limit.
+/// Kutzelnigg: below the load limit, and with the same total number of places, asymmetric tables have more
+/// keys in the first table and need fewer displacements.
 #[test]
 fn a_larger_first_table_holds_more_keys_and_displaces_less() {
     let (places, keys) = (1 << 16, 50_000);
@@ -63,9 +62,9 @@ fn a_larger_first_table_holds_more_keys_and_displaces_less() {
 }
 
 /// Kirsch, Mitzenmacher and Wieder: each place of the stash makes failures rarer by a factor of the order
-/// of the table.
+/// of the table size.
 #[test]
-fn each_place_of_a_stash_makes_failures_rarer_by_far() {
+fn each_place_of_a_stash_makes_failures_four_times_rarer() {
     const TRIALS: u64 = 20_000;
     let failures = |stash: usize| {
         let fails = |seed: &u64| {
@@ -79,9 +78,9 @@ fn each_place_of_a_stash_makes_failures_rarer_by_far() {
     assert!(failed.windows(2).all(|pair| pair[1] * 4 < pair[0]), "{failed:?}");
 }
 
-/// A removal frees the component of a stashed key, which then leaves the stash.
+/// A removal makes room in a component of the cuckoo graph, and a stashed key of that component moves there.
 #[test]
-fn stashed_keys_go_into_the_tables_when_there_is_room() {
+fn stashed_keys_move_to_the_tables_when_there_is_room() {
     let mut set = StashCuckooSet::new(64, 8, 9).unwrap();
     let mut keys = Vec::new();
     for key in distinct(9, 0..1000) {
@@ -98,10 +97,10 @@ fn stashed_keys_go_into_the_tables_when_there_is_room() {
     assert_eq!(set.stashed(), 0);
 }
 
-/// Fotakis et al.: the search is a constant number of places on average, and more places a key need
-/// fewer displacements at the same load.
+/// Fotakis et al.: an insert visits a constant number of places on average. At the same load, more places
+/// per key mean fewer displacements.
 #[test]
-fn more_places_a_key_displace_less() {
+fn more_places_per_key_need_fewer_displacements() {
     let displacements = |choices, keys| {
         let set = DAryCuckooSet::new(keys * 10 / 8, choices, 1).unwrap();
         let set = filled(set, keys, 1);
@@ -113,23 +112,23 @@ fn more_places_a_key_displace_less() {
     assert!((large / three - 1.0).abs() < 0.05, "{three} {large}");
 }
 
-/// Le Scouarnec: almost all lookups of absent keys read one bucket, at any load that is used.
+/// Le Scouarnec: almost all lookups of absent keys read one bucket, at all loads used in practice.
 #[test]
-fn hints_spare_most_absent_keys_the_second_bucket() {
-    for (load, at_most) in [(0.5, 0.001), (0.75, 0.002), (0.9, 0.005)] {
+fn most_lookups_of_absent_keys_skip_the_second_bucket() {
+    for (load, limit) in [(0.5, 0.001), (0.75, 0.002), (0.9, 0.005)] {
         let buckets = 1u64 << 13;
         let keys = (load * (8 * buckets) as f64) as u64;
         let set = filled(HintedCuckooSet::new(buckets, 6).unwrap(), keys, 6);
         let absent = distinct(6, keys..keys + 100_000);
-        let read = absent.iter().filter(|key| set.needs_second_bucket(key.raw())).count();
-        let share = read as f64 / 100_000.0;
-        assert!(share < at_most, "{load}: {share}");
+        let not_skipped = absent.iter().filter(|key| set.needs_second_bucket(key.raw())).count();
+        let share = not_skipped as f64 / 100_000.0;
+        assert!(share < limit, "{load}: {share}");
     }
 }
 
-/// When all keys that a bucket has sent away are gone, its hint is too.
+/// A bucket clears its hint when no key is left in its second bucket.
 #[test]
-fn hints_are_forgotten_with_the_keys_that_they_are_for() {
+fn hints_are_cleared_when_their_keys_are_removed() {
     let buckets = 256;
     let mut set = HintedCuckooSet::new(buckets, 1).unwrap();
     let keys = distinct(1, 0..1900);

@@ -1,4 +1,4 @@
-//! What the density-based method claims, against an exact view of the cuckoo graph.
+//! Tests of the claims about density-based cuckoo hashing.
 
 use trommel_testkit::streams::distinct;
 use trommel_textbook::cuckoo_hashing::{
@@ -17,7 +17,7 @@ fn there_is_no_rehash_at_any_load() {
         assert!(keys.iter().all(|key| set.insert(*key) == Ok(true)));
         assert!(keys.iter().all(|key| set.contains(*key)));
         assert_eq!((set.places() as u64, set.statistics().rehashes), (2 * places, 0));
-        // Every key has cost either a place or an overflow.
+        // Every key stands in a table or in an overflow chain.
         let [first, second] = set.held();
         assert_eq!(first + second + set.overflowed() as u64, count);
         assert_eq!(set.statistics().cycles, set.overflowed() as u64);
@@ -25,9 +25,9 @@ fn there_is_no_rehash_at_any_load() {
     }
 }
 
-/// Without a bound, as many keys are placed as the cuckoo graph has room for: of each component, at most
-/// as many edges as nodes. How many that is depends neither on the order of the keys nor on the order in
-/// which places are tried; a table with the same hash functions and a stash that is large enough tells.
+/// Without a limit on displacements, the set places as many keys as the cuckoo graph has room for: at most
+/// as many per component as it has nodes. This number depends neither on the order of the keys nor on the
+/// order in which places are tried. So a stash set with the same hash functions must place as many.
 #[test]
 fn only_keys_that_cannot_be_placed_overflow() {
     for seed in 0..20 {
@@ -42,29 +42,29 @@ fn only_keys_that_cannot_be_placed_overflow() {
 }
 
 #[test]
-fn a_bound_chains_what_would_take_longer() {
-    let displaced_at_most = |bound| {
-        let mut set = DensityCuckooSet::new(2000, 3).unwrap().with_max_displacements(bound);
+fn keys_that_would_exceed_the_displacement_limit_are_chained() {
+    let overflowed_and_longest = |limit| {
+        let mut set = DensityCuckooSet::new(2000, 3).unwrap().with_max_displacements(limit);
         let mut longest = 0;
         for key in keys(3, 2000) {
             let before = set.statistics().displacements;
             set.insert(key).unwrap();
             longest = longest.max(set.statistics().displacements - before);
         }
-        assert!(longest <= bound, "{longest} of {bound}");
+        assert!(longest <= limit, "{longest} displacements, limit {limit}");
         (set.overflowed(), longest)
     };
-    let (none, _) = displaced_at_most(0);
-    let (few, three) = displaced_at_most(3);
-    let (all, _) = displaced_at_most(400);
-    assert!(none > few && few > all && three == 3, "{none} {few} {all}");
+    let (with_0, _) = overflowed_and_longest(0);
+    let (with_3, longest) = overflowed_and_longest(3);
+    let (with_400, _) = overflowed_and_longest(400);
+    assert!(with_0 > with_3 && with_3 > with_400 && longest == 3, "{with_0} {with_3} {with_400}");
 }
 
-/// Without removals, a place of the first table is taken as soon as a key hashes to it, with either
-/// method: so the first table of two alike is always the denser one, and both methods fill them alike.
-/// Where displacing begins makes a difference where tables are unlike, or after removals.
+/// Without removals, a place of the first table is taken as soon as a key hashes to it, with either method.
+/// So the first of two equally large tables is always the denser one, and both methods give each table the
+/// same number of keys. They differ only if the tables differ in size, or after removals.
 #[test]
-fn tables_alike_fill_as_with_the_standard_method() {
+fn equally_large_tables_fill_as_with_the_standard_method() {
     let mut density = DensityCuckooSet::new(10_000, 5).unwrap();
     let mut standard = StandardCuckooSet::new(10_000, 5).unwrap();
     for key in keys(5, 9_000) {
@@ -75,10 +75,10 @@ fn tables_alike_fill_as_with_the_standard_method() {
     assert_eq!((density.overflowed(), standard.statistics().rehashes), (0, 0));
 }
 
-/// Below one half, and with both methods in tables of the same size: fewer displacements, since a free
-/// place is looked for in both tables first.
+/// At loads below one half and with tables of the same size, the density-based method displaces less than
+/// the standard method, since it first looks for a free place in both tables.
 #[test]
-fn looking_at_both_places_first_displaces_less() {
+fn checking_both_places_first_needs_fewer_displacements() {
     for load in [0.3, 0.4, 0.45] {
         let count = (load * 100_000.0) as u64;
         let keys = keys(8, count);
@@ -88,15 +88,18 @@ fn looking_at_both_places_first_displaces_less() {
             density.insert(*key).unwrap();
             standard.insert(*key).unwrap();
         }
-        let (ours, theirs) =
+        let (with_density, with_standard) =
             (density.statistics().displacements, standard.statistics().displacements);
         assert_eq!(standard.statistics().rehashes, 0);
-        assert!(4 * ours < theirs, "{load}: {ours} and {theirs} displacements");
+        assert!(
+            4 * with_density < with_standard,
+            "{load}: {with_density} and {with_standard} displacements"
+        );
     }
 }
 
 #[test]
-fn overflow_takes_memory_only_where_something_overflows() {
+fn overflow_chains_take_memory_only_after_an_overflow() {
     let mut set = DensityCuckooSet::new(1000, 2).unwrap();
     let empty = set.memory_bytes();
     let keys = keys(2, 3000);
@@ -106,7 +109,7 @@ fn overflow_takes_memory_only_where_something_overflows() {
         assert_eq!(set.memory_bytes() > empty, expected);
     }
     assert!(set.memory_bytes() >= empty + 4 * 1000 + 16 * set.overflowed());
-    // What was removed is used again.
+    // The nodes of removed keys are reused.
     let full = set.memory_bytes();
     for key in &keys {
         assert!(set.remove(*key));

@@ -1,4 +1,4 @@
-//! The smallest sets, sizes that are refused, and what sets take.
+//! The smallest sets, sizes that are refused, and the memory of sets.
 
 use trommel_base::SpecError;
 use trommel_textbook::cuckoo_hashing::{
@@ -15,7 +15,7 @@ fn refused<T>(made: Result<T, SpecError>) -> (&'static str, u64) {
 }
 
 #[test]
-fn impossible_sizes_are_refused_by_name() {
+fn the_error_for_an_impossible_size_names_the_parameter() {
     for bad in [0, MAX_PLACES + 1, u64::MAX] {
         assert_eq!(refused(StandardCuckooSet::new(bad, 0)), ("first_places", bad));
         assert_eq!(refused(StashCuckooSet::new(bad, 1, 0)), ("first_places", bad));
@@ -46,9 +46,9 @@ fn impossible_sizes_are_refused_by_name() {
     }
 }
 
-/// 35 GB: a machine that promises them gives nothing before it is used.
+/// The table takes 35 GB. If the system grants it, it allocates pages only when they are used.
 #[test]
-fn tables_beyond_memory_are_refused_or_cost_nothing() {
+fn tables_beyond_memory_are_refused_or_allocated_lazily() {
     match SimplifiedCuckooSet::new(MAX_PLACES, 0) {
         Ok(mut set) => {
             assert_eq!(set.insert(7), Ok(true));
@@ -68,7 +68,8 @@ fn a_single_place_holds_a_single_key() {
     let mut set = DAryCuckooSet::new(1, 4, 0).unwrap();
     assert_eq!((set.insert(3), set.insert(4).is_err(), set.contains(3)), (Ok(true), true, true));
 
-    // Two tables of one place: two keys, by one displacement; the third has to grow or to overflow.
+    // Two tables of one place each hold two keys. The third key is refused, makes the tables grow, or
+    // overflows.
     let mut set = StashCuckooSet::new(1, 0, 0).unwrap();
     assert_eq!((set.insert(3), set.insert(4)), (Ok(true), Ok(true)));
     assert_eq!(set.insert(5), Err(InsertError::Full { len: 2, places: 2 }));
@@ -82,7 +83,7 @@ fn a_single_place_holds_a_single_key() {
 }
 
 #[test]
-fn a_full_bucket_refuses_and_its_keys_stay() {
+fn a_full_bucket_refuses_a_key_and_keeps_its_own() {
     for bucket_keys in [1, 2, 4, 8, 64] {
         let mut set = BucketCuckooSet::new(1, bucket_keys, 0).unwrap();
         assert!((0..bucket_keys).all(|key| set.insert(key) == Ok(true)));
@@ -94,7 +95,7 @@ fn a_full_bucket_refuses_and_its_keys_stay() {
 }
 
 #[test]
-fn a_place_takes_a_key_and_a_bit() {
+fn a_place_takes_eight_bytes_and_a_bit() {
     let table = |places: usize| places * 8 + places.div_ceil(8);
     assert_eq!(StandardCuckooSet::new(1000, 0).unwrap().memory_bytes(), 2 * table(1000));
     assert_eq!(SimplifiedCuckooSet::new(77, 0).unwrap().memory_bytes(), table(77));

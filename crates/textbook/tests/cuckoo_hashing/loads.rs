@@ -1,4 +1,4 @@
-//! How full sets get before the first key finds no place.
+//! The loads that sets reach before a key first cannot be placed.
 
 use trommel_testkit::streams::distinct;
 use trommel_textbook::cuckoo_hashing::{
@@ -8,7 +8,7 @@ use trommel_textbook::cuckoo_hashing::{
 
 const SEEDS: u64 = 5;
 
-/// Mean of the loads before the insert that first cycles.
+/// The mean load at which an insert first cycles.
 fn load_limit<S: CuckooSet>(make: impl Fn(u64) -> S) -> f64 {
     let load = |seed| {
         let mut set = make(seed);
@@ -25,11 +25,11 @@ fn load_limit<S: CuckooSet>(make: impl Fn(u64) -> S) -> f64 {
 }
 
 fn assert_near(what: &str, load: f64, published: f64) {
-    assert!((load - published).abs() < 0.015, "{what}: {load:.4} for {published}");
+    assert!((load - published).abs() < 0.015, "{what}: {load:.4}, published {published}");
 }
 
 #[test]
-fn more_places_a_key_reach_the_published_loads() {
+fn more_places_per_key_reach_the_published_loads() {
     for (choices, published) in [(3, 0.91), (4, 0.97), (5, 0.99)] {
         let load = load_limit(|seed| DAryCuckooSet::new(1 << 14, choices, seed).unwrap());
         assert_near(&format!("{choices} places"), load, published);
@@ -45,9 +45,9 @@ fn buckets_reach_the_published_loads() {
     }
 }
 
-/// One key a place and two places a key: one half, in one table as in two.
+/// With two places per key, the load reaches one half, in one table and in two.
 #[test]
-fn two_places_a_key_reach_one_half() {
+fn two_places_per_key_reach_a_load_of_one_half() {
     let load = load_limit(|seed| SimplifiedCuckooSet::new(1 << 17, seed).unwrap());
     assert_near("simplified", load, 0.5);
     let load = load_limit(|seed| StashCuckooSet::new(1 << 16, 0, seed).unwrap());
@@ -58,19 +58,19 @@ fn two_places_a_key_reach_one_half() {
     assert_near("standard", load, 0.5);
 }
 
-/// `√(1 − c²) / 2`.
+/// The load limit for asymmetry `c` is `√(1 − c²) / 2`.
 #[test]
-fn unlike_tables_reach_less_the_more_unlike_they_are() {
+fn more_asymmetry_lowers_the_load_limit() {
     for asymmetry in [0.2f64, 0.4, 0.6, 0.8] {
-        let due = (1.0 - asymmetry * asymmetry).sqrt() / 2.0;
+        let published = (1.0 - asymmetry * asymmetry).sqrt() / 2.0;
         let make = |seed| AsymmetricCuckooSet::new(1 << 17, asymmetry, seed).unwrap();
-        assert_near(&format!("asymmetry {asymmetry}"), load_limit(make), due);
+        assert_near(&format!("asymmetry {asymmetry}"), load_limit(make), published);
     }
 }
 
-/// Eight keys a bucket, and two displacements.
+/// Buckets of eight keys fill to over 95 % although an insert makes at most two displacements.
 #[test]
-fn bounded_displacement_in_large_buckets_still_fills_them() {
+fn bounded_displacement_still_fills_large_buckets() {
     let load = load_limit(|seed| HintedCuckooSet::new(1 << 12, seed).unwrap());
     assert!(load > 0.95 && load < 0.998, "{load:.4}");
 }

@@ -1,4 +1,4 @@
-//! What the cuckoo hash tables of the textbook claim.
+//! Tests of the claims in the documentation of the textbook cuckoo hash tables.
 
 mod claims;
 mod density;

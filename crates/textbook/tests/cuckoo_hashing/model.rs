@@ -1,4 +1,4 @@
-//! Every set against one of the standard library.
+//! Compares every set with a `HashSet` of the standard library.
 
 use crate::variants;
 use std::collections::HashSet;
@@ -14,7 +14,8 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// One of few keys, the extremes among them, so that keys come back.
+    /// Draws one of `keys` different keys, including 0 and `u64::MAX`. They are few, so they are drawn
+    /// repeatedly.
     fn key(&mut self, keys: u64) -> u64 {
         match self.random.below(keys) {
             0 => 0,
@@ -52,25 +53,26 @@ impl Trial<'_> {
         assert_eq!(self.set.is_empty(), self.model.is_empty(), "{}", self.what);
     }
 
-    /// Nothing is lost.
+    /// Checks that the set holds every key of the model.
     fn check(&self) {
         assert_eq!(self.set.len(), self.model.len(), "{}", self.what);
         for key in &self.model {
-            assert!(self.set.contains(*key), "{}: {key} is lost", self.what);
+            assert!(self.set.contains(*key), "{}: {key} is missing", self.what);
         }
     }
 }
 
-/// Fills and drains in alternation, twice as many keys as places, from empty to refusing and back.
+/// The trial fills and drains the set in alternation: with twice as many keys as places, until the set
+/// refuses keys, and then back.
 #[test]
-fn every_variant_answers_like_a_set_of_the_standard_library() {
+fn every_variant_answers_like_a_standard_library_set() {
     for (places, operations) in [(8, 20_000), (64, 30_000), (512, 40_000)] {
         for (what, takes_all, set) in variants::all(places, places) {
             let (model, random) = (HashSet::new(), Splitmix::new(places + 9));
             let mut trial = Trial { what, set, model, random, refused: 0 };
-            let turn = 4 * places;
+            let phase = 4 * places;
             for operation in 0..operations {
-                let is_filling = (operation / turn) % 2 == 0;
+                let is_filling = (operation / phase) % 2 == 0;
                 trial.step(2 * places, if is_filling { 7 } else { 1 });
                 if operation % 997 == 0 {
                     trial.check();
@@ -82,9 +84,9 @@ fn every_variant_answers_like_a_set_of_the_standard_library() {
     }
 }
 
-/// Refused keys leave no trace: what was taken in can be taken out, and then nothing is left.
+/// A refused insert leaves nothing behind: after all members are removed, the set is empty.
 #[test]
-fn a_refused_insert_loses_nothing_and_leaves_nothing() {
+fn a_refused_insert_changes_nothing() {
     for (what, takes_all, mut set) in variants::all(512, 3) {
         let mut members = Vec::new();
         for key in 0..1024u64 {
@@ -106,7 +108,7 @@ fn a_refused_insert_loses_nothing_and_leaves_nothing() {
 }
 
 #[test]
-fn the_same_seed_makes_the_same_set_and_another_seed_another() {
+fn equal_seeds_give_equal_statistics_and_other_seeds_differ() {
     let costs = |seed| {
         let mut costs = Vec::new();
         for (_, _, mut set) in variants::all(2048, seed) {

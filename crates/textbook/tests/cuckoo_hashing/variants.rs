@@ -1,11 +1,12 @@
-//! All sets by name, for tests of what is true of each.
+//! All sets with their names, for tests that apply to each of them.
 
 use trommel_textbook::cuckoo_hashing::{
     AsymmetricCuckooSet, BucketCuckooSet, CuckooSet, DAryCuckooSet, DensityCuckooSet,
     HintedCuckooSet, SimplifiedCuckooSet, StandardCuckooSet, StashCuckooSet,
 };
 
-/// Every variant, with about `places` (8 at least), and whether it takes any number of keys.
+/// Every variant with about `places` places (at least 8): its name, whether it accepts any number of keys,
+/// and the set.
 pub(crate) fn all(places: u64, seed: u64) -> Vec<(&'static str, bool, Box<dyn CuckooSet>)> {
     let half = places / 2;
     vec![

@@ -1,43 +1,43 @@
-//! The table as it is defined, without any operation: what a sorted list of fingerprints looks like
-//! in slots, and what slots say. Shares no code and no method with the filter.
+//! Computes a table directly from a sorted list of fingerprints, and the list from a table. This shares no
+//! code and no algorithm with the filter.
 
 use trommel_textbook::TextbookQuotientFilter;
 use trommel_textbook::quotient::Slot;
 
-/// The table of an ascending list of fingerprints: each remainder in the first slot, from its home
-/// on, that those before it leave free.
+/// The table of an ascending list of fingerprints: each remainder stands in the first slot, from its home
+/// on, that earlier remainders leave free.
 pub(crate) fn table(quotient_bits: u32, remainder_bits: u32, sorted: &[u64]) -> Vec<Option<Slot>> {
     let slots = 1usize << quotient_bits;
     assert!(sorted.len() <= slots && sorted.is_sorted());
     let mut table = vec![Slot::default(); slots];
     let mut in_use = vec![false; slots];
-    // Two laps: what the first pushes over the end of the table is in the way of the second, and
-    // only the second is kept.
+    // Two laps around the table: remainders that the first lap pushes over the end take slots from the
+    // second lap. Only the second lap is kept.
     let mut free = 0;
     for lap in 0..2 {
         let mut quotient_before = None;
         for fingerprint in sorted {
             let quotient = (fingerprint >> remainder_bits) as usize;
-            let place = free.max(lap * slots + quotient);
-            free = place + 1;
+            let position = free.max(lap * slots + quotient);
+            free = position + 1;
             if lap == 1 {
-                in_use[place % slots] = true;
-                let slot = &mut table[place % slots];
+                in_use[position % slots] = true;
+                let slot = &mut table[position % slots];
                 slot.remainder = fingerprint % (1 << remainder_bits);
                 slot.is_continuation = quotient_before == Some(quotient);
-                slot.is_shifted = place != slots + quotient;
+                slot.is_shifted = position != slots + quotient;
                 table[quotient].is_occupied = true;
             }
             quotient_before = Some(quotient);
         }
     }
-    // An occupied home is in use, so nothing that was set is dropped here.
+    // Slots that are not in use must be clear, since the last line drops them.
     assert!(table.iter().zip(&in_use).all(|(slot, used)| *used || *slot == Slot::default()));
     table.into_iter().zip(in_use).map(|(slot, used)| used.then_some(slot)).collect()
 }
 
-/// The ascending list of the fingerprints of a table: cut the circle where no run crosses the cut,
-/// and give the first run the first occupied home, the second the second, and so on.
+/// The ascending list of the fingerprints of a table. Cuts the circle where no run crosses the cut, and
+/// assigns the first occupied home to the first run, the second to the second, and so on.
 pub(crate) fn decode(slots: &[Option<Slot>], remainder_bits: u32) -> Vec<u64> {
     let cut = slots.iter().position(|slot| slot.is_none_or(|slot| !slot.is_shifted));
     let cut = cut.expect("some slot is empty or at home");
@@ -57,12 +57,12 @@ pub(crate) fn decode(slots: &[Option<Slot>], remainder_bits: u32) -> Vec<u64> {
     fingerprints
 }
 
-/// Fails unless the filter's table is the table of `sorted`, says so, and is listed so.
+/// Fails unless the filter's table is that of `sorted`, and both `decode` and the filter's iterator list it.
 #[track_caller]
 pub(crate) fn assert_holds(filter: &TextbookQuotientFilter, sorted: &[u64]) {
     let slots: Vec<_> = filter.slots().collect();
     assert_eq!(slots, table(filter.quotient_bits(), filter.remainder_bits(), sorted));
     assert_eq!(decode(&slots, filter.remainder_bits()), sorted);
-    assert!(filter.fingerprints().eq(sorted.iter().copied()), "enumerated otherwise");
+    assert!(filter.fingerprints().eq(sorted.iter().copied()), "wrong enumeration");
     assert_eq!(filter.fingerprints().len(), sorted.len());
 }

@@ -1,19 +1,19 @@
-//! Worked examples of lecture notes, slot by slot.
+//! Worked examples from lecture notes and a blog post, slot by slot.
 
 use crate::definition::assert_holds;
 use trommel_base::Filter;
 use trommel_textbook::TextbookQuotientFilter;
 use trommel_textbook::quotient::Slot;
 
-/// A slot as examples write it: number, remainder, and the bits is_occupied, is_continuation,
-/// is_shifted.
+/// A slot in the notation of the examples: number, remainder, and the bits is_occupied, is_continuation
+/// and is_shifted.
 type Row = (usize, u64, [u8; 3]);
 
 fn slots(count: usize, rows: &[Row]) -> Vec<Option<Slot>> {
     let mut slots = vec![None; count];
-    for (place, remainder, bits) in rows {
+    for (index, remainder, bits) in rows {
         let [is_occupied, is_continuation, is_shifted] = bits.map(|bit| bit == 1);
-        slots[*place] =
+        slots[*index] =
             Some(Slot { remainder: *remainder, is_occupied, is_continuation, is_shifted });
     }
     slots
@@ -31,7 +31,7 @@ const Z: u64 = 0b10100_111110;
 const A: u64 = 0b10100_000000;
 
 #[test]
-fn six_fingerprints_of_five_and_six_bits_make_the_table_of_the_notes() {
+fn six_fingerprints_make_the_table_of_the_lecture_notes() {
     let mut filter = TextbookQuotientFilter::new(5, 6).unwrap();
     for fingerprint in [V, W, X, Y, Z, A] {
         assert_eq!(filter.insert_fingerprint(fingerprint), Ok(true));
@@ -48,9 +48,9 @@ fn six_fingerprints_of_five_and_six_bits_make_the_table_of_the_notes() {
     assert_holds(&filter, &[V, W, X, A, Y, Z]);
 }
 
-/// The same example, watched: each insert, then each removal.
+/// Checks the table of the same example after each insert and each removal.
 #[test]
-fn every_step_of_the_example_is_as_the_definition_says() {
+fn every_step_of_the_example_matches_the_definition() {
     let mut filter = TextbookQuotientFilter::new(5, 6).unwrap();
     let mut sorted = Vec::new();
     for fingerprint in [V, W, X, Y, Z, A] {
@@ -59,7 +59,7 @@ fn every_step_of_the_example_is_as_the_definition_says() {
         sorted.sort_unstable();
         assert_holds(&filter, &sorted);
     }
-    // The first of a cluster, of a run, of a run of one; then what is left.
+    // Removes the first of a cluster, the first of a run, the only one of a run, and then the rest.
     for fingerprint in [W, A, V, Z, X, Y] {
         assert!(filter.remove_fingerprint(fingerprint));
         sorted.retain(|held| *held != fingerprint);
@@ -68,9 +68,9 @@ fn every_step_of_the_example_is_as_the_definition_says() {
     assert_slots(&filter, &[]);
 }
 
-/// X moves home: the first of its run is removed, then what is behind it moves up too.
+/// After W, the first of its run, is removed, X moves to its home slot, and so does Y behind it.
 #[test]
-fn a_removal_brings_the_next_of_the_run_home() {
+fn a_removal_moves_the_next_remainder_of_the_run_home() {
     let mut filter = TextbookQuotientFilter::new(5, 6).unwrap();
     for fingerprint in [V, W, X, Y] {
         filter.insert_fingerprint(fingerprint).unwrap();
@@ -81,7 +81,7 @@ fn a_removal_brings_the_next_of_the_run_home() {
 }
 
 #[test]
-fn six_cities_make_the_table_of_the_post() {
+fn six_cities_make_the_table_of_the_blog_post() {
     let cities =
         [4_248_224_207, 629_555_247, 2_673_248_856, 775_943_400, 1_474_643_542, 567_538_184];
     let mut filter = TextbookQuotientFilter::new(3, 29).unwrap();
@@ -102,7 +102,8 @@ fn six_cities_make_the_table_of_the_post() {
     assert_eq!((filter.len(), filter.load()), (6, 0.75));
 }
 
-/// Three of quotient 3 in a table of four: the run wraps around the end and displaces quotient 0.
+/// Three remainders of quotient 3 in a table of four slots: the run wraps around the end and shifts the run
+/// of quotient 0.
 #[test]
 fn a_run_wraps_around_the_end_and_is_listed_last() {
     let mut filter = TextbookQuotientFilter::new(2, 4).unwrap();

@@ -1,4 +1,4 @@
-//! Shapes that are allowed, shapes that are not, and what they cost.
+//! Which shapes are allowed, and how much memory they take.
 
 use std::panic::catch_unwind;
 use trommel_base::{Filter, SpecError};
@@ -6,7 +6,7 @@ use trommel_testkit::Splitmix;
 use trommel_textbook::TextbookQuotientFilter;
 
 #[test]
-fn impossible_widths_are_refused_by_name() {
+fn the_error_for_an_impossible_width_names_the_parameter() {
     for make in [TextbookQuotientFilter::new, TextbookQuotientFilter::new_multiset] {
         for q in [0, 41, 64, u32::MAX] {
             let expected =
@@ -21,9 +21,10 @@ fn impossible_widths_are_refused_by_name() {
     }
 }
 
-/// 3.7 TB and 0.5 TB: a machine that promises them gives nothing before it is used.
+/// The tables take 3.7 TB, 0.5 TB and 0.3 TB. If the system grants one, it allocates pages only when they
+/// are used.
 #[test]
-fn tables_beyond_memory_are_refused_or_cost_nothing() {
+fn tables_beyond_memory_are_refused_or_allocated_lazily() {
     for (q, r) in [(40, 24), (40, 1), (36, 28)] {
         match TextbookQuotientFilter::new(q, r) {
             Ok(filter) => assert!(!filter.contains_fingerprint(77)),
@@ -44,9 +45,9 @@ fn a_slot_takes_three_bits_and_its_remainder() {
     }
 }
 
-/// Slots begin at every bit of a byte, and each keeps to itself.
+/// Slots begin at every bit of a byte, and writing a slot changes no other.
 #[test]
-fn every_width_of_a_remainder_is_stored_whole() {
+fn remainders_of_every_width_are_stored_whole() {
     for r in 1..=61 {
         let mut random = Splitmix::new(r.into());
         let mut filter = TextbookQuotientFilter::new(3, r).unwrap();
@@ -61,7 +62,7 @@ fn every_width_of_a_remainder_is_stored_whole() {
 }
 
 #[test]
-fn a_fingerprint_that_is_too_long_is_a_panic_and_not_another_fingerprint() {
+fn a_fingerprint_that_is_too_long_panics_instead_of_being_truncated() {
     let filter = TextbookQuotientFilter::new(4, 4).unwrap();
     assert!(!filter.contains_fingerprint(0xFF));
     for fingerprint in [0x100, u64::MAX] {

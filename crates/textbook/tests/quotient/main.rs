@@ -1,4 +1,4 @@
-//! What the quotient filter of the textbook claims.
+//! Tests of the claims in the documentation of the textbook quotient filter.
 
 mod definition;
 mod examples;

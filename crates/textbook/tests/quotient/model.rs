@@ -1,4 +1,4 @@
-//! The filter against an exact multiset, at every load up to a full table.
+//! Compares the filter with an exact multiset, at every load up to a full table.
 
 use crate::definition::assert_holds;
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use trommel_base::{Bitmap, Count, Filter, Full, Insert, Remove};
 use trommel_testkit::{Splitmix, streams};
 use trommel_textbook::TextbookQuotientFilter;
 
-/// Fingerprints and their copies.
+/// An exact multiset of fingerprints.
 #[derive(Default)]
 struct Model {
     counts: BTreeMap<u64, u64>,
@@ -33,7 +33,7 @@ impl Model {
         true
     }
 
-    /// The first fingerprint from `fingerprint` on, around the end.
+    /// The least fingerprint not below `fingerprint`, or the least of all if there is none.
     fn near(&self, fingerprint: u64) -> Option<u64> {
         let mut around = self.counts.range(fingerprint..).chain(&self.counts);
         around.next().map(|(held, _)| *held)
@@ -45,7 +45,7 @@ impl Model {
     }
 }
 
-/// A filter, its model, and where the operations come from.
+/// A filter, its model, and the random source of the operations.
 struct Trial {
     filter: TextbookQuotientFilter,
     model: Model,
@@ -68,8 +68,8 @@ impl Trial {
         }
     }
 
-    /// A fingerprint: anywhere; or with one of few remainders, for copies; or with a quotient next to
-    /// the end of the table, for runs that wrap.
+    /// A random fingerprint. Some have one of few remainders, which makes copies; some also have a quotient
+    /// near the end of the table, which makes runs that wrap.
     fn fingerprint(&mut self) -> u64 {
         let (q, r) = (self.filter.quotient_bits(), self.filter.remainder_bits());
         let word = self.random.word();
@@ -105,25 +105,25 @@ impl Trial {
         assert_eq!(self.filter.remove_fingerprint(fingerprint), expected);
     }
 
-    fn ask(&self, fingerprint: u64) {
+    fn check_answers(&self, fingerprint: u64) {
         let count = self.model.count(fingerprint);
         assert_eq!(self.filter.count_fingerprint(fingerprint), count);
         assert_eq!(self.filter.contains_fingerprint(fingerprint), count > 0);
         assert_eq!(self.filter.len(), self.model.len);
     }
 
-    /// One random operation, and a lookup of what it was about; `inserts` of eight insert.
+    /// One random operation, and then a lookup; about `inserts` of eight operations are inserts.
     fn step(&mut self, inserts: u64) {
-        let about = self.fingerprint();
-        let held = self.model.near(about).unwrap_or(about);
+        let random_fingerprint = self.fingerprint();
+        let held = self.model.near(random_fingerprint).unwrap_or(random_fingerprint);
         match self.random.below(16) {
-            0 => self.remove(about),
-            1 => self.ask(held),
+            0 => self.remove(random_fingerprint),
+            1 => self.check_answers(held),
             2 => self.insert(held),
-            _ if self.random.below(8) < inserts => self.insert(about),
+            _ if self.random.below(8) < inserts => self.insert(random_fingerprint),
             _ => self.remove(held),
         }
-        self.ask(about);
+        self.check_answers(random_fingerprint);
     }
 
     fn check_table(&self) {
@@ -131,12 +131,12 @@ impl Trial {
     }
 }
 
-/// Fills and drains in alternation, so that the load goes through everything, stays at full for a while, and
-/// comes back to empty.
+/// Fills and drains the filter in alternation, so that it passes through all loads from empty to full, stays
+/// full for a while, and becomes empty again.
 fn fill_and_drain(trial: &mut Trial, operations: usize, check_every: usize) {
-    let turn = 6 * trial.filter.capacity();
+    let phase = 6 * trial.filter.capacity();
     for operation in 0..operations {
-        let is_filling = (operation / turn).is_multiple_of(2);
+        let is_filling = (operation / phase).is_multiple_of(2);
         trial.step(if is_filling { 7 } else { 1 });
         if operation % check_every == 0 {
             trial.check_table();
@@ -146,14 +146,14 @@ fn fill_and_drain(trial: &mut Trial, operations: usize, check_every: usize) {
 }
 
 #[test]
-fn tiny_tables_are_right_after_every_one_of_800_000_operations() {
+fn tiny_tables_match_the_definition_after_each_of_800_000_operations() {
     for (seed, (q, r)) in
         [(1, 1), (1, 61), (2, 1), (2, 5), (3, 2), (3, 61), (4, 3), (5, 6)].into_iter().enumerate()
     {
         for multiset in [false, true] {
             let mut trial = Trial::new(q, r, multiset, seed as u64);
             fill_and_drain(&mut trial, 50_000, 1);
-            assert!(trial.refused > 100, "hardly ever full: {q} {r}");
+            assert!(trial.refused > 100, "too few refused inserts: {q} {r}");
         }
     }
 }
@@ -166,24 +166,24 @@ fn medium_tables_answer_like_the_model_in_600_000_operations() {
         for multiset in [false, true] {
             let mut trial = Trial::new(q, r, multiset, 100 + seed as u64);
             fill_and_drain(&mut trial, operations, 997);
-            assert!(trial.refused > 100, "hardly ever full: {q} {r}");
+            assert!(trial.refused > 100, "too few refused inserts: {q} {r}");
         }
     }
 }
 
-/// Every way to fill a table of four slots with fingerprints of three bits, and every way to empty it
-/// again.
+/// Fills a table of four slots with fingerprints of three bits in every possible way, and empties it in
+/// every order.
 #[test]
-fn every_history_of_a_table_of_four_slots_is_right() {
+fn a_table_of_four_slots_is_right_in_every_history() {
     for history in 0..8u64.pow(4) {
         let inserted = [0, 3, 6, 9].map(|shift| history >> shift & 7);
-        let mut full = Trial::new(2, 1, true, 0);
+        let mut trial = Trial::new(2, 1, true, 0);
         for fingerprint in inserted {
-            full.insert(fingerprint);
-            full.check_table();
-            (0..8).for_each(|fingerprint| full.ask(fingerprint));
+            trial.insert(fingerprint);
+            trial.check_table();
+            (0..8).for_each(|fingerprint| trial.check_answers(fingerprint));
         }
-        empty_in_every_order(&full.filter, &full.model.sorted());
+        empty_in_every_order(&trial.filter, &trial.model.sorted());
     }
 }
 
@@ -198,7 +198,7 @@ fn empty_in_every_order(filter: &TextbookQuotientFilter, sorted: &[u64]) {
 }
 
 #[test]
-fn the_order_of_inserts_leaves_no_trace() {
+fn the_table_does_not_depend_on_the_order_of_inserts() {
     let mut hashes = streams::distinct(5, 0..1000);
     let filter_of = |hashes: &[_]| {
         let mut filter = TextbookQuotientFilter::new_multiset(10, 6).unwrap();
@@ -213,8 +213,8 @@ fn the_order_of_inserts_leaves_no_trace() {
 }
 
 #[test]
-fn a_full_table_answers_refuses_and_empties() {
-    // One run through the whole table, around its end; and a run at every home.
+fn a_full_table_answers_lookups_refuses_inserts_and_can_be_emptied() {
+    // `long` is one run that fills the table and wraps around its end; `short` is a run in every slot.
     let long: Vec<u64> = (0..64).map(|remainder| 40 << 8 | remainder).collect();
     let short: Vec<u64> = (0..64).map(|quotient| quotient << 8 | quotient).collect();
     for mut fingerprints in [long, short] {
@@ -257,7 +257,7 @@ fn a_multiset_keeps_every_copy_and_a_set_keeps_one() {
 }
 
 #[test]
-fn hashes_are_listed_in_their_own_order_and_batches_answer_like_lookups() {
+fn fingerprints_are_listed_in_hash_order_and_batches_answer_like_single_calls() {
     let keys = streams::Disjoint::new(17, 900, 3000);
     let mut filter = TextbookQuotientFilter::new_multiset(10, 20).unwrap();
     filter.insert_batch(&keys.members).unwrap();
@@ -275,7 +275,7 @@ fn hashes_are_listed_in_their_own_order_and_batches_answer_like_lookups() {
     }
     assert!(keys.members.iter().all(|hash| filter.contains_hash(*hash)));
 
-    // 124 more fit, and the call says so.
+    // 124 more keys fit, and the error reports that number.
     let full = filter.insert_batch(&keys.absent).unwrap_err();
     assert_eq!(full, Full::new(124, 1024, 1024));
     assert!(keys.absent[..124].iter().all(|hash| filter.remove_hash(*hash)));

@@ -1,4 +1,4 @@
-//! False-positive rates, and what costs are said to be.
+//! False-positive rates, and the probe lengths that the documentation states.
 
 use trommel_base::{Filter, Insert, SpecError};
 use trommel_testkit::stats::assert_binomial;
@@ -6,13 +6,13 @@ use trommel_testkit::streams::{Disjoint, distinct};
 use trommel_textbook::TextbookQuotientFilter;
 use trommel_textbook::quotient::remainder_bits_for;
 
-/// `1 − e^(−n / 2^p)`.
-fn equation(keys: usize, fingerprint_bits: i32) -> f64 {
+/// The expected false-positive rate of `n` keys with `p`-bit fingerprints, `1 − e^(−n / 2^p)`.
+fn predicted_fpr(keys: usize, fingerprint_bits: i32) -> f64 {
     1.0 - (-(keys as f64) / 2f64.powi(fingerprint_bits)).exp()
 }
 
 #[test]
-fn strangers_are_found_as_often_as_expected() {
+fn absent_keys_pass_at_the_expected_rate() {
     for (q, r, keys) in [(12, 1, 3000), (14, 4, 12_000), (14, 8, 15_500), (16, 10, 49_000)] {
         let hashes = Disjoint::new(u64::from(r), keys, 1_000_000);
         let mut set = TextbookQuotientFilter::new(q, r).unwrap();
@@ -25,10 +25,11 @@ fn strangers_are_found_as_often_as_expected() {
     }
 }
 
-/// The distinct fingerprints of `n` random ones of `N` have the mean `N (1 − e^−x)`, `x = n / N`, and
-/// the variance `N (e^−x − (1 + x) e^−2x)`.
+/// A multiset predicts its false-positive rate from the number of keys, a set from the number `d` of its
+/// distinct fingerprints. Of `n` fingerprints drawn at random from `N`, the number of distinct ones has mean
+/// `N (1 − e^−x)`, `x = n / N`, and variance `N (e^−x − (1 + x) e^−2x)`.
 #[test]
-fn the_equation_of_keys_and_the_share_of_fingerprints_agree() {
+fn set_and_multiset_expect_the_same_fpr() {
     for (q, r, keys) in [(10, 1, 1000), (12, 1, 4096), (14, 2, 14_000), (14, 6, 16_000)] {
         let mut set = TextbookQuotientFilter::new(q, r).unwrap();
         let mut multiset = TextbookQuotientFilter::new_multiset(q, r).unwrap();
@@ -37,12 +38,12 @@ fn the_equation_of_keys_and_the_share_of_fingerprints_agree() {
         multiset.insert_batch(&hashes).unwrap();
         assert_eq!(multiset.len(), keys);
 
-        let due = equation(keys, (q + r) as i32);
-        assert!((multiset.expected_fpr() / due - 1.0).abs() < 1e-9);
+        let predicted = predicted_fpr(keys, (q + r) as i32);
+        assert!((multiset.expected_fpr() / predicted - 1.0).abs() < 1e-9);
         let all = 2f64.powi((q + r) as i32);
         let x = keys as f64 / all;
         let sigma = ((-x).exp() - (1.0 + x) * (-2.0 * x).exp()).sqrt() / all.sqrt();
-        let difference = set.expected_fpr() - due;
+        let difference = set.expected_fpr() - predicted;
         assert!(difference.abs() < 3.0 * sigma, "{difference} with sigma {sigma}");
     }
 }
@@ -58,38 +59,39 @@ fn an_empty_filter_finds_nothing() {
 }
 
 #[test]
-fn remainders_are_as_long_as_the_rate_needs() {
+fn remainders_are_as_long_as_the_requested_fpr_needs() {
     assert_eq!(remainder_bits_for(1_000_000_000, 30, 0.02), Ok(6));
     assert_eq!(remainder_bits_for(0, 30, 0.02), Ok(1));
     for (keys, q) in [(900, 10), (1 << 20, 20), (500_000_000, 30)] {
         for fpr in [0.3, 0.01, 1e-3, 1e-6] {
             let r = remainder_bits_for(keys, q, fpr).unwrap();
-            assert!(equation(keys, (q + r) as i32) <= fpr, "{keys} {q} {fpr}");
-            assert!(r == 1 || equation(keys, (q + r) as i32 - 1) > fpr, "{keys} {q} {fpr}");
+            assert!(predicted_fpr(keys, (q + r) as i32) <= fpr, "{keys} {q} {fpr}");
+            assert!(r == 1 || predicted_fpr(keys, (q + r) as i32 - 1) > fpr, "{keys} {q} {fpr}");
         }
     }
     for fpr in [0.0, 1.0, -1.0, f64::NAN] {
         let refused = remainder_bits_for(1000, 10, fpr);
         assert!(matches!(refused, Err(SpecError::FprOutOfRange { .. })));
     }
-    let floor = remainder_bits_for(1 << 40, 40, 1e-9);
-    assert!(matches!(floor, Err(SpecError::FprUnreachable { floor, .. }) if floor > 5e-8));
-    let parameter = remainder_bits_for(1000, 41, 0.01);
-    assert!(matches!(parameter, Err(SpecError::Parameter { name: "quotient_bits", .. })));
+    let refused = remainder_bits_for(1 << 40, 40, 1e-9);
+    assert!(matches!(refused, Err(SpecError::FprUnreachable { floor, .. }) if floor > 5e-8));
+    let refused = remainder_bits_for(1000, 41, 0.01);
+    assert!(matches!(refused, Err(SpecError::Parameter { name: "quotient_bits", .. })));
 }
 
-/// Knuth's `(1 + 1 / (1 − load)²) / 2` for linear probing, which the costs in the documentation are
-/// taken from: slots from a random home to the next empty one, that one included. The
-/// mean hangs on the few long clusters of one table, hence per cents and not a count of deviations.
+/// The documentation states Knuth's `(1 + 1 / (1 − load)²) / 2` for linear probing: the mean number of slots
+/// from a random home to the next empty slot, which is included. A few long clusters dominate the mean of a
+/// single table, so the tolerance is 5 %, not a number of standard deviations.
 #[test]
-fn the_next_empty_slot_is_as_far_as_linear_probing_says() {
+fn the_distance_to_the_next_empty_slot_is_that_of_linear_probing() {
     for load in [0.5, 0.75, 0.9] {
         let mut filter = TextbookQuotientFilter::new_multiset(18, 8).unwrap();
         let keys = (load * filter.capacity() as f64) as u64;
         filter.insert_batch(&distinct(3, 0..keys)).unwrap();
         let empty: Vec<bool> = filter.slots().map(|slot| slot.is_none()).collect();
         let (mut steps, mut distance) = (0u64, 0u64);
-        // From the right, twice around, so that every slot knows how far its empty slot is.
+        // Goes from right to left, twice around the circle. In the second lap, `distance` is right for every
+        // slot, also for those whose next empty slot is beyond the end.
         for lap in 0..2 {
             for is_empty in empty.iter().rev() {
                 distance = if *is_empty { 1 } else { distance + 1 };
@@ -97,7 +99,7 @@ fn the_next_empty_slot_is_as_far_as_linear_probing_says() {
             }
         }
         let mean = steps as f64 / empty.len() as f64;
-        let due = (1.0 + 1.0 / (1.0 - load).powi(2)) / 2.0;
-        assert!((mean / due - 1.0).abs() < 0.05, "{mean} for {due}");
+        let predicted = (1.0 + 1.0 / (1.0 - load).powi(2)) / 2.0;
+        assert!((mean / predicted - 1.0).abs() < 0.05, "{mean}, predicted {predicted}");
     }
 }

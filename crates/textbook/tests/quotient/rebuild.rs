@@ -1,4 +1,4 @@
-//! Merge, double, halve.
+//! Tests of merge, double and halve.
 
 use crate::definition::assert_holds;
 use trommel_base::{Filter, Full, Hasher, Incompatible, Insert, SpecError};
@@ -6,7 +6,7 @@ use trommel_testkit::Splitmix;
 use trommel_textbook::TextbookQuotientFilter;
 use trommel_textbook::quotient::RebuildError;
 
-/// A filter with random fingerprints, and these in order.
+/// A filter with `count` random fingerprints, and the sorted list of them.
 fn filled(seed: u64, bits: (u32, u32), count: usize) -> (TextbookQuotientFilter, Vec<u64>) {
     let mut random = Splitmix::new(seed);
     let mut filter = TextbookQuotientFilter::new_multiset(bits.0, bits.1).unwrap();
@@ -48,7 +48,7 @@ fn doubling_and_halving_keep_every_fingerprint() {
 }
 
 #[test]
-fn a_filter_too_full_to_halve_is_as_it_was() {
+fn halving_a_filter_that_is_too_full_changes_nothing() {
     let (mut filter, sorted) = filled(7, (5, 6), 17);
     assert_eq!(filter.halve(), Err(RebuildError::Full(Full::new(0, 17, 16))));
     assert_holds(&filter, &sorted);
@@ -58,7 +58,7 @@ fn a_filter_too_full_to_halve_is_as_it_was() {
 }
 
 #[test]
-fn widths_end_where_no_table_is() {
+fn rebuilding_to_an_impossible_width_is_refused() {
     let refused = |name, value, max| {
         Err(RebuildError::Spec(SpecError::Parameter { name, value, min: 1, max }))
     };
@@ -101,7 +101,7 @@ fn a_merge_of_sets_is_their_union() {
         filter
     };
     let mut left = set(0..40);
-    // 20 in both: the union has 64 members for 64 slots.
+    // The sets share 20 fingerprints, so the union has 64 members, which fill the 64 slots.
     assert_eq!(left.merge(&set(20..64)), Ok(()));
     assert_holds(&left, &(0..64).map(|i| i * 13).collect::<Vec<_>>());
     assert_eq!(left.merge(&set(10..30)), Ok(()));
@@ -112,7 +112,7 @@ fn a_merge_of_sets_is_their_union() {
 }
 
 #[test]
-fn filters_whose_fingerprints_mean_something_else_do_not_merge() {
+fn filters_with_incompatible_fingerprints_do_not_merge() {
     let (mut filter, sorted) = filled(3, (6, 6), 40);
     let multiset = |q, r| TextbookQuotientFilter::new_multiset(q, r).unwrap();
     let others = [
@@ -128,7 +128,7 @@ fn filters_whose_fingerprints_mean_something_else_do_not_merge() {
 }
 
 #[test]
-fn a_rebuilt_filter_hashes_as_before() {
+fn a_rebuilt_filter_keeps_its_hasher() {
     let mut filter = TextbookQuotientFilter::new(8, 8).unwrap().with_hasher(Hasher::xxh3(42));
     filter.insert("anvil").unwrap();
     filter.double().unwrap();
