@@ -1,4 +1,4 @@
-//! How a verb fails.
+//! The errors with which a verb fails, and their messages.
 
 use std::fmt;
 use std::io;
@@ -6,43 +6,43 @@ use trommel::engine::EngineError;
 use trommel::error::FoldError;
 use trommel::{FilterKind, FormatError, Full, MergeError, SpecError};
 
-/// An error that ends the program with exit code 2. Each prints one line, which names the file.
+/// An error that ends the program with exit code 2. Its message is one line, which names the file if one is concerned.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// An input or a filter could not be opened or read.
     Read { name: String, line: Option<u64>, why: Unreadable },
-    /// The kind cannot be made as asked for.
+    /// A filter of this kind cannot have the requested parameters.
     Spec { kind: FilterKind, error: SpecError },
     /// The filter has no room for a key.
     Full { name: String, at: Position, error: Full },
-    /// The file is no filter, or a damaged one.
+    /// The file is not a filter, or is damaged.
     Format { name: String, error: FormatError },
-    /// Two filters do not merge.
+    /// Two filters cannot be merged.
     Merge { left: String, right: String, error: MergeError },
-    /// A filter does not fold.
+    /// A filter cannot be folded.
     Fold { name: String, error: FoldError },
-    /// A filter has a higher rate than it was to be folded to.
+    /// The filter to fold has a false-positive rate above the requested one already.
     AboveRate { name: String, expected: f64, asked: f64 },
-    /// A Parquet file could not be read, asked or rewritten.
+    /// A Parquet file could not be read, probed or rewritten.
     #[cfg(feature = "parquet")]
     Parquet { name: String, error: ParquetFailure },
     /// The output could not be written.
     Write { name: String, error: io::Error },
     /// Hashes could not be kept in a temporary file.
     Spool { error: io::Error },
-    /// A key of the command line is no number of the type.
+    /// A key on the command line is not a number of the key type.
     Argument { key: String, error: NotNumber },
-    /// The arguments do not go together.
+    /// The arguments are invalid or contradict each other.
     Usage(String),
     /// Threads could not be started.
     Engine(EngineError),
 }
 
-/// Where a key is in an input.
+/// The position of a key in an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Position {
     Line(u64),
-    /// Of an input that cannot be read again to find the line, from 1.
+    /// The record number, from 1, if the input cannot be read again to find the line.
     Record(u64),
 }
 
@@ -58,9 +58,9 @@ pub(crate) enum ParquetFailure {
     },
     Probe(trommel_parquet::ProbeError),
     Rewrite(trommel_parquet::RewriteError),
-    /// What the `parquet` crate said of the footer.
+    /// The `parquet` crate could not decode the footer.
     Footer(parquet::errors::ParquetError),
-    /// A key, by its number from 1 where keys are lines.
+    /// A key is not a value of the column. `line` is its number, from 1, if keys are lines.
     Key {
         line: Option<u64>,
         error: trommel_parquet::ProbeError,
@@ -84,7 +84,7 @@ pub(crate) enum Unreadable {
     LongLine {
         most_bytes: usize,
     },
-    /// The words of the csv crate, without its own position.
+    /// The message of the csv crate, without the position that it gives.
     Record(String),
     UnequalRecord {
         fields: u64,
@@ -118,10 +118,10 @@ impl fmt::Display for Failure {
         match self {
             Self::Read { name, line: Some(line), why } => write!(f, "{name}: line {line}: {why}"),
             Self::Read { name, line: None, why } => write!(f, "{name}: {why}"),
-            Self::Spec { kind, error } => write!(f, "no such {kind} filter: {error}"),
+            Self::Spec { kind, error } => write!(f, "cannot make this {kind} filter: {error}"),
             Self::Full { name, at, error } => write!(
                 f,
-                "{name}: {at}: the filter is full, with {} keys in {} slots: more --keys are needed",
+                "{name}: {at}: the filter is full, with {} keys in {} slots: use a larger --keys",
                 error.len, error.capacity
             ),
             Self::Format { name, error } => write!(f, "{name}: {error}"),
@@ -131,7 +131,7 @@ impl fmt::Display for Failure {
             Self::Fold { name, error } => write!(f, "{name}: {error}"),
             Self::AboveRate { name, expected, asked } => write!(
                 f,
-                "{name}: its expected false-positive rate is {expected:.3e}, above {asked:.3e} already"
+                "{name}: its expected false-positive rate is {expected:.3e}, already above {asked:.3e}"
             ),
             #[cfg(feature = "parquet")]
             Self::Parquet { name, error } => write!(f, "{name}: {error}"),
@@ -185,28 +185,28 @@ impl fmt::Display for Unreadable {
             Self::Parquet(error) => error.fmt(f),
             #[cfg(feature = "parquet")]
             Self::NotSeekable => {
-                f.write_str("a Parquet file is read from its end: it must be a file")
+                f.write_str("a Parquet file is read from its end, so it must be a regular file")
             }
             #[cfg(feature = "parquet")]
             Self::NoKeyType { column, physical_type } => {
-                write!(f, "column {column} has the type {physical_type}, whose values are no keys")
+                write!(f, "column {column} has the type {physical_type}, which cannot be a key")
             }
             Self::System(error) => error.fmt(f),
             Self::Directory => f.write_str("is a directory"),
             Self::LongLine { most_bytes } => write!(f, "longer than {most_bytes} bytes"),
             Self::Record(why) => f.write_str(why),
             Self::UnequalRecord { fields, expected } => {
-                write!(f, "{fields} fields, the records before have {expected}")
+                write!(f, "{fields} fields, but the records before have {expected}")
             }
             Self::NoColumn { column, names } => {
-                write!(f, "no column {column}, there are: {}", names.join(", "))
+                write!(f, "no column {column}; the columns are: {}", names.join(", "))
             }
             Self::WhichColumn { names } => {
-                write!(f, "--column is needed, there are: {}", names.join(", "))
+                write!(f, "--column is needed; the columns are: {}", names.join(", "))
             }
             Self::RepeatedColumn { column, first, second } => write!(
                 f,
-                "two columns are named {column}: take one by its number, {first} or {second}"
+                "two columns are named {column}: give the column's number, {first} or {second}"
             ),
             Self::NotNumber(error) => error.fmt(f),
         }
@@ -215,7 +215,7 @@ impl fmt::Display for Unreadable {
 
 impl fmt::Display for NotNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} is no {}", self.key, self.type_name)
+        write!(f, "{:?} is not a valid {}", self.key, self.type_name)
     }
 }
 

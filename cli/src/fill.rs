@@ -1,19 +1,19 @@
-//! How full each region of a filter's table is.
+//! The fill of a filter's table: the share of bits or slots in use, overall and by region.
 
 use trommel::{Filter as _, FilterView};
 
-/// Regions of a picture; fewer in a table that has fewer units.
+/// The number of regions. A table with fewer units has one region per unit.
 const REGIONS: usize = 64;
 
-/// The share of a table that is in use, of all of it and of its regions from first to last.
+/// The share of a table that is in use: of the whole table, and of each region from first to last.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Fill {
-    pub(crate) of: Unit,
+    pub(crate) unit: Unit,
     pub(crate) fraction: f64,
     pub(crate) regions: Vec<f64>,
 }
 
-/// What is in use or not.
+/// The unit in which a table's fill is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     Bits,
@@ -30,7 +30,7 @@ impl Unit {
 }
 
 impl Fill {
-    /// Of a filter. `None` for a kind that came later than this program.
+    /// The fill of a filter. `None` if its table takes no memory, or if this program does not know its kind.
     pub(crate) fn of(view: &FilterView<'_>) -> Option<Self> {
         match view {
             FilterView::Bloom(filter) => Some(Self::of_bits(filter.table())),
@@ -59,7 +59,7 @@ impl Fill {
         .filter(|_| view.memory_bytes() > 0)
     }
 
-    /// Bits that are set.
+    /// The fill of a table of bits: the share of bits that are set.
     fn of_bits(table: &[u8]) -> Self {
         let regions = regions(table.len());
         let set: Vec<(u64, u64)> = regions
@@ -77,10 +77,10 @@ impl Fill {
         Self::of_counts(Unit::Bits, &set)
     }
 
-    /// Slots of `bits` bits whose fingerprint is not zero.
+    /// The fill of a table of slots of `bits` bits: the share of slots whose fingerprint is not zero.
     fn of_slots(table: &[u8], slots: usize, bits: usize) -> Self {
         let is_used = |slot: &usize| match bits {
-            // Two slots in three bytes.
+            // Two slots share three bytes.
             12 => {
                 let at = slot / 2 * 3;
                 let byte = |i: usize| table.get(at + i).copied().unwrap_or(0);
@@ -103,7 +103,8 @@ impl Fill {
         Self::of_counts(Unit::Slots, &used)
     }
 
-    /// Fingerprints in ascending order, and the slots that they would be in if none were pushed on.
+    /// The fill of a quotient table. Each fingerprint counts in the region of its home slot, even if it was shifted out
+    /// of that region.
     fn of_fingerprints(slots: u64, fingerprints: u64, held: impl Iterator<Item = u64>) -> Self {
         let mut used: Vec<(u64, u64)> =
             regions(slots as usize).map(|(begin, end)| (0, (end - begin) as u64)).collect();
@@ -117,19 +118,19 @@ impl Fill {
         Self::of_counts(Unit::Slots, &used)
     }
 
-    /// Pairs of used units and all units.
-    fn of_counts(of: Unit, counts: &[(u64, u64)]) -> Self {
+    /// The fill of regions, each given as its number of used units and its number of units.
+    fn of_counts(unit: Unit, counts: &[(u64, u64)]) -> Self {
         let share = |(used, all): (u64, u64)| if all == 0 { 0.0 } else { used as f64 / all as f64 };
         let sum = counts.iter().fold((0, 0), |sum, count| (sum.0 + count.0, sum.1 + count.1));
         Self {
-            of,
+            unit,
             fraction: share(sum),
             regions: counts.iter().map(|count| share(*count)).collect(),
         }
     }
 }
 
-/// The bounds of at most 64 regions of equal size, but for one unit.
+/// The bounds of at most 64 regions, whose sizes differ by at most one unit.
 fn regions(units: usize) -> impl Iterator<Item = (usize, usize)> {
     let count = units.min(REGIONS);
     let bound = move |i: usize| (units as u128 * i as u128 / count as u128) as usize;
@@ -142,7 +143,7 @@ mod tests {
     use trommel::{FilterKind, FilterSpec, Hasher, KeyHash};
 
     #[test]
-    fn every_kind_has_a_picture_of_what_it_holds() {
+    fn the_regions_of_every_kind_average_to_its_fill() {
         let mut hashes = Vec::new();
         Hasher::default().hash_batch(&(0..10_000u64).collect::<Vec<_>>(), &mut hashes);
         for kind in FilterKind::ALL {
@@ -155,11 +156,11 @@ mod tests {
                 let mean = fill.regions.iter().sum::<f64>() / 64.0;
                 assert!((mean - fill.fraction).abs() < 0.02, "{kind}: {mean} {fill:?}");
                 let expected = filter.load_factor();
-                assert_eq!(fill.of == Unit::Slots, expected.is_some(), "{kind}");
+                assert_eq!(fill.unit == Unit::Slots, expected.is_some(), "{kind}");
                 assert!(expected.is_none_or(|load| load == fill.fraction), "{kind}");
-                // Bloom filters are sized for about half of their bits; blocks of few keys need more room.
-                let is_planned = (0.2..0.7).contains(&fill.fraction);
-                assert!(expected.is_some() || is_planned, "{kind}: {}", fill.fraction);
+                // A Bloom filter is sized so that about half of its bits are set; blocks of few keys need more room.
+                let is_near_half = (0.2..0.7).contains(&fill.fraction);
+                assert!(expected.is_some() || is_near_half, "{kind}: {}", fill.fraction);
             }
         }
     }
@@ -170,21 +171,23 @@ mod tests {
             let spec = FilterSpec::new(*kind).keys(10_000);
             let mut hashes = Vec::new();
             Hasher::default().hash_batch(&(0..1_000u64).collect::<Vec<_>>(), &mut hashes);
-            // All in the first half of the table, where a kind has halves: the highest bit of the hash is zero.
+            // The highest bit of these hashes is zero. So in kinds that derive a region from a hash's highest bits, all
+            // keys fall into the first half of the table.
             let low: Vec<_> =
                 hashes.iter().map(|hash| KeyHash::from_raw(hash.raw() >> 1)).collect();
             let bytes = spec.build_from(&low).unwrap().to_bytes();
             let fill = Fill::of(&FilterView::parse(&bytes).unwrap()).unwrap();
-            // Positions of these follow from products of the hash, and buckets have others.
+            // These kinds spread all keys over the table: standard Bloom filters multiply the hash to get positions,
+            // and each key of a cuckoo filter also has an alternate bucket.
             let is_spread =
                 matches!(kind, FilterKind::Bloom | FilterKind::CountingBloom | FilterKind::Cuckoo);
-            let is_half = fill.regions[33..].iter().all(|region| *region == 0.0);
-            assert!(is_spread || is_half, "{kind}: {fill:?}");
+            let is_second_half_empty = fill.regions[33..].iter().all(|region| *region == 0.0);
+            assert!(is_spread || is_second_half_empty, "{kind}: {fill:?}");
         }
     }
 
     #[test]
-    fn an_empty_filter_is_drawn_empty() {
+    fn an_empty_filter_has_no_fill_in_any_region() {
         for kind in FilterKind::ALL {
             let bytes = FilterSpec::new(*kind).build().unwrap().to_bytes();
             let fill = Fill::of(&FilterView::parse(&bytes).unwrap());

@@ -1,7 +1,7 @@
-//! `trommel`: filters of files, on the command line.
+//! `trommel`: the command line, which builds and queries filters.
 //!
-//! `cli/README.md` is the page for people who use it. `verbs` has a file for each verb; `input` reads keys, `output`
-//! writes files as a whole or not at all.
+//! `cli/README.md` is the documentation for users. `verbs` has a file for each verb; `input` reads keys; `output`
+//! writes files whole or not at all.
 
 mod cli;
 mod failure;
@@ -21,7 +21,7 @@ fn main() -> ExitCode {
     match verbs::run(cli::Cli::parse().verb) {
         Ok(code) => code,
         Err(failure) => {
-            // Nobody is told where standard error is closed; the exit code says it then.
+            // If standard error is closed, only the exit code tells of the failure.
             let _ = writeln!(std::io::stderr(), "trommel: {failure}");
             ExitCode::from(2)
         }

@@ -1,4 +1,4 @@
-//! Files that are written as a whole or not at all.
+//! Output files, which are written whole or not at all.
 
 use crate::failure::Failure;
 use std::fs::{self, File};
@@ -6,16 +6,16 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
-/// Temporary files are named `.trommel-XXXXXX.tmp`, in the folder of the file that they will be.
+/// Temporary files are named `.trommel-XXXXXX.tmp` and are in the folder of the output.
 const PREFIX: &str = ".trommel-";
 const SUFFIX: &str = ".tmp";
 const RANDOM_CHARACTERS: usize = 6;
 
-/// Where a verb writes to.
+/// The destination of a verb's output.
 ///
-/// A new or regular file is written under another name in its folder and renamed, so that a reader finds the old file or the
-/// new one. The temporary file goes with an error, an interrupt and a termination. SIGKILL and a loss of power leave
-/// it; the next command that writes into the folder removes it.
+/// A new or regular file is written to a temporary file in the same folder, which is then renamed. So a reader finds
+/// either the old file or the new one. The temporary file is removed after an error, an interrupt or a termination.
+/// SIGKILL and a loss of power leave it behind; the next command that writes to the folder removes it.
 #[derive(Debug)]
 pub(crate) struct Output {
     name: String,
@@ -25,7 +25,7 @@ pub(crate) struct Output {
 #[derive(Debug)]
 enum Target {
     Stdout,
-    /// Devices and pipes: there is nothing to be replaced.
+    /// A device or a pipe, which is written directly, since it is no file to replace.
     Direct(File),
     Replaced {
         temporary: NamedTempFile,
@@ -34,7 +34,7 @@ enum Target {
 }
 
 impl Output {
-    /// Finds out whether the output can be written, before any work is done for it.
+    /// Opens the output. Called before any other work, so that an unwritable output is reported at once.
     pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
         if path == Path::new("-") {
             return Ok(Self { name: "standard output".into(), to: Target::Stdout });
@@ -44,7 +44,7 @@ impl Output {
         Ok(Self { name, to })
     }
 
-    /// Writes the file; it is there, on the disk, if this succeeds.
+    /// Writes the output. On success, a regular file is in its place and synchronised to the disk.
     pub(crate) fn commit(
         self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -56,7 +56,7 @@ impl Output {
             Target::Replaced { temporary, path } => replace(temporary, &path, write),
         };
         match written {
-            // As from other programs whose reader has left: nobody is there to be told.
+            // The reader of the output has closed it. As in other programs, this is no error.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             written => written.map_err(|error| Failure::Write { name, error }),
         }
@@ -64,7 +64,7 @@ impl Output {
 }
 
 fn target(path: &Path) -> io::Result<Target> {
-    // Through symbolic links, so that they stay. One that leads nowhere is replaced.
+    // Follows symbolic links, so that the file they lead to is replaced. A dangling link is replaced itself.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let existing = fs::metadata(&path).ok();
     if existing.as_ref().is_some_and(|file| file.is_dir()) {
@@ -78,7 +78,7 @@ fn target(path: &Path) -> io::Result<Target> {
         _ => Path::new("."),
     };
     if path.file_name().is_none() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "is no name of a file"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "is not a file name"));
     }
     if !fs::metadata(folder)?.is_dir() {
         return Err(io::ErrorKind::NotADirectory.into());
@@ -91,7 +91,7 @@ fn target(path: &Path) -> io::Result<Target> {
     Ok(Target::Replaced { temporary, path })
 }
 
-/// A temporary file that is locked, which says to others that it is in use.
+/// Creates a temporary file and locks it. The lock tells other processes that the file is in use.
 fn temporary_in(folder: &Path) -> io::Result<NamedTempFile> {
     loop {
         let mut builder = tempfile::Builder::new();
@@ -99,16 +99,16 @@ fn temporary_in(folder: &Path) -> io::Result<NamedTempFile> {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;
-            // What the user's mask leaves of it, as of any new file.
+            // The user's umask is applied to these permissions, as for any new file.
             builder.permissions(fs::Permissions::from_mode(0o666));
         }
         let temporary = builder.tempfile_in(folder)?;
-        // Where files cannot be locked, nobody takes it for abandoned either.
+        // If the file system has no locks, other processes cannot lock the file either, and so do not remove it.
         let is_taken = matches!(temporary.as_file().try_lock(), Err(fs::TryLockError::WouldBlock));
         if !is_taken && temporary.path().exists() {
             return Ok(temporary);
         }
-        // Another process took it for abandoned before it was locked.
+        // Another process removed the file as abandoned before it was locked here. Try again.
     }
 }
 
@@ -129,7 +129,7 @@ fn replace(
     buffered(temporary.as_file_mut(), write)?;
     temporary.as_file().sync_all()?;
     temporary.persist(path).map_err(|refused| refused.error)?;
-    // The rename itself, which the folder has. Not all systems can open a folder.
+    // Synchronises the rename, which is recorded in the folder. Not all systems can open a folder.
     #[cfg(unix)]
     if let Some(folder) = path.parent() {
         let folder = if folder == Path::new("") { Path::new(".") } else { folder };
@@ -138,13 +138,13 @@ fn replace(
     Ok(())
 }
 
-/// Temporary files of processes that were killed.
+/// Removal of temporary files that killed processes left behind.
 mod abandoned {
     use super::{PREFIX, RANDOM_CHARACTERS, SUFFIX};
     use std::fs::{self, File};
     use std::path::Path;
 
-    /// Removes those that no process has locked. Best effort: what cannot be removed stays.
+    /// Removes the temporary files in a folder that no process has locked. Files that cannot be removed stay.
     pub(super) fn remove(folder: &Path) {
         let Ok(entries) = fs::read_dir(folder) else { return };
         for entry in entries.flatten() {
@@ -176,17 +176,18 @@ mod interrupts {
     use std::{fs, io, thread};
     use tempfile::NamedTempFile;
 
-    /// The temporary file that goes when the process is interrupted. Locked while the file is made, so that an
-    /// interrupt at that moment waits until it is known.
+    /// The temporary file to remove when the process is interrupted. The mutex is held while the file is created, so
+    /// that the signal thread waits until its path is known.
     static PENDING: Mutex<Option<PathBuf>> = Mutex::new(None);
     static STARTED: Once = Once::new();
 
-    /// Makes a file that an interrupt or a termination removes; the process then ends as it would have.
+    /// Creates a temporary file that is removed on SIGHUP, SIGINT and SIGTERM. The process then ends as these signals
+    /// usually end it.
     pub(super) fn removing(
         create: impl FnOnce() -> io::Result<NamedTempFile>,
     ) -> io::Result<NamedTempFile> {
         STARTED.call_once(|| {
-            // Without the handler the file stays, and is removed by the next command.
+            // If the handler cannot be installed, an interrupt leaves the file for the next command to remove.
             let Ok(mut signals) = Signals::new([SIGHUP, SIGINT, SIGTERM]) else { return };
             thread::spawn(move || {
                 for signal in signals.forever() {
@@ -222,7 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn temporary_files_are_recognised() {
+    fn temporary_files_are_recognised_by_name() {
         let folder = tempfile::tempdir().unwrap();
         let temporary = temporary_in(folder.path()).unwrap();
         let name = temporary.path().file_name().unwrap().to_str().unwrap().to_owned();

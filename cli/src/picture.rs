@@ -1,6 +1,6 @@
-//! Numbers and bars for people.
+//! Formats numbers and bars for people.
 
-/// The characters of a picture, from empty to full.
+/// The characters from which bars are drawn, from empty to full.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shades(&'static [char]);
 
@@ -8,7 +8,8 @@ impl Shades {
     const BLOCKS: Self = Self(&[' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']);
     const ASCII: Self = Self(&[' ', '.', ':', '-', '=', '+', '*', '%', '#']);
 
-    /// Blocks where the locale is one of UTF-8, as its three variables say, the first that is set.
+    /// Blocks if the locale is UTF-8, else ASCII. The locale is the first non-empty one of `LC_ALL`, `LC_CTYPE` and
+    /// `LANG`.
     pub(crate) fn of_locale(variable: impl Fn(&str) -> Option<String>) -> Self {
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
             .into_iter()
@@ -19,26 +20,26 @@ impl Shades {
         if is_utf_8 { Self::BLOCKS } else { Self::ASCII }
     }
 
-    /// A bar of `width` characters, `fraction` of it full.
+    /// A horizontal bar of `width` characters, of which the share `fraction` is full.
     pub(crate) fn bar(self, fraction: f64, width: usize) -> String {
-        let full = (fraction.clamp(0.0, 1.0) * width as f64).round() as usize;
-        let (empty, ends) = (self.0[0], self.0[self.0.len() - 1]);
-        (0..width).map(|i| if i < full { ends } else { empty }).collect()
+        let filled = (fraction.clamp(0.0, 1.0) * width as f64).round() as usize;
+        let (empty, full) = (self.0[0], self.0[self.0.len() - 1]);
+        (0..width).map(|i| if i < filled { full } else { empty }).collect()
     }
 
-    /// A character for each fraction: its height is the fraction.
+    /// One character for each fraction, whose height shows the fraction.
     pub(crate) fn columns(self, fractions: &[f64]) -> String {
-        let most = self.0.len() - 1;
+        let highest = self.0.len() - 1;
         let shade = |fraction: &f64| {
-            let at = (fraction.clamp(0.0, 1.0) * most as f64).round() as usize;
-            // Something is never drawn as nothing.
-            self.0[if *fraction > 0.0 { at.max(1) } else { at }]
+            let height = (fraction.clamp(0.0, 1.0) * highest as f64).round() as usize;
+            // A fraction above zero is never drawn as empty.
+            self.0[if *fraction > 0.0 { height.max(1) } else { height }]
         };
         fractions.iter().map(shade).collect()
     }
 }
 
-/// A whole number in groups of three digits.
+/// A whole number with a comma between groups of three digits.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -51,7 +52,7 @@ pub(crate) fn grouped(number: u64) -> String {
     text
 }
 
-/// A share in percent, with three digits that mean something.
+/// A share in percent: one decimal place from 10 % on, three from 0.01 % on, below that three significant digits.
 pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent >= 10.0 {
@@ -74,27 +75,27 @@ mod tests {
     }
 
     #[test]
-    fn bars_are_as_long_and_as_high_as_their_fractions() {
+    fn bars_and_columns_show_their_fractions() {
         assert_eq!(Shades::ASCII.bar(0.25, 8), "##      ");
         assert_eq!(Shades::BLOCKS.columns(&[0.0, 0.001, 0.5, 1.0, 2.0, f64::NAN]), " ▁▄██ ");
     }
 
     #[test]
-    fn blocks_are_drawn_in_a_locale_of_utf_8_alone() {
-        let first = |set: &'static [(&str, &str)]| {
+    fn blocks_are_drawn_only_in_a_utf_8_locale() {
+        let fullest = |set: &'static [(&str, &str)]| {
             let find = |name: &str| {
-                set.iter().find(|(of, _)| *of == name).map(|(_, value)| (*value).to_owned())
+                set.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
             };
             Shades::of_locale(find).0[8]
         };
-        assert_eq!(first(&[("LANG", "de_DE.UTF-8")]), '█');
-        assert_eq!(first(&[("LC_ALL", ""), ("LC_CTYPE", "C.utf8")]), '█');
-        assert_eq!(first(&[("LC_ALL", "C"), ("LANG", "de_DE.UTF-8")]), '#');
-        assert_eq!(first(&[]), '#');
+        assert_eq!(fullest(&[("LANG", "de_DE.UTF-8")]), '█');
+        assert_eq!(fullest(&[("LC_ALL", ""), ("LC_CTYPE", "C.utf8")]), '█');
+        assert_eq!(fullest(&[("LC_ALL", "C"), ("LANG", "de_DE.UTF-8")]), '#');
+        assert_eq!(fullest(&[]), '#');
     }
 
     #[test]
-    fn shares_have_three_digits() {
+    fn percentages_have_the_stated_digits() {
         let percents = [0.5, 0.0123, 0.0, 1e-9].map(percent);
         assert_eq!(percents, ["50.0 %", "1.230 %", "0.000 %", "1.00e-7 %"]);
     }

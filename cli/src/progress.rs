@@ -1,10 +1,11 @@
-//! How far long work has come, for a person at a terminal.
+//! Progress bars and warnings on standard error.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{self, IsTerminal as _, Write as _};
 use std::time::Duration;
 
-/// A bar over bytes, or a count of keys where their end is not known. Nothing at all if standard error is no terminal.
+/// A progress bar over bytes, or a count of keys if the number of bytes is not known. Hidden if standard error is not a
+/// terminal.
 pub(crate) struct Bar {
     bar: ProgressBar,
     has_end: bool,
@@ -30,7 +31,7 @@ impl Bar {
         Self { bar, has_end: bytes.is_some() }
     }
 
-    /// A bar over steps, whose number is told as they are done.
+    /// A bar over steps. [`Bar::set_step`] gives their number.
     #[cfg(feature = "parquet")]
     pub(crate) fn steps(what: &'static str) -> Self {
         if !io::stderr().is_terminal() {
@@ -59,7 +60,7 @@ impl Drop for Bar {
     }
 }
 
-/// Tells the user something that is no failure.
+/// Prints a warning to standard error.
 pub(crate) fn warn(message: &str) {
     let _ = writeln!(io::stderr(), "trommel: warning: {message}");
 }

@@ -1,4 +1,4 @@
-//! Hashes of keys whose number is not known yet, in bounded memory.
+//! Stores hashes in bounded memory until the number of keys is known.
 
 use crate::failure::Failure;
 use crate::input::{Keys, SourceError};
@@ -6,14 +6,14 @@ use std::fs::File;
 use std::io::{Read, Seek, Write};
 use trommel::KeyHash;
 
-/// Hashes that are kept in memory before a file takes them: 128 MiB.
+/// The most hashes kept in memory before they are written to a file: 128 MiB.
 pub(crate) const MOST_HASHES_IN_MEMORY: usize = 1 << 24;
-/// Hashes that are read back at a time.
+/// The number of hashes in a batch that is written or read back.
 const BATCH_HASHES: usize = 1 << 17;
 const HASH_BYTES: usize = size_of::<u64>();
 
-/// Hashes in their order. They are in memory until there are too many; a temporary file without a name, which goes with
-/// the process however that ends, then takes them.
+/// A sequence of hashes. They are in memory until there are too many, and are then written to a temporary file. The
+/// file has no name, so it disappears with the process however that ends.
 pub(crate) struct Spool {
     most_in_memory: usize,
     in_memory: Vec<KeyHash>,
@@ -35,30 +35,30 @@ impl Spool {
         if self.in_memory.len() < self.most_in_memory { Ok(()) } else { self.spill() }
     }
 
-    /// Writes all hashes that are in memory.
+    /// Moves all hashes in memory to the file.
     fn spill(&mut self) -> Result<(), Failure> {
-        let of_file = |error| Failure::Spool { error };
+        let failure = |error| Failure::Spool { error };
         let file = match &mut self.file {
             Some(file) => file,
-            None => self.file.insert(tempfile::tempfile().map_err(of_file)?),
+            None => self.file.insert(tempfile::tempfile().map_err(failure)?),
         };
         let mut bytes = Vec::with_capacity(BATCH_HASHES * HASH_BYTES);
         for hashes in self.in_memory.chunks(BATCH_HASHES) {
             bytes.clear();
             bytes.extend(hashes.iter().flat_map(|hash| hash.raw().to_le_bytes()));
-            file.write_all(&bytes).map_err(of_file)?;
+            file.write_all(&bytes).map_err(failure)?;
         }
         self.in_file += self.in_memory.len() as u64;
         self.in_memory.clear();
         Ok(())
     }
 
-    /// The hashes as batches of keys.
+    /// Returns the hashes in batches, in their original order.
     pub(crate) fn into_batches(
         mut self,
     ) -> Result<impl Iterator<Item = Result<Keys, SpoolError>> + Send, Failure> {
         if self.file.is_some() {
-            // So that the memory is free for the filter.
+            // Frees the memory for the filter.
             self.spill()?;
             self.in_memory = Vec::new();
         }
@@ -66,7 +66,7 @@ impl Spool {
             file.rewind().map_err(|error| Failure::Spool { error })?;
         }
         let mut left_in_file = self.in_file;
-        let mut left = self.in_memory.into_iter();
+        let mut left_in_memory = self.in_memory.into_iter();
         let mut bytes = vec![0; if self.file.is_some() { BATCH_HASHES * HASH_BYTES } else { 0 }];
         Ok(std::iter::from_fn(move || {
             if let Some(file) = self.file.as_mut().filter(|_| left_in_file > 0) {
@@ -80,7 +80,7 @@ impl Spool {
                     Keys::Hashes(words.iter().map(hash).collect())
                 }));
             }
-            let batch: Vec<KeyHash> = left.by_ref().take(BATCH_HASHES).collect();
+            let batch: Vec<KeyHash> = left_in_memory.by_ref().take(BATCH_HASHES).collect();
             (!batch.is_empty()).then_some(Ok(Keys::Hashes(batch)))
         }))
     }
@@ -90,7 +90,7 @@ impl Spool {
 #[derive(Debug)]
 pub(crate) struct SpoolError(pub(crate) std::io::Error);
 
-/// What a source of keys, or of hashes that were kept, fails with.
+/// The error of a source of keys or of spooled hashes.
 #[derive(Debug)]
 pub(crate) enum BatchError {
     Source(SourceError),
@@ -104,22 +104,22 @@ mod tests {
     use trommel::engine::KeyBatch as _;
 
     #[test]
-    fn hashes_come_back_in_their_order_from_memory_and_file() {
+    fn hashes_come_back_in_order_from_memory_and_file() {
         let all: Vec<KeyHash> = (0..300_000).map(KeyHash::from_raw).collect();
         for (most, pushed) in
             [(1 << 20, 1_000), (1 << 17, 999), (1_000, 1), (1_000, 300_000), (1, 7)]
         {
-            let kept = if pushed < 10 { &all[..10_000] } else { &all[..] };
+            let expected = if pushed < 10 { &all[..10_000] } else { &all[..] };
             let mut spool = Spool::new(most);
-            kept.chunks(pushed).for_each(|hashes| spool.push(hashes).unwrap());
-            assert_eq!(spool.len(), kept.len() as u64);
+            expected.chunks(pushed).for_each(|hashes| spool.push(hashes).unwrap());
+            assert_eq!(spool.len(), expected.len() as u64);
             assert!(spool.in_memory.capacity() <= 2 * (most + pushed).max(4));
             let (mut hashes, mut back) = (Vec::new(), Vec::new());
             for batch in spool.into_batches().unwrap() {
                 batch.unwrap().hash_all(&Hasher::default(), &mut hashes);
                 back.extend_from_slice(&hashes);
             }
-            assert!(back == kept, "{most} in memory, {pushed} at a time");
+            assert!(back == expected, "{most} in memory, {pushed} at a time");
         }
         assert_eq!(Spool::new(1).into_batches().unwrap().count(), 0);
     }

@@ -1,4 +1,4 @@
-//! How many lines there are.
+//! Counts the lines of the inputs.
 
 use super::Inputs;
 use crate::failure::{Failure, Unreadable};
@@ -6,7 +6,7 @@ use std::io::{self, Read};
 
 const BLOCK_BYTES: usize = 1 << 18;
 
-/// The lines of all inputs, which are regular files.
+/// The number of lines in all inputs, which must be regular files.
 pub(crate) fn count_lines(inputs: &Inputs) -> Result<u64, Failure> {
     let mut buffer = vec![0; BLOCK_BYTES];
     let mut lines = 0;
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_last_line_needs_no_line_feed() {
+    fn a_last_line_without_a_line_feed_is_counted() {
         for (text, lines) in [("", 0), ("\n", 1), ("a", 1), ("a\n", 1), ("a\nb", 2), ("\n\n", 2)] {
             assert_eq!(count(&mut text.as_bytes(), &mut [0; 1]).unwrap(), lines, "{text:?}");
         }

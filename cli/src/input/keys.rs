@@ -1,4 +1,4 @@
-//! A batch of keys in each of its forms.
+//! Batches of keys, in several forms.
 
 use super::Progress;
 use super::lines::LineBlock;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use trommel::engine::KeyBatch;
 use trommel::{Hasher, KeyHash};
 
-/// Keys that travel through a stream together.
+/// A batch of keys for a stream.
 pub(crate) enum Keys {
     Lines(LineBlock),
     Column(Column),
@@ -21,16 +21,16 @@ pub(crate) enum Keys {
         input: usize,
         progress: Arc<Progress>,
     },
-    /// Hashes that were made before.
+    /// Hashes that were computed before.
     Hashes(Vec<KeyHash>),
 }
 
-/// Strings one after another.
+/// Concatenated strings.
 pub(crate) struct Column {
     pub(crate) bytes: Vec<u8>,
-    /// Where each string ends.
+    /// The end of each string in `bytes`.
     pub(crate) ends: Vec<usize>,
-    /// The line where each string's record begins.
+    /// The line in which each string's record begins.
     pub(crate) lines: Vec<u64>,
     pub(crate) input: usize,
     pub(crate) progress: Arc<Progress>,
@@ -50,7 +50,7 @@ impl Column {
 }
 
 impl Keys {
-    /// Calls `f` with the bytes of each key, in their order. Hashes, and integers that were never text, have none.
+    /// Calls `f` with the bytes of each key, in order. Does nothing for hashes and for integers that were never text.
     pub(crate) fn for_each(&self, f: impl FnMut(&[u8])) {
         match self {
             Self::Lines(block) => block.for_each(f),
@@ -90,13 +90,13 @@ impl KeyBatch for Keys {
                 words.hash_all(hasher, hashes);
                 progress.add_keys(*input, hashes.len());
             }
-            Self::Hashes(made) => made.hash_all(hasher, hashes),
+            Self::Hashes(computed) => computed.hash_all(hasher, hashes),
         }
     }
 }
 
 impl Keys {
-    /// Counts keys that are not hashed themselves.
+    /// Adds the keys to the progress. Called for text whose numbers are hashed instead of the text itself.
     fn count(&self) {
         match self {
             Self::Lines(block) => block.count(),
@@ -108,7 +108,7 @@ impl Keys {
     }
 }
 
-/// The number that a key is, as the bits of an unsigned one.
+/// Parses a key as a decimal number of `key_type`. Returns the bits of the number as an unsigned integer.
 pub(crate) fn number(key: &[u8], key_type: KeyType) -> Result<u64, NotNumber> {
     fn parse<T: std::str::FromStr>(key: &[u8]) -> Option<T> {
         std::str::from_utf8(key).ok()?.parse().ok()
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_those_that_the_library_hashes() {
+    fn numbers_hash_as_the_integers_of_the_library() {
         let hasher = Hasher::default();
         let narrow = |key: &[u8], key_type| number(key, key_type).map(|n| hasher.hash(&(n as u32)));
         let wide = |key: &[u8], key_type| number(key, key_type).map(|n| hasher.hash(&n));
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_no_number_of_the_type_is_refused() {
+    fn text_that_is_not_a_number_of_the_type_is_refused() {
         for (key, key_type) in [
             (&b"2147483648"[..], KeyType::I32),
             (b"-1", KeyType::U32),

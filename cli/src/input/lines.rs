@@ -1,4 +1,4 @@
-//! Lines, in blocks of whole lines.
+//! Reads blocks of whole lines.
 
 use super::split::for_each_line;
 use super::{Inputs, Keys, Line, Progress, SourceError};
@@ -8,23 +8,23 @@ use std::io::{self, Read};
 use std::sync::{Arc, Mutex, PoisonError};
 use trommel::{Hasher, KeyHash};
 
-/// Bytes of a read, or fewer if the system returns fewer. In the caches of the cores that hash and read.
+/// The most bytes of a read. A block of this size fits into the caches of the cores that read and hash it.
 const BLOCK_BYTES: usize = 1 << 18;
-/// The longest line. Something without lines, such as `/dev/zero`, would otherwise take all memory.
+/// The most bytes of a line. Without this limit, an endless line, such as that of `/dev/zero`, would take all memory.
 const MOST_LINE_BYTES: usize = 1 << 28;
 
-/// The lines of all inputs, in blocks. A read that gives few bytes gives a small block, so nothing waits for a full one.
+/// The lines of all inputs, in blocks. A short read gives a small block, so that no line waits until a block is full.
 pub(crate) struct LineBlocks {
     inputs: Inputs,
     progress: Arc<Progress>,
-    /// The input that is read.
+    /// The index of the input being read.
     input: usize,
     reader: Option<Box<dyn Read + Send>>,
-    /// The beginning of a line whose end is not read yet.
+    /// The beginning of a line whose end has not been read yet.
     unfinished: Vec<u8>,
-    /// Whether the reader has ended. It is not asked again: a terminal would wait for another end.
+    /// Whether the reader has reported its end. It is not read again, since a terminal would wait for more input.
     at_end: bool,
-    /// Whether nothing of the input was given yet.
+    /// Whether no block of the input has been returned yet.
     at_begin: bool,
     spare: Arc<SpareBuffers>,
     failed: bool,
@@ -39,7 +39,7 @@ pub(crate) struct LineBlock {
     spare: Arc<SpareBuffers>,
 }
 
-/// Buffers of blocks that are done with.
+/// Buffers of dropped blocks, for reuse.
 #[derive(Default)]
 struct SpareBuffers(Mutex<Vec<Vec<u8>>>);
 
@@ -50,7 +50,7 @@ impl SpareBuffers {
     }
 
     fn give_back(&self, buffer: Vec<u8>) {
-        // One that held a long line is freed.
+        // A buffer that was enlarged for a long line is not kept.
         if buffer.len() == BLOCK_BYTES {
             self.0.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
         }
@@ -72,7 +72,7 @@ impl LineBlocks {
         }
     }
 
-    /// A block of the current input; `None` at its end.
+    /// The next block of the current input; `None` at its end.
     fn next_of(&mut self, reader: &mut dyn Read) -> Result<Option<LineBlock>, SourceError> {
         if self.at_end {
             return Ok(None);
@@ -199,15 +199,15 @@ impl Drop for LineBlock {
 mod tests {
     use super::*;
 
-    /// Gives bytes in pieces of `at_a_time`.
+    /// A reader that returns at most `self.1` bytes per read.
     struct Pieces<'a>(&'a [u8], usize);
 
     impl Read for Pieces<'_> {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
             let len = self.0.len().min(self.1).min(buffer.len());
-            let (now, later) = self.0.split_at(len);
-            buffer[..len].copy_from_slice(now);
-            self.0 = later;
+            let (piece, rest) = self.0.split_at(len);
+            buffer[..len].copy_from_slice(piece);
+            self.0 = rest;
             Ok(len)
         }
     }
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_the_same_however_they_are_read() {
+    fn lines_do_not_depend_on_the_size_of_reads() {
         let long = [b"ab\n".repeat(3), vec![b'x'; 3 * BLOCK_BYTES], b"\ny".to_vec()].concat();
         for text in [&b""[..], b"\n", b"\n\n", b"a", b"a\n", b"a\nb", b"\na\r\n\xff\0b\n", &long] {
             let mut expected: Vec<&[u8]> = text.split(|byte| *byte == b'\n').collect();
@@ -244,7 +244,7 @@ mod tests {
         }
     }
 
-    /// Gives bytes, then an error.
+    /// A reader that returns all bytes and then an error.
     struct Failing<'a>(&'a [u8]);
 
     impl Read for Failing<'_> {
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_before_a_failure_are_given_and_the_next_one_is_named() {
+    fn an_error_comes_after_all_complete_lines_and_names_the_next_line() {
         for (text, line) in
             [(&b""[..], 1), (b"anvil", 1), (b"anvil\nfor", 2), (b"anvil\nforge\n", 3)]
         {

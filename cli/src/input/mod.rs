@@ -1,4 +1,4 @@
-//! Keys from files and standard input, in batches for a stream.
+//! Reads keys from files and standard input, in batches for a stream.
 
 mod count;
 mod keys;
@@ -25,28 +25,28 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::cli::{InputFormat, KeyType};
 
-/// Where keys come from.
+/// A source of keys: a file or standard input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Input {
     Stdin,
     File(PathBuf),
 }
 
-/// The inputs of one command, in their order.
+/// The inputs of one command, in order.
 #[derive(Clone, Debug)]
 pub(crate) struct Inputs(Arc<[Input]>);
 
-/// What was read so far. Batches count their keys when they are hashed, so that a later error can name a line.
+/// The amount read so far. Each batch adds its keys when it is hashed, so that a later error can name a line.
 #[derive(Debug)]
 pub(crate) struct Progress {
-    /// Keys of each input.
+    /// The number of keys of each input.
     keys: Vec<AtomicU64>,
     bytes: AtomicU64,
     /// Inputs whose first line ends in a carriage return.
     carriage_returns: Mutex<Vec<usize>>,
 }
 
-/// Why a source of keys ended early. The names are in [`Inputs`], the line may be in [`Progress`].
+/// The reason why a source of keys ended early. [`Inputs::failure`] adds the input's name and the line.
 #[derive(Debug)]
 pub(crate) struct SourceError {
     pub(crate) input: usize,
@@ -54,12 +54,12 @@ pub(crate) struct SourceError {
     pub(crate) why: Unreadable,
 }
 
-/// What a [`SourceError`] knows about the line.
+/// The line of a [`SourceError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Line {
-    /// No line is concerned: the input could not be opened.
+    /// The error concerns no line: for example, the input could not be opened.
     None,
-    /// The line after all keys that were counted.
+    /// The line after all keys of the input counted so far.
     Next,
     Number(u64),
 }
@@ -84,7 +84,7 @@ impl Input {
         })
     }
 
-    /// The bytes of a regular file; `None` for anything that can be read once only.
+    /// The size of a regular file; `None` for other inputs, which can be read only once.
     fn regular_bytes(&self) -> Option<u64> {
         let Self::File(path) = self else { return None };
         fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|file| file.len())
@@ -97,7 +97,7 @@ impl Input {
             return Err(Unreadable::Directory);
         }
         if file.is_file() {
-            // Only of regular files: opening a named pipe a second time would lose its writer.
+            // Only regular files are opened here: opening a named pipe a second time would lose its writer.
             File::open(path).map_err(Unreadable::System)?;
         }
         Ok(())
@@ -105,7 +105,7 @@ impl Input {
 }
 
 impl Inputs {
-    /// The inputs that paths name: `-` is standard input, and so is no path. Missing files, directories and
+    /// The inputs with the given paths. `-` is standard input, and so is an empty list. Missing files, directories and
     /// unreadable files are refused before anything is read.
     pub(crate) fn new(paths: &[PathBuf]) -> Result<Self, Failure> {
         let inputs: Vec<Input> = if paths.is_empty() {
@@ -128,7 +128,7 @@ impl Inputs {
         Self([Input::Stdin].into())
     }
 
-    /// Whether a path leads to one of the regular files.
+    /// Whether a path leads to an input that is a regular file.
     pub(crate) fn contain(&self, path: &Path) -> bool {
         let Ok(path) = fs::canonicalize(path) else { return false };
         self.iter().any(|input| match input {
@@ -147,7 +147,7 @@ impl Inputs {
         self.0.get(index)
     }
 
-    /// The bytes of all inputs together, if all are regular files.
+    /// The total size of all inputs; `None` unless all are regular files.
     pub(crate) fn regular_bytes(&self) -> Option<u64> {
         self.iter().try_fold(0u64, |sum, input| Some(sum.saturating_add(input.regular_bytes()?)))
     }
@@ -180,13 +180,13 @@ impl Inputs {
         Numbers::of_type(key_type, source, progress)
     }
 
-    /// Inputs whose lines end in a carriage return and a line feed, as far as their first lines tell.
+    /// The inputs whose first line ends in a carriage return and a line feed.
     pub(crate) fn with_carriage_returns(&self, progress: &Progress) -> Vec<&Input> {
         let inputs = progress.carriage_returns.lock().unwrap_or_else(PoisonError::into_inner);
         inputs.iter().filter_map(|input| self.get(*input)).collect()
     }
 
-    /// The failure that a source's error is, after `progress`.
+    /// Turns a source's error into a failure with the input's name and the line. `progress` gives the keys read so far.
     pub(crate) fn failure(&self, error: SourceError, progress: &Progress) -> Failure {
         let line = match error.line {
             Line::None => None,
@@ -198,7 +198,7 @@ impl Inputs {
     }
 }
 
-/// How text records are written in a format that has them.
+/// The syntax of the records of a format; `None` if the format has no text records.
 pub(crate) fn dialect(format: InputFormat) -> Option<Dialect> {
     match format {
         InputFormat::Lines => None,
@@ -211,8 +211,8 @@ pub(crate) fn dialect(format: InputFormat) -> Option<Dialect> {
 
 impl Progress {
     pub(crate) fn bytes(&self) -> u64 {
-        // Relaxed here and below: numbers for people, which order nothing. Those that name a line are read after the
-        // queue of the stream has handed the batches over.
+        // Relaxed is enough here and below, since no other memory access depends on these counters. The counters that
+        // name a line are read after the stream's queue has handed the batches over, which orders them.
         self.bytes.load(Ordering::Relaxed)
     }
 
@@ -231,7 +231,7 @@ impl Progress {
         }
     }
 
-    /// Keys of all inputs.
+    /// The number of keys of all inputs.
     pub(crate) fn keys(&self) -> u64 {
         (0..self.keys.len()).map(|input| self.keys_of(input)).sum()
     }
@@ -240,8 +240,8 @@ impl Progress {
         self.keys.get(input).map_or(0, |keys| keys.load(Ordering::Relaxed))
     }
 
-    /// The input of a key, and its index there, by its index among all keys. Inputs that end before the key have been
-    /// counted completely, since batches are hashed in order.
+    /// Finds the input of the key with index `key` among all keys, and its index in that input. Batches are hashed
+    /// in order, so all keys of earlier inputs have been counted.
     pub(crate) fn locate(&self, key: u64) -> (usize, u64) {
         let mut before = 0;
         for input in 0..self.keys.len() {
@@ -260,7 +260,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_located_in_the_input_that_has_it() {
+    fn a_key_is_located_in_its_input() {
         let inputs = Inputs([Input::Stdin, Input::Stdin, Input::Stdin].into());
         let progress = inputs.progress();
         for (input, keys) in [(0, 2), (2, 3)] {

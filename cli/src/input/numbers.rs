@@ -1,4 +1,4 @@
-//! Keys that are numbers in decimal.
+//! Keys that are decimal numbers.
 
 use super::keys::{Words, number};
 use super::{Keys, Line, Progress, Source, SourceError};
@@ -10,12 +10,12 @@ use std::sync::Arc;
 pub(crate) struct Numbers {
     source: Source,
     key_type: KeyType,
-    /// Keys of each input before the current batch.
+    /// For each input, the number of its keys before the current batch.
     keys_before: Vec<u64>,
 }
 
 impl Numbers {
-    /// The source itself if its keys are bytes.
+    /// Wraps a source so that its keys are parsed as numbers. If keys are bytes, returns the source itself.
     pub(crate) fn of_type(key_type: KeyType, source: Source, progress: &Arc<Progress>) -> Source {
         if key_type == KeyType::Bytes {
             return source;

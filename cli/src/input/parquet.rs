@@ -1,4 +1,4 @@
-//! A column of Parquet files.
+//! Reads the keys of one column of Parquet files.
 
 use super::keys::{Column, Words};
 use super::{Input, Inputs, Keys, Line, Progress, SourceError};
@@ -12,7 +12,7 @@ use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// Records that are decoded at a time.
+/// The number of records decoded at a time.
 const BATCH_RECORDS: usize = 1 << 15;
 
 /// The values of one column of all inputs, without nulls.
@@ -20,7 +20,7 @@ pub(super) struct ParquetColumns {
     inputs: Inputs,
     progress: Arc<Progress>,
     column: String,
-    /// The input that is read.
+    /// The index of the input being read.
     input: usize,
     opened: Option<Opened>,
     failed: bool,
@@ -29,7 +29,7 @@ pub(super) struct ParquetColumns {
 struct Opened {
     reader: SerializedFileReader<File>,
     column: usize,
-    /// The row group that is read next.
+    /// The index of the row group to read next.
     row_group: usize,
     values: Option<ColumnReader>,
 }
@@ -60,7 +60,7 @@ impl ParquetColumns {
                     second,
                 });
             }
-            // By its number from 1, as in records of text.
+            // No column has this name, so it may be a number from 1, as for CSV.
             (None, _) => match self.column.parse::<usize>() {
                 Ok(number) if (1..=names.len()).contains(&number) => number - 1,
                 _ => return Err(Unreadable::NoColumn { column: self.column.clone(), names }),
@@ -74,7 +74,7 @@ impl ParquetColumns {
         Ok(Opened { reader, column, row_group: 0, values: None })
     }
 
-    /// Some keys of the current input; `None` at its end.
+    /// The next batch of keys of the current input; `None` at its end.
     fn read(&self, opened: &mut Opened) -> Result<Option<Keys>> {
         loop {
             if let Some(reader) = &mut opened.values {
@@ -94,7 +94,7 @@ impl ParquetColumns {
         }
     }
 
-    /// The next values of a column chunk; `None` at its end.
+    /// The next batch of values of a column chunk; `None` at its end.
     fn read_batch(&self, reader: &mut ColumnReader) -> Result<Option<Keys>> {
         let words =
             |words| Keys::Words { words, input: self.input, progress: Arc::clone(&self.progress) };
@@ -105,7 +105,7 @@ impl ParquetColumns {
             ColumnReader::Int64ColumnReader(reader) => next(reader)?.map(|values| {
                 words(Words::Wide(values.into_iter().map(i64::cast_unsigned).collect()))
             }),
-            // Of floats too, little-endian.
+            // A float's key is its bit pattern, little-endian, like an integer's.
             ColumnReader::FloatColumnReader(reader) => next(reader)?
                 .map(|values| words(Words::Narrow(values.into_iter().map(f32::to_bits).collect()))),
             ColumnReader::DoubleColumnReader(reader) => next(reader)?
@@ -138,7 +138,7 @@ impl ParquetColumns {
     }
 }
 
-/// Values of some records, which may all be null; `None` at the end.
+/// The non-null values of the next batch of records: empty if all are null, `None` at the end of the chunk.
 fn next<T: DataType>(reader: &mut ColumnReaderImpl<T>) -> Result<Option<Vec<T::T>>> {
     let (mut definitions, mut repetitions, mut values) = (Vec::new(), Vec::new(), Vec::new());
     let (records, _, levels) = reader.read_records(
@@ -150,7 +150,8 @@ fn next<T: DataType>(reader: &mut ColumnReaderImpl<T>) -> Result<Option<Vec<T::T
     Ok((records > 0 || levels > 0).then_some(values))
 }
 
-/// An error where the `parquet` crate panics over malformed bytes, as version 60 does over some offsets and lengths.
+/// Runs `read` and turns a panic into an error. Version 60 of the `parquet` crate panics on some malformed offsets and
+/// lengths.
 fn guarded<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(read))
         .unwrap_or_else(|_| Err(ParquetError::General("the parquet crate panicked".into())))

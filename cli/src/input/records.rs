@@ -1,4 +1,4 @@
-//! A column of records.
+//! Reads the keys of one column of CSV or TSV records.
 
 use super::keys::Column;
 use super::{Input, Inputs, Keys, Line, Progress, SourceError};
@@ -7,13 +7,13 @@ use csv::{ByteRecord, ErrorKind, Reader, ReaderBuilder};
 use std::io::Read;
 use std::sync::Arc;
 
-/// Bytes of keys, and keys, that a batch has at least, unless the input ends.
+/// A batch ends as soon as its keys have this number of bytes, or there are [`BATCH_KEYS`] of them, or the input ends.
 const BATCH_BYTES: usize = 1 << 18;
 const BATCH_KEYS: usize = 1 << 15;
-/// Records are counted as read in steps of this size.
+/// The size of the read buffer, and so the step in which progress is counted.
 const READ_BYTES: usize = 1 << 18;
 
-/// How records are written.
+/// The syntax of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
     /// Commas, and quotes as in RFC 4180.
@@ -39,11 +39,11 @@ pub(crate) struct RecordColumns {
     progress: Arc<Progress>,
     dialect: Dialect,
     column: Option<String>,
-    /// The input that is read.
+    /// The index of the input being read.
     input: usize,
     opened: Option<Opened>,
     record: ByteRecord,
-    /// An error that comes after the keys that were read before it.
+    /// An error to return after the keys that were read before it.
     error: Option<SourceError>,
     failed: bool,
 }
@@ -53,7 +53,7 @@ struct Opened {
     column: usize,
 }
 
-/// Counts the bytes that are read.
+/// A reader that adds the bytes read to the progress.
 struct Counted {
     reader: Box<dyn Read + Send>,
     progress: Arc<Progress>,
@@ -85,14 +85,14 @@ impl RecordColumns {
             input.open().map_err(|refused| error(Line::None, Unreadable::System(refused)))?;
         let counted = Counted { reader, progress: Arc::clone(&self.progress) };
         let mut reader = self.dialect.reader(counted);
-        let names = reader.byte_headers().map_err(|refused| of_csv(self.input, refused))?;
+        let names = reader.byte_headers().map_err(|error| source_error(self.input, error))?;
         let column = column(names, self.column.as_deref());
         // An empty file has no names and no keys.
         let column = if names.is_empty() { Ok(0) } else { column };
         Ok(Opened { reader, column: column.map_err(|why| error(Line::Number(1), why))? })
     }
 
-    /// Keys of the current input; none at its end.
+    /// The next batch of keys of the current input; empty at its end.
     fn read(&mut self, opened: &mut Opened) -> Column {
         let mut keys = Column {
             bytes: Vec::new(),
@@ -104,14 +104,14 @@ impl RecordColumns {
         while keys.bytes.len() < BATCH_BYTES && keys.lines.len() < BATCH_KEYS {
             match opened.reader.read_byte_record(&mut self.record) {
                 Ok(true) => {
-                    // Every record has as many fields as the names, or reading it fails.
+                    // A record has as many fields as there are names, since the reader refuses other records.
                     keys.bytes.extend_from_slice(self.record.get(opened.column).unwrap_or(b""));
                     keys.ends.push(keys.bytes.len());
                     keys.lines.push(self.record.position().map_or(0, csv::Position::line));
                 }
                 Ok(false) => break,
-                Err(refused) => {
-                    self.error = Some(of_csv(self.input, refused));
+                Err(error) => {
+                    self.error = Some(source_error(self.input, error));
                     break;
                 }
             }
@@ -150,7 +150,7 @@ impl Iterator for RecordColumns {
     }
 }
 
-/// The index of the column that was asked for: by name first, then by its number from 1.
+/// The index of the requested column. `asked` is its name or, if no column has this name, its number from 1.
 fn column(names: &ByteRecord, asked: Option<&str>) -> Result<usize, Unreadable> {
     let shown =
         || names.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect::<Vec<_>>();
@@ -176,7 +176,7 @@ fn column(names: &ByteRecord, asked: Option<&str>) -> Result<usize, Unreadable> 
     }
 }
 
-fn of_csv(input: usize, error: csv::Error) -> SourceError {
+fn source_error(input: usize, error: csv::Error) -> SourceError {
     let line = error.position().map(csv::Position::line);
     let why = match error.into_kind() {
         ErrorKind::Io(error) => Unreadable::System(error),
@@ -188,7 +188,8 @@ fn of_csv(input: usize, error: csv::Error) -> SourceError {
     SourceError { input, line: line.map_or(Line::None, Line::Number), why }
 }
 
-/// The line of a record of a regular file, by its index after the names. Reads the file again.
+/// The line in which a record of a regular file begins. `index` counts the records after the one with the names. This
+/// reads the file again.
 pub(crate) fn line_of_record(input: &Input, dialect: Dialect, index: u64) -> Option<u64> {
     input.regular_bytes()?;
     let mut reader = dialect.reader(input.open().ok()?);

@@ -36,9 +36,9 @@ pub(crate) fn run(arguments: &BuildArgs) -> Result<ExitCode, Failure> {
         let output = arguments.output.display();
         return Err(Failure::Usage(format!("{output} is an input: the filter would replace it")));
     }
-    // Before anything is read: an output that cannot be written, a rate that cannot be reached.
+    // Reports an unwritable output or an unreachable false-positive rate before any input is read.
     let output = Output::create(&arguments.output)?;
-    build.spec.keys(1).encoded_len().map_err(|error| build.of_spec(error))?;
+    build.spec.keys(1).encoded_len().map_err(|error| build.spec_failure(error))?;
     let (planned, filter) = build.filter()?;
     build.warn_if_above(planned, &filter);
     for input in build.inputs.with_carriage_returns(&build.progress) {
@@ -65,7 +65,7 @@ impl<'a> Build<'a> {
         Ok(Self { arguments, inputs, progress, engine, spec })
     }
 
-    /// The keys that the filter is sized for, and the filter of all keys.
+    /// Builds the filter of all keys. Returns the number of keys that it was sized for, and the filter.
     fn filter(&self) -> Result<(usize, AnyFilter), Failure> {
         let is_counted = self.arguments.input_format == InputFormat::Lines
             && self.inputs.regular_bytes().is_some();
@@ -84,7 +84,7 @@ impl<'a> Build<'a> {
         self.inputs.source(*input_format, column.as_deref(), *key_type, &self.progress)
     }
 
-    /// Sizes a filter for `keys` keys, and inserts all keys while they are read.
+    /// Makes a filter for `keys` keys, and inserts all keys while it reads them.
     fn insert(&self, keys: usize) -> Result<(usize, AnyFilter), Failure> {
         let bar = Bar::new("insert", self.inputs.regular_bytes());
         let batches = self.source().map(|batch| {
@@ -94,14 +94,14 @@ impl<'a> Build<'a> {
         self.insert_batches(keys, batches)
     }
 
-    /// Keeps the hashes of all keys to learn their number.
+    /// Reads all keys and spools their hashes to learn their number. Then makes a filter and inserts them.
     fn insert_spooled(&self) -> Result<(usize, AnyFilter), Failure> {
         let hasher = Hasher::xxh3(self.arguments.seed);
         let mut spool = Spool::new(MOST_HASHES_IN_MEMORY);
         let bar = Bar::new("read", self.inputs.regular_bytes());
         let mut hashes = Vec::new();
         for batch in self.source() {
-            batch.map_err(|error| self.of_source(error))?.hash_all(&hasher, &mut hashes);
+            batch.map_err(|error| self.source_failure(error))?.hash_all(&hasher, &mut hashes);
             spool.push(&hashes)?;
             bar.set(self.progress.bytes(), spool.len());
         }
@@ -124,29 +124,32 @@ impl<'a> Build<'a> {
         keys: usize,
         batches: impl Iterator<Item = Result<Keys, BatchError>> + Send,
     ) -> Result<(usize, AnyFilter), Failure> {
-        let mut filter = self.spec.keys(keys).build().map_err(|error| self.of_spec(error))?;
+        let mut filter = self.spec.keys(keys).build().map_err(|error| self.spec_failure(error))?;
         let mut stream = self.engine.stream();
-        // A table of slots that is empty is filled region by region, one that has keys takes more by moving them: 20
-        // million lines in 0.53 s instead of 1.06 into a quotient filter, 0.8 instead of 1.0 into a cuckoo filter.
+        // An empty table of slots is filled region by region, but later batches have to move keys. So large batches are
+        // faster: 20 million lines take 0.53 s instead of 1.06 s in a quotient filter, 0.8 s instead of 1.0 s in a
+        // cuckoo filter.
         if filter.load_factor().is_some() {
             stream = stream.keys_at_a_time(MOST_HASHES_IN_MEMORY);
         }
         let inserted = stream.insert(&mut filter, batches);
-        inserted.map_err(|error| self.of_stream(error))?;
+        inserted.map_err(|error| self.stream_failure(error))?;
         Ok((keys, filter))
     }
 
-    fn of_source(&self, error: SourceError) -> Failure {
+    fn source_failure(&self, error: SourceError) -> Failure {
         self.inputs.failure(error, &self.progress)
     }
 
-    fn of_spec(&self, error: trommel::SpecError) -> Failure {
+    fn spec_failure(&self, error: trommel::SpecError) -> Failure {
         Failure::Spec { kind: self.arguments.kind, error }
     }
 
-    fn of_stream(&self, error: StreamError<BatchError>) -> Failure {
+    fn stream_failure(&self, error: StreamError<BatchError>) -> Failure {
         match error {
-            StreamError::Failed { error: BatchError::Source(error), .. } => self.of_source(error),
+            StreamError::Failed { error: BatchError::Source(error), .. } => {
+                self.source_failure(error)
+            }
             StreamError::Failed { error: BatchError::Spool(error), .. } => {
                 Failure::Spool { error: error.0 }
             }
@@ -169,8 +172,8 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// Tells that more keys came than the filter was made for, where that costs precision. A file may have grown
-    /// since its lines were counted.
+    /// Warns if there were more keys than planned and the false-positive rate rises because of them. This can happen
+    /// without `--keys` too: a file may have grown since its lines were counted.
     fn warn_if_above(&self, planned: usize, filter: &AnyFilter) {
         let keys = self.progress.keys();
         if keys <= planned as u64 {

@@ -21,7 +21,10 @@ pub(crate) fn run(arguments: &FoldArgs) -> Result<ExitCode, Failure> {
         .ok_or_else(|| Failure::AboveRate { name: name.clone(), expected, asked })?;
     if folded.memory_bytes() == filter.memory_bytes() {
         let why = match filter.fold(2) {
-            Ok(half) => format!("half of it would have a rate of {:.3e}", half.expected_fpr()),
+            Ok(half) => {
+                let fpr = half.expected_fpr();
+                format!("at half the size its expected false-positive rate would be {fpr:.3e}")
+            }
             Err(error) => error.to_string(),
         };
         warn(&format!("{name}: not folded: {why}"));

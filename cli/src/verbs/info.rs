@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use trommel::container::{HEADER_BYTES, HashId, VERSION};
 use trommel::{Filter as _, FilterView, KeyHash};
 
-/// Characters of a bar.
+/// The width of a bar in characters.
 const BAR_WIDTH: usize = 64;
 
 pub(crate) fn run(arguments: &InfoArgs) -> Result<ExitCode, Failure> {
@@ -29,13 +29,13 @@ pub(crate) fn run(arguments: &InfoArgs) -> Result<ExitCode, Failure> {
     print(text.as_bytes())
 }
 
-/// The JSON form; cli/README.md describes it. Fields may be added, and none is removed or changed.
+/// The JSON form, which cli/README.md describes. Fields may be added, but none may be removed or changed.
 #[derive(Debug, Serialize)]
 struct Info {
     file: String,
     format_version: u16,
     kind: &'static str,
-    /// Inserts of a Bloom filter, fingerprints of other kinds.
+    /// The number of inserts in Bloom kinds, of fingerprints in the other kinds.
     keys: u64,
     estimated_distinct_keys: f64,
     file_bytes: u64,
@@ -52,7 +52,7 @@ struct Info {
 #[derive(Debug, Serialize)]
 struct HashInfo {
     function: &'static str,
-    /// In decimal; JSON readers have no integers of 64 bits.
+    /// Decimal digits in a string, since many JSON readers have no 64-bit integers.
     seed: String,
 }
 
@@ -73,11 +73,11 @@ struct Can {
 }
 
 impl Info {
-    /// Of a filter whose bytes were checked when it was viewed.
+    /// Describes a filter. [`FilterView::parse`] has checked its checksums.
     fn new(file: String, bytes: &[u8], view: &FilterView<'_>) -> Self {
         let hasher = view.hasher();
         let removes = view.count_hash(KeyHash::default()).is_ok();
-        // What was set for a key cannot be taken apart, so tables of such bits can be laid over each other.
+        // Bloom filters without counters are plain bits, which can be combined by AND (intersect) and OR (fold).
         let folds = view.hash_count().is_some() && !removes;
         Self {
             file,
@@ -100,7 +100,7 @@ impl Info {
             },
             checksum_ok: true,
             fill: Fill::of(view).map(|fill| FillInfo {
-                of: fill.of.name(),
+                of: fill.unit.name(),
                 fraction: fill.fraction,
                 regions: fill.regions,
             }),
@@ -142,18 +142,21 @@ impl Info {
                 grouped(self.table_bytes)
             ),
         );
-        line("false positives", format!("{} of absent keys expected", percent(self.expected_fpr)));
+        line(
+            "false positives",
+            format!("expected for {} of absent keys", percent(self.expected_fpr)),
+        );
         line("hash", format!("{}, seed {}", self.hash.function, self.hash.seed));
-        line("checksums", "right".into());
+        line("checksums", "correct".into());
         line("can", self.can.list(true));
         line("cannot", self.can.list(false));
         if let Some(fill) = &self.fill {
-            let (of, verb) =
+            let (unit, used) =
                 if fill.of == Unit::Bits.name() { ("bits", "set") } else { ("slots", "taken") };
             line(
                 "fill",
                 format!(
-                    "[{}] {} of {of} {verb}",
+                    "[{}] {} of {unit} {used}",
                     shades.bar(fill.fraction, BAR_WIDTH),
                     percent(fill.fraction)
                 ),
@@ -195,7 +198,7 @@ mod tests {
     use trommel::{FilterKind, FilterSpec};
 
     #[test]
-    fn what_is_listed_is_what_the_library_does() {
+    fn the_listed_operations_are_those_the_library_supports() {
         for kind in FilterKind::ALL {
             let mut filter = FilterSpec::new(*kind).keys(1_000).build().unwrap();
             let bytes = filter.to_bytes();

@@ -7,7 +7,7 @@ use crate::output::Output;
 use std::process::ExitCode;
 use trommel::{AnyFilter, FilterView};
 
-/// Has two filters in memory at a time, whatever their number.
+/// Merges any number of filters, with at most two of them in memory at a time.
 pub(crate) fn run(arguments: &MergeArgs) -> Result<ExitCode, Failure> {
     let output = Output::create(&arguments.output)?;
     let mut merged: Option<(String, AnyFilter)> = None;

@@ -1,4 +1,4 @@
-//! What each verb does, a file each.
+//! The verbs, one file each.
 
 mod build;
 mod fold;
@@ -17,7 +17,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use trommel::Engine;
 
-/// Exit code of a query that printed nothing.
+/// The exit code of `query` and `parquet probe` if they print no key.
 const NOTHING_PRINTED: u8 = 1;
 
 pub(crate) fn run(verb: Verb) -> Result<ExitCode, Failure> {
@@ -34,7 +34,8 @@ pub(crate) fn run(verb: Verb) -> Result<ExitCode, Failure> {
     }
 }
 
-/// The bytes of a filter. Read, not mapped: a map of a file that another process shortens ends this one.
+/// Reads the bytes of a filter. The file is not mapped: if another process truncated it, access to the map would end
+/// this process.
 fn read_filter(path: &Path) -> Result<Vec<u8>, Failure> {
     fs::read(path).map_err(|error| {
         let why = match error.kind() {
@@ -54,7 +55,7 @@ fn engine(threads: Option<usize>) -> Result<Engine, Failure> {
     .build()?)
 }
 
-/// Prints a whole text. A reader that has left is no error.
+/// Prints a whole text. It is no error if the reader has closed standard output.
 fn print(text: &[u8]) -> Result<ExitCode, Failure> {
     match write(text) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(of_stdout(error)),

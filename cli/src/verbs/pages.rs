@@ -1,4 +1,4 @@
-//! `trommel man` and `trommel completions`: written from the definition of the command line.
+//! `trommel man` and `trommel completions`, both generated from the definition of the command line.
 
 use super::print;
 use crate::cli::{Cli, CompletionsArgs, ManArgs};

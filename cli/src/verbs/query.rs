@@ -21,7 +21,7 @@ pub(crate) fn run(arguments: &QueryArgs) -> Result<ExitCode, Failure> {
     Ok(if printed { ExitCode::SUCCESS } else { ExitCode::from(NOTHING_PRINTED) })
 }
 
-/// Whether a key was printed.
+/// Looks up the keys given as arguments. Returns whether a key was printed.
 fn ask_arguments(view: &FilterView<'_>, arguments: &QueryArgs) -> Result<bool, Failure> {
     let hasher = view.hasher();
     let mut text = Vec::new();
@@ -59,7 +59,7 @@ enum QueryError {
     Stdout(io::Error),
 }
 
-/// Whether a line was printed.
+/// Looks up the lines of standard input. Returns whether a line was printed.
 fn ask_lines(view: &FilterView<'_>, arguments: &QueryArgs) -> Result<bool, Failure> {
     let inputs = Inputs::stdin();
     let progress = inputs.progress();
@@ -90,7 +90,7 @@ fn ask_lines(view: &FilterView<'_>, arguments: &QueryArgs) -> Result<bool, Failu
         Err(StreamError::Failed { error: QueryError::Source(error), .. }) => {
             Err(inputs.failure(error, &progress))
         }
-        // Whoever reads has enough: there were keys to print.
+        // The reader has closed standard output. There were keys to print, so this is a success.
         Err(StreamError::Failed { error: QueryError::Stdout(error), .. }) => {
             if error.kind() == io::ErrorKind::BrokenPipe { Ok(true) } else { Err(of_stdout(error)) }
         }

@@ -25,7 +25,8 @@ pub(super) fn run(arguments: &AddArgs) -> Result<ExitCode, Failure> {
     let report = report.map_err(refused)?;
     if report.unused_bytes > 0 {
         let unused = grouped(report.unused_bytes);
-        warn(&format!("{}: {unused} bytes of old filters are left in it unused", output.display()));
+        let output = output.display();
+        warn(&format!("{output}: {unused} bytes of old filters remain in the file unused"));
     }
     Ok(ExitCode::SUCCESS)
 }

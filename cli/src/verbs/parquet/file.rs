@@ -1,4 +1,4 @@
-//! A Parquet file of which only the footer and the filters are read.
+//! Reads the footer and the filters of a Parquet file, and nothing else.
 
 use crate::failure::{Failure, ParquetFailure, Unreadable};
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
@@ -8,17 +8,18 @@ use std::panic::catch_unwind;
 use std::path::Path;
 use trommel_parquet::{ChunkFilter, Column, FileFilters, FilterError};
 
-/// The magic at both ends, and before the second one the length of the footer.
+/// The magic at each end of the file.
 const MAGIC_BYTES: u64 = 4;
+/// The length of the footer, and the second magic.
 const TAIL_BYTES: u64 = 8;
-/// Read of a filter whose length the footer does not tell, to learn it from its header.
+/// Bytes to read first if the footer does not give a filter's length, to learn the length from the filter's header.
 const HEADER_BYTES: u64 = 64;
 
 pub(super) struct ParquetFile {
     pub(super) name: String,
     file: File,
     bytes: u64,
-    /// The first magic, the footer and the tail: a file without pages and filters.
+    /// The first magic, the footer and the tail: the file without its pages and filters.
     ends: Vec<u8>,
     metadata: ParquetMetaData,
 }
@@ -37,7 +38,7 @@ impl ParquetFile {
         let bytes = file.metadata().map_err(unreadable)?.len();
         let ends = read_ends(&mut file, bytes).map_err(unreadable)?;
         let refused = |error| Failure::Parquet { name: name.clone(), error };
-        // Checks the footer, before the `parquet` crate, which is needed for the offsets of filters, decodes it.
+        // Checks the footer before the `parquet` crate decodes it. That crate is needed for the offsets of filters.
         FileFilters::open(&ends).map_err(|error| refused(ParquetFailure::File(error)))?;
         let footer = &ends[MAGIC_BYTES as usize..ends.len() - TAIL_BYTES as usize];
         let decoded = catch_unwind(|| ParquetMetaDataReader::decode_metadata(footer));
@@ -48,7 +49,7 @@ impl ParquetFile {
         Ok(Self { name, file, bytes, ends, metadata })
     }
 
-    /// Columns and row groups. Filters have to be read by [`ParquetFile::filter_bytes`].
+    /// The columns and row groups. Filters have to be read by [`ParquetFile::filter_bytes`].
     pub(super) fn footer(&self) -> Result<FileFilters<'_>, Failure> {
         FileFilters::open(&self.ends).map_err(|error| self.failure(ParquetFailure::File(error)))
     }
@@ -57,7 +58,7 @@ impl ParquetFile {
         Failure::Parquet { name: self.name.clone(), error }
     }
 
-    /// Where the filter of a column chunk begins, and its header and bitset; `None` if there is none.
+    /// The filter of a column chunk: its offset, and the bytes of its header and bitset. `None` if there is no filter.
     pub(super) fn filter_bytes(
         &self,
         row_group: usize,
@@ -77,10 +78,10 @@ impl ParquetFile {
             return Err(failure(FilterError::OutsideFile { offset, footer: self.bytes }));
         };
         let declared = chunk.bloom_filter_length();
-        let told = declared.and_then(|length| u64::try_from(length).ok()).unwrap_or(HEADER_BYTES);
-        let mut read = self.range(begin, told)?;
+        let wanted = declared.and_then(|length| u64::try_from(length).ok()).unwrap_or(HEADER_BYTES);
+        let mut read = self.range(begin, wanted)?;
         let parsed = match ChunkFilter::parse(&read) {
-            // The header has told how long it is.
+            // The header gives the filter's length, `need`, which is more than was read.
             Err(FilterError::Truncated { need, .. }) if need <= self.bytes - begin => {
                 read = self.range(begin, need)?;
                 ChunkFilter::parse(&read)
@@ -96,7 +97,7 @@ impl ParquetFile {
         Ok(Some((begin, read)))
     }
 
-    /// Reads at most this number of bytes; fewer at the end of the file.
+    /// Reads `bytes` bytes from `begin`, or fewer if the file ends before.
     fn range(&self, begin: u64, bytes: u64) -> Result<Vec<u8>, Failure> {
         let mut file = &self.file;
         let mut range = Vec::new();
@@ -110,10 +111,11 @@ impl ParquetFile {
     }
 }
 
+/// Reads the first magic, the footer and the tail.
 fn read_ends(file: &mut File, bytes: u64) -> io::Result<Vec<u8>> {
     let mut ends = Vec::new();
     if bytes < MAGIC_BYTES + TAIL_BYTES {
-        // No Parquet file; the one who parses it says so.
+        // Too short for a Parquet file. `FileFilters::open` reports that.
         file.read_to_end(&mut ends)?;
         return Ok(ends);
     }

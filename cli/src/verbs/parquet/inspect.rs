@@ -10,10 +10,10 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 use trommel_parquet::ChunkFilter;
 
-/// Characters of a bar.
+/// The width of a bar in characters.
 const BAR_WIDTH: usize = 16;
 
-/// The JSON form; cli/README.md describes it. Fields may be added, and none is removed or changed.
+/// The JSON form, which cli/README.md describes. Fields may be added, but none may be removed or changed.
 #[derive(Debug, Serialize)]
 struct Inspected {
     file: String,

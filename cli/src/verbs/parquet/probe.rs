@@ -15,10 +15,10 @@ use trommel_parquet::{
 pub(super) fn run(arguments: &ProbeArgs) -> Result<ExitCode, Failure> {
     let file = ParquetFile::open(&arguments.file)?;
     let footer = file.footer()?;
-    let of_probe = |error| file.failure(ParquetFailure::Probe(error));
-    let column = footer.column(&arguments.column).map_err(of_probe)?;
-    // Refuses types that have no filters, whatever the keys.
-    Literals::new(column, []).map_err(of_probe)?;
+    let probe_failure = |error| file.failure(ParquetFailure::Probe(error));
+    let column = footer.column(&arguments.column).map_err(probe_failure)?;
+    // Refuses column types that cannot have filters, even if no keys follow.
+    Literals::new(column, []).map_err(probe_failure)?;
     let mut groups = Vec::new();
     for row_group in 0..footer.row_groups().len() {
         groups.push(file.filter_bytes(row_group, column)?.map(|(_, bytes)| bytes));
@@ -34,21 +34,21 @@ pub(super) fn run(arguments: &ProbeArgs) -> Result<ExitCode, Failure> {
     let asked = if arguments.keys.is_empty() {
         let inputs = Inputs::stdin();
         let progress = inputs.progress();
-        let mut before = 0;
+        let mut lines_before = 0;
         let mut asked = Ok(());
         for block in inputs.source(InputFormat::Lines, None, KeyType::Bytes, &progress) {
             let block = block.map_err(|mut error| {
-                error.line = crate::input::Line::Number(before + 1);
+                error.line = crate::input::Line::Number(lines_before + 1);
                 inputs.failure(error, &progress)
             })?;
             let mut keys = Vec::new();
             block.for_each(|key| keys.push(key.to_vec()));
             let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
-            asked = probe.ask(&keys).map_err(|refused| refused.after(Some(before)));
+            asked = probe.ask(&keys).map_err(|refused| refused.after(Some(lines_before)));
             if asked.is_err() {
                 break;
             }
-            before += keys.len() as u64;
+            lines_before += keys.len() as u64;
         }
         asked
     } else {
@@ -70,17 +70,18 @@ pub(super) fn run(arguments: &ProbeArgs) -> Result<ExitCode, Failure> {
 }
 
 enum Refused {
-    /// A key, by its line or index.
+    /// A key is not a value of the column. The number is its index in the batch or, after [`Refused::after`], its line.
     Key(Option<u64>, ProbeError),
     Stdout(io::Error),
 }
 
 impl Refused {
-    /// With the line of the key, if `before` lines were before the batch.
-    fn after(self, before: Option<u64>) -> Self {
+    /// Replaces the key's index in its batch by its line number, or by `None` if keys are arguments. `lines_before` is
+    /// the number of lines before the batch.
+    fn after(self, lines_before: Option<u64>) -> Self {
         match self {
             Self::Key(index, error) => {
-                let line = before.zip(index).map(|(before, index)| before + index + 1);
+                let line = lines_before.zip(index).map(|(before, index)| before + index + 1);
                 Self::Key(line, error)
             }
             stdout => stdout,
@@ -90,16 +91,17 @@ impl Refused {
 
 struct Probe<'f> {
     column: &'f Column,
-    /// The filter of each row group that has one.
+    /// The filter of each row group; `None` if the row group has no filter.
     groups: Vec<Option<ChunkFilter<'f>>>,
     absent: bool,
     printed: bool,
 }
 
 impl Probe<'_> {
+    /// Looks up a batch of keys and prints those that were asked for.
     fn ask(&mut self, keys: &[&[u8]]) -> Result<(), Refused> {
         let literals = self.literals(keys).map_err(|error| {
-            // Which one it was, for the message.
+            // Finds the key that is no value of the column, for the message.
             let index = keys.iter().position(|key| self.literals(&[key]).is_err());
             Refused::Key(index.map(|index| index as u64), error)
         })?;
@@ -110,6 +112,7 @@ impl Probe<'_> {
             .collect();
         let mut text = Vec::new();
         for (index, key) in keys.iter().enumerate() {
+            // A row group without a filter may have any key.
             let may_have =
                 |found: &Option<Bitmap>| found.as_ref().is_none_or(|found| found.get(index));
             let groups: Vec<String> = found
@@ -139,7 +142,7 @@ impl Probe<'_> {
         if self.column.physical_type() == PhysicalType::ByteArray && !is_decimal {
             return Literals::new(self.column, keys.iter().map(|key| Literal::Bytes(key)));
         }
-        // Bytes that are no text are no value either.
+        // Values of other types are written as text. Bytes that are not UTF-8 stay invalid and are refused.
         let texts = keys.iter().map(|key| String::from_utf8_lossy(key));
         Literals::parse(self.column, texts)
     }
