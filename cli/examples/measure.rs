@@ -1,13 +1,13 @@
-//! Measures `trommel build` and `trommel query` beside programs that only read lines, and prints a Markdown table.
+//! Measures `trommel build`, `trommel query` and programs that only read lines, and prints a Markdown table.
 //!
 //! ```sh
 //! cargo build --release -p trommel-cli
 //! cargo run --release -p trommel-cli --example measure -- target/release/trommel [LINES [REPETITIONS [FOLDER]]]
 //! ```
 //!
-//! Writes a file of LINES lines (20 million if nothing is said) of 9 digits into FOLDER, or the folder for temporary files;
-//! runs every command once in each of REPETITIONS (5) rounds; removes what it wrote. The lines are in the page cache.
-//! Each filter that is measured is asked for all lines, and has to find them all.
+//! Writes a file of LINES lines (default: 20 million) of 9 digits into FOLDER (default: the temporary folder). Runs
+//! every command once in each of REPETITIONS rounds (default: 5), and removes the files that it wrote. The lines are
+//! in the page cache. Each measured filter is queried for all lines and must contain them all.
 
 use std::error::Error;
 use std::fs::{self, File};
@@ -62,20 +62,20 @@ fn measure(trommel: &Path, lines: u64, repetitions: usize, folder: &Path) -> Out
             let input = input.clone();
             move || {
                 let found = read_blocks(&input, split)?;
-                if found == lines { Ok(()) } else { Err("lines were lost".into()) }
+                if found == lines { Ok(()) } else { Err("wrong number of lines".into()) }
             }
         }),
     ];
     for kind in KINDS {
-        for told in [true, false] {
+        for with_keys in [true, false] {
             let filter = folder.join(kind);
-            let keys = if told { format!(" --keys {lines}") } else { String::new() };
+            let keys = if with_keys { format!(" --keys {lines}") } else { String::new() };
             let (trommel, input) = (trommel.to_owned(), input.clone());
             let name = format!("`trommel build --kind {kind}{keys}`");
             rows.push(Row::new(&name, move || {
                 let mut build = Command::new(&trommel);
                 build.args(["build", "--kind", kind, "-o"]).arg(&filter).arg(&input);
-                if told {
+                if with_keys {
                     build.args(["--keys", &lines.to_string()]);
                 }
                 succeed(&mut build)
@@ -86,7 +86,7 @@ fn measure(trommel: &Path, lines: u64, repetitions: usize, folder: &Path) -> Out
             let mut query = Command::new(&trommel);
             query.args(["query", "--absent"]).arg(&filter).stdin(File::open(&input)?);
             let asked = query.output()?;
-            // No line is absent.
+            // No line is absent, so the query prints nothing and its exit code is 1.
             if asked.status.code() == Some(1) && asked.stdout.is_empty() {
                 Ok(())
             } else {
@@ -112,10 +112,10 @@ fn measure(trommel: &Path, lines: u64, repetitions: usize, folder: &Path) -> Out
     for row in &mut rows {
         row.times.sort_unstable();
         let (median, best) = (row.times[row.times.len() / 2], row.times[0]);
-        let rate = lines as f64 / median.as_secs_f64() / 1e6;
+        let throughput = lines as f64 / median.as_secs_f64() / 1e6;
         row.busy.sort_unstable_by(f64::total_cmp);
         println!(
-            "| {} | {:.2} | {:.2} | {:.2} | {rate:.0} |",
+            "| {} | {:.2} | {:.2} | {:.2} | {throughput:.0} |",
             row.name,
             median.as_secs_f64(),
             best.as_secs_f64(),
@@ -125,7 +125,7 @@ fn measure(trommel: &Path, lines: u64, repetitions: usize, folder: &Path) -> Out
     Ok(())
 }
 
-/// A command, and the times of its runs.
+/// A row of the table: a command and the times of its runs.
 struct Row {
     name: String,
     run: Box<dyn FnMut() -> Outcome<()>>,
@@ -140,11 +140,12 @@ impl Row {
     }
 }
 
-/// Processor time of this process and the children that it has waited for; 0 where the system does not tell.
+/// The processor time of this process and of the children that it has waited for; 0 if there is no `/proc`.
 fn processor_seconds() -> f64 {
     const TICKS_PER_SECOND: f64 = 100.0;
     let Ok(stat) = fs::read_to_string("/proc/self/stat") else { return 0.0 };
-    // After the name, which may have spaces: user and system time are fields 12 and 13 from there, the children's follow.
+    // Fields are counted after the name, since it may have spaces: 12 and 13 are user and system time, and the same of
+    // the children follow.
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace().skip(11).take(4);
     fields.filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / TICKS_PER_SECOND
 }
@@ -163,7 +164,7 @@ fn succeed(command: &mut Command) -> Outcome<()> {
     if status.success() { Ok(()) } else { Err(format!("{command:?}: {status}").into()) }
 }
 
-/// The sum of what `count` gives for each block of a file. Lines of 9 bytes may be divided.
+/// The sum of `count` over all blocks of a file. A line may be divided between two blocks.
 fn read_blocks(path: &Path, count: impl Fn(&[u8]) -> u64) -> Outcome<u64> {
     let mut file = File::open(path)?;
     let mut buffer = vec![0; BLOCK_BYTES];
@@ -177,7 +178,7 @@ fn read_blocks(path: &Path, count: impl Fn(&[u8]) -> u64) -> Outcome<u64> {
     }
 }
 
-/// Lines that end in a block, each of which is looked at.
+/// The number of lines that end in a block. `black_box` keeps the split into lines from being optimised away.
 fn split(block: &[u8]) -> u64 {
     let (mut begin, mut lines) = (0, 0);
     for end in memchr::memchr_iter(b'\n', block) {

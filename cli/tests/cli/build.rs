@@ -1,12 +1,12 @@
-//! `trommel build` and the library make the same bytes.
+//! `trommel build` writes the same bytes as the library.
 
 use crate::support::{Folder, hashes_of_lines, library, lines};
 use trommel::{AnyFilter, Filter as _, FilterKind, FilterSpec, Hasher, Insert as _};
 
 #[test]
-fn every_kind_is_to_the_byte_what_the_library_builds() {
+fn every_kind_has_the_same_bytes_as_from_the_library() {
     let folder = Folder::new();
-    // A cuckoo filter's bytes depend on its batches: so few keys are one batch here and there.
+    // The bytes of a cuckoo filter depend on how keys are divided into batches. So few keys are one batch in both.
     let text = lines(3_000);
     folder.write("words", &text);
     let hashes = hashes_of_lines(&text, 0);
@@ -14,19 +14,19 @@ fn every_kind_is_to_the_byte_what_the_library_builds() {
         let expected = library(*kind, &hashes).to_bytes();
         let name = kind.name();
         folder.run(["build", "--kind", name, "-o", "counted", "words"]).silent();
-        folder.run(["build", "--kind", name, "--keys", "3e3", "-o", "told", "words"]).silent();
+        folder.run(["build", "--kind", name, "--keys", "3e3", "-o", "sized", "words"]).silent();
         folder.feed(&text, ["build", "--kind", name, "-o", "fed"]).silent();
-        for built in ["counted", "told", "fed"] {
+        for built in ["counted", "sized", "fed"] {
             assert!(folder.read(built) == expected, "{kind}, {built}");
         }
         let to_stdout = folder.run(["build", "--kind", name, "-o", "-", "words"]);
         assert!(to_stdout.silent().stdout == expected, "{kind}");
     }
-    assert_eq!(folder.names(), ["counted", "fed", "told", "words"]);
+    assert_eq!(folder.names(), ["counted", "fed", "sized", "words"]);
 }
 
 #[test]
-fn many_lines_are_to_the_byte_what_the_library_builds_with_any_number_of_threads() {
+fn many_lines_give_the_bytes_of_the_library_with_any_number_of_threads() {
     let folder = Folder::new();
     let text = lines(150_000);
     folder.write("words", &text);
@@ -60,7 +60,7 @@ fn the_library_finds_every_line_in_a_filter_of_the_command_line() {
 }
 
 #[test]
-fn a_key_is_a_line_without_its_line_feed_and_nothing_else_is_taken_off() {
+fn a_key_is_a_line_without_its_line_feed_and_otherwise_unchanged() {
     let folder = Folder::new();
     let text = b"anvil\n\nforge\r\n \xff\0\xfe \nlast";
     let keys: [&[u8]; 5] = [b"anvil", b"", b"forge\r", b" \xff\0\xfe ", b"last"];
@@ -77,7 +77,7 @@ fn a_key_is_a_line_without_its_line_feed_and_nothing_else_is_taken_off() {
 }
 
 #[test]
-fn several_inputs_are_one_after_another() {
+fn several_inputs_are_read_one_after_another() {
     let folder = Folder::new();
     folder.write("a", "anvil\nforge");
     folder.write("b", "tongs\n");
@@ -92,7 +92,7 @@ fn several_inputs_are_one_after_another() {
 }
 
 #[test]
-fn an_empty_input_is_the_smallest_filter() {
+fn an_empty_input_gives_a_filter_for_no_keys() {
     let folder = Folder::new();
     for kind in FilterKind::ALL {
         folder.feed(b"", ["build", "--kind", kind.name(), "-o", "filter"]).silent();
@@ -102,7 +102,7 @@ fn an_empty_input_is_the_smallest_filter() {
 }
 
 #[test]
-fn the_seed_is_in_the_filter_and_in_its_bits() {
+fn the_seed_is_stored_and_used_for_hashing() {
     let folder = Folder::new();
     folder.feed(b"anvil\n", ["build", "--seed", "18446744073709551615", "-o", "filter"]).silent();
     let filter = AnyFilter::from_bytes(&folder.read("filter")).unwrap();
@@ -111,7 +111,7 @@ fn the_seed_is_in_the_filter_and_in_its_bits() {
 }
 
 #[test]
-fn numbers_are_the_keys_that_programs_insert() {
+fn number_keys_equal_the_integers_that_programs_insert() {
     let folder = Folder::new();
     for (key_type, text) in [("i64", "-5\n7\n"), ("u64", "18446744073709551615\n7\n")] {
         folder.feed(text.as_bytes(), ["build", "--key-type", key_type, "-o", "filter"]).silent();
@@ -130,7 +130,7 @@ fn numbers_are_the_keys_that_programs_insert() {
 }
 
 #[test]
-fn more_keys_than_were_told_cost_precision_and_a_warning() {
+fn more_keys_than_planned_raise_the_fpr_and_cause_a_warning() {
     let folder = Folder::new();
     folder.write("words", lines(2_000));
     let run = folder.run(["build", "--keys", "1000", "-o", "filter", "words"]);
@@ -143,19 +143,19 @@ fn more_keys_than_were_told_cost_precision_and_a_warning() {
             "trommel: warning: 2,000 keys instead of 1,000: the expected false-positive rate is {expected} instead of 1.000 %\n"
         )
     );
-    // Fewer keys make it better.
+    // Fewer keys than planned cause no warning.
     folder.run(["build", "--keys", "10000", "-o", "filter", "words"]).silent();
 }
 
 #[test]
-fn lines_that_end_in_a_carriage_return_are_told() {
+fn files_whose_first_line_ends_in_a_carriage_return_cause_a_warning() {
     let folder = Folder::new();
     folder.write("dos", "anvil\r\nforge\r\n");
     folder.write("unix", "anvil\nforge\r\n");
     let run = folder.run(["build", "-o", "filter", "unix", "dos"]);
     assert_eq!(run.code, Some(0));
-    let told = "trommel: warning: dos: lines end in CR LF, and the CR is part of the keys\n";
-    assert_eq!(run.stderr, told);
+    let warning = "trommel: warning: dos: lines end in CR LF, and the CR is part of the keys\n";
+    assert_eq!(run.stderr, warning);
     let filter = AnyFilter::from_bytes(&folder.read("filter")).unwrap();
     assert!(filter.contains("anvil\r") && filter.contains("anvil"));
 }

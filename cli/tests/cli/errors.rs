@@ -1,11 +1,11 @@
-//! What cannot be done is said, with the file and the line, and changes nothing.
+//! Errors name the file and the line, and change no files.
 
 use crate::support::{Folder, lines};
 use std::fs::{self, File, OpenOptions};
 use std::process::{Command, Stdio};
 
 #[test]
-fn inputs_that_cannot_be_read_are_refused_before_any_is() {
+fn unreadable_inputs_are_refused_before_any_input_is_read() {
     let folder = Folder::new();
     folder.write("words", "anvil\n");
     fs::create_dir(folder.path("folder")).unwrap();
@@ -20,10 +20,10 @@ fn inputs_that_cannot_be_read_are_refused_before_any_is() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn an_input_that_fails_names_the_line_after_those_that_were_read() {
+fn a_read_error_names_the_line_after_those_that_were_read() {
     let folder = Folder::new();
     folder.write("words", "anvil\nforge\n");
-    // Nothing is mapped at the first address, so reading it fails.
+    // Reading this file at offset 0 fails, since no memory is mapped at address 0.
     folder
         .run(["build", "--keys", "10", "-o", "filter", "words", "/proc/self/mem"])
         .fails_with("/proc/self/mem: line 1: Input/output error (os error 5)");
@@ -32,7 +32,7 @@ fn an_input_that_fails_names_the_line_after_those_that_were_read() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn input_without_lines_does_not_take_all_memory() {
+fn input_without_line_feeds_does_not_take_all_memory() {
     let folder = Folder::new();
     folder
         .run(["build", "--keys", "10", "-o", "filter", "/dev/zero"])
@@ -40,7 +40,7 @@ fn input_without_lines_does_not_take_all_memory() {
 }
 
 #[test]
-fn outputs_that_cannot_be_written_are_refused_and_leave_nothing() {
+fn unwritable_outputs_are_refused_and_leave_no_files() {
     let folder = Folder::new();
     folder.write("words", "anvil\n");
     fs::create_dir(folder.path("folder")).unwrap();
@@ -68,7 +68,7 @@ fn an_input_is_not_replaced_by_its_filter() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_full_device_is_an_error_of_every_verb_that_prints() {
+fn every_verb_that_prints_reports_a_full_device() {
     let folder = Folder::new();
     folder.write("words", "anvil\n");
     folder.run(["build", "-o", "filter", "words"]).silent();
@@ -100,11 +100,11 @@ fn a_full_device_is_an_error_of_every_verb_that_prints() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_disk_without_room_leaves_the_old_file_and_no_other() {
+fn a_build_that_exceeds_a_size_limit_leaves_only_the_old_file() {
     let folder = Folder::new();
     folder.write("words", lines(100_000));
     folder.write("filter", "old");
-    // Files of at most one block, as the shell counts: the limit is an error where its signal is ignored.
+    // Limits files to one block. The shell ignores the limit's signal, so that writing more is an error instead.
     let script = format!(
         "trap '' XFSZ; ulimit -f 1; exec '{}' build -o filter words",
         env!("CARGO_BIN_EXE_trommel")
@@ -153,7 +153,7 @@ fn a_full_filter_names_the_line_that_did_not_fit() {
         let line_of_all = line(&one.stderr, "standard input");
         assert!(line_of_all > 100, "{kind}: {line_of_all}");
         assert_eq!(line(&two.stderr, "b"), line_of_all - 50, "{kind}");
-        // The lines before it fit, and that one does not.
+        // All lines before the named line fit, and the named line does not.
         let upto = |lines: u64| -> Vec<u8> {
             all.split_inclusive(|byte| *byte == b'\n')
                 .take(lines as usize)
@@ -170,7 +170,7 @@ fn a_full_filter_names_the_line_that_did_not_fit() {
 }
 
 #[test]
-fn rates_and_sizes_that_cannot_be_are_refused_before_anything_is_read() {
+fn impossible_rates_and_sizes_are_refused_before_inputs_are_read() {
     let folder = Folder::new();
     for fpr in ["0", "1", "-0.5", "NaN", "inf", "x"] {
         let run = folder.run(["build", "--fpr", fpr, "-o", "filter", "missing"]);
@@ -187,7 +187,7 @@ fn rates_and_sizes_that_cannot_be_are_refused_before_anything_is_read() {
             .run(["build", "--kind", kind, "--fpr", fpr, "--keys", keys, "-o", "filter", "words"]);
         assert_eq!((run.code, run.stdout.len()), (Some(2), 0));
         assert!(
-            run.stderr.starts_with(&format!("trommel: no such {kind} filter: ")),
+            run.stderr.starts_with(&format!("trommel: cannot make this {kind} filter: ")),
             "{}",
             run.stderr
         );
@@ -202,7 +202,7 @@ fn rates_and_sizes_that_cannot_be_are_refused_before_anything_is_read() {
 }
 
 #[test]
-fn bytes_that_are_no_filter_are_refused_by_every_verb() {
+fn files_that_are_not_filters_are_refused_by_every_verb() {
     let folder = Folder::new();
     folder.write("words", "anvil\n");
     folder.run(["build", "-o", "filter", "words"]).silent();
@@ -235,7 +235,7 @@ fn bytes_that_are_no_filter_are_refused_by_every_verb() {
 }
 
 #[test]
-fn a_reader_that_leaves_ends_the_program_quietly() {
+fn the_program_ends_without_an_error_when_its_reader_closes_stdout() {
     let folder = Folder::new();
     let text = lines(300_000);
     folder.write("words", &text);
@@ -269,7 +269,7 @@ fn an_existing_file_keeps_its_permissions_and_a_link_stays_a_link() {
     assert!(fs::symlink_metadata(folder.path("link")).unwrap().is_symlink());
     assert_eq!(fs::metadata(&target).unwrap().permissions().mode() & 0o777, 0o604);
     folder.run(["info", "target"]).silent();
-    // A new file has what the mask of the user leaves.
+    // The user's umask applies to a new file.
     let script = format!("umask 027; exec '{}' build -o new words", env!("CARGO_BIN_EXE_trommel"));
     assert!(
         Command::new("sh")

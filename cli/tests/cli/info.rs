@@ -1,4 +1,4 @@
-//! `trommel info`: the picture for people, and JSON for programs.
+//! `trommel info`: text for people and JSON for programs.
 
 use crate::support::{Folder, hashes_of_lines, library, lines};
 use serde_json::Value;
@@ -9,7 +9,7 @@ fn json(folder: &Folder, file: &str) -> Value {
 }
 
 #[test]
-fn json_has_what_the_library_says() {
+fn json_has_the_values_of_the_library() {
     let folder = Folder::new();
     let text = lines(10_000);
     for kind in FilterKind::ALL {
@@ -28,9 +28,9 @@ fn json_has_what_the_library_says() {
             ("expected_fpr", filter.expected_fpr()),
             ("estimated_distinct_keys", filter.estimate_len()),
         ] {
-            // serde_json reads numbers to the last digit but one.
-            let told = info[field].as_f64().unwrap();
-            assert!((told - expected).abs() <= expected * 1e-12, "{kind}, {field}: {told}");
+            // serde_json's parser may be wrong in the last digit.
+            let value = info[field].as_f64().unwrap();
+            assert!((value - expected).abs() <= expected * 1e-12, "{kind}, {field}: {value}");
         }
         assert_eq!(info["bits_set_per_key"].as_u64(), filter.hash_count().map(u64::from));
         assert_eq!(info["hash"]["function"], "xxh3-64");
@@ -43,7 +43,7 @@ fn json_has_what_the_library_says() {
 }
 
 #[test]
-fn the_fields_of_json_are_those_of_the_page() {
+fn the_json_has_the_fields_that_the_readme_lists() {
     let folder = Folder::new();
     folder.feed(b"anvil\n", ["build", "--seed", "18446744073709551615", "-o", "filter"]).silent();
     let info = json(&folder, "filter");
@@ -77,7 +77,7 @@ fn the_fields_of_json_are_those_of_the_page() {
 }
 
 #[test]
-fn a_person_sees_what_the_filter_is() {
+fn the_text_shows_the_kind_the_operations_and_the_fill() {
     let folder = Folder::new();
     folder.write("words", lines(1_000));
     for kind in FilterKind::ALL {
@@ -95,7 +95,7 @@ fn a_person_sees_what_the_filter_is() {
             };
             assert!(line("kind").ends_with(kind.name()));
             assert!(line("hash").ends_with("xxh3-64, seed 0"));
-            assert!(line("checksums").ends_with("right"));
+            assert!(line("checksums").ends_with("correct"));
             let removes = filter.clone().remove_hash(trommel::KeyHash::default()).is_ok();
             assert_eq!(line("can ").contains("remove"), removes);
             assert_eq!(line("cannot ").contains("remove"), !removes);
@@ -103,7 +103,7 @@ fn a_person_sees_what_the_filter_is() {
             assert!(line("by region").contains(" to "));
         }
     }
-    // Nothing is in it, and nothing is there to divide.
+    // An empty filter causes no division by zero.
     for kind in FilterKind::ALL {
         folder.feed(b"", ["build", "--kind", kind.name(), "-o", "filter"]).silent();
         let text = folder.run(["info", "filter"]);

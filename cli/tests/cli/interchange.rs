@@ -1,6 +1,6 @@
-//! The same file through Rust, the C interface and the command line: each writes what the others read, to the byte.
+//! Rust, the C interface and the command line read each other's files, and write the same bytes.
 #![allow(unsafe_code)]
-// Every pointer is to a value of this test, which outlives the call.
+// Every pointer passed to C points to a value of this test that outlives the call.
 #![allow(clippy::undocumented_unsafe_blocks)]
 
 use crate::support::{Folder, lines};
@@ -18,22 +18,22 @@ const KEYS: u64 = 3_000;
 const FPR: f64 = 0.02;
 const SEED: u64 = 0x5eed;
 
-/// Lines without their line feeds.
+/// The lines of a text without their line feeds.
 fn keys(text: &[u8]) -> Vec<&[u8]> {
     text.split_inclusive(|byte| *byte == b'\n').map(|line| &line[..line.len() - 1]).collect()
 }
 
-/// A filter of C's, which it frees.
-struct OfC(*mut Owned);
+/// Owns a filter of the C interface, and frees it on drop.
+struct CFilter(*mut Owned);
 
-impl Drop for OfC {
+impl Drop for CFilter {
     fn drop(&mut self) {
         unsafe { trommel_free(self.0) };
     }
 }
 
-impl OfC {
-    fn of_keys(kind: FilterKind, keys: &[&[u8]]) -> Self {
+impl CFilter {
+    fn with_keys(kind: FilterKind, keys: &[&[u8]]) -> Self {
         let mut filter = null_mut();
         let name = CString::new(kind.name()).unwrap();
         unsafe {
@@ -70,7 +70,7 @@ impl OfC {
     }
 }
 
-/// The keys that C finds in a view of these bytes.
+/// The keys that a view of the C interface finds in these bytes.
 fn found_by_view_of_c<'k>(bytes: &[u8], keys: &[&'k [u8]]) -> Vec<&'k [u8]> {
     let mut view = null_mut();
     let opened = unsafe { trommel_view_open(bytes.as_ptr().cast(), bytes.len(), &mut view) };
@@ -87,14 +87,14 @@ fn found_by_view_of_c<'k>(bytes: &[u8], keys: &[&'k [u8]]) -> Vec<&'k [u8]> {
     found
 }
 
-/// Text of lines as the command line prints them.
+/// The keys as the command line prints them, one per line.
 fn printed(keys: &[&[u8]]) -> Vec<u8> {
     keys.iter().flat_map(|key| [key, &b"\n"[..]].concat()).collect()
 }
 
-/// Every kind of filter, every writer, every reader.
+/// Tests every kind of filter with every writer and every reader.
 #[test]
-fn what_one_writes_the_others_read_to_the_byte() {
+fn rust_c_and_the_command_line_read_each_others_files() {
     let folder = Folder::new();
     let text = lines(2 * KEYS);
     let all = keys(&text);
@@ -107,13 +107,13 @@ fn what_one_writes_the_others_read_to_the_byte() {
             by_rust.insert(*key).unwrap();
         }
         let rust = by_rust.to_bytes();
-        let c = OfC::of_keys(*kind, held).freeze();
+        let c = CFilter::with_keys(*kind, held).freeze();
         let (fpr, seed) = (FPR.to_string(), SEED.to_string());
         let options = ["build", "--kind", kind.name(), "--fpr", &fpr, "--seed", &seed];
         folder.run(options.iter().chain(&["-o", "line.filter", "held"])).silent();
         let line = folder.read("line.filter");
         assert!(rust == c, "{kind}");
-        // A cuckoo filter's bytes follow from the order and the batches of its keys.
+        // The bytes of a cuckoo filter depend on the order of its keys and on their division into batches.
         assert!(rust == line || *kind == FilterKind::Cuckoo, "{kind}");
 
         for (writer, bytes) in [("rust", rust), ("c", c), ("line", line)] {
@@ -126,14 +126,14 @@ fn what_one_writes_the_others_read_to_the_byte() {
             assert!(AnyFilter::from_bytes(&bytes).unwrap().to_bytes() == bytes, "{case}");
 
             assert!(found_by_view_of_c(&bytes, &all) == expected, "{case}");
-            let thawed = OfC::thaw(&bytes);
+            let thawed = CFilter::thaw(&bytes);
             assert!(thawed.freeze() == bytes, "{case}");
             assert!(all.iter().all(|key| thawed.contains(key) == view.contains(*key)), "{case}");
 
             folder.write("filter", &bytes);
             let asked = folder.feed(&text, ["query", "filter"]);
             assert!(asked.silent().stdout == printed(&expected), "{case}");
-            // A merge with a filter without keys is the command line's way to read and to write one.
+            // The command line has no verb that copies a filter, but a merge with an empty filter does.
             let empty = FilterSpec::new(*kind).keys(held.len()).fpr(FPR).seed(SEED);
             folder.write("empty", empty.build().unwrap().to_bytes());
             folder.run(["merge", "-o", "copy", "filter", "empty"]).silent();

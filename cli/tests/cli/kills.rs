@@ -1,10 +1,10 @@
-//! SIGKILL at any moment leaves the old filter or the new one.
+//! A build killed by SIGKILL at any moment leaves the old filter or the new one.
 #![cfg(unix)]
 
 use crate::support::{Folder, lines, signal};
 use std::time::{Duration, Instant};
 
-/// Builds that are killed: TROMMEL_KILLS, or 20.
+/// The number of builds to kill: TROMMEL_KILLS, or 20.
 fn kills() -> u64 {
     std::env::var("TROMMEL_KILLS")
         .map_or(20, |text| text.parse().expect("TROMMEL_KILLS is a number"))
@@ -13,7 +13,7 @@ fn kills() -> u64 {
 #[test]
 fn a_killed_build_leaves_the_old_filter_or_the_new_one() {
     let folder = Folder::new();
-    // Two files of keys, of which each builds a filter of 2.6 MB.
+    // Two files of keys. The filter of each has 2.6 MB.
     let all = lines(200_000);
     let half =
         all.iter().enumerate().skip(all.len() / 2).find(|(_, byte)| **byte == b'\n').unwrap().0;
@@ -35,10 +35,10 @@ fn a_killed_build_leaves_the_old_filter_or_the_new_one() {
         let begin = Instant::now();
         let mut child =
             folder.command(["build", "--keys", "2000000", "-o", "filter", name]).spawn().unwrap();
-        // At moments from the beginning until a little after the end, in no order.
+        // The moments are spread from the beginning of a build until a little after its end, in no order.
         let moment = whole.mul_f64((kill as f64 * 0.618_034).fract() * 1.2);
         std::thread::sleep(moment.saturating_sub(begin.elapsed()));
-        // It may have ended already, and is not waited for yet: its number is its own.
+        // The process may have ended already. Nobody has waited for it, so its process number is still its own.
         signal(&child, "KILL");
         child.wait().unwrap();
         let found = folder.read("filter");
@@ -50,7 +50,7 @@ fn a_killed_build_leaves_the_old_filter_or_the_new_one() {
         }
         let temporary = |name: &String| name.starts_with(".trommel-");
         let leftovers = folder.names().iter().filter(|name| temporary(name)).count();
-        assert!(leftovers <= 1, "each build removes what the one before left");
+        assert!(leftovers <= 1, "each build removes the leftovers of the one before");
         left += leftovers;
     }
     println!(

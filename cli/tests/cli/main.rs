@@ -1,4 +1,4 @@
-//! Drives the program `trommel` as people and scripts do.
+//! Runs the program `trommel` as people and scripts do.
 
 mod build;
 mod errors;

@@ -1,10 +1,10 @@
-//! `trommel merge` and `trommel fold` do what the library does.
+//! `trommel merge` and `trommel fold` write the same bytes as the library.
 
 use crate::support::{Folder, lines};
 use trommel::{AnyFilter, FilterKind};
 
 #[test]
-fn merged_filters_are_those_of_the_library() {
+fn merged_filters_equal_those_of_the_library() {
     let folder = Folder::new();
     for (name, from) in [("a", 0), ("b", 1), ("c", 2)] {
         let text: Vec<u8> = lines(3_000)
@@ -40,7 +40,7 @@ fn merged_filters_are_those_of_the_library() {
 }
 
 #[test]
-fn filters_that_do_not_merge_are_both_named_and_nothing_is_written() {
+fn a_failed_merge_names_both_filters_and_writes_nothing() {
     let folder = Folder::new();
     folder.write("words", lines(1_000));
     for (name, options) in [
@@ -80,7 +80,7 @@ fn filters_that_do_not_merge_are_both_named_and_nothing_is_written() {
 }
 
 #[test]
-fn folded_filters_are_those_of_the_library() {
+fn folded_filters_equal_those_of_the_library() {
     let folder = Folder::new();
     folder.write("words", lines(2_000));
     for kind in FilterKind::ALL {
@@ -118,7 +118,7 @@ fn folded_filters_are_those_of_the_library() {
         assert!(folder.read("again") == expected);
         let above = folder.run(["fold", "--fpr", "1e-9", "-o", "above", "folded"]);
         assert_eq!(above.code, Some(2));
-        assert!(above.stderr.contains("above 1.000e-9 already"), "{}", above.stderr);
+        assert!(above.stderr.contains("already above 1.000e-9"), "{}", above.stderr);
         assert!(!folder.path("above").exists());
     }
 }

@@ -1,4 +1,4 @@
-//! Help, manual pages and completions are of the program as it is.
+//! Help, manual pages and completions match the verbs and options of the program.
 
 use crate::support::Folder;
 
@@ -46,13 +46,13 @@ fn completions_name_every_verb() {
 }
 
 #[test]
-fn the_help_has_the_exit_codes_and_errors_of_usage_are_2() {
+fn the_help_lists_exit_codes_and_usage_errors_exit_with_2() {
     let folder = Folder::new();
     let help = folder.run(["--help"]);
     for verb in VERBS {
         assert!(help.silent().text().contains(&format!("\n  {verb} ")), "{verb}");
     }
-    assert!(help.text().contains("1  query, or parquet probe, printed no key"));
+    assert!(help.text().contains("1  query or parquet probe printed no key"));
     assert!(folder.run(["--version"]).silent().text().starts_with("trommel "));
     for wrong in [&[][..], &["sift"], &["build"], &["build", "-o"], &["fold", "-o", "x", "y"]] {
         let run = folder.run(wrong);

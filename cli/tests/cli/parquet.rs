@@ -1,5 +1,5 @@
-//! `trommel parquet`, and columns of Parquet files as keys. Files are those of pyarrow and DuckDB that trommel-parquet is
-//! tested with: integrations/parquet/tests/golden/make.py says what is in them.
+//! `trommel parquet`, and columns of Parquet files as keys. The files are those with which trommel-parquet is tested.
+//! integrations/parquet/tests/golden/make.py wrote them with pyarrow and DuckDB, and defines their contents.
 #![cfg(feature = "parquet")]
 
 use crate::support::{Folder, signal};
@@ -35,7 +35,7 @@ fn filters_of<'v>(inspected: &'v Value, column: &str) -> &'v Vec<Value> {
 }
 
 #[test]
-fn every_filter_of_other_writers_is_listed() {
+fn all_filters_of_pyarrow_and_duckdb_files_are_listed() {
     for writer in ["pyarrow", "duckdb"] {
         let folder = with_golden(writer);
         let inspected = inspect(&folder, "file");
@@ -65,7 +65,7 @@ fn every_filter_of_other_writers_is_listed() {
 fn keys_are_printed_with_the_row_groups_that_may_have_them() {
     for writer in ["pyarrow", "duckdb"] {
         let folder = with_golden(writer);
-        // Value k of a column is in row group k / 40 alone.
+        // Value k of a column is only in row group k / 40.
         let text = |column: &str, k: i64| match column {
             "id" => (k * k * 7919 + k).to_string(),
             "small" => (k * 31 - 500).to_string(),
@@ -89,7 +89,7 @@ fn keys_are_printed_with_the_row_groups_that_may_have_them() {
             let lines = [printed[0], printed[50], ""].join("\n");
             assert_eq!(asked.silent().text(), lines);
         }
-        // Of a thousand others, most are in none.
+        // Most of a thousand absent keys are in no row group.
         let absent: String = (0..1000).map(|i| format!("absent-{i}\n")).collect();
         let probe = ["parquet", "probe", "--column", "name", "--absent", "file"];
         let run = folder.feed(absent.as_bytes(), probe);
@@ -109,13 +109,13 @@ fn a_row_group_without_a_filter_may_have_any_key() {
 }
 
 #[test]
-fn added_filters_are_found_and_old_ones_are_refused_or_replaced() {
+fn filters_are_added_and_existing_ones_are_refused_or_replaced() {
     let folder = with_golden("pyarrow");
     let before = folder.read("file");
     folder.run(["parquet", "add", "--column", "plain", "-o", "new", "file"]).silent();
     assert!(folder.read("file") == before);
     assert_eq!(filters_of(&inspect(&folder, "new"), "plain").len(), 3);
-    // Those of other columns are the same, wherever they are now.
+    // The filters of other columns are unchanged, though they may be at other offsets.
     let bits_of_ids = |file: &str| -> Vec<Vec<u8>> {
         let (inspected, bytes) = (inspect(&folder, file), folder.read(file));
         let filters = filters_of(&inspected, "id").iter().map(|filter| {
@@ -143,7 +143,7 @@ fn added_filters_are_found_and_old_ones_are_refused_or_replaced() {
 }
 
 #[test]
-fn a_column_of_a_file_is_keys() {
+fn the_values_of_a_column_become_keys() {
     for writer in ["pyarrow", "duckdb"] {
         let folder = with_golden(writer);
         let build = |column: &str| {
@@ -164,7 +164,7 @@ fn a_column_of_a_file_is_keys() {
         assert!(all.clone().all(|k| prices.contains(&(k as f64 * 1.5 - 20.0).to_bits())));
         let names = build("name");
         assert!(all.clone().all(|k| names.contains(&format!("customer-{k}"))));
-        // One in seven is null.
+        // One name in seven is null.
         assert_eq!(names.len(), 2 * (6144 - 878));
         let tags = folder.run(["parquet", "inspect", "--json", "file"]);
         let inspected: Value = serde_json::from_slice(&tags.stdout).unwrap();
@@ -182,17 +182,17 @@ fn a_column_of_a_file_is_keys() {
 }
 
 #[test]
-fn what_is_no_parquet_file_or_no_column_is_refused_by_name() {
+fn errors_name_files_that_are_not_parquet_and_missing_columns() {
     let folder = with_golden("pyarrow");
     folder.write("words", "anvil\nforge, and some more\n");
     folder.write("empty", "");
     let whole = folder.read("file");
     folder.write("short", &whole[..whole.len() - 1]);
-    let mut lying = whole.clone();
-    let tail = lying.len() - 8;
-    lying[tail..tail + 4].copy_from_slice(&u32::MAX.to_le_bytes());
-    folder.write("lying", lying);
-    for file in ["words", "empty", "short", "lying"] {
+    let mut wrong_length = whole.clone();
+    let tail = wrong_length.len() - 8;
+    wrong_length[tail..tail + 4].copy_from_slice(&u32::MAX.to_le_bytes());
+    folder.write("wrong-length", wrong_length);
+    for file in ["words", "empty", "short", "wrong-length"] {
         for arguments in [
             &["parquet", "inspect", file][..],
             &["parquet", "probe", "--column", "id", file, "1"],
@@ -232,21 +232,23 @@ fn what_is_no_parquet_file_or_no_column_is_refused_by_name() {
     assert!(run.code == Some(2) && run.stderr.starts_with("trommel: file: "), "{run:?}");
     folder
         .feed(&whole, ["build", "--input-format", "parquet", "--column", "id", "-o", "filter"])
-        .fails_with("standard input: a Parquet file is read from its end: it must be a file");
+        .fails_with(
+            "standard input: a Parquet file is read from its end, so it must be a regular file",
+        );
     folder
         .run(["build", "--input-format", "parquet", "-o", "filter", "file"])
         .fails_with("--input-format parquet needs a --column");
-    assert_eq!(folder.names(), ["empty", "file", "lying", "short", "words"]);
+    assert_eq!(folder.names(), ["empty", "file", "short", "words", "wrong-length"]);
     assert!(folder.read("file") == whole);
 }
 
 #[test]
-fn damaged_files_end_in_a_message() {
+fn damaged_files_never_crash_the_program() {
     let folder = with_golden("pyarrow");
     let whole = folder.read("file");
     for i in 0..64 {
         let mut damaged = whole.clone();
-        // Half of them in the footer, which is at the end.
+        // Half of the damaged bytes are in the footer, which is at the end.
         let at = if i % 2 == 0 { whole.len() - 16 - i * 40 } else { i * whole.len() / 70 };
         damaged[at] ^= 1 << (i % 8);
         folder.write("damaged", damaged);
@@ -300,7 +302,7 @@ fn a_killed_add_leaves_the_old_file_or_the_new_one() {
         news += u64::from(found == new);
     }
     println!(
-        "{} kills left the old file, {news} the new one; adding takes {whole:?}",
+        "{} kills left the old file, {news} the new one; one add takes {whole:?}",
         kills - news
     );
 }

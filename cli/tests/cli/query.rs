@@ -1,4 +1,4 @@
-//! `trommel query`: which keys it prints, in which order, and with which exit code.
+//! `trommel query`: the keys that it prints, their order, and its exit codes.
 
 use crate::support::{Folder, hashes_of_lines, library, lines};
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -6,10 +6,10 @@ use std::process::Stdio;
 use trommel::{Filter as _, FilterKind, FilterSpec, Hasher, Insert as _};
 
 #[test]
-fn filters_of_the_library_are_answered_as_the_library_does() {
+fn query_gives_the_same_answers_as_the_library() {
     let folder = Folder::new();
     let held = lines(20_000);
-    // Half of them are held.
+    // The first half of these lines is in the filter.
     let asked = lines(40_000);
     folder.write("asked", &asked);
     let hashes = hashes_of_lines(&asked, 0);
@@ -51,7 +51,7 @@ fn exit_codes_are_those_of_grep() {
 }
 
 #[test]
-fn keys_are_bytes_and_the_hash_is_that_of_the_filter() {
+fn keys_may_be_any_bytes_and_are_hashed_with_the_hash_of_the_filter() {
     let folder = Folder::new();
     let mut filter = FilterSpec::new(FilterKind::Bloom).keys(3).fpr(1e-6).seed(7).build().unwrap();
     for key in [&b"\xff\xfe"[..], b"", b"--absent"] {
@@ -93,17 +93,17 @@ fn keys_that_come_one_by_one_are_answered_one_by_one() {
 }
 
 #[test]
-fn keys_that_are_no_numbers_of_the_type_are_refused_with_their_line() {
+fn the_error_for_a_key_that_is_not_a_number_names_its_line() {
     let folder = Folder::new();
     folder.feed(b"1\n", ["build", "--key-type", "u32", "-o", "filter"]).silent();
     folder
         .feed(b"1\n\n", ["query", "--absent", "--key-type", "u32", "filter"])
-        .fails_with("standard input: line 2: \"\" is no u32");
+        .fails_with("standard input: line 2: \"\" is not a valid u32");
     folder
         .run(["query", "--key-type", "u32", "filter", "1", "x"])
-        .fails_with("argument \"x\": \"x\" is no u32");
+        .fails_with("argument \"x\": \"x\" is not a valid u32");
     folder
         .feed(b"1\n2\n-3\n", ["build", "--key-type", "u32", "-o", "other"])
-        .fails_with("standard input: line 3: \"-3\" is no u32");
+        .fails_with("standard input: line 3: \"-3\" is not a valid u32");
     assert_eq!(folder.names(), ["filter"]);
 }

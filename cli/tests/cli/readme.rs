@@ -1,4 +1,4 @@
-//! The examples of README.md print what it says.
+//! The console examples of README.md print the output shown there.
 
 #![cfg(all(unix, feature = "parquet"))]
 
@@ -6,14 +6,14 @@ use crate::support::Folder;
 use std::process::Command;
 
 #[test]
-fn the_examples_of_the_page_are_true() {
+fn the_readme_examples_print_the_output_shown() {
     let folder = Folder::new();
     let program = std::path::Path::new(env!("CARGO_BIN_EXE_trommel")).parent().unwrap();
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
     let mut examples = 0;
     for block in include_str!("../../README.md").split("```console\n").skip(1) {
         let block = block.split("```").next().unwrap();
-        // A command, and the lines up to the next one.
+        // An example is a command and its output, up to the next command.
         for example in block.split("$ ").skip(1) {
             let (command, expected) = example.split_once('\n').unwrap();
             let output = Command::new("sh")

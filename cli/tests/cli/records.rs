@@ -1,4 +1,4 @@
-//! Columns of files with records.
+//! Keys from columns of CSV and TSV files.
 
 use crate::support::Folder;
 use trommel::AnyFilter;
@@ -26,7 +26,7 @@ fn a_column_is_taken_by_name_or_number() {
 }
 
 #[test]
-fn a_field_may_have_line_feeds() {
+fn a_quoted_field_may_have_line_feeds() {
     let folder = Folder::new();
     folder
         .feed(
@@ -40,7 +40,7 @@ fn a_field_may_have_line_feeds() {
 }
 
 #[test]
-fn tabs_divide_and_quotes_are_characters() {
+fn tsv_fields_end_at_tabs_and_quotes_are_ordinary_characters() {
     let folder = Folder::new();
     let table = "id\tword\n1\t\"anvil\n2\tforge\"\r\n";
     folder
@@ -53,7 +53,7 @@ fn tabs_divide_and_quotes_are_characters() {
 }
 
 #[test]
-fn each_file_has_its_own_names() {
+fn each_file_has_its_own_column_names() {
     let folder = Folder::new();
     folder.write("a.csv", "id,word\n1,anvil\n");
     folder.write("b.csv", "word\nforge\n");
@@ -89,16 +89,16 @@ fn errors_name_the_file_and_the_line() {
         folder.run(options.iter().chain(column).chain(&[file]))
     };
     build(&["--column", "wrod"], "table.csv")
-        .fails_with("table.csv: line 1: no column wrod, there are: id, word, note");
+        .fails_with("table.csv: line 1: no column wrod; the columns are: id, word, note");
     build(&[], "table.csv")
-        .fails_with("table.csv: line 1: --column is needed, there are: id, word, note");
+        .fails_with("table.csv: line 1: --column is needed; the columns are: id, word, note");
     build(&["--column", "word"], "short.csv")
-        .fails_with("short.csv: line 4: 1 fields, the records before have 2");
+        .fails_with("short.csv: line 4: 1 fields, but the records before have 2");
     build(&["--column", "word"], "twice.csv").fails_with(
-        "twice.csv: line 1: two columns are named word: take one by its number, 1 or 2",
+        "twice.csv: line 1: two columns are named word: give the column's number, 1 or 2",
     );
     build(&["--column", "word", "--key-type", "i32"], "table.csv")
-        .fails_with("table.csv: line 2: \"anvil\" is no i32");
+        .fails_with("table.csv: line 2: \"anvil\" is not a valid i32");
     folder
         .run(["build", "--column", "word", "-o", "filter", "table.csv"])
         .fails_with("--column needs an --input-format that has columns: lines have none");

@@ -1,11 +1,11 @@
-//! Programs that are interrupted take their temporary file with them; that of one that was killed goes later.
+//! An interrupted program removes its temporary file. The next command removes that of a killed program.
 #![cfg(unix)]
 
 use crate::support::{Folder, signal, wait_until};
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Stdio};
 
-/// A build that waits for its input, and has its temporary file.
+/// Starts a build that waits for its input, and returns when its temporary file exists.
 fn waiting(folder: &Folder) -> Child {
     let before = folder.names().len();
     let mut command = folder.command(["build", "-o", "filter"]);
@@ -15,7 +15,7 @@ fn waiting(folder: &Folder) -> Child {
 }
 
 #[test]
-fn an_interrupted_build_leaves_the_old_file_and_no_other() {
+fn an_interrupted_build_leaves_only_the_old_file() {
     let folder = Folder::new();
     folder.write("filter", "old");
     for (name, number) in [("INT", 2), ("TERM", 15), ("HUP", 1)] {
@@ -28,7 +28,7 @@ fn an_interrupted_build_leaves_the_old_file_and_no_other() {
 }
 
 #[test]
-fn what_a_killed_build_leaves_is_removed_by_the_next_one() {
+fn the_next_build_removes_the_temporary_file_of_a_killed_one() {
     let folder = Folder::new();
     let mut killed = waiting(&folder);
     signal(&killed, "KILL");
@@ -38,7 +38,7 @@ fn what_a_killed_build_leaves_is_removed_by_the_next_one() {
         left.len() == 1 && left[0].starts_with(".trommel-") && left[0].ends_with(".tmp"),
         "{left:?}"
     );
-    // A build that goes on keeps its file meanwhile.
+    // A build that is still running keeps its temporary file.
     let mut running = waiting_beside(&folder, &left[0]);
     folder.feed(b"anvil\n", ["build", "-o", "other"]).silent();
     let names = folder.names();
@@ -48,7 +48,7 @@ fn what_a_killed_build_leaves_is_removed_by_the_next_one() {
     assert_eq!(folder.names(), ["filter", "other"]);
 }
 
-/// As [`waiting`], where the file `abandoned` goes.
+/// Like [`waiting`], and also waits until the file `abandoned` is removed.
 fn waiting_beside(folder: &Folder, abandoned: &str) -> Child {
     let mut command = folder.command(["build", "-o", "filter"]);
     let child = command.stdin(Stdio::piped()).spawn().unwrap();

@@ -1,4 +1,4 @@
-//! A folder for a test, and the program run in it.
+//! Runs the program in a temporary folder, and makes test data.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -15,7 +15,7 @@ pub(crate) fn trommel() -> Command {
     command
 }
 
-/// A folder of files that goes with the test.
+/// A folder of files that is removed at the end of the test.
 pub(crate) struct Folder(TempDir);
 
 impl Folder {
@@ -37,7 +37,7 @@ impl Folder {
         fs::read(self.path(name)).unwrap()
     }
 
-    /// Names of all files, in order.
+    /// The names of all files, sorted.
     pub(crate) fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.0.path()).unwrap();
         let mut names: Vec<_> =
@@ -46,7 +46,7 @@ impl Folder {
         names
     }
 
-    /// A command in the folder.
+    /// A command that runs the program in the folder.
     pub(crate) fn command<I: AsRef<OsStr>>(
         &self,
         arguments: impl IntoIterator<Item = I>,
@@ -60,7 +60,7 @@ impl Folder {
         Run::of(self.command(arguments).output().unwrap())
     }
 
-    /// With `input` as standard input.
+    /// Runs the program with `input` as standard input.
     pub(crate) fn feed<I: AsRef<OsStr>>(
         &self,
         input: &[u8],
@@ -78,14 +78,14 @@ pub(crate) fn feed(mut command: Command, input: &[u8]) -> Run {
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let output = std::thread::scope(|threads| {
-        // A program that ends early leaves the rest.
+        // The result is ignored: a program that ends early does not read all of its input.
         threads.spawn(move || stdin.write_all(input));
         child.wait_with_output().unwrap()
     });
     Run::of(output)
 }
 
-/// What a command did.
+/// The outcome of a command.
 #[derive(Debug)]
 pub(crate) struct Run {
     /// `None` if a signal ended it.
@@ -100,14 +100,14 @@ impl Run {
         Self { code: output.status.code(), stdout: output.stdout, stderr }
     }
 
-    /// Nothing went wrong, and nothing was said about it.
+    /// Asserts that the command succeeded and wrote nothing to standard error.
     #[track_caller]
     pub(crate) fn silent(&self) -> &Self {
         assert_eq!((self.code, self.stderr.as_str()), (Some(0), ""));
         self
     }
 
-    /// An error with this message alone.
+    /// Asserts that the command failed with exactly this message and printed nothing else.
     #[track_caller]
     pub(crate) fn fails_with(&self, message: &str) {
         assert_eq!(self.stderr, format!("trommel: {message}\n"));
@@ -119,25 +119,25 @@ impl Run {
     }
 }
 
-/// Waits for a condition that another process brings about.
+/// Waits until another process has made a condition true.
 #[track_caller]
-pub(crate) fn wait_until(mut is: impl FnMut() -> bool) {
+pub(crate) fn wait_until(mut condition: impl FnMut() -> bool) {
     for _ in 0..3_000 {
-        if is() {
+        if condition() {
             return;
         }
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
-    panic!("not within 30 seconds");
+    panic!("the condition was not true within 30 seconds");
 }
 
-/// Sends a signal by its name.
+/// Sends a signal, given by its name, to a process.
 pub(crate) fn signal(child: &Child, name: &str) {
     let sent = Command::new("kill").arg(format!("-{name}")).arg(child.id().to_string()).status();
     assert!(sent.unwrap().success());
 }
 
-/// Distinct lines without any order.
+/// Distinct lines in no particular order.
 pub(crate) fn lines(count: u64) -> Vec<u8> {
     let line = |i: u64| format!("{:x}\n", i.wrapping_mul(0x9E37_79B9_7F4A_7C15)).into_bytes();
     (0..count).flat_map(line).collect()
@@ -150,7 +150,7 @@ pub(crate) fn hashes_of_lines(text: &[u8], seed: u64) -> Vec<KeyHash> {
         .collect()
 }
 
-/// The filter that the library builds.
+/// The filter of these hashes, built with the library.
 pub(crate) fn library(kind: FilterKind, hashes: &[KeyHash]) -> AnyFilter {
     let engine = Engine::builder().threads(1).build().unwrap();
     engine.build(&FilterSpec::new(kind).fpr(0.01), hashes).unwrap()
