@@ -149,7 +149,7 @@ pub(crate) struct BuildArgs {
     /// How inputs are divided into keys.
     #[arg(long, value_name = "FORMAT", default_value = "lines")]
     pub(crate) input_format: InputFormat,
-    /// How a key is hashed: as its bytes, or as the little-endian bytes of an integer that it gives in decimal.
+    /// How a key is hashed: as bytes, or as an integer written in decimal.
     #[arg(long, value_name = "TYPE", default_value = "bytes")]
     pub(crate) key_type: KeyType,
     /// The seed of the hash function.

@@ -98,7 +98,8 @@ struct Probe<'f> {
 }
 
 impl Probe<'_> {
-    /// Looks up a batch of keys and prints those that were asked for.
+    /// Looks up a batch of keys. Prints the keys that may be present with their row groups or, with `absent`, the keys
+    /// that are in no row group.
     fn ask(&mut self, keys: &[&[u8]]) -> Result<(), Refused> {
         let literals = self.literals(keys).map_err(|error| {
             // Finds the key that is no value of the column, for the message.

@@ -18,8 +18,8 @@ use trommel_base::SpecError;
 pub struct AsymmetricCuckooSet(StandardCuckooSet);
 
 impl AsymmetricCuckooSet {
-    /// Creates an empty set of `2 · mean_places` places. The first table has `mean_places · asymmetry` more
-    /// than `mean_places`, rounded down, and the second as many less.
+    /// Creates an empty set of `2 · mean_places` places. With `k = ⌊mean_places · asymmetry⌋`, the first table
+    /// has `mean_places + k` places and the second `mean_places − k`.
     ///
     /// # Errors
     /// [`SpecError::LoadOutOfRange`] unless `asymmetry` lies strictly between 0 and 1;
