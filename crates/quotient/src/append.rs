@@ -1,10 +1,9 @@
-//! A table from fingerprints in ascending order: every one goes to the next free slot, and nothing is
-//! ever shifted.
+//! Fills a table from fingerprints in ascending order: each is appended to the next free slot, and no slot is ever
+//! shifted.
 //!
-//! Which fingerprint begins a run, and which pushes the next from its home, cannot be predicted, so
-//! appending one takes no branch: bytes and not bits are set, in windows of a few blocks that are turned
-//! into words when they are full. With words set bit by bit, a build took 18.5 ns per key where it takes
-//! 9 now.
+//! Which fingerprint begins a run, and which one pushes the next from its home, cannot be predicted, so appending
+//! takes no branch on it. It sets bytes instead of bits, in windows of a few blocks, and converts a window to words
+//! when it is full. Rejected: setting the bits of the words one by one (a build took 18.5 ns per key instead of 9).
 
 use crate::geometry::Geometry;
 use crate::layout::Layout;
@@ -17,60 +16,64 @@ use trommel_simd::bits_of;
 /// Blocks of a window.
 const WINDOW_BLOCKS: usize = 32;
 
-/// Fills an empty table in order. What bulk builds, merging and resizing end with.
+/// Fills an empty table in order. Merges and resizes use it, and bulk builds of highly clustered fingerprints.
 pub(crate) struct Appender<'t, L> {
     table: Table<L, &'t mut [u8]>,
-    slots: Slots,
-    homes: Homes,
+    slots: SlotWindow,
+    homes: HomeWindow,
     last: Last,
 }
 
-/// The last fingerprint, how many there are of it, and how many in all.
+/// The last fingerprint that was appended, and counts.
 #[derive(Clone, Copy)]
 struct Last {
     quotient: u64,
     stored: u32,
+    /// Copies of the last fingerprint so far.
     equal: u32,
+    /// Fingerprints appended so far.
     len: u64,
 }
 
 /// The window of slots that fingerprints are written to.
-struct Slots {
-    /// The slot that it begins with, and the slot after it or after the table.
+struct SlotWindow {
+    /// The first slot of the window.
     begin: u64,
+    /// The slot after the window, or after the table.
     end: u64,
-    /// The next slot, as far as runs are not pushed further.
+    /// The slot after the last fingerprint.
     next: u64,
     stored: Vec<u32>,
     /// Byte `i`: whether the slot *before* slot `i` of the window ends a run.
     ends_before: Vec<u8>,
 }
 
-/// The window of quotients: some way behind that of slots, or before it where slots are left free.
-struct Homes {
+/// The window of quotients. Quotients are never above the slots of their runs, but the two windows move at different
+/// times.
+struct HomeWindow {
     begin: u64,
     end: u64,
     occupied: Vec<u8>,
     /// For every block, the slot after the last run of its quotients; 0 if it has none.
     runs_end: Vec<u64>,
-    /// The same for all blocks before the window.
+    /// The slot after the last run of all quotients before the window.
     runs_end_before: u64,
 }
 
 impl<'t, L: Layout> Appender<'t, L> {
     const WINDOW_SLOTS: usize = WINDOW_BLOCKS * L::SLOTS as usize;
 
-    /// Begins a table, whose bytes are all zero.
+    /// Begins a table. `bytes` must be all zero.
     pub(crate) fn new(geometry: &Geometry, bytes: &'t mut [u8]) -> Self {
         let end = Self::WINDOW_SLOTS as u64;
-        let slots = Slots {
+        let slots = SlotWindow {
             begin: 0,
             end: end.min(geometry.blocks * u64::from(L::SLOTS)),
             next: 0,
             stored: vec![0; Self::WINDOW_SLOTS],
             ends_before: vec![0; Self::WINDOW_SLOTS + 1],
         };
-        let homes = Homes {
+        let homes = HomeWindow {
             begin: 0,
             end,
             occupied: vec![0; Self::WINDOW_SLOTS],
@@ -78,24 +81,24 @@ impl<'t, L: Layout> Appender<'t, L> {
             runs_end_before: 0,
         };
         let table = Table::new(geometry, bytes);
-        // No quotient, so that the first one begins a run.
+        // No quotient is `u64::MAX`, so the first fingerprint begins a run.
         let last = Last { quotient: u64::MAX, stored: 0, equal: 0, len: 0 };
         Self { table, slots, homes, last }
     }
 
-    /// Appends fingerprints, quotient and stored remainder, that are not below the last one nor below
-    /// one another. One that a set has already is dropped.
+    /// Appends fingerprints, each a quotient and a stored remainder. They must ascend, and not be below the last one
+    /// appended. A set drops repeated ones.
     #[inline(always)]
     pub(crate) fn extend(
         &mut self,
         fingerprints: impl Iterator<Item = (u64, u32)>,
     ) -> Result<(), WhyFull> {
-        // In registers: through memory, each key would wait for the one before it to be stored.
+        // Local variables stay in registers. Through memory, each key would wait for the stores of the one before it.
         let Last { mut quotient, mut stored, mut equal, mut len } = self.last;
         let mut next = self.slots.next;
         for fingerprint in fingerprints {
-            // Of two comparisons, and of a choice below, compilers make branches, which cannot be
-            // predicted: merging took 16 ns per key with them, and takes 11 without.
+            // No `&&` here and no `if` for `slot`: compilers turn them into branches, which cannot be predicted.
+            // Merging took 16 ns per key with them, and takes 11 without.
             let differs = (fingerprint.0 ^ quotient) | u64::from(fingerprint.1 ^ stored);
             let begins = u64::from(fingerprint.0 != quotient);
             if differs == 0 {
@@ -131,7 +134,7 @@ impl<'t, L: Layout> Appender<'t, L> {
         Ok(())
     }
 
-    /// Writes what is left, and says how many fingerprints the table holds.
+    /// Writes both windows, and returns the number of fingerprints in the table.
     pub(crate) fn finish(mut self) -> u64 {
         if self.last.len == 0 {
             return 0;
@@ -144,7 +147,7 @@ impl<'t, L: Layout> Appender<'t, L> {
         self.last.len
     }
 
-    /// Writes the window of slots, and moves it to the block of a slot behind it.
+    /// Writes the window of slots, and moves it to the block of `slot`, which is behind it.
     #[inline(never)]
     fn move_slots(&mut self, slot: u64) -> Result<(), WhyFull> {
         let blocks = self.table.shape.blocks;
@@ -158,7 +161,7 @@ impl<'t, L: Layout> Appender<'t, L> {
         self.slots.end = slots.min(self.slots.begin + Self::WINDOW_SLOTS as u64);
         self.slots.stored.fill(0);
         self.slots.ends_before.fill(0);
-        // The slot before the window was in the last one, and is written.
+        // `ends_before[0]` stays 0: the slot before the window belongs to the last window, which is written.
         Ok(())
     }
 
@@ -173,7 +176,7 @@ impl<'t, L: Layout> Appender<'t, L> {
         }
     }
 
-    /// Writes the window of homes, and moves it to the block of a quotient behind it.
+    /// Writes the window of quotients, and moves it to the block of `quotient`, which is behind it.
     #[inline(never)]
     fn move_homes(&mut self, quotient: u64) {
         let per_block = u64::from(L::SLOTS);
@@ -185,7 +188,7 @@ impl<'t, L: Layout> Appender<'t, L> {
         self.homes.runs_end.fill(0);
     }
 
-    /// Writes the occupieds of the window, and the offsets that follow, up to and with block `to`.
+    /// Writes the occupieds of the window, and the offsets of the blocks after its first one up to block `to`.
     fn write_homes(&mut self, to: usize) {
         let per_block = L::SLOTS as usize;
         let first = (self.homes.begin / u64::from(L::SLOTS)) as usize;
@@ -208,7 +211,8 @@ impl<'t, L: Layout> Appender<'t, L> {
     }
 }
 
-/// Tells a block that runs of earlier ones end before slot `end`; whether they reach it.
+/// Sets a block's offset if the runs of earlier blocks, which end before slot `end`, reach into it. Returns whether
+/// they do.
 fn set_offset<L: Layout>(table: &mut Table<L, &mut [u8]>, block: usize, end: u64) -> bool {
     let begin = block as u64 * u64::from(L::SLOTS);
     let reaches = end > begin && block < table.shape.blocks;

@@ -1,4 +1,4 @@
-//! The block form of quotient filters: the table of a set, whose length tells how many slots it has.
+//! The block form of quotient filters: the bare table of a set. The number of slots follows from the table's length.
 
 use crate::check::Extent;
 use crate::filter::Quotient;
@@ -14,7 +14,7 @@ use trommel_base::{FormatError, Hasher, Insert, KeyHash, SpecError, Storage};
 use trommel_simd::Isa;
 
 impl<L: Layout> BlockTable for Quotient<L> {
-    /// Bits of a remainder: the most that a table at 95 % load has room for.
+    /// The most remainder bits for which a table at 95 % load takes at most `bits_per_key`.
     fn parameter(bits_per_key: f64) -> Result<u8, SpecError> {
         let narrowest =
             if L::RESERVES_ZERO { *L::REMAINDER_BITS.end() } else { *L::REMAINDER_BITS.start() };
@@ -27,7 +27,8 @@ impl<L: Layout> BlockTable for Quotient<L> {
         Ok(fitting.unwrap_or(narrowest) as u8)
     }
 
-    /// Slots for the keys at 95 % load; bits for each key beyond a slot's are not used.
+    /// Bytes of a table that holds `keys` keys at 95 % load. Bits per key that are too few for a wider remainder stay
+    /// unused.
     fn table_len(spec: &BlockSpec, keys: usize) -> Option<usize> {
         let slots = slots_for::<L>(keys, GUARANTEED_LOAD);
         if slots > MAX_SLOTS {
@@ -42,7 +43,7 @@ impl<L: Layout> BlockTable for Quotient<L> {
         let Some(geometry) = geometry_of::<L>(spec.parameter, table.len() as u64) else {
             return Err(PolicyError::TooManyKeys { keys: hashes.len() });
         };
-        // The hasher is the policy's; the filter sees hashes alone.
+        // The policy has hashed the keys already; the filter gets hashes only, so any hasher will do.
         let zeroed = Storage::zeroed(table.len(), true)?;
         let mut filter = Self::assemble(geometry, Hasher::default(), 0, spec.isa, zeroed);
         filter.insert_batch(hashes)?;
@@ -50,15 +51,15 @@ impl<L: Layout> BlockTable for Quotient<L> {
         Ok(())
     }
 
-    /// A single lookup rests on the table's length alone. Whatever the metadata are, what it reads begins in the key's block
-    /// and ends in the next, or goes through the bounds of slices.
+    /// Safe for any bytes of the right length: whatever the metadata are, a single lookup reads only from the key's
+    /// block and the next one, or through slices, which check their bounds.
     #[inline(always)]
     fn may_match(isa: Isa, parameter: u8, table: &[u8], hash: KeyHash) -> bool {
         geometry_of::<L>(parameter, table.len() as u64)
             .is_none_or(|geometry| Kernels::of::<L>(isa).contains(&geometry, table, hash.raw()))
     }
 
-    /// All that tells a table from other bytes: see `check.rs`.
+    /// Refuses bytes that are not a table of this library: see `check.rs`.
     fn check(parameter: u8, table: &[u8]) -> Result<(), FormatError> {
         let bits = u32::from(parameter);
         if !is_width::<L>(bits) {
@@ -71,13 +72,13 @@ impl<L: Layout> BlockTable for Quotient<L> {
     }
 }
 
-/// Whether a filter block has remainders of `bits` bits.
+/// Whether `bits` is a width that the remainders of a filter block can have.
 fn is_width<L: Layout>(bits: u32) -> bool {
-    // A layout that reserves remainder 0 is built with all its bits.
+    // Block tables never grow, and a layout that reserves remainder 0 starts with its full width.
     L::REMAINDER_BITS.contains(&bits) && (!L::RESERVES_ZERO || bits == *L::REMAINDER_BITS.end())
 }
 
-/// The shape of a table, from its length.
+/// The geometry of a table, from its length; `None` if no table has that length.
 #[inline(always)]
 fn geometry_of<L: Layout>(remainder_bits: u8, table_bytes: u64) -> Option<Geometry> {
     let bits = u32::from(remainder_bits);
@@ -96,19 +97,19 @@ fn geometry_of<L: Layout>(remainder_bits: u8, table_bytes: u64) -> Option<Geomet
     })
 }
 
-/// The largest number of blocks whose table has exactly `table_bytes` bytes. Sections are padded, so several may have
-/// one length.
+/// The largest number of blocks whose table has exactly `table_bytes` bytes. Sections are padded, so tables of several
+/// numbers of blocks may have the same length.
 #[inline(always)]
 fn blocks_of<L: Layout>(remainder_bits: u32, table_bytes: u64) -> Option<u64> {
     let mut blocks = table_bytes * 8 / L::block_bits(remainder_bits);
-    // Padding is less than 64 bytes for each of three sections, and a block has more than 17.
+    // This ends soon: each of three sections has less than 64 bytes of padding, and a block has more than 17 bytes.
     while blocks > 0 && L::table_bytes(blocks, remainder_bits) > table_bytes {
         blocks -= 1;
     }
     (blocks > 0 && L::table_bytes(blocks, remainder_bits) == table_bytes).then_some(blocks)
 }
 
-/// The largest number of slots whose blocks, overhang included, are `blocks`.
+/// The largest number of slots for which the table, overhang included, has `blocks` blocks.
 #[inline(always)]
 fn slots_of<L: Layout>(blocks: u64) -> Option<u64> {
     let with_overhang = blocks * u64::from(L::SLOTS);

@@ -1,9 +1,9 @@
-//! Many keys at once.
+//! Inserts of many keys at once.
 //!
-//! **Into an empty filter.** The table is built ([`build`]), by several threads if there are. Nothing is ever
-//! shifted, so a filter at 95 % load is built as fast, per key, as one at 50 %.
+//! **Into an empty filter.** The table is built ([`build`]), on several threads if the caller has them. A build never
+//! shifts a slot, so it takes as long per key at 95 % load as at 50 %.
 //!
-//! **Into any other.** Hashes are partitioned in the same way, and inserted region by region.
+//! **Into any other filter.** Hashes are partitioned by region as for a build, and inserted region by region.
 
 use crate::build::{Inputs, MOST_REGIONS, build};
 use crate::filter::Quotient;
@@ -13,53 +13,56 @@ use alloc::vec::Vec;
 use trommel_base::partition::Partitioner;
 use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash, ScratchRequest, Storage, Workers};
 
-/// Up to this load, inserts hardly ever fail.
+/// Up to this load, inserts hardly ever fail for lack of slots.
 const SURE_LOAD: f64 = 0.97;
-/// Fewer keys are inserted as they come, and not grouped.
+/// A chunk of fewer keys is inserted in its own order, not grouped.
 const FEWEST_KEYS: usize = 256;
-/// A batch into an empty filter is a bulk build if it has at least a key per this number of slots, and at least
-/// `FEWEST_BUILT_KEYS`. A build costs time per slot, and some ten microseconds before the first. Single inserts took,
-/// relative to a build, with AVX-512 on a Zen 4 from 2^14 to 2^22 slots: 0.11 to 0.16 at 1 %, 0.52 to 0.73 at a sixteenth, 0.9
-/// to 1.2 at an eighth, 1.2 to 1.8 at a quarter, 1.6 to 4.1 at 95 %; into 2^9 slots 0.8 to 0.9 at 95 %. A build of
-/// a sixteenth gains where inserts are slow: with 8 bits in blocks of 64 slots, portable kernels 1.1, and AVX-512
-/// 1.2 in 2^24 slots.
+/// A batch into an empty filter is built in bulk if it has at least one key per this number of slots, and at least
+/// `FEWEST_BUILT_KEYS`. A build takes some ten microseconds to start, and then time per slot. Time of single inserts
+/// divided by that of a build, by the share of slots that the batch fills, with AVX-512 on a Zen 4 core: for 2^14 to
+/// 2^22 slots 0.11 to 0.16 at 1 %, 0.52 to 0.73 at 1/16, 0.9 to 1.2 at 1/8, 1.2 to 1.8 at 1/4, and 1.6 to 4.1 at 95 %;
+/// for 2^9 slots 0.8 to 0.9 at 95 %. Where inserts are slow, a build is faster at 1/16 too: with 8 bits in blocks of 64
+/// slots, 1.1 with portable kernels, and 1.2 with AVX-512 in 2^24 slots.
 const SLOTS_PER_BUILT_KEY: u64 = 8;
 const FEWEST_BUILT_KEYS: usize = 1024;
-/// Keys that are grouped at a time for inserts, nine bytes of scratch memory each: more for tables that
-/// leave few of them to a region.
+/// Keys of a chunk, which are grouped at a time and take nine bytes of scratch memory each. Tables beyond `LARGE_BYTES`
+/// have many regions, so they take more keys at a time to have enough for each region.
 const GROUPED_KEYS: usize = 1 << 16;
 const GROUPED_KEYS_OF_LARGE: usize = 1 << 20;
 const LARGE_BYTES: usize = 64 << 20;
-/// Bytes of the table that keys are grouped by: the nearest cache holds them.
+/// Bytes of the table to which the keys of a group belong. They fit the nearest cache.
 const GROUPED_BYTES: usize = 32 << 10;
-/// The fewest keys that a group is worth making for.
+/// There are at most as many groups as give each this number of keys on average.
 const FEWEST_KEYS_PER_GROUP: usize = 8;
 
 impl<L: Layout> InsertBulk for Quotient<L> {
-    /// Into an empty filter, a batch of 1024 keys or more, a key for every eight slots or more, is built on all
-    /// workers. Any other is inserted on the thread of the caller.
+    /// Inserts a batch. If the filter is empty and the batch has at least 1024 keys, and at least one for every eight
+    /// slots, the table is built on all workers. Otherwise the keys are inserted on the caller's thread.
     ///
-    /// Memory: a build takes four bytes per key, or eight where the remainder and the quotient within a region
-    /// have more than 32 bits together (remainders from 20 bits on, and narrower ones in large tables), and 5
-    /// to 50 % more, the fewer keys a region has; 1100 bytes for each thread and each of up to 4096 regions;
-    /// and half a megabyte to two a thread, more where 4096 regions are of more than 8192 slots. Grouped
-    /// inserts take up to 14 MB, or 1.5 MB into tables of up to 64 MiB. With less, keys are inserted one by
-    /// one.
+    /// Scratch memory of a build:
+    /// - four bytes per key, or eight if the remainder and the quotient within a region have more than 32 bits together
+    ///   (remainders of 20 bits and more, and narrower ones in large tables), plus 5 to 50 %, the fewer keys a region
+    ///   has the more;
+    /// - 1100 bytes for each thread and each of up to 4096 regions;
+    /// - half a megabyte to two for each thread, and more if the table is so large that its 4096 regions have more than
+    ///   8192 slots each.
+    ///
+    /// Grouped inserts take up to 14 MB, or 1.5 MB for tables of up to 64 MiB. If the budget allows less, keys are
+    /// inserted one by one.
     fn insert_bulk<W: Workers>(
         &mut self,
         hashes: &[KeyHash],
         bulk: Bulk<'_, W>,
     ) -> Result<(), Full> {
         let mut done = 0;
-        // One piece for all chunks, so that its pages fault only once.
+        // All chunks use the same piece of memory, so that its pages fault only once.
         let mut memory = None;
         while done < hashes.len() {
             let rest = &hashes[done..];
             if self.grow_at.is_none() && self.try_build(rest, bulk) {
                 return Ok(());
             }
-            // No more than can be inserted before the filter is to grow: the key that makes it grow goes
-            // in by itself.
+            // A chunk ends before the key that makes the filter grow; that key is a chunk of its own.
             let before_growth = self
                 .grow_at
                 .map_or(u64::MAX, |load| self.keys_at(load).saturating_sub(self.len).max(1));
@@ -79,8 +82,8 @@ impl<L: Layout> InsertBulk for Quotient<L> {
 }
 
 impl<L: Layout> Quotient<L> {
-    /// Builds an empty filter of many keys; false, and nothing changed, if that is not the case, or the
-    /// keys do not fit, or there is no memory to sort them in.
+    /// Builds the table if the filter is empty and the keys are many enough. Returns false, and changes nothing, if
+    /// they are not, if they do not fit, or if there is no memory to sort them in.
     fn try_build<W: Workers>(&mut self, hashes: &[KeyHash], bulk: Bulk<'_, W>) -> bool {
         let many = hashes.len() as u64 >= self.geometry.slots / SLOTS_PER_BUILT_KEY;
         if self.len > 0 || !many || hashes.len() < FEWEST_BUILT_KEYS {
@@ -96,7 +99,8 @@ impl<L: Layout> Quotient<L> {
         built.is_some()
     }
 
-    /// Inserts some keys region by region; if one does not fit, as many as go in in their own order.
+    /// Inserts the keys of a chunk region by region. If one of them does not fit, inserts those before it, in their own
+    /// order, and returns the error.
     fn insert_chunk<W: Workers>(
         &mut self,
         hashes: &[KeyHash],
@@ -106,7 +110,7 @@ impl<L: Layout> Quotient<L> {
         let regions = self.table.len() / GROUPED_BYTES;
         let groups = regions.min(hashes.len() / FEWEST_KEYS_PER_GROUP).min(MOST_REGIONS as usize);
         let groups = if groups < 2 { 1 } else { 1 << groups.ilog2() };
-        // A group that is likely to fail is not begun: removing it again is slow when the table is full.
+        // Do not group keys that may not fit: removing them again is slow in a full table.
         let fits =
             (self.len + hashes.len() as u64) as f64 <= SURE_LOAD * self.geometry.slots as f64;
         if !fits
@@ -126,8 +130,8 @@ impl<L: Layout> Quotient<L> {
         Ok(())
     }
 
-    /// Inserts keys in `groups`, a power of two; false, and nothing changed, if one does not fit or there is no memory to
-    /// group them in.
+    /// Inserts keys in `groups` groups, a power of two. Returns false, and changes nothing, if a key does not fit or if
+    /// there is no memory to group them in.
     fn insert_grouped(
         &mut self,
         hashes: &[KeyHash],
@@ -159,7 +163,7 @@ impl<L: Layout> Quotient<L> {
         true
     }
 
-    /// Removes the hashes of a group that were inserted a moment ago.
+    /// Removes those hashes of a group whose bit in `new` is set, which `insert_grouped` has inserted.
     fn take_back(&mut self, group: &[u64], new: &[u64]) {
         for (i, hash) in group.iter().enumerate() {
             if new[i / 64] >> (i % 64) & 1 == 1 {
@@ -177,19 +181,19 @@ impl<L: Layout> Quotient<L> {
     }
 }
 
-/// Bytes that it takes to insert `keys` keys in `groups` groups: the keys by group, and a bit per key that says
-/// whether it is new.
+/// Scratch bytes for inserting `keys` keys in `groups` groups: the grouped keys, and a bit per key that is set if the
+/// insert added it.
 const fn grouping_bytes(keys: usize, groups: usize) -> usize {
     Partitioner::<u64>::scratch_bytes_for(keys, groups) + newness_bytes(keys, groups)
 }
 
-/// Bytes of a bit per key, in a list for each group.
+/// Bytes of the bits per key, which are a list for each group.
 const fn newness_bytes(keys: usize, groups: usize) -> usize {
     keys / 8 + groups * (size_of::<Vec<u64>>() + size_of::<u64>())
 }
 
-/// Exchanges memory that is too small for `keys` in `groups` for memory that the workers keep, if they have any. The
-/// memory that they still keep is within the budget.
+/// If `memory` is too small for `keys` keys in `groups` groups, gives it back to the workers and takes a piece that
+/// they keep, if they have one. What they still keep then is within the budget.
 fn take_memory<W: Workers>(
     memory: &mut Option<Storage>,
     keys: usize,

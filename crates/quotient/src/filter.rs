@@ -1,4 +1,4 @@
-//! The filter: a layout over bytes.
+//! The filter: a table of some layout over owned or borrowed bytes.
 
 use crate::check::Extent;
 use crate::enumerate::Fingerprints;
@@ -23,14 +23,13 @@ use trommel_simd::{Hint, Isa, prefetch};
 /// A quotient filter of layout `L` over the bytes `S`: owned ([`Storage`], the default) or borrowed
 /// (`&[u8]`, any alignment), in which case it is a zero-copy view.
 ///
-/// It keeps, of every key, a fingerprint: the quotient says where, the remainder is stored there. So
-/// it can give the fingerprints back, in order, and needs no keys to remove one, to merge, to grow or
-/// to shrink.
+/// The filter keeps a fingerprint of every key: the quotient names a slot, and the remainder is stored there or
+/// soon after. So the filter can list the fingerprints in order, and merges, grows and shrinks without the keys.
 ///
-/// A set, unless built with [`multiset`](Builder::multiset): a fingerprint that is there is not
-/// inserted again. Two keys of one fingerprint are then one, and removing either removes both: **of a
-/// set, remove only keys that no other may share a fingerprint with, or count them in a multiset**,
-/// where each is a copy. (The probability that a given key shares one is the false-positive rate.)
+/// The filter is a set, unless built with [`multiset`](Builder::multiset): a fingerprint that a set holds is not
+/// inserted again. Two keys with the same fingerprint are then stored as one, and removing either removes both. **So
+/// remove keys from a set only if no other key can share their fingerprint, or use a multiset**, which keeps a copy for
+/// each key. (The probability that a given key shares a fingerprint with another is the false-positive rate.)
 ///
 /// ```
 /// use trommel::{Filter, Insert, QuotientFilter, Remove};
@@ -46,7 +45,7 @@ pub struct Quotient<L: Layout, S = Storage> {
     pub(crate) rounding: Rounding,
     pub(crate) hasher: Hasher,
     pub(crate) len: u64,
-    /// The share of full slots at which the filter doubles by itself.
+    /// The share of slots in use at which the filter doubles by itself.
     pub(crate) grow_at: Option<f64>,
     pub(crate) kernels: Kernels,
     isa: Isa,
@@ -56,16 +55,18 @@ pub struct Quotient<L: Layout, S = Storage> {
     layout: PhantomData<L>,
 }
 
-/// The quotient filter in blocks of 64 slots, remainders of 1 to 32 bits: `(r + 2.125) / load` bits a
-/// key for a rate of `load / 2^r`. See [`WideBlock`] for the bytes.
+/// The quotient filter in blocks of 64 slots, with remainders of `r` = 1 to 32 bits: it takes `(r + 2.125) / load`
+/// bits per key at a false-positive rate of `load / 2^r`. See [`WideBlock`] for the byte layout.
 pub type QuotientFilter<S = Storage> = Quotient<WideBlock, S>;
 
-/// The quotient filter with a block in a 64-byte line and remainders of 8 bits: 10.24 bits per slot, a
-/// rate of 0.37 % at 95 % load, and 1.2 cache lines per lookup. See [`LineBlock`] for the bytes.
+/// The quotient filter in blocks of one 64-byte cache line, with remainders of 8 bits: it takes 10.24 bits per slot
+/// and, at 95 % load, reads 1.2 cache lines per lookup and has a false-positive rate of 0.37 %. See [`LineBlock`] for
+/// the byte layout.
 pub type CacheLineQuotient<S = Storage> = Quotient<LineBlock, S>;
 
 impl<L: Layout> Quotient<L> {
-    /// The smallest filter whose false-positive rate with `keys` keys is at most `fpr`, 95 % full then.
+    /// The smallest filter whose false-positive rate with `keys` keys is at most `fpr`. The keys fill 95 % of its
+    /// slots, or less in a [`CacheLineQuotient`] for an `fpr` below 0.37 %.
     ///
     /// ```
     /// use trommel::{Filter, QuotientFilter};
@@ -75,7 +76,7 @@ impl<L: Layout> Quotient<L> {
     /// ```
     ///
     /// # Errors
-    /// [`SpecError`] if the rate is not between 0 and 1 or cannot be reached, or the filter would be
+    /// [`SpecError`] if `fpr` is not between 0 and 1 or cannot be reached, or if the filter would be
     /// too large.
     pub fn with_capacity_and_fpr(keys: usize, fpr: f64) -> Result<Self, SpecError> {
         Self::builder().keys(keys).fpr(fpr).build()
@@ -93,7 +94,7 @@ impl<L: Layout> Quotient<L> {
         Builder::default()
     }
 
-    /// How the table's memory was got: whether huge pages were advised.
+    /// How the table's memory was allocated, including whether huge pages were advised.
     ///
     /// ```
     /// use trommel::{QuotientFilter, container::Backing};
@@ -106,7 +107,7 @@ impl<L: Layout> Quotient<L> {
         self.table.backing()
     }
 
-    /// Forgets all keys, keeping the memory.
+    /// Removes all keys and keeps the memory.
     ///
     /// ```
     /// use trommel::{Filter, Insert, QuotientFilter};
@@ -130,7 +131,7 @@ impl<L: Layout> FromSpec for Quotient<L> {
     fn from_spec(spec: &Spec) -> Result<Self, SpecError> {
         let isa = spec.usable_isa()?;
         let geometry = sizing::geometry::<L>(spec)?;
-        // `geometry` stays within the addressable bytes of the machine.
+        // `sizing::geometry` refuses tables of more bytes than the machine can address.
         let bytes = geometry.table_bytes::<L>() as usize;
         let table = Storage::zeroed(bytes, spec.huge_pages)?;
         let filter = Self::assemble(geometry, spec.hasher, 0, isa, table);
@@ -144,8 +145,7 @@ impl<L: Layout> FromSpec for Quotient<L> {
 }
 
 impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
-    /// Puts a filter together from parts that fit: the table has the geometry's length, and the
-    /// machine has the instruction set.
+    /// Makes a filter of its parts. The table must have the geometry's length, and the machine the instruction set.
     pub(crate) fn assemble(
         geometry: Geometry,
         hasher: Hasher,
@@ -153,7 +153,7 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
         isa: Isa,
         table: S,
     ) -> Self {
-        // The kernels rest on this.
+        // The kernels' safety rests on this length.
         assert_eq!(table.as_ref().len() as u64, geometry.table_bytes::<L>());
         let rounding = Rounding::of::<L>(&geometry);
         let kernels = Kernels::of::<L>(isa);
@@ -174,7 +174,7 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
         }
     }
 
-    /// The shape of the table.
+    /// The size of the table and of its fingerprints.
     ///
     /// ```
     /// use trommel::QuotientFilter;
@@ -188,7 +188,8 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
         self.geometry
     }
 
-    /// The share of slots that are full. Above 1, what is held lies in the overhang.
+    /// The number of fingerprints held, divided by [`Geometry::slots`]. It can exceed 1, since a table has a few more
+    /// slots behind the last quotient.
     ///
     /// ```
     /// use trommel::{Insert, QuotientFilter};
@@ -202,7 +203,7 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
         self.len as f64 / self.geometry.slots as f64
     }
 
-    /// Whether every copy of a key is kept.
+    /// Whether the filter is a multiset, which keeps a copy of the fingerprint for every insert of a key.
     ///
     /// ```
     /// use trommel::QuotientFilter;
@@ -229,7 +230,7 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
         self.isa
     }
 
-    /// The table itself; [`WideBlock`] and [`LineBlock`] have its map.
+    /// The bytes of the table; [`WideBlock`] and [`LineBlock`] document their layout.
     ///
     /// ```
     /// use trommel::{Filter, Insert, QuotientFilter};
@@ -244,7 +245,7 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
         self.table.as_ref()
     }
 
-    /// The rate that a filter of this shape has with `keys` distinct keys: what it was sized by.
+    /// The false-positive rate that a filter of this geometry has with `keys` distinct keys. Filters are sized by it.
     ///
     /// ```
     /// use trommel::QuotientFilter;
@@ -258,7 +259,7 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
         -libm::expm1(-(keys as f64) * sizing::reserved_factor::<L>() / fingerprints)
     }
 
-    /// The fingerprints held, in ascending order, copies as often. Cost: one pass over the table.
+    /// The fingerprints held, in ascending order, each as often as it has copies. Cost: one pass over the table.
     ///
     /// ```
     /// use trommel::{Filter, Insert, QuotientFilter};
@@ -280,7 +281,7 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
     }
 }
 
-/// Hashes that are rounded at a time, in a buffer on the stack.
+/// Number of hashes that a batch lookup rounds at a time, in a buffer on the stack.
 const ROUNDED_KEYS: usize = 1024;
 
 impl<L: Layout, S: AsRef<[u8]>> Filter for Quotient<L, S> {
@@ -321,7 +322,7 @@ impl<L: Layout, S: AsRef<[u8]>> Filter for Quotient<L, S> {
         self.hasher
     }
 
-    /// Fingerprints held, copies counted.
+    /// The number of fingerprints held, copies included.
     fn len(&self) -> usize {
         usize::try_from(self.len).unwrap_or(usize::MAX)
     }
@@ -334,8 +335,8 @@ impl<L: Layout, S: AsRef<[u8]>> Filter for Quotient<L, S> {
         true
     }
 
-    /// The share of fingerprints that are held: exact for a set, an upper bound for a multiset, whose
-    /// copies it counts like others.
+    /// The share of all possible fingerprints that the filter holds. This is exact for a set and an upper bound for a
+    /// multiset, since it counts every copy.
     fn expected_fpr(&self) -> f64 {
         let held = self.len as f64 * sizing::reserved_factor::<L>();
         (held / self.geometry.fingerprints as f64).min(1.0)
@@ -343,15 +344,15 @@ impl<L: Layout, S: AsRef<[u8]>> Filter for Quotient<L, S> {
 }
 
 impl<L: Layout> Insert for Quotient<L> {
-    /// False if a set holds the fingerprint already.
+    /// Inserts a key's fingerprint; returns false if a set holds it already.
     ///
-    /// Cost at 95 % load: about four lines, and 200 slots moved.
+    /// Cost at 95 % load: about four cache lines, and 200 slots moved.
     ///
     /// # Errors
-    /// [`Full`] with the reason; the filter is as it was.
+    /// [`Full`] with the reason; the filter is unchanged.
     fn insert_hash(&mut self, hash: KeyHash) -> Result<bool, Full> {
         if self.is_growth_due() {
-            // A key that changes nothing is no reason to grow.
+            // Do not grow for a key that a set holds already.
             if !self.is_multiset() && self.contains_hash(hash) {
                 return Ok(false);
             }
@@ -366,22 +367,22 @@ impl<L: Layout> Insert for Quotient<L> {
         Ok(inserted)
     }
 
-    /// Inserts a batch: region by region where the table is larger than the caches, and without moving
-    /// anything where the filter was empty. The filter is the same as if the keys were inserted one by
-    /// one.
+    /// Inserts a batch. If the table is larger than the nearest caches, keys are inserted region by region; into an
+    /// empty filter, a large batch is inserted without moving any slot. The resulting filter is the same as if the keys
+    /// were inserted one by one.
     ///
     /// # Errors
-    /// [`Full`] if there is no room for all; the first `inserted` keys of the batch went in.
+    /// [`Full`] if not all keys fit; the first `inserted` keys of the batch were inserted.
     fn insert_batch(&mut self, hashes: &[KeyHash]) -> Result<(), Full> {
         self.insert_bulk(hashes, Bulk::CALLER)
     }
 }
 
 impl<L: Layout> Remove for Quotient<L> {
-    /// Removes one copy of the key's fingerprint; false, and nothing changed, if it is not there.
+    /// Removes one copy of the key's fingerprint; returns false, and changes nothing, if the filter does not hold it.
     ///
-    /// A key that was never inserted, but is a false positive, has the fingerprint of one that was:
-    /// that is removed then.
+    /// Removing a false positive, a key that was never inserted but has the fingerprint of one that was, removes the
+    /// inserted key.
     fn remove_hash(&mut self, hash: KeyHash) -> bool {
         let hash = self.round(hash);
         let removed = self.kernels.remove(&self.geometry, self.table.as_mut(), hash);
@@ -391,7 +392,7 @@ impl<L: Layout> Remove for Quotient<L> {
 }
 
 impl<L: Layout, S: AsRef<[u8]>> Count for Quotient<L, S> {
-    /// Copies of the key's fingerprint: 0 or 1 in a set.
+    /// The number of copies of the key's fingerprint; 0 or 1 in a set.
     fn count_hash(&self, hash: KeyHash) -> u64 {
         let (quotient, stored) = self.geometry.split::<L>(self.round(hash));
         let home = Position::of_slot::<L>(quotient);
@@ -401,14 +402,15 @@ impl<L: Layout, S: AsRef<[u8]>> Count for Quotient<L, S> {
 }
 
 impl<L: Layout> Quotient<L> {
-    /// The error of an insert.
+    /// The error of a batch of which `inserted` keys were inserted, with the filter's length and capacity.
     pub(crate) fn full(&self, inserted: usize, why: WhyFull) -> Full {
         let slots = self.geometry.blocks * u64::from(L::SLOTS);
         Full::new(inserted, self.len(), usize::try_from(slots).unwrap_or(usize::MAX)).because(why)
     }
 }
 
-/// Equal filters have the same frozen bytes. The load at which a filter grows and the instruction set are no part of it.
+/// Two filters are equal if their frozen bytes are equal. These do not contain the load at which a filter grows, nor
+/// its instruction set.
 impl<L: Layout, S: AsRef<[u8]>, T: AsRef<[u8]>> PartialEq<Quotient<L, T>> for Quotient<L, S> {
     fn eq(&self, other: &Quotient<L, T>) -> bool {
         (self.geometry, self.hasher, self.len) == (other.geometry, other.hasher, other.len)

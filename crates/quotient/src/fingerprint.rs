@@ -1,31 +1,30 @@
 //! Hashes and fingerprints, in filters that were resized.
 //!
-//! Of a new filter's hash, quotient and remainder are a product's high and low half, and together they
-//! *are* the fingerprint: `floor(hash · slots · 2^r / 2^64)`. Doubling the slots and taking a bit from
-//! the remainder leaves that number as it was. Any other size has other quotients, and a filter that
-//! forgot its keys must get along with their fingerprints: so it first rounds a hash down to the least
-//! that has the same fingerprint, and goes on as if that were the hash.
+//! In a new filter, quotient and remainder are the high and the low part of `floor(hash · slots · 2^r / 2^64)`, and
+//! that number is the fingerprint. Doubling the slots and moving a bit from the remainder to the quotient does not
+//! change it. Any other size has other quotients, and the filter has no keys to compute them from, only fingerprints.
+//! So it replaces each hash by a number that its fingerprint alone determines, and splits that number instead.
 
 use crate::geometry::Geometry;
 use crate::layout::Layout;
 use trommel_base::range::reduce;
 
-/// The step that a hash goes through before it is split into quotient and remainder.
+/// The change that is made to a hash before it is split into quotient and remainder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rounding {
-    /// Nothing: quotient and remainder are the fingerprint.
+    /// No change: quotient and remainder are the fingerprint.
     None,
-    /// Remainder 0 was reserved when the filter was made, and is not any more, since it has grown by
-    /// doubling: the fingerprints that were avoided then are still to be avoided.
+    /// The filter reserved remainder 0 when it was made, and has doubled since, so its remainders are shorter and
+    /// reserve nothing. The fingerprints that were avoided at first are still avoided.
     Reserved,
-    /// Fingerprint times `unit` is the hash to use.
+    /// The hash becomes its fingerprint times `unit`.
     Rescaled {
         /// `floor(2^64 / fingerprints)`.
         unit: u64,
     },
 }
 
-/// Low bits of a fingerprint that are never all zero where a layout reserves remainder 0.
+/// If a layout reserves remainder 0, this many low bits of a fingerprint are never all zero.
 const RESERVED_BITS: u32 = 8;
 
 impl Rounding {
@@ -40,7 +39,7 @@ impl Rounding {
         }
     }
 
-    /// The hash to split for a key's hash.
+    /// The hash to split in place of a key's hash.
     #[inline]
     pub(crate) fn apply<L: Layout>(self, geometry: &Geometry, hash: u64) -> u64 {
         match self {
@@ -56,7 +55,7 @@ impl Rounding {
         }
     }
 
-    /// Quotient and remainder, as one number, of a fingerprint.
+    /// Quotient and remainder of a fingerprint as one number, `quotient << remainder_bits | remainder`.
     #[inline(always)]
     pub(crate) fn place_of(self, geometry: &Geometry, fingerprint: u64) -> u64 {
         match self {
@@ -65,7 +64,7 @@ impl Rounding {
         }
     }
 
-    /// The fingerprint of quotient and remainder: the inverse of [`Rounding::place_of`].
+    /// The fingerprint of a quotient and a remainder, given as one number: the inverse of [`Rounding::place_of`].
     #[inline(always)]
     pub(crate) fn fingerprint_of(self, geometry: &Geometry, place: u64) -> u64 {
         match self {
@@ -77,7 +76,7 @@ impl Rounding {
         }
     }
 
-    /// Whether some hash is stored as this.
+    /// Whether there is a hash with this quotient and this stored remainder.
     pub(crate) fn could_store<L: Layout>(
         self,
         geometry: &Geometry,
@@ -95,15 +94,14 @@ impl Rounding {
     }
 }
 
-/// The largest step such that all fingerprints times it are hashes.
+/// The largest factor with which every fingerprint's product is below 2^64.
 fn unit(fingerprints: u64) -> u64 {
     ((1u128 << 64) / u128::from(fingerprints)) as u64
 }
 
-/// The fewest remainder bits with which `slots` can tell `fingerprints` apart, as [`Rounding::place_of`] maps
-/// them; `None` if 32 do not suffice.
-///
-/// `None` as well for as many slots as there are fingerprints, or more, which would mean nothing.
+/// The fewest remainder bits with which `slots` slots can tell `fingerprints` fingerprints apart, as
+/// [`Rounding::place_of`] maps them. `None` if 32 bits do not suffice, or if there are at least as many slots as
+/// fingerprints.
 pub(crate) fn remainder_bits_for(slots: u64, fingerprints: u64) -> Option<u32> {
     (1..=32)
         .find(|bits| {
@@ -119,7 +117,7 @@ fn avoid_reserved<L: Layout>(fingerprint: u64) -> u64 {
     fingerprint + u64::from(reserved)
 }
 
-/// The least hash with a fingerprint.
+/// The least hash that has a given fingerprint.
 fn least_hash(geometry: &Geometry, fingerprint: u64) -> u64 {
     (u128::from(fingerprint) << 64).div_ceil(u128::from(geometry.fingerprints)) as u64
 }

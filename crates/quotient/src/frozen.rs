@@ -1,4 +1,4 @@
-//! Filters to bytes and back. docs/FORMAT.md has the byte map.
+//! Converts filters to bytes and back. docs/FORMAT.md describes the bytes.
 
 use crate::check::Extent;
 use crate::filter::Quotient;
@@ -19,21 +19,21 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
         Header { kind: L::KIND, hasher: self.hasher, len: self.len, parameters }
     }
 
-    /// Checks what a trusted view left out, beside the checksum: that the table is the one of its
-    /// fingerprints.
+    /// Checks what [`parse_trusted`](Quotient::parse_trusted) did not check, except for the checksum: that the table is
+    /// one that inserts can make. Any filter but a trusted view was checked before, and passes at no cost.
     ///
     /// ```
     /// use trommel::{FormatError, QuotientFilter};
     /// let mut bytes = QuotientFilter::with_capacity_and_fpr(1_000, 0.01)?.to_bytes();
     /// let middle = bytes.len() / 2;
-    /// bytes[middle] = 1; // a remainder in a slot that no key takes
+    /// bytes[middle] = 1; // a remainder in a slot that is free
     /// let view = QuotientFilter::parse_trusted(&bytes)?;
     /// assert!(matches!(view.check_structure(), Err(FormatError::Structure { .. })));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if it is not.
+    /// [`FormatError`] if the table is no such table.
     pub fn check_structure(&self) -> Result<(), FormatError> {
         match self.checked {
             Extent::Whole => Ok(()),
@@ -43,8 +43,8 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
         }
     }
 
-    /// The frozen filter: header and table. That it grows by itself is a setting of the owned filter
-    /// and not in the bytes.
+    /// The frozen filter: header and table. The load at which the filter grows by itself is a setting of the owned
+    /// filter; the bytes do not contain it.
     ///
     /// ```
     /// use trommel::{Insert, QuotientFilter};
@@ -58,7 +58,7 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
         self.header().to_bytes(&[self.table.as_ref()])
     }
 
-    /// Bytes of the frozen filter, as [`Quotient::to_bytes`] makes them. Allocates nothing.
+    /// The number of bytes that [`Quotient::to_bytes`] returns. Allocates nothing.
     ///
     /// ```
     /// use trommel::{Filter, QuotientFilter};
@@ -72,7 +72,7 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
         HEADER_BYTES + self.table.as_ref().len()
     }
 
-    /// Writes the frozen filter, without a copy of the table.
+    /// Writes the frozen filter to `to`, without a copy of the table.
     ///
     /// ```
     /// use trommel::QuotientFilter;
@@ -94,9 +94,9 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
 impl<'a, L: Layout> Quotient<L, &'a [u8]> {
     /// A zero-copy view of a frozen filter, at any alignment. Nothing is allocated.
     ///
-    /// Cost: one pass over the bytes for the checksum, and one that proves the table to be the one that
-    /// inserts of its fingerprints make: a quarter of a millisecond per million slots on a Zen 4 core with
-    /// AVX2. In a filter that was resized, each fingerprint is looked at on its own: some 10 ns more per key.
+    /// Cost: one pass over the bytes for the checksum, and one that checks that the table is the one that inserts of
+    /// its fingerprints make, which takes a quarter of a millisecond per million slots on a Zen 4 core with AVX2. In a
+    /// filter that was resized, each fingerprint is checked by itself, which takes some 10 ns more per key.
     ///
     /// ```
     /// use trommel::{CacheLineQuotient, Filter, FormatError, Insert, QuotientFilter};
@@ -114,10 +114,10 @@ impl<'a, L: Layout> Quotient<L, &'a [u8]> {
         Self::from_container(container::parse(bytes)?)
     }
 
-    /// The same for bytes that were verified before: neither is the checksum of the table computed, nor
-    /// are remainders read. Occupieds, runends and offsets, a third to a fifth of the table, are checked in
-    /// full, since lookups rest on them: on damaged bytes, a lookup still stays within the table and ends.
-    /// See [`container::parse_trusted`].
+    /// A zero-copy view of bytes that were verified before. It does not compute the table's checksum and does not check
+    /// the remainders. It does check occupieds, runends and offsets in full, a third to a fifth of the table, because
+    /// lookups rest on them: even on damaged bytes, a lookup stays within the table and ends. See
+    /// [`container::parse_trusted`].
     ///
     /// ```
     /// use trommel::{Filter, Insert, QuotientFilter};
@@ -138,7 +138,7 @@ impl<'a, L: Layout> Quotient<L, &'a [u8]> {
 }
 
 impl<L: Layout, B: FrozenBytes> Quotient<L, B> {
-    /// A view of a container that was taken apart already.
+    /// A filter over the payload of a container that was parsed already.
     ///
     /// ```
     /// use trommel::{Filter, QuotientFilter, container};
@@ -150,7 +150,7 @@ impl<L: Layout, B: FrozenBytes> Quotient<L, B> {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if it is of another kind, or not what a writer writes.
+    /// [`FormatError`] if the container has another kind of filter, or one that this library would not have written.
     pub fn from_container(parsed: Parsed<B>) -> Result<Self, FormatError> {
         let (header, trust, table) = (parsed.header(), parsed.trust(), parsed.payload());
         if header.kind != L::KIND {
@@ -174,19 +174,20 @@ impl<L: Layout, B: FrozenBytes> Quotient<L, B> {
         Ok(filter)
     }
 
-    /// An owned copy of what is viewed; of a trusted view, after [`check_structure`](Self::check_structure).
+    /// An owned copy of the viewed filter. A trusted view is checked first with
+    /// [`check_structure`](Self::check_structure).
     ///
     /// ```
     /// use trommel::{Filter, Insert, QuotientFilter};
     /// let bytes = QuotientFilter::with_capacity_and_fpr(1_000, 0.01)?.to_bytes();
     /// let mut filter = QuotientFilter::parse(&bytes)?.to_owned_filter()?;
-    /// filter.insert("anvil")?; // a view takes no keys
+    /// filter.insert("anvil")?; // a view cannot insert
     /// assert!(filter.contains("anvil"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if the check fails or the memory is refused.
+    /// [`FormatError`] if the check fails, or if the system refuses the memory.
     pub fn to_owned_filter(&self) -> Result<Quotient<L>, FormatError> {
         self.check_structure()?;
         let table = Storage::copy_of(self.table.as_ref(), true)?;
@@ -195,7 +196,7 @@ impl<L: Layout, B: FrozenBytes> Quotient<L, B> {
 }
 
 impl<L: Layout> Quotient<L> {
-    /// An owned filter from frozen bytes. Everything is checked before memory is asked for.
+    /// An owned filter from frozen bytes. All bytes are checked before memory is allocated.
     ///
     /// ```
     /// use trommel::{Filter, FormatError, Insert, QuotientFilter};
@@ -214,7 +215,7 @@ impl<L: Layout> Quotient<L> {
     }
 }
 
-/// The geometry of a header's parameters, as the builder or a resize makes it.
+/// The geometry of a header's parameters. Refuses geometries that neither the builder nor a resize makes.
 fn geometry_of<L: Layout>(parameters: [u64; 4]) -> Result<Geometry, FormatError> {
     let [slots, remainder_bits, fingerprints, copies] = parameters;
     let field = |name, value| FormatError::Field { name, value };
@@ -229,12 +230,13 @@ fn geometry_of<L: Layout>(parameters: [u64; 4]) -> Result<Geometry, FormatError>
     if copies != 1 && copies != u64::from(MAX_COPIES) {
         return Err(field("copies", copies));
     }
-    // Natural, or rescaled with no bit to spare, and then without a reserved remainder.
+    // Either every pair of quotient and remainder is a fingerprint, as in a new or a doubled filter; or remainders have
+    // the fewest bits that tell the fingerprints apart, and remainder 0 is not reserved.
     let natural = fingerprints == slots << bits;
     let rescaled = (1..=1 << MAX_FINGERPRINT_BITS).contains(&fingerprints)
         && remainder_bits_for(slots, fingerprints) == Some(bits)
         && !(L::RESERVES_ZERO && bits == *L::REMAINDER_BITS.end());
-    // A layout of one width was made with it, and has the size of then, or at least twice that.
+    // A filter that reserves remainder 0 was made with its full width, and has its first size or at least twice that.
     let first = fingerprints >> L::REMAINDER_BITS.end();
     let resized = !L::RESERVES_ZERO
         || first << L::REMAINDER_BITS.end() == fingerprints

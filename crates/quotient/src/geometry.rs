@@ -1,62 +1,63 @@
-//! How large a table is, and where in it a hash belongs.
+//! The size of a table, and the quotient and remainder of a hash in it.
 
 use crate::layout::{Layout, Shape};
 use trommel_base::range::reduce;
 
-/// The numbers that a table's shape follows from.
+/// The size of a table and of its fingerprints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
-    /// Slots that quotients are drawn from: any number, no power of two needed.
+    /// The number of quotients, each of which has a slot. It need not be a power of two.
     pub slots: u64,
-    /// Blocks of the table: those of the slots, and a few for what the last clusters push beyond them,
-    /// so that nothing wraps around.
+    /// Blocks of the table: those of `slots`, and a few more for remainders that are pushed beyond the last
+    /// quotient's slot, so that clusters do not wrap around.
     pub blocks: u64,
     /// Bits of a remainder.
     pub remainder_bits: u32,
     /// The most copies of one fingerprint: 1 in a set, [`MAX_COPIES`] in a multiset.
     pub copies: u32,
-    /// How many fingerprints there are. `slots · 2^remainder_bits` when a filter is made; growing and
-    /// shrinking keep it, since they cannot ask the keys for more bits.
+    /// The number of possible fingerprints. It is `slots · 2^remainder_bits` in a new filter, or `2^fingerprint_bits`
+    /// if that option was given. Growing and shrinking keep it, since they have no keys to take more bits from.
     pub fingerprints: u64,
 }
 
-/// The most copies of one key that a multiset keeps. An insert costs time in proportion to the copies
-/// that are there, and this bounds it.
+/// The most copies of one key that a multiset keeps. The time of an insert is proportional to the copies that the
+/// filter holds already, so this bounds it.
 pub const MAX_COPIES: u32 = 255;
-/// No filter has more slots.
+/// The most slots of a filter.
 pub(crate) const MAX_SLOTS: u64 = 1 << 42;
 /// The most bits of quotient and remainder together. Two bits of the hash are left for rounding.
 pub(crate) const MAX_FINGERPRINT_BITS: u32 = 62;
-/// The load that a filter reaches with any distinct keys of uniform hashes. Above it, and with many copies of few
-/// keys, inserts go on until one finds no slot, each slower than the last.
+/// The load that a filter reaches with any distinct keys whose hashes are uniform. Above it, or with many copies of
+/// few keys, inserts get slower and slower until one finds no free slot.
 pub const GUARANTEED_LOAD: f64 = 0.95;
 
 impl Geometry {
-    /// Slots beyond the last quotient's. A cluster at 95 % load that reaches the end has pushed `x`
-    /// slots beyond it with probability `e^(−0.105 x)`: 320 slots are one failure in 10^14 filters. A
-    /// small filter cannot push so far; there, four standard deviations of the number of its keys do.
+    /// The number of slots after the last quotient's slot. At 95 % load, the last cluster extends `x` slots beyond the
+    /// last quotient with probability `e^(−0.105 x)`, so 320 slots are too few in one of 10^14 filters. Clusters of a
+    /// small filter cannot extend so far; there, four standard deviations of its number of keys suffice.
     pub(crate) fn overhang_slots(slots: u64) -> u64 {
         320.min(32 + 4 * slots.isqrt())
     }
 
-    /// The largest number of slots that fits `with_overhang` slots with its overhang; `None` if not even one does.
+    /// The largest number of slots that is at most `with_overhang` when its overhang is added; `None` if that is 0.
     pub(crate) fn slots_with_overhang_of(with_overhang: u64) -> Option<u64> {
         // The overhang is 320 from 72² slots on.
         if with_overhang >= 72 * 72 + 320 {
             return Some(with_overhang - 320);
         }
-        // With `root = ⌊√slots⌋`: `slots + 32 + 4 · root` slots, and `(root + 2)² + 28` at a square.
+        // With `root = ⌊√slots⌋`, the sum is `slots + 32 + 4 · root`. If `slots` is a square, that is
+        // `(root + 2)² + 28`.
         let root = with_overhang.checked_sub(28)?.isqrt().checked_sub(2)?;
         let slots = (with_overhang - 32 - 4 * root).min(root * (root + 2));
         (slots > 0).then_some(slots)
     }
 
-    /// The number of blocks for `slots` and their overhang.
+    /// The number of blocks for `slots` slots and their overhang.
     pub(crate) fn blocks_for<L: Layout>(slots: u64) -> u64 {
         (slots + Self::overhang_slots(slots)).div_ceil(u64::from(L::SLOTS))
     }
 
-    /// The numbers that offsets in the table depend on.
+    /// The numbers from which byte offsets in the table are computed.
     #[inline(always)]
     pub(crate) fn shape(&self) -> Shape {
         Shape { blocks: self.blocks as usize, remainder_bits: self.remainder_bits }
@@ -67,15 +68,16 @@ impl Geometry {
         L::table_bytes(self.blocks, self.remainder_bits)
     }
 
-    /// Fingerprints that quotient and remainder can tell apart: at least `fingerprints`.
+    /// The number of pairs of quotient and remainder: at least `fingerprints`.
     pub(crate) fn places(&self) -> u64 {
         self.slots << self.remainder_bits
     }
 
-    /// Quotient and remainder of a hash: `floor(hash · slots · 2^r / 2^64)` in two parts. They grow
-    /// with the hash, so to go through hashes in order is to go through the table in order.
+    /// The quotient and the stored remainder of a hash: the high and the low part of
+    /// `floor(hash · slots · 2^r / 2^64)`. That number grows with the hash, so ascending hashes belong to ascending
+    /// slots.
     ///
-    /// Where remainder 0 is reserved to mark free slots, it becomes 1.
+    /// If the layout reserves remainder 0 to mark free slots, remainder 0 becomes 1.
     #[inline(always)]
     pub(crate) fn split<L: Layout>(&self, hash: u64) -> (u64, u32) {
         let quotient = reduce(hash, self.slots);

@@ -1,42 +1,44 @@
-//! Quotient filters: hash tables that keep only what tells keys apart.
+//! Quotient filters: hash tables that store a short fingerprint of each key instead of the key.
 //!
-//! A key's hash is a fingerprint. Its high part, the quotient, is a slot; its low part, the remainder, is
-//! stored there, or a little further where others are in the way. Two bits per slot say what belongs where.
+//! A fingerprint is the key's hash, reduced to fewer bits. Its high part, the quotient, names a slot; its low part, the
+//! remainder, is stored in that slot or, if other remainders take it, in a later one. Two bits per slot record which
+//! remainders belong to which quotient.
 //!
-//! # When to take one
+//! # When to use one
 //!
-//! | you need | take |
+//! | you need | use |
 //! |---|---|
-//! | lookups and inserts alone | a blocked Bloom filter: two to four times as fast, and never full |
-//! | to remove keys, or count them | a quotient filter: 9.6 bits per key at 1 %, where a counting Bloom filter takes 29 to 48 |
-//! | a low rate | a quotient filter below 0.4 %: `(r + 2.125) / 0.95` bits per key halve the rate with every 1.05 bits; a blocked Bloom filter takes 1.7 and more |
-//! | the most lookups per second from L2, and removals | a cuckoo filter of 8 bits: at 2.5 %, batches 1.3 to 1.5 times as fast as in either quotient filter with 3e5 keys, 1.0 to 1.4 with 1e6; in lines they are 1.1 to 1.3 times as fast with 4e6 and 1.6e7 |
-//! | to merge filters, or make them larger or smaller, without the keys | a quotient filter: any sizes; to merge, with the same [`fingerprint_bits`](trommel_base::Builder::fingerprint_bits) |
+//! | only lookups and inserts | a blocked Bloom filter: two to four times as fast, and never full |
+//! | to remove keys, or count them | a quotient filter: 9.6 bits per key at a false-positive rate of 1 %; a counting Bloom filter takes 29 to 48 |
+//! | a false-positive rate below 0.4 % | a quotient filter: it takes `(r + 2.125) / 0.95` bits per key, so 1.05 more bits halve the rate; a blocked Bloom filter needs 1.7 or more to halve it |
+//! | removals, and the most lookups per second in L2 | a cuckoo filter of 8 bits (false-positive rate 2.5 %): its batches are 1.3 to 1.5 times as fast as either quotient filter's with 3e5 keys, and 1.0 to 1.4 times with 1e6; with 4e6 and 1.6e7 keys, [`CacheLineQuotient`]'s are 1.1 to 1.3 times as fast as the cuckoo filter's |
+//! | to merge filters, or make them larger or smaller, without the keys | a quotient filter: it can get any size; filters merge if they have the same [`fingerprint_bits`](trommel_base::Builder::fingerprint_bits) |
 //! | the keys' fingerprints back, in order | a quotient filter |
 //!
-//! [`CacheLineQuotient`] is the faster of the two: a lookup reads 1.2 lines at 95 % load. Its rate is
-//! 0.37 % at that load, or lower in a filter that is given more slots. [`QuotientFilter`] has any rate.
+//! [`CacheLineQuotient`] is the faster of the two quotient filters: a lookup reads 1.2 cache lines at 95 % load. Its
+//! false-positive rate is 0.37 % at that load, and lower if the filter has more slots. [`QuotientFilter`] can have any
+//! false-positive rate.
 //!
-//! Lookups cost nearly the same at any load up to 95 %. Inserts do not: one moves 7 slots at 75 % load,
-//! 50 at 90 %, 200 at 95 %. A filter that is built once, from all keys at a time
-//! ([`insert_batch`](trommel_base::Insert::insert_batch) into an empty filter), moves none. One that
-//! changes all the time is better off at 85 to 90 % ([`load`](trommel_base::Builder::load)).
+//! Lookups cost nearly the same at any load up to 95 %. Inserts do not: an insert moves 7 slots at 75 % load,
+//! 50 at 90 %, and 200 at 95 %. A filter that is built from all its keys at once
+//! ([`insert_batch`](trommel_base::Insert::insert_batch) into an empty filter) moves none. For a filter that
+//! changes all the time, choose a load of 85 to 90 % ([`load`](trommel_base::Builder::load)).
 //!
 //! # The modules
 //!
 //! | module | idea |
 //! |---|---|
-//! | `geometry` | any number of slots; a hash to quotient and remainder |
-//! | `fingerprint` | quotient and remainder as one number, which outlives a resize |
+//! | `geometry` | the size of a table, with any number of slots; splits a hash into quotient and remainder |
+//! | `fingerprint` | quotient and remainder as one number, which a resize keeps |
 //! | `layout` | where a block keeps its metadata and remainders: [`WideBlock`], [`LineBlock`] |
-//! | `table` | runs by rank and select: lookup, insert, remove |
-//! | `append` | a table from fingerprints in order, without a shift |
-//! | `build` | a table from hashes in any order, without a shift |
-//! | `bulk`, `resize` | what is made of them: batches; growing, shrinking, merging |
-//! | `enumerate` | the fingerprints in order |
-//! | `check` | whether bytes are a table that inserts make |
-//! | `sizing`, `filter`, `frozen` | what is asked for; the filter; its bytes |
-//! | `kernel` | what is written per instruction set |
+//! | `table` | finds runs by rank and select: lookup, insert, remove |
+//! | `append` | fills a table from fingerprints in order, without shifting any |
+//! | `build` | fills a table from hashes in any order, without shifting any |
+//! | `bulk`, `resize` | batches (with `build`); growing, shrinking and merging (with `append`) |
+//! | `enumerate` | lists the fingerprints in order |
+//! | `check` | tells whether bytes are a table that inserts can make |
+//! | `sizing`, `filter`, `frozen` | the geometry that a spec asks for; the filter; its bytes |
+//! | `kernel` | the code for each instruction set |
 //!
 //! Sources: Bender, Farach-Colton, Johnson, Kraner, Kuszmaul, Medjedovic, Montes, Shetty, Spillane and
 //! Zadok, "Don't thrash: how to cache your hash on flash", PVLDB 5 (2012); Pandey, Bender, Johnson and

@@ -1,4 +1,4 @@
-//! Growing, shrinking and merging: fingerprints in order from old tables into a new one.
+//! Growing, shrinking and merging: all append the fingerprints of old tables, in order, to a new one.
 //!
 //! Source: Bender et al., PVLDB 5 (2012), section 3, "Resizing and merging".
 
@@ -12,7 +12,7 @@ use core::fmt;
 use trommel_base::storage::{MAX_BYTES, OutOfMemory};
 use trommel_base::{Incompatible, Merge, MergeError, Storage, WhyFull};
 
-/// Why a filter was not resized. It is as it was.
+/// Why a filter was not resized. The filter is unchanged.
 ///
 /// ```
 /// use trommel::{QuotientFilter, quotient::ResizeError};
@@ -24,30 +24,30 @@ use trommel_base::{Incompatible, Merge, MergeError, Storage, WhyFull};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ResizeError {
-    /// Fingerprints are too short to tell that number of slots apart, or too long for so few slots.
+    /// With this number of slots, remainders would have no bit left, or more bits than the layout stores.
     Fingerprint {
-        /// Slots asked for.
+        /// The number of slots asked for.
         slots: u64,
-        /// How many fingerprints there are.
+        /// The number of possible fingerprints.
         fingerprints: u64,
     },
-    /// The keys do not fit into that number of slots.
+    /// The keys do not fit into this number of slots.
     TooSmall {
-        /// Slots asked for.
+        /// The number of slots asked for.
         slots: u64,
-        /// Fingerprints held.
+        /// The number of fingerprints held.
         len: u64,
     },
-    /// More slots than any filter has.
+    /// The number of slots is larger than any filter's.
     TooLarge {
-        /// Slots asked for.
+        /// The number of slots asked for.
         slots: u64,
-        /// The most slots.
+        /// The most slots that a filter can have.
         max_slots: u64,
     },
     /// The system refused the memory.
     OutOfMemory {
-        /// Bytes asked for.
+        /// The number of bytes asked for.
         bytes: u64,
     },
 }
@@ -58,9 +58,9 @@ impl fmt::Display for ResizeError {
             Self::Fingerprint { slots, fingerprints } => {
                 write!(f, "{fingerprints} fingerprints cannot be kept in {slots} slots")
             }
-            Self::TooSmall { slots, len } => write!(f, "{len} keys do not fit {slots} slots"),
+            Self::TooSmall { slots, len } => write!(f, "{len} keys do not fit into {slots} slots"),
             Self::TooLarge { slots, max_slots } => {
-                write!(f, "{slots} slots, the most are {max_slots}")
+                write!(f, "{slots} slots are too many: a filter has at most {max_slots}")
             }
             Self::OutOfMemory { bytes } => write!(f, "the system refused {bytes} bytes of memory"),
         }
@@ -76,11 +76,10 @@ impl From<OutOfMemory> for ResizeError {
 }
 
 impl<L: Layout> Quotient<L> {
-    /// Doubles the slots: the highest bit of every remainder goes to its quotient, and no key is
-    /// needed. The false-positive rate, `len / fingerprints`, stays what it is, and goes on rising with
-    /// every key.
+    /// Doubles the number of slots, without the keys: the highest bit of every remainder becomes the lowest of its
+    /// quotient. The false-positive rate, `len / fingerprints`, does not change; it rises with every further key.
     ///
-    /// Cost: one pass over the old table and one over the new; both exist meanwhile.
+    /// Cost: one pass over the old table and one over the new; both are in memory meanwhile.
     ///
     /// ```
     /// use trommel::{Filter, Insert, QuotientFilter};
@@ -93,17 +92,18 @@ impl<L: Layout> Quotient<L> {
     /// ```
     ///
     /// # Errors
-    /// [`ResizeError::Fingerprint`] if the remainder has one bit left, or of memory.
+    /// [`ResizeError`]: `Fingerprint` if remainders have one bit left, `TooSmall` if a cluster at the end needs more
+    /// slots behind the last quotient than the new table has, `TooLarge`, or `OutOfMemory`.
     pub fn grow(&mut self) -> Result<(), ResizeError> {
         self.resize_slots(self.geometry.slots.saturating_mul(2))
     }
 
-    /// Makes room for `keys` keys at 95 % load, in more slots or fewer than now, any number of them.
-    /// All keys stay, and have the same fingerprints.
+    /// Gives the filter as many slots as `keys` keys fill to 95 %, which can be any number, more or fewer than now.
+    /// All keys stay, with the same fingerprints.
     ///
-    /// Where sizes are not powers of two apart, lookups round every hash to its fingerprint first,
-    /// which costs two multiplications. [`CacheLineQuotient`](crate::CacheLineQuotient) has either the
-    /// size it was made with, or at least twice that.
+    /// Unless the new number of slots is the original one times a power of two, every operation first replaces a hash
+    /// by one that its fingerprint determines, which costs two multiplications. A
+    /// [`CacheLineQuotient`](crate::CacheLineQuotient) has either its original size or at least twice that.
     ///
     /// ```
     /// use trommel::{Filter, Insert, QuotientFilter};
@@ -116,8 +116,8 @@ impl<L: Layout> Quotient<L> {
     /// ```
     ///
     /// # Errors
-    /// [`ResizeError::TooSmall`] if `keys` is below what is held; if fingerprints are too short or too
-    /// long for the size; of memory.
+    /// [`ResizeError`]: `TooSmall` if the filter holds more than `keys` keys or they do not fit, `Fingerprint` if
+    /// fingerprints are too short or too long for the size, `TooLarge`, or `OutOfMemory`.
     pub fn resize(&mut self, keys: usize) -> Result<(), ResizeError> {
         let slots = self.slots_to_hold(keys);
         if (keys as u64) < self.len {
@@ -126,20 +126,20 @@ impl<L: Layout> Quotient<L> {
         self.resize_slots(slots)
     }
 
-    /// The fewest slots that hold `keys` at 95 % load, and that a resize can give the filter.
+    /// The fewest slots that hold `keys` keys at 95 % load and that a resize can give the filter.
     fn slots_to_hold(&self, keys: usize) -> u64 {
         let slots = slots_for::<L>(keys, GUARANTEED_LOAD);
         if !L::RESERVES_ZERO {
             return slots;
         }
-        // With all eight bits in use, only the slots that were there at first tell all fingerprints
-        // apart, since one remainder is reserved.
+        // One remainder is reserved if all eight bits are in use. Then only the original number of slots tells all
+        // fingerprints apart; the next possible number is twice that.
         let first = self.geometry.fingerprints >> L::REMAINDER_BITS.end();
         if slots <= first { first } else { slots.max(first.saturating_mul(2)) }
     }
 
-    /// Gives back the slots that what is held does not need: the fewest that hold it at 95 % load, if
-    /// their table is smaller than the filter's. See [`Quotient::resize`].
+    /// Shrinks the table to the fewest slots that hold the keys at 95 % load. If that table is not smaller, or not
+    /// possible, the filter stays as it is. See [`Quotient::resize`].
     ///
     /// ```
     /// use trommel::{Filter, Insert, QuotientFilter};
@@ -185,12 +185,12 @@ impl<L: Layout> Quotient<L> {
         self.grow_at.is_some_and(|load| self.len >= self.keys_at(load))
     }
 
-    /// The keys that the filter holds at a load.
+    /// The number of keys in the filter at a load.
     pub(crate) fn keys_at(&self, load: f64) -> u64 {
         (load * self.geometry.slots as f64) as u64
     }
 
-    /// Doubles the filter as often as it takes for one more key, or not at all.
+    /// Doubles the filter until one more key keeps it within the load at which it grows. On an error, it is unchanged.
     pub(crate) fn grow_if_due(&mut self) -> Result<(), WhyFull> {
         let Some(load) = self.grow_at.filter(|_| self.is_growth_due()) else { return Ok(()) };
         let mut geometry = self.geometry;
@@ -200,14 +200,14 @@ impl<L: Layout> Quotient<L> {
         }
         self.resize_slots(geometry.slots).map_err(|error| match error {
             ResizeError::OutOfMemory { bytes } => WhyFull::Memory { bytes },
-            // A cluster at the last quotient may need more slots behind it than a doubled table has.
+            // A cluster at the end may need more slots behind the last quotient than a doubled table has.
             ResizeError::TooSmall { .. } => WhyFull::Slots,
             _ => WhyFull::Fingerprint,
         })
     }
 }
 
-/// The geometry of other slots and the same fingerprints.
+/// The geometry with another number of slots and the same fingerprints.
 fn resized<L: Layout>(old: &Geometry, slots: u64) -> Result<Geometry, ResizeError> {
     if slots > MAX_SLOTS {
         return Err(ResizeError::TooLarge { slots, max_slots: MAX_SLOTS });
@@ -224,7 +224,7 @@ fn new_table<L: Layout>(geometry: &Geometry) -> Result<Storage, OutOfMemory> {
     Storage::zeroed(bytes as usize, true)
 }
 
-/// Fills a table with fingerprints in ascending order; how many it holds then.
+/// Fills a table with fingerprints in ascending order. Returns how many it holds then.
 fn append_all<L: Layout>(
     geometry: &Geometry,
     table: &mut [u8],
@@ -235,7 +235,7 @@ fn append_all<L: Layout>(
     Ok(appender.finish())
 }
 
-/// The same with those of two filters.
+/// Fills a table with the merged fingerprints of two filters. Returns how many it holds then.
 fn append_merged<L: Layout, I: Iterator<Item = u64>>(
     geometry: &Geometry,
     table: &mut [u8],
@@ -252,7 +252,7 @@ fn append_merged<L: Layout, I: Iterator<Item = u64>>(
     }
 }
 
-/// Quotient and stored remainder of fingerprints in a table.
+/// A function from a fingerprint to its quotient and stored remainder in a table.
 #[inline(always)]
 fn entry_in<L: Layout>(geometry: &Geometry) -> impl Fn(u64) -> (u64, u32) {
     let (geometry, rounding) = (*geometry, Rounding::of::<L>(geometry));
@@ -263,23 +263,23 @@ fn entry_in<L: Layout>(geometry: &Geometry) -> impl Fn(u64) -> (u64, u32) {
     }
 }
 
-/// Two ascending sequences as one, a few numbers at a time. Which of them is next cannot be predicted, so
-/// a step takes no branch: it reads the heads of two buffers, and moves on in one of them.
+/// Merges two ascending sequences, some numbers at a time. Which sequence has the next number cannot be predicted, so a
+/// step takes no branch: it reads the heads of two buffers, and advances in one of them.
 struct Merged<I> {
     left: Buffered<I>,
     right: Buffered<I>,
 }
 
-/// Numbers of a sequence that were read ahead.
+/// A sequence, with the next numbers of it in a buffer.
 struct Buffered<I> {
     sequence: I,
-    /// [`END`] after the last.
+    /// The numbers from `at` on come next. [`END`] follows the last number of the sequence.
     numbers: [u64; BUFFERED],
     at: usize,
 }
 
 const BUFFERED: usize = 256;
-/// No fingerprint.
+/// A number that is no fingerprint.
 const END: u64 = u64::MAX;
 
 impl<I: Iterator<Item = u64>> Buffered<I> {
@@ -287,7 +287,7 @@ impl<I: Iterator<Item = u64>> Buffered<I> {
         Self { sequence, numbers: [END; BUFFERED], at: BUFFERED }
     }
 
-    /// The numbers from the head on: at least one.
+    /// The buffered numbers that come next: at least one, which is [`END`] after the end of the sequence.
     fn rest(&mut self) -> &[u64] {
         if self.at == BUFFERED {
             self.numbers.fill(END);
@@ -305,7 +305,7 @@ impl<I: Iterator<Item = u64>> Merged<I> {
         Self { left: Buffered::new(left), right: Buffered::new(right) }
     }
 
-    /// The next numbers, as many as both buffers are sure to have; none at the end.
+    /// The next merged numbers, at most as many as the shorter buffer has left; none at the end.
     fn next_some<'n>(&mut self, numbers: &'n mut [u64; BUFFERED]) -> &'n [u64] {
         let (left, right) = (self.left.rest(), self.right.rest());
         let steps = left.len().min(right.len());
@@ -324,12 +324,11 @@ impl<I: Iterator<Item = u64>> Merged<I> {
 }
 
 impl<L: Layout> Quotient<L> {
-    /// Takes in the fingerprints of another filter, owned or viewed. Both may have any size, before or after a
-    /// resize, but must have
-    /// the same number of fingerprints: that of the same
-    /// [`fingerprint_bits`](trommel_base::Builder::fingerprint_bits), or of the same slots and remainder bits. Two
-    /// filters that were built by rate for unlike numbers of keys have unlike fingerprints. A set stores a fingerprint
-    /// that both hold once.
+    /// Adds the fingerprints of another filter, owned or viewed. The filters may have any sizes, and may have been
+    /// resized, but must have the same [`fingerprints`](Geometry::fingerprints). They do if they were built with the same
+    /// [`fingerprint_bits`](trommel_base::Builder::fingerprint_bits), or with the same slots and remainder bits. Filters
+    /// that were built with a false-positive rate for different numbers of keys do not. A set stores a fingerprint that
+    /// both hold once.
     ///
     /// For filters that hold `n` keys together after the merge at a false-positive rate `fpr`, give each
     /// `⌈log2(n / fpr)⌉` bits:
@@ -347,12 +346,13 @@ impl<L: Layout> Quotient<L> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// The filter keeps its size, unless it grows by itself. Cost: one pass over both tables and one
-    /// over the new one; all three exist meanwhile.
+    /// The filter keeps its size, unless it grows by itself. Cost: one pass over both tables and one over the new one;
+    /// all three are in memory meanwhile.
     ///
     /// # Errors
-    /// [`MergeError`] if hash, fingerprints or copies differ, if there are too few free slots or too many copies of a
-    /// key, if memory is refused, or if the other is a trusted view of damaged bytes; this filter is as it was.
+    /// [`MergeError`] if the filters differ in hash function, seed, fingerprints or maximum of copies, if there are too
+    /// few free slots or too many copies of a key, if the system refuses the memory, or if `other` is a trusted view of
+    /// damaged bytes. This filter is unchanged then.
     pub fn union<T: AsRef<[u8]>>(&mut self, other: &Quotient<L, T>) -> Result<(), MergeError> {
         let (mine, theirs) = (self.hasher, other.hasher);
         Incompatible::check("hash function", mine.id() as u64, theirs.id() as u64)?;

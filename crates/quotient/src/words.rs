@@ -1,31 +1,32 @@
-//! Rank, select and comparisons on words of a table, as the function that they are inlined into can compute them.
+//! Rank, select and comparisons on words of a table. They are inlined, and compiled for the caller's instruction set.
 
 use crate::balance;
 
-/// Rank and select on a 64-bit word. A value of such a type is the proof that the machine has the
-/// instructions.
+/// Operations on a 64-bit word or on 64 bytes. A value of an implementing type proves that the machine has the
+/// instructions that it uses.
 pub(crate) trait Words: Copy {
-    /// Ones of `word` below bit `index`; all of them from 64 on.
+    /// The number of ones of `word` below bit `index`; of all its ones if `index` is 64 or more.
     fn rank(self, word: u64, index: u32) -> u32;
-    /// The index of the one after `skip` others. There is one.
+    /// The index of the one that has `skip` ones below it. `word` must have more than `skip` ones.
     fn select(self, word: u64, skip: u32) -> u32;
-    /// The slots of a block where no run is open any more: see [`balance`].
+    /// A bit for each slot of a block: whether no run is open there. See [`balance`].
     fn balanced(self, begun: u64, ended: u64, open: u32) -> u64;
-    /// Eight numbers of `bits` bits, at most eight, packed from the lowest bit on: a byte for each.
+    /// Unpacks eight numbers of `bits` bits, which are packed from the lowest bit on, into a byte each. `bits` is at
+    /// most 8.
     fn spread(self, packed: u64, bits: u32) -> u64;
-    /// Which bytes are greater than the others at the same index.
+    /// A bit for each byte: whether it is greater than the one at the same index of `others`.
     fn above(self, bytes: &[u8; 64], others: &[u8; 64]) -> u64;
-    /// Which bytes equal the others at the same index.
+    /// A bit for each byte: whether it equals the one at the same index of `others`.
     fn equal(self, bytes: &[u8; 64], others: &[u8; 64]) -> u64;
 }
 
-/// The lowest `bits` bits of every byte.
+/// A mask of the lowest `bits` bits of every byte.
 #[inline(always)]
 pub(crate) const fn low_bits_of_bytes(bits: u32) -> u64 {
     0x0101_0101_0101_0101 * (0xFF >> (8 - bits))
 }
 
-/// A bit for each pair of bytes.
+/// A bit for each index: whether `holds` is true of the two bytes there.
 #[inline(always)]
 fn each_pair(bytes: &[u8; 64], others: &[u8; 64], holds: impl Fn(u8, u8) -> bool) -> u64 {
     let mut bits = [0; 64];
@@ -35,7 +36,7 @@ fn each_pair(bytes: &[u8; 64], others: &[u8; 64], holds: impl Fn(u8, u8) -> bool
     trommel_simd::bits_of(&bits)
 }
 
-/// The instructions of the target.
+/// [`Words`] in portable code, with no more instructions than the build target guarantees.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plain;
 
