@@ -1,14 +1,14 @@
-//! Whether bytes are a table that this library would have written.
+//! Checks whether bytes are a table that this library would have written.
 //!
-//! There is exactly one table for a multiset of fingerprints: every run where it belongs, sorted, every
-//! offset what it must be, every free slot zero. Everything else is refused, in two parts.
+//! There is exactly one table for a multiset of fingerprints: every run is at its place and sorted, every offset is
+//! right, and every free slot is zero. All other bytes are refused. The check has two parts.
 //!
-//! - The *metadata*: occupieds, runends and offsets agree. Lookups rest on this alone: no lookup reads
-//!   beyond the table or searches without end, whatever the remainders are.
-//! - The *remainders*: they ascend within a run, are not repeated too often, are ones that some hash has,
-//!   and are zero in free slots. Changes of the table, and right answers, rest on this too.
+//! - The *metadata*: occupieds, runends and offsets agree. The safety of lookups rests on this part alone: whatever the
+//!   remainders are, no lookup reads beyond the table or searches without end.
+//! - The *remainders*: they ascend within a run, have no more copies than allowed, belong to some hash, and are zero in
+//!   free slots. Changes of the table, and right answers, rest on this part too.
 //!
-//! Both work on the words of whole blocks. A pass slot by slot took 6 ns per slot on a Zen 4 core.
+//! Both parts work on the words of whole blocks. Rejected: a pass slot by slot (6 ns per slot on a Zen 4 core).
 
 use crate::enumerate::Entries;
 use crate::fingerprint::Rounding;
@@ -20,18 +20,19 @@ use crate::words::Words;
 use trommel_base::FormatError;
 use trommel_simd::bits_of;
 
-/// How much of a table is checked.
+/// The part of a table that is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// The part that lookups need in order to stay within the table and to end.
+    /// The metadata, with which lookups stay within the table and end.
     Metadata,
-    /// All that makes it a table of this library.
+    /// The metadata and the remainders.
     Whole,
 }
 
-/// Refuses a table that no sequence of inserts makes, as far as `extent` says; how many slots are taken.
+/// Refuses a table that no sequence of inserts makes, checking as much as `extent` says. Returns how many slots are in
+/// use.
 ///
-/// The table has the geometry's length. Cost: the metadata once, or every byte once.
+/// The table must have the geometry's length. Cost: reads the metadata once, or every byte once.
 #[inline(always)]
 pub(crate) fn check<L: Layout, W: Words>(
     words: W,
@@ -56,16 +57,17 @@ fn impossible(name: &'static str, block: usize) -> FormatError {
     FormatError::Structure { name, block: block as u64 }
 }
 
-/// The slots of a block as its metadata encodes them, a bit for each.
+/// The state of a block's slots according to its metadata, with a bit for each slot.
 #[derive(Clone, Copy)]
 struct BlockSlots {
-    /// No run takes it.
+    /// Whether no run takes the slot.
     free: u64,
-    /// It and the next slot, which may be the first of the next block, are in one run.
+    /// Whether the slot and the next one, which may be the first of the next block, are in one run.
     joined: u64,
 }
 
-/// Goes through the metadata, and gives `each` every block whose own is right.
+/// Checks the metadata block by block, and calls `each` with every block whose metadata is right. Returns how many
+/// slots are in use.
 #[inline(always)]
 fn check_blocks<L: Layout, W: Words>(
     words: W,
@@ -74,7 +76,7 @@ fn check_blocks<L: Layout, W: Words>(
     mut each: impl FnMut(usize, BlockSlots) -> Result<(), FormatError>,
 ) -> Result<u64, FormatError> {
     let slots = u64::MAX >> (64 - L::SLOTS);
-    // Runs of earlier blocks' quotients that do not end in earlier blocks.
+    // The number of runs that began in earlier blocks and have not ended there.
     let mut open = 0;
     let mut taken = 0;
     for block in 0..table.shape.blocks {
@@ -86,14 +88,14 @@ fn check_blocks<L: Layout, W: Words>(
         if words.rank(occupieds, quotients.min(64) as u32) != occupieds.count_ones() {
             return Err(impossible("occupieds", block));
         }
-        // No more than 64 runs end in a block, so more open ones make no difference.
+        // At most 64 runs end in a block, so any larger number of open runs makes no difference.
         let free = words.balanced(occupieds, runends << 1, open.min(100) as u32) & slots;
         if free & runends != 0 {
             return Err(impossible("runends", block));
         }
         each(block, BlockSlots { free, joined: slots & !free & !runends })?;
         taken += u64::from((slots & !free).count_ones());
-        // At no slot have more runs ended than were begun, so this is not negative.
+        // This is not negative: the check of `runends` made sure that no run ends before it was begun.
         open = open + u64::from(occupieds.count_ones()) - u64::from(runends.count_ones());
     }
     match open {
@@ -102,7 +104,7 @@ fn check_blocks<L: Layout, W: Words>(
     }
 }
 
-/// The offset of a block that `open` runs of earlier quotients reach into.
+/// The offset of a block in which, or after which, `open` runs of earlier blocks end.
 #[inline(always)]
 fn offset_after<L: Layout, W: Words>(
     words: W,
@@ -127,22 +129,23 @@ fn offset_after<L: Layout, W: Words>(
     L::MAX_OFFSET
 }
 
-/// How the remainders of a block compare, a bit for each slot.
+/// The results of comparing a block's remainders, with a bit for each slot.
 struct Compared {
-    /// Larger than that of the next slot, or as large.
+    /// Whether the remainder is larger than that of the next slot.
     above: u64,
+    /// Whether the remainder equals that of the next slot.
     equal: u64,
     zero: u64,
-    /// Not what the layout stores for any remainder.
+    /// Whether the layout stores no remainder in this form.
     malformed: u64,
 }
 
-/// The remainders of runs, block by block.
+/// Checks the remainders of runs, block by block.
 struct Runs<'t, L, W> {
     words: W,
     table: &'t Table<L, &'t [u8]>,
     copies: u32,
-    /// How many slots before a block, up to its first, equal their next in one run.
+    /// How many of the slots right before the block equal the slot after them, in one run.
     repeated: u32,
 }
 
@@ -165,14 +168,15 @@ impl<L: Layout, W: Words> Runs<'_, L, W> {
         Ok(())
     }
 
-    /// Whether a remainder comes more often than a filter keeps copies, given the slots that equal the
-    /// next of their run.
+    /// Whether a remainder has more copies than the filter keeps. A bit of `equal` is set if the slot equals the next
+    /// one in its run.
     #[inline(always)]
     fn too_often(&mut self, equal: u64) -> bool {
         if self.copies == 1 {
             return equal != 0;
         }
-        // A run that begins and ends within a block has fewer slots than any multiset keeps copies.
+        // Copies that begin and end within a block are at most 64, fewer than a multiset keeps, so only those that come
+        // over from the block before are counted.
         let begun = self.repeated + equal.trailing_ones();
         let goes_on = equal.trailing_ones() >= L::SLOTS;
         self.repeated = if goes_on { begun } else { (equal << (64 - L::SLOTS)).leading_ones() };
@@ -186,7 +190,7 @@ impl<L: Layout, W: Words> Runs<'_, L, W> {
         if next.block < self.table.shape.blocks { self.table.remainder(next) } else { 0 }
     }
 
-    /// Remainders that fit a byte.
+    /// Compares remainders that fit a byte.
     #[inline(always)]
     fn bytes(&self, block: usize) -> Compared {
         let (words, shape) = (self.words, &self.table.shape);
@@ -211,7 +215,7 @@ impl<L: Layout, W: Words> Runs<'_, L, W> {
         }
     }
 
-    /// Wider remainders, which only a layout stores that stores them as they are.
+    /// Compares wider remainders. None are malformed: only `WideBlock` has them, and it stores them as they are.
     #[inline(always)]
     fn numbers(&self, block: usize) -> Compared {
         let mut stored = [0; 65];
@@ -236,8 +240,8 @@ fn first_64(bytes: &[u8]) -> &[u8; 64] {
     &bytes.as_chunks().0[0]
 }
 
-/// Refuses fingerprints that no hash has, of which there are only in filters that were resized, and in
-/// such as reserve some. The metadata is right.
+/// Refuses fingerprints that no hash has. There are such fingerprints only if hashes are rounded: see [`Rounding`]. The
+/// metadata must be right.
 fn check_fingerprints<L: Layout>(geometry: &Geometry, bytes: &[u8]) -> Result<(), FormatError> {
     let rounding = Rounding::of::<L>(geometry);
     if rounding == Rounding::None {

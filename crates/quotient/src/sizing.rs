@@ -1,4 +1,4 @@
-//! Computes a geometry from a spec.
+//! Computes the geometry that a spec asks for.
 
 use crate::fingerprint::remainder_bits_for;
 use crate::geometry::{GUARANTEED_LOAD, Geometry, MAX_COPIES, MAX_FINGERPRINT_BITS, MAX_SLOTS};
@@ -8,16 +8,16 @@ use trommel_base::spec::{Size, checked_load};
 use trommel_base::storage::MAX_BYTES;
 use trommel_base::{Spec, SpecError};
 
-/// A layout of one width only reaches lower rates by leaving slots free, down to this load.
+/// A layout with only one width reaches lower false-positive rates by leaving slots free, down to this load.
 const LOWEST_LOAD: f64 = 1.0 / 16.0;
 
-/// The rate of a layout: where remainder 0 becomes 1, two in 256 fingerprints are met twice as often.
+/// The false-positive rate of a layout at a load, with the effect of a reserved remainder 0.
 pub(crate) fn fpr_at<L: Layout>(load: f64, remainder_bits: u32) -> f64 {
     quotient_fpr(load * reserved_factor::<L>(), remainder_bits)
 }
 
-/// How many times as often a fingerprint is met as if none were reserved: `Σ p² · 256` over stored
-/// bytes, `(254 + 4) / 256`.
+/// The false-positive rate of a layout, divided by the rate if it did not reserve remainder 0. Remainder 0 becomes 1,
+/// so the stored byte 1 is twice as likely as each of the 254 others: `Σ p² · 256 = (254 + 4) / 256`.
 pub(crate) fn reserved_factor<L: Layout>() -> f64 {
     if L::RESERVES_ZERO { 258.0 / 256.0 } else { 1.0 }
 }
@@ -28,7 +28,7 @@ pub(crate) fn geometry<L: Layout>(spec: &Spec) -> Result<Geometry, SpecError> {
     let spec = &spec.in_bytes(0)?;
     if let Some(bits) = spec.remainder_bits {
         let (min, max) = (*L::REMAINDER_BITS.start(), *L::REMAINDER_BITS.end());
-        // A layout that reserves remainder 0 begins with all its bits.
+        // A layout that reserves remainder 0 starts with its full width.
         check_bits("remainder_bits", bits, if L::RESERVES_ZERO { max } else { min }, max)?;
     }
     if let Some(bits) = spec.fingerprint_bits {
@@ -38,7 +38,7 @@ pub(crate) fn geometry<L: Layout>(spec: &Spec) -> Result<Geometry, SpecError> {
         check_bits("fingerprint_bits", bits, 1, MAX_FINGERPRINT_BITS)?;
     }
     spec.grow_at.map(checked_load).transpose()?;
-    // A filter for no keys has no bit to grow by.
+    // A growing filter is sized for one key at least: one for no keys would have no remainder bit to spare.
     let mut spec = *spec;
     spec.keys = spec.keys.max(usize::from(spec.grow_at.is_some()));
     let geometry = sized::<L>(&spec)?;
@@ -46,7 +46,7 @@ pub(crate) fn geometry<L: Layout>(spec: &Spec) -> Result<Geometry, SpecError> {
     Ok(geometry)
 }
 
-/// The geometry of other slots and the same fingerprints; `None` if there can be no such table.
+/// The geometry with another number of slots and the same fingerprints; `None` if there can be no such table.
 pub(crate) fn with_slots<L: Layout>(old: &Geometry, slots: u64) -> Option<Geometry> {
     if slots > MAX_SLOTS {
         return None;
@@ -57,7 +57,7 @@ pub(crate) fn with_slots<L: Layout>(old: &Geometry, slots: u64) -> Option<Geomet
     Some(Geometry { slots, blocks: Geometry::blocks_for::<L>(slots), remainder_bits, ..*old })
 }
 
-/// The slots of the largest filter that one of this geometry doubles to.
+/// The number of slots of a filter of this geometry after as many doublings as are possible.
 fn most_slots<L: Layout>(mut geometry: Geometry) -> u64 {
     while let Some(doubled) = with_slots::<L>(&geometry, geometry.slots.saturating_mul(2))
         && doubled.table_bytes::<L>() <= MAX_BYTES
@@ -93,8 +93,7 @@ fn check_bits(name: &'static str, value: u32, min: u32, max: u32) -> Result<(), 
     Err(SpecError::Parameter { name, value, min, max })
 }
 
-/// The fewest slots, in whole blocks where the layout hashes to blocks, that `keys` keys fill to a
-/// load. Saturates.
+/// The fewest slots, a multiple of `SLOTS_STEP`, that `keys` keys fill to at most `load`. Saturates.
 pub(crate) fn slots_for<L: Layout>(keys: usize, load: f64) -> u64 {
     let slots = (libm::ceil(keys as f64 / load) as u64).max(1);
     slots.checked_next_multiple_of(L::SLOTS_STEP).unwrap_or(u64::MAX)
@@ -104,7 +103,7 @@ fn for_fpr<L: Layout>(spec: &Spec, load: f64, fpr: f64) -> Result<Geometry, Spec
     let widest = *L::REMAINDER_BITS.end();
     let mut slots = slots_for::<L>(spec.keys, load);
     if L::RESERVES_ZERO && spec.load.is_none() {
-        // One width only: a lower rate takes more slots.
+        // There is only one width, so a lower false-positive rate takes more slots.
         let lower = quotient_load(fpr, widest) / reserved_factor::<L>();
         slots = slots_for::<L>(spec.keys, lower.clamp(LOWEST_LOAD, load));
     }
@@ -128,17 +127,17 @@ fn for_fpr<L: Layout>(spec: &Spec, load: f64, fpr: f64) -> Result<Geometry, Spec
     };
     let geometry = checked::<L>(spec, slots, bits)?;
     if spec.fingerprint_bits.is_none() && spec.remainder_bits.is_none() && !enough(bits) {
-        // The hash ends before the rate is reached, or the remainder does.
+        // A hash has too few bits for the false-positive rate, or the widest remainder has.
         let longest = L::REMAINDER_BITS.filter(|bits| fits(slots, *bits)).max().unwrap_or(1);
         return Err(SpecError::FprUnreachable { fpr, floor: reached(longest) });
     }
     Ok(geometry)
 }
 
-/// The remainder bits with which `slots` keep fingerprints of `fingerprint_bits`.
+/// The remainder bits with which `slots` slots can store fingerprints of `fingerprint_bits` bits.
 fn remainder_bits_of(slots: u64, fingerprint_bits: u32) -> Result<u32, SpecError> {
     if slots > MAX_SLOTS {
-        // Whatever the width, `checked` refuses it.
+        // `checked` refuses this number of slots with any width.
         return Ok(1);
     }
     let kept = |width: u32| remainder_bits_for(slots, 1 << width).filter(|bits| fits(slots, *bits));
@@ -151,7 +150,7 @@ fn remainder_bits_of(slots: u64, fingerprint_bits: u32) -> Result<u32, SpecError
     })
 }
 
-/// Whether quotient and remainder come from a hash of 64 bits with some to spare.
+/// Whether quotient and remainder together have at most `MAX_FINGERPRINT_BITS` bits.
 pub(crate) fn fits(slots: u64, remainder_bits: u32) -> bool {
     u128::from(slots) << remainder_bits <= 1 << MAX_FINGERPRINT_BITS
 }
@@ -180,7 +179,7 @@ fn for_bytes<L: Layout>(spec: &Spec, load: f64, bytes: usize) -> Result<Geometry
     if fewest > MAX_SLOTS {
         return checked::<L>(spec, fewest, bits);
     }
-    // The most slots: between the fewest, which fit, and a number that does not.
+    // Searches for the most slots that fit, between the fewest, which do, and a number that does not.
     let (mut least, mut most) = (fewest / L::SLOTS_STEP, MAX_SLOTS / L::SLOTS_STEP + 1);
     while most - least > 1 {
         let middle = least + (most - least) / 2;
@@ -194,8 +193,8 @@ fn for_bytes<L: Layout>(spec: &Spec, load: f64, bytes: usize) -> Result<Geometry
     checked::<L>(spec, slots, bits)
 }
 
-/// With a given width of fingerprints, bytes are a limit and no more: slots beyond those needed would
-/// only lengthen what is stored of each.
+/// If `fingerprint_bits` is given, bytes are only a limit: more slots than the keys need would take memory without
+/// lowering the false-positive rate.
 fn for_fingerprints_in_bytes<L: Layout>(
     spec: &Spec,
     fingerprint_bits: u32,
@@ -208,7 +207,7 @@ fn for_fingerprints_in_bytes<L: Layout>(
     if min_bytes > bytes { Err(SpecError::TooSmall { bytes, min_bytes }) } else { Ok(geometry) }
 }
 
-/// Bytes of a table, also of one that is too large to be one.
+/// Bytes of a table; without offsets and padding if it has more slots than a filter can have.
 fn table_bytes<L: Layout>(slots: u64, remainder_bits: u32) -> u128 {
     if slots <= MAX_SLOTS {
         return L::table_bytes(Geometry::blocks_for::<L>(slots), remainder_bits).into();
@@ -217,7 +216,8 @@ fn table_bytes<L: Layout>(slots: u64, remainder_bits: u32) -> u128 {
     u128::from(slots) * bits_per_slot / 8
 }
 
-/// Refuses what no machine can hold, before anything is allocated.
+/// The geometry for a spec with these slots and remainder bits. Refuses tables that are too large for any machine, and
+/// fingerprints that are too long, before anything is allocated.
 fn checked<L: Layout>(spec: &Spec, slots: u64, remainder_bits: u32) -> Result<Geometry, SpecError> {
     let bytes = table_bytes::<L>(slots, remainder_bits);
     if slots > MAX_SLOTS || bytes > u128::from(MAX_BYTES) {

@@ -1,9 +1,9 @@
-//! A table: a geometry over bytes, and where runs are in it.
+//! The algorithms on a table: lookup, insert and remove.
 //!
-//! The *run* of a quotient is its remainders, one after another, in ascending order. Runs are in the
-//! order of their quotients; a run begins at the slot that is its quotient (its *home*), or right
-//! after the run before it where that one reaches further. So the run of the `d`-th occupied quotient
-//! ends at the `d`-th runend, and rank and select find it.
+//! The *run* of a quotient is its remainders in adjacent slots, in ascending order. Runs are in the order of their
+//! quotients. A run begins at the slot whose number is the quotient (its *home*), or right after the run before it if
+//! that one ends at the home or later. So the run of the `d`-th occupied quotient ends at the `d`-th runend, and rank
+//! and select find it.
 //!
 //! Source: Bender et al., "Don't thrash: how to cache your hash on flash", PVLDB 5 (2012), section 3,
 //! for the filter; Pandey et al., SIGMOD 2017, section 4, for rank and select.
@@ -15,7 +15,7 @@ use crate::words::Words;
 use core::marker::PhantomData;
 use trommel_base::WhyFull;
 
-/// A geometry over the bytes of its table.
+/// The bytes of a table, and the geometry that is needed to read them.
 #[derive(Clone, Debug)]
 pub(crate) struct Table<L, S> {
     pub(crate) shape: Shape,
@@ -25,7 +25,7 @@ pub(crate) struct Table<L, S> {
     layout: PhantomData<L>,
 }
 
-/// A run: its first and its last slot.
+/// The first and the last slot of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
     pub(crate) first: Position,
@@ -63,7 +63,7 @@ impl<L: Layout, S: AsRef<[u8]>> Table<L, S> {
         self.occupieds(home.block) >> home.slot & 1 == 1
     }
 
-    /// The end of the table.
+    /// The position after the last slot of the table.
     #[inline(always)]
     fn end(&self) -> Position {
         Position { block: self.shape.blocks, slot: 0 }
@@ -72,8 +72,8 @@ impl<L: Layout, S: AsRef<[u8]>> Table<L, S> {
     /// The slot after the last run whose quotient is below `home`. The run of `home` begins there, or
     /// at `home` if that comes later.
     ///
-    /// Cost: the block of `home`, and, in 14 of 100 lookups at 95 % load, the next. Only where the
-    /// offset is too large to be stored does it walk back.
+    /// Cost: reads the block of `home` and, in 14 of 100 lookups at 95 % load, the next one. It reads earlier blocks
+    /// only if the block's offset is too large to be stored.
     #[inline(always)]
     pub(crate) fn end_of_runs_below<W: Words>(&self, words: W, home: Position) -> Position {
         let mut block = home.block;
@@ -94,7 +94,7 @@ impl<L: Layout, S: AsRef<[u8]>> Table<L, S> {
         }
     }
 
-    /// The runend after `skip` others, at or after `from`; the end of the table if there are fewer.
+    /// The runend that has `skip` others before it, counted from `from` on; the end of the table if there are fewer.
     #[inline(always)]
     pub(crate) fn select_runend<W: Words>(&self, words: W, from: Position, skip: u32) -> Position {
         let (mut block, mut slot, mut skip) = (from.block, from.slot, skip);
@@ -118,7 +118,8 @@ impl<L: Layout, S: AsRef<[u8]>> Table<L, S> {
         Run { first, last: self.select_runend(words, first, 0) }
     }
 
-    /// Whether a fingerprint is there. In bytes that are no table, a run without an end may hold it.
+    /// Whether the table holds a fingerprint. Also true if its run has no end, which can be only in bytes that are no
+    /// table.
     #[inline(always)]
     pub(crate) fn contains<W: Words>(&self, words: W, home: Position, stored: u32) -> bool {
         self.is_occupied(home) && {
@@ -127,12 +128,12 @@ impl<L: Layout, S: AsRef<[u8]>> Table<L, S> {
         }
     }
 
-    /// How many copies of a fingerprint there are.
+    /// The number of copies of a fingerprint.
     pub(crate) fn count<W: Words>(&self, words: W, home: Position, stored: u32) -> u32 {
         if self.is_occupied(home) { self.search(self.run(words, home), stored).1 } else { 0 }
     }
 
-    /// Where in a run a remainder belongs (before all that are as large), and how many equal it.
+    /// The slot in a run where a remainder belongs, before all that are at least as large, and how many equal it.
     #[inline(always)]
     fn search(&self, run: Run, stored: u32) -> (Position, u32) {
         let mut at = run.first;
@@ -149,13 +150,13 @@ impl<L: Layout, S: AsRef<[u8]>> Table<L, S> {
 
     /// The first free slot from `from` on.
     ///
-    /// A slot is in use if a run of a quotient up to it ends there or after it.
+    /// A slot is in use if the run of its own or a lower quotient ends there or later.
     #[inline(always)]
     fn first_free<W: Words>(&self, words: W, from: Position) -> Option<Position> {
         if let Some(found) = L::first_free(self.bytes.as_ref(), from) {
             return found;
         }
-        // The place of a remainder that is above all of a run which ends with the table.
+        // A run may end with the table, and a remainder above all of it belongs behind the end.
         if from >= self.end() {
             return None;
         }
@@ -170,8 +171,8 @@ impl<L: Layout, S: AsRef<[u8]>> Table<L, S> {
         }
     }
 
-    /// The end of the cluster of a quotient whose run ends at `last`: what comes after it is free, or the
-    /// home of its run.
+    /// The last slot of the cluster of `home`, whose run ends at `last`. The slot after the cluster is free, or is the
+    /// home of the run that begins there.
     #[inline(always)]
     fn end_of_cluster<W: Words>(&self, words: W, home: Position, last: Position) -> Position {
         match self.occupied_between(words, home, last) {
@@ -182,7 +183,7 @@ impl<L: Layout, S: AsRef<[u8]>> Table<L, S> {
         }
     }
 
-    /// Occupied quotients after `home`, up to and with `to`.
+    /// The number of occupied quotients after `home`, up to and including `to`.
     #[inline(always)]
     fn occupied_between<W: Words>(&self, words: W, home: Position, to: Position) -> u32 {
         let up_to = |at: Position| words.rank(self.occupieds(at.block), at.slot + 1);
@@ -193,8 +194,8 @@ impl<L: Layout, S: AsRef<[u8]>> Table<L, S> {
         occupied - up_to(home)
     }
 
-    /// The first slot after `at` where no run is open any more, of `open` that are at `at`. A run is open up to
-    /// `SHIFT` slots after its runend. Cost: the metadata of the blocks between, however many runs they hold.
+    /// The first slot after `at` where no run is open, if `open` runs are open at `at`. A run stops being open `SHIFT`
+    /// slots after its runend. Cost: reads the metadata of the blocks in between, however many runs they hold.
     #[inline(always)]
     fn first_balanced<W: Words, const SHIFT: u32>(
         &self,
@@ -219,7 +220,7 @@ impl<L: Layout, S: AsRef<[u8]>> Table<L, S> {
     }
 }
 
-/// Where a run is not open any more, in slots after its runend.
+/// Values of `SHIFT`: a run stops being open at its runend, or at the slot after it.
 const AT_A_RUNEND: u32 = 0;
 const AFTER_A_RUNEND: u32 = 1;
 
@@ -230,8 +231,8 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Table<L, S> {
         L::set_offset(&self.shape, self.bytes.as_mut(), block, stored);
     }
 
-    /// Inserts a fingerprint; false, and nothing changed, if a set has it already. Nothing is changed
-    /// either if it does not fit.
+    /// Inserts a fingerprint. Returns false, and changes nothing, if a set holds it already. Changes nothing on an
+    /// error either.
     #[inline(always)]
     pub(crate) fn insert<W: Words>(
         &mut self,
@@ -253,7 +254,7 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Table<L, S> {
         }
         let free = self.first_free(words, at).ok_or(WhyFull::Slots)?;
         L::insert_remainder(&self.shape, self.bytes.as_mut(), at, free, stored);
-        // The run gets longer by a slot that is not its last, or begins with one that is.
+        // An occupied quotient's run gets a slot more that is not its last. A new run is one slot, which is its last.
         self.insert_runend(first, free, !occupied);
         for block in home.block + 1..=free.block {
             let offset = self.offset(block);
@@ -264,7 +265,7 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Table<L, S> {
         Ok(true)
     }
 
-    /// Removes one copy of a fingerprint; false, and nothing changed, if it is not there.
+    /// Removes one copy of a fingerprint. Returns false, and changes nothing, if the table does not hold it.
     #[inline(always)]
     pub(crate) fn remove<W: Words>(&mut self, words: W, home: Position, stored: u32) -> bool {
         if !self.is_occupied(home) {
@@ -286,7 +287,8 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Table<L, S> {
         true
     }
 
-    /// Puts a bit at `first`, moving the runends up to `free` by one; the one at `free` is 0.
+    /// Inserts a bit into the runends at `first`, and moves those from there to before `free` up by one. The bit at
+    /// `free`, which is 0, is overwritten.
     #[inline(always)]
     fn insert_runend(&mut self, first: Position, free: Position, bit: bool) {
         let mut carry = u64::from(bit);
@@ -301,8 +303,8 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Table<L, S> {
         }
     }
 
-    /// Takes the bit at `first` out, moving the runends up to `last` down by one; the one at `last`
-    /// becomes 0.
+    /// Removes the bit at `first` from the runends, and moves those after it, up to `last`, down by one. The bit at
+    /// `last` becomes 0.
     #[inline(always)]
     fn remove_runend(&mut self, first: Position, last: Position) {
         let mut carry = 0;
@@ -317,13 +319,13 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Table<L, S> {
         }
     }
 
-    /// Takes one from the offsets of the blocks after `home` up to `last`, after their runs have moved
-    /// down by a slot. An offset that was too large to be stored is worked out again, which the blocks
-    /// before it allow: for the first such block by walking back, for those that follow by going on from
-    /// there. (To walk back for each would make a removal quadratic in the length of its cluster.)
+    /// Decrements the offsets of the blocks after `home` up to `last`, after runs have moved down by a slot. An offset
+    /// that was too large to be stored is computed again from the blocks before: for the first such block by going
+    /// back, for those that follow by going on from there. (Going back for each would make a removal quadratic in the
+    /// length of its cluster.)
     #[inline(always)]
     fn decrement_offsets<W: Words>(&mut self, words: W, home: usize, last: usize) {
-        // Where the runs of blocks before `block` end, if that was worked out.
+        // The end of the runs of the blocks before `block`, if it was computed.
         let mut known: Option<Position> = None;
         for block in home + 1..=last {
             let offset = self.offset(block);
@@ -349,7 +351,7 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Table<L, S> {
     }
 }
 
-/// Ones from bit `low` to bit `high`, both included.
+/// A mask of the bits from `low` to `high`, both included.
 #[inline(always)]
 pub(crate) const fn bits_between(low: u32, high: u32) -> u64 {
     (u64::MAX << low) & (u64::MAX >> (63 - high))

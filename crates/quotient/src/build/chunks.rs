@@ -1,10 +1,10 @@
-//! Regions placed by several threads.
+//! Places the regions of a table on several threads.
 //!
-//! A region depends on its predecessors only through the remainders that spill into it, and nearly always those
-//! follow from the last predecessor alone: only if one cluster takes all slots of that does it matter what spilled
-//! into it. So the regions are cut into *chunks*, and a chunk begins with the region before its first,
-//! into which it assumes that nothing is pushed, and which it does not write. When all are done, what each
-//! assumed is compared with what the one before it came to. Where that differs, the chunk is placed again.
+//! A region depends on its predecessors only through the remainders that spill into it, and nearly always these follow
+//! from the last predecessor alone: what spilled into that one matters only if one cluster takes all its slots. So the
+//! regions are split into *chunks*. A thread first places, but does not write, the region before a chunk, assuming that
+//! nothing spills into it; so it finds what spills into the chunk. When all chunks are placed, this spill is compared
+//! with the one that the chunk before really left. If they differ, the chunk is placed again.
 
 use super::plan::{LocalFingerprint, Plan, Stored};
 use super::region::{Region, Spill};
@@ -16,12 +16,12 @@ use trommel_base::Workers;
 use trommel_base::partition::Partitioned;
 use trommel_simd::Isa;
 
-/// Chunks for each of several threads, so that one that is slower takes fewer.
+/// Chunks for each of several threads, so that a slower thread can take fewer.
 const CHUNKS_PER_THREAD: usize = 4;
-/// The fewest regions of a chunk: each costs one more.
+/// The fewest regions of a chunk. Each chunk costs the time of one more region.
 const FEWEST_REGIONS: usize = 32;
 
-/// The inputs of a table.
+/// The inputs from which a table is placed.
 pub(super) struct Placing<'a, R> {
     pub(super) plan: &'a Plan,
     pub(super) shares: &'a [Partitioned<'a, R>],
@@ -30,18 +30,18 @@ pub(super) struct Placing<'a, R> {
     pub(super) threads: usize,
 }
 
-/// How a table was placed.
+/// The result of placing a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Placed {
-    /// Fingerprints in it.
+    /// The number of fingerprints in the table.
     pub(super) len: u64,
-    /// Chunks that were placed again.
+    /// The number of chunks that were placed again.
     pub(super) again: usize,
 }
 
 impl<R: LocalFingerprint> Placing<'_, R> {
-    /// Fills a table; `None`, with any bytes in its blocks, if fingerprints cluster too much, do not fit, or there is
-    /// no memory.
+    /// Fills a table. `None` if fingerprints cluster too much, if they do not fit, or if there is no memory; the table
+    /// has arbitrary bytes then.
     pub(super) fn run<L: Layout, T: Stored, W: Workers>(
         &self,
         shape: Shape,
@@ -85,7 +85,8 @@ impl<R: LocalFingerprint> Placing<'_, R> {
         self.plan.regions.div_ceil(chunks).max(FEWEST_REGIONS)
     }
 
-    /// A chunk of the first `regions` that are left, and of their blocks.
+    /// The chunk of at most `regions` regions from region `first` on. Takes their blocks out of `left`, the blocks that
+    /// no chunk has yet.
     fn chunk<'a, 't, L: Layout, T: Stored>(
         &'a self,
         first: usize,
@@ -100,19 +101,22 @@ impl<R: LocalFingerprint> Placing<'_, R> {
     }
 }
 
-/// Some regions, and the blocks that they are written to.
+/// Consecutive regions, and the blocks that they are written to.
 struct Chunk<'a, 't, L, R, T> {
     placing: &'a Placing<'a, R>,
     regions: Range<usize>,
     blocks: Blocks<'t, L>,
-    /// The slots that spill into it, where they are known.
+    /// The slots that spill into the chunk, if they are known already.
     before: Option<Spill<T>>,
 }
 
-/// The slots that spill into a chunk, as far as it knows, and out of it; and its number of fingerprints.
+/// The result of placing a chunk.
 struct Outcome<T> {
+    /// The slots that were assumed to spill into the chunk.
     before: Spill<T>,
+    /// The slots that spill out of the chunk.
     after: Spill<T>,
+    /// The number of fingerprints in the chunk.
     len: u64,
 }
 
@@ -123,13 +127,13 @@ impl<L: Layout, R: LocalFingerprint, T: Stored> Job for Chunk<'_, '_, L, R, T> {
     fn run(mut self) -> Self::Output {
         let Placing { plan, shares, .. } = *self.placing;
         let Range { start, end } = self.regions;
-        // The region before the first, where there is one, and it is not known what that comes to.
+        // If the spill into the chunk is not known, start with the region before the chunk, if there is one.
         let mut at = if self.before.is_none() { start.saturating_sub(1) } else { start };
         let mut region = Region::<L, T>::after(&self.before.take().unwrap_or_default(), plan)?;
         let (mut before, mut len) = (Spill::default(), 0);
         let mut parts = Vec::new();
         parts.try_reserve_exact(shares.len()).ok()?;
-        // After the last region of all comes what is pushed beyond it.
+        // What spills out of the table's last region is placed in one more, which has no fingerprints of its own.
         while at < end || end == plan.regions && region.spills() {
             if at == start {
                 before = region.spill()?;

@@ -1,17 +1,17 @@
-//! A table from hashes in any order, region by region, on any number of threads.
+//! Builds a table from hashes in any order, region by region, on any number of threads.
 //!
-//! Hashes are partitioned by regions of the table that fit into the nearest caches ([`shares`]); a region is
-//! worked through ([`region`], [`order`]) and written; and several threads work on regions that are far from
-//! each other ([`chunks`]).
+//! Hashes are partitioned by regions of the table that fit into the nearest caches ([`shares`]). The fingerprints of a
+//! region are given their slots and sorted within runs ([`region`], [`order`]), and the region is written. Threads work
+//! on different chunks of regions ([`chunks`]).
 //!
-//! At 95 % load of 2^20 slots a key takes 10.8 ns with remainders of 8 bits, 11.7 in lines, 12.3 with 16 bits
-//! and 15.7 with 18, on a Cascade Lake core with AVX2: about 3 of them to partition, and 1 for the system to
-//! zero the memory for that.
+//! Nanoseconds per key for 2^20 slots at 95 % load, on a Cascade Lake core with AVX2: in blocks of 64 slots 10.8 with
+//! remainders of 8 bits, 12.3 with 16 bits and 15.7 with 18 bits; in cache lines 11.7. About 3 of these are for
+//! partitioning, and 1 for the system to zero memory for that.
 //!
-//! Lost, where it took 15.5 then: to sort by remainder, then by quotient, and append one after another (20.4);
-//! pairs of neighbours as one number, the larger of it and of its halves exchanged, which stays scalar code
-//! (24, of them 11 to exchange). Runs of more than 4, 6 or 7 remainders sorted one by one, not of more than 5:
-//! 0.2 more each.
+//! Rejected, when a key took 15.5 ns: sorting by remainder, then by quotient, and appending (20.4); exchanging
+//! neighbours as one number, the larger of it and the same with its halves swapped, which compiles to scalar code (24,
+//! 11 of them to exchange). Sorting runs of more than 4, 6 or 7 remainders one by one, instead of more than 5: 0.2 ns
+//! more each.
 
 mod chunks;
 mod order;
@@ -35,7 +35,7 @@ use trommel_base::partition::{Partitioned, SharePlan};
 use trommel_base::{Bulk, KeyHash, ScratchRequest, Workers};
 use trommel_simd::Isa;
 
-/// The inputs of a table.
+/// The inputs from which a table is built.
 pub(crate) struct Inputs<'a> {
     pub(crate) geometry: &'a Geometry,
     pub(crate) rounding: Rounding,
@@ -43,11 +43,12 @@ pub(crate) struct Inputs<'a> {
     pub(crate) isa: Isa,
 }
 
-/// Fills an empty table, and says how many fingerprints it holds; `None`, with any bytes in the table, if
-/// they do not fit, or if there is no memory to sort them in.
+/// Fills an empty table, and returns how many fingerprints it holds then. `None` if they do not fit, or if there is no
+/// memory to sort them in; the table has arbitrary bytes then.
 ///
-/// Memory: a local fingerprint a hash, of four bytes as long as quotient in its region and remainder have up
-/// to 32 bits, and else of eight; 1100 bytes a region and thread; and the slots of a few regions a thread.
+/// Memory: for each hash a local fingerprint, of four bytes if the remainder and the quotient within a region have at
+/// most 32 bits together, and of eight otherwise; 1100 bytes per region and thread; and the slots of a few regions per
+/// thread.
 pub(crate) fn build<L: Layout, W: Workers>(
     inputs: &Inputs<'_>,
     table: &mut [u8],
@@ -98,8 +99,8 @@ fn build_of<L: Layout, R: LocalFingerprint, T: Stored, W: Workers>(
     placed
 }
 
-/// Appends any fingerprints, in time that does not depend on how they cluster. Those of a region are sorted in
-/// `bulk.scratch_bytes`.
+/// Sorts and appends the fingerprints region by region, in time that does not depend on how they cluster. The memory to
+/// sort a region in counts towards `bulk.scratch_bytes`.
 fn append_sorted<L: Layout, R: LocalFingerprint, W: Workers>(
     geometry: &Geometry,
     plan: &Plan,
@@ -107,9 +108,9 @@ fn append_sorted<L: Layout, R: LocalFingerprint, W: Workers>(
     shares: &[Partitioned<'_, R>],
     bulk: Bulk<'_, W>,
 ) -> Option<Placed> {
-    let of_region = |region: usize| shares.iter().map(move |share| share.part(region));
+    let parts_of = |region: usize| shares.iter().map(move |share| share.part(region));
     let most = (0..plan.regions)
-        .map(|region| of_region(region).map(<[R]>::len).sum::<usize>())
+        .map(|region| parts_of(region).map(<[R]>::len).sum::<usize>())
         .max()
         .unwrap_or(0);
     let kept_bytes = bulk.scratch_bytes.checked_sub(most.checked_mul(size_of::<R>())?)?;
@@ -121,7 +122,7 @@ fn append_sorted<L: Layout, R: LocalFingerprint, W: Workers>(
     for region in 0..plan.regions {
         let first = (region * plan.region_slots::<L>()) as u64;
         sorted.clear();
-        of_region(region).for_each(|fingerprints| sorted.extend_from_slice(fingerprints));
+        parts_of(region).for_each(|fingerprints| sorted.extend_from_slice(fingerprints));
         sorted.sort_unstable();
         let fingerprints = sorted.iter().map(|fingerprint| {
             let stored = L::stored(bits, fingerprint.remainder(bits));

@@ -1,7 +1,7 @@
-//! Runs sorted in place.
+//! Sorts runs in place.
 //!
-//! Nine runs in ten have one remainder or two, so neighbours are compared and swapped, all pairs of a region at once,
-//! in the few rounds that the longest run takes: vectors of minima and maxima.
+//! Nine runs in ten have one remainder or two. So a round compares and swaps neighbours in all runs of a region at
+//! once, with vector minima and maxima, and a region takes as many rounds as its longest run has remainders.
 //!
 //! Source: Knuth, "The art of computer programming", volume 3, section 5.3.4: odd-even
 //! transposition sort. `n` rounds of swapping neighbours, at even and at odd indices in alternation, sort `n` elements.
@@ -9,12 +9,12 @@
 use super::plan::Stored;
 use alloc::vec::Vec;
 
-/// Slots that a loop handles together: loops of this length have no branch, and become vectors.
+/// The number of slots that a loop handles together. Compilers turn loops of this constant length into vectors without
+/// branches.
 pub(super) const VECTOR: usize = 64;
 
-/// Puts runs of up to `longest` slots in order. Where a slot and the next hold one run, `joined` has all
-/// ones. Beside the slots, there is one before them and one after them. `exchanged` is scratch, as long as
-/// `stored`.
+/// Sorts runs of up to `longest` slots. `joined` is all ones at a slot that is in the same run as the next one. The
+/// vectors have one slot more at the front and at the end. `exchanged` is scratch space, as long as `stored`.
 #[inline(always)]
 pub(super) fn sort_runs<T: Stored>(
     stored: &mut Vec<T>,
@@ -35,7 +35,7 @@ pub(super) fn sort_runs<T: Stored>(
     }
 }
 
-/// Exchanges neighbours that are joined and not in order: slots `2 i + PARITY` with the next.
+/// Exchanges neighbours that are joined and not in order: slots `2 i + PARITY` with the slot after each.
 #[inline(always)]
 fn exchange<T: Stored, const PARITY: usize>(from: &[T], to: &mut [T], joined: &[T]) {
     for (i, to) in to[1..].as_chunks_mut::<VECTOR>().0.iter_mut().enumerate() {
@@ -43,8 +43,8 @@ fn exchange<T: Stored, const PARITY: usize>(from: &[T], to: &mut [T], joined: &[
         let (before, slots, after) = (around(from), around(&from[1..]), around(&from[2..]));
         let (joined_before, joined) = (around(joined), around(&joined[1..]));
         for slot in 0..VECTOR {
-            // The smaller of the first of a pair and its next, the larger of the second and the one
-            // before; what is not joined, with what changes nothing.
+            // The first slot of a pair gets the smaller remainder, and the second the larger. If a slot has no partner
+            // on a side, `next` is all ones or `previous` is 0, which changes nothing.
             let (first, second) =
                 if slot % 2 == PARITY { (T::ONES, T::default()) } else { (T::default(), T::ONES) };
             let next = after[slot] | !(joined[slot] & first);

@@ -1,4 +1,4 @@
-//! The regions that a table is built by, and what is kept of a hash in them.
+//! The regions in which a table is built, and the part of a hash that is kept within a region.
 
 use crate::geometry::Geometry;
 use crate::layout::Layout;
@@ -6,34 +6,35 @@ use core::ops::{BitAnd, BitOr, Not};
 use trommel_base::partition::Record;
 use trommel_base::range::reduce;
 
-/// Blocks of a region, as a power of two; more if there would be more parts than one pass can keep apart. A
-/// key at 2^20 slots: 2^5 and 2^6 blocks 12.2 ns, 2^7 12.4, 2^8 13.0, 2^9 13.8; and the more regions, the longer
-/// it takes to partition a larger table.
+/// The logarithm of a region's number of blocks. Regions are larger if there would be more than [`MOST_REGIONS`]. Time
+/// per key at 2^20 slots: 12.2 ns with 2^5 and 2^6 blocks, 12.4 with 2^7, 13.0 with 2^8, 13.8 with 2^9. But in larger
+/// tables, partitioning takes longer with more regions.
 const REGION_BLOCKS_LOG2: u32 = 7;
-/// The most regions that one pass keeps apart.
+/// The most regions into which one pass can partition.
 pub(crate) const MOST_REGIONS: u64 = 4096;
-/// The most slots of a region: `MOST_CLUSTERED` times as many are a number of 31 bits.
+/// The most slots of a region, so that `MOST_CLUSTERED` times this number fits 31 bits.
 const MOST_REGION_SLOTS: u64 = 1 << 27;
 
-/// The regions that a table is built by.
+/// The regions in which a table is built.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
     pub(super) regions: usize,
-    /// Blocks of a region, as a power of two.
+    /// The logarithm of a region's number of blocks.
     region_log2: u32,
     pub(super) remainder_bits: u32,
-    /// A fingerprint shifted right by this number of bits is its region times the odd factor of a block's slots, or
-    /// more by less than that factor.
+    /// Shifted right by this number of bits and then divided by the odd factor of a block's number of slots, a
+    /// fingerprint becomes its region.
     region_shift: u32,
     /// The most copies of one fingerprint.
     pub(super) copies: u32,
-    /// Fingerprints that there are in the table, and in a region.
+    /// The number of pairs of quotient and remainder in the table.
     fingerprints: u64,
+    /// The number of pairs of quotient and remainder in a region.
     fingerprints_per_region: u64,
 }
 
 impl Plan {
-    /// `None` if regions would be too large.
+    /// The plan for a geometry; `None` if regions would be too large.
     pub(super) fn new<L: Layout>(geometry: &Geometry) -> Option<Self> {
         let blocks = geometry.slots.div_ceil(u64::from(L::SLOTS));
         let too_many = blocks.div_ceil(MOST_REGIONS << REGION_BLOCKS_LOG2);
@@ -61,7 +62,7 @@ impl Plan {
         self.region_blocks() * L::SLOTS as usize
     }
 
-    /// Bits of a fingerprint within its region.
+    /// The number of bits of a fingerprint within its region.
     pub(super) fn local_bits<L: Layout>(&self) -> u32 {
         self.region_log2 + L::SLOTS.next_power_of_two().ilog2() + self.remainder_bits
     }
@@ -71,7 +72,8 @@ impl Plan {
     #[inline(always)]
     pub(super) fn split<L: Layout, R: LocalFingerprint>(&self, hash: u64) -> (usize, R) {
         let fingerprint = reduce(hash, self.fingerprints);
-        // No more than that number of regions, whose division takes two instructions less than that of 64 bits.
+        // The shifted number is below `odd_slots` times the number of regions, so it fits 32 bits, whose division takes
+        // two instructions less than one of 64 bits.
         let odd_slots = L::SLOTS >> L::SLOTS.trailing_zeros();
         let region = (fingerprint >> self.region_shift) as u32 / odd_slots;
         let region = u64::from(region);
@@ -79,7 +81,7 @@ impl Plan {
     }
 }
 
-/// A fingerprint within a region: the local quotient above the remainder.
+/// A fingerprint within a region: the quotient, counted from the region's first slot, above the bits of the remainder.
 pub(super) trait LocalFingerprint: Record + Ord {
     fn of(fingerprint: u64) -> Self;
     fn quotient(self, remainder_bits: u32) -> usize;
@@ -119,7 +121,7 @@ pub(super) trait Stored:
     + BitOr<Output = Self>
     + Not<Output = Self>
 {
-    /// All bits.
+    /// A value with all bits set.
     const ONES: Self;
     fn of(stored: u32) -> Self;
 }

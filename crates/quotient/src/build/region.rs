@@ -1,12 +1,12 @@
-//! A region: its fingerprints in any order, and then its blocks.
+//! Makes the blocks of a region from its fingerprints, which come in any order.
 //!
-//! The number of fingerprints per quotient decides where its run begins and ends, whatever its remainders are. So a
-//! pass over the counts gives every run its slots, a second one over the fingerprints stores remainders there, and
-//! nothing is ever shifted. Which fingerprints share a run, and which runs are pushed from their homes, cannot be
-//! predicted, so no pass takes a branch on it.
+//! The numbers of fingerprints per quotient alone decide where each run begins and ends. So a pass over these counts
+//! assigns slots to every run, a second pass over the fingerprints stores remainders there, and no slot is ever
+//! shifted. Which fingerprints share a run, and which runs are pushed from their homes, cannot be predicted, so no pass
+//! takes a branch on it.
 //!
-//! Counting takes about 0.9 of 6 ns per key in lines (6400 slots, 95 % load, Cascade Lake with AVX2), giving slots to
-//! runs 1.2, storing remainders 1.6, and sorting 1.2.
+//! Of 6 ns per key in cache lines (6400 slots, 95 % load, Cascade Lake with AVX2), counting takes about 0.9, assigning
+//! slots 1.2, storing remainders 1.6, and sorting 1.2.
 
 mod copies;
 
@@ -19,20 +19,20 @@ use core::marker::PhantomData;
 use core::ops::Range;
 use trommel_simd::bits_of;
 
-/// Longer runs are sorted one by one, before neighbours are swapped.
+/// Runs with more remainders are sorted one by one, before neighbours are swapped in the others.
 const LONG_RUN: u32 = 5;
-/// A region with more fingerprints than this number times its slots is not built here, nor one that pushes as many
-/// beyond its end.
+/// A region is not built here if it has more fingerprints than this number times its slots, or if earlier regions push
+/// more than that into it.
 const MOST_CLUSTERED: usize = 4;
 
-/// Slots of runs that are pushed beyond the region in which they begin.
+/// The content of slots that runs take beyond the end of their region.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Spill<T> {
     stored: Vec<T>,
     ends: Vec<u8>,
 }
 
-/// The slots of one region after another, and those that its runs push beyond it.
+/// The slots of a region, and those that its runs take beyond its end. It is used for one region after another.
 pub(super) struct Region<L, T> {
     remainder_bits: u32,
     /// The most copies of one fingerprint.
@@ -40,41 +40,41 @@ pub(super) struct Region<L, T> {
     blocks: usize,
     /// Slots of the region.
     slots: usize,
-    /// Slots that runs of earlier regions take; there may be more than the region has.
+    /// The number of slots that runs of earlier regions take, which may be more than the region has.
     begin: usize,
-    /// Where the last run ends.
+    /// The slot after the last run.
     end: usize,
-    /// Quotient `i` is at index `i + 1`: first its number of fingerprints, then the slot of its next one, and when all
-    /// have their slots, the slot after the last run of quotients up to it. Index 0 is the end of earlier regions'
-    /// runs.
+    /// Quotient `i` is at index `i + 1`: first its number of fingerprints; then the slot of its next fingerprint; and
+    /// when all fingerprints have their slots, the slot after the last run of quotients up to `i`. Index 0 is the slot
+    /// after earlier regions' runs.
     cursors: Vec<u32>,
     /// Stored remainders; slot `i` is at index `i + 1`, here and in the next fields.
     stored: Vec<T>,
-    /// The same, while neighbours are swapped.
+    /// A second copy of `stored`, for swapping neighbours.
     exchanged: Vec<T>,
-    /// Whether a slot ends a run. Index 0 is unused.
+    /// 1 if the slot ends a run. Index 0 is unused.
     ends: Vec<u8>,
-    /// All ones if a slot and the next belong to one run.
+    /// All ones if the slot and the next one belong to the same run.
     joined: Vec<T>,
     /// Quotients with long runs.
     long: Vec<u32>,
-    /// Slots whose remainder comes again after it in its run.
+    /// Slots whose remainder equals the next one of the same run.
     repeated: Vec<u32>,
     layout: PhantomData<L>,
 }
 
 impl<L: Layout, T: Stored> Region<L, T> {
-    /// The most bytes that a region takes.
+    /// An upper bound of the bytes that a region takes.
     pub(super) fn scratch_bytes(plan: &Plan) -> usize {
         let slots = plan.region_slots::<L>();
-        // Twice as much while a vector grows.
+        // A vector takes twice as much while it grows.
         let most = 2 * (2 * MOST_CLUSTERED * slots + 4 * VECTOR);
         let cursors = slots + 1 + VECTOR;
         let lists = 2 * (slots + most_repeated(MOST_CLUSTERED * slots) + VECTOR);
         (cursors + lists) * size_of::<u32>() + most * (3 * size_of::<T>() + 1)
     }
 
-    /// Nothing yet, of a region that runs are pushed into by those before.
+    /// A region with no fingerprints yet, into which runs of earlier regions spill. `None` if there is no memory.
     pub(super) fn after(spill: &Spill<T>, plan: &Plan) -> Option<Self> {
         let begin = spill.stored.len();
         let (mut stored, mut ends) = (Vec::new(), Vec::new());
@@ -100,7 +100,7 @@ impl<L: Layout, T: Stored> Region<L, T> {
         })
     }
 
-    /// The slots that spill into the next region from those before.
+    /// The slots that spill into the region. `None` if there is no memory.
     pub(super) fn spill(&self) -> Option<Spill<T>> {
         let mut spill = Spill { stored: Vec::new(), ends: Vec::new() };
         resize(&mut spill.stored, self.begin)?;
@@ -110,13 +110,13 @@ impl<L: Layout, T: Stored> Region<L, T> {
         Some(spill)
     }
 
-    /// Whether runs are pushed into the next region.
+    /// Whether runs of earlier regions spill into the region.
     pub(super) fn spills(&self) -> bool {
         self.begin > 0
     }
 
-    /// Gives the fingerprints of the next region their slots, and returns their number without those that a set
-    /// drops; `None` if they cluster too much, have too many copies, or there is no memory.
+    /// Assigns slots to the fingerprints of the region, which are those of all `shares`. Returns their number without
+    /// those that a set drops; `None` if they cluster too much, if they have too many copies, or if there is no memory.
     #[inline(always)]
     pub(super) fn place<R: LocalFingerprint>(&mut self, shares: &[&[R]]) -> Option<usize> {
         let fingerprints = shares.iter().map(|share| share.len()).sum::<usize>();
@@ -141,10 +141,10 @@ impl<L: Layout, T: Stored> Region<L, T> {
     #[inline(always)]
     fn make_room(&mut self, fingerprints: usize) -> Option<()> {
         self.cursors.clear();
-        // Whole vectors are looked at from the beginning of the last block on.
+        // `write` reads a whole vector from the beginning of the last block on.
         resize(&mut self.cursors, self.slots + 1 + VECTOR)?;
         let slots = (self.begin.max(self.slots) + fingerprints).next_multiple_of(VECTOR) + VECTOR;
-        // A slot before the first and one after the last, which are neighbours.
+        // One more slot before the first and after the last, so that both have two neighbours.
         let room = slots + 2;
         resize(&mut self.stored, room)?;
         resize(&mut self.ends, room)?;
@@ -164,7 +164,7 @@ impl<L: Layout, T: Stored> Region<L, T> {
         }
     }
 
-    /// Finds quotients with long runs, and says how long the longest is.
+    /// Lists the quotients with long runs, and returns the length of the longest run.
     #[inline(always)]
     fn find_long_runs(&mut self) -> Option<u32> {
         self.long.clear();
@@ -181,12 +181,12 @@ impl<L: Layout, T: Stored> Region<L, T> {
         Some(longest)
     }
 
-    /// Gives every run its slots.
+    /// Assigns slots to every run.
     #[inline(always)]
     fn assign(&mut self) {
         let (first, cursors) = self.cursors.split_first_mut().unwrap();
         *first = self.begin as u32;
-        // Signed: x86 has a faster maximum of such.
+        // Signed, because x86 has a faster maximum for signed numbers.
         let mut end = self.begin as i32;
         let ends = &mut self.ends[..];
         for (quotient, cursor) in (0i32..).zip(&mut cursors[..self.slots]) {
@@ -201,7 +201,7 @@ impl<L: Layout, T: Stored> Region<L, T> {
         self.end = end as usize;
     }
 
-    /// Gives every remainder a slot of its run.
+    /// Stores every remainder in a slot of its run.
     #[inline(always)]
     fn scatter<R: LocalFingerprint>(&mut self, shares: &[&[R]]) {
         let (cursors, stored) = (&mut self.cursors[1..], &mut self.stored[1..]);
@@ -215,7 +215,7 @@ impl<L: Layout, T: Stored> Region<L, T> {
         }
     }
 
-    /// Finds neighbours in one run: slots in use that do not end one.
+    /// Fills `joined`: slots in use that do not end a run are joined to the next slot.
     #[inline(always)]
     fn join(&mut self) {
         let (within, beyond) = self.joined[1..].split_at_mut(self.slots);
@@ -236,7 +236,7 @@ impl<L: Layout, T: Stored> Region<L, T> {
         }
     }
 
-    /// The slots of a quotient's run.
+    /// The slots of a quotient's run, once all fingerprints have their slots.
     fn run(&self, quotient: usize) -> Range<usize> {
         quotient.max(self.cursors[quotient] as usize)..self.cursors[quotient + 1] as usize
     }
@@ -256,8 +256,8 @@ impl<L: Layout, T: Stored> Region<L, T> {
         Some(())
     }
 
-    /// Writes the blocks of the region to the front of `blocks`, which it takes out; `None` if there are
-    /// fewer, since the table ends there, and runs end beyond it.
+    /// Takes the region's blocks from the front of `blocks`, and writes them. At the end of the table there may be
+    /// fewer blocks; `None` if runs end beyond them.
     #[inline(always)]
     pub(super) fn write(&self, blocks: &mut Blocks<'_, L>) -> Option<()> {
         let per_block = L::SLOTS as usize;
@@ -269,7 +269,7 @@ impl<L: Layout, T: Stored> Region<L, T> {
         let slots_of_block = u64::MAX >> (u64::BITS - L::SLOTS);
         for block in 0..count {
             let begin = block * per_block;
-            // A whole vector, some of which may belong to the next block.
+            // Whole vectors, whose last slots may belong to the next block.
             let before: &[u32; VECTOR] = self.cursors[begin..].first_chunk().unwrap();
             let after: &[u32; VECTOR] = self.cursors[begin + 1..].first_chunk().unwrap();
             let ends: &[u8; VECTOR] = self.ends[begin + 1..].first_chunk().unwrap();
@@ -301,7 +301,7 @@ impl<L: Layout, T: Stored> Region<L, T> {
     }
 }
 
-/// Makes a vector longer or shorter, by zeros; `None` if there is no memory.
+/// Sets the length of a vector, appending zeros; `None` if there is no memory.
 #[inline(always)]
 fn resize<T: Copy + Default>(numbers: &mut Vec<T>, len: usize) -> Option<()> {
     numbers.try_reserve(len.saturating_sub(numbers.len())).ok()?;

@@ -1,4 +1,4 @@
-//! Hashes grouped by region, each thread its share of them.
+//! Groups hashes by region. Each thread groups its share of them.
 
 use super::Inputs;
 use super::plan::{LocalFingerprint, Plan};
@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use trommel_base::Workers;
 use trommel_base::partition::{Partitioned, Shares, partition_shares};
 
-/// Groups every share; `None` if there is no memory.
+/// Groups the hashes of every share by region; `None` if there is no memory.
 pub(super) fn group<'s, L: Layout, R: LocalFingerprint, W: Workers>(
     inputs: &Inputs<'_>,
     plan: &Plan,
@@ -17,7 +17,7 @@ pub(super) fn group<'s, L: Layout, R: LocalFingerprint, W: Workers>(
 ) -> Option<Vec<Partitioned<'s, R>>> {
     let Inputs { geometry, rounding, hashes, .. } = *inputs;
     let plan = *plan;
-    // Two closures: with the code of rounding in it, one is not inlined into the partitioner's loops.
+    // Two closures, because one that contains the code of rounding is not inlined into the partitioner's loops.
     let grouped = if rounding == Rounding::None {
         let split = |hash| [plan.split::<L, R>(hash)];
         partition_shares(workers, shares, hashes, split)

@@ -3,7 +3,7 @@ use crate::{LineBlock, WideBlock};
 use alloc::vec;
 use trommel_testkit::{ScopedThreads, Splitmix};
 
-/// A table of 80 regions, and how it was placed.
+/// Builds a table of 80 regions, and returns it with the result of placing it.
 fn placed<L: Layout>(hashes: &[KeyHash], threads: usize) -> (Vec<u8>, Placed) {
     let slots = 80 * 128 * u64::from(L::SLOTS);
     let blocks = Geometry::blocks_for::<L>(slots);
@@ -32,10 +32,10 @@ fn fill_region(
     }
 }
 
-/// Chunks are of 32 regions. Where one cluster takes all of the region before a chunk, what the chunk assumed
-/// is wrong.
+/// Chunks have 32 regions. A chunk assumes that nothing spills into the region before it, which is wrong if the region
+/// before that is overfull and its cluster goes on through the whole region before the chunk.
 #[test]
-fn a_chunk_that_assumed_something_wrong_is_placed_again() {
+fn a_chunk_that_assumed_a_wrong_spill_is_placed_again() {
     fn assert_again<L: Layout>(full_regions: &[u64], again: usize) {
         let slots = 128 * u64::from(L::SLOTS);
         let mut random = Splitmix::new(11);
@@ -58,8 +58,8 @@ fn a_chunk_that_assumed_something_wrong_is_placed_again() {
             assert_eq!(placed, Placed { again, ..alone }, "{full_regions:?}, {threads} threads");
         }
     }
-    // The second region before a chunk pushes runs through the last one: into the second chunk, the third,
-    // and both. Nothing is wrong if the last one does.
+    // An overfull region 30 or 62 spills through the last region before the second or the third chunk. An overfull
+    // region 31 or 63 is itself the last one before a chunk, so the chunk's assumption is right.
     for (full_regions, again) in
         [(vec![30], 1), (vec![62], 1), (vec![30, 62], 2), (vec![31, 63], 0)]
     {

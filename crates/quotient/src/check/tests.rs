@@ -1,4 +1,4 @@
-//! The check by blocks against a plain one, slot by slot, that is written from the definition of a table.
+//! Compares the check by blocks with a plain one, slot by slot, that is written from the definition of a table.
 
 use super::*;
 use crate::kernel::Kernels;
@@ -9,7 +9,7 @@ use trommel_base::{Insert, KeyHash};
 use trommel_simd::Isa;
 use trommel_testkit::Splitmix;
 
-/// How many slots are taken, if the table is one that inserts make.
+/// The number of slots in use; `None` if the table is not one that inserts make.
 fn slot_by_slot<L: Layout>(geometry: &Geometry, bytes: &[u8]) -> Option<u64> {
     let table = Table::<L, _>::new(geometry, bytes);
     let rounding = Rounding::of::<L>(geometry);
@@ -53,8 +53,9 @@ fn kernels<L: Layout>() -> Vec<Kernels> {
     Isa::available().map(Kernels::of::<L>).collect()
 }
 
+/// Whether the table is one that inserts make, by the plain check. Fails if a kernel's check differs.
 #[track_caller]
-fn agree<L: Layout>(kernels: &[Kernels], geometry: &Geometry, bytes: &[u8]) -> bool {
+fn is_valid<L: Layout>(kernels: &[Kernels], geometry: &Geometry, bytes: &[u8]) -> bool {
     let expected = slot_by_slot::<L>(geometry, bytes);
     for kernels in kernels {
         assert_eq!(kernels.check(geometry, bytes, Extent::Whole).ok(), expected);
@@ -62,7 +63,7 @@ fn agree<L: Layout>(kernels: &[Kernels], geometry: &Geometry, bytes: &[u8]) -> b
             assert!(taken <= geometry.blocks * u64::from(L::SLOTS));
             assert!(expected.is_none_or(|expected| expected == taken));
         } else {
-            assert_eq!(expected, None, "metadata of a right table");
+            assert_eq!(expected, None, "the metadata of a valid table was refused");
         }
     }
     expected.is_some()
@@ -77,7 +78,7 @@ fn filter<L: Layout>(keys: usize, bits: Option<u32>, multiset: bool) -> Quotient
     builder.build().unwrap()
 }
 
-/// Tables of every width with one to three things changed: bits, bytes, and a neighbour's byte.
+/// Checks tables with one to three changes each: a bit is flipped, a byte is overwritten, or two bytes are exchanged.
 fn changed_tables<L: Layout>(bits: Option<u32>, multiset: bool, change: fn(&mut Quotient<L>)) {
     let kernels = kernels::<L>();
     let mut random = Splitmix::new(u64::from(bits.unwrap_or(77)));
@@ -91,7 +92,7 @@ fn changed_tables<L: Layout>(bits: Option<u32>, multiset: bool, change: fn(&mut 
             }
         }
         change(&mut filter);
-        assert!(agree::<L>(&kernels, &filter.geometry, &filter.table));
+        assert!(is_valid::<L>(&kernels, &filter.geometry, &filter.table));
         for round in 0..1500 {
             let mut bytes = filter.table.to_vec();
             for _ in 0..1 + round % 3 {
@@ -102,14 +103,14 @@ fn changed_tables<L: Layout>(bits: Option<u32>, multiset: bool, change: fn(&mut 
                     _ => bytes[at] ^= 1 << random.below(8),
                 }
             }
-            accepted += usize::from(agree::<L>(&kernels, &filter.geometry, &bytes));
+            accepted += usize::from(is_valid::<L>(&kernels, &filter.geometry, &bytes));
         }
     }
-    assert!(accepted > 0, "no change made another table");
+    assert!(accepted > 0, "no change resulted in a valid table");
 }
 
 #[test]
-fn changed_tables_are_judged_as_slot_by_slot() {
+fn changed_tables_pass_or_fail_as_in_a_check_slot_by_slot() {
     for multiset in [false, true] {
         for bits in [1, 2, 5, 7, 8, 9, 13, 16, 23, 31, 32] {
             changed_tables::<WideBlock>(Some(bits), multiset, |_| {});
@@ -120,10 +121,10 @@ fn changed_tables_are_judged_as_slot_by_slot() {
     }
 }
 
-/// Copies in many blocks: as many as are kept, and one more that a forger makes of the next remainder.
+/// Copies over several blocks: as many as a multiset keeps, and then one more, which is forged from the next remainder.
 #[test]
 fn one_copy_too_many_is_refused_wherever_the_run_begins() {
-    fn copies<L: Layout>(bits: Option<u32>) {
+    fn assert_refused<L: Layout>(bits: Option<u32>) {
         let kernels = kernels::<L>();
         for first in (0..130).step_by(7) {
             let mut filter = filter::<L>(1000, bits, true);
@@ -137,30 +138,30 @@ fn one_copy_too_many_is_refused_wherever_the_run_begins() {
                 filter.insert_hash(two).unwrap();
             }
             filter.insert_hash(three).unwrap();
-            assert!(agree::<L>(&kernels, &filter.geometry, &filter.table));
+            assert!(is_valid::<L>(&kernels, &filter.geometry, &filter.table));
             let last = Position::of_slot::<L>(first + u64::from(MAX_COPIES));
             let shape = filter.geometry.shape();
             let stored = L::remainder(&shape, &filter.table, last);
             assert_eq!(stored, L::stored(bits, 3));
             L::insert_remainder(&shape, &mut filter.table, last, last, L::stored(bits, 2));
-            assert!(!agree::<L>(&kernels, &filter.geometry, &filter.table), "from slot {first}");
+            assert!(!is_valid::<L>(&kernels, &filter.geometry, &filter.table), "from slot {first}");
         }
     }
-    copies::<WideBlock>(Some(3));
-    copies::<WideBlock>(Some(8));
-    copies::<WideBlock>(Some(17));
-    copies::<LineBlock>(None);
+    assert_refused::<WideBlock>(Some(3));
+    assert_refused::<WideBlock>(Some(8));
+    assert_refused::<WideBlock>(Some(17));
+    assert_refused::<LineBlock>(None);
 }
 
-/// Right metadata over remainders of noise: all that a trusted view checks.
+/// Valid metadata with random remainders, which a trusted view accepts, since it checks only the metadata.
 #[test]
-fn lookups_end_whatever_remainders_are() {
-    fn noise<L: Layout>(bits: Option<u32>) {
+fn lookups_end_with_valid_metadata_and_random_remainders() {
+    fn assert_lookups_end<L: Layout>(bits: Option<u32>) {
         let mut random = Splitmix::new(0xA0);
         for keys in [40, 3000] {
             let mut filter = filter::<L>(keys, bits, true);
             for i in 0..keys as u64 {
-                // Some of them in one long cluster.
+                // One key in three is in the same long cluster.
                 let hash = if i % 3 == 0 { u64::MAX / 3 + i } else { random.word() };
                 let _ = filter.insert_hash(KeyHash::from_raw(hash));
             }
@@ -187,7 +188,7 @@ fn lookups_end_whatever_remainders_are() {
         }
     }
     for bits in [3, 8, 13, 27] {
-        noise::<WideBlock>(Some(bits));
+        assert_lookups_end::<WideBlock>(Some(bits));
     }
-    noise::<LineBlock>(None);
+    assert_lookups_end::<LineBlock>(None);
 }

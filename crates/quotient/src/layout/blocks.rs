@@ -1,4 +1,4 @@
-//! Consecutive blocks of a table, for code that writes whole blocks.
+//! Runs of consecutive blocks of a table, for code that writes whole blocks.
 
 use super::{Layout, Metadata, Shape};
 use core::marker::PhantomData;
@@ -6,17 +6,18 @@ use core::marker::PhantomData;
 /// The most sections of a table.
 pub(super) const SECTIONS: usize = 3;
 
-/// Where a table keeps one thing of all its blocks, one block after another.
+/// A part of the table that has an equal number of bytes for each block, in the order of the blocks.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Section {
-    /// The byte that it begins at.
+    /// The byte of the table at which the section begins.
     pub(super) begin: usize,
+    /// Bytes for each block.
     pub(super) block_bytes: usize,
 }
 
-/// Some blocks of a table, one after another, to be written. They are split into pieces that have no byte
-/// in common, each of which a thread can write.
+/// Consecutive blocks of a table, to be written. They can be split into pieces without a byte in common, so that
+/// several threads can write them.
 #[derive(Debug)]
 pub(crate) struct Blocks<'t, L> {
     sections: [&'t mut [u8]; SECTIONS],
@@ -42,10 +43,10 @@ impl<'t, L: Layout> Blocks<'t, L> {
         self.shape.blocks
     }
 
-    /// Takes the first blocks out.
+    /// Takes the first `blocks` blocks out, and returns them.
     ///
     /// # Panics
-    /// If there are fewer.
+    /// If there are fewer blocks.
     pub(crate) fn split_off_front(&mut self, blocks: usize) -> Self {
         let block_bytes = L::sections(&self.shape).map(|section| section.block_bytes);
         let mut bytes = block_bytes.into_iter();
@@ -59,7 +60,7 @@ impl<'t, L: Layout> Blocks<'t, L> {
         Self { sections, shape: Shape { blocks, ..self.shape }, layout: PhantomData }
     }
 
-    /// Writes a block: what [`Metadata`] says, and a remainder for every slot, 0 where it is free.
+    /// Writes a block: its metadata, and a stored remainder for every slot, 0 for a free one.
     #[inline(always)]
     pub(crate) fn write<T: Copy + Into<u32>>(
         &mut self,

@@ -1,11 +1,12 @@
-//! A block in one cache line.
+//! The layout with a block in one cache line.
 
 use super::blocks::{SECTIONS, Section};
 use super::{Layout, Metadata, Position, Shape};
 use core::ops::RangeInclusive;
 use trommel_base::{FilterKind, FormatError};
 
-/// 50 slots of a byte and their metadata in 64 bytes, so that a lookup reads 1.2 lines at 95 % load.
+/// A layout whose block is one cache line: 50 slots of a byte each, and their metadata, in 64 bytes. A lookup reads 1.2
+/// cache lines at 95 % load.
 ///
 /// | bits of the line, from 0 | |
 /// |---|---|
@@ -13,22 +14,22 @@ use trommel_base::{FilterKind, FormatError};
 /// | 400 – 449 | occupieds |
 /// | 450 – 455 | zero |
 /// | 456 – 505 | runends |
-/// | 506 – 511 | offset, 63 for 63 and more |
+/// | 506 – 511 | offset; 63 means 63 or more |
 ///
-/// That is 10.24 bits per slot. Remainders have 8 bits, fewer after the filter has grown. Remainder 0
-/// becomes 1, which raises the rate of false positives by 0.8 % of itself: a free slot can then be
-/// found by a byte compare, 4.5 times faster than by rank and select. A remainder of fewer bits
-/// stands in the byte's high bits, and a one follows it.
+/// That is 10.24 bits per slot. Remainders have 8 bits, and fewer after the filter has grown. Remainder 0 becomes 1, so
+/// that a byte compare can find a free slot, 4.5 times faster than rank and select. This raises the false-positive
+/// rate by 0.8 % of its value. A remainder of fewer than 8 bits is in the byte's high bits, followed by a one.
 #[derive(Clone, Copy, Debug)]
 pub struct LineBlock;
 
 pub(crate) const LINE_BYTES: usize = 64;
 const SLOTS: usize = 50;
-/// The words of metadata overlap: both are read whole.
+/// The bytes at which the words with the occupieds and with the runends begin. They overlap by two bytes; each is read
+/// as eight bytes.
 pub(crate) const OCCUPIEDS_AT: usize = 50;
 pub(crate) const RUNENDS_AT: usize = 56;
 pub(crate) const SLOT_BITS: u64 = (1 << SLOTS) - 1;
-/// Mask of the bits between occupieds and runends, in the word of occupieds.
+/// A mask of the bits between occupieds and runends, in the word with the occupieds.
 const UNUSED_BITS: u64 = 0x3F << SLOTS;
 pub(crate) const RUNENDS_SHIFT: u32 = 8;
 pub(crate) const OFFSET_SHIFT: u32 = 58;
@@ -71,7 +72,7 @@ impl Layout for LineBlock {
 
     #[inline(always)]
     fn stored(remainder_bits: u32, remainder: u32) -> u32 {
-        // With no bit to spare there is no mark, and 0 becomes 1.
+        // A remainder of eight bits leaves no bit for the one that follows, so 0 becomes 1 instead.
         let spare = 8 - remainder_bits;
         (remainder << spare | (1 << spare) >> 1).max(1)
     }
@@ -136,7 +137,7 @@ impl Layout for LineBlock {
         block: usize,
         stored: &[T],
     ) {
-        // Arrays: of slices, compilers make a loop over bytes.
+        // Arrays, because compilers turn slices into a loop over bytes.
         let stored: &[T; SLOTS] = stored.first_chunk().unwrap();
         let bytes: &mut [u8; SLOTS] = line_mut(table, block).first_chunk_mut().unwrap();
         for (byte, stored) in bytes.iter_mut().zip(stored) {
@@ -149,7 +150,7 @@ impl Layout for LineBlock {
         [Section { begin: 0, block_bytes: LINE_BYTES }, nothing, nothing]
     }
 
-    /// The words of metadata overlap: whole, to store one after the other is faster than to change both.
+    /// Stores both words of metadata, which overlap, whole and in order. That is faster than changing bits of each.
     #[inline(always)]
     fn set_block<T: Copy + Into<u32>>(
         shape: &Shape,
@@ -189,8 +190,8 @@ impl Layout for LineBlock {
             let to = if block == last.block { last.slot as u8 } else { SLOTS as u8 - 1 };
             let line = line_mut(table, block);
             let pulled_out = line[usize::from(from)];
-            // All slots, and a mask of those that move: a loop of a length that is known, and without a
-            // choice between two addresses, becomes vectors.
+            // The loop goes over all slots with a mask of those that move: compilers vectorize it, because its length
+            // is constant and it never chooses between two addresses.
             for slot in 0..SLOTS - 1 {
                 let moves = u8::from((slot as u8).wrapping_sub(from) < to - from).wrapping_neg();
                 line[slot] = line[slot + 1] & moves | line[slot] & !moves;

@@ -1,4 +1,4 @@
-//! Where a block keeps its metadata and remainders.
+//! The layouts: where a block keeps its metadata and remainders.
 
 mod blocks;
 pub(crate) mod line_block;
@@ -20,29 +20,29 @@ mod sealed {
     impl Sealed for super::WideBlock {}
 }
 
-/// The layout of a block: [`WideBlock`] or [`LineBlock`]. Everything else is the same algorithm.
+/// The layout of a block: [`WideBlock`] or [`LineBlock`]. The algorithms on a table are the same for both.
 ///
-/// A block of `SLOTS` slots has two bits for each, and one number:
-/// - *occupieds*, bit `i`: some fingerprint has quotient `i` of this block;
-/// - *runends*, bit `i`: slot `i` holds the last remainder of a run, whichever its quotient;
-/// - *offset*: how many slots, from the block's first on, runs of earlier blocks take.
+/// A block of `SLOTS` slots has two bits for each slot, and one number:
+/// - *occupieds*, bit `i`: whether the filter holds a fingerprint with quotient `i` of this block;
+/// - *runends*, bit `i`: whether slot `i` holds the last remainder of a run, of any quotient;
+/// - *offset*: the number of slots, from the block's first on, that runs of earlier blocks take.
 ///
 /// Source: Pandey, Bender, Johnson and Patro, "A general-purpose counting filter: making every bit
 /// count", SIGMOD 2017, section 4.1.
-// The functions take a table as bytes, and the offsets of blocks in it: callers have checked
-// that the table has `table_bytes` bytes, and a block beyond them panics.
+// The functions take a table as bytes, and the index of a block in it. Callers have checked that the table has
+// `table_bytes` bytes; a block beyond them panics.
 pub trait Layout: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
     /// The kind of filter.
     const KIND: FilterKind;
-    /// Slots of a block.
+    /// The number of slots of a block.
     const SLOTS: u32;
     /// The number of slots of a filter is a multiple of this.
     const SLOTS_STEP: u64;
-    /// The largest offset that a block stores; one that is as large or larger is stored as this.
+    /// The largest offset that a block stores. It means that the offset is this number or more.
     const MAX_OFFSET: u32;
-    /// The widths that remainders can have.
+    /// The widths that remainders can have, in bits.
     const REMAINDER_BITS: RangeInclusive<u32>;
-    /// Whether a stored remainder is never 0, so that a zero marks a free slot.
+    /// Whether a stored remainder is never 0, so that 0 marks a free slot.
     const RESERVES_ZERO: bool;
 
     /// Bytes of a table.
@@ -51,10 +51,10 @@ pub trait Layout: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
     /// Bits of a block, without the padding of sections.
     #[doc(hidden)]
     fn block_bits(remainder_bits: u32) -> u64;
-    /// The stored form of a remainder: a number of the same order, not 0 where 0 is reserved.
+    /// The stored form of a remainder. Stored remainders have the order of remainders, and are not 0 if 0 is reserved.
     #[doc(hidden)]
     fn stored(remainder_bits: u32, remainder: u32) -> u32;
-    /// The remainder of what is stored.
+    /// The remainder of a stored form.
     #[doc(hidden)]
     fn loaded(remainder_bits: u32, stored: u32) -> u32;
     #[doc(hidden)]
@@ -71,8 +71,8 @@ pub trait Layout: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
     fn set_offset(shape: &Shape, table: &mut [u8], block: usize, offset: u32);
     #[doc(hidden)]
     fn remainder(shape: &Shape, table: &[u8], at: Position) -> u32;
-    /// Reads the remainders of a whole block as they are stored, each of which fits a byte. `spread` makes
-    /// bytes of eight packed remainders.
+    /// Reads the stored remainders of a whole block, each of which must fit a byte. `spread` unpacks eight remainders
+    /// into a byte each.
     #[doc(hidden)]
     fn bytes_of_block(
         shape: &Shape,
@@ -81,7 +81,7 @@ pub trait Layout: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
         spread: impl Fn(u64) -> u64,
         to: &mut [u8; 65],
     );
-    /// Stores the remainders of a whole block, 0 where a slot is free.
+    /// Writes the stored remainders of a whole block, with 0 for a free slot.
     #[doc(hidden)]
     fn set_remainders<T: Copy + Into<u32>>(
         shape: &Shape,
@@ -89,11 +89,11 @@ pub trait Layout: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
         block: usize,
         stored: &[T],
     );
-    /// The sections that a table is made of, in their order; empty ones if it has fewer.
+    /// The sections of a table in order; the last ones are empty if it has fewer.
     #[doc(hidden)]
     fn sections(shape: &Shape) -> [Section; SECTIONS];
-    /// Stores a whole block, remainders as [`Layout::set_remainders`] does, given the bytes of each
-    /// section from the same block on.
+    /// Writes a whole block, with remainders as for [`Layout::set_remainders`]. `sections` has the bytes of each
+    /// section, all from the same block on, and `block` is counted from that one.
     #[doc(hidden)]
     fn set_block<T: Copy + Into<u32>>(
         shape: &Shape,
@@ -102,29 +102,31 @@ pub trait Layout: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
         metadata: Metadata,
         stored: &[T],
     );
-    /// Moves the remainders of `at..free` up by a slot and stores one at `at`.
+    /// Moves the remainders in slots `at..free` up by one slot, and stores `stored` at `at`.
     #[doc(hidden)]
     fn insert_remainder(shape: &Shape, table: &mut [u8], at: Position, free: Position, stored: u32);
-    /// Moves the remainders after `at`, up to and with `last`, down by a slot; `last` becomes 0.
+    /// Moves the remainders after `at`, up to and including `last`, down by one slot. Slot `last` becomes 0.
     #[doc(hidden)]
     fn remove_remainder(shape: &Shape, table: &mut [u8], at: Position, last: Position);
-    /// The first free slot from `from` on, if the layout can tell faster than by runs.
+    /// The first free slot from `from` on, `Some(None)` if there is none. `None` if the layout cannot tell from
+    /// remainders alone.
     #[doc(hidden)]
     fn first_free(table: &[u8], from: Position) -> Option<Option<Position>>;
-    /// Refuses bits that belong to nothing and are not zero.
+    /// Refuses padding bits that are not zero.
     ///
     /// # Errors
-    /// [`FormatError::Structure`] with the first block beyond which, or in which, there is one.
+    /// [`FormatError::Structure`] with the block that has such a bit, or the number of blocks if a section is followed
+    /// by one.
     #[doc(hidden)]
     fn check_padding(shape: &Shape, table: &[u8]) -> Result<(), FormatError>;
-    /// Where in the table the lines begin, or lie, that a lookup at `home` will most likely read.
+    /// Byte offsets into the cache lines of the table that a lookup at `home` will most likely read.
     #[doc(hidden)]
     fn lines(shape: &Shape, home: Position) -> [Option<usize>; 3];
 }
 
-/// A slot: the block, and the index in it.
+/// A slot, as a block and the slot's index in it.
 ///
-/// Order is the order of slots. An index equal to the block's slots is the end of the block, which is
+/// Positions are ordered like slots. An index equal to the number of slots of a block is the end of the block, which is
 /// the beginning of the next.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -167,7 +169,7 @@ pub struct Metadata {
     pub(crate) offset: u32,
 }
 
-/// The numbers that offsets in a table depend on.
+/// The numbers from which byte offsets in a table are computed.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {

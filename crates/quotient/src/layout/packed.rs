@@ -1,11 +1,11 @@
 //! Numbers of a fixed width, packed without gaps, least significant bit first.
 
-/// The bytes of `slots` numbers of `bits` bits each, for a multiple of 64 slots.
+/// The bytes of `slots` numbers of `bits` bits each. `slots` must be a multiple of 64.
 pub(super) fn bytes(slots: u64, bits: u32) -> u64 {
     slots / 8 * u64::from(bits)
 }
 
-/// Number `index`. Reads eight bytes, of which the first has the number's first bit.
+/// Number `index`. Reads eight bytes from the one with the number's first bit on.
 #[inline(always)]
 pub(super) fn get(packed: &[u8], bits: u32, index: usize) -> u32 {
     let bit = index * bits as usize;
@@ -40,7 +40,7 @@ pub(super) fn pack<T: Copy + Into<u32>>(numbers: &[T], bits: u32, packed: &mut [
             words[at] = word.to_le_bytes();
             at += 1;
             filled -= 64;
-            // The part that did not fit: the number's `filled` highest bits.
+            // The `filled` highest bits of the number did not fit, and begin the next word.
             word = number >> (bits - filled);
         }
     }
@@ -51,7 +51,7 @@ fn mask(bits: u32) -> u64 {
     (1 << bits) - 1
 }
 
-/// Eight bytes as a word.
+/// The eight bytes from `byte` on as a word.
 #[inline(always)]
 pub(super) fn window(packed: &[u8], byte: usize) -> u64 {
     let mut bytes = [0; 8];
@@ -59,7 +59,7 @@ pub(super) fn window(packed: &[u8], byte: usize) -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-/// Moves numbers `from..to` up by one. Number `from` is undefined afterwards.
+/// Moves numbers `from..to` up by one index. Number `from` is undefined afterwards.
 pub(super) fn shift_up(packed: &mut [u8], bits: u32, from: usize, to: usize) {
     let width = bits as usize;
     if bits.is_multiple_of(8) {
@@ -86,7 +86,7 @@ pub(super) fn shift_up(packed: &mut [u8], bits: u32, from: usize, to: usize) {
     merge(words, first, up(words, first), keep_below);
 }
 
-/// Moves numbers `from + 1..=to` down by one. Number `to` becomes 0.
+/// Moves numbers `from + 1..=to` down by one index. Number `to` becomes 0.
 pub(super) fn shift_down(packed: &mut [u8], bits: u32, from: usize, to: usize) {
     let width = bits as usize;
     if bits.is_multiple_of(8) {
@@ -117,7 +117,7 @@ pub(super) fn shift_down(packed: &mut [u8], bits: u32, from: usize, to: usize) {
     set(packed, bits, to, 0);
 }
 
-/// Replaces the bits of a word that are not to be kept.
+/// Replaces the bits of word `i` that are not in the mask `keep` by those of `bits`.
 fn merge(words: &mut [[u8; 8]], i: usize, bits: u64, keep: u64) {
     words[i] = (u64::from_le_bytes(words[i]) & keep | bits & !keep).to_le_bytes();
 }
@@ -128,9 +128,9 @@ mod tests {
     use alloc::vec;
     use alloc::vec::Vec;
 
-    /// Against a plain vector of numbers, every width, every pair of ends.
+    /// Compares with a plain vector of numbers, for every width and every pair of `from` and `to`.
     #[test]
-    fn numbers_move_as_in_a_vector() {
+    fn packed_numbers_shift_like_those_of_a_vector() {
         for bits in 1..=32 {
             let count = 128;
             let original: Vec<u32> = (0..count as u32)

@@ -1,4 +1,4 @@
-//! Blocks of 64 slots, remainders of any width.
+//! The layout with blocks of 64 slots and remainders of any width.
 
 use super::blocks::{SECTIONS, Section};
 use super::{Layout, Metadata, Position, Shape, packed};
@@ -6,16 +6,17 @@ use core::ops::RangeInclusive;
 use trommel_base::storage::LINE_BYTES;
 use trommel_base::{FilterKind, FormatError};
 
-/// Blocks of 64 slots with 17 bytes of metadata, apart from the remainders: `r + 2.125` bits per slot.
+/// A layout whose blocks have 64 slots and 17 bytes of metadata, stored apart from the remainders: `r + 2.125` bits per
+/// slot.
 ///
 /// | section, each padded to 64 bytes | |
 /// |---|---|
-/// | occupieds and runends | two words a block |
+/// | occupieds and runends | two words per block |
 /// | remainders | 64 of `r` bits per block, packed |
-/// | offsets | one byte a block, 255 for 255 and more |
+/// | offsets | one byte per block; 255 means 255 or more |
 ///
-/// Metadata apart from remainders is what measured fastest: at 8 bits per lookup reads one line of four
-/// blocks' words and one line of a block's remainders, and a miss often the first alone.
+/// Separate sections measured fastest. With remainders of 8 bits, a lookup reads one cache line with the words of four
+/// blocks and one with a block's remainders; for an absent key, often only the first.
 #[derive(Clone, Copy, Debug)]
 pub struct WideBlock;
 
@@ -28,7 +29,7 @@ const fn padded(bytes: u64) -> u64 {
 }
 
 impl Shape {
-    /// Where the remainders of a [`WideBlock`] table begin.
+    /// The byte at which the remainders of a [`WideBlock`] table begin.
     #[inline(always)]
     pub(crate) fn remainders_at(&self) -> usize {
         (self.blocks * WORDS_BYTES).next_multiple_of(LINE_BYTES)
@@ -40,7 +41,7 @@ impl Shape {
         SLOTS / 8 * self.remainder_bits as usize
     }
 
-    /// Where the offsets of a [`WideBlock`] table begin.
+    /// The byte at which the offsets of a [`WideBlock`] table begin.
     #[inline(always)]
     pub(crate) fn offsets_at(&self) -> usize {
         let remainders = self.blocks * self.remainder_bytes();
@@ -63,7 +64,7 @@ fn index(at: Position) -> usize {
     at.block * SLOTS + at.slot as usize
 }
 
-/// Stores the remainders of a block, given the section of remainders.
+/// Stores the remainders of a block. `remainders` is the section of remainders.
 #[inline(always)]
 fn pack_block<T: Copy + Into<u32>>(
     shape: &Shape,
@@ -91,7 +92,7 @@ impl Layout for WideBlock {
 
     #[inline(always)]
     fn block_bits(remainder_bits: u32) -> u64 {
-        // Two words, the remainders, and a byte of offset.
+        // Two words, the remainders, and a byte for the offset.
         WORDS_BYTES as u64 * 8 + SLOTS as u64 * u64::from(remainder_bits) + 8
     }
 
@@ -148,7 +149,8 @@ impl Layout for WideBlock {
         spread: impl Fn(u64) -> u64,
         to: &mut [u8; 65],
     ) {
-        // Eight remainders take as many bytes as each has bits. The last read goes on into the offsets.
+        // Eight remainders of `r` bits take `r` bytes. Behind the last ones, a read of eight bytes goes on into the
+        // offsets.
         let mut at = shape.remainders_at() + block * shape.remainder_bytes();
         for eight in to.as_chunks_mut().0 {
             *eight = spread(packed::window(table, at)).to_le_bytes();
@@ -207,7 +209,7 @@ impl Layout for WideBlock {
         packed::shift_down(remainders, shape.remainder_bits, index(at), index(last));
     }
 
-    /// Remainders say nothing of free slots here.
+    /// `None`, because the remainder in a used slot can be 0 too.
     #[inline(always)]
     fn first_free(_: &[u8], _: Position) -> Option<Option<Position>> {
         None

@@ -1,5 +1,5 @@
-//! Equal fingerprints, of which a set keeps one: each copy is removed by itself, and a region with too many of them is
-//! not built here.
+//! Removes copies of equal fingerprints, of which a set keeps one. Each copy is removed by itself, so a region with too
+//! many of them is not built here.
 
 use super::super::order::VECTOR;
 use super::super::plan::Stored;
@@ -7,18 +7,18 @@ use super::Region;
 use crate::layout::Layout;
 use trommel_simd::bits_of;
 
-/// At most one fingerprint in this number may be a copy.
+/// At most one in this number of fingerprints may be a copy.
 const FINGERPRINTS_PER_COPY: usize = 16;
-/// Removing copies may move at most this number times the slots of the region. In long clusters it would be more.
+/// Removing copies may move at most this number times the slots of the region. In long clusters it would move more.
 const MOST_MOVED: usize = 64;
 
-/// The most copies that are removed from `fingerprints`.
+/// The most copies that may be removed from `fingerprints` fingerprints.
 pub(super) const fn most_repeated(fingerprints: usize) -> usize {
     fingerprints / FINGERPRINTS_PER_COPY
 }
 
 impl<L: Layout, T: Stored> Region<L, T> {
-    /// Removes all but one of equal fingerprints, and returns how many were removed; `None` if there are too many.
+    /// Removes all but one of equal fingerprints, and returns how many it removed; `None` if there are too many.
     #[inline(always)]
     pub(super) fn drop_copies(&mut self, fingerprints: usize) -> Option<usize> {
         self.find_repeated(most_repeated(fingerprints))?;
@@ -31,7 +31,7 @@ impl<L: Layout, T: Stored> Region<L, T> {
         Some(self.repeated.len())
     }
 
-    /// Finds slots whose remainder is that of the next slot; `None` if there are more than `most`.
+    /// Lists the slots whose remainder equals the next one of the same run; `None` if there are more than `most`.
     #[inline(always)]
     fn find_repeated(&mut self, most: usize) -> Option<()> {
         self.repeated.clear();
@@ -60,9 +60,9 @@ impl<L: Layout, T: Stored> Region<L, T> {
         Some(())
     }
 
-    /// Takes what a slot holds out, and moves what was pushed over it down by one: how many slots.
+    /// Removes the content of a slot, and moves the slots of the cluster after it down by one. Returns how many moved.
     fn take_out(&mut self, slot: usize) -> usize {
-        // Runs that begin at their home are not pushed, nor are those after them.
+        // The slots before the first home that no earlier run reaches move. From there on, nothing was pushed.
         let mut ends_and_homes = self.cursors[..=self.slots].iter().zip(0u32..).skip(slot + 1);
         let stop = ends_and_homes.find(|(end, home)| *end <= home);
         let stop = stop.map_or(self.end, |(_, home)| home as usize);
