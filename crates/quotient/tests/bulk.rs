@@ -1,5 +1,5 @@
-//! Batches that are worked through by regions of the table: the filter that single inserts make, bit
-//! for bit, into empty filters and others, and where the batch does not fit.
+//! Batches, which are inserted region by region, make the same filter as single inserts, bit for bit: into empty
+//! filters and others, and if the batch does not fit.
 
 use trommel_base::{Filter, FromSpec, Full, Insert, KeyHash, Spec, WhyFull};
 use trommel_quotient::{Layout, LineBlock, MAX_COPIES, Quotient, WideBlock};
@@ -7,7 +7,7 @@ use trommel_simd::Isa;
 use trommel_testkit::streams::distinct;
 use trommel_testkit::{Splitmix, Stream};
 
-/// A kind of filter, made for an instruction set.
+/// Makes a filter of one kind for any instruction set.
 struct Maker<L: Layout> {
     spec: Spec,
     resize: fn(&mut Quotient<L>),
@@ -30,8 +30,8 @@ impl<L: Layout> Maker<L> {
         filter
     }
 
-    /// A batch into a filter that holds some keys, on every instruction set, against single inserts in
-    /// portable code. How the batch ended.
+    /// Inserts a batch into a filter that holds some keys, on every instruction set, and fails if the result differs
+    /// from that of single inserts in portable code. Returns the outcome of the batch.
     fn assert_same(&self, held: &[KeyHash], batch: &[KeyHash], what: &str) -> Result<(), Full> {
         let mut singly = self.make(Isa::Portable);
         insert_singly(&mut singly, held).unwrap();
@@ -48,7 +48,7 @@ impl<L: Layout> Maker<L> {
     }
 }
 
-/// One by one, in their order, until one does not fit.
+/// Inserts hashes one by one, in their order, until one does not fit.
 fn insert_singly<L: Layout>(filter: &mut Quotient<L>, hashes: &[KeyHash]) -> Result<(), Full> {
     for (i, hash) in hashes.iter().enumerate() {
         if let Err(full) = filter.insert_hash(*hash) {
@@ -58,12 +58,13 @@ fn insert_singly<L: Layout>(filter: &mut Quotient<L>, hashes: &[KeyHash]) -> Res
     Ok(())
 }
 
-/// Tables of 60 KiB to 2 MiB, from empty to nearly full, with batches that fit and that do not, keys
-/// twice in them and keys that were there.
+/// Inserts batches into tables from empty to nearly full. Some batches do not fit; they contain repeated keys, and keys
+/// that the filter holds already.
 fn assert_same_at_every_load<L: Layout>(maker: &Maker<L>, what: &str) {
     let slots = maker.make(Isa::Portable).geometry().slots;
     let mut random = Splitmix::new(slots);
-    let mut ends = [0, 0];
+    // How many batches fitted, and how many did not.
+    let mut outcomes = [0, 0];
     for held_percent in [0, 1, 40, 90] {
         for batch_percent in [2, 30, 94 - held_percent, 130] {
             let held = distinct(1, 0..slots * held_percent / 100);
@@ -77,14 +78,14 @@ fn assert_same_at_every_load<L: Layout>(maker: &Maker<L>, what: &str) {
                 })
                 .collect();
             let outcome = maker.assert_same(&held, &batch, what);
-            ends[usize::from(outcome.is_err())] += 1;
+            outcomes[usize::from(outcome.is_err())] += 1;
         }
     }
-    assert!(ends[0] >= 8 && ends[1] >= 4, "{what}: {ends:?}");
+    assert!(outcomes[0] >= 8 && outcomes[1] >= 4, "{what}: {outcomes:?}");
 }
 
 #[test]
-fn a_batch_makes_what_single_inserts_make_in_wide_blocks() {
+fn a_batch_makes_the_same_wide_blocks_as_single_inserts() {
     for (keys, bits) in [(70_001, 4), (50_000, 8), (30_000, 14), (40_000, 17), (33_333, 32)] {
         for multiset in [false, true] {
             let maker = Maker::<WideBlock>::new(keys, Some(bits), multiset);
@@ -94,7 +95,7 @@ fn a_batch_makes_what_single_inserts_make_in_wide_blocks() {
 }
 
 #[test]
-fn a_batch_makes_what_single_inserts_make_in_lines() {
+fn a_batch_makes_the_same_line_blocks_as_single_inserts() {
     for keys in [55_000, 120_011] {
         for multiset in [false, true] {
             let maker = Maker::<LineBlock>::new(keys, None, multiset);
@@ -103,9 +104,9 @@ fn a_batch_makes_what_single_inserts_make_in_lines() {
     }
 }
 
-/// Where hashes are rounded to fingerprints first.
+/// Resized filters replace hashes by ones that fingerprints determine.
 #[test]
-fn a_batch_makes_what_single_inserts_make_in_resized_filters() {
+fn a_batch_makes_the_same_resized_filter_as_single_inserts() {
     fn resized<L: Layout>(bits: Option<u32>, multiset: bool, resize: fn(&mut Quotient<L>)) {
         let maker = Maker { resize, ..Maker::<L>::new(25_000, bits, multiset) };
         assert_same_at_every_load(&maker, "resized");
@@ -116,9 +117,9 @@ fn a_batch_makes_what_single_inserts_make_in_resized_filters() {
     resized::<LineBlock>(None, false, |filter| filter.resize(61_000).unwrap());
 }
 
-/// Streams with little in them: all keys in one region, in one run, in one fingerprint.
+/// Skewed streams, for instance with all keys in one region, in one run, or with one fingerprint.
 #[test]
-fn batches_of_hostile_streams_make_what_single_inserts_make() {
+fn batches_of_hostile_streams_make_the_same_filter_as_single_inserts() {
     for stream in Stream::ALL {
         let hashes = stream.hashes(3, 40_000);
         let (held, batch) = hashes.split_at(5);
@@ -127,7 +128,7 @@ fn batches_of_hostile_streams_make_what_single_inserts_make() {
             let _ = Maker::<WideBlock>::new(60_000, Some(9), false).assert_same(held, batch, &what);
             let _ = Maker::<LineBlock>::new(60_000, None, false).assert_same(held, batch, &what);
         }
-        // A multiset ends with the first key that has too many copies, wherever in the batch it is.
+        // A multiset refuses the first key that has too many copies, wherever in the batch it is.
         for outcome in [
             Maker::<WideBlock>::new(80_000, Some(24), true).assert_same(&[], batch, "copies"),
             Maker::<LineBlock>::new(80_000, None, true).assert_same(&[], batch, "copies in lines"),
@@ -146,8 +147,8 @@ fn batches_of_hostile_streams_make_what_single_inserts_make() {
     }
 }
 
-/// A third of the table takes all the keys, in one cluster, and one in twenty comes twice: few enough to take
-/// out by themselves, too many to move the rest of the cluster for each.
+/// All keys belong to a third of the table, so they are one cluster, and one key in twenty repeats another. The build
+/// allows that many copies, but moving the rest of the cluster for each of them would take too long.
 #[test]
 fn copies_in_a_long_cluster_are_dropped_as_by_single_inserts() {
     fn dropped<L: Layout>(bits: u32) {
@@ -168,10 +169,10 @@ fn copies_in_a_long_cluster_are_dropped_as_by_single_inserts() {
     dropped::<LineBlock>(8);
 }
 
-/// More keys than are grouped at a time: the error says how many of the whole batch went in, whichever
-/// group the one that failed is in.
+/// A batch has more keys than are grouped at a time. The error says how many keys of the whole batch were inserted,
+/// whichever chunk had the key that failed.
 #[test]
-fn a_batch_of_many_groups_ends_at_the_right_key() {
+fn a_batch_of_several_chunks_ends_at_the_right_key() {
     let maker = Maker::<WideBlock>::new(140_000, Some(6), false);
     let hashes = distinct(4, 0..190_000);
     for held in [0, 3, 100_000] {
@@ -185,7 +186,7 @@ fn a_batch_of_many_groups_ends_at_the_right_key() {
     }
 }
 
-/// A table of more regions than one pass keeps apart.
+/// The table is so large that regions of the usual size would be more than one pass can partition.
 #[test]
 fn a_large_table_is_built_in_larger_regions() {
     let mut spec = Spec::default();

@@ -1,5 +1,5 @@
-//! The quotient filters under the contract of all filters, of those that are full at some time, and
-//! of those that keep whole fingerprints; on every instruction set.
+//! Runs the contract suites on the quotient filters, on every instruction set: those for all filters, for filters that
+//! can be full, that merge, that resize, and that store whole fingerprints.
 
 use trommel_base::{FormatError, FromSpec, KeyHash, Spec, SpecError};
 use trommel_quotient::{CacheLineQuotient, MAX_COPIES, Quotient, QuotientFilter, ResizeError};
@@ -7,8 +7,8 @@ use trommel_simd::Isa;
 use trommel_testkit::subject::{Exact, Resize, Room, Subject};
 use trommel_testkit::{contract_suite, exact_suite, full_suite, merge_suite, resize_suite};
 
-/// A subject: its filter, what is added to every spec, how many copies it keeps, the bytes of its
-/// smallest step in size, whether it reserves remainder 0, and its golden digest.
+/// Declares a subject: its filter, a change to every spec, the most copies of a fingerprint, the smallest step between
+/// table sizes in bytes, whether it reserves remainder 0, and its golden digest.
 macro_rules! subject {
     ($subject:ident: $filter:ident, |$spec:ident| $add:expr, copies: $copies:expr,
      step: $step:literal, reserved: $reserved:literal, golden: $golden:literal) => {
@@ -34,9 +34,9 @@ macro_rules! subject {
                 filter.isa()
             }
             fn sizing_fpr(filter: &$filter, keys: usize) -> f64 {
-                // Of 256 remainders one is met twice as often, and one never.
-                let met = if $reserved { 258.0 / 256.0 } else { 1.0 };
-                -libm::expm1(-(keys as f64) * met / filter.geometry().fingerprints as f64)
+                // One of 256 stored remainders is twice as likely as the others, and one does not occur.
+                let factor = if $reserved { 258.0 / 256.0 } else { 1.0 };
+                -libm::expm1(-(keys as f64) * factor / filter.geometry().fingerprints as f64)
             }
             fn to_bytes(filter: &$filter) -> Vec<u8> {
                 filter.to_bytes()
@@ -91,7 +91,7 @@ subject!(Wide: QuotientFilter, |spec| spec.multiset = false, copies: 1,
     step: 448, reserved: false, golden: 0xaf46_d0b2_5dfe_a6b9);
 subject!(WideMultiset: QuotientFilter, |spec| spec.multiset = true, copies: MAX_COPIES,
     step: 448, reserved: false, golden: 0x3dc1_46c7_436a_000f);
-// As many remainder bits as an odd width above three bytes has, whatever the rate.
+// 27 remainder bits for any false-positive rate, as an example of an odd width above three bytes.
 subject!(LongRemainders: QuotientFilter, |spec| spec.remainder_bits = Some(27), copies: 1,
     step: 448, reserved: false, golden: 0x6358_d9f7_2e3b_c076);
 subject!(Line: CacheLineQuotient, |spec| spec.multiset = false, copies: 1,
@@ -99,7 +99,7 @@ subject!(Line: CacheLineQuotient, |spec| spec.multiset = false, copies: 1,
 subject!(LineMultiset: CacheLineQuotient, |spec| spec.multiset = true, copies: MAX_COPIES,
     step: 128, reserved: true, golden: 0x0b39_52c4_f368_bdf8);
 
-/// Every suite for a subject.
+/// Declares every suite for every subject.
 macro_rules! suites {
     ($($subject:ident: $contract:ident, $merge:ident, $full:ident, $exact:ident, $resize:ident;)*) => {$(
         contract_suite!($contract, $subject);

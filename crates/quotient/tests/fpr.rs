@@ -1,11 +1,11 @@
-//! Rates of false positives and sizes, against the equations of the literature.
+//! Compares false-positive rates and sizes with the equations of the literature.
 
 use trommel_base::{Bitmap, Filter, Insert};
 use trommel_quotient::{CacheLineQuotient, Layout, LineBlock, Quotient, QuotientFilter, WideBlock};
 use trommel_testkit::stats::assert_binomial;
 use trommel_testkit::streams::Disjoint;
 
-/// A filter of `slots` slots filled to a load, asked for absent keys: false positives, of how many.
+/// Fills a filter to a load, and looks absent keys up. Returns the filter, the false positives and the lookups.
 fn measure<L: Layout>(
     bits: Option<u32>,
     load: f64,
@@ -19,7 +19,7 @@ fn measure<L: Layout>(
     let mut filter = builder.build().unwrap();
     let (mut hits, mut probes) = (0, 0);
     let mut found = Bitmap::new(0);
-    // Two filters of other keys each, so that what one holds by chance is half of it.
+    // Fill it twice with different keys, so that the chance of one filling counts only half.
     for seed in [seed, seed + 1000] {
         let keys = Disjoint::new(seed, KEYS, PROBES);
         filter.clear();
@@ -33,7 +33,7 @@ fn measure<L: Layout>(
 
 /// `1 − e^(−load · 2^−r)`, for sets and multisets.
 #[test]
-fn false_positives_are_those_of_the_equation() {
+fn the_false_positive_rate_matches_the_equation() {
     for (i, load) in [0.3, 0.5, 0.75, 0.9, 0.95].into_iter().enumerate() {
         for (j, bits) in [1, 2, 4, 7, 8, 12].into_iter().enumerate() {
             let multiset = (i + j) % 2 == 1;
@@ -42,8 +42,8 @@ fn false_positives_are_those_of_the_equation() {
             let slots = filter.geometry().slots as f64;
             let keys = 60_007.0;
             assert!((keys / slots / load - 1.0).abs() < 1e-4);
-            let rate = -libm::expm1(-keys / slots / libm::exp2(bits.into()));
-            assert_binomial(&format!("{bits} bits at {load}"), hits, probes, rate, 3.0);
+            let expected_fpr = -libm::expm1(-keys / slots / libm::exp2(bits.into()));
+            assert_binomial(&format!("{bits} bits at {load}"), hits, probes, expected_fpr, 3.0);
             if multiset {
                 assert_eq!(filter.len(), 60_007);
             }
@@ -51,24 +51,24 @@ fn false_positives_are_those_of_the_equation() {
     }
 }
 
-/// Where one remainder of 256 stands for two, the rate is 258/256 of that.
+/// If one stored remainder stands for two of 256 remainders, the false-positive rate is 258/256 of the equation's.
 #[test]
-fn a_reserved_remainder_costs_what_it_should() {
+fn a_reserved_remainder_raises_the_false_positive_rate_as_computed() {
     for (i, load) in [0.3, 0.5, 0.75, 0.9, 0.95].into_iter().enumerate() {
         for multiset in [false, true] {
             let seed = 200 + 10 * i as u64 + u64::from(multiset);
             let (filter, hits, probes) = measure::<LineBlock>(None, load, multiset, seed);
             let filled = 60_007.0 / filter.geometry().slots as f64;
             assert!((filled / load - 1.0).abs() < 1e-3);
-            let rate = -libm::expm1(-filled / 256.0) * 258.0 / 256.0;
-            assert_binomial(&format!("lines at {load}"), hits, probes, rate, 3.0);
+            let expected_fpr = -libm::expm1(-filled / 256.0) * 258.0 / 256.0;
+            assert_binomial(&format!("lines at {load}"), hits, probes, expected_fpr, 3.0);
         }
     }
 }
 
-/// A million keys at a rate cost `(r + 2.125) / 0.95` bits each, for the least `r` that reaches it.
+/// A million keys take `(r + 2.125) / 0.95` bits each, for the least `r` that reaches the false-positive rate.
 #[test]
-fn a_million_keys_cost_what_the_equation_says() {
+fn a_million_keys_take_the_bits_of_the_equation() {
     for (fpr, bits) in [(0.2, 3), (0.03, 5), (0.01, 7), (0.004, 8), (0.001, 10), (1e-6, 20)] {
         let filter = QuotientFilter::with_capacity_and_fpr(1_000_000, fpr).unwrap();
         assert_eq!(filter.geometry().remainder_bits, bits, "{fpr}");
@@ -82,7 +82,7 @@ fn a_million_keys_cost_what_the_equation_says() {
     assert!((bits_per_key / (10.24 / 0.95) - 1.0).abs() < 0.01, "{bits_per_key}");
 }
 
-/// A slot takes its remainder and at most two bits and a quarter.
+/// A slot takes the bits of its remainder and at most 2.25 more.
 #[test]
 fn a_slot_takes_its_remainder_and_little_more() {
     for bits in 1..=32 {
@@ -96,7 +96,7 @@ fn a_slot_takes_its_remainder_and_little_more() {
     assert!(line.memory_bytes() as f64 * 8.0 / line.geometry().slots as f64 <= 10.25);
 }
 
-/// Bytes are used: the lowest rate that fits, and no slot less than fits.
+/// A filter sized by bytes has the lowest false-positive rate that fits: one more remainder bit would take more bytes.
 #[test]
 fn bytes_buy_the_lowest_rate() {
     for bytes in [1 << 12, 100_000, 1 << 20] {

@@ -1,6 +1,6 @@
-//! Growing until no bit of a fingerprint is left, by itself or when told; shrinking; merging filters
-//! of unlike sizes. The contract has that every fingerprint outlives all of this; here are the ends
-//! of it.
+//! Filters that grow, by themselves or on demand, until no remainder bit is left; that shrink; and that merge with
+//! filters of other sizes. The contract suites test that all of this keeps every fingerprint; these tests are about the
+//! limits.
 
 use trommel_base::{
     Count, Filter, FromSpec, Full, Hasher, Incompatible, Insert, KeyHash, Merge, MergeError,
@@ -17,10 +17,10 @@ fn filter<L: Layout>(keys: usize, bits: Option<u32>) -> Quotient<L> {
     bits.map_or(builder, |bits| builder.remainder_bits(bits)).build().unwrap()
 }
 
-/// Every doubling takes a bit from the remainders. With one left, the next is refused with numbers,
-/// and nothing has changed, now or before.
+/// Every doubling takes a bit from the remainders, and keeps the fingerprints. If one bit is left, a further doubling
+/// is refused with an error that has the numbers, and changes nothing.
 #[test]
-fn doubling_ends_with_the_last_bit() {
+fn doubling_ends_with_the_last_remainder_bit() {
     fn double<L: Layout>(mut filter: Quotient<L>, hashes: &[KeyHash]) {
         filter.insert_batch(hashes).unwrap();
         let fingerprints: Vec<u64> = filter.fingerprints().collect();
@@ -51,9 +51,10 @@ fn doubling_ends_with_the_last_bit() {
     }
 }
 
-/// More slots than fingerprints, and fewer than let 32 bits tell them apart: refused with numbers.
+/// A resize is refused if there would be more slots than fingerprints, or so few that 32 remainder bits cannot tell the
+/// fingerprints apart.
 #[test]
-fn sizes_that_fingerprints_do_not_fit_are_refused() {
+fn sizes_that_cannot_store_the_fingerprints_are_refused() {
     let mut short = filter::<WideBlock>(1000, Some(3));
     short.insert_batch(&distinct(2, 0..1000)).unwrap();
     let before = short.to_bytes();
@@ -74,17 +75,17 @@ fn sizes_that_fingerprints_do_not_fit_are_refused() {
     let before = long.to_bytes();
     let error = long.resize(10).unwrap_err();
     assert!(matches!(error, ResizeError::Fingerprint { .. }), "{error}");
-    // Where no smaller size is possible, there is nothing to give back.
+    // If no smaller size is possible, shrinking changes nothing.
     long.shrink_to_fit().unwrap();
     assert!(long.to_bytes() == before);
     long.resize(200_001).unwrap();
     assert_eq!(long.len(), 10);
 }
 
-/// A filter that may grow keeps below the load at which it does, one by one and in batches, which
-/// make the same bytes; and it keeps every key.
+/// A filter that grows by itself stays within its load, and keeps every key. Single inserts and batches make the same
+/// bytes.
 #[test]
-fn a_filter_grows_by_itself() {
+fn a_filter_with_a_load_to_grow_at_grows_by_itself() {
     fn grow<L: Layout>(keys: usize, bits: Option<u32>, load: f64) {
         for isa in Isa::available() {
             let mut spec = Spec::default();
@@ -96,7 +97,7 @@ fn a_filter_grows_by_itself() {
                 singly.insert_hash(*hash).unwrap();
                 assert!(singly.load_factor() <= load, "{} on {isa}", singly.load_factor());
             }
-            assert!(singly.load_factor() > load / 2.1, "it doubles, and no more");
+            assert!(singly.load_factor() > load / 2.1, "it grew before it had to");
             assert!(hashes.iter().all(|hash| singly.contains_hash(*hash)));
             for length in [1, 7, 300, 4999, 20_000] {
                 let mut batches = Quotient::<L>::from_spec(&spec).unwrap();
@@ -116,10 +117,10 @@ fn a_filter_grows_by_itself() {
     grow::<LineBlock>(500, None, 0.75);
 }
 
-/// When no bit is left, a filter that grows by itself says that, with the numbers, and has kept what
-/// came before; a batch says how much of it.
+/// If no remainder bit is left to grow by, an insert fails with that reason and changes nothing. A batch fails at the
+/// same key, and says how many keys it inserted.
 #[test]
-fn a_filter_that_cannot_grow_any_more_says_so() {
+fn a_filter_that_cannot_grow_any_more_returns_a_typed_error() {
     fn exhaust<L: Layout>(keys: usize, bits: Option<u32>) {
         let mut spec = Spec::default();
         (spec.keys, spec.remainder_bits, spec.grow_at) = (keys, bits, Some(0.9));
@@ -147,13 +148,13 @@ fn a_filter_that_cannot_grow_any_more_says_so() {
     exhaust::<LineBlock>(50, None);
 }
 
-/// A cluster at the last quotient can be larger than the space behind the last quotient of a doubled table,
-/// whose blocks are that number of slots rounded up. This is no lack of fingerprints, and is not reported as one.
+/// A doubled table can have fewer slots behind the last quotient than before, since the number of slots is rounded up
+/// to whole blocks; then a cluster at the end may not fit. The error is a lack of slots, not of fingerprint bits.
 #[test]
-fn a_cluster_at_the_end_that_doubling_leaves_no_room_for_is_full() {
+fn a_cluster_at_the_end_that_does_not_fit_a_doubled_table_is_a_lack_of_slots() {
     let builder = QuotientFilter::builder().keys(135).remainder_bits(20);
     let mut filter = builder.multiset(true).grow_at(0.9).build().unwrap();
-    // 143 slots in 4 blocks: 114 from the last on. Of 286 in 6 it would be 99.
+    // With 143 slots in 4 blocks, 114 slots are left from the last quotient on; with 286 slots in 6 blocks, only 99.
     assert_eq!((filter.geometry().slots, filter.geometry().blocks), (143, 4));
     let (last, other) = (KeyHash::from_raw(u64::MAX), KeyHash::from_raw(1));
     (0..110).for_each(|_| assert_eq!(filter.insert_hash(last), Ok(true)));
@@ -165,7 +166,7 @@ fn a_cluster_at_the_end_that_doubling_leaves_no_room_for_is_full() {
     assert!(filter.to_bytes() == before && filter.count_hash(last) == 110);
 }
 
-/// That a filter grows by itself outlives being resized, and is no part of the bytes.
+/// A resize keeps the load at which a filter grows by itself. The frozen bytes do not contain it.
 #[test]
 fn growing_by_itself_is_a_setting_of_the_owned_filter() {
     let mut filter =
@@ -182,22 +183,22 @@ fn growing_by_itself_is_a_setting_of_the_owned_filter() {
     assert_eq!(read.insert_batch(&more).unwrap_err().why, WhyFull::Slots);
 }
 
-/// Shrinking gives back what the keys left do not need: 95 % load or as near as whole blocks allow.
+/// After removals, shrinking frees the memory that the remaining keys do not need, up to about 95 % load.
 #[test]
-fn shrinking_gives_memory_back() {
+fn shrinking_frees_memory() {
     let hashes = distinct(6, 0..50_000);
     for kept in [0, 1, 100, 5000, 30_000] {
         let mut filter = filter::<WideBlock>(50_000, Some(9));
         filter.insert_batch(&hashes).unwrap();
         let large = filter.memory_bytes();
-        let rate = filter.fpr_with(1000);
+        let fpr = filter.fpr_with(1000);
         for f in filter.fingerprints().skip(kept).collect::<Vec<_>>() {
             let fingerprints = u128::from(filter.geometry().fingerprints);
             let hash = (u128::from(f) << 64).div_ceil(fingerprints) as u64;
             assert!(filter.remove_hash(KeyHash::from_raw(hash)));
         }
         let held: Vec<u64> = filter.fingerprints().collect();
-        // Few slots of long remainders: down to some size they are no smaller than fingerprints need.
+        // With very few keys, rounding up to whole slots makes the load lower.
         filter.shrink_to_fit().unwrap();
         assert!(filter.memory_bytes() < large && filter.fingerprints().eq(held));
         assert!(
@@ -205,9 +206,9 @@ fn shrinking_gives_memory_back() {
             "{kept} kept: {}",
             filter.load_factor()
         );
-        assert_eq!(filter.fpr_with(1000), rate, "the rate goes with the fingerprints");
+        assert_eq!(filter.fpr_with(1000), fpr, "shrinking changed the false-positive rate");
     }
-    // A line filter has the size it was made with, or at least twice that.
+    // A cache-line filter has the size that it was made with, or at least twice that.
     let mut line = filter::<LineBlock>(1000, None);
     let small = line.to_bytes();
     (0..3).for_each(|_| line.grow().unwrap());
@@ -217,10 +218,10 @@ fn shrinking_gives_memory_back() {
     assert_eq!(line.geometry().slots, 2 * filter::<LineBlock>(1000, None).geometry().slots);
 }
 
-/// Filters made for unlike numbers of keys with equal fingerprints merge, in either direction; those
-/// of unequal fingerprints are refused with both numbers.
+/// Filters for different numbers of keys merge, in either direction, if they have equally many possible fingerprints.
+/// Otherwise the error has both numbers.
 #[test]
-fn filters_of_equal_fingerprints_merge_whatever_their_sizes() {
+fn filters_with_equally_many_fingerprints_merge_whatever_their_sizes() {
     let build = |keys: usize, bits: u32| {
         QuotientFilter::builder().keys(keys).fingerprint_bits(bits).build().unwrap()
     };
@@ -249,19 +250,19 @@ fn filters_of_equal_fingerprints_merge_whatever_their_sizes() {
         }
     }
     let (mut left, right) = (build(100, 20), build(100, 21));
-    let error = unlike(&mut left, &right);
+    let error = merge_incompatible(&mut left, &right);
     assert_eq!((error.left, error.right), (1 << 20, 1 << 21));
 }
 
-/// Filters that were built by rate for unlike numbers of keys are refused, and the error names the option with which
-/// they merge.
+/// Filters that were built with a false-positive rate for different numbers of keys do not merge. The error names the
+/// option with which they do.
 #[test]
-fn filters_built_by_rate_merge_with_the_option_that_their_refusal_names() {
+fn filters_built_by_fpr_merge_with_the_option_that_the_error_names() {
     let builder = QuotientFilter::builder().fpr(0.01).grow_at(0.95);
-    let by_rate = |keys| builder.keys(keys).build().unwrap();
-    let (mut left, right) = (by_rate(1000), by_rate(5000));
+    let by_fpr = |keys| builder.keys(keys).build().unwrap();
+    let (mut left, right) = (by_fpr(1000), by_fpr(5000));
     let before = left.to_bytes();
-    let error = unlike(&mut left, &right);
+    let error = merge_incompatible(&mut left, &right);
     assert_eq!((error.left, error.right), (134_784, 673_792));
     assert!(error.to_string().contains("`fingerprint_bits`"), "{error}");
     assert!(left.to_bytes() == before);
@@ -278,43 +279,44 @@ fn filters_built_by_rate_merge_with_the_option_that_their_refusal_names() {
         left.merge(&right).unwrap();
         assert!(ours.iter().chain(&theirs).all(|hash| left.contains_hash(*hash)));
         let false_positives = absent.iter().filter(|hash| left.contains_hash(**hash)).count();
-        // 6000 of 2^20 fingerprints, and five standard deviations.
+        // The filter holds 6000 of 2^20 fingerprints. The margin is five standard deviations.
         let mean = absent.len() as f64 * 6000.0 / f64::from(1 << 20);
         assert!((false_positives as f64) < mean + 5.0 * mean.sqrt(), "{false_positives}");
     }
 }
 
-/// The refusal of filters that are unlike.
-fn unlike(left: &mut QuotientFilter, right: &QuotientFilter) -> Incompatible {
+/// Merges filters that are incompatible, and returns the error.
+fn merge_incompatible(left: &mut QuotientFilter, right: &QuotientFilter) -> Incompatible {
     match left.merge(right).unwrap_err() {
         MergeError::Incompatible(error) => error,
         error => panic!("{error}"),
     }
 }
 
-/// The refusal of a filter that lacks room.
-fn no_room(left: &mut QuotientFilter, right: &QuotientFilter) -> Full {
+/// Merges filters of which `left` has too few slots for both, and returns the error.
+fn merge_without_room(left: &mut QuotientFilter, right: &QuotientFilter) -> Full {
     match left.merge(right).unwrap_err() {
         MergeError::Full(full) => full,
         error => panic!("{error}"),
     }
 }
 
-/// A filter that grows by itself does so to take in another; one that does not says how many slots it
-/// has, also where as many are free as the other has keys.
+/// A filter that grows by itself also grows when it merges with another. One that does not grow refuses a merge that
+/// does not fit, even if it has enough free slots elsewhere, and the error has its number of slots.
 #[test]
-fn a_filter_that_grows_takes_in_a_larger_one() {
+fn a_filter_that_grows_can_merge_with_a_larger_one() {
     let builder = QuotientFilter::builder().keys(100).fingerprint_bits(30);
     let hashes = distinct(8, 0..5000);
     let mut large = QuotientFilter::builder().keys(5000).fingerprint_bits(30).build().unwrap();
     large.insert_batch(&hashes).unwrap();
     let mut fixed = builder.build().unwrap();
     let before = fixed.to_bytes();
-    let full = no_room(&mut fixed, &large);
+    let full = merge_without_room(&mut fixed, &large);
     let slots = fixed.geometry().blocks * u64::from(WideBlock::SLOTS);
     assert_eq!((full.capacity as u64, full.len, full.why), (slots, 0, WhyFull::Slots));
     assert!(fixed.to_bytes() == before);
-    // Twice 80 keys of the last quotient, which has 133 slots to the end; hundreds are free before it.
+    // Both filters hold 80 keys of the last quotient, from which there are 133 slots to the end. Hundreds of slots
+    // before it are free.
     let at_the_end = |keys: std::ops::Range<u64>| {
         let mut filter = QuotientFilter::builder().keys(300).remainder_bits(20).build().unwrap();
         let hashes: Vec<KeyHash> =
@@ -323,7 +325,7 @@ fn a_filter_that_grows_takes_in_a_larger_one() {
         filter
     };
     let (mut left, right) = (at_the_end(0..80), at_the_end(80..160));
-    let full = no_room(&mut left, &right);
+    let full = merge_without_room(&mut left, &right);
     assert!(left.len() + right.len() < full.capacity && full.len == left.len(), "{full}");
     let mut growing = builder.grow_at(0.9).build().unwrap();
     growing.merge(&large).unwrap();
@@ -331,21 +333,21 @@ fn a_filter_that_grows_takes_in_a_larger_one() {
     assert!(hashes.iter().all(|hash| growing.contains_hash(*hash)));
 }
 
-/// What copies, hashers and kinds of sets differ in is refused after a resize as before.
+/// Filters that differ in hash function, seed or maximum of copies do not merge after a resize either.
 #[test]
-fn unlike_filters_do_not_merge_after_a_resize() {
+fn incompatible_filters_do_not_merge_after_a_resize() {
     let builder = QuotientFilter::builder().keys(300).fingerprint_bits(28);
     let mut left = builder.build().unwrap();
     left.resize(1000).unwrap();
     for other in [builder.multiset(true), builder.seed(1), builder.hasher(Hasher::xxh64(0))] {
         let mut other = other.build().unwrap();
         other.resize(2000).unwrap();
-        let error = unlike(&mut left, &other);
+        let error = merge_incompatible(&mut left, &other);
         assert_ne!(error.left, error.right, "{error}");
     }
 }
 
-/// A spec that cannot be met is refused with its numbers.
+/// The error for a spec that cannot be met has the numbers of the spec.
 #[test]
 fn impossible_options_are_typed_errors() {
     let wide = || QuotientFilter::builder().keys(1000);
@@ -359,8 +361,8 @@ fn impossible_options_are_typed_errors() {
         let error = wide().fingerprint_bits(bits).build().unwrap_err();
         assert!(matches!(error, SpecError::Parameter { name: "fingerprint_bits", .. }), "{error}");
     }
-    // 1053 slots with 32 bits of remainder are 42 bits, and no more.
-    // 11 are the fewest that tell more fingerprints apart than there are slots.
+    // With 1053 slots, 32 remainder bits suffice for fingerprints of 42 bits, but not of 43. Fingerprints of 11 bits
+    // are the shortest of which there are more than slots.
     for bits in [1, 10, 43, 50, 62] {
         let error = wide().fingerprint_bits(bits).build().unwrap_err();
         let (value, max) = (bits.into(), 42);
@@ -389,7 +391,7 @@ fn impossible_options_are_typed_errors() {
     assert!(matches!(error, SpecError::FprUnreachable { floor, .. } if floor > 0.1), "{error}");
 }
 
-/// The bytes of filters that were resized, frozen like those of filters that were not.
+/// The bytes of resized filters are as stable as those of other filters.
 #[test]
 fn golden_digests_of_resized_filters_are_unchanged() {
     fn digest<L: Layout>(bits: Option<u32>, resize: impl Fn(&mut Quotient<L>)) -> u64 {
@@ -412,8 +414,7 @@ fn golden_digests_of_resized_filters_are_unchanged() {
 const GOLDEN: [u64; 4] =
     [0x6941_8f5c_0ab0_577c, 0x8cc1_373b_04fc_a8ae, 0x7b29_c0b8_357c_c20f, 0x2261_06bb_cde0_621d];
 
-/// The rate is that of the fingerprints, and so the same after growing and shrinking: no key that was
-/// a false positive is none, and none becomes one.
+/// A lookup depends only on fingerprints, so a resize changes no answer: it neither adds nor removes false positives.
 #[test]
 fn resizing_changes_no_answer() {
     let keys = Disjoint::new(9, 3000, 200_000);

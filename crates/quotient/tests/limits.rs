@@ -1,4 +1,4 @@
-//! What happens at the limits of load, growth and size.
+//! Filters at the limits of load, growth and size.
 
 use trommel_base::container::Header;
 use trommel_base::{Filter, FilterKind, Insert, KeyHash, Remove, SpecError, WhyFull};
@@ -12,7 +12,7 @@ fn hashes(seed: u64, keys: usize) -> Vec<KeyHash> {
 }
 
 #[test]
-fn more_keys_than_any_filter_has_slots_are_a_typed_error_also_by_bytes() {
+fn too_many_keys_for_a_filter_sized_by_bytes_are_a_typed_error() {
     let refused =
         QuotientFilter::builder().memory_bytes(1 << 46).keys(1 << 43).build().unwrap_err();
     assert!(matches!(refused, SpecError::TooLarge { .. }), "{refused}");
@@ -35,7 +35,7 @@ fn shrinking_never_enlarges() {
 }
 
 #[test]
-fn a_key_that_is_there_is_no_reason_to_grow() {
+fn a_key_that_a_set_holds_does_not_make_it_grow() {
     let builder = QuotientFilter::builder().keys(1000).remainder_bits(8).grow_at(0.5);
     let mut filter = builder.build().unwrap();
     let slots = filter.geometry().slots;
@@ -52,9 +52,9 @@ fn a_key_that_is_there_is_no_reason_to_grow() {
     assert_eq!(filter.geometry().slots, 2 * slots);
 }
 
-/// The range of an error is one that the spec can be met in.
+/// The error for too many remainder bits names a smaller maximum.
 #[test]
-fn the_most_remainder_bits_that_an_error_names_are_allowed() {
+fn an_error_for_too_many_remainder_bits_names_a_smaller_maximum() {
     for keys in [1_100_000_000, 1_500_000_000, 2_000_000_000] {
         let builder = QuotientFilter::builder().keys(keys).huge_pages(false);
         let error = builder.remainder_bits(32).build().unwrap_err();
@@ -66,7 +66,7 @@ fn the_most_remainder_bits_that_an_error_names_are_allowed() {
 }
 
 #[test]
-fn a_filter_whose_fingerprints_ran_out_still_knows_what_it_holds() {
+fn a_filter_that_cannot_grow_still_recognizes_a_key_that_it_holds() {
     let builder = QuotientFilter::builder().keys(500).load(0.475).remainder_bits(1).grow_at(0.5);
     let mut filter = builder.build().unwrap();
     assert_eq!(filter.geometry().slots, 1053);
@@ -76,13 +76,13 @@ fn a_filter_whose_fingerprints_ran_out_still_knows_what_it_holds() {
     assert_eq!(filter.insert_hash(hashes[0]), Ok(false));
 }
 
-/// A filter of few slots that would have to double several times, and cannot the last time.
+/// An insert would need several doublings, of which the last is impossible.
 #[test]
-fn growth_that_fails_half_way_leaves_the_filter_as_it_was() {
+fn growth_that_fails_half_way_leaves_the_filter_unchanged() {
     let builder = QuotientFilter::builder().keys(1000).remainder_bits(4).grow_at(0.2);
     let mut filter = builder.build().unwrap();
     let hashes = hashes(4, 6000);
-    // From another size, it doubles to more slots than before.
+    // Shrinking gives the filter another size, from which it doubles to other numbers of slots.
     filter.insert_batch(&hashes).unwrap_err();
     filter.shrink_to_fit().unwrap();
     let held = filter.insert_batch(&hashes).unwrap_err().inserted;
@@ -95,9 +95,9 @@ fn growth_that_fails_half_way_leaves_the_filter_as_it_was() {
     assert!(filter.to_bytes() == before);
 }
 
-/// Sizes that no resize gives would have their kernels disagree on where lines begin.
+/// With sizes that no resize gives, kernels would disagree about the cache line of a key.
 #[test]
-fn a_forged_size_of_lines_is_refused() {
+fn a_forged_size_of_a_cache_line_filter_is_refused() {
     for (keys, slots, fingerprints) in [(140, 150, 150 << 7), (90, 100, 256 * 49 + 1)] {
         let filter = CacheLineQuotient::builder().keys(keys).build().unwrap();
         assert_eq!(filter.geometry().slots, slots);
@@ -130,8 +130,8 @@ fn a_filter_of_long_fingerprints_keeps_them_while_it_grows() {
     }
 }
 
-/// Twice the keys that there is room for, at any size: as many go in as one by one, and what was there
-/// before stays. (Near load 1, whole tables are one cluster.)
+/// A batch has about twice the keys that fit. As many are inserted as one by one. (Near load 1, the whole table is one
+/// cluster.)
 #[test]
 fn a_batch_that_does_not_fit_ends_where_single_inserts_do() {
     for keys in [2000, 50_000] {
@@ -152,10 +152,10 @@ fn a_batch_that_does_not_fit_ends_where_single_inserts_do() {
     }
 }
 
-/// The last quotient takes all slots up to the end of the table; the next remainder of it, and every one
-/// between, finds none. Of 64 blocks, the last offset is the last byte of the table.
+/// The run of the last quotient takes all slots up to the end of the table. Then no further remainder fits, whether it
+/// belongs behind the run or into it. In a table of 64 blocks, the last offset is the last byte of the table.
 #[test]
-fn a_run_that_ends_with_the_table_takes_no_more() {
+fn a_run_that_ends_with_the_table_refuses_further_remainders() {
     for (keys, blocks) in [(1, 1), (100, 3), (3787, 64)] {
         for isa in Isa::available() {
             let builder = QuotientFilter::builder().keys(keys).load(0.9999).remainder_bits(16);

@@ -1,4 +1,4 @@
-//! Against a sorted multiset of fingerprints: millions of mixed operations, at every load.
+//! Compares filters with a sorted multiset of fingerprints, over millions of mixed operations at every load.
 
 use std::collections::BTreeMap;
 use trommel_base::{Bitmap, Count, Filter, FromSpec, Insert, KeyHash, Remove, Spec, WhyFull};
@@ -6,7 +6,7 @@ use trommel_quotient::{Layout, LineBlock, Quotient, WideBlock};
 use trommel_simd::Isa;
 use trommel_testkit::Splitmix;
 
-/// A filter and what it should hold.
+/// A filter, and a model of it: the fingerprints that it should hold, each with its number of copies.
 struct Pair<L: Layout> {
     filter: Quotient<L>,
     model: BTreeMap<u64, u64>,
@@ -38,8 +38,8 @@ impl<L: Layout> Pair<L> {
         self.model.get(&self.fingerprint(hash)).copied().unwrap_or(0)
     }
 
-    /// Notes an insert that the filter has done.
-    fn note(&mut self, hash: KeyHash) -> bool {
+    /// Inserts a hash into the model. Returns whether that adds a copy.
+    fn insert_into_model(&mut self, hash: KeyHash) -> bool {
         let copies = u64::from(self.filter.geometry().copies);
         let held = self.model.entry(self.fingerprint(hash)).or_default();
         let new = *held < copies;
@@ -51,12 +51,12 @@ impl<L: Layout> Pair<L> {
     fn insert(&mut self, hash: KeyHash) {
         self.operations += 1;
         match self.filter.insert_hash(hash) {
-            Ok(new) => assert_eq!(new, self.note(hash)),
+            Ok(new) => assert_eq!(new, self.insert_into_model(hash)),
             Err(full) => self.assert_full(hash, full.why),
         }
     }
 
-    /// A filter of uniform hashes is full beyond 95 % of its slots, never before.
+    /// Fails if an insert was refused without reason. A filter of uniform hashes may be full only above 95 % load.
     fn assert_full(&self, hash: KeyHash, why: WhyFull) {
         match why {
             WhyFull::Copies { max } => assert_eq!(self.held(hash), u64::from(max)),
@@ -74,7 +74,7 @@ impl<L: Layout> Pair<L> {
             Err(full) => full.inserted,
         };
         for hash in &hashes[..inserted] {
-            self.note(*hash);
+            self.insert_into_model(*hash);
         }
         assert_eq!(self.filter.len() as u64, self.len);
         if let Some(failed) = hashes.get(inserted) {
@@ -113,12 +113,12 @@ impl<L: Layout> Pair<L> {
     }
 }
 
-/// How operations are mixed.
+/// The mix of operations.
 #[derive(Clone, Copy)]
 struct Mix {
-    /// The load that is gone to, and stayed around.
+    /// The load that operations lead to and then stay near.
     load: f64,
-    /// Of 100 operations below that load, and above it, how many are inserts.
+    /// The percentage of inserts below that load, and above it.
     inserts: [u64; 2],
     operations: usize,
     seed: u64,
@@ -130,8 +130,8 @@ impl Mix {
     }
 }
 
-/// Inserts of fresh keys and of held ones, removals of held keys and of absent keys, lookups of all.
-/// The whole state is compared now and then. How many operations that were.
+/// Inserts new and held keys, removes held and absent keys, and looks all of them up. Compares the whole state now and
+/// then. Returns the number of operations.
 fn churn<L: Layout>(mut pair: Pair<L>, mix: Mix) -> u64 {
     let mut random = Splitmix::new(mix.seed);
     let mut held: Vec<KeyHash> = Vec::new();
@@ -219,10 +219,10 @@ fn random_operations_agree_with_a_sorted_multiset_in_lines() {
     assert!(operations >= 4_000_000 * Isa::available().count() as u64 / 3, "{operations}");
 }
 
-/// Around 90 % load an insert for every removal, for many times the keys that there are slots: what
-/// removals leave behind would add up.
+/// At 90 % load, keys are replaced one by one, many times more than there are slots. Anything that removals leave
+/// behind would add up.
 #[test]
-fn a_filter_outlives_being_replaced_many_times_at_90_percent() {
+fn removals_leave_nothing_behind_when_keys_are_replaced_many_times_at_90_percent() {
     fn replace<L: Layout>(spec: &Spec, seed: u64) -> u64 {
         let mut random = Splitmix::new(seed);
         let mut pair = Pair::<L>::built(spec);
@@ -263,7 +263,7 @@ fn a_filter_outlives_being_replaced_many_times_at_90_percent() {
     assert!(operations >= 10_000_000 * Isa::available().count() as u64 / 3, "{operations}");
 }
 
-/// Batches of every length among single operations, into filters of every load up to the last slot.
+/// Inserts batches of all lengths, with removals in between, into filters of every load up to the last slot.
 #[test]
 fn batches_agree_with_a_sorted_multiset() {
     fn batches<L: Layout>(spec: &Spec, seed: u64) {
@@ -281,7 +281,7 @@ fn batches_agree_with_a_sorted_multiset() {
                 .collect();
             pair.insert_batch(&batch);
             held.extend(&batch);
-            // Down to some load, so that the next batch meets another.
+            // Remove keys down to a random load, so that each batch begins at a different one.
             let keep = (random.unit() * slots as f64) as u64;
             while pair.len > keep && !held.is_empty() {
                 let at = random.below(held.len() as u64) as usize;
@@ -303,8 +303,8 @@ fn batches_agree_with_a_sorted_multiset() {
     }
 }
 
-/// Filters that have another size than they were made with: hashes are rounded to fingerprints, and
-/// places are no multiples of them.
+/// Resized filters replace hashes by ones that fingerprints determine, and may have more pairs of quotient and
+/// remainder than fingerprints.
 #[test]
 fn random_operations_on_resized_filters_agree_with_a_sorted_multiset() {
     fn resized<L: Layout>(spec: &Spec, resize: impl Fn(&mut Quotient<L>)) -> u64 {

@@ -1,5 +1,5 @@
-//! Runs and clusters where they are hardest: over many blocks, beyond what an offset can say, at the
-//! end of the table, and at 95 % load of every size.
+//! Hard cases of runs and clusters: over many blocks, with offsets too large to be stored, at the end of the table, and
+//! at 95 % load of every size.
 
 use trommel_base::{Bitmap, Count, Filter, FromSpec, Full, Insert, KeyHash, Remove, Spec, WhyFull};
 use trommel_quotient::{Layout, LineBlock, MAX_COPIES, Quotient, WideBlock};
@@ -23,9 +23,9 @@ fn built<L: Layout>(spec: &Spec) -> Quotient<L> {
 /// The least hash with a quotient and a remainder.
 fn hash_at<L: Layout>(filter: &Quotient<L>, quotient: u64, remainder: u64) -> KeyHash {
     let geometry = filter.geometry();
-    let place = quotient << geometry.remainder_bits | remainder;
-    let places = u128::from(geometry.slots) << geometry.remainder_bits;
-    KeyHash::from_raw((u128::from(place) << 64).div_ceil(places) as u64)
+    let fingerprint = quotient << geometry.remainder_bits | remainder;
+    let fingerprints = u128::from(geometry.slots) << geometry.remainder_bits;
+    KeyHash::from_raw((u128::from(fingerprint) << 64).div_ceil(fingerprints) as u64)
 }
 
 fn shuffle<T>(items: &mut [T], seed: u64) {
@@ -35,7 +35,7 @@ fn shuffle<T>(items: &mut [T], seed: u64) {
     }
 }
 
-/// Slots of a table, the overhang included.
+/// The number of slots of a table, including those behind the last quotient.
 fn all_slots<L: Layout>(filter: &Quotient<L>) -> u64 {
     filter.geometry().blocks * u64::from(L::SLOTS)
 }
@@ -43,12 +43,13 @@ fn all_slots<L: Layout>(filter: &Quotient<L>) -> u64 {
 /// The keys of a cluster.
 #[derive(Clone, Copy, Debug)]
 struct Cluster {
-    /// Consecutive quotients with many keys each.
+    /// The number of consecutive quotients with many keys each.
     quotients: u64,
-    /// Distinct remainders of each, and copies of each of those.
+    /// The number of distinct remainders of each quotient.
     remainders: u64,
+    /// The number of copies of each remainder.
     copies: u64,
-    /// The number of quotients behind them that have one key each, and are pushed far from home.
+    /// The number of quotients behind those, which have one key each and are pushed far from home.
     pushed: u64,
 }
 
@@ -67,8 +68,7 @@ impl Cluster {
     }
 }
 
-/// Fails if the filter does not hold exactly these hashes, each of which stands for a fingerprint of
-/// its own.
+/// Fails if the filter does not hold exactly the fingerprints of these hashes, a copy for each hash.
 fn assert_holds<L: Layout>(filter: &Quotient<L>, hashes: &[KeyHash], what: &str) {
     assert_eq!(filter.len(), hashes.len(), "{what}");
     let fingerprints = u128::from(filter.geometry().fingerprints);
@@ -80,17 +80,22 @@ fn assert_holds<L: Layout>(filter: &Quotient<L>, hashes: &[KeyHash], what: &str)
     assert!(Quotient::<L>::from_bytes(&bytes).unwrap().to_bytes() == bytes, "{what}");
 }
 
-/// Builds a cluster in random order and takes it down in another: on every instruction set, one by one
-/// and in a batch, with every state the bytes that portable single inserts make, and keys before, in
-/// and behind the cluster found at every step.
-fn assert_stands<L: Layout>(keys: usize, bits: Option<u32>, cluster: Cluster, most_offset: u64) {
+/// Inserts a cluster in random order, one by one and in batches, and removes it in another order, on every instruction
+/// set. At every step, the filter must have the bytes that portable single inserts make, must hold the keys inserted so
+/// far, and must not hold absent keys before and in the cluster.
+fn assert_inserts_and_removes<L: Layout>(
+    keys: usize,
+    bits: Option<u32>,
+    cluster: Cluster,
+    most_offset: u64,
+) {
     let multiset = cluster.copies > 1;
     let reference = built::<L>(&spec(keys, bits, multiset, Isa::Portable));
     let first = reference.geometry().slots / 3;
     let mut hashes = cluster.hashes(&reference, first);
     assert!(
         hashes.len() as u64 > most_offset,
-        "offsets beyond {most_offset} are what this is about"
+        "the cluster is too small for offsets beyond {most_offset}"
     );
     let absent: Vec<KeyHash> = (first.saturating_sub(100)
         ..first + cluster.quotients + cluster.pushed)
@@ -133,7 +138,7 @@ fn assert_stands<L: Layout>(keys: usize, bits: Option<u32>, cluster: Cluster, mo
                 if hashes[hashes.len() - 1] == *hash { singly.count_hash(*hash) } else { 0 };
             assert!(copies <= cluster.copies);
         }
-        // Down again, in an order of its own.
+        // Remove the keys in another order.
         let mut left = hashes.clone();
         shuffle(&mut left, 2);
         while !left.is_empty() {
@@ -141,7 +146,7 @@ fn assert_stands<L: Layout>(keys: usize, bits: Option<u32>, cluster: Cluster, mo
                 assert!(!absent.is_empty() && !singly.remove_hash(absent[0]));
                 assert!(singly.remove_hash(hash));
             }
-            assert_holds(&singly, &left, "taken down");
+            assert_holds(&singly, &left, "partly removed");
             singly.contains_batch(&left, &mut found);
             assert_eq!(found.count_ones(), left.len());
             let mut fresh = empty.clone();
@@ -152,32 +157,32 @@ fn assert_stands<L: Layout>(keys: usize, bits: Option<u32>, cluster: Cluster, mo
     }
 }
 
-/// One quotient whose run alone lies over dozens of blocks.
+/// The run of a single quotient spans many blocks.
 #[test]
 fn a_run_may_span_many_blocks() {
     for bits in [11, 16, 27] {
         let cluster = Cluster { quotients: 1, remainders: 1900, copies: 1, pushed: 700 };
-        assert_stands::<WideBlock>(6000, Some(bits), cluster, 255);
+        assert_inserts_and_removes::<WideBlock>(6000, Some(bits), cluster, 255);
     }
     let cluster = Cluster { quotients: 1, remainders: 250, copies: 1, pushed: 700 };
-    assert_stands::<LineBlock>(6000, None, cluster, 63);
+    assert_inserts_and_removes::<LineBlock>(6000, None, cluster, 63);
 }
 
-/// Neighbouring quotients with many keys each: every block's offset is larger than can be stored, and
-/// has to be found from blocks far before it.
+/// Neighbouring quotients have many keys each, so the offsets of many blocks are too large to be stored, and are
+/// computed from blocks far before.
 #[test]
 fn offsets_may_be_larger_than_can_be_stored() {
     for (bits, remainders) in [(3, 6), (6, 50), (8, 40), (13, 45)] {
         let cluster = Cluster { quotients: 70, remainders, copies: 1, pushed: 900 };
-        assert_stands::<WideBlock>(6000, Some(bits), cluster, 255);
+        assert_inserts_and_removes::<WideBlock>(6000, Some(bits), cluster, 255);
     }
     for (quotients, remainders) in [(5, 200), (70, 20), (120, 3)] {
         let cluster = Cluster { quotients, remainders, copies: 1, pushed: 900 };
-        assert_stands::<LineBlock>(6000, None, cluster, 63);
+        assert_inserts_and_removes::<LineBlock>(6000, None, cluster, 63);
     }
 }
 
-/// The same of copies: runs of one remainder, over several blocks each.
+/// Runs consist of copies of few remainders, and together span many blocks.
 #[test]
 fn copies_may_span_many_blocks() {
     let copies = u64::from(MAX_COPIES);
@@ -185,18 +190,18 @@ fn copies_may_span_many_blocks() {
     {
         let cluster = Cluster { quotients, remainders, copies, pushed: 600 };
         for bits in [3, 8, 21] {
-            assert_stands::<WideBlock>(6000, Some(bits), cluster, 255);
+            assert_inserts_and_removes::<WideBlock>(6000, Some(bits), cluster, 255);
         }
-        assert_stands::<LineBlock>(6000, None, cluster, 63);
+        assert_inserts_and_removes::<LineBlock>(6000, None, cluster, 63);
     }
 }
 
-/// Offsets around the largest that is stored, one key more and one less: 62 to 65, and 254 to 257.
+/// Offsets grow beyond the largest one that is stored (63 or 255), key by key, and shrink again.
 #[test]
-fn offsets_pass_the_largest_that_is_stored_and_come_back() {
+fn offsets_grow_beyond_the_largest_stored_one_and_shrink_again() {
     fn cross<L: Layout>(bits: Option<u32>, isa: Isa) {
         let mut filter = built::<L>(&spec(4000, bits, false, isa));
-        // From a block's last slot on: the next block's offset is the keys less one.
+        // The first key takes the last slot of a block, so the next block's offset is the number of keys less one.
         let first = u64::from(L::SLOTS) * 10 - 1;
         let most = u64::from(L::MAX_OFFSET) + 8;
         let hash = |filter: &Quotient<L>, i: u64| hash_at(filter, first + i / 200, 1 + i % 200);
@@ -232,8 +237,8 @@ fn offsets_pass_the_largest_that_is_stored_and_come_back() {
     }
 }
 
-/// All keys at the last quotient: they take every slot from there to the end, then the filter is full,
-/// for them and not for others. Nothing is lost, and all can be taken out again.
+/// Keys of the last quotients take every slot up to the end of the table. Then the filter is full for such keys, but
+/// not for others. It loses no key, and all can be removed again.
 #[test]
 fn a_cluster_may_reach_the_end_of_the_table() {
     fn fill_the_end<L: Layout>(keys: usize, bits: Option<u32>, isa: Isa) {
@@ -241,7 +246,7 @@ fn a_cluster_may_reach_the_end_of_the_table() {
         let slots = empty.geometry().slots;
         let room = (all_slots(&empty) - (slots - 1)) as usize;
         let remainders = (1u64 << empty.geometry().remainder_bits).min(2 * room as u64 + 9) - 1;
-        // As many quotients from the last one back as it takes.
+        // As many of the last quotients as are needed to have more keys than fit.
         let quotients = (room as u64 + 20).div_ceil(remainders).min(slots);
         let mut hashes: Vec<KeyHash> = (slots - quotients..slots)
             .flat_map(|quotient| (1..=remainders).map(move |remainder| (quotient, remainder)))
@@ -249,7 +254,7 @@ fn a_cluster_may_reach_the_end_of_the_table() {
             .collect();
         shuffle(&mut hashes, keys as u64);
         let expected = room + quotients as usize - 1;
-        assert!(hashes.len() > expected, "{keys} keys: too few to fill the end");
+        assert!(hashes.len() > expected, "{keys} keys: too few hashes to fill the end");
 
         let mut singly = empty.clone();
         let outcomes: Vec<bool> =
@@ -260,7 +265,8 @@ fn a_cluster_may_reach_the_end_of_the_table() {
             .filter(|(_, took)| **took)
             .map(|(hash, _)| *hash)
             .collect();
-        // Keys of the last quotients but one may find a slot at home or not, so the last one's count.
+        // How many keys of earlier quotients find a free slot before the last quotient depends on the order. Only the
+        // slots from the last quotient on are all taken.
         assert!((room..=expected).contains(&held.len()), "{} of {expected}", held.len());
         assert_holds(&singly, &held, "the end");
         assert!(
@@ -280,7 +286,7 @@ fn a_cluster_may_reach_the_end_of_the_table() {
         assert_eq!(full.inserted, outcomes.iter().take_while(|took| **took).count());
         assert_holds(&batch, &hashes[..full.inserted], "a batch at the end");
 
-        // There is room elsewhere.
+        // Keys of the first half of the quotients still fit.
         if slots > 4 * quotients {
             let elsewhere: Vec<KeyHash> =
                 (0..slots / 2).map(|quotient| hash_at(&empty, quotient, 1)).collect();
@@ -302,10 +308,9 @@ fn a_cluster_may_reach_the_end_of_the_table() {
     }
 }
 
-/// The hashes of one stream that is nothing but the largest: at the last quotient, with the largest
-/// remainder, which no arithmetic may carry out of the table.
+/// The largest hashes have the last quotient and the largest remainder; no arithmetic may carry beyond it.
 #[test]
-fn the_largest_hashes_are_at_the_last_quotient() {
+fn the_largest_hashes_have_the_largest_fingerprint() {
     fn extremes<L: Layout>(keys: usize, bits: Option<u32>, isa: Isa) {
         let mut filter = built::<L>(&spec(keys, bits, false, isa));
         let hashes: Vec<KeyHash> =
@@ -327,9 +332,12 @@ fn the_largest_hashes_are_at_the_last_quotient() {
     }
 }
 
-/// As many keys as planned go in, at 95 % of the slots, whatever the size and the keys: no filter is
-/// full before.
-fn assert_takes_its_keys<L: Layout>(keys: usize, bits: Option<u32>, seeds: core::ops::Range<u64>) {
+/// Fails if a filter of this size cannot be filled to 95 % with distinct keys.
+fn assert_fills_to_95_percent<L: Layout>(
+    keys: usize,
+    bits: Option<u32>,
+    seeds: core::ops::Range<u64>,
+) {
     let empty = built::<L>(&spec(keys, bits, true, Isa::best()));
     let slots = empty.geometry().slots;
     let most = (slots * 19 / 20) as usize;
@@ -339,29 +347,29 @@ fn assert_takes_its_keys<L: Layout>(keys: usize, bits: Option<u32>, seeds: core:
         let hashes = distinct(seed << 32 | keys as u64, 0..most as u64);
         match filter.insert_batch(&hashes) {
             Ok(()) => {}
-            // With one or two bits, too many keys share fingerprints, and copies run out.
+            // With one or two remainder bits, too many keys would share a fingerprint for its copies to be kept.
             Err(full) => panic!("{slots} slots, seed {seed}: {full}"),
         }
     }
 }
 
 #[test]
-fn every_size_takes_95_percent() {
+fn every_size_can_be_filled_to_95_percent() {
     for keys in 1..=64 {
-        assert_takes_its_keys::<WideBlock>(keys, Some(9), 0..400);
-        assert_takes_its_keys::<LineBlock>(keys, None, 0..100);
+        assert_fills_to_95_percent::<WideBlock>(keys, Some(9), 0..400);
+        assert_fills_to_95_percent::<LineBlock>(keys, None, 0..100);
     }
     for keys in 65..=2500 {
-        assert_takes_its_keys::<WideBlock>(keys, Some(8), 0..3);
+        assert_fills_to_95_percent::<WideBlock>(keys, Some(8), 0..3);
     }
     for keys in (65..=2500).step_by(11) {
-        assert_takes_its_keys::<LineBlock>(keys, None, 0..12);
+        assert_fills_to_95_percent::<LineBlock>(keys, None, 0..12);
     }
     let mut random = Splitmix::new(5);
     for seed in 0..12 {
         let keys = 3000 + random.below(300_000) as usize;
         let bits = 4 + random.below(20) as u32;
-        assert_takes_its_keys::<WideBlock>(keys, Some(bits), seed..seed + 2);
-        assert_takes_its_keys::<LineBlock>(keys, None, seed..seed + 2);
+        assert_fills_to_95_percent::<WideBlock>(keys, Some(bits), seed..seed + 2);
+        assert_fills_to_95_percent::<LineBlock>(keys, None, seed..seed + 2);
     }
 }

@@ -1,8 +1,8 @@
-//! Against the quotient filter as it is taught: three metadata bits per slot, a circle of slots, clusters
-//! walked one by one. Unlike tables, the same fingerprints.
+//! Compares the filter with the textbook one, which has three metadata bits per slot, slots in a circle, and clusters
+//! that are searched slot by slot. The tables differ, but the fingerprints must be the same.
 //!
-//! With `2^q` slots, or fingerprints of `q + r` bits in any number of slots, a fingerprint is the upper
-//! `q + r` bits of a hash in both.
+//! If the filter has `2^q` slots and `r` remainder bits, or `fingerprint_bits` is `q + r`, then a fingerprint is the
+//! upper `q + r` bits of a hash in both filters.
 
 use trommel_base::{Count, Filter, FromSpec, Insert, KeyHash, Merge, Remove, Spec};
 use trommel_quotient::QuotientFilter;
@@ -32,7 +32,7 @@ fn square(q: u32, r: u32, multiset: bool, isa: Isa) -> QuotientFilter {
     filter
 }
 
-/// A filter for `keys` with fingerprints of `bits`.
+/// A filter for `keys` keys with fingerprints of `bits` bits.
 fn of_width(keys: usize, bits: u32, multiset: bool, isa: Isa) -> QuotientFilter {
     let mut spec = Spec::default();
     spec.keys = keys;
@@ -47,7 +47,7 @@ fn assert_same(ours: &QuotientFilter, taught: &TextbookQuotientFilter, what: &st
     assert!(ours.fingerprints().eq(taught.fingerprints()), "{what}");
 }
 
-/// Random operations on both, up to a load that both take.
+/// Compares both filters after random operations, up to a load that both can have.
 fn compare(mut ours: QuotientFilter, mut taught: TextbookQuotientFilter, load: f64, seed: u64) {
     let what = format!("{ours:?} at {load}");
     let mut random = Splitmix::new(seed);
@@ -98,7 +98,7 @@ fn the_same_operations_keep_the_same_fingerprints() {
     }
 }
 
-/// Doubling, halving and merging keep what the textbook's keep.
+/// After doubling, merging and shrinking, both filters hold the same fingerprints.
 #[test]
 fn resizing_and_merging_keep_the_same_fingerprints() {
     for multiset in [false, true] {

@@ -1,5 +1,4 @@
-//! Large batches on several threads: the bytes that one thread makes, whatever the keys, the memory and the
-//! number of threads.
+//! Large batches on several threads make the same bytes as on one thread, for any keys, memory and number of threads.
 
 use trommel_base::{Bulk, Filter, FromSpec, Full, Insert, InsertBulk, KeyHash, Spec, WhyFull};
 use trommel_quotient::{Layout, LineBlock, MAX_COPIES, Quotient, WideBlock};
@@ -15,13 +14,13 @@ fn spec(keys: usize, bits: Option<u32>, multiset: bool) -> Spec {
     spec
 }
 
-/// What a batch makes of a filter on one thread, which other tests compare with single inserts, it makes on
-/// any number of threads; and how the batch ended.
+/// Fails if a batch on several threads results in another filter or outcome than on one thread, which other tests
+/// compare with single inserts. Returns the outcome.
 fn assert_same<L: Layout>(filter: &Quotient<L>, batch: &[KeyHash], what: &str) -> Result<(), Full> {
     let mut alone = filter.clone();
     let expected = alone.insert_batch(batch);
     for threads in THREADS {
-        // Without memory to group keys in, with some, and with enough to build.
+        // Enough memory to build, some, and none to group keys in.
         let scratch_bytes = [usize::MAX, 6 * batch.len(), 0];
         for scratch_bytes in &scratch_bytes[..if threads == 2 { 3 } else { 1 }] {
             let scratch_bytes = *scratch_bytes;
@@ -39,14 +38,14 @@ fn assert_same<L: Layout>(filter: &Quotient<L>, batch: &[KeyHash], what: &str) -
 }
 
 #[test]
-fn threads_make_the_bytes_that_one_makes_in_wide_blocks() {
+fn any_number_of_threads_makes_the_same_wide_blocks() {
     for bits in [5, 8, 9, 16, 19, 20, 32] {
         for multiset in [false, true] {
             let what = format!("{bits} bits, multiset {multiset}");
             let filter =
                 Quotient::<WideBlock>::from_spec(&spec(600_000, Some(bits), multiset)).unwrap();
             for keys in [90_000, 600_000] {
-                // One fingerprint of few bits is that of many keys, more than a multiset counts.
+                // Even with the fewest bits, no fingerprint has more copies than a multiset keeps.
                 let outcome = assert_same(&filter, &distinct(1, 0..keys), &what);
                 assert_eq!(outcome, Ok(()), "{what}");
             }
@@ -55,7 +54,7 @@ fn threads_make_the_bytes_that_one_makes_in_wide_blocks() {
 }
 
 #[test]
-fn threads_make_the_bytes_that_one_makes_in_lines() {
+fn any_number_of_threads_makes_the_same_line_blocks() {
     for multiset in [false, true] {
         for isa in Isa::available() {
             let mut spec = spec(500_000, None, multiset);
@@ -69,9 +68,9 @@ fn threads_make_the_bytes_that_one_makes_in_lines() {
     }
 }
 
-/// Where hashes are rounded to fingerprints first.
+/// Resized filters replace hashes by ones that fingerprints determine.
 #[test]
-fn threads_make_the_bytes_that_one_makes_in_resized_filters() {
+fn any_number_of_threads_makes_the_same_resized_filter() {
     let hashes = distinct(3, 0..500_000);
     let mut wide = Quotient::<WideBlock>::from_spec(&spec(400_000, Some(11), false)).unwrap();
     wide.resize(610_000).unwrap();
@@ -81,17 +80,17 @@ fn threads_make_the_bytes_that_one_makes_in_resized_filters() {
     assert_eq!(assert_same(&lines, &hashes, "grown"), Ok(()));
 }
 
-/// All keys equal, few distinct, in one region, in order, unhashed; small batches and larger ones, and what
-/// no multiset counts.
+/// Skewed streams, among them equal keys and small integers, in batches of several sizes and also sorted. Some have
+/// more copies of a key than a multiset keeps.
 #[test]
-fn threads_make_the_bytes_that_one_makes_of_skewed_keys() {
+fn any_number_of_threads_makes_the_same_filter_of_skewed_keys() {
     fn assert_all<L: Layout>(bits: Option<u32>) {
         for multiset in [false, true] {
             let filter = Quotient::<L>::from_spec(&spec(400_000, bits, multiset)).unwrap();
             for stream in Stream::ALL {
                 let mut hashes = stream.hashes(4, 300_000);
                 for keys in [0, 1, 255, 300, 60_000, 300_000] {
-                    // Few of them go in: one by one that takes long in large clusters.
+                    // Skipped: few of these keys fit, and inserting them one by one takes long.
                     if multiset && keys > 300 && matches!(stream, Stream::SmallIntegers) {
                         continue;
                     }
@@ -112,9 +111,9 @@ fn threads_make_the_bytes_that_one_makes_of_skewed_keys() {
     assert_all::<LineBlock>(None);
 }
 
-/// Nothing is lost: as many of the first keys went in as the error says.
+/// If not all keys fit, as many of the first keys were inserted as the error says.
 #[test]
-fn threads_stop_where_one_stops_when_there_are_more_keys_than_fit() {
+fn any_number_of_threads_stops_at_the_same_key_when_the_filter_is_full() {
     fn assert_full<L: Layout>(bits: Option<u32>) {
         let filter = Quotient::<L>::from_spec(&spec(320_000, bits, false)).unwrap();
         let hashes = distinct(5, 0..350_000);
@@ -129,9 +128,9 @@ fn threads_stop_where_one_stops_when_there_are_more_keys_than_fit() {
     assert_full::<LineBlock>(None);
 }
 
-/// Into a filter that holds keys, and into one that grows, which are not built.
+/// A filter that holds keys already, or that grows, is not built in bulk.
 #[test]
-fn threads_make_the_bytes_that_one_makes_where_nothing_is_built() {
+fn any_number_of_threads_makes_the_same_filter_without_a_build() {
     let hashes = distinct(6, 0..200_000);
     let mut filter = Quotient::<WideBlock>::from_spec(&spec(300_000, Some(9), false)).unwrap();
     filter.insert_hash(KeyHash::from_raw(1 << 63)).unwrap();
@@ -142,9 +141,9 @@ fn threads_make_the_bytes_that_one_makes_where_nothing_is_built() {
     assert_eq!(assert_same(&growing, &hashes[..100_000], "growing"), Ok(()));
 }
 
-/// One key in ten twice, and clusters of thousands of slots wherever a region ends.
+/// One key in ten repeats another, and a cluster of thousands of slots lies across the end of every region.
 #[test]
-fn threads_make_the_bytes_that_one_makes_of_long_clusters() {
+fn any_number_of_threads_makes_the_same_filter_with_long_clusters() {
     fn assert_clusters<L: Layout>(bits: Option<u32>) {
         let filter = Quotient::<L>::from_spec(&spec(700_000, bits, false)).unwrap();
         let slots = filter.geometry().slots;
@@ -156,7 +155,7 @@ fn threads_make_the_bytes_that_one_makes_of_long_clusters() {
             let hash = if copied {
                 hashes[random.below(hashes.len() as u64) as usize]
             } else {
-                // The second half of every region takes the keys of both.
+                // The second half of every region gets the keys of both halves.
                 let quotient = random.below(slots / region) * region + random.below(region / 2);
                 let quotient = (quotient + region / 2) as u128;
                 let low = u128::from(random.word());
