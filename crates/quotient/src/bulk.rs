@@ -205,10 +205,10 @@ fn take_memory<W: Workers>(
         if let Some(memory) = memory.take() {
             bulk.workers.give_memory(memory);
         }
-        let places = Partitioner::<u64>::scratch_bytes_for(keys, groups)
+        let partitioner_bytes = Partitioner::<u64>::scratch_bytes_for(keys, groups)
             - Storage::memory_bytes_for(piece_bytes);
-        let beside = newness_bytes(keys, groups) + places;
-        let most_bytes = bulk.scratch_bytes.saturating_sub(beside);
+        let other_bytes = newness_bytes(keys, groups) + partitioner_bytes;
+        let most_bytes = bulk.scratch_bytes.saturating_sub(other_bytes);
         let request = ScratchRequest { pieces: 1, piece_bytes, most_bytes };
         *memory = bulk.workers.take_memory(request).pop();
     }

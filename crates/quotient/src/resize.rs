@@ -166,8 +166,8 @@ impl<L: Layout> Quotient<L> {
     fn resize_slots(&mut self, slots: u64) -> Result<(), ResizeError> {
         let geometry = resized::<L>(&self.geometry, slots)?;
         let mut table = new_table::<L>(&geometry)?;
-        let places = self.fingerprints();
-        let len = append_all::<L>(&geometry, &mut table, places)
+        let fingerprints = self.fingerprints();
+        let len = append_all::<L>(&geometry, &mut table, fingerprints)
             .map_err(|_| ResizeError::TooSmall { slots, len: self.len })?;
         debug_assert_eq!(len, self.len);
         self.replace(geometry, table, len);

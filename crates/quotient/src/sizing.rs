@@ -104,15 +104,15 @@ fn for_fpr<L: Layout>(spec: &Spec, load: f64, fpr: f64) -> Result<Geometry, Spec
     let mut slots = slots_for::<L>(spec.keys, load);
     if L::RESERVES_ZERO && spec.load.is_none() {
         // There is only one width, so a lower false-positive rate takes more slots.
-        let lower = quotient_load(fpr, widest) / reserved_factor::<L>();
-        slots = slots_for::<L>(spec.keys, lower.clamp(LOWEST_LOAD, load));
+        let load_for_fpr = quotient_load(fpr, widest) / reserved_factor::<L>();
+        slots = slots_for::<L>(spec.keys, load_for_fpr.clamp(LOWEST_LOAD, load));
     }
     let reached = |bits| fpr_at::<L>(spec.keys as f64 / slots as f64, bits);
     let enough = |bits: u32| reached(bits) <= fpr && fits(slots, bits);
     let bits = if let Some(fingerprint_bits) = spec.fingerprint_bits {
-        let met = spec.keys as f64 / libm::exp2(f64::from(fingerprint_bits));
-        if spec.fpr.is_some() && met > fpr {
-            return Err(SpecError::FprUnreachable { fpr, floor: met.min(1.0) });
+        let reached = spec.keys as f64 / libm::exp2(f64::from(fingerprint_bits));
+        if spec.fpr.is_some() && reached > fpr {
+            return Err(SpecError::FprUnreachable { fpr, floor: reached.min(1.0) });
         }
         remainder_bits_of(slots, fingerprint_bits)?
     } else if let Some(bits) = spec.remainder_bits {

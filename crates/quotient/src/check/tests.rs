@@ -130,8 +130,8 @@ fn one_copy_too_many_is_refused_wherever_the_run_begins() {
             let mut filter = filter::<L>(1000, bits, true);
             let bits = filter.geometry.remainder_bits;
             let hash = |remainder: u64| {
-                let place = u128::from(first << bits | remainder) << 64;
-                KeyHash::from_raw(place.div_ceil(u128::from(filter.geometry.places())) as u64)
+                let scaled = u128::from(first << bits | remainder) << 64;
+                KeyHash::from_raw(scaled.div_ceil(u128::from(filter.geometry.places())) as u64)
             };
             let (two, three) = (hash(2), hash(3));
             for _ in 0..MAX_COPIES {

@@ -1,9 +1,9 @@
-//! The slots of a block where no run is open, in vectors: see [`balance`](crate::balance).
+//! Finds the slots of a block where no run is open, in vectors: see [`balance`](crate::balance).
 
-/// As [`balanced`](crate::balance::balanced), with AVX2.
+/// [`balanced`](crate::balance::balanced) with AVX2.
 ///
-/// Two slots are a number of four bits, so that one vector has a byte for every two, where a byte for every
-/// slot takes two vectors. What that gains is within the noise of the runs that it was measured in.
+/// The bits of two slots are a number of four bits, so one vector has a byte for every two slots; with a byte for every
+/// slot, it would take two vectors. The gain is within the noise of the measurements.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[target_feature(enable = "avx2,bmi2,popcnt")]
@@ -19,7 +19,8 @@ pub(super) fn balanced_avx2(begun: u64, ended: u64, open: u32) -> u64 {
     let (even, odd) =
         (_mm_and_si128(pairs, number), _mm_and_si128(_mm_srli_epi16::<4>(pairs), number));
     let pairs = _mm256_set_m128i(_mm_unpackhi_epi8(even, odd), _mm_unpacklo_epi8(even, odd));
-    // Begun up, ended down, of the first slot and of both.
+    // For each number of four bits, the sum (plus one for a run begun, minus one for a run ended) over the first slot,
+    // and over both slots.
     let of_first = _mm256_broadcastsi128_si256(_mm_setr_epi8(
         0, 1, -1, 0, 0, 1, -1, 0, 0, 1, -1, 0, 0, 1, -1, 0,
     ));
@@ -31,8 +32,8 @@ pub(super) fn balanced_avx2(begun: u64, ended: u64, open: u32) -> u64 {
     let sum = _mm256_add_epi8(sum, _mm256_slli_si256::<2>(sum));
     let sum = _mm256_add_epi8(sum, _mm256_slli_si256::<4>(sum));
     let sum = _mm256_add_epi8(sum, _mm256_slli_si256::<8>(sum));
-    // Sums are of 32 slots, and begin with what is open there. No more than 64 runs can end in the block, so
-    // more open ones are alike.
+    // Each half of the vector has the sums over 32 slots. No run is open where a sum is minus the number of runs open
+    // before the half. At most 64 runs end in a block, so any larger number of open runs makes no difference.
     let open = open.min(100) as i32;
     let middle = open + (begun as u32).count_ones() as i32 - (ended as u32).count_ones() as i32;
     let none = _mm256_set_m128i(_mm_set1_epi8(-middle as i8), _mm_set1_epi8(-open as i8));
@@ -62,13 +63,13 @@ mod tests {
         assert_eq!(Plain.balanced(begun, ended, open), expected, "{begun:x} {ended:x} {open}");
         #[cfg(target_arch = "x86_64")]
         if trommel_simd::Isa::Avx2.is_available() {
-            // SAFETY: the machine has what AVX2 stands for, as just checked.
+            // SAFETY: the condition checks that the machine has AVX2, with all that `Isa::Avx2` stands for.
             let found = unsafe { balanced_avx2(begun, ended, open) };
             assert_eq!(found, expected, "{begun:x} {ended:x} {open}");
         }
     }
 
-    /// Runs that end are never more than have begun, as in every table: against a sum slot by slot.
+    /// Compares with a sum slot by slot. As in every valid table, no more runs end than have begun.
     #[test]
     fn sums_are_those_of_a_loop_over_slots() {
         let mut random = Splitmix::new(64);

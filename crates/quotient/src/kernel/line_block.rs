@@ -1,14 +1,13 @@
 //! Kernels of [`LineBlock`].
 //!
-//! Everything about a run comes from two words of its line. In [`starts`](lines::starts), bit `i` says that a run may
-//! begin at slot `i`: at slot 0, or after a runend. Those below the offset belong to earlier lines. So
-//! the run of the `d`-th occupied quotient lies between the `d`-th start and the next, and one `pdep`
-//! of `0b11 << d` finds both, without a scan back to where the run begins. Slots before its home that
-//! are free hold no remainder, so it does no harm that the `d`-th start may come before the home.
+//! Two words of a line are enough to find a run. In [`starts`](lines::starts), bit `i` is set if a run may begin at
+//! slot `i`: if `i` is 0, or if slot `i − 1` ends a run. The starts below the offset belong to runs of earlier lines.
+//! So the run of the `d`-th occupied quotient (from 0) lies between the `d`-th of the other starts and the next one,
+//! and one `pdep` of `0b11 << d` finds both, without searching back for the beginning of the run. The `d`-th start may
+//! come before the quotient's home, but the slots between are free, so they cannot equal a remainder.
 //!
-//! If the line has no next start, the run goes on in the line after it, as the run of the
-//! `(d + 1 − starts)`-th start there, the offset counting as 0: the beginning of that line is a start
-//! like others, of what comes over from the line before.
+//! If the line has no next start, the run goes on in the next line. There it is the run of the `(d + 1 − starts)`-th
+//! start, with all starts counted whatever the offset: slot 0 is a start, of the run that comes over.
 
 use super::Kernels;
 use super::scalar::scalar_kernels;
@@ -38,7 +37,7 @@ scalar_kernels!(
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
     bmi2,
     LineBlock,
-    // SAFETY: a function that is compiled for AVX2 and BMI2 runs where they are.
+    // SAFETY: a function that is compiled for AVX2 and BMI2 runs only on machines that have them.
     unsafe { Avx2::new() }
 );
 

@@ -1,9 +1,8 @@
-//! The code per instruction set: the only place in this crate that names one, or needs
-//! `unsafe`.
+//! The code for each instruction set. No other module of this crate names an instruction set or uses `unsafe`.
 //!
-//! The algorithms of [`Table`](crate::table::Table) are generic over how a word's bits are counted and
-//! selected ([`Words`](crate::words::Words)); [`scalar`] compiles them for a set. Beside it stand, for each layout, the
-//! kernels that vectors were measured to make faster.
+//! The algorithms of [`Table`](crate::table::Table) are generic over the functions that count and select a word's bits
+//! ([`Words`](crate::words::Words)); [`scalar`] compiles them for an instruction set. Each layout also has kernels with
+//! vectors, where these were measured to be faster.
 #![allow(unsafe_code)]
 
 mod balance;
@@ -20,8 +19,8 @@ use crate::layout::Layout;
 use trommel_base::{FilterKind, FormatError, WhyFull};
 use trommel_simd::Isa;
 
-/// Work that is compiled for each instruction set without a line of code for it: its loops over arrays
-/// become the set's vectors. `run` is always inlined, and so is what it calls.
+/// Portable work that is compiled for each instruction set: compilers turn its loops over arrays into the set's
+/// vectors. `run` and the functions that it calls must always be inlined.
 pub(crate) trait Job {
     type Output;
     fn run(self) -> Self::Output;
@@ -39,21 +38,21 @@ pub(crate) fn run<J: Job>(isa: Isa, job: J) -> J::Output {
         #[cfg(target_arch = "x86_64")]
         _ if isa >= Isa::Avx2 => {
             assert!(Isa::Avx2.is_available());
-            // SAFETY: the machine has the set, as was just checked.
+            // SAFETY: the line above checks that the machine has AVX2, with all that `Isa::Avx2` stands for.
             unsafe { run_avx2(job) }
         }
         _ => job.run(),
     }
 }
 
-/// How far a batch of inserts came: how many keys went in, and what stopped the next.
+/// The outcome of a batch of inserts: how many keys were inserted, and why the next one was not.
 pub(crate) type Progress = (usize, Option<WhyFull>);
 
-/// The functions of one layout for one instruction set. Hashes are those that
-/// [`Rounding`](crate::fingerprint::Rounding) has been applied to.
+/// The functions of one layout for one instruction set. [`Rounding`](crate::fingerprint::Rounding) must have been
+/// applied to the hashes that they take.
 ///
-/// Duties of the caller of the pointers: the machine has the instruction set, and the table
-/// has the geometry's length.
+/// The caller of a function pointer must make sure that the machine has the instruction set, and that the table has the
+/// geometry's length.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kernels {
     contains: unsafe fn(&Geometry, &[u8], u64) -> bool,
@@ -76,12 +75,13 @@ impl Kernels {
 
     #[inline(always)]
     pub(crate) fn contains(&self, geometry: &Geometry, table: &[u8], hash: u64) -> bool {
-        // SAFETY: `Quotient::assemble` is given an instruction set that `Isa::require` let pass, and a
-        // table of the geometry's length, which never changes without the geometry.
+        // SAFETY: filters and policies take the instruction set from `Isa`, which refuses one that the machine lacks.
+        // `Quotient::assemble` checks that the table has the geometry's length, and nothing changes one without the
+        // other; `block.rs` computes the geometry from the length.
         unsafe { (self.contains)(geometry, table, hash) }
     }
 
-    /// Writes bit `i` of `found` for hash `i`; `found` is zero and has a bit for every hash.
+    /// Sets bit `i` of `found` if the table holds hash `i`. `found` must be zero, and have a bit for every hash.
     #[inline]
     pub(crate) fn contains_batch(
         &self,
@@ -91,7 +91,7 @@ impl Kernels {
         found: &mut [u64],
     ) {
         assert!(found.len() >= hashes.len().div_ceil(64));
-        // SAFETY: as in `contains`; the length of `found` was checked above.
+        // SAFETY: as in `contains`. The length of `found` is checked above.
         unsafe { (self.contains_batch)(geometry, table, hashes, found) }
     }
 
@@ -106,7 +106,8 @@ impl Kernels {
         unsafe { (self.insert)(geometry, table, hash) }
     }
 
-    /// Inserts in order until one does not fit, and sets bit `i` of `new` if hash `i` was not there.
+    /// Inserts hashes in order until one does not fit, and sets bit `i` of `new` if inserting hash `i` added a
+    /// fingerprint.
     #[inline]
     pub(crate) fn insert_batch(
         &self,
@@ -116,7 +117,7 @@ impl Kernels {
         new: &mut [u64],
     ) -> Progress {
         assert!(new.len() >= hashes.len().div_ceil(64));
-        // SAFETY: as in `contains`; the length of `new` was checked above.
+        // SAFETY: as in `contains`. The length of `new` is checked above.
         unsafe { (self.insert_batch)(geometry, table, hashes, new) }
     }
 
@@ -133,7 +134,7 @@ impl Kernels {
         table: &[u8],
         extent: Extent,
     ) -> Result<u64, FormatError> {
-        // SAFETY: as in `contains`. A check reads by index, so that a table of another length panics.
+        // SAFETY: as in `contains`. A check reads slices by index, so a table of another length would only panic.
         unsafe { (self.check)(geometry, table, extent) }
     }
 }

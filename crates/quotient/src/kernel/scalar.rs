@@ -1,4 +1,4 @@
-//! The algorithms of the table, key by key, with the lines of a batch prefetched.
+//! Runs the algorithms of [`Table`] key by key, and prefetches the cache lines of the keys of a batch.
 
 use super::Progress;
 use crate::geometry::Geometry;
@@ -21,10 +21,10 @@ pub(super) fn contains<L: Layout, W: Words>(
     Table::<L, _>::new(geometry, table).contains(words, home, stored)
 }
 
-/// Keys of a group that is located, fetched and probed together.
+/// Keys of a group, which are located, fetched and probed together.
 const GROUP: usize = 8;
 
-/// Homes and remainders of keys between locating and probing.
+/// Homes and stored remainders of the keys that are located but not probed yet.
 struct Located {
     homes: [Position; RING_KEYS],
     stored: [u32; RING_KEYS],
@@ -104,10 +104,10 @@ pub(super) fn insert<L: Layout, W: Words>(
     Table::<L, _>::new(geometry, table).insert(words, home, stored)
 }
 
-/// Keys between prefetching the lines of one and inserting it.
+/// The cache lines of a key are prefetched this number of keys before it is inserted.
 const INSERT_DISTANCE_KEYS: usize = 8;
 
-/// Inserts hashes in their order with `one`, prefetching some keys ahead.
+/// Inserts hashes in order by calling `one` for each, and prefetches the cache lines of a key some keys ahead.
 #[inline(always)]
 pub(super) fn insert_batch<L: Layout>(
     geometry: &Geometry,
@@ -132,7 +132,7 @@ pub(super) fn insert_batch<L: Layout>(
     (hashes.len(), None)
 }
 
-/// Blocks whose lines a removal prefetches: what it moves down at high loads.
+/// The number of blocks whose cache lines a removal prefetches. At high loads it moves slots of about that many.
 const REMOVAL_BLOCKS: usize = 4;
 
 #[inline(always)]
@@ -151,7 +151,7 @@ pub(super) fn remove<L: Layout, W: Words>(
     table.remove(words, home, stored)
 }
 
-/// The module `$name` with all kernels of a layout, the scalar algorithms compiled with features.
+/// Declares the module `$name` with all kernels of a layout: the scalar algorithms, compiled with the given attributes.
 macro_rules! scalar_kernels {
     ($(#[$attribute:meta])* $name:ident, $layout:ty, $words:expr) => {
         mod $name {

@@ -1,15 +1,16 @@
-//! Code that lookups in passes share, of both layouts: sixty-four keys in a column, eight, or with AVX2 four, in a register.
+//! Code that the batch lookups of both layouts share. A column has a number for each of 64 keys. A register has the
+//! numbers of eight keys, or of four with AVX2.
 
 use super::words::word;
 use core::arch::asm;
 use core::arch::x86_64::*;
 
-/// Keys of a block: the answers of one word.
+/// Keys of a block, whose answers are one word.
 pub(crate) const BLOCK: usize = 64;
-/// Keys of a group: a register of AVX-512.
+/// Keys of a group, whose numbers fill an AVX-512 register.
 pub(crate) const GROUP: usize = 8;
 
-/// A number a key of a block.
+/// A number for each key of a block.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 pub(crate) struct Column(pub(crate) [u64; BLOCK]);
@@ -20,7 +21,7 @@ impl Column {
     #[inline]
     #[target_feature(enable = "avx512f")]
     pub(crate) fn get(&self, group: usize) -> __m512i {
-        // SAFETY: eight numbers of the column.
+        // SAFETY: `group` returns eight numbers of the column, which is aligned to 64 bytes.
         unsafe { _mm512_load_si512(self.group::<GROUP>(group).as_ptr().cast()) }
     }
 
@@ -28,15 +29,15 @@ impl Column {
     #[target_feature(enable = "avx512f")]
     pub(crate) fn set(&mut self, group: usize, numbers: __m512i) {
         let (groups, _) = self.0.as_chunks_mut::<GROUP>();
-        // SAFETY: eight numbers of the column.
+        // SAFETY: the array has eight numbers of the column, which is aligned to 64 bytes.
         unsafe { _mm512_store_si512(groups[group].as_mut_ptr().cast(), numbers) }
     }
 
-    /// A register of AVX2.
+    /// The numbers of four keys.
     #[inline]
     #[target_feature(enable = "avx2")]
     pub(crate) fn four(&self, group: usize) -> __m256i {
-        // SAFETY: four numbers of the column.
+        // SAFETY: `group` returns four numbers of the column, which is aligned to 64 bytes.
         unsafe { _mm256_load_si256(self.group::<4>(group).as_ptr().cast()) }
     }
 
@@ -44,7 +45,7 @@ impl Column {
     #[target_feature(enable = "avx2")]
     pub(crate) fn set_four(&mut self, group: usize, numbers: __m256i) {
         let (groups, _) = self.0.as_chunks_mut::<4>();
-        // SAFETY: four numbers of the column.
+        // SAFETY: the array has four numbers of the column, which is aligned to 64 bytes.
         unsafe { _mm256_store_si256(groups[group].as_mut_ptr().cast(), numbers) }
     }
 
@@ -54,18 +55,20 @@ impl Column {
     }
 }
 
-/// How many ones each of eight words has: by one instruction, which only code that runs with VPOPCNTDQ may say, or
-/// else by looking nibbles up in a register of sixteen sums, and adding the sums of a word's bytes.
+/// The number of ones of each of eight words. `VPOPCNT` selects the VPOPCNTQ instruction, and may be set only in code
+/// that runs on machines with VPOPCNTDQ. Otherwise nibbles are looked up in a register of sixteen counts, and the
+/// counts of a word's bytes are added.
 ///
-/// In assembly, so that functions compiled for less than [`Avx512`](trommel_simd::Isa::Avx512) can hold both. On a
-/// Zen 4 core the one instruction made lookups in blocks of 64 slots take 0.88 of the time in L2 and 0.93 of it with a
-/// million keys, and those in lines 0.96.
+/// The instruction is assembly, so that functions compiled for less than [`Avx512`](trommel_simd::Isa::Avx512) can
+/// contain both variants. On a Zen 4 core, lookups with it took 0.88 of the time in blocks of 64 slots in L2, 0.93 with
+/// a million keys, and 0.96 in cache lines.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 pub(crate) fn count_ones<const VPOPCNT: bool>(words: __m512i) -> __m512i {
     if VPOPCNT {
         let sums;
-        // SAFETY: `kernels` of both layouts choose this for sets that have VPOPCNTDQ; registers in and out, no more.
+        // SAFETY: the functions `kernels` of both layouts set `VPOPCNT` only for instruction sets with VPOPCNTDQ. The
+        // instruction reads and writes only registers.
         unsafe {
             asm!("vpopcntq {sums}, {words}", sums = lateout(zmm_reg) sums, words = in(zmm_reg) words,
                 options(pure, nomem, nostack, preserves_flags));
@@ -81,28 +84,28 @@ pub(crate) fn count_ones<const VPOPCNT: bool>(words: __m512i) -> __m512i {
     _mm512_sad_epu8(_mm512_add_epi8(low, high), _mm512_setzero_si512())
 }
 
-/// Eight words, at the offsets `bytes` from `start`.
+/// The eight words at the byte offsets `bytes` from `start`.
 ///
 /// # Safety
-/// They can be read.
+/// The eight bytes at each offset can be read.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(crate) unsafe fn words(start: *const u8, bytes: &[u64; GROUP]) -> __m512i {
-    // SAFETY: the caller's duty.
+    // SAFETY: the caller guarantees it.
     let [a, b, c, d, e, f, g, h] = bytes.map(|byte| unsafe { word(start, byte as usize) as i64 });
     _mm512_setr_epi64(a, b, c, d, e, f, g, h)
 }
 
-/// Eight words at the offsets `bytes` from `start`, and the word after each.
+/// The eight words at the byte offsets `bytes` from `start`, and the eight words right after them.
 ///
 /// # Safety
-/// They can be read.
+/// The sixteen bytes at each offset can be read.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]
 pub(crate) unsafe fn pairs_of_words(start: *const u8, bytes: &[u64; GROUP]) -> (__m512i, __m512i) {
-    // Every second pair, beginning with one.
+    // The pairs at indices `from`, `from + 2`, `from + 4` and `from + 6`.
     let four = |from: usize| {
-        // SAFETY: the caller's duty.
+        // SAFETY: the caller guarantees it.
         let pair =
             |i: usize| unsafe { _mm_loadu_si128(start.add(bytes[from + 2 * i] as usize).cast()) };
         let four = _mm512_castsi128_si512(pair(0));

@@ -1,17 +1,17 @@
 //! Kernels of [`WideBlock`].
 //!
-//! Everything about a run comes from the words of its block and of the next. The runends below the
-//! offset are earlier blocks'; of the others, the `d`-th ends the run of the block's `d`-th occupied
-//! quotient. Where the block has no `d`-th, it is in the next block, after as many fewer as this one
-//! has. The run begins after the runend before, which is in the same word, or, for the first of the
-//! next block, in this block again; and never before the offset or its home.
+//! The words of a block and of the next are enough to find nearly every run. The runends below the offset belong to
+//! runs of earlier blocks. Of the others, the `d`-th ends the run of the block's `d`-th occupied quotient. If the block
+//! has only `n ≤ d` of them, it is the `(d − n)`-th runend of the next block. The run begins after the runend before,
+//! which is in the same word or, if the run's is the first of the next block, in the block's own word; and never before
+//! the offset or the home.
 //!
-//! So one `pdep` of one bit finds a run that ends in its block or in the next, without a scan and
-//! without a branch on which of both it is. At 95 % load 14 of 100 do end in the next, but only one
-//! in a thousand ends later, and those are left to the algorithms of the table.
+//! So one `pdep` of one bit finds a run that ends in its block or in the next, without a search and without a branch on
+//! which of the two it is. At 95 % load, 14 of 100 runs end in the next block. Only one in a thousand ends later, and
+//! is left to the algorithms of the table.
 //!
-//! A run is compared the same way for every width: eight bytes from its first remainder on
-//! are a word of packed fields (`places::Fields`).
+//! A run is compared in the same way for every width: eight bytes from its first remainder on are a word of packed
+//! fields (`places::Fields`).
 
 use super::Kernels;
 use super::scalar::scalar_kernels;
@@ -37,7 +37,7 @@ scalar_kernels!(
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
     bmi2,
     WideBlock,
-    // SAFETY: a function that is compiled for AVX2 and BMI2 runs where they are.
+    // SAFETY: a function that is compiled for AVX2 and BMI2 runs only on machines that have them.
     unsafe { Avx2::new() }
 );
 

@@ -1,11 +1,11 @@
-//! [`Words`] with BMI2 and AVX2, and words of a table.
+//! [`Words`] with BMI2 and AVX2, and reads of words of a table.
 
 #[cfg(target_arch = "x86_64")]
 use super::balance;
 #[cfg(target_arch = "x86_64")]
 use crate::words::{Words, low_bits_of_bytes};
 
-/// POPCNT, BMI1, BMI2 and AVX2: inside functions that are compiled for them.
+/// [`Words`] with POPCNT, BMI1, BMI2 and AVX2, for functions that are compiled for them.
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Avx2(());
@@ -61,13 +61,13 @@ impl Words for Avx2 {
     }
 }
 
-/// Half of 64 bytes.
+/// The lower half (`half` = 0) or the upper half (1) of 64 bytes.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[target_feature(enable = "avx2")]
 fn half(bytes: &[u8; 64], half: usize) -> core::arch::x86_64::__m256i {
     let half: &[u8; 32] = &bytes.as_chunks().0[half];
-    // SAFETY: 32 bytes.
+    // SAFETY: the array has the 32 bytes that are read.
     unsafe { core::arch::x86_64::_mm256_loadu_si256(half.as_ptr().cast()) }
 }
 
@@ -78,7 +78,7 @@ fn above_avx2(bytes: &[u8; 64], others: &[u8; 64]) -> u64 {
     use core::arch::x86_64::*;
     let above = |i| {
         let (bytes, others) = (half(bytes, i), half(others, i));
-        // Not above where the larger of both is the other.
+        // A byte is not above the other if the larger of both equals the other.
         let most = _mm256_max_epu8(bytes, others);
         u64::from(!_mm256_movemask_epi8(_mm256_cmpeq_epi8(most, others)) as u32)
     };
@@ -97,14 +97,14 @@ fn equal_avx2(bytes: &[u8; 64], others: &[u8; 64]) -> u64 {
     equal(0) | equal(1) << 32
 }
 
-/// A word of a table.
+/// The word that begins at byte `at` of a table.
 ///
 /// # Safety
-/// The word lies within the table.
+/// The eight bytes from `at` on lie within the table.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(crate) unsafe fn word(table: *const u8, at: usize) -> u64 {
-    // SAFETY: the caller's duty.
+    // SAFETY: the caller guarantees it.
     u64::from_le(unsafe { table.add(at).cast::<u64>().read_unaligned() })
 }
 
@@ -142,7 +142,7 @@ mod tests {
         agree(Plain);
         #[cfg(target_arch = "x86_64")]
         if trommel_simd::Isa::Avx2.is_available() {
-            // SAFETY: the machine has what AVX2 stands for, as just checked.
+            // SAFETY: the condition checks that the machine has AVX2, with all that `Isa::Avx2` stands for.
             agree(unsafe { Avx2::new() });
         }
     }

@@ -1,4 +1,4 @@
-//! Single lookups with AVX2 and BMI2: a key's metadata in scalar registers, a line compared in two halves.
+//! Single lookups with AVX2 and BMI2. A key's metadata is in scalar registers, and a line is compared in two halves.
 
 use super::lines::{
     Byte, LINE_BYTES, OCCUPIEDS_AT, OFFSET_SHIFT, RUNENDS_AT, SLOT_BITS, SLOTS, lines, starts,
@@ -13,7 +13,7 @@ use trommel_base::batch::{Fetch, Window};
 use trommel_base::range::reduce;
 use trommel_base::with_fetch;
 
-/// Where a key belongs.
+/// The home and the stored remainder of a key.
 #[derive(Clone, Copy)]
 pub(super) struct Located {
     /// Byte of the table where the line begins.
@@ -22,10 +22,11 @@ pub(super) struct Located {
     pub(super) remainder: u8,
 }
 
-/// A run that its line does not show the end of: where it goes on.
+/// The continuation of a run that does not end in its line.
 pub(super) struct Continued {
+    /// Byte of the table where the line begins in which the run goes on.
     pub(super) line: usize,
-    /// The number of its start in that line.
+    /// The index of the run's start among the starts of that line.
     pub(super) start: u32,
     pub(super) remainder: u8,
 }
@@ -41,18 +42,18 @@ pub(super) fn locate(geometry: &Geometry, hash: u64) -> Located {
     Located { line: reduce(hash, lines) as usize * LINE_BYTES, slot, remainder }
 }
 
-/// The slots of a line whose byte is `remainder`, and some that are metadata.
+/// A bit for each byte of a line: whether it equals `remainder`. Those from bit 50 on are bytes of metadata.
 ///
 /// # Safety
 /// The line lies within the table.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) unsafe fn equal(table: *const u8, line: usize, remainder: u8) -> u64 {
-    // SAFETY: the caller's duty.
+    // SAFETY: the caller guarantees that the line lies within the table.
     unsafe { equal_to(table, line, _mm256_set1_epi8(remainder as i8)) }
 }
 
-/// The same with the remainder in every byte of a register.
+/// [`equal`] with the remainder in every byte of a register.
 ///
 /// # Safety
 /// The line lies within the table.
@@ -60,14 +61,14 @@ pub(super) unsafe fn equal(table: *const u8, line: usize, remainder: u8) -> u64 
 #[target_feature(enable = "avx2")]
 pub(super) unsafe fn equal_to(table: *const u8, line: usize, remainder: __m256i) -> u64 {
     let half = |at: usize| {
-        // SAFETY: half of the line, the caller's duty.
+        // SAFETY: the caller guarantees that the line lies within the table, and this is half of it.
         let bytes = unsafe { _mm256_loadu_si256(table.add(line + at).cast()) };
         u64::from(_mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, remainder)) as u32)
     };
     half(0) | half(32) << 32
 }
 
-/// The slots of the run at the start of a number, and whether the line has its end.
+/// The slots of the run that begins at the start of index `number`, and whether the run ends in the line.
 #[inline]
 #[target_feature(enable = "bmi1,bmi2")]
 pub(super) fn run_of(starts: u64, number: u32) -> (u64, bool) {
@@ -76,14 +77,15 @@ pub(super) fn run_of(starts: u64, number: u32) -> (u64, bool) {
     (next.wrapping_sub(_blsi_u64(ends)) & SLOT_BITS, next != 0)
 }
 
-/// The answer of a key's line: whether the key is there, and if need be, where its run goes on.
+/// Looks a key up in its line. Returns whether the line holds it; if not, whether its run goes on in the next line; and
+/// the continuation for that case.
 ///
 /// # Safety
 /// The line lies within the table.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 unsafe fn probe(table: *const u8, key: Located) -> (bool, bool, Continued) {
-    // SAFETY: both words are the line's, and so is what is compared.
+    // SAFETY: both words and the compared bytes are of the line, which the caller guarantees to lie within the table.
     let (occupieds, runends, equal) = unsafe {
         (
             word(table, key.line + OCCUPIEDS_AT),
@@ -97,21 +99,21 @@ unsafe fn probe(table: *const u8, key: Located) -> (bool, bool, Continued) {
     let starts = starts(runends) & (u64::MAX << offset);
     let (run, ends_here) = run_of(starts, number);
     let hit = occupied & (equal & run != 0);
-    // All of the line, and more, is earlier lines': the table's own search walks back.
-    // Below 0, and not used, if the run ends here.
+    // If the run ends in this line, the start is below 0 and not used. If runs of earlier lines take the whole line and
+    // more, the table's own search has to look at earlier lines.
     let start = (number + 1).wrapping_sub(starts.count_ones());
     let start = if offset > u64::from(SLOTS) { FAR } else { start };
     let line = key.line + LINE_BYTES;
     (hit, occupied & !hit & !ends_here, Continued { line, start, remainder: key.remainder })
 }
 
-/// A start that is not in the next line.
+/// The `start` of a run that is to be looked up by the table's own search.
 const FAR: u32 = u32::MAX;
 
-/// Whether a key is in a run that goes on from the line before.
+/// Looks a key up in a run that goes on in line `from`.
 ///
 /// # Safety
-/// The table has the geometry's lines.
+/// The table has all lines of the geometry.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn follow(
@@ -121,7 +123,7 @@ pub(super) unsafe fn follow(
     mut from: Continued,
 ) -> bool {
     while from.start != FAR && from.line + LINE_BYTES <= table.len() {
-        // SAFETY: a line of the table, as checked.
+        // SAFETY: the loop condition checks that the line lies within the table.
         let (runends, equal) = unsafe {
             (
                 word(table.as_ptr(), from.line + RUNENDS_AT),
@@ -136,7 +138,7 @@ pub(super) unsafe fn follow(
         from.line += LINE_BYTES;
         from.start = from.start + 1 - starts.count_ones();
     }
-    // SAFETY: this function is compiled for AVX2 and BMI2.
+    // SAFETY: this function is compiled for AVX2 and BMI2, so it runs only on machines that have them.
     let words = unsafe { super::Avx2::new() };
     scalar::contains::<LineBlock, _>(words, geometry, table, hash)
 }
@@ -146,19 +148,19 @@ pub(super) unsafe fn follow(
 pub(super) fn contains(geometry: &Geometry, table: &[u8], hash: u64) -> bool {
     assert!(table.len() as u64 >= geometry.blocks * LINE_BYTES as u64);
     let key = locate(geometry, hash);
-    // SAFETY: a line's number is below `lines`, of which the table has more, as just checked.
+    // SAFETY: `locate` returns a line below `lines`, and the assertion checks that the table has at least that many.
     let (hit, more, next) = unsafe { probe(table.as_ptr(), key) };
     if more {
-        // SAFETY: as above.
+        // SAFETY: the assertion checks that the table has all lines of the geometry.
         return unsafe { follow(geometry, table, hash, next) };
     }
     hit
 }
 
-/// Lookups one by one, the lines of as many as a block has keys fetched together: of what is left of a batch beside
-/// its blocks, and of tables that passes do not serve. Lists of keys that go on in the next line, as passes keep them,
-/// made batches of 16 keys take 1.7 times as long in L2 and those of 48 keys 1.15 times; with 63 keys, in 5 MB, they
-/// took 0.8 to 0.9.
+/// Looks keys up one by one, and prefetches the lines of up to 64 keys together. Batches use it for keys that do not
+/// fill a block, and for tables that are too large for passes. Rejected: listing the keys whose run goes on in the next
+/// line, as passes do (batches of 16 keys took 1.7 times as long in L2, and of 48 keys 1.15 times; of 63 keys, in 5 MB,
+/// 0.8 to 0.9 times).
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) fn contains_each(geometry: &Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
     let window = Window::for_table(table.len());

@@ -1,9 +1,10 @@
-//! Batches of lookups with AVX2: four keys' metadata in a register, a line compared in two halves.
+//! Batches of lookups with AVX2. A register has the metadata of four keys, and a line is compared in two halves.
 //!
-//! The passes of [`avx512`](super::avx512) in registers of half the size. Ones are counted key by key, where the bits
-//! of the run are deposited anyway; and keys whose run goes on in the next line are bits of a word, followed one by
-//! one while the next block is on its way. On a Zen 4 core lookups take 0.34 to 0.43 of the time of key by key with the
-//! same metadata in scalar registers in L2, 0.38 to 0.46 in 1.3 MB, 0.5 to 0.6 in 20 MB.
+//! The passes are those of [`avx512`](super::avx512) in registers of half the size, with two differences. Ones are
+//! counted key by key, in the loop that deposits the bits of the run. And keys whose run goes on in the next line are
+//! bits of a word, and are looked up one by one while the lines of the next block are being fetched. On a Zen 4 core,
+//! lookups take 0.34 to 0.43 of the time of lookups key by key with scalar registers in L2, 0.38 to 0.46 in 1.3 MB, and
+//! 0.5 to 0.6 in 20 MB.
 
 use super::avx2::{self, Continued, equal_to, follow};
 use super::lines::{
@@ -17,29 +18,29 @@ use trommel_base::batch::{Fetch, Window};
 use trommel_base::bitmap::ones;
 use trommel_base::with_fetch;
 
-/// Keys of a group: a register.
+/// Keys of a group, whose numbers fill a register.
 const GROUP: usize = 4;
-/// Blocks that are located before they are probed: two, so that 128 lines are on their way.
+/// A block is located this number of blocks before it is probed, so that 128 lines are being fetched.
 const AHEAD: usize = 2;
 
-/// Passes over a block, and what they hand on.
+/// The results that a pass over a block leaves for the next passes.
 struct Block {
-    /// Starts of the line.
+    /// The starts of the line, without those of earlier lines' runs.
     starts: Column,
-    /// Occupied quotients below the key's.
+    /// The occupied quotients below the key's.
     below: Column,
-    /// Slots whose remainder is the key's.
+    /// The slots whose remainder equals the key's.
     equal: Column,
-    /// The run's start and the next, as bits.
+    /// The bit of the run's start, and that of the next start.
     ends: Column,
-    /// Keys whose quotient is occupied.
+    /// A bit for each key: whether its quotient is occupied.
     occupied: u64,
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) fn contains_batch(geometry: &Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
     assert!(table.len() as u64 >= geometry.blocks * LINE_BYTES as u64);
-    // A line's number is computed as a product of 32 bits; beyond 256 GiB there are more.
+    // `locate` computes lines from products of 32-bit numbers; a table beyond 256 GiB has too many lines for that.
     if lines(geometry) > u64::from(u32::MAX) || hashes.len() < BLOCK {
         return avx2::contains_each(geometry, table, hashes, found);
     }
@@ -51,7 +52,7 @@ pub(super) fn contains_batch(geometry: &Geometry, table: &[u8], hashes: &[u64], 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn blocks<F: Fetch>(geometry: &Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
     let (blocks, rest) = hashes.as_chunks::<BLOCK>();
-    // One more than are on their way: keys of the block before are followed after the next is located.
+    // One more block than is being fetched: keys of a block are followed after a further block was located.
     let mut located = [LocatedBlock::NOWHERE; AHEAD + 2];
     let mut block = Block {
         starts: Column::ZERO,
@@ -89,7 +90,7 @@ fn blocks<F: Fetch>(geometry: &Geometry, table: &[u8], hashes: &[u64], found: &m
     avx2::contains_each(geometry, table, rest, &mut found[done / 64..]);
 }
 
-/// Hashes to lines, slots and remainders, four at a time: as in [`avx512`](super::avx512).
+/// Computes lines, slots and remainders of hashes, four at a time, as in [`avx512`](super::avx512).
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn locate<F: Fetch>(
@@ -107,7 +108,7 @@ fn locate<F: Fetch>(
     let four_times = _mm256_set1_epi64x(0x0101_0101);
     let (groups, _) = hashes.as_chunks::<GROUP>();
     for (group, hashes) in groups.iter().enumerate() {
-        // SAFETY: four hashes.
+        // SAFETY: the array has the four hashes that are read.
         let hash = unsafe { _mm256_loadu_si256(hashes.as_ptr().cast()) };
         let low = _mm256_mul_epu32(hash, lines);
         let high = _mm256_mul_epu32(_mm256_srli_epi64::<32>(hash), lines);
@@ -127,8 +128,7 @@ fn locate<F: Fetch>(
 }
 
 impl Block {
-    /// Reads the lines of a block: where runs begin, which of them are the keys', and where the
-    /// remainders are.
+    /// Reads the lines of a block of keys, and fills `starts`, `below`, `equal` and `occupied`.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
     fn read(&mut self, table: &[u8], keys: &LocatedBlock) {
@@ -136,8 +136,8 @@ impl Block {
         self.occupied = 0;
         for group in 0..BLOCK / GROUP {
             let lines = keys.line.group::<GROUP>(group);
-            // SAFETY: every line begins below the table's last: a line's number is below `lines`, of
-            // which the table has more, as `contains_batch` checked.
+            // SAFETY: `locate` computes lines below `lines`, and `contains_batch` checks that the table has at least
+            // that many.
             let (occupieds, runends) = unsafe { metadata(table, lines) };
             let home = _mm256_sllv_epi64(one, keys.slot.four(group));
             let below = _mm256_and_si256(occupieds, _mm256_sub_epi64(home, one));
@@ -150,14 +150,14 @@ impl Block {
             let remainders = keys.remainder.group::<GROUP>(group);
             for (i, (line, remainder)) in lines.iter().zip(remainders).enumerate() {
                 let remainder = _mm256_set1_epi32(*remainder as i32);
-                // SAFETY: as above.
+                // SAFETY: as for `metadata` above.
                 let equal = unsafe { equal_to(table.as_ptr(), *line as usize, remainder) };
                 self.equal.0[group * GROUP + i] = equal;
             }
         }
     }
 
-    /// The run's start and the next as bits.
+    /// Fills `ends`.
     #[inline]
     #[target_feature(enable = "bmi2,popcnt")]
     fn deposit(&mut self) {
@@ -167,7 +167,7 @@ impl Block {
         }
     }
 
-    /// Which keys are there, and which may be in the next line.
+    /// A bit for each key that the line holds, and a bit for each key whose run goes on in the next line.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
     fn judge(&self) -> (u64, u64) {
@@ -175,7 +175,7 @@ impl Block {
         for group in 0..BLOCK / GROUP {
             let (ends, equal) = (self.ends.four(group), self.equal.four(group));
             let but_first = _mm256_and_si256(ends, _mm256_sub_epi64(ends, _mm256_set1_epi64x(1)));
-            // The bits from the first to below the second, or to the end of the line if there is none.
+            // The bits from the run's start to below the next start, or to the end of the line if there is none.
             let run = _mm256_sub_epi64(but_first, _mm256_andnot_si256(but_first, ends));
             let run = _mm256_and_si256(run, _mm256_set1_epi64x(SLOT_BITS as i64));
             misses |= zeros(_mm256_and_si256(run, equal)) << (group * GROUP);
@@ -185,7 +185,7 @@ impl Block {
         (hits, self.occupied & ended & !hits)
     }
 
-    /// Whether a key is in the next line.
+    /// Whether the table holds key `i`, whose run goes on in the next line.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
     fn follow(
@@ -203,12 +203,12 @@ impl Block {
         let start = self.below.0[i].count_ones() + 1 - starts.count_ones();
         let line = keys.line.0[i] as usize + LINE_BYTES;
         let from = Continued { line, start, remainder: keys.remainder.0[i] as u8 };
-        // SAFETY: the table has the geometry's lines, as `contains_batch` checked.
+        // SAFETY: `contains_batch` checks that the table has all lines of the geometry.
         unsafe { follow(geometry, table, hash, from) }
     }
 }
 
-/// Which of four numbers are zero.
+/// A bit for each of four numbers: whether it is zero.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn zeros(numbers: __m256i) -> u64 {
@@ -216,7 +216,7 @@ fn zeros(numbers: __m256i) -> u64 {
     _mm256_movemask_pd(_mm256_castsi256_pd(zero)) as u64
 }
 
-/// The slots where runs may begin: see [`super::lines::starts`].
+/// A bit for each slot where a run may begin: see [`super::lines::starts`].
 #[inline]
 #[target_feature(enable = "avx2")]
 fn starts(runends: __m256i) -> __m256i {
@@ -225,15 +225,16 @@ fn starts(runends: __m256i) -> __m256i {
     _mm256_or_si256(starts, _mm256_set1_epi64x(1))
 }
 
-/// The occupieds, and some bits above them, and the runends of four lines.
+/// Two words of each of four lines: the one with the occupieds, which has other bits above them, and the one with the
+/// runends.
 ///
 /// # Safety
-/// Every line is a whole one of the table.
+/// `lines` are bytes of the table at which whole lines begin.
 #[inline]
 #[target_feature(enable = "avx2")]
 unsafe fn metadata(table: &[u8], lines: &[u64; GROUP]) -> (__m256i, __m256i) {
     const AT: usize = LINE_BYTES - 16;
-    // SAFETY: the last sixteen bytes of each line, the caller's duty.
+    // SAFETY: the caller guarantees whole lines, and these are the last sixteen bytes of each.
     let pair =
         |i: usize| unsafe { _mm_loadu_si128(table.as_ptr().add(AT + lines[i] as usize).cast()) };
     let (even, odd) = (_mm256_set_m128i(pair(2), pair(0)), _mm256_set_m128i(pair(3), pair(1)));

@@ -1,13 +1,13 @@
-//! Lookups with AVX-512: eight keys' metadata in a register, a whole line compared at once.
+//! Batches of lookups with AVX-512. A register has the metadata of eight keys, and a whole line is compared at once.
 //!
-//! A batch is worked through in blocks of 64 keys, the answers of one word, and each block in passes:
-//! what one pass stores in pieces, the next loads whole, long enough after for the stores to have left
-//! the store buffer. Keys whose run goes on in the next line wait in a list, whose lines are
-//! prefetched meanwhile, and are probed as blocks of their own. To list them one by one instead of by
-//! compressing vectors made lookups of present keys 2 to 8 % slower, and those of absent ones no faster.
+//! A batch is looked up in blocks of 64 keys, whose answers are one word, and each block in several passes. A pass
+//! stores its results in pieces, and the next pass loads them as vectors, when the stores have left the store buffer.
+//! Keys whose run goes on in the next line are appended to a list. Their lines are prefetched, and they are looked up
+//! in blocks of their own.
 //!
-//! Metadata come by loads of sixteen bytes: by two gathers of eight words lookups took 10 to 25 % longer on a
-//! Cascade Lake core.
+//! Rejected: appending these keys one by one instead of by compressing vectors (lookups of present keys were 2 to 8 %
+//! slower, those of absent keys no faster); reading metadata by two gathers of eight words instead of loads of sixteen
+//! bytes (lookups took 10 to 25 % longer on a Cascade Lake core).
 
 use super::avx2;
 use super::lines::{
@@ -21,29 +21,34 @@ use trommel_base::batch::{Fetch, Window};
 use trommel_base::bitmap::ones;
 use trommel_base::with_fetch;
 
-/// Keys to be looked up in the line after theirs, in the columns of up to two blocks.
+/// The list of keys to be looked up in the line after theirs. It has room for three blocks.
 struct Continued {
     len: usize,
-    /// Lines that were prefetched.
+    /// The number of keys whose lines were prefetched.
     fetched: usize,
+    /// Byte of the table where the next line begins.
     line: [u64; 3 * BLOCK],
-    /// The number of the start of the run in that line.
+    /// The index of the run's start among the starts of that line.
     start: [u64; 3 * BLOCK],
+    /// The remainder's byte four times.
     remainder: [u64; 3 * BLOCK],
+    /// The index of the key in the batch.
     key: [u64; 3 * BLOCK],
 }
 
-/// Passes over a block, and what they hand on.
+/// The results that a pass over a block leaves for the next passes.
 struct Block<const VPOPCNT: bool> {
-    /// Starts of the line, and `0b11` at the number of the run's start.
+    /// The starts of the line.
     starts: Column,
+    /// `0b11`, shifted left by `number`.
     pair: Column,
+    /// The index of the run's start among `starts`.
     number: Column,
-    /// Slots whose remainder is the key's.
+    /// The slots whose remainder equals the key's.
     equal: Column,
-    /// The run's start and the next, as bits.
+    /// The bit of the run's start, and that of the next start.
     ends: Column,
-    /// Keys whose quotient is occupied.
+    /// A bit for each key: whether its quotient is occupied.
     occupied: [u8; GROUP],
 }
 
@@ -55,7 +60,7 @@ pub(super) fn contains_batch<const VPOPCNT: bool>(
     found: &mut [u64],
 ) {
     assert!(table.len() as u64 >= geometry.blocks * LINE_BYTES as u64);
-    // A line's number is computed as a product of 32 bits; beyond 256 GiB there are more.
+    // `locate` computes lines from products of 32-bit numbers; a table beyond 256 GiB has too many lines for that.
     if lines(geometry) > u64::from(u32::MAX) || hashes.len() < BLOCK {
         return avx2::contains_each(geometry, table, hashes, found);
     }
@@ -63,11 +68,11 @@ pub(super) fn contains_batch<const VPOPCNT: bool>(
     with_fetch!(window, F => blocks::<F, VPOPCNT>(geometry, table, hashes, found));
 }
 
-/// Keys in the list beyond a block when the block is looked up: those of the last step or two, whose
-/// lines are still on their way.
+/// A block of the list is looked up when this number of keys more are in the list: those of the last step or two, whose
+/// lines are still being fetched.
 const RIPE: usize = 16;
 
-/// Blocks that are located before they are probed: two, so that 128 lines are on their way.
+/// A block is located this number of blocks before it is probed, so that 128 lines are being fetched.
 const AHEAD: usize = 2;
 
 #[inline]
@@ -122,7 +127,7 @@ fn blocks<F: Fetch, const VPOPCNT: bool>(
     avx2::contains_each(geometry, table, rest, &mut found[done / 64..]);
 }
 
-/// Looks a key up that vectors could not finish.
+/// Looks up a key that the vector passes could not decide.
 #[inline(never)]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn finish_one_by_one(
@@ -136,10 +141,10 @@ fn finish_one_by_one(
     found[key / 64] |= u64::from(hit) << (key % 64);
 }
 
-/// Hashes to lines, slots and remainders, eight at a time.
+/// Computes lines, slots and remainders of hashes, eight at a time.
 ///
-/// `hash · lines` has the line above bit 64; the 64 bits below, times 50, have the slot above bit 64
-/// and the remainder below. Two products of 32 bits make each of both.
+/// The line is the high word of `hash · lines`. The low word times 50 has the slot in its high word, and the remainder
+/// in the highest bits of its low word. Each product is computed from two products of 32-bit numbers.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl")]
 fn locate<F: Fetch>(
@@ -157,7 +162,7 @@ fn locate<F: Fetch>(
     let four_times = _mm512_set1_epi64(0x0101_0101);
     let (groups, _) = hashes.as_chunks::<GROUP>();
     for (group, hashes) in groups.iter().enumerate() {
-        // SAFETY: eight hashes.
+        // SAFETY: the array has the eight hashes that are read.
         let hash = unsafe { _mm512_loadu_si512(hashes.as_ptr().cast()) };
         let low = _mm512_mul_epu32(hash, lines);
         let high = _mm512_mul_epu32(_mm512_srli_epi64::<32>(hash), lines);
@@ -178,16 +183,15 @@ fn locate<F: Fetch>(
 }
 
 impl<const VPOPCNT: bool> Block<VPOPCNT> {
-    /// Reads the lines of a block: where runs begin, which of them are the keys', and where the
-    /// remainders are.
+    /// Reads the lines of a block of keys, and fills all columns but `ends`.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl")]
     fn read(&mut self, table: &[u8], keys: &LocatedBlock) {
         let one = _mm512_set1_epi64(1);
         for group in 0..BLOCK / GROUP {
             let (lines, remainders) = (keys.line.group(group), keys.remainder.group(group));
-            // SAFETY: every line begins below the table's last: a line's number is below `lines`, of
-            // which the table has more, as `contains_batch` checked.
+            // SAFETY: `locate` computes lines below `lines`, and `contains_batch` checks that the table has at least
+            // that many.
             let (occupieds, runends) = unsafe { metadata(table, lines) };
             let home = _mm512_sllv_epi64(one, keys.slot.get(group));
             let below = _mm512_and_si512(occupieds, _mm512_sub_epi64(home, one));
@@ -200,7 +204,7 @@ impl<const VPOPCNT: bool> Block<VPOPCNT> {
         }
     }
 
-    /// The same for keys whose quotients are known to be occupied, in the line after theirs.
+    /// Reads the lines after those of the first keys of the list, whose quotients are known to be occupied.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl")]
     fn read_continued(&mut self, table: &[u8], keys: &Continued) {
@@ -208,8 +212,8 @@ impl<const VPOPCNT: bool> Block<VPOPCNT> {
         let (starts_of_runs, _) = keys.start.as_chunks::<GROUP>();
         let (remainders, _) = keys.remainder.as_chunks();
         for group in 0..BLOCK / GROUP {
-            // SAFETY: as in `read`: these lines come after lines of the table that are not its last,
-            // since what is beyond the quotients' lines is free or ends a run; and eight numbers.
+            // SAFETY: each line comes right after the line of a quotient, and the overhang adds at least one line after
+            // those, so it is in the table. `starts_of_runs` has eight numbers for each group.
             let ((_, runends), number) = unsafe {
                 let number = _mm512_loadu_si512(starts_of_runs[group].as_ptr().cast());
                 (metadata(table, &lines[group]), number)
@@ -220,7 +224,7 @@ impl<const VPOPCNT: bool> Block<VPOPCNT> {
         self.occupied = [0xFF; GROUP];
     }
 
-    /// Stores what finds the run of the start of a number.
+    /// Stores the columns that find the run at the start of index `number`.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl")]
     fn put(&mut self, group: usize, starts: __m512i, number: __m512i) {
@@ -240,14 +244,14 @@ impl<const VPOPCNT: bool> Block<VPOPCNT> {
         remainders: &[u64; GROUP],
     ) {
         for i in 0..GROUP {
-            // SAFETY: a whole line of the table, as in `read` and `read_continued`.
+            // SAFETY: `lines` are whole lines of the table, as in `read` and `read_continued`, which call this.
             let bytes = unsafe { _mm512_loadu_si512(table.as_ptr().add(lines[i] as usize).cast()) };
             let remainder = _mm512_set1_epi32(remainders[i] as i32);
             self.equal.0[group * GROUP + i] = _mm512_cmpeq_epi8_mask(bytes, remainder);
         }
     }
 
-    /// The run's start and the next as bits: the one step that has no vector instruction.
+    /// Fills `ends`. This is the only step without a vector instruction.
     #[inline]
     #[target_feature(enable = "bmi2")]
     fn deposit(&mut self) {
@@ -256,8 +260,8 @@ impl<const VPOPCNT: bool> Block<VPOPCNT> {
         }
     }
 
-    /// Which keys are there; those whose run goes on in the next line are listed. Also, which are to be
-    /// looked up one by one: all of their line, and more, is earlier lines'.
+    /// Appends the keys whose run goes on in the next line to the list. Returns a bit for each key that the line holds,
+    /// and a bit for each that must be looked up by itself, since runs of earlier lines take its whole line and more.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl")]
     fn judge(&self, keys: &LocatedBlock, first: usize, continued: &mut Continued) -> (u64, u64) {
@@ -277,8 +281,8 @@ impl<const VPOPCNT: bool> Block<VPOPCNT> {
             let line = _mm512_add_epi64(keys.line.get(group), line_bytes);
             let key = _mm512_add_epi64(lanes, _mm512_set1_epi64((first + at) as i64));
             let to = continued.len;
-            // SAFETY: the list has room: it is emptied when it holds a block and some, and has room for
-            // three.
+            // SAFETY: before each block, the list has fewer than `BLOCK + RIPE` keys, and a block adds at most `BLOCK`.
+            // It has room for `3 * BLOCK`, so a whole vector fits behind them.
             unsafe {
                 append(&mut continued.line, to, more, line);
                 append(&mut continued.start, to, more, next);
@@ -290,13 +294,13 @@ impl<const VPOPCNT: bool> Block<VPOPCNT> {
         (hits, covered)
     }
 
-    /// The keys of a group that are there, and those that may be in the next line.
+    /// A bit for each key of a group that the line holds, and one for each whose run goes on in the next line.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl")]
     fn verdict(&self, group: usize) -> (u8, u8) {
         let (ends, equal) = (self.ends.get(group), self.equal.get(group));
         let but_first = _mm512_and_si512(ends, _mm512_sub_epi64(ends, _mm512_set1_epi64(1)));
-        // The bits from the first to below the second, or to the end of the line if there is none.
+        // The bits from the run's start to below the next start, or to the end of the line if there is none.
         let run = _mm512_sub_epi64(but_first, _mm512_andnot_si512(but_first, ends));
         let run = _mm512_and_si512(run, _mm512_set1_epi64(SLOT_BITS as i64));
         let hit = _mm512_mask_test_epi64_mask(self.occupied[group], run, equal);
@@ -306,7 +310,7 @@ impl<const VPOPCNT: bool> Block<VPOPCNT> {
 }
 
 impl Continued {
-    /// Prefetches the lines that were not yet.
+    /// Prefetches the lines of keys that were appended since the last call.
     #[inline(always)]
     fn fetch<F: Fetch>(&mut self, table: &[u8]) {
         for line in &self.line[self.fetched..self.len] {
@@ -315,7 +319,7 @@ impl Continued {
         self.fetched = self.len;
     }
 
-    /// Looks the first block of the list up, and takes it off.
+    /// Looks up the first block of the list, and removes it from the list.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl")]
     fn probe<const VPOPCNT: bool>(
@@ -327,8 +331,8 @@ impl Continued {
         found: &mut [u64],
     ) {
         let taken = self.len.min(BLOCK);
-        // What is beyond the list's end are keys that were there before: lines of the table all the
-        // same, and their answers are not used.
+        // Entries beyond the list's end are keys that were in it before, or zeros. Their lines are in the table too,
+        // and their answers are not used.
         block.read_continued(table, self);
         block.deposit();
         let (mut hits, mut unknown) = (0, 0);
@@ -353,7 +357,7 @@ impl Continued {
     }
 }
 
-/// The slots where runs may begin: see [`super::lines::starts`].
+/// A bit for each slot where a run may begin: see [`super::lines::starts`].
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn starts(runends: __m512i) -> __m512i {
@@ -362,15 +366,16 @@ fn starts(runends: __m512i) -> __m512i {
     _mm512_or_si512(starts, _mm512_set1_epi64(1))
 }
 
-/// The occupieds, and some bits above them, and the runends of eight lines.
+/// Two words of each of eight lines: the one with the occupieds, which has other bits above them, and the one with the
+/// runends.
 ///
 /// # Safety
-/// Every line is a whole one of the table.
+/// `lines` are bytes of the table at which whole lines begin.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]
 unsafe fn metadata(table: &[u8], lines: &[u64; GROUP]) -> (__m512i, __m512i) {
     const AT: usize = LINE_BYTES - 16;
-    // SAFETY: the last sixteen bytes of each line, the caller's duty.
+    // SAFETY: the caller guarantees whole lines, and these are the last sixteen bytes of each.
     let (before_runends, runends) =
         unsafe { pairs_of_words(table.as_ptr().wrapping_add(AT), lines) };
     const OCCUPIEDS_SHIFT: u32 = 8 * (OCCUPIEDS_AT - AT) as u32;
@@ -381,14 +386,14 @@ unsafe fn metadata(table: &[u8], lines: &[u64; GROUP]) -> (__m512i, __m512i) {
     (occupieds, runends)
 }
 
-/// Writes the lanes that a mask says from place `to` on.
+/// Writes the `lanes` of `values` that are set in the mask to a column, from index `to` on.
 ///
 /// # Safety
-/// The column has eight places from `to` on.
+/// The column has at least eight elements from index `to` on.
 #[inline]
 #[target_feature(enable = "avx512f")]
 unsafe fn append(column: &mut [u64], to: usize, lanes: u8, values: __m512i) {
     let packed = _mm512_maskz_compress_epi64(lanes, values);
-    // SAFETY: the caller's duty.
+    // SAFETY: the caller guarantees room for eight elements.
     unsafe { _mm512_storeu_si512(column.as_mut_ptr().add(to).cast(), packed) };
 }

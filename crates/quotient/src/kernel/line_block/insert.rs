@@ -1,9 +1,8 @@
-//! Inserts with AVX-512: a line of remainders in a register, moved up by one byte permute.
+//! Inserts with AVX-512, with the remainders of a line in one register, where a byte permute moves them up.
 //!
-//! An insert at 95 % load costs some four lines, each loaded, moved and stored once, and two
-//! mispredicted branches: how many lines, and whether the run goes on in the next. Words and bytes of a
-//! line are loaded before any of it is stored: to load a word that an earlier, narrower store has
-//! written a part of took 2.4 times as long.
+//! An insert at 95 % load loads, moves and stores some four lines, and mispredicts two branches: on the number of
+//! lines, and on whether the run goes on in the next line. All words and bytes of a line are loaded before any of it is
+//! stored, because loading a word after a narrower store to a part of it took 2.4 times as long.
 
 use super::avx2::{Located, locate, run_of};
 use super::lines::{
@@ -20,24 +19,26 @@ use trommel_base::WhyFull;
 use trommel_base::batch::Hint;
 use trommel_simd::prefetch;
 
-/// A slot: the byte where its line begins, and its place there.
+/// A slot of the table.
 #[derive(Clone, Copy)]
 pub(super) struct Slot {
+    /// Byte of the table where the slot's line begins.
     pub(super) line: usize,
+    /// Index of the slot in its line.
     pub(super) at: u32,
 }
 
 impl Slot {
-    /// The place after the last is the next line's first.
+    /// Slot `at` of a line; the first slot of the next line if `at` is the number of slots of a line.
     #[inline(always)]
     pub(super) fn of(line: usize, at: u32) -> Self {
         if at < SLOTS { Self { line, at } } else { Self { line: line + LINE_BYTES, at: 0 } }
     }
 }
 
-/// Lines after a key's that are prefetched, since the loop that reads them ends where no processor predicts:
-/// with them, single inserts from 92 to 95 % of slots took 0.95 of the time at 2^20, 0.91 to 0.98 at 2^24, and 0.93
-/// there with AVX2. To store lines whole instead of by a mask made no difference.
+/// The number of lines after a key's that are prefetched, because no processor predicts where the loop that reads them
+/// ends. With prefetching, single inserts from 92 to 95 % load took 0.95 of the time at 2^20 slots, 0.91 to 0.98 at
+/// 2^24 slots, and 0.93 there with AVX2. Storing whole lines instead of masked ones made no difference.
 const FETCHED_LINES: usize = 3;
 
 /// Prefetches the lines after a key's.
@@ -48,21 +49,22 @@ pub(super) fn fetch_after(table: &[u8], key: &Located) {
     }
 }
 
-/// Where a remainder goes.
+/// The slot where a remainder is to be inserted.
 pub(super) enum Place {
-    /// It is there already.
+    /// The table holds the remainder already.
     Held,
-    /// The run begins at `first`, the remainder belongs at `at`.
+    /// The run begins at `first`, and the remainder belongs at `at`. `occupied` tells whether the quotient has a run.
     At { first: Slot, at: Slot, occupied: bool },
-    /// Too far from home, or too long a run, for what is seen of one line and the next.
+    /// The run begins or ends too far from home to be found from the key's line and the next.
     Far,
 }
 
-/// Bytes equal to and below a remainder, among the slots of a line that `slots` says.
+/// Compares the slots of a line that are set in `slots` with a remainder. Returns a bit for each that equals it, and
+/// the number of those below it.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 unsafe fn compare(table: *const u8, line: usize, remainder: u8, slots: u64) -> (u64, u32) {
-    // SAFETY: a line of the table, the caller's duty.
+    // SAFETY: the caller guarantees that the line lies in the table.
     let bytes = unsafe { _mm512_loadu_si512(table.add(line).cast()) };
     let remainder = _mm512_set1_epi8(remainder as i8);
     let equal = _mm512_mask_cmpeq_epu8_mask(slots, bytes, remainder);
@@ -70,14 +72,14 @@ unsafe fn compare(table: *const u8, line: usize, remainder: u8, slots: u64) -> (
     (equal, below.count_ones())
 }
 
-/// Finds the place of a key.
+/// Finds the slot where a key's remainder belongs.
 ///
 /// # Safety
 /// The key's line lies in the table, and the table has a line after it.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512vl")]
 unsafe fn place(table: *const u8, key: Located) -> Place {
-    // SAFETY: words of the key's line.
+    // SAFETY: both are words of the key's line, which the caller guarantees to lie in the table.
     let (occupieds, runends) =
         unsafe { (word(table, key.line + OCCUPIEDS_AT), word(table, key.line + RUNENDS_AT)) };
     let occupied = occupieds >> key.slot & 1 == 1;
@@ -89,12 +91,12 @@ unsafe fn place(table: *const u8, key: Located) -> Place {
     let mut starts_here = starts(runends) & (u64::MAX << offset);
     let mut line = key.line;
     let mut home = key.slot;
-    // A start after the last slot is the next line's first.
+    // A run whose start is after the line's last slot begins in the next line.
     if number >= (starts_here & SLOT_BITS).count_ones() {
         number = number + 1 - starts_here.count_ones();
         line += LINE_BYTES;
         home = 0;
-        // SAFETY: the line after the key's.
+        // SAFETY: the caller guarantees that the table has the line after the key's.
         starts_here = starts(unsafe { word(table, line + RUNENDS_AT) });
         if number >= (starts_here & SLOT_BITS).count_ones() {
             return Place::Far;
@@ -102,10 +104,10 @@ unsafe fn place(table: *const u8, key: Located) -> Place {
     }
     let begin = _pdep_u64(1 << number, starts_here).trailing_zeros();
     let first = Slot { line, at: begin.max(home) };
-    // Whether the quotient is occupied cannot be predicted: if it is not, its run has no slots.
+    // Whether the quotient is occupied cannot be predicted, so there is no branch on it: if not, `run` has no slots.
     let (run, ends_here) = run_of(starts_here, number);
     let run = run & (u64::MAX << first.at) & u64::from(occupied).wrapping_neg();
-    // SAFETY: the key's line, or the one after it.
+    // SAFETY: `line` is the key's line or the one after it.
     let (equal, below) = unsafe { compare(table, line, key.remainder, run) };
     if equal != 0 {
         return Place::Held;
@@ -117,7 +119,7 @@ unsafe fn place(table: *const u8, key: Located) -> Place {
         return Place::Far;
     }
     let line = line + LINE_BYTES;
-    // SAFETY: the line after the key's.
+    // SAFETY: the caller guarantees that the table has the line after the key's.
     let (rest, ends_here) = run_of(starts(unsafe { word(table, line + RUNENDS_AT) }), 0);
     if !ends_here {
         return Place::Far;
@@ -143,14 +145,14 @@ pub(super) fn insert(geometry: &Geometry, table: &mut [u8], hash: u64) -> Result
     assert!(table.len() as u64 == geometry.blocks * LINE_BYTES as u64);
     let key = locate(geometry, hash);
     fetch_after(table, &key);
-    // SAFETY: a line's number is below `lines`, of which the table has more, as just checked.
+    // SAFETY: `locate` made `key`, and the assertion checks that the table has the geometry's length.
     unsafe { insert_key(geometry, table, hash, key) }
 }
 
-/// Inserts a key whose line is known.
+/// Inserts a key that is located.
 ///
 /// # Safety
-/// The key's line is one that a hash can have, and the table has the geometry's length.
+/// `locate` made `key`, and the table has the geometry's length.
 #[inline]
 #[target_feature(
     enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq"
@@ -161,36 +163,36 @@ unsafe fn insert_key(
     hash: u64,
     key: Located,
 ) -> Result<bool, WhyFull> {
-    // First of all: how many lines it takes cannot be predicted, and is known soon, since it does not
-    // depend on the key's place. Searched for from there, an insert took 56 ns instead of 51.
+    // The free slot is searched for first, from the home. How many lines that takes cannot be predicted, and is known
+    // sooner if it does not depend on the key's slot. Rejected: a search from that slot (56 ns per insert, not 51).
     let free = first_free(table, Slot { line: key.line, at: key.slot });
-    // SAFETY: the caller's duty; and the overhang adds at least one line to those of hashes.
+    // SAFETY: the caller guarantees that the key's line is in the table, and the overhang adds at least one line.
     match unsafe { place(table.as_ptr(), key) } {
         Place::Held if geometry.copies == 1 => Ok(false),
         Place::At { first, at, occupied } => {
             let free = free.ok_or(WhyFull::Slots)?;
-            // SAFETY: the key's line, that of `at`, which is one of the two after it at most, and that
-            // of the free slot lie in the table, the last not before the others.
+            // SAFETY: the key's line lies in the table, and so does that of `free`, which `first_free` found. `at` is
+            // between `first` and `free`, since all slots from the key's home to before `free` are in use.
             unsafe { insert_at(table.as_mut_ptr(), key, first, at, occupied, free) };
             Ok(true)
         }
         _ => {
-            // SAFETY: a function that is compiled for AVX2 and BMI2 runs where they are.
+            // SAFETY: this function is compiled for AVX2 and BMI2, so it runs only on machines that have them.
             let words = unsafe { super::Avx2::new() };
             scalar::insert::<LineBlock, _>(words, geometry, table, hash)
         }
     }
 }
 
-/// The first free slot that a key at this home can take: the first byte that is zero from there on,
-/// since all slots between a key's home and its place are in use.
+/// The first free slot from a key's home on, which is the first zero byte. All slots between the home and the key's
+/// slot are in use, so the search can begin at the home.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn first_free(table: &[u8], home: Slot) -> Option<Slot> {
     let mut line = home.line;
     let mut slots = SLOT_BITS & (u64::MAX << home.at);
     while line + LINE_BYTES <= table.len() {
-        // SAFETY: a line of the table, as just checked.
+        // SAFETY: the loop condition checks that the line lies in the table.
         let bytes = unsafe { _mm512_loadu_si512(table.as_ptr().add(line).cast()) };
         let free = _mm512_mask_testn_epi8_mask(slots, bytes, bytes);
         if free != 0 {
@@ -202,11 +204,11 @@ fn first_free(table: &[u8], home: Slot) -> Option<Slot> {
     None
 }
 
-/// Moves what is between a place and a free slot up by one, and puts the key there.
+/// Moves the slots from `at` to before `free` up by one, and stores the key's remainder at `at`.
 ///
 /// # Safety
-/// The lines of all three slots lie in the table at `base`: not before the key's, `at` not before `first`
-/// and `free` not before `at`.
+/// The lines of the key and of all three slots lie in the table at `base`. The slots are in this order: the key's line
+/// is not behind `first`, `first` not behind `at`, and `at` not behind `free`.
 #[inline]
 #[target_feature(
     enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq"
@@ -220,17 +222,17 @@ unsafe fn insert_at(
     free: Slot,
 ) {
     let new_occupieds = {
-        // SAFETY: a word of the key's line.
+        // SAFETY: this is a word of the key's line.
         let occupieds = unsafe { word(base, key.line + OCCUPIEDS_AT) };
         occupieds & SLOT_BITS | 1 << key.slot
     };
     let last = |line: usize| if line == free.line { free.at } else { SLOTS - 1 };
     let mut line = key.line;
     let mut carried = Carried { remainder: key.remainder, runend: u64::from(!occupied) };
-    // The key's line, and perhaps those where its run is.
+    // From the key's line to that of its slot, moves may begin within the line.
     loop {
         let (runends, remainders) = (moved(first, line, last(line)), moved(at, line, last(line)));
-        // SAFETY: a line of the table: not after that of the free slot.
+        // SAFETY: the line lies between that of the key and that of the free slot, which are in the table.
         unsafe { move_up(base.add(line), runends, remainders, line != key.line, &mut carried) };
         line += LINE_BYTES;
         if line > at.line {
@@ -242,9 +244,9 @@ unsafe fn insert_at(
         unsafe { push_through(base.add(line), last(line), &mut carried) };
         line += LINE_BYTES;
     }
-    // Bits 48 and 49 share a byte with nothing that changed since; the others are stored without the
-    // bytes after them, which now have the line's runends.
-    // SAFETY: bytes of the key's line.
+    // The word with the occupieds also has bytes of runends, which have changed, so only bits 0 to 47 are stored.
+    // Bits 48 and 49 are set in their byte, whose other bits are zero.
+    // SAFETY: these are bytes of the key's line.
     unsafe {
         let occupieds = base.add(key.line + OCCUPIEDS_AT);
         occupieds.cast::<u32>().write_unaligned((new_occupieds as u32).to_le());
@@ -254,13 +256,13 @@ unsafe fn insert_at(
     }
 }
 
-/// The slot that moves from the end of a line to the beginning of the next.
+/// The content of the slot that moves from the end of a line to the beginning of the next.
 pub(super) struct Carried {
     pub(super) remainder: u8,
     pub(super) runend: u64,
 }
 
-/// The slots of a line from `from` on up to `last`: none in a line before that of `from`.
+/// A mask of the slots of a line from `from` up to and including `last`. It is 0 for a line before that of `from`.
 #[inline(always)]
 pub(super) fn moved(from: Slot, line: usize, last: u32) -> u64 {
     let first = if line == from.line { from.at } else { 0 };
@@ -268,8 +270,9 @@ pub(super) fn moved(from: Slot, line: usize, last: u32) -> u64 {
     bits_between(first, last) & none_before
 }
 
-/// Moves a line's `runends` and its `remainders` up by one; what is carried comes in, and what was in
-/// the last goes out.
+/// Moves adjacent `runends` and adjacent `remainders` of a line up by one. The first slot of each gets what is carried,
+/// and the content of the last is carried on. If the line is `pushed`, runs of earlier lines take one slot more of it,
+/// and its offset is incremented.
 ///
 /// # Safety
 /// 64 bytes from `line` on can be read and written.
@@ -288,7 +291,7 @@ unsafe fn move_up(
     unsafe {
         let metadata = word(line, RUNENDS_AT);
         let bytes = _mm512_loadu_si512(line.cast());
-        // Without slots, the last is the line's last byte, which is not used then.
+        // If no remainders move, this reads the line's first byte, which is then not used.
         let out = *line.add(63 - (remainders | 1).leading_zeros() as usize);
         let up = _mm512_permutexvar_epi8(_mm512_load_si512(ONE_BEFORE.0.as_ptr().cast()), bytes);
         let up = _mm512_mask_set1_epi8(up, _blsi_u64(remainders), carried.remainder as i8);
@@ -298,7 +301,7 @@ unsafe fn move_up(
         let old = metadata >> RUNENDS_SHIFT & runends;
         let incoming = _blsi_u64(runends) & carried.runend.wrapping_neg();
         let up = old << 1 & runends | incoming;
-        // The highest of those that move.
+        // The bit in the last slot that moves.
         let leaves = u64::from(old > runends >> 1);
         carried.runend = if runends == 0 { carried.runend } else { leaves };
         let metadata = metadata & !(runends << RUNENDS_SHIFT) | up << RUNENDS_SHIFT;
@@ -308,7 +311,7 @@ unsafe fn move_up(
     }
 }
 
-/// The same for a line that is pushed from its first slot on, up to `last`.
+/// [`move_up`] for a line whose slots all move, from its first up to `last`.
 ///
 /// # Safety
 /// As for [`move_up`].
@@ -339,7 +342,7 @@ unsafe fn push_through(line: *mut u8, last: u32, carried: &mut Carried) {
 #[repr(align(64))]
 struct Bytes([u8; LINE_BYTES]);
 
-/// For every byte, the number of the one before.
+/// For every byte, the index of the one before.
 static ONE_BEFORE: Bytes = {
     let mut bytes = [0; LINE_BYTES];
     let mut i = 1;
@@ -350,13 +353,13 @@ static ONE_BEFORE: Bytes = {
     Bytes(bytes)
 };
 
-/// Keys between prefetching the line of one and inserting it.
+/// The line of a key is prefetched this number of keys before it is inserted.
 const DISTANCE_KEYS: usize = 16;
 
-/// Inserts in order.
+/// Inserts hashes in order.
 ///
-/// To find the places of eight keys before inserting any, so that no mispredicted branch of an insert
-/// comes between them, was slower: 65 and 56 ns per key.
+/// Rejected: finding the slots of eight keys before inserting any, so that no mispredicted branch of an insert comes
+/// between these searches (65 ns per key instead of 56).
 #[target_feature(
     enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq"
 )]
@@ -371,7 +374,7 @@ pub(super) fn insert_batch(
     for step in 0..hashes.len() + DISTANCE_KEYS {
         let key = &mut located[step % DISTANCE_KEYS];
         if let Some(i) = step.checked_sub(DISTANCE_KEYS) {
-            // SAFETY: a line's number is below `lines`, of which the table has more, as checked.
+            // SAFETY: `locate` made `key`, and the assertion checks that the table has the geometry's length.
             match unsafe { insert_key(geometry, table, hashes[i], *key) } {
                 Ok(inserted) => new[i / 64] |= u64::from(inserted) << (i % 64),
                 Err(why) => return (i, Some(why)),

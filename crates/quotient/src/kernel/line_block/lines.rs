@@ -1,4 +1,4 @@
-//! The fields of a line and of a key in it, for all vector kernels.
+//! The fields of a cache line, and the position of a key in it, for all vector kernels.
 
 use crate::geometry::Geometry;
 use crate::kernel::vectors::Column;
@@ -10,25 +10,25 @@ pub(super) use crate::layout::line_block::{
 };
 
 pub(super) const SLOTS: u32 = LineBlock::SLOTS;
-/// A start may also be right after the last slot.
+/// A mask of the slots where runs may begin, and of the one after the last.
 pub(super) const START_BITS: u64 = (1 << (SLOTS + 1)) - 1;
-/// The largest offset that a line stores: this or more.
+/// The largest offset that a line stores. It means that the offset is this number or more.
 pub(super) const MAX_OFFSET: u64 = LineBlock::MAX_OFFSET as u64;
 
-/// The slots where runs may begin, of the word with the runends.
+/// A bit for each slot where a run may begin, from the word with the runends.
 #[inline(always)]
 pub(super) const fn starts(runends_word: u64) -> u64 {
     runends_word >> (RUNENDS_SHIFT - 1) & START_BITS | 1
 }
 
-/// Lines that hashes are reduced to.
+/// The number of lines to which hashes are reduced.
 #[inline(always)]
 pub(super) const fn lines(geometry: &Geometry) -> u64 {
     geometry.slots / SLOTS as u64
 }
 
-/// How a remainder's byte is made of the highest eight bits below the slot: those that a filter still
-/// has, a mark after them, and never 0.
+/// Constants for computing a remainder's stored byte from the eight bits of the hash's product below the slot: `keep`
+/// masks the bits that remainders still have, and `mark` is the one that follows them. Without a mark, 0 becomes 1.
 #[derive(Clone, Copy)]
 pub(super) struct Byte {
     pub(super) keep: u8,
@@ -43,13 +43,13 @@ impl Byte {
     }
 }
 
-/// Where the keys of a block belong.
+/// The positions and remainders of a block of keys.
 #[derive(Clone, Copy)]
 pub(super) struct LocatedBlock {
     /// Byte of the table where the line begins.
     pub(super) line: Column,
     pub(super) slot: Column,
-    /// The remainder's byte four times: a broadcast of 32 bits from memory needs no shuffle.
+    /// The remainder's byte four times, because a broadcast of 32 bits from memory needs no shuffle.
     pub(super) remainder: Column,
 }
 
@@ -57,7 +57,7 @@ impl LocatedBlock {
     pub(super) const NOWHERE: Self =
         Self { line: Column::ZERO, slot: Column::ZERO, remainder: Column::ZERO };
 
-    /// Prefetches the lines.
+    /// Prefetches the keys' lines.
     #[inline(always)]
     pub(super) fn fetch<F: Fetch>(&self, table: &[u8]) {
         for line in &self.line.0 {

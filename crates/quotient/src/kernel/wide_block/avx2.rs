@@ -1,4 +1,4 @@
-//! Lookups with BMI2, key by key in scalar registers.
+//! Lookups with BMI2. The metadata of one key at a time is in scalar registers.
 
 use super::places::{Places, SLOTS};
 use crate::geometry::Geometry;
@@ -12,7 +12,7 @@ use trommel_simd::prefetch;
 
 const BLOCK: usize = 64;
 
-/// Where a key belongs.
+/// The home and the remainder of a key.
 #[derive(Clone, Copy)]
 pub(super) struct Located {
     pub(super) block: usize,
@@ -20,13 +20,14 @@ pub(super) struct Located {
     pub(super) remainder: u32,
 }
 
-/// The remainders that a key is to be compared with.
+/// The remainders of a run, and the key's, with which they are to be compared.
 #[derive(Clone, Copy)]
 struct Run {
-    /// Bit of the table where they begin.
+    /// Bit of the table where the run's remainders begin.
     at: usize,
-    /// How many bits there are: none if the quotient is not occupied.
+    /// The number of bits of the run's remainders; 0 if the quotient is not occupied.
     bits: u32,
+    /// The key's remainder.
     remainder: u32,
 }
 
@@ -38,15 +39,16 @@ pub(super) fn locate(geometry: &Geometry, hash: u64) -> Located {
 }
 
 impl Places {
-    /// The run of a key; `None` if its quotient is occupied, but it ends in neither the key's block nor
-    /// the next.
+    /// The run of a key, and whether it is too far: whether the quotient is occupied, but its run cannot be found from
+    /// the key's block and the next. A run that is too far is empty.
     ///
     /// # Safety
     /// The table has the key's block and one after it.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
     unsafe fn run(&self, table: *const u8, key: Located) -> (Run, bool) {
-        // SAFETY: words and offset of the key's block, and a word of the next.
+        // SAFETY: these are words and the offset of the key's block, and a word of the next, which the caller
+        // guarantees to be in the table.
         let (occupieds, runends, next, offset) = unsafe {
             let words = key.block * 16;
             (
@@ -60,7 +62,7 @@ impl Places {
         let number = i64::from((occupieds & below_home).count_ones());
         let own = runends ^ _bzhi_u64(runends, offset);
         let ends = i64::from(own.count_ones());
-        // All ones if the run ends in the key's block.
+        // All ones if the run ends in the key's block, else 0.
         let here = ((number - ends) >> 63) as u64;
         let word = next ^ (next ^ own) & here;
         let number = (number - ends) + (ends & here as i64);
@@ -91,8 +93,8 @@ impl Places {
         let pattern = u64::from(run.remainder).wrapping_mul(self.fields.lowest);
         let mut holds = 0;
         loop {
-            // SAFETY: a run's first bit is in the remainders, which the offsets, 64 bytes and more,
-            // come after.
+            // SAFETY: the bit is in the section of remainders, and the section of offsets, of 64 bytes or more, comes
+            // after it.
             let window = unsafe { word(table, run.at / 8) };
             let window = window >> (run.at % 8);
             let equal = self.fields.equal(window, pattern);
@@ -108,7 +110,7 @@ impl Places {
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn contains_any(geometry: &Geometry, table: &[u8], hash: u64) -> bool {
-    // SAFETY: this function is compiled for AVX2 and BMI2.
+    // SAFETY: this function is compiled for AVX2 and BMI2, so it runs only on machines that have them.
     let words = unsafe { super::Avx2::new() };
     scalar::contains::<WideBlock, _>(words, geometry, table, hash)
 }
@@ -120,17 +122,17 @@ pub(super) fn contains(geometry: &Geometry, table: &[u8], hash: u64) -> bool {
         return contains_any(geometry, table, hash);
     };
     let key = locate(geometry, hash);
-    // Where the run is, is known from the metadata, but it begins about here: a lookup took 0.7 to 0.85 of the
-    // time since.
+    // The metadata is needed to know where the run begins, but it is about here. With this prefetch, a lookup took 0.7
+    // to 0.85 of the time.
     let slot = key.block * 64 + key.slot as usize;
     let near = places.remainders + slot * places.bits as usize / 8;
     prefetch(table.as_ptr().wrapping_add(near), Hint::T0);
-    // SAFETY: there is a block after a key's, as `places` says.
+    // SAFETY: `Places::of` checks that there is a block after a key's.
     let (run, far) = unsafe { places.run(table.as_ptr(), key) };
     if far {
         return contains_any(geometry, table, hash);
     }
-    // SAFETY: the run ends in the key's block or the next.
+    // SAFETY: the run ends in the key's block or the next, which are in the table.
     unsafe { places.holds(table.as_ptr(), run) }
 }
 
@@ -142,8 +144,8 @@ pub(super) fn contains_batch(geometry: &Geometry, table: &[u8], hashes: &[u64], 
         }
         return;
     };
-    // Three lines per key, each known from the one before: prefetched, lookups took 0.83 to 0.97 of their time in the
-    // farther half of L2, and 0.66 to 0.84 between one L2 and two.
+    // A lookup reads three cache lines, each of which is known only after the one before. With prefetches, lookups took
+    // 0.83 to 0.97 of the time in tables of more than half of L2, and 0.66 to 0.84 in tables of one to two times L2.
     let window = Window::for_table(table.len());
     let is_short = hashes.len() < SHORTEST_BATCH
         || hashes.len() < SHORTEST_BATCH_IN_L2 && Window::for_gathers(table.len()).hint.is_none();
@@ -154,11 +156,12 @@ pub(super) fn contains_batch(geometry: &Geometry, table: &[u8], hashes: &[u64], 
     with_fetch!(window, F => blocks::<F>(geometry, &places, ahead, table, hashes, found));
 }
 
-/// Fewer keys are looked up one by one: a block costs the same however many of its 64 keys there are. ns per key by a
-/// block and so, on a Zen 4 core: batches of 4 keys 164 and 21 in L2, 247 and 111 in 50 MB.
+/// Batches of fewer keys are looked up one by one, since a block takes the same time however many of its 64 keys there
+/// are. In batches of 4 keys on a Zen 4 core, a key took 164 ns as part of a block and 21 ns by itself in L2, and 247
+/// and 111 ns in 50 MB.
 const SHORTEST_BATCH: usize = 16;
-/// The same in L2, where there is nothing to prefetch: batches of 32 keys took 0.64 of the time one by one, and in
-/// 50 MB 1.3 of it.
+/// [`SHORTEST_BATCH`] for tables in L2, where nothing is prefetched. One by one, batches of 32 keys took 0.64 of the
+/// time there, and 1.3 times as long in 50 MB.
 const SHORTEST_BATCH_IN_L2: usize = 40;
 
 #[inline]
@@ -172,11 +175,11 @@ fn one_by_one<F: Fetch>(geometry: &Geometry, table: &[u8], hashes: &[u64], found
     }
 }
 
-/// Blocks between two passes over a block, where the lines of one are prefetched by the other.
+/// If cache lines are prefetched, the number of blocks between a pass over a block and the next pass over it.
 const MAX_AHEAD: usize = 2;
 
-/// Blocks of 64 keys, in three passes: where keys belong, where their runs are, and whether they are
-/// in them. Each prefetches what the next reads.
+/// Looks up blocks of 64 keys in three passes: the first finds the keys' homes, the second their runs, and the third
+/// compares these. Each pass prefetches the cache lines that the next one reads.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn blocks<F: Fetch>(
@@ -204,7 +207,7 @@ fn blocks<F: Fetch>(
         if let Some(block) = step.checked_sub(ahead).filter(|block| *block < blocks) {
             let (keys, runs) =
                 (&located[block % (MAX_AHEAD + 1)], &mut runs[block % (MAX_AHEAD + 1)]);
-            // SAFETY: there is a block after a key's, as `places` says.
+            // SAFETY: `Places::of` checks that there is a block after a key's.
             let mut far = unsafe { find_runs::<F>(places, table.as_ptr(), keys, runs) };
             far &= u64::MAX >> (BLOCK - keys_of(block).len());
             while far != 0 {
@@ -215,7 +218,7 @@ fn blocks<F: Fetch>(
             }
         }
         if let Some(block) = step.checked_sub(2 * ahead) {
-            // SAFETY: the runs end in the keys' block or the next.
+            // SAFETY: the runs end in the keys' blocks or the next ones, which are in the table.
             let hits = unsafe { compare(places, table.as_ptr(), &runs[block % (MAX_AHEAD + 1)]) };
             found[block] |= hits & (u64::MAX >> (BLOCK - keys_of(block).len()));
         }
@@ -232,7 +235,7 @@ unsafe fn find_runs<F: Fetch>(
 ) -> u64 {
     let mut all_far = 0;
     for (i, (key, run)) in keys.iter().zip(runs).enumerate() {
-        // SAFETY: the caller's duty.
+        // SAFETY: the caller guarantees that the table has a block after the key's.
         let (found, far) = unsafe { places.run(table, *key) };
         F::line(table.wrapping_add(found.at / 8));
         *run = found;
@@ -246,7 +249,7 @@ unsafe fn find_runs<F: Fetch>(
 unsafe fn compare(places: &Places, table: *const u8, runs: &[Run; BLOCK]) -> u64 {
     let mut hits = 0;
     for (i, run) in runs.iter().enumerate() {
-        // SAFETY: the caller's duty.
+        // SAFETY: the caller guarantees that the runs lie within the table's remainders.
         hits |= u64::from(unsafe { places.holds(table, *run) }) << i;
     }
     hits

@@ -1,7 +1,7 @@
-//! Lookups with AVX-512: eight keys in a register.
+//! Batches of lookups with AVX-512. A register has the numbers of eight keys.
 //!
-//! All reads are ordinary loads. On a Cascade Lake core gathers made a lookup in 0.5 to
-//! 1.3 MiB take half as long again, those of the remainders most of it (8.3 ns against 6.0).
+//! All reads are ordinary loads. Rejected: gathers, with which a lookup in 0.5 to 1.3 MiB took half as long again on a
+//! Cascade Lake core, mostly because of those of the remainders (8.3 ns instead of 6.0).
 
 use super::avx2;
 use super::places::Places;
@@ -13,47 +13,51 @@ use trommel_base::batch::{Fetch, Window};
 use trommel_base::bitmap::ones;
 use trommel_base::with_fetch;
 
-/// Where the keys of a block belong.
+/// The positions and remainders of a block of keys.
 #[derive(Clone, Copy)]
 struct Located {
     /// Byte of the table where the block's words begin.
     words: Column,
     slot: Column,
-    /// The remainder in every field.
+    /// The remainder, repeated in every field of a word.
     pattern: Column,
 }
 
-/// The values that the keys of a block are compared with.
+/// The runs with which a block of keys is compared.
 #[derive(Clone, Copy)]
 struct Runs {
-    /// Byte of the table's remainders where a run begins, and its bit there.
+    /// Byte of the section of remainders where the run begins.
     byte: Column,
+    /// Bit of that byte where the run begins.
     bit: Column,
-    /// How many bits it has; none if there is no run.
+    /// The number of bits of the run's remainders; 0 if there is no run.
     bits: Column,
+    /// The key's remainder, repeated in every field of a word.
     pattern: Column,
 }
 
-/// The results that a pass over a block hands on to the next.
+/// The results that a pass over a block leaves for the next passes.
 struct Block<const VPOPCNT: bool> {
     offset: Column,
-    /// The word in which the run ends, and how many runends come before in it, as a bit.
+    /// The word of runends in which the run ends.
     ends: Column,
+    /// A one, shifted left by the number of runends that come before the run's end in `ends`.
     number: Column,
-    /// The run's end as a bit.
+    /// The bit of the run's end in `ends`.
     end: Column,
-    /// The word before, if the run ends in the next.
+    /// If the run ends in the next block, the word of runends of the key's block; else 0.
     before: Column,
-    /// The slot that the run does not begin before.
+    /// The first slot at which the run can begin: the home or the offset.
     least: Column,
+    /// A bit for each key: whether its quotient is occupied.
     occupied: [u8; GROUP],
-    /// Keys whose run ends in the next block.
+    /// A bit for each key: whether its run ends in the next block or later.
     over: [u8; GROUP],
-    /// Keys of blocks that are earlier blocks' altogether, and more.
+    /// A bit for each key: whether runs of earlier blocks take its whole block and more.
     covered: [u8; GROUP],
 }
 
-/// Blocks between two passes over a block, where the lines of one are prefetched by the other.
+/// If cache lines are prefetched, the number of blocks between a pass over a block and the next pass over it.
 const MAX_AHEAD: usize = 2;
 
 #[target_feature(
@@ -126,8 +130,8 @@ fn blocks<F: Fetch, const VPOPCNT: bool>(
     avx2::contains_batch(geometry, table, rest, &mut found[blocks.len()..]);
 }
 
-/// Hashes to quotients and remainders: two products of 32 bits have the quotient above bit 32, and the
-/// remainder below.
+/// Computes the blocks, slots and remainders of hashes, eight at a time. The sum of two products of 32-bit numbers has
+/// the quotient in its high half, and the remainder in the highest bits of its low half.
 #[inline]
 #[target_feature(
     enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512cd,avx512dq,avx512vl"
@@ -146,7 +150,7 @@ fn locate<F: Fetch>(
     let lowest = _mm512_set1_epi64(places.fields.lowest as i64);
     let (groups, _) = hashes.as_chunks::<GROUP>();
     for (group, hashes) in groups.iter().enumerate() {
-        // SAFETY: eight hashes.
+        // SAFETY: the array has the eight hashes that are read.
         let hash = unsafe { _mm512_loadu_si512(hashes.as_ptr().cast()) };
         let low = _mm512_mul_epu32(hash, slots);
         let high = _mm512_mul_epu32(_mm512_srli_epi64::<32>(hash), slots);
@@ -183,14 +187,14 @@ impl<const VPOPCNT: bool> Block<VPOPCNT> {
         let sixty_four = _mm512_set1_epi64(64);
         let bytes = table.as_ptr();
         for (offset, words) in self.offset.0.iter_mut().zip(&keys.words.0) {
-            // SAFETY: a key's block is one of those of slots, by `Places::of`, and the table has an offset
-            // for each.
+            // SAFETY: a key's quotient is below `slots`, and the table, whose length `Places::of` checks, has an offset
+            // for the block of each.
             *offset = u64::from(unsafe { *bytes.add(places.offsets + *words as usize / 16) });
         }
         let mut ends_later = 0;
         for group in 0..BLOCK / GROUP {
             let slot = keys.slot.get(group);
-            // SAFETY: as above: the table has two words for each block.
+            // SAFETY: as above, the table has two words for the block of each quotient.
             let (occupieds, runends) = unsafe { pairs_of_words(bytes, keys.words.group(group)) };
             let offset = self.offset.get(group);
             let home = _mm512_sllv_epi64(one, slot);
@@ -209,14 +213,14 @@ impl<const VPOPCNT: bool> Block<VPOPCNT> {
             self.covered[group] = _mm512_cmpgt_epu64_mask(offset, sixty_four);
             self.occupied[group] = _mm512_test_epi64_mask(occupieds, home);
         }
-        // One in seven at 95 % load.
+        // At 95 % load, one key in seven has a run that ends in the next block.
         for i in ones(ends_later) {
-            // SAFETY: the overhang puts a block after every key's, so its runends are in the table.
+            // SAFETY: `Places::of` checks that there is a block after every key's, so its runends are in the table.
             self.ends.0[i] = unsafe { word(bytes, keys.words.0[i] as usize + 24) };
         }
     }
 
-    /// The run's end as a bit: the one step that has no vector instruction.
+    /// Fills `end`. This is the only step without a vector instruction.
     #[inline]
     #[target_feature(enable = "bmi2")]
     fn deposit(&mut self) {
@@ -283,13 +287,13 @@ impl Runs {
             let mut bit = self.bit.get(group);
             let mut bits = self.bits.get(group);
             let pattern = self.pattern.get(group);
-            // SAFETY: a run's bits lie in the section of remainders, and the 64 bytes or more of offsets
-            // behind it belong to the table: eight bytes from any of them do.
+            // SAFETY: a run's bits lie in the section of remainders, and the section of offsets, of 64 bytes or more,
+            // comes after it. So eight bytes from any of them are in the table.
             let mut window = unsafe { words(remainders, self.byte.group(group)) };
             loop {
                 window = _mm512_srlv_epi64(window, _mm512_and_si512(bit, seven));
                 let differing = _mm512_xor_si512(window, pattern);
-                // First & !second & third.
+                // The operation is `first & !second & third`.
                 let equal = _mm512_ternarylogic_epi64::<0b0010_0000>(
                     _mm512_sub_epi64(differing, lowest),
                     differing,
@@ -306,7 +310,7 @@ impl Runs {
                 bit = _mm512_maskz_add_epi64(more, bit, step);
                 let byte = _mm512_add_epi64(self.byte.get(group), _mm512_srli_epi64::<3>(bit));
                 let mut bytes = [0; GROUP];
-                // SAFETY: eight numbers; and as above.
+                // SAFETY: `bytes` has room for eight numbers. The reads are as above.
                 window = unsafe {
                     _mm512_storeu_si512(bytes.as_mut_ptr().cast(), byte);
                     words(remainders, &bytes)

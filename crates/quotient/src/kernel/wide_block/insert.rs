@@ -1,10 +1,11 @@
-//! Inserts with AVX2: the free slots of a block found all at once, remainders of a byte moved 32 at a time.
+//! Inserts with AVX2. They find all free slots of a block at once, and move remainders of a byte 32 at a time.
 //!
-//! A slot is in use while runs that were begun, by quotients up to it, are not all ended before it
-//! ([`balance`](crate::balance)), and a block begins with as many open ones as the one before it ends
-//! with: no rank, no select, and no offset is needed but the first block's. To jump from the end of one run to that of the runs it
-//! pushes, each jump waiting for the one before it, and to move remainders by a call: 239 ns per insert from 93
-//! to 95 % of 2^20 slots, in batches, where this takes 93.
+//! A slot is in use if a run that was begun by a quotient up to it has not ended before it
+//! ([`balance`](crate::balance)). A block begins with as many open runs as the block before ends with, so the search
+//! for a free slot needs no rank, no select, and no offset but that of the key's block.
+//!
+//! Rejected: jumping from the end of a run to that of the runs that it pushes, where each jump waits for the one before
+//! it, and moving remainders by a call (239 ns per insert in batches from 93 to 95 % of 2^20 slots; this takes 93).
 
 use super::avx2::{Located, locate};
 use super::places::{Places, SLOTS};
@@ -21,20 +22,22 @@ use trommel_base::batch::Hint;
 use trommel_base::storage::LINE_BYTES;
 use trommel_simd::prefetch;
 
-/// Slots of a run that are compared, and bytes that are moved, at once.
+/// The number of slots of a run that are compared at once, and of bytes that are moved at once.
 const VECTOR: usize = 32;
-/// Offsets that are raised at once.
+/// The number of offsets that are incremented at once.
 const OFFSETS: usize = 16;
 
-/// Lines of remainders that are prefetched while the metadata is read: with them, single inserts at 95 % of
-/// 2^24 slots took 0.55 of the time of the table's algorithm, and 0.77 without.
+/// The number of cache lines of remainders that are prefetched while the metadata is read. Single inserts at 95 % of
+/// 2^24 slots took 0.55 of the time of the table's algorithm with these prefetches, and 0.77 without.
 const FETCHED_LINES: usize = 3;
 
-/// Where a remainder goes, in slots of the table.
+/// The slot where a remainder is to be inserted. Slots are counted from the table's first.
 struct Place {
-    /// Where its run begins, and where in it the remainder belongs.
+    /// The slot where the run begins.
     first: usize,
+    /// The slot where the remainder belongs.
     at: usize,
+    /// Whether the quotient has a run already.
     occupied: bool,
 }
 
@@ -42,13 +45,13 @@ struct Place {
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) fn insert(geometry: &Geometry, table: &mut [u8], hash: u64) -> Result<bool, WhyFull> {
     match Places::with_two_blocks_after(geometry, table) {
-        // SAFETY: the table has the geometry's length, and two blocks after a key's.
+        // SAFETY: `with_two_blocks_after` checks the table's length, and that it has two blocks after a key's.
         Some(places) => unsafe { insert_key(geometry, &places, table, hash) },
         None => insert_any(geometry, table, hash),
     }
 }
 
-/// Inserts in order.
+/// Inserts hashes in order.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) fn insert_batch(
     geometry: &Geometry,
@@ -70,13 +73,13 @@ pub(super) fn insert_batch(
 #[inline(never)]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn insert_any(geometry: &Geometry, table: &mut [u8], hash: u64) -> Result<bool, WhyFull> {
-    // SAFETY: this function is compiled for AVX2 and BMI2.
+    // SAFETY: this function is compiled for AVX2 and BMI2, so it runs only on machines that have them.
     let words = unsafe { super::Avx2::new() };
     scalar::insert::<WideBlock, _>(words, geometry, table, hash)
 }
 
 impl Places {
-    /// `None` if there may not be two blocks after a key's.
+    /// [`Places::of`]; `None` also if the table may have only one block after a key's.
     #[inline(always)]
     fn with_two_blocks_after(geometry: &Geometry, table: &[u8]) -> Option<Self> {
         let last_home = (geometry.slots - 1) / u64::from(SLOTS);
@@ -97,7 +100,7 @@ unsafe fn insert_key(
     hash: u64,
 ) -> Result<bool, WhyFull> {
     let key = locate(geometry, hash);
-    // The bytes to move are not known before the metadata is, but begin about here.
+    // The metadata is needed to know which bytes move, but they begin about here.
     let slot = key.block * 64 + key.slot as usize;
     let remainders =
         table.as_ptr().wrapping_add(places.remainders + slot * places.bits as usize / 8);
@@ -105,9 +108,9 @@ unsafe fn insert_key(
         prefetch(remainders.wrapping_add(line * LINE_BYTES), Hint::T0);
     }
     prefetch(table.as_ptr().wrapping_add(key.block * 16 + LINE_BYTES), Hint::T0);
-    // SAFETY: the caller's duty.
+    // SAFETY: the caller guarantees the table's length.
     let free = unsafe { first_free(geometry, places, table.as_ptr(), key) };
-    // SAFETY: the caller's duty.
+    // SAFETY: the caller guarantees the table's length and two blocks after the key's.
     let place = unsafe { place(places, table, key) };
     let (Some(free), Some(place)) = (free, place) else {
         return insert_any(geometry, table, hash);
@@ -115,16 +118,16 @@ unsafe fn insert_key(
     if free >= geometry.blocks as usize * 64 {
         return Err(WhyFull::Slots);
     }
-    // So it is in every table that inserts make. No write may rest on that alone.
+    // This holds in every table that inserts make, but the soundness of writes must not rest on the table's content.
     assert!(place.at <= free);
-    // SAFETY: all slots are the table's, in this order: the key's home, where its run begins, where it
-    // belongs, the free slot, as just checked.
+    // SAFETY: the checks above make sure that `free` is in the table and not before `place.at`; and `place.first` is
+    // not after `place.at`.
     unsafe { insert_at(places, table, key, &place, free) };
     Ok(true)
 }
 
-/// The first free slot at or after a key's home, or the table's slots if there is none; `None` if the
-/// block's slots, and more, are all earlier blocks'.
+/// The first free slot at or after a key's home; the number of the table's slots if there is none. `None` if runs of
+/// earlier blocks take the whole block and more.
 ///
 /// # Safety
 /// The table has the geometry's length.
@@ -136,18 +139,18 @@ unsafe fn first_free(
     table: *const u8,
     key: Located,
 ) -> Option<usize> {
-    // SAFETY: the offset of the key's block.
+    // SAFETY: this is the offset of the key's block.
     let offset = u32::from(unsafe { *table.add(places.offsets + key.block) });
     if offset > SLOTS {
         return None;
     }
-    // SAFETY: the words of the key's block.
+    // SAFETY: these are the words of the key's block.
     let (occupieds, runends) =
         unsafe { (word(table, key.block * 16), word(table, key.block * 16 + 8)) };
-    // Runends below the offset are of runs that earlier blocks began.
+    // Runends below the offset belong to runs of earlier blocks.
     let own = runends ^ _bzhi_u64(runends, offset);
     let not_before = u64::MAX << key.slot & !_bzhi_u64(u64::MAX, offset);
-    // A run that ends at a slot takes it.
+    // The runends are shifted because a run takes the slot at which it ends.
     let mut free = balanced_avx2(occupieds, own << 1, 0) & not_before;
     let mut open = occupieds.count_ones() - own.count_ones();
     let mut block = key.block;
@@ -156,7 +159,7 @@ unsafe fn first_free(
         if block == geometry.blocks as usize {
             break;
         }
-        // SAFETY: the words of a block of the table.
+        // SAFETY: these are the words of a block below `geometry.blocks`.
         let (occupieds, runends) =
             unsafe { (word(table, block * 16), word(table, block * 16 + 8)) };
         free = balanced_avx2(occupieds, runends << 1, open);
@@ -165,7 +168,8 @@ unsafe fn first_free(
     Some(block * 64 + free.trailing_zeros() as usize % 64)
 }
 
-/// Finds the place of a key; `None` if it is there already, too far from home, or in too long a run.
+/// Finds the slot where a key's remainder belongs. `None` if the table holds it already, or if the slot is too far from
+/// home or the run too long to find it here.
 ///
 /// # Safety
 /// The table has the geometry's length, and two blocks after the key's.
@@ -173,7 +177,7 @@ unsafe fn first_free(
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 unsafe fn place(places: &Places, table: &[u8], key: Located) -> Option<Place> {
     let bytes = table.as_ptr();
-    // SAFETY: words and offset of the key's block, and a word of the next.
+    // SAFETY: these are words and the offset of the key's block, and a word of the next.
     let (occupieds, runends, next, offset) = unsafe {
         let words = key.block * 16;
         (
@@ -185,12 +189,12 @@ unsafe fn place(places: &Places, table: &[u8], key: Located) -> Option<Place> {
     };
     let below_offset = _bzhi_u64(u64::MAX, offset);
     let own = runends & !below_offset;
-    // Runs before the key's, and how many of them end in its block.
+    // The number of the block's runs before the key's, and the number of the block's own runs that end in it.
     let number = _bzhi_u64(occupieds, key.slot).count_ones();
     let ends = own.count_ones();
-    // Where a run may begin: at the offset, or after a runend. All ones if the run before the key's ends
-    // in the next block.
+    // All ones if the run before the key's ends in the next block, else 0.
     let later = u64::from(number > ends).wrapping_neg();
+    // A run may begin at the offset, or after a runend.
     let starts = own << 1 | below_offset.wrapping_add(1);
     let starts = starts ^ (starts ^ (next << 1 | 1)) & later;
     let number = number - (ends & later as u32);
@@ -201,19 +205,20 @@ unsafe fn place(places: &Places, table: &[u8], key: Located) -> Option<Place> {
     let start = start + (SLOTS & later as u32);
     let first = key.block * 64 + start.max(key.slot) as usize;
     let occupied = occupieds >> key.slot & 1;
-    // SAFETY: the run begins in the key's block or the next, and there is one more.
+    // SAFETY: the run begins in the key's block or the next, and there is a block after both.
     let ends_from_first = unsafe {
         let (words, slot) = (first / 64 * 16, first % 64);
         word(bytes, words + 8) >> slot | word(bytes, words + 24) << 1 << (63 - slot)
     };
-    // Whether the quotient is occupied cannot be predicted: if it is not, its run has no slots.
+    // Whether the quotient is occupied cannot be predicted, so there is no branch on it for remainders of 8 bits: if
+    // not, `run` has no slots.
     let last = ends_from_first.trailing_zeros();
     if occupied != 0 && last as usize >= VECTOR {
         return None;
     }
     let (below, equal) = if places.bits == 8 {
         let run = _bzhi_u64(u64::MAX, last + 1) & occupied.wrapping_neg();
-        // SAFETY: the run lies in the remainders, and the offsets after them have more than a vector.
+        // SAFETY: the run begins in the section of remainders, and the offsets after it are more than a vector.
         let run_bytes = unsafe { _mm256_loadu_si256(bytes.add(places.remainders + first).cast()) };
         let remainder = _mm256_set1_epi8(key.remainder as i8);
         let equal = _mm256_movemask_epi8(_mm256_cmpeq_epi8(run_bytes, remainder)) as u32;
@@ -221,7 +226,7 @@ unsafe fn place(places: &Places, table: &[u8], key: Located) -> Option<Place> {
         let below = _mm256_movemask_epi8(at_most) as u32 & !equal;
         ((below & run as u32).count_ones(), equal & run as u32)
     } else if occupied != 0 {
-        // SAFETY: the run ends in the block of its first slot, or in the next.
+        // SAFETY: the run ends in the block of its first slot or in the next, which are in the table.
         unsafe { places.search(table, first, last, key.remainder) }
     } else {
         (0, 0)
@@ -231,7 +236,7 @@ unsafe fn place(places: &Places, table: &[u8], key: Located) -> Option<Place> {
 }
 
 impl Places {
-    /// How many remainders of a run are below a key's, and how many equal it.
+    /// The number of remainders of a run that are below a key's, and the number of those that equal it.
     ///
     /// # Safety
     /// The run, from slot `first` on, has `last + 1` slots of the table.
@@ -241,7 +246,8 @@ impl Places {
         let (mut below, mut equal) = (0, 0);
         let mut bit = first * self.bits as usize;
         for _ in 0..=last {
-            // SAFETY: eight bytes from a remainder's first on: the offsets come after the last.
+            // SAFETY: the remainder is in the section of remainders, and the section of offsets, of 64 bytes or more,
+            // comes after it.
             let window = unsafe { word(table.as_ptr(), self.remainders + bit / 8) };
             let held = _bzhi_u64(window >> (bit % 8), self.bits) as u32;
             below += u32::from(held < remainder);
@@ -252,15 +258,16 @@ impl Places {
     }
 }
 
-/// Moves what is between a place and a free slot up by one, and puts the key there.
+/// Moves the slots from `place.at` to before `free` up by one, and stores the key's remainder at `place.at`.
 ///
 /// # Safety
-/// The table has the geometry's length; all slots are its own, the free one not before the others.
+/// The table has the geometry's length. All slots are in the table, and `free` is not before the others.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 unsafe fn insert_at(places: &Places, table: &mut [u8], key: Located, place: &Place, free: usize) {
     if places.bits == 8 {
-        // SAFETY: the slots are the table's, and so is a vector after any of them, and a byte before.
+        // SAFETY: the slots are in the table. The words come before the section of remainders, and at least 64 bytes of
+        // offsets after it, so a byte before and a vector after any slot are in the table too.
         unsafe {
             insert_byte(table.as_mut_ptr().add(places.remainders), place.at, free, key.remainder);
         }
@@ -275,7 +282,7 @@ unsafe fn insert_at(places: &Places, table: &mut [u8], key: Located, place: &Pla
         let low = if block == place.first / 64 { place.first % 64 } else { 0 };
         let high = if block == free / 64 { free % 64 } else { 63 };
         let moved = bits_between(low as u32, high as u32);
-        // SAFETY: a word of a block of the table.
+        // SAFETY: this is a word of a block up to that of `free`, which is in the table.
         unsafe {
             let at = bytes.add(block * 16 + 8).cast::<u64>();
             let runends = u64::from_le(at.read_unaligned());
@@ -284,7 +291,7 @@ unsafe fn insert_at(places: &Places, table: &mut [u8], key: Located, place: &Pla
             at.write_unaligned((runends & !moved | up).to_le());
         }
     }
-    // SAFETY: the word of a block of the table.
+    // SAFETY: this is a word of the key's block.
     unsafe {
         let at = bytes.add(key.block * 16).cast::<u64>();
         let occupieds = u64::from_le(at.read_unaligned());
@@ -293,10 +300,10 @@ unsafe fn insert_at(places: &Places, table: &mut [u8], key: Located, place: &Pla
     raise_offsets(&mut table[places.offsets..], key.block + 1, free / 64 - key.block);
 }
 
-/// Moves bytes `at..free` up by one, and puts one at `at`.
+/// Moves bytes `at..free` up by one, and stores `byte` at `at`.
 ///
 /// # Safety
-/// They can be written, and so can the vector after `free`; the byte before `at` can be read.
+/// The bytes from `at` to `free` and a vector behind `free` can be written, and the byte before `at` can be read.
 #[inline]
 #[target_feature(enable = "avx2")]
 unsafe fn insert_byte(bytes: *mut u8, at: usize, free: usize, byte: u32) {
@@ -304,11 +311,11 @@ unsafe fn insert_byte(bytes: *mut u8, at: usize, free: usize, byte: u32) {
         0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24,
         25, 26, 27, 28, 29, 30, 31,
     );
-    // SAFETY: the caller's duty, for this and all below.
+    // SAFETY: all reads and writes are within the bytes that the caller guarantees.
     unsafe {
         let there = _mm256_loadu_si256(bytes.add(at).cast());
         let before = _mm256_loadu_si256(bytes.add(at).sub(1).cast());
-        // Backwards, so that nothing is read that was written.
+        // From the end backwards, so that no byte is read after it was overwritten.
         let mut end = free;
         while end - at >= VECTOR {
             let moved = _mm256_loadu_si256(bytes.add(end - VECTOR).cast());
@@ -324,7 +331,7 @@ unsafe fn insert_byte(bytes: *mut u8, at: usize, free: usize, byte: u32) {
     }
 }
 
-/// Adds one to `count` offsets from that of `block` on, up to the largest that is stored.
+/// Increments `count` offsets from that of `block` on. An offset that is 255 keeps that value.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn raise_offsets(offsets: &mut [u8], block: usize, count: usize) {
@@ -337,7 +344,7 @@ fn raise_offsets(offsets: &mut [u8], block: usize, count: usize) {
     };
     let places = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     let raised = _mm_cmpgt_epi8(_mm_set1_epi8(count as i8), places);
-    // SAFETY: sixteen bytes.
+    // SAFETY: `vector` has the sixteen bytes that are read and written.
     unsafe {
         let at = vector.as_mut_ptr().cast::<__m128i>();
         let offsets = _mm_loadu_si128(at);

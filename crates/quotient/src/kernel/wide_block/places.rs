@@ -1,24 +1,26 @@
-//! The constants of a table, and of remainders in vectors, for all vector kernels.
+//! The constants of a table, and of packed remainders in a word, for all vector kernels.
 
 use crate::geometry::Geometry;
 use crate::layout::{Shape, WideBlock};
 
 pub(super) const SLOTS: u32 = 64;
 
-/// Packed remainders of one width in eight bytes, of which the first has the first bit of the first.
+/// The fields of a word of packed remainders of one width. The word is read from the byte with the first remainder's
+/// first bit on, and shifted so that this bit is its lowest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fields {
-    /// Bits of the remainders that are sure to lie in the eight bytes whole.
+    /// Bits of the remainders that lie completely in the word, wherever in its byte the first one begins.
     pub(super) step: u32,
-    /// The lowest bit of each.
+    /// The lowest bit of each of these remainders.
     pub(super) lowest: u64,
-    /// The highest bit of each.
+    /// The highest bit of each of these remainders.
     pub(super) highest: u64,
 }
 
 impl Fields {
     const fn of(bits: u32) -> Self {
-        // Places in the packed bits are multiples of the width, and so of its common factor with 8.
+        // Remainders begin at multiples of the width, so at multiples of its greatest common divisor with 8. The first
+        // one begins at most at bit `8 - factor` of its byte.
         let factor = if bits.trailing_zeros() > 3 { 8 } else { 1 << bits.trailing_zeros() };
         let step = (64 - (8 - factor)) / bits * bits;
         let (mut lowest, mut at) = (0, 0);
@@ -29,11 +31,11 @@ impl Fields {
         Self { step, lowest, highest: lowest << (bits - 1) }
     }
 
-    /// The highest bits of some fields, among them of the first that equals the pattern's; none if none
-    /// does.
+    /// Compares the fields of `window` with those of `pattern`. Returns 0 if no field is equal. Otherwise, the lowest
+    /// bit that is set is the highest bit of the first equal field; higher bits may be wrong.
     ///
-    /// Fields that are equal are zero after the exclusive or. To subtract the lowest bits borrows from
-    /// above only where there was a zero, so the first zero is exact, and no bit means no zero.
+    /// Equal fields are zero after the exclusive or. Subtracting 1 from each field borrows from the field above only if
+    /// a field is zero, so everything up to the first zero field is exact.
     #[inline(always)]
     pub(super) const fn equal(&self, window: u64, pattern: u64) -> u64 {
         let differing = window ^ pattern;
@@ -52,7 +54,7 @@ static FIELDS: [Fields; 33] = {
     fields
 };
 
-/// Where things are in a table, for kernels that look at a key's block and the next.
+/// The offsets and widths of a table, for kernels that read a key's block and the next.
 #[derive(Clone, Copy)]
 pub(super) struct Places {
     /// Byte where the remainders begin.
@@ -66,7 +68,7 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// `None` if there may be no block after a key's: in tables of a few dozen slots.
+    /// `None` if a key's block may be the table's last, which is so only in tables of a few dozen slots.
     #[inline(always)]
     pub(super) fn of(geometry: &Geometry, table: &[u8]) -> Option<Self> {
         assert!(table.len() as u64 == geometry.table_bytes::<WideBlock>());
@@ -90,7 +92,7 @@ mod tests {
     use super::*;
     use trommel_testkit::Splitmix;
 
-    /// Against comparing field by field.
+    /// Compares with a search field by field.
     #[test]
     fn equal_fields_are_found_wherever_they_are() {
         for bits in 1..=32 {

@@ -1,4 +1,4 @@
-//! Vectors and the scalar algorithms give the same answers about the same tables.
+//! The kernels of all instruction sets give the same answers about the same tables.
 
 use super::*;
 use crate::geometry::MAX_COPIES;
@@ -11,13 +11,13 @@ fn geometry(slots: u64, remainder_bits: u32, copies: u32) -> Geometry {
     Geometry { slots, blocks, remainder_bits, copies, fingerprints: slots << remainder_bits }
 }
 
-/// The hash of a quotient and what follows it.
+/// A hash with a given quotient; `fraction` determines its remainder.
 fn hash(geometry: &Geometry, quotient: u64, fraction: u64) -> u64 {
     let unit = u64::MAX / geometry.slots;
     (u128::from(quotient) << 64).div_ceil(geometry.slots.into()) as u64 + fraction % unit
 }
 
-/// A table and hashes, of which every second is in it.
+/// A table, and hashes to look up in it: some that it holds and some that it may not hold.
 struct Sample {
     geometry: Geometry,
     table: Vec<u8>,
@@ -25,14 +25,14 @@ struct Sample {
 }
 
 impl Sample {
-    /// Fills a table with quotients from `draw`, up to `keys` or until a slot is missing.
+    /// Fills a table with up to `keys` keys, whose quotients come from `draw`, until one does not fit.
     fn new(geometry: Geometry, keys: usize, mut draw: impl FnMut(&mut Splitmix) -> u64) -> Self {
         let mut table = vec![0; geometry.table_bytes::<WideBlock>() as usize];
         let mut random = Splitmix::new(keys as u64 + u64::from(geometry.remainder_bits));
         let mut hashes = Vec::new();
         for _ in 0..keys {
             let in_table = hash(&geometry, draw(&mut random), random.word());
-            // Close to keys: the same runs, other remainders.
+            // This one may be in the same run as a key, with another remainder.
             let absent = hash(&geometry, draw(&mut random), random.word());
             let inserted = kernels(Isa::Portable).insert(&geometry, &mut table, in_table);
             if inserted.is_err() {
@@ -44,7 +44,8 @@ impl Sample {
         Self { geometry, table, hashes }
     }
 
-    /// All instruction sets, singly and in batches of all lengths up to three blocks.
+    /// Fails if an instruction set gives another answer than portable code, in single lookups or in batches of up to
+    /// three blocks or of all hashes.
     fn agree(&self) {
         let Self { geometry, table, hashes } = self;
         let expected: Vec<bool> = hashes
@@ -75,7 +76,7 @@ impl Sample {
     }
 }
 
-/// Every width; few slots and many; loads up to all that go in.
+/// Tables of every width, with few and many slots, and loads until no further key fits.
 #[test]
 fn kernels_agree_on_random_tables_of_every_width() {
     for bits in 1..=32 {
@@ -89,7 +90,7 @@ fn kernels_agree_on_random_tables_of_every_width() {
     }
 }
 
-/// Clusters far longer than a block: runs that are whole blocks from home, offsets of 64, 255 and more.
+/// Clusters are far longer than a block, so runs are whole blocks from home, and offsets are 64, 255 and more.
 #[test]
 fn kernels_agree_where_runs_are_far_from_home() {
     for bits in [1, 3, 8, 12, 16, 29, 32] {
@@ -113,7 +114,7 @@ impl Sample {
     }
 }
 
-/// Runs of all lengths up to 70 that begin and end at every slot of a block, the last one included.
+/// Runs of lengths up to 70 that begin at every slot of a block, and so also end at every slot.
 #[test]
 fn kernels_agree_on_runs_that_end_at_every_slot() {
     for bits in [5, 8, 16, 31] {
@@ -121,7 +122,7 @@ fn kernels_agree_on_runs_that_end_at_every_slot() {
             for length in [1, 2, 3, 4, 5, 9, 17, 64, 65, 70] {
                 let geometry = geometry(300, bits, MAX_COPIES);
                 let mut next = 0;
-                // The run, and then some quotients after it, which are pushed.
+                // The run of one quotient, and then some quotients after it, which it pushes.
                 Sample::new(geometry, length + 8, |_| {
                     next += 1;
                     64 + home + (next / 2_u64).saturating_sub(length as u64)
@@ -132,8 +133,8 @@ fn kernels_agree_on_runs_that_end_at_every_slot() {
     }
 }
 
-/// A run that ends before its home, which no insert makes and `check` refuses: a free slot comes before the
-/// place that the words tell of, and nothing is written there.
+/// The words have a run that ends before its home, which no insert makes and `check` refuses. So a free slot comes
+/// before the slot where the key belongs, and the insert panics before it writes.
 #[test]
 fn inserts_into_words_that_contradict_each_other_write_nothing() {
     for isa in [Isa::Avx2, Isa::Avx512Core, Isa::Avx512, Isa::Avx512Gather]
