@@ -193,7 +193,7 @@ const fn newness_bytes(keys: usize, groups: usize) -> usize {
 }
 
 /// If `memory` is too small for `keys` keys in `groups` groups, gives it back to the workers and takes a piece that
-/// they keep, if they have one. What they still keep then is within the budget.
+/// they keep, if they have one. The memory that the workers still keep then is within the budget.
 fn take_memory<W: Workers>(
     memory: &mut Option<Storage>,
     keys: usize,

@@ -19,8 +19,8 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
         Header { kind: L::KIND, hasher: self.hasher, len: self.len, parameters }
     }
 
-    /// Checks what [`parse_trusted`](Quotient::parse_trusted) did not check, except for the checksum: that the table is
-    /// one that inserts can make. Any filter but a trusted view was checked before, and passes at no cost.
+    /// Makes the checks that [`parse_trusted`](Quotient::parse_trusted) skips, except for the checksum: that the table
+    /// is one that inserts can make. Any filter but a trusted view was checked before, and passes at no cost.
     ///
     /// ```
     /// use trommel::{FormatError, QuotientFilter};

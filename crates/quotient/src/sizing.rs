@@ -110,9 +110,9 @@ fn for_fpr<L: Layout>(spec: &Spec, load: f64, fpr: f64) -> Result<Geometry, Spec
     let reached = |bits| fpr_at::<L>(spec.keys as f64 / slots as f64, bits);
     let enough = |bits: u32| reached(bits) <= fpr && fits(slots, bits);
     let bits = if let Some(fingerprint_bits) = spec.fingerprint_bits {
-        let reached = spec.keys as f64 / libm::exp2(f64::from(fingerprint_bits));
-        if spec.fpr.is_some() && reached > fpr {
-            return Err(SpecError::FprUnreachable { fpr, floor: reached.min(1.0) });
+        let reached_fpr = spec.keys as f64 / libm::exp2(f64::from(fingerprint_bits));
+        if spec.fpr.is_some() && reached_fpr > fpr {
+            return Err(SpecError::FprUnreachable { fpr, floor: reached_fpr.min(1.0) });
         }
         remainder_bits_of(slots, fingerprint_bits)?
     } else if let Some(bits) = spec.remainder_bits {

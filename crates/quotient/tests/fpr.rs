@@ -31,7 +31,7 @@ fn measure<L: Layout>(
     (filter, hits, probes)
 }
 
-/// `1 − e^(−load · 2^−r)`, for sets and multisets.
+/// The equation is `1 − e^(−load · 2^−r)`, for sets and multisets.
 #[test]
 fn the_false_positive_rate_matches_the_equation() {
     for (i, load) in [0.3, 0.5, 0.75, 0.9, 0.95].into_iter().enumerate() {

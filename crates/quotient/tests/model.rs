@@ -179,7 +179,7 @@ fn spec(keys: usize, bits: Option<u32>, multiset: bool, isa: Isa) -> Spec {
     spec
 }
 
-/// Every instruction set, as a set and as a multiset.
+/// Every instruction set, once for a set and once for a multiset.
 fn variants() -> impl Iterator<Item = (Isa, bool)> {
     Isa::available().flat_map(|isa| [(isa, false), (isa, true)])
 }
