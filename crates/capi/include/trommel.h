@@ -21,36 +21,36 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// The version of the interface that this header declares. It grows when a program that was compiled against an older
-// header would no longer work; it is the number in the name `libtrommel.so.1`. New functions and new statuses do not
+// The version of the interface that this header declares. It grows when programs that were compiled against an older
+// header would no longer work. It is the number in the name `libtrommel.so.1`. New functions and new statuses do not
 // change it.
 #define TROMMEL_ABI_VERSION 1
 
-// What a call returns. TROMMEL_OK is 0; everything else is a failure, which left filters, views and the other things
-// that it was given as they were, unless the function's comment says otherwise. `trommel_last_error` has the message.
+// The result of a call. TROMMEL_OK is 0; every other value is a failure. A failed call leaves filters, views and its
+// other arguments as they were, unless the function's comment says otherwise. `trommel_last_error` has the message.
 // Later versions may add statuses, so a switch over them needs a default.
 typedef enum {
   // The call did what it was asked for.
   TROMMEL_OK = 0,
   // A pointer that the call needs is NULL.
   TROMMEL_NULL_ARGUMENT = 1,
-  // A pointer is not at a multiple of its type's alignment.
+  // A pointer is not aligned for its type.
   TROMMEL_MISALIGNED = 2,
   // A length in bytes is above PTRDIFF_MAX, or the range of memory goes past the end of the address space.
   TROMMEL_TOO_LONG = 3,
-  // Memory to write to is in part memory to read from, or a filter was to be merged with itself.
+  // The memory to write to overlaps memory that the call reads, or a filter was to be merged with itself.
   TROMMEL_OVERLAP = 4,
-  // The name is that of no kind of filter.
+  // No kind of filter has this name.
   TROMMEL_UNKNOWN_KIND = 5,
-  // The kind cannot do what was asked of it: a false-positive rate, a number of keys, bits per key, a block form.
+  // The kind of filter cannot have this false-positive rate, number of keys or bits per key, or has no block form.
   TROMMEL_SPEC = 6,
   // The environment variable TROMMEL_ISA names an instruction set that does not exist or that the machine lacks.
   TROMMEL_INSTRUCTION_SET = 7,
-  // No room for another key, or for another copy of a key.
+  // The filter has no room for another key, or for another copy of a key.
   TROMMEL_FULL = 8,
-  // The buffer is shorter than what is to be written.
+  // The buffer is too short for the bytes to be written.
   TROMMEL_BUFFER_TOO_SMALL = 9,
-  // The bytes are no frozen filter, or no filter block of the policy: damaged, cut off, or of another kind.
+  // The bytes are not a frozen filter, or not a filter block of the policy: damaged, cut off, or of another kind.
   TROMMEL_FORMAT = 10,
   // The two filters differ in kind, size, parameters, hash or seed.
   TROMMEL_INCOMPATIBLE = 11,
@@ -58,29 +58,29 @@ typedef enum {
   TROMMEL_UNSUPPORTED = 12,
   // The system refused memory.
   TROMMEL_MEMORY = 13,
-  // More keys than one filter block can hold.
+  // One filter block cannot hold this number of keys.
   TROMMEL_TOO_MANY_KEYS = 14,
-  // A defect of the library, which printed its message to the standard error output. A filter that the call was to
+  // A defect of the library. Its message was printed to the standard error output. A filter that the call was to
   // change may be damaged: free it.
   TROMMEL_PANIC = 15,
 } trommel_status;
 
-// A filter that takes keys. Functions that take it as `const` may run on several threads at once; a function that takes
-// it without `const` needs it alone.
+// A filter that keys can be inserted into. Functions that take it as `const` may run on several threads at once. While
+// a function runs that takes it without `const`, no other thread may use the filter.
 typedef struct trommel_filter trommel_filter;
 
-// Builds and probes filter blocks: the filter of one block or file of data, of which a storage engine keeps the bytes
-// alone. Immutable, so any number of threads share one.
+// Builds and probes filter blocks. A filter block is the filter of one block or file of data, which a storage engine
+// stores as bytes only. A policy is immutable, so any number of threads can share it.
 typedef struct trommel_policy trommel_policy;
 
-// A frozen filter that is read where its bytes are. Immutable, so any number of threads share one.
+// A view of a frozen filter, which is read in place, without a copy. Immutable, so any number of threads can share it.
 typedef struct trommel_view trommel_view;
 
 // Borrowed bytes: a key. `data` may be NULL if `len` is 0.
 typedef struct {
   // The first byte.
   const uint8_t *data;
-  // How many bytes.
+  // The number of bytes.
   size_t len;
 } trommel_slice;
 
@@ -88,8 +88,8 @@ typedef struct {
 extern "C" {
 #endif // __cplusplus
 
-// Returns the version of the interface that the library has. A program that loads the library itself compares it
-// with `TROMMEL_ABI_VERSION` and stops if they differ.
+// Returns the version of the interface that the library implements. A program that loads the library itself compares
+// it with `TROMMEL_ABI_VERSION` and stops if they differ.
 //
 // Thread safety: any thread, any time. Cannot fail.
 uint32_t trommel_abi_version(void);
@@ -99,64 +99,69 @@ uint32_t trommel_abi_version(void);
 // Thread safety: any thread, any time. Cannot fail.
 const char *trommel_version(void);
 
-// Returns the message of the last call of this thread that failed: one line of English, ASCII but for what the caller
-// passed, at most 511 bytes and a NUL. An empty text if no call of this thread has failed. A call that succeeds does
-// not change it.
+// Returns the message of this thread's last failed call: one line of English, at most 511 bytes and a NUL. It is
+// ASCII, except for text that the caller passed. The message is empty if no call of this thread has failed. A
+// successful call does not change it.
 //
-// Ownership: the library's. The text is valid until the next call of this thread that fails, or the thread's end.
+// Ownership: the library owns the text, which is valid until this thread's next failed call, or the thread's end.
 //
 // Thread safety: any thread; each has a message of its own. Cannot fail, and never returns NULL.
 const char *trommel_last_error(void);
 
-// Makes a policy. `kind` is a NUL-terminated text: "bloom", "register-bloom", "split-block-bloom",
-// "cache-line-bloom", "quotient", "cache-line-quotient" or "cuckoo". `bits_per_key` is at most 64, and at least 1 for the
-// Bloom kinds, 3.29 for "quotient", 10.78 for "cache-line-quotient" and 8.43 for "cuckoo"; 10 is usual. Keys are hashed
-// by XXH3-64 with `seed`; a seed that nobody else knows protects from keys chosen to be false positives.
+// Makes a policy. `kind` is a NUL-terminated text: "bloom", "register-bloom", "split-block-bloom", "cache-line-bloom",
+// "quotient", "cache-line-quotient" or "cuckoo". `bits_per_key` is at most 64, and at least 1 for the Bloom kinds,
+// 3.29 for "quotient", 10.78 for "cache-line-quotient" and 8.43 for "cuckoo"; 10 is usual. Keys are hashed by XXH3-64
+// with `seed`; a secret seed protects against keys that were chosen to be false positives.
 //
 // Ownership: `*policy` is the caller's, to be freed with `trommel_policy_free`. It is NULL on failure.
 //
 // Thread safety: any thread, any time.
 //
 // Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_UNKNOWN_KIND; TROMMEL_SPEC if the kind has no block form
-// ("counting-bloom") or cannot use as many bits per key; TROMMEL_INSTRUCTION_SET.
+// ("counting-bloom") or cannot use this number of bits per key; TROMMEL_INSTRUCTION_SET.
 trommel_status trommel_policy_new(const char *kind,
                                   double bits_per_key,
                                   uint64_t seed,
                                   trommel_policy **policy);
 
-// Frees a policy. Does nothing with NULL.
+// Frees a policy. Does nothing if `policy` is NULL.
 //
 // Thread safety: no other thread uses the policy during this call or after it. Filter blocks do not depend on it.
 void trommel_policy_free(trommel_policy *policy);
 
-// Returns everything that decides whether a policy reads a block: format version, kind, hash and seed, as ASCII of at
-// most 64 bytes and a NUL, for example "trommel.1.bloom.xxh3.0000000000000000". An engine stores it beside its blocks
-// and probes them only with a policy of the same name. Bits per key are not in it. NULL if `policy` is refused.
+// Returns the policy's name: at most 64 bytes of ASCII and a NUL, for example "trommel.1.bloom.xxh3.0000000000000000".
+// It states all that decides whether a policy can read a block: format version, kind, hash and seed, but not bits per
+// key. An engine stores the name with its blocks, and probes them only with a policy of the same name. Returns NULL if
+// `policy` is refused.
 //
-// Ownership: the policy's; valid until it is freed. Thread safety: any number of threads at once.
+// Ownership: the policy owns the text, which is valid until the policy is freed. Thread safety: any number of threads
+// at once.
 const char *trommel_policy_name(const trommel_policy *policy);
 
-// Returns the bytes of a block of `keys` keys, exactly. SIZE_MAX if one block cannot hold as many, or `policy` is refused.
+// Returns the exact size in bytes of a block of `keys` keys. Returns SIZE_MAX if one block cannot hold this number of
+// keys, or if `policy` is refused.
 //
 // Thread safety: any number of threads at once. Allocates nothing.
 size_t trommel_policy_size(const trommel_policy *policy,
                            size_t keys);
 
-// Builds the filter block of `n` keys into `dst`, which has room for `capacity` bytes; at most
-// `trommel_policy_size(policy, n)` are written. `keys` may be NULL if `n` is 0. A key may occur more than once: a
-// block is a set. But every occurrence counts for its size, so give keys once.
+// Writes the filter block of `n` keys to `dst`, which has room for `capacity` bytes; at most
+// `trommel_policy_size(policy, n)` bytes are written. `keys` may be NULL if `n` is 0. A key may occur more than once,
+// but each occurrence makes the block larger, so pass each key once.
 //
-// `*written` is the length of the block. After TROMMEL_BUFFER_TOO_SMALL it is the length that the buffer needs, after
-// any other failure 0. `written` may be NULL.
+// `*written` becomes the length of the block. After TROMMEL_BUFFER_TOO_SMALL it is the length that the buffer needs,
+// after any other failure 0. `written` may be NULL.
 //
-// After a failure, `dst` may have been written to in part. An engine then stores a block of no bytes: it excludes no key.
+// After a failure, part of `dst` may have been written. The engine then stores an empty block (0 bytes), which
+// excludes no key.
 //
-// Ownership: keys and buffer are the caller's; nothing is kept. Takes 8 bytes of memory for each key meanwhile.
+// Ownership: keys and buffer stay the caller's; the policy keeps no pointer to them. During the call, 8 bytes of
+// memory per key are allocated.
 //
 // Thread safety: any number of threads at once, each with a buffer of its own.
 //
 // Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG, TROMMEL_BUFFER_TOO_SMALL,
-// TROMMEL_TOO_MANY_KEYS, TROMMEL_MEMORY; TROMMEL_FULL if keys of a filter with slots find no room, which happens with
+// TROMMEL_TOO_MANY_KEYS, TROMMEL_MEMORY; TROMMEL_FULL if a filter with slots has no room for a key, which happens with
 // keys that an adversary chose.
 trommel_status trommel_policy_build(const trommel_policy *policy,
                                     const trommel_slice *keys,
@@ -165,13 +170,13 @@ trommel_status trommel_policy_build(const trommel_policy *policy,
                                     size_t capacity,
                                     size_t *written);
 
-// Builds the filter block of `n` keys from their hashes, as `trommel_policy_hash` makes them: for engines that hash
-// each key once for several blocks, or whose keys are not in an array of `trommel_slice`. Otherwise as
-// `trommel_policy_build`, and without memory of its own for the Bloom kinds.
+// Like `trommel_policy_build`, but takes the keys' hashes, as `trommel_policy_hash` returns them. For engines that
+// hash each key once for several blocks, or whose keys are not in an array of `trommel_slice`. Allocates nothing for
+// the Bloom kinds.
 //
 // Thread safety: any number of threads at once, each with a buffer of its own.
 //
-// Errors: as `trommel_policy_build`; TROMMEL_OVERLAP if `dst` and `hashes` have memory in common.
+// Errors: as `trommel_policy_build`; TROMMEL_OVERLAP if `dst` and `hashes` overlap.
 trommel_status trommel_policy_build_hashes(const trommel_policy *policy,
                                            const uint64_t *hashes,
                                            size_t n,
@@ -179,18 +184,18 @@ trommel_status trommel_policy_build_hashes(const trommel_policy *policy,
                                            size_t capacity,
                                            size_t *written);
 
-// Returns the hash of a key. It depends on key and seed alone: policies and filters of the same seed have the same
-// hashes. `key` may be NULL if `len` is 0. Returns 0 if an argument is refused.
+// Returns the hash of a key. It depends on key and seed only: policies, and filters that `trommel_new` made, have the
+// same hashes if they have the same seed. `key` may be NULL if `len` is 0. Returns 0 if an argument is refused.
 //
 // Thread safety: any number of threads at once. Allocates nothing.
 uint64_t trommel_policy_hash(const trommel_policy *policy,
                              const void *key,
                              size_t len);
 
-// Returns false if a key is certainly not among those of a filter block, and true if it may be. True for whatever is no
-// block of this policy: no bytes, bytes of another kind, a NULL or otherwise impossible argument. Bytes that were damaged
-// within the block can give a wrong false: keep a checksum over it. Any alignment. The time
-// depends on the length of the key, not of the block. Allocates nothing.
+// Returns false if a key is certainly not among the keys of a filter block, and true if it may be. Also returns true
+// if the bytes are not a block of this policy (no bytes, bytes of another kind), or if an argument is NULL or
+// otherwise impossible. A damaged block can give a false negative: keep a checksum over it. The block may have any
+// alignment. The time depends on the length of the key, not of the block. Allocates nothing.
 //
 // Thread safety: any number of threads at once. Does not change `trommel_last_error`.
 bool trommel_policy_may_match(const trommel_policy *policy,
@@ -199,8 +204,8 @@ bool trommel_policy_may_match(const trommel_policy *policy,
                               const void *block,
                               size_t block_len);
 
-// The same for a key whose hash is known, as `trommel_policy_hash` makes it: for a key that is looked for in several
-// blocks.
+// Like `trommel_policy_may_match`, but takes the key's hash, as `trommel_policy_hash` returns it. For a key that is
+// looked up in several blocks.
 //
 // Thread safety: any number of threads at once. Does not change `trommel_last_error`.
 bool trommel_policy_may_match_hash(const trommel_policy *policy,
@@ -208,38 +213,38 @@ bool trommel_policy_may_match_hash(const trommel_policy *policy,
                                    const void *block,
                                    size_t block_len);
 
-// Checks all that the bytes of a block tell, which have no checksum: that a policy of this name can have built them.
-// Reads the whole block of a filter with slots ("quotient", "cuckoo"); the Bloom kinds take constant time.
+// Checks whether a policy of this name can have built a block. Blocks have no checksum, so not all damage is found.
+// Reads the whole block for "quotient" and "cache-line-quotient"; takes constant time for the other kinds.
 //
 // Thread safety: any number of threads at once.
 //
-// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG, TROMMEL_FORMAT (also for no bytes).
+// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG, TROMMEL_FORMAT (also if `block_len` is 0).
 trommel_status trommel_policy_verify(const trommel_policy *policy,
                                      const void *block,
                                      size_t block_len);
 
-// Makes an empty filter for `keys` keys with a false-positive rate of `fpr`, between 0 and 1. `kind` is a NUL-terminated
-// text: "bloom", "counting-bloom", "register-bloom", "split-block-bloom", "cache-line-bloom", "quotient",
-// "cache-line-quotient" or "cuckoo". Keys are hashed by XXH3-64 with `seed`. The filter has room for all `keys`; 0 keys
-// make the smallest filter.
+// Makes an empty filter for `keys` keys with a false-positive rate of `fpr`, between 0 and 1. `kind` is a
+// NUL-terminated text: "bloom", "counting-bloom", "register-bloom", "split-block-bloom", "cache-line-bloom",
+// "quotient", "cache-line-quotient" or "cuckoo". Keys are hashed by XXH3-64 with `seed`. The filter has room for all
+// `keys`; with 0, it has the smallest size.
 //
 // Ownership: `*filter` is the caller's, to be freed with `trommel_free`. It is NULL on failure.
 //
 // Thread safety: any thread, any time.
 //
-// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_UNKNOWN_KIND; TROMMEL_SPEC if the kind cannot reach the
-// rate or the size, never a worse filter; TROMMEL_MEMORY, TROMMEL_INSTRUCTION_SET.
+// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_UNKNOWN_KIND; TROMMEL_SPEC if the kind cannot reach this
+// false-positive rate or size (a worse filter is never made instead); TROMMEL_MEMORY, TROMMEL_INSTRUCTION_SET.
 trommel_status trommel_new(const char *kind,
                            uint64_t keys,
                            double fpr,
                            uint64_t seed,
                            trommel_filter **filter);
 
-// Makes a filter that takes keys from the bytes of a frozen one, with a copy of its table. Everything is checked, as by
-// `trommel_view_open`.
+// Makes a filter from the bytes of a frozen one. The filter owns a copy of the table, so keys can be inserted.
+// Everything is checked, as by `trommel_view_open`.
 //
-// Ownership: `*filter` is the caller's, to be freed with `trommel_free`. It is NULL on failure. The bytes are not needed
-// afterwards.
+// Ownership: `*filter` is the caller's, to be freed with `trommel_free`. It is NULL on failure. The bytes are not
+// needed after the call.
 //
 // Thread safety: any thread, any time.
 //
@@ -248,12 +253,12 @@ trommel_status trommel_thaw(const void *frozen,
                             size_t len,
                             trommel_filter **filter);
 
-// Frees a filter. Does nothing with NULL.
+// Frees a filter. Does nothing if `filter` is NULL.
 //
 // Thread safety: no other thread uses the filter during this call or after it.
 void trommel_free(trommel_filter *filter);
 
-// Returns the hash of a key by the hash function and seed of a filter, for `trommel_insert_hashes` and
+// Returns the hash of a key, by the filter's hash function and seed, for `trommel_insert_hashes` and
 // `trommel_contains_hashes`. `key` may be NULL if `len` is 0. Returns 0 if an argument is refused.
 //
 // Thread safety: any number of threads at once. Allocates nothing.
@@ -261,15 +266,16 @@ uint64_t trommel_hash_bytes(const trommel_filter *filter,
                             const void *key,
                             size_t len);
 
-// Inserts the keys of `n` hashes, two to five times as fast as one by one. Hashes are those of `trommel_hash_bytes`, or
-// any other uniform 64 bits as long as lookups give the same ones. `hashes` may be NULL if `n` is 0.
+// Inserts `n` keys by their hashes, two to five times as fast as one by one. The hashes come from
+// `trommel_hash_bytes`, or are any other uniform 64-bit values, if lookups use the same ones. `hashes` may be NULL if
+// `n` is 0.
 //
-// `*inserted` is how many went in: `n`, or fewer after TROMMEL_FULL or TROMMEL_MEMORY. They are the first ones, and stay in
-// the filter. `inserted` may be NULL.
+// `*inserted` becomes the number of keys that were inserted: `n`, or fewer after TROMMEL_FULL or TROMMEL_MEMORY. These
+// are the first keys of the batch, and they stay in the filter. `inserted` may be NULL.
 //
-// Ownership: the hashes are the caller's; nothing is kept.
+// Ownership: the hashes stay the caller's; the filter keeps no pointer to them.
 //
-// Thread safety: nobody else uses the filter meanwhile.
+// Thread safety: no other thread uses the filter during the call.
 //
 // Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG, TROMMEL_FULL, TROMMEL_MEMORY.
 trommel_status trommel_insert_hashes(trommel_filter *filter,
@@ -277,18 +283,17 @@ trommel_status trommel_insert_hashes(trommel_filter *filter,
                                      size_t n,
                                      size_t *inserted);
 
-// Looks up the keys of `n` hashes at once, two to five times as fast as one by one. Bit `i % 64` of word `i / 64` of
+// Looks up `n` keys by their hashes, two to five times as fast as one by one. Bit `i % 64` of word `i / 64` of
 // `bitmap_words`, least significant bit first, is 1 if key `i` may be in the filter and 0 if it certainly is not. All
-// (n + 63) / 64 words are written, the bits beyond `n` as 0. Both pointers may be NULL if `n` is 0.
+// (n + 63) / 64 words are written, with the bits beyond `n` as 0. Both pointers may be NULL if `n` is 0.
 //
-// On failure, the words are as they were.
+// On failure, the words are unchanged.
 //
-// Ownership: hashes and words are the caller's; nothing is kept.
+// Ownership: hashes and words stay the caller's; the filter keeps no pointer to them.
 //
 // Thread safety: any number of threads at once, each with words of its own.
 //
-// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG; TROMMEL_OVERLAP if words and hashes have memory
-// in common.
+// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG; TROMMEL_OVERLAP if words and hashes overlap.
 trommel_status trommel_contains_hashes(const trommel_filter *filter,
                                        const uint64_t *hashes,
                                        size_t n,
@@ -297,15 +302,15 @@ trommel_status trommel_contains_hashes(const trommel_filter *filter,
 // Inserts a key. `key` may be NULL if `len` is 0. A Bloom filter never refuses a key; beyond the number of keys that it
 // was made for, its false-positive rate rises.
 //
-// Thread safety: nobody else uses the filter meanwhile.
+// Thread safety: no other thread uses the filter during the call.
 //
 // Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG, TROMMEL_FULL, TROMMEL_MEMORY.
 trommel_status trommel_insert_bytes(trommel_filter *filter,
                                     const void *key,
                                     size_t len);
 
-// Looks up a key: `*found` becomes false if it is certainly not in the filter, and true if it may be. `key` may be NULL
-// if `len` is 0. On failure `*found` is true, so a caller that ignores the status loses no key.
+// Looks up a key: `*found` becomes false if it is certainly not in the filter, and true if it may be. `key` may be
+// NULL if `len` is 0. On failure `*found` is true, so a caller that ignores the status gets no false negative.
 //
 // Thread safety: any number of threads at once.
 //
@@ -316,10 +321,10 @@ trommel_status trommel_contains_bytes(const trommel_filter *filter,
                                       bool *found);
 
 // Removes one copy of a key: `*removed` becomes true, or false if it certainly was not there. `removed` may be NULL.
-// Remove only keys that were inserted: another one may take a key with it that it cannot be told from. `key` may be NULL
-// if `len` is 0.
+// Remove only keys that were inserted: the removal of another key may remove an inserted key that the filter cannot
+// tell from it. `key` may be NULL if `len` is 0.
 //
-// Thread safety: nobody else uses the filter meanwhile.
+// Thread safety: no other thread uses the filter during the call.
 //
 // Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG; TROMMEL_UNSUPPORTED for a Bloom filter without
 // counters.
@@ -328,33 +333,33 @@ trommel_status trommel_remove_bytes(trommel_filter *filter,
                                     size_t len,
                                     bool *removed);
 
-// Inserts all keys of another filter of the same kind, size and seed. `other` stays as it is.
+// Inserts all keys of another filter of the same kind, size and seed. `other` does not change.
 //
-// Thread safety: nobody else uses `filter` meanwhile, and nobody changes `other`.
+// Thread safety: during the call, no other thread uses `filter`, and none changes `other`.
 //
 // Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED; TROMMEL_OVERLAP if both are the same filter; TROMMEL_INCOMPATIBLE;
 // TROMMEL_FULL if a filter with slots has no room for the other's keys; TROMMEL_MEMORY.
 trommel_status trommel_merge(trommel_filter *filter,
                              const trommel_filter *other);
 
-// Returns how many keys were inserted and not removed, copies included. A Bloom filter counts no key whose bits were all
-// set before. 0 if `filter` is refused.
+// Returns the number of keys in the filter: a multiset counts each copy, a Bloom filter each insert that was not
+// removed. Returns 0 if `filter` is refused.
 //
 // Thread safety: any number of threads at once.
 uint64_t trommel_len(const trommel_filter *filter);
 
-// Returns the bytes of the frozen filter, exactly; 0 if `filter` is refused. Later inserts may change it.
+// Returns the exact size in bytes of the frozen filter; 0 if `filter` is refused. Later inserts may change the size.
 //
 // Thread safety: any number of threads at once. Allocates nothing.
 size_t trommel_frozen_size(const trommel_filter *filter);
 
-// Writes the frozen filter to `dst`, which has room for `capacity` bytes. Every machine and every later version of the
-// library reads the bytes, which have checksums. The filter stays as it is.
+// Writes the frozen filter to `dst`, which has room for `capacity` bytes. The bytes have checksums, and can be read on
+// every machine and by every later version of the library. The filter does not change.
 //
-// `*written` is the length, that of `trommel_frozen_size`, also after TROMMEL_BUFFER_TOO_SMALL; after any other failure
-// it is 0. `written` may be NULL.
+// `*written` becomes the length of the frozen filter, as from `trommel_frozen_size`, also after
+// TROMMEL_BUFFER_TOO_SMALL. After any other failure it is 0. `written` may be NULL.
 //
-// Ownership: the buffer is the caller's; nothing is kept.
+// Ownership: the buffer stays the caller's; the filter keeps no pointer to it.
 //
 // Thread safety: any number of threads at once, each with a buffer of its own.
 //
@@ -364,11 +369,11 @@ trommel_status trommel_freeze(const trommel_filter *filter,
                               size_t capacity,
                               size_t *written);
 
-// Opens a view of the bytes of a frozen filter, at any alignment, without a copy of them. Everything is checked, once:
+// Opens a view of a frozen filter without copying its bytes, which may have any alignment. Checks everything once:
 // checksums, parameters and structure, in one or two passes over the bytes.
 //
 // Ownership: `*view` is the caller's, to be freed with `trommel_view_free`. It is NULL on failure. The bytes stay the
-// caller's: they have to stay where they are, unchanged, until the view is freed.
+// caller's, and must stay in place, unchanged, until the view is freed.
 //
 // Thread safety: any thread, any time.
 //
@@ -377,13 +382,13 @@ trommel_status trommel_view_open(const void *frozen,
                                  size_t len,
                                  trommel_view **view);
 
-// Frees a view, and none of the bytes that it is of. Does nothing with NULL.
+// Frees a view, but not its bytes. Does nothing if `view` is NULL.
 //
 // Thread safety: no other thread uses the view during this call or after it.
 void trommel_view_free(trommel_view *view);
 
-// Looks up a key: `*found` becomes false if it is certainly not in the filter, and true if it may be. `key` may be NULL
-// if `len` is 0. On failure `*found` is true, so a caller that ignores the status loses no key.
+// Looks up a key: `*found` becomes false if it is certainly not in the filter, and true if it may be. `key` may be
+// NULL if `len` is 0. On failure `*found` is true, so a caller that ignores the status gets no false negative.
 //
 // Thread safety: any number of threads at once.
 //
@@ -393,8 +398,8 @@ trommel_status trommel_view_contains_bytes(const trommel_view *view,
                                            size_t len,
                                            bool *found);
 
-// Looks up the keys of `n` hashes at once, as `trommel_contains_hashes` does. Hashes are those of
-// `trommel_view_hash_bytes`, or those that were inserted.
+// Looks up `n` keys by their hashes, as `trommel_contains_hashes` does. The hashes come from
+// `trommel_view_hash_bytes`, or are those that were inserted into the filter.
 //
 // Thread safety: any number of threads at once, each with words of its own.
 //
@@ -404,8 +409,8 @@ trommel_status trommel_view_contains_hashes(const trommel_view *view,
                                             size_t n,
                                             uint64_t *bitmap_words);
 
-// Returns the hash of a key by the hash function and seed of the frozen filter. `key` may be NULL if `len` is 0. Returns
-// 0 if an argument is refused.
+// Returns the hash of a key, by the hash function and seed of the frozen filter. `key` may be NULL if `len` is 0.
+// Returns 0 if an argument is refused.
 //
 // Thread safety: any number of threads at once. Allocates nothing.
 uint64_t trommel_view_hash_bytes(const trommel_view *view,

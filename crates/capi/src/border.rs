@@ -1,6 +1,7 @@
-//! Pointers of C become references and slices here, after every check that a pointer allows: it is not NULL, it is
-//! aligned, and its range fits into the address space. The rest cannot be checked and is the caller's duty, as in any C
-//! library: the memory is there, has the type, and does not change during the call. Each function here states it.
+//! Turns the pointers of C callers into references and slices. The functions here check all that can be checked of a
+//! pointer: it is not NULL, it is aligned, and its range fits into the address space. The rest is the caller's duty, as
+//! in any C library: the memory exists, holds values of the type, and does not change during the call. Each function
+//! states this duty under `# Safety`.
 
 use crate::status::Failure;
 use std::ffi::c_char;
@@ -8,7 +9,8 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use trommel::FilterKind;
 
-/// The addresses of a range of memory, or why there is no such range. NULL passes where there are no items.
+/// Returns the addresses of `items` values from `first` on, or the check that failed. If `items` is 0, any pointer
+/// passes, also NULL.
 #[inline]
 fn addresses<T>(
     name: &'static str,
@@ -32,10 +34,10 @@ fn addresses<T>(
     }
 }
 
-/// An array that the caller reads.
+/// Returns an array that the call reads.
 ///
 /// # Safety
-/// If the checks pass, `items` values of the type are at `first`, and none changes during `'a`.
+/// If the checks pass, `first` points to `items` values of the type, and none of them changes during `'a`.
 #[inline]
 pub(crate) unsafe fn array<'a, T>(
     name: &'static str,
@@ -45,12 +47,12 @@ pub(crate) unsafe fn array<'a, T>(
     if addresses(name, first, items)?.is_empty() {
         return Ok(&[]);
     }
-    // SAFETY: `addresses` found the pointer not NULL and aligned, and the range at most `isize::MAX` bytes that do not
-    // pass the end of the address space; the rest is the duty of this function.
+    // SAFETY: `addresses` checked that the pointer is not NULL and is aligned, and that the range is at most
+    // `isize::MAX` bytes and ends within the address space. The caller of this function guarantees the rest.
     Ok(unsafe { std::slice::from_raw_parts(first, items) })
 }
 
-/// Any bytes: a key, a filter block, a frozen filter.
+/// Returns bytes that the call reads: a key, a filter block or a frozen filter.
 ///
 /// # Safety
 /// As for [`array`].
@@ -60,14 +62,14 @@ pub(crate) unsafe fn bytes<'a, T>(
     first: *const T,
     len: usize,
 ) -> Result<&'a [u8], Failure> {
-    // SAFETY: the caller's duty is that of `array`.
+    // SAFETY: the caller of this function has the same duty as a caller of `array`.
     unsafe { array(name, first.cast::<u8>(), len) }
 }
 
-/// A buffer to write to, that has no byte in common with what is read.
+/// Returns a buffer to write to, after checking that it does not overlap `read`.
 ///
 /// # Safety
-/// If the checks pass, memory for `items` values is at `first`, and nobody else uses it during `'a`.
+/// If the checks pass, `first` points to memory for `items` values, and nobody else uses it during `'a`.
 #[inline]
 pub(crate) unsafe fn buffer<'a, T, I>(
     name: &'static str,
@@ -83,24 +85,26 @@ pub(crate) unsafe fn buffer<'a, T, I>(
     if addresses.start < read.end.addr() && read.start.addr() < addresses.end {
         return Err(Failure::Overlap { name });
     }
-    // SAFETY: `addresses` found the pointer not NULL and aligned, and the range one of memory; it is apart from what
-    // this call reads; the rest is the duty of this function. Bytes and words have no invalid values.
+    // SAFETY: `addresses` checked that the pointer is not NULL and is aligned, and that the range is possible; the
+    // range does not overlap `read`. The caller of this function guarantees the rest. Bytes and words have no invalid
+    // values.
     Ok(unsafe { std::slice::from_raw_parts_mut(first, items) })
 }
 
-/// A policy, filter or view that is read.
+/// Returns a policy, filter or view that the call reads.
 ///
 /// # Safety
-/// If the checks pass, the pointer came from the function that makes such a handle, is not freed yet, and what it
-/// points to does not change during `'a`.
+/// If the checks pass, the pointer came from the function that makes such a handle, the handle is not freed yet, and it
+/// does not change during `'a`.
 #[inline]
 pub(crate) unsafe fn handle<'a, T>(name: &'static str, handle: *const T) -> Result<&'a T, Failure> {
     addresses(name, handle, 1)?;
-    // SAFETY: not NULL and aligned; the rest is the duty of this function.
+    // SAFETY: `addresses` checked that the pointer is not NULL and is aligned. The caller of this function guarantees
+    // the rest.
     Ok(unsafe { &*handle })
 }
 
-/// A filter that is changed.
+/// Returns a filter that the call changes.
 ///
 /// # Safety
 /// As for [`handle`], and nobody else uses the filter during `'a`.
@@ -110,34 +114,36 @@ pub(crate) unsafe fn handle_mut<'a, T>(
     handle: *mut T,
 ) -> Result<&'a mut T, Failure> {
     addresses(name, handle, 1)?;
-    // SAFETY: not NULL and aligned; the rest is the duty of this function.
+    // SAFETY: `addresses` checked that the pointer is not NULL and is aligned. The caller of this function guarantees
+    // the rest.
     Ok(unsafe { &mut *handle })
 }
 
-/// Frees a handle. Does nothing with NULL, and with an address at which no handle can be.
+/// Frees a handle. Does nothing if the pointer is NULL or misaligned.
 ///
 /// # Safety
 /// As for [`handle`], and nobody uses the pointer afterwards.
 pub(crate) unsafe fn free<T>(handle: *mut T) {
     if !handle.is_null() && handle.is_aligned() {
-        // SAFETY: `Out::put` made the pointer of a box; that it is not freed yet is the duty of this function.
+        // SAFETY: every handle is a pointer from `Box::into_raw`. The caller of this function guarantees that it is not
+        // freed yet.
         drop(unsafe { Box::from_raw(handle) });
     }
 }
 
-/// The kind of filter that a C text names.
+/// Returns the kind of filter that a NUL-terminated text names.
 ///
 /// # Safety
-/// If the pointer is not NULL, bytes up to a NUL or 64 of them are there.
+/// If the pointer is not NULL, the bytes up to the first NUL can be read, or 64 bytes if none of them is a NUL.
 pub(crate) unsafe fn kind(name: &'static str, text: *const c_char) -> Result<FilterKind, Failure> {
-    /// More than the longest name has.
+    /// More bytes than the longest name has.
     const MOST_BYTES: usize = 64;
     if text.is_null() {
         return Err(Failure::Null { name });
     }
     let mut bytes = [0; MOST_BYTES];
     for i in 0..MOST_BYTES {
-        // SAFETY: no byte before this one is a NUL, so it is there, by the duty of this function.
+        // SAFETY: no earlier byte is a NUL, so the caller of this function guarantees that this one can be read.
         bytes[i] = unsafe { text.cast::<u8>().add(i).read() };
         if bytes[i] == 0 {
             let text = str::from_utf8(&bytes[..i]).map_err(|_| Failure::Text { name })?;
@@ -147,24 +153,24 @@ pub(crate) unsafe fn kind(name: &'static str, text: *const c_char) -> Result<Fil
     Err(Failure::Text { name })
 }
 
-/// Where a call puts a result.
+/// The address that a call writes a result to.
 pub(crate) struct Out<'a, T> {
     at: *mut T,
     lifetime: PhantomData<&'a mut T>,
 }
 
 impl<T> Out<'_, T> {
-    /// Where a result has to go.
+    /// The address of a result; it must not be NULL.
     ///
     /// # Safety
-    /// If the checks pass, memory for a value is there, and nobody else uses it while this lives, except through
-    /// references that are used no more when a value is put.
+    /// If the checks pass, `at` points to memory for a value. While this `Out` lives, nobody else uses that memory,
+    /// except through references that are no longer used when [`Out::put`] writes.
     pub(crate) unsafe fn required(name: &'static str, at: *mut T) -> Result<Self, Failure> {
         addresses(name, at, 1)?;
         Ok(Self { at, lifetime: PhantomData })
     }
 
-    /// Where a result goes unless it is NULL.
+    /// The address of a result; if it is NULL, the result is dropped.
     ///
     /// # Safety
     /// As for [`Out::required`].
@@ -173,10 +179,11 @@ impl<T> Out<'_, T> {
         Ok(Self { at, lifetime: PhantomData })
     }
 
-    /// Writes a value, over whatever is there.
+    /// Writes a value without dropping the old one.
     pub(crate) fn put(&self, value: T) {
         if !self.at.is_null() {
-            // SAFETY: not NULL and aligned, as the constructors found; their duty is that memory is there.
+            // SAFETY: the pointer is not NULL, and the constructors checked that it is aligned. Their callers guarantee
+            // the memory.
             unsafe { self.at.write(value) };
         }
     }
@@ -187,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_of_memory_are_checked() {
+    fn impossible_memory_ranges_are_refused() {
         let words = [0u64; 4];
         let first = words.as_ptr();
         let misaligned = first.cast::<u8>().wrapping_add(1).cast::<u64>();
@@ -200,7 +207,8 @@ mod tests {
             addresses("w", misaligned, 1),
             Err(Failure::Misaligned { name: "w", alignment: 8 })
         );
-        // Too many bytes for an `isize`; a product that wraps, to 8 bytes; past the end of the address space.
+        // Too many bytes for an `isize`; a byte count that wraps to 8; the largest count; a range past the end of the
+        // address space.
         let most = isize::MAX as usize / 8;
         for (first, items) in
             [(first, most + 1), (first, (1 << 61) + 1), (first, usize::MAX), (last, 1)]
@@ -213,16 +221,16 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_is_apart_from_what_is_read() {
+    fn a_buffer_that_overlaps_the_input_is_refused() {
         let mut words = [0u64; 8];
         let first = words.as_mut_ptr();
         let at = |i: usize| first.wrapping_add(i);
         for (from, items, apart) in
             [(0, 4, true), (0, 5, false), (4, 2, false), (3, 3, false), (6, 2, true)]
         {
-            // SAFETY: all of it lies in `words`, which nobody else uses.
+            // SAFETY: both words lie in `words`, which nobody else uses.
             let read: &[u64] = unsafe { array("read", at(4), 2) }.unwrap();
-            // SAFETY: as above; what overlaps is refused.
+            // SAFETY: the range lies in `words`, and `buffer` refuses it if it overlaps `read`.
             let buffer = unsafe { buffer("buffer", at(from), items, read) };
             assert_eq!(buffer.is_ok(), apart, "{from} {items}");
         }

@@ -1,4 +1,4 @@
-//! Filters that take keys.
+//! The functions of `trommel_filter`: filters that keys are inserted into.
 
 use crate::border::{self, Out};
 use crate::guard;
@@ -6,24 +6,24 @@ use crate::status::{Failure, Status};
 use std::ffi::{c_char, c_void};
 use trommel::{AnyFilter, Bitmap, Filter, FilterSpec, Insert, KeyHash, SpecError};
 
-/// A filter that takes keys. Functions that take it as `const` may run on several threads at once; a function that takes
-/// it without `const` needs it alone.
+/// A filter that keys can be inserted into. Functions that take it as `const` may run on several threads at once. While
+/// a function runs that takes it without `const`, no other thread may use the filter.
 #[derive(Debug)]
 pub struct Owned {
     filter: AnyFilter,
 }
 
-/// Makes an empty filter for `keys` keys with a false-positive rate of `fpr`, between 0 and 1. `kind` is a NUL-terminated
-/// text: "bloom", "counting-bloom", "register-bloom", "split-block-bloom", "cache-line-bloom", "quotient",
-/// "cache-line-quotient" or "cuckoo". Keys are hashed by XXH3-64 with `seed`. The filter has room for all `keys`; 0 keys
-/// make the smallest filter.
+/// Makes an empty filter for `keys` keys with a false-positive rate of `fpr`, between 0 and 1. `kind` is a
+/// NUL-terminated text: "bloom", "counting-bloom", "register-bloom", "split-block-bloom", "cache-line-bloom",
+/// "quotient", "cache-line-quotient" or "cuckoo". Keys are hashed by XXH3-64 with `seed`. The filter has room for all
+/// `keys`; with 0, it has the smallest size.
 ///
 /// Ownership: `*filter` is the caller's, to be freed with `trommel_free`. It is NULL on failure.
 ///
 /// Thread safety: any thread, any time.
 ///
-/// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_UNKNOWN_KIND; TROMMEL_SPEC if the kind cannot reach the
-/// rate or the size, never a worse filter; TROMMEL_MEMORY, TROMMEL_INSTRUCTION_SET.
+/// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_UNKNOWN_KIND; TROMMEL_SPEC if the kind cannot reach this
+/// false-positive rate or size (a worse filter is never made instead); TROMMEL_MEMORY, TROMMEL_INSTRUCTION_SET.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trommel_new(
     kind: *const c_char,
@@ -33,10 +33,10 @@ pub unsafe extern "C" fn trommel_new(
     filter: *mut *mut Owned,
 ) -> Status {
     guard::status(|| {
-        // SAFETY: the header asks the caller for an address of a pointer.
+        // SAFETY: the header requires the address of a pointer.
         let made = unsafe { Out::required("filter", filter) }?;
         made.put(std::ptr::null_mut());
-        // SAFETY: the header asks the caller for a text that ends in a NUL.
+        // SAFETY: the header requires a text that ends in a NUL.
         let kind = unsafe { border::kind("kind", kind) }?;
         let filter = FilterSpec::new(kind).keys(key_count(keys)?).fpr(fpr).seed(seed).build()?;
         made.put(Box::into_raw(Box::new(Owned { filter })));
@@ -44,7 +44,7 @@ pub unsafe extern "C" fn trommel_new(
     })
 }
 
-/// The number of keys as Rust counts; on a machine of 32 bits, no filter holds more.
+/// Converts a number of keys to `usize`. A larger number is an error: the address space has no room for such a filter.
 fn key_count(keys: u64) -> Result<usize, SpecError> {
     usize::try_from(keys).map_err(|_| SpecError::Parameter {
         name: "keys",
@@ -54,11 +54,11 @@ fn key_count(keys: u64) -> Result<usize, SpecError> {
     })
 }
 
-/// Makes a filter that takes keys from the bytes of a frozen one, with a copy of its table. Everything is checked, as by
-/// `trommel_view_open`.
+/// Makes a filter from the bytes of a frozen one. The filter owns a copy of the table, so keys can be inserted.
+/// Everything is checked, as by `trommel_view_open`.
 ///
-/// Ownership: `*filter` is the caller's, to be freed with `trommel_free`. It is NULL on failure. The bytes are not needed
-/// afterwards.
+/// Ownership: `*filter` is the caller's, to be freed with `trommel_free`. It is NULL on failure. The bytes are not
+/// needed after the call.
 ///
 /// Thread safety: any thread, any time.
 ///
@@ -70,29 +70,29 @@ pub unsafe extern "C" fn trommel_thaw(
     filter: *mut *mut Owned,
 ) -> Status {
     guard::status(|| {
-        // SAFETY: the header asks the caller for an address of a pointer.
+        // SAFETY: the header requires the address of a pointer.
         let made = unsafe { Out::required("filter", filter) }?;
         made.put(std::ptr::null_mut());
-        // SAFETY: the header asks the caller for `len` bytes, that nobody changes meanwhile.
+        // SAFETY: the header requires `len` bytes that nobody changes during the call.
         let filter = AnyFilter::from_bytes(unsafe { border::bytes("frozen", frozen, len) }?)?;
         made.put(Box::into_raw(Box::new(Owned { filter })));
         Ok(())
     })
 }
 
-/// Frees a filter. Does nothing with NULL.
+/// Frees a filter. Does nothing if `filter` is NULL.
 ///
 /// Thread safety: no other thread uses the filter during this call or after it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trommel_free(filter: *mut Owned) {
     guard::status(|| {
-        // SAFETY: the header asks the caller for a filter that is not freed yet, and not used afterwards.
+        // SAFETY: the header requires a filter that is not freed yet and not used after the call.
         unsafe { border::free(filter) };
         Ok(())
     });
 }
 
-/// Returns the hash of a key by the hash function and seed of a filter, for `trommel_insert_hashes` and
+/// Returns the hash of a key, by the filter's hash function and seed, for `trommel_insert_hashes` and
 /// `trommel_contains_hashes`. `key` may be NULL if `len` is 0. Returns 0 if an argument is refused.
 ///
 /// Thread safety: any number of threads at once. Allocates nothing.
@@ -103,23 +103,24 @@ pub unsafe extern "C" fn trommel_hash_bytes(
     len: usize,
 ) -> u64 {
     guard::value(|| {
-        // SAFETY: the header asks the caller for a filter that is not freed yet, and that nobody changes meanwhile.
+        // SAFETY: the header requires a filter that is not freed yet and that nobody changes during the call.
         let filter = &unsafe { border::handle("filter", filter) }?.filter;
-        // SAFETY: the header asks the caller for `len` bytes, that nobody changes meanwhile.
+        // SAFETY: the header requires `len` bytes that nobody changes during the call.
         Ok(filter.hash(unsafe { border::bytes("key", key, len) }?).raw())
     })
     .unwrap_or(0)
 }
 
-/// Inserts the keys of `n` hashes, two to five times as fast as one by one. Hashes are those of `trommel_hash_bytes`, or
-/// any other uniform 64 bits as long as lookups give the same ones. `hashes` may be NULL if `n` is 0.
+/// Inserts `n` keys by their hashes, two to five times as fast as one by one. The hashes come from
+/// `trommel_hash_bytes`, or are any other uniform 64-bit values, if lookups use the same ones. `hashes` may be NULL if
+/// `n` is 0.
 ///
-/// `*inserted` is how many went in: `n`, or fewer after TROMMEL_FULL or TROMMEL_MEMORY. They are the first ones, and stay in
-/// the filter. `inserted` may be NULL.
+/// `*inserted` becomes the number of keys that were inserted: `n`, or fewer after TROMMEL_FULL or TROMMEL_MEMORY. These
+/// are the first keys of the batch, and they stay in the filter. `inserted` may be NULL.
 ///
-/// Ownership: the hashes are the caller's; nothing is kept.
+/// Ownership: the hashes stay the caller's; the filter keeps no pointer to them.
 ///
-/// Thread safety: nobody else uses the filter meanwhile.
+/// Thread safety: no other thread uses the filter during the call.
 ///
 /// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG, TROMMEL_FULL, TROMMEL_MEMORY.
 #[unsafe(no_mangle)]
@@ -130,12 +131,12 @@ pub unsafe extern "C" fn trommel_insert_hashes(
     inserted: *mut usize,
 ) -> Status {
     guard::status(|| {
-        // SAFETY: the header asks the caller for an address of a size, or NULL.
+        // SAFETY: the header requires the address of a size, or NULL.
         let inserted = unsafe { Out::optional("inserted", inserted) }?;
         inserted.put(0);
-        // SAFETY: the header asks the caller for a filter that is not freed yet, and that nobody else uses meanwhile.
+        // SAFETY: the header requires a filter that is not freed yet and that nobody else uses during the call.
         let filter = &mut unsafe { border::handle_mut("filter", filter) }?.filter;
-        // SAFETY: the header asks the caller for `n` hashes, that nobody changes meanwhile.
+        // SAFETY: the header requires `n` hashes that nobody changes during the call.
         let hashes = unsafe { border::array("hashes", hashes, n) }?;
         match filter.insert_batch(KeyHash::slice_from_raw(hashes)) {
             Ok(()) => inserted.put(n),
@@ -148,18 +149,17 @@ pub unsafe extern "C" fn trommel_insert_hashes(
     })
 }
 
-/// Looks up the keys of `n` hashes at once, two to five times as fast as one by one. Bit `i % 64` of word `i / 64` of
+/// Looks up `n` keys by their hashes, two to five times as fast as one by one. Bit `i % 64` of word `i / 64` of
 /// `bitmap_words`, least significant bit first, is 1 if key `i` may be in the filter and 0 if it certainly is not. All
-/// (n + 63) / 64 words are written, the bits beyond `n` as 0. Both pointers may be NULL if `n` is 0.
+/// (n + 63) / 64 words are written, with the bits beyond `n` as 0. Both pointers may be NULL if `n` is 0.
 ///
-/// On failure, the words are as they were.
+/// On failure, the words are unchanged.
 ///
-/// Ownership: hashes and words are the caller's; nothing is kept.
+/// Ownership: hashes and words stay the caller's; the filter keeps no pointer to them.
 ///
 /// Thread safety: any number of threads at once, each with words of its own.
 ///
-/// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG; TROMMEL_OVERLAP if words and hashes have memory
-/// in common.
+/// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG; TROMMEL_OVERLAP if words and hashes overlap.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trommel_contains_hashes(
     filter: *const Owned,
@@ -168,35 +168,35 @@ pub unsafe extern "C" fn trommel_contains_hashes(
     bitmap_words: *mut u64,
 ) -> Status {
     guard::status(|| {
-        // SAFETY: the header asks the caller for a filter that is not freed yet, and that nobody changes meanwhile.
+        // SAFETY: the header requires a filter that is not freed yet and that nobody changes during the call.
         let filter = &unsafe { border::handle("filter", filter) }?.filter;
-        // SAFETY: the header asks the caller for these hashes and words.
+        // SAFETY: the header requires these hashes and words.
         unsafe { contains_hashes(filter, hashes, n, bitmap_words) }
     })
 }
 
-/// Looks up the keys of `n` hashes in a filter or a view.
+/// Looks up `n` keys by their hashes, in a filter or a view.
 ///
 /// # Safety
-/// If the checks pass, `n` hashes are there, that nobody changes meanwhile, and as many words as have a bit for each,
-/// that nobody else uses meanwhile.
+/// If the checks pass, `hashes` points to `n` hashes that nobody changes during the call, and `bitmap_words` to
+/// `n.div_ceil(64)` words that nobody else uses during the call.
 pub(crate) unsafe fn contains_hashes(
     filter: &impl Filter,
     hashes: *const u64,
     n: usize,
     bitmap_words: *mut u64,
 ) -> Result<(), Failure> {
-    // SAFETY: the hashes are the duty of this function.
+    // SAFETY: the caller of this function guarantees the hashes.
     let hashes = unsafe { border::array("hashes", hashes, n) }?;
-    // SAFETY: the words are the duty of this function.
+    // SAFETY: the caller of this function guarantees the words.
     let words = unsafe { border::buffer("bitmap_words", bitmap_words, n.div_ceil(64), hashes) }?;
     contains_batch(filter, KeyHash::slice_from_raw(hashes), words);
     Ok(())
 }
 
-/// Looks up a batch in pieces, so that the memory for their answers stays small whatever the batch.
+/// Looks up a batch piece by piece, so that the memory for answers does not grow with the batch.
 fn contains_batch(filter: &impl Filter, hashes: &[KeyHash], words: &mut [u64]) {
-    /// 8 KiB of answers: in the first-level cache, and far beyond where a batch pays.
+    /// The answers of a piece take 8 KiB, which fits into the first-level cache.
     const PIECE_KEYS: usize = 1 << 16;
     let mut found = Bitmap::new(0);
     for (hashes, words) in hashes.chunks(PIECE_KEYS).zip(words.chunks_mut(PIECE_KEYS / 64)) {
@@ -208,7 +208,7 @@ fn contains_batch(filter: &impl Filter, hashes: &[KeyHash], words: &mut [u64]) {
 /// Inserts a key. `key` may be NULL if `len` is 0. A Bloom filter never refuses a key; beyond the number of keys that it
 /// was made for, its false-positive rate rises.
 ///
-/// Thread safety: nobody else uses the filter meanwhile.
+/// Thread safety: no other thread uses the filter during the call.
 ///
 /// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG, TROMMEL_FULL, TROMMEL_MEMORY.
 #[unsafe(no_mangle)]
@@ -218,16 +218,16 @@ pub unsafe extern "C" fn trommel_insert_bytes(
     len: usize,
 ) -> Status {
     guard::status(|| {
-        // SAFETY: the header asks the caller for a filter that is not freed yet, and that nobody else uses meanwhile.
+        // SAFETY: the header requires a filter that is not freed yet and that nobody else uses during the call.
         let filter = &mut unsafe { border::handle_mut("filter", filter) }?.filter;
-        // SAFETY: the header asks the caller for `len` bytes, that nobody changes meanwhile.
+        // SAFETY: the header requires `len` bytes that nobody changes during the call.
         filter.insert(unsafe { border::bytes("key", key, len) }?)?;
         Ok(())
     })
 }
 
-/// Looks up a key: `*found` becomes false if it is certainly not in the filter, and true if it may be. `key` may be NULL
-/// if `len` is 0. On failure `*found` is true, so a caller that ignores the status loses no key.
+/// Looks up a key: `*found` becomes false if it is certainly not in the filter, and true if it may be. `key` may be
+/// NULL if `len` is 0. On failure `*found` is true, so a caller that ignores the status gets no false negative.
 ///
 /// Thread safety: any number of threads at once.
 ///
@@ -240,22 +240,22 @@ pub unsafe extern "C" fn trommel_contains_bytes(
     found: *mut bool,
 ) -> Status {
     guard::status(|| {
-        // SAFETY: the header asks the caller for an address of a bool.
+        // SAFETY: the header requires the address of a bool.
         let found = unsafe { Out::required("found", found) }?;
         found.put(true);
-        // SAFETY: the header asks the caller for a filter that is not freed yet, and that nobody changes meanwhile.
+        // SAFETY: the header requires a filter that is not freed yet and that nobody changes during the call.
         let filter = &unsafe { border::handle("filter", filter) }?.filter;
-        // SAFETY: the header asks the caller for `len` bytes, that nobody changes meanwhile.
+        // SAFETY: the header requires `len` bytes that nobody changes during the call.
         found.put(filter.contains(unsafe { border::bytes("key", key, len) }?));
         Ok(())
     })
 }
 
 /// Removes one copy of a key: `*removed` becomes true, or false if it certainly was not there. `removed` may be NULL.
-/// Remove only keys that were inserted: another one may take a key with it that it cannot be told from. `key` may be NULL
-/// if `len` is 0.
+/// Remove only keys that were inserted: the removal of another key may remove an inserted key that the filter cannot
+/// tell from it. `key` may be NULL if `len` is 0.
 ///
-/// Thread safety: nobody else uses the filter meanwhile.
+/// Thread safety: no other thread uses the filter during the call.
 ///
 /// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG; TROMMEL_UNSUPPORTED for a Bloom filter without
 /// counters.
@@ -267,21 +267,21 @@ pub unsafe extern "C" fn trommel_remove_bytes(
     removed: *mut bool,
 ) -> Status {
     guard::status(|| {
-        // SAFETY: the header asks the caller for an address of a bool, or NULL.
+        // SAFETY: the header requires the address of a bool, or NULL.
         let removed = unsafe { Out::optional("removed", removed) }?;
         removed.put(false);
-        // SAFETY: the header asks the caller for a filter that is not freed yet, and that nobody else uses meanwhile.
+        // SAFETY: the header requires a filter that is not freed yet and that nobody else uses during the call.
         let filter = &mut unsafe { border::handle_mut("filter", filter) }?.filter;
-        // SAFETY: the header asks the caller for `len` bytes, that nobody changes meanwhile.
+        // SAFETY: the header requires `len` bytes that nobody changes during the call.
         let hash = filter.hash(unsafe { border::bytes("key", key, len) }?);
         removed.put(filter.remove_hash(hash)?);
         Ok(())
     })
 }
 
-/// Inserts all keys of another filter of the same kind, size and seed. `other` stays as it is.
+/// Inserts all keys of another filter of the same kind, size and seed. `other` does not change.
 ///
-/// Thread safety: nobody else uses `filter` meanwhile, and nobody changes `other`.
+/// Thread safety: during the call, no other thread uses `filter`, and none changes `other`.
 ///
 /// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED; TROMMEL_OVERLAP if both are the same filter; TROMMEL_INCOMPATIBLE;
 /// TROMMEL_FULL if a filter with slots has no room for the other's keys; TROMMEL_MEMORY.
@@ -291,43 +291,43 @@ pub unsafe extern "C" fn trommel_merge(filter: *mut Owned, other: *const Owned) 
         if !filter.is_null() && filter.cast_const() == other {
             return Err(Failure::MergeWithItself);
         }
-        // SAFETY: the header asks the caller for a filter that is not freed yet, and that nobody else uses meanwhile.
+        // SAFETY: the header requires a filter that is not freed yet and that nobody else uses during the call.
         // It is not the other one.
         let filter = &mut unsafe { border::handle_mut("filter", filter) }?.filter;
-        // SAFETY: the header asks the caller for a filter that is not freed yet, and that nobody changes meanwhile.
+        // SAFETY: the header requires a filter that is not freed yet and that nobody changes during the call.
         let other = &unsafe { border::handle("other", other) }?.filter;
         Ok(filter.merge(other)?)
     })
 }
 
-/// Returns how many keys were inserted and not removed, copies included. A Bloom filter counts no key whose bits were all
-/// set before. 0 if `filter` is refused.
+/// Returns the number of keys in the filter: a multiset counts each copy, a Bloom filter each insert that was not
+/// removed. Returns 0 if `filter` is refused.
 ///
 /// Thread safety: any number of threads at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trommel_len(filter: *const Owned) -> u64 {
-    // SAFETY: the header asks the caller for a filter that is not freed yet, and that nobody changes meanwhile.
+    // SAFETY: the header requires a filter that is not freed yet and that nobody changes during the call.
     guard::value(|| Ok(unsafe { border::handle("filter", filter) }?.filter.len() as u64))
         .unwrap_or(0)
 }
 
-/// Returns the bytes of the frozen filter, exactly; 0 if `filter` is refused. Later inserts may change it.
+/// Returns the exact size in bytes of the frozen filter; 0 if `filter` is refused. Later inserts may change the size.
 ///
 /// Thread safety: any number of threads at once. Allocates nothing.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trommel_frozen_size(filter: *const Owned) -> usize {
-    // SAFETY: the header asks the caller for a filter that is not freed yet, and that nobody changes meanwhile.
+    // SAFETY: the header requires a filter that is not freed yet and that nobody changes during the call.
     guard::value(|| Ok(unsafe { border::handle("filter", filter) }?.filter.encoded_len()))
         .unwrap_or(0)
 }
 
-/// Writes the frozen filter to `dst`, which has room for `capacity` bytes. Every machine and every later version of the
-/// library reads the bytes, which have checksums. The filter stays as it is.
+/// Writes the frozen filter to `dst`, which has room for `capacity` bytes. The bytes have checksums, and can be read on
+/// every machine and by every later version of the library. The filter does not change.
 ///
-/// `*written` is the length, that of `trommel_frozen_size`, also after TROMMEL_BUFFER_TOO_SMALL; after any other failure
-/// it is 0. `written` may be NULL.
+/// `*written` becomes the length of the frozen filter, as from `trommel_frozen_size`, also after
+/// TROMMEL_BUFFER_TOO_SMALL. After any other failure it is 0. `written` may be NULL.
 ///
-/// Ownership: the buffer is the caller's; nothing is kept.
+/// Ownership: the buffer stays the caller's; the filter keeps no pointer to it.
 ///
 /// Thread safety: any number of threads at once, each with a buffer of its own.
 ///
@@ -340,10 +340,10 @@ pub unsafe extern "C" fn trommel_freeze(
     written: *mut usize,
 ) -> Status {
     guard::status(|| {
-        // SAFETY: the header asks the caller for an address of a size, or NULL.
+        // SAFETY: the header requires the address of a size, or NULL.
         let written = unsafe { Out::optional("written", written) }?;
         written.put(0);
-        // SAFETY: the header asks the caller for a filter that is not freed yet, and that nobody changes meanwhile.
+        // SAFETY: the header requires a filter that is not freed yet and that nobody changes during the call.
         let filter = &unsafe { border::handle("filter", filter) }?.filter;
         let need = filter.encoded_len();
         let too_small = Failure::BufferTooSmall { need, got: capacity };
@@ -351,9 +351,9 @@ pub unsafe extern "C" fn trommel_freeze(
             written.put(need);
             return Err(too_small);
         }
-        // SAFETY: the header asks the caller for room for `capacity` bytes, that nobody else uses meanwhile.
+        // SAFETY: the header requires room for `capacity` bytes that nobody else uses during the call.
         let buffer = unsafe { border::buffer::<u8, u8>("dst", dst.cast(), capacity, &[]) }?;
-        // A slice refuses nothing but bytes beyond its end.
+        // Writing to a slice fails only beyond its end.
         filter.write_to(&mut buffer[..need]).map_err(|_| too_small)?;
         written.put(need);
         Ok(())

@@ -1,4 +1,5 @@
-//! Panics and errors end here: every function of the interface runs inside one of these.
+//! Turns panics and errors into statuses: every exported function that can fail runs its body inside a function of this
+//! file.
 
 use crate::status::{Failure, Status};
 use std::any::Any;
@@ -7,7 +8,7 @@ use std::ffi::c_char;
 use std::fmt::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs a call and returns its status. The calling thread keeps the message of an error.
+/// Runs a call and returns its status. Keeps an error's message for the calling thread.
 pub(crate) fn status(call: impl FnOnce() -> Result<(), Failure>) -> Status {
     match value(call) {
         Ok(()) => Status::TROMMEL_OK,
@@ -15,7 +16,7 @@ pub(crate) fn status(call: impl FnOnce() -> Result<(), Failure>) -> Status {
     }
 }
 
-/// Runs a call and returns its value, or its status. The calling thread keeps the message of an error.
+/// Runs a call and returns its value, or its status if it fails. Keeps an error's message for the calling thread.
 pub(crate) fn value<T>(call: impl FnOnce() -> Result<T, Failure>) -> Result<T, Status> {
     match catch(call) {
         Ok(Ok(value)) => Ok(value),
@@ -25,15 +26,15 @@ pub(crate) fn value<T>(call: impl FnOnce() -> Result<T, Failure>) -> Result<T, S
         }
         Err(panic) => {
             record(&PanicText(&*panic));
-            // A payload of a type that nobody here knows could panic once more where it is dropped.
+            // The payload has an unknown type, so dropping it could panic again.
             std::mem::forget(panic);
             Err(Status::TROMMEL_PANIC)
         }
     }
 }
 
-/// Runs a lookup that answers "maybe" whatever goes wrong. Records nothing, so a lookup costs no access to memory of
-/// the thread.
+/// Runs a lookup, and returns true if it fails or panics. Keeps no message, so a lookup does not access thread-local
+/// memory.
 #[inline]
 pub(crate) fn maybe(lookup: impl FnOnce() -> Result<bool, Failure>) -> bool {
     match catch(lookup) {
@@ -45,8 +46,8 @@ pub(crate) fn maybe(lookup: impl FnOnce() -> Result<bool, Failure>) -> bool {
     }
 }
 
-/// The one place that stops panics. A panic may leave the caller's filter half-changed; the header tells the caller to
-/// free it.
+/// The only place that catches panics. A panic may leave the caller's filter half changed; the header tells the caller
+/// to free it.
 #[inline]
 fn catch<T>(call: impl FnOnce() -> T) -> Result<T, Box<dyn Any + Send>> {
     catch_unwind(AssertUnwindSafe(call))
@@ -66,11 +67,11 @@ impl fmt::Display for PanicText<'_> {
     }
 }
 
-/// Bytes of the longest message, with the NUL at its end. The rest of a longer one is left out.
+/// The most bytes of a message, including its NUL. A longer message is cut off.
 const MESSAGE_BYTES: usize = 512;
 
-/// A message with a NUL behind it, in memory that is never allocated or freed: so it can be written where memory is
-/// refused, and read while a thread ends. The bytes come first, so that a pointer to it is one to them.
+/// A NUL-terminated message in memory that is never allocated or freed: it can be written when an allocation failed,
+/// and read while a thread ends. `bytes` is the first field, so that a pointer to the message is a pointer to its text.
 #[repr(C)]
 struct Message {
     bytes: [u8; MESSAGE_BYTES],
@@ -89,7 +90,7 @@ impl Write for Message {
             taken -= 1;
         }
         for byte in &text.as_bytes()[..taken] {
-            // A NUL would end the message for C, and a line break the line that the header promises.
+            // A NUL would end the text for C, and a line break would break the header's promise of one line.
             self.bytes[self.len] = if byte.is_ascii_control() { b' ' } else { *byte };
             self.len += 1;
         }
@@ -103,16 +104,16 @@ fn record(error: &dyn fmt::Display) {
         let mut last = last.borrow_mut();
         last.len = 0;
         last.bytes[0] = 0;
-        // An error here is a message that was cut off.
+        // The only error is a message that was cut off.
         let _ = write!(last, "{error}");
     });
 }
 
-/// Returns the message of the last call of this thread that failed: one line of English, ASCII but for what the caller
-/// passed, at most 511 bytes and a NUL. An empty text if no call of this thread has failed. A call that succeeds does
-/// not change it.
+/// Returns the message of this thread's last failed call: one line of English, at most 511 bytes and a NUL. It is
+/// ASCII, except for text that the caller passed. The message is empty if no call of this thread has failed. A
+/// successful call does not change it.
 ///
-/// Ownership: the library's. The text is valid until the next call of this thread that fails, or the thread's end.
+/// Ownership: the library owns the text, which is valid until this thread's next failed call, or the thread's end.
 ///
 /// Thread safety: any thread; each has a message of its own. Cannot fail, and never returns NULL.
 #[unsafe(no_mangle)]
@@ -126,7 +127,8 @@ mod tests {
     use std::ffi::CStr;
 
     fn last() -> String {
-        // SAFETY: the text ends in a NUL and is this thread's, which changes it in no way meanwhile.
+        // SAFETY: the text ends in a NUL, and only this thread can change it, which it does not do before the copy is
+        // made.
         unsafe { CStr::from_ptr(trommel_last_error()) }.to_str().unwrap().to_string()
     }
 

@@ -1,16 +1,16 @@
 //! The C interface of Trommel.
 //!
-//! The names, and the doc comments, are those of `include/trommel.h`, which a test holds to this source. README.md
-//! has how to build and to link it. Rust programs use the crate `trommel`.
+//! `include/trommel.h` is generated from the names and doc comments of this source, and a test compares the two.
+//! README.md explains how to build and link the library. Rust programs use the crate `trommel`.
 //!
-//! | file | what is in it |
+//! | file | content |
 //! |---|---|
-//! | `border.rs` | pointers of C become references and slices, after checks: nearly all `unsafe` code |
-//! | `guard.rs` | panics end here and become a status; the calling thread's last error |
-//! | `status.rs` | the statuses, and which error has which |
+//! | `border.rs` | checks C pointers and turns them into references and slices; has nearly all `unsafe` code |
+//! | `guard.rs` | turns panics into a status; keeps the calling thread's last error |
+//! | `status.rs` | the statuses, and the status of each error |
 //! | `version.rs`, `policy.rs`, `filter.rs`, `view.rs` | the functions |
 
-// The functions take pointers. The header states the duties of their callers in C's terms.
+// The functions take pointers. The header states, in C's terms, what their callers must guarantee.
 #![allow(unsafe_code, clippy::missing_safety_doc)]
 
 mod border;
@@ -28,7 +28,7 @@ pub use status::Status;
 pub use version::*;
 pub use view::*;
 
-/// The header promises that threads share policies and views, and pass filters on.
+/// Checks at compile time what the header promises: threads can share policies and views, and pass filters on.
 const _: () = {
     const fn shared<T: Send + Sync>() {}
     shared::<Owned>();

@@ -1,38 +1,38 @@
-//! How calls fail: one number each, and a message with the figures.
+//! The statuses that calls return, and the errors that they stand for, with their messages.
 
 use std::fmt;
 use trommel::error::UnknownKind;
 use trommel::{FormatError, Full, MergeError, PolicyError, SpecError, Unsupported};
 
-/// What a call returns. TROMMEL_OK is 0; everything else is a failure, which left filters, views and the other things
-/// that it was given as they were, unless the function's comment says otherwise. `trommel_last_error` has the message.
+/// The result of a call. TROMMEL_OK is 0; every other value is a failure. A failed call leaves filters, views and its
+/// other arguments as they were, unless the function's comment says otherwise. `trommel_last_error` has the message.
 /// Later versions may add statuses, so a switch over them needs a default.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-// The names are those that C programs use, where a constant has no type in front of it.
+// These are the names in C programs, where no type stands in front of a constant.
 #[allow(non_camel_case_types)]
 pub enum Status {
     /// The call did what it was asked for.
     TROMMEL_OK = 0,
     /// A pointer that the call needs is NULL.
     TROMMEL_NULL_ARGUMENT = 1,
-    /// A pointer is not at a multiple of its type's alignment.
+    /// A pointer is not aligned for its type.
     TROMMEL_MISALIGNED = 2,
     /// A length in bytes is above PTRDIFF_MAX, or the range of memory goes past the end of the address space.
     TROMMEL_TOO_LONG = 3,
-    /// Memory to write to is in part memory to read from, or a filter was to be merged with itself.
+    /// The memory to write to overlaps memory that the call reads, or a filter was to be merged with itself.
     TROMMEL_OVERLAP = 4,
-    /// The name is that of no kind of filter.
+    /// No kind of filter has this name.
     TROMMEL_UNKNOWN_KIND = 5,
-    /// The kind cannot do what was asked of it: a false-positive rate, a number of keys, bits per key, a block form.
+    /// The kind of filter cannot have this false-positive rate, number of keys or bits per key, or has no block form.
     TROMMEL_SPEC = 6,
     /// The environment variable TROMMEL_ISA names an instruction set that does not exist or that the machine lacks.
     TROMMEL_INSTRUCTION_SET = 7,
-    /// No room for another key, or for another copy of a key.
+    /// The filter has no room for another key, or for another copy of a key.
     TROMMEL_FULL = 8,
-    /// The buffer is shorter than what is to be written.
+    /// The buffer is too short for the bytes to be written.
     TROMMEL_BUFFER_TOO_SMALL = 9,
-    /// The bytes are no frozen filter, or no filter block of the policy: damaged, cut off, or of another kind.
+    /// The bytes are not a frozen filter, or not a filter block of the policy: damaged, cut off, or of another kind.
     TROMMEL_FORMAT = 10,
     /// The two filters differ in kind, size, parameters, hash or seed.
     TROMMEL_INCOMPATIBLE = 11,
@@ -40,14 +40,14 @@ pub enum Status {
     TROMMEL_UNSUPPORTED = 12,
     /// The system refused memory.
     TROMMEL_MEMORY = 13,
-    /// More keys than one filter block can hold.
+    /// One filter block cannot hold this number of keys.
     TROMMEL_TOO_MANY_KEYS = 14,
-    /// A defect of the library, which printed its message to the standard error output. A filter that the call was to
+    /// A defect of the library. Its message was printed to the standard error output. A filter that the call was to
     /// change may be damaged: free it.
     TROMMEL_PANIC = 15,
 }
 
-/// Why a call failed, with the figures.
+/// The reason why a call failed, with the numbers for its message.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Failure {
     Null { name: &'static str },
@@ -75,20 +75,20 @@ impl Failure {
             Self::TooLong { .. } => Status::TROMMEL_TOO_LONG,
             Self::Overlap { .. } => Status::TROMMEL_OVERLAP,
             Self::Text { .. } | Self::Kind(_) => Status::TROMMEL_UNKNOWN_KIND,
-            Self::Spec(error) => of_spec(error),
-            Self::Full(full) => of_full(full),
+            Self::Spec(error) => spec_status(error),
+            Self::Full(full) => full_status(full),
             Self::BufferTooSmall { .. } => Status::TROMMEL_BUFFER_TOO_SMALL,
-            Self::Format(error) => of_format(error),
-            Self::Merge(error) => of_merge(error),
+            Self::Format(error) => format_status(error),
+            Self::Merge(error) => merge_status(error),
             Self::MergeWithItself => Status::TROMMEL_OVERLAP,
             Self::Unsupported(_) => Status::TROMMEL_UNSUPPORTED,
-            Self::Policy(error) => of_policy(error),
+            Self::Policy(error) => policy_status(error),
             Self::Memory { .. } => Status::TROMMEL_MEMORY,
         }
     }
 }
 
-fn of_spec(error: &SpecError) -> Status {
+fn spec_status(error: &SpecError) -> Status {
     match error {
         SpecError::OutOfMemory { .. } => Status::TROMMEL_MEMORY,
         SpecError::Isa(_) => Status::TROMMEL_INSTRUCTION_SET,
@@ -96,37 +96,37 @@ fn of_spec(error: &SpecError) -> Status {
     }
 }
 
-fn of_full(full: &Full) -> Status {
+fn full_status(full: &Full) -> Status {
     match full.why {
         trommel::error::WhyFull::Memory { .. } => Status::TROMMEL_MEMORY,
         _ => Status::TROMMEL_FULL,
     }
 }
 
-fn of_format(error: &FormatError) -> Status {
+fn format_status(error: &FormatError) -> Status {
     match error {
         FormatError::OutOfMemory { .. } => Status::TROMMEL_MEMORY,
         _ => Status::TROMMEL_FORMAT,
     }
 }
 
-fn of_merge(error: &MergeError) -> Status {
+fn merge_status(error: &MergeError) -> Status {
     match error {
-        MergeError::Full(full) => of_full(full),
+        MergeError::Full(full) => full_status(full),
         MergeError::OutOfMemory { .. } => Status::TROMMEL_MEMORY,
         MergeError::Unsupported(_) => Status::TROMMEL_UNSUPPORTED,
-        MergeError::Damaged(error) => of_format(error),
+        MergeError::Damaged(error) => format_status(error),
         _ => Status::TROMMEL_INCOMPATIBLE,
     }
 }
 
-fn of_policy(error: &PolicyError) -> Status {
+fn policy_status(error: &PolicyError) -> Status {
     match error {
         PolicyError::TooManyKeys { .. } => Status::TROMMEL_TOO_MANY_KEYS,
         PolicyError::BufferTooShort { .. } => Status::TROMMEL_BUFFER_TOO_SMALL,
-        PolicyError::Full(full) => of_full(full),
+        PolicyError::Full(full) => full_status(full),
         PolicyError::OutOfMemory { .. } => Status::TROMMEL_MEMORY,
-        // An error of a later version, about what the policy was asked for.
+        // A later version may add reasons to refuse a policy.
         _ => Status::TROMMEL_SPEC,
     }
 }
@@ -136,12 +136,12 @@ impl fmt::Display for Failure {
         match self {
             Self::Null { name } => write!(f, "{name} is NULL"),
             Self::Misaligned { name, alignment } => {
-                write!(f, "{name} is not at a multiple of {alignment} bytes")
+                write!(f, "{name} is not aligned to {alignment} bytes")
             }
             Self::TooLong { name, items, item_bytes } => {
-                write!(f, "{name}: no range of memory has {items} items of {item_bytes} bytes")
+                write!(f, "{name}: no range of memory holds {items} items of {item_bytes} bytes")
             }
-            Self::Overlap { name } => write!(f, "{name} overlaps what is read"),
+            Self::Overlap { name } => write!(f, "{name} overlaps memory that the call reads"),
             Self::Text { name } => {
                 write!(f, "{name} is not UTF-8, or has no NUL in its first 64 bytes")
             }
@@ -149,7 +149,7 @@ impl fmt::Display for Failure {
             Self::Spec(error) => error.fmt(f),
             Self::Full(error) => error.fmt(f),
             Self::BufferTooSmall { need, got } => {
-                write!(f, "{need} bytes are to be written, the buffer has {got}")
+                write!(f, "the buffer has {got} bytes, {need} are needed")
             }
             Self::Format(error) => error.fmt(f),
             Self::Merge(error) => error.fmt(f),

@@ -1,9 +1,9 @@
-//! What a program can ask before anything else.
+//! The versions of the interface and of the library.
 
 use std::ffi::{CStr, c_char};
 
-/// The version of the interface that this header declares. It grows when a program that was compiled against an older
-/// header would no longer work; it is the number in the name `libtrommel.so.1`. New functions and new statuses do not
+/// The version of the interface that this header declares. It grows when programs that were compiled against an older
+/// header would no longer work. It is the number in the name `libtrommel.so.1`. New functions and new statuses do not
 /// change it.
 pub const TROMMEL_ABI_VERSION: u32 = 1;
 
@@ -13,8 +13,8 @@ const VERSION: &CStr =
         Err(_) => panic!("a version has no NUL"),
     };
 
-/// Returns the version of the interface that the library has. A program that loads the library itself compares it
-/// with `TROMMEL_ABI_VERSION` and stops if they differ.
+/// Returns the version of the interface that the library implements. A program that loads the library itself compares
+/// it with `TROMMEL_ABI_VERSION` and stops if they differ.
 ///
 /// Thread safety: any thread, any time. Cannot fail.
 #[unsafe(no_mangle)]

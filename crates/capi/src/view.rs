@@ -1,4 +1,4 @@
-//! Views of frozen bytes.
+//! The functions of `trommel_view`: views of frozen filters.
 
 use crate::border::{self, Out};
 use crate::filter::contains_hashes;
@@ -7,18 +7,18 @@ use crate::status::Status;
 use std::ffi::c_void;
 use trommel::{Filter, FilterView};
 
-/// A frozen filter that is read where its bytes are. Immutable, so any number of threads share one.
+/// A view of a frozen filter, which is read in place, without a copy. Immutable, so any number of threads can share it.
 #[derive(Debug)]
 pub struct View {
-    // The header asks the caller to keep the bytes until the view is freed.
+    // `'static`, since the header requires the caller to keep the bytes until the view is freed.
     filter: FilterView<'static>,
 }
 
-/// Opens a view of the bytes of a frozen filter, at any alignment, without a copy of them. Everything is checked, once:
+/// Opens a view of a frozen filter without copying its bytes, which may have any alignment. Checks everything once:
 /// checksums, parameters and structure, in one or two passes over the bytes.
 ///
 /// Ownership: `*view` is the caller's, to be freed with `trommel_view_free`. It is NULL on failure. The bytes stay the
-/// caller's: they have to stay where they are, unchanged, until the view is freed.
+/// caller's, and must stay in place, unchanged, until the view is freed.
 ///
 /// Thread safety: any thread, any time.
 ///
@@ -30,10 +30,10 @@ pub unsafe extern "C" fn trommel_view_open(
     view: *mut *mut View,
 ) -> Status {
     guard::status(|| {
-        // SAFETY: the header asks the caller for an address of a pointer.
+        // SAFETY: the header requires the address of a pointer.
         let made = unsafe { Out::required("view", view) }?;
         made.put(std::ptr::null_mut());
-        // SAFETY: the header asks the caller for `len` bytes, that nobody changes or frees before the view.
+        // SAFETY: the header requires `len` bytes that nobody changes or frees before the view is freed.
         let frozen: &'static [u8] = unsafe { border::bytes("frozen", frozen, len) }?;
         let filter = FilterView::parse(frozen)?;
         made.put(Box::into_raw(Box::new(View { filter })));
@@ -41,20 +41,20 @@ pub unsafe extern "C" fn trommel_view_open(
     })
 }
 
-/// Frees a view, and none of the bytes that it is of. Does nothing with NULL.
+/// Frees a view, but not its bytes. Does nothing if `view` is NULL.
 ///
 /// Thread safety: no other thread uses the view during this call or after it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trommel_view_free(view: *mut View) {
     guard::status(|| {
-        // SAFETY: the header asks the caller for a view that is not freed yet, and not used afterwards.
+        // SAFETY: the header requires a view that is not freed yet and not used after the call.
         unsafe { border::free(view) };
         Ok(())
     });
 }
 
-/// Looks up a key: `*found` becomes false if it is certainly not in the filter, and true if it may be. `key` may be NULL
-/// if `len` is 0. On failure `*found` is true, so a caller that ignores the status loses no key.
+/// Looks up a key: `*found` becomes false if it is certainly not in the filter, and true if it may be. `key` may be
+/// NULL if `len` is 0. On failure `*found` is true, so a caller that ignores the status gets no false negative.
 ///
 /// Thread safety: any number of threads at once.
 ///
@@ -67,19 +67,19 @@ pub unsafe extern "C" fn trommel_view_contains_bytes(
     found: *mut bool,
 ) -> Status {
     guard::status(|| {
-        // SAFETY: the header asks the caller for an address of a bool.
+        // SAFETY: the header requires the address of a bool.
         let found = unsafe { Out::required("found", found) }?;
         found.put(true);
-        // SAFETY: the header asks the caller for a view that is not freed yet.
+        // SAFETY: the header requires a view that is not freed yet.
         let filter = &unsafe { border::handle("view", view) }?.filter;
-        // SAFETY: the header asks the caller for `len` bytes, that nobody changes meanwhile.
+        // SAFETY: the header requires `len` bytes that nobody changes during the call.
         found.put(filter.contains(unsafe { border::bytes("key", key, len) }?));
         Ok(())
     })
 }
 
-/// Looks up the keys of `n` hashes at once, as `trommel_contains_hashes` does. Hashes are those of
-/// `trommel_view_hash_bytes`, or those that were inserted.
+/// Looks up `n` keys by their hashes, as `trommel_contains_hashes` does. The hashes come from
+/// `trommel_view_hash_bytes`, or are those that were inserted into the filter.
 ///
 /// Thread safety: any number of threads at once, each with words of its own.
 ///
@@ -92,15 +92,15 @@ pub unsafe extern "C" fn trommel_view_contains_hashes(
     bitmap_words: *mut u64,
 ) -> Status {
     guard::status(|| {
-        // SAFETY: the header asks the caller for a view that is not freed yet.
+        // SAFETY: the header requires a view that is not freed yet.
         let filter = &unsafe { border::handle("view", view) }?.filter;
-        // SAFETY: the header asks the caller for these hashes and words.
+        // SAFETY: the header requires these hashes and words.
         unsafe { contains_hashes(filter, hashes, n, bitmap_words) }
     })
 }
 
-/// Returns the hash of a key by the hash function and seed of the frozen filter. `key` may be NULL if `len` is 0. Returns
-/// 0 if an argument is refused.
+/// Returns the hash of a key, by the hash function and seed of the frozen filter. `key` may be NULL if `len` is 0.
+/// Returns 0 if an argument is refused.
 ///
 /// Thread safety: any number of threads at once. Allocates nothing.
 #[unsafe(no_mangle)]
@@ -110,9 +110,9 @@ pub unsafe extern "C" fn trommel_view_hash_bytes(
     len: usize,
 ) -> u64 {
     guard::value(|| {
-        // SAFETY: the header asks the caller for a view that is not freed yet.
+        // SAFETY: the header requires a view that is not freed yet.
         let filter = &unsafe { border::handle("view", view) }?.filter;
-        // SAFETY: the header asks the caller for `len` bytes, that nobody changes meanwhile.
+        // SAFETY: the header requires `len` bytes that nobody changes during the call.
         Ok(filter.hash(unsafe { border::bytes("key", key, len) }?).raw())
     })
     .unwrap_or(0)
