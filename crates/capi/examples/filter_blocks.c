@@ -1,6 +1,7 @@
-/* The three layers: filter blocks of a small storage engine, a filter that takes keys, and a view of its bytes.
+/* The three layers: filter blocks of a small storage engine, a filter that keys are inserted into, and a view of its
+   bytes.
 
-   Prints nothing but its findings, and exits with 1 if a call fails or a key that was put in is not found. */
+   Prints a line of results per layer, and exits with 1 if a call fails or an inserted key is not found. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +31,7 @@ static void *allocate(size_t bytes) {
     return memory;
 }
 
-/* An engine builds the block with its data, stores the bytes, and asks them before it reads the data. */
+/* An engine builds a filter block with each block of data, stores it, and probes it before it reads the data. */
 static void filter_blocks(void) {
     trommel_policy *policy;
     char names[KEYS][16];
@@ -47,7 +48,7 @@ static void filter_blocks(void) {
     size = trommel_policy_size(policy, KEYS);
     block = allocate(size);
     check(trommel_policy_build(policy, keys, KEYS, block, size, &written), "block");
-    require(written == size, "the size is exact");
+    require(written == size, "the size is not exact");
 
     for (i = 0; i < KEYS; i++) {
         bool may = trommel_policy_may_match(policy, keys[i].data, keys[i].len, block, size);
@@ -58,7 +59,7 @@ static void filter_blocks(void) {
         size_t len = (size_t)snprintf(name, sizeof name, "none%06d", i);
         absent += !trommel_policy_may_match(policy, name, len, block, size);
     }
-    require(absent > MANY * 9 / 10, "a block excludes most absent keys");
+    require(absent > MANY * 9 / 10, "the block excludes too few absent keys");
     check(trommel_policy_verify(policy, block, size), "verify");
     printf("%s: %d keys in %zu bytes, %d of %d absent keys excluded\n", trommel_policy_name(policy),
            KEYS, size, absent, MANY);
@@ -66,7 +67,7 @@ static void filter_blocks(void) {
     trommel_policy_free(policy);
 }
 
-/* A filter of many keys: hashed once, inserted and looked up in batches, frozen, and read where its bytes are. */
+/* Hashes many keys once, inserts them and looks them up in batches, freezes the filter, and reads it in place. */
 static void filter_and_view(void) {
     trommel_filter *filter;
     trommel_view *view;
@@ -82,7 +83,7 @@ static void filter_and_view(void) {
         hashes[i] = trommel_hash_bytes(filter, &order, sizeof order);
     }
     check(trommel_insert_hashes(filter, hashes, MANY, &inserted), "insert");
-    require(inserted == MANY, "all go in");
+    require(inserted == MANY, "not all keys were inserted");
     check(trommel_insert_bytes(filter, "anvil", 5), "insert one");
     check(trommel_contains_hashes(filter, hashes, MANY, found), "look up");
     for (i = 0; i < MANY; i++) {
@@ -92,7 +93,7 @@ static void filter_and_view(void) {
     size = trommel_frozen_size(filter);
     frozen = allocate(size);
     check(trommel_freeze(filter, frozen, size, &written), "freeze");
-    require(written == size, "the frozen size is exact");
+    require(written == size, "the frozen size is not exact");
     trommel_free(filter);
 
     check(trommel_view_open(frozen, size, &view), "view");
@@ -105,17 +106,17 @@ static void filter_and_view(void) {
     }
     trommel_view_free(view);
 
-    /* Bytes that were damaged are refused. */
+    /* Damaged bytes are refused. */
     ((unsigned char *)frozen)[size / 2] ^= 1;
-    require(trommel_view_open(frozen, size, &view) == TROMMEL_FORMAT, "damage goes unseen");
-    require(view == NULL, "a view of damaged bytes");
+    require(trommel_view_open(frozen, size, &view) == TROMMEL_FORMAT, "damaged bytes were not refused");
+    require(view == NULL, "a view of damaged bytes was made");
     printf("split-block-bloom: %d keys in %zu bytes; damaged: %s\n", MANY + 1, size,
            trommel_last_error());
     free(frozen);
 }
 
 int main(void) {
-    require(trommel_abi_version() == TROMMEL_ABI_VERSION, "another library than the header's");
+    require(trommel_abi_version() == TROMMEL_ABI_VERSION, "the library's version is not the header's");
     filter_blocks();
     filter_and_view();
     return 0;

@@ -1,6 +1,6 @@
-// A list of words as a filter: kept, frozen, read where its bytes are, and looked up by several threads at once.
+// A list of words as a filter: filled, frozen, read in place, and looked up by several threads at once.
 //
-// Exits with 1 if something is not as it should be.
+// Exits with 1 if a check fails.
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -29,7 +29,7 @@ void word_list() {
     for (const char *word : {"anvil", "forge", "tongs"}) {
         words.insert(word);
     }
-    require(words.remove("forge") && words.len() == 2, "a word is removed");
+    require(words.remove("forge") && words.len() == 2, "the word was not removed");
     trommel::filter more("cuckoo", 1000, 0.01, 7);
     more.insert("bellows");
     words.merge(more);
@@ -47,11 +47,11 @@ void word_list() {
     for (std::thread &reader : readers) {
         reader.join();
     }
-    require(found[0] && found[1], "every thread finds the words");
-    require(trommel::filter::thaw(frozen.data(), frozen.size()).freeze() == frozen, "thawed");
+    require(found[0] && found[1], "a thread did not find the words");
+    require(trommel::filter::thaw(frozen.data(), frozen.size()).freeze() == frozen, "the thawed filter differs");
     const std::vector<std::uint64_t> hashes{view.hash("anvil"), moved.hash("absent word")};
-    require(view.contains_hashes(hashes.data(), 2) == std::vector<std::uint64_t>{1}, "a batch");
-    require(moved.contains_hashes(hashes.data(), 2) == std::vector<std::uint64_t>{1}, "a batch");
+    require(view.contains_hashes(hashes.data(), 2) == std::vector<std::uint64_t>{1}, "the batch has wrong answers");
+    require(moved.contains_hashes(hashes.data(), 2) == std::vector<std::uint64_t>{1}, "the batch has wrong answers");
     std::printf("%llu words in %zu bytes\n", static_cast<unsigned long long>(moved.len()),
                 frozen.size());
 }
@@ -59,10 +59,10 @@ void word_list() {
 void filter_block() {
     const trommel::policy policy("split-block-bloom", 12.0);
     const trommel::bytes block = policy.build({"anvil", "forge", std::string_view()});
-    require(block.size() == policy.size(3), "the size is exact");
-    require(policy.may_match("anvil", block) && policy.may_match("", block), "a key is found");
-    require(!policy.may_match("bellows", block), "an absent key is excluded");
-    require(policy.may_match("bellows", nullptr, 0), "nothing proves nothing");
+    require(block.size() == policy.size(3), "the size is not exact");
+    require(policy.may_match("anvil", block) && policy.may_match("", block), "a key is not found");
+    require(!policy.may_match("bellows", block), "an absent key is not excluded");
+    require(policy.may_match("bellows", nullptr, 0), "an empty block excludes a key");
     policy.verify(block.data(), block.size());
     std::printf("%s: %zu bytes\n", policy.name(), block.size());
 }
@@ -70,7 +70,7 @@ void filter_block() {
 void failures() {
     try {
         trommel::filter("bloom", 10, 2.0);
-        require(false, "a rate of 2 is refused");
+        require(false, "a false-positive rate of 2 was not refused");
     } catch (const trommel::error &error) {
         require(error.status() == TROMMEL_SPEC, error.what());
         std::printf("refused: %s\n", error.what());

@@ -1,10 +1,10 @@
 // Trommel for C++17: classes around trommel.h that free what they hold. Header only; link the C library.
 //
-// Handles are move-only, as std::unique_ptr is; a moved-from object may only be destroyed or assigned to. Constructors and
-// changes throw trommel::error, with the status and the message of the C function; std::bad_alloc is thrown where the
-// standard library throws it. Lookups in filter blocks are noexcept and answer "may match" whatever is wrong.
+// Handles are move-only, like std::unique_ptr; a moved-from object may only be destroyed or assigned to. A failed call
+// throws trommel::error, with the status and the message of the C function; std::bad_alloc is thrown where the standard
+// library throws it. Lookups in filter blocks are noexcept, and return true ("may match") if anything is wrong.
 //
-// Thread safety is that of the containers of the standard library: const member functions of one object may run at once.
+// Thread safety is that of the standard library's containers: const member functions of one object may run at once.
 #ifndef TROMMEL_HPP
 #define TROMMEL_HPP
 
@@ -20,7 +20,7 @@
 
 namespace trommel {
 
-// A call that failed.
+// A failed call.
 class error : public std::runtime_error {
 public:
     error(trommel_status status, const char *message) : std::runtime_error(message), status_(status) {}
@@ -51,7 +51,7 @@ template <typename T> using handle = std::unique_ptr<T, deleter>;
 
 } // namespace detail
 
-// Builds and probes filter blocks. Immutable: threads share one.
+// Builds and probes filter blocks. Immutable, so threads can share it.
 class policy {
 public:
     // `kind` ends in a NUL, as a literal does. Throws error.
@@ -61,10 +61,10 @@ public:
         handle_.reset(made);
     }
 
-    // What to store beside the blocks. Valid as long as the policy.
+    // The name to store with the blocks. Valid as long as the policy.
     const char *name() const noexcept { return trommel_policy_name(handle_.get()); }
 
-    // Bytes of a block of `keys` keys, exactly; SIZE_MAX if one block cannot hold as many.
+    // The exact size in bytes of a block of `keys` keys; SIZE_MAX if one block cannot hold this number of keys.
     std::size_t size(std::size_t keys) const noexcept {
         return trommel_policy_size(handle_.get(), keys);
     }
@@ -73,7 +73,7 @@ public:
         return trommel_policy_hash(handle_.get(), key.data(), key.size());
     }
 
-    // The block of `n` keys. Throws error.
+    // Returns the block of `n` keys. Throws error.
     bytes build(const std::string_view *keys, std::size_t n) const {
         std::vector<std::uint64_t> hashes(n);
         for (std::size_t i = 0; i < n; i++) {
@@ -86,7 +86,7 @@ public:
         return build(keys.data(), keys.size());
     }
 
-    // The block of the keys of `n` hashes. Throws error.
+    // Returns the block of `n` keys, from their hashes. Throws error.
     bytes build_hashes(const std::uint64_t *hashes, std::size_t n) const {
         const std::size_t need = size(n);
         bytes block(need == SIZE_MAX ? 0 : need);
@@ -97,7 +97,7 @@ public:
         return block;
     }
 
-    // The same into memory of the caller; returns the length of the block. Throws error.
+    // Writes the block to memory of the caller and returns its length. Throws error.
     std::size_t build_hashes(const std::uint64_t *hashes, std::size_t n, void *dst,
                              std::size_t capacity) const {
         std::size_t written = 0;
@@ -106,7 +106,7 @@ public:
         return written;
     }
 
-    // False if the key is certainly not among those of the block.
+    // Returns false if the key is certainly not among the keys of the block.
     bool may_match(std::string_view key, const void *block, std::size_t len) const noexcept {
         return trommel_policy_may_match(handle_.get(), key.data(), key.size(), block, len);
     }
@@ -119,7 +119,7 @@ public:
         return trommel_policy_may_match_hash(handle_.get(), hash, block, len);
     }
 
-    // Throws error if no policy of this name builds such a block.
+    // Throws error if no policy of this name can have built the block.
     void verify(const void *block, std::size_t len) const {
         detail::check(trommel_policy_verify(handle_.get(), block, len));
     }
@@ -130,7 +130,7 @@ private:
     detail::handle<trommel_policy> handle_;
 };
 
-// A filter that takes keys.
+// A filter that keys can be inserted into.
 class filter {
 public:
     // `kind` ends in a NUL, as a literal does. Throws error.
@@ -140,7 +140,7 @@ public:
         handle_.reset(made);
     }
 
-    // A filter from the bytes of a frozen one, which are copied. Throws error.
+    // Makes a filter from the bytes of a frozen one, which are copied. Throws error.
     static filter thaw(const void *frozen, std::size_t len) {
         trommel_filter *made = nullptr;
         detail::check(trommel_thaw(frozen, len, &made));
@@ -156,26 +156,28 @@ public:
         detail::check(trommel_insert_bytes(handle_.get(), key.data(), key.size()));
     }
 
-    // Inserts the keys of `n` hashes. Throws error if the filter has no room for all; those that went in stay.
+    // Inserts `n` keys by their hashes. Throws error if the filter has no room for all; the keys that were inserted
+    // stay.
     void insert_hashes(const std::uint64_t *hashes, std::size_t n) {
         detail::check(trommel_insert_hashes(handle_.get(), hashes, n, nullptr));
     }
 
-    // False if the key is certainly not in the filter.
+    // Returns false if the key is certainly not in the filter. Throws error.
     bool contains(std::string_view key) const {
         bool found = true;
         detail::check(trommel_contains_bytes(handle_.get(), key.data(), key.size(), &found));
         return found;
     }
 
-    // One bit for each of `n` hashes, least significant first, in words of 64. Throws error.
+    // Returns one bit per hash, in words of 64 bits, least significant bit first. Throws error.
     std::vector<std::uint64_t> contains_hashes(const std::uint64_t *hashes, std::size_t n) const {
         std::vector<std::uint64_t> words(n / 64 + (n % 64 != 0));
         detail::check(trommel_contains_hashes(handle_.get(), hashes, n, words.data()));
         return words;
     }
 
-    // Removes one copy of a key that was inserted; false if it is not there. Throws error if the kind cannot.
+    // Removes one copy of a key that was inserted; returns false if the key is not there. Throws error if the kind
+    // cannot remove keys.
     bool remove(std::string_view key) {
         bool removed = false;
         detail::check(trommel_remove_bytes(handle_.get(), key.data(), key.size(), &removed));
@@ -187,7 +189,7 @@ public:
 
     std::uint64_t len() const noexcept { return trommel_len(handle_.get()); }
 
-    // The frozen filter. Throws error.
+    // Returns the frozen filter. Throws error.
     bytes freeze() const {
         bytes frozen(trommel_frozen_size(handle_.get()));
         std::size_t written = 0;
@@ -205,7 +207,8 @@ private:
     detail::handle<trommel_filter> handle_;
 };
 
-// A frozen filter that is read where its bytes are. The bytes have to stay there, unchanged, as long as the view lives.
+// A view of a frozen filter, which is read in place. The bytes must stay in place, unchanged, as long as the view
+// lives.
 class view {
 public:
     // Checks everything, once. Throws error.
@@ -216,21 +219,21 @@ public:
     }
 
     explicit view(const bytes &frozen) : view(frozen.data(), frozen.size()) {}
-    // Bytes that are about to go away.
+    // Deleted, since a temporary would not outlive the view.
     explicit view(bytes &&frozen) = delete;
 
     std::uint64_t hash(std::string_view key) const noexcept {
         return trommel_view_hash_bytes(handle_.get(), key.data(), key.size());
     }
 
-    // False if the key is certainly not in the filter.
+    // Returns false if the key is certainly not in the filter. Throws error.
     bool contains(std::string_view key) const {
         bool found = true;
         detail::check(trommel_view_contains_bytes(handle_.get(), key.data(), key.size(), &found));
         return found;
     }
 
-    // One bit for each of `n` hashes, least significant first, in words of 64. Throws error.
+    // Returns one bit per hash, in words of 64 bits, least significant bit first. Throws error.
     std::vector<std::uint64_t> contains_hashes(const std::uint64_t *hashes, std::size_t n) const {
         std::vector<std::uint64_t> words(n / 64 + (n % 64 != 0));
         detail::check(trommel_view_contains_hashes(handle_.get(), hashes, n, words.data()));

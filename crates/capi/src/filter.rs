@@ -205,8 +205,8 @@ fn contains_batch(filter: &impl Filter, hashes: &[KeyHash], words: &mut [u64]) {
     }
 }
 
-/// Inserts a key. `key` may be NULL if `len` is 0. A Bloom filter never refuses a key; beyond the number of keys that it
-/// was made for, its false-positive rate rises.
+/// Inserts a key. `key` may be NULL if `len` is 0. A Bloom filter never refuses a key; beyond the number of keys that
+/// it was made for, its false-positive rate rises.
 ///
 /// Thread safety: no other thread uses the filter during the call.
 ///
@@ -283,8 +283,8 @@ pub unsafe extern "C" fn trommel_remove_bytes(
 ///
 /// Thread safety: during the call, no other thread uses `filter`, and none changes `other`.
 ///
-/// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED; TROMMEL_OVERLAP if both are the same filter; TROMMEL_INCOMPATIBLE;
-/// TROMMEL_FULL if a filter with slots has no room for the other's keys; TROMMEL_MEMORY.
+/// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED; TROMMEL_OVERLAP if both are the same filter;
+/// TROMMEL_INCOMPATIBLE; TROMMEL_FULL if a filter with slots has no room for the other's keys; TROMMEL_MEMORY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trommel_merge(filter: *mut Owned, other: *const Owned) -> Status {
     guard::status(|| {

@@ -1,7 +1,7 @@
-//! Every function with arguments that are NULL, zero, huge and misaligned. scripts/check-capi runs this under
-//! AddressSanitizer too.
+//! Calls every function with NULL, zero, huge and misaligned arguments. scripts/check-capi also runs this under
+//! AddressSanitizer.
 #![allow(unsafe_code)]
-// Each call passes what a C program might pass; the test is about its result.
+// Each call passes arguments that a C program might pass, and the test checks the result.
 #![allow(clippy::undocumented_unsafe_blocks)]
 
 use std::ffi::{CStr, c_void};
@@ -9,7 +9,7 @@ use std::ptr::{null, null_mut};
 use trommel_capi::Status::{self, *};
 use trommel_capi::*;
 
-/// A pointer one byte beside another.
+/// A misaligned pointer: one byte past another.
 fn off<T>(at: *const T) -> *mut T {
     at.cast::<u8>().wrapping_add(1).cast::<T>().cast_mut()
 }
@@ -20,7 +20,7 @@ fn message() -> String {
 
 /// More bytes than any memory has, and the largest number.
 const HUGE: [usize; 2] = [isize::MAX as usize + 1, usize::MAX];
-/// More words than any memory has; the second is 8 bytes if the product wraps.
+/// More words than any memory has; the byte count of the second wraps to 8.
 const HUGE_WORDS: [usize; 3] = [isize::MAX as usize / 8 + 1, (1 << 61) + 1, usize::MAX];
 
 const KEY: &[u8] = b"anvil";
@@ -68,7 +68,7 @@ impl Kit {
 impl Drop for Kit {
     fn drop(&mut self) {
         unsafe {
-            // Whatever was refused left everything as it was.
+            // The refused calls changed nothing.
             let mut found = false;
             for answer in [
                 trommel_contains_bytes(self.filter, key(), KEY.len(), &mut found),
@@ -85,21 +85,21 @@ impl Drop for Kit {
     }
 }
 
-/// A function that makes a handle, with an address for it that is wrong.
+/// Checks that a function that makes a handle refuses a wrong address for it.
 fn makes_a_handle<T>(make: impl Fn(*mut *mut T) -> Status) {
     let slot = [null_mut::<T>(); 2];
     assert_eq!(make(null_mut()), TROMMEL_NULL_ARGUMENT);
     assert_eq!(make(off(slot.as_ptr())), TROMMEL_MISALIGNED);
 }
 
-/// A function that needs a handle.
+/// Checks that a function refuses a wrong handle.
 fn takes_a_handle<T>(handle: *const T, call: impl Fn(*mut T) -> Status) {
     assert_eq!(call(null_mut()), TROMMEL_NULL_ARGUMENT);
     assert!(message().ends_with("is NULL"), "{}", message());
     assert_eq!(call(off(handle)), TROMMEL_MISALIGNED);
 }
 
-/// A function that needs bytes. It returns `empty` for no bytes, wherever they are.
+/// Checks that a function refuses impossible ranges of bytes, and returns `empty` for no bytes at any address.
 fn takes_bytes(empty: Status, call: impl Fn(*const c_void, usize) -> Status) {
     for at in [null(), key(), off(key())] {
         assert_eq!(call(at, 0), empty);
@@ -113,7 +113,7 @@ fn takes_bytes(empty: Status, call: impl Fn(*const c_void, usize) -> Status) {
     assert_eq!(call(std::ptr::without_provenance(usize::MAX - 8), 100), TROMMEL_TOO_LONG);
 }
 
-/// A function that needs an array of words.
+/// Checks that a function refuses impossible arrays of words.
 fn takes_words(call: impl Fn(*mut u64, usize) -> Status) {
     let words = [1u64, 2, 3];
     for at in [null(), words.as_ptr(), off(words.as_ptr()).cast_const()] {
@@ -126,7 +126,7 @@ fn takes_words(call: impl Fn(*mut u64, usize) -> Status) {
     }
 }
 
-/// A function that writes one value; NULL may be allowed.
+/// Checks the address of a function's result: it returns `null_is` for NULL, and refuses a misaligned address.
 fn writes_a_value<T: Default>(null_is: Status, call: impl Fn(*mut T) -> Status) {
     assert_eq!(call(null_mut()), null_is);
     if align_of::<T>() > 1 {
@@ -135,21 +135,21 @@ fn writes_a_value<T: Default>(null_is: Status, call: impl Fn(*mut T) -> Status) 
     }
 }
 
-/// A function that writes a word for three hashes.
+/// Checks that a function refuses a wrong address for the answers of three hashes.
 fn writes_words(call: impl Fn(*mut u64) -> Status) {
     let words = [0u64; 2];
     assert_eq!(call(null_mut()), TROMMEL_NULL_ARGUMENT);
     assert_eq!(call(off(words.as_ptr())), TROMMEL_MISALIGNED);
 }
 
-/// A function that names a kind.
+/// Checks that a function refuses texts that name no kind.
 fn takes_a_kind(call: impl Fn(*const std::ffi::c_char) -> Status) {
     assert_eq!(call(null()), TROMMEL_NULL_ARGUMENT);
     let endless = [b'x'; 64];
     for text in [c"", c"Bloom", c"bl\xffoom", c"bloom "] {
         assert_eq!(call(text.as_ptr()), TROMMEL_UNKNOWN_KIND, "{text:?}");
     }
-    // Nothing behind the 64 bytes is read.
+    // A text without a NUL: no byte after the first 64 is read.
     assert_eq!(call(endless.as_ptr().cast()), TROMMEL_UNKNOWN_KIND);
     assert!(message().contains("no NUL"), "{}", message());
 }
@@ -224,7 +224,7 @@ const CASES: &[Case] = &[
             assert_eq!(built, TROMMEL_BUFFER_TOO_SMALL);
             assert_eq!(written, unsafe { trommel_policy_size(kit.policy, 2) });
         }
-        // A key that cannot be.
+        // The second key has an impossible address or length.
         takes_bytes(TROMMEL_OK, |data, n| unsafe {
             let keys = [keys[0], Slice { data: data.cast(), len: n }];
             build(kit.policy, keys.as_ptr(), 2, dst, len, &mut { 0 })
@@ -277,7 +277,7 @@ const CASES: &[Case] = &[
         for (at, n) in [(null(), 9), (block, 0), (null(), 0), (block, HUGE[0]), (block, HUGE[1])] {
             assert!(may(kit.policy, absent, 7, at, n), "{at:?} {n}");
         }
-        // Lookups leave no message.
+        // Lookups do not change the last error's message.
         assert_eq!(message(), before);
     }),
     ("trommel_policy_may_match_hash", |kit| unsafe {
@@ -479,7 +479,7 @@ const CASES: &[Case] = &[
 ];
 
 #[test]
-fn every_function_refuses_what_it_can_tell_is_wrong() {
+fn every_function_refuses_null_misaligned_and_impossible_arguments() {
     for (name, case) in CASES {
         println!("{name}");
         case(&Kit::new());
@@ -487,7 +487,7 @@ fn every_function_refuses_what_it_can_tell_is_wrong() {
 }
 
 #[test]
-fn no_function_of_the_header_is_left_out() {
+fn every_function_of_the_header_has_a_case() {
     let header = include_str!("../include/trommel.h");
     let mut declared: Vec<&str> = header
         .lines()

@@ -1,4 +1,4 @@
-//! C and Rust write the same bytes, and each reads the other's.
+//! C and Rust write the same bytes, and each reads the other's bytes.
 #![allow(unsafe_code)]
 // Every pointer is to a value of this test, which outlives the call.
 #![allow(clippy::undocumented_unsafe_blocks)]
@@ -16,7 +16,7 @@ const KEYS: usize = 1000;
 const SEED: u64 = 0x5eed;
 
 fn keys() -> Vec<Vec<u8>> {
-    // Of every length, so that every branch of the hash is taken.
+    // Keys of many lengths, so that every branch of the hash is taken.
     (0..KEYS).map(|i| format!("{i}-").repeat(1 + i % 70).into_bytes()).collect()
 }
 
@@ -24,7 +24,7 @@ fn name(kind: FilterKind) -> CString {
     CString::new(kind.name()).unwrap()
 }
 
-/// A filter of these keys, made by C.
+/// Makes a filter of these keys through the C interface.
 fn filter_by_c(kind: FilterKind, keys: &[Vec<u8>]) -> *mut Owned {
     let mut filter = null_mut();
     unsafe {
@@ -48,7 +48,7 @@ fn freeze_by_c(filter: *const Owned) -> Vec<u8> {
 }
 
 #[test]
-fn a_filter_frozen_by_c_is_the_one_frozen_by_rust() {
+fn c_and_rust_freeze_a_filter_to_the_same_bytes() {
     let keys = keys();
     for &kind in FilterKind::ALL {
         let mut rust = FilterSpec::new(kind).keys(KEYS).fpr(0.03).seed(SEED).build().unwrap();
@@ -60,12 +60,12 @@ fn a_filter_frozen_by_c_is_the_one_frozen_by_rust() {
         assert!(bytes == rust.to_bytes(), "{kind}");
         unsafe { trommel_free(c) };
 
-        // C's bytes in Rust.
+        // Rust reads the bytes that C wrote.
         let view = FilterView::parse(&bytes).unwrap();
         assert!(keys.iter().all(|key| view.contains(&key[..])));
         assert_eq!(AnyFilter::from_bytes(&bytes).unwrap(), rust);
 
-        // Rust's bytes in C, viewed and thawed.
+        // C reads the bytes that Rust wrote, as a view and as a thawed filter.
         let bytes = rust.to_bytes();
         let frozen = bytes.as_ptr().cast::<c_void>();
         let (mut view, mut thawed) = (null_mut(), null_mut());
@@ -89,7 +89,7 @@ fn a_filter_frozen_by_c_is_the_one_frozen_by_rust() {
 }
 
 #[test]
-fn a_batch_answers_as_lookups_one_by_one() {
+fn a_batch_gives_the_answers_of_single_lookups() {
     let (keys, absent) = (keys(), (0..200_000u64).map(u64::to_le_bytes));
     for &kind in FilterKind::ALL {
         let filter = filter_by_c(kind, &[]);
@@ -107,10 +107,10 @@ fn a_batch_answers_as_lookups_one_by_one() {
         let mut view = null_mut();
         let opened = unsafe { trommel_view_open(bytes.as_ptr().cast(), bytes.len(), &mut view) };
         assert_eq!(opened, TROMMEL_OK);
-        // More than one piece, and pieces that end within a word.
+        // More keys than the library looks up at a time, and lengths that end within a word.
         hashes.extend(absent.clone().map(|key| rust.hash(&key).raw()));
         for n in [0, 1, 63, 64, 65, 1000, 1 << 16, (1 << 16) + 1, hashes.len()] {
-            // A word more than asked for, which nobody may write to.
+            // One word more than the answers take, which must not change.
             let (mut owned, mut viewed) =
                 (vec![u64::MAX; n.div_ceil(64) + 1], vec![u64::MAX; n.div_ceil(64) + 1]);
             let hashes = &hashes[..n];
@@ -134,7 +134,7 @@ fn a_batch_answers_as_lookups_one_by_one() {
 }
 
 #[test]
-fn a_filter_block_built_by_c_is_the_one_built_by_rust() {
+fn c_and_rust_build_the_same_filter_block() {
     let keys = keys();
     let slices: Vec<Slice> =
         keys.iter().map(|key| Slice { data: key.as_ptr(), len: key.len() }).collect();
@@ -184,7 +184,7 @@ fn a_filter_block_built_by_c_is_the_one_built_by_rust() {
 }
 
 #[test]
-fn a_merge_holds_both_filters_keys() {
+fn a_merged_filter_holds_the_keys_of_both() {
     let keys = keys();
     for &kind in FilterKind::ALL {
         let (left, right) = (filter_by_c(kind, &keys[..400]), filter_by_c(kind, &keys[400..]));
@@ -200,7 +200,7 @@ fn a_merge_holds_both_filters_keys() {
 }
 
 #[test]
-fn keys_that_do_not_fit_are_counted() {
+fn a_full_filter_reports_how_many_keys_were_inserted() {
     let filter = filter_by_c(FilterKind::Quotient, &[]);
     let hashes: Vec<u64> = (0..10_000u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
     let mut inserted = 0;
@@ -213,7 +213,7 @@ fn keys_that_do_not_fit_are_counted() {
 }
 
 #[test]
-fn every_flipped_byte_is_refused_by_views() {
+fn views_refuse_every_changed_byte() {
     let filter = filter_by_c(FilterKind::SplitBlockBloom, &keys()[..50]);
     let mut bytes = freeze_by_c(filter);
     unsafe { trommel_free(filter) };
@@ -226,11 +226,11 @@ fn every_flipped_byte_is_refused_by_views() {
     }
 }
 
-/// The variable is read once in a process, so another one is started with it.
+/// A process reads the variable only once, so the test starts another process that has it.
 #[test]
-fn an_instruction_set_that_cannot_be_used_never_looks_like_corruption() {
+fn an_unusable_instruction_set_is_never_reported_as_corruption() {
     let done = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "with_an_instruction_set_that_cannot_be_used", "--ignored"])
+        .args(["--exact", "in_a_process_with_an_unusable_instruction_set", "--ignored"])
         .env("TROMMEL_ISA", "avx1024")
         .output()
         .unwrap();
@@ -239,8 +239,8 @@ fn an_instruction_set_that_cannot_be_used_never_looks_like_corruption() {
 }
 
 #[test]
-#[ignore = "started by an_instruction_set_that_cannot_be_used_never_looks_like_corruption"]
-fn with_an_instruction_set_that_cannot_be_used() {
+#[ignore = "started by an_unusable_instruction_set_is_never_reported_as_corruption"]
+fn in_a_process_with_an_unusable_instruction_set() {
     let frozen: &[u8] = &FilterSpec::new(FilterKind::Bloom)
         .isa(trommel::Isa::Portable)
         .keys(10)
