@@ -1,7 +1,7 @@
 /* The three layers: filter blocks of a small storage engine, a filter that keys are inserted into, and a view of its
    bytes.
 
-   Prints a line of results per layer, and exits with 1 if a call fails or an inserted key is not found. */
+   Prints its results, and exits with 1 if a call fails or an inserted key is not found. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

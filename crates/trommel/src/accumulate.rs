@@ -1,4 +1,4 @@
-//! Partial filters that merge, whatever their sizes.
+//! Partial filters that merge, however many keys each has.
 
 mod bytes;
 
@@ -8,15 +8,15 @@ use alloc::vec::Vec;
 use core::fmt;
 use trommel_base::{Filter, FormatError, Full, Hasher, KeyHash, MergeError, SpecError};
 
-/// Collects the hashes of a part of the keys, and becomes a filter when they are too many to keep.
+/// Collects the hashes of a part of the keys, and turns into a filter when there are too many hashes to keep.
 ///
 /// An aggregate over many partitions or groups has many parts with few keys and some with many. Filters merge only if
-/// they have the same size, so every part needs the size of the whole. An accumulator keeps at most `max_hashes` hashes,
-/// 8 bytes each. With one more it makes the filter of the agreed [`FilterSpec`]. Accumulators of the same spec merge in any
-/// order and in either form.
+/// they have the same size, so every part would need the size of the whole. An accumulator keeps up to `max_hashes`
+/// hashes, of 8 bytes each. With one more, it makes the filter of the agreed [`FilterSpec`]. Accumulators of the same
+/// spec merge in any order, whether they have hashes or a filter.
 ///
-/// The finished filter is the one that a single filter of the spec would be after the same inserts: to the byte for
-/// every kind but the cuckoo filter, whose bytes depend on the order of inserts.
+/// The finished filter equals a single filter of the spec with the same inserts, byte for byte, except for the cuckoo
+/// filter, whose bytes depend on the order of inserts.
 ///
 /// ```
 /// use trommel::{Filter, FilterAccumulator, FilterKind, FilterSpec};
@@ -52,8 +52,8 @@ enum Held {
     Filter(AnyFilter),
 }
 
-/// Why two accumulators were not merged. The one that was to be changed is as it was, except for the keys that the error
-/// says went in.
+/// The reason why two accumulators were not merged. The accumulator is unchanged, except for the keys that the error
+/// reports as inserted.
 ///
 /// ```
 /// use trommel::error::AccumulateError;
@@ -67,13 +67,13 @@ enum Held {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum AccumulateError {
-    /// They have different specs.
+    /// The accumulators have different specs.
     Specs,
-    /// The filter could not be made, or did not take the keys.
+    /// The filter could not be made, or has no room for the keys.
     Build(BuildError),
     /// The filters did not merge.
     Merge(MergeError),
-    /// The bytes are no accumulator.
+    /// The bytes are not those of an accumulator.
     Format(FormatError),
 }
 
@@ -109,8 +109,8 @@ impl From<FormatError> for AccumulateError {
 }
 
 impl FilterAccumulator {
-    /// An empty accumulator, which keeps at most `max_hashes` hashes before it makes the filter. The spec says for how many
-    /// keys the whole filter is. Nothing is allocated.
+    /// Makes an empty accumulator, which keeps at most `max_hashes` hashes before it makes the filter. The spec has the
+    /// expected number of keys of the whole. Allocates nothing.
     ///
     /// ```
     /// use trommel::{FilterAccumulator, FilterKind, FilterSpec};
@@ -139,7 +139,7 @@ impl FilterAccumulator {
         self.spec
     }
 
-    /// The hasher of the filter: how keys are to be hashed.
+    /// The spec's hasher, with which keys must be hashed.
     ///
     /// ```
     /// use trommel::{FilterAccumulator, FilterKind, FilterSpec, Hasher};
@@ -152,7 +152,7 @@ impl FilterAccumulator {
         self.spec.spec().hasher
     }
 
-    /// Whether it keeps hashes and has made no filter yet.
+    /// Whether the accumulator still keeps hashes, and has not made the filter.
     ///
     /// ```
     /// use trommel::{FilterAccumulator, FilterKind, FilterSpec};
@@ -169,7 +169,7 @@ impl FilterAccumulator {
         matches!(self.held, Held::Hashes(_))
     }
 
-    /// Hashes kept, repeated ones included, or what [`Filter::len`] of the filter says.
+    /// The number of hashes kept, repeated ones included, or [`Filter::len`] of the filter.
     ///
     /// ```
     /// use trommel::{FilterAccumulator, FilterKind, FilterSpec};
@@ -196,7 +196,7 @@ impl FilterAccumulator {
         self.len() == 0
     }
 
-    /// Bytes of memory of the hashes, or [`Filter::memory_bytes`] of the filter.
+    /// Bytes of memory that the hashes take, or [`Filter::memory_bytes`] of the filter.
     ///
     /// ```
     /// use trommel::{FilterAccumulator, FilterKind, FilterSpec};
@@ -228,7 +228,7 @@ impl FilterAccumulator {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`] if the filter cannot be made or has no room. The accumulator is as it was.
+    /// [`BuildError`] if the filter cannot be made or has no room. The accumulator is unchanged.
     pub fn insert_hash(&mut self, hash: KeyHash) -> Result<(), BuildError> {
         self.insert_batch(&[hash])
     }
@@ -247,10 +247,11 @@ impl FilterAccumulator {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`] if the filter cannot be made, or has no room; then the error says how many of the batch went in.
+    /// [`BuildError`] if the filter cannot be made, or has no room; then the error has the number of keys of the batch
+    /// that were inserted.
     pub fn insert_batch(&mut self, hashes: &[KeyHash]) -> Result<(), BuildError> {
         if let Held::Hashes(kept) = &mut self.held {
-            // No slice is so long that this wraps: both are in memory at 8 bytes each.
+            // The sum cannot overflow, since both slices are in memory at 8 bytes per hash.
             if kept.len() + hashes.len() <= self.max_hashes {
                 let bytes = size_of_val(hashes) as u64;
                 let reserved = kept.try_reserve(hashes.len());
@@ -266,7 +267,7 @@ impl FilterAccumulator {
         Ok(())
     }
 
-    /// Takes in the keys of another accumulator of the same spec.
+    /// Inserts the keys of another accumulator of the same spec.
     ///
     /// ```
     /// use trommel::{Filter, FilterAccumulator, FilterKind, FilterSpec};
@@ -289,7 +290,7 @@ impl FilterAccumulator {
             (_, Held::Hashes(hashes)) => self.insert_batch(&hashes)?,
             (Held::Filter(filter), Held::Filter(other)) => filter.merge(&other)?,
             (Held::Hashes(hashes), Held::Filter(mut other)) => {
-                // Nothing of this accumulator is given up before its hashes are in.
+                // This accumulator's hashes are dropped only after they are in the other's filter.
                 insert_alone(&mut other, hashes).map_err(none_of_this_call)?;
                 self.held = Held::Filter(other);
             }
@@ -297,7 +298,7 @@ impl FilterAccumulator {
         Ok(())
     }
 
-    /// The filter of the spec with all keys.
+    /// Returns the filter of the spec with all keys.
     ///
     /// ```
     /// use trommel::{FilterAccumulator, FilterKind, FilterSpec};
@@ -315,8 +316,8 @@ impl FilterAccumulator {
         }
     }
 
-    /// The filter of all keys, no larger than they need: while it keeps hashes, it is made for as many keys as there are
-    /// different hashes, else it is that of [`FilterAccumulator::finish`].
+    /// Returns a filter of all keys that is no larger than they need. If the accumulator keeps hashes, the filter is
+    /// made for the number of distinct hashes; otherwise it is that of [`FilterAccumulator::finish`].
     ///
     /// ```
     /// use trommel::{Filter, FilterAccumulator, FilterKind, FilterSpec};
@@ -342,12 +343,12 @@ impl FilterAccumulator {
     }
 }
 
-/// The error of keys that earlier calls brought: none of this call went in.
+/// Changes an error for keys of earlier calls: no key of this call was inserted.
 fn none_of_this_call(full: Full) -> BuildError {
     BuildError::Full(Full::new(0, full.len, full.capacity).because(full.why))
 }
 
-/// The filter of a spec with keys that earlier calls brought.
+/// Makes the filter of a spec with the keys of earlier calls.
 fn filter_of(spec: &FilterSpec, hashes: &[KeyHash]) -> Result<AnyFilter, BuildError> {
     let mut filter = spec.build()?;
     insert_alone(&mut filter, hashes).map_err(none_of_this_call)?;

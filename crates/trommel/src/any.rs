@@ -13,8 +13,8 @@ macro_rules! declare_any_filter {
     ([] $($(#[$doc:meta])* $kind:ident: $type:ident { $($column:ident: $can:ident),* })*) => {
         /// An owned filter whose kind is known at run time only.
         ///
-        /// Every kind takes keys and answers lookups; what only some can do are methods that can say no. The
-        /// choice of kind is made once a call, so a batch costs what it costs on the kind itself.
+        /// Every kind inserts and looks up keys. The methods that only some kinds support return an error for the
+        /// others. Each call selects the kind once, so a batch costs as much as on the kind itself.
         ///
         /// ```
         /// use trommel::{AnyFilter, Filter, FilterKind, FilterSpec, Insert};
@@ -27,18 +27,18 @@ macro_rules! declare_any_filter {
         /// # Ok::<(), trommel::SpecError>(())
         /// ```
         ///
-        /// Equal filters are of one kind and have the same frozen bytes.
+        /// Two filters are equal if they have the same kind and the same frozen bytes.
         #[derive(Clone, Debug, PartialEq, Eq)]
         #[non_exhaustive]
-        // The kind in a byte of its own: packed into spare values of a filter's fields, it took 6 instructions more for
-        // each key that is inserted or looked up alone, a tenth of a lookup in register blocks.
+        // `repr(u8)` stores the kind in a byte of its own. When it was packed into unused values of a filter's fields,
+        // each insert or lookup of a single key took 6 more instructions: a tenth of a lookup in register blocks.
         #[repr(u8)]
         pub enum AnyFilter {
             $($(#[$doc])* $kind($type),)*
         }
 
         impl AnyFilter {
-            /// The kind.
+            /// The kind of the filter.
             ///
             /// ```
             /// use trommel::{FilterKind, FilterSpec};
@@ -61,7 +61,7 @@ macro_rules! declare_any_filter {
                 }
             }
 
-            /// The filter inside; a filter of another kind is given back.
+            /// Returns the filter inside. A filter of another kind is returned as the error.
             impl TryFrom<AnyFilter> for $type {
                 type Error = AnyFilter;
 
@@ -88,7 +88,7 @@ macro_rules! declare_any_filter {
 }
 kinds!(declare_any_filter []);
 
-/// A filter is of another kind than the one asked for.
+/// The filter is of another kind than the one that was asked for.
 ///
 /// ```
 /// use trommel::error::WrongKind;
@@ -121,12 +121,12 @@ impl From<WrongKind> for MergeError {
     }
 }
 
-/// Implements [`Filter`] for an `AnyFilter` or a `FilterView` by asking the filter inside.
+/// Implements [`Filter`] for `AnyFilter` or a view, by the methods of the filter inside.
 macro_rules! filter_by_kind {
     ($any:ty) => {
         impl $any {
-            /// Apart from [`Filter::contains_hash`], whose callers would otherwise save registers that only kinds with
-            /// slots need.
+            /// Not inlined into [`Filter::contains_hash`], which would then save registers that only kinds with slots
+            /// need.
             #[inline(never)]
             fn contains_in_slots(&self, hash: KeyHash) -> bool {
                 each_kind!(Self in self, filter => filter.contains_hash(hash))
@@ -210,7 +210,7 @@ impl AnyFilter {
         each_kind!(Self in self, filter => filter.clear());
     }
 
-    /// Bits that a key sets, in a filter that is made of them.
+    /// The number of bits that a key sets; `None` for a filter with slots.
     ///
     /// ```
     /// use trommel::{FilterKind, FilterSpec};
@@ -223,7 +223,7 @@ impl AnyFilter {
         each_kind_that!(bits: Self in self, filter => Some(filter.hash_count()), else None)
     }
 
-    /// The fraction of slots that keys take, in a filter that is made of them.
+    /// The fraction of slots that keys take; `None` for a Bloom filter.
     ///
     /// ```
     /// use trommel::{FilterKind, FilterSpec, Insert};
@@ -238,8 +238,8 @@ impl AnyFilter {
         each_kind_that!(slots: Self in self, filter => Some(filter.load_factor()), else None)
     }
 
-    /// An estimate of the distinct keys held: one pass over the bits of a Bloom filter. A filter of
-    /// fingerprints knows how many it holds, copies included.
+    /// An estimate of the number of distinct keys. For a Bloom filter, it takes one pass over the bits. A filter with
+    /// slots knows its number of fingerprints, copies included, and returns that.
     ///
     /// ```
     /// use trommel::{Filter, FilterKind, FilterSpec, Insert};
@@ -255,7 +255,7 @@ impl AnyFilter {
         each_kind_that!(bits: Self in self, filter => filter.estimate_len(), else self.len() as f64)
     }
 
-    /// Removes one copy of a key; false if it is not there. See [`Remove::remove_hash`].
+    /// Removes one copy of a key; returns false if the key is not there. See [`Remove::remove_hash`].
     ///
     /// ```
     /// use trommel::{Filter, FilterKind, FilterSpec, Insert};
@@ -274,7 +274,7 @@ impl AnyFilter {
         each_kind_that!(removes: Self in self, filter => Ok(filter.remove_hash(hash)), else Err(refused))
     }
 
-    /// How many copies of a key were inserted, or more. See [`Count::count_hash`].
+    /// The number of copies of a key that were inserted, or a larger number. See [`Count::count_hash`].
     ///
     /// ```
     /// use trommel::{Filter, FilterKind, FilterSpec, Insert};
@@ -292,7 +292,7 @@ impl AnyFilter {
         each_kind_that!(removes: Self in self, filter => Ok(filter.count_hash(hash)), else Err(refused))
     }
 
-    /// Takes in all keys of another filter. See [`Merge::merge`].
+    /// Inserts all keys of another filter. See [`Merge::merge`].
     ///
     /// ```
     /// use trommel::{Filter, FilterKind, FilterSpec, Insert, MergeError};
@@ -307,13 +307,13 @@ impl AnyFilter {
     /// ```
     ///
     /// # Errors
-    /// [`MergeError`] if kinds, sizes, parameters or hashers differ; this filter is as it was.
+    /// [`MergeError`] if kinds, sizes, parameters or hashers differ; this filter is unchanged.
     pub fn merge(&mut self, other: &AnyFilter) -> Result<(), MergeError> {
         each_kind!(Self in self, filter => Ok(filter.merge(other.try_into()?)?))
     }
 
-    /// Keeps the keys that another filter holds too, and some that neither does: its bits are those that both have
-    /// set. See [`Bloom::intersect`](crate::bloom::Bloom::intersect).
+    /// Keeps only the bits that are also set in another filter. Keys that both filters hold are still found; other keys
+    /// may be found too, even some that neither filter holds. See [`Bloom::intersect`](crate::bloom::Bloom::intersect).
     ///
     /// ```
     /// use trommel::{Filter, FilterKind, FilterSpec, Insert};
@@ -328,7 +328,8 @@ impl AnyFilter {
     /// ```
     ///
     /// # Errors
-    /// [`MergeError::Unsupported`] if the kind cannot; otherwise as [`AnyFilter::merge`]. This filter is as it was.
+    /// [`MergeError::Unsupported`] if the kind cannot intersect; otherwise as [`AnyFilter::merge`]. This filter is
+    /// unchanged.
     pub fn intersect(&mut self, other: &AnyFilter) -> Result<(), MergeError> {
         let refused = Unsupported { kind: self.kind(), operation: "intersect" };
         each_kind_that!(
@@ -338,7 +339,8 @@ impl AnyFilter {
         )
     }
 
-    /// A filter of `1 / factor` of the size with the same keys. See [`Bloom::fold`](crate::bloom::Bloom::fold).
+    /// Returns a filter with the same keys and `1 / factor` of the size. See
+    /// [`Bloom::fold`](crate::bloom::Bloom::fold).
     ///
     /// ```
     /// use trommel::{Filter, FilterKind, FilterSpec};
@@ -357,8 +359,8 @@ impl AnyFilter {
         each_kind_that!(folds: Self in self, filter => Ok(filter.fold(factor)?.into()), else Err(refused))
     }
 
-    /// The smallest filter that this one folds to by halving at a false-positive rate of at most `fpr`; `None` if even
-    /// this one's is higher. See [`Bloom::fold_to_fpr`](crate::bloom::Bloom::fold_to_fpr).
+    /// Halves the filter as often as its false-positive rate stays at most `fpr`, and returns the result; `None` if
+    /// this filter's own rate is higher. See [`Bloom::fold_to_fpr`](crate::bloom::Bloom::fold_to_fpr).
     ///
     /// ```
     /// use trommel::{Filter, FilterKind, FilterSpec, Insert};
@@ -383,7 +385,7 @@ impl AnyFilter {
         )
     }
 
-    /// The frozen filter, in the format of docs/FORMAT.md.
+    /// Returns the frozen bytes of the filter, in the format of docs/FORMAT.md.
     ///
     /// ```
     /// use trommel::{AnyFilter, FilterKind, FilterSpec, Insert};
@@ -397,7 +399,7 @@ impl AnyFilter {
         each_kind!(Self in self, filter => filter.to_bytes())
     }
 
-    /// Bytes of the frozen filter, as [`AnyFilter::to_bytes`] makes them. Allocates nothing.
+    /// The number of bytes that [`AnyFilter::to_bytes`] returns. Allocates nothing.
     ///
     /// ```
     /// use trommel::{Filter, FilterKind, FilterSpec};
@@ -410,7 +412,7 @@ impl AnyFilter {
         each_kind!(Self in self, filter => filter.encoded_len())
     }
 
-    /// Writes the frozen filter, without a copy of its table.
+    /// Writes the frozen bytes, without a copy of the table.
     ///
     /// ```
     /// use trommel::{FilterKind, FilterSpec};
@@ -430,7 +432,7 @@ impl AnyFilter {
 }
 
 impl AnyFilter {
-    /// Apart from [`Insert::insert_hash`], as lookups in slots are.
+    /// Not inlined into [`Insert::insert_hash`], for the same reason as lookups in slots.
     #[inline(never)]
     fn insert_in_slots(&mut self, hash: KeyHash) -> Result<bool, Full> {
         each_kind!(Self in self, filter => filter.insert_hash(hash))
@@ -440,7 +442,7 @@ impl AnyFilter {
 impl Insert for AnyFilter {
     #[inline]
     fn insert_hash(&mut self, hash: KeyHash) -> Result<bool, Full> {
-        // The borrow of `self` by a match whose arms use it again is refused; so the kinds are told apart first.
+        // Two steps, since the borrow checker refuses a match on `self` whose arms use `self` again.
         each_kind_that!(bits: Self in self, filter => return filter.insert_hash(hash), else {});
         self.insert_in_slots(hash)
     }

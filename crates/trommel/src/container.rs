@@ -1,9 +1,9 @@
-//! Filters as bytes: the frozen form, and what holds it.
+//! Filters as bytes: the frozen form, and the types that read and hold it.
 //!
-//! [`AnyFilter`](crate::AnyFilter) and each type of filter read and write frozen bytes themselves, and [`Frozen`] is the
-//! same for code that is generic over filters. [`FilterView`](crate::FilterView) borrows the bytes that it reads, and
-//! an [`OwnedView`] keeps them. What a header says can be read without a filter: [`parse`] checks everything,
-//! [`identity`] gives a number by which two frozen filters are known to be alike.
+//! [`AnyFilter`](crate::AnyFilter) and each type of filter read and write frozen bytes themselves, and [`Frozen`] has
+//! the same methods for code that is generic over filters. [`FilterView`](crate::FilterView) borrows the bytes that it
+//! reads, and an [`OwnedView`] owns them. Two functions read a header without a filter: [`parse`] checks all bytes, and
+//! [`identity`] returns a number that tells frozen filters apart.
 //!
 //! The layout of all bytes is in `docs/FORMAT.md`.
 

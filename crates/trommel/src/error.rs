@@ -1,11 +1,11 @@
-//! Every way in which a call can fail, but for those that one module alone has.
+//! The errors that calls return, except for those of a single module.
 //!
 //! An error that a caller may want to react to is an enum, or a struct whose fields carry the numbers. Enums are named
 //! `…Error`. A struct is named for the one condition that it reports: [`Full`], [`Incompatible`], [`Unsupported`],
-//! [`OutOfMemory`], [`WrongKind`], [`UnknownKind`]. Each error prints one sentence; one that has a cause either
-//! prints it or returns it from [`source`](core::error::Error::source), never both.
+//! [`OutOfMemory`], [`WrongKind`], [`UnknownKind`]. Each error prints one sentence. An error with a cause either prints
+//! the cause or returns it from [`source`](core::error::Error::source), never both.
 //!
-//! Errors of one module alone are there: [`EngineError`](crate::engine::EngineError) and
+//! The errors of a single module are in that module: [`EngineError`](crate::engine::EngineError) and
 //! [`StreamError`](crate::engine::StreamError), [`ResizeError`](crate::quotient::ResizeError),
 //! [`GrowError`](crate::cuckoo::GrowError).
 

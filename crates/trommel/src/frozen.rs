@@ -6,15 +6,15 @@ use crate::view::FilterView;
 use alloc::vec::Vec;
 use trommel_base::{Filter, FormatError};
 
-/// A filter that is written as frozen bytes, in the format of docs/FORMAT.md, and read from them.
+/// A filter that can be written as frozen bytes, in the format of docs/FORMAT.md, and read from them.
 ///
-/// Every kind has these methods of its own; this trait is for code that is generic over kinds.
+/// Every filter type has these methods itself; this trait is for code that is generic over kinds.
 ///
 /// ```
 /// use trommel::{Filter, FormatError, Insert, RegisterBloom};
 /// use trommel::container::Frozen;
 ///
-/// /// What a cache does with whatever filter it is made for.
+/// /// What a cache does with filters of any type.
 /// fn through_bytes<F: Frozen>(filter: &F) -> Result<F, FormatError> {
 ///     let bytes = filter.to_bytes();
 ///     assert_eq!(bytes.len(), filter.encoded_len());
@@ -28,10 +28,10 @@ use trommel_base::{Filter, FormatError};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Frozen: Filter + Sized {
-    /// The same filter as a view of frozen bytes.
+    /// The type that views the filter's frozen bytes.
     type View<'a>: Filter;
 
-    /// Bytes of the frozen filter. Allocates nothing.
+    /// The number of frozen bytes. Allocates nothing.
     ///
     /// ```
     /// use trommel::container::Frozen;
@@ -44,7 +44,7 @@ pub trait Frozen: Filter + Sized {
     /// ```
     fn encoded_len(&self) -> usize;
 
-    /// The frozen filter.
+    /// Returns the frozen bytes.
     ///
     /// ```
     /// use trommel::{BloomFilter, container::Frozen};
@@ -54,7 +54,7 @@ pub trait Frozen: Filter + Sized {
     /// ```
     fn to_bytes(&self) -> Vec<u8>;
 
-    /// Writes the frozen filter, without a copy of its table.
+    /// Writes the frozen bytes, without a copy of the table.
     ///
     /// ```
     /// use trommel::{BloomFilter, container::Frozen};
@@ -70,7 +70,7 @@ pub trait Frozen: Filter + Sized {
     #[cfg(feature = "std")]
     fn write_to<W: std::io::Write>(&self, to: W) -> std::io::Result<()>;
 
-    /// A view of frozen bytes, at any alignment, without a copy of the table. Everything is checked.
+    /// Checks frozen bytes and views them, without a copy of the table. The bytes may have any alignment.
     ///
     /// ```
     /// use trommel::{AnyFilter, BloomFilter, Filter, container::Frozen};
@@ -85,7 +85,7 @@ pub trait Frozen: Filter + Sized {
     /// [`FormatError`] if the bytes are not exactly one frozen filter of this kind.
     fn parse(bytes: &[u8]) -> Result<Self::View<'_>, FormatError>;
 
-    /// An owned filter from frozen bytes. Everything is checked before memory is asked for.
+    /// Makes an owned filter from frozen bytes. Everything is checked before memory is allocated.
     ///
     /// ```
     /// use trommel::{BloomFilter, CuckooFilter, container::Frozen};
@@ -100,7 +100,7 @@ pub trait Frozen: Filter + Sized {
     fn from_bytes(bytes: &[u8]) -> Result<Self, FormatError>;
 }
 
-/// Implements [`Frozen`] by a filter's own methods.
+/// Implements [`Frozen`] by the filter's own methods.
 macro_rules! frozen {
     ($filter:ty, $view:ty, $parse:path) => {
         impl Frozen for $filter {
@@ -138,7 +138,7 @@ macro_rules! frozen_kinds {
 kinds!(frozen_kinds []);
 frozen!(AnyFilter, FilterView<'a>, FilterView::parse);
 
-/// Frozen bytes as a byte string. A format without byte strings, as JSON, has a sequence of numbers.
+/// Serializes frozen bytes as a byte string. A format without byte strings, such as JSON, has a sequence of numbers.
 #[cfg(feature = "serde")]
 mod with_serde {
     use super::AnyFilter;
@@ -147,14 +147,14 @@ mod with_serde {
     use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
     use serde::ser::{Serialize, Serializer};
 
-    /// The frozen bytes.
+    /// Writes the frozen bytes.
     impl Serialize for AnyFilter {
         fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
             serializer.serialize_bytes(&self.to_bytes())
         }
     }
 
-    /// Checked as [`AnyFilter::from_bytes`] checks.
+    /// Reads frozen bytes, with the checks of [`AnyFilter::from_bytes`].
     impl<'de> Deserialize<'de> for AnyFilter {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
             deserializer.deserialize_bytes(FrozenBytes)
@@ -163,7 +163,7 @@ mod with_serde {
 
     struct FrozenBytes;
 
-    /// A sequence says how long it will be, and need not be right: no more than this is reserved on its word.
+    /// The most bytes to reserve for a sequence on its own size hint, which may be wrong.
     const MOST_RESERVED_BYTES: usize = 1 << 16;
 
     impl<'de> Visitor<'de> for FrozenBytes {
@@ -178,8 +178,8 @@ mod with_serde {
         }
 
         fn visit_seq<A: SeqAccess<'de>>(self, mut numbers: A) -> Result<AnyFilter, A::Error> {
-            let told = numbers.size_hint().unwrap_or(0);
-            let mut bytes = Vec::with_capacity(told.min(MOST_RESERVED_BYTES));
+            let hint = numbers.size_hint().unwrap_or(0);
+            let mut bytes = Vec::with_capacity(hint.min(MOST_RESERVED_BYTES));
             while let Some(byte) = numbers.next_element()? {
                 bytes.push(byte);
             }

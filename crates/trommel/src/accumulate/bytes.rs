@@ -5,7 +5,8 @@ use crate::view::FilterView;
 use alloc::vec::Vec;
 use trommel_base::{FormatError, HashId, Hasher, KeyHash};
 
-/// The first eight bytes of an accumulator that keeps hashes. One that has made its filter is the filter's frozen bytes.
+/// The first eight bytes of an accumulator that keeps hashes. An accumulator that has made its filter is stored as the
+/// filter's frozen bytes.
 const MAGIC: [u8; 8] = *b"TrmlHash";
 const VERSION: u16 = 1;
 /// Magic, version, code of the hash, four bytes of zero, seed, number of hashes.
@@ -14,8 +15,8 @@ const CHECKSUM_BYTES: usize = 8;
 const HASH_BYTES: usize = size_of::<u64>();
 
 impl FilterAccumulator {
-    /// The keys as bytes, for [`FilterAccumulator::merge_bytes`]: 40 bytes and 8 per hash, or the frozen bytes of the filter,
-    /// which [`FilterView::parse`] reads too.
+    /// Returns the accumulator as bytes, for [`FilterAccumulator::merge_bytes`]: 40 bytes and 8 per hash, or the frozen
+    /// bytes of the filter, which [`FilterView::parse`] reads too.
     ///
     /// ```
     /// use trommel::{FilterAccumulator, FilterKind, FilterSpec};
@@ -48,7 +49,8 @@ impl FilterAccumulator {
         bytes
     }
 
-    /// Takes in the keys of another accumulator of the same spec, or of a frozen filter that was built with it.
+    /// Inserts the keys of the bytes of another accumulator of the same spec, or of a frozen filter that was built with
+    /// this spec.
     ///
     /// ```
     /// use trommel::{Filter, FilterAccumulator, FilterKind, FilterSpec};
@@ -63,8 +65,9 @@ impl FilterAccumulator {
     /// ```
     ///
     /// # Errors
-    /// [`AccumulateError`] if the bytes are neither, the hash or the geometry of the filter differs, the filter cannot be
-    /// made, or it has no room. The accumulator is as it was, except for the keys that the error says went in.
+    /// [`AccumulateError`] if the bytes are neither, the hash or the geometry of the filter differs, the filter cannot
+    /// be made, or it has no room. The accumulator is unchanged, except for the keys that the error reports as
+    /// inserted.
     pub fn merge_bytes(&mut self, bytes: &[u8]) -> Result<(), AccumulateError> {
         if bytes.starts_with(&MAGIC) {
             let hashes = parse(bytes, self.hasher())?;
@@ -87,7 +90,7 @@ fn checksum(bytes: &[u8]) -> u64 {
     Hasher::xxh3(0).hash_bytes(bytes).raw()
 }
 
-/// The hashes of checked bytes.
+/// Checks the bytes of an accumulator and returns its hashes.
 fn parse(bytes: &[u8], expected: Hasher) -> Result<Vec<KeyHash>, AccumulateError> {
     let got = bytes.len() as u64;
     let (header, rest) = bytes
@@ -131,7 +134,7 @@ fn parse(bytes: &[u8], expected: Hasher) -> Result<Vec<KeyHash>, AccumulateError
     Ok(parsed)
 }
 
-/// Eight bytes as a number. The callers give eight.
+/// Eight bytes as a little-endian number.
 fn word(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte))
 }

@@ -1,4 +1,4 @@
-//! How an engine is made, and how making one fails.
+//! The builder of an engine, and its errors.
 
 use super::Engine;
 use super::cost::{CostModel, Strategy};
@@ -7,11 +7,11 @@ use alloc::sync::Arc;
 use core::fmt;
 use core::num::NonZero;
 
-/// The most threads of an engine.
+/// The largest number of threads of an engine.
 const MAX_THREADS: usize = 1024;
 
-/// The options of an engine. By default: a thread for every core that the process may use, not pinned, as
-/// much scratch memory as batches take.
+/// The options of an engine. By default, it has one thread for each core that the process may use, which is not pinned,
+/// and no limit on scratch memory.
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct EngineBuilder {
@@ -22,7 +22,7 @@ pub struct EngineBuilder {
     cost: CostModel,
 }
 
-/// Why there is no engine.
+/// The reason why an engine was not built.
 ///
 /// ```
 /// use trommel::Engine;
@@ -33,16 +33,16 @@ pub struct EngineBuilder {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EngineError {
-    /// The number of threads is out of range, or the system refuses them.
+    /// The number of threads is out of range.
     Threads {
-        /// Threads asked for.
+        /// The number of threads that was asked for.
         threads: usize,
-        /// The most there can be; the least is 1.
+        /// The largest number allowed; the smallest is 1.
         max: usize,
     },
     /// The system refused to start a thread.
     Start {
-        /// Threads asked for.
+        /// The number of threads to be started, without the caller's.
         threads: usize,
         /// The system's message.
         why: alloc::string::String,
@@ -50,9 +50,9 @@ pub enum EngineError {
 }
 
 impl EngineBuilder {
-    /// How many threads work, at least 1. The thread of the caller is one of them; the others are started, and wait
-    /// while there is nothing to do. Without a number, as many as the process may use cores: affinity and the
-    /// quotas of containers count.
+    /// Sets the number of threads, at least 1. The caller's thread is one of them, unless threads are pinned. The
+    /// others are started with the engine, and sleep while there is no work. The default is the number of cores that
+    /// the process may use, by its affinity and the quotas of its container.
     ///
     /// ```
     /// use trommel::Engine;
@@ -64,13 +64,14 @@ impl EngineBuilder {
         self
     }
 
-    /// Whether each thread is pinned to a core of its own, as far as that is possible:
-    /// [`Engine::pinned_threads`] says. The thread of the caller is left where it is, and waits for the others.
+    /// Sets whether each thread is pinned to a core of its own, if there are enough cores and the system allows it:
+    /// [`Engine::pinned_threads`] returns the number of pinned threads. The caller's thread is not pinned, and waits
+    /// while the others work.
     ///
     /// ```
     /// use trommel::Engine;
     /// let engine = Engine::builder().threads(1).pin(true).build()?;
-    /// assert!(engine.pinned_threads() <= 1); // 0 if the system refused
+    /// assert!(engine.pinned_threads() <= 1); // one thread is the caller's, which is not pinned
     /// # Ok::<(), trommel::engine::EngineError>(())
     /// ```
     pub fn pin(mut self, pin: bool) -> Self {
@@ -78,12 +79,12 @@ impl EngineBuilder {
         self
     }
 
-    /// The most bytes of scratch memory that a call takes, as they are taken from the system: from 4 MiB on in whole
-    /// huge pages of 2 MiB. The memory that the engine keeps between calls counts: a call uses or frees it. Calls that
-    /// run at the same time take as much each. With 0, nothing is partitioned.
+    /// Sets the most bytes of scratch memory that a call takes from the system: from 4 MiB on in whole huge pages of 2
+    /// MiB. Memory that the engine keeps between calls counts: a call uses or frees it. Each of several concurrent
+    /// calls may take this amount. With 0, no batch is partitioned.
     ///
     /// The filter itself, and the memory that a filter keeps for its inserts, do not count. Memory that a call has
-    /// given back to the allocator may stay resident, as the allocator decides.
+    /// freed may stay resident, as the allocator decides.
     ///
     /// ```
     /// use trommel::Engine;
@@ -96,8 +97,7 @@ impl EngineBuilder {
         self
     }
 
-    /// A strategy for everything that can follow it, instead of the one that the cost model says: for
-    /// measurements.
+    /// Sets one strategy for all batches that support it, instead of the choice of the cost model: for measurements.
     ///
     /// ```
     /// use trommel::{Engine, KeyHash, SplitBlockBloom};
@@ -113,7 +113,7 @@ impl EngineBuilder {
         self
     }
 
-    /// The cost model that strategies are chosen by, measured on another machine than the author's.
+    /// Sets the cost model by which strategies are chosen, for example one that was measured on your machine.
     ///
     /// ```
     /// use trommel::Engine;
@@ -128,7 +128,7 @@ impl EngineBuilder {
         self
     }
 
-    /// Starts the threads.
+    /// Builds the engine and starts its threads.
     ///
     /// ```
     /// use trommel::Engine;
@@ -138,7 +138,7 @@ impl EngineBuilder {
     /// ```
     ///
     /// # Errors
-    /// [`EngineError`] if the number of threads is 0 or absurd, or the system refuses to start one.
+    /// [`EngineError`] if the number of threads is out of range, or the system refuses to start a thread.
     pub fn build(self) -> Result<Engine, EngineError> {
         let available = || std::thread::available_parallelism().map_or(1, NonZero::get);
         let threads = self.threads.unwrap_or_else(|| available().min(MAX_THREADS));
@@ -159,9 +159,11 @@ impl fmt::Display for EngineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Threads { threads, max } => {
-                write!(f, "{threads} threads asked for, which are not 1 to {max}")
+                write!(f, "{threads} threads asked for, allowed are 1 to {max}")
             }
-            Self::Start { threads, why } => write!(f, "{threads} threads were refused: {why}"),
+            Self::Start { threads, why } => {
+                write!(f, "the system refused to start {threads} threads: {why}")
+            }
         }
     }
 }

@@ -1,76 +1,79 @@
-//! The cost of a batch by each strategy.
+//! The predicted cost of a batch with each strategy.
 
 use trommel_base::partition::{FEWEST_PASSED_PER_PART, chunk_bytes};
 
-/// How a batch is worked through.
+/// How a batch is processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Strategy {
-    /// The filter's own batch: lookups on all threads, if they are enough; inserts on the thread of the caller, or, into
-    /// a filter that takes [slices](trommel_base::InsertBulk::insert_slices), on all, each thread into a table of its own, if
-    /// that is cheaper.
+    /// By the filter's own batch methods. Lookups run on all threads, if the batch is worth it. Inserts run on the
+    /// caller's thread, or, if the filter takes [slices](trommel_base::InsertBulk::insert_slices) and that is cheaper,
+    /// on all threads, each of which inserts a slice of the batch into a table of its own.
     Direct,
-    /// Keys grouped by piece of the table, each piece worked on in the cache of a core, on all threads.
+    /// The keys are grouped by the piece of the table that they access. All threads process pieces, each in the cache
+    /// of one core.
     Partitioned,
 }
 
-/// The sizes of a table, in bytes, at which [`LineCost::direct_ns`] is given.
+/// The table sizes, in bytes, that the values of [`LineCost::direct_ns`] are for.
 pub const TABLE_BYTES: [usize; 6] = [512 << 10, 4 << 20, 16 << 20, 128 << 20, 1 << 30, 4 << 30];
 
-/// The memory accesses per line of a table at which [`LineCost::grouped_ns`] is given.
+/// The numbers of memory accesses per cache line of the table that the values of [`LineCost::grouped_ns`] are for.
 pub const ACCESSES_PER_LINE: [f64; 5] = [0.0625, 0.25, 1.0, 4.0, 16.0];
 
-/// Bytes of a line.
+/// Bytes of a cache line.
 const LINE_BYTES: f64 = 64.0;
-/// Bytes of scratch memory per memory access; those of standard filters take half of it.
+/// Bytes of scratch memory per memory access of a grouped batch; standard filters need half of it.
 const GROUPED_BYTES: f64 = 8.5;
-/// A piece of a table that lookups are grouped by, in tables with few enough of them.
+/// The size of the pieces that lookups are grouped by, if the table has at most [`MOST_PIECES`] of them.
 const PIECE_BYTES: usize = 128 << 10;
-/// The most pieces of a table that lookups are grouped by: more of them cost the pass over the keys more than
-/// lookups in smaller pieces save.
+/// The most pieces that lookups are grouped by. With more pieces, the pass that groups the keys costs more than lookups
+/// in smaller pieces save.
 const MOST_PIECES: usize = 1024;
-/// Cost per byte of the filter's table of clearing the tables that threads insert their slices of a batch into, and of
-/// uniting them. Measured with split blocks on two cores of Zen 4, as the whole time less the inserts by this model:
-/// 0.2 ns at 1.3 MB, 0.3 at 4 MB, 0.35 at 13 MB and 0.4 at 39 MB.
+/// Nanoseconds per byte of the filter's table to clear the tables of the slices and to unite them. Measured with split
+/// blocks on two cores of Zen 4, as the total time minus the inserts by this model: 0.2 at 1.3 MB, 0.3 at 4 MB, 0.35 at
+/// 13 MB and 0.4 at 39 MB.
 const UNITED_BYTE_NS: f64 = 0.3;
-/// Use several threads for lookups only if the model predicts at most 75 % of the single-thread time: lookups in cache
-/// cost down to half of what the model has for a memory access.
+/// Use several threads for lookups only if the model predicts at most 75 % of the single-thread time. The margin is for
+/// lookups in cache, which can take half of the time that the model predicts for a memory access.
 const WORTH_THREADS: f64 = 0.75;
-/// Times that threads are set to work on slices: to insert them, and to unite their tables.
+/// The number of times that threads are started for slices: to insert them, and to unite their tables.
 const STARTS_OF_SLICES: f64 = 2.0;
-/// Times that threads are set to work on a batch: to group keys, and to insert them;
+/// The number of times that threads are started for a grouped insert: to group keys, and to insert them.
 const STARTS_OF_INSERT: f64 = 2.0;
-/// to group keys, to look them up, and to put the answers in the order of the keys.
+/// The number of times that threads are started for grouped lookups: to group keys, to look them up, and to put the
+/// answers into the order of the keys.
 const STARTS_OF_LOOKUP: f64 = 3.0;
 
 /// The cost of an access to a random cache line, in nanoseconds on one core.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LineCost {
-    /// For the filter's own batch: the line anywhere in a table of [`TABLE_BYTES`].
+    /// With the filter's own batch methods, if the line is anywhere in a table of one of [`TABLE_BYTES`].
     pub direct_ns: [f64; TABLE_BYTES.len()],
-    /// Keys grouped by piece of the table first, with [`ACCESSES_PER_LINE`] in the batch: everything together.
+    /// In a batch that is grouped by piece of the table first, including the grouping, with one of
+    /// [`ACCESSES_PER_LINE`].
     pub grouped_ns: [f64; ACCESSES_PER_LINE.len()],
 }
 
 /// The cost of work on a machine, in nanoseconds on one core.
 ///
 /// The direct cost depends on the size of the table, which decides in which cache the line is. The grouped cost depends
-/// on the number of accesses per line, which share one transfer of the line into the cache, and hardly on anything else.
-/// Values between the given sizes and numbers are interpolated by the logarithm.
+/// mainly on the number of accesses per line, since they share one transfer of the line into the cache. Values for
+/// other sizes and numbers are interpolated over their logarithm.
 ///
-/// More threads divide all of this, but for direct inserts into filters that do not take slices, and pay `start` for
-/// each time that they are set to work. The default is what an EPYC of the Zen 4 generation measured.
+/// Several threads divide these costs, except for direct inserts into filters that do not take slices, and pay
+/// `start_ns` each time that they are started. The default was measured on an EPYC of the Zen 4 generation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CostModel {
     /// A lookup in a blocked filter.
     pub lookup: LineCost,
     /// An insert into a blocked filter.
     pub insert: LineCost,
-    /// A bit that an insert sets in a standard filter.
+    /// Each bit that an insert sets in a standard filter.
     pub insert_bit: LineCost,
-    /// To insert a key into a filter that groups large batches by itself, such as a quotient filter.
+    /// An insert into a filter that groups large batches by itself, such as a quotient filter.
     pub bulk_ns: f64,
-    /// To set threads to work, and to wait for the last.
+    /// To start threads, and to wait for the last one.
     pub start_ns: f64,
 }
 
@@ -100,35 +103,37 @@ impl LineCost {
         interpolate(ACCESSES_PER_LINE, self.grouped_ns, accesses_per_line)
     }
 
-    /// Nanoseconds for a grouped batch of `accesses` on `threads`; infinite if pieces get too few keys for a pass.
+    /// Nanoseconds for a grouped batch of `accesses` on `threads`; infinite if pieces would get too few keys to be
+    /// worth the grouping.
     fn grouped_batch_ns(&self, accesses: f64, bytes: usize, threads: usize) -> f64 {
         let pieces = bytes.div_ceil(PIECE_BYTES).min(MOST_PIECES);
         if accesses < (FEWEST_PASSED_PER_PART * pieces) as f64 {
             return f64::INFINITY;
         }
         let lines = (bytes as f64 / LINE_BYTES).max(1.0);
-        let of_chunk = accesses.min(chunk_bytes(bytes) as f64 / GROUPED_BYTES);
-        accesses * self.grouped_ns(of_chunk / lines) / threads as f64
+        let chunk_accesses = accesses.min(chunk_bytes(bytes) as f64 / GROUPED_BYTES);
+        accesses * self.grouped_ns(chunk_accesses / lines) / threads as f64
     }
 }
 
-/// The value at `at` between values at ascending places, by the logarithm; beyond the first and last, theirs.
-fn interpolate<const N: usize>(places: [f64; N], values: [f64; N], at: f64) -> f64 {
-    let above = places.partition_point(|place| *place < at);
+/// Interpolates between `values`, which are given at ascending `points`, over the logarithm of `x`. Before the first
+/// point and after the last, returns the first or last value.
+fn interpolate<const N: usize>(points: [f64; N], values: [f64; N], x: f64) -> f64 {
+    let above = points.partition_point(|point| *point < x);
     match above {
         0 => values[0],
         above if above == N => values[N - 1],
         above => {
-            let (low, high) = (libm::log2(places[above - 1]), libm::log2(places[above]));
-            let share = (libm::log2(at) - low) / (high - low);
+            let (low, high) = (libm::log2(points[above - 1]), libm::log2(points[above]));
+            let share = (libm::log2(x) - low) / (high - low);
             values[above - 1] + share * (values[above] - values[above - 1])
         }
     }
 }
 
 impl CostModel {
-    /// How to insert `keys` into a table of `bytes`, of which each key writes `lines` cache lines. `slices` is the number
-    /// of threads that may insert a slice of the batch each, or 1.
+    /// The strategy to insert `keys` keys into a table of `bytes`, if each key writes `lines` cache lines. `slices` is
+    /// the number of threads that can insert a slice of the batch each; 1 if the filter takes no slices.
     ///
     /// ```
     /// use trommel::engine::{CostModel, Strategy};
@@ -153,7 +158,7 @@ impl CostModel {
         cheaper(direct(1).min(direct(slices)), grouped + starts)
     }
 
-    /// Whether direct inserts are worth setting several threads to work, each on a slice.
+    /// Whether direct inserts are cheaper on several threads, each with a slice, than on one.
     pub(super) fn is_worth_slices(
         &self,
         keys: usize,
@@ -165,7 +170,8 @@ impl CostModel {
         on(slices) < on(1)
     }
 
-    /// Each thread has a table of its own, so that the caches they share hold less of each.
+    /// Nanoseconds for direct inserts in `slices` slices. Each thread has a table of its own, so shared caches hold a
+    /// smaller part of each table.
     fn sliced_inserts(&self, keys: usize, bytes: usize, lines: u32, slices: usize) -> f64 {
         let (cost, accesses) = self.accesses_of_insert(keys, lines);
         let inserts = accesses * cost.direct_ns(bytes.saturating_mul(slices)) / slices as f64;
@@ -173,13 +179,13 @@ impl CostModel {
         inserts + unite + STARTS_OF_SLICES * self.start(slices)
     }
 
-    /// The cost per memory access, and the number of accesses.
+    /// The costs of a memory access, and the number of accesses.
     fn accesses_of_insert(&self, keys: usize, lines: u32) -> (&LineCost, f64) {
         let cost = if lines > 1 { &self.insert_bit } else { &self.insert };
         (cost, keys as f64 * f64::from(lines))
     }
 
-    /// Whether to insert `keys` on several threads, into a filter that groups them by itself.
+    /// Whether to insert `keys` keys on several threads, into a filter that groups them by itself.
     ///
     /// ```
     /// use trommel::engine::{CostModel, Strategy};
@@ -193,7 +199,7 @@ impl CostModel {
         cheaper(alone, alone / threads as f64 + STARTS_OF_INSERT * self.start(threads))
     }
 
-    /// How to look up `keys` in a table of `bytes`.
+    /// The strategy to look up `keys` keys in a table of `bytes`.
     ///
     /// ```
     /// use trommel::engine::{CostModel, Strategy};
@@ -210,7 +216,7 @@ impl CostModel {
         cheaper(direct, grouped + STARTS_OF_LOOKUP * self.start(threads))
     }
 
-    /// Whether lookups of `keys` are worth starting several threads.
+    /// Whether direct lookups of `keys` keys are worth starting several threads.
     pub(super) fn is_worth_threads(&self, keys: usize, bytes: usize, threads: usize) -> bool {
         let on = |threads| self.direct_lookups(keys, bytes, threads);
         on(threads) < WORTH_THREADS * on(1)
@@ -247,7 +253,7 @@ fn cheaper(direct: f64, partitioned: f64) -> Strategy {
     if partitioned < direct { Strategy::Partitioned } else { Strategy::Direct }
 }
 
-/// The number of pieces, as a power of two, that lookups in a table of `bytes` are grouped by.
+/// The binary logarithm of the number of pieces that lookups in a table of `bytes` are grouped by.
 pub(super) fn pieces_log2(bytes: usize) -> u32 {
     bytes.div_ceil(PIECE_BYTES).clamp(2, MOST_PIECES).next_power_of_two().ilog2()
 }
@@ -256,7 +262,7 @@ pub(super) fn pieces_log2(bytes: usize) -> u32 {
 mod tests {
     use super::*;
 
-    /// A machine on which memory is far away: Cascade Lake.
+    /// The costs of Cascade Lake, whose memory is slow.
     const FAR_MEMORY: CostModel = CostModel {
         lookup: LineCost {
             direct_ns: [1.94, 7.45, 8.95, 12.3, 18.4, 40.4],
@@ -275,7 +281,7 @@ mod tests {
     };
 
     #[test]
-    fn costs_are_what_was_measured_and_something_between_elsewhere() {
+    fn costs_are_the_measured_values_and_are_interpolated_between_them() {
         let cost = CostModel::default().lookup;
         for (bytes, ns) in TABLE_BYTES.into_iter().zip(cost.direct_ns) {
             assert!((cost.direct_ns(bytes) - ns).abs() < 1e-9, "{bytes}");
@@ -287,7 +293,7 @@ mod tests {
         assert_eq!(cost.direct_ns(usize::MAX), cost.direct_ns[TABLE_BYTES.len() - 1]);
         assert_eq!(cost.grouped_ns(0.0), cost.grouped_ns[0]);
         assert_eq!(cost.grouped_ns(f64::INFINITY), cost.grouped_ns[ACCESSES_PER_LINE.len() - 1]);
-        // Half way in the logarithm.
+        // Half way between two points of the logarithm.
         let middle = (cost.direct_ns[4] + cost.direct_ns[5]) / 2.0;
         assert!((cost.direct_ns(2 << 30) - middle).abs() < 1e-9);
         let middle = (cost.grouped_ns[2] + cost.grouped_ns[3]) / 2.0;
@@ -312,7 +318,7 @@ mod tests {
         assert_eq!(cost.of_bulk(100_000_000, 2), Strategy::Partitioned);
         assert_eq!(cost.of_bulk(1000, 2), Strategy::Direct);
         assert!(cost.is_worth_threads(10_000_000, 1 << 20, 2));
-        // What the model says that two threads would save is less than a lookup may take less than it says.
+        // Two threads are predicted to be faster, but by less than the margin [`WORTH_THREADS`].
         let cost = CostModel::default();
         assert!(
             cost.direct_lookups(100_000, 150 << 10, 2) < cost.direct_lookups(100_000, 150 << 10, 1)
@@ -321,9 +327,9 @@ mod tests {
         assert!(cost.is_worth_threads(200_000, 150 << 10, 2));
     }
 
-    /// Many keys a byte are inserted slice by slice, and neither few keys nor large tables.
+    /// Slices are used for many keys per byte of the table, and not for few keys or large tables.
     #[test]
-    fn slices_have_to_pay_for_their_tables() {
+    fn slices_are_used_only_if_they_save_more_than_their_tables_cost() {
         let cost = CostModel::default();
         assert!(cost.is_worth_slices(1_000_000, 1 << 20, 1, 2));
         assert!(cost.is_worth_slices(3_000_000, 4 << 20, 1, 2));
@@ -334,7 +340,7 @@ mod tests {
         assert!(!cost.is_worth_slices(usize::MAX, 4 << 20, 1, 1));
     }
 
-    /// Neither no bytes nor all that can be named give anything but a strategy.
+    /// Sizes of 0 and of `usize::MAX` give a strategy, and no panic.
     #[test]
     fn extreme_sizes_have_a_strategy() {
         let cost = CostModel::default();

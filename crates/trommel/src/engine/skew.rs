@@ -1,19 +1,21 @@
-//! Whether keys are so far from random that lines are in the caches anyway.
+//! Detects keys that are so far from random that most of their cache lines are in the caches anyway.
 
 use trommel_base::KeyHash;
 
-/// Samples of a batch, spread evenly, and consecutive keys per sample.
+/// The number of samples of a batch, spread evenly, and the number of consecutive keys per sample.
 const SAMPLES: usize = 64;
 const KEYS_PER_SAMPLE: usize = 16;
-/// Two neighbours are near if their hashes agree in this number of high bits: 1 in 1024 of random ones do.
+/// Two neighbouring keys are near each other if their hashes agree in this number of high bits, as 1 in 1024 random
+/// pairs do.
 const NEAR_BITS: u32 = 10;
-/// A batch is skewed if one in this number of keys of the sample is in it a second time: it has few keys, or some far
-/// more often than others. By Zipf's law with exponent 1 it is 29 of 100 of two million keys, 24 of twenty million. Grouped, as they
-/// were when it had to be half, such keys took 1.5 times as long to insert by two threads as directly by one.
-const AGAIN_ONE_IN: usize = 5;
+/// A batch is skewed if at least one in this number of sampled keys repeats another: it has few distinct keys, or some
+/// that are far more frequent than others. By Zipf's law with exponent 1, 29 % of the sampled keys repeat another in
+/// batches over two million distinct keys, and 24 % over twenty million. When the limit was half of the keys, such
+/// batches were grouped, and took two threads 1.5 times as long to insert as one thread takes directly.
+const REPEATS_ONE_IN: usize = 5;
 
-/// Whether at least half of neighbours are near each other, as in sorted batches, or many of the keys looked at
-/// are among them a second time, as in batches of few keys or by Zipf's law.
+/// Whether at least half of the sampled neighbours are near each other, as in sorted batches, or at least one in
+/// [`REPEATS_ONE_IN`] sampled keys repeats another, as in batches of few distinct keys or by Zipf's law.
 pub(super) fn is_skewed(hashes: &[KeyHash]) -> bool {
     let step = hashes.len() / SAMPLES;
     if step < KEYS_PER_SAMPLE {
@@ -32,8 +34,8 @@ pub(super) fn is_skewed(hashes: &[KeyHash]) -> bool {
         .map(|keys| keys.windows(2).filter(|pair| is_near(pair)).count())
         .sum();
     sample.sort_unstable();
-    let again = sample.windows(2).filter(|pair| pair[0] == pair[1]).count();
-    2 * near >= SAMPLES * (KEYS_PER_SAMPLE - 1) || AGAIN_ONE_IN * again >= sample.len()
+    let repeats = sample.windows(2).filter(|pair| pair[0] == pair[1]).count();
+    2 * near >= SAMPLES * (KEYS_PER_SAMPLE - 1) || REPEATS_ONE_IN * repeats >= sample.len()
 }
 
 #[cfg(test)]
@@ -48,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn sorted_and_repeated_keys_are_skewed_and_no_others() {
+    fn sorted_and_repeated_keys_are_skewed_and_uniform_keys_are_not() {
         let uniform = hashes(0..100_000);
         assert!(!is_skewed(&uniform));
         let mut sorted = uniform.clone();
@@ -56,13 +58,13 @@ mod tests {
         assert!(is_skewed(&sorted));
         assert!(is_skewed(&hashes((0..100_000).map(|i| i % 100))));
         assert!(is_skewed(&hashes((0..100_000).map(|_| 7))));
-        // Keys by Zipf's law: the logarithms of their ranks are spread evenly.
+        // Keys by Zipf's law: the logarithms of their ranks are uniform.
         let mut random = Splitmix::new(1);
         for count in [2e6_f64, 2e7] {
             let rank = |_| count.powf(random.word() as f64 / u64::MAX as f64) as u64;
             assert!(is_skewed(&hashes((0..100_000).map(rank))));
         }
-        // Each key twice, far apart: as good as random.
+        // Each key occurs twice, but far apart, so the sample looks random.
         assert!(!is_skewed(&hashes((0..100_000).map(|i| i % 50_000))));
         assert!(!is_skewed(&hashes((0..100).map(|_| 7))), "too few to tell");
         assert!(!is_skewed(&[]));
