@@ -1,4 +1,4 @@
-//! Filters built and probed on all cores.
+//! The engine, which builds and probes filters on all cores.
 
 mod builder;
 mod cost;
@@ -23,21 +23,19 @@ use alloc::sync::Arc;
 use pool::{CallerOf, Pool};
 use trommel_base::{Bitmap, Bulk, Filter, Full, KeyHash, Workers as _};
 
-/// Threads, and the memory and the knowledge to use them well: filters of every kind are built, filled and
-/// probed on all cores.
+/// Threads, scratch memory and a cost model, with which filters of every kind are built, filled and probed on all
+/// cores.
 ///
-/// An engine decides for each batch, from its size, the filter's and the number of threads, by a
-/// [`CostModel`]:
+/// For each batch, a [`CostModel`] chooses a strategy from the sizes of batch and filter and the number of threads:
 ///
-/// - *direct*: the filter's own batch, with prefetches, on all threads, each with a slice of the keys: lookups, and
-///   inserts into Bloom filters, for which each thread takes a table of its own;
-/// - *partitioned*: keys are first grouped by the piece of the table that they belong to, so that each piece is
-///   worked on in the cache of one core, by one thread, without atomics. Answers come back in the order of the
-///   keys.
+/// - *direct*: the filter's own batch methods, with prefetches. Lookups, and inserts into Bloom filters, can run on all
+///   threads, each with a slice of the keys; for inserts, each thread has a table of its own;
+/// - *partitioned*: keys are first grouped by the piece of the table that they access, so that one thread processes
+///   each piece in the cache of its core, without atomics. Answers are in the order of the keys.
 ///
-/// Small batches stay on the thread of the caller. The filter and the answers are the same, to the byte,
-/// whatever was decided, and however many threads there are. (A cuckoo filter for which the memory budget is too
-/// small has its fingerprints in other slots.)
+/// Small batches run on the caller's thread. The filter and the answers are the same, byte for byte, with every
+/// strategy and any number of threads. (The exception is a cuckoo filter with too small a memory budget, whose
+/// fingerprints are then in other slots.)
 ///
 /// ```
 /// use trommel::{Bitmap, Engine, Filter, FilterKind, FilterSpec, Hasher};
@@ -57,17 +55,17 @@ use trommel_base::{Bitmap, Bulk, Filter, Full, KeyHash, Workers as _};
 /// Make one engine and share it: its methods take `&self`, and concurrent calls share its workers. A panic of a
 /// worker becomes a panic of the caller, once every worker has left the call.
 ///
-/// # Which threads may call it, holding which locks
+/// # Which threads may call it, and with which locks held
 /// Any thread may call an engine: a plain thread, a worker of a Rayon pool, a thread for blocking work of an async
-/// runtime. The caller may hold any lock that the call itself does not take. A call waits for its own work alone and
-/// runs none of the caller's pool meanwhile; for that, a call from a worker of a Rayon pool starts one thread each time
-/// that it needs the engine's workers.
+/// runtime. The caller may hold any lock that the call itself does not take. A call waits only for its own work, and
+/// runs no jobs of the caller's pool while it waits. To ensure this, a call from a worker of another Rayon pool starts
+/// a thread each time that it needs the engine's workers.
 ///
-/// The call itself runs the methods of the filter on the engine's workers, and the source of a [`Stream`] on a thread
-/// of its own. If such a method takes a lock, no thread may hold that lock during a call on the same engine: the
-/// workers are shared, so another call's work can wait behind it. The filters of this crate take none, except
-/// [`ShardedFilter`], which holds a shard's lock only during its own work. A method that calls
-/// the engine again works on the thread that it is on.
+/// A call runs the methods of the filter on the engine's workers, and the source of a [`Stream`] on a thread of its
+/// own. If such a method takes a lock, no thread may hold that lock during a call on the same engine: the workers are
+/// shared, so the method can wait behind another call's work. The filters of this crate take no locks, except
+/// [`ShardedFilter`], which holds a shard's lock only during its own work. If such a method calls the engine again,
+/// that call runs on the same thread.
 #[derive(Clone, Debug)]
 pub struct Engine {
     pool: Arc<Pool>,
@@ -77,7 +75,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// A builder: threads, pinning, memory.
+    /// Returns a builder, which sets threads, pinning and memory.
     ///
     /// ```
     /// use trommel::Engine;
@@ -89,7 +87,7 @@ impl Engine {
         EngineBuilder::default()
     }
 
-    /// How many threads there are.
+    /// The number of threads.
     ///
     /// ```
     /// use trommel::Engine;
@@ -101,8 +99,8 @@ impl Engine {
         self.pool.threads()
     }
 
-    /// How many of them are pinned to a core of their own. None, if that was not asked for, if there are more
-    /// threads than the process may use cores, or if the system refused.
+    /// The number of threads that are pinned to a core of their own. It is 0 if pinning was not asked for, if there is
+    /// one thread only, if there are more threads than cores that the process may use, or if the system refused.
     ///
     /// ```
     /// use trommel::Engine;
@@ -114,7 +112,7 @@ impl Engine {
         self.pool.pinned_threads()
     }
 
-    /// The most bytes of scratch memory that a call takes: [`EngineBuilder::memory_budget`].
+    /// The most bytes of scratch memory that a call may take: [`EngineBuilder::memory_budget`].
     ///
     /// ```
     /// use trommel::Engine;
@@ -126,7 +124,7 @@ impl Engine {
         self.memory_budget
     }
 
-    /// The cost model that strategies are chosen by.
+    /// The cost model by which strategies are chosen.
     ///
     /// ```
     /// use trommel::Engine;
@@ -139,7 +137,7 @@ impl Engine {
         &self.cost
     }
 
-    /// Gives back the scratch memory that is kept from call to call: at most the budget, and at most 1 GiB.
+    /// Frees the scratch memory that is kept between calls: at most the budget, and at most 1 GiB.
     ///
     /// ```
     /// use trommel::{Engine, Filter, FilterKind, FilterSpec, Hasher};
@@ -154,7 +152,7 @@ impl Engine {
         self.pool.release_memory();
     }
 
-    /// Makes a filter and fills it. A spec that does not say how many keys are expected is one for these.
+    /// Makes a filter and inserts the keys. If the spec does not set the number of keys, it is that of `hashes`.
     ///
     /// ```
     /// use trommel::{Engine, Filter, FilterKind, FilterSpec, Hasher};
@@ -174,12 +172,13 @@ impl Engine {
         Ok(filter)
     }
 
-    /// Inserts a batch: the same filter, to the byte, as by [`Insert::insert_batch`](crate::Insert).
+    /// Inserts a batch. The filter is the same, byte for byte, as after [`Insert::insert_batch`](crate::Insert).
     ///
-    /// Scratch memory, within the budget: for Bloom filters as much as the table for every thread but one, if keys go
-    /// in directly; else 8.5 bytes per key, or 4.5 for every bit of a standard filter, at most as much as the table or
-    /// 256 MiB; for others see their `insert_bulk`. With less, a batch goes in chunk by chunk; with far less, or if it is
-    /// refused, directly.
+    /// Scratch memory, within the budget: a direct insert into a Bloom filter on several threads takes as much as the
+    /// table for every thread but one. A partitioned one takes 8.5 bytes per key, or 4.5 for every bit of a standard
+    /// filter, and at most as much as the table, or 256 MiB for smaller tables. For other filters, see their
+    /// `insert_bulk`. With less memory, a batch is inserted in chunks; with far too little, or if the system refuses
+    /// it, directly.
     ///
     /// ```
     /// use trommel::{Engine, Filter, SplitBlockBloom};
@@ -193,10 +192,10 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// [`Full`] if there is no room for all; it says how many went in.
+    /// [`Full`] if there is no room for all keys; it has the number of keys that were inserted.
     ///
     /// # Panics
-    /// If a worker does. What the filter holds then is not known: drop it.
+    /// If a worker panics. The contents of the filter are then unknown: drop it.
     pub fn insert_batch<F: InsertBulk>(
         &self,
         filter: &mut F,
@@ -217,7 +216,7 @@ impl Engine {
                     filter.insert_batch(hashes)
                 }
             }
-            // It groups them by itself: within the budget.
+            // The filter groups keys by itself, within the budget, on the caller's thread.
             (Strategy::Direct, None) => {
                 let (workers, scratch_bytes) = (&CallerOf(&self.pool), self.memory_budget);
                 filter.insert_bulk(hashes, Bulk { workers, scratch_bytes })
@@ -226,27 +225,27 @@ impl Engine {
         }
     }
 
-    /// Whether a batch is so small that the cost model need not be asked, since a thread would take it whole. To ask
-    /// cost up to a ninth of the time of a thousand lookups.
+    /// Whether a batch is so small that one thread would process all of it, so that the cost model can be skipped.
+    /// Evaluating the model took up to a ninth of the time of a thousand lookups.
     fn is_small(&self, hashes: &[KeyHash]) -> bool {
         self.strategy.is_none() && hashes.len() <= probe::FEWEST_KEYS_AT_A_TIME
     }
 
-    /// The strategy, if the cost model need not be asked: it is given, or the batch is small.
+    /// The strategy, if the cost model is not needed: one was set, or the batch is small.
     fn settled_strategy(&self, hashes: &[KeyHash]) -> Option<Strategy> {
         self.strategy.or_else(|| self.is_small(hashes).then_some(Strategy::Direct))
     }
 
-    /// All threads, and the memory that they may take.
+    /// All threads, and the memory that they may take together.
     fn on_all(&self) -> Bulk<'_, Pool> {
         Bulk { workers: &*self.pool, scratch_bytes: self.memory_budget }
     }
 
-    /// Answers for a batch: bit `i` of `found` is the answer for `hashes[i]`. `found` takes the batch's
-    /// length; its allocation is reused.
+    /// Looks up a batch: bit `i` of `found` becomes the answer for `hashes[i]`. `found` gets the batch's length; its
+    /// allocation is reused.
     ///
-    /// Scratch memory, within the budget: 9 bytes per key, if the batch is partitioned; at most as much as the
-    /// table, or 256 MiB.
+    /// Scratch memory, within the budget: a partitioned batch takes 9 bytes per key, and at most as much as the table,
+    /// or 256 MiB for smaller tables.
     ///
     /// ```
     /// use trommel::{Bitmap, Engine, Filter, SplitBlockBloom};
@@ -261,7 +260,7 @@ impl Engine {
     /// ```
     ///
     /// # Panics
-    /// If a worker does.
+    /// If a worker panics.
     pub fn contains_batch<F: Filter + Sync>(
         &self,
         filter: &F,
@@ -275,7 +274,7 @@ impl Engine {
         probe::contains_batch(self, filter, hashes, found, strategy);
     }
 
-    /// How [`Engine::insert_batch`] would insert these keys.
+    /// The strategy with which [`Engine::insert_batch`] would insert these keys.
     ///
     /// ```
     /// use trommel::{Engine, KeyHash, SplitBlockBloom};
@@ -300,14 +299,14 @@ impl Engine {
         unless_skewed(strategy, hashes)
     }
 
-    /// How [`Engine::contains_batch`] would look these keys up.
+    /// The strategy with which [`Engine::contains_batch`] would look up these keys.
     ///
     /// ```
     /// use trommel::{BloomFilter, Engine, KeyHash};
     /// use trommel::engine::Strategy;
     /// let engine = Engine::builder().threads(2).strategy(Strategy::Partitioned).build()?;
     /// let filter = BloomFilter::with_capacity_and_fpr(1_000, 0.01)?;
-    /// // The bits of a key are anywhere in a standard filter, so groups would gain nothing.
+    /// // In a standard filter, the bits of a key are anywhere, so grouping would gain nothing.
     /// assert_eq!(engine.lookup_strategy(&filter, &[KeyHash::from_raw(7)]), Strategy::Direct);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -324,7 +323,8 @@ impl Engine {
     }
 }
 
-/// Most lines of skewed keys are in the caches already, where grouping is slower.
+/// Chooses direct processing for skewed keys: most of their cache lines are in the caches already, so grouping is
+/// slower.
 fn unless_skewed(strategy: Strategy, hashes: &[KeyHash]) -> Strategy {
     if strategy == Strategy::Partitioned && skew::is_skewed(hashes) {
         return Strategy::Direct;

@@ -1,13 +1,14 @@
-//! Threads, and the scratch memory that is kept for them.
+//! The threads of an engine, and the scratch memory that it keeps.
 //!
-//! Unless its threads are pinned, the caller's is one of them, and works as the others do. A caller that waited for
-//! two threads to be woken found both on the same core in 7 to 25 of 100 calls, on Linux 6.18 with two cores, where
-//! one of them had to wait 2.9 ms until it was moved: work of 1.0 ms took 0.88 ms by two threads, and takes 0.49 by the
-//! caller and one more. Pinned threads cannot meet like that (0.49 ms), so there the caller sleeps.
+//! Unless threads are pinned, the caller's thread works as one of them.
 //!
-//! A thread of a Rayon pool that waits for another pool runs jobs of its own pool meanwhile. A caller that holds a lock
-//! would run a job that takes the same lock, and wait for itself. So a caller from another pool is represented by a
-//! thread that belongs to none, and sleeps until that thread has finished.
+//! Rejected: the caller wakes two threads and sleeps. On Linux 6.18 with two cores, both woke on the same core in 7 to
+//! 25 of 100 calls, and one had to wait 2.9 ms until it was moved: work of 1.0 ms took 0.88 ms, and takes 0.49 ms by
+//! the caller and one more thread. Pinned threads are never on the same core (0.49 ms), so with them the caller sleeps.
+//!
+//! While a thread of a Rayon pool waits for another pool, it runs jobs of its own pool. If the caller holds a lock,
+//! such a job may need the same lock, and the thread would wait for itself. So a caller from another pool starts a
+//! thread that belongs to no pool, which acts for it, and sleeps until that thread has finished.
 
 use super::EngineError;
 use alloc::string::ToString;
@@ -22,8 +23,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ScopedJoinHandle};
 use trommel_base::{ScratchRequest, Storage, Workers};
 
-/// The most bytes of scratch memory that are kept from call to call: as much as chunks of keys take for tables up to
-/// 4 GiB.
+/// The most bytes of scratch memory that are kept between calls: the chunk of keys that a table of up to 4 GiB takes.
 const KEPT_BYTES: usize = 1 << 30;
 
 /// The workers of an engine.
@@ -31,32 +31,32 @@ pub(super) struct Pool {
     threads: ThreadSet,
     pinned: Arc<AtomicUsize>,
     kept: Mutex<Vec<Storage>>,
-    /// The most bytes of memory that are kept.
+    /// The most bytes of scratch memory to keep between calls.
     most_kept_bytes: usize,
 }
 
-/// The thread of the caller alone, with the memory that the pool keeps.
+/// The caller's thread as the only worker, with the memory that the pool keeps.
 pub(super) struct CallerOf<'p>(pub(super) &'p Pool);
 
 /// The threads of an engine.
 enum ThreadSet {
     Caller,
-    /// The caller, and as many more as there are in the pool.
+    /// The caller's thread and those of the pool.
     CallerAnd(ThreadPool),
-    /// Threads on cores of their own, while the caller waits.
+    /// Threads that are pinned to cores of their own. The caller's thread waits for them.
     Pinned(ThreadPool),
 }
 
 impl Pool {
-    /// Starts the threads. Between calls, at most as much memory is kept as a call may take.
+    /// Starts the threads. Between calls, at most `memory_budget` bytes of scratch memory are kept.
     pub(super) fn start(
         threads: usize,
         pin: bool,
         memory_budget: usize,
     ) -> Result<Self, EngineError> {
         let pinned = Arc::new(AtomicUsize::new(0));
-        // The cores that the process may use. Threads that would have to share one are better left to the
-        // system.
+        // The cores that the process may use. If there are fewer cores than threads, no thread is pinned: the system
+        // schedules threads that share a core better.
         let cores = || core_affinity::get_core_ids().filter(|cores| cores.len() >= threads);
         let cores = if pin { cores() } else { None };
         let pool = |threads: usize, builder: ThreadPoolBuilder| {
@@ -121,14 +121,14 @@ impl Workers for Pool {
             ThreadSet::Caller => return items.into_iter().for_each(work),
         };
         let helpers = items.len().saturating_sub(usize::from(caller_works));
-        // A worker of this pool is here if a filter's own method calls the engine. It does not wait for the others, who
-        // may wait for it.
+        // The calling thread is one of this pool's workers if a filter's own method calls the engine. It does the work
+        // alone, since the other workers may be waiting for it.
         if helpers == 0 || others.current_thread_index().is_some() {
             return items.into_iter().for_each(work);
         }
         let items = Mutex::new(items.into_iter());
-        // Item by item: when another program takes a core, the other threads do its part. The lock is not held while an
-        // item is worked on, so no panic poisons it.
+        // Threads take one item at a time: if another program takes a thread's core, the other threads do its part. The
+        // lock is not held while an item is processed, so a panic does not poison it.
         let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
         let work_on = || core::iter::from_fn(next).for_each(&work);
         let work_with_others = || {
@@ -149,7 +149,7 @@ impl Workers for Pool {
             match representative.spawn_scoped(scope, work_with_others).map(ScopedJoinHandle::join) {
                 Ok(Ok(())) => {}
                 Ok(Err(panic)) => resume_unwind(panic),
-                // No thread is to be had: the caller does all of the work.
+                // No thread could be started: the caller does all of the work.
                 Err(_) => work_on(),
             }
         });
@@ -160,10 +160,10 @@ impl Workers for Pool {
         let new_bytes = Storage::memory_bytes_for(piece_bytes);
         let mut kept = self.lock_kept();
         kept.sort_unstable_by_key(|piece| piece.len());
-        // The smallest that suffice.
+        // Takes the smallest pieces that are large enough.
         let first = kept.partition_point(|piece| piece.len() < piece_bytes);
-        let last = kept.len().min(first.saturating_add(pieces));
-        let mut taken: Vec<Storage> = kept.drain(first..last).collect();
+        let end = kept.len().min(first.saturating_add(pieces));
+        let mut taken: Vec<Storage> = kept.drain(first..end).collect();
         let fits = |taken: &[Storage], kept: &[Storage]| {
             let missing_bytes = new_bytes.saturating_mul(pieces.saturating_sub(taken.len()));
             memory_bytes(taken)
@@ -171,7 +171,7 @@ impl Workers for Pool {
                 .and_then(|bytes| bytes.checked_add(missing_bytes))
                 .is_some_and(|bytes| bytes <= most_bytes)
         };
-        // What is not needed goes first, then pieces that are larger than new ones.
+        // Frees kept pieces that this call does not use, then taken pieces that are larger than new ones.
         while !fits(&taken, &kept) && kept.pop().is_some() {}
         while !fits(&taken, &kept)
             && taken.pop_if(|piece| piece.memory_bytes() > new_bytes).is_some()
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn every_item_is_worked_on_once() {
+    fn every_item_is_processed_once() {
         for pool in pools() {
             for items in [0, 1, 2, 1000] {
                 let mut done = alloc::vec![0; items];
@@ -235,9 +235,9 @@ mod tests {
         }
     }
 
-    /// A caller that catches it finds nobody still at work, and a pool that works.
+    /// A caller that catches the panic finds no work still running, and a pool that still works.
     #[test]
-    fn a_panic_is_the_callers_once_all_have_stopped() {
+    fn a_panic_reaches_the_caller_after_all_work_has_stopped() {
         for pool in pools() {
             let running = AtomicUsize::new(0);
             let work = |item: usize| {

@@ -1,18 +1,22 @@
-//! Lookups of a batch on all threads, answers in the order of the keys.
+//! Looks up a batch on all threads, with answers in the order of the keys.
 //!
-//! Partitioned, keys are grouped by the high bits of their hashes, so that the keys of a group meet lines in the
-//! cache. Each group's answers are a stream of bits. *Replay* then goes through the keys again: the next answer
-//! of a key's group is its own.
+//! Partitioned lookups group keys by the high bits of their hashes, so that the keys of a group find their lines in the
+//! cache. The answers of each group are a sequence of bits. *Replay* then goes through the keys again, and takes for
+//! each key the next answer of its group.
 //!
-//! Measured at 1 GiB and a key a line on a Cascade Lake core, ns per key: the filter's own batch 19.4. Partitioned,
-//! the pass takes 3.5, lookups 8.5 (7.4 is what lines anywhere in a window of 1 MiB cost that core), and
-//! replay 2.1.
+//! Nanoseconds per key on a Cascade Lake core, for a table of 1 GiB and one key per cache line: the filter's own batch
+//! takes 19.4. Partitioned, the pass that groups takes 3.5, lookups 8.5 (random lines in a window of 1 MiB cost this
+//! core 7.4), and replay 2.1.
 //!
-//! Rejected: to carry each key's position with it and scatter answers to it, which misses the cache for every key
-//! once the bitmap is larger than the second level. 2048 and 4096 groups, of which lookups take 8.3 and 8.1, but the
-//! pass 4.6 and 7.6. To fetch the lines of the next group meanwhile: 13.6 for lookups in groups of 1 MiB, 8.6 in
-//! groups of 256 KiB. For replay, instead of a bit number a group, the group's next answers in a register that is
-//! shifted (2.7), and gathers with AVX-512 (3.0).
+//! Rejected, with nanoseconds per key:
+//!
+//! - to carry each key's position with it and scatter the answers to it: this misses the cache for every key once the
+//!   bitmap is larger than L2;
+//! - 2048 and 4096 groups: lookups take 8.3 and 8.1, but the pass 4.6 and 7.6;
+//! - to prefetch the lines of the next group during a group: lookups take 13.6 in groups of 1 MiB, 8.6 in groups of 256
+//!   KiB;
+//! - for replay, the group's next answers in a register that is shifted, instead of a bit number per group (2.7), and
+//!   gathers with AVX-512 (3.0).
 
 use super::Engine;
 use super::cost::{Strategy, pieces_log2};
@@ -26,10 +30,10 @@ use trommel_base::{Bitmap, Filter, KeyHash};
 
 /// Bits of a word of a bitmap.
 const WORD_BITS: usize = 64;
-/// Keys that a thread looks up at a time.
+/// The fewest and the most keys that a thread looks up at a time.
 pub(super) const FEWEST_KEYS_AT_A_TIME: usize = 1 << 12;
 const MOST_KEYS_AT_A_TIME: usize = 1 << 16;
-/// Slices per thread: a thread that is done early takes another.
+/// Slices of a direct batch per thread: with more than one, a thread that finishes early takes another.
 const SLICES_PER_THREAD: usize = 8;
 
 pub(super) fn contains_batch<F: Filter + Sync>(
@@ -50,7 +54,7 @@ pub(super) fn contains_batch<F: Filter + Sync>(
     }
 }
 
-/// The filter's own batch, slice by slice.
+/// Looks up slices of the batch by the filter's own method, on all threads.
 fn in_slices<F: Filter + Sync>(pool: &Pool, filter: &F, hashes: &[KeyHash], words: &mut [u64]) {
     let slices = pool.threads() * SLICES_PER_THREAD;
     let keys = hashes.len().div_ceil(slices).next_multiple_of(WORD_BITS);
@@ -63,7 +67,7 @@ fn in_slices<F: Filter + Sync>(pool: &Pool, filter: &F, hashes: &[KeyHash], word
     });
 }
 
-/// Lookups in groups.
+/// Partitioned lookups.
 struct Grouped<'e> {
     pool: &'e Pool,
     shares: Shares<u64>,
@@ -72,18 +76,19 @@ struct Grouped<'e> {
 }
 
 impl<'e> Grouped<'e> {
-    /// None if groups would be small, or the budget does not allow larger ones.
+    /// Returns `None` if groups would be too small, by the batch or the memory budget, or if memory is refused.
     fn new(engine: &'e Engine, filter_bytes: usize, keys: usize) -> Option<Self> {
         let groups_log2 = pieces_log2(filter_bytes);
         let groups = 1 << groups_log2;
         let pool = &*engine.pool;
         let plan = SharePlan::new(pool, keys, 1, groups);
-        // Beside the shares, a bit per key, and for every group of each share less than four words.
-        let answers = |keys| keys / 8 + (plan.count() + 1) * groups * 32;
+        // Bytes for answers, beside the shares: a bit per key, and less than four words for every group of each share.
+        let answer_bytes = |keys| keys / 8 + (plan.count() + 1) * groups * 32;
         let scratch_bytes = engine.memory_budget.min(chunk_bytes(filter_bytes));
-        let keys = plan.keys_at_a_time::<u64>(keys, scratch_bytes, answers)?;
-        let shares = plan.take(pool, keys, engine.memory_budget - answers(keys)).ok()?;
-        // All of them are one chunk; fewer are whole words already.
+        let keys = plan.keys_at_a_time::<u64>(keys, scratch_bytes, answer_bytes)?;
+        let shares = plan.take(pool, keys, engine.memory_budget - answer_bytes(keys)).ok()?;
+        // Chunks have to be whole words of answers. If one chunk has all keys, rounding up changes nothing; smaller
+        // chunks are whole words already.
         let keys_at_a_time = keys.next_multiple_of(WORD_BITS);
         Some(Self { pool, shares, groups_log2, keys_at_a_time })
     }
@@ -98,7 +103,7 @@ impl<'e> Grouped<'e> {
         self.shares.give_back(self.pool);
     }
 
-    /// False, with any words, if memory is refused.
+    /// Returns false if memory is refused; the words are then unspecified.
     fn contains_chunk<F: Filter + Sync>(
         &mut self,
         filter: &F,
@@ -126,7 +131,7 @@ impl<'e> Grouped<'e> {
     }
 }
 
-/// Answers every group of all shares, which meet the same lines.
+/// Looks up each group in all shares one after the other, since they access the same lines.
 fn answer<F: Filter + Sync>(
     pool: &Pool,
     filter: &F,
@@ -137,8 +142,8 @@ fn answer<F: Filter + Sync>(
     let mut items: Vec<(usize, Vec<&mut [u64]>)> =
         (0..groups).map(|group| (group, Vec::with_capacity(shares.len()))).collect();
     for answers in answers {
-        for ((_, words), here) in items.iter_mut().zip(answers.parts_mut()) {
-            words.push(here);
+        for ((_, words), group_words) in items.iter_mut().zip(answers.parts_mut()) {
+            words.push(group_words);
         }
     }
     pool.for_each(items, |(group, words)| {

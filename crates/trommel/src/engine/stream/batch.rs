@@ -5,10 +5,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use trommel_base::{Hasher, KeyHash};
 
-/// Keys that travel through a stream together. Some 10,000 to a million are a good number: each batch costs a
-/// few microseconds by itself.
+/// A batch of keys of a stream. Between 10,000 and a million keys are a good size, since each batch costs a few
+/// microseconds by itself.
 pub trait KeyBatch: Send {
-    /// The hashes of all keys, in their order: `hashes` takes as many, in the memory it has.
+    /// Replaces the contents of `hashes` by the hashes of all keys, in their order. The vector's memory is reused.
     ///
     /// ```
     /// use trommel::Hasher;
@@ -20,7 +20,7 @@ pub trait KeyBatch: Send {
     fn hash_all(&self, hasher: &Hasher, hashes: &mut Vec<KeyHash>);
 }
 
-/// Hashes that were made elsewhere, by the filter's hasher.
+/// A batch of hashes that the caller has made with the filter's hasher.
 impl KeyBatch for Vec<KeyHash> {
     fn hash_all(&self, _: &Hasher, hashes: &mut Vec<KeyHash>) {
         hashes.clear();

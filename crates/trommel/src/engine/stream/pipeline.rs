@@ -1,4 +1,4 @@
-//! Three threads in a row, with bounded queues between them.
+//! A pipeline of three threads with bounded queues between them.
 
 use super::{Cancel, Ended, KeyBatch};
 use alloc::vec::Vec;
@@ -7,13 +7,13 @@ use std::sync::mpsc::sync_channel;
 use std::thread;
 use trommel_base::{Hasher, KeyHash};
 
-/// Batches that wait between two threads.
+/// The most batches that wait in a queue between two threads.
 const QUEUED: usize = 2;
 
-/// Reads batches on one thread, hashes them on another, and has the caller's consume them, in order.
+/// Reads batches on one thread, hashes them on another, and consumes them on the caller's thread, in order.
 ///
-/// A thread that ends early drops its end of a queue, and the others find it closed: no thread waits for one that has
-/// ended. The caller gets the panic of a thread, with its message, once all have ended.
+/// A thread that ends early drops its ends of the queues. The others then find the queues closed, so no thread waits
+/// for one that has ended. If a thread panics, the caller panics with the same message after all threads have ended.
 pub(super) fn run<B, E, I>(
     hasher: Hasher,
     batches: I,
@@ -31,7 +31,7 @@ where
     thread::scope(|scope| {
         let (read, to_hash) = sync_channel::<Result<B, E>>(QUEUED);
         let (hashed, to_consume) = sync_channel(QUEUED);
-        // Vectors of hashes that were consumed, to be used again.
+        // The queue that returns consumed vectors of hashes, so that they are reused.
         let (consumed, spare) = sync_channel::<Vec<KeyHash>>(2 * QUEUED);
         let reader = scope.spawn(move || {
             for batch in batches {
@@ -53,14 +53,14 @@ where
                 }
             }
         });
-        // The end of the queue goes with the loop, before the threads are waited for.
+        // The loop owns the receiver, which is dropped before the threads are joined.
         let ended = to_consume.into_iter().try_for_each(|item| {
             if is_cancelled() {
                 return Err(Ended::Cancelled);
             }
             let (batch, hashes) = item.map_err(Ended::Failed)?;
             consume(batch, &hashes)?;
-            // A full queue, or nobody there any more: the vector is freed instead.
+            // If the queue is full or closed, the vector is freed instead.
             let _ = consumed.try_send(hashes);
             Ok(())
         });

@@ -4,7 +4,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use std::io::{self, BufRead, Read};
 
-/// Batches of 64-bit integers, little-endian, from a reader of nothing else.
+/// Batches of 64-bit integers from a reader whose bytes are nothing but these, little-endian.
 ///
 /// ```
 /// use trommel::engine::IntegerBatches;
@@ -18,13 +18,13 @@ pub struct IntegerBatches<R> {
     reader: R,
     bytes: Vec<u8>,
     is_done: bool,
-    /// The error that comes after the keys that were read before it.
+    /// The error to return after the keys that were read before it.
     error: Option<io::Error>,
 }
 
 impl<R: Read> IntegerBatches<R> {
-    /// Batches of `keys`, at least 1 and at most 2^20; the last may be shorter. A buffer of a batch's bytes is
-    /// kept, so the reader needs none.
+    /// Makes batches of `keys` keys, at least 1 and at most 2^20; the last may be shorter. The bytes of a batch are
+    /// buffered here, so the reader needs no buffer.
     ///
     /// ```
     /// use trommel::engine::IntegerBatches;
@@ -47,8 +47,8 @@ const MOST_KEYS: usize = 1 << 20;
 impl<R: Read> Iterator for IntegerBatches<R> {
     type Item = io::Result<Vec<u64>>;
 
-    /// A batch; an error, once, if the reader fails, or ends within a key. The whole keys before it come first, in a
-    /// batch of their own.
+    /// Returns a batch, or an error, once, if the reader fails or ends within a key. The whole keys before the error
+    /// are returned first, as a batch.
     fn next(&mut self) -> Option<Self::Item> {
         if self.is_done {
             return self.error.take().map(Err);
@@ -82,7 +82,7 @@ impl<R: Read> Iterator for IntegerBatches<R> {
     }
 }
 
-/// Batches of lines from a reader: a key is a line without its end, `\n` or `\r\n`, in any encoding.
+/// Batches of lines from a reader. A key is a line without its terminator, `\n` or `\r\n`, in any encoding.
 ///
 /// ```
 /// use trommel::engine::LineBatches;
@@ -97,7 +97,7 @@ pub struct LineBatches<R> {
     reader: R,
     batch_bytes: usize,
     is_done: bool,
-    /// The error that comes after the lines that were read before it.
+    /// The error to return after the lines that were read before it.
     error: Option<io::Error>,
 }
 
@@ -105,13 +105,13 @@ pub struct LineBatches<R> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lines {
     bytes: Vec<u8>,
-    /// Where each line ends, its end-of-line left out of `bytes`.
+    /// The end of each line in `bytes`, which has no line terminators.
     ends: Vec<usize>,
 }
 
 impl<R: BufRead> LineBatches<R> {
-    /// Batches of lines of at least `bytes` together, ends of lines included; the last may be shorter. A line is never
-    /// divided: a line as long as the memory takes that memory.
+    /// Makes batches of lines of at least `batch_bytes` together, terminators included; the last may be shorter. A line
+    /// is never split, so a batch takes as much memory as its longest line, whatever its length.
     ///
     /// ```
     /// use trommel::engine::LineBatches;
@@ -129,8 +129,8 @@ impl<R: BufRead> LineBatches<R> {
 impl<R: BufRead> Iterator for LineBatches<R> {
     type Item = io::Result<Lines>;
 
-    /// A batch; an error, once, if the reader fails. The whole lines before it come first, in a batch of their own. A
-    /// line that the reader failed in is dropped: its rest is not known.
+    /// Returns a batch, or an error, once, if the reader fails. The whole lines before the error are returned first, as
+    /// a batch. The line within which the reader failed is dropped, since its rest is unknown.
     fn next(&mut self) -> Option<Self::Item> {
         let mut lines = Lines::default();
         while !self.is_done
@@ -154,7 +154,7 @@ impl<R: BufRead> Iterator for LineBatches<R> {
 }
 
 impl Lines {
-    /// How many there are.
+    /// The number of lines.
     ///
     /// ```
     /// use trommel::engine::LineBatches;
@@ -167,7 +167,7 @@ impl Lines {
         self.ends.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no lines.
     ///
     /// ```
     /// use trommel::engine::{LineBatches, Lines};
@@ -180,7 +180,7 @@ impl Lines {
         self.ends.is_empty()
     }
 
-    /// The lines, one after another.
+    /// The lines, in order.
     ///
     /// ```
     /// use trommel::engine::LineBatches;
@@ -193,7 +193,7 @@ impl Lines {
         begins.zip(&self.ends).map(|(begin, end)| &self.bytes[begin..*end])
     }
 
-    /// Where the line after the last begins.
+    /// The offset at which the next line begins.
     fn next_begin(&self) -> usize {
         self.ends.last().copied().unwrap_or(0)
     }
@@ -203,7 +203,7 @@ impl Lines {
         self.bytes.truncate(self.next_begin());
     }
 
-    /// Takes the end of the last line off.
+    /// Removes the terminator of the line that was read last, and records where the line ends.
     fn end_line(&mut self) {
         let begin = self.next_begin();
         for end in [b'\n', b'\r'] {
