@@ -1,4 +1,4 @@
-//! The instruction sets that this machine has, one a line, and which one filters will use.
+//! Prints the instruction sets that this machine has, one per line, and the one that filters will use.
 //!
 //! ```sh
 //! cargo run -p trommel --example instruction_sets
@@ -11,7 +11,7 @@ fn main() -> ExitCode {
     for isa in Isa::available() {
         println!("{isa}");
     }
-    // The variable TROMMEL_ISA may name one that there is not.
+    // This fails if the variable TROMMEL_ISA names a set that cannot be used.
     match Isa::active() {
         Ok(active) => {
             eprintln!("in use: {active}");

@@ -4,9 +4,9 @@
 //! cargo run --release -p trommel --example large_key_file -- 10GB [FOLDER]
 //! ```
 //!
-//! Writes a file of 64-bit keys of the size asked for (1 GB if none is) into FOLDER, or the folder for temporary
-//! files; builds a filter of its keys through a stream; then streams the file again, half of its keys changed to
-//! ones that are not in the filter, and counts. The file is removed at the end.
+//! Writes a file of 64-bit keys of the given size (by default 1 GB) into FOLDER, by default the folder for temporary
+//! files. Builds a filter of the keys through a stream. Then streams the file again, with every other key changed to an
+//! absent one, and counts the keys that are found. Removes the file at the end.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use std::error::Error;
@@ -20,7 +20,7 @@ use trommel::{Engine, Filter, SplitBlockBloom};
 
 const KEY_BYTES: u64 = 8;
 const KEYS_PER_BATCH: usize = 1 << 18;
-/// What keys are drawn from, and what those that are not in the filter differ in.
+/// Keys are below this bit; absent keys have it set.
 const ABSENT_BIT: u64 = 1 << 63;
 
 fn main() {
@@ -53,7 +53,7 @@ fn filter(path: &Path, keys: u64) -> Result<(), Box<dyn Error>> {
 
     let begin = Instant::now();
     let bar = self::bar("look up", keys);
-    // Every other key is one that is absent.
+    // Changes every other key to an absent one.
     let batches = IntegerBatches::new(File::open(path)?, KEYS_PER_BATCH).map(|batch| {
         batch.map(|mut keys| {
             keys.iter_mut().step_by(2).for_each(|key| *key |= ABSENT_BIT);
@@ -68,11 +68,11 @@ fn filter(path: &Path, keys: u64) -> Result<(), Box<dyn Error>> {
     })?;
     report(&bar, keys, begin.elapsed());
 
-    // Batches have an even number of keys, so absent ones are at even places of the file.
+    // Batches have an even number of keys, so absent keys have even indices in the file.
     let (absent, present) = (keys.div_ceil(2), keys / 2);
     println!(
-        "{keys} keys of {} bytes in a filter of {} bytes: all of {present} keys found, and {} of {absent} \
-         others, {:.3} % where {:.3} % are expected",
+        "{keys} keys of {} bytes in a filter of {} bytes: all of {present} present keys found, and {} of \
+         {absent} absent ones: {:.3} %, expected {:.3} %",
         keys * KEY_BYTES,
         filter.memory_bytes(),
         found - present,
@@ -80,12 +80,12 @@ fn filter(path: &Path, keys: u64) -> Result<(), Box<dyn Error>> {
         filter.expected_fpr() * 100.0
     );
     if let Some(peak) = peak_bytes() {
-        println!("{peak} bytes of memory at most");
+        println!("peak memory: {peak} bytes");
     }
     Ok(())
 }
 
-/// Distinct keys below [`ABSENT_BIT`], in no order: multiples of an odd number.
+/// Writes distinct keys below [`ABSENT_BIT`], in no order: multiples of an odd number.
 fn generate(path: &Path, keys: u64) -> Result<(), Box<dyn Error>> {
     let bar = bar("write", keys);
     let mut file = BufWriter::with_capacity(1 << 20, File::create_new(path)?);
@@ -129,10 +129,10 @@ fn parse_bytes(text: &str) -> Result<u64, String> {
     };
     let number: u64 = digits.parse().map_err(|_| format!("{text} is not a size such as 10GB"))?;
     let bytes = number.checked_mul(unit).filter(|bytes| *bytes >= KEY_BYTES);
-    bytes.ok_or_else(|| format!("{text} is less than a key or too much"))
+    bytes.ok_or_else(|| format!("{text} is less than one key, or too large"))
 }
 
-/// The most memory that the process had, where the system says.
+/// The peak memory of the process, if the system reports it.
 fn peak_bytes() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

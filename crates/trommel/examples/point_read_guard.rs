@@ -1,12 +1,12 @@
-//! A frozen filter in front of a sorted file: what is not there is not read for.
+//! A frozen filter in front of a sorted file, which saves the reads for most absent keys.
 //!
 //! ```sh
 //! cargo run --release -p trommel --example point_read_guard
 //! ```
 //!
-//! Writes a file of records sorted by key and, beside it, the filter of its keys; then opens both, as a
-//! storage engine opens a table, and looks up keys of which half are absent. A lookup is a binary search
-//! of the file, a read of one record a step. Every answer is checked.
+//! Writes a file of records sorted by key and, beside it, the filter of its keys. Then opens both, as a storage engine
+//! opens a table, and looks up keys of which half are absent. A lookup is a binary search of the file, with one record
+//! read per step. Every answer is checked.
 
 use std::error::Error;
 use std::fs::{self, File};
@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let guard = FilterView::parse(&frozen)?;
     let mut table = Table::open(&records)?;
     println!(
-        "{RECORDS} records, a filter of {} bytes: {:.1} bits per key, {:.2} % of absent keys pass",
+        "{RECORDS} records, a filter of {} bytes: {:.1} bits per key, {:.2} % false positives expected",
         guard.memory_bytes(),
         guard.bits_per_key(),
         guard.expected_fpr() * 100.0
@@ -57,7 +57,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What is stored under a key.
+/// The value of a key.
 fn value(key: u64) -> [u8; RECORD_BYTES - KEY_BYTES] {
     core::array::from_fn(|i| (key >> (i % 8)) as u8)
 }
@@ -76,7 +76,7 @@ fn write_table(records: &Path, filter: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A file of sorted records, and how often it was read.
+/// A file of sorted records, and the number of reads.
 struct Table {
     file: File,
     records: u64,
@@ -110,7 +110,7 @@ impl Table {
     }
 }
 
-/// A directory that goes when the program ends.
+/// A directory that is removed at the end.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -123,7 +123,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed is the system's to clean.
+        // An error is ignored: the directory is in the system's folder for temporary files.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -11,7 +11,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     // Room for a million keys; one absent key in a hundred is reported as present.
     let mut filter = SplitBlockBloom::with_capacity_and_fpr(1_000_000, 0.01)?;
 
-    // One key at a time, of any type that is bytes.
+    // One key at a time: a text, an integer or bytes.
     filter.add("anvil");
     println!("anvil: {}, bellows: {}", filter.contains("anvil"), filter.contains("bellows"));
 
@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     filter.contains_batch(&hashes, &mut found);
     println!("{} of {} orders found", found.count_ones(), orders.len());
 
-    // Frozen, and read in place.
+    // Freeze the filter, and read its bytes in place.
     let bytes = filter.to_bytes();
     let view = FilterView::parse(&bytes)?;
     println!(

@@ -4,11 +4,11 @@
 //! cargo run --release -p trommel --example weak_passwords -- WORD_LIST [PASSWORD...]
 //! ```
 //!
-//! The list has one word a line, in any encoding. Passwords to check are the other arguments, or the
-//! lines of standard input if there are none. A password of the list is always caught; of the others
-//! one in a thousand is refused as well, which costs its owner one more try.
+//! The list has one word per line, in any encoding. The passwords to check are the other arguments, or the lines of
+//! standard input if there are none. A password of the list is always refused. Of the others, one in a thousand is
+//! refused as well, which costs its owner one more try.
 //!
-//! Spafford, "OPUS: preventing weak password choices" (1992), is where a Bloom filter did this first.
+//! Spafford was the first to use a Bloom filter for this: "OPUS: preventing weak password choices" (1992).
 
 use std::io::{self, BufRead, Write};
 use std::process::ExitCode;
@@ -37,11 +37,11 @@ fn run() -> Result<(), String> {
     let list = fs::read(&path).map_err(|error| format!("cannot read {name}: {error}"))?;
     let words = words(&list);
     if words.is_empty() {
-        return Err(format!("{name} has no words: expected one a line"));
+        return Err(format!("{name} has no words: expected one per line"));
     }
     let filter = build(&words)?;
     eprintln!(
-        "{} words of {name} in {} bytes: {:.1} bits a word, 1 other password in {:.0} refused",
+        "{} words of {name} in {} bytes: {:.1} bits per word, 1 other password in {:.0} refused",
         words.len(),
         filter.memory_bytes(),
         filter.bits_per_key(),
@@ -57,12 +57,12 @@ fn run() -> Result<(), String> {
     passwords.iter().try_for_each(|password| judge(&filter, password.as_encoded_bytes()))
 }
 
-/// The lines that are not empty, without their ends.
+/// The lines that are not empty, without their terminators.
 fn words(list: &[u8]) -> Vec<&[u8]> {
     list.split(|byte| *byte == b'\n').map(trimmed).filter(|word| !word.is_empty()).collect()
 }
 
-/// A line without the carriage return that Windows ends it with.
+/// A line without the carriage return at its end, which files from Windows have.
 fn trimmed(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }

@@ -1,12 +1,12 @@
-//! The table of kinds: everything that is said of each kind, once.
+//! The table of kinds: the only list of the kinds and their capabilities.
 //!
-//! [`AnyFilter`](crate::AnyFilter), [`FilterView`](crate::FilterView) and [`FilterSpec`](crate::FilterSpec) are made
-//! from it. A new kind takes its number in [`FilterKind`], its crate, and a row here. A row that leaves a capability
-//! open, and a kind without a row, do not compile.
+//! [`AnyFilter`](crate::AnyFilter), [`FilterView`](crate::FilterView) and [`FilterSpec`](crate::FilterSpec) are
+//! generated from it. A new kind needs a number in [`FilterKind`], a crate, and a row here. A row that lacks a column,
+//! or a kind that lacks a row, does not compile.
 
 use trommel_base::FilterKind;
 
-/// The types that the rows name: a module that expands the table imports them all.
+/// The types that the rows name, for the modules that expand the table.
 pub(crate) mod types {
     pub(crate) use trommel_bloom::{
         BloomFilter, CacheLineBloom, CountingBloomFilter, RegisterBloom, SplitBlockBloom,
@@ -15,15 +15,15 @@ pub(crate) mod types {
     pub(crate) use trommel_quotient::{CacheLineQuotient, QuotientFilter};
 }
 
-/// Gives the rows to the macro `$then`, after the arguments in brackets.
+/// Calls the macro `$then` with the arguments in brackets and the rows.
 ///
-/// | column | a kind has it whose type has |
+/// | column | `yes` if the kind's type has |
 /// |---|---|
-/// | `bits` | `hash_count` and `estimate_len`: it is made of bits that keys set |
-/// | `slots` | `load_factor`: it is made of slots that keys take |
+/// | `bits` | `hash_count` and `estimate_len`: keys set bits |
+/// | `slots` | `load_factor`: keys take slots |
 /// | `removes` | `Remove` and `Count` |
 /// | `folds` | `fold`, `fold_to_fpr` and `intersect` |
-/// | `blocks` | `BlockTable`: a table that can be probed with nothing beside it |
+/// | `blocks` | `BlockTable`: a table that can be probed without a header |
 macro_rules! kinds {
     ($then:ident [$($arguments:tt)*]) => {
         $then! { [$($arguments)*]
@@ -64,14 +64,14 @@ macro_rules! each_kind_arms {
     };
 }
 
-/// The same where a column says `yes`, and another expression, for a filter whose kind lacks the capability.
+/// Like `each_kind`, for the kinds that have `yes` in a column; evaluates another expression for the other kinds.
 macro_rules! each_kind_that {
     ($column:ident: $any:ident in $value:expr, $filter:ident => $body:expr, else $refusal:expr) => {
         kinds!(each_kind_that_arms [$column $any, $value, $filter, $body, $refusal])
     };
 }
 
-/// Picks the column, so that every row must have all of them.
+/// Selects the column. Each pattern names all columns, so a row that lacks one does not compile.
 macro_rules! each_kind_that_arms {
     ([bits $($arguments:tt)*] $($(#[$doc:meta])* $kind:ident: $type:ident {
         bits: $can:ident, slots: $_s:ident, removes: $_r:ident, folds: $_f:ident, blocks: $_t:ident
@@ -95,7 +95,8 @@ macro_rules! each_kind_that_arms {
     };
 }
 
-/// Evaluates an expression with `$type` as the type of a kind that has a block form, and another for any other kind.
+/// Evaluates an expression with `$type` as the kind's type, if the kind has a block form, and another expression
+/// otherwise.
 macro_rules! each_block_kind {
     ($kind:expr, $type:ident => $body:expr, else $refusal:expr) => {
         kinds!(each_block_kind_arms [$kind, $type, $body, $refusal])
@@ -108,7 +109,7 @@ macro_rules! each_block_kind_arms {
     })*) => {
         match $value {
             $(FilterKind::$kind => block_or_not!($can, $type, $alias, $body, $refusal),)*
-            // The table has a row for every kind, so this is none.
+            // Not reached, since the table has a row for every kind.
             _ => $refusal,
         }
     };

@@ -1,8 +1,8 @@
 //! Trommel: approximate-membership filters that answer hundreds of millions of keys per second.
 //!
-//! A filter says "certainly not" or "perhaps": it never misses a key that it holds, and errs on others
-//! at a rate that was chosen when it was made. In front of a table, a disk or a network it saves the
-//! trips that would find nothing.
+//! A filter answers "certainly not" or "perhaps". It never misses a key that it holds, and reports other keys at a
+//! false-positive rate that was chosen when it was made. In front of a table, a disk or a network, it saves the
+//! accesses that would find nothing.
 //!
 //! ```
 //! use trommel::{Filter, SplitBlockBloom};
@@ -13,8 +13,8 @@
 //! # Ok::<(), trommel::SpecError>(())
 //! ```
 //!
-//! `add` exists on Bloom kinds, and cannot fail. [`Insert::insert`] exists on every kind, says whether the filter
-//! changed, and returns [`Full`] from a filter with slots that has no room.
+//! Bloom kinds have `add`, which cannot fail. Every kind has [`Insert::insert`], which returns whether the filter
+//! changed, or [`Full`] if a filter with slots has no room.
 //!
 //! # Which filter
 //!
@@ -22,22 +22,21 @@
 //! |---|---|---|
 //! | the fastest lookups, memory to spare | [`RegisterBloom`] | 12.1 |
 //! | a good all-rounder, or Parquet's format | [`SplitBlockBloom`] | 10.5 |
-//! | a lower rate (0.1 to 0.4 %) at one cache line per lookup | [`CacheLineBloom`] | 10.1 |
+//! | a lower false-positive rate (0.1 to 0.4 %) at one cache line per lookup | [`CacheLineBloom`] | 10.1 |
 //! | the fewest bits per key, and most lookups are of absent keys | [`BloomFilter`] | 9.6 |
 //! | to remove keys, and never be full | [`CountingBloomFilter`] | 48, or 29 compact |
 //! | to remove, count or enumerate keys; to grow or shrink to any size; to merge unlike sizes of the same [`fingerprint_bits`](quotient::Builder::fingerprint_bits) | [`QuotientFilter`] | 9.6 |
 //! | the same, faster, at 0.37 % | [`CacheLineQuotient`] | 10.8 (at 0.37 %) |
 //! | to remove or count keys, with lookups as fast as a Bloom filter's | [`CuckooFilter`] | 12.6 (at 0.2 %); 8.4 at 3 % |
 //!
-//! To remove keys at 1 %, start with [`QuotientFilter`]. [`quotient`] says more of when to take a quotient filter,
-//! [`cuckoo`] of when to take a cuckoo filter. The kind can be chosen at run time: [`FilterSpec`] builds an
-//! [`AnyFilter`].
+//! To remove keys at 1 %, start with [`QuotientFilter`]. The modules [`quotient`] and [`cuckoo`] explain when to take
+//! which. The kind can be chosen at run time: [`FilterSpec`] builds an [`AnyFilter`].
 //!
 //! # One key or many
 //!
-//! A filter sees no keys, only their [`KeyHash`]es. A lookup of one key waits for memory. A
-//! batch ([`Filter::contains_batch`]) keeps many cache lines in flight and works in vectors, which is two to
-//! five times as fast from some 64 keys on. Answers come as a [`Bitmap`].
+//! A filter sees no keys, only their [`KeyHash`]es. A lookup of one key waits for memory. A batch
+//! ([`Filter::contains_batch`]) keeps many cache lines in flight and works in vectors, which is two to five times as
+//! fast from some 64 keys on. The answers are a [`Bitmap`].
 //!
 //! ```
 //! use trommel::{Bitmap, Filter, RegisterBloom};
@@ -56,9 +55,10 @@
 //!
 //! # Filters as bytes
 //!
-//! `to_bytes` and `write_to` of every filter give its frozen bytes, with the hash, its seed and checksums. They are read
-//! into an owned filter by `from_bytes`, and without a copy by a [`FilterView`] or an
-//! [`OwnedView`](container::OwnedView), which needs no lifetime. A changed byte is a [`FormatError`].
+//! `to_bytes` and `write_to` of every filter write its frozen bytes, which name the hash and its seed, and have
+//! checksums. `from_bytes` reads them into an owned filter. A [`FilterView`], or an
+//! [`OwnedView`](container::OwnedView), which needs no lifetime, reads them without a copy. A changed byte is a
+//! [`FormatError`].
 //!
 //! ```
 //! use std::fs::{self, File};
@@ -78,7 +78,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A storage engine that builds one filter for each few KB of data takes a [`FilterPolicy`]. Its *filter blocks* have no
+//! A storage engine that builds one filter for each few KB of data uses a [`FilterPolicy`]. Its *filter blocks* have no
 //! header, only a table and a trailer of one or two bytes. The engine stores the policy's name once.
 //!
 //! ```
@@ -94,12 +94,12 @@
 //!
 //! # Several threads
 //!
-//! An [`Engine`] builds, fills and probes filters of every kind on all cores, and decides how from the sizes
-//! of filter and batch. The filter is the same with any number of threads. [`Engine::stream`] takes keys that do
-//! not fit into memory.
+//! An [`Engine`] builds, fills and probes filters of every kind on all cores. It chooses how from the sizes of filter
+//! and batch. The filter is the same with any number of threads. [`Engine::stream`] takes keys that do not fit into
+//! memory.
 //!
-//! Where threads of your own insert at once ([`InsertShared`]), a Bloom filter without counters becomes a
-//! [`SharedBloom`](bloom::SharedBloom), without locks, and comes back as it was. For the other kinds there is
+//! If your own threads insert at once ([`InsertShared`]), turn a Bloom filter without counters into a
+//! [`SharedBloom`](bloom::SharedBloom), which has no locks, and back when they are done. For the other kinds, use a
 //! [`ShardedFilter`](engine::ShardedFilter).
 //!
 //! ```
@@ -117,9 +117,9 @@
 //!
 //! # Merging
 //!
-//! Filters that were built alike [merge](Merge) into the filter of both sets of keys. `union` of each kind does the same
-//! with a view of frozen bytes, and [`AnyFilter::merge_view`] with a view of any kind. The error of unlike filters says
-//! what differs, and both values; the filter is as it was.
+//! Filters that were built with the same parameters [merge](Merge) into the filter of both sets of keys. `union` of
+//! each kind does the same with a view of frozen bytes, and [`AnyFilter::merge_view`] with a view of any kind. If the
+//! filters differ, the error has the parameter and both its values, and the filter is unchanged.
 //!
 //! ```
 //! use trommel::{Filter, Merge, SplitBlockBloom};
@@ -137,7 +137,7 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
-// Before the modules whose macros it gives the rows to.
+// First, since the modules below use its macros.
 #[macro_use]
 mod kinds;
 

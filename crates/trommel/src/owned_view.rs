@@ -9,11 +9,12 @@ use trommel_simd::Isa;
 
 macro_rules! declare_owned_view {
     ([] $($(#[$doc:meta])* $kind:ident: $type:ident { $($column:ident: $can:ident),* })*) => {
-        /// A [`FilterView`](crate::FilterView) without a lifetime: it holds its bytes, so caches and threads can keep
-        /// it. There is no second copy of them; clones share them.
+        /// A [`FilterView`](crate::FilterView) without a lifetime: it owns its bytes, so caches and threads can keep
+        /// it. Clones share the bytes and do not copy them.
         ///
-        /// Bytes come in a `Vec<u8>`, a `Box<[u8]>`, an `Arc<[u8]>`, static bytes, with the feature `bytes` a `Bytes`,
-        /// or any other holder of [`StableBytes`]: of a memory map, for example, whose file nobody changes.
+        /// The bytes can be a `Vec<u8>`, a `Box<[u8]>`, an `Arc<[u8]>`, static bytes, a `Bytes` (with the feature
+        /// `bytes`), or any other type that implements [`StableBytes`], for example a memory map of a file that nobody
+        /// changes.
         ///
         /// ```
         /// use std::sync::Arc;
@@ -31,7 +32,7 @@ macro_rules! declare_owned_view {
         /// ```
         #[derive(Clone, Debug)]
         #[non_exhaustive]
-        // As `AnyFilter`.
+        // For the same reason as `AnyFilter`.
         #[repr(u8)]
         pub enum OwnedView {
             $($(#[$doc])* $kind($type<SharedBytes>),)*
@@ -75,12 +76,12 @@ macro_rules! declare_owned_view {
             fn from_container(parsed: Parsed<SharedBytes>) -> Result<Self, FormatError> {
                 match parsed.header().kind {
                     $(FilterKind::$kind => Ok(Self::$kind($type::from_container(parsed)?)),)*
-                    // The table has a row for every kind, so this is none.
+                    // Not reached, since the table has a row for every kind.
                     other => Err(FormatError::UnknownKind { code: other as u16 }),
                 }
             }
 
-            /// The kind.
+            /// The kind of the filter.
             ///
             /// ```
             /// use trommel::{BloomFilter, FilterKind, container::OwnedView};
@@ -113,7 +114,7 @@ impl OwnedView {
         each_kind!(Self in self, filter => filter.isa())
     }
 
-    /// An owned copy, which takes keys again.
+    /// Returns an owned copy, into which keys can be inserted.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter, Insert, container::OwnedView};
@@ -125,7 +126,7 @@ impl OwnedView {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if a trusted view's bytes are damaged, or memory is refused.
+    /// [`FormatError`] if the bytes of a trusted view are damaged, or memory is refused.
     pub fn to_owned_filter(&self) -> Result<AnyFilter, FormatError> {
         each_kind!(Self in self, filter => Ok(filter.to_owned_filter()?.into()))
     }

@@ -1,4 +1,4 @@
-//! Filter blocks: filters that a storage engine builds for each block or file of data, and keeps as bytes alone.
+//! Filter blocks: filters that a storage engine builds for each block or file of data, and stores as bytes only.
 
 use crate::kinds::types::*;
 use alloc::boxed::Box;
@@ -13,9 +13,9 @@ use trommel_simd::Isa;
 ///
 /// A filter block is a table and a trailer of one or two bytes. Unlike a frozen filter it has no header, no checksum
 /// and no seed: the engine's own checksum guards it, and the engine stores the policy's [name](FilterPolicy::name)
-/// beside it. A lookup takes the bytes as they are, at any alignment, with O(1) checks and no allocation.
+/// beside it. A lookup reads the bytes in place, at any alignment, with O(1) checks and no allocation.
 ///
-/// A policy is immutable and cheap to clone, so threads share one or have one each.
+/// A policy is immutable and cheap to clone, so threads can share one or have a clone each.
 ///
 /// ```
 /// use trommel::{FilterKind, FilterPolicy};
@@ -27,7 +27,7 @@ use trommel_simd::Isa;
 ///
 /// assert!(policy.may_match(&block, policy.hash("anvil")));
 /// assert!(!policy.may_match(&block, policy.hash("bellows")));
-/// // What is no block of this policy proves nothing, so the key may be there.
+/// // Bytes that are not a block of this policy exclude no key.
 /// assert!(policy.may_match(b"", policy.hash("bellows")));
 /// # Ok::<(), trommel::SpecError>(())
 /// ```
@@ -44,9 +44,9 @@ use trommel_simd::Isa;
 /// | `CacheLineQuotient` | the same with 8 bits, and at least 192 bytes | 1 to 2 |
 /// | `Cuckoo` | fingerprints of 8, 12, 16 or 32 bits at up to 95 % load | 1 to 2 |
 ///
-/// A unit that does not begin at a multiple of its length may lie in two cache lines. Filters with slots are for large
-/// blocks: below some hundred keys they take more than `bits_per_key`, and above it they leave bits unused that are not
-/// enough for a wider fingerprint. A counting filter has no block form: no lookup reads its counters.
+/// A block can have any alignment, so a unit of its table can lie in two cache lines. Kinds with slots are for large
+/// blocks: below some hundred keys they take more than `bits_per_key`; above, they leave bits unused that do not
+/// suffice for a wider fingerprint. A counting filter has no block form, since no lookup reads its counters.
 #[derive(Clone)]
 pub struct FilterPolicy {
     kind: FilterKind,
@@ -57,10 +57,10 @@ pub struct FilterPolicy {
 }
 
 impl FilterPolicy {
-    /// The version of the block form, part of every name.
+    /// The version of the block form, which is part of every name.
     const VERSION: u32 = 1;
 
-    /// Starts a policy of a kind, with 10 bits per key and XXH3 with seed 0 unless told otherwise.
+    /// Returns a builder for a policy of a kind. By default, it has 10 bits per key, and hashes by XXH3 with seed 0.
     ///
     /// ```
     /// use trommel::{FilterKind, FilterPolicy, SpecError};
@@ -75,10 +75,11 @@ impl FilterPolicy {
         FilterPolicyBuilder { kind, bits_per_key: 10.0, hasher: Hasher::default(), isa: None }
     }
 
-    /// Everything that decides whether this policy reads a block: format version, kind, hash function and seed.
+    /// The policy's name, which states everything that decides whether the policy can read a block: format version,
+    /// kind, hash function and seed.
     ///
-    /// Bits per key are not in it, since a block tells its own parameter: policies that differ in nothing else read
-    /// each other's blocks. The name is ASCII without a space or a NUL, at most 64 bytes long.
+    /// Bits per key are not part of it, since each block stores its own parameter: policies that differ only in bits
+    /// per key read each other's blocks. The name is ASCII without a space or a NUL, at most 64 bytes long.
     ///
     /// ```
     /// use trommel::{FilterKind, FilterPolicy};
@@ -117,8 +118,8 @@ impl FilterPolicy {
         self.hasher
     }
 
-    /// The hash of a key, for [`FilterPolicy::build`] and [`FilterPolicy::may_match`]. Policies with equal hashers
-    /// take the same hash, so a key is hashed once for many blocks.
+    /// The hash of a key, for [`FilterPolicy::build`] and [`FilterPolicy::may_match`]. Policies with equal hashers use
+    /// the same hash, so a key needs to be hashed only once for many blocks.
     ///
     /// ```
     /// use trommel::{FilterKind, FilterPolicy};
@@ -133,8 +134,8 @@ impl FilterPolicy {
         self.hasher.hash(key)
     }
 
-    /// The bytes of a block of `keys` keys, trailer included, exactly; `usize::MAX` for more keys than one block
-    /// holds. The block without a filter, which [`FilterPolicy::build`] returns for such keys, is one byte.
+    /// The exact size in bytes of a block of `keys` keys, trailer included; `usize::MAX` for more keys than one block
+    /// can hold. (For those, [`FilterPolicy::build`] returns a block without a filter, which is one byte.)
     ///
     /// ```
     /// use trommel::{FilterKind, FilterPolicy};
@@ -149,8 +150,8 @@ impl FilterPolicy {
         table.map_or(usize::MAX, |bytes| bytes + self.trailer.bytes())
     }
 
-    /// Builds the block of some keys into the first [`FilterPolicy::encoded_len`] bytes of a buffer; returns that
-    /// length. Takes one thread. Bloom kinds allocate nothing.
+    /// Writes the block of some keys to the first [`FilterPolicy::encoded_len`] bytes of a buffer, and returns that
+    /// length. Runs on the caller's thread. Bloom kinds allocate nothing.
     ///
     /// ```
     /// use trommel::{FilterKind, FilterPolicy};
@@ -163,8 +164,8 @@ impl FilterPolicy {
     /// ```
     ///
     /// # Errors
-    /// [`PolicyError`] if the buffer is too short, the keys are more than one block holds, keys of a filter with
-    /// slots find no room, or memory is refused.
+    /// [`PolicyError`] if the buffer is too short, there are more keys than one block can hold, a filter with slots has
+    /// no room for a key, or memory is refused.
     pub fn build_into(&self, hashes: &[KeyHash], buffer: &mut [u8]) -> Result<usize, PolicyError> {
         let too_many = PolicyError::TooManyKeys { keys: hashes.len() };
         let (got, need) = (buffer.len(), self.encoded_len(hashes.len()));
@@ -182,8 +183,8 @@ impl FilterPolicy {
         Ok(need)
     }
 
-    /// The block of some keys. Where [`FilterPolicy::build_into`] fails, this is a block without a filter, of one
-    /// byte: every key may be there.
+    /// Returns the block of some keys. If [`FilterPolicy::build_into`] would fail, returns a block without a filter, of
+    /// one byte, which reports every key as present.
     ///
     /// ```
     /// use trommel::{FilterKind, FilterPolicy};
@@ -207,11 +208,11 @@ impl FilterPolicy {
         Ok(block)
     }
 
-    /// Whether the key of this hash may be among those of a block.
+    /// Whether the key of this hash may be among the keys of a block.
     ///
-    /// True for bytes that are no block of this policy: another kind or hash, a length or parameter that no build
-    /// makes, nothing at all. Bytes that were damaged within the table give wrong answers, which may be "no": keep
-    /// a checksum over the block. No bytes make it panic, allocate or read outside the block.
+    /// Returns true for bytes that are not a block of this policy: no bytes, another kind or hash, or a length or
+    /// parameter that no build makes. If the table is damaged, the answer may be a false negative: keep a checksum over
+    /// the block. Whatever the bytes are, this does not panic, allocate or read outside the block.
     ///
     /// Cost: the cache lines of one lookup, without prefetching.
     ///
@@ -234,8 +235,9 @@ impl FilterPolicy {
         )
     }
 
-    /// Checks everything that a block without a checksum tells: trailer, parameter, length, and the
-    /// structure of a quotient or cuckoo table. A block without a filter passes. Cost: one pass over a quotient table.
+    /// Checks everything that can be checked without a checksum: trailer, parameter, length, the padding of a cuckoo
+    /// table, and the structure of a quotient table. A block without a filter passes. Cost: one pass over a quotient
+    /// table.
     ///
     /// ```
     /// use trommel::{FilterKind, FilterPolicy};
@@ -247,7 +249,7 @@ impl FilterPolicy {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if no policy of this name builds such a block.
+    /// [`FormatError`] if no policy of this name can have built the block.
     pub fn verify(&self, block: &[u8]) -> Result<(), FormatError> {
         if block == [NO_FILTER] {
             return Ok(());
@@ -283,7 +285,7 @@ pub struct FilterPolicyBuilder {
 }
 
 impl FilterPolicyBuilder {
-    /// Bits of the table for each key, at most 64. At least 1 for Bloom kinds, 3.29 for `Quotient`, 10.78 for
+    /// Sets the bits of the table per key, at most 64. At least 1 for Bloom kinds, 3.29 for `Quotient`, 10.78 for
     /// `CacheLineQuotient`, 8.43 for `Cuckoo`.
     ///
     /// ```
@@ -298,7 +300,7 @@ impl FilterPolicyBuilder {
         Self { bits_per_key, ..self }
     }
 
-    /// The seed of the hash. It is part of the name.
+    /// Sets the seed of the hash, which is part of the name.
     ///
     /// ```
     /// use trommel::{FilterKind, FilterPolicy};
@@ -310,7 +312,7 @@ impl FilterPolicyBuilder {
         Self { hasher: self.hasher.with_seed(seed), ..self }
     }
 
-    /// The hash and its seed.
+    /// Sets the hash function and its seed.
     ///
     /// ```
     /// use trommel::{FilterKind, FilterPolicy, Hasher};
@@ -322,7 +324,7 @@ impl FilterPolicyBuilder {
         Self { hasher, ..self }
     }
 
-    /// The instruction set to use, instead of the machine's best.
+    /// Sets the instruction set, instead of the machine's best.
     ///
     /// ```
     /// use trommel::{FilterKind, FilterPolicy, Isa};
@@ -346,8 +348,8 @@ impl FilterPolicyBuilder {
     /// ```
     ///
     /// # Errors
-    /// [`SpecError`] if the kind has no block form, cannot use that number of bits per key, or the instruction set cannot be
-    /// used.
+    /// [`SpecError`] if the kind has no block form, cannot have this number of bits per key, or the instruction set
+    /// cannot be used.
     pub fn build(self) -> Result<FilterPolicy, SpecError> {
         let Self { kind, bits_per_key, hasher, isa } = self;
         let parameter = each_block_kind!(
@@ -374,7 +376,7 @@ fn name(kind: FilterKind, hasher: Hasher) -> String {
     let hash = match hasher.id() {
         HashId::Xxh3 => "xxh3",
         HashId::Xxh64 => "xxh64",
-        // A hash that this function does not know has a number all the same.
+        // A hash function without a name here is stated by its number.
         other => {
             return alloc::format!(
                 "trommel.{version}.{kind}.{}.{:016x}",

@@ -1,4 +1,4 @@
-//! A filter whose kind is chosen at run time.
+//! The spec of a filter: a kind that is chosen at run time, and its options.
 
 use crate::any::AnyFilter;
 use crate::kinds::types::*;
@@ -7,15 +7,15 @@ use trommel_base::{
     Bulk, Filter, FilterKind, FromSpec, Full, Insert, InsertBulk, KeyHash, Spec, SpecError,
 };
 
-/// From this size on, one thread fills a table piece by piece. Below, the costs of
-/// [`CostModel`](crate::engine::CostModel) have single inserts cheaper: 4 to 6 ns per key against 5 to 11.
+/// From this table size on, one thread inserts a batch piece by piece of the table. For smaller tables, the costs of
+/// [`CostModel`](crate::engine::CostModel) favour inserts one by one: 4 to 6 ns per key against 5 to 11.
 const GROUPED_TABLE_BYTES: usize = 256 << 20;
 
 macro_rules! build_arms {
     ([$spec:expr] $($(#[$doc:meta])* $kind:ident: $type:ident { $($column:ident: $can:ident),* })*) => {
         match $spec.kind {
             $(FilterKind::$kind => Ok(AnyFilter::$kind(FromSpec::from_spec(&$spec.spec)?)),)*
-            // The table has a row for every kind, so this is none.
+            // Not reached, since the table has a row for every kind.
             other => Err(SpecError::UnknownKind { kind: other }),
         }
     };
@@ -25,14 +25,14 @@ macro_rules! encoded_len_arms {
     ([$spec:expr] $($(#[$doc:meta])* $kind:ident: $type:ident { $($column:ident: $can:ident),* })*) => {
         match $spec.kind {
             $(FilterKind::$kind => <$type as FromSpec>::encoded_len_of(&$spec.spec),)*
-            // The table has a row for every kind, so this is none.
+            // Not reached, since the table has a row for every kind.
             other => Err(SpecError::UnknownKind { kind: other }),
         }
     };
 }
 
-/// The kind of a filter, and its size. An option that is not set has a default: no keys, 1 %, XXH3
-/// with seed 0, the best instruction set, huge pages for large tables.
+/// The kind of a filter, its size and other options. By default: no keys, a false-positive rate of 1 %, XXH3 with seed
+/// 0, the best instruction set, huge pages for large tables.
 ///
 /// ```
 /// use trommel::{Filter, FilterKind, FilterSpec, SpecError};
@@ -76,7 +76,7 @@ impl FilterSpec {
         self.kind
     }
 
-    /// The spec that was asked for.
+    /// The options, as they were set.
     pub(crate) fn spec(&self) -> &Spec {
         &self.spec
     }
@@ -88,7 +88,7 @@ impl FilterSpec {
     trommel_base::remainder_setters!();
     trommel_base::fingerprint_setters!();
 
-    /// The same for `keys`, if it does not say how many.
+    /// Sets the number of keys, if it is not set.
     pub(crate) fn or_keys(mut self, keys: usize) -> Self {
         if self.spec.keys == 0 {
             self.spec.keys = keys;
@@ -108,16 +108,16 @@ impl FilterSpec {
     /// ```
     ///
     /// # Errors
-    /// [`SpecError`] if the kind cannot meet what was asked for: never a worse filter instead.
+    /// [`SpecError`] if the kind cannot meet the spec. A worse filter is never made instead.
     pub fn build(&self) -> Result<AnyFilter, SpecError> {
         kinds!(build_arms[self])
     }
 
-    /// Bytes of the empty filter once it is frozen: the length of [`AnyFilter::to_bytes`]. Allocates nothing.
+    /// The size in bytes of the empty filter's frozen form: the length of [`AnyFilter::to_bytes`]. Allocates nothing.
     ///
-    /// Inserts lengthen the frozen bytes of three filters alone: a cuckoo filter whose overflow area is used (at most 8
-    /// bytes for each of 64 keys), a compact counting filter (16 bytes for each counter above 2), and a filter that
-    /// grows by itself.
+    /// Inserts lengthen the frozen bytes of only three kinds of filter: a cuckoo filter whose overflow area is used (at
+    /// most 8 bytes for each of 64 keys), a compact counting filter (16 bytes for each counter above 2), and a filter
+    /// that grows by itself.
     ///
     /// ```
     /// use trommel::{FilterKind, FilterSpec, SpecError};
@@ -128,13 +128,13 @@ impl FilterSpec {
     /// ```
     ///
     /// # Errors
-    /// [`SpecError`] if the kind cannot meet what was asked for. Whether the system has the memory is not asked.
+    /// [`SpecError`] if the kind cannot meet the spec. Whether the system has the memory is not checked.
     pub fn encoded_len(&self) -> Result<u64, SpecError> {
         kinds!(encoded_len_arms[self])
     }
 
-    /// Makes a filter and fills it, on the thread of the caller alone. A spec that does not say how many keys are
-    /// expected is one for these. [`Engine::build`](crate::Engine::build) does the same on all cores.
+    /// Makes a filter and inserts the keys, on the caller's thread only. If the spec does not set the number of keys,
+    /// it is that of `hashes`. [`Engine::build`](crate::Engine::build) does the same on all cores.
     ///
     /// ```
     /// use trommel::{Filter, FilterKind, FilterSpec, Hasher};
@@ -162,7 +162,7 @@ pub(crate) fn insert_alone(filter: &mut AnyFilter, hashes: &[KeyHash]) -> Result
     filter.insert_bulk(hashes, Bulk::CALLER)
 }
 
-/// Why a filter was not built. There is none, not even a part of one.
+/// The reason why a filter was not built. No filter is returned, not even a partly filled one.
 ///
 /// ```
 /// use trommel::error::BuildError;

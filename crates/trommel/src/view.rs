@@ -11,10 +11,10 @@ use trommel_simd::Isa;
 
 macro_rules! declare_filter_view {
     ([] $($(#[$doc:meta])* $kind:ident: $type:ident { $($column:ident: $can:ident),* })*) => {
-        /// A filter that is read where its bytes are: in a mapped file, a network buffer, a cached block, at
-        /// any alignment. It answers as the filter that was frozen. At the same speed, too, where the bytes
-        /// begin at a multiple of 64 (so that no block crosses a cache line) and lie in huge pages as a large
-        /// owned table does; elsewhere lookups take up to twice as long.
+        /// A view of a frozen filter, which is read in place: in a mapped file, a network buffer or a cached block, at
+        /// any alignment. It gives the answers of the filter that was frozen. Lookups are as fast as in an owned filter
+        /// if the bytes begin at a multiple of 64 (so that no block crosses a cache line) and lie in huge pages, as a
+        /// large owned table does. Otherwise they take up to twice as long.
         ///
         /// ```
         /// use trommel::{Filter, FilterView, Insert, SplitBlockBloom};
@@ -29,22 +29,22 @@ macro_rules! declare_filter_view {
         /// ```
         #[derive(Clone, Debug)]
         #[non_exhaustive]
-        // As `AnyFilter`.
+        // For the same reason as `AnyFilter`.
         #[repr(u8)]
         pub enum FilterView<'a> {
             $($(#[$doc])* $kind($type<&'a [u8]>),)*
         }
 
         impl<'a> FilterView<'a> {
-            /// Checks the bytes and views them. Cost: one pass over the bytes for the checksum, 30 µs per MB on a
-            /// Zen 4 core; and one for what else is to be checked, for a million keys at 1 %:
+            /// Checks the bytes and views them. Cost: one pass over the bytes for the checksum, 30 µs per MB on a Zen 4
+            /// core; and one pass for the other checks, which takes for a million keys at 1 %:
             ///
-            /// | kind | what is checked beside the checksum | µs |
+            /// | kind | checks beside the checksum | µs |
             /// |---|---|---|
             /// | Bloom kinds without counters | parameters and length | 0 |
             /// | counting | each counter agrees with its bit; overflow table | 550, compact 2500 |
-            /// | quotient kinds | the table is the one of its fingerprints | 220 to 280 |
-            /// | cuckoo | fingerprints are where they can be, and as many as the header states | 210 |
+            /// | quotient kinds | the table is exactly the one that its fingerprints give | 220 to 280 |
+            /// | cuckoo | each fingerprint is in a bucket that it can be in, and their number is the header's | 210 |
             ///
             /// ```
             /// use trommel::{CuckooFilter, FilterKind, FilterView, FormatError};
@@ -66,15 +66,15 @@ macro_rules! declare_filter_view {
             /// checksum of every block. It takes a quarter of the time of [`FilterView::parse`] or less; for Bloom
             /// kinds without counters, some tens of nanoseconds at any size.
             ///
-            /// What is checked: header, parameters, length; of the quotient kinds also occupieds, runends and
-            /// offsets, on which lookups rest; of the counting and cuckoo kinds the overflow table. What is not:
-            /// the checksum of the table, and what only right answers rest on. On damaged bytes, lookups may give
-            /// any answer, among them false negatives; they stay within the bytes, end, and do not panic.
+            /// Checked are header, parameters and length; for the quotient kinds also occupieds, runends and offsets,
+            /// on which the safety of lookups depends; for the counting and cuckoo kinds the overflow table. Not
+            /// checked are the checksum of the table, and everything that only affects whether answers are right. On
+            /// damaged bytes, lookups may give any answer, including false negatives; they read only within the bytes,
+            /// end, and do not panic.
             ///
-            /// Calls that copy the table into a filter that can change,
-            /// [`to_owned_filter`](Self::to_owned_filter) and [`AnyFilter::merge_view`], run
-            /// [`check_structure`](Self::check_structure) first. [`to_bytes`](Self::to_bytes) does not: it writes the
-            /// table as it is, under a new checksum.
+            /// Two calls copy the table into a filter that can change, [`to_owned_filter`](Self::to_owned_filter) and
+            /// [`AnyFilter::merge_view`]. They run [`check_structure`](Self::check_structure) first.
+            /// [`to_bytes`](Self::to_bytes) does not: it writes the table as it is, under a new checksum.
             ///
             /// ```
             /// use trommel::{Filter, FilterView, Insert, QuotientFilter};
@@ -97,12 +97,12 @@ macro_rules! declare_filter_view {
             fn from_container(parsed: Parsed<&'a [u8]>) -> Result<FilterView<'a>, FormatError> {
                 match parsed.header().kind {
                     $(FilterKind::$kind => Ok(Self::$kind($type::from_container(parsed)?)),)*
-                    // The table has a row for every kind, so this is none.
+                    // Not reached, since the table has a row for every kind.
                     other => Err(FormatError::UnknownKind { code: other as u16 }),
                 }
             }
 
-            /// The kind.
+            /// The kind of the filter.
             ///
             /// ```
             /// use trommel::{BloomFilter, FilterKind, FilterView};
@@ -135,7 +135,7 @@ macro_rules! declare_filter_view {
 kinds!(declare_filter_view []);
 
 impl AnyFilter {
-    /// Takes in all keys of a frozen filter, without an owned copy of it.
+    /// Inserts all keys of a frozen filter, without an owned copy of it.
     ///
     /// ```
     /// use trommel::{Filter, FilterKind, FilterSpec, FilterView, Insert};
@@ -150,15 +150,14 @@ impl AnyFilter {
     /// ```
     ///
     /// # Errors
-    /// As [`AnyFilter::merge`], and [`MergeError::Damaged`] if a [trusted](FilterView::parse_trusted) view turns out
-    /// to be of damaged bytes; this filter is as it was.
+    /// As [`AnyFilter::merge`], and [`MergeError::Damaged`] if the bytes of a [trusted](FilterView::parse_trusted) view
+    /// are damaged; this filter is unchanged.
     pub fn merge_view(&mut self, other: &FilterView<'_>) -> Result<(), MergeError> {
         other.check_structure()?;
         each_kind!(Self in self, filter => Ok(filter.union::<&[u8]>(other.try_into()?)?))
     }
 
-    /// An owned filter from frozen bytes of any kind. Everything is checked before memory is asked
-    /// for.
+    /// Makes an owned filter from frozen bytes of any kind. Everything is checked before memory is allocated.
     ///
     /// ```
     /// use trommel::{AnyFilter, CuckooFilter, FilterKind, FormatError};
@@ -190,7 +189,7 @@ impl FilterView<'_> {
         each_kind!(Self in self, filter => filter.isa())
     }
 
-    /// Bits that a key sets, in a filter that is made of them.
+    /// The number of bits that a key sets; `None` for a filter with slots.
     ///
     /// ```
     /// use trommel::{FilterView, SplitBlockBloom};
@@ -203,7 +202,7 @@ impl FilterView<'_> {
         each_kind_that!(bits: Self in self, filter => Some(filter.hash_count()), else None)
     }
 
-    /// The fraction of slots that keys take, in a filter that is made of them.
+    /// The fraction of slots that keys take; `None` for a Bloom filter.
     ///
     /// ```
     /// use trommel::{FilterView, Insert, QuotientFilter};
@@ -218,7 +217,7 @@ impl FilterView<'_> {
         each_kind_that!(slots: Self in self, filter => Some(filter.load_factor()), else None)
     }
 
-    /// An estimate of the distinct keys held. See [`AnyFilter::estimate_len`].
+    /// An estimate of the number of distinct keys. See [`AnyFilter::estimate_len`].
     ///
     /// ```
     /// use trommel::{BloomFilter, FilterView};
@@ -233,7 +232,7 @@ impl FilterView<'_> {
         each_kind_that!(bits: Self in self, filter => filter.estimate_len(), else self.len() as f64)
     }
 
-    /// How many copies of a key were inserted, or more. See [`Count::count_hash`].
+    /// The number of copies of a key that were inserted, or a larger number. See [`Count::count_hash`].
     ///
     /// ```
     /// use trommel::{CountingBloomFilter, Filter, FilterView};
@@ -251,7 +250,7 @@ impl FilterView<'_> {
         each_kind_that!(removes: Self in self, filter => Ok(filter.count_hash(hash)), else Err(refused))
     }
 
-    /// The frozen filter: the bytes that are viewed.
+    /// Returns the frozen bytes of the filter: those that are viewed.
     ///
     /// ```
     /// use trommel::{BloomFilter, FilterView};
@@ -264,7 +263,7 @@ impl FilterView<'_> {
         each_kind!(Self in self, filter => filter.to_bytes())
     }
 
-    /// Bytes of the frozen filter, as [`FilterView::to_bytes`] makes them. Allocates nothing.
+    /// The number of bytes that [`FilterView::to_bytes`] returns. Allocates nothing.
     ///
     /// ```
     /// use trommel::{BloomFilter, FilterView};
@@ -277,8 +276,8 @@ impl FilterView<'_> {
         each_kind!(Self in self, filter => filter.encoded_len())
     }
 
-    /// Checks what [`FilterView::parse_trusted`] left out, beside the checksum. A view that
-    /// [`FilterView::parse`] made has passed already.
+    /// Makes the checks that [`FilterView::parse_trusted`] leaves out, except for the checksum. A view that
+    /// [`FilterView::parse`] made has passed them already.
     ///
     /// ```
     /// use trommel::{CuckooFilter, FilterView};
@@ -289,12 +288,12 @@ impl FilterView<'_> {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if the table is not one that a writer writes.
+    /// [`FormatError`] if no filter is frozen to such a table.
     pub fn check_structure(&self) -> Result<(), FormatError> {
         each_kind!(Self in self, filter => filter.check_structure())
     }
 
-    /// An owned copy, which takes keys again; of a trusted view, after
+    /// Returns an owned copy, into which keys can be inserted. The copy of a trusted view is made after
     /// [`check_structure`](Self::check_structure).
     ///
     /// ```
@@ -307,7 +306,7 @@ impl FilterView<'_> {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if the check fails or the memory is refused.
+    /// [`FormatError`] if the check fails or memory is refused.
     pub fn to_owned_filter(&self) -> Result<AnyFilter, FormatError> {
         each_kind!(Self in self, filter => Ok(filter.to_owned_filter()?.into()))
     }

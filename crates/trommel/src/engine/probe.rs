@@ -13,8 +13,8 @@
 //! - to carry each key's position with it and scatter the answers to it: this misses the cache for every key once the
 //!   bitmap is larger than L2;
 //! - 2048 and 4096 groups: lookups take 8.3 and 8.1, but the pass 4.6 and 7.6;
-//! - to prefetch the lines of the next group during a group: lookups take 13.6 in groups of 1 MiB, 8.6 in groups of 256
-//!   KiB;
+//! - to prefetch the lines of the next group during a group: lookups take 13.6 in groups of 1 MiB, 8.6 in groups of
+//!   256 KiB;
 //! - for replay, the group's next answers in a register that is shifted, instead of a bit number per group (2.7), and
 //!   gathers with AVX-512 (3.0).
 

@@ -1,4 +1,5 @@
-//! Keys that do not fit into memory: read, hashed, and inserted or looked up, batch after batch, at once.
+//! Streams of keys that need not fit into memory. Batches are read, hashed, and inserted or looked up, at the same
+//! time.
 
 mod batch;
 mod pipeline;
@@ -14,17 +15,17 @@ use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
 use trommel_base::{Bitmap, Filter, Full, InsertBulk, KeyHash};
 
-/// The fewest and the most keys that are gathered before they are inserted, unless another number is asked for:
-/// the larger the table, the more, since each piece of it is brought into the cache once for all of them.
+/// Bounds of the number of keys that are gathered before they are inserted, if the caller sets none. It grows with the
+/// table, since an insert of the gathered keys loads each piece of the table into the cache once.
 const FEWEST_GATHERED: usize = 1 << 16;
 const MOST_GATHERED: usize = 1 << 22;
-/// Bytes of the table for each key that is gathered.
+/// Bytes of the table per gathered key.
 const BYTES_PER_GATHERED: usize = 16;
 
-/// A stream of batches of keys through an engine: one thread reads, one hashes, and the engine works.
+/// A stream of batches of keys through an engine: one thread reads, one hashes, and the engine inserts or looks up.
 ///
-/// At most two batches wait between each two of them, and a faster thread waits for the others, so that memory is
-/// bounded by a few batches, whatever the length of the stream.
+/// At most two batches wait between two threads, and a faster thread waits for a slower one, so memory is bounded by a
+/// few batches, whatever the length of the stream.
 ///
 /// ```
 /// use std::convert::Infallible;
@@ -68,18 +69,18 @@ pub struct Stream<'a> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// Batches that are done with.
+    /// The number of batches of which all keys were inserted or answered.
     pub batches: u64,
-    /// Keys that are done with, all of their batches' before the last.
+    /// The number of keys that were inserted or answered.
     pub keys: u64,
 }
 
-/// Stops a stream from another thread, or from a callback.
+/// A flag that stops streams, from another thread or from a callback.
 #[derive(Debug, Default)]
 pub struct Cancel(AtomicBool);
 
 impl Cancel {
-    /// Nothing is cancelled yet.
+    /// Makes a flag that is not set.
     ///
     /// ```
     /// use trommel::engine::Cancel;
@@ -90,7 +91,8 @@ impl Cancel {
         Self(AtomicBool::new(false))
     }
 
-    /// Stops streams with this, each before its next batch. A read that waits for data is waited for.
+    /// Sets the flag: every stream that has it stops before its next batch. A read that waits for data is not
+    /// interrupted.
     ///
     /// ```
     /// use trommel::engine::Cancel;
@@ -101,11 +103,11 @@ impl Cancel {
     /// assert!(cancel.is_cancelled());
     /// ```
     pub fn cancel(&self) {
-        // Relaxed: nothing else is told by it, and a batch more or less does not matter.
+        // Relaxed is enough: the flag publishes no other data, and one batch more or less does not matter.
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it was cancelled.
+    /// Whether the flag is set.
     ///
     /// ```
     /// use trommel::engine::Cancel;
@@ -119,7 +121,7 @@ impl Cancel {
     }
 }
 
-/// Why a stream ended early, and how far it had come. What was inserted stays.
+/// The reason why a stream ended early, and how far it had come. Inserted keys stay in the filter.
 ///
 /// ```
 /// use trommel::{Engine, SplitBlockBloom};
@@ -135,22 +137,22 @@ impl Cancel {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StreamError<E> {
-    /// The source of batches, or the callback that takes answers, failed. All keys of the batches before are inserted or
-    /// answered, and counted; [`LineBatches`] and [`IntegerBatches`] give all keys before a failure.
+    /// The source of batches, or the callback that takes answers, failed. All keys of earlier batches are inserted or
+    /// answered, and counted; [`LineBatches`] and [`IntegerBatches`] return all whole keys before a failure.
     Failed {
-        /// How it failed.
+        /// The error of the source or the callback.
         error: E,
         /// How far the stream had come.
         done: Progress,
     },
     /// The filter is full.
     Full {
-        /// As from a batch of all keys of the stream.
+        /// The error that one batch of all keys of the stream would have given.
         error: Full,
-        /// How far the stream had come. Keys are those that went in.
+        /// How far the stream had come. Its keys are those that were inserted.
         done: Progress,
     },
-    /// It was cancelled. Keys that were gathered have not gone in.
+    /// The stream was cancelled. Keys that were gathered, but not inserted yet, are not in the filter.
     Cancelled {
         /// How far the stream had come.
         done: Progress,
@@ -175,8 +177,9 @@ impl Engine {
 }
 
 impl<'a> Stream<'a> {
-    /// How many keys are gathered, at least, before they are inserted. By default one for 16 bytes of the
-    /// filter's table, from 65,536 to 4 M. They take 8 bytes each, beside the scratch memory of the engine.
+    /// Sets the number of keys that are gathered, at least, before they are inserted. The default is one key per 16
+    /// bytes of the filter's table, within 65,536 and 4 M. Gathered keys take 8 bytes each, beside the scratch memory
+    /// of the engine.
     ///
     /// ```
     /// use std::convert::Infallible;
@@ -195,7 +198,7 @@ impl<'a> Stream<'a> {
         self
     }
 
-    /// The value that stops the stream.
+    /// Sets the flag that stops the stream.
     ///
     /// ```
     /// use std::convert::Infallible;
@@ -215,7 +218,8 @@ impl<'a> Stream<'a> {
         self
     }
 
-    /// The function that is called after every batch, on the thread of the caller.
+    /// Sets a function that is called, on the caller's thread, after each batch of lookups, after each insert of
+    /// gathered keys, and at the end of [`Stream::insert`].
     ///
     /// ```
     /// use std::convert::Infallible;
@@ -251,8 +255,8 @@ impl<'a> Stream<'a> {
     /// [`StreamError`] if the source fails, the filter is full, or the stream is cancelled.
     ///
     /// # Panics
-    /// If the source, a batch that is hashed, or a worker of the engine does: with what that panicked with. Keys that
-    /// were gathered have not gone in then.
+    /// If the source, [`KeyBatch::hash_all`] or a worker of the engine panics: with the same payload. Keys that were
+    /// gathered, but not inserted yet, are then not in the filter.
     pub fn insert<F, B, E, I>(
         mut self,
         filter: &mut F,
@@ -265,8 +269,9 @@ impl<'a> Stream<'a> {
         I: IntoIterator<Item = Result<B, E>>,
         I::IntoIter: Send,
     {
-        let suits = filter.memory_bytes() / BYTES_PER_GATHERED;
-        let at_least = self.keys_at_a_time.unwrap_or(suits.clamp(FEWEST_GATHERED, MOST_GATHERED));
+        let per_table = filter.memory_bytes() / BYTES_PER_GATHERED;
+        let at_least =
+            self.keys_at_a_time.unwrap_or(per_table.clamp(FEWEST_GATHERED, MOST_GATHERED));
         let (engine, hasher) = (self.engine, filter.hasher());
         let mut gathered = Gathered { engine, filter, hashes: Vec::new(), batches: 0 };
         let mut done = Progress::default();
@@ -279,7 +284,7 @@ impl<'a> Stream<'a> {
             }
             Ok(())
         });
-        // The keys that a source has given before it failed are inserted as well.
+        // If the source failed, the keys that it returned before are inserted as well.
         let ended = match ended {
             Ok(()) | Err(Ended::Failed(_)) => gathered.insert(&mut done).and(ended),
             Err(_) => ended,
@@ -288,8 +293,8 @@ impl<'a> Stream<'a> {
         ended.map_or_else(|ended| Err(ended.after(done)), |()| Ok(done))
     }
 
-    /// Looks all keys of all batches up, and hands each batch to `answer`, in their order, with a bit for each
-    /// of its keys. What `answer` fails with ends the stream.
+    /// Looks up all keys of all batches, and passes each batch to `answer`, in order, with one bit per key. An error of
+    /// `answer` ends the stream.
     ///
     /// ```
     /// use std::convert::Infallible;
@@ -311,7 +316,7 @@ impl<'a> Stream<'a> {
     /// [`StreamError`] if the source or `answer` fails, or the stream is cancelled.
     ///
     /// # Panics
-    /// If the source, a batch that is hashed, `answer` or a worker of the engine does: with what that panicked with.
+    /// If the source, [`KeyBatch::hash_all`], `answer` or a worker of the engine panics: with the same payload.
     pub fn contains<F, B, E, I>(
         mut self,
         filter: &F,
@@ -344,7 +349,7 @@ impl<'a> Stream<'a> {
     }
 }
 
-/// Keys that are hashed, and not inserted yet.
+/// Keys that are hashed, but not inserted yet.
 struct Gathered<'f, F> {
     engine: &'f Engine,
     filter: &'f mut F,
@@ -365,7 +370,7 @@ impl<F: InsertBulk> Gathered<'_, F> {
     }
 }
 
-/// Why the batches end early.
+/// The reason why a stream ends early.
 enum Ended<E> {
     Failed(E),
     Full(Full),
@@ -411,7 +416,7 @@ impl<E: core::error::Error + 'static> core::error::Error for StreamError<E> {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
             Self::Failed { error, .. } => Some(error),
-            // Its text is that of this error.
+            // `Full` has no source, since its text is already the text of this error.
             Self::Full { .. } | Self::Cancelled { .. } => None,
         }
     }
