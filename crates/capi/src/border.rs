@@ -1,4 +1,4 @@
-//! Turns the pointers of C callers into references and slices. The functions here check all that can be checked of a
+//! Converts the pointers of C callers to references and slices. The functions here check all that can be checked of a
 //! pointer: it is not NULL, it is aligned, and its range fits into the address space. The rest is the caller's duty, as
 //! in any C library: the memory exists, holds values of the type, and does not change during the call. Each function
 //! states this duty under `# Safety`.

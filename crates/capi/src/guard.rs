@@ -1,5 +1,5 @@
-//! Turns panics and errors into statuses: every exported function that can fail runs its body inside a function of this
-//! file.
+//! Converts panics and errors to statuses: every exported function that can fail runs its body inside a function of
+//! this file.
 
 use crate::status::{Failure, Status};
 use std::any::Any;

@@ -19,7 +19,7 @@ fn spec(kind: FilterKind) -> FilterSpec {
     FilterSpec::new(kind).keys(KEYS).fpr(0.01).seed(11)
 }
 
-/// An accumulator of some keys, by single inserts and by batches.
+/// Makes an accumulator of some keys, by single inserts and a batch.
 fn accumulated(spec: FilterSpec, keys: &[KeyHash]) -> FilterAccumulator {
     let mut accumulator = FilterAccumulator::new(spec, KEPT).unwrap();
     let (single, batch) = keys.split_at(keys.len() / 3);
@@ -38,7 +38,7 @@ fn parts_merge_in_any_order_into_the_filter_of_all_keys() {
         let mut whole = spec.build().unwrap();
         whole.insert_batch(&keys).unwrap();
         for _ in 0..12 {
-            // Empty parts, parts of hashes, of exactly as many as are kept, and of filters.
+            // Parts without keys, with few hashes, with as many hashes as are kept, and with a filter.
             let mut rest = &keys[..];
             let mut parts = vec![accumulated(spec, &[])];
             while !rest.is_empty() {
@@ -47,7 +47,7 @@ fn parts_merge_in_any_order_into_the_filter_of_all_keys() {
                 parts.push(accumulated(spec, part));
                 rest = others;
             }
-            // A tree of merges: any two, until one is left.
+            // Merges any two parts until one is left.
             while parts.len() > 1 {
                 let other = parts.swap_remove(random.below(parts.len() as u64) as usize);
                 let into = random.below(parts.len() as u64) as usize;
@@ -76,11 +76,11 @@ fn few_keys_take_the_memory_of_their_hashes() {
     accumulator.insert_hash(hashes(4, 1)[0]).unwrap();
     assert!(!accumulator.is_sparse() && accumulator.memory_bytes() >= 1_250_000);
     assert_eq!(accumulator.len(), KEPT + 1);
-    // None are kept: the filter is made at the first.
+    // No hashes are kept: the first key makes the filter.
     let mut none = FilterAccumulator::new(spec, 0).unwrap();
     none.insert_hash(hashes(4, 1)[0]).unwrap();
     assert!(!none.is_sparse());
-    // Nor is the filter made before there is a key.
+    // The filter is not made before the first key.
     let mut empty = FilterAccumulator::new(spec, 0).unwrap();
     empty.insert_batch(&[]).unwrap();
     assert!(empty.is_sparse());
@@ -88,7 +88,7 @@ fn few_keys_take_the_memory_of_their_hashes() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_and_changes_nothing() {
+fn impossible_specs_and_merges_are_refused_and_change_nothing() {
     let impossible = FilterSpec::new(FilterKind::RegisterBloom).keys(10).fpr(1e-15);
     assert!(matches!(
         FilterAccumulator::new(impossible, 10),
@@ -101,7 +101,7 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     assert_eq!(left.merge(other), Err(AccumulateError::Specs));
     assert_eq!((left.len(), left.is_sparse()), (50, true));
 
-    // Filters that are full: the smaller one keeps its hashes.
+    // The filter is full before all keys are in, and the accumulator keeps its hashes.
     let tiny = FilterSpec::new(FilterKind::CacheLineQuotient).keys(10).fpr(0.01);
     let mut kept = FilterAccumulator::new(tiny, 1000).unwrap();
     kept.insert_batch(&hashes(6, 1000)).unwrap();
@@ -113,7 +113,7 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
         "{refused}"
     );
     assert_eq!((kept.len(), kept.is_sparse()), (1000, true));
-    // One more, and the filter would have to be made: it cannot take those that are kept.
+    // One more key would need the filter, which has no room for the hashes that are kept.
     let refused = kept.insert_hash(keys[0]).unwrap_err();
     assert!(matches!(refused, BuildError::Full(full) if full.inserted == 0), "{refused}");
     assert_eq!((kept.len(), kept.is_sparse()), (1000, true));
@@ -121,7 +121,7 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
 }
 
 #[test]
-fn one_thread_builds_the_filter_that_inserts_make() {
+fn build_from_gives_the_filter_that_inserts_give() {
     let keys = hashes(8, KEYS);
     for kind in FilterKind::ALL {
         let built = spec(*kind).build_from(&keys).unwrap();
@@ -135,7 +135,7 @@ fn one_thread_builds_the_filter_that_inserts_make() {
         built.contains_batch(&keys, &mut found);
         assert_eq!(found.count_ones(), keys.len(), "{kind} lost a key");
 
-        // For as many keys as there are, if nothing is said.
+        // If the spec sets no number of keys, the filter is made for the number of hashes.
         let sized = FilterSpec::new(*kind).bits_per_key(60.0).build_from(&keys).unwrap();
         let same = FilterSpec::new(*kind).keys(KEYS).bits_per_key(60.0).build().unwrap();
         assert_eq!(sized.memory_bytes(), same.memory_bytes(), "{kind}");
@@ -150,7 +150,7 @@ fn parts_merge_as_bytes_into_the_filter_of_all_keys() {
     let keys = hashes(5, KEYS);
     for kind in FilterKind::ALL {
         let spec = spec(*kind);
-        // Few and many keys, into few and many.
+        // Few keys (hashes) and many keys (a filter), merged into few and many.
         for (into, from) in
             [(0, 0), (0, 100), (100, 100), (100, 150), (1_000, 100), (100, 1_000), (1_000, 1_000)]
         {
@@ -172,7 +172,7 @@ fn parts_merge_as_bytes_into_the_filter_of_all_keys() {
 
 /// `docs/FORMAT.md` has these bytes.
 #[test]
-fn the_bytes_of_hashes_are_those_of_the_page() {
+fn the_bytes_of_hashes_are_those_in_the_format_document() {
     let spec = FilterSpec::new(FilterKind::Bloom).keys(1_000).seed(7);
     let mut accumulator = FilterAccumulator::new(spec, 10).unwrap();
     accumulator.insert_hash(accumulator.hasher().hash("anvil")).unwrap();
@@ -214,10 +214,10 @@ fn bytes_that_are_no_accumulator_are_refused_and_change_nothing() {
 }
 
 #[test]
-fn bytes_whose_checksum_was_mended_are_refused_by_field() {
+fn forged_fields_under_a_right_checksum_are_refused() {
     let spec = spec(FilterKind::Bloom);
     let bytes = accumulated(spec, &hashes(8, 3)).to_bytes();
-    // Every byte of the header but the seed's, with a checksum that is right.
+    // Changes every byte of the header except the seed's, and makes the checksum right.
     for at in (0..16).chain(24..32) {
         for value in [0xff, 0x80, 2] {
             let mut forged = bytes.clone();
@@ -226,7 +226,7 @@ fn bytes_whose_checksum_was_mended_are_refused_by_field() {
             let checksum = trommel::Hasher::xxh3(0).hash_bytes(&forged[..end]).raw();
             forged[end..].copy_from_slice(&checksum.to_le_bytes());
             let error = FilterAccumulator::new(spec, KEPT).unwrap().merge_bytes(&forged);
-            // The code of the other hash is no damage, but another spec.
+            // The code of the other hash is valid, but belongs to another spec.
             match error.unwrap_err() {
                 AccumulateError::Specs => assert_eq!(at, 10),
                 AccumulateError::Format(_) => {}

@@ -1,4 +1,4 @@
-//! What only some kinds can do, asked of all.
+//! Operations that only some kinds support, tried on all kinds.
 
 use trommel::error::{FoldError, WhyFull};
 use trommel::{
@@ -19,16 +19,16 @@ fn filled(spec: FilterSpec, hashes: &[KeyHash]) -> AnyFilter {
     filter
 }
 
-/// Kinds that keep whole fingerprints.
-const OF_FINGERPRINTS: [FilterKind; 3] =
+/// The kinds that store fingerprints.
+const FINGERPRINT_KINDS: [FilterKind; 3] =
     [FilterKind::Quotient, FilterKind::CacheLineQuotient, FilterKind::Cuckoo];
 
 fn counts(kind: FilterKind) -> bool {
-    kind == FilterKind::CountingBloom || OF_FINGERPRINTS.contains(&kind)
+    kind == FilterKind::CountingBloom || FINGERPRINT_KINDS.contains(&kind)
 }
 
 #[test]
-fn what_a_kind_cannot_do_it_says_and_nothing_changes() {
+fn unsupported_operations_are_errors_and_change_nothing() {
     let hashes = distinct(1, 0..KEYS as u64);
     for kind in FilterKind::ALL {
         let mut filter = filled(spec(*kind), &hashes);
@@ -41,8 +41,8 @@ fn what_a_kind_cannot_do_it_says_and_nothing_changes() {
         } else {
             assert_eq!(removed, Err(Unsupported { kind: *kind, operation: "remove" }));
             assert_eq!(count, Err(Unsupported { kind: *kind, operation: "count" }));
-            let told = removed.unwrap_err().to_string();
-            assert!(told.contains(kind.name()) && told.contains("remove"), "{told}");
+            let message = removed.unwrap_err().to_string();
+            assert!(message.contains(kind.name()) && message.contains("remove"), "{message}");
             assert!(filter.to_bytes() == before);
         }
     }
@@ -64,12 +64,12 @@ fn a_removed_key_is_gone_and_an_absent_one_is_not_removed() {
     }
 }
 
-/// A set of fingerprints holds a key once, a multiset so often as it came.
+/// A set holds a key once, a multiset once per insert.
 #[test]
 fn copies_are_counted_where_they_are_kept() {
     let keys = distinct(2, 0..2 * KEYS as u64);
     let (members, absent) = keys.split_at(KEYS);
-    for kind in OF_FINGERPRINTS {
+    for kind in FINGERPRINT_KINDS {
         for multiset in [false, true] {
             let mut filter = spec(kind).fpr(0.004).multiset(multiset).build().unwrap();
             let new = |filter: &mut AnyFilter, hash| filter.insert_hash(hash).unwrap();
@@ -89,9 +89,9 @@ fn copies_are_counted_where_they_are_kept() {
     }
 }
 
-/// What only filters with slots can do is refused by name elsewhere.
+/// Kinds without slots refuse the options of slots, by the option's name.
 #[test]
-fn options_of_slots_are_refused_by_filters_without() {
+fn filters_without_slots_refuse_the_options_of_slots() {
     for kind in FilterKind::ALL {
         let options: [(&str, FilterSpec); 5] = [
             ("load", spec(*kind).load(0.5)),
@@ -103,17 +103,17 @@ fn options_of_slots_are_refused_by_filters_without() {
         for (name, with) in options {
             match with.build() {
                 Ok(filter) => {
-                    assert!(OF_FINGERPRINTS.contains(kind) && filter.is_empty(), "{name}");
+                    assert!(FINGERPRINT_KINDS.contains(kind) && filter.is_empty(), "{name}");
                 }
                 Err(error) => {
                     assert_eq!(error, SpecError::Option { kind: *kind, option: name });
-                    // A width that is fixed, or not divided into quotient and remainder.
+                    // The width of one is fixed, and that of the other is not divided into quotient and remainder.
                     let other_widths = [
                         (FilterKind::CacheLineQuotient, "fingerprint_bits"),
                         (FilterKind::Cuckoo, "remainder_bits"),
                     ];
                     assert!(
-                        !OF_FINGERPRINTS.contains(kind) || other_widths.contains(&(*kind, name))
+                        !FINGERPRINT_KINDS.contains(kind) || other_widths.contains(&(*kind, name))
                     );
                     assert!(
                         error.to_string().contains(name) && error.to_string().contains(kind.name())
@@ -122,7 +122,7 @@ fn options_of_slots_are_refused_by_filters_without() {
             }
         }
     }
-    // What only Bloom filters can do, or only the counting one.
+    // Options of all Bloom filters, or of the counting one only.
     for kind in FilterKind::ALL {
         let folds = filled(spec(*kind), &[]).fold(1).is_ok();
         let options = [
@@ -136,7 +136,7 @@ fn options_of_slots_are_refused_by_filters_without() {
     }
     for (load, kind) in [f64::NAN, 0.0, 1.0, -0.5, 2.0, f64::INFINITY]
         .into_iter()
-        .flat_map(|load| OF_FINGERPRINTS.map(|kind| (load, kind)))
+        .flat_map(|load| FINGERPRINT_KINDS.map(|kind| (load, kind)))
     {
         for with in [spec(kind).load(load), spec(kind).grow_at(load)] {
             assert!(matches!(with.build(), Err(SpecError::LoadOutOfRange { .. })), "{load}");
@@ -151,11 +151,12 @@ fn options_of_slots_are_refused_by_filters_without() {
     }
 }
 
-/// A filter that grows by itself takes the keys that it is made for, one by one or at once, or cannot be made.
+/// A filter that grows by itself has room for the keys that it is made for, inserted one by one or at once; otherwise
+/// its spec is refused.
 #[test]
-fn a_filter_that_grows_takes_its_keys_or_is_refused() {
+fn a_filter_that_grows_has_room_for_its_keys_or_is_refused() {
     let mut made = 0;
-    for (kind, keys) in OF_FINGERPRINTS
+    for (kind, keys) in FINGERPRINT_KINDS
         .into_iter()
         .flat_map(|kind| [0, 1, 30, 1000].into_iter().map(move |keys| (kind, keys)))
     {
@@ -164,7 +165,7 @@ fn a_filter_that_grows_takes_its_keys_or_is_refused() {
             for load in [1e-300, 1e-12, 1e-6, 1e-4, 0.001, 0.01, 0.1, 0.5, 0.9] {
                 let spec = FilterSpec::new(kind).keys(keys).fpr(fpr).grow_at(load);
                 match spec.multiset(true).build() {
-                    // What it costs to hold a key in a million slots is not asked for here.
+                    // These would grow to more than two million slots, which takes too long here.
                     Ok(_) if hashes.len() as f64 / load > 2e6 => {}
                     Ok(mut singly) => {
                         made += 1;
@@ -178,7 +179,7 @@ fn a_filter_that_grows_takes_its_keys_or_is_refused() {
                     Err(SpecError::FprUnreachable { .. }) => {}
                     Err(error) => {
                         assert!(matches!(error, SpecError::GrowAt { .. }), "{error}");
-                        // Three bits of a fingerprint are the fewest that are spared.
+                        // Only low loads, or fingerprints with few bits, are refused.
                         assert!(load < 0.2 || fpr > 0.1, "{error}");
                     }
                 }
@@ -186,24 +187,24 @@ fn a_filter_that_grows_takes_its_keys_or_is_refused() {
         }
     }
     assert!(made > 50, "{made}");
-    for kind in OF_FINGERPRINTS {
+    for kind in FINGERPRINT_KINDS {
         let error = spec(kind).grow_at(1e-12).build().unwrap_err();
         assert_eq!(error, SpecError::GrowAt { load: 1e-12, keys: 1000, most_keys: 0 });
         assert_eq!(
             error.to_string(),
             "grow_at is 1e-12: the largest filter that this one doubles to has room for 0 keys at that load, 1000 are expected"
         );
-        // With no keys expected and the default rate as well.
+        // With no expected keys and the default false-positive rate, a growing filter works as well.
         let mut growing = FilterSpec::new(kind).grow_at(0.9).build().unwrap();
         assert_eq!(growing.insert_hash(distinct(9, 0..1)[0]), Ok(true));
     }
 }
 
-/// A filter that is full says so through the face as well, and one that may grow does.
+/// Through `AnyFilter`, too, a full filter returns an error, and a filter that may grow grows.
 #[test]
-fn a_full_filter_says_so_or_grows() {
+fn a_full_filter_is_an_error_unless_it_may_grow() {
     let hashes = distinct(6, 0..5000);
-    for kind in OF_FINGERPRINTS {
+    for kind in FINGERPRINT_KINDS {
         let spec = FilterSpec::new(kind).keys(1000).fpr(0.004);
         let mut filter = spec.build().unwrap();
         let full = filter.insert_batch(&hashes).unwrap_err();
@@ -219,10 +220,10 @@ fn a_full_filter_says_so_or_grows() {
     }
 }
 
-/// Nothing folds that keeps slots.
+/// Filters with slots cannot be folded.
 #[test]
 fn filters_of_fingerprints_do_not_fold() {
-    for kind in OF_FINGERPRINTS {
+    for kind in FINGERPRINT_KINDS {
         let filter = filled(spec(kind), &distinct(7, 0..100));
         assert_eq!(filter.fold(2).unwrap_err(), FoldError::Unsupported { kind });
     }
@@ -233,13 +234,13 @@ fn a_merge_of_one_kind_is_the_union() {
     let hashes = distinct(3, 0..2 * KEYS as u64);
     let (a, b) = hashes.split_at(KEYS);
     for kind in FilterKind::ALL {
-        // A set of a cuckoo filter's may take a key for another's.
+        // A cuckoo filter that is a set may mistake one key for another, so this is a multiset.
         let spec = |kind| spec(kind).multiset(kind == FilterKind::Cuckoo);
         let mut left = filled(spec(*kind), a);
         left.merge(&filled(spec(*kind), b)).unwrap();
         assert!(hashes.iter().all(|hash| left.contains_hash(*hash)), "{kind}");
         if *kind == FilterKind::Cuckoo {
-            // Where a fingerprint is depends on what came before it; that it is there does not.
+            // The order of inserts decides where a fingerprint is, but not whether it is there.
             assert_eq!(left.len(), hashes.len());
             continue;
         }
@@ -257,8 +258,8 @@ fn unlike_kinds_do_not_merge_and_nothing_changes() {
             let before = left.to_bytes();
             let error = left.merge(&right).unwrap_err();
             assert_eq!(error, MergeError::Kinds { left: *left_kind, right: *right_kind });
-            let told = error.to_string();
-            assert!(told.contains(left_kind.name()) && told.contains(right_kind.name()), "{told}");
+            let message = error.to_string();
+            assert!(message.contains(left_kind.name()) && message.contains(right_kind.name()), "{message}");
             assert!(left.to_bytes() == before, "{left_kind} after {right_kind}");
         }
     }
@@ -286,7 +287,7 @@ fn unlike_filters_of_a_kind_do_not_merge_and_nothing_changes() {
 }
 
 #[test]
-fn equal_specs_build_equal_filters_and_another_seed_another() {
+fn equal_specs_build_equal_filters_and_another_seed_builds_another() {
     let keys: Vec<u64> = (0..KEYS as u64).collect();
     for kind in FilterKind::ALL {
         let build = |seed| {

@@ -43,7 +43,7 @@ fn a_cleared_filter_is_as_new() {
 }
 
 #[test]
-fn a_filter_is_made_of_bits_or_of_slots() {
+fn every_filter_has_either_a_hash_count_or_a_load_factor() {
     for kind in FilterKind::ALL {
         let filter = filled(*kind, &hashes(1));
         let bytes = filter.to_bytes();
@@ -74,9 +74,9 @@ fn views_count_as_their_filters_do() {
     }
 }
 
-/// Every pair: unlike kinds are named, and like ones are never refused as unlike.
+/// Tries every pair of kinds. The error for different kinds names both, and equal kinds are never refused as different.
 #[test]
-fn only_like_kinds_merge_and_intersect() {
+fn only_equal_kinds_merge_and_intersect() {
     for left_kind in FilterKind::ALL {
         for right_kind in FilterKind::ALL {
             let (ours, theirs) = (hashes(1), hashes(2));
@@ -87,7 +87,7 @@ fn only_like_kinds_merge_and_intersect() {
             if left_kind != right_kind {
                 let refused = Err(MergeError::Kinds { left: *left_kind, right: *right_kind });
                 assert_eq!(merged, refused);
-                // A kind that cannot intersect says so first.
+                // A kind that cannot intersect returns that error first.
                 assert!(cut == refused || matches!(cut, Err(MergeError::Unsupported(_))));
                 assert!(left.to_bytes() == before && both.to_bytes() == before);
                 continue;
@@ -112,7 +112,7 @@ fn only_like_kinds_merge_and_intersect() {
 }
 
 #[test]
-fn folding_to_a_rate_is_folding_as_often_as_the_rate_allows() {
+fn fold_to_fpr_shrinks_a_filter_within_the_false_positive_rate() {
     for kind in FilterKind::ALL {
         let filter = filled(*kind, &hashes(1)[..KEYS / 4]);
         match filter.fold_to_fpr(0.05) {
@@ -132,7 +132,7 @@ fn folding_to_a_rate_is_folding_as_often_as_the_rate_allows() {
 }
 
 #[test]
-fn the_filter_inside_comes_out_again() {
+fn the_filter_inside_can_be_taken_out() {
     for kind in FilterKind::ALL {
         let filter = filled(*kind, &hashes(1));
         let bytes = filter.to_bytes();
@@ -150,7 +150,7 @@ fn the_filter_inside_comes_out_again() {
     }
 }
 
-/// Keys of any type are looked up where the type of the filter is not known.
+/// Keys of any type can be looked up if the type of the filter is unknown.
 #[test]
 fn keys_are_looked_up_behind_pointers() {
     for kind in FilterKind::ALL {

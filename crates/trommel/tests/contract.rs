@@ -1,4 +1,4 @@
-//! Every kind under the contract, through the face that chooses it at run time.
+//! Runs the contract's suites for every kind through `AnyFilter`, which chooses the kind at run time.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -11,30 +11,30 @@ use trommel_base::sizing::{blocked_fpr, cuckoo_fpr, quotient_fpr, split_fpr, sta
 use trommel_testkit::subject::{Estimate, Room, Subject};
 use trommel_testkit::{contract_suite, endless_suite, estimate_suite, full_suite};
 
-/// What a spec says, said to the face.
+/// Translates a `Spec` into a `FilterSpec`.
 fn filter_spec(kind: FilterKind, spec: &Spec) -> FilterSpec {
-    let mut said = FilterSpec::new(kind)
+    let mut translated = FilterSpec::new(kind)
         .keys(spec.keys)
         .hasher(spec.hasher)
         .huge_pages(spec.huge_pages)
         .foldable_by(spec.foldable_by)
         .compact(spec.compact);
     if let Some(fpr) = spec.fpr {
-        said = said.fpr(fpr);
+        translated = translated.fpr(fpr);
     }
     if let Some(bytes) = spec.memory_bytes {
-        said = said.memory_bytes(bytes);
+        translated = translated.memory_bytes(bytes);
     }
     if let Some(bits) = spec.bits_per_key {
-        said = said.bits_per_key(bits);
+        translated = translated.bits_per_key(bits);
     }
     if let Some(isa) = spec.isa {
-        said = said.isa(isa);
+        translated = translated.isa(isa);
     }
-    said
+    translated
 }
 
-/// The rate of the kind's equation for a filter of this shape.
+/// The false-positive rate of the kind's equation, for a filter of this size.
 fn sizing_fpr(filter: &AnyFilter, keys: usize) -> f64 {
     let load = |units: u64| keys as f64 / units as f64;
     let hashes = || filter.hash_count().expect("a Bloom filter sets bits");
@@ -50,7 +50,7 @@ fn sizing_fpr(filter: &AnyFilter, keys: usize) -> f64 {
             let geometry = quotient.geometry();
             quotient_fpr(load(geometry.slots), geometry.remainder_bits)
         }
-        // Of 256 remainders one is met twice as often, and one never.
+        // Of the 256 remainders, one is twice as frequent as the others, and one never occurs.
         AnyFilter::CacheLineQuotient(quotient) => {
             quotient_fpr(load(quotient.geometry().slots) * 258.0 / 256.0, 8)
         }
@@ -62,7 +62,7 @@ fn sizing_fpr(filter: &AnyFilter, keys: usize) -> f64 {
     }
 }
 
-/// What `len` says after these hashes: how many, or how many fingerprints.
+/// The expected `len` after inserts of these hashes: their number, or that of their distinct fingerprints.
 fn len_after(empty: &AnyFilter, hashes: &[KeyHash]) -> usize {
     let distinct = |fingerprints: u64, reserved: bool| {
         let fingerprint = |hash: &KeyHash| {
@@ -82,31 +82,31 @@ fn len_after(empty: &AnyFilter, hashes: &[KeyHash]) -> usize {
     }
 }
 
-/// A cuckoo filter takes every key that it does not find: all that share no fingerprint with another,
-/// whatever the order; at most a bucket and a fingerprint for each.
+/// The bounds of `len` for any order of inserts. A cuckoo filter stores every key that it does not find: at least one
+/// per distinct fingerprint, and at most one per distinct pair of bucket and fingerprint.
 fn len_range(empty: &AnyFilter, hashes: &[KeyHash]) -> RangeInclusive<usize> {
     let AnyFilter::Cuckoo(cuckoo) = empty else {
         let len = len_after(empty, hashes);
         return len..=len;
     };
     let (buckets, bits) = (cuckoo.geometry().buckets, cuckoo.geometry().fingerprint_bits);
-    let places = hashes.iter().map(|hash| {
+    let pairs = hashes.iter().map(|hash| {
         let product = u128::from(hash.raw()) * u128::from(buckets);
         ((product >> 64) as u64, (product as u64 >> (64 - bits)).max(1))
     });
-    let places: BTreeSet<(u64, u64)> = places.collect();
-    let fingerprints: BTreeSet<u64> = places.iter().map(|(_, fingerprint)| *fingerprint).collect();
-    fingerprints.len()..=places.len()
+    let pairs: BTreeSet<(u64, u64)> = pairs.collect();
+    let fingerprints: BTreeSet<u64> = pairs.iter().map(|(_, fingerprint)| *fingerprint).collect();
+    fingerprints.len()..=pairs.len()
 }
 
-/// A subject for each kind, with the golden digest that its family's own tests have too: the face
-/// adds nothing to the bytes.
+/// A subject for each kind. Its golden digest is also in the tests of its family, since `AnyFilter` does not change the
+/// bytes.
 macro_rules! kinds {
     ($($module:ident: $kind:ident, $room:expr, $golden:literal, $probes_per_key:literal,
        step: $step:literal, canonical: $canonical:literal;)*) => {
-        /// Every kind there is stands trial below.
+        /// Every kind has a subject below.
         #[test]
-        fn no_kind_is_left_out() {
+        fn every_kind_has_a_subject() {
             assert_eq!(FilterKind::ALL, [$(FilterKind::$kind),*]);
         }
 
@@ -198,7 +198,7 @@ full_suite!(quotient_full, Quotient);
 full_suite!(cache_line_quotient_full, CacheLineQuotient);
 full_suite!(cuckoo_full, Cuckoo);
 
-/// A filter of fingerprints estimates nothing: it knows how many it holds.
+/// The estimate of a filter that stores fingerprints is its exact `len`.
 #[test]
 fn filters_of_fingerprints_know_how_many_they_hold() {
     for kind in [FilterKind::Quotient, FilterKind::CacheLineQuotient, FilterKind::Cuckoo] {
@@ -212,9 +212,9 @@ fn filters_of_fingerprints_know_how_many_they_hold() {
     }
 }
 
-/// Bytes say what kind they are, to the owned filter and to the view.
+/// Owned filters and views both take their kind from the frozen bytes.
 #[test]
-fn the_kind_is_in_the_bytes() {
+fn frozen_bytes_have_the_kind() {
     for kind in FilterKind::ALL {
         let mut filter = FilterSpec::new(*kind).keys(100).fpr(0.01).seed(9).build().unwrap();
         assert_eq!(filter.kind(), *kind);

@@ -5,7 +5,7 @@ use trommel::{
 };
 use trommel_testkit::Splitmix;
 
-/// Specs by rate, by bits, by bytes, and by what only some kinds have.
+/// Specs with a false-positive rate, bits per key, a size in bytes, or options that only some kinds have.
 fn specs(kind: FilterKind) -> impl Iterator<Item = FilterSpec> {
     let sizes = (0..19).flat_map(|i| [(1usize << i) - 1, (1 << i) * 5 / 7]);
     sizes.chain([usize::MAX]).flat_map(move |keys| {
@@ -37,7 +37,7 @@ fn specs(kind: FilterKind) -> impl Iterator<Item = FilterSpec> {
 }
 
 #[test]
-fn the_length_of_a_spec_is_that_of_its_frozen_filter() {
+fn a_spec_predicts_the_length_of_its_frozen_filter() {
     for kind in FilterKind::ALL {
         let mut met = 0;
         for spec in specs(*kind) {
@@ -50,7 +50,7 @@ fn the_length_of_a_spec_is_that_of_its_frozen_filter() {
                     assert_eq!(FilterView::parse(&bytes).unwrap().encoded_len(), bytes.len());
                 }
                 Err(error) => {
-                    // Numbers that are not numbers are not equal.
+                    // Compares texts, since the errors may contain NaN, which does not equal itself.
                     let refused = spec.encoded_len().unwrap_err();
                     assert_eq!(refused.to_string(), error.to_string(), "{spec:?}");
                 }
@@ -60,9 +60,9 @@ fn the_length_of_a_spec_is_that_of_its_frozen_filter() {
     }
 }
 
-/// What overflows is counted.
+/// The length includes what overflowed.
 #[test]
-fn full_filters_know_their_length() {
+fn full_filters_return_their_exact_length() {
     let mut random = Splitmix::new(7);
     let mut overflowed = 0;
     for keys in [10usize, 100, 1000, 20_000] {
@@ -70,7 +70,7 @@ fn full_filters_know_their_length() {
             for compact in [false, *kind == FilterKind::CountingBloom] {
                 let spec = FilterSpec::new(*kind).keys(keys).fpr(0.05).compact(compact);
                 let mut filter = spec.build().unwrap();
-                // Slots run out; Bloom filters take whatever comes.
+                // Filters with slots become full; Bloom filters take all keys.
                 let hashes: Vec<KeyHash> =
                     (0..2 * keys).map(|_| KeyHash::from_raw(random.word())).collect();
                 let _ = filter.insert_batch(&hashes);
@@ -90,9 +90,9 @@ fn full_filters_know_their_length() {
     assert!(overflowed >= 5, "{overflowed} of the filters overflowed: too few to tell");
 }
 
-/// The builders of single kinds know it as well.
+/// The builders of single kinds return the length as well.
 #[test]
-fn a_builder_knows_the_length() -> Result<(), SpecError> {
+fn a_builder_predicts_the_length() -> Result<(), SpecError> {
     let builder = CountingBloomFilter::builder().keys(1000).bits_per_key(50.0);
     assert_eq!(builder.encoded_len()?, 128 + 40 * 157);
     assert_eq!(builder.build()?.to_bytes().len(), 128 + 40 * 157);

@@ -21,7 +21,7 @@ fn engine(threads: usize, strategy: Option<Strategy>, memory_budget: usize) -> E
     strategy.map_or(builder.clone(), |strategy| builder.strategy(strategy)).build().unwrap()
 }
 
-/// Uniform, sorted, few distinct, all equal, half equal, and too few to be worth anything.
+/// Batches of keys that are uniform, sorted, few distinct, all equal or half equal, and batches of few keys.
 fn inputs() -> Vec<(&'static str, Vec<KeyHash>)> {
     let uniform = distinct(11, 0..KEYS as u64);
     let mut sorted = uniform.clone();
@@ -80,7 +80,7 @@ fn filters_and_answers_are_those_of_one_thread() {
 }
 
 #[test]
-fn batch_after_batch_goes_in_like_on_one_thread() {
+fn several_batches_give_the_filter_of_one_thread() {
     let hashes = distinct(13, 0..KEYS as u64);
     for kind in FilterKind::ALL {
         let spec = FilterSpec::new(*kind).keys(KEYS).fpr(0.001);
@@ -97,7 +97,7 @@ fn batch_after_batch_goes_in_like_on_one_thread() {
 }
 
 #[test]
-fn any_memory_budget_gives_the_same() {
+fn any_memory_budget_gives_the_same_filter_and_answers() {
     let hashes = distinct(14, 0..KEYS as u64);
     let probes = probes(&hashes);
     for kind in FilterKind::ALL {
@@ -112,7 +112,7 @@ fn any_memory_budget_gives_the_same() {
                 let built = engine.build(&spec, &hashes).unwrap();
                 let mut found = Bitmap::new(0);
                 if *kind == FilterKind::Cuckoo {
-                    // Where its fingerprints are depends on how they came in.
+                    // The slots of its fingerprints depend on the order of inserts.
                     engine.contains_batch(&built, &hashes, &mut found);
                     assert_eq!(found.count_ones(), KEYS, "{kind} {budget} {threads}");
                     continue;
@@ -126,9 +126,10 @@ fn any_memory_budget_gives_the_same() {
     }
 }
 
-/// Tables of one piece, and many positions a key: little memory ends in inserts one by one, and ends.
+/// Tables of one piece, with few and many positions per key. With little memory, keys are inserted one by one, and the
+/// call still ends.
 #[test]
-fn small_filters_need_no_memory_either() {
+fn small_filters_are_built_with_any_memory_budget() {
     let hashes = distinct(20, 0..10_000);
     for kind in FilterKind::ALL {
         for fpr in [0.03, 0.0001] {
@@ -151,7 +152,7 @@ fn small_filters_need_no_memory_either() {
 fn compact_counters_that_overflow_are_counted_on_all_threads() {
     let spec = FilterSpec::new(FilterKind::CountingBloom).keys(KEYS).fpr(0.001).compact(true);
     let uniform = distinct(15, 0..KEYS as u64);
-    // Every key of a hundred comes often, and the second batch meets an overflow table that is there.
+    // Each of some hundred keys is inserted often, and later batches find an overflow table.
     let hashes: Vec<_> = (0..KEYS).map(|i| uniform[i % 100 * (1 + i % 2)]).collect();
     let mut expected = spec.build().unwrap();
     let mut filter = spec.build().unwrap();
@@ -178,7 +179,7 @@ fn frozen_filters_answer_through_an_engine() {
 }
 
 #[test]
-fn what_cannot_be_built_is_an_error() {
+fn impossible_specs_and_keys_without_room_are_errors() {
     let hashes = distinct(17, 0..20_000);
     let engine = engine(2, None, usize::MAX);
     let impossible = FilterSpec::new(FilterKind::RegisterBloom).fpr(1e-12);
@@ -204,7 +205,7 @@ fn a_number_of_threads_is_used_or_refused() {
     }
     let hashes = distinct(18, 0..100_000);
     for pin in [false, true] {
-        // More than any machine of ours has cores.
+        // More threads than any of our machines has cores.
         let engine = Engine::builder().threads(200).pin(pin).build().unwrap();
         assert_eq!(engine.threads(), 200);
         assert!(engine.pinned_threads() <= 200 && (pin || engine.pinned_threads() == 0));
@@ -218,7 +219,7 @@ fn a_number_of_threads_is_used_or_refused() {
     assert!(default.pinned_threads() <= default.threads());
 }
 
-/// A filter whose batches panic where they meet a certain key.
+/// A filter whose batches panic if they contain a certain key.
 struct Trap(AnyFilter, KeyHash);
 
 impl Filter for Trap {
@@ -270,7 +271,7 @@ impl InsertBulk for Trap {
 }
 
 #[test]
-fn a_panic_of_a_worker_reaches_the_caller_and_the_engine_goes_on() {
+fn a_panic_of_a_worker_reaches_the_caller_and_the_engine_keeps_working() {
     let hashes = distinct(19, 0..KEYS as u64);
     let filter = one_thread(&FilterSpec::new(FilterKind::SplitBlockBloom).keys(KEYS), &hashes);
     let mut trap = Trap(filter, hashes[KEYS / 2]);

@@ -13,16 +13,16 @@ use trommel::{
 };
 use trommel_testkit::streams::distinct;
 
-/// A hang shows as this much time without an end. Each test takes less than a second.
+/// A test that has not ended after this time hangs. Otherwise each test takes less than a second.
 const PATIENCE: Duration = Duration::from_secs(120);
 const KEYS: usize = 60_000;
 const CALLS: usize = 24;
 
-/// Runs `test` on a thread of its own, and fails if it has not come to an end in time.
+/// Runs `test` on a thread of its own, and fails if it does not end in time.
 fn must_end(test: impl FnOnce() + Send + 'static) {
     let (ended, end) = mpsc::channel();
     thread::spawn(move || {
-        // The receiver is gone if this came too late.
+        // Sending fails if the receiver has stopped waiting.
         let _ = ended.send(catch_unwind(AssertUnwindSafe(test)));
     });
     match end.recv_timeout(PATIENCE) {
@@ -44,7 +44,7 @@ fn engines() -> Vec<Engine> {
     [2, 4].into_iter().flat_map(builders).map(|builder| builder.build().unwrap()).collect()
 }
 
-/// Inserts and looks up while a lock is held that every other call takes as well.
+/// Inserts and looks up while it holds a lock that every other call takes as well.
 fn call_under_a_lock(engine: &Engine, filter: &Mutex<RegisterBloom>, hashes: &[KeyHash]) {
     let mut filter = filter.lock().unwrap();
     engine.insert_batch(&mut *filter, hashes).unwrap();
@@ -65,17 +65,17 @@ fn call_under_a_lock_from(outer: &ThreadPool) {
 }
 
 #[test]
-fn under_a_lock_from_another_pool() {
+fn calls_under_a_lock_from_another_pool_end() {
     must_end(|| call_under_a_lock_from(&pool(4)));
 }
 
 #[test]
-fn under_a_lock_from_a_pool_of_one_thread() {
+fn calls_under_a_lock_from_a_pool_of_one_thread_end() {
     must_end(|| call_under_a_lock_from(&pool(1)));
 }
 
 #[test]
-fn under_a_lock_from_the_global_pool() {
+fn calls_under_a_lock_from_the_global_pool_end() {
     must_end(|| {
         let hashes = distinct(7, 0..KEYS as u64);
         let engine = Engine::builder().threads(4).strategy(Strategy::Partitioned).build().unwrap();
@@ -86,7 +86,7 @@ fn under_a_lock_from_the_global_pool() {
 }
 
 #[test]
-fn every_call_under_a_lock_from_another_pool() {
+fn every_method_under_a_lock_from_another_pool_ends() {
     must_end(|| {
         let keys: Vec<u64> = (0..KEYS as u64).collect();
         let hashes = distinct(7, 0..KEYS as u64);
@@ -127,7 +127,7 @@ fn every_call_under_a_lock_from_another_pool() {
 }
 
 #[test]
-fn under_a_lock_from_blocking_threads_of_an_async_runtime() {
+fn calls_under_a_lock_from_blocking_threads_of_an_async_runtime_end() {
     must_end(|| {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let hashes = Arc::new(distinct(7, 0..KEYS as u64));
@@ -150,7 +150,7 @@ fn under_a_lock_from_blocking_threads_of_an_async_runtime() {
     });
 }
 
-/// A filter whose lookups go through the engine again: the engine is called by its own workers.
+/// A filter whose lookups call the engine again, so that the engine's own workers call it.
 struct Nested {
     engine: Engine,
     filter: RegisterBloom,
@@ -183,7 +183,7 @@ impl Filter for Nested {
 }
 
 #[test]
-fn from_workers_of_the_engine_itself() {
+fn calls_from_workers_of_the_engine_itself_end() {
     must_end(|| {
         let hashes = distinct(7, 0..10 * KEYS as u64);
         for engine in engines() {
@@ -197,7 +197,7 @@ fn from_workers_of_the_engine_itself() {
     });
 }
 
-/// A panic of a filter reaches a caller from another pool as it is, and the engine goes on.
+/// A panic of a filter reaches a caller from another pool with its payload, and the engine keeps working.
 #[test]
 fn a_panic_reaches_a_caller_from_another_pool() {
     struct Panicking(RegisterBloom);

@@ -1,4 +1,4 @@
-//! The memory budget of an engine: what its calls take from the allocator, and what of a process is resident.
+//! The memory budget of an engine: the bytes that its calls allocate, and the resident memory of the process.
 #![cfg(feature = "parallel")]
 #![allow(unsafe_code)]
 
@@ -11,13 +11,13 @@ use trommel::engine::Strategy;
 use trommel::{AnyFilter, Bitmap, Engine, FilterKind, FilterSpec, Insert, KeyHash};
 use trommel_testkit::streams::mix;
 
-/// The system's allocator, which counts the bytes that are taken from it.
+/// The system's allocator, with a count of the bytes that are taken from it.
 struct Counting;
 
 static TAKEN: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: every call goes to the system's allocator as it is.
+// SAFETY: every call is passed on to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         take(layout.size());
@@ -49,7 +49,8 @@ static ALLOCATOR: Counting = Counting;
 /// One measurement at a time.
 static MEASURING: Mutex<()> = Mutex::new(());
 
-/// Bytes of stacks, of code that runs for the first time, and of lists as long as there are threads.
+/// Bytes that are allowed beside the budget: for stacks, for code that runs for the first time, and for lists with an
+/// item per thread.
 const BESIDE_BYTES: usize = 64 << 10;
 #[cfg(target_os = "linux")]
 const RESIDENT_BESIDE_BYTES: usize = 2 << 20;
@@ -63,7 +64,7 @@ fn engine(threads: usize, budget: usize) -> Engine {
     builder.strategy(Strategy::Partitioned).build().unwrap()
 }
 
-/// Memory that a filter keeps for its inserts, which is its own.
+/// Memory that a filter keeps for its inserts, which is not the engine's.
 fn kept_by(filter: &AnyFilter) -> usize {
     match filter {
         AnyFilter::Cuckoo(filter) => filter.scratch_bytes(),
@@ -71,8 +72,8 @@ fn kept_by(filter: &AnyFilter) -> usize {
     }
 }
 
-/// Shares are small here, so all of their memory comes from the allocator. What the engine keeps of earlier calls
-/// counts.
+/// Shares are small here, so all of their memory comes from the allocator. Memory that the engine keeps from earlier
+/// calls counts.
 #[test]
 fn allocations_are_within_the_budget() {
     let _alone = MEASURING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -130,7 +131,7 @@ const CASES: &[(usize, &[FilterKind])] = &[
 #[cfg(target_os = "linux")]
 const CASE: &str = "TROMMEL_TEST_CASE";
 
-/// Each case has a process of its own, whose peak is that of its calls.
+/// Each case runs in a process of its own, so that the peak of the process is that of the case's calls.
 #[cfg(target_os = "linux")]
 #[test]
 fn resident_memory_is_within_the_budget() {
@@ -139,12 +140,12 @@ fn resident_memory_is_within_the_budget() {
         let done = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "resident_memory_of_a_case", "--ignored", "--nocapture"])
             .env(CASE, number.to_string())
-            // What is given back to the allocator leaves the process at once (glibc).
+            // Makes glibc return freed memory to the system at once.
             .env("MALLOC_MMAP_THRESHOLD_", "131072")
             .output()
             .unwrap();
-        let said = String::from_utf8_lossy(&done.stderr);
-        assert!(done.status.success(), "{case:?}: {said}");
+        let output = String::from_utf8_lossy(&done.stderr);
+        assert!(done.status.success(), "{case:?}: {output}");
     }
 }
 
@@ -161,7 +162,7 @@ fn resident_memory_of_a_case() {
     let mut found = Bitmap::new(KEYS);
     found.fill_words(KEYS, |words| words.fill(1));
     let mut filters: Vec<AnyFilter> = kinds.iter().map(|kind| filled(*kind, &hashes)).collect();
-    // From here on, the peak is that of the calls.
+    // Resets the peak, which from here on is that of the calls.
     std::fs::write("/proc/self/clear_refs", "5").unwrap();
     let before = status_bytes("VmRSS:");
     for filter in &mut filters {
@@ -173,14 +174,14 @@ fn resident_memory_of_a_case() {
     }
 }
 
-/// A filter whose memory is resident, and which is as empty as its batches have to find it.
+/// A filter whose memory is resident. It is empty again, unless its kind inserts in the same way when it is not.
 #[cfg(target_os = "linux")]
 fn filled(kind: FilterKind, hashes: &[KeyHash]) -> AnyFilter {
     let mut filter = FilterSpec::new(kind).keys(hashes.len()).fpr(0.005).build().unwrap();
     filter.insert_batch(hashes).unwrap();
     match &mut filter {
         AnyFilter::Bloom(filter) => filter.clear(),
-        // Its batches go the same way whether it is empty or not.
+        // It inserts batches in the same way whether it is empty or not.
         AnyFilter::CountingBloom(_) => {}
         AnyFilter::RegisterBloom(filter) => filter.clear(),
         AnyFilter::Quotient(filter) => filter.clear(),

@@ -1,4 +1,4 @@
-//! Streams: the filter and answers of one batch, bounded memory, and every way to end early.
+//! Streams give the filter and answers of one batch, in bounded memory, and can end early in several ways.
 #![cfg(feature = "parallel")]
 
 use std::cell::RefCell;
@@ -21,9 +21,9 @@ fn engine() -> Engine {
 
 fn batches(
     keys: u64,
-    of: usize,
+    batch_keys: usize,
 ) -> impl Iterator<Item = Result<Vec<u64>, Infallible>> + Send + Clone {
-    (0..keys).step_by(of).map(move |i| Ok((i..keys.min(i + of as u64)).collect()))
+    (0..keys).step_by(batch_keys).map(move |i| Ok((i..keys.min(i + batch_keys as u64)).collect()))
 }
 
 fn one_batch<F: Insert>(mut filter: F, keys: u64) -> F {
@@ -37,27 +37,27 @@ fn bloom() -> SplitBlockBloom {
     SplitBlockBloom::with_capacity_and_fpr(KEYS as usize, 0.01).unwrap()
 }
 
-/// The error tells the keys, and leaves its cause to `source`.
-fn assert_told_once(error: &StreamError<io::Error>, text: &str) {
+/// The error's text has the number of keys, and leaves its cause to `source`.
+fn assert_text_and_source(error: &StreamError<io::Error>, text: &str) {
     assert_eq!(error.to_string(), text);
     assert_eq!(std::error::Error::source(error).unwrap().to_string(), "torn");
 }
 
 #[test]
-fn a_stream_is_one_batch() {
+fn a_stream_gives_the_filter_of_one_batch() {
     let engine = engine();
     let expected = one_batch(bloom(), KEYS).to_bytes();
-    for of in [7, 1000, 4096, KEYS as usize - 1, 2 * KEYS as usize] {
+    for batch_keys in [7, 1000, 4096, KEYS as usize - 1, 2 * KEYS as usize] {
         for at_least in [0, 1, 10_000, usize::MAX] {
             let mut filter = bloom();
             let mut reports = Vec::new();
             let stream = engine.stream().keys_at_a_time(at_least);
             let done = stream
                 .progress(|progress| reports.push(progress))
-                .insert(&mut filter, batches(KEYS, of))
+                .insert(&mut filter, batches(KEYS, batch_keys))
                 .unwrap();
-            assert!(filter.to_bytes() == expected, "{of} {at_least}");
-            assert_eq!((done.keys, done.batches), (KEYS, KEYS.div_ceil(of as u64)));
+            assert!(filter.to_bytes() == expected, "{batch_keys} {at_least}");
+            assert_eq!((done.keys, done.batches), (KEYS, KEYS.div_ceil(batch_keys as u64)));
             assert_eq!(reports.last(), Some(&done));
             assert!(reports.is_sorted_by_key(|progress| (progress.keys, progress.batches)));
         }
@@ -84,7 +84,7 @@ fn answers_come_in_order_with_their_keys() {
 }
 
 #[test]
-fn no_batches_are_no_keys() {
+fn a_stream_without_batches_inserts_nothing() {
     let mut filter = bloom();
     let done = engine().stream().insert(&mut filter, batches(0, 10)).unwrap();
     assert_eq!(done, Progress::default());
@@ -92,7 +92,7 @@ fn no_batches_are_no_keys() {
 }
 
 #[test]
-fn what_came_before_a_failure_is_in() {
+fn keys_before_a_failure_are_inserted() {
     let failing = batches(KEYS, 1000).map(|batch| match batch {
         Ok(keys) if keys[0] == 7000 => Err("torn"),
         Ok(keys) => Ok(keys),
@@ -107,7 +107,7 @@ fn what_came_before_a_failure_is_in() {
 }
 
 #[test]
-fn a_full_filter_says_how_many_of_the_stream_went_in() {
+fn a_full_filter_reports_how_many_keys_of_the_stream_were_inserted() {
     let engine = engine();
     for at_least in [1, 3000, usize::MAX] {
         let mut quotient = QuotientFilter::with_capacity_and_fpr(20_000, 0.001).unwrap();
@@ -126,7 +126,7 @@ fn a_full_filter_says_how_many_of_the_stream_went_in() {
 }
 
 #[test]
-fn a_cancelled_stream_ends_though_its_source_does_not() {
+fn a_cancelled_stream_ends_although_its_source_is_endless() {
     let (engine, cancel) = (engine(), Cancel::new());
     let endless =
         (0u64..).map(|i| Ok::<_, Infallible>((i * 100..(i + 1) * 100).collect::<Vec<_>>()));
@@ -144,13 +144,13 @@ fn a_cancelled_stream_ends_though_its_source_does_not() {
         .unwrap_err();
     let StreamError::Cancelled { done } = error else { panic!("{error}") };
     assert_eq!((done.batches, done.keys, filter.len()), (10, 1000, 1000));
-    // Cancelled before it began.
+    // This stream is cancelled before it begins.
     let answer = |_: Vec<u64>, _: &Bitmap| panic!("no batch is to be answered");
     let error = engine.stream().cancel(&cancel).contains(&filter, endless, answer).unwrap_err();
     assert_eq!(error.to_string(), "cancelled after 0 keys");
 }
 
-/// The reader is never far ahead of the consumer: a few batches are in queues or being worked on.
+/// The reader is never far ahead of the consumer: only a few batches are in queues or being processed.
 #[test]
 fn memory_is_bounded_by_a_few_batches() {
     let filter = one_batch(bloom(), KEYS);
@@ -184,7 +184,7 @@ fn a_panic_of_the_source_reaches_the_caller() {
     assert_eq!(panic_message(stream), "a torn tape");
 }
 
-/// Keys that cannot be hashed.
+/// A batch that panics when it is hashed.
 struct Unhashable;
 
 impl KeyBatch for Unhashable {
@@ -193,7 +193,7 @@ impl KeyBatch for Unhashable {
     }
 }
 
-/// Each of the threads may panic, in inserts and in lookups, and the caller gets what it panicked with.
+/// Each of the threads may panic, in inserts and in lookups, and the caller gets the message.
 #[test]
 fn the_caller_gets_the_message_of_a_panic_in_any_thread_of_a_stream() {
     let torn = || {
@@ -218,7 +218,7 @@ fn the_caller_gets_the_message_of_a_panic_in_any_thread_of_a_stream() {
     }
 }
 
-/// What a call panics with.
+/// The message with which a call panics.
 fn panic_message<T>(call: impl FnOnce() -> T) -> String {
     let Err(payload) = catch_unwind(AssertUnwindSafe(call)) else { panic!("no panic") };
     match payload.downcast::<String>() {
@@ -231,7 +231,7 @@ fn panic_message<T>(call: impl FnOnce() -> T) -> String {
 fn readers_give_integers_and_lines() {
     let bytes: Vec<u8> = (0..KEYS).flat_map(u64::to_le_bytes).collect();
     let mut filter = bloom();
-    // A reader that gives odd pieces.
+    // A reader whose buffer is not a multiple of a key.
     let reader = BufReader::with_capacity(13, Cursor::new(&bytes));
     let done = engine().stream().insert(&mut filter, IntegerBatches::new(reader, 1000)).unwrap();
     assert_eq!((done.keys, done.batches), (KEYS, KEYS / 1000));
@@ -265,7 +265,7 @@ impl Read for Torn {
 }
 
 #[test]
-fn readers_that_fail_or_end_within_a_key_are_errors_once() {
+fn a_reader_that_fails_or_ends_within_a_key_gives_one_error() {
     let mut cut = IntegerBatches::new(Cursor::new([7; 19]), 100);
     assert_eq!(cut.next().unwrap().unwrap(), [0x0707_0707_0707_0707; 2]);
     let error = cut.next().unwrap().unwrap_err();
@@ -279,13 +279,13 @@ fn readers_that_fail_or_end_within_a_key_are_errors_once() {
     assert!(torn.next().unwrap().is_err() && torn.next().is_none());
 }
 
-/// A reader of bytes, in pieces, that fails after them.
+/// A reader that returns bytes in pieces, and fails after them.
 fn failing_after(bytes: &[u8]) -> impl Read {
     BufReader::with_capacity(1000, Cursor::new(bytes).chain(Torn(0)))
 }
 
-/// All keys that were read whole are in, or answered, before the error, which says how many they are. The rest of a key
-/// is no key: the reader might have gone on with it.
+/// All keys that were read whole are inserted or answered before the error, which has their number. An incomplete key
+/// is dropped, since the reader might have continued it.
 #[test]
 fn keys_before_a_failure_of_the_reader_are_not_lost() {
     let keys = 10_000u64;
@@ -296,12 +296,12 @@ fn keys_before_a_failure_of_the_reader_are_not_lost() {
         integers.extend(rest.bytes());
         for threads in [1, 2] {
             let engine = Engine::builder().threads(threads).build().unwrap();
-            // Longer and shorter than the stream, and one key each.
+            // Batches longer and shorter than the stream, and of about one key each.
             for batch in [1 << 20, 4096, 1] {
                 let (mut of_lines, mut of_integers) = (bloom(), bloom());
                 let source = || LineBatches::new(BufReader::new(failing_after(&lines)), 8 * batch);
                 let error = engine.stream().insert(&mut of_lines, source()).unwrap_err();
-                assert_told_once(&error, "the source of the keys failed after 10000 keys");
+                assert_text_and_source(&error, "the source of the keys failed after 10000 keys");
                 assert!((0..keys).all(|key| of_lines.contains(&key.to_string())));
                 assert_eq!(of_lines.len() as u64, keys);
                 let mut found = 0;
@@ -316,7 +316,7 @@ fn keys_before_a_failure_of_the_reader_are_not_lost() {
 
                 let source = || IntegerBatches::new(failing_after(&integers), batch);
                 let error = engine.stream().insert(&mut of_integers, source()).unwrap_err();
-                assert_told_once(&error, "the source of the keys failed after 10000 keys");
+                assert_text_and_source(&error, "the source of the keys failed after 10000 keys");
                 assert!(of_integers.to_bytes() == one_batch(bloom(), keys).to_bytes());
                 let mut found = 0;
                 let answer = |_: Vec<u64>, answers: &Bitmap| {

@@ -1,4 +1,4 @@
-//! A value of `TROMMEL_ISA` that cannot be used: builds are refused, frozen filters answer as ever.
+//! A value of `TROMMEL_ISA` that cannot be used: filters cannot be built, but frozen filters answer as before.
 #![cfg(feature = "std")]
 
 use std::process::Command;
@@ -12,9 +12,9 @@ fn hashes() -> Vec<KeyHash> {
     distinct(5, 0..KEYS)
 }
 
-/// The variable is read once in a process, so another one is started with it.
+/// A process reads the variable only once, so the test starts another process that has it.
 #[test]
-fn a_set_that_cannot_be_used_never_looks_like_corruption() {
+fn an_unusable_isa_is_never_reported_as_corruption() {
     let directory =
         std::env::temp_dir().join(format!("trommel-environment-{}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();
@@ -25,23 +25,23 @@ fn a_set_that_cannot_be_used_never_looks_like_corruption() {
     }
     for name in ["avx1024", "AVX2", "neon,avx2"] {
         let done = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "with_a_set_that_cannot_be_used", "--ignored", "--nocapture"])
+            .args(["--exact", "in_a_process_with_an_unusable_isa", "--ignored", "--nocapture"])
             .env("TROMMEL_ISA", name)
             .env(DIRECTORY, &directory)
             .output()
             .unwrap();
-        let said = String::from_utf8_lossy(&done.stderr);
-        assert!(done.status.success(), "{name}: {said}");
-        // Once, with the value.
-        assert_eq!(said.matches("TROMMEL_ISA").count(), 1, "{said}");
-        assert!(said.contains(name), "{said}");
+        let output_text = String::from_utf8_lossy(&done.stderr);
+        assert!(done.status.success(), "{name}: {output_text}");
+        // The process prints one warning, with the value.
+        assert_eq!(output_text.matches("TROMMEL_ISA").count(), 1, "{output_text}");
+        assert!(output_text.contains(name), "{output_text}");
     }
     std::fs::remove_dir_all(&directory).unwrap();
 }
 
 #[test]
-#[ignore = "started by a_set_that_cannot_be_used_never_looks_like_corruption"]
-fn with_a_set_that_cannot_be_used() {
+#[ignore = "started by an_unusable_isa_is_never_reported_as_corruption"]
+fn in_a_process_with_an_unusable_isa() {
     let directory = std::path::PathBuf::from(std::env::var_os(DIRECTORY).unwrap());
     let hashes = hashes();
     for kind in FilterKind::ALL {

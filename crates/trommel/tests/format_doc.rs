@@ -1,4 +1,4 @@
-//! docs/FORMAT.md against the library: its worked example, and a reader written from its words alone.
+//! Compares docs/FORMAT.md with the library: its worked example, and a reader that is written only from the document.
 
 mod block_page;
 mod cuckoo_page;
@@ -16,7 +16,7 @@ use trommel::{
 
 const PAGE: &str = include_str!("../../../docs/FORMAT.md");
 
-/// The bytes of the page's hex dumps. A `*` stands for zeros up to the next line's offset.
+/// The bytes of one of the document's hex dumps. A `*` stands for zeros up to the next line's offset.
 fn dump(index: usize) -> Vec<u8> {
     let dump = PAGE.split("```hex\n").nth(index + 1).unwrap().split("```").next().unwrap();
     let mut bytes = Vec::new();
@@ -82,24 +82,24 @@ fn the_table_under_the_worked_example_is_right() {
     }
 }
 
-/// Every kind of the library has its line in the table of kinds.
+/// Every kind of the library has a line in the document's table of kinds.
 #[test]
-fn the_page_has_every_kind() {
+fn the_format_document_has_every_kind() {
     for kind in FilterKind::ALL {
         let line = format!("| {} | `{kind}` |", *kind as u16);
         assert!(PAGE.contains(&line), "docs/FORMAT.md lacks {line}");
     }
 }
 
-/// A number as the page writes it: `2^44` or `2^32 − 1`.
+/// A number as the document writes it: `2^44` or `2^32 − 1`.
 fn power_of_two(text: &str) -> u64 {
     let (power, one) = text.strip_suffix(" − 1").map_or((text, 0), |power| (power, 1));
     (1 << power.strip_prefix("2^").unwrap().parse::<u32>().unwrap()) - one
 }
 
-/// The ranges of p0 are those of the library, which refuses one unit more.
+/// The document's ranges of p0 end where the library refuses a larger table.
 #[test]
-fn the_page_has_the_largest_tables() {
+fn the_format_document_has_the_largest_tables() {
     for kind in &FilterKind::ALL[..5] {
         let row = example_row(&format!("| {} | `{kind}` |", *kind as u16));
         let largest = power_of_two(row[1].split_once(" to ").unwrap().1);
@@ -114,7 +114,7 @@ fn the_page_has_the_largest_tables() {
     }
 }
 
-/// A container as the page describes it.
+/// A container as the document describes it.
 struct Page<'a> {
     kind: u16,
     hasher: Hasher,
@@ -186,7 +186,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// The bits of a key in the kinds `bloom` and `counting-bloom`.
+    /// The positions of a key's bits in the kinds `bloom` and `counting-bloom`.
     fn positions(&self, h: u64) -> impl Iterator<Item = u64> {
         let [p0, p1, ..] = self.p;
         let x = iter::successors(Some(h), |x| Some(x.wrapping_mul(0xF135_7AEA_2E62_A9C5)));
@@ -222,7 +222,7 @@ const SALTS: [u64; 8] = [
 ];
 
 #[test]
-fn the_salts_of_the_page_are_those_of_this_reader() {
+fn the_salts_of_the_format_document_are_those_of_this_reader() {
     let (_, line) = PAGE.split_once("salt    = ").unwrap();
     let salts = line.lines().next().unwrap().split(' ').map(|salt| u64::from_str_radix(salt, 16));
     assert_eq!(salts.collect::<Result<Vec<_>, _>>().unwrap(), SALTS);
@@ -232,17 +232,18 @@ fn hashes(seed: u64, count: u64) -> Vec<KeyHash> {
     (0..count).map(|i| Hasher::xxh3(seed).hash_u64(i)).collect()
 }
 
-/// What `compact` makes of a kind; `None` for a kind that has no such variant.
+/// The spec of a kind with the option `compact`; `None` if the kind does not have the option.
 fn spec(kind: FilterKind, compact: bool) -> Option<FilterSpec> {
     let spec = FilterSpec::new(kind).keys(3000).fpr(0.01).compact(compact);
     spec.build().is_ok().then_some(spec)
 }
 
 #[test]
-fn a_reader_made_from_the_page_answers_as_the_library() {
+fn a_reader_written_from_the_format_document_answers_like_the_library() {
     let (keys, absent) = (hashes(1, 3000), hashes(2, 30_000));
     for kind in FilterKind::ALL {
-        // A reader that walks the whole table for every key; their own test asks them more.
+        // For these kinds, the reader reads the whole table for every key, so it gets fewer keys; their own tests have
+        // more.
         let absent = if *kind as u16 >= 6 { &absent[..300] } else { &absent[..] };
         let keys = if *kind as u16 >= 6 { &keys[..500] } else { &keys[..] };
         for spec in [false, true].into_iter().filter_map(|compact| spec(*kind, compact)) {
@@ -264,12 +265,12 @@ fn a_reader_made_from_the_page_answers_as_the_library() {
 }
 
 #[test]
-fn counters_and_overflow_are_where_the_page_says() {
+fn counters_and_overflow_are_where_the_format_document_puts_them() {
     let keys = hashes(1, 500);
     for compact in [false, true] {
         let mut filter = spec(FilterKind::CountingBloom, compact).unwrap().build().unwrap();
         filter.insert_batch(&keys).unwrap();
-        // Some of them often, so that counters stick or overflow.
+        // Inserts some keys often, so that counters stick or overflow.
         for hash in keys[..10].iter().cycle().take(200) {
             filter.insert_hash(*hash).unwrap();
         }

@@ -1,4 +1,4 @@
-//! The trait of frozen bytes beside the methods of each kind, and equality beside the bytes.
+//! The trait `Frozen` gives the same as the methods of each kind, and filters are equal exactly if their bytes are.
 
 use trommel::container::Frozen;
 use trommel::{
@@ -7,7 +7,7 @@ use trommel::{
     SplitBlockBloom,
 };
 
-/// A program that knows nothing of the filter but that it freezes.
+/// Code that knows of a filter only that it can be frozen.
 fn check<F: Frozen + Insert + PartialEq + Clone + std::fmt::Debug>(mut filter: F) {
     let hashes: Vec<KeyHash> = (0..80u64).map(|key| filter.hash(&key)).collect();
     let empty = filter.clone();
@@ -29,7 +29,7 @@ fn check<F: Frozen + Insert + PartialEq + Clone + std::fmt::Debug>(mut filter: F
 }
 
 #[test]
-fn every_kind_is_frozen_by_generic_code() {
+fn generic_code_freezes_every_kind() {
     check(BloomFilter::with_capacity_and_fpr(100, 0.01).unwrap());
     check(CountingBloomFilter::with_capacity_and_fpr(100, 0.01).unwrap());
     check(RegisterBloom::with_capacity_and_fpr(100, 0.01).unwrap());
@@ -43,9 +43,9 @@ fn every_kind_is_frozen_by_generic_code() {
     }
 }
 
-/// What is in the bytes decides, and nothing else.
+/// Equality depends only on the frozen bytes.
 #[test]
-fn filters_are_equal_where_their_bytes_are() {
+fn filters_are_equal_exactly_if_their_bytes_are() {
     let hashes: Vec<KeyHash> = (0..60u64).map(|key| KeyHash::from_raw(key << 58)).collect();
     let mut filters: Vec<AnyFilter> = Vec::new();
     for kind in FilterKind::ALL {

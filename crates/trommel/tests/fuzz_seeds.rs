@@ -1,7 +1,6 @@
-//! The fuzz targets of `fuzz`, without a fuzzer: over its seeds, over what single changes make of them,
-//! and over random inputs.
+//! Runs the targets of `fuzz` without a fuzzer: on its seeds, on seeds with a few changes, and on random inputs.
 
-// In the package `fuzz` these modules are a library.
+// These modules are the library of the package `fuzz`.
 #[allow(unreachable_pub)]
 #[path = "../../../fuzz/src/cuckoo_operations.rs"]
 mod cuckoo_operations;
@@ -68,7 +67,7 @@ fn sweep(target: &str, run: fn(&[u8]), changes: usize, noise: usize) {
 }
 
 #[test]
-fn operations_agree_with_a_sorted_multiset() {
+fn operations_of_a_quotient_filter_agree_with_a_sorted_multiset() {
     sweep("quotient_operations", quotient_operations::run, 60, 1500);
 }
 
@@ -78,6 +77,6 @@ fn operations_lose_no_key_of_a_cuckoo_filter() {
 }
 
 #[test]
-fn bytes_of_anybody_are_refused_or_a_filter() {
+fn hostile_bytes_are_refused_or_give_a_filter() {
     sweep("hostile_bytes", hostile_bytes::run, 300, 3000);
 }

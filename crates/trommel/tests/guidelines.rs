@@ -1,4 +1,4 @@
-//! The items of the Rust API guidelines that a compiler can tell: which traits the public types have.
+//! The items of the Rust API guidelines that a compiler can check: which traits the public types have.
 
 use core::fmt::{Debug, Display};
 use core::hash::Hash;
@@ -12,15 +12,15 @@ use trommel::{
     KeyHash, QuotientFilter, RegisterBloom, SplitBlockBloom,
 };
 
-/// C-SEND-SYNC, C-DEBUG, C-COMMON-TRAITS for what holds a table.
+/// C-SEND-SYNC, C-DEBUG, C-COMMON-TRAITS, for types that hold a table.
 fn table<T: Clone + Debug + PartialEq + Eq + Send + Sync + 'static>() {}
-/// The same for small values, which are copied.
+/// The same for small values, which can be copied.
 fn value<T: Copy + Debug + PartialEq + Eq + Hash + Send + Sync + 'static>() {}
 /// C-GOOD-ERR, and C-COMMON-TRAITS: tests compare errors, and threads pass them on.
 fn error<T: Error + Clone + Debug + Display + PartialEq + Send + Sync + 'static>() {}
 
 #[test]
-fn filters_are_values() {
+fn filters_have_the_common_traits() {
     table::<BloomFilter>();
     table::<CountingBloomFilter>();
     table::<RegisterBloom>();
@@ -48,7 +48,7 @@ fn filters_are_values() {
 }
 
 #[test]
-fn choices_are_copied_and_hashed() {
+fn small_values_can_be_copied_and_hashed() {
     value::<KeyHash>();
     value::<Hasher>();
     value::<FilterKind>();
@@ -90,7 +90,7 @@ fn errors_can_be_compared_and_passed_on() {
 }
 
 #[test]
-fn filters_are_extended_by_hashes() {
+fn bloom_filters_can_be_extended_by_hashes() {
     fn extends<T: Extend<KeyHash>>() {}
     extends::<BloomFilter>();
     extends::<SplitBlockBloom>();

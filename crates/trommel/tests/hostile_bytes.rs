@@ -9,14 +9,14 @@ use trommel_testkit::Stream;
 
 const HEADER_BYTES: usize = 128;
 
-/// Where the header's own checksum is, and that of the payload.
+/// Offsets of the header's own checksum, and of the payload's length and checksum.
 const HEADER_CHECKSUM_AT: usize = 120;
 const PAYLOAD_LEN_AT: usize = 64;
 const PAYLOAD_CHECKSUM_AT: usize = 72;
 
-/// A filter of a kind, or of the variant that the kind has: compact counters, or copies of keys. Of
-/// three quotient filters one was doubled, and one has a size that is no multiple of its first; of three
-/// cuckoo filters one was doubled once, and one twice.
+/// The frozen bytes of a filter. `variant` chooses compact counters, or a multiset, if the kind has it. By `keys % 3`,
+/// a quotient filter is left as it is, doubled, or resized to no multiple of its first size; a cuckoo filter is doubled
+/// that number of times.
 fn container(kind: FilterKind, variant: bool, keys: usize) -> Vec<u8> {
     let spec = FilterSpec::new(kind).keys(keys).fpr(0.02);
     let spec = match kind {
@@ -29,7 +29,7 @@ fn container(kind: FilterKind, variant: bool, keys: usize) -> Vec<u8> {
     let mut filter = spec.build().unwrap();
     let hashes = Stream::Zipf.hashes(keys as u64, 2 * keys);
     if kind == FilterKind::Cuckoo {
-        // Not all fit, nor all copies.
+        // Some keys, or copies of keys, do not fit.
         for hash in &hashes {
             let _ = filter.insert_hash(*hash);
         }
@@ -40,7 +40,7 @@ fn container(kind: FilterKind, variant: bool, keys: usize) -> Vec<u8> {
         AnyFilter::Quotient(quotient) => resize(quotient, keys),
         AnyFilter::CacheLineQuotient(quotient) => resize(quotient, keys),
         AnyFilter::Cuckoo(cuckoo) => {
-            // Removals, so that some buckets cannot say their flags.
+            // Removals, so that some buckets cannot encode their flags.
             for hash in hashes.iter().step_by(2 + keys % 5) {
                 cuckoo.remove_hash(*hash);
             }
@@ -59,7 +59,7 @@ fn resize<L: Layout>(filter: &mut Quotient<L>, keys: usize) {
     }
 }
 
-/// One thing that happens to bytes.
+/// A single change of bytes.
 #[derive(Clone, Debug)]
 enum Mutation {
     Flip { at: usize, bit: u8 },
@@ -82,7 +82,7 @@ fn mutation() -> impl Strategy<Value = Mutation> {
     prop_oneof![
         (at(), 0..8u8).prop_map(|(at, bit)| Mutation::Flip { at, bit }),
         (at(), any::<u8>()).prop_map(|(at, byte)| Mutation::Set { at, byte }),
-        // Fields are aligned words.
+        // Header fields are aligned words.
         (0..16usize, word).prop_map(|(field, word)| Mutation::Word { at: field * 8, word }),
         any::<usize>().prop_map(|at| Mutation::Cut { at }),
         (at(), 0..200usize).prop_map(|(from, len)| Mutation::Repeat { from, len }),
@@ -127,7 +127,7 @@ fn kinds() -> impl Strategy<Value = FilterKind> {
     proptest::sample::select(FilterKind::ALL)
 }
 
-/// Whatever was accepted is used like any other filter.
+/// Uses bytes that were accepted like any other filter.
 fn exercise(bytes: &[u8]) -> Result<(), TestCaseError> {
     let view = FilterView::parse(bytes).map_err(|error| TestCaseError::fail(error.to_string()))?;
     let mut filter = AnyFilter::from_bytes(bytes).unwrap();
@@ -149,7 +149,7 @@ fn exercise(bytes: &[u8]) -> Result<(), TestCaseError> {
     }
     let twin = filter.clone();
     if filter.merge(&twin).is_err() {
-        // Only a multiset can have too few slots, or too many copies, for itself twice.
+        // A merge with itself can fail only for a multiset, which may have too few slots or too many copies for it.
         prop_assert!(is_multiset(&filter));
         prop_assert_eq!(filter.to_bytes(), twin.to_bytes());
     }
@@ -193,7 +193,7 @@ proptest! {
     }
 
     #[test]
-    fn forged_bytes_are_refused_or_a_filter(
+    fn forged_bytes_are_refused_or_give_a_filter(
         kind in kinds(),
         variant: bool,
         keys in 0..40usize,

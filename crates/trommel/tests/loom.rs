@@ -1,4 +1,4 @@
-//! What threads do at once, in every order that the memory model allows. Run by scripts/check-loom.
+//! Concurrent operations, in every order that the memory model allows. Run by scripts/check-loom.
 #![cfg(all(loom, feature = "parallel"))]
 
 use loom::sync::Arc;
@@ -8,7 +8,7 @@ use trommel::bloom::SharedRegisterBloom;
 use trommel::engine::ShardedFilter;
 use trommel::{Filter, FilterKind, FilterSpec, Insert, InsertShared, Isa, KeyHash, RegisterBloom};
 
-/// A table of one word, in which all keys meet.
+/// A table of one word, in which all keys set their bits.
 fn one_word() -> RegisterBloom {
     RegisterBloom::builder().keys(4).memory_bytes(8).isa(Isa::Portable).build().unwrap()
 }
@@ -56,7 +56,7 @@ fn a_lookup_that_a_flag_orders_after_an_insert_finds_the_key() {
         if shared.1.load(Ordering::Acquire) {
             assert!(shared.0.contains_hash(HASHES[0]));
         } else {
-            // Beside the insert: either answer.
+            // The lookup is concurrent with the insert, so either answer is right.
             let _ = shared.0.contains_hash(HASHES[0]);
         }
         other.join().unwrap();
@@ -64,10 +64,10 @@ fn a_lookup_that_a_flag_orders_after_an_insert_finds_the_key() {
     });
 }
 
-/// An insert that skips the bits that it sees set by another: a thread that is ordered after it finds the key,
-/// although nothing orders that thread after the other.
+/// An insert skips bits that another thread has set. A thread that is ordered after this insert finds the key, although
+/// nothing orders it after the other thread.
 #[test]
-fn an_insert_that_skips_what_is_there_holds_for_whoever_comes_after_it() {
+fn an_insert_that_skips_set_bits_is_seen_by_threads_ordered_after_it() {
     loom::model(|| {
         let shared = Arc::new((one_word().into_shared(), AtomicBool::new(false)));
         let other = {
@@ -96,7 +96,7 @@ fn shards_keep_what_threads_insert_and_remove() {
     loom::model(|| {
         let spec = FilterSpec::new(FilterKind::Quotient).keys(8).multiset(true);
         let filter = Arc::new(ShardedFilter::build(&spec.isa(Isa::Portable), 2).unwrap());
-        // Both threads meet in the shard of the first hash.
+        // Both threads change the shard of the first hash.
         let other = {
             let filter = filter.clone();
             thread::spawn(move || {

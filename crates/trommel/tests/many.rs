@@ -1,8 +1,8 @@
-//! `contains_many` answers as the filters do one by one, whatever their kinds, sizes and forms.
+//! `contains_many` gives the answers of single lookups, for filters of any kind, size and form.
 
 use trommel::{AnyFilter, Bitmap, Filter, FilterKind, FilterSpec, FilterView, Insert, KeyHash};
 
-/// A filter of every kind and several sizes, of a seed of its own each, filled with `0..keys`.
+/// Filters of every kind and several sizes, each with a seed of its own and filled with `0..keys`.
 fn filters() -> Vec<AnyFilter> {
     let sizes = [1usize, 18, 700, 20_000];
     let mut filters = Vec::new();
@@ -18,7 +18,7 @@ fn filters() -> Vec<AnyFilter> {
     filters
 }
 
-/// Present and absent keys for each filter, hashed by its own seed.
+/// Present and absent keys for each filter, hashed with its seed.
 fn probes<F: Filter>(filters: &[F]) -> Vec<(&F, KeyHash)> {
     (0..1_000u64)
         .map(|i| {
@@ -44,7 +44,7 @@ fn check<F: Filter>(filters: &[F]) {
 }
 
 #[test]
-fn many_filters_answer_as_each_does() {
+fn contains_many_answers_like_each_filter() {
     let filters = filters();
     check(&filters);
     let bytes: Vec<Vec<u8>> = filters.iter().map(AnyFilter::to_bytes).collect();

@@ -1,4 +1,4 @@
-//! The names that programs outside this repository are written against, used as they use them.
+//! Uses the public names as programs outside this repository use them.
 //!
 //! Each function is such a program; most of the test is that it compiles.
 
@@ -59,7 +59,7 @@ fn a_program_hashes_keys_of_every_type() {
     assert_eq!(hashes[1], text);
 }
 
-/// What a program does with any filter that takes keys.
+/// A program that uses any filter that keys can be inserted into.
 fn sieve<F: Filter + Insert>(mut filter: F) -> Outcome {
     let changed: Result<bool, Full> = filter.insert("anvil");
     assert!(changed?);
@@ -235,20 +235,20 @@ fn a_program_shares_filters_between_threads() -> Outcome {
 }
 
 #[test]
-fn errors_are_errors() {
-    fn told(error: &(dyn Error + Send + Sync + 'static)) -> String {
+fn errors_print_the_value_that_was_refused() {
+    fn message(error: &(dyn Error + Send + Sync + 'static)) -> String {
         error.to_string()
     }
     let spec = BloomFilter::with_capacity_and_fpr(10, 2.0).unwrap_err();
-    assert!(told(&spec).contains('2'), "{spec}");
+    assert!(message(&spec).contains('2'), "{spec}");
     let format = FilterView::parse(&[0; 10]).unwrap_err();
-    assert!(told(&format).contains("10"), "{format}");
+    assert!(message(&format).contains("10"), "{format}");
     let unknown = "blume".parse::<FilterKind>().unwrap_err();
-    assert!(told(&unknown).contains("split-block-bloom"), "{unknown}");
+    assert!(message(&unknown).contains("split-block-bloom"), "{unknown}");
     assert!("mmx".parse::<Isa>().is_err());
 }
 
-/// What a program does with an engine and any filter.
+/// A program that uses an engine with any filter.
 #[cfg(feature = "parallel")]
 fn on_all_cores<F>(engine: &trommel::Engine, mut filter: F) -> Outcome
 where
@@ -296,7 +296,7 @@ fn a_program_uses_all_cores() -> Outcome {
     Ok(())
 }
 
-/// Whoever opens the documentation can take in the root of the crate; parts go to the module of their idea.
+/// The root of the crate stays small enough to be read at once; other names belong in the module of their topic.
 #[test]
 fn the_root_has_at_most_40_names() {
     let root = include_str!("../src/lib.rs");

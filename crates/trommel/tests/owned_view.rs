@@ -1,4 +1,4 @@
-//! Views that hold their bytes: the answers of the filter, on any thread, for as long as they live.
+//! Views that own their bytes give the answers of the filter, on any thread, as long as they live.
 
 use std::sync::Arc;
 use trommel::container::OwnedView;
@@ -18,7 +18,7 @@ fn an_owned_view_of_any_holder_answers_as_its_filter() {
     for kind in FilterKind::ALL {
         let filter = filled(*kind, &hashes);
         let bytes = filter.to_bytes();
-        // Not at the alignment of a cache line.
+        // None of these is aligned to cache lines on purpose.
         let holders = [
             OwnedView::parse(bytes.clone()).unwrap(),
             OwnedView::parse(bytes.clone().into_boxed_slice()).unwrap(),
@@ -64,7 +64,7 @@ fn clones_share_the_bytes_and_outlive_the_first() {
     }
 }
 
-/// What a view of borrowed bytes refuses, an owned view refuses with the same error.
+/// An owned view refuses the same bytes as a borrowed view, with the same error.
 #[test]
 fn damaged_bytes_are_refused_as_in_a_borrowed_view() {
     for kind in FilterKind::ALL {

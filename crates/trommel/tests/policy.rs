@@ -1,4 +1,5 @@
-//! Filter blocks: exact sizes, no lost key, the rates of the kinds, and "maybe" for whatever is no block.
+//! Filter blocks: exact sizes, no false negatives, the false-positive rates of the kinds, and "maybe" for bytes that
+//! are not a block.
 
 use trommel::{
     Filter, FilterKind, FilterPolicy, FilterSpec, Hasher, Insert, Isa, KeyHash, PolicyError,
@@ -22,7 +23,7 @@ fn hashes(seed: u64, count: usize) -> Vec<KeyHash> {
 }
 
 #[test]
-fn a_block_has_the_length_that_was_said_and_every_key() {
+fn a_block_has_the_predicted_length_and_every_key() {
     for kind in kinds() {
         for bits_per_key in [11.0, 12.5, 17.0, 40.0] {
             let policy = policy(kind, bits_per_key);
@@ -47,22 +48,25 @@ fn a_standard_block_is_as_long_as_leveldbs() {
 }
 
 #[test]
-fn blocks_of_one_key_or_none_tell_keys_apart() {
+fn blocks_of_one_key_or_none_exclude_absent_keys() {
     for kind in kinds() {
         let policy = policy(kind, 11.0);
         let absent = hashes(9, 1_000);
         let none = policy.build(&[]);
         assert!(absent.iter().all(|hash| !policy.may_match(&none, *hash)), "{kind}");
         let one = policy.build(&hashes(1, 1));
-        let passed = absent.iter().filter(|hash| policy.may_match(&one, **hash)).count();
-        assert!(passed < 200, "{kind}: {passed} of 1000 absent keys pass a filter of one key");
+        let reported = absent.iter().filter(|hash| policy.may_match(&one, **hash)).count();
+        assert!(
+            reported < 200,
+            "{kind}: a block of one key reports {reported} of 1000 absent keys"
+        );
     }
 }
 
-/// Each table answers like a filter of the same bytes, so the rates are those that the filters are tested for; here
-/// against the equation, for tables that begin and end within words.
+/// Each table answers like a filter of the same bytes, whose false-positive rate is tested elsewhere. This compares it
+/// with the equation, for tables that begin and end within words.
 #[test]
-fn the_standard_kind_has_the_rate_of_its_equation() {
+fn standard_blocks_have_the_false_positive_rate_of_the_equation() {
     for (keys, bits_per_key) in [(10_007, 10.0), (10_007, 7.3), (3_001, 15.2)] {
         let policy = policy(FilterKind::Bloom, bits_per_key);
         let block = policy.build(&hashes(1, keys));
@@ -70,9 +74,10 @@ fn the_standard_kind_has_the_rate_of_its_equation() {
         let count = u32::from(block[block.len() - 1]);
         let fpr = trommel_base::sizing::standard_fpr(table_bits / keys as f64, count);
         let absent = hashes(2, 400_000);
-        let passed = absent.iter().filter(|hash| policy.may_match(&block, **hash)).count();
-        // The share of set bits varies from table to table; by the square root of its expectation at most.
-        assert_binomial("standard block", passed as u64, absent.len() as u64, fpr, 4.5);
+        let reported = absent.iter().filter(|hash| policy.may_match(&block, **hash)).count();
+        // The number of set bits varies from table to table, with a standard deviation of at most the square root of
+        // its mean.
+        assert_binomial("standard block", reported as u64, absent.len() as u64, fpr, 4.5);
     }
 }
 
@@ -87,7 +92,7 @@ fn a_block_is_the_table_of_a_frozen_filter() {
     ];
     for kind in kinds {
         let policy = policy(kind, 12.0);
-        // 12 bits for each of 4096 keys are 96 lines.
+        // 12 bits for each of 4096 keys are 96 cache lines.
         let hashes = hashes(1, 4_096);
         let block = policy.build(&hashes);
         let spec = FilterSpec::new(kind).keys(4_096).memory_bytes(4_096 * 12 / 8);
@@ -123,9 +128,9 @@ fn every_isa_builds_the_same_block_and_answers_alike() {
     }
 }
 
-/// Digests of blocks of 300 keys, from the first release on: stored blocks are read for ever.
+/// Digests of blocks of 300 keys. They must never change, since stored blocks must stay readable.
 #[test]
-fn golden_blocks() {
+fn blocks_have_their_golden_digests() {
     let digest = |kind, hasher| {
         let policy = FilterPolicy::builder(kind)
             .bits_per_key(11.0)
@@ -154,7 +159,7 @@ fn golden_blocks() {
 }
 
 #[test]
-fn what_is_no_block_of_the_policy_is_maybe() {
+fn bytes_that_are_not_a_block_of_the_policy_answer_maybe() {
     let hash = hashes(3, 1)[0];
     for kind in kinds() {
         let policy = policy(kind, 11.0);
@@ -191,9 +196,9 @@ fn what_is_no_block_of_the_policy_is_maybe() {
     }
 }
 
-/// Bytes that end like a block of the policy, at every alignment: whatever the answer is, no lookup panics.
+/// No lookup panics on bytes that end like a block of the policy, at any alignment.
 #[test]
-fn any_bytes_are_answered() {
+fn lookups_in_any_bytes_do_not_panic() {
     let mut random = Splitmix::new(5);
     for kind in kinds() {
         for isa in Isa::available() {
@@ -236,7 +241,7 @@ fn any_bytes_are_answered() {
 }
 
 #[test]
-fn a_name_has_what_decides_compatibility_and_nothing_else() {
+fn a_name_has_exactly_what_decides_compatibility() {
     let builder = FilterPolicy::builder;
     let name =
         |builder: trommel::policy::FilterPolicyBuilder| builder.build().unwrap().name().to_owned();
@@ -252,7 +257,7 @@ fn a_name_has_what_decides_compatibility_and_nothing_else() {
     }
 }
 
-/// Policies that differ in bits per key alone read each other's blocks.
+/// Policies that differ only in bits per key read each other's blocks.
 #[test]
 fn a_policy_reads_blocks_of_other_widths() {
     let keys = hashes(1, 1_000);
@@ -300,19 +305,23 @@ fn a_buffer_that_is_too_short_is_left_as_it_was() {
         }
         let mut buffer = vec![0xA5; need + 9];
         assert_eq!(policy.build_into(&keys, &mut buffer), Ok(need));
-        assert_eq!(buffer[..need], policy.build(&keys)[..], "{kind}: what the buffer held shows");
+        assert_eq!(
+            buffer[..need],
+            policy.build(&keys)[..],
+            "{kind}: the buffer's old contents are left"
+        );
         assert!(buffer[need..].iter().all(|byte| *byte == 0xA5), "{kind}");
     }
 }
 
 #[test]
-fn numbers_of_keys_that_no_block_holds_are_told() {
+fn encoded_len_is_the_maximum_for_more_keys_than_a_block_can_hold() {
     for kind in kinds() {
         let policy = policy(kind, 11.0);
         for keys in [usize::MAX, usize::MAX / 2, usize::MAX / 64] {
             assert_eq!(policy.encoded_len(keys), usize::MAX, "{kind}");
         }
-        // Lengths grow with keys up to where they end.
+        // Lengths grow with the number of keys, up to the largest block.
         let lengths: Vec<_> = (0..62).map(|log2| policy.encoded_len(1 << log2)).collect();
         assert!(lengths.is_sorted(), "{kind} {lengths:?}");
     }
@@ -323,7 +332,7 @@ fn numbers_of_keys_that_no_block_holds_are_told() {
 fn keys_without_room_give_a_block_that_excludes_nothing() {
     for kind in [FilterKind::Quotient, FilterKind::CacheLineQuotient, FilterKind::Cuckoo] {
         let policy = policy(kind, 17.0);
-        // The highest 256th of all hashes: the last bucket or run, and what it can reach.
+        // The highest 1/256 of all hashes, which share the last buckets or runs.
         let chosen: Vec<_> =
             hashes(1, 300).iter().map(|hash| KeyHash::from_raw(!(hash.raw() >> 8))).collect();
         let mut buffer = vec![0; policy.encoded_len(chosen.len())];
@@ -333,7 +342,7 @@ fn keys_without_room_give_a_block_that_excludes_nothing() {
         assert_eq!(block, [0]);
         assert!(chosen.iter().chain(&hashes(2, 100)).all(|hash| policy.may_match(&block, *hash)));
     }
-    // Copies of one key take one place.
+    // Copies of one key take one slot.
     for kind in kinds() {
         let policy = policy(kind, 11.0);
         let copies = vec![hashes(1, 1)[0]; 5_000];

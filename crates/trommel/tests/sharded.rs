@@ -1,4 +1,4 @@
-//! Filters in shards: exact under threads, of every kind, at the rate that was asked for.
+//! Sharded filters of every kind: exact with concurrent threads, at the false-positive rate of the spec.
 #![cfg(feature = "parallel")]
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +15,7 @@ fn hashes(keys: std::ops::Range<u64>) -> Vec<KeyHash> {
 }
 
 #[test]
-fn batches_of_keys_are_hashed_on_the_set_that_was_forced() {
+fn batches_of_keys_are_hashed_on_the_instruction_set_of_the_spec() {
     for isa in Isa::available() {
         let spec = FilterSpec::new(FilterKind::RegisterBloom).keys(100).isa(isa);
         let sharded = ShardedFilter::build(&spec, 4).unwrap();
@@ -48,12 +48,12 @@ fn every_kind_finds_all_keys_counts_them_and_answers_in_the_order_of_the_batch()
             for (i, hash) in mixed.iter().enumerate() {
                 assert_eq!(found.get(i), filter.contains_hash(*hash), "{kind} {shards} {i}");
             }
-            // Sets of fingerprints hold keys that are found as one only once.
+            // A set stores keys that have the same fingerprint only once.
             let len = filter.len();
             assert!(len <= 20_000 && len > 19_500, "{kind} {shards}: {len}");
-            let of_shards: Vec<_> = filter.into_shards();
-            assert_eq!(of_shards.len(), shards);
-            assert_eq!(of_shards.iter().map(Filter::len).sum::<usize>(), len);
+            let shard_filters: Vec<_> = filter.into_shards();
+            assert_eq!(shard_filters.len(), shards);
+            assert_eq!(shard_filters.iter().map(Filter::len).sum::<usize>(), len);
         }
     }
 }
@@ -65,15 +65,15 @@ fn multisets_count_exactly_under_threads_that_insert_and_remove() {
         const SHARE: u64 = 5_000;
         let spec = FilterSpec::new(kind).keys(50_000).multiset(true);
         let filter = ShardedFilter::build(&spec, 8).unwrap();
-        let everybodys = hashes(1 << 40..(1 << 40) + 500);
+        let shared_keys = hashes(1 << 40..(1 << 40) + 500);
         let done = AtomicBool::new(false);
         thread::scope(|threads| {
             let inserters: Vec<_> = (0..THREADS)
                 .map(|thread| {
-                    let (filter, everybodys) = (&filter, &everybodys);
+                    let (filter, shared_keys) = (&filter, &shared_keys);
                     threads.spawn(move || {
                         let own = hashes(thread * SHARE..(thread + 1) * SHARE);
-                        filter.insert_batch(everybodys).unwrap();
+                        filter.insert_batch(shared_keys).unwrap();
                         for batch in own.chunks(501) {
                             filter.insert_batch(batch).unwrap();
                             let mut found = Bitmap::new(0);
@@ -95,24 +95,24 @@ fn multisets_count_exactly_under_threads_that_insert_and_remove() {
             done.store(true, Ordering::Release);
             assert!(outcomes.iter().all(Result::is_ok));
         });
-        assert_eq!(filter.len(), (THREADS * SHARE / 2) as usize + 4 * everybodys.len());
-        for hash in &everybodys {
+        assert_eq!(filter.len(), (THREADS * SHARE / 2) as usize + 4 * shared_keys.len());
+        for hash in &shared_keys {
             assert!(filter.count_hash(*hash).unwrap() >= THREADS);
         }
         let kept = hashes(0..THREADS * SHARE);
         assert!(kept.iter().skip(1).step_by(2).all(|hash| filter.contains_hash(*hash)));
-        // What is taken out again leaves nothing behind.
-        let left = kept.iter().skip(1).step_by(2).chain((0..THREADS).flat_map(|_| &everybodys));
+        // The removal of all keys that are left empties the filter.
+        let left = kept.iter().skip(1).step_by(2).chain((0..THREADS).flat_map(|_| &shared_keys));
         left.for_each(|hash| assert_eq!(filter.remove_hash(*hash), Ok(true)));
         assert!(filter.is_empty(), "{kind}");
         assert!(!kept.iter().any(|hash| filter.contains_hash(*hash)));
     }
 }
 
-/// The low bits of a hash are what blocked Bloom filters draw positions from: bits that all hashes of a shard
-/// have alike would cost rate, the more the more shards there are.
+/// Blocked Bloom filters compute positions from the low bits of a hash. If all hashes of a shard had some of these bits
+/// in common, the false-positive rate would rise with the number of shards.
 #[test]
-fn the_rate_is_kept_with_the_most_shards() {
+fn the_false_positive_rate_holds_with_the_largest_number_of_shards() {
     for kind in FilterKind::ALL.iter().copied() {
         let keys = 4_000_000;
         let spec = FilterSpec::new(kind).keys(keys).fpr(0.02).huge_pages(false);
@@ -130,7 +130,7 @@ fn the_rate_is_kept_with_the_most_shards() {
 }
 
 #[test]
-fn what_a_kind_cannot_do_it_says() {
+fn operations_that_a_kind_lacks_are_errors() {
     let filter = ShardedFilter::build(&FilterSpec::new(FilterKind::SplitBlockBloom), 2).unwrap();
     let hash = filter.hash("anvil");
     let kind = FilterKind::SplitBlockBloom;
@@ -158,7 +158,7 @@ fn a_spec_that_a_shard_cannot_meet_is_an_error() {
 }
 
 #[test]
-fn a_full_shard_says_how_many_keys_went_in_and_loses_none_of_them() {
+fn a_full_shard_reports_how_many_keys_were_inserted_and_loses_none() {
     let spec = FilterSpec::new(FilterKind::Quotient).keys(2_000).multiset(true);
     let filter = ShardedFilter::build(&spec, 4).unwrap();
     let batch = hashes(0..10_000);
@@ -168,7 +168,7 @@ fn a_full_shard_says_how_many_keys_went_in_and_loses_none_of_them() {
     assert!(full.inserted > 0 && full.len <= full.capacity && full.capacity < 2_000);
     let held: u64 = batch.iter().filter(|hash| filter.contains_hash(**hash)).count() as u64;
     assert!(held >= full.inserted as u64);
-    // One by one, until the first shard is full.
+    // Inserts one by one until the first shard is full.
     let filter = ShardedFilter::build(&spec, 4).unwrap();
     let (inserted, full) = (0..)
         .zip(&batch)
@@ -178,7 +178,7 @@ fn a_full_shard_says_how_many_keys_went_in_and_loses_none_of_them() {
     assert!(batch[..inserted].iter().all(|hash| filter.contains_hash(*hash)));
 }
 
-/// Shards whose counters stuck hold keys that are no longer counted.
+/// If counters stuck, a shard can hold keys although its `len` is 0.
 #[test]
 fn a_filter_with_keys_in_a_shard_is_not_empty() {
     let filter = ShardedFilter::build(&FilterSpec::new(FilterKind::CountingBloom), 4).unwrap();

@@ -1,4 +1,4 @@
-//! Views of bytes that were verified before, and what may be done with them if they are damaged all the same.
+//! Views of bytes that were verified before, and how they behave if the bytes are damaged nevertheless.
 
 use trommel::container::{self, HEADER_BYTES};
 use trommel::{
@@ -30,7 +30,7 @@ fn filters(keys: usize) -> Vec<AnyFilter> {
     filters.collect()
 }
 
-/// Everything that a view can be asked. Nothing is asserted of the answers.
+/// Calls every query of a view. The answers may be wrong.
 fn ask(view: &FilterView<'_>, probes: &[KeyHash]) {
     let mut found = Bitmap::new(0);
     for len in [1, 20, probes.len()] {
@@ -50,8 +50,8 @@ fn ask(view: &FilterView<'_>, probes: &[KeyHash]) {
     }
 }
 
-/// What a damaged table could spread into is refused, exactly where a full parse refuses it.
-fn spread(view: &FilterView<'_>, into: &AnyFilter) {
+/// Checks that the calls that copy a table refuse it exactly if a full parse refuses it.
+fn assert_copies_are_checked(view: &FilterView<'_>, into: &AnyFilter) {
     let under_a_new_checksum = view.to_bytes();
     let is_whole = FilterView::parse(&under_a_new_checksum).is_ok();
     assert_eq!(view.check_structure().is_ok(), is_whole);
@@ -98,7 +98,7 @@ fn a_trusted_view_over_any_flipped_bit_is_refused_or_answers() {
                     viewed += 1;
                     assert!(bit >= HEADER_BYTES * 8, "bit {bit} of the header");
                     ask(&view, &probes);
-                    spread(&view, &filter);
+                    assert_copies_are_checked(&view, &filter);
                 }
             }
             bytes[bit / 8] ^= 1 << (bit % 8);
@@ -124,14 +124,14 @@ fn a_trusted_view_of_noise_is_refused_or_answers() {
             noisy[from..from + noise.len()].copy_from_slice(&noise);
             if let Ok(view) = FilterView::parse_trusted(&noisy) {
                 ask(&view, &probes);
-                spread(&view, &filter);
+                assert_copies_are_checked(&view, &filter);
             }
         }
     }
 }
 
 #[test]
-fn merging_a_view_is_merging_the_filter() {
+fn merging_a_view_gives_what_merging_the_filter_gives() {
     for (filter, like) in filters(300).into_iter().zip(filters(300)) {
         let mut other = like.clone();
         other.insert_batch(&hashes(5, 1)).unwrap();
@@ -142,7 +142,7 @@ fn merging_a_view_is_merging_the_filter() {
             let outcome = by_filter.merge(&other);
             assert_eq!(by_view.merge_view(&view), outcome, "{}", filter.kind());
             assert!(by_view.to_bytes() == by_filter.to_bytes());
-            // Only a multiset has too few slots for all keys twice.
+            // Only a multiset can have too few slots for all keys twice.
             assert!(outcome.is_ok() || matches!(outcome, Err(MergeError::Full(_))));
             assert_eq!(by_view.contains_hash(hashes(5, 1)[0]), outcome.is_ok());
         }
@@ -155,7 +155,7 @@ fn merging_a_view_is_merging_the_filter() {
 }
 
 #[test]
-fn identities_are_equal_where_bytes_are() {
+fn identities_are_equal_exactly_if_bytes_are() {
     let mut identities = Vec::new();
     for filter in filters(50).into_iter().chain(filters(51)) {
         let bytes = filter.to_bytes();

@@ -1,4 +1,4 @@
-//! A reader of filter blocks, from the words of docs/FORMAT.md alone.
+//! A reader of filter blocks, written only from docs/FORMAT.md.
 
 use super::quotient_page::{Table, blocks};
 use super::{Buckets, Page, bit, dump, example_row, hashes, number, scaled};
@@ -6,7 +6,7 @@ use std::iter;
 use trommel::container::HashId;
 use trommel::{FilterKind, FilterPolicy, Hasher, KeyHash};
 
-/// A block that the page calls a filter: its kind, parameter and table; `None` for one without a filter.
+/// Splits a block into its kind, hash function, parameter and table; `None` for a block without a filter.
 fn open(block: &[u8]) -> Option<(u16, HashId, u64, &[u8])> {
     let (code, rest) = block.split_last().unwrap();
     match code {
@@ -33,7 +33,8 @@ fn quotient_bytes(kind: u16, b: u64, r: u64) -> u64 {
     }
 }
 
-/// The slots of a table: the largest number that has the largest number of blocks that takes `bytes`.
+/// The slots of a table of `bytes`: among the numbers of slots with the largest number of blocks that takes exactly
+/// `bytes`, the largest.
 fn quotient_slots(kind: u16, r: u64, bytes: u64) -> u64 {
     let (per_block, step) = if kind == 6 { (64, 1) } else { (50, 50) };
     let of_length = |b: &u64| quotient_bytes(kind, *b, r) == bytes;
@@ -83,7 +84,7 @@ fn contains(block: &[u8], h: u64) -> bool {
 }
 
 #[test]
-fn a_reader_of_filter_blocks_made_from_the_page_answers_as_the_library() {
+fn a_block_reader_written_from_the_format_document_answers_like_the_library() {
     for kind in FilterKind::ALL.iter().filter(|kind| **kind != FilterKind::CountingBloom) {
         for hasher in [Hasher::xxh3(42), Hasher::PARQUET] {
             for (keys, bits_per_key) in [(0, 11.0), (1, 11.0), (18, 11.0), (301, 13.7), (700, 36.0)]
@@ -115,7 +116,7 @@ fn a_reader_of_filter_blocks_made_from_the_page_answers_as_the_library() {
 }
 
 #[test]
-fn the_library_writes_and_reads_the_block_of_the_page() {
+fn the_library_writes_and_reads_the_example_block() {
     let policy =
         FilterPolicy::builder(FilterKind::Bloom).bits_per_key(10.0).seed(7).build().unwrap();
     let keys = ["anvil", "forge"].map(|key| policy.hash(key));
@@ -130,15 +131,15 @@ fn the_library_writes_and_reads_the_block_of_the_page() {
         let h = policy.hash(key).raw();
         assert_eq!(hashes[i], format!("{h:016X}"));
         let x = iter::successors(Some(h), |x| Some(x.wrapping_mul(0xF135_7AEA_2E62_A9C5)));
-        let told: Vec<String> = x.take(7).map(|x| scaled(x, 24, 64).to_string()).collect();
-        assert_eq!(positions[i], told.join(" "));
+        let computed: Vec<String> = x.take(7).map(|x| scaled(x, 24, 64).to_string()).collect();
+        assert_eq!(positions[i], computed.join(" "));
     }
     assert_eq!(number(&block, 3..4), 7);
     assert!(KeyHash::slice_as_raw(&keys).iter().all(|h| contains(&block, *h)));
 }
 
 #[test]
-fn the_page_has_the_names_of_policies() {
+fn the_format_document_has_the_form_of_policy_names() {
     let policy =
         FilterPolicy::builder(FilterKind::Cuckoo).hasher(Hasher::xxh64(0xAB)).build().unwrap();
     assert_eq!(policy.name(), "trommel.1.cuckoo.xxh64.00000000000000ab");

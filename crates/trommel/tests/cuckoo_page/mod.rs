@@ -1,4 +1,4 @@
-//! A reader of kind 8, from the words of docs/FORMAT.md alone, bit by bit; it checks whatever the page says.
+//! A reader of kind 8, written only from docs/FORMAT.md, bit by bit. It checks everything that the document states.
 
 use super::{Page, bit, dump, example_row, hashes, number, power_of_two};
 use trommel::{
@@ -7,7 +7,7 @@ use trommel::{
 };
 use trommel_base::{FromSpec, Spec};
 
-/// What is in a payload.
+/// The contents of a payload.
 pub(super) struct Buckets {
     m: u64,
     f: u64,
@@ -18,7 +18,7 @@ pub(super) struct Buckets {
 }
 
 impl Buckets {
-    /// Reads a payload, and fails if anything in it is not as the page says.
+    /// Reads a payload, and panics if anything in it contradicts docs/FORMAT.md.
     pub(super) fn read([m, f, d, flags]: [u64; 4], payload: &[u8], len: u64) -> Self {
         assert!(m.is_multiple_of(2 << d) && (2..=1 << 31).contains(&m));
         assert!([8, 12, 16, 32].contains(&f) && d + 4 <= f && flags < 4);
@@ -86,7 +86,7 @@ impl Buckets {
             || self.entries.contains(&self.entry(b, fingerprint))
     }
 
-    /// Copies of a hash's fingerprint that a lookup can meet.
+    /// The number of copies of a hash's fingerprint that a lookup can find.
     fn count(&self, h: u64) -> u64 {
         let (b, fingerprint) = self.split(h);
         let copies = |values: &[u64], value| values.iter().filter(|v| **v == value).count() as u64;
@@ -98,7 +98,7 @@ impl Buckets {
     }
 }
 
-/// The reader and the library on a filter.
+/// Checks that the reader and the library agree on a filter.
 fn assert_read(filter: &CuckooFilter, probes: &[KeyHash], what: &str) {
     let bytes = filter.to_bytes();
     let page = Page::read(&bytes);
@@ -119,7 +119,7 @@ fn assert_read(filter: &CuckooFilter, probes: &[KeyHash], what: &str) {
 
 /// Filters of every width, few and many buckets: empty, highly loaded, overflowing, emptied again, and doubled.
 #[test]
-fn a_reader_made_from_the_page_reads_every_table_of_buckets() {
+fn a_reader_written_from_the_format_document_reads_every_table_of_buckets() {
     let mut unknown = 0;
     for bits in [8, 12, 16, 32] {
         for (keys, multiset) in [(3, true), (60, false), (500, true), (4000, false), (4000, true)] {
@@ -156,7 +156,7 @@ fn a_reader_made_from_the_page_reads_every_table_of_buckets() {
             }
         }
     }
-    assert!(unknown > 0, "no filter with buckets that cannot say their flags");
+    assert!(unknown > 0, "no filter had buckets that cannot encode their flags");
 }
 
 #[test]
@@ -186,9 +186,9 @@ fn the_library_writes_and_reads_the_example_of_buckets() {
     }
 }
 
-/// The most buckets, and the payload of a table of that size, are the library's.
+/// The document's largest number of buckets, and the payload of such a table, are those of the library.
 #[test]
-fn the_page_has_the_largest_cuckoo_filters() {
+fn the_format_document_has_the_largest_cuckoo_filters() {
     let row = example_row("| 8 | `cuckoo` |");
     let largest = row[1].split_once(" to ").unwrap().1;
     let largest = power_of_two(largest.split(',').next().unwrap());
@@ -200,7 +200,7 @@ fn the_page_has_the_largest_cuckoo_filters() {
     }
 }
 
-/// Every number of the header outside its range is refused by its name, in the library as on the page.
+/// The library refuses every header field that is outside the document's range, and names the field.
 #[test]
 fn parameters_of_buckets_outside_their_ranges_are_refused() {
     let builder = CuckooFilter::builder().keys(64).load(0.5).fingerprint_bits(16);
@@ -224,11 +224,11 @@ fn parameters_of_buckets_outside_their_ranges_are_refused() {
         let forged = trommel::container::Header { parameters, ..parsed.header() };
         let error = FilterView::parse(&forged.to_bytes(&[parsed.payload()])).unwrap_err();
         assert!(
-            matches!(error, FormatError::Field { name: told, .. } if told == name),
+            matches!(error, FormatError::Field { name: field, .. } if field == name),
             "{parameters:?}: {error}"
         );
     }
-    // Of any other flags, an empty table is a filter.
+    // With any of the allowed flags, an empty table is a filter.
     for flags in 0..4 {
         let parameters = [buckets, 16, 0, flags];
         let forged = trommel::container::Header { parameters, ..parsed.header() };

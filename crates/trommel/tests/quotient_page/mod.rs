@@ -1,5 +1,5 @@
-//! A reader of kinds 6 and 7, from the words of docs/FORMAT.md alone: it walks a whole table from its
-//! first slot to its last, with no rank, no select and no offset, and checks whatever the page says.
+//! A reader of kinds 6 and 7, written only from docs/FORMAT.md. It reads a whole table from its first slot to its last,
+//! without rank, select or offsets, and checks everything that the document states.
 
 use super::{Page, bit, dump, example_row, hashes, number, power_of_two, scaled};
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use trommel::{
 };
 use trommel_base::FromSpec;
 
-/// What is in a table: places, and how many copies of each.
+/// The contents of a table: its places, as docs/FORMAT.md calls them, with the number of copies at each.
 pub(super) struct Table {
     kind: u16,
     n: u64,
@@ -42,7 +42,7 @@ fn sections(b: u64, r: u64) -> [u64; 3] {
 }
 
 impl Table {
-    /// Reads a payload, and fails if anything in it is not as the page says.
+    /// Reads a payload, and panics if anything in it contradicts docs/FORMAT.md.
     pub(super) fn read(kind: u16, [n, r, fingerprints, copies]: [u64; 4], payload: &[u8]) -> Self {
         let (per_block, most) = if kind == 6 { (64, 255) } else { (50, 63) };
         let b = blocks(n, per_block);
@@ -99,7 +99,7 @@ impl Table {
         ((1u128 << 64) / u128::from(self.fingerprints)) as u64
     }
 
-    /// Copies of a hash's fingerprint.
+    /// The number of copies of a hash's fingerprint.
     pub(super) fn count(&self, h: u64) -> u64 {
         self.places.get(&self.place(self.fingerprint(h))).copied().unwrap_or(0)
     }
@@ -108,7 +108,7 @@ impl Table {
         self.count(h) > 0
     }
 
-    /// Every fingerprint once, from its place back.
+    /// Every fingerprint once, computed back from its place.
     fn fingerprints(&self) -> Vec<u64> {
         let places = self.n << self.r;
         let back = |place: &u64| match self.fingerprints == places {
@@ -167,7 +167,7 @@ fn read_lines(payload: &[u8], b: u64, r: u64) -> (Vec<Block>, Vec<Option<u64>>) 
     (blocks, slots)
 }
 
-/// The reader and the library on a filter: every answer, every copy, every fingerprint.
+/// Checks that the reader and the library agree on a filter: on every answer, copy and fingerprint.
 fn assert_read<L: Layout>(filter: &Quotient<L>, probes: &[KeyHash], what: &str) {
     let bytes = filter.to_bytes();
     let page = Page::read(&bytes);
@@ -192,7 +192,7 @@ fn assert_read<L: Layout>(filter: &Quotient<L>, probes: &[KeyHash], what: &str) 
 
 /// Filters of every shape: sets and multisets, every width, grown, shrunk and rescaled.
 #[test]
-fn a_reader_made_from_the_page_reads_every_table() {
+fn a_reader_written_from_the_format_document_reads_every_quotient_table() {
     let keys = hashes(1, 400);
     let mut probes = hashes(2, 10_000);
     probes.extend(&keys);
@@ -223,7 +223,7 @@ fn read_at_every_size<L: Layout>(
 ) {
     assert_read(&filter, probes, what);
     filter.insert_batch(keys).unwrap();
-    // Copies, which a set refuses and a multiset keeps, and a cluster that pushes offsets to their end.
+    // Copies, which a set refuses and a multiset keeps, and a cluster that is long enough for the largest offsets.
     let cluster = (0..320).map(|i| KeyHash::from_raw((1 << 63) + (i << 42) * (i % 3)));
     for hash in keys[..30].iter().copied().chain(cluster).take(350) {
         let outcome = filter.insert_hash(hash);
@@ -266,14 +266,14 @@ fn the_library_writes_and_reads_the_example_of_fingerprints() {
     }
 }
 
-/// The most slots, and the payload of a table of that size, are the library's.
+/// The document's largest number of slots, and the payload of such a table, are those of the library.
 #[test]
-fn the_page_has_the_largest_quotient_filters() {
+fn the_format_document_has_the_largest_quotient_filters() {
     for (kind, per_block) in [(FilterKind::Quotient, 64), (FilterKind::CacheLineQuotient, 50)] {
         let row = example_row(&format!("| {} | `{kind}` |", kind as u16));
         let slots = row[1].split_once(" to ").unwrap().1;
         let largest = power_of_two(slots.split(',').next().unwrap());
-        // The square root is far beyond the end of the overhang.
+        // With this number of slots, the overhang is at its maximum of 320.
         let b = (largest + 320).div_ceil(per_block);
         let payload: u64 = match kind {
             FilterKind::Quotient => sections(b, 1).iter().map(|s| s.next_multiple_of(64)).sum(),
@@ -287,9 +287,9 @@ fn the_page_has_the_largest_quotient_filters() {
     }
 }
 
-/// Overhang and sections give the bytes of filters of every size.
+/// The document's overhang and sections give the library's bytes, for filters of every size.
 #[test]
-fn the_page_has_the_bytes_of_every_size() {
+fn the_format_document_has_the_bytes_of_every_size() {
     for keys in (0..400).chain([1000, 4095, 4096, 5000, 5184, 6000, 100_003]) {
         let mut spec = trommel_base::Spec::default();
         spec.keys = keys;
