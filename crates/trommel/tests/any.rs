@@ -259,7 +259,10 @@ fn unlike_kinds_do_not_merge_and_nothing_changes() {
             let error = left.merge(&right).unwrap_err();
             assert_eq!(error, MergeError::Kinds { left: *left_kind, right: *right_kind });
             let message = error.to_string();
-            assert!(message.contains(left_kind.name()) && message.contains(right_kind.name()), "{message}");
+            assert!(
+                message.contains(left_kind.name()) && message.contains(right_kind.name()),
+                "{message}"
+            );
             assert!(left.to_bytes() == before, "{left_kind} after {right_kind}");
         }
     }

@@ -64,8 +64,8 @@ use trommel_base::{Bitmap, Bulk, Filter, Full, KeyHash, Workers as _};
 /// A call runs the methods of the filter on the engine's workers, and the source of a [`Stream`] on a thread of its
 /// own. If such a method takes a lock, no thread may hold that lock during a call on the same engine: the workers are
 /// shared, so the method can wait behind another call's work. The filters of this crate take no locks, except
-/// [`ShardedFilter`], which holds a shard's lock only during its own work. If such a method calls the engine again,
-/// that call runs on the same thread.
+/// [`ShardedFilter`], which holds a shard's lock only during its own work. If a method of the filter calls the engine
+/// again from a worker, that call runs on that worker alone.
 #[derive(Clone, Debug)]
 pub struct Engine {
     pool: Arc<Pool>,
