@@ -174,7 +174,8 @@ fn resident_memory_of_a_case() {
     }
 }
 
-/// A filter whose memory is resident. It is empty again, unless its kind inserts in the same way when it is not.
+/// A filter whose memory is resident. It is empty again, unless its kind inserts in the same way into a filter that is
+/// not empty.
 #[cfg(target_os = "linux")]
 fn filled(kind: FilterKind, hashes: &[KeyHash]) -> AnyFilter {
     let mut filter = FilterSpec::new(kind).keys(hashes.len()).fpr(0.005).build().unwrap();

@@ -175,10 +175,10 @@ impl Engine {
     /// Inserts a batch. The filter is the same, byte for byte, as after [`Insert::insert_batch`](crate::Insert).
     ///
     /// Scratch memory, within the budget: a direct insert into a Bloom filter on several threads takes as much as the
-    /// table for every thread but one. A partitioned one takes 8.5 bytes per key, or 4.5 for every bit of a standard
-    /// filter, and at most as much as the table, or 256 MiB for smaller tables. For other filters, see their
-    /// `insert_bulk`. With less memory, a batch is inserted in chunks; with far too little, or if the system refuses
-    /// it, directly.
+    /// table for every thread but one. A partitioned one takes 8.5 bytes per key, or 4.5 for every bit that a key sets
+    /// in a standard filter, and at most as much as the table, or 256 MiB for smaller tables. For other filters, see
+    /// their `insert_bulk`. With less memory, a batch is inserted in chunks; with far too little, or if the system
+    /// refuses it, directly.
     ///
     /// ```
     /// use trommel::{Engine, Filter, SplitBlockBloom};

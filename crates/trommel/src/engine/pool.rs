@@ -8,7 +8,7 @@
 //!
 //! While a thread of a Rayon pool waits for another pool, it runs jobs of its own pool. If the caller holds a lock,
 //! such a job may need the same lock, and the thread would wait for itself. So a caller from another pool starts a
-//! thread that belongs to no pool, which acts for it, and sleeps until that thread has finished.
+//! thread that belongs to no pool, lets it act as the caller, and sleeps until it has finished.
 
 use super::EngineError;
 use alloc::string::ToString;
