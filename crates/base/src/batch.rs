@@ -1,12 +1,13 @@
 //! The batch pipeline: locate, prefetch, probe.
 //!
-//! A lookup outside the caches waits for one line; a core can wait for some sixteen at once. So a
-//! batch goes through a pipeline of three stages, group of keys by group: the lines of a group are *located*
-//! (hash to address, in vectors), some groups later *fetched* (prefetched), and a distance later *probed*.
+//! A single lookup outside the caches waits for one cache line, but a core can have some sixteen lines in
+//! flight. So a batch goes through a pipeline of three stages, one group of keys at a time. The cache lines of a
+//! group are *located* (hashes become addresses, in vectors), some groups later *fetched* (prefetched), and after
+//! a further distance *probed*.
 //!
-//! The addresses wait in a [`Ring`] between the stages. A group is located [`LEAD_KEYS`] keys before
-//! it is fetched: to read an address back right after the vector store that wrote it fails store
-//! forwarding, and cost half the speed where it was tried.
+//! Between the stages, a [`Ring`] holds the addresses. A group is located [`LEAD_KEYS`] keys before it is
+//! fetched: reading an address right after the vector store that wrote it fails store forwarding, and halved
+//! the speed where it was tried.
 
 pub use trommel_simd::Hint;
 use trommel_simd::{l2_bytes, prefetch};
@@ -15,16 +16,16 @@ use trommel_simd::{l2_bytes, prefetch};
 pub const LEAD_KEYS: usize = 64;
 /// The longest distance, in keys, between fetching a line and probing it.
 pub const MAX_DISTANCE_KEYS: usize = 256;
-/// Slots of a [`Ring`]: a power of two, room for lead, distance and a group.
+/// Slots of a [`Ring`]: a power of two, with room for the lead, the distance and a group.
 pub const RING_KEYS: usize = 512;
 
-/// Bytes of the words that a slot of a [`Ring`] counts.
+/// Bytes of a word. A slot of a [`Ring`] holds an offset in words.
 pub const WORD_BYTES: usize = 8;
 
 /// Whether and how far ahead to prefetch in a table of a given size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// The hint, or none where the table is in cache anyway.
+    /// The hint; `None` if the table is in cache anyway.
     pub hint: Option<Hint>,
     /// Keys between prefetch and probe, in whole groups, up to [`MAX_DISTANCE_KEYS`].
     pub distance_keys: usize,
@@ -34,20 +35,21 @@ impl Window {
     const NONE: Self = Self { hint: None, distance_keys: 0 };
     const FAR: Self = Self { hint: Some(Hint::T1), distance_keys: 128 };
 
-    /// The window for a table of `bytes`, read or written a unit at a time.
+    /// The window for a table of `bytes` in which each key reads or writes one unit.
     ///
-    /// In the nearer half of L2 prefetching costs instructions and gains nothing; in the other, with 1 MiB of
-    /// L2, lookups take 0.7 to 0.85 of their time with it, of blocks of a word and of a line. From twice L2 on
-    /// the best hint is T1, which fills L2: a core tracks some 48 lines there, and 16 on their way to L1. With
-    /// split blocks and an L2 of 2 MiB, ns per key with T0 and with T1: 2.2 and 1.9 at 4 MB, 4.1 and 3.1 at
-    /// 16 MB, 9.4 and 7.4 at 128 MB, 13.9 and 12.7 at 1 GB; NTA is behind T1 everywhere. Between one L2 and
-    /// two, T1 is up to a tenth behind T0. Distances of 64 to 256 keys are alike.
+    /// In tables of up to half of L2, prefetching costs instructions and gains nothing. In larger ones of up to L2
+    /// (1 MiB), lookups take 0.7 to 0.85 of their time without it, for blocks of a word and of a cache line. From
+    /// twice L2 on the best hint is T1, which fetches into L2: a core tracks some 48 lines on their way to L2, but
+    /// only 16 on their way to L1. With split blocks and an L2 of 2 MiB, ns per key with T0 and with T1: 2.2 and
+    /// 1.9 at 4 MB, 4.1 and 3.1 at 16 MB, 9.4 and 7.4 at 128 MB, 13.9 and 12.7 at 1 GB. NTA is slower than T1 at
+    /// every size. From L2 to twice L2, T1 is up to a tenth slower than T0. Distances from 64 to 256 keys make no
+    /// difference.
     #[must_use]
     pub fn for_table(bytes: usize) -> Self {
-        Self::beside_l2(bytes, l2_bytes())
+        Self::for_table_and_l2(bytes, l2_bytes())
     }
 
-    const fn beside_l2(bytes: usize, l2_bytes: usize) -> Self {
+    const fn for_table_and_l2(bytes: usize, l2_bytes: usize) -> Self {
         if bytes <= l2_bytes / 2 {
             Self::NONE
         } else if bytes / 2 <= l2_bytes {
@@ -57,48 +59,49 @@ impl Window {
         }
     }
 
-    /// The window for a table of `bytes` of which a key's lookup, or a vector's gather, reads several
-    /// lines: they are in flight together by themselves, so prefetching pays only beyond L2.
-    /// With 2 MiB of that, ns per key at 1.5 MB without and with it, register blocks 0.92 and 1.09, standard misses
-    /// 2.7 and 6.3; at 4 MB 1.7 and 1.6, 6.1 and 4.1.
+    /// The window for a table of `bytes` of which one lookup, or one vector gather, reads several cache lines.
+    /// These lines are in flight together anyway, so prefetching pays only beyond L2. With 2 MiB of L2, ns per key
+    /// without and with prefetch: at 1.5 MB, register blocks 0.92 and 1.09, absent keys in a standard filter 2.7 and
+    /// 6.3; at 4 MB, 1.7 and 1.6, and 6.1 and 4.1.
     ///
-    /// Beyond L2 by T1 at once, since in passes over blocks of keys more lines are fetched than a core tracks on their
-    /// way to L1: on a Zen 4 core, at 1.3 to 1.5 MB, 0.95 of the time with T0 in lines of a quotient filter, 0.92
-    /// in its blocks, 0.9 for present keys in a standard filter, 1.04 for absent ones. Rejected: no prefetch up to 1.5
-    /// MB. Where one filter was looked up in a loop, lines took 0.95 of the time and blocks 0.8; in the harness, which
-    /// interleaves its subjects, lines took longer than with AVX2 and T1.
+    /// Beyond L2 the hint is T1 at any size, since a pass over a block of keys fetches more lines than a core tracks on
+    /// their way to L1. On a Zen 4 core, at 1.3 to 1.5 MB, T1 takes 0.95 of T0's time in a cache-line quotient filter,
+    /// 0.92 in a quotient filter, and in a standard filter 0.9 for present keys and 1.04 for absent ones. Rejected: no
+    /// prefetch up to 1.5 MB. In a loop over one filter, it took 0.95 of the time in a cache-line quotient filter and
+    /// 0.8 in a quotient filter. But in the harness, which interleaves its subjects, the cache-line quotient filter was
+    /// then slower than with AVX2 and T1.
     #[must_use]
     pub fn for_gathers(bytes: usize) -> Self {
         if bytes <= l2_bytes() { Self::NONE } else { Self::FAR }
     }
 
-    /// The window for a table of `bytes` whose lines are fetched a whole block of keys at a time: more than a core
-    /// tracks on their way to L1.
-    /// With AVX2 on a Zen 4 core, lookups in lines of a quotient filter took 0.43 to 0.55 of the time of key by
-    /// key with T0 at 1.3 MB, with T1 0.38 to 0.46, without prefetch 0.45 to 0.7; at 0.7 MB 0.38 to 0.48 with T1,
-    /// 0.42 to 0.55 without.
+    /// The window for a table of `bytes` whose cache lines are fetched for a whole block of keys at a time, which is
+    /// more lines than a core tracks on their way to L1.
+    /// Lookups in a cache-line quotient filter with AVX2 on a Zen 4 core, relative to the time key by key: at 1.3 MB
+    /// 0.43 to 0.55 with T0, 0.38 to 0.46 with T1, 0.45 to 0.7 without prefetch; at 0.7 MB 0.38 to 0.48 with T1, 0.42
+    /// to 0.55 without.
     #[must_use]
     pub fn for_passes(bytes: usize) -> Self {
         if Self::for_table(bytes).hint.is_none() { Self::NONE } else { Self::FAR }
     }
 }
 
-/// How far ahead of the keys that are located keys are prefetched.
+/// How far the hashes of a batch are prefetched ahead of those that are being located, in bytes.
 const KEYS_BEHIND_BYTES: usize = 1024;
 
-/// A prefetch hint as a type, so that a kernel's loop is compiled for it.
+/// A prefetch hint as a type, so that a kernel's loop is compiled for each hint.
 pub trait Fetch {
     /// Prefetches the line at `address`.
     fn line(address: *const u8);
 
-    /// Prefetches the lines of the batch that come a kilobyte behind these keys.
+    /// Prefetches the cache lines of the batch that come a kilobyte after these hashes.
     ///
-    /// A batch is read in order, and yet the processor does not fetch it in time where each of its keys reads a
-    /// page of its own in between: ns per key without and with it, of a million keys, whose hashes are 8 MB, in
-    /// tables of 1.5 MB on a Cascade Lake core: lookups in register blocks 6.5 and 2.9, in split blocks 4.9 and
-    /// 2.7, in lines 6.5 and 2.8, inserts 8.4 and 3.2, 5.8 and 3.1, 9.3 and 3.2.
-    /// Rejected: the same for keys that are partitioned (0.9 to 1.2 of the time, 1.2 to 1.5 in batches of 64 K), or that
-    /// go in passes over lists of 256 (1.01 to 1.06).
+    /// A batch is read in order, but the processor does not fetch it in time if every key accesses another page in
+    /// between. ns per key without and with this prefetch, for a million keys (8 MB of hashes) and tables of 1.5 MB on
+    /// a Cascade Lake core: lookups in register blocks 6.5 and 2.9, in split blocks 4.9 and 2.7, in cache-line blocks
+    /// 6.5 and 2.8; inserts in the same blocks 8.4 and 3.2, 5.8 and 3.1, 9.3 and 3.2.
+    /// Rejected: the same prefetch for keys that are partitioned (0.9 to 1.2 of the time; 1.2 to 1.5 in batches of
+    /// 64 K), or that are processed in passes over lists of 256 keys (1.01 to 1.06).
     #[inline(always)]
     fn keys_behind(keys: &[u64]) {
         for line in keys.chunks(LINE_KEYS) {
@@ -107,7 +110,7 @@ pub trait Fetch {
     }
 }
 
-/// Keys of a cache line.
+/// Hashes per cache line.
 const LINE_KEYS: usize = 8;
 
 /// No prefetch.
@@ -176,11 +179,11 @@ macro_rules! with_fetch {
     };
 }
 
-/// The offsets of the units of keys between locating and probing: a ring of [`RING_KEYS`] slots. A slot may be
-/// overwritten once its key was probed.
+/// A ring of [`RING_KEYS`] slots that holds the offset of each key's unit from locating to probing. A slot may be
+/// overwritten once its key has been probed.
 ///
-/// An offset is the index of the unit's first 64-bit word in the table, so that 32 bits reach 32 GiB
-/// and an x86 address takes it without a shift (two instructions per key less than with unit numbers).
+/// An offset is the index of the unit's first 64-bit word in the table. So 32 bits reach 32 GiB, and an x86 address
+/// needs no shift (two instructions per key fewer than with unit numbers).
 #[derive(Debug)]
 #[repr(align(64))]
 pub struct Ring([u32; RING_KEYS]);
@@ -200,7 +203,7 @@ impl Ring {
         &groups[group % (RING_KEYS / GROUP)]
     }
 
-    /// The offsets of a group, to be written.
+    /// The offsets of a group, for writing.
     #[inline(always)]
     pub fn group_mut<const GROUP: usize>(&mut self, group: usize) -> &mut [u32; GROUP] {
         let (groups, _) = self.0.as_chunks_mut::<GROUP>();
@@ -210,18 +213,18 @@ impl Ring {
     /// Prefetches the lines in which the units of a group begin.
     #[inline(always)]
     pub fn fetch<const GROUP: usize, F: Fetch>(&self, group: usize, table: *const u8) {
-        for place in self.group::<GROUP>(group) {
-            F::line(table.wrapping_add(*place as usize * WORD_BYTES));
+        for offset in self.group::<GROUP>(group) {
+            F::line(table.wrapping_add(*offset as usize * WORD_BYTES));
         }
     }
 }
 
-/// Takes `groups` of `GROUP` keys each through the pipeline. Each stage is called with the state and the index of a
-/// group, once per group, in order; the stages of a group are locate, fetch and probe, [`LEAD_KEYS`] and
-/// `window.distance_keys` keys apart. If the window prefetches, the hashes in `keys` are prefetched before they are
-/// located; `keys` is empty if they are in cache.
+/// Runs `groups` groups of `GROUP` keys each through the pipeline. Each stage is called once per group, in order,
+/// with the state and the index of the group. A group is fetched [`LEAD_KEYS`] keys after it is located, and probed
+/// `window.distance_keys` keys after it is fetched. If the window has a hint, the hashes in `keys` are prefetched
+/// before they are located; pass an empty `keys` if the hashes are in cache.
 ///
-/// Shape: `GROUP` divides 64.
+/// `GROUP` must divide 64.
 #[inline(always)]
 pub fn run_stages<const GROUP: usize, S>(
     keys: &[u64],
@@ -261,18 +264,18 @@ pub fn run_stages<const GROUP: usize, S>(
 
 /// The stages of a pipeline, for code that is compiled for several instruction sets.
 ///
-/// A closure in such code is compiled for the baseline unless it is inlined, and nothing can force that; a method can be
-/// `#[inline(always)]`.
+/// A closure in such code is compiled for the baseline unless it is inlined, and inlining a closure cannot be forced. A
+/// method can be `#[inline(always)]`.
 pub trait BatchPipeline {
-    /// Computes where the lines of a group are.
+    /// Computes the addresses of a group's cache lines.
     fn locate(&mut self, group: usize);
-    /// Prefetches them.
+    /// Prefetches the group's cache lines.
     fn fetch(&mut self, group: usize);
-    /// Reads or writes them.
+    /// Reads or writes the group's cache lines.
     fn probe(&mut self, group: usize);
 }
 
-/// As [`run_stages`], by the methods of a type.
+/// Like [`run_stages`], with the methods of a type as the stages.
 #[inline(always)]
 pub fn run_pipeline<const GROUP: usize>(
     keys: &[u64],
@@ -280,11 +283,11 @@ pub fn run_pipeline<const GROUP: usize>(
     window: Window,
     stages: &mut impl BatchPipeline,
 ) {
-    let ahead = window.distance_keys.min(MAX_DISTANCE_KEYS) / GROUP;
+    let distance = window.distance_keys.min(MAX_DISTANCE_KEYS) / GROUP;
     let lead = LEAD_KEYS / GROUP;
-    // One loop with three conditions, and not a prologue, a steady state and an epilogue: each stage
-    // has one call site, so that it is inlined, and the conditions cost a predicted branch per group.
-    for step in 0..groups + lead + ahead {
+    // One loop with three conditions instead of a prologue, a steady state and an epilogue: each stage then
+    // has one call site and is inlined, and each condition costs one predicted branch per group.
+    for step in 0..groups + lead + distance {
         if step < groups {
             if window.hint.is_some()
                 && let Some(keys) = keys.get(step * GROUP..)
@@ -297,7 +300,7 @@ pub fn run_pipeline<const GROUP: usize>(
         if fetched < groups {
             stages.fetch(fetched);
         }
-        let probed = fetched.wrapping_sub(ahead);
+        let probed = fetched.wrapping_sub(distance);
         if probed < groups {
             stages.probe(probed);
         }
@@ -313,7 +316,7 @@ mod tests {
     fn tables_are_prefetched_from_half_of_l2_on() {
         const MIB: usize = 1 << 20;
         for l2_bytes in [MIB / 2, 2 * MIB] {
-            let hint = |bytes| Window::beside_l2(bytes, l2_bytes).hint;
+            let hint = |bytes| Window::for_table_and_l2(bytes, l2_bytes).hint;
             assert_eq!(hint(l2_bytes / 2), None);
             assert_eq!(hint(l2_bytes / 2 + 1), Some(Hint::T0));
             assert_eq!(hint(2 * l2_bytes), Some(Hint::T0));
@@ -356,7 +359,7 @@ mod tests {
         }
     }
 
-    /// An offset must survive from its locate to its probe.
+    /// An offset must not be overwritten between its locate and its probe.
     #[test]
     fn the_ring_holds_lead_distance_and_a_group() {
         const { assert!(LEAD_KEYS + MAX_DISTANCE_KEYS + 64 <= RING_KEYS) };

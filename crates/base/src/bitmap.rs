@@ -1,19 +1,19 @@
-//! One bit a key: the answers of a batch.
+//! One bit per key: the answers for a batch.
 
 use alloc::vec::Vec;
 
-/// The places of a word's ones, ascending.
+/// The positions of a word's ones, ascending.
 #[inline(always)]
 pub fn ones(mut word: u64) -> impl Iterator<Item = usize> {
     core::iter::from_fn(move || {
-        let place = word.trailing_zeros() as usize;
+        let position = word.trailing_zeros() as usize;
         word &= word.wrapping_sub(1);
-        (place < 64).then_some(place)
+        (position < 64).then_some(position)
     })
 }
 
-/// A bitmap of a given length, bit `i` at bit `i % 64` of word `i / 64`: least significant first,
-/// which on little-endian machines is the layout of Arrow's validity bitmaps.
+/// A bitmap of a given length. Its bit `i` is bit `i % 64` of word `i / 64`, counted from the least
+/// significant: on little-endian machines, this is the layout of Arrow's validity bitmaps.
 ///
 /// Bits at and beyond the length are always zero, so counting and iterating need no mask.
 ///
@@ -47,7 +47,7 @@ impl Bitmap {
         bitmap
     }
 
-    /// Makes this a bitmap of `len` zeros, in the memory it has if that suffices.
+    /// Makes this a bitmap of `len` zeros. Reuses the memory if it suffices.
     ///
     /// ```
     /// use trommel::Bitmap;
@@ -73,7 +73,7 @@ impl Bitmap {
         self.len
     }
 
-    /// Whether there are no bits at all.
+    /// Whether the length is 0.
     ///
     /// ```
     /// use trommel::Bitmap;
@@ -116,7 +116,7 @@ impl Bitmap {
         }
     }
 
-    /// How many bits are set.
+    /// The number of bits that are set.
     ///
     /// ```
     /// use trommel::Bitmap;
@@ -144,7 +144,7 @@ impl Bitmap {
         self.words.iter().enumerate().flat_map(|(i, word)| ones(*word).map(move |bit| i * 64 + bit))
     }
 
-    /// The words, the last one zero beyond the length.
+    /// The words. Bits of the last word beyond the length are zero.
     ///
     /// ```
     /// use trommel::Bitmap;
@@ -158,7 +158,7 @@ impl Bitmap {
         &self.words
     }
 
-    /// Gives the words away, the last one zero beyond the length. Copies nothing.
+    /// Converts the bitmap to its words, without a copy. Bits of the last word beyond the length are zero.
     ///
     /// ```
     /// use trommel::Bitmap;
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn reset_forgets_the_past() {
+    fn reset_clears_all_bits() {
         let mut bitmap = Bitmap::new(100);
         (0..100).for_each(|i| bitmap.set(i));
         bitmap.reset(80);

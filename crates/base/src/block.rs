@@ -1,16 +1,16 @@
 //! The block form: a table and a trailer of one or two bytes.
 //!
-//! A storage engine keeps one filter for each block or table of data, and holds only its bytes when a key is looked
-//! up. The block form is what such a filter costs: the table, and what a reader must know to probe it.
+//! A storage engine keeps one filter for each block or table of data, and has only the filter's bytes when it looks a
+//! key up. So the block form contains the table and the parameter that a reader needs to probe it, and nothing else.
 //!
 //! ```text
 //! after the table    filter
 //! 0                  none: every key may be there
-//! 1 .. 32            bloom, keys hashed by XXH3; the number is the bits that a key sets
+//! 1 .. 32            bloom, keys hashed by XXH3; the number is how many bits a key sets
 //! p, then 1hhkkkkk   kind k with hash h and parameter p, in bits
 //! ```
-//! Every other last byte is reserved. A block has neither seed nor checksum: the name of the policy tells the seed, and
-//! the engine keeps a checksum of its own. docs/FORMAT.md gives each kind's parameter and table.
+//! Every other last byte is reserved. A block has neither seed nor checksum: the policy's name contains the seed, and
+//! the engine keeps its own checksum. docs/FORMAT.md gives each kind's parameter and table.
 
 use crate::storage::{MAX_BYTES, OutOfMemory};
 use crate::{FilterKind, FormatError, Full, HashId, KeyHash, SpecError};
@@ -19,7 +19,7 @@ use trommel_simd::Isa;
 
 /// The last byte of a block that holds no filter: every key may be there.
 pub const NO_FILTER: u8 = 0;
-/// The bit of the last byte that tells a tag from the parameter of a standard filter.
+/// The bit of the last byte that is set in a tag, and clear in the parameter of a standard filter.
 const TAG: u8 = 0x80;
 const HASH_SHIFT: u32 = 5;
 
@@ -31,10 +31,10 @@ const _: () = {
     }
 };
 
-/// The end of every block of one kind and hash function.
+/// The trailer that ends every block of one kind and hash function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trailer {
-    /// One byte, the parameter: standard filters of keys hashed by XXH3.
+    /// One byte, the parameter: the trailer of standard filters whose keys are hashed by XXH3.
     Parameter,
     /// The parameter, then this tag.
     Tagged(u8),
@@ -50,7 +50,7 @@ impl Trailer {
         }
     }
 
-    /// Its length in bytes.
+    /// The trailer's length in bytes.
     #[must_use]
     pub const fn bytes(self) -> usize {
         match self {
@@ -59,7 +59,7 @@ impl Trailer {
         }
     }
 
-    /// Writes the trailer to the end of a block that is at least as long.
+    /// Writes the trailer to the end of a block. Does nothing if the block is shorter than the trailer.
     pub fn write(self, parameter: u8, block: &mut [u8]) {
         match (self, block) {
             (Self::Parameter, [.., last]) => *last = parameter,
@@ -68,7 +68,7 @@ impl Trailer {
         }
     }
 
-    /// Takes this trailer off a block: the parameter, and the table. `None` if the block has another trailer.
+    /// Splits this trailer off a block: the parameter and the table, or `None` if the block has another trailer.
     #[inline(always)]
     #[must_use]
     pub const fn open(self, block: &[u8]) -> Option<(u8, &[u8])> {
@@ -89,14 +89,14 @@ impl Trailer {
 pub struct BlockSpec {
     /// Bits of the table for each key.
     pub bits_per_key: f64,
-    /// The kind's parameter: bits that a key sets, or that are stored of it.
+    /// The kind's parameter: the number of bits that a key sets, or the number of bits that are stored per key.
     pub parameter: u8,
     /// The instruction set in use.
     pub isa: Isa,
 }
 
 impl BlockSpec {
-    /// `keys · bits_per_key` in bytes, rounded up; `None` beyond what a machine can address.
+    /// `keys · bits_per_key / 8` bytes, rounded up; `None` if that is more than [`MAX_BYTES`].
     #[must_use]
     pub fn bytes_for(&self, keys: usize) -> Option<usize> {
         let bytes = libm::ceil(keys as f64 * self.bits_per_key / 8.0);
@@ -121,7 +121,8 @@ pub trait BlockTable {
     /// Fills a table of [`BlockTable::table_len`] bytes, whatever they are before.
     ///
     /// # Errors
-    /// [`PolicyError`] if the keys find no room or memory is refused; what the table holds then means nothing.
+    /// [`PolicyError`] if the table has no room for the keys or memory is refused; the table's contents are then
+    /// unspecified.
     fn fill(spec: &BlockSpec, hashes: &[KeyHash], table: &mut [u8]) -> Result<(), PolicyError>;
 
     /// Returns whether a key may be in a table, and true for bytes that cannot be a table with this parameter. No bytes
@@ -159,7 +160,7 @@ pub enum PolicyError {
         /// Bytes given.
         got: usize,
     },
-    /// The keys found no room, as those chosen by an adversary might.
+    /// The table has no room for the keys. An adversary can choose such keys.
     Full(Full),
     /// The system refused the memory that the build works in.
     OutOfMemory {

@@ -4,11 +4,11 @@ use crate::spec::FromSpec;
 use crate::{Spec, SpecError};
 use core::marker::PhantomData;
 
-/// Builds a filter of type `F`. Whatever is not said has a default: no keys, 1 %, XXH3 with seed 0,
-/// the best instruction set, huge pages for large tables.
+/// Builds a filter of type `F`. The defaults are: no keys, a false-positive rate of 1 %, XXH3 with
+/// seed 0, the best instruction set, and huge pages for large tables.
 ///
-/// A builder has only the options of its kind: an option of another kind does not compile. A `trommel::FilterSpec`, whose
-/// kind is known at run time, has all options, and its `build` refuses those that the kind lacks.
+/// A builder has only the options of its kind: an option of another kind does not compile. A `trommel::FilterSpec`,
+/// whose kind is known at run time, has all options, and its `build` refuses those that the kind lacks.
 #[derive(Debug)]
 #[must_use]
 pub struct Builder<F> {
@@ -45,14 +45,14 @@ impl<F: FromSpec> Builder<F> {
     /// ```
     ///
     /// # Errors
-    /// [`SpecError`] if what was asked for cannot be met.
+    /// [`SpecError`] if the options cannot be met.
     pub fn build(self) -> Result<F, SpecError> {
         F::from_spec(&self.spec)
     }
 
     /// Bytes of the empty filter once it is frozen: the length of its `to_bytes`. Allocates nothing.
     ///
-    /// Inserts lengthen the frozen bytes of three filters alone: a cuckoo filter whose overflow area is used (at most 8
+    /// Inserts lengthen the frozen bytes of only three filters: a cuckoo filter whose overflow area is used (at most 8
     /// bytes for each of 64 keys), a compact counting filter (16 bytes for each counter above 2), and a filter that
     /// grows by itself.
     ///
@@ -65,7 +65,7 @@ impl<F: FromSpec> Builder<F> {
     /// ```
     ///
     /// # Errors
-    /// [`SpecError`] if what was asked for cannot be met. Whether the system has the memory is not asked.
+    /// [`SpecError`] if the options cannot be met. Whether the system has the memory is not checked.
     pub fn encoded_len(&self) -> Result<u64, SpecError> {
         F::encoded_len_of(&self.spec)
     }
@@ -112,7 +112,7 @@ impl<F: FingerprintOptions> Builder<F> {
 #[macro_export]
 macro_rules! spec_setters {
     () => {
-        /// Keys expected; with none, the smallest filter.
+        /// The number of keys expected; 0 makes the smallest filter.
         ///
         /// ```
         /// use trommel::{Filter, FilterKind, FilterSpec};
@@ -125,7 +125,7 @@ macro_rules! spec_setters {
             self
         }
 
-        /// The false-positive rate to reach with that many keys. If bytes are given as well, they are
+        /// The false-positive rate to reach with the expected keys. If bytes are given as well, they are
         /// a limit: a rate that needs more is an error.
         ///
         /// ```
@@ -141,7 +141,7 @@ macro_rules! spec_setters {
             self
         }
 
-        /// The bytes that the table may take, all of them used if no rate is given.
+        /// The bytes that the table may take. If no false-positive rate is given, all of them are used.
         ///
         /// ```
         /// use trommel::{Filter, RegisterBloom};
@@ -156,11 +156,11 @@ macro_rules! spec_setters {
 
         /// The bits of the table per expected key: `ceil(keys · bits / 8)` bytes, rounded up to whole blocks or words.
         ///
-        /// If no rate is given, a Bloom filter takes all of these bytes, counters included. For a quotient or cuckoo
-        /// filter they are a limit, and the build is refused if the keys need more. If a rate is given as well, they
-        /// are a limit for every kind. With no keys, the filter is the smallest one.
+        /// If no false-positive rate is given, a Bloom filter takes all of these bytes, counters included. For a
+        /// quotient or cuckoo filter they are a limit, and the build is refused if the keys need more. If a rate is
+        /// given as well, they are a limit for every kind. With no keys, the filter is the smallest one.
         ///
-        /// The number must be above 0 and at most 1024. Bits and bytes together are refused.
+        /// The number must be above 0 and at most 1024. Setting both bits per key and bytes is refused.
         ///
         /// ```
         /// use trommel::{Filter, SplitBlockBloom};
@@ -212,7 +212,7 @@ macro_rules! spec_setters {
             self
         }
 
-        /// Whether a table of 4 MiB and more asks for huge pages (it does unless told not to).
+        /// Whether a table of 4 MiB and more asks for huge pages. By default it does.
         ///
         /// ```
         /// use trommel::{BloomFilter, container::Backing};
@@ -233,8 +233,8 @@ macro_rules! spec_setters {
 #[macro_export]
 macro_rules! fold_setters {
     () => {
-        /// Makes a Bloom filter's length a multiple of `factor` units, so that it can be folded by
-        /// any divisor of it later.
+        /// Makes a Bloom filter's length a multiple of `factor` units, so that the filter can later be
+        /// folded by any divisor of `factor`.
         ///
         /// ```
         /// use trommel::{Filter, SplitBlockBloom};
@@ -255,7 +255,7 @@ macro_rules! fold_setters {
 #[macro_export]
 macro_rules! counting_setters {
     () => {
-        /// The compact variant of a kind that has one: 2-bit counters in a counting filter.
+        /// Whether to build the compact variant, whose counters have 2 bits.
         ///
         /// ```
         /// use trommel::{CountingBloomFilter, Filter};
@@ -276,8 +276,8 @@ macro_rules! counting_setters {
 #[macro_export]
 macro_rules! slot_setters {
     () => {
-        /// The share of slots that the expected keys fill, 0.95 unless told otherwise, and less in small
-        /// cuckoo filters. Filters with slots only: quotient and cuckoo.
+        /// The share of slots that the expected keys fill: by default 0.95, and less in small cuckoo filters.
+        /// Quotient and cuckoo filters only.
         ///
         /// ```
         /// use trommel::{QuotientFilter, SpecError};
@@ -292,7 +292,7 @@ macro_rules! slot_setters {
             self
         }
 
-        /// Whether every copy of a key is kept and counted, instead of one. Quotient
+        /// Whether every copy of a key is kept and counted, instead of only one. Quotient
         /// and cuckoo filters only.
         ///
         /// ```
@@ -309,8 +309,8 @@ macro_rules! slot_setters {
         }
 
         /// Doubles the filter by itself when this share of its slots is full.
-        /// Quotient and cuckoo filters only. Each doubling takes a bit of every fingerprint: a load so low that the
-        /// expected keys, or one if none are, would use up the bits is refused.
+        /// Quotient and cuckoo filters only. Each doubling uses up one bit of every fingerprint. A load is refused if
+        /// it is so low that the bits run out before the expected keys, or one key if none are expected, are inserted.
         ///
         /// ```
         /// use trommel::{Filter, Insert, QuotientFilter};
@@ -333,8 +333,8 @@ macro_rules! slot_setters {
 #[macro_export]
 macro_rules! remainder_setters {
     () => {
-        /// Bits of a remainder, instead of as many as the rate needs. Spare bits are what a filter can
-        /// grow by. Quotient filters only.
+        /// Bits of a remainder, instead of as many as the false-positive rate needs. Spare bits let the
+        /// filter grow. Quotient filters only.
         ///
         /// ```
         /// use trommel::{CacheLineQuotient, QuotientFilter};
@@ -357,8 +357,9 @@ macro_rules! fingerprint_setters {
     () => {
         /// Bits of a whole fingerprint. Quotient and cuckoo filters only.
         ///
-        /// In a quotient filter, the quotient and the remainder together: 1 to 62. Filters of unlike sizes merge if
-        /// they have the same number of bits. In a cuckoo filter, the bits that a slot holds: 8, 12, 16 or 32.
+        /// In a quotient filter, the quotient and the remainder together: 1 to 62. Filters of different sizes merge if
+        /// they have the same number of fingerprint bits. In a cuckoo filter, the bits that a slot holds: 8, 12, 16 or
+        /// 32.
         ///
         /// ```
         /// use trommel::{CuckooFilter, QuotientFilter};

@@ -10,9 +10,9 @@
 //!   16     8  hash seed                           128        payload
 //!   24     8  keys inserted
 //! ```
-//! All little-endian; docs/FORMAT.md gives each kind's parameters and payload. The header is a
-//! multiple of 64 bytes long, so the payload is aligned to cache lines where the container is; no
-//! reader needs it to be.
+//! All fields are little-endian; docs/FORMAT.md gives each kind's parameters and payload. The header
+//! is a multiple of 64 bytes long, so the payload is aligned to cache lines if the container is. No
+//! reader requires this alignment.
 
 use crate::hash::HashId;
 use crate::{FilterKind, FormatError, Hasher};
@@ -44,14 +44,14 @@ pub struct Header {
     pub hasher: Hasher,
     /// Keys inserted.
     pub len: u64,
-    /// The kind's parameters; what a kind does not use is zero.
+    /// The kind's parameters; those that the kind does not use are zero.
     pub parameters: [u64; PARAMETERS],
 }
 
-/// Frozen bytes that a view holds: wherever they are, neither they nor their length change as long as the
-/// view lives. Kernels rest on it, so nobody else can implement this.
+/// Frozen bytes that a view holds. Neither the bytes nor their number change as long as the view lives.
+/// Kernels rely on this, so the trait is sealed.
 pub trait FrozenBytes: AsRef<[u8]> + Clone + sealed::Sealed {
-    /// Some of the bytes, not copied.
+    /// A part of the bytes, without a copy.
     ///
     /// ```
     /// use trommel::container::FrozenBytes;
@@ -90,14 +90,14 @@ impl FrozenBytes for &[u8] {
 pub enum Trust {
     /// Every byte is checked.
     Verify,
-    /// The checksum of the payload is not computed. What keeps lookups within the bytes is checked; what makes their
-    /// answers right is not.
+    /// The checksum of the payload is not computed. Everything that keeps lookups within the bytes is checked; damage
+    /// that only makes answers wrong is not detected.
     Trusted,
 }
 
-/// The parts of a container whose header and length are right, and whose payload has the right checksum,
-/// unless it is trusted. What the parameters mean, and whether they fit the payload, only the filter can
-/// tell. Only the functions of this module make one.
+/// A container that was split into header and payload. Its header and length are right, and so is the
+/// payload's checksum, unless the bytes are trusted. Whether the parameters fit the payload must be checked
+/// by the filter. Only the functions of this module make a `Parsed`.
 #[derive(Clone, Copy, Debug)]
 pub struct Parsed<B> {
     header: Header,
@@ -152,7 +152,7 @@ impl<B: FrozenBytes> Parsed<B> {
 }
 
 impl Header {
-    /// The 128 bytes that stand before `payload`, given as the pieces that it is written in.
+    /// The 128 bytes of the header for `payload`, which is given as the pieces that it is written in.
     ///
     /// ```
     /// use trommel::{FilterKind, Hasher, container::Header};
@@ -235,8 +235,8 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(field)
 }
 
-/// Takes a container apart and checks all that can be checked without knowing the kind: magic,
-/// version, both checksums, the exact length, reserved fields, codes.
+/// Splits a container into header and payload, and checks everything that does not depend on the kind:
+/// magic, version, both checksums, the exact length, reserved fields, and the codes of kind and hash.
 ///
 /// Cost: one pass over the bytes. Allocates nothing.
 ///
@@ -250,19 +250,19 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
 /// ```
 ///
 /// # Errors
-/// [`FormatError`], for the first thing found wrong.
+/// [`FormatError`] for the first defect found.
 pub fn parse(bytes: &[u8]) -> Result<Parsed<&[u8]>, FormatError> {
     parse_bytes(&bytes, Trust::Verify)
 }
 
-/// The same without the checksum of the payload: for bytes that this process, or a storage engine with
-/// checksums of its own, has verified already.
+/// Does the same as [`parse`], but does not verify the checksum of the payload: for bytes that this process, or
+/// a storage engine with its own checksums, has verified already.
 ///
-/// A filter that is made from the result is read only. On bytes that are damaged after all it may give any
-/// answer, among them a false negative, but never reads outside of them, panics or searches without end.
-/// What is to be changed, or merged into another filter, is checked in full before.
+/// A filter that is made from the result is read-only. If the bytes are damaged after all, it may give any
+/// answer, even a false negative, but it never reads outside of the bytes, panics or searches without end.
+/// Before it is changed, or merged into another filter, its bytes are checked in full.
 ///
-/// Cost: that of the header. Allocates nothing.
+/// Cost: one checksum of the header. Allocates nothing.
 ///
 /// ```
 /// use trommel::{FilterKind, FormatError, Hasher};
@@ -277,12 +277,12 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed<&[u8]>, FormatError> {
 /// ```
 ///
 /// # Errors
-/// [`FormatError`], for the first thing found wrong: in the header, or the length.
+/// [`FormatError`] for the first defect found in the header or the length.
 pub fn parse_trusted(bytes: &[u8]) -> Result<Parsed<&[u8]>, FormatError> {
     parse_bytes(&bytes, Trust::Trusted)
 }
 
-/// [`parse`] or [`parse_trusted`], for bytes of any holder.
+/// [`parse`] or [`parse_trusted`], for bytes in any holder.
 ///
 /// ```
 /// use trommel::BloomFilter;
@@ -294,7 +294,7 @@ pub fn parse_trusted(bytes: &[u8]) -> Result<Parsed<&[u8]>, FormatError> {
 /// ```
 ///
 /// # Errors
-/// As these.
+/// As [`parse`] or [`parse_trusted`].
 pub fn parse_bytes<B: FrozenBytes>(holder: &B, trust: Trust) -> Result<Parsed<B>, FormatError> {
     let bytes = holder.as_ref();
     let got = bytes.len() as u64;
@@ -319,11 +319,11 @@ pub fn parse_bytes<B: FrozenBytes>(holder: &B, trust: Trust) -> Result<Parsed<B>
 }
 
 /// A number that tells frozen filters apart: the header's checksum, which covers kind, hash, parameters,
-/// the number of keys, and the checksum of the payload. `None` if the header is none, or damaged.
+/// the number of keys, and the checksum of the payload. `None` if there is no header, or it is damaged.
 ///
-/// Two frozen filters of unlike contents have the same identity with a probability of 2^-64, unless one is
-/// forged. So a cache of parsed filters can have it for a key, and skip parsing bytes whose identity it
-/// has. Bytes of that identity may still be damaged in their payload: the cached filter is the undamaged one.
+/// Two frozen filters with different contents have the same identity with a probability of 2^-64, unless one is
+/// forged. So a cache of parsed filters can use the identity as its key, and need not parse bytes whose identity
+/// it has. The payload of those bytes may still be damaged, but the cached filter is the undamaged one.
 ///
 /// Cost: one checksum of 120 bytes, however large the filter is.
 ///
@@ -426,8 +426,8 @@ mod tests {
             assert!(parse(&good[..len]).is_err(), "length {len}");
             assert!(parse_trusted(&good[..len]).is_err(), "length {len}");
         }
-        let same: Vec<u8> = good.iter().chain(&[1, 2, 3]).copied().collect();
-        assert_eq!(identity(&same), identity(&good), "the header alone counts");
+        let extended: Vec<u8> = good.iter().chain(&[1, 2, 3]).copied().collect();
+        assert_eq!(identity(&extended), identity(&good), "only the header counts");
         let mut longer = good.clone();
         longer.push(0);
         assert!(parse_trusted(&longer).is_err());
@@ -437,7 +437,7 @@ mod tests {
         );
     }
 
-    /// A forgery: the header's checksum is computed anew.
+    /// Forges fields and recomputes the header's checksum.
     #[test]
     fn impossible_fields_under_a_right_checksum_are_refused() {
         let (header, payload) = sample();
@@ -472,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_payload_is_a_container_too() {
+    fn a_container_may_have_an_empty_payload() {
         let (header, _) = sample();
         let bytes = header.to_bytes(&[]);
         assert_eq!(parse(&bytes).unwrap().payload(), &vec![0u8; 0][..]);

@@ -1,12 +1,12 @@
-//! How things fail: small types that carry the numbers.
+//! Error types. They carry the numbers that explain the error.
 
 use crate::FilterKind;
 use crate::storage::OutOfMemory;
 use core::fmt;
 use trommel_simd::IsaError;
 
-/// Why a filter could not be made as asked. Nothing is left allocated for it, and nothing was asked of
-/// the system except where [`SpecError::OutOfMemory`] says that it refused.
+/// Why a filter could not be built. Nothing is left allocated for it. Only [`SpecError::OutOfMemory`]
+/// means that the system was asked for memory, and refused.
 ///
 /// ```
 /// use trommel::{BloomFilter, SpecError};
@@ -22,11 +22,11 @@ pub enum SpecError {
         /// The rate asked for.
         fpr: f64,
     },
-    /// The kind cannot reach the rate: its layout or the 64-bit hash sets a floor.
+    /// The kind cannot reach the false-positive rate: its layout or the 64-bit hash sets a floor.
     FprUnreachable {
         /// The rate asked for.
         fpr: f64,
-        /// The lowest rate that a filter of the planned keys can reach.
+        /// The lowest rate that a filter for the expected keys can reach.
         floor: f64,
     },
     /// The filter would be larger than the kind can address or any machine can hold.
@@ -57,17 +57,17 @@ pub enum SpecError {
         /// The load asked for.
         load: f64,
     },
-    /// A filter that grows at this load cannot hold its keys: before they are in, no bit of its fingerprints is left to
-    /// double by, or the largest size is reached.
+    /// A filter that grows at this load cannot hold the expected keys: before all are inserted, its fingerprints have
+    /// no bit left to double by, or it has its largest size.
     GrowAt {
         /// The load asked for.
         load: f64,
         /// Keys expected, at least 1.
         keys: u64,
-        /// Keys that the largest filter which this one doubles to has at that load.
+        /// Keys that the filter holds at that load once it has doubled to its largest size.
         most_keys: u64,
     },
-    /// Two options that say the same thing in two ways.
+    /// Two options were set of which only one is allowed, since both set the same quantity.
     Exclusive {
         /// The builder's methods.
         options: [&'static str; 2],
@@ -83,7 +83,7 @@ pub enum SpecError {
         /// The largest value allowed.
         max: u64,
     },
-    /// A parameter is none of the few values that it can have.
+    /// A parameter has none of its few allowed values.
     Choice {
         /// Its name.
         name: &'static str,
@@ -174,7 +174,7 @@ impl From<IsaError> for SpecError {
     }
 }
 
-/// A filter took no more keys. It holds what it held before the key that did not fit.
+/// A filter had no room for a key. It holds what it held before that key.
 ///
 /// ```
 /// use trommel::{CuckooFilter, Filter, Insert};
@@ -189,7 +189,7 @@ impl From<IsaError> for SpecError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Full {
-    /// How many keys of the failed call went in: 0 for a single insert.
+    /// How many keys of the failed call were inserted: 0 for a single insert.
     pub inserted: usize,
     /// Keys in the filter now.
     pub len: usize,
@@ -213,15 +213,15 @@ pub struct Full {
 pub enum WhyFull {
     /// No free slot within reach.
     Slots,
-    /// The filter holds as many copies of this key as it has room for. In a quotient filter that is always 255; in a
-    /// cuckoo filter 8, and those that the overflow area takes beside what it holds of other keys.
+    /// The filter holds as many copies of this key as it has room for. In a quotient filter that is always 255. In a
+    /// cuckoo filter it is 8, and as many more as fit into the overflow area, which other keys use too.
     Copies {
         /// How many copies the filter holds.
         max: u32,
     },
-    /// The filter was to grow, and no bit of its fingerprints is left to tell more slots apart.
+    /// The filter had to grow, but its fingerprints have no bit left to number more slots.
     Fingerprint,
-    /// The filter was to grow, and the system refused the memory.
+    /// The filter had to grow, but the system refused the memory.
     Memory {
         /// Bytes asked for.
         bytes: u64,
@@ -268,16 +268,17 @@ impl fmt::Display for Full {
 
 impl core::error::Error for Full {}
 
-/// Two filters cannot be combined: what differs, and both values. Neither was changed.
+/// Two filters cannot be combined, since a property differs. Neither was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Incompatible {
-    /// The property that differs, for people to read: `"units"`, the words, blocks or lines of a Bloom filter; `"buckets"`;
-    /// `"hash seed"`; `"hash function"` and the like. Code that reacts to one of them compares the filters' geometry.
+    /// The name of the property that differs, for people to read: `"units"` (the words, blocks or cache lines of a
+    /// Bloom filter), `"buckets"`, `"hash seed"`, `"hash function"` and the like. Code should compare the filters'
+    /// geometry instead of this name.
     pub what: &'static str,
-    /// The value of the filter that was to be changed.
+    /// The property's value in the filter that was to be changed.
     pub left: u64,
-    /// The value of the other one.
+    /// The property's value in the other filter.
     pub right: u64,
 }
 
@@ -288,7 +289,7 @@ impl Incompatible {
         Self { what, left, right }
     }
 
-    /// `Ok` if the values are equal.
+    /// Compares the two values of a property: `Ok` if they are equal.
     ///
     /// ```
     /// use trommel::Incompatible;
@@ -298,7 +299,7 @@ impl Incompatible {
     /// ```
     ///
     /// # Errors
-    /// [`Incompatible`] with both values if they are not.
+    /// [`Incompatible`] with both values if they differ.
     pub fn check(what: &'static str, left: u64, right: u64) -> Result<(), Self> {
         if left == right { Ok(()) } else { Err(Self { what, left, right }) }
     }
@@ -350,25 +351,25 @@ impl core::error::Error for Unsupported {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MergeError {
-    /// They are of different kinds.
+    /// The filters are of different kinds.
     Kinds {
         /// The kind of the filter that was to be changed.
         left: FilterKind,
-        /// The kind of the other one.
+        /// The kind of the other filter.
         right: FilterKind,
     },
-    /// They are of one kind, but unlike.
+    /// The filters are of one kind, but a property differs.
     Incompatible(Incompatible),
     /// The filter that was to be changed has no room for the keys of the other.
     Full(Full),
-    /// The memory that the merge works in was refused.
+    /// The system refused the memory that the merge needs.
     OutOfMemory {
         /// Bytes asked for.
         bytes: u64,
     },
     /// The kind lacks the operation.
     Unsupported(Unsupported),
-    /// The other is a trusted view, and its bytes are damaged.
+    /// The other filter is a trusted view, and its bytes are damaged.
     Damaged(FormatError),
 }
 
@@ -437,7 +438,7 @@ pub enum FoldError {
         /// The kind of the filter.
         kind: FilterKind,
     },
-    /// The smaller filter's memory was refused.
+    /// The system refused the memory of the smaller filter.
     OutOfMemory {
         /// Bytes asked for.
         bytes: u64,
@@ -464,8 +465,8 @@ impl From<OutOfMemory> for FoldError {
     }
 }
 
-/// Why bytes are not a filter. Nothing of them was used, and nothing was allocated for them before
-/// header, lengths and checksums were found good.
+/// Why bytes are not a filter. None of their contents was used, and nothing was allocated before the
+/// header, the lengths and the checksums were verified.
 ///
 /// ```
 /// use trommel::{BloomFilter, FormatError};
@@ -477,14 +478,14 @@ impl From<OutOfMemory> for FoldError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FormatError {
-    /// Fewer bytes than the header, or than the header says.
+    /// There are fewer bytes than a header has, or than the header states.
     Truncated {
         /// Bytes needed.
         need: u64,
         /// Bytes given.
         got: u64,
     },
-    /// More bytes than the header says.
+    /// There are more bytes than the header states.
     TrailingBytes {
         /// Bytes of the container.
         need: u64,
@@ -496,7 +497,7 @@ pub enum FormatError {
         /// Their value, little-endian.
         found: u64,
     },
-    /// A version of the format that this library does not read.
+    /// The format has a version that this library does not read.
     Version {
         /// The version found.
         found: u16,
@@ -505,50 +506,50 @@ pub enum FormatError {
     },
     /// The checksum of the header is wrong.
     HeaderChecksum {
-        /// The checksum in the bytes.
+        /// The checksum that the header stores.
         stored: u64,
-        /// The checksum of the bytes.
+        /// The checksum computed from the header.
         computed: u64,
     },
     /// The checksum of the payload is wrong.
     PayloadChecksum {
-        /// The checksum in the bytes.
+        /// The checksum that the header stores.
         stored: u64,
-        /// The checksum of the bytes.
+        /// The checksum computed from the payload.
         computed: u64,
     },
-    /// A kind of filter that this library does not know.
+    /// The kind of filter is one that this library does not know.
     UnknownKind {
         /// The code found.
         code: u16,
     },
-    /// A hash function that this library does not know.
+    /// The hash function is one that this library does not know.
     UnknownHash {
         /// The code found.
         code: u16,
     },
-    /// A filter of another kind than the one asked for.
+    /// The filter is of another kind than the one asked for.
     WrongKind {
         /// The kind asked for.
         expected: FilterKind,
         /// The kind found.
         found: FilterKind,
     },
-    /// A field that no writer would have written, though the checksum is right.
+    /// A field has a value that no writer writes, although the checksum is right.
     Field {
         /// Its name.
         name: &'static str,
         /// Its value.
         value: u64,
     },
-    /// A table that no sequence of inserts makes, though the checksum is right.
+    /// The table is one that no sequence of inserts makes, although the checksum is right.
     Structure {
-        /// The part of it that is impossible: `"runends"`, `"offset"` and the like.
+        /// The part of the table that is impossible: `"runends"`, `"offset"` and the like.
         name: &'static str,
-        /// The block where that shows.
+        /// The block in which it was found.
         block: u64,
     },
-    /// The memory for an owned copy was refused.
+    /// The system refused the memory for an owned copy.
     OutOfMemory {
         /// Bytes asked for.
         bytes: u64,
@@ -581,7 +582,7 @@ impl fmt::Display for FormatError {
                 write!(f, "field {name} has the impossible value {value}")
             }
             Self::Structure { name, block } => {
-                write!(f, "no filter is like this: {name} of block {block}")
+                write!(f, "no filter has such a table: impossible {name} of block {block}")
             }
             Self::OutOfMemory { bytes } => write!(f, "the system refused {bytes} bytes of memory"),
         }

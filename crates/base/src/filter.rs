@@ -6,8 +6,8 @@ use trommel_simd::{Hint, prefetch};
 
 /// A set that may answer "perhaps" for a key it does not hold, and never "no" for one it does.
 ///
-/// A `&F`, a `Box<F>` and an `Arc<F>` are filters too, also of `dyn Filter`: so [`Filter::hash`] and
-/// [`Filter::contains`], which take keys of any type, work where the type of the filter is not known.
+/// A `&F`, a `Box<F>` and an `Arc<F>` are filters too, also if `F` is `dyn Filter`. So [`Filter::hash`] and
+/// [`Filter::contains`], which take keys of any type, work even if the filter's type is known only at run time.
 ///
 /// ```
 /// use trommel::Filter;
@@ -20,8 +20,8 @@ use trommel_simd::{Hint, prefetch};
 /// }
 /// ```
 pub trait Filter {
-    /// Whether the key of this hash may be in the filter. Cost: the lines of one lookup, with their
-    /// latency; a batch overlaps it with others'.
+    /// Whether the key of this hash may be in the filter. Cost: the full latency of the lookup's cache
+    /// lines; a batch overlaps the latencies of its lookups.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter};
@@ -34,7 +34,7 @@ pub trait Filter {
     /// ```
     fn contains_hash(&self, hash: KeyHash) -> bool;
 
-    /// Answers for a batch: bit `i` of `found` is the answer for `hashes[i]`. `found` takes the
+    /// Looks up a batch: bit `i` of `found` becomes the answer for `hashes[i]`. `found` gets the
     /// batch's length; its allocation is reused, and nothing else is allocated.
     ///
     /// ```
@@ -50,9 +50,9 @@ pub trait Filter {
     /// ```
     fn contains_batch(&self, hashes: &[KeyHash], found: &mut Bitmap);
 
-    /// Asks for the cache lines that a lookup of this hash reads first, so that they are on their way while the caller
-    /// does something else. A hint: it changes no answer, and a filter may ignore it. Cost: some nanoseconds; nothing is
-    /// waited for.
+    /// Prefetches the cache lines that a lookup of this hash reads first, so that they arrive while the caller does
+    /// something else. This is only a hint: it changes no answer, and a filter may ignore it. Cost: some nanoseconds;
+    /// the call does not wait for the lines.
     ///
     /// ```
     /// use trommel::{Filter, SplitBlockBloom};
@@ -68,11 +68,11 @@ pub trait Filter {
         let _ = hash;
     }
 
-    /// Answers for a list of filters, each with a hash of its own: bit `i` of `found` is the answer of `probes[i].0` for
-    /// `probes[i].1`. A point read asks so all filters that may have its key. `found` takes the length of the list; its
-    /// allocation is reused, and nothing else is allocated.
+    /// Looks up one hash in each filter of a list: bit `i` of `found` becomes the answer of `probes[i].0` for
+    /// `probes[i].1`. With this, a point read asks all filters that may have its key. `found` gets the length of the
+    /// list; its allocation is reused, and nothing else is allocated.
     ///
-    /// Cost: the cache lines of each lookup, prefetched, so that the latency of some sixteen filters overlaps.
+    /// Cost: the cache lines of each lookup, prefetched so that the latencies of some sixteen filters overlap.
     ///
     /// ```
     /// use trommel::{Bitmap, BloomFilter, Filter};
@@ -95,7 +95,7 @@ pub trait Filter {
         contains_many(probes, found);
     }
 
-    /// How this filter hashes keys. It hashes batches of them on the instruction set of the filter.
+    /// The hash function and seed of this filter. The hasher hashes batches on the filter's instruction set.
     ///
     /// ```
     /// use trommel::{Filter, Hasher, QuotientFilter};
@@ -139,11 +139,11 @@ pub trait Filter {
         self.contains_hash(self.hash(key))
     }
 
-    /// Keys held, or inserted where a filter cannot know better.
+    /// The number of keys held, or the number of inserts if the filter cannot tell repeated keys from new ones.
     ///
-    /// It is a count of calls where a filter does not know its keys: the removal of a key that was never inserted, or
-    /// more often than it was, may leave it below the number of keys held, down to 0. So [`Filter::is_empty`] may be
-    /// false where this is 0.
+    /// Such a filter counts calls. If a key is removed that was never inserted, or is removed more often than it was
+    /// inserted, the count may fall below the number of keys held, down to 0. So [`Filter::is_empty`] may be false
+    /// although this is 0.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter, Insert, QuotientFilter};
@@ -159,9 +159,9 @@ pub trait Filter {
     /// ```
     fn len(&self) -> usize;
 
-    /// Whether the filter finds no key. Never true while a bit of its table is set, whatever [`Filter::len`] says.
+    /// Whether every lookup is answered "no". Never true while a bit of the table is set, whatever [`Filter::len`] is.
     ///
-    /// Cost: where `len` is 0, up to one pass over the table of a Bloom filter; none elsewhere.
+    /// Cost: up to one pass over the table for a Bloom filter whose `len` is 0; otherwise none.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter};
@@ -185,7 +185,7 @@ pub trait Filter {
     /// ```
     fn memory_bytes(&self) -> usize;
 
-    /// Bits of memory for each of [`Filter::len`] keys; infinite where that is 0.
+    /// Bits of memory per key, for [`Filter::len`] keys; infinite if that is 0.
     ///
     /// ```
     /// use trommel::{CacheLineBloom, Filter};
@@ -201,8 +201,8 @@ pub trait Filter {
         self.memory_bytes() as f64 * 8.0 / self.len() as f64
     }
 
-    /// Whether keys whose hashes are near each other are in lines that are near each other, so that a large
-    /// batch, grouped by the high bits of hashes, is answered from the caches.
+    /// Whether keys with hashes near each other are in cache lines near each other. If so, a large batch that is
+    /// grouped by the high bits of its hashes is answered from the caches.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter, SplitBlockBloom};
@@ -214,8 +214,8 @@ pub trait Filter {
         false
     }
 
-    /// The probability that a key that is not in the filter is answered "perhaps", from the
-    /// parameters and the fill of the filter as it is now.
+    /// The probability that a key that is not in the filter is answered "perhaps". It is computed from
+    /// the filter's parameters and its current fill.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter};
@@ -230,10 +230,10 @@ pub trait Filter {
     fn expected_fpr(&self) -> f64;
 }
 
-/// Filters between one whose cache lines are prefetched and one that is asked: a core tracks some sixteen lines on their way
-/// to L1.
+/// A filter's cache lines are prefetched this number of filters before its lookup: a core tracks some sixteen lines on
+/// their way to L1.
 const LINES_AHEAD: usize = 16;
-/// Filters between one that is itself prefetched and one whose lines are.
+/// The filter's own struct is prefetched this number of filters before its cache lines are.
 const FILTERS_AHEAD: usize = 16;
 
 fn contains_many<F: Filter>(probes: &[(&F, KeyHash)], found: &mut Bitmap) {
@@ -258,7 +258,7 @@ fn contains_many<F: Filter>(probes: &[(&F, KeyHash)], found: &mut Bitmap) {
     });
 }
 
-/// A pointer to a filter is a filter, also to a `dyn Filter`.
+/// A pointer to a filter is a filter, even if it points to a `dyn Filter`.
 macro_rules! filter_behind {
     ($($pointer:ty),*) => {$(
         impl<F: Filter + ?Sized> Filter for $pointer {
@@ -325,7 +325,8 @@ pub trait Insert: Filter {
     /// [`Full`] if there is no room; the filter is as it was.
     fn insert_hash(&mut self, hash: KeyHash) -> Result<bool, Full>;
 
-    /// Inserts a batch: the same filter as one by one.
+    /// Inserts a batch: the filter then holds the same keys as after single inserts. Its bytes are the same too, unless
+    /// the bytes of its kind depend on the order of inserts.
     ///
     /// ```
     /// use trommel::{Filter, Insert, QuotientFilter};
@@ -338,11 +339,11 @@ pub trait Insert: Filter {
     /// ```
     ///
     /// # Errors
-    /// [`Full`] if there is no room for all; it says how many went in.
+    /// [`Full`] if there is no room for all keys; it has the number of keys that were inserted.
     fn insert_batch(&mut self, hashes: &[KeyHash]) -> Result<(), Full>;
 
-    /// Inserts a key; true if that changed the filter. An integer is a key of its own width: what is
-    /// inserted as `&7` (an `i32`) is found as `&7i32` and `&7u32`, and not as `&7u64`.
+    /// Inserts a key; true if that changed the filter. An integer is a key of its own width: a key that
+    /// is inserted as `&7` (an `i32`) is found as `&7i32` and `&7u32`, but not as `&7u64`.
     ///
     /// ```
     /// use trommel::{Filter, Insert, QuotientFilter};
@@ -367,9 +368,9 @@ pub trait Insert: Filter {
 
 /// A filter that takes keys from several threads at once, through `&self`.
 ///
-/// A filter implements this or [`Insert`], whose methods have the same names. A lookup that runs beside an
-/// insert may or may not see its key. One that is ordered after it sees it, whatever orders them: the
-/// same thread, a join, a lock, a channel.
+/// A filter implements either this or [`Insert`], since their methods have the same names. A lookup that runs
+/// concurrently with an insert may or may not see the inserted key. A lookup that is ordered after the insert
+/// sees the key, whatever orders the two: the same thread, a join, a lock or a channel.
 pub trait InsertShared: Filter {
     /// Inserts the key of this hash; true if that changed the filter's answers or table.
     ///
@@ -383,10 +384,10 @@ pub trait InsertShared: Filter {
     /// ```
     ///
     /// # Errors
-    /// [`Full`] if there is no room; the filter is as it was but for what others inserted.
+    /// [`Full`] if there is no room; this call then changed nothing.
     fn insert_hash(&self, hash: KeyHash) -> Result<bool, Full>;
 
-    /// Inserts a batch: the same filter as one by one.
+    /// Inserts a batch: the filter then holds the same keys as after single inserts.
     ///
     /// ```
     /// use trommel::{Filter, FilterKind, FilterSpec, InsertShared};
@@ -400,10 +401,10 @@ pub trait InsertShared: Filter {
     /// ```
     ///
     /// # Errors
-    /// [`Full`] if there is no room for all; it says how many went in.
+    /// [`Full`] if there is no room for all keys; it has the number of keys that were inserted.
     fn insert_batch(&self, hashes: &[KeyHash]) -> Result<(), Full>;
 
-    /// Inserts a key; true if that changed the filter. What is one key is as with [`Insert::insert`].
+    /// Inserts a key; true if that changed the filter. An integer is a key of its own width, see [`Insert::insert`].
     ///
     /// ```
     /// use trommel::{Filter, InsertShared, SplitBlockBloom};
@@ -417,7 +418,7 @@ pub trait InsertShared: Filter {
     /// ```
     ///
     /// # Errors
-    /// [`Full`] if there is no room; the filter is as it was but for what others inserted.
+    /// [`Full`] if there is no room; this call then changed nothing.
     fn insert<K: Key + ?Sized>(&self, key: &K) -> Result<bool, Full>
     where
         Self: Sized,
@@ -426,12 +427,12 @@ pub trait InsertShared: Filter {
     }
 }
 
-/// A filter that forgets keys.
+/// A filter that keys can be removed from.
 pub trait Remove: Filter {
-    /// Removes one copy of the key of this hash; false, and nothing changed, if it is not there.
+    /// Removes one copy of the key of this hash. If the key is not there, returns false and changes nothing.
     ///
-    /// Remove only what was inserted. To remove a false positive takes a bit, a counter or a fingerprint from a key that
-    /// was inserted, and lookups may miss that key from then on.
+    /// Remove only keys that were inserted. Removing a false positive takes a bit, a counter or a fingerprint from an
+    /// inserted key, and lookups may miss that key from then on.
     ///
     /// ```
     /// use trommel::{CuckooFilter, Filter, Insert, Remove};
@@ -466,8 +467,8 @@ pub trait Remove: Filter {
 
 /// A filter that counts copies of a key.
 pub trait Count: Filter {
-    /// How many copies of the key of this hash were inserted, or more: counters are shared. 0 if it is
-    /// not there. A filter whose counters stick says at which number; there it may be fewer.
+    /// The number of copies of the key of this hash in the filter, or more, since keys may share counters. 0 if the key
+    /// is not there. Counters that stop at a ceiling may give fewer; the filter's documentation states the ceiling.
     ///
     /// ```
     /// use trommel::{Count, CountingBloomFilter, Filter};
@@ -481,7 +482,7 @@ pub trait Count: Filter {
     /// ```
     fn count_hash(&self, hash: KeyHash) -> u64;
 
-    /// How many copies of a key were inserted, or more; see [`Count::count_hash`].
+    /// The number of copies of a key in the filter, or more; see [`Count::count_hash`].
     ///
     /// ```
     /// use trommel::{Count, Insert, QuotientFilter};
@@ -501,11 +502,11 @@ pub trait Count: Filter {
 
 /// A filter that can take in all keys of another.
 ///
-/// Frozen filters merge without an owned copy: `union` of every kind takes a view, and `merge_view` of `AnyFilter` a
-/// view of any kind.
+/// A frozen filter can be merged without an owned copy of it: every kind's `union` takes a view of that kind, and
+/// `merge_view` of `AnyFilter` takes a view of any kind.
 pub trait Merge: Sized {
-    /// Why a merge is refused. Bloom filters without counters have [`Incompatible`](crate::Incompatible), since only
-    /// unlike filters are refused. Every other kind has [`MergeError`].
+    /// Why a merge is refused. For Bloom filters without counters it is [`Incompatible`](crate::Incompatible), since
+    /// they merge unless their parameters differ. For every other kind it is [`MergeError`].
     type Error: core::error::Error + Into<MergeError>;
 
     /// Makes this the filter of the union of both sets of keys.
@@ -522,7 +523,7 @@ pub trait Merge: Sized {
     /// ```
     ///
     /// # Errors
-    /// [`Merge::Error`] if they differ in size, parameters or hash, or a filter with slots has no room; this filter is
-    /// as it was.
+    /// [`Merge::Error`] if the filters differ in size, parameters or hash, or if a filter with slots has no room. This
+    /// filter is then unchanged.
     fn merge(&mut self, other: &Self) -> Result<(), Self::Error>;
 }

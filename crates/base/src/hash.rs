@@ -1,8 +1,8 @@
 //! Hash functions that are part of the frozen format.
 //!
 //! XXH3-64 with a seed is the default; XXH64 with seed 0 is what Parquet prescribes. Both come from
-//! the `xxhash-rust` crate. Integers have a form of their own here (`kernel/hash.rs`) that the compiler can vectorise,
-//! and that is tested to give exactly the crate's answer.
+//! the `xxhash-rust` crate. Integers are hashed by code of this crate (`kernel/hash.rs`), which the compiler can
+//! vectorise; tests check that it gives the same hashes.
 
 use crate::kernel::hash::Word;
 use crate::{Key, KeyHash};
@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use core::hash::Hash;
 use trommel_simd::{Isa, IsaError};
 
-/// Which hash function; the number is what the container stores.
+/// A hash function; its number is what the container stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(u16)]
@@ -22,7 +22,7 @@ pub enum HashId {
 }
 
 impl HashId {
-    /// The function of a stored number.
+    /// The function that a container stores as `code`.
     ///
     /// ```
     /// use trommel::container::HashId;
@@ -41,9 +41,9 @@ impl HashId {
 
 /// A hash function and its seed: how keys become [`KeyHash`]es.
 ///
-/// Both travel in the bytes of a filter, so a filter read back hashes as the one that was written, on
-/// any machine and in any version. The seed is a parameter and not a secret: it gives independent
-/// filters, not protection from an adversary who can see it.
+/// The bytes of a filter contain both, so a filter that is read back hashes as the one that was written,
+/// on any machine and in any version. The seed is a parameter and not a secret: other seeds make
+/// independent filters, but they do not protect from an adversary who can see them.
 ///
 /// ```
 /// use trommel::Hasher;
@@ -52,13 +52,13 @@ impl HashId {
 /// assert_ne!(hasher.hash("key"), Hasher::xxh3(43).hash("key"));
 /// ```
 ///
-/// A hasher has an instruction set too, which batches are hashed on: that of the filter that it is from
-/// (`filter.hasher()`), or what [`Hasher::with_isa`] was given, else [`Isa::active_or_best`]. The set changes no hash,
-/// so hashers that differ in it alone are equal, and it is not in the bytes of a filter.
+/// A hasher also has an instruction set, on which it hashes batches: that of the filter if the hasher is from
+/// `filter.hasher()`, the one given to [`Hasher::with_isa`], else [`Isa::active_or_best`]. All sets give the same
+/// hashes. So hashers that differ only in the set are equal, and the bytes of a filter do not contain it.
 #[derive(Clone, Copy, Debug)]
 pub struct Hasher {
     id: HashId,
-    /// Available on this machine, since `with_isa` is the one place that sets it.
+    /// Always a set that this machine has: only `with_isa` sets this field, after a check.
     isa: Option<Isa>,
     seed: u64,
 }
@@ -123,7 +123,7 @@ impl Hasher {
         Self::new(HashId::Xxh64, seed)
     }
 
-    /// Which function.
+    /// The hash function.
     ///
     /// ```
     /// use trommel::{Hasher, container::HashId};
@@ -134,7 +134,7 @@ impl Hasher {
         self.id
     }
 
-    /// Its seed.
+    /// The seed.
     ///
     /// ```
     /// use trommel::Hasher;
@@ -169,7 +169,7 @@ impl Hasher {
 
     /// The same function, with batches hashed on another instruction set. All sets give the same hashes.
     ///
-    /// A filter that is built with this hasher has its own set, the builder's.
+    /// A filter that is built with this hasher uses the builder's instruction set instead.
     ///
     /// # Errors
     /// [`IsaError::Unavailable`] if the machine lacks the set.
@@ -230,13 +230,13 @@ impl Hasher {
         KeyHash::from_raw(key.hash(self.id, self.seed))
     }
 
-    /// The hashes of a column of keys, each exactly as [`Hasher::hash`] gives it. `hashes` takes the length of
-    /// `keys`; its allocation is reused.
+    /// Hashes a column of keys, each exactly as [`Hasher::hash`] does. `hashes` gets the length of `keys`; its
+    /// allocation is reused.
     ///
-    /// Integers are hashed in vectors, on the instruction set of [`Hasher::isa`]: 0.14 to 0.2 ns per key of up to 64
-    /// bits with AVX-512, where one by one they take 1.1 to 1.5 (AMD EPYC, in L2). Any other [`Key`]
-    /// will do: `&str`, `String`, `&[u8]`, `[u8; 16]`. [`Hasher::hash_column`] takes strings as columnar
-    /// formats have them.
+    /// Integers are hashed in vectors, on the instruction set of [`Hasher::isa`]. Keys of up to 64 bits take 0.14 to
+    /// 0.2 ns each with AVX-512, but 1.1 to 1.5 ns one by one (AMD EPYC, in L2). Keys of any other [`Key`] type are
+    /// accepted too: `&str`, `String`, `&[u8]`, `[u8; 16]`. [`Hasher::hash_column`] takes strings as columnar formats
+    /// store them.
     ///
     /// An integer is a key of its own width, as with [`Hasher::hash`]: literals without a type are `i32`.
     ///
@@ -277,7 +277,8 @@ mod tests {
         [0, 1, 255, 256, 1 << 32, u64::MAX].into_iter().chain((0..1000).map(mixed)).collect()
     }
 
-    /// One by one as the reference hashes their bytes, and so in batches of every length on every set.
+    /// Fails unless keys hash as the reference hashes their bytes, one by one and in batches of every length on every
+    /// instruction set.
     fn assert_batches<K: Key + Debug>(keys: &[K], bytes: impl Fn(&K) -> Vec<u8>) {
         for hasher in hashers() {
             let expected: Vec<_> = keys.iter().map(|key| hasher.hash_bytes(&bytes(key))).collect();
@@ -305,10 +306,10 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_of_any_width_is_its_keys_one_by_one_at_every_length_and_isa() {
+    fn batches_of_integers_equal_single_hashes_at_every_length_and_isa() {
         macro_rules! widths {
             ($($type:ty),*) => {$({
-                // All bytes of the widest differ.
+                // The two halves of a 128-bit key differ.
                 let wide = |key: &u64| (u128::from(*key) << 64 | u128::from(mixed(!*key))) as $type;
                 let narrow = |key: &u64| *key as $type;
                 let all: Vec<$type> = keys().iter().map(narrow).chain(keys().iter().map(wide)).collect();
@@ -319,12 +320,12 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_of_strings_is_its_keys_one_by_one_whatever_holds_them() {
-        // Every class of lengths of both functions, XXH3's long one from 241 bytes included.
+    fn batches_of_strings_equal_single_hashes_in_every_key_type() {
+        // The lengths of 0 to 258 bytes are in all length classes of both functions, also XXH3's from 241 bytes on.
         let text: String = (0..300u32).map(|i| char::from(b'a' + (i * i % 26) as u8)).collect();
         let strings: Vec<&str> = (0..1000).map(|i| &text[i % 41..][..i % 259]).collect();
-        let of_str = |key: &&str| key.as_bytes().to_vec();
-        assert_batches(&strings, of_str);
+        let bytes_of = |key: &&str| key.as_bytes().to_vec();
+        assert_batches(&strings, bytes_of);
         let slices: Vec<&[u8]> = strings.iter().map(|key| key.as_bytes()).collect();
         assert_batches(&slices, |key| key.to_vec());
         let owned: Vec<String> = strings.iter().map(ToString::to_string).collect();
@@ -347,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn slices_of_unlike_lengths_hash_what_both_have() {
+    fn hashing_stops_at_the_end_of_the_shorter_slice() {
         let hasher = Hasher::default();
         let mut hashes = [KeyHash::default(); 9];
         u32::hash_slice_with(&[1, 2], &hasher, &mut hashes);
@@ -370,10 +371,10 @@ mod tests {
         assert_eq!(size_of::<Hasher>(), 16);
     }
 
-    /// Published test values: XXH3-64 and XXH64 of the empty input with seed 0 (xxHash repository,
-    /// sanity tests), so that a change of the crate underneath cannot go unseen.
+    /// XXH3-64 and XXH64 of the empty input with seed 0, from the sanity tests of the xxHash repository.
+    /// So a change in the crate `xxhash-rust` is noticed.
     #[test]
-    fn known_values() {
+    fn hashes_of_the_empty_input_are_the_published_ones() {
         assert_eq!(Hasher::xxh3(0).hash_bytes(b"").raw(), 0x2D06_8005_38D3_94C2);
         assert_eq!(Hasher::xxh64(0).hash_bytes(b"").raw(), 0xEF46_DB37_51D8_E999);
     }

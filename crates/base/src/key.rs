@@ -12,7 +12,7 @@ use core::hash::{BuildHasher, Hash};
 /// 64 uniform bits that stand for a key: the only thing that a filter ever sees of it.
 ///
 /// Hash once, probe many filters: two filters with equal hashers take the same `KeyHash`.
-/// `#[repr(transparent)]` over `u64`, so a column of hashes computed elsewhere is used in place.
+/// It is `#[repr(transparent)]` over `u64`, so a column of hashes computed elsewhere is used in place.
 ///
 /// ```
 /// use trommel::KeyHash;
@@ -29,7 +29,7 @@ use core::hash::{BuildHasher, Hash};
 pub struct KeyHash(u64);
 
 impl KeyHash {
-    /// Takes 64 bits that are uniform already.
+    /// Makes a hash from 64 bits that are uniform already.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter, KeyHash};
@@ -70,13 +70,13 @@ impl KeyHash {
         crate::kernel::cast::hashes_of_words(bits)
     }
 
-    /// The hash of a value of any type that implements [`Hash`], by a hash function of the standard library's kind.
+    /// Hashes a value of any type that implements [`Hash`], with any [`BuildHasher`].
     ///
-    /// The result goes through another mixing step, since a function made for hash tables may leave high bits that
-    /// do not depend on all of the value, and filters use all 64 bits.
+    /// The result is mixed once more: filters use all 64 bits of a hash, but the high bits of a function made for hash
+    /// tables may depend on only a part of the value.
     ///
-    /// **Not for filters that are stored or sent.** What `Hash` feeds the function differs between versions of Rust and
-    /// between machines, and `RandomState` differs in each process. A stored filter takes keys by [`Key`], whose
+    /// **Not for filters that are stored or sent.** The bytes that `Hash` feeds to the function differ between versions
+    /// of Rust and between machines, and `RandomState` differs in each process. For stored filters use [`Key`], whose
     /// encoding is part of the format.
     ///
     /// ```
@@ -110,11 +110,11 @@ impl KeyHash {
 
 /// A value that can be hashed into a [`KeyHash`].
 ///
-/// The encoding is part of the frozen format. Strings, vectors, arrays and slices of bytes are their
-/// bytes, without a length or terminator, so `"ab"`, `String::from("ab")` and `b"ab"` are one key.
-/// Integers are their little-endian bytes at their own width, so `1u32` and `1u64` are different
-/// keys, and `1i32` and `1u32` the same; `usize` and `isize`, whose width depends on the machine, are
-/// left out. Floats are left out too: decide what −0.0 and NaN mean to you, then hash
+/// The encoding is part of the frozen format. A string, or a vector, array or slice of bytes, is hashed as
+/// its bytes, without a length or terminator, so `"ab"`, `String::from("ab")` and `b"ab"` are one key.
+/// An integer is hashed as its little-endian bytes at its own width, so `1u32` and `1u64` are different
+/// keys, but `1i32` and `1u32` are the same. `usize` and `isize` are left out, since their width depends on
+/// the machine. Floats are left out too: decide what −0.0 and NaN mean to you, then hash
 /// `to_bits()`.
 ///
 /// ```
@@ -136,7 +136,7 @@ pub trait Key {
     /// Hashes a column for [`Hasher::hash_batch`]: `hashes[i]` becomes `keys[i].hash_with(hasher)`. If one slice is
     /// longer, the rest of it is left alone.
     ///
-    /// This one is a loop; integers override it with a vectorised form. A key type of your own need not override it.
+    /// The default is a loop; integers override it with a vectorised form. Your own key types need not override it.
     ///
     /// ```
     /// use trommel::{Hasher, Key, KeyHash};
@@ -189,7 +189,7 @@ impl<const N: usize> Key for [u8; N] {
     }
 }
 
-/// A pointer to a key is the same key.
+/// Implements [`Key`] for pointers: a pointer to a key is hashed like the key.
 macro_rules! key_behind {
     ($($pointer:ty),*) => {$(
         impl<K: Key + ?Sized> Key for $pointer {
@@ -204,7 +204,7 @@ key_behind!(&K, Box<K>, Rc<K>);
 #[cfg(target_has_atomic = "ptr")]
 key_behind!(alloc::sync::Arc<K>);
 
-/// A borrowed or owned key is the same key.
+/// A borrowed and an owned key have the same hash.
 impl<K: Key + ToOwned + ?Sized> Key for Cow<'_, K> {
     #[inline]
     fn hash_with(&self, hasher: &Hasher) -> KeyHash {
@@ -237,7 +237,7 @@ mod tests {
     use std::string::ToString;
 
     #[test]
-    fn equal_bytes_are_equal_keys_whatever_holds_them() {
+    fn equal_bytes_have_equal_hashes_in_every_type() {
         for hasher in [Hasher::xxh3(7), Hasher::xxh64(7)] {
             let expected = hasher.hash_bytes(b"trommel");
             assert_eq!("trommel".hash_with(&hasher), expected);
@@ -268,9 +268,9 @@ mod tests {
         }
     }
 
-    /// A function that leaves a small integer as it is still gives hashes that fill all bits.
+    /// Even a hash function that returns small integers unchanged gives hashes of which all 64 bits vary.
     #[test]
-    fn hashes_of_a_weak_function_are_spread() {
+    fn from_hash_spreads_the_output_of_a_weak_function() {
         #[derive(Default)]
         struct Identity(u64);
         impl core::hash::Hasher for Identity {
@@ -285,7 +285,7 @@ mod tests {
         let hashes: Vec<u64> = (0..4096u16).map(|i| KeyHash::from_hash(&i, &build).raw()).collect();
         for bit in 0..64 {
             let ones = hashes.iter().filter(|hash| **hash >> bit & 1 == 1).count();
-            // Six standard deviations of 32.
+            // Six standard deviations, each of 32.
             assert!(ones.abs_diff(2048) < 192, "bit {bit} is set in {ones} of 4096");
         }
     }

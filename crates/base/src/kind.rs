@@ -39,7 +39,7 @@ macro_rules! filter_kinds {
                 }
             }
 
-            /// The kind of a stored number.
+            /// The kind that a container stores as `code`.
             ///
             /// ```
             /// use trommel::FilterKind;
@@ -59,7 +59,7 @@ macro_rules! filter_kinds {
 
 // A number never changes, and is never given to another kind: frozen filters hold it.
 filter_kinds! {
-    /// The standard Bloom filter: `k` bits anywhere.
+    /// The standard Bloom filter: a key sets `k` bits anywhere in the table.
     Bloom = 1, "bloom";
     /// A standard Bloom filter with a counter beside every bit, so that keys can be removed.
     CountingBloom = 2, "counting-bloom";
@@ -67,13 +67,13 @@ filter_kinds! {
     RegisterBloom = 3, "register-bloom";
     /// All bits of a key in one 256-bit block, one in each of its eight 32-bit lanes (Parquet).
     SplitBlockBloom = 4, "split-block-bloom";
-    /// All bits of a key in one 64-byte line, one in each of its eight 64-bit lanes.
+    /// All bits of a key in one 64-byte cache line, one in each of its eight 64-bit lanes.
     CacheLineBloom = 5, "cache-line-bloom";
-    /// A quotient filter in blocks of 64 slots, remainders of any width.
+    /// A quotient filter in blocks of 64 slots, with remainders of any width.
     Quotient = 6, "quotient";
-    /// A quotient filter of 8-bit remainders, a block in one 64-byte line.
+    /// A quotient filter with 8-bit remainders, in which a block is one 64-byte cache line.
     CacheLineQuotient = 7, "cache-line-quotient";
-    /// A cuckoo filter: four fingerprints a bucket, two buckets a key.
+    /// A cuckoo filter: four fingerprints per bucket, two buckets per key.
     Cuckoo = 8, "cuckoo";
 }
 

@@ -2,19 +2,19 @@
 //!
 //! | module | idea |
 //! |---|---|
-//! | [`key`], [`hash`] | keys are hashed once, at the edge: [`Key`] → [`Hasher`] → [`KeyHash`] |
-//! | [`mod@column`] | strings as columnar formats have them: offsets and bytes |
-//! | [`range`] | a hash to a block: multiply and shift, any number of blocks |
-//! | [`storage`] | zeroed, line-aligned memory in huge pages where it is large |
-//! | [`bitmap`] | one answer bit a key |
+//! | [`key`], [`hash`] | a key is hashed once, before it reaches a filter: [`Key`] → [`Hasher`] → [`KeyHash`] |
+//! | [`mod@column`] | columns of strings as columnar formats store them: offsets and bytes |
+//! | [`range`] | maps a hash to a block by a multiplication and a shift, for any number of blocks |
+//! | [`storage`] | zeroed memory, aligned to cache lines, in huge pages if it is large |
+//! | [`bitmap`] | one answer bit per key |
 //! | [`batch`] | the batch pipeline: locate, prefetch, probe |
-//! | [`partition`] | keys grouped by the part of a table that they belong to, one pass |
+//! | [`partition`] | groups keys, in one pass, by the part of a table that they belong to |
 //! | [`sizing`] | exact false-positive rates and their inverses |
-//! | [`spec`], [`builder`] | what a filter is asked to be, checked before anything is allocated; how a kind is asked |
-//! | [`container`] | frozen, checked bytes |
+//! | [`spec`], [`builder`] | the options of a filter, checked before anything is allocated; the builder of each kind |
+//! | [`container`] | the frozen format: a header with checksums, then the payload |
 //! | [`block`] | the block form: a table and a trailer, for engines that hold many small filters |
-//! | [`workers`] | pieces of a large batch, and the threads that work on them |
-//! | [`filter`], [`error`] | the traits, and how they fail |
+//! | [`workers`] | the pieces of a large batch, and the threads that work on them |
+//! | [`filter`], [`error`] | the traits and the error types |
 #![no_std]
 extern crate alloc;
 #[cfg(any(feature = "std", test))]

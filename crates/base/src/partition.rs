@@ -1,35 +1,35 @@
-//! Keys grouped by the part of a table that they belong to, so that each part is worked on in cache.
+//! Groups keys by the part of a table that they belong to, so that each part is processed in cache.
 //!
-//! A key costs a table larger than the caches one miss: 11 ns at 128 MB, 19 ns at 1 GB, however well it
-//! is prefetched. A radix partition costs 2 to 3 ns per key, reads and writes in sequence, and leaves parts
-//! that fit into L2. [`Partitioner::partition`] is that pass, the same for every family.
+//! In a table larger than the caches, a key costs one cache miss: 11 ns at 128 MB, 19 ns at 1 GB, however
+//! well it is prefetched. A radix partition costs 2 to 3 ns per key, reads and writes sequentially, and
+//! leaves parts that fit into L2. [`Partitioner::partition`] is that pass, for every family of filters.
 //!
-//! # How
+//! # Method
 //!
-//! A closure `split` says of a hash to which part it belongs, and what record is to be kept of it. Every
-//! part has a *region* of the scratch memory, and records are appended to the region of their part, so
-//! the order of the input is kept inside a part.
+//! A closure `split` maps a hash to the number of its part and to the record to keep of it. Every part has
+//! a *region* of the scratch memory. Records are appended to the region of their part, so each part keeps
+//! the order of the input.
 //!
-//! **Regions with slack.** How long a region must be is known only after a pass over the hashes. Hashes
-//! are uniform, so it can be guessed instead: the mean, and six standard deviations. Where the guess is
-//! wrong, because of many equal keys, say, a region fills up, and the pass begins anew with regions that
-//! are counted: any input is grouped, at the price of `split` being called up to three times a hash.
+//! **Regions with slack.** The exact length of a region is known only after a pass over the hashes. But
+//! hashes are uniform, so the length is guessed: the mean plus six standard deviations. If the guess is
+//! wrong, for example because many keys are equal, a region fills up, and the pass starts again with
+//! regions of counted lengths. So any input is grouped, but `split` is called up to three times per hash.
 //!
-//! **Two ways to append.** A batch whose records stay near the core is *scattered*: each is stored where
-//! it belongs. A larger one is *combined*: stores to hundreds of places far apart would each read a
-//! line, and miss the TLB, for one record. So a part has a *run* of a few lines in a buffer in L2;
-//! when its run is full, it is streamed to the region, whole lines around the caches
-//! (`kernel/stream.rs`).
+//! **Two ways to append.** If the records of a batch fit into the caches near the core, they are
+//! *scattered*: each is stored directly in its region. The records of a larger batch are *combined*: stores
+//! to hundreds of distant regions would each read a cache line, and miss the TLB, for one record. So a part
+//! has a *run* of a few cache lines in a buffer in L2. A full run is streamed to the region: its lines are
+//! stored around the caches (`kernel/stream.rs`).
 //!
-//! Source: Wassenberg and Sanders, "Engineering a multi-core radix sort", Euro-Par 2011: regions that need
-//! no histogram, which there are virtual memory as large as the input, and runs in buffers; Polychroniou
-//! and Ross, "A comprehensive study of main-memory partitioning", SIGMOD 2014: histograms and runs of a
-//! line, which lose below.
+//! Sources: Wassenberg and Sanders, "Engineering a multi-core radix sort", Euro-Par 2011, for buffered runs
+//! and for regions without a histogram (theirs are virtual memory as large as the input); Polychroniou and
+//! Ross, "A comprehensive study of main-memory partitioning", SIGMOD 2014, for histograms and runs of one
+//! line, which are slower in the table below.
 //!
-//! # What was measured
+//! # Measurements
 //!
-//! Sapphire Rapids, one core, 16 M uniform hashes, scratch in huge pages, `split` a multiplication and a
-//! shift; ns per key with records of four and of eight bytes, medians of repetitions interleaved.
+//! On one Sapphire Rapids core, with 16 M uniform hashes, scratch in huge pages, and a multiplication and a
+//! shift as `split`: ns per key with records of four and of eight bytes, medians of interleaved repetitions.
 //!
 //! | parts | 64 | 256 | 1024 | 2048 | 4096 | 8192 |
 //! |---|---|---|---|---|---|---|
@@ -42,30 +42,31 @@
 //! | slack, runs of 128 bytes, streamed | 1.9, 2.4 | 2.1, 2.5 | 2.3, 2.6 | 2.5, 2.9 | **2.7, 3.2** | **3.5, 4.1** |
 //! | slack, runs of 256 bytes, streamed | **1.8, 2.1** | **1.9, 2.2** | **2.3, 2.5** | **2.6, 2.8** | 3.1, 3.6 | 3.7, 4.2 |
 //!
-//! Bold is what is done here. Of that, 1.0 is to read the hashes and to split them.
+//! Bold figures are those of the method used here. They include 1.0 for reading and splitting the hashes.
 //!
-//! A batch of 64 K hashes in 256 parts, alone and with one reading of all parts after it: scattered with
-//! slack 1.3 and 2.1; scattered with a histogram 2.1 and 3.2; combined, records of four bytes 1.5 and 2.6,
-//! of eight 1.7 and 3.4, since what was streamed has left the caches. At 4 MiB of records the two ways
-//! to append are alike; at 8 MiB in 256 parts combining wins, 2.1 to 2.5. On Cascade Lake, whose L2 is half as
-//! large, they are alike at 1 MiB; at 2 MiB in 256 parts combining wins, 3.5 to 4.3 (4.0 to 4.8 with a reading),
-//! and at 4 MiB in 128, 3.9 to 5.6, in fresh memory all of them. So 1 MiB it is.
+//! A batch of 64 K hashes in 256 parts, ns per key without and with one read of all parts afterwards: scattered
+//! with slack 1.3 and 2.1; scattered with a histogram 2.1 and 3.2; combined 1.5 and 2.6 with records of four
+//! bytes, 1.7 and 3.4 with records of eight, since streamed records have left the caches. At 4 MiB of records,
+//! both ways to append are equally fast; at 8 MiB in 256 parts, combining is faster, 2.1 against 2.5. On Cascade
+//! Lake, whose L2 is half as large, they are equally fast at 1 MiB; combining is faster at 2 MiB in 256 parts, 3.5
+//! against 4.3 (4.0 against 4.8 with the read), and at 4 MiB in 128 parts, 3.9 against 5.6, all in fresh memory.
+//! Therefore batches of up to 1 MiB of records are scattered.
 //!
-//! Skewed batches, 4 M hashes, 64 to 4096 parts: all keys equal 4.3 to 4.6, sorted 2.2 to 2.6, Zipf's law 3.0
-//! to 4.0. A `split` that costs 2.2 by itself: 4.1 with slack, 6.4 with a histogram, which calls it twice.
+//! Skewed batches of 4 M hashes in 64 to 4096 parts: all keys equal 4.3 to 4.6, sorted 2.2 to 2.6, Zipf's law 3.0
+//! to 4.0. With a `split` that costs 2.2 by itself: 4.1 with slack, 6.4 with a histogram, which calls it twice.
 //!
 //! Rejected: part numbers stored by the histogram for the second pass (6.6 and 9.2 at 1024 parts); four histograms
-//! interleaved (0.1 faster at best); cursors of 64 bits (0.1 to 0.5 slower from 2048 parts on); runs that are
-//! noted when full and streamed after every 8 to 32 keys, without a branch a key (4.3 to 5.7); prefetching
-//! the runs of the next 8 or 16 keys (0.3 to 0.6 slower up to 2048 parts, no gain beyond); runs in pages
-//! of 4 KiB (0 to 0.4 slower); streaming with AVX2 or AVX-512 stores, and indices without checks (no gain).
+//! interleaved (0.1 faster at best); cursors of 64 bits (0.1 to 0.5 slower from 2048 parts on); listing full runs
+//! and streaming them after every 8 to 32 keys, without a branch per key (4.3 to 5.7); prefetching the runs of
+//! the next 8 or 16 keys (0.3 to 0.6 slower up to 2048 parts, no gain beyond); runs in pages of 4 KiB (0 to 0.4
+//! slower); streaming with AVX2 or AVX-512 stores (no gain); indices without bounds checks (no gain).
 //!
 //! # Threads
 //!
-//! A partitioner belongs to one thread, a result can be read by all. To build with several: each thread
-//! partitions its share of the keys with a partitioner of its own ([`partition_shares`]); then each takes
-//! parts, and works through `part(i)` of every share, in the order of the shares. No two threads write to
-//! one place, in either phase, and the order of the input is kept.
+//! A partitioner belongs to one thread; all threads can read its result. To build a filter with several threads,
+//! each thread first partitions its share of the keys with its own partitioner ([`partition_shares`]). Then each
+//! thread takes whole parts, and processes `part(i)` of every share in the order of the shares. In both phases,
+//! no two threads write to the same memory, and the order of the input is kept.
 
 use crate::KeyHash;
 use crate::kernel::cast::records_of_bytes;
@@ -86,18 +87,20 @@ pub const MAX_PARTS: usize = 8192;
 /// The most hashes of one pass: positions in the scratch memory are 32 bits.
 pub const MAX_HASHES: usize = 1 << 30;
 
-/// Up to this size, records are scattered; beyond it, they are combined.
+/// Batches of up to this many bytes of records are scattered; larger ones are combined.
 const SCATTERED_BYTES: usize = 1 << 20;
-/// Bytes of a run, up to [`LONG_RUN_PARTS`] parts and beyond: full runs are branches that no processor
-/// predicts, so longer is better, as long as the runs of all parts leave room in L2.
+/// Bytes of a run with up to [`LONG_RUN_PARTS`] parts. No processor predicts when a run is full, so longer runs
+/// are better, as long as the runs of all parts leave room in L2.
 const LONG_RUN_BYTES: usize = 256;
+/// Bytes of a run with more parts.
 const SHORT_RUN_BYTES: usize = 128;
+/// The most parts that have long runs.
 const LONG_RUN_PARTS: usize = 2048;
 
 /// Groups hashes by part, batch after batch, in scratch memory of its own.
 ///
 /// The memory is kept from batch to batch, since page faults in fresh memory cost more than the
-/// pass: it grows to what the largest batch needed, and is given back when the partitioner is dropped.
+/// pass. It grows to the need of the largest batch, and is freed when the partitioner is dropped.
 ///
 /// ```
 /// use trommel_base::partition::Partitioner;
@@ -120,8 +123,8 @@ pub struct Partitioner<R> {
     record: core::marker::PhantomData<fn() -> R>,
 }
 
-/// Records grouped by part, in the order of the input inside a part: what [`Partitioner::partition`]
-/// gives, in the partitioner's memory.
+/// The result of [`Partitioner::partition`]: records grouped by part, each part in the order of the
+/// input. They are in the partitioner's memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Partitioned<'a, R> {
     records: &'a [R],
@@ -129,12 +132,12 @@ pub struct Partitioned<'a, R> {
     len: usize,
 }
 
-/// Where the parts are, in records from the first region.
+/// The positions of the regions and of their next records, in records from the first region.
 #[derive(Debug)]
 struct Regions {
-    /// Region `i` begins at `begins[i]` and ends at `begins[i + 1]`: one more than there are parts.
+    /// Region `i` begins at `begins[i]` and ends at `begins[i + 1]`. The list is one longer than there are parts.
     begins: Vec<u32>,
-    /// Where the next record of each part goes.
+    /// The position of each part's next record.
     cursors: Vec<u32>,
 }
 
@@ -156,7 +159,7 @@ impl Method {
         }
     }
 
-    /// Bytes of the buffer of a part.
+    /// Bytes of a part's run in the buffer.
     const fn buffer_bytes(self) -> usize {
         match self {
             Self::Scatter => 0,
@@ -187,19 +190,20 @@ impl<R: Record> Partitioner<R> {
         Self { scratch: memory, ..Self::new() }
     }
 
-    /// Gives the scratch memory up, for another partitioner.
+    /// Returns the scratch memory, for use by another partitioner.
     #[must_use]
     pub fn into_memory(self) -> Option<Storage> {
         self.scratch
     }
 
-    /// Bytes of scratch memory that are held: what the largest batch so far needed.
+    /// Bytes of scratch memory that are held: the need of the largest batch so far.
     ///
-    /// For a batch of `n` hashes in `p` parts it is at most `m + 6 √m` records and 1100 bytes a part, where
-    /// `m = n / (p − 1)`, or `n` for one part. That is 4.5 bytes a hash for 16 M hashes in 4096 parts with
-    /// records of four bytes, 8.9 with eight; nearly twice the records for two parts. What no record
-    /// reaches is never written: where memory is given at the first write, as on Linux, slack costs addresses
-    /// alone, up to whole pages. From 4 MiB on, whole huge pages of 2 MiB count.
+    /// A batch of `n` hashes in `p` parts needs per part at most `m + 6 √m` records and 1100 bytes, where
+    /// `m = n / (p − 1)`, or `n` for one part. For 16 M hashes in 4096 parts that is 4.5 bytes per hash with
+    /// records of four bytes and 8.9 with records of eight; for two parts it is nearly twice the size of the
+    /// records. Slack that no record reaches is never written. If the system provides memory at the first write,
+    /// as Linux does, slack costs only addresses, up to whole pages. From 4 MiB on, memory is counted in whole
+    /// huge pages of 2 MiB.
     #[must_use]
     pub fn scratch_bytes(&self) -> usize {
         let regions = self.regions.begins.capacity() + self.regions.cursors.capacity();
@@ -213,9 +217,9 @@ impl<R: Record> Partitioner<R> {
     /// If there are no parts.
     #[must_use]
     pub const fn scratch_bytes_for(records: usize, parts: usize) -> usize {
-        let places = parts.saturating_mul(2 * size_of::<u32>()).saturating_add(size_of::<u32>());
+        let regions = parts.saturating_mul(2 * size_of::<u32>()).saturating_add(size_of::<u32>());
         let piece_bytes = Self::piece_bytes_for(records, parts);
-        Storage::memory_bytes_for(piece_bytes).saturating_add(places)
+        Storage::memory_bytes_for(piece_bytes).saturating_add(regions)
     }
 
     /// Bytes of the piece of memory that suits [`Partitioner::with_memory`] for a batch of `records` in `parts`.
@@ -229,20 +233,20 @@ impl<R: Record> Partitioner<R> {
         Scratch::for_batch::<R>(method, records, parts).bytes
     }
 
-    /// Groups `hashes` into `parts`: `split` gives the part of a hash and the record that is kept of it.
+    /// Groups `hashes` into `parts`: `split` returns the part of a hash and the record to keep of it.
     ///
-    /// `split` must answer the same for the same hash. It is called once a hash if the parts are about as
-    /// large as each other, the last one perhaps smaller, as a monotone reduction makes them
-    /// ([`crate::range`]); and up to three times if they are not, or if keys repeat.
+    /// `split` must return the same for the same hash. It is called once per hash if all parts are of about
+    /// the same size, except that the last may be smaller. A monotone reduction ([`crate::range`]) makes such
+    /// parts. If the parts are uneven, or keys repeat, it is called up to three times per hash.
     ///
-    /// Cost: 1.3 ns a hash in a batch of 64 K, 1.8 to 3.2 in one of 16 M with up to 4096 parts.
+    /// Cost: 1.3 ns per hash in a batch of 64 K, 1.8 to 3.2 ns in a batch of 16 M with up to 4096 parts.
     ///
     /// # Errors
     /// [`OutOfMemory`] if the system refuses the scratch memory. The partitioner can be used again.
     ///
     /// # Panics
     /// If `parts` is not in `1..=`[`MAX_PARTS`], if there are more than [`MAX_HASHES`] hashes, or if
-    /// `split` gives a part that is not below `parts`, or different parts for one hash.
+    /// `split` returns a part that is not below `parts`, or different parts for one hash.
     pub fn partition<F>(
         &mut self,
         hashes: &[KeyHash],
@@ -255,14 +259,14 @@ impl<R: Record> Partitioner<R> {
         self.partition_each(hashes, 1, parts, |hash| [split(hash)])
     }
 
-    /// The same where a hash has `each` records: `split` gives them, with their parts.
+    /// Like [`Partitioner::partition`], with `each` records per hash: `split` returns the records and their parts.
     ///
     /// # Errors
     /// As [`Partitioner::partition`].
     ///
     /// # Panics
-    /// As [`Partitioner::partition`], with [`MAX_HASHES`] for the records; and `split` must not give more of them
-    /// than `each` for a hash.
+    /// As [`Partitioner::partition`]; [`MAX_HASHES`] bounds the number of records, and `split` must not return more
+    /// than `each` records for a hash.
     pub fn partition_each<F, I>(
         &mut self,
         hashes: &[KeyHash],
@@ -335,7 +339,7 @@ impl<'a, R: Record> Partitioned<'a, R> {
         self.regions.cursors.len()
     }
 
-    /// The number of records in all parts: that of the hashes.
+    /// The number of records in all parts.
     #[inline]
     #[must_use]
     pub const fn len(&self) -> usize {
@@ -362,7 +366,7 @@ struct Scratch {
     region: usize,
     /// Bytes of the runs of all parts, which come first.
     buffer_bytes: usize,
-    /// Bytes in all.
+    /// Total bytes.
     bytes: usize,
 }
 
@@ -375,11 +379,12 @@ impl Scratch {
     }
 }
 
-/// Records of a region that holds its part, unless the parts are uneven: the mean and six standard
-/// deviations, in whole units. A monotone reduction makes all parts of one size but the last, which may be
-/// next to nothing, so the mean is over the others. One unit more is for [`Regions::count`], which needs up
-/// to that. An odd number of units, since parts a power of two apart would share cache sets: 1024 parts
-/// of 64 records of four bytes, 2.9 ns per key with an even number and 1.8 with an odd one.
+/// The guessed length of a region in records: the mean length of a part plus six standard deviations, in whole
+/// units. It suffices unless the parts are uneven. A monotone reduction makes all parts equally large except the
+/// last, which may be almost empty, so the mean is over the other parts. One unit is added for [`Regions::count`],
+/// which rounds each part up by less than a unit. The number of units is odd, since regions a power of two apart
+/// would share cache sets: 1024 parts of 64 records of four bytes take 2.9 ns per key with an even number and 1.8
+/// with an odd one.
 const fn guessed_region(hashes: usize, parts: usize, unit: usize) -> usize {
     let mean = if parts == 1 { hashes } else { hashes.div_ceil(parts - 1) };
     let records = mean.saturating_add(6 * mean.isqrt() + unit);
@@ -387,25 +392,26 @@ const fn guessed_region(hashes: usize, parts: usize, unit: usize) -> usize {
 }
 
 impl Regions {
-    /// Room for as many parts, of no length yet.
+    /// Makes the lists as long as `parts` requires, with all positions 0.
     fn reserve(&mut self, parts: usize) -> Result<(), OutOfMemory> {
         let refused = OutOfMemory { bytes: (parts + 1) as u64 * size_of::<u32>() as u64 };
-        for (places, len) in [(&mut self.begins, parts + 1), (&mut self.cursors, parts)] {
-            places.clear();
-            places.try_reserve_exact(len).map_err(|_| refused)?;
-            places.resize(len, 0);
+        for (list, len) in [(&mut self.begins, parts + 1), (&mut self.cursors, parts)] {
+            list.clear();
+            list.try_reserve_exact(len).map_err(|_| refused)?;
+            list.resize(len, 0);
         }
         Ok(())
     }
 
-    /// Regions of one length.
+    /// Gives all regions the same length, `region` records.
     fn guess(&mut self, region: usize) {
         for (begin, at) in self.begins.iter_mut().zip((0usize..).step_by(region)) {
             *begin = at as u32;
         }
     }
 
-    /// Regions as long as the parts are, in whole units: a histogram, which costs 1.1 ns per key.
+    /// Gives each region the length of its part, rounded up to whole units. Counts the parts' records first, which
+    /// costs 1.1 ns per key.
     fn count<R, I>(&mut self, hashes: &[u64], split: &impl Fn(u64) -> I, unit: usize)
     where
         I: IntoIterator<Item = (usize, R)>,
@@ -423,7 +429,8 @@ impl Regions {
     }
 }
 
-/// The scratch memory, made larger if it is too small. The old is given back before the new is asked for.
+/// Returns the scratch memory, and replaces it first if it is too small. The old memory is freed before the new is
+/// requested.
 fn grown(scratch: &mut Option<Storage>, bytes: usize) -> Result<&mut Storage, OutOfMemory> {
     if scratch.as_ref().is_none_or(|scratch| scratch.len() < bytes) {
         *scratch = None;
@@ -432,7 +439,7 @@ fn grown(scratch: &mut Option<Storage>, bytes: usize) -> Result<&mut Storage, Ou
     Ok(scratch.as_mut().unwrap())
 }
 
-/// Appends the record of every hash to its region. Returns false as soon as one does not fit.
+/// Appends the records of every hash to their regions. Returns false as soon as a record does not fit.
 fn append<R: Record, I: IntoIterator<Item = (usize, R)>>(
     method: Method,
     hashes: &[u64],
@@ -455,7 +462,7 @@ fn append<R: Record, I: IntoIterator<Item = (usize, R)>>(
     }
 }
 
-/// Stores each record where it belongs.
+/// Stores each record directly in its region. Returns false as soon as a record does not fit.
 fn scatter<R: Record, I: IntoIterator<Item = (usize, R)>>(
     hashes: &[u64],
     split: &impl Fn(u64) -> I,
@@ -477,8 +484,9 @@ fn scatter<R: Record, I: IntoIterator<Item = (usize, R)>>(
     true
 }
 
-/// Stores each record in the run of its part, and runs that are full where they belong. Where a record
-/// is in its run follows from the cursor, since regions begin and end at multiples of a run.
+/// Stores each record in the run of its part, and copies full runs to their regions. The cursor gives the record's
+/// index in its run too, since regions begin and end at multiples of a run. Returns false as soon as a record does
+/// not fit.
 fn combine<R: Record, I: IntoIterator<Item = (usize, R)>, const RUN: usize>(
     hashes: &[u64],
     split: &impl Fn(u64) -> I,
@@ -504,7 +512,7 @@ fn combine<R: Record, I: IntoIterator<Item = (usize, R)>, const RUN: usize>(
         }
     }
     drop(streamer);
-    // The records that are left in the runs.
+    // Copies the records that are left in runs that are not full.
     for (part, run) in runs.iter().enumerate() {
         let at = cursors[part];
         if at > ends[part] {

@@ -3,13 +3,13 @@
 //! Source: Lemire, "Fast random integer generation in an interval", ACM TOMACS 29 (2019), section 3.
 //! Two properties that the filters rest on:
 //!
-//! - it is monotone in the hash, so a partition by the hash's high bits is a partition by place;
-//! - for `f` dividing `n`, `reduce(h, n / f) == reduce(h, n) / f` exactly (a floor of a floor), which
-//!   is what lets a filter be folded to a smaller size without its keys.
+//! - it is monotone in the hash, so a partition by the hash's high bits is a partition by index;
+//! - for `f` dividing `n`, `reduce(h, n / f) == reduce(h, n) / f` exactly (a floor of a floor), so a
+//!   filter can be folded to a smaller size without its keys.
 
-/// `floor(hash · n / 2^64)`: a place below `n` (0 if `n` is 0).
+/// `floor(hash · n / 2^64)`: an index below `n` (0 if `n` is 0).
 ///
-/// Valid to: each place receives `2^64 / n` hashes, give or take one, so the bias is below `n / 2^64`.
+/// Valid to: any `n`. Each index receives `2^64 / n` hashes, give or take one, so the bias is below `n / 2^64`.
 ///
 /// ```
 /// use trommel_base::range::reduce;
@@ -23,11 +23,11 @@ pub const fn reduce(hash: u64, n: u64) -> u64 {
     ((hash as u128 * n as u128) >> 64) as u64
 }
 
-/// `floor(high · n / 2^32)` for the high 32 bits of the hash: what Parquet prescribes.
+/// `floor(high · n / 2^32)`, where `high` is the high 32 bits of the hash. Parquet prescribes this reduction.
 ///
-/// Valid to: `n` well below 2^32. A place receives `2^32 / n` prefixes give or take one, so at
-/// `n = 2^27` the load of places differs by up to 3 %, which raises a false-positive rate by less
-/// than 1 % of itself; nearer to 2^32 it is useless.
+/// Valid to: `n` well below 2^32. An index receives `2^32 / n` values of `high`, give or take one. So at
+/// `n = 2^27` the loads of the indices differ by up to 3 %, which raises the false-positive rate by less
+/// than 1 % of its value; near 2^32 the reduction is useless.
 #[inline(always)]
 #[must_use]
 pub const fn reduce_high(hash: u64, n: u32) -> u32 {
@@ -43,13 +43,13 @@ mod tests {
     }
 
     #[test]
-    fn places_stay_below_n_and_fold_exactly() {
+    fn indices_stay_below_n_and_fold_exactly() {
         for n in [1u64, 2, 3, 10, 12, 60, 1 << 20, (1 << 33) + 6, 1 << 45] {
             for hash in hashes() {
-                let place = reduce(hash, n);
-                assert!(place < n);
+                let index = reduce(hash, n);
+                assert!(index < n);
                 for factor in [2, 3, 4, 6].into_iter().filter(|f| n % f == 0) {
-                    assert_eq!(reduce(hash, n / factor), place / factor);
+                    assert_eq!(reduce(hash, n / factor), index / factor);
                 }
             }
         }
@@ -59,10 +59,10 @@ mod tests {
     fn high_half_reduction_folds_exactly_too() {
         for n in [1u32, 6, 60, 1 << 20, 3 << 25] {
             for hash in hashes() {
-                let place = reduce_high(hash, n);
-                assert!(place < n);
+                let index = reduce_high(hash, n);
+                assert!(index < n);
                 for factor in [2, 3, 6].into_iter().filter(|f| n % f == 0) {
-                    assert_eq!(reduce_high(hash, n / factor), place / factor);
+                    assert_eq!(reduce_high(hash, n / factor), index / factor);
                 }
             }
         }

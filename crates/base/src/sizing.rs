@@ -1,16 +1,16 @@
 //! Exact false-positive rates, and their inverses.
 //!
-//! `λ` is the expected number of keys a block. The usual textbook approximation of a blocked filter
-//! (the standard formula a block) is optimistic by about 4 %; the equations here reproduce
-//! measurements to 0.1 % of themselves. All mathematics is `libm`'s, so that a filter has the same
-//! size on every machine.
+//! `λ` is the expected number of keys per block. The usual textbook approximation of a blocked filter
+//! (the standard formula, applied to each block) is about 4 % too low; the equations here agree with
+//! measurements to 0.1 % of the rate. All mathematical functions are `libm`'s, so that a filter has
+//! the same size on every machine.
 //!
 //! | layout | equation |
 //! |---|---|
 //! | standard | [`standard_fpr`]: `(1 − e^(−kn/m))^k` |
-//! | `k` bits anywhere in a block of `B` | [`blocked_fpr`]: `Σ_i Pois(λ, i) · E[(X_ki / B)^k]`, `X_t` the distinct bits of `t` throws |
+//! | `k` bits anywhere in a block of `B` | [`blocked_fpr`]: `Σ_i Pois(λ, i) · E[(X_ki / B)^k]`, with `X_t` distinct bits in `t` draws |
 //! | one bit in each of `s` lanes of `S` bits | [`split_fpr`]: `Σ_i Pois(λ, i) · (1 − (1 − 1/S)^i)^s` |
-//! | `z` sectors of `S` bits chosen in zones | [`sectorised_fpr`] |
+//! | one sector of `S` bits in each of `z` zones | [`sectorised_fpr`] |
 //! | quotient, remainders of `r` bits at load `α` | [`quotient_fpr`]: `1 − e^(−α 2^−r)` |
 //!
 //! Sources: Bloom, CACM 13 (1970); Putze, Sanders and Singler, "Cache-, hash- and space-efficient
@@ -25,10 +25,9 @@ pub use blocked::{blocked_keys_per_block, split_keys_per_block};
 use blocked::BlockRate;
 use libm::{exp, expm1, log, log1p, pow};
 
-/// No filter is sized beyond this: where more than 64 bits per key would be needed, an exact set of
-/// the hashes is smaller.
+/// No filter is made with more bits per key: an exact set of the 64-bit hashes would be smaller.
 pub const MAX_BITS_PER_KEY: f64 = 64.0;
-/// The most bits per key sets in a standard filter.
+/// The most bits that a key sets in a standard filter.
 pub const MAX_HASHES: u32 = 32;
 
 /// The probability that a key's hash of `hash_bits` bits equals one of `keys` others:
@@ -52,15 +51,16 @@ pub fn standard_fpr(bits_per_key: f64, k: u32) -> f64 {
     pow(-expm1(-f64::from(k) / bits_per_key), f64::from(k))
 }
 
-/// The bits per key of a standard filter with `k` hashes at a rate: the inverse of [`standard_fpr`].
+/// The bits per key at which a standard filter with `k` hashes has the false-positive rate `fpr`: the
+/// inverse of [`standard_fpr`].
 #[must_use]
 pub fn standard_bits_per_key(fpr: f64, k: u32) -> f64 {
     let k = f64::from(k);
     -k / log1p(-pow(fpr, 1.0 / k))
 }
 
-/// The number of hashes, from 1 to [`MAX_HASHES`], that gives a standard filter its lowest rate:
-/// the better neighbour of `(m/n) ln 2`.
+/// The number of hashes, from 1 to [`MAX_HASHES`], that gives a standard filter its lowest
+/// false-positive rate: the better of the two integers next to `(m/n) ln 2`.
 #[must_use]
 pub fn standard_hashes(bits_per_key: f64) -> u32 {
     let best = bits_per_key * core::f64::consts::LN_2;
@@ -76,12 +76,12 @@ pub fn standard_hashes(bits_per_key: f64) -> u32 {
 /// False-positive rate of a filter whose keys set `k ≤ 32` bits, drawn with repetition, in one block
 /// of `block_bits`: the register-blocked filter with 64, the classic blocked filter with 512.
 ///
-/// Computed by inclusion and exclusion instead of the occupancy recurrence, so that it costs `k²`
-/// exponentials: the `d` distinct bits of a probe are all set with probability
-/// `Σ_r (−1)^r C(d, r) (1 − r/B)^(throws)`, and the mean of `(1 − r/B)^(k·i)` over a Poisson number
+/// Computed by inclusion and exclusion instead of the occupancy recurrence, so that it takes only `k + 1`
+/// exponentials: after `t` draws, the `d` distinct bits of a probe are all set with probability
+/// `Σ_r (−1)^r C(d, r) (1 − r/B)^t`, and the mean of `(1 − r/B)^(k·i)` over a Poisson number
 /// `i` of keys is `exp(−λ (1 − (1 − r/B)^k))`.
 ///
-/// Valid to: rates above about 1e-9 for `k ≤ 12`, where cancellation begins to show.
+/// Valid to: rates above about 1e-9 for `k ≤ 12`; below, cancellation begins to show.
 #[must_use]
 pub fn blocked_fpr(block_bits: u32, k: u32, keys_per_block: f64) -> f64 {
     BlockRate::blocked(block_bits, k).at(keys_per_block)
@@ -98,8 +98,8 @@ fn probe_mean(bits: u32, k: u32, clear: impl Fn(u32) -> f64) -> f64 {
     probe_fpr(&distinct, &all_clear[..=k.min(MAX_HASHES) as usize]).clamp(0.0, 1.0)
 }
 
-/// The probability that all positions of a probe are set, from the distribution of the number of distinct ones and
-/// the probabilities `clear[r]` that any `r` of them are all clear.
+/// The probability that all positions of a probe are set. `distinct` is the distribution of the number of distinct
+/// positions, and `clear[r]` is the probability that `r` given positions are all clear.
 fn probe_fpr(distinct: &[f64], clear: &[f64]) -> f64 {
     let mut fpr = 0.0;
     for (d, probability) in distinct.iter().enumerate().take(clear.len()).skip(1) {
@@ -108,8 +108,8 @@ fn probe_fpr(distinct: &[f64], clear: &[f64]) -> f64 {
     fpr
 }
 
-/// The probability that all of `d` positions are set, from the probabilities `clear[r]` that any `r`
-/// of them are all clear: `Σ_r (−1)^r C(d, r) clear[r]`.
+/// The probability that all of `d = clear.len() − 1` positions are set, where `clear[r]` is the probability
+/// that `r` given positions are all clear: `Σ_r (−1)^r C(d, r) clear[r]`.
 fn all_set(clear: &[f64]) -> f64 {
     let d = clear.len() - 1;
     let mut sum = 0.0;
@@ -121,7 +121,8 @@ fn all_set(clear: &[f64]) -> f64 {
     sum
 }
 
-/// The distribution of the number of distinct positions among `k ≤ 32` draws: index is the number.
+/// The distribution of the number of distinct positions among `k ≤ 32` draws: element `d` is the
+/// probability of `d` distinct positions.
 fn distinct_draws(bits: u32, k: u32) -> [f64; MAX_HASHES as usize + 1] {
     let per_bits = 1.0 / f64::from(bits);
     let mut distribution = [0.0; MAX_HASHES as usize + 1];
@@ -142,14 +143,14 @@ fn distinct_draws(bits: u32, k: u32) -> [f64; MAX_HASHES as usize + 1] {
 /// Computed by inclusion and exclusion over the lanes: `r` given positions in different lanes are all missed by
 /// a key with probability `(1 − 1/S)^r`.
 ///
-/// Valid to: rates above about 1e-9.
+/// Valid to: false-positive rates above about 1e-9.
 #[must_use]
 pub fn split_fpr(lanes: u32, lane_bits: u32, keys_per_block: f64) -> f64 {
     BlockRate::split(lanes, lane_bits).at(keys_per_block)
 }
 
 /// False-positive rate of the cache-sectorised layout of Lang et al.: a block of `block_bits` has
-/// `zones` zones, a key chooses one sector of `sector_bits` in each and sets `k / zones` bits there.
+/// `zones` zones; a key chooses one sector of `sector_bits` in each zone and sets `k / zones` bits in it.
 #[must_use]
 pub fn sectorised_fpr(
     block_bits: u32,
@@ -161,8 +162,8 @@ pub fn sectorised_fpr(
     let sectors_per_zone = f64::from(block_bits) / (f64::from(sector_bits) * f64::from(zones));
     let draws = k.checked_div(zones).unwrap_or(0);
     let sector = f64::from(sector_bits);
-    // Thinning a Poisson number of keys by the choice of a sector would be Poisson again, but the
-    // zones of a block share its keys: mean over the keys of the block outside, binomial inside.
+    // In one zone alone, the number of keys per sector would be Poisson too. But the zones of a block share
+    // its keys: so the outer mean is over the keys of the block, and the keys per sector are binomial.
     poisson_mean(keys_per_block, |keys| {
         let one_zone = probe_mean(sector_bits, draws, |clear| {
             let missed = pow(1.0 - f64::from(clear) / sector, f64::from(draws));
@@ -172,9 +173,9 @@ pub fn sectorised_fpr(
     })
 }
 
-/// `Σ_i Pois(λ, i) · f(i)`, summed outwards far enough that what is left is below 1e-16.
+/// `Σ_i Pois(λ, i) · f(i)`, summed so far to both sides of `λ` that the remaining terms are below 1e-16.
 fn poisson_mean(lambda: f64, f: impl Fn(f64) -> f64) -> f64 {
-    // So far out the distribution is a point, and steps of one would no longer be steps.
+    // For so large a mean the distribution is practically a point, and adding 1 to `i` may not change it.
     if lambda.is_nan() || lambda <= 0.0 || lambda >= 1e9 {
         return f(lambda.max(0.0));
     }
@@ -192,8 +193,9 @@ fn poisson_mean(lambda: f64, f: impl Fn(f64) -> f64) -> f64 {
     mean
 }
 
-/// Distinct keys behind `ones` set bits of `bits`, where each key sets `k` of them independently:
-/// 0 below `k` set bits, 1 at `k`, `m/k` when full, else `−(m/k) ln(1 − N/m)`.
+/// Estimates the number of distinct keys from the number `N = ones` of set bits among `m = bits`, if each
+/// key sets `k` bits independently: 0 if `N < k`, 1 if `N = k`, `m/k` if all bits are set, else
+/// `−(m/k) ln(1 − N/m)`.
 #[must_use]
 pub fn estimate_len(bits: u64, k: u32, ones: u64) -> f64 {
     let (m, k_bits) = (bits as f64, f64::from(k));
@@ -208,9 +210,9 @@ pub fn estimate_len(bits: u64, k: u32, ones: u64) -> f64 {
     }
 }
 
-/// Distinct keys behind `ones` set bits of `blocks` blocks of `block_bits`, where each key draws `k`
-/// bits with repetition inside one block: `−blocks · ln(zero fraction) / (1 − (1 − 1/B)^k)`, with
-/// the edges of [`estimate_len`].
+/// Estimates the number of distinct keys from the number `ones` of set bits in `blocks` blocks of
+/// `B = block_bits`, if each key draws `k` bits with repetition inside one block: 0 if no bit is set,
+/// `blocks · B / k` if all are, else `−blocks · ln(share of clear bits) / (1 − (1 − 1/B)^k)`.
 #[must_use]
 pub fn estimate_len_blocked(blocks: u64, block_bits: u32, k: u32, ones: u64) -> f64 {
     let bits = blocks.saturating_mul(u64::from(block_bits));
@@ -224,8 +226,9 @@ pub fn estimate_len_blocked(blocks: u64, block_bits: u32, k: u32, ones: u64) -> 
     }
 }
 
-/// False-positive rate of a quotient filter whose keys fill a share `load` of its slots with
-/// remainders of `remainder_bits`: `1 − e^(−α 2^−r)`, the probability that a fingerprint is met.
+/// False-positive rate of a quotient filter whose keys fill a share `α = load` of its slots with
+/// remainders of `r = remainder_bits`: `1 − e^(−α 2^−r)`, the probability that the filter holds the
+/// fingerprint of an absent key.
 ///
 /// Source: Bender et al., "Don't thrash: how to cache your hash on flash", PVLDB 5 (2012), section 3.
 ///
@@ -238,17 +241,18 @@ pub fn quotient_fpr(load: f64, remainder_bits: u32) -> f64 {
     -expm1(-load * power_of_half(remainder_bits))
 }
 
-/// The load at which remainders of `remainder_bits` have a rate: the inverse of [`quotient_fpr`].
+/// The load at which a quotient filter with remainders of `remainder_bits` has the false-positive rate `fpr`:
+/// the inverse of [`quotient_fpr`].
 #[must_use]
 pub fn quotient_load(fpr: f64, remainder_bits: u32) -> f64 {
     -log1p(-fpr) / power_of_half(remainder_bits)
 }
 
-/// False-positive rate of a cuckoo filter with buckets of four of which every lookup reads two:
+/// False-positive rate of a cuckoo filter with buckets of four slots, two of which every lookup reads:
 /// `1 − (1 − q)^(8α)`, where `q` is the probability that two fingerprints of a bucket are equal.
 ///
-/// Fingerprint 0 is stored as 1, so `q = 2^−e (1 + 2^(1−f))` for fingerprints of `f` bits of which
-/// `e = f − doublings` tell keys of a bucket apart.
+/// Fingerprint 0 is stored as 1, so `q = 2^−e (1 + 2^(1−f))` for fingerprints of `f` bits, of which
+/// `e = f − doublings` bits tell keys of a bucket apart.
 ///
 /// ```
 /// use trommel_base::sizing::cuckoo_fpr;
@@ -293,12 +297,12 @@ mod tests {
             assert!((got - fpr).abs() < last_digit, "{got} for {fpr}");
             assert_close(standard_bits_per_key(got, k), bits_per_key, 1e-9);
         }
-        // 1e9 keys at 2 %.
+        // 1e9 keys at 2 % need 8.14e9 bits.
         let ideal = -log(0.02) / (core::f64::consts::LN_2 * core::f64::consts::LN_2);
         assert_close(ideal * 1e9, 8.14e9, 0.001);
     }
 
-    /// Bits a key at 1, 0.4 and 0.1 %, as published for each layout.
+    /// Bits per key at false-positive rates of 1, 0.4 and 0.1 %, as published for each layout.
     #[test]
     fn published_bits_per_key_are_reproduced_to_one_percent() {
         let standard = |fpr: f64| {
@@ -324,9 +328,9 @@ mod tests {
         }
     }
 
-    /// Rates measured by the authors of the layouts at 12 bits per key.
+    /// False-positive rates that the authors of the layouts measured at 12 bits per key.
     #[test]
-    fn published_rates_at_twelve_bits_a_key_are_reproduced_to_one_percent() {
+    fn published_rates_at_twelve_bits_per_key_are_reproduced_to_one_percent() {
         assert_close(blocked_fpr(32, 4, 32.0 / 12.0), 0.0168, 0.01);
         assert_close(blocked_fpr(64, 5, 64.0 / 12.0), 0.0103, 0.01);
         assert_close(sectorised_fpr(512, 32, 2, 8, 512.0 / 12.0), 0.0074, 0.01);
@@ -334,7 +338,7 @@ mod tests {
         assert_close(split_fpr(8, 64, 512.0 / 12.0), 0.0042, 0.01);
     }
 
-    /// The closed form against the definition: occupancy recurrence under a Poisson sum.
+    /// Compares the closed form with the definition: the occupancy recurrence under a Poisson sum.
     #[test]
     fn inclusion_and_exclusion_equals_the_occupancy_recurrence() {
         for (k, lambda) in [(3u32, 7.0), (5, 5.3), (6, 4.0), (8, 3.0)] {
@@ -383,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn estimates_have_the_edges_of_the_paper() {
+    fn estimates_have_the_boundary_values_of_the_paper() {
         assert_eq!(estimate_len(1000, 4, 3), 0.0);
         assert_eq!(estimate_len(1000, 4, 4), 1.0);
         assert_eq!(estimate_len(1000, 4, 1000), 250.0);

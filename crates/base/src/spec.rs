@@ -4,7 +4,7 @@ use crate::storage::MAX_BYTES;
 use crate::{FilterKind, Hasher, SpecError};
 use trommel_simd::Isa;
 
-/// How many bytes and which false-positive rate are asked for.
+/// The requested size of a table: bytes, a false-positive rate, or both.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Size {
     /// The fewest bytes that reach the false-positive rate.
@@ -15,11 +15,11 @@ pub enum Size {
     FprWithin(f64, usize),
 }
 
-/// Everything that the builders of all kinds understand.
+/// The options of the builders of all kinds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Spec {
-    /// Keys expected; 0 is the smallest filter.
+    /// Keys expected; 0 asks for the smallest filter.
     pub keys: usize,
     /// Target false-positive rate, 1 % if neither it nor bytes are given.
     pub fpr: Option<f64>,
@@ -36,15 +36,15 @@ pub struct Spec {
     /// The number of units (blocks or words) is made a multiple of this, so that the filter can be
     /// folded by any divisor of it.
     pub foldable_by: u32,
-    /// The compact variant of a kind that has one: 2-bit counters in a counting filter. Asking it of
-    /// another kind is an error.
+    /// Whether to build the compact variant: a counting filter with 2-bit counters. For any other kind
+    /// this is an error.
     pub compact: bool,
     /// The share of slots that the expected keys fill, in a filter that has slots.
     pub load: Option<f64>,
-    /// Bits of a remainder in a quotient filter, instead of as many as the rate needs.
+    /// Bits of a remainder in a quotient filter, instead of as many as the false-positive rate needs.
     pub remainder_bits: Option<u32>,
-    /// Bits of a whole fingerprint, quotient included, in a quotient filter; of what a slot holds in a
-    /// cuckoo filter.
+    /// In a quotient filter, the bits of a whole fingerprint, quotient included. In a cuckoo filter, the
+    /// bits that a slot holds.
     pub fingerprint_bits: Option<u32>,
     /// Whether a filter that has slots keeps every copy of a key, instead of one.
     pub multiset: bool,
@@ -74,14 +74,15 @@ impl Default for Spec {
 }
 
 impl Spec {
-    /// The rate asked for when nothing else is said.
+    /// The false-positive rate if neither a rate nor a size is given.
     pub const DEFAULT_FPR: f64 = 0.01;
     /// The most bits per key that a spec may ask for.
     pub const MOST_BITS_PER_KEY: f64 = 1024.0;
 
-    /// The same spec in bytes: [`Spec::bits_per_key`] becomes [`Spec::memory_bytes`], `ceil(keys · bits / 8)` rounded up
-    /// to a multiple of `unit_bytes`, at least one unit. A kind whose table has units calls it before
-    /// [`Spec::size`]; a kind that takes any number of bytes passes 0, and makes its smallest filter of no keys.
+    /// Returns the spec with [`Spec::bits_per_key`] converted to [`Spec::memory_bytes`]: `ceil(keys · bits / 8)`,
+    /// rounded up to a multiple of `unit_bytes`, at least one unit. A kind whose table consists of units calls this
+    /// before [`Spec::size`]. A kind whose table may have any number of bytes passes 0. Without keys, its spec then has
+    /// neither bits nor bytes, which makes its smallest filter.
     ///
     /// # Errors
     /// [`SpecError::BitsPerKeyOutOfRange`] for a number that is not above 0 and at most [`Spec::MOST_BITS_PER_KEY`],
@@ -104,7 +105,7 @@ impl Spec {
         Ok(in_bytes)
     }
 
-    /// Rate and bytes, checked.
+    /// Checks the false-positive rate, and returns it with the bytes.
     ///
     /// # Errors
     /// [`SpecError::FprOutOfRange`] if a rate is given that is not strictly between 0 and 1.
@@ -120,7 +121,7 @@ impl Spec {
         })
     }
 
-    /// Refuses what only a filter with slots can do, for a kind without.
+    /// Refuses the options that only filters with slots have, for a kind without slots.
     ///
     /// # Errors
     /// [`SpecError::Option`] with the first such option that was set.
@@ -138,11 +139,11 @@ impl Spec {
         }
     }
 
-    /// Refuses a `grow_at` at which the largest size, `most_slots`, has no room for the expected keys, or for one key if
-    /// none are expected.
+    /// Refuses a `grow_at` load at which even `most_slots`, the largest size, have no room for the expected keys, or
+    /// for one key if none are expected.
     ///
     /// # Errors
-    /// [`SpecError::LoadOutOfRange`] if it is no load, [`SpecError::GrowAt`] if it is too low.
+    /// [`SpecError::LoadOutOfRange`] if `grow_at` is not a load, [`SpecError::GrowAt`] if it is too low.
     pub fn check_growth(&self, most_slots: u64) -> Result<(), SpecError> {
         let Some(load) = self.grow_at.map(checked_load).transpose()? else { return Ok(()) };
         let keys = self.keys.max(1) as u64;
@@ -150,8 +151,8 @@ impl Spec {
         if most_keys < keys { Err(SpecError::GrowAt { load, keys, most_keys }) } else { Ok(()) }
     }
 
-    /// Refuses what only a Bloom filter can do, for a kind that has slots: folded, its fingerprints would fall
-    /// on one another, and there is no compact variant.
+    /// Refuses folding and the compact variant, for a kind that has slots. Folding would put the fingerprints of
+    /// several slots into one.
     ///
     /// # Errors
     /// [`SpecError::Option`] with the first such option that was set.
@@ -160,7 +161,7 @@ impl Spec {
         self.refuse_compact(kind)
     }
 
-    /// Refuses a length to fold by, for a kind that does not fold.
+    /// Refuses a factor to fold by, for a kind that does not fold.
     ///
     /// # Errors
     /// [`SpecError::Option`] if one was set.
@@ -190,7 +191,7 @@ impl Spec {
     }
 }
 
-/// Refuses a rate that is not strictly between 0 and 1.
+/// Refuses a false-positive rate that is not strictly between 0 and 1.
 ///
 /// # Errors
 /// [`SpecError::FprOutOfRange`].

@@ -1,9 +1,9 @@
-//! Zeroed memory for a filter's table, aligned to cache lines, in huge pages where it is large.
+//! Zeroed memory for a filter's table, aligned to cache lines, in huge pages if it is large.
 //!
-//! A table of 1 GB in pages of 4 KiB costs a TLB miss a lookup: 36 M random lines a second against
-//! 57–77 M with pages of 2 MiB (Sapphire Rapids). So from [`MAPPED_THRESHOLD_BYTES`] on, Linux is
-//! asked for huge pages; it may refuse, which costs speed alone, and [`Storage::backing`] says how
-//! the memory was got.
+//! In a table of 1 GB in pages of 4 KiB, every lookup misses the TLB: 36 M random cache lines per second
+//! against 57–77 M with pages of 2 MiB (Sapphire Rapids). So from [`MAPPED_THRESHOLD_BYTES`] on, a table
+//! asks Linux for huge pages. A refusal only costs speed; [`Storage::backing`] tells how the memory was
+//! allocated.
 #![allow(unsafe_code)]
 
 #[cfg(target_has_atomic = "64")]
@@ -23,8 +23,8 @@ use core::ptr::NonNull;
 
 /// Alignment of every table, in bytes: one cache line.
 pub const LINE_BYTES: usize = 64;
-/// From this size on, a table is mapped from the system instead of taken from the allocator, and huge
-/// pages are asked for. A whole number of huge pages is mapped, which adds less than 2 MiB to a table:
+/// From this size on, a table is mapped from the system instead of taken from the allocator, and asks for
+/// huge pages. A whole number of huge pages is mapped, so a table takes up to 2 MiB more than its length:
 /// [`Storage::memory_bytes`].
 pub const MAPPED_THRESHOLD_BYTES: usize = 4 << 20;
 /// No table is larger than this: 2^47 bytes is what an x86-64 process can address.
@@ -33,17 +33,17 @@ pub const MAX_BYTES: u64 = if usize::BITS >= 64 { 1 << 47 } else { isize::MAX as
 #[cfg(all(target_os = "linux", feature = "std"))]
 const HUGE_PAGE_BYTES: usize = 2 << 20;
 
-/// How the memory of a table was got.
+/// How the memory of a table was allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Backing {
     /// Memory of the global allocator.
     Heap,
-    /// Mapped from the system, aligned to 2 MiB, and huge pages were asked for and granted as advice:
-    /// the system uses them as far as it has any.
+    /// Mapped from the system, aligned to 2 MiB, and the system accepted the advice to use huge pages: it
+    /// uses them as far as it has any.
     HugePagesAdvised,
     /// Mapped from the system without advice: huge pages were not wanted, or the advice was refused.
-    /// A system that is set to use them always does so all the same.
+    /// A system that is configured to always use huge pages uses them anyway.
     Pages,
 }
 
@@ -64,7 +64,7 @@ pub struct OutOfMemory {
     pub bytes: u64,
 }
 
-/// Owned bytes: zero when made, aligned to [`LINE_BYTES`], of a fixed length.
+/// Owned bytes of a fixed length, aligned to [`LINE_BYTES`], initially zero.
 ///
 /// ```
 /// use trommel::container::Storage;
@@ -79,7 +79,7 @@ pub struct Storage {
     origin: Origin,
 }
 
-/// Gives a pointer to no memory the alignment of all tables.
+/// Has the alignment of all tables, for the dangling pointer of an empty one.
 #[repr(align(64))]
 struct Line;
 
@@ -107,9 +107,9 @@ impl fmt::Display for OutOfMemory {
 impl core::error::Error for OutOfMemory {}
 
 impl Storage {
-    /// `bytes` zeros. On Linux with the feature `std`, a table of at least [`MAPPED_THRESHOLD_BYTES`]
-    /// is mapped from the system, with huge pages advised if `huge_pages`; elsewhere it comes from the
-    /// allocator like a small one.
+    /// Allocates `bytes` zeros. On Linux with the feature `std`, a table of at least
+    /// [`MAPPED_THRESHOLD_BYTES`] is mapped from the system, with the advice to use huge pages if
+    /// `huge_pages`. Any other table comes from the allocator.
     ///
     /// Cost: a mapped table takes no memory until it is written.
     ///
@@ -120,7 +120,7 @@ impl Storage {
     /// ```
     ///
     /// # Errors
-    /// [`OutOfMemory`] above [`MAX_BYTES`], without an attempt, or if the system refuses.
+    /// [`OutOfMemory`] if the system refuses, or without a request if `bytes` is above [`MAX_BYTES`].
     pub fn zeroed(bytes: usize, huge_pages: bool) -> Result<Self, OutOfMemory> {
         let refused = OutOfMemory { bytes: bytes as u64 };
         if bytes as u64 > MAX_BYTES {
@@ -171,7 +171,7 @@ impl Storage {
         Self::memory_bytes_for(self.len)
     }
 
-    /// A private anonymous map of whole huge pages, begun at a multiple of their size.
+    /// Makes a private anonymous map of whole huge pages, aligned to their size.
     #[cfg(all(target_os = "linux", feature = "std"))]
     fn mapped(bytes: usize, huge_pages: bool) -> Option<Self> {
         use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
@@ -189,7 +189,7 @@ impl Storage {
         // SAFETY: `offset` is below one huge page, and the map is one huge page longer than used.
         let start = unsafe { base.cast::<u8>().add(offset) };
         let spare = HUGE_PAGE_BYTES - offset;
-        // A refusal costs addresses alone: nothing ever reads or writes them.
+        // If `munmap` fails, only addresses are lost: nothing ever reads or writes them.
         if offset > 0 {
             // SAFETY: these are the bytes of the map before `start`, and nothing refers to them.
             let _ = unsafe { munmap(base.as_ptr(), offset) };
@@ -205,7 +205,7 @@ impl Storage {
         Some(Self { start, len: bytes, origin: Origin::Mapped { advised } })
     }
 
-    /// A copy of `bytes`.
+    /// Allocates a copy of `bytes`.
     ///
     /// ```
     /// use trommel::container::Storage;
@@ -221,7 +221,7 @@ impl Storage {
         Ok(storage)
     }
 
-    /// How the memory was got.
+    /// How the memory was allocated.
     ///
     /// ```
     /// use trommel::container::{Backing, Storage};
@@ -249,7 +249,7 @@ impl Drop for Storage {
             #[cfg(all(target_os = "linux", feature = "std"))]
             Origin::Mapped { .. } => {
                 // SAFETY: `start` and the length are those of the map that was kept for this storage;
-                // nothing borrows from a value that is being dropped. A refusal would leak it, no more.
+                // nothing borrows from a value that is being dropped. If `munmap` fails, the map leaks.
                 let _ =
                     unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.memory_bytes()) };
             }
@@ -291,7 +291,7 @@ impl AsMut<[u8]> for Storage {
 }
 
 impl Clone for Storage {
-    /// A copy got in the same way; like a vector's, it ends the program if memory is refused.
+    /// Makes a copy with the same backing. Like a vector's clone, it ends the program if memory is refused.
     fn clone(&self) -> Self {
         let huge_pages = self.backing() == Backing::HugePagesAdvised;
         Self::copy_of(self, huge_pages).unwrap_or_else(|_| {

@@ -1,5 +1,5 @@
-//! What threads share memory by: the standard library's atomics, or the model checker's under
-//! `cfg(loom)`, which tries every order that the memory model allows.
+//! The atomics for memory that threads share: the standard library's, or under `cfg(loom)` those of the
+//! model checker, which tries every order that the memory model allows.
 
 #[cfg(not(loom))]
 pub use core::sync::atomic::{AtomicU64, Ordering};

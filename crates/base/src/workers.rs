@@ -1,35 +1,35 @@
 //! Threads, as far as filters know them: an executor for independent work items.
 //!
-//! A filter splits a large batch into pieces ([`InsertBulk`]) and knows no threads; the code that owns
-//! threads implements [`Workers`] and knows no filter.
+//! A filter splits a large batch into pieces ([`InsertBulk`]) and starts no threads. The code that owns the
+//! threads implements [`Workers`] and needs to know nothing about filters.
 
 use crate::{Full, Insert, KeyHash, Storage};
 use alloc::vec::Vec;
 
-/// Does pieces of work, perhaps on several threads.
+/// Runs pieces of work, perhaps on several threads.
 pub trait Workers: Sync {
     /// How many pieces are worked on at the same time, at least 1.
     fn threads(&self) -> usize;
 
-    /// Calls `work` with every item once, in any order, on any threads, and returns when all calls have.
+    /// Calls `work` with every item once, in any order, on any threads, and returns when all calls have returned.
     ///
-    /// Whoever is free takes the next: pieces need not be equally long.
+    /// A thread that is free takes the next item, so the items need not take equally long.
     ///
     /// # Panics
-    /// If a call does, once no call is running any more.
+    /// If a call panics, as soon as no call is running any more.
     fn for_each<T: Send>(&self, items: Vec<T>, work: impl Fn(T) + Send + Sync);
 
-    /// Takes kept scratch memory, whose pages are resident already: at most as many pieces as `request` asks for, with
-    /// any bytes in them. By default none is kept.
+    /// Takes scratch memory that was kept from earlier calls, so that its pages are resident already: at most as many
+    /// pieces as `request` asks for, with arbitrary contents. By default none is kept.
     ///
-    /// Frees kept memory until the pieces, those that the caller still has to allocate, and the memory that stays kept
-    /// take at most [`ScratchRequest::most_bytes`].
+    /// Frees kept memory until the returned pieces, the pieces that the caller still has to allocate, and the memory
+    /// that stays kept take at most [`ScratchRequest::most_bytes`] together.
     fn take_memory(&self, request: ScratchRequest) -> Vec<Storage> {
         let _ = request;
         Vec::new()
     }
 
-    /// Takes scratch memory back that is not needed any more; by default, frees it.
+    /// Takes back scratch memory that the caller no longer needs. By default it is freed.
     fn give_memory(&self, memory: Storage) {
         drop(memory);
     }
@@ -40,7 +40,7 @@ pub trait Workers: Sync {
 pub struct ScratchRequest {
     /// The number of pieces.
     pub pieces: usize,
-    /// The fewest bytes of a piece.
+    /// The least size of a piece, in bytes.
     pub piece_bytes: usize,
     /// The most bytes of memory, as [`Storage::memory_bytes`] counts them, that the pieces may take together with
     /// the memory that the workers keep.
@@ -66,8 +66,8 @@ impl Workers for CallerThread {
 pub struct Bulk<'w, W> {
     /// The threads that do the work.
     pub workers: &'w W,
-    /// The most bytes of memory, beside the filter's own, that may be taken at a time. With too few the
-    /// batch goes in key by key.
+    /// The most bytes of memory, in addition to the filter's own, that may be in use at a time. If they are
+    /// too few, the batch is inserted key by key.
     pub scratch_bytes: usize,
 }
 
@@ -80,29 +80,29 @@ impl<W> Clone for Bulk<'_, W> {
 impl<W> Copy for Bulk<'_, W> {}
 
 impl Bulk<'static, CallerThread> {
-    /// The thread of the caller, and as much memory as it takes.
+    /// The thread of the caller, and unlimited memory.
     pub const CALLER: Self = Self { workers: &CallerThread, scratch_bytes: usize::MAX };
 }
 
 /// A filter that takes large batches in pieces that several threads can work on.
 pub trait InsertBulk: Insert {
-    /// Random cache lines of the table that [`Insert::insert_batch`] writes per key; `None` if it groups large batches
-    /// by itself, so that [`InsertBulk::insert_bulk`] is never slower.
+    /// Random cache lines of the table that [`Insert::insert_batch`] writes per key. `None` if that method itself
+    /// groups large batches; then [`InsertBulk::insert_bulk`] is never slower.
     fn lines_per_insert(&self) -> Option<u32> {
         None
     }
 
-    /// Into how many slices [`InsertBulk::insert_slices`] would cut a batch: as many as there are threads, or one if the
-    /// kind takes no slices or there is too little memory for their tables.
+    /// The number of slices into which [`InsertBulk::insert_slices`] would cut a batch: the number of threads, or one
+    /// if the kind does not support slices or there is too little memory for their tables.
     fn slices<W: Workers>(&self, bulk: Bulk<'_, W>) -> usize {
         let _ = bulk;
         1
     }
 
-    /// Inserts a batch, each worker a slice of it into a table of its own, and unites the tables: the same
-    /// filter, to the byte, as by [`Insert::insert_batch`], which is what it is if there is but one
-    /// [slice](InsertBulk::slices). Takes as much memory as the table for every slice but one; if that is refused,
-    /// one thread inserts all.
+    /// Inserts a batch in slices: each worker inserts a slice into its own table, then the tables are united. The
+    /// filter has the same bytes as after [`Insert::insert_batch`], which is called if there is only one
+    /// [slice](InsertBulk::slices). Every slice but one takes as much memory as the table; if that is refused, one
+    /// thread inserts all keys.
     ///
     /// # Errors
     /// As [`Insert::insert_batch`].
@@ -115,12 +115,12 @@ pub trait InsertBulk: Insert {
         self.insert_batch(hashes)
     }
 
-    /// Inserts a batch: the same filter, to the byte, as by [`Insert::insert_batch`], whatever the
-    /// workers. Memory that is short or refused costs time alone; a kind whose bytes depend on the order of
-    /// inserts may then have others, and says so.
+    /// Inserts a batch. The filter has the same bytes as after [`Insert::insert_batch`], whatever the
+    /// workers. Too little or refused memory only costs time. But if the bytes of a kind depend on the order
+    /// of inserts, they may then differ; the kind documents this.
     ///
     /// # Errors
-    /// [`Full`] if there is no room for all; it says how many went in.
+    /// [`Full`] if there is no room for all keys; it has the number of keys that were inserted.
     fn insert_bulk<W: Workers>(
         &mut self,
         hashes: &[KeyHash],

@@ -1,4 +1,4 @@
-//! Caches as the simulator takes them: a power of two of sets.
+//! Caches that the simulator accepts: the number of their sets is a power of two.
 
 use std::fmt;
 
@@ -13,8 +13,9 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// The cache nearest to one of `bytes` in sets of `ways` lines: the sets are rounded down to a power of
-    /// two, and their lines make up for it, so that the size is met to a fraction of one line a set.
+    /// The cache nearest to one of `bytes` in sets of `ways` lines. The number of sets is rounded down to a
+    /// power of two, and the lines per set are increased to make up for it, so the size differs by only a
+    /// fraction of one line per set.
     ///
     /// ```
     /// use trommel_callgrind::Cache;
@@ -28,18 +29,18 @@ impl Cache {
         let lines = (bytes / LINE_BYTES).clamp(1, 1 << 32);
         let sets = (lines / ways.clamp(1, lines)).max(1);
         let sets = 1 << sets.ilog2();
-        // Rounded to the nearest; at least as many as the simulator asks for.
+        // Rounded to the nearest number, but at least the one that the simulator requires.
         Self { sets, ways: ((lines + sets / 2) / sets).max(1) }
     }
 
-    /// Bytes that it holds.
+    /// The size of the cache in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.sets * self.ways * LINE_BYTES
     }
 }
 
-/// As options of Callgrind have it: bytes, ways, bytes of a line.
+/// Writes the cache as in Callgrind's options: its size in bytes, its ways, the size of a line in bytes.
 impl fmt::Display for Cache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{},{},{LINE_BYTES}", self.bytes(), self.ways)
@@ -69,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn others_are_near_and_none_is_absurd() {
+    fn other_caches_are_near_and_extreme_arguments_give_valid_ones() {
         for bytes in [100_000, 37_486_592, 27_262_976, 45 << 20, 105 << 20] {
             for ways in [4, 11, 12, 15, 20] {
                 let off = Cache::nearest(bytes, ways).bytes().abs_diff(bytes);

@@ -11,18 +11,18 @@ use std::process::{Command, Stdio};
 /// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Simulated {
-    /// Instructions alone, in a third of the time.
+    /// Only instructions, which takes a third of the time.
     Instructions,
-    /// Instructions, misses of these caches, and of a branch predictor.
+    /// Instructions, and the misses of these caches and of a branch predictor.
     Caches(Caches),
 }
 
-/// The command that runs a program under Callgrind, which writes to `out` what the program's sections did.
-/// Arguments of the program are to be added.
+/// The command that runs a program under Callgrind, which writes the counts of the program's sections to `out`.
+/// The caller adds the arguments of the program.
 #[must_use]
 pub fn command(program: &OsStr, out: &Path, simulated: &Simulated) -> Command {
     let mut command = Command::new(VALGRIND);
-    // Options of the user's own would change what is counted.
+    // Options that the user has set for Valgrind would change what is counted.
     command.env_remove("VALGRIND_OPTS");
     command.args(["--tool=callgrind", "--quiet", "--combine-dumps=yes"]);
     command.arg(format!("--toggle-collect={SECTION}")).arg(format!("--dump-before={END}"));
@@ -31,7 +31,7 @@ pub fn command(program: &OsStr, out: &Path, simulated: &Simulated) -> Command {
     command.arg(to_file);
     if let Simulated::Caches(Caches { d1, ll }) = simulated {
         command.args(["--cache-sim=yes", "--branch-sim=yes"]);
-        // As large a cache for instructions as for data: programs of a few loops do not miss it.
+        // The cache for instructions is as large as the one for data: programs of a few loops do not miss it.
         command.args([format!("--I1={d1}"), format!("--D1={d1}"), format!("--LL={ll}")]);
     }
     command.arg(program);
@@ -44,7 +44,7 @@ pub fn command(program: &OsStr, out: &Path, simulated: &Simulated) -> Command {
 pub enum Missing {
     /// Valgrind is not installed, or cannot be run.
     NotFound(io::Error),
-    /// It is there, and fails.
+    /// Valgrind is installed, but fails with this output.
     Broken(String),
 }
 
@@ -55,26 +55,26 @@ impl fmt::Display for Missing {
                 f.write_str("Valgrind is not installed")
             }
             Self::NotFound(error) => write!(f, "Valgrind cannot be run: {error}"),
-            Self::Broken(said) => write!(f, "Valgrind fails: {said}"),
+            Self::Broken(output) => write!(f, "Valgrind fails: {output}"),
         }
     }
 }
 
 impl std::error::Error for Missing {}
 
-/// What Valgrind says of its version.
+/// The version that Valgrind reports.
 ///
 /// # Errors
 ///
-/// If there is none that runs.
+/// [`Missing`] if Valgrind cannot be run or fails.
 pub fn version() -> Result<String, Missing> {
     let output = Command::new(VALGRIND).arg("--version").stdin(Stdio::null()).output();
     let output = output.map_err(Missing::NotFound)?;
-    let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
     if output.status.success() {
-        Ok(said(&output.stdout))
+        Ok(text(&output.stdout))
     } else {
-        Err(Missing::Broken(said(&output.stderr)))
+        Err(Missing::Broken(text(&output.stderr)))
     }
 }
 
@@ -86,7 +86,7 @@ mod tests {
     use crate::cache::Cache;
 
     #[test]
-    fn the_caches_are_said_and_only_where_they_are_simulated() {
+    fn cache_options_are_passed_only_if_caches_are_simulated() {
         let arguments = |simulated| -> Vec<String> {
             let command = command(OsStr::new("program"), Path::new("out"), &simulated);
             command.get_args().map(|argument| argument.to_string_lossy().into_owned()).collect()
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_one_line() {
+    fn a_missing_valgrind_is_reported_in_one_line() {
         let gone = Missing::NotFound(io::ErrorKind::NotFound.into());
         assert_eq!(gone.to_string(), "Valgrind is not installed");
         assert!(Missing::Broken("no tool".into()).to_string().contains("no tool"));

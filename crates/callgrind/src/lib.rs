@@ -1,17 +1,17 @@
-//! Counts what marked sections of a program do, under [Callgrind]: instructions, and the misses of caches
-//! and of a branch predictor that it simulates. Counts of the same program on the same input are the same
-//! on a busy machine as on a quiet one.
+//! Counts events in marked sections of a program under [Callgrind]: instructions, and the misses of
+//! simulated caches and of a simulated branch predictor. Counts of the same program on the same input are
+//! the same on a busy machine as on a quiet one.
 //!
-//! A program runs what is to be counted by [`counted`]. Another one, or the same, runs it by [`command`] and
-//! reads from the file that Callgrind wrote what each section did, in the order in which they ran:
-//! [`Part::sections`].
+//! A program passes the code to be counted to [`counted`]; each such call is a section. Another program, or
+//! the same, runs the first under Callgrind by [`command`]. [`Part::sections`] then reads the counts of the
+//! sections from the file that Callgrind wrote, in the order in which the sections ran.
 //!
-//! What is not in a section, such as filling a filter, is not counted, but it is simulated: the caches are
-//! as warm when a section begins as that makes them.
+//! Code outside of sections, such as filling a filter, is not counted. But it is simulated, so it warms the
+//! caches for the next section.
 //!
-//! The processor that is simulated has two levels of cache, with least-recently-used replacement, without
-//! any prefetching, neither by the hardware nor by instructions. Valgrind knows no AVX-512, so a program
-//! sees a machine without it.
+//! The simulated processor has two levels of cache, with least-recently-used replacement. It does not
+//! prefetch, neither by itself nor by prefetch instructions. Valgrind does not support AVX-512, so a
+//! program sees a machine without it.
 //!
 //! [Callgrind]: https://valgrind.org/docs/manual/cl-manual.html
 

@@ -1,13 +1,13 @@
-//! What a program does so that Callgrind finds its sections: functions that it knows by their names.
+//! Marks the sections of a program for Callgrind, which finds them by the names of the functions here.
 
 use std::hint::black_box;
 
-/// The functions below, in any module and mangled in any way.
+/// Patterns for the names of the two functions below, in any module and with any mangling.
 pub(crate) const SECTION: &str = "*trommel_counted_section*";
 pub(crate) const END: &str = "*trommel_section_ended*";
 
-/// Runs a section that is counted under Callgrind, and that is a call without Callgrind. Sections are not
-/// nested.
+/// Runs a section. Under Callgrind it is counted; without Callgrind this is a plain call. Sections must not
+/// be nested.
 #[inline]
 pub fn counted<T>(section: impl FnOnce() -> T) -> T {
     let mut section = Some(section);
@@ -20,15 +20,15 @@ pub fn counted<T>(section: impl FnOnce() -> T) -> T {
     }
 }
 
-/// Callgrind collects while this is on the stack.
+/// Callgrind counts while this function is on the stack.
 #[inline(never)]
 fn trommel_counted_section(section: &mut dyn FnMut()) {
     section();
-    // Not a tail call: this function is on the stack until the section is over.
+    // Prevents a tail call, so that this function is on the stack until the section is over.
     black_box(());
 }
 
-/// Callgrind writes down what it has collected when this is called, and goes on from zero.
+/// When this function is called, Callgrind writes its counts to the file and resets them to zero.
 #[inline(never)]
 fn trommel_section_ended() {
     black_box(());
@@ -39,13 +39,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_section_gives_back_its_value() {
+    fn counted_returns_the_value_of_the_section() {
         let owned = String::from("abc");
         assert_eq!(counted(move || owned.len()), 3);
     }
 
     #[test]
-    fn the_functions_have_the_names_that_are_looked_for() {
+    fn the_patterns_match_the_names_of_the_functions() {
         for (function, pattern) in [
             (std::any::type_name_of_val(&trommel_counted_section), SECTION),
             (std::any::type_name_of_val(&trommel_section_ended), END),

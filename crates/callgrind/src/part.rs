@@ -1,8 +1,8 @@
-//! What Callgrind writes: parts, each with the totals of its events.
+//! Reads the files that Callgrind writes: parts, each with the totals of its events.
 
 use std::collections::BTreeMap;
 
-/// The totals of one part of a file of Callgrind's.
+/// The totals of one part of a file that Callgrind wrote.
 ///
 /// Source: the Callgrind format specification, version 1: lines `desc: Trigger:`, `events:` and `totals:`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,7 +22,7 @@ impl Part {
             } else if let Some(events) = line.strip_prefix("events:") {
                 names = events.split_whitespace().map(str::to_owned).collect();
             } else if let Some(totals) = line.strip_prefix("totals:") {
-                // Zeros at the end are left out.
+                // Callgrind leaves out zeros at the end of the line.
                 let numbers = totals.split_whitespace().map(|total| total.parse().unwrap_or(0));
                 let numbers = numbers.chain(std::iter::repeat(0));
                 let events = std::mem::take(&mut names).into_iter().zip(numbers).collect();
@@ -33,7 +33,7 @@ impl Part {
         parts
     }
 
-    /// What the sections did that a program ran by [`counted`](crate::counted), in their order.
+    /// The parts of the sections that a program ran by [`counted`](crate::counted), in the order in which they ran.
     #[must_use]
     pub fn sections(text: &str) -> Vec<Self> {
         Self::all(text).into_iter().filter(|part| part.is_section).collect()
@@ -59,7 +59,7 @@ impl Part {
         self.sum(&["D1mr"])
     }
 
-    /// Reads and writes that missed it.
+    /// Reads and writes that missed the first level of data cache.
     #[must_use]
     pub fn d1_misses(&self) -> Option<u64> {
         self.sum(&["D1mr", "D1mw"])
@@ -71,7 +71,7 @@ impl Part {
         self.sum(&["DLmr"])
     }
 
-    /// Reads, writes and instructions that missed it.
+    /// Reads, writes and instruction fetches that missed the last level.
     #[must_use]
     pub fn ll_misses(&self) -> Option<u64> {
         self.sum(&["DLmr", "DLmw", "ILmr"])
@@ -83,7 +83,7 @@ impl Part {
         self.sum(&["Bcm", "Bim"])
     }
 
-    /// None if one of the events was not counted.
+    /// The sum of these events; `None` if one of them was not counted.
     fn sum(&self, events: &[&str]) -> Option<u64> {
         events.iter().map(|event| self.events.get(*event)).sum()
     }
@@ -93,7 +93,7 @@ impl Part {
 mod tests {
     use super::*;
 
-    /// As Callgrind 3.19 writes it, without the lines of functions.
+    /// A file as Callgrind 3.19 writes it, with most lines about functions left out.
     const TEXT: &str = "version: 1\n\
         part: 1\n\
         desc: Trigger: --dump-before=mark::ended\n\
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_after_the_last_section_is_none() {
+    fn the_part_after_the_last_section_is_not_a_section() {
         assert_eq!(Part::sections(TEXT), Part::all(TEXT)[..1]);
         assert_eq!(Part::sections("nothing that Callgrind wrote"), []);
     }

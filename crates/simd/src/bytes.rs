@@ -1,9 +1,9 @@
-//! Bytes as bits.
+//! Bytes of 0 or 1 as bits.
 
-/// Up to 64 bytes of 0 or 1 as bits, the first byte as the lowest.
+/// Packs up to 64 bytes of 0 or 1 into the bits of a word. The first byte becomes the lowest bit.
 ///
-/// A product of eight of them has them side by side in its highest byte. Inlined into loops that answer a byte a
-/// key, or a byte a slot, so that these become vectors.
+/// One multiplication gathers eight bytes in the highest byte of the product. This function is inlined into loops that
+/// write one byte per key or per slot, so that the compiler can vectorise these loops.
 ///
 /// ```
 /// assert_eq!(trommel_simd::bits_of(&[1, 0, 0, 1]), 0b1001);
@@ -15,7 +15,8 @@ pub fn bits_of(bytes: &[u8]) -> u64 {
     let (eights, rest) = bytes.as_chunks::<8>();
     let mut bits = 0;
     for (i, eight) in eights.iter().enumerate() {
-        // Byte j, times 2^(56 - 7j), adds to bit 56 + j; no two of the other terms meet there.
+        // Byte j times 2^(56 - 7j) is bit 56 + j. All other terms are below bit 56 or overflow, at different bits, so
+        // nothing carries.
         let gathered = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
         bits |= gathered << (8 * i);
     }

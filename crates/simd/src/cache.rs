@@ -1,14 +1,14 @@
-//! How large the caches of a core are.
+//! The size of a core's second-level cache.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-/// The size that is assumed where the processor does not tell: cores have from 256 KiB to 3 MiB.
+/// The size that is assumed if the processor does not report it: cores have from 256 KiB to 3 MiB.
 const UNKNOWN_L2_BYTES: usize = 1 << 20;
-/// A smaller one is no L2, and a larger one is shared by cores.
+/// The sizes that are believed: a smaller cache is no L2, and a larger one is shared by several cores.
 const PLAUSIBLE: core::ops::RangeInclusive<usize> = 128 << 10..=16 << 20;
 
-/// Bytes of a core's second-level cache, as the processor tells; a megabyte where it does not, as on
-/// aarch64, where programs are not allowed to ask. Detected once; after that one load.
+/// Bytes of a core's second-level cache, as the processor reports it. If it does not, as on aarch64, where
+/// programs are not allowed to ask, 1 MiB. Detected once; later calls cost one load.
 ///
 /// ```
 /// let bytes = trommel_simd::l2_bytes();
@@ -25,8 +25,8 @@ pub fn l2_bytes() -> usize {
     bytes
 }
 
-/// By the deterministic cache parameters of CPUID: leaf 4 of Intel's processors, 0x8000_001D of AMD's, which are
-/// alike. Leaf 0x8000_0006, which both have, is not kept true by all hypervisors.
+/// Reads the deterministic cache parameters of CPUID: leaf 4 on Intel's processors, and leaf 0x8000_001D, which has
+/// the same format, on AMD's. Both have leaf 0x8000_0006 too, but some hypervisors report wrong sizes there.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 fn detect() -> Option<usize> {
     use crate::kernel::cpuid;
@@ -34,7 +34,7 @@ fn detect() -> Option<usize> {
     const MOST_CACHES: u32 = 8;
     const UNIFIED: u32 = 3;
     for leaf in LEAVES {
-        // The largest leaf of its range: to ask beyond it gives the answer of another.
+        // The first leaf of a range gives the number of its last. Beyond that, CPUID gives the values of another leaf.
         if cpuid(leaf & 0x8000_0000, 0).eax < leaf {
             continue;
         }
@@ -47,10 +47,10 @@ fn detect() -> Option<usize> {
             if (kind, level) == (UNIFIED, 2) {
                 let [ways, parts, line] =
                     [cache.ebx >> 22, cache.ebx >> 12 & 0x3FF, cache.ebx & 0xFFF];
-                // Each is one less than it is: 44 bits together at most.
+                // Each field holds its value minus one. The size in bytes is the product of the values.
                 return [ways, parts, line, cache.ecx]
                     .into_iter()
-                    .try_fold(1, |bytes: usize, one| bytes.checked_mul(one as usize + 1));
+                    .try_fold(1, |bytes: usize, field| bytes.checked_mul(field as usize + 1));
             }
         }
     }
@@ -69,24 +69,24 @@ mod tests {
     use std::borrow::ToOwned as _;
 
     #[test]
-    fn what_the_processor_says_is_plausible_and_does_not_change() {
+    fn the_detected_size_is_plausible_and_does_not_change() {
         let first = l2_bytes();
         assert!(PLAUSIBLE.contains(&first));
         assert_eq!(l2_bytes(), first);
     }
 
-    /// Linux asks the same leaves, and corrects what is wrong in them.
+    /// Linux reads the same leaves, and corrects values that are wrong.
     #[cfg(all(target_os = "linux", target_arch = "x86_64", not(miri)))]
     #[test]
-    fn the_system_says_the_same() {
+    fn the_detected_size_is_the_one_that_linux_reports() {
         let folder = std::path::Path::new("/sys/devices/system/cpu/cpu0/cache");
         let read = |index: u32, file: &str| {
             let text =
                 std::fs::read_to_string(folder.join(std::format!("index{index}/{file}"))).ok()?;
             Some(text.trim().to_owned())
         };
-        let of_level_2 = (0..8).find(|index| read(*index, "level").as_deref() == Some("2"));
-        let size = of_level_2.and_then(|index| read(index, "size"));
+        let level_2 = (0..8).find(|index| read(*index, "level").as_deref() == Some("2"));
+        let size = level_2.and_then(|index| read(index, "size"));
         let Some((size, detected)) = size.zip(detect()) else { return };
         let kibibytes: usize = size.trim_end_matches('K').parse().unwrap();
         assert_eq!(detected, kibibytes << 10);

@@ -6,8 +6,8 @@ use core::sync::atomic::{AtomicU8, Ordering};
 
 /// An instruction set that a kernel can be written for, from the least to the most capable.
 ///
-/// [`Isa::active`] is what a filter uses unless its builder names another. Every set gives the same
-/// answers; they differ in speed alone.
+/// A filter uses [`Isa::active`] unless its builder names another. Every set gives the same answers;
+/// they differ only in speed.
 ///
 /// ```
 /// use trommel::Isa;
@@ -25,15 +25,15 @@ pub enum Isa {
     Neon = 2,
     /// x86-64 with AVX2, BMI1, BMI2, LZCNT and POPCNT (Haswell, Zen).
     Avx2 = 3,
-    /// x86-64 with AVX-512 as from Skylake and Cascade Lake servers: F, BW, CD, DQ and VL, beside all of
+    /// x86-64 with the AVX-512 of Skylake and Cascade Lake servers: F, BW, CD, DQ and VL, in addition to all of
     /// [`Isa::Avx2`].
     Avx512Core = 4,
-    /// x86-64 with AVX-512 as from Ice Lake and Zen 4: VBMI, BITALG, IFMA and VPOPCNTDQ, beside all of
+    /// x86-64 with the AVX-512 of Ice Lake and Zen 4: VBMI, BITALG, IFMA and VPOPCNTDQ, in addition to all of
     /// [`Isa::Avx512Core`].
     Avx512 = 5,
-    /// The instructions of [`Isa::Avx512`], and lookups that gather in some Bloom and cuckoo filters: [`Isa::best`] on
-    /// Sapphire Rapids and what else has FP16. On Zen 4 a gather takes longer than a load for each of its lanes, and
-    /// earlier Intel cores may hold it up lest it leak.
+    /// The instructions of [`Isa::Avx512`], with gathers in the lookups of some Bloom and cuckoo filters. It is
+    /// [`Isa::best`] on Sapphire Rapids and other processors with FP16. On Zen 4 a gather takes longer than one load
+    /// per lane, and on earlier Intel cores it may be slowed down to prevent data leaks.
     Avx512Gather = 6,
 }
 
@@ -129,7 +129,7 @@ impl Isa {
             .unwrap_or(Isa::Portable)
     }
 
-    /// Whether this machine has the set. Detected once; after that one load.
+    /// Whether this machine has the set. Detected once; later calls cost one load.
     ///
     /// ```
     /// use trommel::Isa;
@@ -187,8 +187,8 @@ impl Isa {
         Ok(Isa::best())
     }
 
-    /// [`Isa::active`], or [`Isa::best`] if the variable's value cannot be used: for bytes that were frozen already,
-    /// which are no worse for it.
+    /// [`Isa::active`], or [`Isa::best`] if the variable's value cannot be used. Filters that are read from bytes use
+    /// this: a wrong variable is no reason to refuse the bytes.
     ///
     /// ```
     /// use trommel::Isa;
@@ -208,7 +208,7 @@ fn named_by_environment() -> Result<Isa, IsaError> {
     let named =
         name.to_str().ok_or(IsaError::UnknownName).and_then(|name| name.parse::<Isa>()?.require());
     if let Err(error) = named {
-        // Not by a macro, which would panic if nobody reads the output.
+        // `eprintln!` would panic if standard error cannot be written.
         use std::io::Write;
         let _ = writeln!(std::io::stderr(), "trommel: {VARIABLE}={name:?}: {error}");
     }
@@ -221,10 +221,10 @@ const VARIABLE: &str = "TROMMEL_ISA";
 
 /// Bit of [`detected`]: detection has run.
 const HAS_RUN: u8 = 1;
-/// Bit of [`detected`]: the one above those of the sets.
+/// Bit of [`detected`]: gathers are fast. It is above the bits of the sets.
 const FAST_GATHERS: u8 = 1 << 7;
 
-/// Bit `isa as u8` for every set that is there, and the flags above.
+/// The capabilities of this machine: bit `isa as u8` for every available set, and the two flags above.
 fn detected() -> u8 {
     static DETECTED: AtomicU8 = AtomicU8::new(0);
     let known = DETECTED.load(Ordering::Relaxed);
@@ -240,8 +240,9 @@ fn detected() -> u8 {
     bits
 }
 
-/// Whether a processor with AVX-512 has FP16 instructions. No kernel uses them; but no flag tells of fast gathers,
-/// and Sapphire Rapids, where gathers led when measured, has them while Zen 4, where they lose, has not.
+/// Whether a processor with AVX-512 has FP16 instructions. No kernel uses these; FP16 stands for fast gathers, for
+/// which processors have no flag. Sapphire Rapids, where gathers were measured to be faster, has FP16; Zen 4, where
+/// they are slower, has not.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 fn has_fp16() -> bool {
     crate::kernel::cpuid(7, 0).edx >> 23 & 1 == 1
@@ -276,7 +277,7 @@ fn detect(isa: Isa) -> bool {
     }
 }
 
-// Without the standard library the processor is not asked: the features are those that the target promises.
+// Without the standard library, the processor is not queried: only the features that the target guarantees are used.
 #[cfg(all(target_arch = "x86_64", not(feature = "std")))]
 fn detect(isa: Isa) -> bool {
     let avx2 = cfg!(all(
@@ -354,7 +355,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn gathers_are_the_best_where_the_kernel_tells_of_fp16() {
+    fn gathers_are_best_exactly_if_linux_reports_fp16() {
         let Ok(text) = std::fs::read_to_string("/proc/cpuinfo") else { return };
         let has_fp16 = text.split_ascii_whitespace().any(|word| word == "avx512_fp16");
         let gathers = has_fp16 && Isa::Avx512Gather.is_available();

@@ -1,11 +1,11 @@
 //! The capabilities of the machine, and nothing about filters.
 //!
-//! - [`Isa`]: the instruction sets that the kernels of Trommel are written for, found at run time,
-//!   forced by the variable `TROMMEL_ISA` or by a filter's builder.
+//! - [`Isa`]: the instruction sets that the kernels of Trommel are written for. The best one is detected at
+//!   run time; the variable `TROMMEL_ISA` or a filter's builder can force another.
 //! - [`prefetch()`]: the prefetch hints that the batch pipeline issues.
-//! - [`l2_bytes`]: the cache beyond which prefetching pays.
-//! - [`rank`] and [`select`]: the two word operations of succinct structures, portable and BMI2.
-//! - [`bits_of`]: answers that were written a byte each, as the bits of a word.
+//! - [`l2_bytes`]: the size of the second-level cache; prefetching pays for larger tables.
+//! - [`rank`] and [`select`]: the two word operations of succinct structures, portable and with BMI2.
+//! - [`bits_of`]: packs answers of one byte each into the bits of a word.
 #![no_std]
 #[cfg(any(feature = "std", test))]
 extern crate std;

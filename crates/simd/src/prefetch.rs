@@ -1,15 +1,15 @@
-//! The vocabulary of prefetching.
+//! The hints for prefetching.
 
 /// How close to the core a prefetched line is brought.
 ///
-/// Which is best depends on the machine and on the size of the structure; the harness measures it
-/// (`trommel-perf roofline`).
+/// The best hint depends on the machine and on the size of the structure; `trommel-perf roofline` measures
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hint {
     /// Into every level of cache.
     T0,
     /// Into the second level and beyond.
     T1,
-    /// Close to the core, leaving the outer levels alone.
+    /// Close to the core, without filling the outer levels.
     Nta,
 }

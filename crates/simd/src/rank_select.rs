@@ -17,8 +17,8 @@ pub fn rank(word: u64, index: u32) -> u32 {
 
 /// The position of the `n`-th one of `word`, counted from 0; 64 if it has no more than `n` ones.
 ///
-/// Binary search over partial popcounts, about six steps without a table: the portable twin of one
-/// `pdep` and one `tzcnt`.
+/// This is a binary search over partial popcounts, in six steps and without a table. With BMI2, one
+/// `pdep` and one `tzcnt` do the same.
 ///
 /// ```
 /// assert_eq!(trommel_simd::select(0b1011, 0), 0);
@@ -46,7 +46,7 @@ pub fn select(word: u64, n: u32) -> u32 {
     position
 }
 
-/// Rank and select as one instruction set computes them, for code that is not itself a kernel.
+/// Rank and select on a given instruction set, for code that is not itself a kernel.
 ///
 /// ```
 /// use trommel_simd::{Isa, RankSelect};

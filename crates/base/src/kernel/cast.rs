@@ -1,4 +1,4 @@
-//! Views of one memory as another type of the same layout.
+//! Views of memory as another type of the same layout.
 
 use crate::KeyHash;
 use crate::partition::record::Record;
@@ -14,12 +14,12 @@ pub(crate) const fn words_of_hashes(hashes: &[KeyHash]) -> &[u64] {
     unsafe { core::slice::from_raw_parts(hashes.as_ptr().cast(), hashes.len()) }
 }
 
-/// The records that begin in `bytes`; what is too short for one more is left out.
+/// The bytes as records. Bytes at the end that do not fill a record are left out.
 pub(crate) fn records_of_bytes<R: Record>(bytes: &mut [u8]) -> &mut [R] {
     let (start, len) = (bytes.as_mut_ptr().cast::<R>(), bytes.len() / size_of::<R>());
     assert!(start.is_aligned(), "records are aligned");
-    // SAFETY: the start is aligned, as the `assert` checks, and `len` whole records fit into the bytes.
-    // `Record` is sealed: `u32` and `u64`, whose every bit pattern is a value, and which are valid
-    // bytes again. The borrow is unique and lives as long as the argument's.
+    // SAFETY: the `assert` checks that the start is aligned, and `len` whole records fit into the bytes. `Record` is
+    // sealed to `u32` and `u64`, for which every bit pattern is a value. The borrow is unique and lives as long as the
+    // argument's.
     unsafe { core::slice::from_raw_parts_mut(start, len) }
 }

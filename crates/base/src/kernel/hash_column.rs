@@ -1,19 +1,20 @@
 //! Hashes of a column of integers, compiled for each instruction set.
 //!
-//! The body is a plain loop over [`super::hash`]. The compiler makes 8 (AVX-512) or 4 (AVX2) lanes of it for integers of
-//! up to 64 bits. XXH3 of 128 bits multiplies two words to 128 bits, which AVX-512 alone is faster at.
+//! The body is a plain loop over [`super::hash`]. For integers of up to 64 bits, the compiler vectorises it to 8
+//! (AVX-512) or 4 (AVX2) lanes. XXH3 of a 128-bit integer multiplies two words to 128 bits, and only AVX-512 makes that
+//! faster.
 
 use super::hash::Word;
 use crate::{HashId, Hasher, KeyHash};
 use trommel_simd::Isa;
 
-/// Hashes integers with the hasher's instruction set; as many as there are of both.
+/// Hashes integers on the hasher's instruction set, up to the end of the shorter slice.
 pub(crate) fn words<W: Word>(hasher: &Hasher, keys: &[W], hashes: &mut [KeyHash]) {
     let (isa, id, seed) = (hasher.isa(), hasher.id(), hasher.seed());
     match isa {
         #[cfg(target_arch = "x86_64")]
         _ if isa >= Isa::Avx512Core && isa.is_available() => {
-            // SAFETY: the machine has the instruction set, as the guard says.
+            // SAFETY: the guard checks that the machine has the instruction set.
             unsafe { words_avx512(id, seed, keys, hashes) }
         }
         #[cfg(target_arch = "x86_64")]

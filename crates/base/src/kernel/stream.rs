@@ -1,4 +1,4 @@
-//! Stores that go around the caches.
+//! Non-temporal stores, which bypass the caches.
 #![allow(unsafe_code)]
 
 use crate::partition::record::Record;
@@ -7,12 +7,12 @@ use crate::storage::LINE_BYTES;
 /// Copies whole cache lines to memory that will not be read soon.
 ///
 /// An ordinary store first reads its line into the cache. A line that is overwritten as a whole need not
-/// be read: on x86-64, non-temporal stores send it to memory at once, which halves the traffic. Elsewhere,
-/// and under Miri, which does not know them, this is an ordinary copy.
+/// be read: on x86-64, non-temporal stores send it to memory at once, which halves the traffic. On other
+/// architectures, and under Miri, which does not support these stores, this is an ordinary copy.
 ///
-/// Non-temporal stores are ordered with nothing until a fence. Dropping the streamer is that fence: a loop
-/// has one, and drops it before anything that it has stored is read. A loop that is left by a panic drops
-/// it too.
+/// Until a fence, non-temporal stores are not ordered with any other access. The streamer issues the fence
+/// when it is dropped: a loop has one streamer, and drops it before anything that it stored is read. A panic
+/// in the loop drops the streamer too.
 pub(crate) struct Streamer(());
 
 impl Streamer {
@@ -31,11 +31,11 @@ impl Streamer {
         {
             use core::arch::x86_64::{__m128i, _mm_load_si128, _mm_stream_si128};
             let (from, to) = (from.as_ptr().cast::<__m128i>(), to.as_mut_ptr().cast::<__m128i>());
-            assert!((from.addr() | to.addr()).is_multiple_of(LINE_BYTES), "a run is whole lines");
+            assert!((from.addr() | to.addr()).is_multiple_of(LINE_BYTES), "runs are aligned");
             for i in 0..size_of::<[R; RUN]>() / size_of::<__m128i>() {
-                // SAFETY: SSE2 is part of x86-64. Both pointers come from references to as many bytes
-                // as the loop covers, and are aligned as the `assert` above checks. Records are plain
-                // integers. The fence that has to come before the next access is in `drop`.
+                // SAFETY: SSE2 is part of x86-64. Both pointers come from references to as many bytes as the loop
+                // covers, and the `assert` above checks their alignment. Records are plain integers. `drop` issues the
+                // fence that must come before the next access.
                 unsafe { _mm_stream_si128(to.add(i), _mm_load_si128(from.add(i))) };
             }
         }

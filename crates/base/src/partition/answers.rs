@@ -1,4 +1,4 @@
-//! Answers for keys that were grouped, put back in the order of the keys.
+//! Answers that are computed part by part, and put back in the order of the keys.
 
 use super::{Partitioned, Record};
 use crate::KeyHash;
@@ -7,11 +7,11 @@ use alloc::vec;
 use alloc::vec::Vec;
 use trommel_simd::Isa;
 
-/// A bit for each record of a batch that was grouped by the high bits of hashes: written part by part, and read in
-/// the order of the batch.
+/// One answer bit for each record of a batch that was grouped by the high bits of hashes. The bits are written part by
+/// part, and read in the order of the batch.
 ///
-/// Inside a part records are in the order of the batch. So it is enough to go through the hashes once more: the
-/// next answer of a hash's part is its own. That is the *replay*; nothing else has to be kept of a key.
+/// Inside a part, records are in the order of the batch. So a second pass over the hashes, the *replay*, finds each
+/// answer: it is the next one of the hash's part. Nothing else has to be stored per key.
 ///
 /// ```
 /// use trommel_base::partition::{Answers, Partitioner};
@@ -33,7 +33,7 @@ use trommel_simd::Isa;
 #[derive(Debug)]
 pub struct Answers {
     bits: Vec<u64>,
-    /// For every part, the bit that is the next answer.
+    /// For every part, the index in `bits` of its next answer.
     next: Vec<u32>,
 }
 
@@ -53,9 +53,9 @@ impl Answers {
     /// The words of each part, in which bit `i` is the answer for the part's record `i`.
     pub fn parts_mut(&mut self) -> impl Iterator<Item = &mut [u64]> {
         let mut rest = &mut self.bits[..];
-        let first = |part: usize| self.next.get(part).map(|next| *next as usize / WORD_BITS);
+        let first_word = |part: usize| self.next.get(part).map(|next| *next as usize / WORD_BITS);
         (0..self.next.len()).map(move |part| {
-            let words = match (first(part), first(part + 1)) {
+            let words = match (first_word(part), first_word(part + 1)) {
                 (Some(begin), Some(end)) => end - begin,
                 _ => rest.len(),
             };
@@ -65,13 +65,14 @@ impl Answers {
         })
     }
 
-    /// The answers of the batch: bit `i` of `words` for hash `i`. The part of a hash is what its bits from `shift`
-    /// on say.
+    /// Writes the answers in the order of the batch: bit `i` of `words` becomes the answer for hash `i`. The part of a
+    /// hash is `hash >> shift`.
     ///
-    /// Cost: 2.1 ns a hash in 1024 parts, on a Cascade Lake core.
+    /// Cost: 2.1 ns per hash in 1024 parts, on a Cascade Lake core.
     ///
     /// # Panics
-    /// If the hashes are not those that were grouped, or not by these bits.
+    /// If a hash is in a part that does not exist, or there are more hashes than answers. These must be the hashes that
+    /// were grouped, with parts by the same bits; otherwise the answers are wrong.
     pub fn replay(mut self, hashes: &[KeyHash], shift: u32, words: &mut [u64]) {
         replay_on(Isa::best(), hashes, shift, &self.bits, &mut self.next, words);
     }

@@ -8,7 +8,7 @@ mod sealed {
     impl Sealed for u64 {}
 }
 
-/// The part of a key that is kept: `u32` or `u64`.
+/// The record that is kept of a key: `u32` or `u64`.
 pub trait Record: sealed::Sealed + Copy + fmt::Debug + Send + Sync + 'static {}
 impl Record for u32 {}
 impl Record for u64 {}

@@ -1,4 +1,4 @@
-//! One pass by several threads.
+//! One partition pass by several threads.
 
 use super::{MAX_HASHES, Partitioned, Partitioner, Record};
 use crate::kernel::replay::WORD_BITS;
@@ -8,24 +8,24 @@ use alloc::vec::Vec;
 use core::iter::{repeat_n, repeat_with};
 use core::ops::RangeInclusive;
 
-/// Shares per thread, if there are records enough: a thread that is done early takes another.
+/// Shares per thread, if there are enough records: a thread that is done early takes another share.
 const SHARES_PER_THREAD: usize = 4;
-/// The fewest records of a share per part: with fewer, going from part to part costs more than sharing saves.
+/// The fewest records of a share per part: with fewer, moving from part to part costs more than several threads save.
 const FEWEST_RECORDS_PER_PART: usize = 64;
 
-/// The fewest records for each part that a pass is worth: with fewer, there is next to nothing in a part to be
-/// worked on in cache.
+/// The fewest records per part for which a pass is worthwhile: with fewer, a part has almost no records to process
+/// while it is in cache.
 pub const FEWEST_PASSED_PER_PART: usize = 8;
 
-/// The least and the most scratch memory of chunks of keys for tables that are not huge.
+/// The least and the most scratch memory of a chunk of keys, for tables that are not huge.
 const CHUNK_BYTES: RangeInclusive<usize> = 256 << 20..=1 << 30;
 
-/// Upper bound on scratch bytes per chunk for a table of `table_bytes`: the size of the table, so that a line gets
-/// seven records per chunk; a quarter of it for huge tables.
+/// Upper bound on scratch bytes per chunk for a table of `table_bytes`: the size of the table, so that a cache line
+/// gets seven records per chunk, but from 256 MiB to 1 GiB; a quarter of the table if that is more.
 ///
-/// 1e8 keys into 1 GiB, on a Cascade Lake core: 11.1 ns each with 1 GiB, 12.3 with 512 MiB, 14.2 with 256 MiB; looked up,
-/// 10.0, 11.1 and 12.4; on two cores about half. With fresh memory it is 18.6, 15.9 and 15.9, which is why an engine
-/// keeps it.
+/// With 1e8 keys and a table of 1 GiB on a Cascade Lake core, an insert takes 11.1 ns with 1 GiB of scratch, 12.3 with
+/// 512 MiB and 14.2 with 256 MiB; a lookup takes 10.0, 11.1 and 12.4; two cores take about half. With scratch in fresh
+/// memory, an insert takes 18.6, 15.9 and 15.9, so an engine keeps the memory.
 #[must_use]
 pub fn chunk_bytes(table_bytes: usize) -> usize {
     table_bytes.clamp(*CHUNK_BYTES.start(), *CHUNK_BYTES.end()).max(table_bytes / 4)
@@ -35,12 +35,12 @@ pub fn chunk_bytes(table_bytes: usize) -> usize {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharePlan {
     shares: usize,
-    /// Records of a key.
+    /// Records per key.
     each: usize,
     parts: usize,
 }
 
-/// A batch in shares, each with a partitioner of its own.
+/// The shares of a batch, each with its own partitioner.
 #[derive(Debug)]
 pub struct Shares<R> {
     plan: SharePlan,
@@ -49,7 +49,8 @@ pub struct Shares<R> {
 }
 
 impl SharePlan {
-    /// The number of shares that suits a batch of `keys` with `each` records in `parts`; one for one thread.
+    /// Chooses the number of shares for a batch of `keys` with `each` records per key in `parts`. One thread gets one
+    /// share, unless that would have more than [`MAX_HASHES`] records.
     #[must_use]
     pub fn new<W: Workers>(workers: &W, keys: usize, each: usize, parts: usize) -> Self {
         let threads = workers.threads().max(1);
@@ -74,7 +75,7 @@ impl SharePlan {
         let share_keys = if self.shares == 1 {
             keys
         } else {
-            // Shares begin at multiples of a word of a bitmap.
+            // Shares begin at whole words of a bitmap.
             keys.div_ceil(self.shares).saturating_add(WORD_BITS - 1)
         };
         share_keys.saturating_mul(self.each)
@@ -87,9 +88,9 @@ impl SharePlan {
             .saturating_mul(self.shares)
     }
 
-    /// How many keys of a batch are grouped at a time: all, or the most whose scratch memory, with the bytes that
-    /// `beside` returns for that number of keys, stays within `scratch_bytes`. `None` if a pass is not worth it for
-    /// those. A number below `keys` is a multiple of 64.
+    /// The number of keys of a batch that are grouped at a time: all, or as many as `scratch_bytes` has room for, where
+    /// `beside` returns the bytes that a number of keys needs in addition to [`SharePlan::bytes_for`]. `None` if a pass
+    /// over so few keys is not worthwhile. A number below `keys` is a multiple of 64.
     pub fn keys_at_a_time<R: Record>(
         &self,
         keys: usize,
@@ -106,19 +107,19 @@ impl SharePlan {
             if records <= MAX_HASHES && bytes() <= scratch_bytes {
                 break;
             }
-            // Rounded down, so that it comes to an end.
+            // Rounded down, so that the loop ends.
             at_a_time = (at_a_time - at_a_time / 16) / WORD_BITS * WORD_BITS;
         }
-        // The same number of batches, of nearly one length.
+        // As many passes as with `at_a_time` keys each, but of nearly equal lengths.
         let even = keys.div_ceil(keys.div_ceil(at_a_time)).next_multiple_of(WORD_BITS);
         Some(even.min(at_a_time))
     }
 
-    /// Shares for `keys` at a time, in memory that the workers kept. The memory of the shares and the memory that the
+    /// Makes the shares for `keys` at a time, in memory that the workers kept. This memory and the memory that the
     /// workers still keep take at most `most_bytes`, or [`SharePlan::bytes_for`] if that is more.
     ///
     /// # Errors
-    /// [`OutOfMemory`] if there is none for the list of the shares.
+    /// [`OutOfMemory`] if there is no memory for the list of the shares.
     pub fn take<R: Record, W: Workers>(
         &self,
         workers: &W,
@@ -128,7 +129,7 @@ impl SharePlan {
         let records = self.share_records(keys);
         let piece_bytes = Partitioner::<R>::piece_bytes_for(records, self.parts);
         let new_bytes = Storage::memory_bytes_for(piece_bytes);
-        let beside =
+        let regions =
             self.bytes_for::<R>(keys).saturating_sub(new_bytes.saturating_mul(self.shares));
 
         let mut partitioners = Vec::new();
@@ -136,14 +137,14 @@ impl SharePlan {
         let refused = OutOfMemory { bytes: bytes as u64 };
         partitioners.try_reserve_exact(self.shares).map_err(|_| refused)?;
 
-        let most_bytes = most_bytes.saturating_sub(beside);
+        let most_bytes = most_bytes.saturating_sub(regions);
         let request = ScratchRequest { pieces: self.shares, piece_bytes, most_bytes };
         let kept = workers.take_memory(request);
         let memory_bytes = kept
             .iter()
             .map(Storage::memory_bytes)
             .chain(repeat_n(new_bytes, self.shares.saturating_sub(kept.len())))
-            .fold(beside, usize::saturating_add);
+            .fold(regions, usize::saturating_add);
         let memories = kept.into_iter().map(Some).chain(repeat_with(|| None));
         partitioners.extend(memories.take(self.shares).map(Partitioner::with_memory));
         Ok(Shares { plan: *self, partitioners, memory_bytes })
@@ -151,13 +152,13 @@ impl SharePlan {
 }
 
 impl<R: Record> Shares<R> {
-    /// How many there are.
+    /// The number of shares.
     #[must_use]
     pub fn count(&self) -> usize {
         self.partitioners.len()
     }
 
-    /// The hashes of each share. All but the last share have a multiple of 64, so that the answers of a share
+    /// The hashes of each share. Every share except the last has a multiple of 64 hashes, so that its answers
     /// are whole words of a bitmap.
     pub fn slices<'h>(&self, hashes: &'h [KeyHash]) -> Vec<&'h [KeyHash]> {
         let shares = self.count();
@@ -182,8 +183,7 @@ impl<R: Record> Shares<R> {
     }
 }
 
-/// Groups a batch share by share: what [`Partitioner::partition_each`] gives for each, in the order of the
-/// input.
+/// Partitions each share of a batch by [`Partitioner::partition_each`]. The results are in the order of the shares.
 ///
 /// # Errors
 /// [`OutOfMemory`] if the system refuses the memory of a share.
@@ -204,11 +204,11 @@ where
 {
     let slices = shares.slices(hashes);
     let SharePlan { each, parts, .. } = shares.plan;
-    let mut done = Vec::new();
-    done.resize_with(slices.len(), || None);
-    let items = shares.partitioners.iter_mut().zip(slices).zip(&mut done).collect();
-    workers.for_each(items, |((partitioner, hashes), done)| {
-        *done = Some(partitioner.partition_each(hashes, each, parts, split));
+    let mut results = Vec::new();
+    results.resize_with(slices.len(), || None);
+    let items = shares.partitioners.iter_mut().zip(slices).zip(&mut results).collect();
+    workers.for_each(items, |((partitioner, hashes), result)| {
+        *result = Some(partitioner.partition_each(hashes, each, parts, split));
     });
-    done.into_iter().map(|share| share.expect("every share was worked on")).collect()
+    results.into_iter().map(|result| result.expect("every share was processed")).collect()
 }

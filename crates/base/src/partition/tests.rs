@@ -1,4 +1,4 @@
-//! Against a plain grouping.
+//! Compares partitions with a naive grouping.
 
 use super::*;
 use crate::range::reduce;
@@ -30,24 +30,24 @@ impl TestRecord for u64 {
     }
 }
 
-/// Hashes that are uniform, sorted, all equal, and of keys that follow Zipf's law.
+/// Four lists of hashes: uniform ones, sorted ones, all equal ones, and those of keys that follow Zipf's law.
 fn inputs(len: usize) -> [Vec<KeyHash>; 4] {
     let hash = |i: u64| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ (i << 7)).rotate_left(29);
     let uniform: Vec<_> = (0..len as u64).map(|i| KeyHash::from_raw(hash(hash(i)))).collect();
     let mut sorted = uniform.clone();
     sorted.sort_unstable();
     let equal = std::vec![KeyHash::from_raw(0xABCD_EF01_2345_6789); len];
-    // `n^u` of a uniform `u` below 1 has the density of Zipf's law with exponent 1.
+    // For a uniform `u` below 1, `n^u` has the density of Zipf's law with exponent 1.
     let key = |h: &KeyHash| (len as f64).powf(h.raw() as f64 / u64::MAX as f64) as u64;
     let zipf = uniform.iter().map(|h| KeyHash::from_raw(hash(hash(key(h))))).collect();
     [uniform, sorted, equal, zipf]
 }
 
-fn by_place<R: TestRecord>(parts: usize) -> impl Fn(u64) -> (usize, R) + Copy {
+fn by_reduction<R: TestRecord>(parts: usize) -> impl Fn(u64) -> (usize, R) + Copy {
     move |hash| (reduce(hash, parts as u64) as usize, R::of(hash))
 }
 
-/// Partitions in one way, and compares with lists that the records are pushed to.
+/// Partitions by one method, and compares the parts with lists to which the records are pushed one by one.
 fn check<R: TestRecord>(
     partitioner: &mut Partitioner<R>,
     method: Method,
@@ -70,7 +70,7 @@ fn check<R: TestRecord>(
     assert!(grouped.iter().eq(expected));
 }
 
-fn groups_like_a_naive_one<R: TestRecord>() {
+fn groups_like_the_naive_way<R: TestRecord>() {
     let mut partitioner = Partitioner::<R>::new();
     for &len in SIZES {
         let parts: &[usize] = match len {
@@ -81,7 +81,7 @@ fn groups_like_a_naive_one<R: TestRecord>() {
         for hashes in inputs(len) {
             for &parts in parts {
                 for method in METHODS {
-                    check(&mut partitioner, method, &hashes, parts, by_place(parts));
+                    check(&mut partitioner, method, &hashes, parts, by_reduction(parts));
                 }
             }
         }
@@ -89,18 +89,18 @@ fn groups_like_a_naive_one<R: TestRecord>() {
 }
 
 #[test]
-fn records_of_four_bytes_are_grouped_like_naively() {
-    groups_like_a_naive_one::<u32>();
+fn records_of_four_bytes_are_grouped_as_by_the_naive_way() {
+    groups_like_the_naive_way::<u32>();
 }
 
 #[test]
-fn records_of_eight_bytes_are_grouped_like_naively() {
-    groups_like_a_naive_one::<u64>();
+fn records_of_eight_bytes_are_grouped_as_by_the_naive_way() {
+    groups_like_the_naive_way::<u64>();
 }
 
 #[test]
 fn the_order_of_the_input_is_kept_inside_a_part() {
-    // Records that say where they come from, all in a few parts.
+    // Each record is its own position in the input; the records of a part must ascend.
     let hashes: Vec<_> = (0..5000).map(KeyHash::from_raw).collect();
     for method in METHODS {
         let mut partitioner = Partitioner::<u32>::new();
@@ -114,7 +114,7 @@ fn the_order_of_the_input_is_kept_inside_a_part() {
 }
 
 #[test]
-fn memory_is_kept_and_no_batch_shows_in_the_next() {
+fn memory_is_kept_but_no_record_of_an_earlier_batch_remains() {
     let mut partitioner = Partitioner::<u64>::new();
     assert_eq!(partitioner.scratch_bytes(), 0);
     let [hashes, ..] = inputs(if cfg!(miri) { 2000 } else { 700_000 });
@@ -122,14 +122,14 @@ fn memory_is_kept_and_no_batch_shows_in_the_next() {
     for (len, parts) in [(10, 3), (hashes.len(), 64), (100, 64), (0, 8192), (hashes.len() / 2, 500)]
     {
         let method = Method::for_batch(8 * len, parts);
-        check(&mut partitioner, method, &hashes[..len], parts, by_place(parts));
+        check(&mut partitioner, method, &hashes[..len], parts, by_reduction(parts));
         assert!(partitioner.scratch_bytes() >= held);
         held = partitioner.scratch_bytes();
     }
 }
 
 #[test]
-fn even_parts_are_split_once_a_hash_also_if_the_last_is_short() {
+fn split_is_called_once_per_hash_even_if_the_last_part_is_short() {
     let [hashes, ..] = inputs(if cfg!(miri) { 2000 } else { 600_000 });
     for (blocks, shift) in [(1 << 10, 4), ((1 << 10) + 1, 4), (3, 1), (100_001, 5)] {
         let parts = usize::div_ceil(blocks, 1 << shift);
@@ -180,15 +180,15 @@ fn a_part_out_of_range_panics_and_leaves_a_usable_partitioner() {
             };
             assert!(catch_unwind(AssertUnwindSafe(attempt)).is_err());
         }
-        check(&mut partitioner, method, &hashes, 4, by_place(4));
+        check(&mut partitioner, method, &hashes, 4, by_reduction(4));
     }
 }
 
 #[test]
-fn a_fickle_split_panics() {
+fn a_split_that_changes_its_answer_panics() {
     let [hashes, ..] = inputs(1000);
     for method in METHODS {
-        // All in part 0, but for the thousand calls that count.
+        // All hashes go to part 0, except in calls 500 to 1499, so that the counted regions do not fit the last pass.
         let calls = Cell::new(0);
         let attempt = || {
             let split = |hash| {
@@ -225,7 +225,7 @@ fn results_can_be_read_by_every_thread() {
     shared::<Partitioner<u64>>();
 }
 
-/// Threads that are none: shares are worked on one after another.
+/// Claims a number of threads, but processes the shares one after another, the last one first.
 struct ManyThreads(usize);
 
 impl crate::Workers for ManyThreads {
@@ -238,9 +238,9 @@ impl crate::Workers for ManyThreads {
     }
 }
 
-/// In shares, and with several records a hash, a part has what one pass gives it, in the same order.
+/// With several records per hash, the parts of all shares joined are the parts of one pass, in the same order.
 #[test]
-fn shares_together_are_one_pass() {
+fn joined_shares_equal_one_pass() {
     const EACH: usize = 3;
     let split = |hash: u64| {
         core::array::from_fn::<_, EACH, _>(|i| {
@@ -267,9 +267,9 @@ fn shares_together_are_one_pass() {
     }
 }
 
-/// A pass takes the memory that was computed before it, except for skewed batches.
+/// A pass takes the memory that `scratch_bytes_for` predicts, unless the batch is skewed.
 #[test]
-fn memory_is_known_beforehand() {
+fn scratch_memory_is_predicted() {
     for (len, parts) in [(0, 1), (1000, 7), (700_000, 64), (700_000, 1024), (100_000, 4096)] {
         let [uniform, ..] = inputs(len);
         let mut partitioner = Partitioner::<u32>::new();
@@ -278,7 +278,7 @@ fn memory_is_known_beforehand() {
         let (expected, taken) =
             (Partitioner::<u32>::scratch_bytes_for(len, parts), partitioner.scratch_bytes());
         assert!(taken.abs_diff(expected) <= 64, "{taken} bytes, not {expected}");
-        // Handed on, it is used again.
+        // Another partitioner can use the memory again.
         let mut next = Partitioner::<u64>::with_memory(partitioner.into_memory());
         next.partition(&uniform[..len / 3], parts, |hash| {
             (reduce(hash, parts as u64) as usize, hash)

@@ -1,18 +1,19 @@
-//! Rates of layouts whose keys set their bits in one block, and the inverse: keys per block at a rate.
+//! False-positive rates of layouts in which a key sets all its bits in one block, and the inverse: the keys per block
+//! for a rate.
 
 use super::{MAX_BITS_PER_KEY, MAX_HASHES, all_set, distinct_draws, probe_fpr};
 use libm::{exp, log, log1p, pow};
 
-/// The range of loads is divided into this many steps; a load that was searched for is a whole number of them. A step
-/// is less than a block of the largest filter.
+/// The range of loads is divided into this many steps; a search returns a whole number of steps. A step is less than a
+/// block of the largest filter.
 const STEPS: u64 = 1 << 44;
-/// A search jumps by derivatives at most this often. Two jumps reach the last digits at rates above 0.1 %.
-const MAX_JUMPS: u32 = 4;
-/// A jump from a load whose rate has so small a relative error leaves an error in the last digits alone: the jump's
-/// error is of the third order.
+/// The most iterations of Halley's method. Two reach the last digits at false-positive rates above 0.1 %.
+const MAX_ITERATIONS: u32 = 4;
+/// If the rate at a load has at most this relative error, the iteration from this load is the last: its error is of
+/// third order, so only the last digits are then wrong.
 const LAST_ERROR: f64 = 1e-4;
 
-/// `1 / i`; that of 0 is not used.
+/// Element `i` is `1 / i`. Element 0 is not used.
 const RECIPROCALS: [f64; MAX_HASHES as usize + 2] = {
     let mut reciprocals = [0.0; MAX_HASHES as usize + 2];
     let mut i = 1;
@@ -28,9 +29,9 @@ const RECIPROCALS: [f64; MAX_HASHES as usize + 2] = {
 pub(super) struct BlockRate {
     /// The positions that a probe tests, at most [`MAX_HASHES`].
     positions: usize,
-    /// The distribution of the number of distinct positions of a probe; `None` if all are.
+    /// The distribution of the number of distinct positions of a probe; `None` if they are always distinct.
     distinct: Option<[f64; MAX_HASHES as usize + 1]>,
-    /// The probability that a key sets one of `r` given positions.
+    /// Element `r` is the probability that a key sets at least one of `r` given positions.
     hit: [f64; MAX_HASHES as usize + 1],
 }
 
@@ -76,7 +77,7 @@ impl BlockRate {
         }
     }
 
-    /// The rate.
+    /// The false-positive rate at a load.
     pub(super) fn at(&self, keys_per_block: f64) -> f64 {
         self.mean(&self.all_clear(keys_per_block)).clamp(0.0, 1.0)
     }
@@ -98,15 +99,15 @@ impl BlockRate {
         factors
     }
 
-    /// A load whose rate is `fpr` to the last digits, from a guess.
+    /// Computes a load whose rate is `fpr` up to the last digits, starting from a guess.
     ///
-    /// By Halley's method for the logarithm of the rate over the logarithm of the load, where the curve is nearly
-    /// straight.
+    /// Uses Halley's method on the logarithm of the rate as a function of the logarithm of the load, which is nearly
+    /// linear.
     fn approximate(&self, fpr: f64, guess: f64) -> f64 {
         let factors = self.factors();
         let per_fpr = 1.0 / fpr;
         let mut load = guess;
-        for _ in 0..MAX_JUMPS {
+        for _ in 0..MAX_ITERATIONS {
             let (mut rate, mut slope, mut curvature) = (0.0, 0.0, 0.0);
             for (factor, hit) in factors.iter().zip(&self.hit).take(self.positions + 1) {
                 let exponent = load * hit;
@@ -121,7 +122,7 @@ impl BlockRate {
             let per_tangent = 1.0 / tangent;
             let newton = error * per_tangent;
             let change = newton * (1.0 + 0.5 * newton * bend * per_tangent);
-            // `exp(−change)`, to the order of the method.
+            // Multiplies by `exp(−change)`, to the order of the method.
             let change = change.clamp(-0.5, 0.5);
             load *= 1.0 - change * (1.0 - change * (0.5 - change * (1.0 / 6.0)));
             if error.abs() < LAST_ERROR {
@@ -131,21 +132,22 @@ impl BlockRate {
         load
     }
 
-    /// The most keys per block, between 1 bit and [`MAX_BITS_PER_KEY`] per key, whose rate does not exceed `fpr`;
-    /// `None` if the fewest exceed it. The search begins at `guess`.
+    /// The most keys per block whose rate does not exceed `fpr`, at 1 to [`MAX_BITS_PER_KEY`] bits per key; `None` if
+    /// even the fewest keys exceed it. The search begins at `guess`.
     ///
     /// The result is a whole number of steps, and the rate of the next step exceeds `fpr`.
     fn keys_per_block(&self, block_bits: f64, fpr: f64, guess: f64) -> Option<f64> {
         let min = block_bits / MAX_BITS_PER_KEY;
-        // For a block of 2^b bits, every number of steps is exact.
+        // For a block of 2^b bits, the load at every step is exact.
         let step = (block_bits - min) / STEPS as f64;
         let load = |steps: u64| min + step * steps as f64;
-        // The end of the steps that meet the rate, and the beginning of those that exceed it.
+        // All steps below `end_met` meet the rate; all from `exceeded` on exceed it.
         let (mut end_met, mut exceeded) = (0, STEPS + 1);
-        // A value that is no number, or below the range, counts as its beginning.
+        // The cast makes NaN, and values below the range, step 0.
         let mut next = (((self.approximate(fpr, guess) - min) / step) as u64).min(STEPS);
         let mut reach = 1;
-        // Neighbours of the approximation first, then ever farther ones until the result is between two, then halves.
+        // Tries the neighbours of the approximation first, then steps ever farther away until the result is between two
+        // of them, and then bisects.
         loop {
             if self.at(load(next)) <= fpr {
                 end_met = next + 1;
@@ -191,14 +193,16 @@ pub fn split_keys_per_block(lanes: u32, lane_bits: u32, fpr: f64) -> Option<f64>
     BlockRate::split(lanes, lane_bits).keys_per_block(bits, fpr, guess)
 }
 
-/// An estimate of the keys per block at a rate, within some per cent: `positions` independent positions, each set by a
-/// key with probability `share`, with the variance of the number of keys to the first order.
+/// Estimates the keys per block for a false-positive rate, to within some per cent. Assumes `positions` independent
+/// positions, each set by a key with probability `share`, and corrects for the variance of the number of keys to first
+/// order.
 fn keys_per_block_about(positions: u32, share: f64, fpr: f64) -> f64 {
     let positions = f64::from(positions);
     let set = exp(log(fpr) / positions);
     let keys = -log1p(-set) / share;
     let odds = share * (1.0 - set) / set;
-    // The rate has a relative excess of `variance`, and its logarithm grows with that of the load by `tangent`.
+    // The variance makes the rate higher by the relative amount `variance`. `tangent` is the slope of the logarithm of
+    // the rate over the logarithm of the load.
     let tangent = keys * positions * odds;
     let variance = 0.5 * tangent * ((positions - 1.0) * odds - share);
     keys - keys * variance / ((1.0 + 0.5 * variance) * tangent)
@@ -218,7 +222,7 @@ mod tests {
     use super::super::{blocked_fpr, split_fpr};
     use super::*;
 
-    /// The same by 44 halvings of the range.
+    /// The same search by 44 halvings of the range.
     fn by_halving(block_bits: f64, fpr: f64, rate: impl Fn(f64) -> f64) -> Option<f64> {
         let (mut low, mut high) = (block_bits / MAX_BITS_PER_KEY, block_bits);
         if rate(low) > fpr {
@@ -246,8 +250,8 @@ mod tests {
         assert_eq!(found.is_some(), expected.is_some(), "{block_bits} bits at {fpr:e}");
         let (Some(found), Some(expected)) = (found, expected) else { return };
         assert!(rate(found) <= fpr, "{block_bits} bits at {fpr:e}: {found} exceeds the rate");
-        // Rates are sums of terms of up to 70 with alternating signs: the last digits of the terms decide which step is
-        // the last. Above 1 % that is one step, whatever the method.
+        // Rates are sums of terms of up to 70 with alternating signs, so the last digits of the terms decide which step
+        // is the last that meets the rate. From 1 % on, all methods find the same step.
         let noise = 3e-14 / fpr;
         let error = (found - expected).abs();
         assert!(error <= expected * noise, "{fpr:e}: {found}, not {expected}");
@@ -269,7 +273,7 @@ mod tests {
         }
     }
 
-    /// The rates that filters are mostly made for: to the last bit, so that no filter has another size.
+    /// At the rates that most filters have, the result is the same to the last bit, so that no filter changes its size.
     #[test]
     fn searches_for_usual_rates_give_the_value_of_halving() {
         for fpr in [0.5, 0.25, 0.1, 0.05, 0.03, 0.02, 0.01] {

@@ -6,8 +6,8 @@ use core::fmt;
 
 /// The memory of a [`Storage`] as atomic words of 64 bits: threads change it through `&self`.
 ///
-/// A word holds eight bytes of the table in the order that they have there: on a big-endian machine
-/// the number that is loaded is not that of the little-endian bytes until [`u64::from_le`].
+/// A word holds eight bytes in the order of the table, which is little-endian. So on a big-endian
+/// machine, a loaded number must be converted by [`u64::from_le`].
 ///
 /// ```
 /// use core::sync::atomic::Ordering::Relaxed;
@@ -22,36 +22,34 @@ use core::fmt;
 /// ```
 pub struct AtomicStorage {
     storage: Storage,
-    /// The model checker's atomics are no plain words: they stand beside the table, and are written
-    /// back to it.
+    /// The model checker's atomics are not plain words: they are kept beside the table, and written
+    /// back to it by `into_storage`.
     #[cfg(loom)]
     modelled: alloc::vec::Vec<AtomicU64>,
 }
 
 #[cfg(not(loom))]
 impl AtomicStorage {
-    /// Takes the memory, so that nobody can reach it but through [`AtomicStorage::words`].
+    /// Takes the memory, which can then be accessed only through [`AtomicStorage::words`].
     #[must_use]
     pub fn new(storage: Storage) -> Self {
         Self { storage }
     }
 
-    /// The words; what is too short for one more is left out.
+    /// The words. Bytes at the end that do not fill a word are left out.
     #[inline(always)]
     #[must_use]
     pub fn words(&self) -> &[AtomicU64] {
         const { assert!(align_of::<AtomicU64>() <= super::LINE_BYTES) };
         let words = self.storage.len / size_of::<AtomicU64>();
-        // SAFETY: `start` is valid for reads and writes of `len` initialised bytes as long as `self`
-        // lives, and aligned to lines (dangling but aligned for length 0). An atomic word has the size
-        // and the values of `u64`, of which every bit pattern is one. The storage is a private field
-        // of which no method of `self` makes a reference to bytes, so that all access to its memory
-        // while it is shared is atomic, and of this one size.
+        // SAFETY: `start` is aligned to lines and valid for `len` initialised bytes as long as `self` lives, and every
+        // bit pattern is a `u64`. `storage` is private, and no method of a shared `self` makes a reference to its
+        // bytes, so all shared access is by atomic operations of this one size.
         unsafe { core::slice::from_raw_parts(self.storage.start.as_ptr().cast(), words) }
     }
 
-    /// Gives the memory back. Whoever owns `self` alone has seen all that other threads did to it: they
-    /// gave their references up, by a join or otherwise, before.
+    /// Returns the memory, with everything that other threads wrote to it: they gave up their references
+    /// to `self` before, by a join or otherwise.
     #[must_use]
     pub fn into_storage(self) -> Storage {
         self.storage
@@ -84,7 +82,7 @@ impl AtomicStorage {
 }
 
 impl AtomicStorage {
-    /// Bytes of the memory.
+    /// The length of the memory in bytes.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.storage.len
@@ -96,7 +94,7 @@ impl AtomicStorage {
         self.len() == 0
     }
 
-    /// How the memory was got.
+    /// How the memory was allocated.
     #[must_use]
     pub fn backing(&self) -> Backing {
         self.storage.backing()

@@ -6,15 +6,15 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
 
-/// A holder of bytes that never change while it lives: neither what they are, nor where, nor how many.
+/// A holder of bytes whose values, address and length never change while it lives.
 ///
 /// # Safety
 /// As long as the holder is neither moved nor dropped, every call of `as_ref` returns the same bytes at the same
 /// address. A file map keeps this promise only if nobody truncates or writes the file.
 pub unsafe trait StableBytes: AsRef<[u8]> + Send + Sync + 'static {}
 
-// SAFETY: the bytes are on the heap or static, and change only through `&mut`, which a shared holder is never given
-// out as.
+// SAFETY: the bytes are on the heap and change only through a `&mut` to the holder, which `SharedBytes` never gives
+// out.
 unsafe impl StableBytes for Vec<u8> {}
 // SAFETY: as for `Vec<u8>`.
 unsafe impl StableBytes for Box<[u8]> {}
@@ -38,7 +38,7 @@ unsafe impl StableBytes for bytes::Bytes {}
 #[derive(Clone)]
 pub struct SharedBytes {
     bytes: *const [u8],
-    /// Keeps the bytes where they are.
+    /// Keeps the bytes alive at their address.
     holder: Arc<dyn StableBytes>,
 }
 
@@ -57,12 +57,12 @@ impl SharedBytes {
     /// ```
     pub fn new(holder: impl StableBytes) -> Self {
         let holder: Arc<dyn StableBytes> = Arc::new(holder);
-        // Taken once the holder is where it stays.
+        // The address is taken after the holder was moved for the last time.
         let bytes: *const [u8] = (*holder).as_ref();
         Self { bytes, holder }
     }
 
-    /// Some of the bytes, not copied.
+    /// A part of the bytes, without a copy.
     ///
     /// ```
     /// use trommel::container::SharedBytes;
@@ -82,8 +82,8 @@ impl SharedBytes {
 impl AsRef<[u8]> for SharedBytes {
     #[inline(always)]
     fn as_ref(&self) -> &[u8] {
-        // SAFETY: the holder lives as long as `self` and is not moved inside its `Arc`, so its bytes are where they
-        // were when the pointer was taken, as `StableBytes` promises.
+        // SAFETY: the holder lives as long as `self` and is not moved inside its `Arc`. So by the contract of
+        // `StableBytes`, its bytes are still at the address that was taken in `new`.
         unsafe { &*self.bytes }
     }
 }

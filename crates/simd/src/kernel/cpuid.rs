@@ -1,11 +1,11 @@
-//! The processor's description of itself.
+//! The instruction CPUID, by which a processor describes itself.
 #![allow(unsafe_code)]
 
 use core::arch::x86_64::{__cpuid_count, CpuidResult};
 
-/// A leaf of CPUID, of which some have several answers.
+/// Queries a leaf of CPUID. If the leaf has several answers, `index` selects one.
 pub(crate) fn cpuid(leaf: u32, index: u32) -> CpuidResult {
-    // A safe function in newer compilers, not in the oldest that is supported.
+    // `__cpuid_count` is unsafe in the oldest supported compiler, and safe in newer ones.
     #[allow(unused_unsafe)]
     // SAFETY: every x86-64 processor has the instruction, and any leaf may be asked for.
     unsafe {

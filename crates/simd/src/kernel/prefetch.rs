@@ -5,8 +5,8 @@ use crate::Hint;
 
 /// Asks for the cache line at `address` to be brought close, for reading.
 ///
-/// A hint only: any address is allowed, mapped or not, and nothing is read as far as the program
-/// can tell. Does nothing on an architecture without such an instruction.
+/// This is only a hint: any address is allowed, mapped or not, and the program cannot observe any
+/// effect. Does nothing on an architecture without such an instruction.
 ///
 /// Cost: one instruction; up to about 16 lines can be in flight on a core.
 #[inline(always)]

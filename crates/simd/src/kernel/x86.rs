@@ -9,8 +9,8 @@ fn rank_bmi2(word: u64, index: u32) -> u32 {
     super::rank::rank(word, index)
 }
 
-/// `pdep` of one bit to the place of the `n`-th one, whose trailing zeros are its position: 64 when
-/// there is no such one. `1 << n` would wrap for `n` of 64 and more.
+/// `pdep` moves bit `n` to the position of the `n`-th one of `word`, and the trailing zeros of the result
+/// are that position, or 64 if there is no such one. `1 << n` would wrap for `n` of 64 and more.
 #[inline]
 #[target_feature(enable = "popcnt,bmi1,bmi2")]
 fn select_bmi2(word: u64, n: u32) -> u32 {
@@ -19,7 +19,7 @@ fn select_bmi2(word: u64, n: u32) -> u32 {
 
 /// Calls [`rank_bmi2`].
 pub(crate) fn rank(word: u64, index: u32) -> u32 {
-    // SAFETY: reached only through `RankSelect::for_isa`, which checked that AVX2 and BMI2 are there.
+    // SAFETY: this is reached only through `RankSelect::for_isa`, which checks for AVX2 and BMI2.
     unsafe { rank_bmi2(word, index) }
 }
 
