@@ -5,12 +5,12 @@
 //! | [`streams`] | deterministic streams of hashes, friendly and hostile |
 //! | [`oracle`] | an exact multiset of hashes, the truth that a filter approximates |
 //! | [`stats`] | how far a count may be from its expectation |
-//! | [`subject`] | what the contract has to know of a filter to test it |
+//! | [`subject`] | the information that the contract needs to test a filter |
 //! | [`threads`] | threads that work on the pieces of a large batch |
 //! | [`contract`] | the claims, and [`contract_suite!`], which makes tests of them |
 //!
 //! A family's test names its filters once, each as a [`subject::Subject`], and gets every claim for
-//! every instruction set. A claim is a plain generic function that panics where it does not hold.
+//! every instruction set. A claim is a plain generic function that panics if it does not hold.
 
 pub mod contract;
 pub mod oracle;
@@ -24,6 +24,6 @@ pub use streams::{Splitmix, Stream};
 pub use subject::Subject;
 pub use threads::ScopedThreads;
 
-// What the macros' expansions name, so that a test crate needs no more dependencies than it uses.
+// The macros' expansions name this, so that a test crate need not depend on `trommel-simd` itself.
 #[doc(hidden)]
 pub use trommel_simd::Isa;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use trommel_base::KeyHash;
 
-/// How often each hash was inserted and not yet removed.
+/// The number of copies of each hash that were inserted and not yet removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Multiset {
     counts: HashMap<u64, u64>,
@@ -11,13 +11,13 @@ pub struct Multiset {
 }
 
 impl Multiset {
-    /// Puts one copy in.
+    /// Inserts one copy.
     pub fn insert(&mut self, hash: KeyHash) {
         *self.counts.entry(hash.raw()).or_default() += 1;
         self.len += 1;
     }
 
-    /// Takes one copy out; false if there is none.
+    /// Removes one copy. Returns false if there is none.
     pub fn remove(&mut self, hash: KeyHash) -> bool {
         let Some(count) = self.counts.get_mut(&hash.raw()) else { return false };
         *count -= 1;
@@ -28,7 +28,7 @@ impl Multiset {
         true
     }
 
-    /// Copies of a hash.
+    /// The number of copies of a hash.
     #[must_use]
     pub fn count(&self, hash: KeyHash) -> u64 {
         self.counts.get(&hash.raw()).copied().unwrap_or(0)
@@ -40,7 +40,7 @@ impl Multiset {
         self.count(hash) > 0
     }
 
-    /// Copies of all hashes together.
+    /// The number of copies of all hashes together.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
@@ -52,8 +52,8 @@ impl Multiset {
         self.len == 0
     }
 
-    /// Every hash with its copies, in ascending order, so that a test that walks them is
-    /// repeatable.
+    /// Every hash with its number of copies, in ascending order, so that a test that iterates over
+    /// them is repeatable.
     #[must_use]
     pub fn entries(&self) -> Vec<(KeyHash, u64)> {
         let mut entries: Vec<_> =

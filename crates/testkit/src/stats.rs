@@ -15,17 +15,17 @@ pub fn normal_tail(sigmas: f64) -> f64 {
     0.5 * erfc(sigmas / core::f64::consts::SQRT_2)
 }
 
-/// How unlikely `successes` are in `trials` of probability `p`: the smaller of the two
-/// tails, both of which contain `successes` itself.
+/// The probability of a result at least as extreme as `successes` in `trials` of probability `p`: the
+/// smaller of the two tails, both of which contain `successes` itself.
 ///
 /// Exact for few expected successes or failures; the normal approximation with a continuity
 /// correction otherwise.
 ///
 /// # Panics
-/// If `p` is no probability or there are more successes than trials: the test is wrong then.
+/// If `p` is not a probability or there are more successes than trials: the test is wrong then.
 #[must_use]
 pub fn binomial_tail(successes: u64, trials: u64, p: f64) -> f64 {
-    assert!((0.0..=1.0).contains(&p), "{p} is no probability");
+    assert!((0.0..=1.0).contains(&p), "{p} is not a probability");
     assert!(successes <= trials, "{successes} successes in {trials} trials");
     if p > 0.5 {
         return binomial_tail(trials - successes, trials, 1.0 - p);
@@ -43,7 +43,7 @@ pub fn binomial_tail(successes: u64, trials: u64, p: f64) -> f64 {
     let mut term = exp(log_binomial(successes, trials, p));
     let mut tail = 0.0;
     let mut at = successes;
-    // Away from the mean the terms fall geometrically; stop where they no longer count.
+    // Away from the mean the terms fall geometrically; stop when they no longer change the sum.
     while term > tail * 1e-12 {
         tail += term;
         if upward && at < trials {
@@ -64,23 +64,23 @@ fn log_binomial(successes: u64, trials: u64, p: f64) -> f64 {
     lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(n - k + 1.0) + k * log(p) + (n - k) * log1p(-p)
 }
 
-/// Fails if `successes` is further from `trials · p`, on either side, than `sigmas` allow.
+/// Fails if `successes` is further from `trials · p`, on either side, than `sigmas` standard deviations.
 ///
 /// # Panics
-/// If they are.
+/// If it is.
 #[track_caller]
 pub fn assert_binomial(what: &str, successes: u64, trials: u64, p: f64, sigmas: f64) {
     let tail = binomial_tail(successes, trials, p);
     assert!(
         tail >= normal_tail(sigmas),
-        "{what}: {successes} of {trials} ({:.6e}) where {p:.6e} was expected: a chance of {tail:.1e} \
-         on that side, {sigmas} standard deviations leave {:.1e}",
+        "{what}: {successes} of {trials} ({:.6e}) where {p:.6e} was expected: the tail has a probability of \
+         {tail:.1e}, that of {sigmas} standard deviations {:.1e}",
         successes as f64 / trials as f64,
         normal_tail(sigmas),
     );
 }
 
-/// Fails if there are more successes than `p` and `sigmas` allow; fewer are welcome.
+/// Fails if there are more successes than `trials · p` by more than `sigmas` standard deviations. Fewer never fail.
 ///
 /// # Panics
 /// If there are.
@@ -101,10 +101,10 @@ pub fn chi_square(observed: &[u64], expected: &[f64]) -> f64 {
     observed.iter().zip(expected).map(|(o, e)| (*o as f64 - e).powi(2) / e).sum()
 }
 
-/// What Pearson's statistic exceeds as seldom as a normal variable exceeds `sigmas`.
+/// The value that Pearson's statistic exceeds with the probability with which a normal variable exceeds `sigmas`.
 ///
 /// Source: Wilson and Hilferty, PNAS 17 (1931): the cube root of a chi-square variable over its
-/// degrees of freedom is nearly normal. Valid to: 1 % from three degrees of freedom on.
+/// degrees of freedom is nearly normal. Valid to: three degrees of freedom or more, to 1 %.
 #[must_use]
 pub fn chi_square_critical(degrees_of_freedom: u64, sigmas: f64) -> f64 {
     let df = degrees_of_freedom as f64;
@@ -150,8 +150,8 @@ mod tests {
 
     #[test]
     fn exact_and_normal_tails_meet() {
-        // Either side of the switch, at two standard deviations; the approximation errs by
-        // skewness.
+        // Expected counts just below and above the switch, at two standard deviations. The tolerance is wide, since
+        // the normal approximation ignores skewness.
         for side in [-1.0, 1.0] {
             let tail = |mean: f64| {
                 let trials = 1_000_000;
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loaded_die_is_found_out() {
+    fn a_loaded_die_is_detected() {
         let throws = |bias: f64| {
             let mut random = Splitmix::new(11);
             let mut counts = [0u64; 6];

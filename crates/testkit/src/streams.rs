@@ -1,7 +1,7 @@
 //! Deterministic streams of key hashes: the same on every machine, from a seed alone.
 //!
-//! No generator from a crate: a stream must be the same in ten years, because golden digests and
-//! the fixed seeds of statistical tests hang on it.
+//! The generator is not from a crate: a stream must be the same in ten years, because golden digests
+//! and statistical tests with fixed seeds depend on it.
 
 use core::fmt;
 use core::ops::Range;
@@ -26,8 +26,8 @@ pub const fn mix(word: u64) -> u64 {
 pub struct Splitmix(u64);
 
 impl Splitmix {
-    /// The generator of a seed. Seeds are mixed, so neighbouring seeds share no part of the period
-    /// that any test is long enough to see.
+    /// The generator of a seed. Seeds are mixed, so that no test is long enough for the words of
+    /// neighbouring seeds to overlap.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self(mix(seed ^ 0x7472_6F6D_6D65_6C00))
@@ -55,8 +55,8 @@ impl Splitmix {
     }
 }
 
-/// Hashes of the counters in `range`, distinct by construction: counter to hash is a bijection, of
-/// which `seed` chooses one. Disjoint ranges give disjoint sets of hashes.
+/// Distinct hashes, one for each counter in `range`: `seed` chooses a bijection from counters to hashes.
+/// So with the same seed, disjoint ranges give disjoint sets of hashes.
 #[must_use]
 pub fn distinct(seed: u64, range: Range<u64>) -> Vec<KeyHash> {
     let offset = mix(!seed);
@@ -65,12 +65,12 @@ pub fn distinct(seed: u64, range: Range<u64>) -> Vec<KeyHash> {
         .collect()
 }
 
-/// Hashes to be inserted and hashes to be asked for that are not among them.
+/// Hashes to insert, and other hashes to look up.
 #[derive(Clone, Debug)]
 pub struct Disjoint {
-    /// What goes in.
+    /// The hashes to insert.
     pub members: Vec<KeyHash>,
-    /// What does not: a "perhaps" for one of these is a false positive, without exception.
+    /// Hashes that are not inserted: a "perhaps" for one of these is always a false positive.
     pub absent: Vec<KeyHash>,
 }
 
@@ -78,12 +78,12 @@ impl Disjoint {
     /// Distinct members and distinct absent hashes, in the given numbers; no hash is both.
     #[must_use]
     pub fn new(seed: u64, members: usize, absent: usize) -> Self {
-        let (first, last) = (members as u64, (members + absent) as u64);
-        Self { members: distinct(seed, 0..first), absent: distinct(seed, first..last) }
+        let (middle, end) = (members as u64, (members + absent) as u64);
+        Self { members: distinct(seed, 0..middle), absent: distinct(seed, middle..end) }
     }
 }
 
-/// A way for hashes to come.
+/// A pattern in which hashes come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Stream {
@@ -93,7 +93,7 @@ pub enum Stream {
     Sequential,
     /// The hashes of every 4096th integer: addresses of pages, say.
     Strided,
-    /// The hashes of keys drawn with frequency falling as 1/rank: many repeats of a few.
+    /// The hashes of keys with frequencies proportional to 1/rank: a few keys repeat often.
     Zipf,
     /// One hash again and again.
     AllEqual,
@@ -108,7 +108,7 @@ pub enum Stream {
 }
 
 impl Stream {
-    /// All of them.
+    /// All patterns.
     pub const ALL: &'static [Stream] = &[
         Stream::Random,
         Stream::Sequential,
@@ -149,8 +149,8 @@ impl fmt::Display for Stream {
     }
 }
 
-/// A rank from 1 to about `ranks`, of density 1/rank: the inverse of the logarithm, which is the
-/// distribution function of that density.
+/// A random rank from 1 to about `ranks`, with a density proportional to 1/rank. The distribution function of
+/// that density is a logarithm, so a rank is a power with a uniform exponent.
 fn zipf_rank(random: &mut Splitmix, ranks: usize) -> u64 {
     libm::pow(ranks as f64, random.unit()) as u64
 }
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn members_and_strangers_are_distinct_and_disjoint() {
+    fn members_and_absent_hashes_are_distinct_and_disjoint() {
         for seed in [0, 1, u64::MAX] {
             let keys = Disjoint::new(seed, 10_000, 20_000);
             let all: HashSet<_> = keys.members.iter().chain(&keys.absent).collect();
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_is_the_same_every_time_and_another_for_another_seed() {
+    fn a_stream_is_repeatable_and_differs_for_another_seed() {
         for stream in Stream::ALL {
             let hashes = stream.hashes(5, 1000);
             assert_eq!(hashes.len(), 1000);
@@ -216,13 +216,13 @@ mod tests {
 
     #[test]
     fn hostile_streams_have_the_little_entropy_they_promise() {
-        let kinds = |stream: Stream| stream.hashes(5, 10_000).into_iter().collect::<HashSet<_>>();
-        assert_eq!(kinds(Stream::AllEqual).len(), 1);
-        assert_eq!(kinds(Stream::Extremes).len(), 2);
+        let values = |stream: Stream| stream.hashes(5, 10_000).into_iter().collect::<HashSet<_>>();
+        assert_eq!(values(Stream::AllEqual).len(), 1);
+        assert_eq!(values(Stream::Extremes).len(), 2);
         for (stream, varying) in [(Stream::LowByte, 0xFF), (Stream::HighByte, 0xFF << 56)] {
-            let kinds = kinds(stream);
-            assert_eq!(kinds.len(), 256);
-            let fixed: HashSet<_> = kinds.iter().map(|hash| hash.raw() & !varying).collect();
+            let values = values(stream);
+            assert_eq!(values.len(), 256);
+            let fixed: HashSet<_> = values.iter().map(|hash| hash.raw() & !varying).collect();
             assert_eq!(fixed.len(), 1);
         }
     }

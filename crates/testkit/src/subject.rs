@@ -1,4 +1,4 @@
-//! What the contract has to know of a filter to test it.
+//! The information that the contract needs to test a filter.
 
 use core::fmt::Debug;
 use core::ops::RangeInclusive;
@@ -12,65 +12,63 @@ use trommel_simd::Isa;
 /// What a filter has room for, and so what its `len` counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
-    /// Any number of keys, at a rate of false positives that rises with them. No insert fails, and
-    /// `len` counts every one.
+    /// Any number of keys; the false-positive rate rises with them. No insert fails, and `len` counts
+    /// every insert.
     Endless,
-    /// A slot per copy of a fingerprint, up to `copies`: a set keeps one, a multiset counts some.
-    /// `len` counts the slots that are taken, and an insert that finds none is
+    /// One slot per copy of a fingerprint, for at most `copies` copies: a set keeps one, a multiset
+    /// several. `len` counts the slots that are taken, and an insert that finds no slot fails with
     /// [`Full`](trommel_base::Full).
     Slots {
         /// The most copies of one fingerprint. A filter that is not [canonical](Subject::CANONICAL) has
-        /// room for `copies` of a key that shares its slots with no other, and for more where chance leaves
-        /// it.
+        /// room for `copies` of a key that shares its slots with no other key, and by chance for more.
         copies: u32,
     },
 }
 
-/// A filter under test: what traits of the filter itself do not say (how it is built, frozen and
-/// viewed, and by which equation it is sized).
+/// A filter under test. A subject provides what the filter's own traits do not: how it is built,
+/// frozen and viewed, and by which equation it is sized.
 ///
-/// Implemented by a unit struct of the test, so that one type of filter can stand trial in several
-/// variants, and so that filters of another crate need no trait of this one.
+/// A unit struct of the test implements this, so that one type of filter can be tested in several
+/// variants, and so that the filter itself need not implement a trait of this crate.
 pub trait Subject {
     /// The owned filter.
     type Filter: Filter + Insert + Clone + Debug;
     /// The zero-copy view of its bytes.
     type View<'a>: Filter;
 
-    /// XXH3-64 of the frozen bytes of [`golden_keys`](crate::contract::golden_keys) in the filter
-    /// of [`golden_spec`](crate::contract::golden_spec): what freezes format, hash and layout at
-    /// once.
+    /// XXH3-64 of the frozen bytes of the filter of [`golden_spec`](crate::contract::golden_spec) with
+    /// [`golden_keys`](crate::contract::golden_keys). It pins the format, the hash and the layout.
     const GOLDEN: u64;
 
-    /// How many keys a filter is asked for each key that it holds, where rates are measured. Few,
-    /// so that many filters are made and the chance fill of each one's blocks evens out; more where
-    /// inserting is slow and the fill of a filter varies little.
+    /// The number of lookups per key held when false-positive rates are measured. It is small, so that
+    /// many filters are made and random differences between their blocks even out. It is larger for a
+    /// filter whose inserts are slow and whose fill varies little.
     const PROBES_PER_KEY: f64 = 0.25;
 
-    /// Whether the bytes follow from the keys that are held and from nothing else. In a filter for which
-    /// they do not, the order of inserts and whether they come in a batch decide where a fingerprint is.
-    /// What is still held: the same calls make the same bytes on every instruction set, and whatever the
-    /// calls, the same keys are held.
+    /// Whether the bytes depend only on the keys that are held. If not, the slot of a fingerprint also
+    /// depends on the order of inserts, and on whether they come in a batch. Even then, the same calls
+    /// make the same bytes on every instruction set, and a filter holds the same keys whatever calls
+    /// inserted them.
     const CANONICAL: bool = true;
 
-    /// Whether the sizing equation is the rate of a filter. Otherwise it is a bound.
+    /// Whether the sizing equation gives the false-positive rate of a filter. Otherwise it gives an upper bound.
     const SIZING_IS_EXACT: bool = true;
 
     /// What the filter has room for.
     const ROOM: Room = Room::Endless;
 
-    /// By how many bytes a table may fall short of what it is allowed: its smallest step.
+    /// A table may have up to this many bytes fewer than allowed: the step between its possible sizes.
     const STEP_BYTES: usize = 256;
 
-    /// What `len` says after these hashes went into the filter, which is empty now.
+    /// The value of `len` after these hashes are inserted into the empty filter.
     fn len_after(empty: &Self::Filter, hashes: &[KeyHash]) -> usize {
         assert!(empty.is_empty() && Self::ROOM == Room::Endless);
         hashes.len()
     }
 
-    /// What `len` may say after these hashes, in whatever order and by whatever calls. A set takes a key
-    /// that it does not find, and in one that is not canonical it depends on where a fingerprint is
-    /// which other keys it is found as.
+    /// The possible values of `len` after these hashes are inserted into the empty filter, in any order and
+    /// by any calls. A set inserts a key only if it does not find it. In a set that is not canonical, the
+    /// slot of a fingerprint decides for which other keys it is found, so `len` may vary.
     fn len_range(empty: &Self::Filter, hashes: &[KeyHash]) -> RangeInclusive<usize> {
         assert!(Self::CANONICAL);
         let len = Self::len_after(empty, hashes);
@@ -80,13 +78,13 @@ pub trait Subject {
     /// Builds the filter.
     ///
     /// # Errors
-    /// What the filter's builder says.
+    /// The errors of the filter's builder.
     fn build(spec: &Spec) -> Result<Self::Filter, SpecError>;
 
     /// The instruction set in use.
     fn isa(filter: &Self::Filter) -> Isa;
 
-    /// The rate that the sizing equation gives for a filter of this shape with `keys` keys.
+    /// The false-positive rate that the sizing equation gives for a filter of this shape with `keys` keys.
     fn sizing_fpr(filter: &Self::Filter, keys: usize) -> f64;
 
     /// Freezes the filter.
@@ -95,59 +93,58 @@ pub trait Subject {
     /// Freezes the filter into a writer.
     ///
     /// # Errors
-    /// What the writer says.
+    /// The errors of the writer.
     fn write_to(filter: &Self::Filter, to: &mut dyn std::io::Write) -> std::io::Result<()>;
 
     /// An owned filter from bytes.
     ///
     /// # Errors
-    /// [`FormatError`] if they are not one.
+    /// [`FormatError`] if the bytes are not a filter.
     fn from_bytes(bytes: &[u8]) -> Result<Self::Filter, FormatError>;
 
     /// A view of bytes.
     ///
     /// # Errors
-    /// [`FormatError`] if they are not a filter.
+    /// [`FormatError`] if the bytes are not a filter.
     fn view(bytes: &[u8]) -> Result<Self::View<'_>, FormatError>;
 }
 
-/// A subject that can keep what is in two filters.
+/// A subject that can be intersected with another: it then keeps the keys that are in both.
 pub trait Intersect: Subject {
-    /// The filter's own method.
+    /// Calls the filter's own method.
     ///
     /// # Errors
-    /// [`Incompatible`] if the filters are unlike.
+    /// [`Incompatible`] if a property of the filters differs.
     fn intersect(left: &mut Self::Filter, right: &Self::Filter) -> Result<(), Incompatible>;
 }
 
 /// A subject that folds to a smaller size.
 pub trait Fold: Subject {
-    /// The filter's own method.
+    /// Calls the filter's own method.
     ///
     /// # Errors
-    /// [`FoldError`] if it cannot be folded so.
+    /// [`FoldError`] if the filter cannot be folded by `factor`.
     fn fold(filter: &Self::Filter, factor: u32) -> Result<Self::Filter, FoldError>;
 }
 
 /// A subject that estimates how many distinct keys it holds.
 pub trait Estimate: Subject {
-    /// The filter's own method.
+    /// Calls the filter's own method.
     fn estimate_len(filter: &Self::Filter) -> f64;
 }
 
-/// A subject that keeps whole fingerprints, and keeps them in one way: its bytes depend on which
-/// fingerprints are held, and on nothing else.
+/// A subject that keeps whole fingerprints, and whose bytes depend only on which fingerprints it holds.
 pub trait Exact: Subject<Filter: Remove + Count + Merge> {
-    /// The fingerprint of a hash, worked out from the words of the documentation.
+    /// The fingerprint of a hash, computed by the definition in the documentation.
     fn fingerprint(filter: &Self::Filter, hash: KeyHash) -> u64;
 
-    /// The least hash of a fingerprint.
+    /// The smallest hash that has this fingerprint.
     fn hash_of(filter: &Self::Filter, fingerprint: u64) -> KeyHash;
 
-    /// The filter's own enumeration: every copy, in ascending order.
+    /// The fingerprints that the filter itself enumerates: every copy, in ascending order.
     fn fingerprints(filter: &Self::Filter) -> Vec<u64>;
 
-    /// Slots that quotients are drawn from.
+    /// The number of slots: quotients are below it.
     fn slots(filter: &Self::Filter) -> u64;
 
     /// The most copies of a fingerprint.
@@ -159,7 +156,7 @@ pub trait Exact: Subject<Filter: Remove + Count + Merge> {
         }
     }
 
-    /// What a filter holds after these hashes: fingerprints and their copies.
+    /// The fingerprints, each with its number of copies, that a filter holds after these hashes are inserted.
     #[must_use]
     fn held(filter: &Self::Filter, hashes: &[KeyHash]) -> BTreeMap<u64, u64> {
         let mut held = BTreeMap::new();
@@ -171,27 +168,27 @@ pub trait Exact: Subject<Filter: Remove + Count + Merge> {
     }
 }
 
-/// A subject that can take another size without its keys.
+/// A subject that can be resized without its keys.
 pub trait Resize: Exact {
-    /// Why it could not.
+    /// Why a resize failed.
     type Error: core::error::Error + PartialEq;
 
     /// Doubles the slots.
     ///
     /// # Errors
-    /// What the filter's own method says.
+    /// The errors of the filter's own method.
     fn grow(filter: &mut Self::Filter) -> Result<(), Self::Error>;
 
-    /// Makes room for `keys`.
+    /// Resizes the filter to have room for `keys`.
     ///
     /// # Errors
-    /// What the filter's own method says.
+    /// The errors of the filter's own method.
     fn resize(filter: &mut Self::Filter, keys: usize) -> Result<(), Self::Error>;
 
-    /// Gives back what is not needed.
+    /// Frees the slots that are not needed.
     ///
     /// # Errors
-    /// What the filter's own method says.
+    /// The errors of the filter's own method.
     fn shrink_to_fit(filter: &mut Self::Filter) -> Result<(), Self::Error>;
 }
 
@@ -205,7 +202,7 @@ pub fn spec(keys: usize, fpr: f64, isa: Isa) -> Spec {
     spec
 }
 
-/// A spec by bytes instead of by rate.
+/// A spec with bytes instead of a false-positive rate.
 #[must_use]
 pub fn spec_of_bytes(keys: usize, bytes: usize, isa: Isa) -> Spec {
     let mut spec = spec(keys, 0.5, isa);
@@ -228,10 +225,10 @@ pub fn foldable(mut spec: Spec, factor: u32) -> Spec {
     spec
 }
 
-/// Builds a filter that must be buildable.
+/// Builds a filter whose spec must be valid.
 ///
 /// # Panics
-/// If it is not.
+/// If the builder refuses the spec.
 #[track_caller]
 #[must_use]
 pub fn built<S: Subject>(spec: &Spec) -> S::Filter {

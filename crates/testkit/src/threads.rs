@@ -1,9 +1,9 @@
-//! Threads for the tests of what several can work on.
+//! Threads for tests of work that several threads can share.
 
 use std::sync::{Mutex, PoisonError};
 use trommel_base::Workers;
 
-/// This number of threads, started for each list of pieces; a free thread takes the next piece.
+/// Starts this number of threads for each list of pieces. A free thread takes the next piece.
 #[derive(Clone, Copy, Debug)]
 pub struct ScopedThreads(pub usize);
 

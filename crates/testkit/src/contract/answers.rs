@@ -1,4 +1,4 @@
-//! What a filter answers, and that no way of asking differs from another.
+//! The answers of a filter: inserted keys are found, and all ways of asking give the same answer.
 
 use super::{
     LENGTHS, LONG_LENGTHS, after, answers, answers_singly, assert_all_found, fill, fill_up, put,
@@ -25,12 +25,12 @@ pub fn no_key_is_lost<S: Subject>(isa: Isa) {
     }
 }
 
-/// A batch, single inserts, and either of them in portable code make the same bytes, at every
-/// length of batch and for every stream; also where the filter is full before all keys are in it:
-/// then they end at the same key, with the same error.
+/// Batches and single inserts, on this instruction set and in portable code, make the same bytes at every
+/// length of batch and for every stream. If the filter becomes full before all keys are inserted, they all
+/// stop at the same key, with the same error.
 ///
-/// Where a filter is not canonical, a batch need not make the bytes of single inserts, nor end where
-/// they do; both hold the keys that they say.
+/// If a filter is not canonical, a batch may make other bytes than single inserts, and stop at another key.
+/// But both hold exactly the keys that they report as inserted.
 pub fn every_way_to_insert_makes_the_same_filter<S: Subject>(isa: Isa) {
     for stream in Stream::ALL {
         for length in LENGTHS.into_iter().chain([2049, 5000]) {
@@ -50,12 +50,12 @@ pub fn every_way_to_insert_makes_the_same_filter<S: Subject>(isa: Isa) {
             };
             let expected = singly(Isa::Portable);
             assert!(singly(isa) == expected, "{stream}: {length} single inserts on {isa}");
-            let of_batch = batch(Isa::Portable);
-            assert!(batch(isa) == of_batch, "{stream}: a batch of {length} on {isa}");
+            let portable = batch(Isa::Portable);
+            assert!(batch(isa) == portable, "{stream}: a batch of {length} on {isa}");
             if S::CANONICAL {
-                assert!(of_batch == expected, "{stream}: a portable batch of {length}");
+                assert!(portable == expected, "{stream}: a portable batch of {length}");
             } else {
-                for (bytes, outcome) in [of_batch, expected] {
+                for (bytes, outcome) in [portable, expected] {
                     assert_holds_first::<S>(&bytes, &hashes, outcome);
                 }
             }
@@ -63,8 +63,8 @@ pub fn every_way_to_insert_makes_the_same_filter<S: Subject>(isa: Isa) {
     }
 }
 
-/// Fails if these bytes are not of a filter that found every key before the one that did not fit, and
-/// took no other.
+/// Fails unless these bytes are a filter that holds every key before the one that did not fit, and no
+/// other key.
 fn assert_holds_first<S: Subject>(bytes: &[u8], hashes: &[KeyHash], outcome: Result<(), Full>) {
     let filter = S::from_bytes(bytes).expect("our own bytes");
     let inserted = outcome.map_or_else(|full| full.inserted, |()| hashes.len());
@@ -75,8 +75,8 @@ fn assert_holds_first<S: Subject>(bytes: &[u8], hashes: &[KeyHash], outcome: Res
     assert!(range.contains(&filter.len()), "{} keys, {range:?} expected", filter.len());
 }
 
-/// Batches of every length, at every offset of the first key, and single lookups, on this set and
-/// in portable code, agree about present and absent keys.
+/// Batches of every length, at several offsets of the first key, and single lookups, on this instruction
+/// set and in portable code, agree about present and absent keys.
 pub fn every_way_to_ask_gives_the_same_answer<S: Subject>(isa: Isa) {
     for (planned, fpr) in [(0, 0.01), (1, 0.3), (500, 0.4), (500, 0.01), (3000, 0.001)] {
         let keys = Disjoint::new(planned as u64, 500, 4500);
@@ -113,8 +113,8 @@ fn interleave(a: &[KeyHash], b: &[KeyHash]) -> Vec<KeyHash> {
     both
 }
 
-/// Tables beyond the first and the second size from which lookups prefetch, further ahead each
-/// time, with batches longer than any window.
+/// Lookups prefetch in tables from a certain size on, and further ahead from a second size on. Tables
+/// above either size give the same answers as portable code, in batches longer than any prefetch distance.
 pub fn large_tables_behave_like_small_ones<S: Subject>(isa: Isa) {
     for bytes in [3 << 20, (66 << 20) + 192] {
         let keys = Disjoint::new(bytes as u64, 3000, 3000);
@@ -137,12 +137,12 @@ pub fn large_tables_behave_like_small_ones<S: Subject>(isa: Isa) {
                 "a batch of {length} in {bytes} bytes on {isa}"
             );
         }
-        // Of 6000 keys in megabytes hardly one can be a false positive by chance.
+        // In megabytes with 3000 keys, hardly one of the absent keys is a false positive.
         assert!(expected.count_ones() < 3000 + 10);
     }
 }
 
-/// `insert_hash` is true exactly if the table changed; an error is that it did not.
+/// `insert_hash` returns true exactly if the table changed. If it returns an error, the table did not change.
 pub fn an_insert_says_whether_it_changed_the_filter<S: Subject>(isa: Isa) {
     let mut filter = built::<S>(&spec(20, 0.2, isa));
     let table =

@@ -1,4 +1,4 @@
-//! Frozen filters: what goes out comes back, and nothing else comes in.
+//! Frozen filters: bytes that were written are read back as the same filter, and all other bytes are refused.
 
 use super::{answers, answers_singly, fill, room_for, that_fit};
 use crate::Splitmix;
@@ -8,7 +8,7 @@ use trommel_base::container::{HEADER_BYTES, MAGIC, VERSION};
 use trommel_base::{Filter, Hasher, Insert, KeyHash, Spec};
 use trommel_simd::Isa;
 
-/// Keys in the filters that every bit is flipped of.
+/// Keys in the filters whose bits are flipped one by one.
 const FEW: usize = 20;
 
 /// The filter whose frozen bytes have the golden digest: 200 keys at 1 %, XXH3 with seed 0x5EED.
@@ -33,8 +33,8 @@ fn sample<S: Subject>(keys: usize) -> (S::Filter, Vec<KeyHash>) {
 }
 
 /// The digest of the golden filter is the one that was committed: format, hash and layout are
-/// frozen. A failure here means that filters written by earlier versions can no longer be read, or
-/// worse, can.
+/// frozen. A failure here means that filters written by earlier versions can no longer be read, or are
+/// read but give wrong answers.
 pub fn golden_digest_is_unchanged<S: Subject>(isa: Isa) {
     let mut filter = built::<S>(&golden_spec(isa));
     for key in golden_keys() {
@@ -48,7 +48,8 @@ pub fn golden_digest_is_unchanged<S: Subject>(isa: Isa) {
     );
 }
 
-/// Owned filter, view and the bytes themselves say the same, whatever the size.
+/// A filter that is read from frozen bytes has the same bytes and answers as the one that was written, whatever the
+/// size.
 pub fn frozen_bytes_come_back_the_same<S: Subject>() {
     for keys in [0, 1, FEW, 777, 5000] {
         let (filter, hashes) = sample::<S>(keys);
@@ -57,12 +58,12 @@ pub fn frozen_bytes_come_back_the_same<S: Subject>() {
         let mut written = Vec::new();
         S::write_to(&filter, &mut written).unwrap();
         assert!(written == bytes, "write_to and to_bytes differ");
-        assert!(S::write_to(&filter, &mut &mut [0u8; 100][..]).is_err(), "a full writer says so");
+        assert!(S::write_to(&filter, &mut &mut [0u8; 100][..]).is_err(), "a full writer fails");
 
         let mut read = S::from_bytes(&bytes).unwrap();
         assert!(S::to_bytes(&read) == bytes, "{keys} keys: read and written again");
         assert_alike(&filter, &read, &hashes);
-        // What was read is a filter as good as the one written.
+        // The filter that was read takes more keys in the same way as the one that was written.
         let more = Stream::Random.hashes(5, 300);
         let mut filter = filter;
         let outcome = filter.insert_batch(&more);
@@ -117,7 +118,7 @@ fn assert_refused<S: Subject>(bytes: &[u8], what: &str) {
     assert!(S::view(bytes).is_err(), "{what}: viewed");
 }
 
-/// No bit of a container is without meaning or unprotected.
+/// A container with one flipped bit is refused, whichever bit it is.
 pub fn every_flipped_bit_is_refused<S: Subject>() {
     for keys in [0, FEW] {
         let mut bytes = S::to_bytes(&sample::<S>(keys).0);
@@ -130,7 +131,7 @@ pub fn every_flipped_bit_is_refused<S: Subject>() {
     }
 }
 
-/// A container of any other length than its own is none.
+/// A container with bytes missing at the end, or with more bytes than its own, is refused.
 pub fn every_truncation_and_extension_is_refused<S: Subject>() {
     let bytes = S::to_bytes(&sample::<S>(FEW).0);
     for len in 0..bytes.len() {
@@ -145,7 +146,7 @@ pub fn every_truncation_and_extension_is_refused<S: Subject>() {
     assert_refused::<S>(&twice, "two containers");
 }
 
-/// Random bytes, also behind the right magic and version, and containers with random bytes in them.
+/// Random bytes are refused, also after the right magic and version, and so are containers with random bytes in them.
 pub fn garbage_is_refused<S: Subject>() {
     let mut random = Splitmix::new(0x6A6B);
     let good = S::to_bytes(&sample::<S>(FEW).0);
@@ -155,7 +156,7 @@ pub fn garbage_is_refused<S: Subject>() {
             _ => good.clone(),
         };
         match round % 4 {
-            // Nothing but a magic number in front of noise.
+            // Only the magic number and the version in front of noise.
             0 if bytes.len() >= 10 && round % 8 == 0 => {
                 bytes[..8].copy_from_slice(&MAGIC);
                 bytes[8..10].copy_from_slice(&VERSION.to_le_bytes());
@@ -167,7 +168,7 @@ pub fn garbage_is_refused<S: Subject>() {
                 let noise = random.bytes(len);
                 bytes[start..start + len].copy_from_slice(&noise);
             }
-            // Noise for a payload.
+            // Noise instead of the payload.
             2 => {
                 let noise = random.bytes(bytes.len() - HEADER_BYTES);
                 bytes[HEADER_BYTES..].copy_from_slice(&noise);

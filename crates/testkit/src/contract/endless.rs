@@ -36,7 +36,7 @@ pub fn every_insert_is_counted<S: Subject>(isa: Isa) {
     }
 }
 
-/// Three times the keys planned: more false positives, and as many as the filter says.
+/// With three times the planned keys there are more false positives, as many as `expected_fpr` predicts.
 pub fn an_overfull_filter_still_knows_its_rate<S: Subject>(isa: Isa) {
     let empty = built::<S>(&spec(2000, 0.01, isa));
     let planned = measure::<S>(&empty, 2000, 2000, 100);

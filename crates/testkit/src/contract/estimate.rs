@@ -1,4 +1,4 @@
-//! How many distinct keys a filter says it holds.
+//! A filter's estimate of the number of distinct keys that it holds.
 
 use super::fill;
 use crate::streams::distinct;
@@ -6,12 +6,12 @@ use crate::subject::{Estimate, built, spec};
 use trommel_base::Filter;
 use trommel_simd::Isa;
 
-/// Keys of the filters that are estimated.
+/// Keys that the filters are planned for.
 const KEYS: usize = 20_000;
 
-/// From an empty filter to one with twice the keys planned. The relative standard deviation of the
-/// estimate is about `sqrt(e^x − x − 1) / (x sqrt(blocks or bits))`, below 1 % for every layout
-/// here.
+/// Estimates are near the truth, from an empty filter to one with twice the planned keys. The relative
+/// standard deviation of an estimate is about `sqrt(e^x − x − 1) / (x sqrt(blocks or bits))`, below 1 % for
+/// every layout here.
 pub fn estimates_are_near_the_truth<S: Estimate>() {
     let empty = built::<S>(&spec(KEYS, 0.01, Isa::Portable));
     assert_eq!(S::estimate_len(&empty), 0.0);
@@ -24,7 +24,7 @@ pub fn estimates_are_near_the_truth<S: Estimate>() {
     }
 }
 
-/// The same keys again change `len` at most, never the estimate.
+/// Inserting the same keys again may change `len`, but never the estimate.
 pub fn repeats_are_not_counted<S: Estimate>() {
     let mut filter = built::<S>(&spec(KEYS, 0.01, Isa::Portable));
     let hashes = distinct(42, 0..KEYS as u64);

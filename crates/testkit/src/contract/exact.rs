@@ -1,7 +1,7 @@
-//! Filters that keep whole fingerprints, against the sorted multiset of them.
+//! Filters that keep whole fingerprints, compared with a sorted multiset of fingerprints.
 //!
-//! The bytes of such a filter follow from which fingerprints it holds. So most claims here compare
-//! bytes: with a filter filled in another order, by another call, or on another instruction set.
+//! The bytes of such a filter depend only on which fingerprints it holds. So most claims here compare its bytes
+//! with those of a filter that was filled in another order, by another call, or on another instruction set.
 
 use super::{assert_all_found, fill, fill_up};
 use crate::Splitmix;
@@ -11,12 +11,12 @@ use std::collections::BTreeMap;
 use trommel_base::{Count, Filter, Full, Insert, KeyHash, Merge, MergeError, Remove, WhyFull};
 use trommel_simd::Isa;
 
-/// The copies of every fingerprint as one ascending list.
+/// All copies of all fingerprints as one ascending list.
 pub(super) fn listed(held: &BTreeMap<u64, u64>) -> Vec<u64> {
     held.iter().flat_map(|(f, copies)| std::iter::repeat_n(*f, *copies as usize)).collect()
 }
 
-/// Fails if the filter does not hold exactly this.
+/// Fails unless the filter holds exactly these fingerprints.
 #[track_caller]
 pub(super) fn assert_holds<S: Exact>(filter: &S::Filter, held: &BTreeMap<u64, u64>, what: &str) {
     let listed = listed(held);
@@ -32,10 +32,10 @@ fn shuffled(mut hashes: Vec<KeyHash>, seed: u64) -> Vec<KeyHash> {
     hashes
 }
 
-/// Random inserts and removals of few keys, so that fingerprints are shared and copies come and go,
-/// in filters from roomy to full: every call says what the multiset of fingerprints says.
+/// Inserts and removes a few keys at random, so that fingerprints are shared and copies come and go, in
+/// filters from nearly empty to full. Every call returns what the multiset of fingerprints predicts.
 pub fn the_filter_follows_the_fingerprints<S: Exact>(isa: Isa) {
-    // Planned keys, keys used, rate, percentage of inserts.
+    // Planned keys, keys used, false-positive rate, percentage of inserts.
     let cases = [
         (500, 300, 0.3, 55),
         (20, 100, 0.01, 52),
@@ -82,7 +82,7 @@ pub fn the_filter_follows_the_fingerprints<S: Exact>(isa: Isa) {
                 assert_holds::<S>(&filter, &held, &format!("step {step}"));
             }
         }
-        assert_holds::<S>(&filter, &held, "at last");
+        assert_holds::<S>(&filter, &held, "at the end");
         let bytes = S::to_bytes(&filter);
         assert!(S::to_bytes(&S::from_bytes(&bytes).unwrap()) == bytes);
     }
@@ -108,7 +108,7 @@ pub fn len_is_the_number_of_fingerprints<S: Exact>() {
     }
 }
 
-/// Ascending, descending, shuffled, one by one or in a batch, in one call or several: one table.
+/// The same hashes make the same table, ascending, descending or shuffled, one by one, in one batch or in several.
 pub fn order_does_not_matter<S: Exact>(isa: Isa) {
     for keys in [1, 2, 50, 700, 5000] {
         for (stream, fpr) in [(Stream::Random, 0.01), (Stream::Zipf, 0.4), (Stream::Random, 0.4)] {
@@ -141,8 +141,8 @@ pub fn order_does_not_matter<S: Exact>(isa: Isa) {
     }
 }
 
-/// A batch into a filter of any load, up to the last slot, makes the bytes that single inserts in
-/// portable code make; at every length around the widths of vectors.
+/// A batch into a filter of any load, up to the last slot, makes the same bytes as single inserts in portable
+/// code. The lengths of the batches are around the widths of vectors.
 pub fn batches_do_what_single_inserts_do_at_every_load<S: Exact>(isa: Isa) {
     for planned in [60, 1000, 9000] {
         let room = planned + planned / 8 + 300;
@@ -173,8 +173,8 @@ pub fn batches_do_what_single_inserts_do_at_every_load<S: Exact>(isa: Isa) {
     }
 }
 
-/// Filled to 95 % and emptied in another order, a filter is the empty one, bit for bit. So is one
-/// that was filled to its last slot.
+/// A filter that was filled to 95 %, or to its last slot, and then emptied in another order is, bit for bit, the
+/// empty one.
 pub fn removing_all_leaves_the_empty_table<S: Exact>(isa: Isa) {
     for planned in [0, 1, 20, 300, 5000] {
         let empty = built::<S>(&spec(planned, 0.001, isa));
@@ -196,7 +196,7 @@ pub fn removing_all_leaves_the_empty_table<S: Exact>(isa: Isa) {
     }
 }
 
-/// A filter from which fingerprints were removed is the one that they never came to.
+/// A filter from which fingerprints were removed has the bytes of one into which they were never inserted.
 pub fn a_removed_fingerprint_leaves_no_trace<S: Exact>(isa: Isa) {
     for planned in [30, 1000, 4000] {
         let empty = built::<S>(&spec(planned, 0.05, isa));
@@ -230,7 +230,7 @@ pub fn a_removed_fingerprint_leaves_no_trace<S: Exact>(isa: Isa) {
     }
 }
 
-/// Removing what the filter does not hold is refused and changes nothing.
+/// Removing a key whose fingerprint the filter does not hold is refused and changes nothing.
 pub fn what_is_absent_is_not_removed<S: Exact>(isa: Isa) {
     let keys = Disjoint::new(87, 2000, 6000);
     let mut filter = built::<S>(&spec(2000, 0.01, isa));
@@ -250,8 +250,8 @@ pub fn what_is_absent_is_not_removed<S: Exact>(isa: Isa) {
     assert!(S::to_bytes(&filter) == before, "a refused removal changed the filter");
 }
 
-/// A merge holds the fingerprints of both: one of each in a set, all copies in a multiset. Up to 95 %
-/// of the slots.
+/// A merge holds the fingerprints of both filters: one copy of each in a set, all copies in a multiset. It may fill
+/// 95 % of the slots.
 pub fn a_merge_keeps_every_fingerprint<S: Exact>() {
     let empty = built::<S>(&spec(3000, 0.2, Isa::Portable));
     for (left, right) in
@@ -272,8 +272,8 @@ pub fn a_merge_keeps_every_fingerprint<S: Exact>() {
     }
 }
 
-/// Where there are too few slots, or too many copies, the error has numbers, and both filters are as
-/// they were.
+/// A merge with too few slots or too many copies is an error with numbers, and leaves both filters as they
+/// were.
 pub fn a_merge_that_does_not_fit_changes_nothing<S: Exact>() {
     let empty = built::<S>(&spec(1000, 0.004, Isa::Portable));
     let filled = |range| {
@@ -300,7 +300,7 @@ fn assert_unchanged<S: Exact>(left: &mut S::Filter, right: &S::Filter) -> Full {
     let before = (S::to_bytes(left), S::to_bytes(right));
     let error = match left.merge(right).unwrap_err().into() {
         MergeError::Full(full) => full,
-        error => panic!("filters without room are refused with {error}"),
+        error => panic!("filters without room are refused with the wrong error: {error}"),
     };
     assert_eq!((error.inserted, error.len), (0, left.len()));
     assert!((S::to_bytes(left), S::to_bytes(right)) == before, "a refused merge changed {error}");

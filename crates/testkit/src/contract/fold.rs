@@ -7,12 +7,12 @@ use crate::subject::{Fold, Subject, built, foldable, spec_of_bytes};
 use trommel_base::{Filter, FoldError, KeyHash};
 use trommel_simd::Isa;
 
-/// Divisible by every factor tried, and by 64-byte units.
+/// Bytes of the filters: divisible by every factor tried, and by 64-byte units.
 const BYTES: usize = 64 * 60 * 10;
 const FACTORS: [u32; 7] = [1, 2, 3, 4, 5, 10, 60];
 
-/// A filter of `bytes` bytes. Keys planned go with the bytes, so that filters of different sizes
-/// set equally many bits per key, as a filter and its fold do.
+/// A filter of `bytes` bytes with these keys. The number of planned keys is proportional to the bytes, so
+/// that filters of different sizes set equally many bits per key, as a filter and its fold do.
 fn filled<S: Subject>(bytes: usize, hashes: &[KeyHash]) -> S::Filter {
     let spec = foldable(spec_of_bytes(bytes / 2, bytes, Isa::Portable), (bytes / 640) as u32);
     let mut filter = built::<S>(&spec);
@@ -21,7 +21,7 @@ fn filled<S: Subject>(bytes: usize, hashes: &[KeyHash]) -> S::Filter {
     filter
 }
 
-/// A fold is, bit for bit, the filter that would have been built at that size.
+/// A fold is, bit for bit, the filter that the same keys make at that size.
 pub fn a_folded_filter_is_the_smaller_filter<S: Fold>() {
     let hashes = Disjoint::new(31, 2000, 0).members;
     let large = filled::<S>(BYTES, &hashes);
@@ -43,7 +43,7 @@ pub fn folding_in_steps_is_folding_at_once<S: Fold>() {
     assert!(S::to_bytes(&stepwise) == S::to_bytes(&S::fold(&large, 60).unwrap()));
 }
 
-/// `expected_fpr` of the fold is the rate measured.
+/// The `expected_fpr` of the fold is the false-positive rate that is measured.
 pub fn a_folded_filter_knows_its_rate<S: Fold>() {
     let keys = Disjoint::new(33, 6000, 400_000);
     let large = filled::<S>(BYTES, &keys.members);
@@ -56,7 +56,7 @@ pub fn a_folded_filter_knows_its_rate<S: Fold>() {
     }
 }
 
-/// A factor that does not divide the size, or is zero, is refused with numbers.
+/// A factor that does not divide the size, or is zero, is refused with an error that has both numbers.
 pub fn what_does_not_divide_is_refused<S: Fold>() {
     let filter = filled::<S>(BYTES, &Disjoint::new(34, 100, 0).members);
     let before = S::to_bytes(&filter);

@@ -1,7 +1,7 @@
 //! Forged containers, with right checksums.
 //!
-//! A checksum protects from accidents, not from people: every field behind it must still be checked
-//! for what no writer would write. What passes must be a filter that can be used like any other.
+//! A checksum protects from accidents, not from people. So every field must also be checked for values that
+//! no writer writes, and bytes that are accepted must be a filter that can be used like any other.
 
 use super::{answers, answers_singly, assert_all_found, fill_up};
 use crate::Splitmix;
@@ -26,19 +26,19 @@ fn awkward(random: &mut Splitmix, original: u64) -> u64 {
         8 => original / 2,
         9 => random.below(70),
         10 => random.word(),
-        // As the number was, with the highest bits of another.
+        // The original number with random high bits.
         _ => original ^ random.word() << 32,
     }
 }
 
-/// Uses a filter in every way that a caller may; nothing is asserted of its answers, which are
-/// whatever the forger wanted, but that every way of asking gives the same ones.
+/// Uses a filter in every way that a caller may. Its answers may be whatever the forger wanted, so this only
+/// asserts that every way of asking gives the same answers.
 pub(super) fn exercise<S: Subject>(bytes: &[u8]) {
     let view = S::view(bytes).expect("a view accepts what an owned filter accepts");
     let mut filter = S::from_bytes(bytes).expect("accepted a moment ago");
-    assert!(S::to_bytes(&filter) == bytes, "what is accepted is written again as it was");
+    assert!(S::to_bytes(&filter) == bytes, "accepted bytes are written again as they were");
     let payload = bytes.len() - HEADER_BYTES;
-    assert!(filter.memory_bytes() <= 16 * payload + 4096, "more memory than bytes account for");
+    assert!(filter.memory_bytes() <= 16 * payload + 4096, "too much memory for these bytes");
     let hashes: Vec<KeyHash> = Stream::ALL.iter().flat_map(|stream| stream.hashes(1, 40)).collect();
     let expected = answers(&view, &hashes);
     assert_eq!(answers(&filter, &hashes), expected);
@@ -57,8 +57,8 @@ pub(super) fn exercise<S: Subject>(bytes: &[u8]) {
     assert!(S::to_bytes(&S::from_bytes(&again).expect("our own bytes")) == again);
 }
 
-/// Headers with one to three fields replaced by awkward values, payloads shortened, lengthened or
-/// emptied, both checksums right.
+/// Forges headers with one to three fields replaced by awkward values, and payloads that are shortened,
+/// lengthened or emptied. Both checksums are right.
 pub fn forged_parameters_never_panic_hang_or_allocate<S: Subject>() {
     let mut accepted = 0;
     for keys in [0, 1, 30] {
@@ -101,7 +101,7 @@ fn forge(random: &mut Splitmix, mut header: Header, payload: &[u8]) -> (Header, 
                 payload.resize(sizes[random.below(sizes.len() as u64) as usize], 0xFF);
             }
             _ => {
-                // A size that fits a unit count, so that geometry alone does not give it away.
+                // The payload's length fits the number of units, so that a check of the length does not refuse it.
                 let units = 1 + random.below(40);
                 header.parameters[0] = units;
                 let unit_bytes = 8 << random.below(4);
@@ -112,8 +112,7 @@ fn forge(random: &mut Splitmix, mut header: Header, payload: &[u8]) -> (Header, 
     (header, payload)
 }
 
-/// A payload of noise, of ones and of zeros under right checksums: refused, or a filter like any
-/// other.
+/// A payload of noise, of ones or of zeros with right checksums is refused, or is a filter like any other.
 pub fn a_forged_payload_is_only_another_filter<S: Subject>() {
     let mut random = Splitmix::new(0xFA);
     let mut filter = built::<S>(&spec(100, 0.01, Isa::Portable));

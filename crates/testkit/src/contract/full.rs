@@ -1,4 +1,4 @@
-//! Filters that are full at some time: what a key that does not fit leaves behind, which is nothing.
+//! Filters that can become full: a key that does not fit leaves no trace.
 
 use super::{LENGTHS, LONG_LENGTHS, after, answers, answers_singly, assert_all_found};
 use crate::Splitmix;
@@ -7,17 +7,18 @@ use crate::subject::{Room, Subject, built, spec};
 use trommel_base::{Filter, Full, Insert, KeyHash, WhyFull};
 use trommel_simd::Isa;
 
-/// Key counts of the filters that are filled: of a block, of some, and of many.
+/// Planned keys of the filters that are filled: filters of one block, of some, and of many.
 const PLANNED: [usize; 5] = [1, 20, 333, 2000, 20_000];
-/// A rate that every kind reaches at 95 % load, and that tells more keys apart than there are slots.
+/// A false-positive rate that every kind reaches at 95 % load, and at which there are more fingerprints than slots.
 const FPR: f64 = 0.004;
 
-/// More keys than a filter that is planned for `planned` keys has slots.
+/// A number of keys above the number of slots of a filter for `planned` keys.
 fn too_many(planned: usize) -> usize {
     planned * 3 / 2 + 400
 }
 
-/// Inserts one by one until a key does not fit: how many keys went in, and what stopped the next.
+/// Inserts keys one by one until one does not fit. Returns the error, with the number of keys that were inserted;
+/// `None` if all fit.
 fn insert_until_full<S: Subject>(filter: &mut S::Filter, hashes: &[KeyHash]) -> Option<Full> {
     hashes.iter().enumerate().find_map(|(i, hash)| {
         let full = filter.insert_hash(*hash).err()?;
@@ -26,18 +27,18 @@ fn insert_until_full<S: Subject>(filter: &mut S::Filter, hashes: &[KeyHash]) -> 
     })
 }
 
-/// The numbers of an error are those of the filter.
+/// Fails unless an error has the numbers of the filter, also in its message.
 fn assert_numbers<S: Subject>(full: Full, filter: &S::Filter) {
     assert_eq!(full.len, filter.len(), "{full}");
     assert!(full.capacity >= full.len, "{full}");
-    let told = full.to_string();
+    let message = full.to_string();
     for number in [full.inserted, full.len, full.capacity] {
-        assert!(told.contains(&number.to_string()), "{told}");
+        assert!(message.contains(&number.to_string()), "{message}");
     }
 }
 
 /// A key that finds no slot leaves the bytes as they were, however often it is tried, and every key
-/// that went in before is still found. As many go in as were planned.
+/// that was inserted before is still found. At least the planned number of keys fits.
 pub fn a_failed_insert_changes_nothing<S: Subject>(isa: Isa) {
     for planned in PLANNED {
         let mut filter = built::<S>(&spec(planned, FPR, isa));
@@ -54,7 +55,7 @@ pub fn a_failed_insert_changes_nothing<S: Subject>(isa: Isa) {
             assert!(S::to_bytes(&filter) == before, "{planned} keys planned");
         }
         assert_all_found(&filter, inside, "full");
-        // Others may still fit; whatever does not leaves no trace.
+        // Other keys may still fit; a key that does not leaves no trace.
         for hash in &outside[..outside.len().min(60)] {
             let before = S::to_bytes(&filter);
             match filter.insert_hash(*hash) {
@@ -69,7 +70,7 @@ pub fn a_failed_insert_changes_nothing<S: Subject>(isa: Isa) {
     }
 }
 
-/// Fails if a filter does not hold these keys, or holds more.
+/// Fails unless a filter holds these keys and no others.
 fn assert_takes_first<S: Subject>(empty: &S::Filter, filter: &S::Filter, hashes: &[KeyHash]) {
     assert_all_found(filter, hashes, "the first of a batch");
     let range = S::len_range(empty, hashes);
@@ -79,8 +80,8 @@ fn assert_takes_first<S: Subject>(empty: &S::Filter, filter: &S::Filter, hashes:
     assert_all_found(&read, hashes, "the first of a batch, read back");
 }
 
-/// Of a batch that does not fit, the first keys go in, as many as the error says, and none of those
-/// after the one that failed, though some of them might have fitted.
+/// If a batch does not fit, its first keys are inserted, as many as the error says. No key after the one that failed
+/// is inserted, even if it would have fitted.
 pub fn a_failed_batch_takes_the_keys_that_it_says<S: Subject>(isa: Isa) {
     for planned in PLANNED {
         let empty = built::<S>(&spec(planned, FPR, isa));
@@ -98,7 +99,7 @@ pub fn a_failed_batch_takes_the_keys_that_it_says<S: Subject>(isa: Isa) {
         let mut expected = empty.clone();
         expected.insert_batch(inside).unwrap();
         assert!(S::to_bytes(&filter) == S::to_bytes(&expected), "{planned} keys planned");
-        // The key that failed is the first of this batch, so nothing of it goes in.
+        // The key that failed is the first of this batch, so no key of it is inserted.
         let again = filter.insert_batch(outside).unwrap_err();
         assert_eq!(again, after(0, full));
         assert!(S::to_bytes(&filter) == S::to_bytes(&expected));
@@ -106,23 +107,22 @@ pub fn a_failed_batch_takes_the_keys_that_it_says<S: Subject>(isa: Isa) {
     }
 }
 
-/// A batch ends at the key at which single inserts end, with the same error and the same bytes,
-/// however full the filter was before and however long the batch is; with keys that were there, and
-/// keys twice in the batch. Where filters are not canonical, a batch on another instruction set is what
-/// it is compared with.
+/// A batch stops at the same key as single inserts, with the same error and the same bytes, however full the
+/// filter was before and however long the batch is. Some keys of the batch are in the filter already, and some
+/// are in the batch twice. If filters are not canonical, the batch is compared with a batch in portable code.
 pub fn a_batch_fails_where_single_inserts_do<S: Subject>(isa: Isa) {
     let mut random = Splitmix::new(73);
     for planned in PLANNED {
         let mut failures = 0;
         for filled_percent in [0, 10, 50, 90, 96, 99] {
             for batch_percent in [3, 20, 60, 140] {
-                let of = |percent: usize| planned * percent / 100 + random_below(percent);
-                let before = distinct(74, 0..of(filled_percent) as u64);
+                let share = |percent: usize| planned * percent / 100 + few_keys(percent);
+                let before = distinct(74, 0..share(filled_percent) as u64);
                 let mut filter = built::<S>(&spec(planned, FPR, isa));
                 if filter.insert_batch(&before).is_err() {
                     continue;
                 }
-                let fresh = distinct(75, 0..(of(batch_percent) + 3 * batch_percent) as u64);
+                let fresh = distinct(75, 0..(share(batch_percent) + 3 * batch_percent) as u64);
                 let batch: Vec<KeyHash> = fresh
                     .iter()
                     .map(|hash| match random.below(10) {
@@ -161,13 +161,13 @@ pub fn a_batch_fails_where_single_inserts_do<S: Subject>(isa: Isa) {
     }
 }
 
-/// A few keys more or less, the same every time.
-fn random_below(percent: usize) -> usize {
+/// From 0 to 10 keys, always the same number for a percentage.
+fn few_keys(percent: usize) -> usize {
     percent * 7 % 11
 }
 
-/// A set holds a key once and says that it is there. A multiset counts copies up to a number and refuses the
-/// next with that number; the keys of a batch before it are in.
+/// A set holds a key once, and another insert of it changes nothing. A multiset counts copies up to a limit, and
+/// refuses the next copy with an error that has the limit. The keys before it in the batch are inserted.
 pub fn a_key_has_a_bounded_number_of_copies<S: Subject>(isa: Isa) {
     let Room::Slots { copies } = S::ROOM else { panic!("a filter that is never full") };
     let keys = distinct(76, 0..400);
@@ -177,7 +177,7 @@ pub fn a_key_has_a_bounded_number_of_copies<S: Subject>(isa: Isa) {
         assert_eq!(filter.insert_hash(key), Ok(true));
     }
     assert_eq!(filter.len(), copies as usize);
-    // What chance leaves room for.
+    // A filter that is not canonical may by chance have room for more copies.
     while !S::CANONICAL && filter.insert_hash(key) == Ok(true) {
         assert!(filter.len() <= 2 * copies as usize);
     }
@@ -194,7 +194,7 @@ pub fn a_key_has_a_bounded_number_of_copies<S: Subject>(isa: Isa) {
         }
         assert!(S::to_bytes(&filter) == before);
     }
-    // The same in a batch, among others, into an empty filter and into one that has some.
+    // The same in a batch with other keys, into an empty filter and into one that holds some keys.
     for held in [0, 100] {
         let (first, last) = others.split_at(others.len() / 2);
         let mut batch = first.to_vec();
@@ -215,14 +215,14 @@ pub fn a_key_has_a_bounded_number_of_copies<S: Subject>(isa: Isa) {
     }
 }
 
-/// With not a slot left, where runs are pushed furthest: batches of every length, single lookups and
-/// portable code agree, and lose no key.
+/// In a filter without a free slot, where runs are shifted furthest, batches of every length, single lookups
+/// and portable code agree, and find every key.
 pub fn every_way_to_ask_a_full_filter_gives_the_same_answer<S: Subject>(isa: Isa) {
     for (planned, fpr) in [(1, 0.3), (300, 0.3), (3000, 0.01), (3000, 0.2)] {
         let keys = Disjoint::new(78, too_many(planned), 6000);
         let fill = |isa| {
             let mut filter = built::<S>(&spec(planned, fpr, isa));
-            // Every key that goes in, also after some that do not.
+            // Every key that fits, also after some that do not.
             let taken: Vec<KeyHash> = keys
                 .members
                 .iter()

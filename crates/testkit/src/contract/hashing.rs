@@ -7,7 +7,7 @@ use trommel_base::container::HEADER_BYTES;
 use trommel_base::{Filter, Hasher, Insert, KeyHash};
 use trommel_simd::Isa;
 
-/// A filter read back hashes as the one that was written.
+/// A filter that is read back hashes as the one that was written.
 pub fn the_hasher_is_in_the_bytes<S: Subject>() {
     for hasher in [Hasher::default(), Hasher::xxh3(u64::MAX), Hasher::PARQUET, Hasher::xxh64(7)] {
         let mut filter = built::<S>(&with_hasher(spec(100, 0.01, Isa::Portable), hasher));
@@ -39,7 +39,7 @@ pub fn another_seed_gives_other_answers<S: Subject>() {
     };
     let all = [Hasher::xxh3(1), Hasher::xxh3(2), Hasher::xxh64(1), Hasher::xxh64(2)].map(make);
     for (i, (table, false_positives)) in all.iter().enumerate() {
-        // At most 380 of 19,000 or so; two independent filters share about 8 of them.
+        // About 380 of the 19,000 absent keys are false positives; two independent filters share about 8 of them.
         assert!(false_positives.len() < 600, "{}", false_positives.len());
         for (other_table, others) in &all[i + 1..] {
             assert!(table != other_table);
@@ -61,7 +61,7 @@ pub fn the_hasher_has_the_set_of_the_filter<S: Subject>() {
     }
 }
 
-/// A key given as a key, as its hash, as its bytes and in a batch is one key.
+/// A key is the same whether it is given as a string, as bytes, as its hash or in a batch.
 pub fn keys_and_their_hashes_are_one<S: Subject>() {
     let empty = built::<S>(&with_hasher(spec(100, 0.001, Isa::Portable), Hasher::xxh3(3)));
     let hasher = empty.hasher();

@@ -12,8 +12,8 @@ fn filled<S: Subject>(hashes: &[KeyHash]) -> S::Filter {
     filter
 }
 
-/// Sets to unite: disjoint, overlapping, equal, one of them empty, and one with as many keys as there
-/// is room for.
+/// Pairs of sets to unite: disjoint, overlapping, equal, with an empty one, with one of as many keys as there is
+/// room for, and two with repeated keys.
 fn pairs<S: Subject>() -> Vec<[Vec<KeyHash>; 2]> {
     let some = distinct(5, 0..1000);
     let most = if S::ROOM == Room::Endless { 30_000 } else { 1500 };
@@ -28,8 +28,8 @@ fn pairs<S: Subject>() -> Vec<[Vec<KeyHash>; 2]> {
     ]
 }
 
-/// Merging gives, bit for bit, the filter that took the keys of both; where filters are not canonical, one
-/// that holds the keys of both.
+/// Merging gives, bit for bit, the filter into which the keys of both were inserted. If filters are not canonical,
+/// it gives a filter that holds the keys of both.
 pub fn a_merge_is_the_filter_of_the_union<S: Subject>()
 where
     S::Filter: Merge,
@@ -47,7 +47,7 @@ where
     }
 }
 
-/// Fails if a key is missing, or one is held that did not come.
+/// Fails unless the merged filter holds these keys and no others.
 fn assert_union<S: Subject>(merged: &S::Filter, hashes: &[KeyHash]) {
     assert_all_found(merged, hashes, "merged");
     let range = S::len_range(&filled::<S>(&[]), hashes);
@@ -89,8 +89,8 @@ where
     assert!(S::to_bytes(&filter) == before);
 }
 
-/// Filters that cannot be combined with [`filled`]'s: of another size, another number of hashes
-/// where the kind has a choice, another seed, another hash function.
+/// Filters that cannot be combined with those of [`filled`]: of another size, with another number of hashes
+/// if the kind has a choice, with another seed, and with another hash function.
 fn unlike<S: Subject>() -> Vec<S::Filter> {
     let alike = spec(3000, 0.01, Isa::Portable);
     let specs = [
@@ -112,14 +112,15 @@ fn unlike<S: Subject>() -> Vec<S::Filter> {
         .collect()
 }
 
-/// The refusal says what differs and both values, and neither filter is changed.
+/// Fails unless unlike filters are refused with an error that has the differing property and both its values, and
+/// neither filter is changed.
 fn assert_refused<S: Subject>(
     combine: impl Fn(&mut S::Filter, &S::Filter) -> Result<(), MergeError>,
 ) {
     let combine = |left: &mut S::Filter, right: &S::Filter| {
         combine(left, right).map_err(|error| match error {
             MergeError::Incompatible(error) => error,
-            error => panic!("unlike filters are refused with {error}"),
+            error => panic!("unlike filters are refused with the wrong error: {error}"),
         })
     };
     let ours = filled::<S>(&distinct(7, 0..2000));
@@ -139,7 +140,7 @@ fn assert_refused<S: Subject>(
     }
 }
 
-/// Merging unlike filters is refused with numbers and changes nothing.
+/// Merging unlike filters is refused with both values and changes nothing.
 pub fn unlike_filters_are_refused_and_unchanged<S: Subject>()
 where
     S::Filter: Merge,
@@ -147,13 +148,13 @@ where
     assert_refused::<S>(|left, right| left.merge(right).map_err(Into::into));
 }
 
-/// Intersecting unlike filters is refused with numbers and changes nothing.
+/// Intersecting unlike filters is refused with both values and changes nothing.
 pub fn unlike_filters_do_not_intersect<S: Intersect>() {
     assert_refused::<S>(|left, right| Ok(S::intersect(left, right)?));
 }
 
-/// What is in both is found; what is answered "perhaps" was answered so by both; and the rate is no
-/// higher than either's.
+/// An intersection finds the keys that are in both filters. It answers "perhaps" only if both filters do, and its
+/// false-positive rate is at most that of either.
 pub fn an_intersection_keeps_the_common_keys<S: Intersect>() {
     let keys = Disjoint::new(12, 3000, 50_000);
     let (a, b) = (&keys.members[..2000], &keys.members[1000..]);

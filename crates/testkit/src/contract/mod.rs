@@ -1,20 +1,20 @@
-//! The claims that every filter is held to, one file an idea.
+//! The claims that every filter is tested for, one file per idea.
 //!
 //! | module | claims about |
 //! |---|---|
 //! | [`mod@answers`] | no false negative; batch, single and portable agree |
 //! | [`rates`] | measured false positives against both equations |
-//! | [`specs`] | what cannot be built, and the smallest that can |
+//! | [`specs`] | specs that cannot be built, and the smallest filter |
 //! | [`bytes`] | round trips, views, golden digests, damage |
-//! | [`forgery`] | damage under right checksums |
+//! | [`forgery`] | damage with right checksums |
 //! | [`hashing`] | seeds and hashers |
 //! | [`merge`], [`fold`], [`estimate`], [`removal`] | capabilities that not every filter has |
 //! | [`endless`] | filters that take any number of keys |
-//! | [`full`] | filters that are full at some time |
+//! | [`full`] | filters that can become full |
 //! | [`exact`], [`resize`], [`tables`] | filters that keep whole fingerprints |
 //!
-//! A claim is a generic function that panics where it does not hold. [`contract_suite!`] makes
-//! tests of those that hold for every filter; `merge_suite!` and its like of those about a
+//! A claim is a generic function that panics if it does not hold. [`contract_suite!`] makes tests of
+//! the claims about every filter; `merge_suite!` and the like make tests of the claims about a
 //! capability.
 //!
 //! [`contract_suite!`]: crate::contract_suite
@@ -42,17 +42,17 @@ use crate::{Multiset, Subject};
 use trommel_base::{Bitmap, Filter, Full, Insert, KeyHash, SpecError, WhyFull};
 use trommel_simd::{Isa, IsaError};
 
-/// Lengths of batches: around the widths of vectors and words, and of every part of a window.
+/// Lengths of batches: around the widths of vectors and words, and around the distances of the batch pipeline.
 pub const LENGTHS: [usize; 19] =
     [0, 1, 2, 7, 8, 9, 15, 16, 17, 63, 64, 65, 127, 128, 129, 511, 512, 513, 1000];
-/// Lengths of batches that are worked through in more than one piece, whatever the piece.
+/// Lengths of batches that are processed in more than one piece, whatever the length of a piece.
 pub const LONG_LENGTHS: [usize; 5] = [2047, 2048, 2049, 4103, 5000];
 
-/// Whether the machine has the set. Where it has not, a claim about it is that asking for it is a
-/// typed error; the caller then has nothing more to do.
+/// Whether the machine has the instruction set. If it has not, this checks that building for it is a
+/// typed error; the caller has nothing more to test.
 ///
 /// # Panics
-/// If building for a set that the machine lacks does anything else than fail with its name.
+/// If building for a set that the machine lacks does not fail with an error that names the set.
 #[track_caller]
 pub fn runs_on<S: Subject>(isa: Isa) -> bool {
     let outcome = S::build(&crate::subject::spec(100, 0.01, isa));
@@ -86,8 +86,8 @@ pub fn answers_singly(filter: &impl Filter, hashes: &[KeyHash]) -> Bitmap {
     found
 }
 
-/// Inserts a batch into a filter that has room for it. A filter that counts copies may hold as many
-/// of a key as it counts: the key is in it then, and the rest of the batch is inserted.
+/// Inserts a batch into a filter that has room for it. If a filter that counts copies already holds the most
+/// copies of a key, the insert of that key fails, and the rest of the batch is inserted.
 #[track_caller]
 pub(crate) fn fill<S: Subject>(filter: &mut S::Filter, hashes: &[KeyHash]) {
     let mut rest = hashes;
@@ -98,8 +98,8 @@ pub(crate) fn fill<S: Subject>(filter: &mut S::Filter, hashes: &[KeyHash]) {
     }
 }
 
-/// How many keys a filter must be made for to take `count` keys of any stream. Copies are adjacent: the slots that a
-/// multiset needs depend on where in the table the clusters are.
+/// The number of keys that a filter must be planned for to take `count` keys of any stream. Copies are adjacent, so the
+/// slots that a multiset needs depend on where the clusters are in the table.
 pub(crate) fn room_for<S: Subject>(count: usize) -> usize {
     match S::ROOM {
         Room::Slots { copies: copies @ 2.. } => count + 12 * count.min(copies as usize),
@@ -107,18 +107,18 @@ pub(crate) fn room_for<S: Subject>(count: usize) -> usize {
     }
 }
 
-/// The hashes without those that come a third time, where copies of a key have few places, which they share
-/// with other keys: there, keys with many copies leave no room for a neighbour.
+/// Drops the third and later copies of each hash, for a multiset that is not canonical. The copies of a key
+/// can be in only a few slots there, which other keys need too: many copies would leave these no room.
 pub(crate) fn that_fit<S: Subject>(hashes: Vec<KeyHash>) -> Vec<KeyHash> {
     if S::CANONICAL || matches!(S::ROOM, Room::Endless | Room::Slots { copies: 1 }) {
         return hashes;
     }
     let mut held = Multiset::default();
-    let came = |hash: &KeyHash| {
+    let copies_so_far = |hash: &KeyHash| {
         held.insert(*hash);
         held.count(*hash)
     };
-    let counts: Vec<u64> = hashes.iter().map(came).collect();
+    let counts: Vec<u64> = hashes.iter().map(copies_so_far).collect();
     hashes.into_iter().zip(counts).filter(|(_, count)| *count <= 2).map(|(hash, _)| hash).collect()
 }
 
@@ -131,7 +131,7 @@ pub(crate) fn put<S: Subject>(filter: &mut S::Filter, hash: KeyHash) {
     }
 }
 
-/// Whether an insert failed because the filter has all the copies of the key that it counts.
+/// Whether an insert failed because the filter already holds the most copies of the key.
 fn has_all_copies<S: Subject>(full: Full) -> bool {
     match (S::ROOM, full.why) {
         (Room::Slots { copies }, WhyFull::Copies { max }) => {
@@ -146,8 +146,7 @@ pub(crate) fn after(inserted: usize, full: Full) -> Full {
     Full::new(inserted, full.len, full.capacity).because(full.why)
 }
 
-/// Inserts as much of a batch as goes in, and says how many keys that is: all of them where room is
-/// endless.
+/// Inserts as many keys of a batch as fit, and returns their number: all of them if room is endless.
 #[track_caller]
 pub(crate) fn fill_up<S: Subject>(filter: &mut S::Filter, hashes: &[KeyHash]) -> usize {
     match filter.insert_batch(hashes) {
@@ -164,15 +163,15 @@ pub(crate) fn fill_up<S: Subject>(filter: &mut S::Filter, hashes: &[KeyHash]) ->
 pub(crate) fn assert_all_found(filter: &impl Filter, hashes: &[KeyHash], what: &str) {
     let found = answers(filter, hashes);
     if let Some(i) = (0..hashes.len()).find(|i| !found.get(*i)) {
-        panic!("{what}: a batch of {} loses key {i}, {:?}", hashes.len(), hashes[i]);
+        panic!("{what}: a batch of {} does not find key {i}, {:?}", hashes.len(), hashes[i]);
     }
     if let Some(i) = hashes.iter().position(|hash| !filter.contains_hash(*hash)) {
-        panic!("{what}: a single lookup loses key {i}, {:?}", hashes[i]);
+        panic!("{what}: a single lookup does not find key {i}, {:?}", hashes[i]);
     }
 }
 
-/// Tests of every claim that holds for every filter: those about answers once for each instruction
-/// set, those about bytes and specs once.
+/// Tests of the claims about every filter. Claims about answers are tested once for each instruction
+/// set, claims about bytes and specs once.
 ///
 /// ```text
 /// contract_suite!(split_block, SplitBlockSubject);
@@ -300,7 +299,7 @@ macro_rules! resize_suite {
     };
 }
 
-/// Tests of claims that take an instruction set, a module for each set.
+/// Tests of claims that take an instruction set, in one module per set.
 #[macro_export]
 macro_rules! claims_per_isa {
     ($subject:ty, $claims:tt) => {

@@ -1,4 +1,4 @@
-//! Measured false positives against what a filter says of itself and against the sizing equation.
+//! Measured false positives, compared with the filter's `expected_fpr` and with the sizing equation.
 
 use super::{answers, fill};
 use crate::stats::{assert_binomial, assert_binomial_at_most};
@@ -14,14 +14,14 @@ pub(super) const SIGMAS: f64 = 3.0;
 pub(super) struct Measured {
     pub(super) hits: u64,
     pub(super) probes: u64,
-    /// The mean of what the filters expected from their fill.
+    /// The mean of the filters' `expected_fpr`.
     pub(super) expected: f64,
-    /// What the sizing equation gives.
+    /// The false-positive rate by the sizing equation.
     pub(super) sizing: f64,
 }
 
-/// Fails if the measured hits contradict the rate that the filter states. A filter that counts copies cannot tell
-/// copies of a key from keys that share a fingerprint, and states a bound.
+/// Fails if the measured hits contradict the false-positive rate that the filter states. A filter that counts copies
+/// cannot tell copies of a key from keys that share a fingerprint, so it states an upper bound.
 fn assert_expected<S: Subject>(what: &str, measured: &Measured) {
     let Measured { hits, probes, expected, .. } = *measured;
     match S::ROOM {
@@ -32,12 +32,12 @@ fn assert_expected<S: Subject>(what: &str, measured: &Measured) {
     }
 }
 
-/// Counts the false positives of `filters` filters that differ in their keys alone.
+/// Counts the false positives of `filters` filters that differ only in their keys.
 ///
-/// `probes_each` is small against the keys of a filter, so that what one filter's fill has by
-/// chance adds little to the variance of the sum: hits are then nearly independent, and their
-/// number binomial. Few probes of many filters measure an equation; many probes of one measure that
-/// filter.
+/// `probes_each` should be small compared with the keys of a filter, so that the random fill of one
+/// filter adds little to the variance of the sum. Then hits are nearly independent, and their number is
+/// nearly binomial. Few probes in each of many filters test an equation; many probes in one filter would
+/// test only that filter.
 pub(super) fn measure<S: Subject>(
     empty: &S::Filter,
     keys: usize,
@@ -62,15 +62,15 @@ pub(super) fn measure<S: Subject>(
     measured
 }
 
-/// From a thousand keys on, at rates from 20 % to 0.1 %, and at key counts that are no power of
-/// two: within three standard deviations of `expected_fpr` and of the sizing equation (or below it, where
-/// it is a bound), and the equation keeps the rate asked for.
+/// From a thousand keys on, the false positives are within three standard deviations of `expected_fpr` and of
+/// the sizing equation (or below it, if it is a bound), and the equation keeps the rate asked for. The rates are
+/// from 20 % to 0.1 %, and the key counts are not powers of two.
 pub fn false_positives_are_as_many_as_expected<S: Subject>(isa: Isa) {
     let cases = [
         (1000, 0.2, 400_000),
         (1537, 0.03, 400_000),
         (4099, 0.001, 1_000_000),
-        // The one that tells an equation from another that is 3 % away: 20,000 hits.
+        // With its 20,000 hits, this case detects an equation that is 3 % wrong.
         (10_007, 0.01, 2_000_000),
         (65_537, 0.004, 1_000_000),
         (100_003, 0.01, 400_000),
@@ -82,18 +82,18 @@ pub fn false_positives_are_as_many_as_expected<S: Subject>(isa: Isa) {
         let Measured { hits, probes, sizing, .. } = measured;
         let what = |equation| format!("{keys} keys at {fpr} on {isa} against {equation}");
         assert_expected::<S>(&what("expected_fpr"), &measured);
-        let what_of_sizing = what("the sizing equation");
+        let what_sizing = what("the sizing equation");
         if S::SIZING_IS_EXACT {
-            assert_binomial(&what_of_sizing, hits, probes, sizing, SIGMAS);
+            assert_binomial(&what_sizing, hits, probes, sizing, SIGMAS);
         } else {
-            assert_binomial_at_most(&what_of_sizing, hits, probes, sizing, SIGMAS);
+            assert_binomial_at_most(&what_sizing, hits, probes, sizing, SIGMAS);
         }
         assert!(sizing <= fpr * 1.000_001, "sized for {fpr}, the equation gives {sizing}");
     }
 }
 
-/// With few keys the sizing equations, made for many, err on the safe side; `expected_fpr` is exact
-/// still.
+/// With few keys, the sizing equations (which assume many) err on the safe side; `expected_fpr` is still
+/// exact.
 pub fn tiny_filters_keep_their_promise<S: Subject>(isa: Isa) {
     for (keys, fpr) in [(1, 0.1), (3, 0.02), (10, 0.01), (37, 0.05), (100, 0.01), (333, 0.01)] {
         let empty = built::<S>(&spec(keys, fpr, isa));
@@ -105,12 +105,11 @@ pub fn tiny_filters_keep_their_promise<S: Subject>(isa: Isa) {
     }
 }
 
-/// Rates far below what anybody measures by accident, in filters so small that what their hashes
-/// share shows: the rate asked for is kept, or was refused.
+/// Very low rates in small filters: the rate asked for is kept, or is refused.
 ///
-/// Keys whose bits depend on each other by more than chance, such as the progressions of double
-/// hashing, coincide as a whole with probability about `1/m²`, which no formula of independent bits
-/// knows of.
+/// If the bits of a key depend on each other, as in the progressions of double hashing, all bits of two
+/// keys coincide with a probability of about `1/m²`. A formula for independent bits does not contain this
+/// term, which shows in small filters at low rates.
 pub fn low_rates_are_kept_by_small_filters<S: Subject>(isa: Isa) {
     for (keys, fpr) in [(10, 1e-4), (30, 1e-4), (100, 1e-5), (300, 1e-5)] {
         let empty = match S::build(&spec(keys, fpr, isa)) {

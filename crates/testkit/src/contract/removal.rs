@@ -1,5 +1,5 @@
-//! Filters that count keys they do not keep apart, against the exact multiset. What filters of whole
-//! fingerprints promise beyond is in [`exact`](super::exact).
+//! Filters with removal in which several keys may share a counter, compared with an exact multiset. The stricter
+//! claims about filters that keep whole fingerprints are in [`exact`](super::exact).
 
 use super::{assert_all_found, fill};
 use crate::streams::{Disjoint, distinct};
@@ -8,11 +8,10 @@ use crate::{Multiset, Splitmix};
 use trommel_base::{Count, Filter, Insert, KeyHash, Remove};
 use trommel_simd::Isa;
 
-/// Random inserts and removals of a few keys, so that counters are shared, run high and fall to
-/// zero.
+/// Inserts and removes a few keys at random, so that counters are shared, run high and fall to zero.
 ///
-/// Only keys that are there are removed, as the contract of [`Remove`] asks. Then: no key with a
-/// copy left is ever lost, a count is never below the truth, and removing what is there always
+/// Only keys that are there are removed, as the contract of [`Remove`] requires. Then every key with
+/// a copy left is found, a count is never below the truth, and removing a key that is there always
 /// succeeds.
 pub fn the_filter_follows_the_multiset<S: Subject>(isa: Isa)
 where
@@ -50,13 +49,16 @@ where
     let held: Vec<KeyHash> = entries.iter().map(|(hash, _)| *hash).collect();
     assert_all_found(filter, &held, &format!("step {step}"));
     for (hash, count) in entries {
-        let told = filter.count_hash(hash);
-        // A counter that sticks at its ceiling of 15 knows no more than that.
-        assert!(told >= count.min(15), "step {step}: {count} copies of {hash:?}, told {told}");
+        let reported = filter.count_hash(hash);
+        // A counter stays at its ceiling of 15.
+        assert!(
+            reported >= count.min(15),
+            "step {step}: {count} copies of {hash:?}, {reported} reported"
+        );
     }
 }
 
-/// Removing what the filter does not hold is refused and changes nothing.
+/// Removing a key that the filter does not hold is refused and changes nothing.
 pub fn what_is_absent_is_not_removed<S: Subject>(isa: Isa)
 where
     S::Filter: Remove + Count,
@@ -68,7 +70,7 @@ where
     let before = S::to_bytes(&filter);
     let mut refused = 0;
     for hash in keys.absent {
-        // A false positive may be removed, at another key's cost: that is the caller's duty.
+        // Removing a false positive would succeed and damage another key; callers must not do it.
         if !filter.contains_hash(hash) {
             assert!(!filter.remove_hash(hash));
             assert_eq!(filter.count_hash(hash), 0);
@@ -80,7 +82,8 @@ where
     assert_all_found(&filter, &keys.members, "after refused removals");
 }
 
-/// Removed is removed (but for false positives), the others stay, and the key can come again.
+/// A removed key is no longer found, except as a false positive. The other keys stay, and the removed key can be
+/// inserted again.
 pub fn a_removed_key_can_be_reinserted<S: Subject>(isa: Isa)
 where
     S::Filter: Remove + Count,
@@ -102,8 +105,8 @@ where
     assert!(S::to_bytes(&filter) == full, "the same keys make the same filter");
 }
 
-/// After every copy of every key is removed, the filter is the empty one, bit for bit, unless a
-/// counter reached its ceiling; then it answers "perhaps" for ever, which is the safe side.
+/// After every copy of every key is removed, the filter is the empty one, bit for bit. (A counter that
+/// reached its ceiling would stay there and cause false positives, but no false negatives.)
 pub fn removing_all_leaves_an_empty_filter<S: Subject>(isa: Isa)
 where
     S::Filter: Remove + Count,
@@ -121,8 +124,8 @@ where
     assert!(filter.is_empty() && filter.expected_fpr() == 0.0);
 }
 
-/// A caller who removes false positives loses keys, as it was told; but nothing panics, and the
-/// bytes stay those of a filter.
+/// If a caller removes false positives, keys may no longer be found, as documented. But nothing panics,
+/// and the bytes stay those of a valid filter.
 pub fn removing_false_positives_breaks_nothing_else<S: Subject>(isa: Isa)
 where
     S::Filter: Remove + Count,
@@ -146,8 +149,8 @@ where
     }
 }
 
-/// More copies of a key than a counter of four bits holds: found as long as a copy is left, and for
-/// ever if the counter stuck.
+/// A key with more copies than a counter of four bits can count is found as long as a copy is left, and
+/// for ever if the counter reached its ceiling.
 pub fn many_copies_of_a_key_are_never_lost<S: Subject>(isa: Isa)
 where
     S::Filter: Remove + Count,
@@ -162,7 +165,7 @@ where
             let there = filter.count_hash(hashes[2]);
             assert!(
                 there > left.min(14),
-                "{left} of {copies} copies left after this, told {there}"
+                "{left} of {copies} copies left after this, {there} reported"
             );
             assert!(filter.remove_hash(hashes[2]));
             assert!(left == 0 || filter.contains_hash(hashes[2]), "{left} of {copies} copies left");
@@ -170,6 +173,6 @@ where
         if copies < 15 {
             assert!(!filter.contains_hash(hashes[2]), "all {copies} copies removed");
         }
-        assert_all_found(&filter, &hashes[..2], "bystanders");
+        assert_all_found(&filter, &hashes[..2], "the other keys");
     }
 }

@@ -1,4 +1,4 @@
-//! Filters that take another size without their keys: every fingerprint outlives it.
+//! Filters that can be resized without their keys: a resize keeps every fingerprint.
 
 use super::exact::{assert_holds, listed};
 use super::{answers, answers_singly, assert_all_found, fill, fill_up};
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use trommel_base::{Count, Filter, Insert, KeyHash, Merge, Remove};
 use trommel_simd::Isa;
 
-/// Keys that the filters are made for. No power of two, and no multiple of a block.
+/// Keys that the filters are planned for: not a power of two, and not a multiple of a block.
 const KEYS: usize = 613;
 
 struct Sample<S: Resize> {
@@ -30,8 +30,8 @@ impl<S: Resize> Sample<S> {
         Self { filter, held, members, absent }
     }
 
-    /// Fails if a filter of another size holds other fingerprints than before, or answers any
-    /// question otherwise.
+    /// Fails unless the resized filter holds the same fingerprints as this one and gives the same
+    /// answers.
     fn assert_same(&self, resized: &S::Filter, what: &str) {
         assert_holds::<S>(resized, &self.held, what);
         assert_all_found(resized, &self.members, what);
@@ -50,7 +50,7 @@ impl<S: Resize> Sample<S> {
     }
 }
 
-/// Doubling and doubling again: the same fingerprints, the same answers for present and absent keys.
+/// A filter that is doubled several times keeps its fingerprints, and its answers for present and absent keys.
 pub fn growing_keeps_every_fingerprint<S: Resize>(isa: Isa) {
     let sample = Sample::<S>::new(isa);
     let mut filter = sample.filter.clone();
@@ -63,7 +63,8 @@ pub fn growing_keeps_every_fingerprint<S: Resize>(isa: Isa) {
     }
 }
 
-/// Sizes that are no multiple of one another, larger and smaller, one after another.
+/// A filter that is resized several times keeps every fingerprint. The sizes are larger and smaller than the one
+/// before, and not multiples of one another.
 pub fn any_size_keeps_every_fingerprint<S: Resize>(isa: Isa) {
     let sample = Sample::<S>::new(isa);
     let mut filter = sample.filter.clone();
@@ -76,8 +77,7 @@ pub fn any_size_keeps_every_fingerprint<S: Resize>(isa: Isa) {
     sample.assert_same(&filter, &format!("shrunk on {isa}"));
 }
 
-/// After every change of size, keys come, are counted and go as before, up to as many as there is
-/// room for.
+/// After a resize, keys can be inserted, counted and removed as before, until the filter is full.
 pub fn a_resized_filter_takes_and_forgets_keys<S: Resize>(isa: Isa) {
     let sample = Sample::<S>::new(isa);
     let mut random = Splitmix::new(92);
@@ -114,7 +114,7 @@ pub fn a_resized_filter_takes_and_forgets_keys<S: Resize>(isa: Isa) {
             listed(&held).into_iter().map(|f| S::hash_of(&filter, f)).collect();
         fresh.insert_batch(&hashes).unwrap();
         assert!(S::to_bytes(&fresh) == S::to_bytes(&filter));
-        // A batch that goes on until nothing fits loses nothing either.
+        // A batch that fills the filter up leaves every key findable, too.
         let more = distinct(94, 0..2 * keys as u64 + 500);
         let taken = fill_up::<S>(&mut filter, &more);
         assert!(taken < more.len() && filter.len() >= keys);
@@ -123,7 +123,7 @@ pub fn a_resized_filter_takes_and_forgets_keys<S: Resize>(isa: Isa) {
     }
 }
 
-/// Through another size and back: the same bytes.
+/// A filter that is resized to another size and back has the same bytes.
 pub fn there_and_back_is_the_same_filter<S: Resize>() {
     let sample = Sample::<S>::new(Isa::Portable);
     let before = S::to_bytes(&sample.filter);
@@ -131,15 +131,16 @@ pub fn there_and_back_is_the_same_filter<S: Resize>() {
         let mut filter = sample.filter.clone();
         S::resize(&mut filter, keys).unwrap();
         S::resize(&mut filter, KEYS).unwrap();
-        assert!(S::to_bytes(&filter) == before, "by room for {keys}");
+        assert!(S::to_bytes(&filter) == before, "room for {keys} and back");
     }
     let mut filter = sample.filter.clone();
     (0..4).for_each(|_| S::grow(&mut filter).unwrap());
     S::resize(&mut filter, KEYS).unwrap();
-    assert!(S::to_bytes(&filter) == before, "by doubling");
+    assert!(S::to_bytes(&filter) == before, "four doublings and back");
 }
 
-/// Fewer keys than are held, and more than anything holds: an error, and the bytes as they were.
+/// A resize to fewer keys than are held, or to more than any filter can hold, is an error and leaves the bytes as they
+/// were.
 pub fn too_small_a_size_is_refused<S: Resize>() {
     let mut filter = Sample::<S>::new(Isa::Portable).filter;
     let before = S::to_bytes(&filter);
@@ -153,7 +154,8 @@ pub fn too_small_a_size_is_refused<S: Resize>() {
     assert_eq!(filter.len(), len);
 }
 
-/// Filters that were one size once, and are not any more, merge into either's size, at any load.
+/// Filters that once had the same size can be merged after they were resized to different sizes, at any load. The
+/// result has the size of the filter that was merged into.
 pub fn filters_of_unlike_sizes_merge<S: Resize>() {
     let empty = built::<S>(&spec(KEYS, 0.002, Isa::Portable));
     for (left_keys, right_keys) in [(1400, 613), (1226, 2001), (3000, 1400)] {

@@ -7,13 +7,13 @@ use crate::subject::{Room, Subject, built, spec, spec_of_bytes};
 use trommel_base::{Filter, Spec, SpecError};
 use trommel_simd::Isa;
 
-/// Rates that are no rates, and one that no 64-bit hash can reach.
+/// False-positive rates that are not between 0 and 1, and rates that no 64-bit hash can reach, are typed errors.
 pub fn impossible_rates_are_typed_errors<S: Subject>() {
     for keys in [0, 1, 1000] {
         for fpr in [f64::NAN, 0.0, -0.0, 1.0, 2.0, -0.5, f64::INFINITY, f64::NEG_INFINITY] {
             match S::build(&spec(keys, fpr, Isa::Portable)) {
-                Err(SpecError::FprOutOfRange { fpr: told }) => {
-                    assert_eq!(told.to_bits(), fpr.to_bits(), "the error carries the number");
+                Err(SpecError::FprOutOfRange { fpr: reported }) => {
+                    assert_eq!(reported.to_bits(), fpr.to_bits(), "the error carries the rate");
                 }
                 other => panic!("{keys} keys at {fpr} gave {other:?}"),
             }
@@ -25,13 +25,16 @@ pub fn impossible_rates_are_typed_errors<S: Subject>() {
     }
     for fpr in [1e-300, f64::MIN_POSITIVE, 5e-324, 1e-20] {
         match S::build(&spec(1000, fpr, Isa::Portable)) {
-            Err(SpecError::FprUnreachable { fpr: told, floor }) => {
-                assert!(told == fpr && floor > fpr && floor < 1.0, "floor {floor:e} for {fpr:e}");
+            Err(SpecError::FprUnreachable { fpr: reported, floor }) => {
+                assert!(
+                    reported == fpr && floor > fpr && floor < 1.0,
+                    "floor {floor:e} for {fpr:e}"
+                );
             }
             other => panic!("1000 keys at {fpr:e} gave {other:?}"),
         }
     }
-    // So near to 1 that a filter hardly needs to exist, and still a rate.
+    // Even a rate just below 1 is a valid rate.
     for fpr in [0.5, 0.99, 1.0 - f64::EPSILON] {
         let mut filter = built::<S>(&spec(1000, fpr, Isa::Portable));
         let hashes = distinct(1, 0..1000);
@@ -40,9 +43,9 @@ pub fn impossible_rates_are_typed_errors<S: Subject>() {
     }
 }
 
-/// Key counts that wrapped to a tiny filter, aborted or crashed elsewhere. The largest are refused
-/// by arithmetic alone; one that a machine could in principle hold is refused by the machine at
-/// worst, and is no small filter in any case.
+/// Key counts at which a careless computation wraps around to a tiny filter, aborts or crashes. The largest
+/// are refused by arithmetic alone. A count that a machine could in principle hold is at worst refused
+/// by the system, and never gives a small filter.
 pub fn impossible_key_counts_are_typed_errors<S: Subject>() {
     for fpr in [0.9, 0.63, 0.5, 0.3, 0.01, 1e-5] {
         for keys in [usize::MAX, usize::MAX - 1, 1 << 63, 1 << 60] {
@@ -50,7 +53,7 @@ pub fn impossible_key_counts_are_typed_errors<S: Subject>() {
                 Err(SpecError::TooLarge { bytes, max_bytes }) => {
                     assert!(bytes > u128::from(max_bytes), "{bytes} bytes of {max_bytes}");
                 }
-                // At this number of keys, 64-bit hashes collide more often than that.
+                // With this number of keys, 64-bit hashes collide more often than `fpr`.
                 Err(SpecError::FprUnreachable { floor, .. }) => assert!(floor > 0.0),
                 other => panic!("{keys} keys at {fpr} gave {other:?}"),
             }
@@ -66,13 +69,13 @@ pub fn impossible_key_counts_are_typed_errors<S: Subject>() {
     }
 }
 
-/// Byte counts beyond any machine, and fewer than a filter needs.
+/// Byte counts that no machine has, and byte counts below the need of a filter, are typed errors.
 pub fn impossible_byte_counts_are_typed_errors<S: Subject>() {
     for keys in [0, 1000, usize::MAX] {
         for bytes in [usize::MAX, usize::MAX - 63, 1 << 60, 1 << 50] {
             match S::build(&spec_of_bytes(keys, bytes, Isa::Portable)) {
-                Err(SpecError::TooLarge { bytes: told, max_bytes }) => {
-                    assert!(told > u128::from(max_bytes) && told <= bytes as u128);
+                Err(SpecError::TooLarge { bytes: reported, max_bytes }) => {
+                    assert!(reported > u128::from(max_bytes) && reported <= bytes as u128);
                 }
                 other => panic!("{keys} keys in {bytes} bytes gave {other:?}"),
             }
@@ -82,7 +85,7 @@ pub fn impossible_byte_counts_are_typed_errors<S: Subject>() {
             other => panic!("{keys} keys in no bytes gave {other:?}"),
         }
     }
-    // A rate and too few bytes for it.
+    // A false-positive rate, and too few bytes for it.
     let mut bounded = spec(100_000, 0.01, Isa::Portable);
     bounded.memory_bytes = Some(10_000);
     match S::build(&bounded) {
@@ -100,7 +103,7 @@ pub fn impossible_byte_counts_are_typed_errors<S: Subject>() {
     ));
 }
 
-/// Zero keys is a filter, the smallest; it is empty and still takes keys.
+/// A spec for zero keys gives the smallest filter, which is empty and still takes keys.
 pub fn zero_keys_is_the_smallest_filter<S: Subject>(isa: Isa) {
     let keys = Disjoint::new(2, 3, 1000);
     for fpr in [0.5, 0.01, 1e-4] {
@@ -119,8 +122,8 @@ pub fn zero_keys_is_the_smallest_filter<S: Subject>(isa: Isa) {
     }
 }
 
-/// Any spec is met or refused with a typed error. Met: a table no larger than allowed, and an
-/// equation that keeps the rate.
+/// Any spec is met or refused with a typed error. If it is met, the table is no larger than allowed, and
+/// the sizing equation keeps the false-positive rate.
 pub fn random_specs_never_panic_and_are_met<S: Subject>() {
     let mut random = Splitmix::new(0x59EC);
     let mut met = 0;
@@ -169,7 +172,7 @@ pub fn random_specs_never_panic_and_are_met<S: Subject>() {
     assert!(met > 300, "only {met} of the specs could be met: too few to tell");
 }
 
-/// A filter of at most `n` bytes has no more than `n`, and wastes less than a few cache lines.
+/// A filter that may have `n` bytes has no more than `n`, and fewer by less than [`Subject::STEP_BYTES`].
 pub fn bytes_allowed_are_bytes_taken<S: Subject>() {
     for bytes in [4096, 10_000, 65_537, 1_000_000] {
         let keys = if S::ROOM == Room::Endless { bytes } else { bytes / 5 };
@@ -183,7 +186,7 @@ pub fn bytes_allowed_are_bytes_taken<S: Subject>() {
     }
 }
 
-/// Bits per key that no table has, and bits beside bytes.
+/// Bits per key that no table can have, and bits per key together with bytes, are typed errors.
 pub fn impossible_bits_per_key_are_typed_errors<S: Subject>() {
     let most = Spec::MOST_BITS_PER_KEY;
     for keys in [0, 1, 1000, usize::MAX] {
@@ -195,7 +198,7 @@ pub fn impossible_bits_per_key_are_typed_errors<S: Subject>() {
                 match S::build(&any) {
                     Err(error @ SpecError::BitsPerKeyOutOfRange { bits_per_key, .. }) => {
                         assert_eq!(bits_per_key.to_bits(), bits.to_bits());
-                        assert!(error.to_string().contains("1024"), "{error} tells the range");
+                        assert!(error.to_string().contains("1024"), "{error} gives the range");
                     }
                     other => panic!("{keys} keys with {bits} bits gave {other:?}"),
                 }
@@ -234,8 +237,8 @@ pub fn impossible_bits_per_key_are_typed_errors<S: Subject>() {
     }
 }
 
-/// A Bloom filter takes all the bits asked for, rounded up. A filter with slots takes no more than these, or its error has
-/// the bytes that it needs.
+/// A Bloom filter takes all the bits asked for, rounded up. A filter with slots takes no more than these bits, or its
+/// error has the bytes that it needs.
 pub fn bits_per_key_are_bytes<S: Subject>() {
     let smallest = built::<S>(&spec(0, Spec::DEFAULT_FPR, Isa::Portable)).memory_bytes();
     assert!(built::<S>(&spec_of_bits(0, 10.0)).memory_bytes() <= smallest);
@@ -263,7 +266,7 @@ pub fn bits_per_key_are_bytes<S: Subject>() {
                 }
                 other => panic!("{keys} keys with {bits} bits gave {other:?}"),
             }
-            // With a rate, the bits are a limit.
+            // If a false-positive rate is given too, the bits are a limit.
             let mut limited = any;
             limited.fpr = Some(0.05);
             match S::build(&limited) {

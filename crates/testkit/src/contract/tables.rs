@@ -1,7 +1,7 @@
 //! Forged tables, with right checksums.
 //!
-//! There is one table for a multiset of fingerprints. A forged one is refused, or it is the table of
-//! other fingerprints: then it is enumerated, emptied, filled, grown and merged like any other.
+//! A multiset of fingerprints has exactly one table. So a forged table is either refused, or it is the table
+//! of other fingerprints; then it can be enumerated, emptied, filled, grown and merged like any other.
 
 use super::{fill_up, forgery};
 use crate::Splitmix;
@@ -12,8 +12,8 @@ use trommel_base::container::{self, Header};
 use trommel_base::{Count, Filter, Insert, KeyHash, Merge, Remove};
 use trommel_simd::Isa;
 
-/// Hashes in clusters: runs of copies, clusters over blocks, and some anywhere. Kept apart by the
-/// fingerprints of a small filter.
+/// Hashes in clusters: copies of one hash, hashes near it in clusters that span blocks, and some hashes
+/// anywhere. Even a small filter gives them different fingerprints.
 fn clustered(seed: u64, keys: usize) -> Vec<KeyHash> {
     let mut random = Splitmix::new(seed);
     let centre = random.word();
@@ -33,8 +33,8 @@ fn highly_loaded<S: Exact>(keys: usize) -> S::Filter {
     filter
 }
 
-/// Uses an accepted table in every way, to the last slot. It holds the fingerprints that it enumerates, and
-/// its bytes are those that inserts of these fingerprints make.
+/// Uses an accepted table in every way, up to the last slot. Fails unless it holds the fingerprints that it
+/// enumerates, and inserting these fingerprints makes the same bytes.
 fn exercise<S: Resize>(bytes: &[u8]) {
     forgery::exercise::<S>(bytes);
     let filter = S::from_bytes(bytes).expect("accepted a moment ago");
@@ -79,7 +79,7 @@ fn exercise<S: Resize>(bytes: &[u8]) {
     }
 }
 
-/// Refused, or exercised; whether it was accepted.
+/// Reads a forged filter, and exercises it if it is accepted. Returns whether it is.
 fn judge<S: Resize>(header: Header, payload: &[u8]) -> bool {
     let forged = header.to_bytes(&[payload]);
     let owned = S::from_bytes(&forged);
@@ -91,8 +91,8 @@ fn judge<S: Resize>(header: Header, payload: &[u8]) -> bool {
     S::from_bytes(&forged).is_ok()
 }
 
-/// Flips every bit of the table and of the numbers in the header, one at a time. How many of the
-/// table's were accepted.
+/// Flips every bit of the table and of the numbers in the header, one at a time. Returns how many flips in
+/// the table were accepted.
 fn flip_each<S: Resize>(filter: &S::Filter) -> usize {
     let bytes = S::to_bytes(filter);
     let parsed = container::parse(&bytes).expect("our own bytes");
@@ -120,17 +120,17 @@ fn flip_each<S: Resize>(filter: &S::Filter) -> usize {
     accepted
 }
 
-/// One bit of the table: the number of keys stays, so what is accepted has one fingerprint exchanged
-/// for another.
+/// A table with one flipped bit is refused or makes another filter. The number of keys stays the same, so an
+/// accepted table has one fingerprint in place of another.
 pub fn a_flipped_bit_is_refused_or_makes_another_filter<S: Resize>() {
     assert_eq!(flip_each::<S>(&highly_loaded::<S>(0)), 0, "a bit in an empty table");
     for keys in [1, 20, 90] {
         let accepted = flip_each::<S>(&highly_loaded::<S>(keys));
-        assert!(accepted > 0, "no bit of a remainder could be another: too strict, or no test");
+        assert!(accepted > 0, "no flip was accepted: the check is too strict or not tested");
     }
 }
 
-/// The same of filters that were doubled, and of such whose size is no multiple of their first.
+/// The same for filters that were doubled, and for filters whose size is not a multiple of their first size.
 pub fn flipped_bits_of_resized_filters_are_refused_or_make_another_filter<S: Resize>() {
     for (doublings, keys) in [(1, None), (3, None), (0, Some(90)), (0, Some(133)), (1, Some(201))] {
         let mut filter = highly_loaded::<S>(40);
@@ -142,8 +142,9 @@ pub fn flipped_bits_of_resized_filters_are_refused_or_make_another_filter<S: Res
     }
 }
 
-/// Two bits, near each other or anywhere, with the number of keys as it was, one less or one more: a
-/// run's end moved, a quotient exchanged for its neighbour, a slot taken or freed.
+/// A table with two flipped bits is refused or makes another filter. The bits are near each other or anywhere,
+/// and the number of keys stays or changes by one. So the end of a run may move, a quotient may be exchanged for
+/// its neighbour, or a slot may be taken or freed.
 pub fn two_flipped_bits_are_refused_or_make_another_filter<S: Resize>() {
     let mut random = Splitmix::new(0xF1);
     for keys in [20, 90, 400] {
@@ -170,8 +171,8 @@ pub fn two_flipped_bits_are_refused_or_make_another_filter<S: Resize>() {
     }
 }
 
-/// A part of one filter's table in another's, as a write that was cut off leaves it; with the number
-/// of keys of either.
+/// A table that contains a part of another filter's table, as an interrupted write leaves it, with the header of
+/// either filter, is refused or makes another filter.
 pub fn a_torn_table_is_refused_or_makes_another_filter<S: Resize>() {
     let mut random = Splitmix::new(0xF2);
     for keys in [0, 20, 90, 400] {
@@ -190,7 +191,7 @@ pub fn a_torn_table_is_refused_or_makes_another_filter<S: Resize>() {
             judge::<S>(a.header(), &torn);
             judge::<S>(b.header(), &torn);
         }
-        // Whole, it is what it was.
+        // The whole tables are accepted.
         assert!(parsed.iter().all(|parsed| judge::<S>(parsed.header(), parsed.payload())));
     }
 }
