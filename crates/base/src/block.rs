@@ -118,7 +118,7 @@ pub trait BlockTable {
     /// The exact bytes of the table for `keys` keys; `None` if it would be larger than the kind can address.
     fn table_len(spec: &BlockSpec, keys: usize) -> Option<usize>;
 
-    /// Fills a table of [`BlockTable::table_len`] bytes, whatever they are before.
+    /// Fills a table of [`BlockTable::table_len`] bytes. Their previous values do not matter.
     ///
     /// # Errors
     /// [`PolicyError`] if the table has no room for the keys or memory is refused; the table's contents are then

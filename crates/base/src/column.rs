@@ -1,4 +1,5 @@
-//! Columns of strings as columnar formats store them: the concatenated bytes, and the offsets between the strings.
+//! Columns of strings as columnar formats store them: the concatenated bytes, and the offsets where strings begin and
+//! end.
 
 use crate::{Hasher, KeyHash};
 use alloc::vec::Vec;
@@ -91,7 +92,7 @@ impl Hasher {
     ///
     /// The offsets are those of Arrow's arrays: `Utf8` and `Binary` (`&[i32]`), or `LargeUtf8` and `LargeBinary`
     /// (`&[i64]`). The first offset need not be 0, so a slice of the offsets selects a slice of the column. A null is
-    /// hashed like any other key, as its bytes, of which it most often has none: the caller knows which keys are null.
+    /// hashed like any other key, as its bytes, usually none: the caller knows which keys are null.
     ///
     /// # Errors
     /// [`OffsetsError`] if an offset is negative, below the one before it, or past the end of `bytes`. Then nothing is

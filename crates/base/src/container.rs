@@ -122,7 +122,7 @@ impl<B: FrozenBytes> Parsed<B> {
         self.header
     }
 
-    /// The payload, at whatever alignment it has.
+    /// The payload. It may have any alignment.
     ///
     /// ```
     /// use trommel::{BloomFilter, container};

@@ -67,7 +67,7 @@ pub enum SpecError {
         /// Keys that the filter holds at that load once it has doubled to its largest size.
         most_keys: u64,
     },
-    /// Two options were set of which only one is allowed, since both set the same quantity.
+    /// Two options that set the same quantity were both given.
     Exclusive {
         /// The builder's methods.
         options: [&'static str; 2],

@@ -322,7 +322,7 @@ pub trait Insert: Filter {
     /// ```
     ///
     /// # Errors
-    /// [`Full`] if there is no room; the filter is as it was.
+    /// [`Full`] if there is no room; the filter is unchanged.
     fn insert_hash(&mut self, hash: KeyHash) -> Result<bool, Full>;
 
     /// Inserts a batch: the filter then holds the same keys as after single inserts. Its bytes are the same too, unless
@@ -356,7 +356,7 @@ pub trait Insert: Filter {
     /// ```
     ///
     /// # Errors
-    /// [`Full`] if there is no room; the filter is as it was.
+    /// [`Full`] if there is no room; the filter is unchanged.
     fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<bool, Full>
     where
         Self: Sized,

@@ -31,7 +31,7 @@ pub const MAX_BITS_PER_KEY: f64 = 64.0;
 pub const MAX_HASHES: u32 = 32;
 
 /// The probability that a key's hash of `hash_bits` bits equals one of `keys` others:
-/// `1 − e^(−n / 2^h)`. No filter that sees hashes alone can do better.
+/// `1 − e^(−n / 2^h)`. No filter that sees only hashes can do better.
 ///
 /// ```
 /// let floor = trommel_base::sizing::hash_floor(40_000_000, 32);
