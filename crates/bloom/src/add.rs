@@ -1,8 +1,8 @@
 //! Inserts that cannot fail.
 //!
-//! A Bloom filter is never full: with more keys than planned its false-positive rate rises. So its own methods have
-//! no error to return. [`Insert`](trommel_base::Insert) and [`InsertShared`](trommel_base::InsertShared) offer the
-//! same to code that is generic over kinds.
+//! A Bloom filter is never full: more keys than planned only raise its false-positive rate. So the methods here return
+//! no error. Code that is generic over kinds calls [`Insert`](trommel_base::Insert) and
+//! [`InsertShared`](trommel_base::InsertShared) instead, whose errors never occur for a Bloom filter.
 
 use crate::counting::CountingBloomFilter;
 use crate::filter::Bloom;
@@ -11,10 +11,10 @@ use crate::layout::Layout;
 use crate::shared::SharedBloom;
 use trommel_base::{Filter, Key, KeyHash};
 
-/// Hashes that [`Extend`] hands over at a time: enough to keep many cache lines in flight.
+/// Hashes of a batch of [`Extend`]: enough to keep many cache lines in flight.
 const EXTEND_KEYS: usize = 1024;
 
-/// Hands hashes over in batches.
+/// Calls `add` with batches of at most [`EXTEND_KEYS`] hashes.
 fn in_batches(hashes: impl IntoIterator<Item = KeyHash>, mut add: impl FnMut(&[KeyHash])) {
     let mut batch = [KeyHash::default(); EXTEND_KEYS];
     let mut len = 0;
@@ -29,14 +29,14 @@ fn in_batches(hashes: impl IntoIterator<Item = KeyHash>, mut add: impl FnMut(&[K
     add(&batch[..len]);
 }
 
-/// The methods of a filter that is changed through `$self`, and [`Extend`] for it.
+/// Implements `add` and [`Extend`] for a filter whose `add` takes `&mut self` or `&self`.
 macro_rules! infallible_inserts {
     ([$($generics:tt)*] $filter:ty, $example:literal, &$($mutable:ident)?) => {
         impl<$($generics)*> $filter {
-            /// Inserts a key; true if that changed the table. Never fails: a filter that is fuller than planned has a
-            /// higher false-positive rate.
+            /// Inserts a key; returns true if that changed the table. Never fails: more keys than planned only raise
+            /// the false-positive rate.
             ///
-            /// Cost: the cache lines of one lookup.
+            /// Cost: the cache lines of the key's bits; in a [`CountingBloomFilter`] also those of its counters.
             ///
             #[doc = $example]
             #[inline]

@@ -1,4 +1,4 @@
-//! The block form of Bloom filters: the table of a frozen filter, and nothing else.
+//! The block form of Bloom filters: the bare table, without a header.
 
 use crate::filter::Bloom;
 use crate::layout::Layout;
@@ -8,11 +8,11 @@ use trommel_base::spec::check_bits_per_key;
 use trommel_base::{FormatError, KeyHash, SpecError};
 use trommel_simd::Isa;
 
-/// With fewer bits for each key, nearly every absent key is reported as present.
+/// The fewest bits per key. With fewer, nearly every absent key would be reported as present.
 const MIN_BITS_PER_KEY: f64 = 1.0;
 
 impl<L: Layout> BlockTable for Bloom<L> {
-    /// How many bits per key sets.
+    /// The number of bits that each key sets.
     fn parameter(bits_per_key: f64) -> Result<u8, SpecError> {
         check_bits_per_key(bits_per_key, MIN_BITS_PER_KEY, MAX_BITS_PER_KEY)?;
         Ok(L::best_hashes(L::UNIT_BYTES as f64 * 8.0 / bits_per_key) as u8)
@@ -47,7 +47,7 @@ impl<L: Layout> BlockTable for Bloom<L> {
     }
 }
 
-/// Whether bytes can be a table whose keys set `hashes` bits each. Any bytes of the right length can.
+/// Whether the layout allows `hashes` bits per key and a table of this length. The contents may be any bytes.
 #[inline(always)]
 fn is_table<L: Layout>(hashes: u8, table: &[u8]) -> bool {
     L::HASHES.contains(&hashes.into())

@@ -1,11 +1,11 @@
 //! The shape of a filter's table.
 
-/// The shape of a table: how many units it has and how many bits per key sets. What a unit is (a word,
-/// a block, a line) is the layout's to say.
+/// The shape of a table: its number of units, and the number of bits that each key sets. A unit is a word, a block or a
+/// cache line, depending on the layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
     /// Units of the table, at least 1.
     pub units: u64,
-    /// Bits that a key sets, with repetition where the layout allows it.
+    /// Bits that a key sets. In the standard and register layouts, some of them may coincide.
     pub hashes: u32,
 }

@@ -1,6 +1,6 @@
 //! Bloom filters: five layouts of the same idea.
 //!
-//! A key sets `k` bits; a lookup that finds one of them clear proves that the key is not there.
+//! A key sets `k` bits; a lookup that finds one of them clear proves that the key is absent.
 //!
 //! | filter | a key's bits | cache lines per lookup | bits/key at 1 % / 0.1 % |
 //! |---|---|---|---|
@@ -8,11 +8,11 @@
 //! | [`CacheLineBloom`] | one in each of 8 lanes of a 512-bit line | 1 | 10.1 / 15.7 |
 //! | [`SplitBlockBloom`] | one in each of 8 lanes of a 256-bit block (Parquet's) | 1 | 10.5 / 16.9 |
 //! | [`RegisterBloom`] | up to 8 in one 64-bit word | 1 | 12.1 / 24.0 |
-//! | [`CountingBloomFilter`] | a standard filter, and a counter beside every bit | up to `k` | 5 or 3 times the standard's |
+//! | [`CountingBloomFilter`] | a standard filter, with a counter per bit | up to `k` | 5 or 3 times the standard's |
 //!
-//! The first four are one type, [`Bloom`], over a [`Layout`] and over owned or borrowed bytes; the
-//! fifth adds counters to the standard one. Several threads insert at once into a [`SharedBloom`], which any
-//! of the four can be turned into.
+//! The first four are one type, [`Bloom`], generic over a [`Layout`] and over owned or borrowed bytes. The fifth adds
+//! counters to the standard filter. [`Bloom::into_shared`] turns any of the four into a [`SharedBloom`], which several
+//! threads insert into at once.
 //!
 //! ```
 //! use trommel::{Filter, Insert, SplitBlockBloom};

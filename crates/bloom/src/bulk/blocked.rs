@@ -1,8 +1,8 @@
-//! Keys whose bits are confined to a unit: a piece of the table is a filter of its own.
+//! Large batches for layouts that confine a key's bits to one unit: each piece of the table is a filter of its own.
 //!
-//! Nothing but the unit of a key depends on the size of the table. So a key of a piece is written as a hash
-//! that a filter of the piece's size would put into the same unit, with the same bits; and the kernels of
-//! whole filters work on pieces, which fit into the cache.
+//! The size of the table determines only the unit of a key, not the bits within the unit. So each hash is replaced by
+//! one that a filter of the piece's size maps to the same unit and the same bits. Then the kernels of whole filters
+//! work on the pieces, which fit into the cache.
 
 use super::{MOST_PIECES, Table, in_chunks};
 use crate::filter::Bloom;
@@ -13,21 +13,22 @@ use trommel_base::storage::LINE_BYTES;
 use trommel_base::{Bulk, KeyHash, Workers};
 use trommel_simd::prefetch;
 
-/// Bytes of a piece, in tables that are not so large that there would be too many.
+/// Bytes of a piece. Tables that would have more than [`MOST_PIECES`] pieces of this size have larger ones.
 const PIECE_BYTES: usize = 128 << 10;
 
-/// The low half of a key's hash, from which all layouts compute the key's bits. Its unit follows from the high bits.
+/// The low half of a hash, from which all layouts compute the key's bits. The key's unit follows from the high bits.
 const PATTERN_MASK: u64 = 0xFFFF_FFFF;
 
-/// A table in pieces.
+/// How a table is divided into pieces.
 #[derive(Clone, Copy, Debug)]
 struct Pieces {
     geometry: Geometry,
-    /// Units of a piece, as a power of two.
+    /// Base-2 logarithm of the number of units of a piece.
     units_log2: u32,
     count: usize,
-    /// The high bits of a hash, for every unit of a piece; and of the last one, which may be shorter.
+    /// How far apart the first hashes of adjacent units are, in a filter of a piece's size.
     step: u64,
+    /// The same for the last piece, which may be shorter.
     last_step: u64,
 }
 
@@ -37,14 +38,15 @@ impl Pieces {
         let units = units.max(geometry.units.div_ceil(MOST_PIECES as u64)).next_power_of_two();
         let units_log2 = units.ilog2();
         let count = geometry.units.div_ceil(units) as usize;
-        let of_last = geometry.units - (count as u64 - 1) * units;
-        Self { geometry, units_log2, count, step: step(units), last_step: step(of_last) }
+        let last_units = geometry.units - (count as u64 - 1) * units;
+        Self { geometry, units_log2, count, step: step(units), last_step: step(last_units) }
     }
 
-    /// The piece of a hash, and the hash that stands for it there.
+    /// The piece of a hash, and the hash that replaces it within the piece.
     ///
-    /// With `n` units in the piece, that is unit `u` times `⌈2^64 / n⌉`, rounded up to the pattern's bits: a
-    /// number between `u · 2^64 / n` and `2^33 + u` more, which reduces to `u` as long as `n < 2^30`.
+    /// For unit `u` of a piece of `n` units, the new hash is `u · ⌈2^64 / n⌉`, rounded up to a multiple of 2^32, plus
+    /// the low half of the old hash. It exceeds `u · 2^64 / n` by less than `2^33 + u`, so it reduces to `u` as long
+    /// as `n < 2^30`.
     #[inline(always)]
     fn split<L: Layout>(&self, hash: u64) -> (usize, u64) {
         let unit = L::unit(self.geometry, hash).unwrap_or(0);
@@ -55,56 +57,59 @@ impl Pieces {
         (piece, high & !PATTERN_MASK | hash & PATTERN_MASK)
     }
 
-    /// The geometry of a piece of `bytes`.
+    /// The geometry of a piece of `bytes` bytes.
     fn geometry<L: Layout>(&self, bytes: usize) -> Geometry {
         Geometry { units: (bytes / L::UNIT_BYTES) as u64, ..self.geometry }
     }
 }
 
-/// `⌈2^64 / units⌉`; of one unit, which every hash reduces to, 0.
+/// `⌈2^64 / units⌉`; 0 for a single unit, to which every hash reduces.
 const fn step(units: u64) -> u64 {
     (u64::MAX / units).wrapping_add(1)
 }
 
-/// Runs of pieces per thread; a thread that is done early takes another run. Pieces go to threads in runs, so that a
-/// thread fetches ahead the lines of a piece of its own. Rejected: single pieces, where two threads took each other's
-/// lines away, and together were no faster than one.
+/// Runs of adjacent pieces per thread; a thread that finishes early takes another run. In a run, the next piece, whose
+/// cache lines a thread prefetches, is one that it fills itself. Rejected: single pieces, where two threads took each
+/// other's cache lines away and together were no faster than one.
 const RUNS_PER_THREAD: usize = 16;
 
-/// Keys that are inserted between two prefetches of the next piece.
+/// Keys that are inserted between two calls of [`PiecePrefetch::fetch`].
 const AHEAD_KEYS: usize = 512;
 
-/// The lines of the next piece, fetched into the second-level cache while this one is filled, a few at a time: 7.2 ns
-/// a key instead of 7.5 at 128 MB, with 15 keys a line, on a Cascade Lake core.
-struct Ahead {
+/// Prefetches the next piece into L2 while the current piece is filled, a few cache lines at a time: 7.2 ns per key
+/// instead of 7.5 at 128 MB, with 15 keys per cache line, on a Cascade Lake core.
+struct PiecePrefetch {
+    /// The address of the next cache line to fetch.
     next: *const u8,
+    /// Cache lines of the next piece.
     lines: usize,
+    /// Keys of the current piece.
     keys: usize,
-    /// Lines due, times the keys of the piece.
-    due: usize,
+    /// Cache lines that are still to be fetched for the keys inserted so far, times `keys`.
+    pending: usize,
 }
 
-impl Ahead {
-    /// Nothing is fetched for so few keys that they leave most lines alone.
-    fn of(next: &[u8], keys: usize) -> Self {
-        let lines = next.len() / LINE_BYTES;
+impl PiecePrefetch {
+    /// Spreads the cache lines of `piece` over `keys` inserts; fetches none if the keys are fewer than half the lines.
+    fn new(piece: &[u8], keys: usize) -> Self {
+        let lines = piece.len() / LINE_BYTES;
         let lines = if keys >= lines / 2 { lines } else { 0 };
-        Self { next: next.as_ptr(), lines, keys: keys.max(1), due: 0 }
+        Self { next: piece.as_ptr(), lines, keys: keys.max(1), pending: 0 }
     }
 
-    /// Fetches the lines that are due after `keys` more inserts.
+    /// Fetches the cache lines that belong to `keys` more inserts.
     #[inline]
     fn fetch(&mut self, keys: usize) {
-        self.due += keys * self.lines;
-        while self.due >= self.keys {
+        self.pending += keys * self.lines;
+        while self.pending >= self.keys {
             prefetch(self.next, Hint::T1);
             self.next = self.next.wrapping_add(LINE_BYTES);
-            self.due -= self.keys;
+            self.pending -= self.keys;
         }
     }
 }
 
-/// Inserts keys piece by piece. How many: the first ones, all unless memory is short.
+/// Inserts keys piece by piece. Returns how many: the first of the batch, and all of them unless memory is short.
 pub(crate) fn insert<L: Layout, W: Workers>(
     filter: &mut Bloom<L>,
     hashes: &[KeyHash],
@@ -114,21 +119,22 @@ pub(crate) fn insert<L: Layout, W: Workers>(
     let kernels = filter.kernels;
     let split = |hash| [pieces.split::<L>(hash)];
     let piece_bytes = L::UNIT_BYTES << pieces.units_log2;
-    let of_run = pieces.count.div_ceil(bulk.workers.threads().max(1) * RUNS_PER_THREAD);
+    let run_pieces = pieces.count.div_ceil(bulk.workers.threads().max(1) * RUNS_PER_THREAD);
     let table = Table { bytes: filter.table.len(), pieces: pieces.count, each: 1 };
     in_chunks(bulk, hashes, &table, split, |grouped| {
-        let runs = filter.table.chunks_mut(of_run * piece_bytes).enumerate();
+        let runs = filter.table.chunks_mut(run_pieces * piece_bytes).enumerate();
         bulk.workers.for_each(runs.collect(), |(run, mut rest)| {
-            let mut piece = run * of_run;
+            let mut piece = run * run_pieces;
             while !rest.is_empty() {
                 let (table, after) = rest.split_at_mut(piece_bytes.min(rest.len()));
                 let geometry = pieces.geometry::<L>(table.len());
                 let shares = || grouped.iter().map(|share| share.part(piece));
                 let next = &after[..piece_bytes.min(after.len())];
-                let mut ahead = Ahead::of(next, shares().map(<[u64]>::len).sum());
+                let keys = shares().map(<[u64]>::len).sum();
+                let mut next_piece = PiecePrefetch::new(next, keys);
                 for hashes in shares().flat_map(|keys| keys.chunks(AHEAD_KEYS)) {
                     kernels.insert_batch(geometry, table, KeyHash::slice_from_raw(hashes));
-                    ahead.fetch(hashes.len());
+                    next_piece.fetch(hashes.len());
                 }
                 (piece, rest) = (piece + 1, after);
             }
@@ -151,25 +157,26 @@ mod tests {
             .collect()
     }
 
-    /// In its piece, a hash has the unit that it has in the table, and the bits that patterns are made of.
+    /// Checks that `split` keeps each hash's unit, and its low half, from which the pattern is computed.
     fn check<L: Layout>(units: u64) {
         let geometry = Geometry { units, hashes: 8 };
         let pieces = Pieces::of::<L>(geometry);
         assert!(pieces.count <= MOST_PIECES);
-        let of_piece = 1u64 << pieces.units_log2;
+        let piece_units = 1u64 << pieces.units_log2;
         let mut hashes = hashes();
-        // The first and the last hash of units at the ends of pieces, and in the last piece.
-        for unit in [0, 1, of_piece - 1, of_piece, (pieces.count as u64 - 1) * of_piece, units - 1]
-        {
+        // Hashes around the first one of each of the units at the ends of pieces.
+        let last_piece = (pieces.count as u64 - 1) * piece_units;
+        for unit in [0, 1, piece_units - 1, piece_units, last_piece, units - 1] {
             let first = ((u128::from(unit.min(units - 1)) << 64) / u128::from(units)) as u64;
             hashes.extend([first.wrapping_sub(1), first, first.wrapping_add(1 << 33)]);
         }
         for hash in hashes {
             let (piece, local) = pieces.split::<L>(hash);
             let unit = L::unit(geometry, hash).unwrap();
-            let bytes = of_piece.min(units - piece as u64 * of_piece) as usize * L::UNIT_BYTES;
+            let bytes =
+                piece_units.min(units - piece as u64 * piece_units) as usize * L::UNIT_BYTES;
             let found = L::unit(pieces.geometry::<L>(bytes), local).unwrap();
-            assert_eq!(piece as u64 * of_piece + found, unit, "{hash:#x} of {units}");
+            assert_eq!(piece as u64 * piece_units + found, unit, "{hash:#x} of {units}");
             assert_eq!(local & PATTERN_MASK, hash & PATTERN_MASK);
         }
     }

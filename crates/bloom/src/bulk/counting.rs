@@ -1,4 +1,4 @@
-//! Bits and counters together: a position is grouped once, for both.
+//! Large batches for the counting filter: each position is grouped once, for its bit and its counter.
 
 use super::positions::Pieces;
 use super::{Table, in_chunks};
@@ -6,18 +6,18 @@ use crate::CountingBloomFilter;
 use crate::counters::Counters;
 use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash, Workers};
 
-/// Positions of a piece, in tables that are not so large that there would be too many: 128 KiB of counters
-/// of four bits, and 32 KiB of bits.
+/// Positions of a piece: 128 KiB of four-bit counters and 32 KiB of bits. Tables that would have too many pieces of
+/// this size have larger ones.
 const PIECE_POSITIONS: u64 = 1 << 18;
 
 impl InsertBulk for CountingBloomFilter {
-    /// A bit and a counter for every hash function.
+    /// A bit and a counter for each position of the key.
     fn lines_per_insert(&self) -> Option<u32> {
         Some(2 * self.hash_count())
     }
 
-    /// Never fails. Takes 4.5 bytes of scratch memory per counter of a key, if it can be had; at most the size of the
-    /// table, or 256 MiB.
+    /// Never fails. Takes 4.5 bytes of scratch memory for each counter of each key, up to the size of the bit table or
+    /// 256 MiB, whichever is more. Without that memory, keys are inserted without grouping.
     fn insert_bulk<W: Workers>(
         &mut self,
         hashes: &[KeyHash],
@@ -29,7 +29,7 @@ impl InsertBulk for CountingBloomFilter {
     }
 }
 
-/// Inserts keys piece by piece. How many: the first ones, all unless memory is short.
+/// Inserts keys piece by piece. Returns how many: the first of the batch, and all of them unless memory is short.
 fn insert<W: Workers>(
     filter: &mut CountingBloomFilter,
     hashes: &[KeyHash],

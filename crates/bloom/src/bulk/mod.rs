@@ -1,14 +1,14 @@
-//! Large batches, piece of the table by piece.
+//! Inserts of large batches, one piece of the table after another.
 //!
-//! A table that is much larger than the caches gets many keys a line from a large batch, and pays a miss for
-//! each. So keys are first grouped by the *piece* of the table that they belong to
-//! ([`trommel_base::partition`]); then each piece is filled while it is in the second-level cache, by one
-//! thread, without atomics. Bits are only ever set, so the table is the same in whatever order.
+//! A large batch has many keys for each cache line of the table. If the table is much larger than the caches, each of
+//! these keys costs a cache miss. So keys are first grouped by the *piece* of the table that they belong to
+//! ([`trommel_base::partition`]). Then one thread fills each piece, without atomics, while the piece is in L2. Bits
+//! are only ever set, so the order of the keys does not change the table.
 //!
-//! A table that is not so large is filled by several threads in slices of the batch ([`slices`]).
+//! For smaller tables, several threads insert slices of the batch ([`slices`]).
 //!
-//! What is grouped is keys where a key's bits are confined to a unit ([`blocked`]), and single positions where
-//! they are not ([`positions`]).
+//! Layouts that confine a key's bits to one unit group whole keys ([`blocked`]); the others group single bit positions
+//! ([`positions`]).
 
 mod blocked;
 mod counting;
@@ -20,22 +20,22 @@ use crate::layout::Layout;
 use trommel_base::partition::{Partitioned, Record, SharePlan, chunk_bytes, partition_shares};
 use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash, Workers};
 
-/// The most pieces of a table. Beyond, the runs of the partition do not fit the second-level cache.
+/// The most pieces of a table. With more, the runs of the partition would not fit L2.
 const MOST_PIECES: usize = 4096;
 
-/// Upper bound on the bytes that each piece takes in the lists of what threads work on.
+/// Upper bound on the bytes that each piece takes in the threads' lists of work items.
 const ITEM_BYTES: usize = 192;
 
-/// A table as far as a pass over keys knows it.
+/// The properties of a table that [`in_chunks`] needs.
 struct Table {
     bytes: usize,
     pieces: usize,
-    /// Records of a key.
+    /// Records per key: one, or one for each of its positions.
     each: usize,
 }
 
-/// Groups the records of keys by piece, chunk of keys after chunk, and has `fill` put each chunk in. How many
-/// keys that was: the first ones, all unless memory is short or they are too few.
+/// Groups the records of the keys by piece, one chunk of keys after another, and calls `fill` with each grouped chunk.
+/// Returns the number of keys done: the first of the batch, and all of them unless memory is short or they are too few.
 fn in_chunks<R, I, W>(
     bulk: Bulk<'_, W>,
     hashes: &[KeyHash],
@@ -80,7 +80,7 @@ impl<L: Layout> InsertBulk for Bloom<L> {
         slices::count(self.table.len(), bulk)
     }
 
-    /// Never fails. Takes as much scratch memory as the table for every slice but one.
+    /// Never fails. Takes scratch memory of the size of the table for every slice but one.
     fn insert_slices<W: Workers>(
         &mut self,
         hashes: &[KeyHash],
@@ -93,8 +93,9 @@ impl<L: Layout> InsertBulk for Bloom<L> {
         Ok(())
     }
 
-    /// Never fails. Takes 8.5 bytes of scratch memory per key, or 4.5 per bit that a key sets in a standard filter, if
-    /// it can be had; at most the size of the table, or 256 MiB.
+    /// Never fails. Takes 8.5 bytes of scratch memory per key, or in a standard filter 4.5 for each bit that the key
+    /// sets, up to the size of the table or 256 MiB, whichever is more. Without that memory, keys are inserted without
+    /// grouping.
     fn insert_bulk<W: Workers>(
         &mut self,
         hashes: &[KeyHash],

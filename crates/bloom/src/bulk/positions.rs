@@ -1,4 +1,4 @@
-//! Keys whose bits are anywhere: every position is grouped by itself.
+//! Large batches for the standard layout, where a key's bits are anywhere: every position is grouped by itself.
 
 use super::{MOST_PIECES, Table, in_chunks};
 use crate::filter::Bloom;
@@ -7,12 +7,12 @@ use crate::kernel::standard::positions;
 use crate::layout::Layout;
 use trommel_base::{Bulk, KeyHash, Workers};
 
-/// Positions of a piece, in tables that are not so large that there would be too many.
+/// Positions of a piece. Tables that would have more than [`MOST_PIECES`] pieces of this size have larger ones.
 const PIECE_POSITIONS: u64 = 1 << 20;
-/// Positions of a word, of which a table has a whole number.
+/// Positions of a word; a table is a whole number of words.
 const WORD_POSITIONS: u64 = 64;
 
-/// How a table's positions fall into pieces of a power of two of them.
+/// How a table is divided into pieces. The number of positions of a piece is a power of two.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pieces {
     geometry: Geometry,
@@ -21,20 +21,20 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
-    /// Pieces of at least `positions`.
+    /// Divides a table into pieces of at least `positions` positions.
     pub(crate) fn of(geometry: Geometry, positions: u64) -> Self {
-        let all = geometry.units * WORD_POSITIONS;
-        let positions = positions.max(all.div_ceil(MOST_PIECES as u64)).next_power_of_two();
-        let count = all.div_ceil(positions) as usize;
+        let total = geometry.units * WORD_POSITIONS;
+        let positions = positions.max(total.div_ceil(MOST_PIECES as u64)).next_power_of_two();
+        let count = total.div_ceil(positions) as usize;
         Self { geometry, positions_log2: positions.ilog2(), count }
     }
 
-    /// Whether a record of 32 bits holds a position within a piece: up to 2 TiB of bits.
+    /// Whether a position within a piece fits a record of 32 bits. It does in tables of up to 2 TiB.
     pub(crate) fn fit_records(self) -> bool {
         self.positions_log2 <= u32::BITS
     }
 
-    /// The pieces of a hash's positions, and the positions within them.
+    /// For each position of a hash, its piece and the position within the piece.
     #[inline(always)]
     pub(crate) fn split(self, hash: u64) -> impl Iterator<Item = (usize, u32)> {
         let mask = (1 << self.positions_log2) - 1;
@@ -44,7 +44,7 @@ impl Pieces {
     }
 }
 
-/// Inserts keys piece by piece. How many: the first ones, all unless memory is short.
+/// Inserts keys piece by piece. Returns how many: the first of the batch, and all of them unless memory is short.
 pub(crate) fn insert<L: Layout, W: Workers>(
     filter: &mut Bloom<L>,
     hashes: &[KeyHash],
