@@ -1,4 +1,4 @@
-//! Packed counters: 4-bit ones that stick, or 2-bit ones with an overflow table.
+//! Packed counters: four-bit ones that stick at 15, or two-bit ones with an overflow table.
 
 use crate::overflow::{ENTRY_BYTES, Overflow};
 use alloc::collections::BTreeMap;
@@ -11,7 +11,7 @@ use trommel_base::{FormatError, Storage, with_fetch};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum CounterWidth {
-    /// Two bits; counts above 2 are kept in an overflow table, and are exact.
+    /// Two bits. Counts above 2 are kept in an overflow table, so all counts are exact.
     Two = 2,
     /// Four bits; a counter that reaches 15 stays there.
     Four = 4,
@@ -29,7 +29,7 @@ impl CounterWidth {
         self as u32
     }
 
-    /// The highest value of a counter's cell: stuck with four bits, "see the overflow table" with two.
+    /// The highest value of a cell. With four bits it means "stuck", with two "the overflow table has the count".
     pub(crate) const fn ceiling(self) -> u8 {
         (1 << self.bits()) - 1
     }
@@ -42,7 +42,7 @@ impl CounterWidth {
         }
     }
 
-    /// Bytes of counters beside a word of 64 bits.
+    /// Bytes of counters for each 64-bit word of the bit table.
     pub(crate) const fn bytes_per_word(self) -> usize {
         8 * self.bits() as usize
     }
@@ -54,7 +54,7 @@ pub(crate) struct Counters<S = Storage> {
     pub(crate) width: CounterWidth,
     /// Packed cells, position 0 in the lowest bits of byte 0.
     pub(crate) cells: S,
-    /// The counts of cells at the ceiling, with two bits.
+    /// The counts of the two-bit cells that are at the ceiling; empty for four-bit cells.
     pub(crate) overflow: Overflow<S>,
 }
 
@@ -69,18 +69,18 @@ impl<S: AsRef<[u8]>> Counters<S> {
         self.cells.as_ref().len() + self.overflow.len() * ENTRY_BYTES
     }
 
-    /// Byte and shift of a cell.
-    fn place(&self, position: u64) -> (usize, u64) {
+    /// The byte of a cell, and the cell's shift within it.
+    fn byte_and_shift(&self, position: u64) -> (usize, u64) {
         let bit = position * u64::from(self.width.bits());
         ((bit / 8) as usize, bit % 8)
     }
 
     fn cell(&self, position: u64) -> u8 {
-        let (byte, shift) = self.place(position);
+        let (byte, shift) = self.byte_and_shift(position);
         self.cells.as_ref()[byte] >> shift & self.width.ceiling()
     }
 
-    /// The count at a position; 15 may stand for more with four bits.
+    /// The count at a position. With four bits, 15 means 15 or more.
     pub(crate) fn count(&self, position: u64) -> u64 {
         let cell = self.cell(position);
         if self.width == CounterWidth::Two && cell == self.width.ceiling() {
@@ -90,14 +90,14 @@ impl<S: AsRef<[u8]>> Counters<S> {
         }
     }
 
-    /// Checks that counters agree with the bits and the overflow table: a counter is above zero where
-    /// its bit is set and nowhere else, and a 2-bit cell is at its ceiling where the table has it.
+    /// Checks that the counters agree with the bits and with the overflow table: a counter is above zero exactly where
+    /// its bit is set, and a two-bit cell is at the ceiling exactly where the overflow table has an entry.
     ///
     /// Cost: one pass over bits and counters, a word of counters at a time.
     pub(crate) fn check(&self, bits: &[u8]) -> Result<(), FormatError> {
         let (cells, _) = self.cells.as_ref().as_chunks();
         let mut at_ceiling = 0;
-        let agree = match self.width {
+        let all_agree = match self.width {
             CounterWidth::Four => agree(bits.as_chunks().0, cells, |bits, cells| {
                 spread_to_fours(u16::from_le_bytes(bits)) ^ nonzero_fours(cells)
             }),
@@ -106,7 +106,7 @@ impl<S: AsRef<[u8]>> Counters<S> {
                 spread_to_twos(u32::from_le_bytes(bits)) ^ nonzero_twos(cells)
             }),
         };
-        if !agree {
+        if !all_agree {
             let value = self.first_disagreement(bits);
             return Err(FormatError::Field { name: "counter", value });
         }
@@ -120,7 +120,7 @@ impl<S: AsRef<[u8]>> Counters<S> {
         Ok(())
     }
 
-    /// The first position whose bit says something else than its counter.
+    /// The first position whose bit disagrees with its counter.
     fn first_disagreement(&self, bits: &[u8]) -> u64 {
         let is_set = |position: u64| bits[(position / 8) as usize] >> (position % 8) & 1 == 1;
         let mut positions = 0..bits.len() as u64 * 8;
@@ -128,34 +128,35 @@ impl<S: AsRef<[u8]>> Counters<S> {
     }
 }
 
-/// Whether no word of counters and its bits have a difference. Without an exit, so that it becomes vectors.
+/// Whether `difference` is zero for every word of counters and its bits. The loop has no early exit, so that the
+/// compiler vectorises it.
 #[inline(always)]
 fn agree<const BITS_BYTES: usize>(
     bits: &[[u8; BITS_BYTES]],
     cells: &[[u8; 8]],
     mut difference: impl FnMut([u8; BITS_BYTES], u64) -> u64,
 ) -> bool {
-    let of_words = bits.iter().zip(cells);
-    of_words.fold(0, |all, (bits, cells)| all | difference(*bits, u64::from_le_bytes(*cells))) == 0
+    let words = bits.iter().zip(cells);
+    words.fold(0, |all, (bits, cells)| all | difference(*bits, u64::from_le_bytes(*cells))) == 0
 }
 
 const EVERY_SECOND: u64 = 0x5555_5555_5555_5555;
 const EVERY_FOURTH: u64 = 0x1111_1111_1111_1111;
 
-/// For each number of two bits, its lowest bit: whether it is not zero.
+/// Sets the lowest bit of each two-bit field that is not zero.
 #[inline(always)]
 const fn nonzero_twos(cells: u64) -> u64 {
     (cells | cells >> 1) & EVERY_SECOND
 }
 
-/// The same of numbers of four bits.
+/// Sets the lowest bit of each four-bit field that is not zero.
 #[inline(always)]
 const fn nonzero_fours(cells: u64) -> u64 {
     let twos = cells | cells >> 2;
     (twos | twos >> 1) & EVERY_FOURTH
 }
 
-/// Each bit as the lowest of two. (Warren, "Hacker's delight", section 7-2: half a shuffle.)
+/// Moves bit `i` to bit `2i`. (Warren, "Hacker's delight", section 7-2: half a shuffle.)
 #[inline(always)]
 const fn spread_to_twos(bits: u32) -> u64 {
     let bits = bits as u64;
@@ -166,7 +167,7 @@ const fn spread_to_twos(bits: u32) -> u64 {
     (bits | bits << 1) & EVERY_SECOND
 }
 
-/// Each bit as the lowest of four.
+/// Moves bit `i` to bit `4i`.
 #[inline(always)]
 const fn spread_to_fours(bits: u16) -> u64 {
     let bits = bits as u64;
@@ -178,7 +179,7 @@ const fn spread_to_fours(bits: u16) -> u64 {
 
 impl<S: AsRef<[u8]> + AsMut<[u8]>> Counters<S> {
     fn set_cell(&mut self, position: u64, value: u8) {
-        let (byte, shift) = self.place(position);
+        let (byte, shift) = self.byte_and_shift(position);
         let byte = &mut self.cells.as_mut()[byte];
         *byte = *byte & !(self.width.ceiling() << shift) | value << shift;
     }
@@ -199,10 +200,10 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Counters<S> {
         sum != before
     }
 
-    /// One more key at a position; true if that changed the counter, false if it is stuck.
+    /// Increments the counter at a position; true if that changed it, false if it is stuck.
     #[inline]
     pub(crate) fn increment(&mut self, position: u64) -> bool {
-        let (byte, shift) = self.place(position);
+        let (byte, shift) = self.byte_and_shift(position);
         let byte = &mut self.cells.as_mut()[byte];
         if *byte >> shift & self.width.ceiling() < self.width.max_exact() {
             *byte += 1 << shift;
@@ -212,8 +213,8 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Counters<S> {
         }
     }
 
-    /// One key less at a position; true if none is left. A stuck counter stays, and so does one at
-    /// zero, which only the removal of a key that was never inserted can meet.
+    /// Decrements the counter at a position; true if it becomes zero. A stuck counter does not change. Neither does a
+    /// counter at zero, which only the removal of a key that was never inserted can reach.
     pub(crate) fn decrement(&mut self, position: u64) -> bool {
         let ceiling = self.width.ceiling();
         match (self.cell(position), self.width) {
@@ -244,8 +245,8 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Counters<S> {
         }
     }
 
-    /// The counters in pieces of a power of two, at least 8, of positions, each a table of its own. They have
-    /// taken the overflow table with them: [`Counters::join_overflows`] brings it back.
+    /// Splits the counters into pieces of `2^positions_log2` positions, at least 8, each with its part of the overflow
+    /// table. The whole table's overflow table is empty until [`Counters::join_overflows`] restores it.
     pub(crate) fn pieces(&mut self, positions_log2: u32) -> Vec<Counters<&mut [u8]>> {
         let width = self.width;
         let mut rest = core::mem::take(self.overflow.map_mut());
@@ -260,7 +261,7 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Counters<S> {
         cells.enumerate().map(piece).collect()
     }
 
-    /// Takes the overflow tables of all pieces back.
+    /// Restores the overflow table from those of all pieces.
     pub(crate) fn join_overflows(
         &mut self,
         overflows: Vec<BTreeMap<u64, u64>>,
@@ -273,8 +274,8 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Counters<S> {
         self.overflow = Overflow::Map(entries.collect());
     }
 
-    /// Increments the counters of a batch of hashes, whose positions `positions` gives. The lines of
-    /// a key's counters are fetched 16 keys ahead.
+    /// Increments the counters of a batch of hashes; `positions` gives the positions of each hash. The cache lines of a
+    /// key's counters are prefetched 16 keys ahead.
     pub(crate) fn increment_batch<I: Iterator<Item = u64>>(
         &mut self,
         hashes: &[u64],
@@ -298,7 +299,7 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Counters<S> {
             |_, _| {},
             |counters, i| {
                 for position in positions(hashes[i]) {
-                    let (byte, _) = counters.place(position);
+                    let (byte, _) = counters.byte_and_shift(position);
                     F::line(counters.cells.as_ref().as_ptr().wrapping_add(byte));
                 }
             },
@@ -315,7 +316,7 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Counters<S> {
 mod tests {
     use super::*;
 
-    /// Every bit and its counter, alone wrong: reported where it is, for every value of a counter.
+    /// At each position, flips the bit alone and then sets the counter alone to each of its values.
     #[test]
     fn a_counter_that_contradicts_its_bit_is_found() {
         for width in [CounterWidth::Two, CounterWidth::Four] {

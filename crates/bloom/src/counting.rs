@@ -1,4 +1,4 @@
-//! The counting Bloom filter: a standard filter that forgets keys.
+//! The counting Bloom filter: a standard filter from which keys can be removed.
 
 use crate::BloomFilter;
 use crate::counters::{CounterWidth, Counters};
@@ -15,25 +15,23 @@ use trommel_base::{
 };
 use trommel_simd::Isa;
 
-/// A standard Bloom filter with a counter beside every bit. The bit says whether the counter is above
-/// zero, so that lookups read bits alone, at the speed and in the cache lines of a
-/// [`BloomFilter`]; only inserting and removing read the counters.
+/// A standard Bloom filter with a counter for every bit. The bit is set exactly if the counter is above zero. So
+/// lookups read only bits, at the speed of a [`BloomFilter`] and from the same cache lines; only inserts, removals and
+/// [`Count`] read the counters.
 ///
-/// Bits: 5 a position with [`CounterWidth::Four`], 3 with [`CounterWidth::Two`].
+/// Memory: 5 bits per position with [`CounterWidth::Four`], 3 with [`CounterWidth::Two`].
 ///
-/// - Counters of four bits, the default, stick at 15: such a counter is never decremented again, so
-///   that no false negative can arise. With `m` counters at the best number of hashes it happens with
-///   probability below `m · (e ln 2 / 15)^15`, 3.1e-14 `m`, unless one key is inserted often.
-/// - Counters of two bits ([`Builder::compact`]) keep what exceeds 2 in an overflow table, and are
-///   exact.
+/// - Counters of four bits, the default, stick at 15: a counter that has reached 15 is never decremented again, so that
+///   no false negative can arise. With `m` counters and the best number of hashes, the probability that any of them
+///   sticks is below `m · (e ln 2 / 15)^15`, which is 3.1e-14 `m`, unless one key is inserted often.
+/// - Counters of two bits ([`Builder::compact`]) keep counts above 2 in an overflow table, and are exact.
 ///
-/// Removing a key that was never inserted is refused if a lookup says so; if the lookup is a false
-/// positive, the counters of other keys are lowered, and they may be lost. Only remove what was
-/// inserted.
+/// Remove only keys that were inserted. The removal of another key is refused if a lookup does not find the key. If the
+/// lookup is a false positive, the removal decrements counters of other keys, and lookups may no longer find those.
 ///
-/// Source: Fan, Cao, Almeida and Broder, "Summary cache", IEEE/ACM Transactions on Networking 8
-/// (2000), section V-C. There the counters alone are kept; bits apart from them cost a quarter (a
-/// half) more memory, and make a lookup read a quarter (a half) of it.
+/// Source: Fan, Cao, Almeida and Broder, "Summary cache", IEEE/ACM Transactions on Networking 8 (2000), section V-C.
+/// The filter there has only counters. Separate bits take a quarter more memory than four-bit counters alone (half more
+/// than two-bit counters), and lookups then read from a table of a quarter (half) of the size.
 ///
 /// ```
 /// use trommel::{CountingBloomFilter, Filter, Insert, Remove};
@@ -49,7 +47,7 @@ use trommel_simd::Isa;
 pub struct CountingBloomFilter<S = Storage> {
     pub(crate) bits: BloomFilter<S>,
     pub(crate) counters: Counters<S>,
-    /// Whether counters are known to agree with bits: not in a trusted view.
+    /// Whether the counters are known to agree with the bits; false in a trusted view.
     is_checked: bool,
 }
 
@@ -64,13 +62,12 @@ impl CountingBloomFilter {
     /// ```
     ///
     /// # Errors
-    /// [`SpecError`] if the rate is not between 0 and 1 or cannot be reached, or the filter would be
-    /// too large.
+    /// [`SpecError`] if `fpr` is not between 0 and 1 or cannot be reached, or if the filter would be too large.
     pub fn with_capacity_and_fpr(keys: usize, fpr: f64) -> Result<Self, SpecError> {
         Self::builder().keys(keys).fpr(fpr).build()
     }
 
-    /// A builder for everything else: seed, hasher, compact counters, instruction set, huge pages.
+    /// A builder with further options: seed, hasher, compact counters, instruction set, huge pages.
     ///
     /// ```
     /// use trommel::{CountingBloomFilter, Isa, bloom::CounterWidth};
@@ -83,7 +80,7 @@ impl CountingBloomFilter {
         Builder::default()
     }
 
-    /// How the bit table's memory was got.
+    /// How the bit table's memory was allocated: whether huge pages were advised.
     ///
     /// ```
     /// use trommel::{CountingBloomFilter, container::Backing};
@@ -95,7 +92,7 @@ impl CountingBloomFilter {
         self.bits.backing()
     }
 
-    /// Forgets all keys, keeping the memory.
+    /// Removes all keys and keeps the memory.
     ///
     /// ```
     /// use trommel::{CountingBloomFilter, Filter};
@@ -132,7 +129,7 @@ impl FromSpec for CountingBloomFilter {
     }
 }
 
-/// The parts of a filter.
+/// The shape and size of a filter's parts.
 struct Plan {
     width: CounterWidth,
     /// The shape of the bits.
@@ -143,17 +140,17 @@ struct Plan {
 
 impl Plan {
     fn of(spec: &Spec) -> Result<Self, SpecError> {
-        // Counters of folded positions could not be told apart any more.
+        // Folding would merge positions, whose counters could no longer be told apart.
         spec.refuse_folding(FilterKind::CountingBloom)?;
         spec.refuse_slot_options(FilterKind::CountingBloom)?;
         let width = if spec.compact { CounterWidth::Two } else { CounterWidth::Four };
-        // Bits and counters grow together, so the bytes of both are a multiple of those of the bits.
-        let share = 1 + width.bits() as usize;
-        let spec = &spec.in_bytes((Standard::UNIT_BYTES * share) as u64)?;
-        let mut of_bits = *spec;
-        of_bits.memory_bytes = spec.memory_bytes.map(|bytes| bytes / share);
-        let whole = |error| whole_size(error, spec, share as u64);
-        let geometry = crate::layout::geometry::<Standard>(&of_bits).map_err(whole)?;
+        // A byte of bits comes with `width` bytes of counters.
+        let multiple = 1 + width.bits() as usize;
+        let spec = &spec.in_bytes((Standard::UNIT_BYTES * multiple) as u64)?;
+        let mut bit_spec = *spec;
+        bit_spec.memory_bytes = spec.memory_bytes.map(|bytes| bytes / multiple);
+        let scaled = |error| scaled_error(error, spec, multiple as u64);
+        let geometry = crate::layout::geometry::<Standard>(&bit_spec).map_err(scaled)?;
         let bit_bytes = geometry.units * Standard::UNIT_BYTES as u64;
         let cell_bytes = geometry.units.saturating_mul(width.bytes_per_word() as u64);
         let max_bytes = trommel_base::storage::MAX_BYTES;
@@ -165,15 +162,16 @@ impl Plan {
     }
 }
 
-/// An error about the bits alone, in bytes of bits and counters.
-fn whole_size(error: SpecError, spec: &Spec, share: u64) -> SpecError {
+/// Converts an error with the size of the bits alone to one with the size of bits and counters, `multiple` times as
+/// large.
+fn scaled_error(error: SpecError, spec: &Spec, multiple: u64) -> SpecError {
     match error {
         SpecError::TooSmall { min_bytes, bytes } => SpecError::TooSmall {
             bytes: spec.memory_bytes.map_or(bytes, |bytes| bytes as u64),
-            min_bytes: min_bytes.saturating_mul(share),
+            min_bytes: min_bytes.saturating_mul(multiple),
         },
         SpecError::TooLarge { bytes, max_bytes } => {
-            SpecError::TooLarge { bytes: bytes.saturating_mul(u128::from(share)), max_bytes }
+            SpecError::TooLarge { bytes: bytes.saturating_mul(u128::from(multiple)), max_bytes }
         }
         other => other,
     }
@@ -227,7 +225,7 @@ impl<S: AsRef<[u8]>> CountingBloomFilter<S> {
         &self.bits
     }
 
-    /// An estimate of the distinct keys held, from the number of set bits. Cost: one pass over them.
+    /// An estimate of the number of distinct keys held, from the number of set bits. Cost: one pass over the bits.
     ///
     /// ```
     /// use trommel::{CountingBloomFilter, Filter};
@@ -243,10 +241,11 @@ impl<S: AsRef<[u8]>> CountingBloomFilter<S> {
         self.bits.estimate_len()
     }
 
-    /// Checks what a trusted view left out, beside the checksum: that counters agree with bits.
+    /// Checks that the counters agree with the bits, which [`CountingBloomFilter::parse_trusted`] does not. Does not
+    /// compute the checksum.
     ///
     /// # Errors
-    /// [`FormatError`] if they do not.
+    /// [`FormatError`] if counters and bits disagree.
     pub fn check_structure(&self) -> Result<(), FormatError> {
         if self.is_checked { Ok(()) } else { self.counters.check(self.bits.table()) }
     }
@@ -280,13 +279,13 @@ impl<S: AsRef<[u8]>> CountingBloomFilter<S> {
         self.header().to_bytes(&[self.bits.table(), self.counters.cells.as_ref(), &overflow])
     }
 
-    /// Bytes of the frozen filter, as [`CountingBloomFilter::to_bytes`] makes them. Allocates nothing.
+    /// The number of bytes that [`CountingBloomFilter::to_bytes`] returns. Allocates nothing.
     #[must_use]
     pub fn encoded_len(&self) -> usize {
         self.bits.encoded_len() + self.counters.memory_bytes()
     }
 
-    /// Writes the frozen filter, without a copy of bits and counters.
+    /// Writes the frozen filter without copying bits and counters.
     ///
     /// ```
     /// use trommel::CountingBloomFilter;
@@ -308,7 +307,8 @@ impl<S: AsRef<[u8]>> CountingBloomFilter<S> {
 
 impl<'a> CountingBloomFilter<&'a [u8]> {
     /// A view of a frozen filter, at any alignment. Nothing is copied. Cost: one pass over the bytes for the checksum,
-    /// and one to see that bits and counters agree: half a millisecond per million keys at 1 % on a Zen 4 core.
+    /// and one to check that bits and counters agree, which takes half a millisecond per million keys at 1 % on a Zen 4
+    /// core.
     ///
     /// ```
     /// use trommel::{Count, CountingBloomFilter};
@@ -327,9 +327,9 @@ impl<'a> CountingBloomFilter<&'a [u8]> {
         Self::from_container(container::parse(bytes)?)
     }
 
-    /// The same for bytes that were verified before: neither is the checksum of the payload computed, nor
-    /// are counters compared with bits. Lookups read bits alone. The overflow table of compact counters is
-    /// still checked. See [`container::parse_trusted`].
+    /// Like [`CountingBloomFilter::parse`], for bytes that were verified before. Does not compute the checksum of the
+    /// payload, and does not compare the counters with the bits; lookups read only bits. Still checks the overflow
+    /// table of compact counters. See [`container::parse_trusted`].
     ///
     /// ```
     /// use trommel::{CountingBloomFilter, Filter};
@@ -341,14 +341,14 @@ impl<'a> CountingBloomFilter<&'a [u8]> {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if header, length or overflow table are not those of a frozen filter of this kind.
+    /// [`FormatError`] if the header, the length or the overflow table is not that of a frozen filter of this kind.
     pub fn parse_trusted(bytes: &'a [u8]) -> Result<Self, FormatError> {
         Self::from_container(container::parse_trusted(bytes)?)
     }
 }
 
 impl<B: FrozenBytes> CountingBloomFilter<B> {
-    /// A view of a container that was taken apart already.
+    /// A view of a container that is parsed already.
     ///
     /// ```
     /// use trommel::{BloomFilter, CountingBloomFilter, FormatError, container};
@@ -359,7 +359,8 @@ impl<B: FrozenBytes> CountingBloomFilter<B> {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if it is of another kind, or its parameters are not what a writer writes.
+    /// [`FormatError`] if the container holds another kind of filter or invalid parameters, or if counters and bits
+    /// disagree; the last is not checked if the container was parsed as trusted.
     pub fn from_container(parsed: Parsed<B>) -> Result<Self, FormatError> {
         let (header, trust, payload) = (parsed.header(), parsed.trust(), parsed.payload());
         let expected = FilterKind::CountingBloom;
@@ -372,13 +373,13 @@ impl<B: FrozenBytes> CountingBloomFilter<B> {
             4 => CounterWidth::Four,
             _ => return Err(FormatError::Field { name: "counter width", value: width }),
         };
-        let end = payload.as_ref().len();
+        let payload_len = payload.as_ref().len();
         let lengths = (|| {
             let bits = units.checked_mul(Standard::UNIT_BYTES as u64)?;
             let cells = units.checked_mul(width.bytes_per_word() as u64)?;
             let overflow = entries.checked_mul(ENTRY_BYTES as u64)?;
-            let whole = bits.checked_add(cells)?.checked_add(overflow)?;
-            (whole == end as u64).then_some((bits as usize, cells as usize))
+            let total = bits.checked_add(cells)?.checked_add(overflow)?;
+            (total == payload_len as u64).then_some((bits as usize, cells as usize))
         })();
         let Some((bits, cells)) = lengths else {
             return Err(FormatError::Field { name: "units", value: units });
@@ -386,13 +387,13 @@ impl<B: FrozenBytes> CountingBloomFilter<B> {
         if width == CounterWidth::Four && entries != 0 {
             return Err(FormatError::Field { name: "overflow entries", value: entries });
         }
-        let of_bits =
+        let bits_header =
             Header { kind: FilterKind::Bloom, parameters: [units, hashes, 0, 0], ..header };
-        let overflow = payload.slice(bits + cells..end);
+        let overflow = payload.slice(bits + cells..payload_len);
         let min_count = u64::from(width.ceiling());
         let overflow = Overflow::parse(overflow, units.saturating_mul(64), min_count)?;
         let cells = payload.slice(bits..bits + cells);
-        let bits = BloomFilter::from_header(&of_bits, payload.slice(0..bits))?;
+        let bits = BloomFilter::from_header(&bits_header, payload.slice(0..bits))?;
         let counters = Counters { width, cells, overflow };
         let filter = Self { bits, counters, is_checked: false };
         if trust == Trust::Trusted {
@@ -402,7 +403,8 @@ impl<B: FrozenBytes> CountingBloomFilter<B> {
         Ok(Self { is_checked: true, ..filter })
     }
 
-    /// An owned copy of what is viewed; of a trusted view, after [`check_structure`](Self::check_structure).
+    /// Copies the view into an owned filter. A trusted view is first checked with
+    /// [`check_structure`](Self::check_structure).
     ///
     /// # Errors
     /// [`FormatError`] if the check fails or the memory is refused.
@@ -417,7 +419,7 @@ impl<B: FrozenBytes> CountingBloomFilter<B> {
 }
 
 impl CountingBloomFilter {
-    /// An owned filter from frozen bytes. Everything is checked before memory is asked for.
+    /// Reads an owned filter from frozen bytes. Everything is checked before memory is allocated.
     ///
     /// # Errors
     /// [`FormatError`] if the bytes are not exactly one frozen filter of this kind.
@@ -444,23 +446,25 @@ impl<S: AsRef<[u8]>> Filter for CountingBloomFilter<S> {
         self.bits.hasher()
     }
 
-    /// Inserts less removals, and never below 0: the copies held, if every removal is of a copy that was inserted.
+    /// Inserts minus removals, but never below 0. This is the number of copies held if only inserted copies were
+    /// removed.
     ///
-    /// A removal is refused where a lookup finds nothing. Others count, also of a false positive, and of a key whose
-    /// counters of four bits stick, which is found whatever is removed. So after such a removal `len` may be
-    /// less than the copies held.
+    /// A removal is refused if a lookup does not find the key. All other removals are counted: also the removal of a
+    /// false positive, and that of a key whose four-bit counters stick, which is found however often it is removed. So
+    /// after such a removal `len` may be less than the number of copies held.
     fn len(&self) -> usize {
         self.bits.len()
     }
 
-    /// True if no bit is set. Counters that stick leave bits after as many removals as inserts.
+    /// True if [`Filter::len`] is 0 and no bit is set. Counters that stick leave bits set even if every key was
+    /// removed.
     ///
-    /// Cost: where [`Filter::len`] is 0, a pass over the bits up to the first that is set.
+    /// Cost: if [`Filter::len`] is 0, a pass over the bits up to the first one that is set.
     fn is_empty(&self) -> bool {
         self.bits.is_empty()
     }
 
-    /// Bits, counters and overflow table, whose entries count 16 bytes as in the container.
+    /// Bytes of bits, counters and overflow table. An entry of the overflow table counts 16 bytes, as in the container.
     fn memory_bytes(&self) -> usize {
         self.bits.memory_bytes() + self.counters.memory_bytes()
     }
@@ -471,7 +475,7 @@ impl<S: AsRef<[u8]>> Filter for CountingBloomFilter<S> {
 }
 
 impl<S: AsRef<[u8]> + AsMut<[u8]>> CountingBloomFilter<S> {
-    /// Inserts the key of a hash; false only if all counters of the key are stuck. Never fails, as
+    /// Inserts the key of a hash; returns false only if all counters of the key are stuck. Never fails, like
     /// [`CountingBloomFilter::add`].
     ///
     /// ```
@@ -486,12 +490,12 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> CountingBloomFilter<S> {
         for position in positions(self.geometry(), hash.raw()) {
             changed |= self.counters.increment(position);
         }
-        // A bit that was clear stood over a counter of zero, which has changed.
+        // If this sets a bit, the bit's counter was zero, so `changed` is already true.
         self.bits.add_hash(hash);
         changed
     }
 
-    /// Inserts a batch: the same filter as one by one. Never fails, as [`CountingBloomFilter::add`].
+    /// Inserts a batch, with the same result as one key at a time. Never fails, like [`CountingBloomFilter::add`].
     ///
     /// ```
     /// use trommel::{Count, CountingBloomFilter, Filter};
@@ -509,19 +513,19 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> CountingBloomFilter<S> {
 }
 
 impl<S: AsRef<[u8]> + AsMut<[u8]>> Insert for CountingBloomFilter<S> {
-    /// Never fails, as [`CountingBloomFilter::add_hash`].
+    /// Never fails, like [`CountingBloomFilter::add_hash`].
     fn insert_hash(&mut self, hash: KeyHash) -> Result<bool, Full> {
         Ok(self.add_hash(hash))
     }
 
-    /// Never fails, as [`CountingBloomFilter::add_batch`].
+    /// Never fails, like [`CountingBloomFilter::add_batch`].
     fn insert_batch(&mut self, hashes: &[KeyHash]) -> Result<(), Full> {
         self.add_batch(hashes);
         Ok(())
     }
 }
 
-/// Equal filters have the same frozen bytes. The instruction set is no part of it.
+/// Two filters are equal if their frozen bytes are. The instruction set does not matter.
 impl<S: AsRef<[u8]>, T: AsRef<[u8]>> PartialEq<CountingBloomFilter<T>> for CountingBloomFilter<S> {
     fn eq(&self, other: &CountingBloomFilter<T>) -> bool {
         self.bits == other.bits
@@ -549,7 +553,7 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Remove for CountingBloomFilter<S> {
 }
 
 impl<S: AsRef<[u8]>> Count for CountingBloomFilter<S> {
-    /// The smallest of the key's counters; 15 may stand for more with counters of four bits.
+    /// The smallest of the key's counters. With counters of four bits, 15 means 15 or more.
     fn count_hash(&self, hash: KeyHash) -> u64 {
         let counts =
             positions(self.geometry(), hash.raw()).map(|position| self.counters.count(position));
@@ -558,7 +562,7 @@ impl<S: AsRef<[u8]>> Count for CountingBloomFilter<S> {
 }
 
 impl<S: AsRef<[u8]> + AsMut<[u8]>> CountingBloomFilter<S> {
-    /// Adds the counters of the other filter, owned or viewed: the filter of both multisets of keys.
+    /// Adds the counters of another filter, owned or viewed. The result is the filter of both multisets of keys.
     ///
     /// ```
     /// use trommel::{Count, CountingBloomFilter};
@@ -572,8 +576,8 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> CountingBloomFilter<S> {
     /// ```
     ///
     /// # Errors
-    /// [`MergeError`] if size, hashes, hasher or counters differ, or the other is a trusted view of damaged bytes;
-    /// this filter is as it was.
+    /// [`MergeError`] if the filters differ in size, number of hashes, hasher or counter width, or if `other` is a
+    /// trusted view whose counters and bits disagree. This filter is then unchanged.
     pub fn union<T: AsRef<[u8]>>(
         &mut self,
         other: &CountingBloomFilter<T>,

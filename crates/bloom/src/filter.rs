@@ -1,4 +1,4 @@
-//! The filter: a layout over bytes.
+//! The Bloom filter type: a layout over bytes.
 
 use crate::geometry::Geometry;
 use crate::kernel::Kernels;
@@ -12,8 +12,8 @@ use trommel_base::{
 };
 use trommel_simd::Isa;
 
-/// A Bloom filter of layout `L` over the bytes `S`: owned ([`Storage`], the default) or borrowed
-/// (`&[u8]`, any alignment), in which case it is a zero-copy view.
+/// A Bloom filter of layout `L`, whose table is in `S`: owned memory ([`Storage`], the default), or borrowed bytes
+/// (`&[u8]`, at any alignment) for a zero-copy view.
 ///
 /// ```
 /// use trommel::{Bitmap, Filter, Insert, KeyHash, RegisterBloom};
@@ -49,13 +49,12 @@ impl<L: Layout> Bloom<L> {
     /// ```
     ///
     /// # Errors
-    /// [`SpecError`] if the rate is not between 0 and 1 or cannot be reached, or the filter would be
-    /// too large.
+    /// [`SpecError`] if `fpr` is not between 0 and 1 or cannot be reached, or if the filter would be too large.
     pub fn with_capacity_and_fpr(keys: usize, fpr: f64) -> Result<Self, SpecError> {
         Self::builder().keys(keys).fpr(fpr).build()
     }
 
-    /// A builder for everything else: bytes, bits per key, seed, hasher, instruction set, huge pages.
+    /// A builder with further options: bytes, bits per key, seed, hasher, instruction set, huge pages.
     ///
     /// ```
     /// use trommel::{CacheLineBloom, Filter, SplitBlockBloom};
@@ -66,7 +65,7 @@ impl<L: Layout> Bloom<L> {
     /// # Ok::<(), trommel::SpecError>(())
     /// ```
     ///
-    /// An option of another kind does not compile:
+    /// An option that only another kind of filter has does not compile:
     ///
     /// ```compile_fail
     /// use trommel::SplitBlockBloom;
@@ -76,7 +75,7 @@ impl<L: Layout> Bloom<L> {
         Builder::default()
     }
 
-    /// How the table's memory was got: whether huge pages were advised.
+    /// How the table's memory was allocated: whether huge pages were advised.
     ///
     /// ```
     /// use trommel::{BloomFilter, container::Backing};
@@ -89,7 +88,7 @@ impl<L: Layout> Bloom<L> {
         self.table.backing()
     }
 
-    /// Forgets all keys, keeping the memory.
+    /// Removes all keys and keeps the memory.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter};
@@ -111,7 +110,7 @@ impl<L: Layout> FromSpec for Bloom<L> {
     fn from_spec(spec: &Spec) -> Result<Self, SpecError> {
         let isa = spec.usable_isa()?;
         let geometry = checked_geometry::<L>(spec)?;
-        // `geometry` stays within the addressable bytes of the machine.
+        // `checked_geometry` refuses tables that the machine cannot address, so this fits `usize`.
         let bytes = geometry.units * L::UNIT_BYTES as u64;
         let table = Storage::zeroed(bytes as usize, spec.huge_pages)?;
         Ok(Self::assemble(geometry, spec.hasher, 0, isa, table))
@@ -123,7 +122,7 @@ impl<L: Layout> FromSpec for Bloom<L> {
     }
 }
 
-/// The geometry of a spec without options that only other kinds have.
+/// The geometry for a spec. Refuses options that only other kinds have.
 fn checked_geometry<L: Layout>(spec: &Spec) -> Result<Geometry, SpecError> {
     spec.refuse_compact(L::KIND)?;
     spec.refuse_slot_options(L::KIND)?;
@@ -131,8 +130,8 @@ fn checked_geometry<L: Layout>(spec: &Spec) -> Result<Geometry, SpecError> {
 }
 
 impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
-    /// Puts a filter together from parts that fit: the table has the geometry's length, and the
-    /// machine has the instruction set.
+    /// Puts a filter together. Asserts that the table has the geometry's length; the caller makes sure that the machine
+    /// has the instruction set.
     pub(crate) fn assemble(
         geometry: Geometry,
         hasher: Hasher,
@@ -140,7 +139,7 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
         isa: Isa,
         table: S,
     ) -> Self {
-        // The kernels of single keys rest on this alone.
+        // The single-key kernels access the table unchecked; only this assertion makes that sound.
         assert_eq!(table.as_ref().len() as u64, geometry.units * L::UNIT_BYTES as u64);
         let kernels = L::kernels(isa);
         let hasher = hasher.with_isa(isa).unwrap_or(hasher);
@@ -162,7 +161,7 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
         self.geometry
     }
 
-    /// How many bits per key sets.
+    /// The number of bits that each key sets.
     ///
     /// ```
     /// use trommel::{BloomFilter, SplitBlockBloom};
@@ -188,7 +187,7 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
         self.kernels.isa()
     }
 
-    /// The table itself, little-endian words.
+    /// The bytes of the table: 64-bit words, little-endian.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter};
@@ -203,7 +202,7 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
         self.table.as_ref()
     }
 
-    /// Set bits of the table. Cost: one pass over it.
+    /// The number of set bits in the table. Cost: one pass over the table.
     ///
     /// ```
     /// use trommel::SplitBlockBloom;
@@ -217,7 +216,7 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
         layout::count_ones(layout::words_of(self.table()))
     }
 
-    /// An estimate of the distinct keys inserted, from the number of set bits. Cost: one pass over
+    /// An estimate of the number of distinct keys inserted, from the number of set bits. Cost: one pass over
     /// the table.
     ///
     /// Source: Swamidass and Baldi (2007); for the register layout its blocked form.
@@ -258,14 +257,17 @@ impl<L: Layout, S: AsRef<[u8]>> Filter for Bloom<L, S> {
         self.hasher
     }
 
-    /// Inserts so far, repeated keys counted again; after [`Merge::merge`](trommel_base::Merge::merge)
-    /// the sum of both. [`Bloom::estimate_len`] tells distinct ones.
+    /// The number of inserts so far, in which repeated keys count again; after
+    /// [`Merge::merge`](trommel_base::Merge::merge) the sum of both filters. [`Bloom::estimate_len`] estimates the
+    /// number of distinct keys.
     fn len(&self) -> usize {
         usize::try_from(self.len).unwrap_or(usize::MAX)
     }
 
-    /// Cost: where [`Filter::len`] is 0, a pass over the table up to the first bit that is set. Bits may be set then:
-    /// of counters that stuck, or in bytes from elsewhere.
+    /// True if [`Filter::len`] is 0 and no bit is set. With a `len` of 0, bits may still be set: by counters that
+    /// stuck, or in frozen bytes from elsewhere.
+    ///
+    /// Cost: if [`Filter::len`] is 0, a pass over the table up to the first bit that is set.
     fn is_empty(&self) -> bool {
         self.len == 0 && self.table().iter().all(|byte| *byte == 0)
     }
@@ -274,12 +276,12 @@ impl<L: Layout, S: AsRef<[u8]>> Filter for Bloom<L, S> {
         self.table.as_ref().len()
     }
 
-    /// All but the standard filter.
+    /// True for all layouts but the standard one.
     fn is_ordered_by_hash(&self) -> bool {
         L::unit(self.geometry, 0).is_some()
     }
 
-    /// Computed from the bits that are set now, not from [`Filter::len`]: exact for uniform hashes, also after
+    /// Computed from the bits that are set now, not from [`Filter::len`]. So it is exact for uniform hashes, also after
     /// repeated inserts, merges and folds. Cost: one pass over the table.
     fn expected_fpr(&self) -> f64 {
         L::fpr_of_table(self.geometry, layout::words_of(self.table()))
@@ -287,7 +289,7 @@ impl<L: Layout, S: AsRef<[u8]>> Filter for Bloom<L, S> {
 }
 
 impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Bloom<L, S> {
-    /// Inserts the key of a hash; true if that changed the table. Never fails, as [`Bloom::add`].
+    /// Inserts the key of a hash; returns true if that changed the table. Never fails, like [`Bloom::add`].
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter};
@@ -303,8 +305,8 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Bloom<L, S> {
         self.kernels.insert(self.geometry, self.table.as_mut(), hash)
     }
 
-    /// Inserts a batch: the same filter as one by one, two to five times as fast from some 64 keys on. Never fails, as
-    /// [`Bloom::add`].
+    /// Inserts a batch, with the same result as one key at a time, but two to five times as fast from about 64 keys on.
+    /// Never fails, like [`Bloom::add`].
     ///
     /// ```
     /// use trommel::{Filter, KeyHash, RegisterBloom};
@@ -323,21 +325,21 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Bloom<L, S> {
 }
 
 impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Insert for Bloom<L, S> {
-    /// Never fails, as [`Bloom::add_hash`].
+    /// Never fails, like [`Bloom::add_hash`].
     #[inline]
     fn insert_hash(&mut self, hash: KeyHash) -> Result<bool, Full> {
         Ok(self.add_hash(hash))
     }
 
-    /// Never fails, as [`Bloom::add_batch`].
+    /// Never fails, like [`Bloom::add_batch`].
     fn insert_batch(&mut self, hashes: &[KeyHash]) -> Result<(), Full> {
         self.add_batch(hashes);
         Ok(())
     }
 }
 
-/// Equal filters have the same frozen bytes: layout, shape, hasher, number of inserts and table. The instruction set
-/// is no part of it.
+/// Two filters are equal if their frozen bytes are: layout, shape, hasher, number of inserts and table. The instruction
+/// set does not matter.
 impl<L: Layout, S: AsRef<[u8]>, T: AsRef<[u8]>> PartialEq<Bloom<L, T>> for Bloom<L, S> {
     fn eq(&self, other: &Bloom<L, T>) -> bool {
         (self.geometry, self.hasher, self.len) == (other.geometry, other.hasher, other.len)

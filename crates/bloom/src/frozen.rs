@@ -1,4 +1,4 @@
-//! Filters to bytes and back. docs/FORMAT.md has the byte map.
+//! Conversion of filters to bytes and back. docs/FORMAT.md describes the bytes.
 
 use crate::filter::Bloom;
 use crate::geometry::Geometry;
@@ -18,7 +18,7 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
         }
     }
 
-    /// Checks what a trusted view left out, beside the checksum: nothing, since any bits are a table.
+    /// Does nothing, since any bits are a valid table. Other kinds check here what a trusted view was not checked for.
     ///
     /// ```
     /// use trommel::BloomFilter;
@@ -28,7 +28,7 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
     /// ```
     ///
     /// # Errors
-    /// None; other kinds have some.
+    /// Never; other kinds have errors.
     pub fn check_structure(&self) -> Result<(), FormatError> {
         Ok(())
     }
@@ -50,7 +50,7 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
         self.header().to_bytes(&[self.table.as_ref()])
     }
 
-    /// Bytes of the frozen filter, as [`Bloom::to_bytes`] makes them. Allocates nothing.
+    /// The number of bytes that [`Bloom::to_bytes`] returns. Allocates nothing.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter};
@@ -63,7 +63,7 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
         HEADER_BYTES + self.table.as_ref().len()
     }
 
-    /// Writes the frozen filter, without a copy of the table.
+    /// Writes the frozen filter without copying the table.
     ///
     /// ```
     /// use trommel::BloomFilter;
@@ -102,8 +102,8 @@ impl<'a, L: Layout> Bloom<L, &'a [u8]> {
         Self::from_container(container::parse(bytes)?)
     }
 
-    /// The same for bytes that were verified before: the checksum of the table is not computed. What every
-    /// table of a Bloom filter needs is its length, and that is checked. See [`container::parse_trusted`].
+    /// Like [`Bloom::parse`], for bytes that were verified before: does not compute the checksum of the table. Still
+    /// checks the table's length, which is all that makes it a valid table. See [`container::parse_trusted`].
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter};
@@ -116,14 +116,14 @@ impl<'a, L: Layout> Bloom<L, &'a [u8]> {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if header or length are not those of a frozen filter of this kind.
+    /// [`FormatError`] if the header or the length is not that of a frozen filter of this kind.
     pub fn parse_trusted(bytes: &'a [u8]) -> Result<Self, FormatError> {
         Self::from_container(container::parse_trusted(bytes)?)
     }
 }
 
 impl<L: Layout, B: FrozenBytes> Bloom<L, B> {
-    /// A view of a container that was taken apart already.
+    /// A view of a container that is parsed already.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter, container};
@@ -135,7 +135,7 @@ impl<L: Layout, B: FrozenBytes> Bloom<L, B> {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if it is of another kind, or its parameters are not what a writer writes.
+    /// [`FormatError`] if the container holds another kind of filter or invalid parameters.
     pub fn from_container(parsed: Parsed<B>) -> Result<Self, FormatError> {
         Self::from_header(&parsed.header(), parsed.payload())
     }
@@ -163,7 +163,7 @@ impl<L: Layout, B: FrozenBytes> Bloom<L, B> {
         Ok(Self::assemble(geometry, header.hasher, header.len, Isa::active_or_best(), table))
     }
 
-    /// An owned copy of what is viewed.
+    /// Copies the view into an owned filter.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter};
@@ -183,7 +183,7 @@ impl<L: Layout, B: FrozenBytes> Bloom<L, B> {
 }
 
 impl<L: Layout> Bloom<L> {
-    /// An owned filter from frozen bytes. Everything is checked before memory is asked for.
+    /// Reads an owned filter from frozen bytes. Everything is checked before memory is allocated.
     ///
     /// ```
     /// use trommel::{BloomFilter, FormatError};
@@ -202,9 +202,8 @@ impl<L: Layout> Bloom<L> {
 }
 
 impl Bloom<SplitBlock> {
-    /// A filter from the bitset of a Parquet Bloom filter (what follows its header in the file), with
-    /// Parquet's hash. Parquet does not store how many keys went in: [`Filter::len`] is the estimate
-    /// from the set bits.
+    /// A filter from the bitset of a Parquet Bloom filter (the bytes after its header in the file), with Parquet's
+    /// hash. Parquet does not store the number of keys, so [`Filter::len`] is an estimate from the set bits.
     ///
     /// [`Filter::len`]: trommel_base::Filter::len
     ///
@@ -228,9 +227,9 @@ impl Bloom<SplitBlock> {
 }
 
 impl<B: FrozenBytes> Bloom<SplitBlock, B> {
-    /// A zero-copy view of the bitset of a Parquet Bloom filter (the bytes after its header in the file), with Parquet's
-    /// hash, at any alignment. Cost: O(1); the bytes are not read. Parquet stores neither a checksum nor the number of
-    /// keys: [`Filter::len`] of the view is 0, and [`Bloom::estimate_len`] estimates it from the set bits.
+    /// A zero-copy view of the bitset of a Parquet Bloom filter (the bytes after its header in the file), with
+    /// Parquet's hash, at any alignment. Cost: O(1); the bytes are not read. Parquet stores neither a checksum nor the
+    /// number of keys: [`Filter::len`] of the view is 0, and [`Bloom::estimate_len`] estimates it from the set bits.
     ///
     /// [`Filter::len`]: trommel_base::Filter::len
     ///
@@ -262,8 +261,8 @@ impl<B: FrozenBytes> Bloom<SplitBlock, B> {
 }
 
 impl<S: AsRef<[u8]>> Bloom<SplitBlock, S> {
-    /// The table as Parquet stores it: the bitset that follows the Bloom filter header. Readers will
-    /// find the keys if the filter was made with [`Hasher::PARQUET`].
+    /// The table as Parquet stores it: the bitset that follows the Bloom filter's header. Parquet readers find the keys
+    /// if the filter was made with [`Hasher::PARQUET`].
     ///
     /// ```
     /// use trommel::{Hasher, SplitBlockBloom};

@@ -1,17 +1,17 @@
-//! Union, intersection and folding: what works on whole tables.
+//! Union, intersection and folding of whole tables.
 
 use crate::filter::Bloom;
 use crate::geometry::Geometry;
 use crate::layout::Layout;
 use trommel_base::{Backing, FoldError, Incompatible, Merge, Storage};
 
-/// Sets the bits that another table has: as far as both go.
+/// Sets the bits that are set in `other`, up to the end of the shorter table.
 pub(crate) fn set_bits_of(table: &mut [u8], other: &[u8]) {
     table.iter_mut().zip(other).for_each(|(to, from)| *to |= from);
 }
 
 impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
-    fn check_alike<T: AsRef<[u8]>>(&self, other: &Bloom<L, T>) -> Result<(), Incompatible> {
+    fn check_compatible<T: AsRef<[u8]>>(&self, other: &Bloom<L, T>) -> Result<(), Incompatible> {
         let (a, b) = (self, other);
         Incompatible::check("units", a.geometry.units, b.geometry.units)?;
         let hashes = |geometry: Geometry| u64::from(geometry.hashes);
@@ -22,8 +22,8 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
 }
 
 impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Bloom<L, S> {
-    /// Takes in all keys of another filter, owned or viewed: bitwise or. The result is bit for bit
-    /// the filter of the union. [`Filter::len`](trommel_base::Filter::len) becomes the sum.
+    /// Adds all keys of another filter, owned or viewed, by a bitwise or. The result is bit for bit the filter of the
+    /// union of the keys. [`Filter::len`](trommel_base::Filter::len) becomes the sum of both.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter};
@@ -38,18 +38,17 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Bloom<L, S> {
     /// ```
     ///
     /// # Errors
-    /// [`Incompatible`] if size, hashes or hasher differ; this filter is as it was.
+    /// [`Incompatible`] if the filters differ in size, number of hashes or hasher. This filter is then unchanged.
     pub fn union<T: AsRef<[u8]>>(&mut self, other: &Bloom<L, T>) -> Result<(), Incompatible> {
-        self.check_alike(other)?;
+        self.check_compatible(other)?;
         set_bits_of(self.table.as_mut(), other.table.as_ref());
         self.len = self.len.saturating_add(other.len);
         Ok(())
     }
 
-    /// Keeps what both filters may hold: bitwise and. Every key that is in both is still found; the
-    /// rate of false positives is at least that of a filter built from the intersection, at most
-    /// that of either. [`Filter::len`](trommel_base::Filter::len) becomes the smaller of both, an
-    /// upper bound.
+    /// Keeps the keys that both filters may hold, by a bitwise and. Every key that is in both is still found. The
+    /// false-positive rate is at least that of a filter built from the intersection, and at most that of each of the
+    /// two filters. [`Filter::len`](trommel_base::Filter::len) becomes the smaller of both, an upper bound.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter};
@@ -63,9 +62,9 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Bloom<L, S> {
     /// ```
     ///
     /// # Errors
-    /// [`Incompatible`] if size, hashes or hasher differ; this filter is as it was.
+    /// [`Incompatible`] if the filters differ in size, number of hashes or hasher. This filter is then unchanged.
     pub fn intersect<T: AsRef<[u8]>>(&mut self, other: &Bloom<L, T>) -> Result<(), Incompatible> {
-        self.check_alike(other)?;
+        self.check_compatible(other)?;
         let from = other.table.as_ref();
         self.table.as_mut().iter_mut().zip(from).for_each(|(to, from)| *to &= from);
         self.len = self.len.min(other.len);
@@ -82,10 +81,10 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Merge for Bloom<L, S> {
 }
 
 impl<L: Layout> Bloom<L> {
-    /// A filter of `1 / factor` of the size with the same keys: bit for bit the one that would have
-    /// been built at that size with as many hashes. Size high when the number of keys is unknown, then fold; see
-    /// [`Builder::foldable_by`](trommel_base::Builder::foldable_by).
-    /// [`expected_fpr`](trommel_base::Filter::expected_fpr) of the result tells its rate.
+    /// A filter with the same keys and `1 / factor` of the size. It is bit for bit the filter that would have been
+    /// built at that size with the same number of hashes. If the number of keys is unknown, build a large filter and
+    /// fold it when all keys are in; see [`Builder::foldable_by`](trommel_base::Builder::foldable_by).
+    /// [`expected_fpr`](trommel_base::Filter::expected_fpr) of the result is its false-positive rate.
     ///
     /// ```
     /// use trommel::{Filter, Insert, SplitBlockBloom};
@@ -116,8 +115,8 @@ impl<L: Layout> Bloom<L> {
         Ok(Self::assemble(geometry, self.hasher, self.len, self.isa(), table))
     }
 
-    /// The smallest filter that this one folds to by halving whose rate, with the keys it holds now,
-    /// is at most `fpr`; `None` if even this one's is higher.
+    /// Halves the size as often as the expected false-positive rate, with the keys that are held now, stays at most
+    /// `fpr`, and returns the resulting filter. `None` if the rate of this filter is already higher.
     ///
     /// ```
     /// use trommel::{Filter, SplitBlockBloom};

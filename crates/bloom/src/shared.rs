@@ -13,14 +13,13 @@ use trommel_simd::Isa;
 
 /// A Bloom filter of layout `L` that takes keys through `&self`, from any number of threads, without a lock.
 ///
-/// It is made of a [`Bloom`] by [`Bloom::into_shared`], in the same memory, and turned back by
-/// [`SharedBloom::into_filter`]; both cost nothing. What comes back is byte for byte the filter that
-/// [`Insert`](trommel_base::Insert) makes of the same keys, in whatever order.
+/// [`Bloom::into_shared`] makes it from a [`Bloom`], in the same memory, and [`SharedBloom::into_filter`] turns it
+/// back; both cost nothing. The filter that comes back is byte for byte the one that [`Insert`](trommel_base::Insert)
+/// makes from the same keys, in whatever order.
 ///
-/// Lookups work beside inserts, but read word by word while the filter is shared: turn it back when the last key is
-/// in, since only the ordinary filter has the vector kernels. A lookup that runs beside an
-/// insert may or may not see its key; one that is ordered after the insert, by a join, a lock, a channel or
-/// anything else, sees it.
+/// Lookups may run during inserts, but read the table word by word: only the ordinary filter has vector kernels, so
+/// turn the shared filter back after the last insert. A lookup that runs during an insert may or may not find the key.
+/// A lookup that is ordered after the insert, by a join, a lock, a channel or anything else, finds it.
 ///
 /// ```
 /// use trommel::{Filter, InsertShared, SplitBlockBloom};
@@ -48,17 +47,18 @@ pub struct SharedBloom<L: Layout> {
     isa: Isa,
     kernels: SharedKernels,
     table: AtomicStorage,
-    /// Inserts before the filter was shared.
+    /// The number of inserts before the filter was shared.
     before: u64,
     inserted: Inserted,
     layout: PhantomData<L>,
 }
 
-/// Inserts since the filter is shared, on lines of its own: a thread that counts takes the line away from all other
-/// cores, which would otherwise lose the table's address and size with it. 128 bytes, since processors fetch
-/// lines in pairs.
+/// The number of inserts since the filter was shared, on cache lines of its own: a thread that counts takes the line
+/// away from all other cores, which would otherwise lose the table's address and size with it. 128 bytes, since
+/// processors fetch cache lines in pairs.
 ///
-/// Relaxed: a sum of additions does not depend on their order, and no other memory is read by it.
+/// Relaxed ordering is enough: a sum does not depend on the order of the additions, and nothing reads other memory
+/// depending on it.
 #[repr(align(128))]
 struct Inserted(AtomicU64);
 
@@ -67,7 +67,7 @@ impl Inserted {
         Self(AtomicU64::new(0))
     }
 
-    /// Once a call, not once a key: a batch pays for it once.
+    /// Called once per batch, not once per key, so that a batch pays for it once.
     #[inline(always)]
     fn add(&self, keys: usize) {
         self.0.fetch_add(keys as u64, Relaxed);
@@ -79,7 +79,8 @@ impl Inserted {
 }
 
 impl<L: Layout> Bloom<L> {
-    /// Lets several threads insert; see [`SharedBloom`]. Cost: none, the table stays where it is.
+    /// Converts the filter to one that several threads insert into; see [`SharedBloom`]. Cost: none, the table stays
+    /// where it is.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter};
@@ -104,8 +105,8 @@ impl<L: Layout> Bloom<L> {
 }
 
 impl<L: Layout> SharedBloom<L> {
-    /// The filter of all keys that went in, for one thread to change and for vectors to look up in. Cost:
-    /// none, the table stays where it is.
+    /// Converts the filter back to an ordinary one, which one thread at a time can change and which has the vector
+    /// kernels. Cost: none, the table stays where it is.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter};
@@ -134,7 +135,7 @@ impl<L: Layout> SharedBloom<L> {
         self.geometry
     }
 
-    /// How many bits per key sets.
+    /// The number of bits that each key sets.
     ///
     /// ```
     /// use trommel::BloomFilter;
@@ -159,7 +160,7 @@ impl<L: Layout> SharedBloom<L> {
         self.isa
     }
 
-    /// An estimate of the distinct keys inserted; see [`Bloom::estimate_len`].
+    /// An estimate of the number of distinct keys inserted; see [`Bloom::estimate_len`].
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter};
@@ -173,19 +174,19 @@ impl<L: Layout> SharedBloom<L> {
         L::estimate_len(self.geometry, layout::count_ones(self.words()))
     }
 
-    /// These keys alone in a filter of the same shape, if there are at least as many keys as the table has words. Then
-    /// it pays to set their bits there without atomics and to unite the tables word by word, and the second table
-    /// takes no more memory than the hashes that the caller holds.
+    /// Inserts the keys into an empty filter of the same shape. `None` if the keys are fewer than the table's words, or
+    /// if memory is refused. For more keys it is faster to set bits without atomics and to unite the tables word by
+    /// word, and the second table takes no more memory than the caller's hashes.
     ///
-    /// ns per key inserted, directly and this way, of a million keys at 1 % on two cores of Zen 4:
+    /// ns per key inserted, directly and this way, into a filter for a million keys at 1 %, on two cores of Zen 4:
     ///
-    /// | batches | threads | standard | register | split blocks | lines |
+    /// | batches | threads | standard | register | split blocks | cache lines |
     /// | --- | --- | --- | --- | --- | --- |
-    /// | of about three keys a word | 1 | 29, 11 | 4.6, 2.3 | 12, 2.1 | 25, 2.7 |
+    /// | of about three keys per word | 1 | 29, 11 | 4.6, 2.3 | 12, 2.1 | 25, 2.7 |
     /// | | 2 | 31, 5.6 | 4.7, 1.6 | 10, 1.8 | 17, 2.4 |
-    /// | of about one | 1 | 28, 18 | 4.6, 6.4 | 12, 10 | 25, 11 |
+    /// | of about one key per word | 1 | 28, 18 | 4.6, 6.4 | 12, 10 | 25, 11 |
     /// | | 2 | 87, 9.6 | 4.1, 2.0 | 7.9, 9.1 | 17, 6.5 |
-    fn apart(&self, hashes: &[KeyHash]) -> Option<Bloom<L>> {
+    fn separate_filter(&self, hashes: &[KeyHash]) -> Option<Bloom<L>> {
         if hashes.len() < self.table.words().len() {
             return None;
         }
@@ -196,7 +197,7 @@ impl<L: Layout> SharedBloom<L> {
         Some(filter)
     }
 
-    /// The words of the table, each as it is when it is read.
+    /// The words of the table, each with its value at the time when it is read.
     fn words(&self) -> impl Iterator<Item = u64> + '_ {
         self.table.words().iter().map(|word| u64::from_le(word.load(Relaxed)))
     }
@@ -222,13 +223,13 @@ impl<L: Layout> Filter for SharedBloom<L> {
         self.hasher
     }
 
-    /// Inserts so far, as of the filter that is turned back. A batch counts when it is begun; inserts that
-    /// run beside this call may or may not be in.
+    /// The number of inserts so far, in which repeated keys count again. A batch is counted when it begins; inserts
+    /// that run during this call may or may not be counted.
     fn len(&self) -> usize {
         usize::try_from(self.count()).unwrap_or(usize::MAX)
     }
 
-    /// As of the filter that is turned back.
+    /// True if [`Filter::len`] is 0 and no bit is set.
     fn is_empty(&self) -> bool {
         self.count() == 0 && self.words().all(|word| word == 0)
     }
@@ -237,19 +238,19 @@ impl<L: Layout> Filter for SharedBloom<L> {
         self.table.len()
     }
 
-    /// As of the filter that is turned back, from the bits as they are read one word after the other. Cost:
-    /// one pass over the table.
+    /// Computed from the set bits, as [`Filter::expected_fpr`] of [`Bloom`] is. Words are read one after the other,
+    /// while other threads may set bits. Cost: one pass over the table.
     fn expected_fpr(&self) -> f64 {
         L::fpr_of_table(self.geometry, self.words())
     }
 }
 
 impl<L: Layout> SharedBloom<L> {
-    /// Inserts the key of a hash. Never fails, as [`SharedBloom::add`]. True if this call set a bit: of several threads
-    /// that set the same bit at once, one is told so.
+    /// Inserts the key of a hash; returns true if this call set a bit. If several threads set the same bit at once, it
+    /// counts for only one of them. Never fails, like [`SharedBloom::add`].
     ///
-    /// Cost: beside the table's cache lines, one that counts inserts, and that threads which insert key by key
-    /// take away from each other. Batches write it once a call.
+    /// Cost: the table's cache lines, and the cache line of the number of inserts. Threads that insert key by key take
+    /// that line away from each other; a batch writes it once.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter};
@@ -265,7 +266,7 @@ impl<L: Layout> SharedBloom<L> {
         self.kernels.insert(self.geometry, self.table.words(), hash)
     }
 
-    /// Inserts a batch. Never fails, as [`SharedBloom::add`].
+    /// Inserts a batch. Never fails, like [`SharedBloom::add`].
     ///
     /// Cost: a batch with at least as many keys as the table has words goes into a second table first, without atomic
     /// operations; then each word of the filter takes at most one atomic OR. The second table is as large as the
@@ -281,21 +282,21 @@ impl<L: Layout> SharedBloom<L> {
     /// ```
     pub fn add_batch(&self, hashes: &[KeyHash]) {
         self.inserted.add(hashes.len());
-        match self.apart(hashes) {
-            Some(apart) => kernel::shared::unite(self.table.words(), &apart.table),
+        match self.separate_filter(hashes) {
+            Some(separate) => kernel::shared::unite(self.table.words(), &separate.table),
             None => self.kernels.insert_batch(self.geometry, self.table.words(), hashes),
         }
     }
 }
 
 impl<L: Layout> InsertShared for SharedBloom<L> {
-    /// Never fails, as [`SharedBloom::add_hash`].
+    /// Never fails, like [`SharedBloom::add_hash`].
     #[inline]
     fn insert_hash(&self, hash: KeyHash) -> Result<bool, Full> {
         Ok(self.add_hash(hash))
     }
 
-    /// Never fails, as [`SharedBloom::add_batch`].
+    /// Never fails, like [`SharedBloom::add_batch`].
     fn insert_batch(&self, hashes: &[KeyHash]) -> Result<(), Full> {
         self.add_batch(hashes);
         Ok(())
