@@ -14,13 +14,13 @@ use crate::geometry::Geometry;
 use trommel_base::range::reduce;
 use trommel_simd::Isa;
 
-/// Bytes of a line.
+/// Bytes of a cache line.
 #[cfg(target_arch = "x86_64")]
 const LINE_BYTES: usize = 64;
-/// Converts a line's number to that of its first word of 64 bits.
+/// A cache line's number, shifted left by this, is the number of its first 64-bit word.
 #[cfg(target_arch = "x86_64")]
 const WORDS_SHIFT: i32 = 3;
-/// Lanes of a line.
+/// Lanes of a cache line.
 const LANES: usize = 8;
 
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +34,7 @@ impl Body for CacheLineBody {
         reduce(hash, geometry.units)
     }
 
-    /// One bit a lane.
+    /// One bit in each lane.
     #[inline(always)]
     fn mask(_: Geometry, hash: u64) -> [u64; LANES] {
         let positions = pattern_positions(hash);

@@ -1,16 +1,16 @@
-//! The bits of a key in its block, and what is done with them.
+//! The bits of a key in its block, and how they are tested and set.
 
-/// The bits of a key in its block, lane by lane as the layout has them: little-endian numbers, one after
-/// the other.
+/// The bits of a key in its block: one number for each lane of the block. The block has its lanes one after the other,
+/// as little-endian numbers.
 pub(crate) trait Mask: Copy {
-    /// The words of 64 bits that a block has.
+    /// The mask as words of 64 bits.
     #[cfg(target_has_atomic = "64")]
     type Words: AsRef<[u64]>;
     /// Whether all bits are set in a block.
     fn test(self, block: &[u8]) -> bool;
-    /// Sets all bits in a block; true if one was clear.
+    /// Sets all bits in a block; true if any of them was clear.
     fn set(self, block: &mut [u8]) -> bool;
-    /// The same bits as numbers that the block's words have, read as little-endian.
+    /// The same bits as words of 64 bits, for a block whose words are read as little-endian.
     #[cfg(target_has_atomic = "64")]
     fn words(self) -> Self::Words;
 }

@@ -1,8 +1,7 @@
-//! What is written per instruction set: the only place in this crate that names one, or needs
-//! `unsafe`.
+//! Code for each instruction set. Only this module of the crate has intrinsics or `unsafe`.
 //!
-//! A layout has a portable body in its own file and, beside it, what intrinsics were measured to win.
-//! [`Kernels`] is a layout's functions for one set, chosen once when a filter is made.
+//! A layout has a portable body in its own file and, beside it, code with intrinsics where that was measured to be
+//! faster. [`Kernels`] has a layout's functions for one instruction set, which is chosen once when a filter is made.
 #![allow(unsafe_code)]
 
 pub(crate) mod cache_line;
@@ -25,17 +24,17 @@ use trommel_base::KeyHash;
 use trommel_base::batch::Window;
 use trommel_simd::Isa;
 
-/// A batch of fewer keys is answered one by one: to set a window up costs as much as some ten keys
-/// (split blocks in L1, ns per key of a batch of eight: 4.9 through the window, 2.3 without).
+/// Batches of fewer keys are looked up one by one, since setting up the prefetch window costs as much as some ten keys
+/// (split blocks in L1, ns per key of a batch of eight: 4.9 with the window, 2.3 without).
 const SHORTEST_BATCH: usize = 16;
-/// The same for a table in L2, where a window has nothing to wait for: on a Zen 4 core batches of 24 keys in 512 KB took
-/// 0.55 to 0.75 of the time one by one, and in 60 MB 1.3 to 1.65 of it.
+/// The same for a table in L2, where prefetching gains nothing. On a Zen 4 core, looking 24 keys up one by one took
+/// 0.55 to 0.75 of the time with a window in a table of 512 KB, and 1.3 to 1.65 of that time in a table of 60 MB.
 const SHORTEST_BATCH_IN_L2: usize = 32;
 
 /// The functions of one layout for batches, compiled for one instruction set.
 ///
-/// Duties of the caller of the pointers: the machine has the instruction set, and the table
-/// has the length that the geometry says.
+/// Code that calls the pointers makes sure that the machine has the instruction set, and that the table has the length
+/// that the geometry says.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BatchKernels {
     contains: unsafe fn(Geometry, &[u8], &[u64], &mut [u64]),
@@ -51,7 +50,7 @@ pub struct Kernels<B> {
 }
 
 impl<B: SingleKey> Kernels<B> {
-    /// The machine has the instruction set, and `batch` is for it.
+    /// The machine must have the instruction set, and `batch` must be compiled for it.
     pub(crate) fn new(isa: Isa, batch: BatchKernels) -> Self {
         Self { isa, batch, body: PhantomData }
     }
@@ -63,8 +62,8 @@ impl<B: SingleKey> Kernels<B> {
 
     #[inline(always)]
     pub(crate) fn contains(&self, geometry: Geometry, table: &[u8], hash: KeyHash) -> bool {
-        // SAFETY: `Bloom::assemble` is given an instruction set that `Isa::require` let pass, and a
-        // table of the geometry's length, which never changes.
+        // SAFETY: `self.isa` is available, as `new` requires. Callers pass a geometry that fits the table's length:
+        // `Bloom::assemble` and `block_geometry` assert it, and the pieces of a table have it computed from theirs.
         unsafe { B::contains(self.isa, geometry, table.as_ptr(), hash.raw()) }
     }
 
@@ -104,18 +103,19 @@ impl<B: SingleKey> Kernels<B> {
     }
 }
 
-/// The odd 32-bit constant that spreads the low half of a hash over a word of pattern bits: the high
-/// half of 2^64 divided by the golden ratio, made odd.
+/// The odd 32-bit constant that spreads the low half of a hash over a word of pattern bits: the high half of 2^64
+/// divided by the golden ratio.
 ///
-/// Pattern positions are bits 8 to 55 of the product. Its top bits are a plain 32 × 32 product's
-/// weakest: taken from there, the cache-line filter measured 0.551 % where 0.422 % is due.
+/// Pattern positions are bits 8 to 55 of the product, because the top bits of a 32 × 32 product are its weakest. With
+/// positions from the top bits, the cache-line filter measured a false-positive rate of 0.551 % instead of the expected
+/// 0.422 %.
 const PATTERN_SPREAD: u64 = 0x9E37_79B9;
-/// Where the first pattern position begins in the product.
+/// The lowest bit of the first pattern position in the product.
 const PATTERN_SHIFT: u32 = 8;
 /// Bits of a pattern position.
 const PATTERN_STEP: u32 = 6;
 
-/// Eight pattern positions of six bits for a hash, from bit [`PATTERN_SHIFT`] on.
+/// The product for a hash. From bit [`PATTERN_SHIFT`] on, it has eight pattern positions of six bits each.
 #[inline(always)]
 const fn pattern_positions(hash: u64) -> u64 {
     (hash & 0xFFFF_FFFF) * PATTERN_SPREAD

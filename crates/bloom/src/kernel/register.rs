@@ -25,8 +25,8 @@ const WORD_BYTES: usize = 8;
 #[derive(Clone, Copy, Debug)]
 pub struct RegisterBody;
 
-/// For each number of a key's bits, where the field of each bit begins in a product; beyond the last, the first field
-/// again.
+/// Row `n - 1` is for keys with `n` bits: for each bit, the lowest bit of its pattern position in the product. Entries
+/// beyond the last bit repeat the first.
 #[cfg(target_arch = "x86_64")]
 const FIELD_STARTS: [[u64; 8]; 8] = {
     let mut starts = [[PATTERN_SHIFT as u64; 8]; 8];
@@ -42,7 +42,7 @@ const FIELD_STARTS: [[u64; 8]; 8] = {
     starts
 };
 
-/// The row of [`FIELD_STARTS`] for `hashes` bits of a key, 1 to 8 of them.
+/// The row of [`FIELD_STARTS`] for keys with `hashes` bits, 1 to 8.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn field_starts(hashes: u32) -> &'static [u64; 8] {
@@ -58,8 +58,8 @@ fn field_starts(hashes: u32) -> &'static [u64; 8] {
 #[inline(always)]
 unsafe fn set_pattern(geometry: Geometry, table: *mut u8, hash: u64, pattern: u64) -> bool {
     let word = reduce(hash, geometry.units) as usize;
-    // SAFETY: the word is below `geometry.units`, and the caller promises a table of that length; the accesses need no
-    // alignment.
+    // SAFETY: `reduce` returns a word below `geometry.units`, and the caller promises a table of that length. The
+    // accesses need no alignment.
     unsafe {
         let word = table.cast::<u64>().add(word);
         let before = word.read_unaligned();
@@ -68,7 +68,7 @@ unsafe fn set_pattern(geometry: Geometry, table: *mut u8, hash: u64, pattern: u6
     }
 }
 
-/// The bits of a hash in its word.
+/// The `count` bits of a hash in its word.
 #[inline(always)]
 fn pattern(hash: u64, count: u32) -> u64 {
     let mut positions = pattern_positions(hash) >> PATTERN_SHIFT;
@@ -101,10 +101,10 @@ single_key! { RegisterBody:
     _ => portable_contains, portable_insert
 }
 
-/// The same with the number of a key's bits as a constant, so that the loop over them is unrolled.
-struct OfHashes<const HASHES: u32>;
+/// [`RegisterBody`] with the number of a key's bits as a constant, so that the compiler unrolls the loop over them.
+struct ConstHashes<const HASHES: u32>;
 
-impl<const HASHES: u32> Body for OfHashes<HASHES> {
+impl<const HASHES: u32> Body for ConstHashes<HASHES> {
     type Mask = [u64; 1];
 
     #[inline(always)]
@@ -121,17 +121,17 @@ impl<const HASHES: u32> Body for OfHashes<HASHES> {
 /// Calls `portable::$function` with the number of a key's bits as a constant.
 macro_rules! by_hashes {
     ($function:ident, $geometry:ident, $table:ident, $hash:ident) => {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises what `portable::$function` requires of the table.
         unsafe {
             match $geometry.hashes {
-                1 => portable::$function::<OfHashes<1>>($geometry, $table, $hash),
-                2 => portable::$function::<OfHashes<2>>($geometry, $table, $hash),
-                3 => portable::$function::<OfHashes<3>>($geometry, $table, $hash),
-                4 => portable::$function::<OfHashes<4>>($geometry, $table, $hash),
-                5 => portable::$function::<OfHashes<5>>($geometry, $table, $hash),
-                6 => portable::$function::<OfHashes<6>>($geometry, $table, $hash),
-                7 => portable::$function::<OfHashes<7>>($geometry, $table, $hash),
-                _ => portable::$function::<OfHashes<8>>($geometry, $table, $hash),
+                1 => portable::$function::<ConstHashes<1>>($geometry, $table, $hash),
+                2 => portable::$function::<ConstHashes<2>>($geometry, $table, $hash),
+                3 => portable::$function::<ConstHashes<3>>($geometry, $table, $hash),
+                4 => portable::$function::<ConstHashes<4>>($geometry, $table, $hash),
+                5 => portable::$function::<ConstHashes<5>>($geometry, $table, $hash),
+                6 => portable::$function::<ConstHashes<6>>($geometry, $table, $hash),
+                7 => portable::$function::<ConstHashes<7>>($geometry, $table, $hash),
+                _ => portable::$function::<ConstHashes<8>>($geometry, $table, $hash),
             }
         }
     };
@@ -161,8 +161,8 @@ pub(crate) fn batch_kernels(isa: Isa) -> BatchKernels {
     }
 }
 
-/// The baseline's on every set: compiled for AVX2, the pattern of one key is computed in vectors across its
-/// bits, and an insert takes 17 ns instead of 12.
+/// The functions of the portable set on every instruction set. Rejected: the same code compiled for AVX2, which
+/// computes the pattern of one key in vectors across its bits (17 ns per insert instead of 12).
 #[cfg(target_has_atomic = "64")]
 pub(crate) fn shared_kernels(_: Isa) -> SharedKernels {
     shared::kernels::<shared::Blocks<RegisterBody>>(Isa::Portable)

@@ -6,24 +6,24 @@
 //!
 //! - *No bit is lost.* `fetch_or` reads and writes its word in one step, whatever its ordering: of two
 //!   inserts into one word, the later in the word's modification order has the bits of the earlier.
-//! - *A lookup that comes after an insert finds its key.* What orders them, be it a join, a lock, a channel
-//!   or a flag, makes the insert happen before the lookup; and a load, also a relaxed one, never reads a value
-//!   of its word from before one that happened before it (coherence). Every later value has the bits.
-//! - *An insert may skip a bit that it sees.* It read it, so that a lookup that comes after the insert
-//!   comes after that read, and reads the same value or a later one of the word (coherence again).
-//! - *A lookup beside an insert* may see some bits of a key and not others. It says no then, and was not
-//!   ordered after the insert. It publishes nothing and reads no memory by what it saw, so no bit has to
-//!   carry other writes along.
+//! - *A lookup that comes after an insert finds its key.* The join, lock, channel or flag that orders them makes the
+//!   insert happen before the lookup. A load, also a relaxed one, never reads a value of its word that is older than a
+//!   write that happened before the load (coherence). Every later value has the bits.
+//! - *An insert may skip a bit that is set already.* A lookup that comes after the insert also comes after the insert's
+//!   read of that bit, so it reads the same value of the word or a later one (coherence again).
+//! - *A lookup at the same time as an insert* may see some bits of a key and not others. It then reports the key as
+//!   absent, which is allowed because it was not ordered after the insert. It publishes nothing and reads no other
+//!   memory because of the bits, so a bit need not make other writes visible.
 //!
 //! # Cost
 //!
-//! An atomic or is some twenty cycles, and holds up the loads behind it; an ordinary load is next to
-//! nothing, and leaves the line where other cores have it. So a word is read first, and changed only where it
-//! lacks a bit. What an insert costs in cache is its atomic ors: ns per key at 12 bits per key and 1.5 MB on a
-//! Cascade Lake core, one word 10, four words 35, eight words 50, eight bits anywhere 65.
+//! An atomic OR takes some twenty cycles and delays the loads behind it. An ordinary load costs next to nothing and
+//! leaves the cache line with the other cores that have it. So a word is read first, and changed only if it lacks a
+//! bit. In cache, the atomic ORs are the cost of an insert: ns per key at 12 bits per key and 1.5 MB on a Cascade Lake
+//! core, one word 10, four words 35, eight words 50, eight bits anywhere 65.
 //!
 //! Rejected: prefetching for writing, or with other hints and distances (no difference with one thread at 1.5 and
-//! 15 MB; with two, up to a quarter faster for whole lines at 15 MB, and nothing elsewhere).
+//! 15 MB; with two threads, up to a quarter faster for whole cache lines at 15 MB, and no difference elsewhere).
 
 mod isa;
 
@@ -40,7 +40,7 @@ use trommel_base::with_fetch;
 
 /// The functions of one layout for one instruction set over a shared table.
 ///
-/// Duty of the caller of the pointers: the machine has the instruction set.
+/// Code that calls the pointers makes sure that the machine has the instruction set.
 #[derive(Clone, Copy, Debug)]
 pub struct SharedKernels {
     contains: unsafe fn(Geometry, &[AtomicU64], u64) -> bool,
@@ -52,8 +52,8 @@ pub struct SharedKernels {
 impl SharedKernels {
     #[inline(always)]
     pub(crate) fn contains(&self, geometry: Geometry, table: &[AtomicU64], hash: KeyHash) -> bool {
-        // SAFETY: a shared filter has the instruction set of the filter that it was made of, which
-        // `Isa::require` let pass.
+        // SAFETY: a shared filter has the instruction set of the filter that it was made from, which is available on
+        // this machine.
         unsafe { (self.contains)(geometry, table, hash.raw()) }
     }
 
@@ -76,7 +76,7 @@ impl SharedKernels {
         unsafe { (self.contains_batch)(geometry, table, KeyHash::slice_as_raw(hashes), found) }
     }
 
-    /// True if this insert set a bit: of several that set the same bit, one.
+    /// True if this insert set a bit. If several inserts set the same bit at once, it counts for only one of them.
     #[inline(always)]
     pub(crate) fn insert(&self, geometry: Geometry, table: &[AtomicU64], hash: KeyHash) -> bool {
         // SAFETY: as in `contains`.
@@ -104,14 +104,14 @@ pub(super) fn load(word: &AtomicU64) -> u64 {
     u64::from_le(word.load(Relaxed))
 }
 
-/// Sets bits of a word where one is missing; true if this call set one.
+/// Sets those of `bits` that a word lacks; true if this call set any.
 #[inline(always)]
 pub(super) fn set(word: &AtomicU64, bits: u64) -> bool {
     bits & !load(word) != 0 && bits & !u64::from_le(word.fetch_or(bits.to_le(), Relaxed)) != 0
 }
 
-/// Sets the bits that another table of the same length has: one atomic or for each word that lacks some, however many
-/// keys set them there.
+/// Sets the bits that are set in another table of the same length. Takes one atomic OR for each word that lacks some,
+/// however many keys set them there.
 pub(crate) fn unite(table: &[AtomicU64], other: &[u8]) {
     let (words, _) = other.as_chunks::<WORD_BYTES>();
     for (word, bits) in table.iter().zip(words) {
@@ -119,13 +119,13 @@ pub(crate) fn unite(table: &[AtomicU64], other: &[u8]) {
     }
 }
 
-/// The address of a table, to compute lines for prefetching from.
+/// The address of a table, from which prefetch addresses are computed.
 #[inline(always)]
 pub(super) const fn address(table: &[AtomicU64]) -> *const u8 {
     table.as_ptr().cast()
 }
 
-/// A blocked layout.
+/// The shared body of a blocked layout.
 pub(super) struct Blocks<B>(PhantomData<B>);
 
 #[inline(always)]
@@ -176,8 +176,8 @@ impl<B: Body, F: Fetch> BatchPipeline for Lookups<'_, B, F> {
     fn probe(&mut self, group: usize) {
         let mut answers = 0;
         let keys = self.groups[group].iter().zip(self.ring.group::<GROUP>(group));
-        for (i, (hash, place)) in keys.enumerate() {
-            let block = Blocks::<B>::block(self.table, *place as usize);
+        for (i, (hash, first_word)) in keys.enumerate() {
+            let block = Blocks::<B>::block(self.table, *first_word as usize);
             answers |= u64::from(test_block(block, B::mask(self.geometry, *hash))) << i;
         }
         self.found[group / 8] |= answers << (8 * (group % 8));
@@ -206,8 +206,8 @@ impl<B: Body, F: Fetch> BatchPipeline for Inserts<'_, B, F> {
 
     #[inline(always)]
     fn probe(&mut self, group: usize) {
-        for (hash, place) in self.groups[group].iter().zip(self.ring.group::<GROUP>(group)) {
-            let block = Blocks::<B>::block(self.table, *place as usize);
+        for (hash, first_word) in self.groups[group].iter().zip(self.ring.group::<GROUP>(group)) {
+            let block = Blocks::<B>::block(self.table, *first_word as usize);
             set_block(block, B::mask(self.geometry, *hash));
         }
     }

@@ -1,16 +1,16 @@
 //! Lookups and inserts of one key.
 //!
-//! They are no function pointers: where a call is inlined, the instruction set is compared, and the function for it is
-//! called directly. On a Zen 4 core, ns per lookup in split blocks of 140 KB, 1.4 and 14 MB: 1.3, 1.6 and 12.5, through a
-//! pointer 1.5, 1.8 and 14.1. Rejected: SSE2 inlined (2.2, 2.4 and 19) and scalar code inlined (3.2, 4.6 and 36), since a
-//! core overlaps fewer lookups the more instructions each has; assembly inlined (1.0, 1.6 and 11.0), which neither Miri nor
-//! a reader can follow.
+//! They are not called through function pointers: the inlined code compares the instruction set and calls its function
+//! directly. On a Zen 4 core, ns per lookup in split-block filters of 140 KB, 1.4 MB and 14 MB: 1.3, 1.6 and 12.5;
+//! through a pointer 1.5, 1.8 and 14.1. Rejected: inlined SSE2 (2.2, 2.4 and 19) and inlined scalar code (3.2, 4.6 and
+//! 36), since a core overlaps fewer lookups if each has more instructions; inlined assembly (1.0, 1.6 and 11.0), which
+//! neither Miri nor a reader can follow.
 
 use crate::geometry::Geometry;
 use core::fmt::Debug;
 use trommel_simd::Isa;
 
-/// The functions of one key for every instruction set.
+/// The lookup and the insert of one key, for every instruction set.
 pub trait SingleKey: Copy + Debug + Send + Sync + 'static {
     /// Whether the table may hold the key of a hash.
     ///
@@ -25,8 +25,8 @@ pub trait SingleKey: Copy + Debug + Send + Sync + 'static {
     unsafe fn insert(isa: Isa, geometry: Geometry, table: *mut u8, hash: u64) -> bool;
 }
 
-/// Implements [`SingleKey`] for a body: by `contains` and `insert` of the first module whose set the machine has, else by
-/// two portable functions.
+/// Implements [`SingleKey`] for a body. Calls `contains` and `insert` of the first module whose instruction set `isa`
+/// reaches, or else the two portable functions.
 macro_rules! single_key {
     ($body:ty: $($least:ident => $set:ident,)* _ => $contains:path, $insert:path) => {
         impl $crate::kernel::SingleKey for $body {
@@ -35,12 +35,12 @@ macro_rules! single_key {
                 $(
                     #[cfg(target_arch = "x86_64")]
                     if isa >= Isa::$least {
-                        // SAFETY: the machine has the set, as the caller promises, and the table has its length.
+                        // SAFETY: the caller promises that the machine has `isa`, and that the table has its length.
                         return unsafe { $set::contains(geometry, table, hash) };
                     }
                 )*
                 let _ = isa;
-                // SAFETY: the table has its length, as the caller promises.
+                // SAFETY: the caller promises that the table has its length.
                 unsafe { $contains(geometry, table, hash) }
             }
 

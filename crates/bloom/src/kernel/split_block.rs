@@ -14,7 +14,7 @@ use crate::geometry::Geometry;
 use trommel_base::range::reduce_high;
 use trommel_simd::Isa;
 
-/// The odd multipliers of Parquet's specification, one a lane.
+/// The odd multipliers of Parquet's specification, one per lane.
 const SALTS: [u32; 8] = [
     0x47b6_137b,
     0x4497_4d91,
@@ -28,7 +28,7 @@ const SALTS: [u32; 8] = [
 /// Bytes of a block.
 #[cfg(target_arch = "x86_64")]
 const BLOCK_BYTES: usize = 32;
-/// Converts a block's number to that of its first word of 64 bits.
+/// A block's number, shifted left by this, is the number of its first 64-bit word.
 #[cfg(target_arch = "x86_64")]
 const WORDS_SHIFT: i32 = 2;
 
@@ -43,7 +43,7 @@ impl Body for SplitBlockBody {
         u64::from(reduce_high(hash, geometry.units as u32))
     }
 
-    /// One bit a lane.
+    /// One bit in each lane.
     #[inline(always)]
     fn mask(_: Geometry, hash: u64) -> [u32; 8] {
         SALTS.map(|salt| 1 << ((hash as u32).wrapping_mul(salt) >> 27))

@@ -26,15 +26,15 @@ use trommel_simd::Isa;
 
 /// Keys of a group.
 const GROUP: usize = 8;
-/// Bits of a unit, a word.
+/// Bits of a unit, which is a word.
 const WORD_BITS: u64 = 64;
 
 /// The multiplier of the positions' sequence: `x_0 = h`, `x_(i+1) = x_i · MULTIPLIER`, and position `i`
 /// is `x_i · bits >> 64`.
 ///
-/// Not double hashing (`x_i = h + i · step`), which has two degrees of freedom: in a small table whole
-/// progressions coincide, and 100 keys at 24 bits per key with 17 hashes measured 9.4 times the rate of
-/// the equation, 1000 keys at 19 bits 1.12 times. With the multiplier both measure 1.00.
+/// Rejected: double hashing (`x_i = h + i · step`). It has two degrees of freedom, so that in a small table whole
+/// progressions coincide: with 100 keys at 24 bits per key and 17 hashes it measured 9.4 times the predicted
+/// false-positive rate, with 1000 keys at 19 bits per key 1.12 times. With the multiplier both measure 1.00.
 ///
 /// Source: Steele and Vigna, "Computationally easy, spectrally good multipliers for congruential
 /// pseudorandom number generators" (2022), table for 64 bits.
@@ -57,8 +57,8 @@ fn positions_below(bits: u64, count: u32, hash: u64) -> impl Iterator<Item = u64
     })
 }
 
-/// A number whose lowest bit is the table's bit at a position. A little-endian word's bit `p` is bit
-/// `p % 8` of byte `p / 8`.
+/// A number whose lowest bit is the table's bit at a position. Bit `p` of a little-endian word is bit `p % 8` of byte
+/// `p / 8`.
 #[inline(always)]
 fn bit(table: &[u8], position: u64) -> u64 {
     u64::from(table[(position / 8) as usize] >> (position % 8))
@@ -79,23 +79,24 @@ pub(crate) fn clear_bit(table: &mut [u8], position: u64) {
     table[(position / 8) as usize] &= !(1 << (position % 8));
 }
 
-/// Bits that a lookup of one key tests before it branches. One at a time, every miss costs a
-/// mispredicted branch: of the first, second, … bit, each is set half of the time. Three together are
-/// rarely all set, and their lines are waited for at once.
+/// Bits that a lookup of one key tests before it branches. If it branched after every bit, each absent key would cost a
+/// mispredicted branch, since each of its bits is set half of the time. Three bits are rarely all set, and the lookup
+/// waits for their cache lines at the same time.
 const BITS_A_BRANCH: u32 = 3;
-/// In tables of more bits, which fill an L2, the first branch comes after two bits: a third cache line for every key costs more
-/// than the branch. ns per absent key of a table of 12.5 MB on a Zen 4 core, with branches after bits 1, 2, …: 43; 2, 4, …:
-/// 39; 3, 6, …: 39; 4, 8, …: 42; 2, 5, …: 36; after the last: 62. Of a table of 125 KB: 12, 6.0, 4.0, 3.6, 5.4 and 4.5.
+/// In tables of more bits, which fill an L2 cache, the first branch comes after two bits: a third cache line for every
+/// key costs more than the branch. ns per absent key on a Zen 4 core, in tables of 12.5 MB and 125 KB, with branches
+/// after bits 1, 2, …: 43 and 12; 2, 4, …: 39 and 6.0; 3, 6, …: 39 and 4.0; 4, 8, …: 42 and 3.6; 2, 5, …: 36 and 5.4;
+/// after the last bit: 62 and 4.5.
 const BITS_IN_CACHE: u64 = 8 << 20;
 
-/// Looks one key up, where `bit` gives a number whose lowest bit is that of a position.
+/// Looks one key up. `bit` returns a number whose lowest bit is the table's bit at a position.
 #[inline(always)]
 fn contains_bits(geometry: Geometry, hash: u64, bit: impl Fn(u64) -> u64) -> bool {
     let bits = geometry.units * WORD_BITS;
     let next = |x: u64| x.wrapping_mul(MULTIPLIER);
     let mut x = hash;
     let mut left = geometry.hashes;
-    // Ands of numbers, so that the compiler does not make branches of them.
+    // `&` of numbers instead of `&&` of conditions, so that the compiler makes no branches.
     if bits > BITS_IN_CACHE && left > 2 {
         let second = next(x);
         if bit(reduce(x, bits)) & bit(reduce(second, bits)) & 1 == 0 {
@@ -140,13 +141,13 @@ fn fetch_bits<F: Fetch>(table: *const u8, geometry: Geometry, hash: u64, count: 
     }
 }
 
-/// Prefetches the lines of the bits before the first branch of a lookup that most absent keys end at.
+/// Prefetches the cache lines of the first [`BITS_A_BRANCH`] bits, after which most lookups of absent keys end.
 #[inline(always)]
 pub(crate) fn prefetch(geometry: Geometry, table: &[u8], hash: u64) {
     fetch_bits::<FetchT0>(table.as_ptr(), geometry, hash, BITS_A_BRANCH as usize);
 }
 
-/// Looks many keys up, where `bit` gives a number whose lowest bit is that of a position.
+/// Looks many keys up. `bit` returns a number whose lowest bit is the table's bit at a position.
 #[inline(always)]
 fn contains_batch_bits(
     geometry: Geometry,
@@ -164,7 +165,7 @@ fn contains_batch_bits(
     with_fetch!(window, F => table.contains::<F>(hashes, found, window));
 }
 
-/// The answers of the last keys of a batch, one at a time.
+/// The answers of the last keys of a batch, one at a time; `first` is the index of the first of them.
 #[inline(always)]
 fn contains_rest(
     geometry: Geometry,
@@ -185,7 +186,7 @@ fn contains_batch_body(geometry: Geometry, table: &[u8], hashes: &[u64], found: 
 
 #[inline(always)]
 fn insert_batch_body(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
-    // A key fetches `k` lines, so a shorter way ahead keeps as many in flight.
+    // A key fetches `k` cache lines, so a shorter distance suffices to keep as many in flight.
     let window = Window { distance_keys: 32, ..Window::for_gathers(table.len()) };
     with_fetch!(window, F => insert_pipelined::<F>(geometry, table, hashes, window));
 }
@@ -233,7 +234,7 @@ single_key! { StandardBody:
 /// The table has the length that the geometry says.
 unsafe fn portable_contains(geometry: Geometry, table: *const u8, hash: u64) -> bool {
     let bytes = geometry.units as usize * (WORD_BITS / 8) as usize;
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the table has this length.
     let table = unsafe { core::slice::from_raw_parts(table, bytes) };
     contains_body(geometry, table, hash)
 }
@@ -242,7 +243,7 @@ unsafe fn portable_contains(geometry: Geometry, table: *const u8, hash: u64) -> 
 /// The table has the length that the geometry says, and is not borrowed elsewhere.
 unsafe fn portable_insert(geometry: Geometry, table: *mut u8, hash: u64) -> bool {
     let bytes = geometry.units as usize * (WORD_BITS / 8) as usize;
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the table has this length and is not borrowed elsewhere.
     let table = unsafe { core::slice::from_raw_parts_mut(table, bytes) };
     insert_body(geometry, table, hash)
 }

@@ -3,22 +3,22 @@
 use core::arch::x86_64::*;
 use trommel_base::batch::{RING_KEYS, WORD_BYTES};
 
-/// Up to this size of a table, lookups in blocks of less than a line take eight keys a register with
-/// AVX-512; beyond, the AVX2 loops are faster although they have more instructions. ns per key with
-/// AVX-512 and AVX2, split blocks: 1.14 and 1.35 at 1.5 MB, 2.23 and 2.19 at 8 MB, 5.7 and 5.1 at
-/// 48 MB, 12.7 and 11.8 at 1 GB; register blocks: 2.19 and 2.18 at 8 MB, 3.6 and 3.0 at 16 MB, 12.9 and
-/// 11.3 at 1 GB. Whole lines cross later.
+/// The largest table in which lookups in blocks smaller than a cache line process eight keys per register with AVX-512.
+/// In larger tables the AVX2 loops are faster, although they have more instructions. ns per key with AVX-512 and AVX2,
+/// split blocks: 1.14 and 1.35 at 1.5 MB, 2.23 and 2.19 at 8 MB, 5.7 and 5.1 at 48 MB, 12.7 and 11.8 at 1 GB; register
+/// blocks: 2.19 and 2.18 at 8 MB, 3.6 and 3.0 at 16 MB, 12.9 and 11.3 at 1 GB. For blocks of a whole cache line the
+/// limit is higher.
 pub(super) const WIDE_LOOKUPS_MAX_BYTES: usize = 8 << 20;
 
-/// Places of eight hashes below `units`, which fits 32 bits: `h · units >> 64` by two 32 × 32 products,
-/// exact because the high product's low half and the low product's high half cannot overflow a word.
+/// The units of eight hashes, `h · units >> 64`, which are below `units`; `units` fits 32 bits. Two 32 × 32 products
+/// suffice, and their sum is exact: the high product plus the high half of the low product cannot overflow 64 bits.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn reduce_8(hashes: __m512i, units: __m512i) -> __m256i {
     _mm512_cvtepi64_epi32(reduce_8_wide(hashes, units))
 }
 
-/// Places of eight hashes, as [`reduce_8`], one in each 64-bit lane.
+/// The units of eight hashes, as in [`reduce_8`], one in each 64-bit lane.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn reduce_8_wide(hashes: __m512i, units: __m512i) -> __m512i {
@@ -27,7 +27,7 @@ pub(super) fn reduce_8_wide(hashes: __m512i, units: __m512i) -> __m512i {
     _mm512_srli_epi64::<32>(_mm512_add_epi64(high, low))
 }
 
-/// Places of four hashes, as [`reduce_8`], one in each 64-bit lane.
+/// The units of four hashes, as in [`reduce_8`], one in each 64-bit lane.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn reduce_4(hashes: __m256i, units: __m256i) -> __m256i {
@@ -36,7 +36,7 @@ pub(super) fn reduce_4(hashes: __m256i, units: __m256i) -> __m256i {
     _mm256_srli_epi64::<32>(_mm256_add_epi64(high, low))
 }
 
-/// The low halves of the 64-bit lanes of two vectors, in order: the places of eight keys as 32 bits.
+/// The low halves of the 64-bit lanes of two vectors, in order: eight indices of 32 bits.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn narrow_8(first: __m256i, second: __m256i) -> __m256i {
@@ -64,22 +64,22 @@ pub(super) fn load_4(hashes: &[u64; 8], half: usize) -> __m256i {
     unsafe { _mm256_loadu_si256(hashes.as_ptr().cast()) }
 }
 
-/// The words at eight places of a table, a load each.
+/// The words of a table at eight indices, read with one load each.
 ///
 /// # Safety
-/// The table has a word at each place.
+/// The table has a word at each index.
 #[inline]
 #[target_feature(enable = "avx512f,avx2")]
-pub(super) unsafe fn load_words(table: *const u8, places: &[u32; 8]) -> __m512i {
-    // SAFETY: the caller's duty; the reads need no alignment.
-    let word = |i: usize| unsafe { table.cast::<i64>().add(places[i] as usize).read_unaligned() };
+pub(super) unsafe fn load_words(table: *const u8, indices: &[u32; 8]) -> __m512i {
+    // SAFETY: the caller promises a word at each index. The reads need no alignment.
+    let word = |i: usize| unsafe { table.cast::<i64>().add(indices[i] as usize).read_unaligned() };
     _mm512_inserti64x4::<1>(
         _mm512_castsi256_si512(_mm256_setr_epi64x(word(0), word(1), word(2), word(3))),
         _mm256_setr_epi64x(word(4), word(5), word(6), word(7)),
     )
 }
 
-/// The bits of four words in one.
+/// The bitwise or of four words.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn or_lanes(words: __m256i) -> u64 {
@@ -88,25 +88,25 @@ pub(super) fn or_lanes(words: __m256i) -> u64 {
     _mm_cvtsi128_si64(quarters).cast_unsigned()
 }
 
-/// Stores eight places.
+/// Stores eight 32-bit indices.
 #[inline]
 #[target_feature(enable = "avx2")]
-pub(super) fn store_places(places: &mut [u32; 8], values: __m256i) {
+pub(super) fn store_places(to: &mut [u32; 8], indices: __m256i) {
     // SAFETY: writes the 32 bytes of the array; the instruction needs no alignment.
-    unsafe { _mm256_storeu_si256(places.as_mut_ptr().cast(), values) }
+    unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), indices) }
 }
 
 /// The bytes of answer words, in the order of the keys: x86 is little-endian.
 #[inline(always)]
 pub(super) fn bytes_of(words: &mut [u64]) -> &mut [u8] {
-    // SAFETY: the same memory as bytes, which have no alignment and no invalid values.
+    // SAFETY: the slice covers the same memory; bytes need no alignment and have no invalid values.
     unsafe { core::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), size_of_val(words)) }
 }
 
-/// Answers in the making: a byte a key, all ones where all the key's bits are set.
+/// Answers before they are packed into words: one byte per key, all ones if all bits of the key are set.
 ///
-/// A byte is stored per key (or eight per vector) and 64 of them become an answer word by one compare.
-/// That happens half a word after the last store, so that no load waits for the stores it covers.
+/// A byte is stored per key, or eight per vector, and one compare turns 64 of them into an answer word. The compare
+/// comes half a word after the last of their stores, so that its load does not wait for these stores.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(super) struct AnswerBytes([[u8; 64]; 2]);
@@ -124,7 +124,7 @@ impl AnswerBytes {
         &mut groups[group % 16]
     }
 
-    /// Called before a group is probed: half a word into each answer word, writes the word before it.
+    /// Is called before each group is probed. In the middle of each answer word, writes the word before it.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
     pub(super) fn advance(&self, group: usize, found: &mut [u64]) {
@@ -133,7 +133,7 @@ impl AnswerBytes {
         }
     }
 
-    /// Called when all groups are probed: writes the last two words, of `keys` keys in whole groups.
+    /// Is called after all groups are probed. Writes the last two answer words of `keys` keys, which are whole groups.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
     pub(super) fn finish(&self, keys: usize, found: &mut [u64]) {
@@ -150,7 +150,7 @@ impl AnswerBytes {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
     fn word(&self, word: usize) -> u64 {
-        // SAFETY: reads the 64 bytes of one array, aligned as the type says.
+        // SAFETY: reads the 64 bytes of one array, which the type's `repr` aligns to 64.
         let bytes = unsafe { _mm512_load_si512(self.0[word % 2].as_ptr().cast()) };
         _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(-1))
     }
@@ -199,41 +199,42 @@ impl PatternRing {
     }
 }
 
-/// Where the word of number `place` begins.
+/// The address of a table's word at an index.
 #[inline(always)]
-pub(super) const fn word_at(table: *const u8, place: u32) -> *const u8 {
-    table.wrapping_add(place as usize * WORD_BYTES)
+pub(super) const fn word_at(table: *const u8, index: u32) -> *const u8 {
+    table.wrapping_add(index as usize * WORD_BYTES)
 }
 
-/// Where the word of number `place` begins.
+/// The address of a table's word at an index.
 #[inline(always)]
-pub(super) const fn word_at_mut(table: *mut u8, place: u32) -> *mut u8 {
-    table.wrapping_add(place as usize * WORD_BYTES)
+pub(super) const fn word_at_mut(table: *mut u8, index: u32) -> *mut u8 {
+    table.wrapping_add(index as usize * WORD_BYTES)
 }
 
-/// Sets the bits of `pattern` in the word of number `place`.
+/// Sets the bits of `pattern` in the word at an index.
 ///
 /// # Safety
-/// The table at `start` has more than `place` words and is not borrowed elsewhere.
+/// The table at `start` has more than `index` words and is not borrowed elsewhere.
 #[inline(always)]
-pub(super) unsafe fn or_word(start: *mut u8, place: u32, pattern: u64) {
-    // SAFETY: as the caller promises; the accesses are unaligned ones.
+pub(super) unsafe fn or_word(start: *mut u8, index: u32, pattern: u64) {
+    // SAFETY: the caller promises that the table has this word and is not borrowed elsewhere. The accesses need no
+    // alignment.
     unsafe {
-        let word = word_at_mut(start, place).cast::<u64>();
+        let word = word_at_mut(start, index).cast::<u64>();
         word.write_unaligned(word.read_unaligned() | pattern);
     }
 }
 
-/// The answers of eight keys from what each of them misses in its block, 32 bytes per key: a bit is set
-/// where nothing is missing.
+/// The answers of eight keys. `missing` has, for each key, the bits that its block of 32 bytes lacks; an answer bit is
+/// set if there are none.
 ///
-/// A tree of compares and packs, two instructions per key; `vptest`, `setc`, shift and or are five.
+/// A tree of compares and packs takes two instructions per key; `vptest`, `setc`, shift and or would take five.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn none_missing(missing: [__m256i; 8]) -> u8 {
     let zero = _mm256_setzero_si256();
     let [a, b, c, d, e, f, g, h] = missing.map(|missing| _mm256_cmpeq_epi32(missing, zero));
-    // Packs work within 128-bit halves: four keys a vector, four bytes of each in either half.
+    // Packs work within 128-bit halves: each vector has four keys, with four bytes of each key in either half.
     let first = _mm256_packs_epi16(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d));
     let second = _mm256_packs_epi16(_mm256_packs_epi32(e, f), _mm256_packs_epi32(g, h));
     let low = _mm256_permute2x128_si256::<0x20>(first, second);

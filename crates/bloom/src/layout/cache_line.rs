@@ -10,26 +10,27 @@ use core::ops::RangeInclusive;
 use trommel_base::{FilterKind, sizing};
 use trommel_simd::Isa;
 
-/// Lines of 512 bits in eight lanes of 64; a key sets one bit in each lane of one line. A lower rate
-/// than the split block at the same bits, and still one cache line per lookup.
+/// Cache lines of 512 bits in eight lanes of 64; a key sets one bit in each lane of one cache line. With the same
+/// number of bits per key, the false-positive rate is lower than that of split blocks, and a lookup still reads one
+/// cache line.
 ///
-/// Bits: `line = h · lines >> 64`; `g = (low 32 bits of h) · c` for an odd 32-bit `c`; bit of lane `i`
-/// = bits `8 + 6i ..` of `g`, six of them. The line comes from the hash's high half and the bits from
-/// its low half, so neither tells anything of the other.
+/// Bits: `line = h · lines >> 64`; `g = (low 32 bits of h) · c` for an odd 32-bit `c`; the bit of lane `i` is the
+/// number in the six bits of `g` from bit `8 + 6i` on. The line comes from the hash's high half and the bits from its
+/// low half, so they are independent.
 ///
 /// Source: Putze, Sanders and Singler, "Cache-, hash- and space-efficient Bloom filters" (2009), with
 /// the lanes of the split-block filter.
 #[derive(Clone, Copy, Debug)]
 pub struct CacheLine;
 
-/// Bits that a key sets: one a lane.
+/// Bits that a key sets: one per lane.
 const LANES: u32 = 8;
 
 impl Layout for CacheLine {
     type Body = CacheLineBody;
     const KIND: FilterKind = FilterKind::CacheLineBloom;
     const UNIT_BYTES: usize = 64;
-    // The kernels number the table's words in 32 bits: 32 GiB.
+    // The kernels have the numbers of a table's words in 32 bits, which limits the table to 32 GiB.
     const MAX_UNITS: u64 = 1 << 29;
     const HASHES: RangeInclusive<u32> = LANES..=LANES;
 

@@ -1,4 +1,4 @@
-//! Where the bits of a key go: what makes one Bloom filter differ from another.
+//! Layouts: where the bits of a key go, which is how one Bloom filter differs from another.
 
 mod cache_line;
 mod register;
@@ -23,24 +23,24 @@ use trommel_simd::{Hint, Isa, prefetch};
 
 /// A layout of a Bloom filter: its units, its equations and its kernels.
 ///
-/// Sealed: a layout is only as good as its kernels, and those are this crate's own.
+/// Sealed, since a layout needs kernels, which only this crate has.
 pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
-    /// The functions of one key.
+    /// The lookup and the insert of one key.
     #[doc(hidden)]
     type Body: SingleKey;
     /// The kind of filter that has this layout.
     const KIND: FilterKind;
-    /// Bytes of a unit: what a key's bits are confined to, or a word of the standard filter.
+    /// Bytes of a unit: the word, block or cache line that holds all bits of a key, or a word of the standard filter.
     const UNIT_BYTES: usize;
-    /// The most units that a hash can address well.
+    /// The most units that a table may have.
     const MAX_UNITS: u64;
-    /// How many bits per key may set.
+    /// The numbers of bits that a key may set.
     const HASHES: RangeInclusive<u32>;
-    /// A table in the block form has a multiple of this many bytes.
+    /// The length of a table in the block form is a multiple of this number of bytes.
     #[doc(hidden)]
     const BLOCK_STEP_BYTES: usize = Self::UNIT_BYTES;
 
-    /// The false-positive rate if each of `keys_per_unit` keys per unit sets `hashes` bits.
+    /// The false-positive rate with `keys_per_unit` keys per unit, each of which sets `hashes` bits.
     ///
     /// ```
     /// use trommel::bloom::{Layout, Standard};
@@ -48,8 +48,8 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
     /// ```
     fn fpr(hashes: u32, keys_per_unit: f64) -> f64;
 
-    /// The most keys a unit at which [`Layout::fpr`] does not exceed `fpr`; `None` if more than
-    /// [`MAX_BITS_PER_KEY`] would be needed.
+    /// The most keys per unit at which [`Layout::fpr`] does not exceed `fpr`; `None` if that takes more than
+    /// [`MAX_BITS_PER_KEY`].
     ///
     /// ```
     /// use trommel::bloom::{Layout, Standard};
@@ -58,7 +58,7 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
     /// ```
     fn keys_per_unit(hashes: u32, fpr: f64) -> Option<f64>;
 
-    /// The numbers of hashes worth trying for a rate.
+    /// The numbers of hashes worth trying for a false-positive rate.
     ///
     /// ```
     /// use trommel::bloom::{Layout, SplitBlock};
@@ -75,22 +75,22 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
     /// assert_eq!(Standard::best_hashes(6.4), 7); // 10 bits per key
     /// ```
     fn best_hashes(keys_per_unit: f64) -> u32 {
-        let rate = |hashes| Self::fpr(hashes, keys_per_unit);
+        let fpr = |hashes| Self::fpr(hashes, keys_per_unit);
         let mut best = *Self::HASHES.start();
         for hashes in Self::HASHES.skip(1) {
-            if rate(hashes) < rate(best) {
+            if fpr(hashes) < fpr(best) {
                 best = hashes;
             }
         }
         best
     }
 
-    /// The unit that the bits of a hash are confined to, found from its high bits; the bits are made of the low
-    /// half. `None` where nothing confines them.
+    /// The unit that holds all bits of a hash. It is computed from the high bits of the hash, and the bits within the
+    /// unit from the low half. `None` in the standard layout, whose bits may be anywhere.
     #[doc(hidden)]
     fn unit(geometry: Geometry, hash: u64) -> Option<u64>;
 
-    /// Prefetches the lines that a lookup reads first.
+    /// Prefetches the cache lines that a lookup reads first.
     #[doc(hidden)]
     #[inline(always)]
     fn prefetch(geometry: Geometry, table: &[u8], hash: u64) {
@@ -100,8 +100,7 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
         }
     }
 
-    /// The exact false-positive rate of a table as it is filled, from its words of 64 bits: the mean
-    /// over its units.
+    /// The exact false-positive rate of a table with these words of 64 bits: the mean over its units.
     #[doc(hidden)]
     fn fpr_of_table(geometry: Geometry, words: impl Iterator<Item = u64>) -> f64;
 
@@ -109,8 +108,8 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
     #[doc(hidden)]
     fn estimate_len(geometry: Geometry, ones: u64) -> f64;
 
-    /// Merges `factor` adjacent units of a table into each unit of a smaller one. `to` is zero, and
-    /// `factor ≥ 1` times smaller than `from`.
+    /// Merges `factor` adjacent units of a table into each unit of a smaller one. `to` must be zero, and `from` must be
+    /// `factor ≥ 1` times as long.
     #[doc(hidden)]
     fn fold(from: &[u8], factor: usize, to: &mut [u8]) {
         for (large, small) in
@@ -137,20 +136,20 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
         Self::kernels(isa).contains(geometry, table, hash)
     }
 
-    /// The functions of this layout for one instruction set, which the machine has.
+    /// The functions of this layout for one instruction set, which the machine must have.
     #[doc(hidden)]
     fn kernels(isa: Isa) -> Kernels<Self::Body>;
 
-    /// The functions of this layout for one instruction set over a table that threads share.
+    /// The functions of this layout for a table that threads share, for one instruction set.
     #[cfg(target_has_atomic = "64")]
     #[doc(hidden)]
     fn shared_kernels(isa: Isa) -> SharedKernels;
 }
 
-/// The shape of a table of whole units.
+/// The geometry of a table in the block form, which must be a whole number of units.
 #[inline(always)]
 fn block_geometry<L: Layout>(hashes_per_key: u8, table: &[u8]) -> Geometry {
-    // The kernels of single keys rest on this alone.
+    // The single-key kernels access the table unchecked; only this assertion makes that sound.
     assert!(table.len().is_multiple_of(L::UNIT_BYTES));
     Geometry { units: (table.len() / L::UNIT_BYTES) as u64, hashes: hashes_per_key.into() }
 }
@@ -163,7 +162,7 @@ mod sealed {
     impl Sealed for super::CacheLine {}
 }
 
-/// The smallest table of a layout that meets a spec.
+/// The table of a layout for a spec: the smallest for a false-positive rate, or the largest in a number of bytes.
 pub(crate) fn geometry<L: Layout>(spec: &Spec) -> Result<Geometry, SpecError> {
     let multiple = u64::from(spec.foldable_by);
     if multiple == 0 {
@@ -190,7 +189,7 @@ fn geometry_for_fpr<L: Layout>(
     fpr: f64,
     multiple: u64,
 ) -> Result<Geometry, SpecError> {
-    // Collisions of the hash itself happen before the layout.
+    // Collisions of 64-bit hashes add to the false-positive rate in every layout.
     let floor = sizing::hash_floor(keys, 64);
     let best = if fpr > floor { best_load::<L>(fpr - floor) } else { None };
     let Some((hashes, keys_per_unit)) = best else {
@@ -198,17 +197,17 @@ fn geometry_for_fpr<L: Layout>(
         let lowest = L::fpr(L::best_hashes(fewest_keys), fewest_keys);
         return Err(SpecError::FprUnreachable { fpr, floor: floor + lowest });
     };
-    // The quotient is finite: a unit holds at least one key in 64 bits. As an integer it saturates,
-    // and what is too large is refused below.
+    // The quotient is finite, since a unit has at least one key per `MAX_BITS_PER_KEY` bits. The conversion to an
+    // integer saturates, and `checked` refuses tables that are too large.
     let units = (libm::ceil(keys as f64 / keys_per_unit) as u64).max(1);
     let units = units.checked_next_multiple_of(multiple).unwrap_or(u64::MAX);
     checked::<L>(units, hashes)
 }
 
-/// The number of hashes that reaches a rate at the highest load, and that load in keys a unit.
+/// The number of hashes that reaches a false-positive rate at the highest load, and that load in keys per unit.
 ///
-/// Where a number of hashes exceeds the rate at the load of another, its own load is lower: one look at the rate
-/// spares a search, of which there were eight for each filter of register blocks.
+/// A number of hashes that exceeds the rate at the best load so far has a lower load itself. So evaluating its rate
+/// once saves the search for its load; the register layout took eight searches per filter.
 fn best_load<L: Layout>(fpr: f64) -> Option<(u32, f64)> {
     let mut best: Option<(u32, f64)> = None;
     for hashes in L::hashes_worth_trying(fpr) {
@@ -231,8 +230,8 @@ fn geometry_for_bytes<L: Layout>(
         let min_bytes = multiple * L::UNIT_BYTES as u64;
         return Err(SpecError::TooSmall { bytes: bytes as u64, min_bytes });
     }
-    // Without a number of keys, as many hashes as suit the rate that is asked for by default: those
-    // that suit one key in all this memory would fill it long before its time.
+    // Without a number of keys, take the number of hashes that suits the default false-positive rate. The number that
+    // suits a single key in all of this memory would fill the table far too early.
     let hashes = if keys == 0 {
         best_load::<L>(Spec::DEFAULT_FPR).map_or(*L::HASHES.start(), |(hashes, _)| hashes)
     } else {
@@ -241,7 +240,7 @@ fn geometry_for_bytes<L: Layout>(
     checked::<L>(units, hashes)
 }
 
-/// Refuses what the layout cannot address or no machine can hold, before anything is allocated.
+/// Refuses tables that the layout cannot address or no machine can hold, before anything is allocated.
 fn checked<L: Layout>(units: u64, hashes: u32) -> Result<Geometry, SpecError> {
     let unit_bytes = L::UNIT_BYTES as u64;
     let max_units = L::MAX_UNITS.min(trommel_base::storage::MAX_BYTES / unit_bytes);
@@ -258,25 +257,25 @@ pub(crate) fn words_of(table: &[u8]) -> impl Iterator<Item = u64> + '_ {
     words.iter().map(|word| u64::from_le_bytes(*word))
 }
 
-/// Set bits of words.
+/// The number of set bits in words.
 pub(crate) fn count_ones(words: impl Iterator<Item = u64>) -> u64 {
     words.map(|word| u64::from(word.count_ones())).sum()
 }
 
-/// The mean over units of the product over lanes of the fraction of set bits: the rate of a layout
-/// that probes one bit of each lane.
+/// The false-positive rate of a layout that tests one bit in each lane: the fractions of set bits in the lanes of a
+/// unit, multiplied, and averaged over all units.
 fn fpr_of_lanes<const LANE_BITS: u32, const UNIT_WORDS: usize>(
     geometry: Geometry,
     mut words: impl Iterator<Item = u64>,
 ) -> f64 {
-    let set = |lane: u64| f64::from(lane.count_ones()) / f64::from(LANE_BITS);
+    let fill = |lane: u64| f64::from(lane.count_ones()) / f64::from(LANE_BITS);
     let mut sum = 0.0;
     for _ in 0..geometry.units {
         let mut product = 1.0;
         let unit: [u64; UNIT_WORDS] = core::array::from_fn(|_| words.next().unwrap_or(0));
         for word in unit {
             for lane in 0..u64::BITS / LANE_BITS {
-                product *= set(word >> (lane * LANE_BITS) & (u64::MAX >> (u64::BITS - LANE_BITS)));
+                product *= fill(word >> (lane * LANE_BITS) & (u64::MAX >> (u64::BITS - LANE_BITS)));
             }
         }
         sum += product;
@@ -289,9 +288,9 @@ mod tests {
     use super::*;
     use crate::{CacheLine, Register, SplitBlock, Standard};
 
-    /// Against a search for every number of hashes.
+    /// Compares with a search for every number of hashes.
     #[test]
-    fn the_best_load_is_the_highest_of_all_numbers_of_hashes() {
+    fn best_load_is_the_highest_load_of_any_number_of_hashes() {
         fn check<L: Layout>() {
             for step in 0..300 {
                 let fpr = 0.97 * libm::exp(-0.05 * f64::from(step));

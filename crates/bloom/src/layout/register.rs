@@ -14,41 +14,41 @@ use trommel_simd::Isa;
 /// one load and one compare, and the least compact: 12.1 bits per key at 1 % against the standard
 /// filter's 9.6.
 ///
-/// Bits: `word = h · words >> 64`; `g = (low 32 bits of h) · c` for an odd 32-bit `c`; bit `j` of the
-/// `k` is given by bits `8 + 6j ..` of `g`, six of them. Bits may coincide: at 12 bits per key the rate
-/// is 1.03 %, and would be 0.97 % with distinct bits, but drawing those costs more than it saves.
+/// Bits: `word = h · words >> 64`; `g = (low 32 bits of h) · c` for an odd 32-bit `c`; bit `j` of the key's `k` is the
+/// number in the six bits of `g` from bit `8 + 6j` on. Bits may coincide: at 12 bits per key the false-positive rate is
+/// 1.03 %. With distinct bits it would be 0.97 %, but drawing those costs more than it saves.
 ///
 /// Source: Lang et al., "Performance-optimal filtering" (2019), section 3.2.
 #[derive(Clone, Copy, Debug)]
 pub struct Register;
 
-/// The load at which two numbers of hashes have the same rate, and that rate.
-struct Equal {
+/// The load at which two numbers of hashes have the same false-positive rate, and that rate.
+struct Crossover {
     keys_per_word: f64,
     fpr: f64,
 }
 
-/// For 1 and 2 hashes, for 2 and 3, and so on. At a lower load, and at a lower rate, the higher number is better. The
-/// tests find the same values from the rates; to evaluate them took 3.4 µs for each filter.
-const EQUALS: [Equal; 7] = [
-    Equal { keys_per_word: 30.319413249231207, fpr: 0.37733139257655246 },
-    Equal { keys_per_word: 16.82856373890195, fpr: 0.17190440628494227 },
-    Equal { keys_per_word: 10.930340365445327, fpr: 0.07334158594562648 },
-    Equal { keys_per_word: 7.476288600164321, fpr: 0.028140435284300533 },
-    Equal { keys_per_word: 5.186028247173754, fpr: 0.009514851213543658 },
-    Equal { keys_per_word: 3.5825001613913847, fpr: 0.002816035476540313 },
-    Equal { keys_per_word: 2.4389766310611023, fpr: 0.0007326590100809025 },
+/// The crossovers of 1 and 2 hashes, of 2 and 3, and so on. At lower loads, and for lower rates, the higher number is
+/// better. The tests check the values against [`Layout::fpr`]; evaluating that function instead took 3.4 µs per filter.
+const CROSSOVERS: [Crossover; 7] = [
+    Crossover { keys_per_word: 30.319413249231207, fpr: 0.37733139257655246 },
+    Crossover { keys_per_word: 16.82856373890195, fpr: 0.17190440628494227 },
+    Crossover { keys_per_word: 10.930340365445327, fpr: 0.07334158594562648 },
+    Crossover { keys_per_word: 7.476288600164321, fpr: 0.028140435284300533 },
+    Crossover { keys_per_word: 5.186028247173754, fpr: 0.009514851213543658 },
+    Crossover { keys_per_word: 3.5825001613913847, fpr: 0.002816035476540313 },
+    Crossover { keys_per_word: 2.4389766310611023, fpr: 0.0007326590100809025 },
 ];
 
-/// About the rate of one hash at one bit per key. At higher rates several numbers of hashes reach that load, the highest
-/// that is searched for.
+/// About the false-positive rate of one hash at one bit per key, the highest load that is searched for. At higher
+/// rates, several numbers of hashes reach that load.
 const ONE_BIT_PER_KEY_FPR: f64 = 0.63;
 
 impl Layout for Register {
     type Body = RegisterBody;
     const KIND: FilterKind = FilterKind::RegisterBloom;
     const UNIT_BYTES: usize = 8;
-    // The kernels number the table's words in 32 bits: 32 GiB.
+    // The kernels have the numbers of a table's words in 32 bits, which limits the table to 32 GiB.
     const MAX_UNITS: u64 = u32::MAX as u64;
     const HASHES: RangeInclusive<u32> = 1..=8;
 
@@ -64,12 +64,13 @@ impl Layout for Register {
         if fpr > ONE_BIT_PER_KEY_FPR {
             return Self::HASHES;
         }
-        let best = 1 + EQUALS.iter().filter(|equal| fpr < equal.fpr).count() as u32;
+        let best = 1 + CROSSOVERS.iter().filter(|crossover| fpr < crossover.fpr).count() as u32;
         best..=best
     }
 
     fn best_hashes(keys_per_unit: f64) -> u32 {
-        1 + EQUALS.iter().filter(|equal| keys_per_unit < equal.keys_per_word).count() as u32
+        let lower = CROSSOVERS.iter().filter(|crossover| keys_per_unit < crossover.keys_per_word);
+        1 + lower.count() as u32
     }
 
     #[inline(always)]
@@ -79,8 +80,8 @@ impl Layout for Register {
 
     fn fpr_of_table(geometry: Geometry, words: impl Iterator<Item = u64>) -> f64 {
         let hashes = f64::from(geometry.hashes);
-        let of_ones: [f64; 65] = core::array::from_fn(|ones| libm::pow(ones as f64 / 64.0, hashes));
-        let sum: f64 = words.map(|word| of_ones[word.count_ones() as usize]).sum();
+        let fprs: [f64; 65] = core::array::from_fn(|ones| libm::pow(ones as f64 / 64.0, hashes));
+        let sum: f64 = words.map(|word| fprs[word.count_ones() as usize]).sum();
         sum / geometry.units as f64
     }
 
@@ -103,13 +104,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_numbers_of_hashes_are_equal_where_the_table_has_them() {
-        for (equal, hashes) in EQUALS.iter().zip(1..) {
+    fn adjacent_numbers_of_hashes_have_the_same_rate_at_their_crossover() {
+        for (crossover, hashes) in CROSSOVERS.iter().zip(1..) {
             let difference = |load| Register::fpr(hashes + 1, load) - Register::fpr(hashes, load);
-            let Equal { keys_per_word, fpr } = *equal;
-            let just = 1e-9 * keys_per_word;
-            assert!(difference(keys_per_word - just) < 0.0, "{hashes}");
-            assert!(difference(keys_per_word + just) > 0.0, "{hashes}");
+            let Crossover { keys_per_word, fpr } = *crossover;
+            let epsilon = 1e-9 * keys_per_word;
+            assert!(difference(keys_per_word - epsilon) < 0.0, "{hashes}");
+            assert!(difference(keys_per_word + epsilon) > 0.0, "{hashes}");
             assert!((Register::fpr(hashes, keys_per_word) / fpr - 1.0).abs() < 1e-12, "{hashes}");
         }
     }
@@ -120,7 +121,7 @@ mod tests {
             let load = 0.003 * libm::exp(0.004 * f64::from(step));
             let rates = Register::HASHES.map(|hashes| Register::fpr(hashes, load));
             let lowest = rates.fold(1.0, f64::min);
-            // Rates below this are lost in the last digits of the terms that they are the sum of.
+            // A rate is a sum, whose rounding error hides differences below 1e-14.
             let best = Register::fpr(Register::best_hashes(load), load);
             assert!(best <= lowest + 1e-14, "{load}: {best:e}, not {lowest:e}");
         }

@@ -12,22 +12,22 @@ use trommel_simd::Isa;
 
 /// Blocks of 256 bits in eight lanes of 32; a key sets one bit in each lane of one block.
 ///
-/// Bits: `block = (h >> 32) · blocks >> 32`; bit of lane `i` = `(low 32 bits of h · salt_i) >> 27`,
-/// with the eight odd salts of Parquet's specification. Bit for bit Parquet's split-block filter.
+/// Bits: `block = (h >> 32) · blocks >> 32`; the bit of lane `i` is `(low 32 bits of h · salt_i) >> 27`, with the eight
+/// odd salts of Parquet's specification. The table is bit for bit that of Parquet's split-block filter.
 ///
 /// Source: Apache Parquet format, "Parquet Bloom filter"; after Putze, Sanders and Singler (2009).
 #[derive(Clone, Copy, Debug)]
 pub struct SplitBlock;
 
-/// Bits that a key sets: one a lane.
+/// Bits that a key sets: one per lane.
 const LANES: u32 = 8;
 
 impl Layout for SplitBlock {
     type Body = SplitBlockBody;
     const KIND: FilterKind = FilterKind::SplitBlockBloom;
     const UNIT_BYTES: usize = 32;
-    // Parquet's reduction sees 32 bits of the hash: at 2^27 blocks (4 GiB) their loads differ by up to
-    // 3 %, which costs less than 1 % of the rate; beyond, it would grow.
+    // Parquet computes the block from 32 bits of the hash. At 2^27 blocks (4 GiB) the loads of blocks differ by up to
+    // 3 %, which raises the false-positive rate by less than 1 % of itself; with more blocks it would rise further.
     const MAX_UNITS: u64 = 1 << 27;
     const HASHES: RangeInclusive<u32> = LANES..=LANES;
 

@@ -10,12 +10,11 @@ use trommel_base::sizing::{self, MAX_BITS_PER_KEY, MAX_HASHES};
 use trommel_base::{FilterKind, KeyHash, storage};
 use trommel_simd::Isa;
 
-/// One table of bits; a key sets `k` bits anywhere. The most compact Bloom filter, at up to `k` cache
-/// cache lines per lookup (a miss ends after two on average when half of the bits are set).
+/// One table of bits; a key sets `k` bits anywhere. The most compact Bloom filter, at up to `k` cache lines per lookup
+/// (an absent key needs two on average if half of the bits are set).
 ///
-/// Bits: `x_0 = h`, `x_(i+1) = x_i · c` for an odd 64-bit `c`, bit `i` = `x_i · m >> 64`. Not double
-/// hashing, which misses the equation's rate many times over in small tables. A unit is a word of 64
-/// bits.
+/// Bits: `x_0 = h`, `x_(i+1) = x_i · c` for an odd 64-bit `c`, bit `i` = `x_i · m >> 64`. Rejected: double hashing,
+/// whose false-positive rate in small tables is many times the predicted one. A unit is a word of 64 bits.
 ///
 /// Source: Bloom, "Space/time trade-offs in hash coding with allowable errors", CACM 13 (1970).
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +29,7 @@ impl Layout for Standard {
     const UNIT_BYTES: usize = 8;
     const MAX_UNITS: u64 = storage::MAX_BYTES / 8;
     const HASHES: RangeInclusive<u32> = 1..=MAX_HASHES;
-    // Words would make the filter of 18 keys a byte longer than LevelDB's at 10 bits for each key.
+    // Whole words would make a filter of 18 keys at 10 bits per key one byte longer than LevelDB's.
     const BLOCK_STEP_BYTES: usize = 1;
 
     fn fpr(hashes: u32, keys_per_unit: f64) -> f64 {
@@ -43,7 +42,7 @@ impl Layout for Standard {
     }
 
     fn hashes_worth_trying(fpr: f64) -> RangeInclusive<u32> {
-        // The optimum is −log2 of the rate; its integer neighbours are all that can be best.
+        // The optimum is −log2 of the false-positive rate; only the integers next to it can be best.
         let optimum = -libm::log2(fpr);
         let below = (optimum as u32).clamp(1, MAX_HASHES);
         below..=(below + 1).min(MAX_HASHES)
@@ -71,7 +70,7 @@ impl Layout for Standard {
         sizing::estimate_len(geometry.units * 64, geometry.hashes, ones)
     }
 
-    /// Here a bit's neighbours are what folds: bit `p` of the large table becomes bit `p / factor`.
+    /// Folds adjacent bits instead of adjacent units: bit `p` of the large table becomes bit `p / factor`.
     fn fold(from: &[u8], factor: usize, to: &mut [u8]) {
         for (i, byte) in from.iter().enumerate() {
             let mut rest = *byte;

@@ -1,5 +1,5 @@
-//! The same bodies compiled for the instruction sets: what is vectorised is the masks, since words that
-//! other threads change are read one by one.
+//! The shared bodies, compiled for each instruction set. Only the masks are computed in vectors: words that other
+//! threads may change are read one by one.
 
 use super::{SharedBody, SharedKernels};
 use trommel_simd::Isa;

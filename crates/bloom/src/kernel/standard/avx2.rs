@@ -13,8 +13,8 @@ pub(super) const KERNELS: BatchKernels =
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -> bool {
     contains_bits(geometry, hash, |position| {
-        // SAFETY: the position is below `geometry.units`, as a product's high half, and the table has that
-        // number of bits, as the caller promises.
+        // SAFETY: `reduce` returns a position below `geometry.units * WORD_BITS`, and the caller promises that the
+        // table has `geometry.units` words.
         let word = unsafe { word_of(table, position) };
         word >> (position % WORD_BITS)
     })
@@ -26,7 +26,7 @@ pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -
 /// The position is below the table's number of bits.
 #[inline(always)]
 unsafe fn word_of(table: *const u8, position: u64) -> u64 {
-    // SAFETY: the caller's duty; the read needs no alignment.
+    // SAFETY: the caller promises that the table has this position. The read needs no alignment.
     unsafe { table.cast::<u64>().add((position / WORD_BITS) as usize).read_unaligned() }
 }
 
@@ -40,17 +40,18 @@ pub(super) fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], f
     });
 }
 
-/// Words, where the portable body changes bytes and checks each index: 0.75 of the time.
+/// Changes whole words without checking indices: 0.75 of the time of the portable body, which changes bytes and checks
+/// each index.
 ///
 /// # Safety
-/// The table has the length that the geometry says.
+/// The table has the length that the geometry says, and is not borrowed elsewhere.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn insert(geometry: Geometry, table: *mut u8, hash: u64) -> bool {
     let mut missing = 0;
     for position in positions(geometry, hash) {
         let bit = 1 << (position % WORD_BITS);
-        // SAFETY: as in `contains`; the accesses need no alignment.
+        // SAFETY: as in `contains`, and the table is not borrowed elsewhere. The accesses need no alignment.
         unsafe {
             let word = table.cast::<u64>().add((position / WORD_BITS) as usize);
             let before = word.read_unaligned();

@@ -1,18 +1,19 @@
-//! The standard filter with AVX-512: one pass a bit over chunks of a batch.
+//! Lookups in the standard filter with AVX-512: passes over a chunk of the batch, one pass per bit.
 //!
-//! A pass tests one bit of eight keys at a time, and compresses the hashes of those whose bit is set
-//! into a dense list for the next pass: of misses in a half-full table, half survive each. A pass that
-//! more than three quarters survive is followed by one over all remaining bits at once. Each pass leaves a
-//! stream of answer bits over its own list; from the last to the first, they are spread over one
-//! another with `pdep`.
+//! A pass tests one bit of eight keys at a time, and compresses the hashes of the keys whose bit is set into a dense
+//! list for the next pass. If half of the table's bits are set, half of the absent keys survive each pass. If more than
+//! three quarters of the keys survive a pass, the next pass tests all remaining bits. Each pass writes one answer bit
+//! for each hash of its list. At the end, from the last pass to the first, `pdep` spreads the answers of each pass over
+//! the survivors of the pass before.
 //!
-//! In cache the first pass tests two bits. Lost there: eight survivors at a time until none is left,
-//! instead of compressing after each bit (4.8 against 2.9 ns a miss at 1.2 MB): a mispredicted branch
-//! for every eight survivors.
+//! If the table is in cache, the first pass tests two bits. Rejected for such tables: testing eight survivors at a time
+//! until none is left, instead of compressing after each bit (4.8 against 2.9 ns per absent key at 1.2 MB). It costs a
+//! mispredicted branch for every eight survivors.
 //!
-//! The words are read by a load each, or gathered: ns per key of 12 bits on a Zen 4 core by gathers and by loads, present
-//! keys 14 and 5.8 at 150 KB, 20 and 12 at 1.5 MB, 24 and 14 at 15 MB, absent ones 4.6 and 2.4, 4.8 and 4.2, 5.8 and
-//! 4.7. The passes of `passes.rs` with AVX2 take 8.5, 15 and 25, and 3.5, 6.7 and 11 there.
+//! The words are gathered, or read with one load each. ns per key at 12 bits per key on a Zen 4 core, with gathers and
+//! with loads: present keys 14 and 5.8 at 150 KB, 20 and 12 at 1.5 MB, 24 and 14 at 15 MB; absent keys 4.6 and 2.4, 4.8
+//! and 4.2, 5.8 and 4.7. There, `passes.rs` with AVX2 takes 8.5, 15 and 25 for present keys, and 3.5, 6.7 and 11 for
+//! absent ones.
 
 use super::{MULTIPLIER, WORD_BITS, avx2, contains_rest};
 use crate::geometry::Geometry;
@@ -25,33 +26,34 @@ use trommel_base::with_fetch;
 
 /// Keys of a vector.
 const GROUP: usize = 8;
-/// Keys of a chunk: what a pass leaves of it must be worth a pass, and its lists stay in L1.
+/// Keys of a chunk: enough that the survivors of a pass are worth another pass, and few enough that the lists stay in
+/// L1.
 const CHUNK: usize = 2048;
-/// Fewer keys than this go one by one.
+/// Batches of fewer keys are left to AVX2.
 pub(super) const SHORTEST_BATCH: usize = 256;
 /// Answer words of a chunk.
 const WORDS: usize = CHUNK / 64;
-/// Keys ahead that several bits of a key are fetched, up to 32 lines per key.
+/// The prefetch distance, in keys, of a pass over more than two bits, which fetches up to 32 cache lines per key.
 const DENSE_DISTANCE_KEYS: usize = 32;
 
 /// The state of a chunk between its passes.
 #[repr(align(64))]
 struct Chunk {
-    /// The hashes that passed so far, dense, with room for the eight lanes that a store may write
-    /// beyond the last.
+    /// The hashes that survived so far, without gaps, with room for the eight lanes that a store may write beyond the
+    /// last.
     survivors: [u64; CHUNK + GROUP],
-    /// A pass's answers, one bit for each hash of its list, and a word that is always zero.
+    /// For each pass, its answers, one bit for each hash of its list, and a word that is always zero.
     answers: [[u64; WORDS + 1]; MAX_HASHES as usize],
-    /// The lines of the keys between locating and probing; see [`Lines`].
+    /// The words of the keys between locating and probing; see [`Lines`].
     lines: Lines,
 }
 
-/// Where the bits of the groups between locating and probing lie, by word or by position: a vector for
-/// each bit of each group, in a ring.
+/// The numbers of the words to be read for the groups between locating and probing: a ring with one vector for each bit
+/// of each group.
 struct Lines([[u32; GROUP]; Lines::SLOTS]);
 
 impl Lines {
-    /// Room for a window over one bit, or a dense one over all bits.
+    /// Room for the window of a pass over one bit, and for the shorter window of a pass over all bits.
     const SLOTS: usize = 512;
 
     const FITS: () = {
@@ -65,7 +67,7 @@ impl Lines {
     }
 }
 
-/// Looks a batch up. Words are read by gathers, or by a load each.
+/// Looks a batch up. Words are gathered if `GATHERS`, else read with one load each.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) fn contains_batch<const GATHERS: bool>(
     geometry: Geometry,
@@ -74,10 +76,10 @@ pub(super) fn contains_batch<const GATHERS: bool>(
     found: &mut [u64],
 ) {
     const { Lines::FITS };
-    // From 2^32 bits on a position does not come from two 32-bit products, and a filter of half a
-    // gigabyte waits for memory, whatever computes the addresses.
-    // And a chunk's lists cost as much to lay out as some two hundred keys: at 64 keys a batch, 11 ns a
-    // key against 6.
+    // From 2^32 bits on, a position cannot be computed from two 32-bit products; and a filter of half a gigabyte waits
+    // for memory, however the addresses are computed.
+    // Short batches: setting up a chunk's lists costs as much as some two hundred keys (11 ns per key against 6, in
+    // batches of 64 keys).
     if geometry.units * WORD_BITS > u64::from(u32::MAX) || hashes.len() < SHORTEST_BATCH {
         return avx2::contains_batch(geometry, table, hashes, found);
     }
@@ -94,14 +96,14 @@ pub(super) fn contains_batch<const GATHERS: bool>(
     }
 }
 
-/// A table of fewer than 2^32 bits, and exactly as many as the geometry says.
+/// A table of fewer than 2^32 bits, whose length is that of the geometry.
 struct Table<'a, const GATHERS: bool> {
     geometry: Geometry,
     words: &'a [u8],
     window: Window,
 }
 
-/// The multiplier's powers: what a hash is multiplied by for each of its bits.
+/// The powers of the multiplier: bit `i` of a key comes from its hash times `POWERS[i]`.
 pub(super) const POWERS: [u64; MAX_HASHES as usize] = {
     let mut powers = [1u64; MAX_HASHES as usize];
     let mut i = 1;
@@ -112,7 +114,7 @@ pub(super) const POWERS: [u64; MAX_HASHES as usize] = {
     powers
 };
 
-/// The positions of eight keys' bit of number `bit` in a table of `bits` bits, fewer than 2^32.
+/// The position of bit number `bit` of each of eight keys, in a table of `bits` bits, fewer than 2^32.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn positions(hashes: __m512i, bit: u32, bits: __m512i) -> __m512i {
@@ -156,12 +158,12 @@ impl<const GATHERS: bool> Table<'_, GATHERS> {
         });
     }
 
-    /// Tests some bits of the `len` hashes at `list`, writes an answer bit for each of them and the
-    /// hashes whose bits are all set to `survivors`, and returns how many those are. The list may be
-    /// the survivors themselves, by the same pointer: no more are written than were read.
+    /// Tests some bits of the `len` hashes at `list`. Writes an answer bit for each hash, and writes the hashes whose
+    /// bits are all set to `survivors`; returns the number of survivors. `list` and `survivors` may be the same
+    /// pointer, since the survivors written never overtake the hashes read.
     ///
-    /// A pass over the first `FIRST` bits has them as constants, so that bit 0 needs no multiplication; it is 0 for
-    /// other bits. Left to the compiler, that came about with link-time optimisation alone.
+    /// If `FIRST` is not 0, the pass tests the first `FIRST` bits instead of `bits`. They are constants then, so that
+    /// bit 0 needs no multiplication; without `FIRST`, the compiler achieved this only with link-time optimisation.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
     fn pass<F: Fetch, const FIRST: u32>(
@@ -182,9 +184,9 @@ impl<const GATHERS: bool> Table<'_, GATHERS> {
         } else {
             self.window
         };
-        // SAFETY: a group begins below `len`, and a list has room for whole groups: the keys of a
-        // chunk are whole groups, and the survivors have one group to spare. Both pointers are raw and
-        // live for the chunk, and nothing else refers to the survivors while passes run.
+        // SAFETY: a group begins below `len`, and both lists have room for whole groups: the keys of a chunk are whole
+        // groups, and the survivors have one group to spare. Both pointers are valid for the whole chunk, and nothing
+        // else accesses the survivors while passes run.
         let load = |group: usize| unsafe { _mm512_loadu_si512(list.add(group * GROUP).cast()) };
         let answers = x86::bytes_of(answers);
         let mut written = 0;
@@ -218,47 +220,47 @@ impl<const GATHERS: bool> Table<'_, GATHERS> {
                 }
                 answers[group] = alive;
                 let dense = _mm512_maskz_compress_epi64(alive, hashes);
-                // SAFETY: at most `group * GROUP` survivors stand before, and the list has room for a
-                // group beyond the last.
+                // SAFETY: at most `group * GROUP` survivors were written before, and the list has room for one group
+                // beyond the last.
                 unsafe { _mm512_storeu_si512(survivors.add(written).cast(), dense) };
                 written += alive.count_ones() as usize;
             },
         );
-        // The value of the last group's word in an earlier chunk.
+        // Clears what an earlier chunk has left behind the answers of the last group.
         let end = (groups + 8).min(answers.len());
         answers[groups..end].fill(0);
         written
     }
 
-    /// Which of the positions are set. Of all lanes: to gather only those still alive would make each
-    /// gather of a group wait for the one before (7.8 against 3.1 ns a hit in L1).
+    /// Which of the positions are set, in all lanes. Rejected: gathering only the lanes that are still alive, which
+    /// makes each gather of a group wait for the one before (7.8 against 3.1 ns per present key in L1).
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
     fn test(&self, positions: __m512i) -> __mmask8 {
         let indices = _mm512_srli_epi64::<6>(positions);
-        // SAFETY: a position is below the number of bits in `geometry`, as a product's high half, and
-        // `contains_batch` asserted that the table has that number.
+        // SAFETY: `positions` returns positions below the number of bits in `geometry`, and `contains_batch` asserted
+        // that the table has that length.
         let words = unsafe {
             if GATHERS {
                 _mm512_i64gather_epi64::<8>(indices, self.words.as_ptr().cast())
             } else {
-                let mut places = [0; GROUP];
-                x86::store_places(&mut places, _mm512_cvtepi64_epi32(indices));
-                x86::load_words(self.words.as_ptr(), &places)
+                let mut word_indices = [0; GROUP];
+                x86::store_places(&mut word_indices, _mm512_cvtepi64_epi32(indices));
+                x86::load_words(self.words.as_ptr(), &word_indices)
             }
         };
         _mm512_test_epi64_mask(words, _mm512_rolv_epi64(_mm512_set1_epi64(1), positions))
     }
 }
 
-/// Keeps of a pass's answers those that the next pass, over the survivors alone, confirmed.
+/// Clears the answers of a pass that the next pass, over the survivors of the first, did not confirm.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn spread(outer: &mut [u64; WORDS + 1], inner: &[u64; WORDS + 1]) {
     let mut at = 0;
     for word in &mut outer[..WORDS] {
         let (index, shift) = (at / 64, at % 64);
-        // Two shifts, since one by 64 is none.
+        // Two shifts, since a single one could be by 64, which is not allowed.
         let high = inner[(index + 1).min(WORDS)] << 1 << (63 - shift);
         let bits = inner[index] >> shift | high;
         at += word.count_ones() as usize;

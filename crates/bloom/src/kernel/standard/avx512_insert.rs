@@ -1,7 +1,8 @@
 //! Inserts into the standard filter with AVX-512.
 //!
-//! For sixteen keys at a time, vectors compute the half-word of 32 bits that each bit lies in, and its mask. Both wait in a
-//! ring, 64 keys and more, and then the bits are set one by one: an index, a mask, and an `or` to memory.
+//! For sixteen keys at a time, vectors compute the index of the 32-bit half-word that each bit lies in, and the bit's
+//! mask. Both wait in a ring for 64 keys or more. Then the bits are set one by one, each with an index, a mask and an
+//! `or` to memory.
 
 use super::avx512::{POWERS, SHORTEST_BATCH};
 use super::{WORD_BITS, avx2, insert_body};
@@ -15,22 +16,24 @@ use trommel_base::with_fetch;
 
 /// Keys of a group: a vector of 32-bit lanes.
 const GROUP: usize = 16;
-/// Keys ahead that the bits of a key are fetched, up to 32 lines per key.
+/// The prefetch distance in keys, each of which fetches up to 32 cache lines.
 const DISTANCE_KEYS: usize = 32;
 /// Bits of a half-word.
 const HALF_BITS: u32 = 32;
 
-/// The bits of the groups between locating and setting: for each bit of each group, sixteen half-words and masks.
+/// The bits of the groups between locating and setting: for each bit of each group, sixteen half-word indices and
+/// masks.
 struct Ring {
     half_words: [[u32; GROUP]; Ring::SLOTS],
     masks: [[u32; GROUP]; Ring::SLOTS],
-    /// Slots in use, less one: a power of two less one, so that few hash functions keep a small part of L1.
+    /// The number of slots in use, minus one. That number is the lowest power of two that suffices, so that filters
+    /// with few hash functions use a small part of L1.
     last: usize,
 }
 
 impl Ring {
     const SLOTS: usize = 256;
-    /// Groups on their way.
+    /// The most groups between locating and setting.
     const GROUPS: usize = (LEAD_KEYS + DISTANCE_KEYS) / GROUP + 1;
 
     const FITS: () = assert!(Self::GROUPS * MAX_HASHES as usize <= Self::SLOTS);
@@ -99,8 +102,8 @@ fn insert_pipelined<F: Fetch>(
             for bit in 0..count {
                 let slot = ring.slot(group * count + bit);
                 for (half_word, mask) in ring.half_words[slot].iter().zip(&ring.masks[slot]) {
-                    // SAFETY: a position is below the number of bits, as a product's high half, and the table has so
-                    // many, as asserted above; the accesses are unaligned ones.
+                    // SAFETY: `positions` returns positions below `table_bits`, which is the table's number of bits, as
+                    // asserted above. The accesses need no alignment.
                     unsafe {
                         let at = start.add(*half_word as usize);
                         at.write_unaligned(at.read_unaligned() | mask);
@@ -114,8 +117,8 @@ fn insert_pipelined<F: Fetch>(
     }
 }
 
-/// The positions of sixteen keys' bit of number `bit` in a table of `bits` bits, fewer than 2^32: the high halves of
-/// products of 64 bits.
+/// The position of bit number `bit` of each of sixteen keys, in a table of `bits` bits, fewer than 2^32. It is the high
+/// half of a 64-bit lane, hence the odd 32-bit lanes.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn positions(hashes: [__m512i; 2], bit: usize, bits: __m512i) -> __m512i {

@@ -1,7 +1,7 @@
-//! The standard filter over any number of bytes: the block form.
+//! The block form of the standard filter, whose table may have any number of bytes.
 //!
-//! A table of 18 keys is some twenty bytes, so a word more is a tenth of it. The positions are those of the other
-//! kernels, in `8 · bytes` bits.
+//! A table of 18 keys has some twenty bytes, so rounding it up to whole words would lengthen it noticeably. Positions
+//! are computed as in the other kernels, for a table of `8 · bytes` bits.
 
 use super::{BITS_A_BRANCH, GROUP, bit, positions_below, set_bit};
 use trommel_base::KeyHash;
@@ -13,8 +13,8 @@ fn bits_of(table: &[u8]) -> u64 {
     table.len() as u64 * 8
 }
 
-/// Whether all bits of a key are set in a table that is not empty. Branches after every third bit, as the kernels of whole
-/// words do.
+/// Whether all bits of a key are set in a table that is not empty. Branches after every third bit, as the kernels of
+/// whole words do.
 #[inline(always)]
 pub(crate) fn contains(table: &[u8], count: u32, hash: KeyHash) -> bool {
     let mut all = 1;
@@ -29,7 +29,7 @@ pub(crate) fn contains(table: &[u8], count: u32, hash: KeyHash) -> bool {
 
 /// Sets the bits of many keys in a table that is not empty.
 pub(crate) fn insert_batch(table: &mut [u8], count: u32, hashes: &[KeyHash]) {
-    // A key fetches `count` lines, so a shorter way ahead keeps as many in flight.
+    // A key fetches `count` cache lines, so a shorter distance suffices to keep as many in flight.
     let window = Window { distance_keys: 32, ..Window::for_gathers(table.len()) };
     with_fetch!(window, F => insert_pipelined::<F>(table, count, hashes, window));
 }

@@ -1,15 +1,15 @@
-//! Lookups of a batch in passes: two bits of every key, then two more of those that are left; in a table beyond the
-//! nearest caches one at a time, since lines that are not needed cost more there than a pass.
+//! Lookups of a batch in passes. Each pass tests two bits of every key that is left, or one bit in a table beyond L2,
+//! where a cache line that is not needed costs more than a pass.
 //!
-//! Of the bits of an absent key each is set half of the time, so the place where a lookup of it ends cannot be
-//! predicted, and each one costs a mispredicted branch and what is loaded behind it. In a pass there is no branch
-//! on a bit: a key is always written to the list of those that are left, and overwritten by the next if a bit
-//! was clear. So the loads of many keys wait together. Where nearly all keys of a pass are left, they are
-//! probably present, and the next pass tests all bits that there are.
+//! Each bit of an absent key is set half of the time, so the processor cannot predict at which bit a lookup ends. One
+//! by one, each lookup costs a mispredicted branch and the loads behind it. A pass has no branch on a bit: it always
+//! writes the key to the list of keys that are left, and the next key overwrites it if a bit was clear. So the loads of
+//! many keys are in flight together. If nearly all keys are left after a pass, they are probably present, and the next
+//! pass tests all remaining bits.
 //!
-//! ns per key of 12 bits, where keys went one by one with two lines of each prefetched, and in passes, with AVX2 on a
-//! Cascade Lake core: absent keys 8.4 and 4.1 at 150 KB, 18 and 5.9 at 1.5 MB, 54 and 18 at 15 MB; present ones 14
-//! and 10, 34 and 17, 110 and 60. Loops compiled for 3 to 7 bits gained 2 % more.
+//! ns per key at 12 bits per key with AVX2 on a Cascade Lake core, one by one with two prefetched cache lines per key,
+//! and in passes: absent keys 8.4 and 4.1 at 150 KB, 18 and 5.9 at 1.5 MB, 54 and 18 at 15 MB; present keys 14 and 10,
+//! 34 and 17, 110 and 60. Rejected: loops compiled for 3 to 7 bits (2 % faster).
 
 use super::{MULTIPLIER, WORD_BITS, fetch_bits};
 use crate::geometry::Geometry;
@@ -19,19 +19,19 @@ use trommel_simd::bits_of;
 
 /// Keys of a chunk: their lists stay in L1.
 const CHUNK: usize = 256;
-/// Fewer keys go one by one.
+/// Batches of fewer keys are looked up one by one.
 pub(super) const SHORTEST_BATCH: usize = 32;
-/// Lines on their way at once, as far as keys are fetched ahead.
+/// Cache lines to keep in flight, from which the prefetch distance in keys follows.
 const LINES_AHEAD: usize = 64;
-/// The fewest keys that are.
+/// The shortest prefetch distance, in keys.
 const FEWEST_AHEAD: usize = 8;
 
-/// A table that can be asked for a bit.
+/// A table, and a function that reads a bit of it.
 pub(super) struct Table<B> {
     pub(super) geometry: Geometry,
-    /// Where it begins.
+    /// The address of the table.
     pub(super) start: *const u8,
-    /// A number whose lowest bit is that of a position below the table's number of bits.
+    /// Returns a number whose lowest bit is the table's bit at a position, which must be below the number of bits.
     pub(super) bit: B,
 }
 
@@ -39,25 +39,26 @@ pub(super) struct Table<B> {
 struct Left {
     /// The input of the next bit's position; see [`MULTIPLIER`].
     next: [u64; CHUNK],
-    places: [u16; CHUNK],
+    /// Each key's index in the chunk.
+    indices: [u16; CHUNK],
 }
 
 impl<B: Fn(u64) -> u64> Table<B> {
     /// Sets bit `i` of `found` if key `i` is there; `found` is zero.
     #[inline(always)]
     pub(super) fn contains<F: Fetch>(&self, hashes: &[u64], found: &mut [u64], window: Window) {
-        let mut left = Left { next: [0; CHUNK], places: [0; CHUNK] };
+        let mut left = Left { next: [0; CHUNK], indices: [0; CHUNK] };
         let all = self.geometry.hashes;
         for (hashes, found) in hashes.chunks(CHUNK).zip(found.chunks_mut(CHUNK / 64)) {
             for (i, hash) in hashes.iter().enumerate() {
                 left.next[i] = *hash;
-                left.places[i] = i as u16;
+                left.indices[i] = i as u16;
             }
             let (mut before, mut keys, mut tested) = (usize::MAX, hashes.len(), 0);
             while tested < all && keys > 0 {
                 let nearly_all = keys > before / 8 * 7;
                 before = keys;
-                // Numbers that are known when it is compiled: a loop over two bits costs as much as the bits.
+                // Passes over one and two bits get constants, since a loop over two bits costs as much as the bits.
                 let bits;
                 (bits, keys) = if nearly_all {
                     (all - tested, self.pass::<F>(&mut left, keys, all - tested, window))
@@ -69,8 +70,8 @@ impl<B: Fn(u64) -> u64> Table<B> {
                 tested += bits;
             }
             let mut answers = [0; CHUNK];
-            for place in &left.places[..keys] {
-                answers[*place as usize % CHUNK] = 1;
+            for index in &left.indices[..keys] {
+                answers[*index as usize % CHUNK] = 1;
             }
             for (word, answers) in found.iter_mut().zip(answers.chunks(64)) {
                 *word = bits_of(answers);
@@ -78,7 +79,8 @@ impl<B: Fn(u64) -> u64> Table<B> {
         }
     }
 
-    /// Tests some bits of the first keys of a list, and keeps those whose bits are all set: how many.
+    /// Tests the next `bits` bits of the first `keys` keys of a list, keeps the keys whose bits are all set, and
+    /// returns their number.
     #[inline(always)]
     fn pass<F: Fetch>(&self, left: &mut Left, keys: usize, bits: u32, window: Window) -> usize {
         let table_bits = self.geometry.units * WORD_BITS;
@@ -101,7 +103,7 @@ impl<B: Fn(u64) -> u64> Table<B> {
                 x = x.wrapping_mul(MULTIPLIER);
             }
             left.next[kept % CHUNK] = x;
-            left.places[kept % CHUNK] = left.places[key];
+            left.indices[kept % CHUNK] = left.indices[key];
             kept += set as usize;
         }
         kept
