@@ -1,4 +1,5 @@
-//! Inserts that cannot fail, and equality, beside the trait's methods and the frozen bytes.
+//! The inserts that cannot fail give the same filters as those of the traits, and equal filters have equal frozen
+//! bytes.
 
 use trommel_base::{Filter, Insert, InsertShared};
 use trommel_bloom::{
@@ -6,11 +7,11 @@ use trommel_bloom::{
 };
 use trommel_testkit::streams::distinct;
 
-macro_rules! of_each_kind {
+macro_rules! for_each_kind {
     ($($test:ident: $filter:ident;)*) => {$(
         #[test]
         fn $test() {
-            // More than a batch of `Extend`, and no multiple of it.
+            // More hashes than a batch of `Extend` has, and not a multiple of it.
             let hashes = distinct(1, 0..2_500);
             let empty = $filter::with_capacity_and_fpr(2_500, 0.01).unwrap();
             let mut inserted = empty.clone();
@@ -42,7 +43,7 @@ macro_rules! of_each_kind {
         }
     )*};
 }
-of_each_kind! {
+for_each_kind! {
     standard: BloomFilter;
     counting: CountingBloomFilter;
     register: RegisterBloom;
@@ -50,9 +51,9 @@ of_each_kind! {
     cache_line: CacheLineBloom;
 }
 
-/// A number of inserts, a hasher and a shape are part of the frozen bytes, and so of equality.
+/// The number of inserts, the hasher and the shape are part of the frozen bytes, and so of equality.
 #[test]
-fn filters_with_other_bytes_are_not_equal() {
+fn filters_with_different_frozen_bytes_are_not_equal() {
     let filter = |keys: usize, seed: u64| {
         SplitBlockBloom::builder().keys(keys).fpr(0.01).seed(seed).build().unwrap()
     };
@@ -67,7 +68,7 @@ fn filters_with_other_bytes_are_not_equal() {
 }
 
 #[test]
-fn a_shared_filter_adds_what_it_inserts() {
+fn adding_to_a_shared_filter_is_the_same_as_inserting() {
     let hashes = distinct(1, 0..2_500);
     let empty = RegisterBloom::with_capacity_and_fpr(2_500, 0.01).unwrap();
     let inserted = empty.clone().into_shared();

@@ -1,4 +1,4 @@
-//! Every Bloom filter under the contract of all filters, on every instruction set.
+//! Runs the contract tests, which all filters must pass, for every Bloom filter on every instruction set.
 
 use trommel_base::sizing::{blocked_fpr, split_fpr, standard_fpr};
 use trommel_base::{FoldError, FormatError, FromSpec, Incompatible, Spec, SpecError};
@@ -12,9 +12,10 @@ use trommel_testkit::{
     removal_suite,
 };
 
-/// A subject: its filter, whether it is the compact variant, its golden digest, how many keys it is
-/// asked for each one it holds where rates are measured (inserting counts is slow), and the rate at
-/// `load` keys in each of its units with `hashes` bits per key.
+/// Defines a subject: its filter type, whether it is the compact variant, and its golden digest; then, for measuring
+/// the false-positive rate, the number of absent keys that are looked up for each inserted key (more for counting
+/// filters, whose inserts are slow); then the predicted rate with `load` keys per unit, each of which sets `hashes`
+/// bits.
 macro_rules! subject {
     ($subject:ident: $filter:ident, compact: $compact:literal, golden: $golden:literal,
      probes per key: $probes:literal, |$hashes:pat_param, $load:ident| $fpr:expr) => {
@@ -61,7 +62,7 @@ macro_rules! subject {
     };
 }
 
-/// What a subject without counters can do beside.
+/// Implements the operations that only filters without counters have.
 macro_rules! set_algebra {
     ($($subject:ident: $filter:ident),*) => {$(
         impl Intersect for $subject {
@@ -135,9 +136,9 @@ estimate_suite!(cache_line_estimate, CacheLine);
 removal_suite!(counting_removal, Counting);
 removal_suite!(compact_counting_removal, CompactCounting);
 
-/// The compact variant is one of the counting filter alone.
+/// Only the counting filter has a compact variant.
 #[test]
-fn compactness_is_refused_where_there_are_no_counters() {
+fn filters_without_counters_refuse_the_compact_option() {
     let mut compact = spec(100, 0.01, Isa::Portable);
     compact.compact = true;
     let refused = [

@@ -1,10 +1,10 @@
-//! What `len` and `is_empty` say of filters whose counts are no longer those of their bits.
+//! `len` and `is_empty` of filters whose number of keys no longer matches their bits.
 
 use trommel_base::container::{self, Header};
 use trommel_base::{Filter, Insert, Remove};
 use trommel_bloom::{BloomFilter, CountingBloomFilter, SplitBlockBloom};
 
-/// One key often enough that its counters stick, and another once.
+/// A filter with the key "a" so often that its counters stick, and the key "b" once.
 fn with_stuck_counters() -> CountingBloomFilter {
     let mut filter = CountingBloomFilter::with_capacity_and_fpr(1000, 0.01).unwrap();
     for _ in 0..20 {
@@ -14,10 +14,10 @@ fn with_stuck_counters() -> CountingBloomFilter {
     filter
 }
 
-/// More removals than inserts of a key are not noticed where its counters stick. They lower `len`, and take no other
-/// key away.
+/// A key whose counters stick can be removed more often than it was inserted. These removals lower `len`, but remove no
+/// other key.
 #[test]
-fn a_filter_that_holds_a_key_is_not_empty() {
+fn a_filter_that_holds_a_key_is_not_empty_even_if_its_len_is_zero() {
     let mut filter = with_stuck_counters();
     for _ in 0..25 {
         assert!(filter.remove("a"));
@@ -34,17 +34,17 @@ fn a_filter_that_holds_a_key_is_not_empty() {
     assert!(filter.is_empty() && !filter.contains("b"));
 }
 
-/// As many removals as inserts are no misuse, and leave bits set where counters stick.
+/// Removing every key as often as it was inserted is correct use, but leaves bits set if counters stick.
 #[test]
-fn stuck_counters_leave_a_filter_that_is_not_empty() {
+fn a_filter_with_stuck_counters_does_not_become_empty() {
     let mut filter = with_stuck_counters();
     assert!((0..20).all(|_| filter.remove("a")) && filter.remove("b"));
     assert!(filter.contains("a") && filter.len() == 0 && !filter.is_empty());
 }
 
-/// Exact counters end where the inserts do.
+/// With exact counters, a key can be removed exactly as often as it was inserted.
 #[test]
-fn exact_counters_leave_an_empty_filter() {
+fn a_filter_with_exact_counters_becomes_empty() {
     let builder = CountingBloomFilter::builder().keys(1000).compact(true);
     let mut filter = builder.build().unwrap();
     for _ in 0..20 {
@@ -54,10 +54,10 @@ fn exact_counters_leave_an_empty_filter() {
     assert!(filter.is_empty() && filter.len() == 0);
 }
 
-/// A header may count no keys beside a table that holds some: a Parquet bitset with so few bits that the estimate is
-/// zero, or a frozen filter that says so.
+/// A filter may have bits set and a `len` of 0: one from a Parquet bitset with so few bits that the estimate is zero,
+/// or a frozen filter whose header says so.
 #[test]
-fn bits_that_no_count_speaks_of_are_not_empty() {
+fn a_filter_with_a_bit_set_is_not_empty_even_if_its_len_is_zero() {
     let mut bitset = [0; 32];
     assert!(SplitBlockBloom::from_parquet_bitset(&bitset).unwrap().is_empty());
     bitset[31] = 1;

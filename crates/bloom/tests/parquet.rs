@@ -1,4 +1,5 @@
-//! The split-block filter against the Bloom filters of real Parquet files, both ways.
+//! The split-block filter reads the Bloom filters of real Parquet files, and Parquet's reader reads the split-block
+//! filter.
 
 use parquet::basic::{LogicalType, Repetition, Type as PhysicalType};
 use parquet::bloom_filter::Sbbf;
@@ -20,12 +21,12 @@ const PROBES: i64 = 100_000;
 const IDS: usize = 0;
 const NAMES: usize = 1;
 
-/// Even numbers are in the file, odd ones are not.
+/// An id in the file: a constant times an even number. Absent ids take odd numbers.
 fn id(i: i64) -> i64 {
     (2 * i).wrapping_mul(0x0123_4567_89AB)
 }
 
-fn stranger_id(i: i64) -> i64 {
+fn absent_id(i: i64) -> i64 {
     (2 * i + 1).wrapping_mul(0x0123_4567_89AB)
 }
 
@@ -33,7 +34,7 @@ fn name(id: i64) -> String {
     format!("customer-{id:x}")
 }
 
-/// A file of this test's own.
+/// The path of a file that only this test uses.
 fn path(test: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{test}-{}.parquet", std::process::id()))
 }
@@ -87,8 +88,8 @@ fn read_by_parquet(path: &Path, column: usize) -> Sbbf {
     group.get_column_bloom_filter(column).expect("the column has a Bloom filter").clone()
 }
 
-/// Where in the file the bitset of a column's Bloom filter is: behind a header, at the end of what
-/// the file's metadata gives as the filter.
+/// The range of the file that has the bitset of a column's Bloom filter. The file's metadata gives the range of header
+/// and bitset; the bitset is at its end.
 fn bitset_range(path: &Path, column: usize) -> Range<usize> {
     let reader = SerializedFileReader::new(File::open(path).unwrap()).unwrap();
     let metadata = reader.metadata().row_group(0).column(column).clone();
@@ -97,12 +98,12 @@ fn bitset_range(path: &Path, column: usize) -> Range<usize> {
     end - read_by_parquet(path, column).num_blocks() * 32..end
 }
 
-/// The file as bytes, and the bitset of a column read from it.
+/// The bitset of a column, read from the file.
 fn read_bitset(path: &Path, column: usize) -> Vec<u8> {
     fs::read(path).unwrap()[bitset_range(path, column)].to_vec()
 }
 
-/// Our filter of `bytes` with Parquet's hash.
+/// An empty filter of ours, of `bytes` bytes and with Parquet's hash.
 fn ours_of(bytes: usize) -> SplitBlockBloom {
     let builder = SplitBlockBloom::builder().keys(ROWS as usize).memory_bytes(bytes);
     let filter = builder.hasher(Hasher::PARQUET).build().unwrap();
@@ -110,8 +111,8 @@ fn ours_of(bytes: usize) -> SplitBlockBloom {
     filter
 }
 
-/// Both answer alike for present and absent keys, one by one and in a batch.
-fn assert_answers_alike<V: AsBytes>(
+/// Asserts that both filters give the same answers for all values, one by one and in a batch.
+fn assert_same_answers<V: AsBytes>(
     ours: &SplitBlockBloom<impl AsRef<[u8]>>,
     theirs: &Sbbf,
     values: impl Iterator<Item = V>,
@@ -129,33 +130,33 @@ fn assert_answers_alike<V: AsBytes>(
 }
 
 fn mixed_ids() -> impl Iterator<Item = i64> {
-    (0..PROBES).map(|i| if i % 5 == 0 { id(i / 5) } else { stranger_id(i) })
+    (0..PROBES).map(|i| if i % 5 == 0 { id(i / 5) } else { absent_id(i) })
 }
 
 #[test]
-fn a_filter_from_a_parquet_file_holds_the_column() {
+fn a_filter_from_a_parquet_file_finds_all_values_of_the_column() {
     let path = path("from-parquet");
     write_file(&path, ROWS as u64);
 
     let ids = SplitBlockBloom::from_parquet_bitset(&read_bitset(&path, IDS)).unwrap();
     assert_eq!(ids.hasher(), Hasher::PARQUET);
-    assert!((0..ROWS).all(|i| ids.contains(&id(i))), "an id is lost");
+    assert!((0..ROWS).all(|i| ids.contains(&id(i))), "an id is not found");
     let theirs = read_by_parquet(&path, IDS);
-    assert_answers_alike(&ids, &theirs, mixed_ids(), |id| ids.hash(id));
+    assert_same_answers(&ids, &theirs, mixed_ids(), |id| ids.hash(id));
     let estimate = ids.len() as f64;
     assert!((estimate / ROWS as f64 - 1.0).abs() < 0.03, "{ROWS} rows, {estimate} estimated");
 
     let names = SplitBlockBloom::from_parquet_bitset(&read_bitset(&path, NAMES)).unwrap();
-    assert!((0..ROWS).all(|i| names.contains(&name(id(i)))), "a name is lost");
+    assert!((0..ROWS).all(|i| names.contains(&name(id(i)))), "a name is not found");
     let theirs = read_by_parquet(&path, NAMES);
     let values = mixed_ids().map(|id| ByteArray::from(name(id).into_bytes()));
-    assert_answers_alike(&names, &theirs, values, |value| names.hash(value.data()));
+    assert_same_answers(&names, &theirs, values, |value| names.hash(value.data()));
     fs::remove_file(path).unwrap();
 }
 
 #[test]
-fn our_bitset_is_parquets_bit_for_bit() {
-    // The writer folds a filter that was planned too large; ours is built at the size it ends with.
+fn our_bitset_equals_parquets_bit_for_bit() {
+    // Parquet's writer folds a filter that was planned too large; ours is built at the size that results.
     for keys_planned in [ROWS as u64, 50 * ROWS as u64, 100] {
         let path = path(&format!("bit-for-bit-{keys_planned}"));
         write_file(&path, keys_planned);
@@ -174,7 +175,7 @@ fn our_bitset_is_parquets_bit_for_bit() {
     }
 }
 
-/// Our filter, with keys that the file's never had, put in the place of the file's.
+/// Replaces the file's filter with one of ours, whose keys are not in the file.
 #[test]
 fn a_parquet_reader_accepts_our_bitset() {
     let path = path("spliced");
@@ -182,26 +183,26 @@ fn a_parquet_reader_accepts_our_bitset() {
     let range = bitset_range(&path, IDS);
     let mut ours = ours_of(range.len());
     for i in 0..ROWS {
-        ours.insert(&stranger_id(i)).unwrap();
+        ours.insert(&absent_id(i)).unwrap();
     }
     let mut bytes = fs::read(&path).unwrap();
     bytes[range].copy_from_slice(ours.parquet_bitset());
     fs::write(&path, bytes).unwrap();
 
     let theirs = read_by_parquet(&path, IDS);
-    assert!((0..ROWS).all(|i| theirs.check(&stranger_id(i))), "a key is lost to Parquet's reader");
-    let others = (0..ROWS).filter(|i| theirs.check(&id(*i))).count();
-    assert!(others < ROWS as usize / 20, "{others} of {ROWS} keys that are not in it");
-    assert_answers_alike(&ours, &theirs, mixed_ids(), |id| ours.hash(id));
-    // The column beside it is as it was.
+    assert!((0..ROWS).all(|i| theirs.check(&absent_id(i))), "Parquet's reader does not find a key");
+    let reported = (0..ROWS).filter(|i| theirs.check(&id(*i))).count();
+    assert!(reported < ROWS as usize / 20, "{reported} of {ROWS} absent keys reported as present");
+    assert_same_answers(&ours, &theirs, mixed_ids(), |id| ours.hash(id));
+    // The other column's filter is unchanged.
     let names = read_by_parquet(&path, NAMES);
     assert!((0..ROWS).all(|i| names.check(&name(id(i)).as_str())));
     fs::remove_file(path).unwrap();
 }
 
-/// A filter of any number of blocks, not only of a power of two, in Parquet's own in-memory form.
+/// Filters of any number of blocks, not only of powers of two, read into the parquet crate's own type.
 #[test]
-fn answers_are_parquets_at_any_size() {
+fn answers_equal_parquets_at_any_size() {
     for blocks in [1, 2, 3, 7, 100, 1000, 1023] {
         let mut ours = ours_of(blocks * 32);
         for i in 0..blocks as i64 * 20 {
@@ -210,21 +211,21 @@ fn answers_are_parquets_at_any_size() {
         let theirs = Sbbf::new(ours.parquet_bitset());
         assert_eq!(theirs.num_blocks(), blocks);
         let probes = || mixed_ids().take(10_000);
-        assert_answers_alike(&ours, &theirs, probes(), |id| ours.hash(id));
+        assert_same_answers(&ours, &theirs, probes(), |id| ours.hash(id));
         let read = SplitBlockBloom::from_parquet_bitset(ours.parquet_bitset()).unwrap();
-        assert_answers_alike(&read, &theirs, probes(), |id| ours.hash(id));
+        assert_same_answers(&read, &theirs, probes(), |id| ours.hash(id));
 
-        // In place, at an odd address.
+        // A view in place, one byte into the buffer.
         let file = [&[0xFF][..], ours.parquet_bitset()].concat();
         let view = SplitBlockBloom::parse_parquet_bitset(&file[1..]).unwrap();
-        assert_answers_alike(&view, &theirs, probes(), |id| ours.hash(id));
+        assert_same_answers(&view, &theirs, probes(), |id| ours.hash(id));
         assert_eq!((view.estimate_len(), view.len()), (read.estimate_len(), 0));
         assert!(std::ptr::eq(view.table(), &file[1..]));
     }
 }
 
 #[test]
-fn what_is_no_bitset_is_refused() {
+fn bitsets_of_an_invalid_length_are_refused() {
     for len in [0, 1, 31, 33, 63, 1000] {
         let bitset = vec![0xFF; len];
         assert!(SplitBlockBloom::from_parquet_bitset(&bitset).is_err(), "{len} bytes");

@@ -1,4 +1,5 @@
-//! Filters that several threads insert into: byte for byte what one thread makes, and no key ever missed.
+//! Filters that several threads insert into: they equal the filter of one thread byte for byte, and lookups never miss
+//! a key.
 #![cfg(target_has_atomic = "64")]
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,7 +19,7 @@ fn spec(keys: usize, isa: Isa) -> Spec {
     spec
 }
 
-/// Runs a generic check for the four layouts on every set of this machine.
+/// Runs a generic check for the four layouts on every instruction set of this machine.
 macro_rules! for_all {
     ($check:ident) => {
         for isa in Isa::available() {
@@ -33,7 +34,7 @@ macro_rules! for_all {
 #[test]
 fn a_shared_filter_is_byte_for_byte_that_of_one_thread() {
     fn check<L: Layout>(isa: Isa) {
-        // Beyond the sizes where batches begin to be prefetched, with lengths that leave a rest.
+        // Sizes below and above the one from which batches prefetch, and lengths that are not multiples of a group.
         for (keys, fpr) in [(0, 0.01), (1, 0.5), (100, 0.01), (5003, 0.001), (2_000_003, 0.02)] {
             let hashes = hashes(0..keys);
             let mut spec = spec(keys as usize, isa);
@@ -49,7 +50,7 @@ fn a_shared_filter_is_byte_for_byte_that_of_one_thread() {
                 plain.insert_batch(batch).unwrap();
                 shared.insert_batch(batch).unwrap();
             }
-            // Nothing is missing any more.
+            // The second insert of a key changes nothing.
             assert_eq!(
                 shared.insert_hash(KeyHash::from_raw(0)),
                 plain.insert_hash(KeyHash::from_raw(0))
@@ -92,14 +93,14 @@ fn a_shared_filter_answers_like_the_filter_it_turns_back_into() {
     for_all!(check);
 }
 
-/// Four threads insert batches of which half overlap with the next thread's, and two look up, all the while,
-/// keys that are known to be in. Batches are of fewer keys than the table has words, and of more.
+/// Four threads insert keys, half of which the next thread inserts too. Meanwhile, two threads look up keys that are
+/// known to be inserted. The check runs with batches of fewer keys than the table has words, and with batches of more.
 #[test]
-fn threads_lose_no_bit_and_no_count_and_lookups_beside_them_miss_no_key() {
+fn threads_lose_no_bit_and_no_count_and_concurrent_lookups_miss_no_key() {
     const SHARE: u64 = 8_192;
     fn check_batches<L: Layout, const BATCH: usize>(isa: Isa) {
         const THREADS: u64 = 4;
-        // Few bits, so that threads meet in words all the time.
+        // Few bits, so that threads often change the same word.
         let mut spec = spec(20_000, isa);
         spec.fpr = Some(0.05);
         let shared: SharedBloom<L> = Bloom::from_spec(&spec).unwrap().into_shared();
@@ -107,7 +108,7 @@ fn threads_lose_no_bit_and_no_count_and_lookups_beside_them_miss_no_key() {
         let known = hashes(1 << 40..(1 << 40) + 1_000);
         shared.insert_batch(&known).unwrap();
         let part = |thread: u64| hashes(thread * SHARE / 2..(thread + 2) * SHARE / 2);
-        // How many inserters are done, and how many batches of each are in.
+        // The number of threads that have inserted everything, and the number of batches that each has inserted.
         let (done, batches_in) =
             (AtomicUsize::new(0), [const { AtomicUsize::new(0) }; THREADS as usize]);
         thread::scope(|threads| {
@@ -159,10 +160,10 @@ fn threads_lose_no_bit_and_no_count_and_lookups_beside_them_miss_no_key() {
     for_all!(check);
 }
 
-/// Of threads that insert the same keys at once, exactly one is told that it changed a given bit: as many
-/// changes as bits are reported at least once, and no key is reported as a change when all was there.
+/// If two threads insert the same key at once, exactly one of them is told that it changed the table; none is if all
+/// bits of the key were set before.
 #[test]
-fn of_threads_that_insert_one_key_at_least_one_is_told_and_later_ones_are_not() {
+fn of_two_threads_that_insert_one_key_exactly_one_is_told_of_a_change() {
     let shared = Bloom::<Register>::from_spec(&spec(1_000, Isa::best())).unwrap().into_shared();
     for hash in hashes(0..500) {
         let was_in = shared.contains_hash(hash);
@@ -177,13 +178,13 @@ fn of_threads_that_insert_one_key_at_least_one_is_told_and_later_ones_are_not() 
                 });
             }
         });
-        // All bits of a key are in one word here: one thread sets them all.
+        // In the register layout all bits of a key are in one word, so one thread sets them all.
         assert_eq!(changes.into_inner(), usize::from(!was_in));
     }
 }
 
 #[test]
-fn counts_go_on_from_what_was_in_and_stop_at_the_largest_number() {
+fn counts_continue_from_the_filters_len_and_saturate() {
     let mut plain = Bloom::<SplitBlock>::from_spec(&spec(100, Isa::best())).unwrap();
     plain.insert("before").unwrap();
     let shared: SharedBloom<SplitBlock> = plain.into();
@@ -193,21 +194,21 @@ fn counts_go_on_from_what_was_in_and_stop_at_the_largest_number() {
     let filter: Bloom<SplitBlock> = shared.into();
     assert!(filter.len() == 2 && filter.contains("before") && filter.contains("after"));
 
-    // What frozen bytes may say.
-    let mut endless = filter.clone();
+    // Doubles the count until it saturates. Frozen bytes may have such a count, too.
+    let mut saturated = filter.clone();
     for _ in 0..64 {
-        let copy = endless.clone();
-        endless.union(&copy).unwrap();
+        let copy = saturated.clone();
+        saturated.union(&copy).unwrap();
     }
-    let shared = endless.into_shared();
+    let shared = saturated.into_shared();
     shared.insert_batch(&hashes(0..10)).unwrap();
     assert_eq!(shared.len(), usize::MAX);
     assert_eq!(shared.into_filter().len(), usize::MAX);
 }
 
 #[test]
-fn shared_filters_go_where_threads_are() {
-    fn shared<T: Send + Sync + 'static>() {}
-    shared::<SharedBloom<Standard>>();
-    shared::<SharedBloom<CacheLine>>();
+fn shared_filters_can_be_sent_to_and_shared_by_threads() {
+    fn check<T: Send + Sync + 'static>() {}
+    check::<SharedBloom<Standard>>();
+    check::<SharedBloom<CacheLine>>();
 }

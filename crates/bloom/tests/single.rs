@@ -1,5 +1,5 @@
-//! One key a call: each number of bits per key has functions of its own in the register-blocked filter, and each
-//! instruction set other functions than for batches.
+//! Calls with one key. Their code is not that of batches: it differs by instruction set, and in the register-blocked
+//! filter also by the number of bits that a key sets.
 
 use std::collections::BTreeSet;
 use trommel_base::{Filter, FromSpec, Insert, KeyHash, Spec};
@@ -9,7 +9,7 @@ use trommel_testkit::streams::distinct;
 
 const KEYS: usize = 3_000;
 
-/// A filter of the given bits per key.
+/// An empty filter with the given bits per key.
 fn filter<F: FromSpec>(isa: Isa, bits_per_key: usize) -> F {
     let mut spec = Spec::default();
     spec.keys = KEYS;
@@ -18,7 +18,7 @@ fn filter<F: FromSpec>(isa: Isa, bits_per_key: usize) -> F {
     F::from_spec(&spec).unwrap()
 }
 
-/// What single inserts say of each key, whether it set a bit, and the answers afterwards.
+/// Inserts `keys` one by one. Returns whether each insert set a bit, and then whether each of `probes` is found.
 fn inserted_one_by_one<F: Filter + Insert>(
     mut filter: F,
     keys: &[KeyHash],
@@ -29,9 +29,11 @@ fn inserted_one_by_one<F: Filter + Insert>(
     (new, found)
 }
 
-/// Single inserts and lookups of all instruction sets against the portable ones, over sizes from one bit per key
-/// to 48; returns the numbers of bits per key sets that this came across.
-fn agrees_with_portable<F: Filter + Insert + FromSpec>(hash_count: fn(&F) -> u32) -> BTreeSet<u32> {
+/// Checks that single inserts and lookups on all instruction sets agree with the portable ones, in filters of 1 to 48
+/// bits per key. Returns the different numbers of bits that a key sets in these filters.
+fn check_against_portable<F: Filter + Insert + FromSpec>(
+    hash_count: fn(&F) -> u32,
+) -> BTreeSet<u32> {
     let known = distinct(7, 0..2 * KEYS as u64);
     // Every tenth key is inserted twice.
     let keys: Vec<KeyHash> =
@@ -42,7 +44,8 @@ fn agrees_with_portable<F: Filter + Insert + FromSpec>(hash_count: fn(&F) -> u32
         seen.insert(hash_count(&empty));
         let expected = inserted_one_by_one(empty, &keys, &known);
         assert!(
-            expected.0[KEYS..].iter().all(|new| !new) && expected.1[..KEYS].iter().all(|it| *it)
+            expected.0[KEYS..].iter().all(|new| !new)
+                && expected.1[..KEYS].iter().all(|found| *found)
         );
         for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
             let answers = inserted_one_by_one(filter::<F>(isa, bits_per_key), &keys, &known);
@@ -53,14 +56,14 @@ fn agrees_with_portable<F: Filter + Insert + FromSpec>(hash_count: fn(&F) -> u32
 }
 
 #[test]
-fn register_blocks_answer_alike_with_one_to_eight_bits_a_key() {
-    let seen = agrees_with_portable::<RegisterBloom>(RegisterBloom::hash_count);
+fn register_blocks_answer_alike_on_all_instruction_sets_with_one_to_eight_bits_per_key() {
+    let seen = check_against_portable::<RegisterBloom>(RegisterBloom::hash_count);
     assert!(seen.iter().copied().eq(1..=8), "{seen:?}");
 }
 
 #[test]
-fn the_other_layouts_answer_alike() {
-    agrees_with_portable::<SplitBlockBloom>(SplitBlockBloom::hash_count);
-    agrees_with_portable::<CacheLineBloom>(CacheLineBloom::hash_count);
-    agrees_with_portable::<BloomFilter>(BloomFilter::hash_count);
+fn the_other_layouts_answer_alike_on_all_instruction_sets() {
+    check_against_portable::<SplitBlockBloom>(SplitBlockBloom::hash_count);
+    check_against_portable::<CacheLineBloom>(CacheLineBloom::hash_count);
+    check_against_portable::<BloomFilter>(BloomFilter::hash_count);
 }

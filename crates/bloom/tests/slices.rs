@@ -1,4 +1,4 @@
-//! Slices of a batch on several threads: byte for byte what one thread makes.
+//! Slices of a batch, inserted by several threads, give byte for byte the filter of one thread.
 
 use std::sync::Mutex;
 use trommel_base::{
@@ -14,7 +14,7 @@ fn hashes(keys: std::ops::Range<u64>) -> Vec<KeyHash> {
     keys.map(|key| KeyHash::from_raw(trommel_testkit::streams::mix(key))).collect()
 }
 
-/// Threads that are given memory in which anything may be, and keep it.
+/// Threads that keep scratch memory, which may contain any bytes.
 struct Keeper {
     threads: ScopedThreads,
     memory: Mutex<Vec<Storage>>,
@@ -68,7 +68,7 @@ fn check<L: Layout>() {
                 assert!(filter.to_bytes() == expected.to_bytes(), "{what}");
                 assert_eq!(filter.len(), expected.len(), "{what}");
             }
-            // What was taken came back, and what was not there was made once.
+            // All memory that was taken was given back, and missing memory was allocated only once.
             let kept = workers.memory.into_inner().unwrap().len();
             assert!((2..=threads.max(3)).contains(&kept), "{kept} {threads}");
         }
@@ -84,7 +84,7 @@ fn slices_give_the_filter_of_one_thread() {
 }
 
 #[test]
-fn a_filter_that_takes_no_slices_takes_the_batch() {
+fn a_filter_without_slices_inserts_the_whole_batch() {
     let mut spec = Spec::default();
     spec.keys = 5000;
     let mut filter = CountingBloomFilter::from_spec(&spec).unwrap();

@@ -1,4 +1,4 @@
-//! The standard filter against what is published of it.
+//! The standard filter against published results.
 
 use trommel_base::{Bitmap, Filter, Insert, KeyHash};
 use trommel_bloom::BloomFilter;
@@ -19,11 +19,11 @@ fn false_positives(filter: &BloomFilter, absent: &[KeyHash]) -> u64 {
     found.count_ones() as u64
 }
 
-/// The textbook's table of rates, measured: `m/n` bits per key and `k` hashes give
-/// `(1 − e^(−kn/m))^k`, within three standard deviations of a binomial count.
+/// Measures the textbook's table of false-positive rates: `m/n` bits per key and `k` hashes give `(1 − e^(−kn/m))^k`,
+/// within three standard deviations of a binomial count.
 ///
-/// Each filter is asked fewer keys than it holds, so that what one fill has by chance does not add
-/// up.
+/// Each filter is probed with fewer keys than it holds, so that the chance deviation of one filter's fill does not add
+/// up over its probes.
 #[test]
 fn the_textbook_table_is_reproduced() {
     const KEYS: usize = 64_000;
@@ -49,9 +49,9 @@ fn the_textbook_table_is_reproduced() {
     }
 }
 
-/// The fraction of clear bits concentrates around `p0 = (1 − 1/m)^(kn)`: each filter's within four
-/// standard deviations of independent bits (which negative dependence only narrows), and their mean
-/// within four of its own.
+/// The fraction of clear bits concentrates around `p0 = (1 − 1/m)^(kn)`. Each filter's fraction is within four standard
+/// deviations, which are those of independent bits; the negative dependence of the bits only makes them smaller. The
+/// mean of all filters is within four standard deviations of the mean.
 #[test]
 fn clear_bits_concentrate_around_their_expectation() {
     const KEYS: usize = 20_000;
@@ -76,7 +76,7 @@ fn clear_bits_concentrate_around_their_expectation() {
     }
 }
 
-/// No part of the table gets more bits than another.
+/// All parts of the table get the same number of bits, except for chance.
 #[test]
 fn bits_are_spread_evenly_over_the_table() {
     const PARTS: usize = 64;
@@ -97,7 +97,7 @@ fn bits_are_spread_evenly_over_the_table() {
 /// The estimate of distinct keys from `N` set bits of `m`: 0 if `N < k`, 1 if `N = k`, `m/k` if
 /// `N = m`, `−(m/k) ln(1 − N/m)` between.
 #[test]
-fn the_estimate_has_the_edges_of_the_paper() {
+fn the_estimate_of_distinct_keys_follows_the_paper_at_its_edges_and_between() {
     let empty = filter_of_bits(128, 16);
     let (m, k) = (128.0, f64::from(empty.hash_count()));
     assert_eq!(empty.estimate_len(), 0.0);
@@ -131,24 +131,24 @@ fn the_estimate_has_the_edges_of_the_paper() {
     assert_eq!(filter.expected_fpr(), 1.0);
 }
 
-/// 1 % costs about 9.6 bits per key, and a billion keys at 2 % 8.14e9 bits, which is checked without
-/// making them.
+/// A false-positive rate of 1 % takes about 9.6 bits per key, and a billion keys at 2 % take 8.14e9 bits. The billion
+/// keys are not inserted.
 #[test]
 fn published_sizes_are_reproduced() {
     let filter = BloomFilter::with_capacity_and_fpr(1_000_000, 0.01).unwrap();
     let bits_per_key = filter.memory_bytes() as f64 * 8.0 / 1e6;
     assert!((bits_per_key - 9.59).abs() < 0.02, "{bits_per_key}");
-    // Memory that was never written costs nothing on the systems that lend it lazily; elsewhere the
-    // refusal is a typed error.
+    // On systems that allocate lazily, memory that is never written costs nothing. Elsewhere the allocation may fail
+    // with an error, and the size is not checked.
     if let Ok(filter) = BloomFilter::builder().keys(1_000_000_000).fpr(0.02).build() {
         let bits = filter.memory_bytes() as f64 * 8.0;
         assert!((bits / 8.14e9 - 1.0).abs() < 0.01, "{bits}");
     }
 }
 
-/// Batches of the standard filter go by chunks and passes: at the edges of chunks, with hits and misses mixed in
-/// every proportion, in tables in cache and beyond, the answers are those of single lookups, for every number of
-/// hashes.
+/// Batches of the standard filter are looked up in chunks and passes. Their answers equal those of single lookups: for
+/// lengths at the edges of chunks, for several proportions of present and absent keys, in tables in cache and beyond,
+/// and for several numbers of hashes.
 #[test]
 fn batches_at_the_edges_of_chunks_answer_like_single_lookups() {
     const SIZES: [(u64, f64); 6] =
@@ -183,7 +183,7 @@ fn batches_at_the_edges_of_chunks_answer_like_single_lookups() {
     }
 }
 
-/// The same for inserts: the table is bit for bit that of single inserts.
+/// Batches of inserts, also of lengths at the edges of chunks, give bit for bit the table of single inserts.
 #[test]
 fn batches_of_any_length_insert_like_single_inserts() {
     for fpr in [0.4, 0.01, 1e-9] {
