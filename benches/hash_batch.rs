@@ -1,5 +1,4 @@
-//! What does hashing a column of integers cost: by the reference code for strings of bytes, by the
-//! form for eight bytes, and as a batch?
+//! What does hashing a column of integers cost: one by one as strings of bytes, one by one as `u64`, and as a batch?
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
@@ -7,7 +6,7 @@ use std::time::Duration;
 use trommel::container::HashId;
 use trommel::{Hasher, KeyHash};
 
-/// Keys of a column: it and its hashes stay in L2.
+/// Keys of a column, few enough that they and their hashes stay in L2.
 const KEYS: usize = 1 << 15;
 
 fn hash_batch(criterion: &mut Criterion) {

@@ -9,12 +9,12 @@ use std::hint::black_box;
 use std::time::Duration;
 use trommel::{Hasher, Isa, Key, KeyHash};
 
-/// Keys of a column: they and their hashes stay in L2.
+/// Keys of a column, few enough that they and their hashes stay in L2.
 const KEYS: usize = 1 << 14;
-/// Keys of mixed lengths: more than a branch predictor can learn the lengths of.
+/// Keys of a column of mixed lengths: too many for a branch predictor to learn the lengths.
 const MIXED_KEYS: usize = 1 << 17;
 const HASHERS: [(&str, Hasher); 2] = [("xxh3", Hasher::xxh3(0)), ("xxh64", Hasher::PARQUET)];
-/// Lengths of strings; the last three are mixed.
+/// Columns of strings: the name, and the shortest and the longest length.
 const LENGTHS: [(&str, usize, usize); 7] = [
     ("8", 8, 8),
     ("16", 16, 16),
@@ -29,7 +29,7 @@ fn mixed(i: usize) -> u64 {
     Hasher::xxh3(1).hash_u64(i as u64).raw()
 }
 
-/// A column hashed by `hash`, whose answers are checked before they are timed.
+/// Benches `hash`, which hashes a column, after checking its hashes.
 fn column(
     group: &mut BenchmarkGroup<'_, WallTime>,
     id: BenchmarkId,
@@ -38,7 +38,7 @@ fn column(
 ) {
     let mut hashes = Vec::new();
     hash(&mut hashes);
-    assert!(hashes == expected, "a column hashes otherwise than its keys");
+    assert!(hashes == expected, "the hashes of a column are not those of its keys");
     group.bench_function(id, |bencher| bencher.iter(|| hash(black_box(&mut hashes))));
 }
 
@@ -47,7 +47,7 @@ fn one_by_one<K: Key>(hasher: &Hasher, keys: &[K], hashes: &mut Vec<KeyHash>) {
     hashes.extend(keys.iter().map(|key| hasher.hash(key)));
 }
 
-/// One width of integers: one by one, and as a batch on each instruction set.
+/// Benches integers of one width: one by one, and as a batch on each instruction set.
 fn integers<K: Key>(criterion: &mut Criterion, width: &str, make: impl Fn(u64) -> K) {
     let mut group = group(criterion, width, KEYS);
     let keys: Vec<K> = (0..KEYS).map(|i| make(mixed(i))).collect();
@@ -66,7 +66,7 @@ fn integers<K: Key>(criterion: &mut Criterion, width: &str, make: impl Fn(u64) -
     group.finish();
 }
 
-/// Strings of some lengths: slices one by one and as a batch, and offsets and bytes.
+/// Benches strings of some lengths: as slices one by one, as a batch of slices, and as offsets and bytes.
 fn strings(criterion: &mut Criterion, name: &str, shortest: usize, longest: usize) {
     let count = if shortest == longest { KEYS } else { MIXED_KEYS };
     let mut group = group(criterion, &format!("strings of {name} bytes"), count);
@@ -78,7 +78,7 @@ fn strings(criterion: &mut Criterion, name: &str, shortest: usize, longest: usiz
         offsets.push(bytes.len() as i32);
     }
     let keys: Vec<&str> =
-        offsets.windows(2).map(|ends| &bytes[ends[0] as usize..ends[1] as usize]).collect();
+        offsets.windows(2).map(|pair| &bytes[pair[0] as usize..pair[1] as usize]).collect();
     for (name, hasher) in HASHERS {
         let expected: Vec<_> = keys.iter().map(|key| hasher.hash(*key)).collect();
         column(&mut group, BenchmarkId::new(name, "one by one"), &expected, |hashes| {

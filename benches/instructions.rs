@@ -1,9 +1,9 @@
-//! How many instructions is an operation, portable and with AVX2, on every kind?
+//! How many instructions does an operation take, portable and with AVX2, on every kind?
 //!
-//! Counted by Callgrind, so the same on a busy machine as on a quiet one: what a change of a few
-//! percent is seen by where no hardware counters are. Valgrind knows no AVX-512, so the instruction
-//! sets are named here instead of taken from the machine. `scripts/check-instructions` compares the counts
-//! with those of `instructions.csv`, and fails where they are more.
+//! Callgrind counts them, so the counts are the same on a busy machine as on a quiet one. They show a change of a few
+//! percent also on machines without hardware counters. Valgrind does not support AVX-512, so the instruction sets are
+//! named here instead of taken from the machine. `scripts/check-instructions` compares the counts with those in
+//! `instructions.csv`, and fails if they are higher.
 //!
 //! Needs `valgrind` and `cargo install gungraun-runner --version 0.20.0`.
 
@@ -16,8 +16,8 @@ use std::hint::black_box;
 use trommel::{FilterKind, Isa};
 use trommel_benches::counted::{Op, Prepared};
 
-/// A bench of an operation: its function, and every kind on every instruction set. The ids are what
-/// `check_instructions` looks for.
+/// Defines the bench of an operation: its function, and a case for every kind on every instruction set.
+/// `check_instructions` looks for the ids of the cases.
 macro_rules! of_every_kind {
     ($name:ident, $op:ident) => {
         #[library_benchmark]
@@ -39,7 +39,7 @@ macro_rules! of_every_kind {
         #[bench::cuckoo_avx2(Op::$op.prepare(FilterKind::Cuckoo, Isa::Avx2))]
         fn $name(mut prepared: Prepared) -> Prepared {
             Op::$op.run(black_box(&mut prepared));
-            // Handed back, so that freeing it is not counted.
+            // Returned, so that freeing it is not counted.
             prepared
         }
     };

@@ -1,6 +1,6 @@
 //! What does a batch of lookups cost, by kind and instruction set, while the table is in L2?
 //!
-//! Every key is present, or none is: a standard filter answers a miss after two bits on average.
+//! Either all keys are present or none is: a standard filter needs only two bits on average for an absent key.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use trommel::{Bitmap, Filter, FilterKind, Isa};
 use trommel_benches::{KEYS_IN_L2, filled, hashes, verify};
 
-/// Probes of a batch: enough that no branch predictor learns them.
+/// Probes of a batch: too many for a branch predictor to learn.
 const PROBES: usize = 1 << 16;
 
 fn lookup_batch(criterion: &mut Criterion) {

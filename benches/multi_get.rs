@@ -1,8 +1,9 @@
-//! What does it cost to ask many filters for one key, one after the other and by `contains_many`?
+//! What does it cost to look one key up in many filters, one after the other and with `contains_many`?
 //!
-//! A key is looked up in 1,024 frozen filters of 62,500 to 100,000 keys, more than 80 MB together, as a point read does that has no better way
-//! to tell which table has its key. Rounds of both ways alternate, each with a new key. Prints the medians in
-//! nanoseconds per filter. Answers are compared with those of single lookups.
+//! Each key is looked up in 1,024 frozen filters of 62,500 to 100,000 keys, which take more than 80 MB together. A
+//! point read does the same if it has no better way to tell which table has its key. Each round does it both ways, with
+//! a new key for each, and the next round in the other order. Prints the medians in nanoseconds per filter. The answers
+//! are compared with those of single lookups.
 //!
 //! ```sh
 //! cargo bench -p trommel-benches --bench multi_get -- [ROUNDS]
@@ -45,15 +46,15 @@ fn main() {
     println!("| kind | one after the other, ns | contains_many, ns | ratio |");
     println!("|---|---:|---:|---:|");
     for kind in KINDS {
-        // Sixteen filters of unlike sizes, so that a key is not at the same offset of all tables, frozen and copied.
+        // Copies of sixteen frozen filters. Their sizes differ, so that a key is not at the same offset in all tables.
         let keys = hashes(1, KEYS);
         let frozen: Vec<Vec<u8>> = (0..16)
             .map(|i| filled(kind, Isa::best(), &keys[..KEYS - i * 2_500]).to_bytes())
             .collect();
         let tables: Vec<Vec<u8>> = frozen.iter().cycle().take(FILTERS).cloned().collect();
         let views: Vec<FilterView<'_>> =
-            tables.iter().map(|table| FilterView::parse(table).expect("what was frozen")).collect();
-        // A key of its own for each way, so that none finds its cache lines because of the other.
+            tables.iter().map(|table| FilterView::parse(table).expect("frozen bytes")).collect();
+        // Each way has its own absent keys, so that it does not find cache lines that the other way has loaded.
         let absent = hashes(2, 2 * rounds);
         let mut times = [Vec::new(), Vec::new()];
         let mut found = Bitmap::new(0);
@@ -71,7 +72,7 @@ fn main() {
                     FilterView::contains_many(&probes, &mut found);
                 }
                 times[way].push(start.elapsed().as_nanos() as f64 / FILTERS as f64);
-                assert!(found.get(owner), "{kind} lost a key");
+                assert!(found.get(owner), "{kind} does not find a key");
                 for (i, (view, hash)) in probes.iter().enumerate() {
                     assert_eq!(found.get(i), view.contains_hash(*hash), "{kind}");
                 }

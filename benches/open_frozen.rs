@@ -1,7 +1,6 @@
-//! What does it cost to open a frozen filter: as a view of its bytes, and as a copy of its own?
+//! What does it cost to open a frozen filter: as a view of its bytes, and as a copy?
 //!
-//! Both read every byte once for the checksum; a counting filter's bits are compared with its counters
-//! beside.
+//! Both read every byte once for the checksum. For a counting filter, both also compare its bits with its counters.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;

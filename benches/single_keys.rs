@@ -1,12 +1,16 @@
-//! What does one key a call cost: looked up, inserted and removed, beside the crates that a user would otherwise pick?
+//! What does a call with one key cost, for lookups, inserts and removals, beside the crates that a user would otherwise
+//! pick?
 //!
-//! Each round gives every filter of a group 4,096 absent keys, as many present ones, and as many to insert; one call per key.
-//! Filters with slots take new keys and remove them again, Bloom filters take keys that they have. Each round begins with another filter. The tables have medians
-//! in nanoseconds per key, and the ratio of the fastest rival of the group to ours: above 1 where ours is faster. Present
-//! keys must all be found, absent ones be reported at about the expected rate, and removals find their keys.
+//! In each round, every filter of a group looks up 4,096 absent keys and 4,096 present ones, and inserts 4,096 keys,
+//! with one call per key. Filters with slots insert new keys and remove them again; Bloom filters insert keys that they
+//! have already. Each round begins with another filter. The tables show medians in nanoseconds per key, and the time of
+//! the group's fastest rival divided by that of our filter, which is above 1 if ours is faster. Each round checks that
+//! all present keys are found, that at most 5 % of the absent keys are reported as present, and that at least 95 % of
+//! the removals find their key.
 //!
-//! Bloom filters have 1 % of false positives, their rivals the same bytes. Filters with slots have 2^17, 2^20 and 2^24 of
-//! them, as near as their shapes allow, fingerprints of 8 bits above the quotient or bucket, and a load of 90 %.
+//! Bloom filters have a false-positive rate of 1 %, and their rivals have the same number of bytes. Filters with slots
+//! have 2^17, 2^20 and 2^24 slots, as near as their shapes allow, fingerprints of 8 bits beside the quotient or bucket,
+//! and a load of 90 %.
 //!
 //! ```sh
 //! cargo bench -p trommel-benches --bench single_keys -- [ROUNDS]
@@ -22,21 +26,21 @@ use trommel_benches::{FPR, hashes};
 
 /// Keys of a round for each operation.
 const CHUNK: usize = 4096;
-/// Keys that lookups choose from, so that no branch predictor learns them.
+/// Keys that lookups choose from: too many for a branch predictor to learn.
 const POOL: usize = 1 << 20;
-/// Absent keys of a round that a filter may report: 5 %, where 1 % or 3 % are expected.
+/// The most absent keys of a round that a filter may report as present: 5 %, where 1 % or 3 % are expected.
 const MAX_REPORTED: usize = CHUNK / 20;
 const OPERATIONS: [&str; 4] = ["absent", "present", "insert", "remove"];
 
-/// What is timed of a filter, one call per key.
+/// The operations of a filter that are timed, with one call per key.
 trait Subject {
-    /// Keys that may be in the filter.
+    /// The number of keys that the filter reports as present.
     fn count_keys(&self, hashes: &[KeyHash]) -> usize;
-    /// False if the filter takes no keys.
+    /// Inserts the keys; false if the filter cannot insert.
     fn insert_keys(&mut self, _hashes: &[KeyHash]) -> bool {
         false
     }
-    /// Keys removed; `None` if the filter cannot.
+    /// Removes the keys and returns how many were found; `None` if the filter cannot remove.
     fn remove_keys(&mut self, _hashes: &[KeyHash]) -> Option<usize> {
         None
     }
@@ -106,14 +110,14 @@ subject!(subms_cuckoo_filter::CuckooFilter, |filter, hash|
     contains filter.contains_bytes(&hash.raw().to_le_bytes()), insert filter.insert_bytes(&hash.raw().to_le_bytes()),
     remove filter.delete_bytes(&hash.raw().to_le_bytes()));
 
-/// The hasher of crates that hash keys and fingerprints: a key, which is a `u64` and hashed already, passes through; a
-/// fingerprint takes a multiplication.
+/// The hasher for crates that hash keys and fingerprints. A key is a `u64` that is hashed already and passes through; a
+/// fingerprint is hashed by a multiplication.
 #[derive(Clone, Copy, Debug, Default)]
 struct KeyOrFingerprint(u64);
 
 impl KeyOrFingerprint {
     fn set_fingerprint(&mut self, fingerprint: u64) {
-        // One more, since the fingerprint 0 would have two buckets that are one.
+        // Plus one, since the hash of fingerprint 0 would be 0, and both buckets of such a key the same.
         self.0 = (fingerprint + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
     }
 }
@@ -137,7 +141,7 @@ impl std::hash::Hasher for KeyOrFingerprint {
     }
 }
 
-/// Filters that are compared: the rivals, then ours.
+/// Filters that are compared: first the rivals, then ours.
 struct Group {
     rivals: usize,
     subjects: Vec<(&'static str, Box<dyn Subject>)>,
@@ -148,14 +152,14 @@ fn median(mut times: Vec<f64>) -> Option<f64> {
     times.get(times.len() / 2).copied()
 }
 
-/// Nanoseconds per key of a call for a chunk.
+/// Times a call that handles a chunk of keys. Returns nanoseconds per key, and the result of the call.
 fn time<T>(call: impl FnOnce() -> T) -> (f64, T) {
     let start = Instant::now();
     let result = call();
     (start.elapsed().as_nanos() as f64 / CHUNK as f64, result)
 }
 
-/// One round of one filter, appended to the times of each operation.
+/// Runs one round of one filter, and appends the time of each operation to `times`.
 fn round(
     (name, subject): &mut (&'static str, Box<dyn Subject>),
     [absent, present, new]: [&[KeyHash]; 3],
@@ -165,7 +169,7 @@ fn round(
     assert!(reported <= MAX_REPORTED, "{name} reports {reported} of {CHUNK} absent keys");
     times[0].push(nanoseconds);
     let (nanoseconds, found) = time(|| black_box(&**subject).count_keys(black_box(present)));
-    assert_eq!(found, CHUNK, "{name} lost a key");
+    assert_eq!(found, CHUNK, "{name} does not find a key");
     times[1].push(nanoseconds);
     let (nanoseconds, inserts) = time(|| black_box(&mut **subject).insert_keys(black_box(new)));
     if inserts {
@@ -173,7 +177,7 @@ fn round(
     }
     let (nanoseconds, removed) = time(|| black_box(&mut **subject).remove_keys(black_box(new)));
     if let Some(removed) = removed {
-        // A set lacks the copies of keys that have the same fingerprint.
+        // Of several keys with the same fingerprint, a set stores only one, so the removals of the others fail.
         assert!(removed >= CHUNK - MAX_REPORTED, "{name} removed {removed} of {CHUNK} keys");
         times[3].push(nanoseconds);
     }
@@ -182,10 +186,11 @@ fn round(
 fn compare(title: &str, mut group: Group, keys: &[KeyHash], rounds: usize) {
     let absent = hashes(2, POOL);
     let present = &keys[..keys.len().min(POOL)];
-    // Without removals, new keys would fill the filter: keys that it has are inserted, at the same cost.
+    // Filters that cannot remove would fill up with new keys, so they insert keys that they have, at the same cost.
     let can_remove = group.subjects[0].1.remove_keys(&[]).is_some();
     let new = if can_remove {
-        // A set that seems to have a key does not insert it, and its removal takes the key that has the same fingerprint.
+        // A set does not insert a key that it reports as present, and removing that key would remove another one. So
+        // new keys are those that no filter reports.
         let mut new = hashes(3, POOL);
         for (_, subject) in &group.subjects {
             new.retain(|hash| subject.count_keys(&[*hash]) == 0);
@@ -197,7 +202,7 @@ fn compare(title: &str, mut group: Group, keys: &[KeyHash], rounds: usize) {
     let mut times: Vec<[Vec<f64>; 4]> = group.subjects.iter().map(|_| Default::default()).collect();
     let count = group.subjects.len();
     for number in 0..rounds {
-        // Other keys for each operation, so that none finds its cache lines in L1 because of the one before.
+        // Each operation has other keys, so that it does not find cache lines that the one before has loaded into L1.
         let chunk = |pool: &[KeyHash], offset: usize| {
             let first = (number * 7 + offset) % (pool.len() / CHUNK) * CHUNK;
             first..first + CHUNK
@@ -227,7 +232,7 @@ fn compare(title: &str, mut group: Group, keys: &[KeyHash], rounds: usize) {
     }
 }
 
-/// A copy that begins at a multiple of 64, as the pages of a mapped file do.
+/// A copy of the bytes at an address that is a multiple of 64, like that of a mapped file.
 fn aligned(bytes: &[u8]) -> &'static [u8] {
     let buffer: &'static mut [u8] = vec![0; bytes.len() + 64].leak();
     let start = buffer.as_ptr().align_offset(64);
@@ -246,15 +251,15 @@ fn bloom_groups(keys: &[KeyHash]) -> Vec<Group> {
         let bytes = vec![0; bytes / 32 * 32];
         filled(sbbf_rs_safe::Filter::from_bytes(&bytes).expect("whole blocks"), keys)
     };
-    let split = SplitBlockBloom::with_capacity_and_fpr(n, FPR).expect("a size");
-    let register = RegisterBloom::with_capacity_and_fpr(n, FPR).expect("a size");
-    let cache_line = CacheLineBloom::with_capacity_and_fpr(n, FPR).expect("a size");
-    let standard = BloomFilter::with_capacity_and_fpr(n, FPR).expect("a size");
+    let split = SplitBlockBloom::with_capacity_and_fpr(n, FPR).expect("a valid size");
+    let register = RegisterBloom::with_capacity_and_fpr(n, FPR).expect("a valid size");
+    let cache_line = CacheLineBloom::with_capacity_and_fpr(n, FPR).expect("a valid size");
+    let standard = BloomFilter::with_capacity_and_fpr(n, FPR).expect("a valid size");
     let fastbloom = fastbloom::BloomFilter::with_num_bits(standard.memory_bytes() * 8)
         .hashes(standard.hash_count());
     let mut any = AnyFilter::from(split.clone());
-    any.insert_batch(keys).expect("room");
-    let view = FilterView::parse(aligned(&any.to_bytes())).expect("what was written");
+    any.insert_batch(keys).expect("room for all keys");
+    let view = FilterView::parse(aligned(&any.to_bytes())).expect("bytes of a frozen filter");
     vec![
         Group {
             rivals: 1,
@@ -291,26 +296,26 @@ fn bloom_groups(keys: &[KeyHash]) -> Vec<Group> {
 
 /// Filters of `slots` slots, a power of two, with fingerprints of 8 bits and a load of 90 %.
 fn slot_groups(slots: usize, keys: &[KeyHash]) -> Vec<Group> {
-    // What a builder makes of 95 % of the slots at a load of 95 %.
+    // With this number of keys and a load of 95 %, a builder makes a table of `slots` slots.
     let planned = slots / 20 * 19;
     let quotient = QuotientFilter::builder().keys(planned).load(0.95).remainder_bits(8);
     let cache_line = CacheLineQuotient::builder().keys(planned).load(0.95);
-    // A multiset, as the filters of the other crates are.
+    // A multiset, like the filters of the other crates.
     let cuckoo =
         CuckooFilter::builder().keys(planned).load(0.95).fingerprint_bits(8).multiset(true);
-    let qfilter = qfilter::Filter::new(planned as u64, 2f64.powi(-8)).expect("a size");
+    let qfilter = qfilter::Filter::new(planned as u64, 2f64.powi(-8)).expect("a valid size");
     let atomic = atomic_cuckoo_filter::CuckooFilterBuilder::<KeyOrFingerprint>::default()
         .capacity(slots)
         .fingerprint_size(8)
         .build()
-        .expect("a size");
+        .expect("a valid size");
     vec![
         Group {
             rivals: 1,
             subjects: vec![
                 ("qfilter", filled(qfilter, keys)),
-                ("quotient", filled(quotient.build().expect("a size"), keys)),
-                ("cache-line quotient", filled(cache_line.build().expect("a size"), keys)),
+                ("quotient", filled(quotient.build().expect("a valid size"), keys)),
+                ("cache-line quotient", filled(cache_line.build().expect("a valid size"), keys)),
             ],
         },
         Group {
@@ -322,7 +327,7 @@ fn slot_groups(slots: usize, keys: &[KeyHash]) -> Vec<Group> {
                     "subms-cuckoo-filter",
                     filled(subms_cuckoo_filter::CuckooFilter::with_capacity(slots / 10 * 9), keys),
                 ),
-                ("cuckoo", filled(cuckoo.build().expect("a size"), keys)),
+                ("cuckoo", filled(cuckoo.build().expect("a valid size"), keys)),
             ],
         },
     ]

@@ -1,7 +1,6 @@
-//! From how many keys on is a batch worth it, in L2 and beyond it?
+//! From how many keys on is a batch faster than single lookups, in L2 and beyond?
 //!
-//! Each call takes the next keys of a long list, so that none finds its lines already fetched by the
-//! call before.
+//! Each call takes the next keys of a long list, so that it does not find cache lines that the call before has loaded.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
@@ -9,9 +8,9 @@ use std::time::Duration;
 use trommel::{AnyFilter, Bitmap, Filter, FilterKind, Isa, KeyHash};
 use trommel_benches::{KEYS_IN_L2, filled, hashes, verify};
 
-/// Probes that calls walk through: a multiple of every length.
+/// Probes in the list: a multiple of every length in [`LENGTHS`].
 const PROBES: usize = 1 << 20;
-/// Keys of a call.
+/// Keys per call.
 const LENGTHS: [usize; 6] = [1, 8, 64, 256, 1024, 8192];
 
 /// The next `length` probes, from the start again when they are all used.

@@ -1,8 +1,9 @@
-//! What does it cost to make a filter for a few keys: by rate, by bits per key, by bytes, empty and with the keys?
+//! What does it cost to make a filter for a few keys, sized by false-positive rate, bits per key or bytes, empty and
+//! with the keys?
 //!
-//! A storage engine makes a filter for each block of some kilobytes: 18 keys of 200 bytes in 4 KiB. Its sizing must not
-//! cost more than its inserts. Filters for a million keys show that the cost is that of the equations, which does not
-//! depend on the number of keys, and that of zeroed memory, which does.
+//! A storage engine makes a filter for each block of some kilobytes: 18 keys of 200 bytes in 4 KiB. Sizing the filter
+//! must not cost more than the inserts. The benches named `length` only size a filter for a million keys, without
+//! making it: the cost of the sizing equations does not depend on the number of keys.
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use std::hint::black_box;
@@ -13,7 +14,8 @@ use trommel_benches::{FPR, hashes, verify};
 /// Keys of a data block.
 const FEW_KEYS: usize = 18;
 
-/// The ways to say how large a filter is. Few keys in slots need many bits: those of a whole block and of its overhang.
+/// The three ways to specify the size of a filter. Filters with slots need many bits per key for few keys, since they
+/// have at least one whole block and its overhang.
 fn specs(kind: FilterKind, keys: usize) -> [(&'static str, FilterSpec); 3] {
     let bits: u8 = match kind {
         FilterKind::Quotient | FilterKind::CacheLineQuotient | FilterKind::Cuckoo => 128,

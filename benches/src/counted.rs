@@ -1,15 +1,14 @@
-//! The operations whose instructions are counted, on every kind and on the instruction sets that Valgrind
-//! knows.
+//! The operations whose instructions are counted, on every kind and on the instruction sets that Valgrind supports.
 
 use crate::{empty, filled, hashes, verify};
 use std::fmt;
 use trommel::{AnyFilter, Bitmap, Filter, FilterKind, Insert, Isa, KeyHash};
 
-/// Keys of the filter, and operations that are counted: Callgrind runs some fifty times slower than the
+/// Keys of the filter, and operations that are counted. Few, since Callgrind runs some fifty times slower than the
 /// machine.
 pub const KEYS: usize = 8192;
 
-/// The instruction sets that are counted: Valgrind knows no AVX-512.
+/// The instruction sets that are counted. Valgrind does not support AVX-512.
 pub const ISAS: [Isa; 2] = [Isa::Portable, Isa::Avx2];
 
 /// An operation.
@@ -17,20 +16,20 @@ pub const ISAS: [Isa; 2] = [Isa::Portable, Isa::Avx2];
 pub enum Op {
     /// One batch of lookups, present and absent keys in alternation.
     ContainsBatch,
-    /// The same, a call a hash.
+    /// The same lookups, with one call per hash.
     Contains,
-    /// All keys into an empty filter, in one batch.
+    /// Inserts of all keys into an empty filter, in one batch.
     InsertBatch,
-    /// The same, a call a key.
+    /// The same inserts, with one call per key.
     Insert,
 }
 
 impl Op {
-    /// All of them.
+    /// All operations.
     pub const ALL: [Self; 4] =
         [Self::ContainsBatch, Self::Contains, Self::InsertBatch, Self::Insert];
 
-    /// As in the name of a bench, and of its function.
+    /// The name, as in the names of benches and of their functions.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -41,10 +40,10 @@ impl Op {
         }
     }
 
-    /// What it is done to, verified before.
+    /// Makes the filter and the hashes that the operation runs on, after checking such a filter.
     ///
     /// # Panics
-    /// If the machine lacks the instruction set, or the filter is wrong.
+    /// If the machine lacks the instruction set, or the check fails.
     #[must_use]
     pub fn prepare(self, kind: FilterKind, isa: Isa) -> Prepared {
         let (keys, absent) = (hashes(1, KEYS), hashes(2, KEYS));
@@ -63,10 +62,10 @@ impl Op {
         }
     }
 
-    /// What is counted.
+    /// Runs the operation, whose instructions are counted.
     ///
     /// # Panics
-    /// If the filter is full, which one for these keys is not.
+    /// If the filter is full, which a filter made for these keys is not.
     #[inline(always)]
     pub fn run(self, on: &mut Prepared) {
         let Prepared { filter, hashes, found, hits } = on;
@@ -75,10 +74,10 @@ impl Op {
             Self::Contains => {
                 *hits = hashes.iter().filter(|hash| filter.contains_hash(**hash)).count();
             }
-            Self::InsertBatch => assert!(filter.insert_batch(hashes).is_ok(), "no room"),
+            Self::InsertBatch => assert!(filter.insert_batch(hashes).is_ok(), "the filter is full"),
             Self::Insert => {
                 let all = hashes.iter().all(|hash| filter.insert_hash(*hash).is_ok());
-                assert!(all, "no room");
+                assert!(all, "the filter is full");
             }
         }
     }
@@ -90,7 +89,7 @@ impl fmt::Display for Op {
     }
 }
 
-/// A filter, and what it is asked or offered. Handed back by what is counted, so that freeing it is not.
+/// A filter, and the hashes to look up or insert. The counted code returns it, so that freeing it is not counted.
 #[derive(Clone, Debug)]
 pub struct Prepared {
     filter: AnyFilter,
@@ -99,13 +98,13 @@ pub struct Prepared {
     hits: usize,
 }
 
-/// All that is counted on this machine, in one order.
+/// All cases that are counted on this machine, always in the same order.
 pub fn all() -> impl Iterator<Item = (Op, FilterKind, Isa)> {
     let isas = || ISAS.into_iter().filter(|isa| isa.is_available());
-    let of_kind = move |op, kind: FilterKind| isas().map(move |isa| (op, kind, isa));
+    let cases = move |op, kind: FilterKind| isas().map(move |isa| (op, kind, isa));
     Op::ALL
         .into_iter()
-        .flat_map(move |op| FilterKind::ALL.iter().flat_map(move |kind| of_kind(op, *kind)))
+        .flat_map(move |op| FilterKind::ALL.iter().flat_map(move |kind| cases(op, *kind)))
 }
 
 /// The name of a bench: `contains_batch/split-block-bloom`.

@@ -1,8 +1,8 @@
-//! Counted instructions beside the committed ones: what is more, what is fewer, what is missing.
+//! Compares counted instructions with the committed ones: which benches take more, take fewer, or are missing.
 
 use std::fmt::Write as _;
 
-/// What one bench took.
+/// The counts of one bench.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Count {
     /// The bench: `contains_batch/split-block-bloom`.
@@ -15,10 +15,10 @@ pub struct Count {
     pub misses: Option<(u64, u64)>,
 }
 
-/// Instructions that are committed, and the compiler that they belong to.
+/// The committed counts, and the compiler that they belong to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The compiler, its target and its flags: another one makes other code.
+    /// The compiler, its target and its flags. Another compiler makes different code.
     pub compiler: String,
     counts: Vec<(String, String, u64)>,
 }
@@ -34,7 +34,7 @@ impl Limits {
     ///
     /// # Errors
     ///
-    /// If a line is none that [`Limits::write`] writes: which.
+    /// Describes the first line that [`Limits::write`] would not have written.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut lines = text.lines();
         let compiler = lines.next().and_then(|line| line.strip_prefix(COMPILER));
@@ -46,9 +46,10 @@ impl Limits {
         for line in lines {
             let cells: Vec<&str> = line.split(',').collect();
             let [bench, isa, instructions] = cells[..] else {
-                return Err(format!("{line:?} has not three cells"));
+                return Err(format!("{line:?} does not have three cells"));
             };
-            let instructions = instructions.parse().map_err(|_| format!("{line:?}: no number"))?;
+            let instructions =
+                instructions.parse().map_err(|_| format!("{line:?}: not a number"))?;
             counts.push((bench.to_owned(), isa.to_owned(), instructions));
         }
         Ok(Self { compiler, counts })
@@ -64,24 +65,24 @@ impl Limits {
         text
     }
 
-    fn of(&self, bench: &str, isa: &str) -> Option<u64> {
+    fn count_of(&self, bench: &str, isa: &str) -> Option<u64> {
         let is_it = |entry: &&(String, String, u64)| entry.0 == bench && entry.1 == isa;
         self.counts.iter().find(is_it).map(|entry| entry.2)
     }
 }
 
-/// How a count compares.
+/// How a count compares with the committed one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Within what is tolerated.
+    /// Equal, or with a tolerated difference.
     Same,
-    /// Fewer than that: to be committed, so that they stay.
+    /// Fewer than tolerated. The new count should be committed, so that later increases are noticed.
     Fewer,
     /// A regression.
     More,
     /// No count is committed.
     New,
-    /// One is committed, and nothing was counted.
+    /// A count is committed, but the bench was not counted.
     Gone,
 }
 
@@ -92,17 +93,17 @@ pub struct Line {
     isa: String,
     committed: Option<u64>,
     counted: Option<u64>,
-    /// What came out.
+    /// The result of the comparison.
     pub verdict: Verdict,
 }
 
-/// Every bench that was counted or is committed for one of these instruction sets.
+/// Compares every bench that was counted, or that is committed for one of these instruction sets.
 #[must_use]
 pub fn compare(limits: &Limits, counts: &[Count], isas: &[&str]) -> Vec<Line> {
     let mut lines: Vec<Line> = counts
         .iter()
         .map(|Count { bench, isa, instructions, .. }| {
-            let committed = limits.of(bench, isa);
+            let committed = limits.count_of(bench, isa);
             let verdict = match committed.map(u128::from) {
                 None => Verdict::New,
                 Some(limit) => {
@@ -150,7 +151,7 @@ pub fn table(lines: &[Line]) -> String {
             // Not "-0.00".
             format!("{:+.2} %", if per_cent.abs() < 0.005 { 0.0 } else { per_cent })
         });
-        let said = match verdict {
+        let remark = match verdict {
             Verdict::Same => "",
             Verdict::Fewer => "  fewer",
             Verdict::More => "  MORE",
@@ -158,8 +159,10 @@ pub fn table(lines: &[Line]) -> String {
             Verdict::Gone => "  not counted",
         };
         let (committed, counted) = (number(committed), number(counted));
-        let _ =
-            writeln!(text, "{bench:<36} {isa:<9} {committed:>12} {counted:>12} {change:>8}{said}");
+        let _ = writeln!(
+            text,
+            "{bench:<36} {isa:<9} {committed:>12} {counted:>12} {change:>8}{remark}"
+        );
     }
     text
 }
@@ -188,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_two_per_cent_more_is_a_regression_and_two_is_not() {
+    fn only_more_than_two_per_cent_more_instructions_are_a_regression() {
         let committed = [count("a", "avx2", 1000), count("b", "avx2", 0)];
         let limits = Limits::parse(&Limits::write("rustc 1", &committed)).unwrap();
         let verdict = |instructions| {
@@ -204,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn benches_that_come_and_go_are_seen() {
+    fn added_and_removed_benches_are_reported() {
         let limits = Limits::parse(&Limits::write(
             "rustc 1",
             &[count("gone", "avx2", 1), count("gone", "portable", 1)],
@@ -212,18 +215,18 @@ mod tests {
         let lines = compare(&limits.unwrap(), &[count("new", "portable", 1)], &["portable"]);
         let seen: Vec<(&str, Verdict)> =
             lines.iter().map(|line| (&*line.bench, line.verdict)).collect();
-        // That a machine lacks AVX2 is nobody's fault.
+        // The bench for AVX2 is not reported, since this machine lacks AVX2.
         assert_eq!(seen, [("new", Verdict::New), ("gone", Verdict::Gone)]);
     }
 
     #[test]
-    fn the_committed_file_is_read_as_it_was_written_and_no_other() {
+    fn the_committed_file_is_read_as_it_was_written_and_malformed_files_are_refused() {
         let counts = [count("contains/bloom", "avx2", 123)];
         let text = Limits::write("rustc 1.2.3 here", &counts);
         assert_eq!(text, "# rustc 1.2.3 here\nbench,isa,instructions\ncontains/bloom,avx2,123\n");
         let limits = Limits::parse(&text).unwrap();
         assert_eq!(
-            (&*limits.compiler, limits.of("contains/bloom", "avx2")),
+            (&*limits.compiler, limits.count_of("contains/bloom", "avx2")),
             ("rustc 1.2.3 here", Some(123))
         );
         for bad in [

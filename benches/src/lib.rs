@@ -1,33 +1,33 @@
-//! What the benches share: hashes, filled filters, and the check that comes before any timing.
+//! Code that the benches share: hashes, filled filters, and the check of a filter before it is timed.
 //!
 //! | bench | question |
 //! |---|---|
 //! | `lookup_batch` | what does a batch of lookups cost, by kind and instruction set, in L2? |
 //! | `insert_batch` | what does a batch of inserts cost, by kind and instruction set, in L2? |
-//! | `single_vs_batch` | from how many keys on is a batch worth it? |
-//! | `single_keys` | what does one key a call cost, beside other crates? |
-//! | `multi_get` | what does one key cost in many filters, one after the other and together? |
+//! | `single_vs_batch` | from how many keys on is a batch faster than single lookups? |
+//! | `single_keys` | what does a call with one key cost, beside other crates? |
+//! | `multi_get` | what does looking one key up in many filters cost, one after the other and together? |
 //! | `hash_batch` | what does hashing a column of integers cost? |
-//! | `hash_columns` | what does hashing a column cost, integers of every width and strings, batch and one by one? |
-//! | `open_frozen` | what does it cost to open a frozen filter, viewed and copied? |
+//! | `hash_columns` | what does hashing a column of integers or strings cost, as a batch and one by one? |
+//! | `open_frozen` | what does it cost to open a frozen filter, as a view and as a copy? |
 //! | `filter_block` | what does a filter block cost to build and to probe? |
-//! | `small_filters` | what does it cost to make a filter for 18 keys, by rate, bits per key and bytes? |
-//! | `instructions` | how many instructions is an operation, portable and AVX2? |
+//! | `small_filters` | what does making a filter for 18 keys cost, by false-positive rate, bits per key and bytes? |
+//! | `instructions` | how many instructions does an operation take, portable and with AVX2? |
 //!
-//! Benches answer one question each while a kernel is worked on. What is published comes from the
-//! harness in `perf/`, which interleaves its repetitions and measures other crates beside.
+//! Each bench answers one question while a kernel is being changed. Published figures come from the harness in `perf/`,
+//! which interleaves its repetitions and also measures other crates.
 
 pub mod counted;
 pub mod gate;
 
 use trommel::{AnyFilter, Bitmap, Filter, FilterKind, FilterSpec, Hasher, Insert, Isa, KeyHash};
 
-/// Keys of a filter whose table of bits fits 1 MiB at 1 %, whatever the kind.
+/// Keys of a filter whose table of bits fits 1 MiB at a false-positive rate of 1 %, for every kind.
 pub const KEYS_IN_L2: usize = 500_000;
-/// The rate that filters are sized for.
+/// The false-positive rate that filters are sized for.
 pub const FPR: f64 = 0.01;
 
-/// `count` hashes that no other seed gives, with all but certainty.
+/// `count` hashes. It is nearly certain that no other seed gives any of them.
 #[must_use]
 pub fn hashes(seed: u64, count: usize) -> Vec<KeyHash> {
     let counters: Vec<u64> = (0..count as u64).collect();
@@ -51,7 +51,7 @@ pub fn empty(kind: FilterKind, isa: Isa, keys: usize) -> AnyFilter {
 /// A filter of the keys.
 ///
 /// # Panics
-/// As [`empty`].
+/// If the machine lacks the instruction set, or the filter is full.
 #[must_use]
 pub fn filled(kind: FilterKind, isa: Isa, keys: &[KeyHash]) -> AnyFilter {
     let mut filter = empty(kind, isa, keys.len());
@@ -61,26 +61,26 @@ pub fn filled(kind: FilterKind, isa: Isa, keys: &[KeyHash]) -> AnyFilter {
     filter
 }
 
-/// Checks what is about to be timed: no key is lost, a batch answers as single lookups do, and of the
-/// absent keys about as many are reported as present as the filter expects.
+/// Checks a filter before it is timed: all keys are found, a batch gives the answers of single lookups, and the number
+/// of absent keys that are reported as present is about the expected one.
 ///
 /// # Panics
-/// If the filter is wrong.
+/// If a check fails.
 pub fn verify(filter: &AnyFilter, keys: &[KeyHash], absent: &[KeyHash]) {
     let what = format!("{} on {}", filter.kind(), filter.isa());
     let mut found = Bitmap::new(0);
     filter.contains_batch(keys, &mut found);
-    assert_eq!(found.count_ones(), keys.len(), "{what} lost a key");
+    assert_eq!(found.count_ones(), keys.len(), "{what} does not find a key");
     filter.contains_batch(absent, &mut found);
     for (i, hash) in absent.iter().enumerate() {
         assert_eq!(found.get(i), filter.contains_hash(*hash), "{what}: batch and single differ");
     }
-    // Six standard deviations of a binomial count, and one for luck with few absent keys.
+    // Six standard deviations of a binomial count, plus one key for chance if few are expected.
     let expected = filter.expected_fpr() * absent.len() as f64;
     let bound = expected + 6.0 * expected.sqrt() + 1.0;
-    let passed = found.count_ones() as f64;
+    let reported = found.count_ones() as f64;
     assert!(
-        passed <= bound,
-        "{what}: {passed} absent keys reported as present, {expected:.0} expected"
+        reported <= bound,
+        "{what}: {reported} absent keys reported as present, {expected:.0} expected"
     );
 }

@@ -1,9 +1,9 @@
-//! The program behind `scripts/check-instructions`, which the tests build for it: what it refuses.
+//! What the program behind `scripts/check-instructions` refuses. Because of this test, `cargo test` builds the program.
 
 use std::process::Command;
 
 #[test]
-fn what_is_unknown_or_missing_is_refused_by_name() {
+fn unknown_arguments_and_missing_values_and_files_are_named_and_refused() {
     for (arguments, named) in [
         (&["--limits"][..], "--limits: expected a value"),
         (&["--no-such"], "--no-such"),
@@ -11,8 +11,8 @@ fn what_is_unknown_or_missing_is_refused_by_name() {
     ] {
         let program = env!("CARGO_BIN_EXE_check_instructions");
         let output = Command::new(program).args(arguments).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.starts_with("error: ") && said.contains(named), "{said}");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.starts_with("error: ") && message.contains(named), "{message}");
     }
 }

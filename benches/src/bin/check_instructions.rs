@@ -5,8 +5,9 @@
 //!                    [--history FILE --time TIME --commit COMMIT]
 //! ```
 //!
-//! The counts are those of Gungraun in DIR or, without it, of this program itself under Callgrind. Exits
-//! with 3 on a regression, 2 if a file cannot be used, 1 if the benches are not those that are committed.
+//! The counts come from the files of Gungraun in DIR or, without DIR, from this program itself under Callgrind. Exits
+//! with 3 on a regression, 2 on a wrong argument or any other error, 1 if the benches are not those in the committed
+//! file.
 
 use std::env;
 use std::error::Error;
@@ -21,7 +22,7 @@ use trommel_benches::gate::{
 };
 use trommel_callgrind::{Part, Simulated, command, counted};
 
-/// By this argument the program runs what is counted.
+/// With this argument, the program runs the operations that are counted.
 const RUN: &str = "--run-counted";
 
 #[derive(Debug, Default)]
@@ -72,8 +73,8 @@ fn main() -> ExitCode {
 fn check() -> Result<ExitCode, Box<dyn Error>> {
     let arguments = Arguments::parse(env::args().skip(1))?;
     let counts = match &arguments.gungraun {
-        Some(directory) => of_gungraun(directory)?,
-        None => of_this_program()?,
+        Some(directory) => gungraun_counts(directory)?,
+        None => own_counts()?,
     };
     if let Some(file) = &arguments.history {
         append(file, &history(&arguments.time, &arguments.commit, &counts))?;
@@ -92,13 +93,13 @@ fn check() -> Result<ExitCode, Box<dyn Error>> {
     print!("{}", table(&lines));
     let with = |verdict| lines.iter().filter(|line| line.verdict == verdict).count();
     if with(Verdict::New) + with(Verdict::Gone) > 0 {
-        println!("the benches are not those of {}: --update writes it anew", path.display());
+        println!("the benches are not those in {}: --update writes the file anew", path.display());
         return Ok(ExitCode::FAILURE);
     }
     if limits.compiler != arguments.compiler {
         println!(
-            "not compared: {} has the counts of {:?}, and this is {:?}, which makes other code; \
-             --update on a commit that is known to be good",
+            "not compared: {} has the counts of {:?}, but this is {:?}, which makes different code; \
+             run --update on a commit that is known to be good",
             path.display(),
             limits.compiler,
             arguments.compiler
@@ -106,7 +107,10 @@ fn check() -> Result<ExitCode, Box<dyn Error>> {
         return Ok(ExitCode::SUCCESS);
     }
     if with(Verdict::Fewer) > 0 {
-        println!("{} take fewer instructions: --update, so that it stays so", with(Verdict::Fewer));
+        println!(
+            "{} benches take fewer instructions: run --update to keep the new counts",
+            with(Verdict::Fewer)
+        );
     }
     if with(Verdict::More) > 0 {
         println!(
@@ -120,8 +124,8 @@ fn check() -> Result<ExitCode, Box<dyn Error>> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Instructions of this program's own sections.
-fn of_this_program() -> Result<Vec<Count>, Box<dyn Error>> {
+/// Runs this program under Callgrind, and returns the instructions of its sections.
+fn own_counts() -> Result<Vec<Count>, Box<dyn Error>> {
     let program = env::current_exe()?;
     let out = env::temp_dir().join(format!("check_instructions.{}", std::process::id()));
     let mut command = command(program.as_os_str(), &out, &Simulated::Instructions);
@@ -141,8 +145,8 @@ fn of_this_program() -> Result<Vec<Count>, Box<dyn Error>> {
     counts.collect()
 }
 
-/// What Gungraun left of each bench: `GROUP/FUNCTION.ID/callgrind.FUNCTION.ID.out`.
-fn of_gungraun(directory: &Path) -> Result<Vec<Count>, Box<dyn Error>> {
+/// Reads the file that Gungraun has written for each bench: `GROUP/FUNCTION.ID/callgrind.FUNCTION.ID.out`.
+fn gungraun_counts(directory: &Path) -> Result<Vec<Count>, Box<dyn Error>> {
     let mut counts = Vec::new();
     for (op, kind, isa) in all() {
         let id = format!("{op}.{}_{}", kind.name().replace('-', "_"), isa.name());
@@ -163,7 +167,7 @@ fn count(bench: String, isa: Isa, part: &Part) -> Result<Count, Box<dyn Error>> 
     Ok(Count { bench, isa: isa.name().to_owned(), instructions, misses })
 }
 
-/// Appends rows to a history, which begins with its header.
+/// Appends rows to a history. A new file first gets the header.
 fn append(path: &Path, rows: &str) -> std::io::Result<()> {
     let mut file = fs::OpenOptions::new().create(true).append(true).open(path)?;
     if file.metadata()?.len() == 0 {
