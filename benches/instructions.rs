@@ -3,7 +3,7 @@
 //! Callgrind counts them, so the counts are the same on a busy machine as on a quiet one. They show a change of a few
 //! percent also on machines without hardware counters. Valgrind does not support AVX-512, so the instruction sets are
 //! named here instead of taken from the machine. `scripts/check-instructions` compares the counts with those in
-//! `instructions.csv`, and fails if they are higher.
+//! `instructions.csv`, and fails if one is over 2 % higher.
 //!
 //! Needs `valgrind` and `cargo install gungraun-runner --version 0.20.0`.
 

@@ -1,7 +1,8 @@
-//! A spec and operations on a cuckoo filter, against exact counts of where its keys may be.
+//! Builds a cuckoo filter from a spec, runs operations on it, and compares the answers with exact counts of its keys
+//! and fingerprints.
 //!
-//! Inputs are made so that few bytes reach far: a key is one of a few hundred as often as it is any hash, so
-//! that copies come and go, buckets fill, and keys overflow.
+//! A few bytes of input have a large effect: a key is often one of a few hundred instead of any hash, so that copies
+//! come and go, buckets fill, and keys overflow.
 
 use super::input::Input;
 use std::collections::BTreeMap;
@@ -14,11 +15,11 @@ use trommel_base::{FromSpec, Spec};
 
 /// A table is not grown beyond this number of slots, so that inputs stay cheap.
 const MOST_SLOTS: u64 = 2500;
-/// The most operations of an input.
+/// The most operations per input.
 const MOST_OPERATIONS: usize = 150;
-/// The most keys of an input.
+/// An input ends when the filter holds more keys than this.
 const MOST_KEYS: usize = 3000;
-/// The load at which a filter grows, if it does.
+/// The load at which a filter grows, if it grows by itself.
 const GROW_AT: f64 = 0.8;
 
 /// Runs an input.
@@ -37,27 +38,27 @@ pub fn run(data: &[u8]) {
     run.operations(&mut input);
 }
 
-/// The two buckets of a fingerprint in the filter as it was made, and the fingerprint. Doubling does not
-/// change them.
+/// The two buckets of a key, and its fingerprint. The buckets are those in the filter before any doubling, so that
+/// doubling does not change them.
 type Pair = (u64, u64, u64);
 
 fn pair(geometry: &Geometry, hash: KeyHash) -> Pair {
-    let first = geometry.buckets >> geometry.doublings;
-    let product = u128::from(hash.raw()) * u128::from(first);
+    let buckets = geometry.buckets >> geometry.doublings;
+    let product = u128::from(hash.raw()) * u128::from(buckets);
     let i = (product >> 64) as u64;
     let fingerprint = (product as u64 >> (64 - geometry.fingerprint_bits)).max(1);
     let once = (((fingerprint ^ fingerprint >> 16) & 0xFFFF) * 0x9E37) & 0xFFFF;
     let mixed = ((once ^ once >> 7) * 0xC2B3) & 0xFFFF;
-    let offset = 2 * ((mixed * (first.min(1 << 16) / 2)) >> 16) + 1;
-    let j = if i.is_multiple_of(2) { i + offset } else { i + first - offset } % first;
+    let offset = 2 * ((mixed * (buckets.min(1 << 16) / 2)) >> 16) + 1;
+    let j = if i.is_multiple_of(2) { i + offset } else { i + buckets - offset } % buckets;
     (i.min(j), i.max(j), fingerprint)
 }
 
 struct Run {
     filter: CuckooFilter,
-    /// Keys that must be found, and of a multiset how many copies of each.
+    /// Keys that must be found, with the number of copies of each; 1 in a set.
     keys: BTreeMap<u64, u64>,
-    /// An upper bound on the fingerprints held per pair of buckets; exact for a multiset.
+    /// An upper bound on the number of stored fingerprints of each [`Pair`]; exact for a multiset.
     fingerprints: BTreeMap<Pair, u64>,
     base: u64,
 }
@@ -67,7 +68,7 @@ impl Run {
         pair(&self.filter.geometry(), hash)
     }
 
-    /// A hash: one of few, one that is held, or any.
+    /// Chooses a hash: one of a few, one that is held, or any.
     fn hash(&self, input: &mut Input<'_>) -> KeyHash {
         let kind = input.byte();
         KeyHash::from_raw(match kind % 4 {
@@ -81,7 +82,7 @@ impl Run {
         })
     }
 
-    /// Some hashes: a few of their own, or many that follow from one.
+    /// Chooses some hashes: a few independent ones, or many that are derived from one.
     fn hashes(&self, input: &mut Input<'_>) -> Vec<KeyHash> {
         let count = u64::from(input.byte());
         if count % 2 == 0 {
@@ -156,7 +157,7 @@ impl Run {
                 assert_eq!((full.inserted, full.len), (0, len));
                 self.assert_full(hash, full);
                 assert!(!found || self.filter.is_multiset());
-                // It may have doubled, and found no room all the same.
+                // The filter may have doubled, and then still found no room.
                 let slots = self.filter.geometry().slots();
                 assert!(slots > slots_before || self.filter.to_bytes() == before);
             }
@@ -178,7 +179,7 @@ impl Run {
         }
     }
 
-    /// What went in is found, whatever the order; of a batch that failed, its first keys.
+    /// Inserts a batch. All of its keys must be found; if the batch fails, all keys before the one that failed.
     fn insert_batch(&mut self, input: &mut Input<'_>) {
         let hashes = self.hashes(input);
         let len = self.filter.len();
@@ -188,7 +189,7 @@ impl Run {
             assert_eq!(full.len, self.filter.len());
         }
         for hash in &hashes[..inserted] {
-            // Of a set, whether a key is found as another is not known: at most it went in once.
+            // A set may have found the fingerprint of another key and inserted nothing, so `new` is an upper bound.
             let new = self.filter.is_multiset() || !self.keys.contains_key(&hash.raw());
             self.note(*hash, new);
         }
@@ -197,7 +198,7 @@ impl Run {
         self.check();
     }
 
-    /// Removes held keys, of a set such as no other may be taken for.
+    /// Removes keys that are held; from a set, only keys that share their [`Pair`] with no other key.
     fn remove_some(&mut self, input: &mut Input<'_>, count: usize) {
         for _ in 0..count {
             let from = u64::from(input.short()) << 48;
@@ -217,7 +218,7 @@ impl Run {
 
     fn remove(&mut self, hash: KeyHash) {
         let (pair, len) = (self.pair(hash), self.filter.len());
-        assert!(self.filter.remove_hash(hash), "a key that is held");
+        assert!(self.filter.remove_hash(hash), "a key that is held is not found");
         assert_eq!(self.filter.len(), len - 1);
         for left in [
             self.keys.get_mut(&hash.raw()).expect("counted before"),
@@ -250,7 +251,7 @@ impl Run {
         self.check();
     }
 
-    /// With a filter of the same shape and some of the same keys.
+    /// Merges a filter of the same shape that has some of the same keys.
     fn merge(&mut self, input: &mut Input<'_>) {
         let mut other = self.filter.clone();
         other.clear();
@@ -262,7 +263,7 @@ impl Run {
             }
         }
         if other.geometry().slots() != slots {
-            // It grew by itself.
+            // `other` grew by itself.
             assert!(self.filter.merge(&other).is_err());
             return;
         }
@@ -281,26 +282,26 @@ impl Run {
         self.check();
     }
 
-    /// Through bytes and back.
+    /// Freezes the filter and reads it back.
     fn thaw(&mut self) {
         let bytes = self.filter.to_bytes();
-        self.filter = CuckooFilter::from_bytes(&bytes).expect("our own bytes");
+        self.filter = CuckooFilter::from_bytes(&bytes).expect("bytes that we froze");
         assert!(self.filter.to_bytes() == bytes);
         self.check();
     }
 
-    /// Every key, in the filter and in a view of its bytes.
+    /// Checks that every key is found, in the filter and in a view of its bytes.
     fn check(&self) {
         let held: u64 = self.fingerprints.values().sum();
         let len = self.filter.len() as u64;
         assert!(if self.filter.is_multiset() { len == held } else { len <= held });
         let bytes = self.filter.to_bytes();
-        let view = CuckooFilter::parse(&bytes).expect("our own bytes");
+        let view = CuckooFilter::parse(&bytes).expect("bytes that we froze");
         let keys: Vec<KeyHash> = self.keys.keys().map(|key| KeyHash::from_raw(*key)).collect();
         let (mut found, mut viewed) = (Bitmap::new(0), Bitmap::new(0));
         self.filter.contains_batch(&keys, &mut found);
         view.contains_batch(&keys, &mut viewed);
-        assert!(found.count_ones() == keys.len() && viewed == found, "a key is lost");
+        assert!(found.count_ones() == keys.len() && viewed == found, "a key is not found");
         for (key, copies) in &self.keys {
             assert!(self.filter.count_hash(KeyHash::from_raw(*key)) >= *copies);
         }

@@ -1,7 +1,7 @@
-//! Bytes from anybody: refused, or a filter like any other.
+//! Bytes that anybody may have made are either refused, or give a filter that behaves like any other.
 //!
-//! The first byte says how much is done for the forger: nothing, both checksums, or a header that fits
-//! a quotient filter, so that only the table is left to be made up.
+//! The first byte selects how much of the container is made valid: nothing; the lengths and both checksums; or
+//! everything except the table of a quotient filter.
 
 use super::input::Input;
 use trommel::container::{self, HEADER_BYTES, Header};
@@ -11,7 +11,7 @@ use trommel::{
     Merge, Remove,
 };
 
-/// No container of more bytes is tried: what an input costs stays small.
+/// Longer inputs are cut to this number of bytes, so that they stay cheap.
 const MOST_BYTES: usize = 1 << 14;
 
 /// Runs an input.
@@ -25,7 +25,7 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// The container with its length and both checksums made right, as an attacker can.
+/// The container with a correct magic, version, length and checksums, as an attacker could make it.
 fn repaired(data: &[u8]) -> Vec<u8> {
     let mut bytes = data.to_vec();
     bytes.resize(bytes.len().max(HEADER_BYTES), 0);
@@ -40,7 +40,7 @@ fn repaired(data: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The bytes as the table of a quotient filter of few slots.
+/// A valid container of a quotient filter of few slots, except that the bytes are its table.
 fn dressed(data: &[u8]) -> Vec<u8> {
     let mut input = Input(data);
     let flags = input.byte();
@@ -58,7 +58,7 @@ fn dressed(data: &[u8]) -> Vec<u8> {
         other => panic!("{}", other.kind()),
     }
     let bytes = filter.to_bytes();
-    let parsed = container::parse(&bytes).expect("our own bytes");
+    let parsed = container::parse(&bytes).expect("bytes that we froze");
     let len = u64::from(input.short());
     let mut payload = input.0.to_vec();
     payload.resize(parsed.payload().len(), 0);
@@ -66,7 +66,7 @@ fn dressed(data: &[u8]) -> Vec<u8> {
 }
 
 fn resize<L: Layout>(filter: &mut Quotient<L>, flags: u8, size: usize) {
-    // Where fingerprints are too short for a size, the filter stays what it is.
+    // If the fingerprints are too short for the new size, the filter stays as it is.
     let _ = match flags >> 2 & 3 {
         0 => Ok(()),
         1 => filter.grow(),
@@ -102,9 +102,9 @@ fn answers(filter: &impl Filter, hashes: &[KeyHash]) -> Bitmap {
     found
 }
 
-/// Whatever a caller may do with a filter.
+/// Does everything that a caller may do with a filter.
 fn exercise(bytes: &[u8], view: &FilterView<'_>, mut filter: AnyFilter) {
-    assert!(filter.to_bytes() == bytes, "what is accepted is written again as it was");
+    assert!(filter.to_bytes() == bytes, "accepted bytes are not written back unchanged");
     assert!(filter.memory_bytes() <= 16 * bytes.len() + 4096);
     let hashes = probes();
     assert_eq!(answers(view, &hashes), answers(&filter, &hashes));
@@ -112,7 +112,7 @@ fn exercise(bytes: &[u8], view: &FilterView<'_>, mut filter: AnyFilter) {
     match &filter {
         AnyFilter::Quotient(filter) => exercise_fingerprints(bytes, filter),
         AnyFilter::CacheLineQuotient(filter) => exercise_fingerprints(bytes, filter),
-        // Twice its copies may be more than a multiset has room for.
+        // The merge doubles the copies, which may be more than a multiset has room for.
         AnyFilter::Cuckoo(cuckoo) if cuckoo.is_multiset() => {
             let twin = filter.clone();
             if filter.merge(&twin).is_err() {
@@ -121,22 +121,22 @@ fn exercise(bytes: &[u8], view: &FilterView<'_>, mut filter: AnyFilter) {
         }
         _ => {
             let twin = filter.clone();
-            filter.merge(&twin).expect("a filter takes in its like");
+            filter.merge(&twin).expect("a filter merges with its own copy");
         }
     }
     for hash in &hashes[..100] {
         let _ = filter.remove_hash(*hash);
         let _ = filter.count_hash(*hash);
     }
-    let taken = match filter.insert_batch(&hashes) {
+    let inserted = match filter.insert_batch(&hashes) {
         Ok(()) => hashes.len(),
         Err(full) => full.inserted,
     };
-    assert_eq!(answers(&filter, &hashes[..taken]).count_ones(), taken);
-    AnyFilter::from_bytes(&filter.to_bytes()).expect("our own bytes");
+    assert_eq!(answers(&filter, &hashes[..inserted]).count_ones(), inserted);
+    AnyFilter::from_bytes(&filter.to_bytes()).expect("bytes that we froze");
 }
 
-/// What only a filter of fingerprints can do: to be listed, emptied, made again, and resized.
+/// Does what only quotient filters can: lists the fingerprints, removes and reinserts them, and resizes the filter.
 fn exercise_fingerprints<L: Layout>(bytes: &[u8], filter: &Quotient<L>) {
     let geometry = filter.geometry();
     let fingerprints: Vec<u64> = filter.fingerprints().collect();
@@ -155,15 +155,15 @@ fn exercise_fingerprints<L: Layout>(bytes: &[u8], filter: &Quotient<L>) {
     for f in &fingerprints {
         assert_eq!(emptied.insert_hash(hash_of(*f)), Ok(true));
     }
-    assert!(emptied.to_bytes() == bytes, "not the table of its fingerprints");
+    assert!(emptied.to_bytes() == bytes, "the table is not the one that its fingerprints make");
 
     let mut full = filter.clone();
     for i in 0..2000u64 {
         let hash = KeyHash::from_raw(i.wrapping_mul(0x9E37_79B9_7F4A_7C15));
-        let taken = full.insert_hash(hash).is_ok();
-        assert!(!taken || full.contains_hash(hash));
+        let is_inserted = full.insert_hash(hash).is_ok();
+        assert!(!is_inserted || full.contains_hash(hash));
     }
-    Quotient::<L>::from_bytes(&full.to_bytes()).expect("our own bytes");
+    Quotient::<L>::from_bytes(&full.to_bytes()).expect("bytes that we froze");
     let before = emptied.to_bytes();
     if emptied.merge(&full).is_err() {
         assert!(emptied.to_bytes() == before);
@@ -172,7 +172,7 @@ fn exercise_fingerprints<L: Layout>(bytes: &[u8], filter: &Quotient<L>) {
         let mut resized = filter.clone();
         if resize(&mut resized).is_ok() {
             assert!(resized.fingerprints().eq(fingerprints.iter().copied()));
-            Quotient::<L>::from_bytes(&resized.to_bytes()).expect("our own bytes");
+            Quotient::<L>::from_bytes(&resized.to_bytes()).expect("bytes that we froze");
         }
     }
 }

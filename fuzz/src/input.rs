@@ -1,11 +1,11 @@
-//! Bytes as a source of choices. At the end there are zeros for ever.
+//! The bytes of an input as a source of numbers. After the last byte come zeros without end.
 
-/// What is left of an input.
+/// The bytes of an input that are not read yet.
 #[derive(Debug)]
 pub struct Input<'a>(pub &'a [u8]);
 
 impl Input<'_> {
-    /// Whether everything was read.
+    /// Whether all bytes were read.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

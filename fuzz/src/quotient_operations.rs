@@ -1,7 +1,8 @@
-//! A spec and operations on a quotient filter, against a sorted multiset of fingerprints.
+//! Builds a quotient filter from a spec, runs operations on it, and compares the answers with those of a sorted
+//! multiset of fingerprints.
 //!
-//! Inputs are made so that few bytes reach far: a key is a fingerprint of a small number of them as
-//! often as it is any hash, so that runs are long and clusters reach the end of the table.
+//! A few bytes of input have a large effect: a key often has one of a small number of fingerprints instead of any hash,
+//! so that runs are long and clusters reach the end of the table.
 
 use super::input::Input;
 use std::collections::BTreeMap;
@@ -14,12 +15,12 @@ use trommel_base::{FromSpec, Spec};
 
 /// A table is not grown beyond this number of slots, so that inputs stay cheap.
 const MOST_SLOTS: u64 = 2500;
-/// The most operations of an input.
+/// The most operations per input.
 const MOST_OPERATIONS: usize = 120;
-/// The most keys of an input.
+/// An input ends when the filter holds more keys than this.
 const MOST_KEYS: usize = 2500;
 
-/// The load at which a filter grows, if it does.
+/// The load at which a filter grows, if it grows by itself.
 const GROW_AT: f64 = 0.9;
 
 /// Runs an input.
@@ -46,15 +47,16 @@ pub fn run(data: &[u8]) {
 
 struct Run<L: Layout> {
     filter: Quotient<L>,
+    /// The number of copies of each fingerprint.
     held: BTreeMap<u64, u64>,
-    /// What fingerprints of small numbers begin at.
+    /// The first of the fingerprints that are chosen often.
     base: u64,
 }
 
 impl<L: Layout> Run<L> {
     fn new(spec: &Spec) -> Self {
         let mut spec = *spec;
-        // Too few bits for all keys below the load.
+        // The fingerprints have too few bits to hold all keys at this load.
         if matches!(Quotient::<L>::from_spec(&spec), Err(SpecError::GrowAt { .. })) {
             spec.grow_at = None;
         }
@@ -79,7 +81,7 @@ impl<L: Layout> Run<L> {
         self.held.get(&self.fingerprint(hash)).copied().unwrap_or(0)
     }
 
-    /// A hash: of a fingerprint near the base, of one that is held, or any.
+    /// Chooses a hash: one with a fingerprint near `base`, one with a fingerprint that is held, or any.
     fn hash(&self, input: &mut Input<'_>) -> KeyHash {
         let kind = input.byte();
         match kind % 4 {
@@ -95,7 +97,7 @@ impl<L: Layout> Run<L> {
         }
     }
 
-    /// Some hashes: a few of their own, or many that follow from one.
+    /// Chooses some hashes: a few independent ones, or many that are derived from one.
     fn hashes(&self, input: &mut Input<'_>) -> Vec<KeyHash> {
         let count = usize::from(input.byte());
         if count % 2 == 0 {
@@ -151,7 +153,7 @@ impl<L: Layout> Run<L> {
         assert!(self.filter.is_empty() && self.filter.table().iter().all(|byte| *byte == 0));
     }
 
-    /// What an insert said against what it had to say.
+    /// Checks the result of an insert, and counts its copy.
     fn note(&mut self, hash: KeyHash, outcome: Result<bool, Full>) {
         let copies = u64::from(self.filter.geometry().copies);
         let (f, held) = (self.fingerprint(hash), self.count(hash));
@@ -165,9 +167,9 @@ impl<L: Layout> Run<L> {
                 assert_eq!((full.inserted, full.len), (0, self.filter.len()));
                 match full.why {
                     WhyFull::Copies { max } => assert!(copies > 1 && held == u64::from(max)),
-                    // A filter that was to grow may have a cluster at its end that it cannot grow with.
+                    // A filter that must grow may be unable to: a cluster at its end would not fit the larger table.
                     WhyFull::Slots => {
-                        assert!(!self.fits(f) || self.cannot_grow(), "a slot was free");
+                        assert!(!self.fits(f) || self.cannot_grow(), "a slot is free");
                     }
                     WhyFull::Fingerprint => assert_eq!(self.filter.geometry().remainder_bits, 1),
                     other => panic!("{other:?}"),
@@ -177,25 +179,26 @@ impl<L: Layout> Run<L> {
         }
     }
 
-    /// Whether it is due to grow, and what it holds would not fit twice the slots.
+    /// Whether the filter must grow, but what it holds would not fit twice the slots.
     fn cannot_grow(&self) -> bool {
-        let due = (self.filter.len() + 1) as f64 > GROW_AT * self.filter.geometry().slots as f64;
-        due && matches!(self.filter.clone().grow(), Err(ResizeError::TooSmall { .. }))
+        let must_grow =
+            (self.filter.len() + 1) as f64 > GROW_AT * self.filter.geometry().slots as f64;
+        must_grow && matches!(self.filter.clone().grow(), Err(ResizeError::TooSmall { .. }))
     }
 
-    /// Whether the table has a slot for one more copy of a fingerprint: runs are laid out one behind
-    /// another, none before its home.
+    /// Whether the table has a slot for one more copy of a fingerprint. Runs are laid out one behind another, and none
+    /// begins before its home slot.
     fn fits(&self, f: u64) -> bool {
         let geometry = self.filter.geometry();
         let mut held = self.held.clone();
         *held.entry(f).or_default() += 1;
         let unit = (1u128 << 64) / u128::from(geometry.fingerprints);
-        let places = u128::from(geometry.slots) << geometry.remainder_bits;
-        let natural = places == u128::from(geometry.fingerprints);
+        let range = u128::from(geometry.slots) << geometry.remainder_bits;
+        let is_whole_range = range == u128::from(geometry.fingerprints);
         let end = held.iter().fold(0, |end: u64, (f, copies)| {
-            let place =
-                if natural { u128::from(*f) } else { (u128::from(*f) * unit * places) >> 64 };
-            end.max((place >> geometry.remainder_bits) as u64) + copies
+            let f = u128::from(*f);
+            let scaled = if is_whole_range { f } else { (f * unit * range) >> 64 };
+            end.max((scaled >> geometry.remainder_bits) as u64) + copies
         });
         end <= geometry.blocks * u64::from(L::SLOTS)
     }
@@ -229,7 +232,7 @@ impl<L: Layout> Run<L> {
         }
     }
 
-    /// A batch against the same keys one by one.
+    /// Compares a batch with the same keys inserted one by one.
     fn insert_batch(&mut self, input: &mut Input<'_>) {
         let hashes = self.hashes(input);
         let mut batch = self.filter.clone();
@@ -255,7 +258,7 @@ impl<L: Layout> Run<L> {
         self.check();
     }
 
-    /// With a filter of some of the same fingerprints, of this size or twice it.
+    /// Merges a filter of this size, or of twice this size, that has some of the same fingerprints.
     fn merge(&mut self, input: &mut Input<'_>) {
         let mut other = self.filter.clone();
         other.clear();
@@ -286,22 +289,22 @@ impl<L: Layout> Run<L> {
         self.check();
     }
 
-    /// Through bytes and back.
+    /// Freezes the filter and reads it back.
     fn thaw(&mut self) {
         let bytes = self.filter.to_bytes();
-        let thawed = Quotient::<L>::from_bytes(&bytes).expect("our own bytes");
+        let thawed = Quotient::<L>::from_bytes(&bytes).expect("bytes that we froze");
         assert!(thawed.to_bytes() == bytes);
         self.check();
         self.filter = thawed;
     }
 
-    /// The whole state: what is held, and that the bytes are its one table.
+    /// Checks the whole state: the fingerprints that are held, and those of a view of the bytes.
     fn check(&self) {
         assert_eq!(self.filter.len() as u64, self.held.values().sum::<u64>());
         let expected = self.held.iter().flat_map(|(f, n)| std::iter::repeat_n(*f, *n as usize));
         assert!(self.filter.fingerprints().eq(expected));
         let bytes = self.filter.to_bytes();
-        let view = Quotient::<L, &[u8]>::parse(&bytes).expect("our own bytes");
+        let view = Quotient::<L, &[u8]>::parse(&bytes).expect("bytes that we froze");
         assert!(view.fingerprints().eq(self.filter.fingerprints()));
     }
 }
