@@ -1,9 +1,9 @@
-// The policy beside LevelDB's own Bloom filter, in one run, at 10 bits per key. Prints tables in Markdown.
+// Measures the policy and LevelDB's own Bloom filter in one run, at 10 bits per key. Prints tables in Markdown.
 //
-//     bench [REPETITIONS [BUILD_REPETITIONS]]     51 of lookups and 5 of building databases unless told
+//     bench [REPETITIONS [BUILD_REPETITIONS]]     default: lookups 51 times, building databases 5 times
 //
-// Every figure is a median of repetitions, in each of which all policies are measured, beginning with another one each
-// time. Every answer is checked; the program exits with 1 if one is wrong.
+// Every figure is a median. Each repetition measures all policies and starts with a different one. Every answer is
+// checked; the program exits with 1 if an answer is wrong.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -33,15 +33,15 @@ std::vector<Subject> Subjects() {
     return subjects;
 }
 
-std::uint64_t Same(std::uint64_t i) {
+std::uint64_t Identity(std::uint64_t i) {
     return i;
 }
 
-// Keys one after another in memory, so that reading them costs all policies the same and little.
+// Keys that lie one after another in memory, so that reading them is cheap and costs every policy the same.
 class Keys {
 public:
-    // The keys of the numbers `first + number(i)`, for `i` from 0 to `n` - 1.
-    Keys(std::uint64_t first, std::size_t n, const std::function<std::uint64_t(std::uint64_t)> &number = Same) {
+    // Holds `KeyOf(first + number(i))` for `i` from 0 to `n` - 1.
+    Keys(std::uint64_t first, std::size_t n, const std::function<std::uint64_t(std::uint64_t)> &number = Identity) {
         for (std::size_t i = 0; i < n; i++) {
             bytes_ += KeyOf(first + number(i));
         }
@@ -71,7 +71,7 @@ double Seconds(const std::function<void()> &work) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// The median of samples, and the lowest of them.
+// Repeated measurements of one quantity.
 struct Samples {
     std::vector<double> values;
 
@@ -84,7 +84,7 @@ struct Samples {
     double Lowest() const { return *std::min_element(values.begin(), values.end()); }
 };
 
-// Calls `measure` with every number below `n`, `repetitions` times, beginning with another one each time.
+// Calls `measure(i)` for every `i` below `n`, `repetitions` times. Each repetition starts with a different `i`.
 void Interleave(int repetitions, std::size_t n, const std::function<void(std::size_t)> &measure) {
     for (int repetition = 0; repetition < repetitions; repetition++) {
         for (std::size_t i = 0; i < n; i++) {
@@ -102,7 +102,8 @@ std::size_t Matches(const leveldb::FilterPolicy &policy, const std::vector<level
     return matches;
 }
 
-// False positives among a million lookups or more, in as many filters of `n` keys as that takes.
+// Returns the false-positive rate of about a million lookups, spread evenly over several filters of `n` keys. The
+// filters hold about 40,000 keys together, or are one filter if `n` is larger.
 double FalsePositives(const leveldb::FilterPolicy &policy, std::size_t n) {
     const std::size_t filters = std::max<std::size_t>(1, 40'000 / n), lookups = 1'000'000 / filters;
     std::size_t matches = 0;
@@ -129,26 +130,26 @@ void Filters(const std::vector<Subject> &subjects, int repetitions) {
         Interleave(repetitions, subjects.size(), [&](std::size_t i) {
             const leveldb::FilterPolicy &policy = *subjects[i].policy;
             std::size_t matches = 0;
-            const double of_absent = Seconds([&] { matches = Matches(policy, absent.slices(), filters[i]); });
-            Require(matches < kLookups / 5, subjects[i].name + ": absent keys match");
-            const double of_present = Seconds([&] { matches = Matches(policy, present.slices(), filters[i]); });
+            const double absent_seconds = Seconds([&] { matches = Matches(policy, absent.slices(), filters[i]); });
+            Require(matches < kLookups / 5, subjects[i].name + ": too many absent keys match");
+            const double present_seconds = Seconds([&] { matches = Matches(policy, present.slices(), filters[i]); });
             Require(matches == kLookups, subjects[i].name + ": a key is missing");
             std::string filter;
-            const double of_builds = Seconds([&] {
+            const double build_seconds = Seconds([&] {
                 for (std::size_t build = 0; build < builds; build++) {
                     filter.clear();
                     policy.CreateFilter(keys.slices().data(), static_cast<int>(n), &filter);
                 }
             });
-            Require(filter == filters[i], subjects[i].name + ": another filter of the same keys");
-            samples[i][0].values.push_back(of_absent / kLookups * 1e9);
-            samples[i][1].values.push_back(of_present / kLookups * 1e9);
-            samples[i][2].values.push_back(of_builds / static_cast<double>(builds * n) * 1e9);
+            Require(filter == filters[i], subjects[i].name + ": a rebuilt filter differs");
+            samples[i][0].values.push_back(absent_seconds / kLookups * 1e9);
+            samples[i][1].values.push_back(present_seconds / kLookups * 1e9);
+            samples[i][2].values.push_back(build_seconds / static_cast<double>(builds * n) * 1e9);
         });
         for (std::size_t i = 0; i < subjects.size(); i++) {
             std::printf("| %zu | %s | %zu |", n, subjects[i].name.c_str(), filters[i].size());
-            for (const Samples &of : samples[i]) {
-                std::printf(" %.1f [%.1f] |", of.Median(), of.Lowest());
+            for (const Samples &column : samples[i]) {
+                std::printf(" %.1f [%.1f] |", column.Median(), column.Lowest());
             }
             std::printf(" %.2f %% |\n", 100 * FalsePositives(*subjects[i].policy, n));
             std::fflush(stdout);
@@ -172,7 +173,7 @@ private:
     std::string bytes_;
 };
 
-double BytesBelow(const std::string &path) {
+double FileBytes(const std::string &path) {
     double bytes = 0;
     for (const auto &entry : std::filesystem::directory_iterator(path)) {
         bytes += static_cast<double>(entry.file_size());
@@ -195,7 +196,7 @@ void Build(const leveldb::Options &options, const std::string &path, const Value
 
 void Databases(std::vector<Subject> subjects, int build_repetitions, int repetitions) {
     constexpr std::uint64_t n = 1'000'000, lookups = 200'000;
-    // For what filters do at all.
+    // The baseline that shows the effect of having a filter.
     subjects.push_back({"no filter", nullptr});
     const TemporaryDirectory scratch;
     const Values values;
@@ -211,7 +212,7 @@ void Databases(std::vector<Subject> subjects, int build_repetitions, int repetit
     Interleave(build_repetitions, subjects.size(), [&](std::size_t i) {
         std::filesystem::remove_all(paths[i]);
         samples[i][0].values.push_back(Seconds([&] { Build(options[i], paths[i], values, n); }));
-        samples[i][1].values.push_back(BytesBelow(paths[i]));
+        samples[i][1].values.push_back(FileBytes(paths[i]));
     });
 
     std::string value;
@@ -221,7 +222,7 @@ void Databases(std::vector<Subject> subjects, int build_repetitions, int repetit
         // Opens the tables and fills the page cache.
         for (std::uint64_t number = 0; number < n; number++) {
             Require(databases[i]->Get(leveldb::ReadOptions(), all.slices()[number], &value), "get");
-            Require(values.Of(number) == value, subjects[i].name + ": another value");
+            Require(values.Of(number) == value, subjects[i].name + ": a wrong value");
         }
     }
     Interleave(repetitions, subjects.size(), [&](std::size_t i) {
@@ -240,13 +241,13 @@ void Databases(std::vector<Subject> subjects, int build_repetitions, int repetit
                 "present, thousand gets per second |\n"
                 "|---|---:|---:|---:|---:|\n");
     for (std::size_t i = 0; i < subjects.size(); i++) {
-        const auto &[build, size, of_absent, of_present] = samples[i];
+        const auto &[build, size, absent_seconds, present_seconds] = samples[i];
         const auto per_second = [](double seconds) { return lookups / seconds / 1e3; };
         std::printf("| %s | %.1f [%.1f] | %.0f (%+.2f %%) | %.0f [%.0f] | %.0f [%.0f] |\n", subjects[i].name.c_str(),
                     build.Median(), build.Lowest(), size.Median(),
-                    100 * (size.Median() / samples[0][1].Median() - 1), per_second(of_absent.Median()),
-                    per_second(of_absent.Lowest()), per_second(of_present.Median()),
-                    per_second(of_present.Lowest()));
+                    100 * (size.Median() / samples[0][1].Median() - 1), per_second(absent_seconds.Median()),
+                    per_second(absent_seconds.Lowest()), per_second(present_seconds.Median()),
+                    per_second(present_seconds.Lowest()));
     }
 
     CountingPolicy counting(Ours("split-block-bloom", kBitsPerKey));

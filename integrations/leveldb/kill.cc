@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t kKeysPerBatch = 200;
 
-// Small tables: a writer builds filters all the time, in its own thread's log and in the background's compactions.
+// Makes tables small, so that a writer builds filters all the time.
 leveldb::Options SmallTables(const leveldb::FilterPolicy *policy) {
     leveldb::Options options = OptionsWith(policy);
     options.write_buffer_size = 64 << 10;
@@ -30,40 +30,42 @@ void SleepMicroseconds(long us) {
     nanosleep(&time, nullptr);
 }
 
-// Starts a writer and returns the last batch that it acknowledged before SIGKILL, plus one.
+// Starts a writer, sends it SIGKILL `delay_us` after its first acknowledgement, and returns the number of the first
+// batch that it did not acknowledge.
 std::uint64_t KillOne(const std::string &path, std::uint64_t first_batch, long delay_us) {
-    int ends[2];
-    Require(pipe(ends) == 0, "pipe");
+    int pipe_ends[2];
+    Require(pipe(pipe_ends) == 0, "pipe");
     std::string verb = kWriterVerb, database = path, first = std::to_string(first_batch);
-    // LevelDB's background thread may run here: a process that is spawned anew has none of its locks.
+    // LevelDB's background thread may be running in this process. A fork would inherit the locks that it holds; a
+    // spawned process does not.
     char program[] = "/proc/self/exe";
     char *arguments[] = {program, verb.data(), database.data(), first.data(), nullptr};
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    posix_spawn_file_actions_addclose(&actions, ends[0]);
-    posix_spawn_file_actions_addclose(&actions, ends[1]);
+    posix_spawn_file_actions_adddup2(&actions, pipe_ends[1], STDOUT_FILENO);
+    posix_spawn_file_actions_addclose(&actions, pipe_ends[0]);
+    posix_spawn_file_actions_addclose(&actions, pipe_ends[1]);
     pid_t writer = 0;
     Require(posix_spawn(&writer, program, &actions, nullptr, arguments, environ) == 0, "spawn");
     posix_spawn_file_actions_destroy(&actions);
-    close(ends[1]);
+    close(pipe_ends[1]);
 
-    // Until the writer has acknowledged something, it opens the database.
-    pollfd readable{ends[0], POLLIN, 0};
-    Require(poll(&readable, 1, 60'000) == 1, "a writer acknowledges nothing in a minute");
+    // The writer needs time to open the database. After its first acknowledgement it does nothing but write.
+    pollfd readable{pipe_ends[0], POLLIN, 0};
+    Require(poll(&readable, 1, 60'000) == 1, "a writer acknowledged nothing within a minute");
     SleepMicroseconds(delay_us);
     kill(writer, SIGKILL);
     int status = 0;
     Require(waitpid(writer, &status, 0) == writer, "waitpid");
-    Require(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "the writer ended by itself");
+    Require(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "the writer ended before it was killed");
 
-    // Numbers are shorter than PIPE_BUF, so each arrives whole.
+    // A number is shorter than PIPE_BUF, so the pipe holds it whole or not at all.
     std::uint64_t acknowledged = first_batch, batch = 0;
-    while (read(ends[0], &batch, sizeof batch) == static_cast<ssize_t>(sizeof batch)) {
+    while (read(pipe_ends[0], &batch, sizeof batch) == static_cast<ssize_t>(sizeof batch)) {
         Require(batch == acknowledged, "batches are acknowledged in order");
         acknowledged++;
     }
-    close(ends[0]);
+    close(pipe_ends[0]);
     return acknowledged;
 }
 
@@ -71,7 +73,7 @@ bool Holds(leveldb::DB &db, std::uint64_t number) {
     std::string value;
     const leveldb::Status status = db.Get(leveldb::ReadOptions(), KeyOf(number), &value);
     Require(status.ok() || status.IsNotFound(), "get: " + status.ToString());
-    Require(status.IsNotFound() || value.compare(0, 16, KeyOf(number)) == 0, "another value");
+    Require(status.IsNotFound() || value.compare(0, 16, KeyOf(number)) == 0, "a wrong value");
     return status.ok();
 }
 
@@ -107,12 +109,12 @@ void KillWriters(const std::string &path, int kills) {
             Require(Holds(*db, number), "round " + std::to_string(round) + ": acknowledged key " +
                                             std::to_string(number) + " is lost");
         }
-        // A batch that was written and not acknowledged is there in whole or not at all, and none after it.
+        // The batch after the acknowledged ones is there whole or not at all, and no later batch is there.
         std::uint64_t more = 0;
         for (std::uint64_t i = 0; i < 2 * kKeysPerBatch; i++) {
             more += Holds(*db, acknowledged * kKeysPerBatch + i);
         }
-        Require(more == 0 || more == kKeysPerBatch, "a batch is there in part");
+        Require(more == 0 || more == kKeysPerBatch, "a batch is only partly there");
         batches = acknowledged + more / kKeysPerBatch;
         unacknowledged += more != 0;
     }

@@ -1,4 +1,4 @@
-// Parts that test and benchmark share: keys, a temporary directory, and a policy that counts.
+// Code that the test and the benchmark share: keys, a temporary directory, and a policy that counts.
 #ifndef TROMMEL_LEVELDB_SUPPORT_H
 #define TROMMEL_LEVELDB_SUPPORT_H
 
@@ -34,7 +34,7 @@ inline void Require(const leveldb::Status &status, std::string_view what) {
     }
 }
 
-// SplitMix64: a bijection, so keys of unlike numbers are unlike.
+// SplitMix64. It is a bijection, so different numbers have different keys.
 inline std::uint64_t Mix(std::uint64_t x) {
     x += 0x9e3779b97f4a7c15;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
@@ -42,8 +42,8 @@ inline std::uint64_t Mix(std::uint64_t x) {
     return x ^ (x >> 31);
 }
 
-// The key of a number: 16 hexadecimal digits, in no order. Keys of other numbers lie between those of a database, so
-// that lookups of absent keys reach its tables.
+// Returns the key of a number: 16 hexadecimal digits. Keys are in random order, so absent keys lie between those of a
+// database, and lookups of absent keys reach its tables.
 inline std::string KeyOf(std::uint64_t number) {
     static const char digits[] = "0123456789abcdef";
     std::uint64_t mixed = Mix(number);
@@ -65,7 +65,7 @@ inline Policy Ours(const char *kind, double bits_per_key = 10.0, std::uint64_t s
     return policy;
 }
 
-// A directory that goes away with the object.
+// A directory that the destructor removes.
 class TemporaryDirectory {
 public:
     TemporaryDirectory() {
@@ -86,7 +86,7 @@ private:
     std::filesystem::path path_;
 };
 
-// Passes everything on and counts it, under the name of the policy within.
+// Forwards every call to an inner policy, whose name it has, and counts filters, keys, bytes and answers.
 class CountingPolicy final : public leveldb::FilterPolicy {
 public:
     explicit CountingPolicy(Policy inner) : inner_(std::move(inner)) {}
@@ -110,7 +110,7 @@ public:
     void Reset() { filters = keys_in_filters = bytes_of_filters = maybe = excluded = 0; }
     std::uint64_t Asked() const { return maybe + excluded; }
 
-    // LevelDB's background thread counts too.
+    // Atomic, because LevelDB's background thread counts too.
     mutable std::atomic<std::uint64_t> filters{0}, keys_in_filters{0}, bytes_of_filters{0}, maybe{0}, excluded{0};
 
 private:

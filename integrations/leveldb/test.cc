@@ -1,6 +1,6 @@
-// The policy in real databases, below a temporary directory.
+// Tests the policy in real databases, in a temporary directory.
 //
-//     test [--kills N]     N processes are killed in the middle of writes, 20 unless told
+//     test [--kills N]     kills N processes in the middle of writes; default: 20
 //
 // Exits with 1 at the first claim that does not hold.
 #include <algorithm>
@@ -65,7 +65,7 @@ void RequireAllFound(leveldb::DB &db, std::uint64_t n) {
     for (std::uint64_t i = 0; i < n; i++) {
         const std::string key = KeyOf(i);
         Require(db.Get(leveldb::ReadOptions(), key, &value), "get key " + std::to_string(i));
-        Require(value == key, "another value for key " + std::to_string(i));
+        Require(value == key, "a wrong value for key " + std::to_string(i));
     }
 }
 
@@ -77,7 +77,8 @@ void RequireNoneFound(leveldb::DB &db, std::uint64_t first, std::uint64_t n) {
     }
 }
 
-// Every key is found, none of as many absent ones, and filters exclude at least nine tenths of these.
+// All of a million keys are found, none of a million absent keys is, and filters exclude at least nine tenths of the
+// absent keys.
 void a_million_keys_are_found_and_absent_ones_excluded(const TemporaryDirectory &scratch) {
     constexpr std::uint64_t n = 1'000'000;
     const std::string path = scratch / "million";
@@ -92,7 +93,7 @@ void a_million_keys_are_found_and_absent_ones_excluded(const TemporaryDirectory 
     Require(policy.maybe >= n, "every key goes through a filter");
     policy.Reset();
     RequireNoneFound(*db, n, n);
-    // Some fall between two tables, where no filter is asked.
+    // Not all of them: LevelDB checks no filter for a key that falls between two tables.
     Require(policy.excluded >= n / 10 * 9, "absent keys that filters exclude: " + std::to_string(policy.excluded));
 }
 
@@ -112,7 +113,8 @@ void every_kind_answers_right(const TemporaryDirectory &scratch) {
     }
 }
 
-// Filters of one policy are not shown to another, and each database answers right with each policy.
+// LevelDB does not show the filters of one policy to a policy with another name. Every database answers right with
+// every policy.
 void a_policy_of_another_name_ignores_filters(const TemporaryDirectory &scratch) {
     constexpr std::uint64_t n = 20'000;
     const auto make = [](int which) {
@@ -154,7 +156,7 @@ void bits_per_key_may_change(const TemporaryDirectory &scratch) {
     const Database db = Open(OptionsWith(&policy), path);
     RequireAllFound(*db, n);
     RequireNoneFound(*db, n, n);
-    Require(policy.excluded > 0, "filters of other bits per key are asked");
+    Require(policy.excluded > 0, "filters built with other bits per key are used");
 }
 
 void filters_are_appended_and_exactly_sized() {
@@ -168,10 +170,10 @@ void filters_are_appended_and_exactly_sized() {
             const std::vector<leveldb::Slice> slices(keys.begin(), keys.end());
             std::string dst = "before";
             policy->CreateFilter(slices.data(), static_cast<int>(n), &dst);
-            Require(dst.compare(0, 6, "before") == 0, what + ": what was there stays");
+            Require(dst.compare(0, 6, "before") == 0, what + ": bytes before the filter are kept");
             const std::string block = dst.substr(6);
             Require(block.size() == trommel_policy_size(same, n), what + ": size");
-            Require(trommel_policy_verify(same, block.data(), block.size()) == TROMMEL_OK, what + ": form");
+            Require(trommel_policy_verify(same, block.data(), block.size()) == TROMMEL_OK, what + ": verify");
             for (const std::string &key : keys) {
                 Require(policy->KeyMayMatch(key, block), what + ": a key is missing");
             }
@@ -180,8 +182,8 @@ void filters_are_appended_and_exactly_sized() {
     }
 }
 
-// Snapshots keep versions of a key, which LevelDB hands over one after another.
-void versions_of_a_key_take_the_room_of_one(const TemporaryDirectory &scratch) {
+// LevelDB keeps every version of a key that a snapshot needs, and gives CreateFilter the key once for each version.
+void versions_of_a_key_are_added_once(const TemporaryDirectory &scratch) {
     for (const Kind &kind : kKinds) {
         const Policy policy = Ours(kind.name, kind.bits_per_key);
         std::vector<std::string> versions;
@@ -209,9 +211,9 @@ void versions_of_a_key_take_the_room_of_one(const TemporaryDirectory &scratch) {
     }
 }
 
-// Keys chosen with knowledge of the seed: their hashes are neighbours, so they find no room in a cuckoo filter. No
-// filter then excludes a key, and what was there stays.
-void keys_without_room_leave_no_filter(const TemporaryDirectory &scratch) {
+// These keys are chosen for the seed: their hashes are all small, so they do not fit into a cuckoo filter. CreateFilter
+// then appends nothing, and the missing filter excludes no key.
+void keys_that_do_not_fit_leave_no_filter(const TemporaryDirectory &scratch) {
     trommel_policy *hasher = nullptr;
     Require(trommel_policy_new("bloom", 10, 0, &hasher) == TROMMEL_OK, "policy");
     std::vector<std::string> keys;
@@ -227,13 +229,13 @@ void keys_without_room_leave_no_filter(const TemporaryDirectory &scratch) {
         const Policy policy = Ours(kind.name, 20);
         std::string dst = "before";
         policy->CreateFilter(slices.data(), static_cast<int>(slices.size()), &dst);
-        Require(dst.compare(0, 6, "before") == 0, std::string(kind.name) + ": what was there stays");
+        Require(dst.compare(0, 6, "before") == 0, std::string(kind.name) + ": bytes before the filter are kept");
         Require(std::strcmp(kind.name, "cuckoo") != 0 || dst.size() == 6, "a cuckoo filter has room for chosen keys");
         for (const std::string &key : keys) {
             Require(policy->KeyMayMatch(key, dst.substr(6)), std::string(kind.name) + ": a chosen key");
         }
     }
-    // LevelDB takes the missing filter for one that excludes nothing.
+    // LevelDB treats the missing filter as one that excludes nothing.
     CountingPolicy policy(Ours("cuckoo", 20));
     leveldb::Options options = OptionsWith(&policy);
     options.block_size = 1 << 20;
@@ -242,20 +244,20 @@ void keys_without_room_leave_no_filter(const TemporaryDirectory &scratch) {
         Require(db->Put(leveldb::WriteOptions(), key, key), "put");
     }
     db->CompactRange(nullptr, nullptr);
-    Require(policy.filters > 0 && policy.bytes_of_filters == 0, "a filter of chosen keys");
+    Require(policy.filters > 0 && policy.bytes_of_filters == 0, "the chosen keys have no filter");
     std::string value;
     for (const std::string &key : keys) {
         Require(db->Get(leveldb::ReadOptions(), key, &value), "get a chosen key");
     }
-    Require(policy.maybe >= keys.size(), "the missing filter is asked");
+    Require(policy.maybe >= keys.size(), "KeyMayMatch is called with the missing filter");
 
     const Policy other = Ours("cuckoo", 20, 1);
     Require(!FilterOf(*other, keys).empty(), "no room under a seed that the keys were not chosen for");
 }
 
-// Bytes that no policy of the name writes exclude nothing, and nothing makes a lookup read past their ends, which a
-// build with -fsanitize=address would see.
-void nonsense_may_match() {
+// Bytes that no policy of this name writes exclude no key. No bytes make a lookup read past their ends; a build with
+// -fsanitize=address detects such reads.
+void foreign_bytes_exclude_nothing() {
     const std::string key = KeyOf(7), absent = KeyOf(1'000'007);
     std::mt19937_64 random(1);
     for (const Kind &kind : kKinds) {
@@ -270,7 +272,7 @@ void nonsense_may_match() {
             }
         }
         std::string block = FilterOf(*policy, Keys(0, 100));
-        // The code at the end is one that no kind has, in a block and in bytes of every length.
+        // No kind has the code 0x7f in its last byte. Such bytes exclude nothing, whatever their length.
         std::string damaged = block;
         damaged.back() = 0x7f;
         Require(policy->KeyMayMatch(absent, damaged), what + ": a reserved code");
@@ -278,7 +280,8 @@ void nonsense_may_match() {
             const std::string garbage(len, '\x7f');
             Require(policy->KeyMayMatch(absent, garbage), what + ": garbage");
         }
-        // Whatever else is cut or changed: the call returns. Copies in memory of their own let sanitizers see the ends.
+        // Truncated blocks and random bytes may give any answer, but the call returns. Each is in an allocation of its
+        // own, so that sanitizers detect reads past its ends.
         for (std::size_t len = 0; len <= block.size(); len++) {
             const std::vector<char> head(block.begin(), block.begin() + static_cast<std::ptrdiff_t>(len));
             const std::vector<char> tail(block.begin() + static_cast<std::ptrdiff_t>(len), block.end());
@@ -295,14 +298,14 @@ void nonsense_may_match() {
     }
 }
 
-// Every filter in the table files of a database becomes zeros but for its trailer, so that it excludes every key. With
-// paranoid_checks LevelDB sees by its checksum that the filters are damaged and goes without them.
+// Overwrites filters of single keys in a database's table files with zeros, all but their two-byte trailers, so that
+// they exclude every key. With paranoid_checks LevelDB detects the damage by its checksum and does not use the filters.
 void paranoid_checks_guard_damaged_filters(const TemporaryDirectory &scratch) {
     constexpr std::uint64_t n = 2'000;
     const std::string path = scratch / "damaged";
     const Policy policy = Ours("split-block-bloom");
     {
-        // Incompressible values as long as a block of data: one key for each filter.
+        // Each value is longer than a block of data, so that a block holds one key.
         const Database db = Open(OptionsWith(policy.get()), path);
         for (const std::string &key : Keys(0, n)) {
             Require(db->Put(leveldb::WriteOptions(), key, key + std::string(5'000, 'x')), "put");
@@ -330,7 +333,7 @@ void paranoid_checks_guard_damaged_filters(const TemporaryDirectory &scratch) {
     }
     Require(damaged > 0, "no filter is found in the files");
 
-    const auto lost = [&](bool paranoid) {
+    const auto keys_lost = [&](bool paranoid) {
         leveldb::Options options = OptionsWith(policy.get());
         options.paranoid_checks = paranoid;
         const Database db = Open(options, path);
@@ -341,18 +344,18 @@ void paranoid_checks_guard_damaged_filters(const TemporaryDirectory &scratch) {
         }
         return missing;
     };
-    Require(lost(false) > 0, "the damage is real");
-    Require(lost(true) == 0, "paranoid_checks does not guard the filters");
+    Require(keys_lost(false) > 0, "without paranoid_checks the damage hides no key");
+    Require(keys_lost(true) == 0, "paranoid_checks does not guard the filters");
 }
 
-void what_cannot_be_is_nullptr() {
+void impossible_policies_are_nullptr() {
     for (const Kind &wrong : {Kind{nullptr, 10}, {"no-such-kind", 10}, {"counting-bloom", 10}, {"bloom", 0},
                               {"cuckoo", 2}, {"bloom", 1e300}}) {
-        // A message stays until the next failure, so another one is put in its place first.
-        Require(trommel_policy_new("bloom", 10, 0, nullptr) != TROMMEL_OK, "a policy without a place");
+        // The message of a failure stays until the next one. A different failure first makes the new message visible.
+        Require(trommel_policy_new("bloom", 10, 0, nullptr) != TROMMEL_OK, "no pointer to write the policy to");
         const std::string before = trommel_last_error();
-        Require(NewTrommelFilterPolicy(wrong.name, wrong.bits_per_key) == nullptr, "a policy that cannot be");
-        Require(*trommel_last_error() != '\0' && trommel_last_error() != before, "no reason");
+        Require(NewTrommelFilterPolicy(wrong.name, wrong.bits_per_key) == nullptr, "an impossible policy");
+        Require(*trommel_last_error() != '\0' && trommel_last_error() != before, "no message");
     }
     Require(std::strcmp(Ours("bloom", 10, 255)->Name(), "trommel.1.bloom.xxh3.00000000000000ff") == 0, "name");
 }
@@ -377,16 +380,16 @@ int main(int argc, char **argv) {
         return 2;
     }
     const TemporaryDirectory scratch;
-    step("what cannot be is nullptr");
-    what_cannot_be_is_nullptr();
+    step("impossible policies are nullptr");
+    impossible_policies_are_nullptr();
     step("filters are appended and exactly sized");
     filters_are_appended_and_exactly_sized();
-    step("keys without room leave no filter");
-    keys_without_room_leave_no_filter(scratch);
-    step("nonsense may match");
-    nonsense_may_match();
-    step("versions of a key take the room of one");
-    versions_of_a_key_take_the_room_of_one(scratch);
+    step("keys that do not fit leave no filter");
+    keys_that_do_not_fit_leave_no_filter(scratch);
+    step("foreign bytes exclude nothing");
+    foreign_bytes_exclude_nothing();
+    step("versions of a key are added once");
+    versions_of_a_key_are_added_once(scratch);
     step("every kind answers right");
     every_kind_answers_right(scratch);
     step("a policy of another name ignores filters");
@@ -399,7 +402,7 @@ int main(int argc, char **argv) {
     a_million_keys_are_found_and_absent_ones_excluded(scratch);
     std::printf("-- writers are killed, %d times\n", kills);
     std::fflush(stdout);
-    // Every round reads all keys that the rounds before have written, so a database is for 20 rounds.
+    // Every round reads the keys of all rounds before it, so a new database is begun after 20 rounds.
     for (int done = 0; done < kills; done += 20) {
         KillWriters(scratch / ("killed-" + std::to_string(done)).c_str(), std::min(20, kills - done));
     }

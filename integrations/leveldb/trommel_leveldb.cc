@@ -12,7 +12,7 @@
 
 namespace {
 
-// Filters of LevelDB have some 20 to 40 keys, whose hashes fit on the stack.
+// A filter of LevelDB has some 20 to 40 keys, so their hashes fit on the stack.
 constexpr std::size_t kHashesOnStack = 256;
 
 class TrommelFilterPolicy final : public leveldb::FilterPolicy {
@@ -24,8 +24,8 @@ public:
 
     const char *Name() const override { return trommel_policy_name(policy_); }
 
-    // Appends nothing if the keys find no room in a filter with slots, as chosen keys may. LevelDB then
-    // asks with an empty filter, which excludes no key.
+    // Appends nothing if the keys do not fit into a filter with slots, which happens with keys chosen for the
+    // seed. LevelDB then calls KeyMayMatch with an empty filter, which excludes no key.
     void CreateFilter(const leveldb::Slice *keys, int n, std::string *dst) const override {
         const std::size_t count = n > 0 ? static_cast<std::size_t>(n) : 0;
         if (count <= kHashesOnStack) {
@@ -42,8 +42,8 @@ public:
     }
 
 private:
-    // Writes the hashes of `n` keys and returns how many are left without repetitions. Versions of one key that a
-    // snapshot keeps come one after another; each would make the filter larger.
+    // Writes the hashes of `n` keys, skips consecutive repetitions, and returns the number of hashes written. The
+    // versions of a key that snapshots keep come one after another; adding each would make the filter larger.
     std::size_t Hash(const leveldb::Slice *keys, std::size_t n, std::uint64_t *hashes) const {
         std::size_t distinct = 0;
         for (std::size_t i = 0; i < n; i++) {

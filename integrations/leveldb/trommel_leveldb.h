@@ -1,4 +1,4 @@
-// Trommel's filters in LevelDB: a leveldb::FilterPolicy on filter blocks. README.md beside this file has the figures.
+// A leveldb::FilterPolicy that stores Trommel's filter blocks. README.md beside this file has the figures.
 #ifndef TROMMEL_LEVELDB_H
 #define TROMMEL_LEVELDB_H
 
@@ -9,16 +9,16 @@
 // Returns a policy for leveldb::Options::filter_policy. The caller deletes it after every database that uses it.
 //
 // `kind` is "bloom", "register-bloom", "split-block-bloom", "cache-line-bloom", "quotient", "cache-line-quotient" or
-// "cuckoo". trommel.h has the least bits per key of each. Keys are hashed with `seed`.
+// "cuckoo". trommel.h states the fewest bits per key that each kind takes. Keys are hashed with `seed`.
 //
-// Kind and seed are in the name of the policy, which LevelDB stores in each table. Filters that were written under
-// another name are ignored: the database answers right, and reads more. Bits per key may change: old filters stay in
-// use.
+// The policy's name, which LevelDB stores in each table, contains kind and seed. LevelDB ignores filters that were
+// written under another name: the database answers right, but reads more data. Bits per key are not in the name, so old
+// filters stay in use when they change.
 //
-// Returns nullptr if there is no such policy; trommel_last_error() has the reason. Options with nullptr write no
-// filters.
+// Returns nullptr if there is no such policy; trommel_last_error() has the reason. LevelDB writes no filters if
+// `filter_policy` is nullptr.
 //
-// Thread safety: any thread, any time. A policy is immutable, so threads and databases share one.
+// Thread safety: a policy is immutable, so any number of threads and databases may use it at the same time.
 const leveldb::FilterPolicy *NewTrommelFilterPolicy(const char *kind = "split-block-bloom",
                                                     double bits_per_key = 10.0,
                                                     std::uint64_t seed = 0);

@@ -1,11 +1,12 @@
-//! Hashes of columns beside those of DataFusion's joins and aggregates, in one run. Prints a table in Markdown.
+//! Measures our hashes of columns and those of DataFusion's joins and aggregates in one run. Prints a table in
+//! Markdown.
 //!
 //! ```sh
 //! cargo run --release -p trommel-arrow --example measure          # 101 repetitions
 //! cargo run --release -p trommel-arrow --example measure -- 5
 //! ```
 //!
-//! A figure is the median of interleaved repetitions. Equal values must have equal hashes.
+//! A figure is the median of interleaved repetitions. The example also checks that equal values have equal hashes.
 
 #[path = "../../slatedb/examples/measure/samples.rs"]
 mod samples;
@@ -19,11 +20,11 @@ use std::collections::HashMap;
 use trommel::{Hasher, SplitBlockBloom};
 use trommel_arrow::ColumnHasher;
 
-/// Rows of a batch of DataFusion.
+/// Rows per batch: DataFusion's default.
 const ROWS: usize = 8_192;
-/// Batches per repetition, so that one takes some microseconds.
+/// Batches per repetition, so that a repetition takes some microseconds at least.
 const BATCHES: usize = 16;
-/// Different values of a column.
+/// Distinct values in a column.
 const VALUES: i64 = 2_000;
 
 fn main() {
@@ -44,19 +45,19 @@ fn columns() -> Vec<(String, ArrayRef)> {
     let names =
         StringArray::from_iter_values(numbers.values().iter().map(|i| format!("customer-{i:09}")));
     let dictionary = DataType::Dictionary(DataType::Int32.into(), DataType::Utf8.into());
-    let of_numbers = [
+    let number_types = [
         DataType::Int16,
         DataType::Int32,
         DataType::Int64,
         DataType::Float64,
         DataType::Decimal128(15, 2),
     ];
-    let of_names = [DataType::Utf8, DataType::Utf8View, dictionary];
+    let name_types = [DataType::Utf8, DataType::Utf8View, dictionary];
     let cast_to = |from: &dyn Array, to: &DataType| {
         (to.to_string(), cast(from, to).expect("a cast of Arrow"))
     };
-    let mut columns: Vec<_> = of_numbers.iter().map(|to| cast_to(&numbers, to)).collect();
-    columns.extend(of_names.iter().map(|to| cast_to(&names, to)));
+    let mut columns: Vec<_> = number_types.iter().map(|to| cast_to(&numbers, to)).collect();
+    columns.extend(name_types.iter().map(|to| cast_to(&names, to)));
     columns
 }
 
@@ -87,7 +88,7 @@ fn measure(name: &str, column: &ArrayRef, repetitions: usize) {
     });
     let ours: Vec<_> =
         hasher.hash(&[column]).expect("keys").hashes().iter().map(|hash| hash.raw()).collect();
-    assert!(alike(&ours, &theirs), "{name}: equal values have different hashes");
+    assert!(same_equalities(&ours, &theirs), "{name}: rows are equal for one hash only");
 
     let bytes_per_row = column.get_buffer_memory_size() as f64 / ROWS as f64;
     let [ours, theirs, lookup] = samples.map(|samples| samples.median());
@@ -98,8 +99,8 @@ fn measure(name: &str, column: &ArrayRef, repetitions: usize) {
     );
 }
 
-/// Whether two hashes of rows are equal exactly where the others are.
-fn alike(ours: &[u64], theirs: &[u64]) -> bool {
+/// Whether two rows have equal hashes in `ours` exactly if they have equal hashes in `theirs`.
+fn same_equalities(ours: &[u64], theirs: &[u64]) -> bool {
     let mut seen = HashMap::new();
     ours.iter().zip(theirs).all(|(ours, theirs)| seen.entry(ours).or_insert(theirs) == &theirs)
         && seen.values().collect::<std::collections::HashSet<_>>().len() == seen.len()

@@ -1,11 +1,11 @@
-//! Decimals as keys: 1.5 is one key, whether its type has one digit after the point or ten.
+//! Hashes of decimals. The number 1.5 is the same key whether its type has one digit after the point or ten.
 
 use arrow_buffer::i256;
 use trommel::{Hasher, KeyHash};
 
 const TEN: i256 = i256::from_i128(10);
 
-/// Returns the hash of `unscaled`·10^−`scale`. A number without a fraction that fits into 64 bits has the hash of the integer.
+/// Returns the hash of `unscaled`·10^−`scale`. A whole number that fits into 64 bits has the hash of the integer.
 pub(crate) fn hash_i128(hasher: &Hasher, unscaled: i128, scale: i8) -> KeyHash {
     match i64::try_from(unscaled) {
         Ok(unscaled) => hash_i64(hasher, unscaled, scale),
@@ -13,7 +13,7 @@ pub(crate) fn hash_i128(hasher: &Hasher, unscaled: i128, scale: i8) -> KeyHash {
     }
 }
 
-/// The same for few digits, without division of wide integers.
+/// [`hash_i128`] for unscaled values of 64 bits, which need no division of wide integers unless the scale is negative.
 fn hash_i64(hasher: &Hasher, mut unscaled: i64, mut scale: i8) -> KeyHash {
     while scale > 0 && unscaled % 10 == 0 {
         unscaled /= 10;
@@ -26,7 +26,7 @@ fn hash_i64(hasher: &Hasher, mut unscaled: i64, mut scale: i8) -> KeyHash {
     }
 }
 
-/// The same for any number of digits.
+/// [`hash_i128`] for unscaled values of 256 bits.
 pub(crate) fn hash_i256(hasher: &Hasher, unscaled: i256, scale: i8) -> KeyHash {
     match unscaled.to_i128() {
         Some(unscaled) => hash_i128(hasher, unscaled, scale),
@@ -49,15 +49,15 @@ fn hash_wide(hasher: &Hasher, mut unscaled: i256, scale: i8) -> KeyHash {
     }
 }
 
-/// The number as 64 bits of an integer, signed or not, if it is one.
+/// The number as an integer of 64 bits, signed or unsigned. `None` if it has a fraction or does not fit.
 fn integer(unscaled: i256, scale: i32) -> Option<u64> {
-    // No power of ten above 10^19 is below 2^64.
+    // 10^20 and all higher powers of ten exceed 64 bits.
     let exponent = u32::try_from(-scale).ok().filter(|exponent| *exponent < 20)?;
     let integer = unscaled.to_i128()?.checked_mul(10i128.pow(exponent))?;
     i64::try_from(integer).map(|integer| integer as u64).or_else(|_| u64::try_from(integer)).ok()
 }
 
-/// The hash of digits that do not end in zero, and their exponent.
+/// The hash of `digits`·10^−`scale`, where `digits` does not end in zero.
 fn hash_fraction(hasher: &Hasher, digits: i256, scale: i32) -> KeyHash {
     let mut key = [0; 36];
     key[..32].copy_from_slice(&digits.to_le_bytes());
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_numbers_are_integers() {
+    fn whole_numbers_have_the_hash_of_the_integer() {
         let hasher = Hasher::default();
         for number in [0, 1, -1, 100, 15_000, i64::MAX, i64::MIN] {
             assert_eq!(hash(number.into(), 0), hasher.hash(&number));
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn different_numbers_have_different_hashes() {
         let mut hashes = std::collections::HashSet::new();
-        // No two of them are equal: none ends in zero.
+        // No digits end in zero, so different digits or scales are different numbers.
         for digits in [1i128, 5, 15, 25, -15, 123_456_789, i128::MAX, i128::MIN + 1] {
             for scale in [-30, -1, 0, 1, 2, 10, 38] {
                 assert!(hashes.insert(hash(digits, scale)), "{digits} {scale}");

@@ -1,4 +1,4 @@
-//! Why columns have no keys.
+//! The reasons why columns are not hashed.
 
 use arrow_schema::{ArrowError, DataType};
 use std::fmt;
@@ -10,7 +10,7 @@ use trommel::error::OffsetsError;
 pub enum ColumnError {
     /// Values of this type have no key.
     Unsupported {
-        /// The type of the column, or of the values of a dictionary.
+        /// The type of the column, or of the values if the column is a dictionary.
         data_type: DataType,
     },
     /// A key needs at least one column.
@@ -19,12 +19,12 @@ pub enum ColumnError {
     Lengths {
         /// Rows of the first column.
         expected_rows: usize,
-        /// The position of the column that differs.
+        /// The index of the first column with another length.
         column: usize,
-        /// Its rows.
+        /// Rows of that column.
         rows: usize,
     },
-    /// The offsets of a column of strings are impossible. Arrow's checked constructors refuse such arrays.
+    /// The offsets of a column of strings are invalid. Arrow's checked constructors refuse such arrays.
     Offsets(OffsetsError),
 }
 

@@ -11,20 +11,20 @@ use arrow_buffer::ArrowNativeType;
 use arrow_schema::{DataType, TimeUnit};
 use trommel::{Hasher, Key, KeyHash};
 
-/// Values of a column that are turned into integers at once, so that they stay in the first cache.
+/// Values of a column that are converted to integers before they are hashed: few enough to stay in the L1 cache.
 const CHUNK_KEYS: usize = 1024;
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 const NANOS_PER_DAY: u64 = 86_400 * NANOS_PER_SECOND;
 
-/// Hashes each row of a column. `hashes` takes the length of the column; its allocation is reused. The hash of a null row is
-/// any: what a null means is the caller's affair.
+/// Replaces `hashes` by the hashes of the rows of a column, and reuses its allocation. A null row has an arbitrary
+/// hash, since only the caller knows what NULL means.
 pub(crate) fn hash_column(
     hasher: &Hasher,
     column: &dyn Array,
     hashes: &mut Vec<KeyHash>,
 ) -> Result<(), ColumnError> {
-    // Signed integers are extended by their sign, so that a value has the same 64 bits at every width.
+    // Sign-extends signed integers, so that a value has the same 64 bits at every width.
     macro_rules! integers {
         ($type:ty as $wide:ty) => {
             hash_as(
@@ -45,7 +45,7 @@ pub(crate) fn hash_column(
             )
         };
     }
-    // Wraps: equal instants stay equal, and those that become equal are centuries apart.
+    // The product wraps. Equal instants stay equal, and different instants that become equal are centuries apart.
     macro_rules! nanoseconds {
         ($type:ty, $each:expr) => {
             hash_as(
@@ -84,8 +84,9 @@ pub(crate) fn hash_column(
     match column.data_type() {
         DataType::Null => hash_each(0..column.len(), |_| KeyHash::default(), hashes),
         DataType::Boolean => {
-            let of = [0u64, 1].map(|value| hasher.hash(&value));
-            hash_each(column.as_boolean().values().iter(), |value| of[usize::from(value)], hashes);
+            let both = [0u64, 1].map(|value| hasher.hash(&value));
+            let values = column.as_boolean().values().iter();
+            hash_each(values, |value| both[usize::from(value)], hashes);
         }
         DataType::Int8 => integers!(Int8Type as i8),
         DataType::Int16 => integers!(Int16Type as i16),
@@ -171,14 +172,14 @@ fn nanos_per(unit: TimeUnit) -> u64 {
     }
 }
 
-/// The bits of a float, equal for those that are equal in a comparison, and for all NaNs.
+/// The bits of a float. Floats that compare equal have equal bits, and so have all NaNs.
 fn float_bits(value: f64) -> u64 {
     let value = if value.is_nan() { f64::NAN } else { value };
-    // Adding 0.0 leaves every value as it is but −0.0.
+    // Adding 0.0 turns −0.0 into 0.0 and changes no other value.
     (value + 0.0).to_bits()
 }
 
-/// Hashes what `word` makes of each value, in vectors.
+/// Hashes the integer that `word` returns for each value, with SIMD.
 fn hash_as<T: ArrowPrimitiveType>(
     hasher: &Hasher,
     column: &PrimitiveArray<T>,
@@ -206,18 +207,18 @@ fn hash_each<V>(
     hashes.extend(values.map(hash));
 }
 
-/// Hashes each value of a dictionary once.
+/// Hashes a dictionary column, each value of the dictionary once.
 fn hash_dictionary(
     hasher: &Hasher,
     column: &dyn Array,
     hashes: &mut Vec<KeyHash>,
 ) -> Result<(), ColumnError> {
-    let mut of_values = Vec::new();
+    let mut value_hashes = Vec::new();
     downcast_dictionary_array!(
         column => {
-            hash_column(hasher, column.values().as_ref(), &mut of_values)?;
-            // A null row may have any index.
-            let hash = |key: usize| of_values.get(key).copied().unwrap_or_default();
+            hash_column(hasher, column.values().as_ref(), &mut value_hashes)?;
+            // The index of a null row may be out of range.
+            let hash = |key: usize| value_hashes.get(key).copied().unwrap_or_default();
             hash_each(column.keys().values().iter(), |key| hash(key.as_usize()), hashes);
         },
         data_type => return Err(ColumnError::Unsupported { data_type: data_type.clone() }),
@@ -225,20 +226,20 @@ fn hash_dictionary(
     Ok(())
 }
 
-/// Hashes each value of a run once.
+/// Hashes a run-end encoded column, the value of each run once.
 fn hash_runs(
     hasher: &Hasher,
     column: &dyn Array,
     hashes: &mut Vec<KeyHash>,
 ) -> Result<(), ColumnError> {
-    let mut of_values = Vec::new();
+    let mut value_hashes = Vec::new();
     downcast_run_array!(
         column => {
-            hash_column(hasher, column.values().as_ref(), &mut of_values)?;
+            hash_column(hasher, column.values().as_ref(), &mut value_hashes)?;
             hashes.clear();
             let ends = column.run_ends();
             let first = ends.get_start_physical_index();
-            for (end, hash) in ends.sliced_values().zip(of_values.iter().skip(first)) {
+            for (end, hash) in ends.sliced_values().zip(value_hashes.iter().skip(first)) {
                 hashes.resize(end.as_usize().min(column.len()), *hash);
             }
         },

@@ -1,4 +1,4 @@
-//! The keys of a batch of rows: hashed, inserted, looked up.
+//! Hashes the keys of a batch of rows, inserts them into filters and looks them up.
 
 use crate::error::ColumnError;
 use crate::hash::hash_column;
@@ -6,7 +6,7 @@ use arrow_array::{Array, BooleanArray};
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 use trommel::{Bitmap, Filter, Full, Hasher, Insert, Key, KeyHash};
 
-/// Rows of several columns whose hashes are combined at once, so that they stay in the first cache.
+/// Rows whose hashes of two columns are paired before the pairs are hashed: few enough to stay in the L1 cache.
 const CHUNK_ROWS: usize = 512;
 
 /// What a NULL means.
@@ -19,7 +19,7 @@ pub enum Nulls {
     Key,
 }
 
-/// Hashes the keys of rows, batch after batch, in the same memory.
+/// Hashes the keys of rows. Batch after batch, it reuses the same memory.
 ///
 /// ```
 /// use arrow_array::{Array, Date32Array, StringArray};
@@ -38,15 +38,16 @@ pub struct ColumnHasher {
     hasher: Hasher,
     nulls: Nulls,
     hashes: Vec<KeyHash>,
-    /// The hashes of the second and later columns.
-    of_column: Vec<KeyHash>,
+    /// The hashes of one column, while they are combined with `hashes`.
+    column_hashes: Vec<KeyHash>,
 }
 
 impl ColumnHasher {
-    /// Makes a hasher of columns for the filters of `hasher`. Rows with a NULL have no key.
+    /// Makes a hasher for filters that use `hasher`. Rows with a NULL have no key, unless [`ColumnHasher::nulls`]
+    /// changes it.
     #[must_use]
     pub fn new(hasher: Hasher) -> Self {
-        Self { hasher, nulls: Nulls::default(), hashes: Vec::new(), of_column: Vec::new() }
+        Self { hasher, nulls: Nulls::default(), hashes: Vec::new(), column_hashes: Vec::new() }
     }
 
     /// Sets what a NULL means.
@@ -56,8 +57,9 @@ impl ColumnHasher {
         self
     }
 
-    /// Hashes the rows of columns: the key of row `i` is the `i`-th value of each. With one column the hash of a key is that
-    /// of its value; several hashes are combined in the order of the columns.
+    /// Hashes the rows of some columns. The key of row `i` consists of the `i`-th value of each column. With one
+    /// column, the hash of a key is the hash of its value. With several, the hashes of the values are combined in the
+    /// order of the columns.
     ///
     /// # Errors
     /// [`ColumnError`] if there is no column, their lengths differ, or a type has no key.
@@ -72,17 +74,20 @@ impl ColumnHasher {
         hash_column(&self.hasher, *first, &mut self.hashes)?;
         let mut nulls = self.take_nulls_of_first(*first);
         for column in others {
-            hash_column(&self.hasher, *column, &mut self.of_column)?;
-            let of_column = column.logical_nulls();
+            hash_column(&self.hasher, *column, &mut self.column_hashes)?;
+            let column_nulls = column.logical_nulls();
             match self.nulls {
-                Nulls::NoKey => nulls = NullBuffer::union(nulls.as_ref(), of_column.as_ref()),
-                Nulls::Key => hash_nulls(&self.hasher, of_column.as_ref(), &mut self.of_column),
+                Nulls::NoKey => nulls = NullBuffer::union(nulls.as_ref(), column_nulls.as_ref()),
+                Nulls::Key => {
+                    hash_nulls(&self.hasher, column_nulls.as_ref(), &mut self.column_hashes);
+                }
             }
-            combine(&self.hasher, &mut self.hashes, &self.of_column);
+            combine(&self.hasher, &mut self.hashes, &self.column_hashes);
         }
         Ok(Keys { hashes: &self.hashes, nulls })
     }
 
+    /// Returns the nulls of the first column, or hashes them as a key and returns none.
     fn take_nulls_of_first(&mut self, column: &dyn Array) -> Option<NullBuffer> {
         let nulls = column.logical_nulls().filter(|nulls| nulls.null_count() > 0);
         match self.nulls {
@@ -95,10 +100,10 @@ impl ColumnHasher {
     }
 }
 
-/// Gives null rows the hash of NULL as a key.
+/// Sets the hash of every null row to the hash that stands for NULL.
 fn hash_nulls(hasher: &Hasher, nulls: Option<&NullBuffer>, hashes: &mut [KeyHash]) {
     let Some(nulls) = nulls.filter(|nulls| nulls.null_count() > 0) else { return };
-    // Any bytes that no column is likely to hold: as a key of a column they would be a false positive.
+    // These bytes are arbitrary. A column that holds them has a key that cannot be told from NULL: a false positive.
     let null = hasher.hash_bytes(b"\0NULL of trommel-arrow");
     for (hash, is_valid) in hashes.iter_mut().zip(nulls) {
         if !is_valid {
@@ -107,7 +112,7 @@ fn hash_nulls(hasher: &Hasher, nulls: Option<&NullBuffer>, hashes: &mut [KeyHash
     }
 }
 
-/// Makes of each pair of hashes the hash of the pair.
+/// Replaces each hash by the hash of the pair of it and the hash of the same row in `others`.
 fn combine(hasher: &Hasher, hashes: &mut [KeyHash], others: &[KeyHash]) {
     let mut pairs = [0u128; CHUNK_ROWS];
     for (hashes, others) in hashes.chunks_mut(CHUNK_ROWS).zip(others.chunks(CHUNK_ROWS)) {
@@ -122,12 +127,12 @@ fn combine(hasher: &Hasher, hashes: &mut [KeyHash], others: &[KeyHash]) {
 #[derive(Clone, Debug)]
 pub struct Keys<'a> {
     hashes: &'a [KeyHash],
-    /// Rows without a key; at least one.
+    /// Marks the rows without a key. `None` if all rows have one.
     nulls: Option<NullBuffer>,
 }
 
 impl Keys<'_> {
-    /// Rows, with and without a key.
+    /// The number of rows, with and without a key.
     #[must_use]
     pub fn len(&self) -> usize {
         self.hashes.len()
@@ -139,19 +144,20 @@ impl Keys<'_> {
         self.hashes.is_empty()
     }
 
-    /// The hash of each row. That of a row without a key means nothing.
+    /// The hash of each row. A row without a key has an arbitrary hash.
     #[must_use]
     pub fn hashes(&self) -> &[KeyHash] {
         self.hashes
     }
 
-    /// Which rows have a key, if not all have one.
+    /// Marks the rows that have no key as null. `None` if all rows have a key.
     #[must_use]
     pub fn nulls(&self) -> Option<&NullBuffer> {
         self.nulls.as_ref()
     }
 
-    /// Calls `consume` with the hashes of the rows that have a key, in order: with all at once if each has one.
+    /// Calls `consume` once with the hashes of the rows that have a key, in order. Copies them if some rows have no
+    /// key.
     pub fn for_valid<E>(
         &self,
         mut consume: impl FnMut(&[KeyHash]) -> Result<(), E>,
@@ -168,13 +174,14 @@ impl Keys<'_> {
     /// Inserts the keys.
     ///
     /// # Errors
-    /// [`Full`] if a filter with slots has no room; it says how many keys went in.
+    /// [`Full`] if a filter with slots has no room; it contains the number of keys that were inserted.
     pub fn insert_into(&self, filter: &mut impl Insert) -> Result<(), Full> {
         self.for_valid(|hashes| filter.insert_batch(hashes))
     }
 
-    /// Looks the keys up: false where the filter certainly lacks the key, true where it may hold it, NULL where the row has
-    /// none. As a predicate, for which NULL is false, it selects the rows that a join with the inserted keys can need.
+    /// Looks the keys up. The answer is false if the filter certainly lacks the key, true if it may hold it, and NULL
+    /// if the row has no key. As a predicate, where NULL counts as false, the answers select the rows that can have a
+    /// partner in a join with the inserted keys.
     ///
     /// ```
     /// use arrow_array::{Array, StringArray};
@@ -196,7 +203,7 @@ impl Keys<'_> {
     }
 }
 
-/// Makes the buffer of Arrow from the answers of a batch. Copies nothing.
+/// Converts the answers of a batch to a buffer of Arrow, without a copy.
 ///
 /// ```
 /// let mut found = trommel::Bitmap::new(70);

@@ -1,8 +1,8 @@
 //! Columns of Apache Arrow as keys of Trommel's filters.
 //!
-//! A [`ColumnHasher`] hashes the rows of one or several columns in a batch. The [`Keys`] that it returns go into a filter
-//! ([`Keys::insert_into`]), or are looked up in one ([`Keys::probe`]): the answers are a `BooleanArray` for Arrow's kernels,
-//! which is made from a filter's bitmap without a copy.
+//! A [`ColumnHasher`] hashes the rows of one or several columns in a batch. The [`Keys`] that it returns can be
+//! inserted into a filter ([`Keys::insert_into`]) or looked up in one ([`Keys::probe`]). The answers are a
+//! `BooleanArray` for Arrow's kernels, which takes over the filter's bitmap without a copy.
 //!
 //! ```
 //! use arrow_array::{Array, Int32Array, Int64Array};
@@ -34,11 +34,11 @@
 //! | strings and binary of all layouts | the bytes |
 //! | dictionaries and runs | their values; each value is hashed once |
 //!
-//! Intervals have no key, since a month is no fixed number of days; nor have lists, structs, maps and unions. They are a
-//! [`ColumnError`].
+//! Intervals have no key, since a month is not a fixed number of days. Lists, structs, maps and unions have none
+//! either. Columns of these types are a [`ColumnError`].
 //!
-//! The hashes of integers, strings and binary are those that [`trommel::Hasher`] gives `u64` (or `i64`), `str` and `[u8]`, and
-//! those of the package for Python.
+//! Integers, strings and binary have the hashes that [`trommel::Hasher`] gives to `u64` (or `i64`), `str` and `[u8]`.
+//! The Python package has the same hashes.
 //!
 //! # Nulls
 //!

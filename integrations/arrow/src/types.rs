@@ -1,4 +1,4 @@
-//! Which types have keys, and which casts leave them as they are.
+//! Which types have keys, and which casts do not change the hash of a key.
 
 use crate::hash::hash_column;
 use arrow_array::new_empty_array;
@@ -17,8 +17,8 @@ pub fn has_keys(data_type: &DataType) -> bool {
     hash_column(&Hasher::default(), &new_empty_array(data_type), &mut Vec::new()).is_ok()
 }
 
-/// Whether a cast gives every value of `from` the hash that it had: a query engine casts the columns of a join to one type,
-/// and a filter need not care. False if in doubt.
+/// Whether every value of `from` has the same hash after a cast to `to`. A query engine casts the columns of a join to
+/// one type; after such a cast, a filter of the columns before it still applies. False if in doubt.
 ///
 /// ```
 /// use arrow_schema::DataType;
@@ -34,7 +34,7 @@ pub fn cast_keeps_keys(from: &DataType, to: &DataType) -> bool {
         return has_keys(from);
     }
     if let (Some(from), Some(to)) = (integer(from), integer(to)) {
-        // Every value of the narrow type is one of the wide type.
+        // The type `to` must have every value of `from`.
         return from.bits <= to.bits
             && (from.is_signed == to.is_signed || (to.is_signed && from.bits < to.bits));
     }

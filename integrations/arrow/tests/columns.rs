@@ -1,4 +1,4 @@
-//! Hashes of columns against hashes of their values one by one, in every layout that Arrow can cast them to.
+//! Compares the hashes of columns, in every layout that Arrow can cast them to, with hashes of their single values.
 
 use arrow_array::builder::FixedSizeBinaryBuilder;
 use arrow_array::types::{Int8Type, Int32Type};
@@ -16,7 +16,7 @@ fn hash(hasher: Hasher, column: &dyn Array) -> Vec<KeyHash> {
     ColumnHasher::new(hasher).hash(&[column]).unwrap().hashes().to_vec()
 }
 
-/// More values than are widened at once, with both ends of the range of a byte.
+/// More values than the 1,024 that are converted at once, with both ends of the range of a byte.
 fn small_integers() -> Vec<i8> {
     (0..2_500).map(|i| (i * 37 % 256) as u8 as i8).collect()
 }
@@ -118,7 +118,7 @@ fn an_instant_has_one_hash_in_every_unit() {
             let durations = cast(&seconds, &DataType::Duration(TimeUnit::Second)).unwrap();
             let column = cast(&durations, &DataType::Duration(unit)).unwrap();
             assert_eq!(hash(hasher, &column), nanos, "durations in {unit:?}");
-            let of_day = match unit {
+            let time_type = match unit {
                 TimeUnit::Second | TimeUnit::Millisecond => DataType::Time32(unit),
                 _ => DataType::Time64(unit),
             };
@@ -126,9 +126,10 @@ fn an_instant_has_one_hash_in_every_unit() {
                 &cast(&seconds, &DataType::Int32).unwrap(),
                 &DataType::Time32(TimeUnit::Second),
             );
-            assert_eq!(hash(hasher, &cast(&times.unwrap(), &of_day).unwrap()), nanos, "{of_day}");
+            let times = cast(&times.unwrap(), &time_type).unwrap();
+            assert_eq!(hash(hasher, &times), nanos, "{time_type}");
         }
-        // Beyond what 64 bits of nanoseconds reach, the units still agree.
+        // The units also agree on instants beyond the range of 64 bits of nanoseconds.
         let far = TimestampSecondArray::from(vec![32_503_680_000]);
         let far_in_millis = TimestampMillisecondArray::from(vec![32_503_680_000_000]);
         assert_eq!(hash(hasher, &far), hash(hasher, &far_in_millis));
@@ -188,7 +189,7 @@ fn runs_have_the_hashes_of_their_values() {
 fn nulls_have_no_key_or_one_of_their_own() {
     let dictionary: DictionaryArray<Int8Type> =
         [Some("anvil"), None, Some("forge")].into_iter().collect();
-    // A null among the values of a dictionary, too.
+    // One null is a null index, the other an index of a null value.
     let with_null = DictionaryArray::new(
         Int8Array::from(vec![Some(0), Some(1), None]),
         Arc::new(StringArray::from(vec![Some("anvil"), None])),
@@ -243,7 +244,7 @@ fn several_columns_are_one_key_in_their_order() {
     let in_order = keys.hashes().to_vec();
     assert_ne!(columns.hash(&[&names, &numbers]).unwrap().hashes(), in_order);
 
-    // With NULL as a key, the answers are those of rows compared one by one.
+    // With NULL as a key, two rows have equal hashes exactly if their values are equal.
     let mut columns = ColumnHasher::new(hasher).nulls(Nulls::Key);
     let keys = columns.hash(&[&numbers, &names]).unwrap();
     let row = |row| {
@@ -260,7 +261,7 @@ fn several_columns_are_one_key_in_their_order() {
 }
 
 #[test]
-fn what_has_no_key_is_refused_with_its_numbers() {
+fn columns_without_keys_are_refused_with_type_or_lengths() {
     let mut hasher = ColumnHasher::new(Hasher::default());
     assert_eq!(hasher.hash(&[]).unwrap_err(), ColumnError::NoColumns);
     let (three, two) = (Int32Array::from(vec![1, 2, 3]), Int32Array::from(vec![1, 2]));
@@ -298,18 +299,18 @@ fn columns_without_rows_have_no_hashes() {
 }
 
 #[test]
-fn a_bitmap_becomes_a_buffer_where_it_is() {
+fn a_bitmap_becomes_a_buffer_without_a_copy() {
     let mut bitmap = trommel::Bitmap::new(1_000);
     (0..1_000).step_by(3).for_each(|bit| bitmap.set(bit));
-    let (expected, at) = (bitmap.clone(), bitmap.as_words().as_ptr().cast::<u8>());
+    let (expected, address) = (bitmap.clone(), bitmap.as_words().as_ptr().cast::<u8>());
     let buffer = boolean_buffer(bitmap);
-    assert_eq!(buffer.values().as_ptr(), at);
+    assert_eq!(buffer.values().as_ptr(), address);
     assert!((0..1_000).all(|bit| buffer.value(bit) == expected.get(bit)));
 }
 
-/// Every cast that is said to keep keys does, for the ends of each range too.
+/// Checks every cast for which `cast_keeps_keys` is true, with values at the ends of each range.
 #[test]
-fn casts_that_keep_keys_keep_them() {
+fn hashes_are_equal_after_casts_that_keep_keys() {
     let columns: [ArrayRef; 10] = [
         Arc::new(Int8Array::from(vec![-128, -1, 0, 127])),
         Arc::new(Int32Array::from(vec![i32::MIN, -1, 0, i32::MAX])),
@@ -354,13 +355,14 @@ fn casts_that_keep_keys_keep_them() {
             }
         }
     }
-    // From Int8: 3, Int32 and Int64: 1 each, UInt8: 4, UInt32: 2, UInt64: 1, floats: 1, decimals: 2, text: 3, binary: 1.
+    // Casts from Int8: 3, from Int32 and Int64: 1 each, UInt8: 4, UInt32: 2, UInt64: 1, floats: 1, decimals: 2, text:
+    // 3, binary: 1.
     assert_eq!(kept, 19);
 }
 
-/// The hashes are stored in filters: they may never change. These are from the `xxhash` package of Python.
+/// Filters store these hashes, so they must never change. The expected ones are from Python's `xxhash` package.
 #[test]
-fn hashes_stay_as_they_are() {
+fn hashes_never_change() {
     let hasher = Hasher::default();
     let columns: [(ArrayRef, u64); 6] = [
         (Arc::new(Int32Array::from(vec![-7])), 0xcdeddd5c08597fb4),
