@@ -1,4 +1,4 @@
-//! Collects the keys of one table.
+//! Collects the hashes of one table's keys and prefixes.
 
 use crate::encoding;
 use crate::filter::BlockFilter;
@@ -22,7 +22,7 @@ impl BlockBuilder {
 }
 
 /// Adds a hash, unless the last one was the same. Rows are sorted, so versions of a key follow each other, and so do
-/// keys of a prefix.
+/// keys with the same prefix.
 fn add(hashes: &mut Vec<KeyHash>, last: &mut Option<KeyHash>, hash: KeyHash) {
     if last.replace(hash) != Some(hash) {
         hashes.push(hash);

@@ -1,16 +1,16 @@
-//! What a table of SlateDB holds of a filter: a filter block, then a checksum of four bytes.
+//! The bytes of a filter in a table of SlateDB: a filter block, then a checksum of four bytes.
 //!
 //! ```text
 //! block, see docs/FORMAT.md | the low 32 bits of the block's hash, little-endian
 //! ```
 //!
-//! A filter block has no checksum of its own, and a bit that is lost in its table would hide keys. SlateDB's checksum
-//! guards what it reads from the object store; this one also guards what a cache, a codec or another program hands to
-//! the policy. The hash is the policy's, with its seed.
+//! A filter block itself has no checksum, and a bit that is flipped in it can hide keys. SlateDB's checksum protects
+//! bytes that come from the object store. This checksum also protects bytes that a cache, a codec or another program
+//! gives to the policy. Its hash is the policy's, with the policy's seed.
 
 use trommel::{FilterPolicy, KeyHash};
 
-/// The block of a filter that holds no keys and excludes none.
+/// The block that stands for no filter and excludes no key.
 const NO_FILTER: [u8; 1] = [0];
 const CHECKSUM_BYTES: usize = 4;
 
@@ -18,17 +18,16 @@ fn checksum(policy: &FilterPolicy, block: &[u8]) -> [u8; CHECKSUM_BYTES] {
     (policy.hash(block).raw() as u32).to_le_bytes()
 }
 
-/// The exact bytes of the filter of `keys` keys.
+/// The exact size in bytes of a filter of `keys` distinct keys.
 pub(crate) fn encoded_len(policy: &FilterPolicy, keys: usize) -> usize {
     match policy.encoded_len(keys) {
-        // More keys than one block holds get the block without a filter.
+        // No block holds this number of keys, so `encode` writes `NO_FILTER`.
         usize::MAX => NO_FILTER.len() + CHECKSUM_BYTES,
         block => block + CHECKSUM_BYTES,
     }
 }
 
-/// Builds the filter of some keys. Where it cannot be built, for want of memory or room, this is one that excludes no
-/// key.
+/// Builds the filter of some keys. Returns `NO_FILTER` with its checksum if memory runs out or the keys do not fit.
 pub(crate) fn encode(policy: &FilterPolicy, hashes: &[KeyHash]) -> Vec<u8> {
     try_encode(policy, hashes).unwrap_or_else(|| {
         let mut bytes = NO_FILTER.to_vec();
@@ -48,14 +47,14 @@ fn try_encode(policy: &FilterPolicy, hashes: &[KeyHash]) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// The filter block in some bytes, unchecked.
+/// The filter block at the beginning of encoded bytes. Does not verify it.
 #[inline]
 pub(crate) fn block(bytes: &[u8]) -> Option<&[u8]> {
     bytes.split_last_chunk::<CHECKSUM_BYTES>().map(|(block, _)| block)
 }
 
-/// Whether a policy of this name encodes such bytes: the checksum is right, and so is the structure of the block. Cost:
-/// one pass.
+/// Whether a policy of this name can have encoded these bytes: the checksum is right and the block is well-formed.
+/// Reads all bytes.
 pub(crate) fn is_valid(policy: &FilterPolicy, bytes: &[u8]) -> bool {
     bytes
         .split_last_chunk::<CHECKSUM_BYTES>()

@@ -1,4 +1,4 @@
-//! The filter of one table, as bytes.
+//! The filter of one table, looked up in its encoded bytes.
 
 use crate::encoding;
 use crate::hashing::Hashing;
@@ -6,7 +6,7 @@ use slatedb::bytes::{BufMut, Bytes};
 use slatedb::{Filter, FilterQuery};
 use std::sync::Arc;
 
-/// A filter block that was built here or verified, looked up where it lies.
+/// An encoded filter that this crate has built or verified. Lookups read the bytes in place.
 pub(crate) struct BlockFilter {
     hashing: Arc<Hashing>,
     bytes: Bytes,
@@ -38,8 +38,8 @@ impl Filter for BlockFilter {
     }
 }
 
-/// Stands for bytes that are no filter. It excludes nothing and keeps none of them: encoded again it is empty, which is
-/// no filter either.
+/// Takes the place of bytes that are not a filter. It excludes nothing and does not keep the bytes. It is encoded as no
+/// bytes, which is not a filter either.
 pub(crate) struct CorruptFilter;
 
 impl Filter for CorruptFilter {

@@ -4,7 +4,8 @@ use slatedb::{FilterTarget, PrefixExtractor, PrefixTarget};
 use std::sync::Arc;
 use trommel::{FilterPolicy, KeyHash};
 
-/// The filter blocks of a policy, and what of a key goes into them. A policy, its builders and its filters share it.
+/// The filter blocks of a policy, and which parts of a key it adds to them. A policy, its builders and its filters
+/// share one value.
 #[derive(Clone)]
 pub(crate) struct Hashing {
     pub(crate) blocks: FilterPolicy,
@@ -19,15 +20,16 @@ impl Hashing {
 
     /// The hash of the target's prefix, if it has one.
     ///
-    /// An extractor that does not compare its length with that of the target may return more than there is. Such a key
-    /// has no prefix, when it is added and when it is looked up; SlateDB's own filter panics.
+    /// An extractor may return a length that exceeds the target's. The target then has no prefix, whether it is added
+    /// or looked up; SlateDB's own filter panics.
     pub(crate) fn prefix(&self, target: &PrefixTarget) -> Option<KeyHash> {
         let len = self.extractor.as_ref()?.prefix_len(target)?;
         let (PrefixTarget::Point(bytes) | PrefixTarget::Prefix(bytes)) = target;
         Some(self.key(bytes.get(..len)?))
     }
 
-    /// The hash that a filter holds if it holds what a query asks for. `None` if no filter can tell.
+    /// The hash that a filter must hold if its table has a row that matches the query. `None` if no filter can exclude
+    /// the query.
     pub(crate) fn query(&self, target: &FilterTarget) -> Option<KeyHash> {
         match target {
             FilterTarget::Point(key) if self.whole_keys => Some(self.key(key)),

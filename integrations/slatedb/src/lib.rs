@@ -1,7 +1,8 @@
 //! Trommel's filter blocks as filters of [SlateDB](slatedb), through its public traits.
 //!
-//! [`TrommelFilterPolicy`] is a [`slatedb::FilterPolicy`]: SlateDB then writes a Trommel filter block into each table
-//! and asks it before it reads data. Writer, reader and a compactor of its own process take the same policies.
+//! [`TrommelFilterPolicy`] is a [`slatedb::FilterPolicy`]. With it, SlateDB writes a Trommel filter block into each
+//! table and checks the block before it reads data. The writer, every reader and a compactor that runs in its own
+//! process need the same policies.
 //!
 //! ```
 //! use slatedb::object_store::{ObjectStore, memory::InMemory};
@@ -34,7 +35,7 @@ mod policy;
 pub use policy::TrommelFilterPolicy;
 pub use trommel;
 
-/// The page compiles.
+/// Compiles the example in README.md.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Page;

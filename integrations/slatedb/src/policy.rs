@@ -1,4 +1,4 @@
-//! The policy that a database is opened with.
+//! The filter policy that a program gives to a database.
 
 use crate::builder::BlockBuilder;
 use crate::encoding;
@@ -13,9 +13,9 @@ use trommel::{FilterKind, FilterPolicy, SpecError};
 
 /// A [`slatedb::FilterPolicy`] that keeps a Trommel filter block for each table.
 ///
-/// Whole keys are in the filter unless told otherwise, and prefixes if an extractor is given, as in
-/// [`slatedb::BloomFilterPolicy`]. Clones share the counter of corrupt blocks, so that a program can give one to the
-/// database and read the counter of another.
+/// Like [`slatedb::BloomFilterPolicy`], it adds whole keys to the filter unless told otherwise, and prefixes if it has
+/// an extractor. Clones share the counter of corrupt blocks, so a program can give one clone to the database and read
+/// the counter from another.
 ///
 /// ```
 /// use slatedb::FilterPolicy as _;
@@ -33,16 +33,16 @@ pub struct TrommelFilterPolicy {
 }
 
 impl TrommelFilterPolicy {
-    /// The kind of [`TrommelFilterPolicy::with_bits_per_key`]. Among the kinds whose lookups are faster than those of
-    /// SlateDB's own filter, it has the fewest false positives for the same bytes: 0.82 % at 10 bits per key. Rejected:
-    /// split-block, which takes half of the time and has half as many false positives again (1.26 %); quotient
-    /// (0.75 %), whose lookups of absent keys are slower than those of SlateDB's own filter.
+    /// The kind that [`TrommelFilterPolicy::with_bits_per_key`] uses. Among the kinds whose lookups are faster than
+    /// those of SlateDB's own filter, it has the fewest false positives for the same bytes: 0.82 % at 10 bits per key.
+    /// Rejected: split-block, whose lookups take half the time but which has 1.5 times the false positives (1.26 %);
+    /// quotient (0.75 %), whose lookups of absent keys are slower than those of SlateDB's own filter.
     pub const DEFAULT_KIND: FilterKind = FilterKind::Bloom;
 
-    /// The version of what a table holds of a filter, part of every name.
+    /// The version of a filter's encoding in a table. It is part of every name.
     const VERSION: u32 = 1;
 
-    /// A policy of the recommended kind, with seed 0.
+    /// Makes a policy of the kind [`TrommelFilterPolicy::DEFAULT_KIND`], with seed 0.
     ///
     /// ```
     /// use trommel_slatedb::TrommelFilterPolicy;
@@ -56,7 +56,7 @@ impl TrommelFilterPolicy {
         FilterPolicy::builder(Self::DEFAULT_KIND).bits_per_key(bits_per_key).build().map(Self::new)
     }
 
-    /// A policy with any filter blocks: another kind, hash, seed or instruction set.
+    /// Makes a policy for filter blocks of any kind, hash, seed and instruction set.
     ///
     /// ```
     /// use slatedb::FilterPolicy as _;
@@ -77,9 +77,9 @@ impl TrommelFilterPolicy {
         Self { name: name(&hashing).into(), hashing: Arc::new(hashing), corrupt_blocks }
     }
 
-    /// Puts the prefixes of keys into the filter too, so that prefix scans skip tables.
+    /// Adds the prefixes of keys to the filter too, so that prefix scans skip tables.
     ///
-    /// The extractor's name is the end of the policy's. SlateDB stores names of at most 65,535 bytes.
+    /// The policy's name ends with the extractor's name. SlateDB stores names of at most 65,535 bytes.
     ///
     /// ```
     /// use slatedb::{FilterPolicy as _, PrefixExtractor, PrefixTarget};
@@ -107,7 +107,8 @@ impl TrommelFilterPolicy {
         Self::of(Hashing { extractor, ..Hashing::clone(&self.hashing) }, self.corrupt_blocks)
     }
 
-    /// Whether whole keys are in the filter. Without them it is smaller, and a get asks for the key's prefix.
+    /// Sets whether whole keys are in the filter. Without them, the filter is smaller, and a get looks up the key's
+    /// prefix.
     ///
     /// ```
     /// use slatedb::FilterPolicy as _;
@@ -134,8 +135,8 @@ impl TrommelFilterPolicy {
         &self.hashing.blocks
     }
 
-    /// How often this policy and its clones were given bytes that are none of their filters. SlateDB reads the data of
-    /// such a table as if it had no filter, so answers stay right. Each time that the bytes are read counts.
+    /// How often SlateDB gave this policy or one of its clones bytes that are not a filter of the policy. SlateDB reads
+    /// such a table as if it had no filter, so answers stay right. Every decoding of the same bytes counts.
     ///
     /// ```
     /// use slatedb::{FilterPolicy as _, FilterQuery};
@@ -178,8 +179,8 @@ impl slatedb::FilterPolicy for TrommelFilterPolicy {
     }
 }
 
-/// Everything that decides whether a policy reads a filter. The extractor's name is last: whatever it is, no other
-/// configuration has the same name.
+/// A name that contains everything on which the meaning of a filter depends. The extractor's name is last, so that no
+/// other configuration has the same name, whatever the extractor is called.
 fn name(hashing: &Hashing) -> String {
     let mut name = format!("{}:slatedb.{}", hashing.blocks.name(), TrommelFilterPolicy::VERSION);
     if !hashing.whole_keys {

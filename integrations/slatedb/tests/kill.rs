@@ -1,9 +1,9 @@
-//! Kills writers in the middle of writes, and requires what they acknowledged.
+//! Kills writers in the middle of writes, and requires the batches that they acknowledged.
 //!
-//! `TROMMEL_KILLS` writers, 20 unless told, are processes of this program. Each opens the same database in local files,
-//! with small tables that are compacted all the time, and reports each batch when it is durable. SIGKILL comes at a
-//! random moment up to a tenth of a second after the first report. The database then has every batch that was reported,
-//! the next one whole or not at all, and nothing else.
+//! The number of writers is `TROMMEL_KILLS`, by default 20. Each writer is a process of this program. It opens the same
+//! database in local files, with small tables that are compacted all the time, and reports each batch when it is
+//! durable. SIGKILL comes at a random moment up to a tenth of a second after the first report. The database must then
+//! have every batch that was reported, the next batch whole or not at all, and nothing else.
 
 mod support;
 
@@ -30,7 +30,7 @@ fn store(folder: &Path) -> Store {
 fn small_tables() -> Settings {
     let mut settings = Settings { l0_sst_size_bytes: 16 << 10, ..compacting() };
     if let Some(compactor) = &mut settings.compactor_options {
-        // Compactions of a killed process begin again at once, not half a minute later.
+        // With short heartbeats, the compactions of a killed process begin again at once, not half a minute later.
         compactor.worker_heartbeat_timeout = Duration::from_millis(300);
         if let Some(worker) = &mut compactor.worker {
             worker.heartbeat_interval = Duration::from_millis(50);
@@ -43,7 +43,8 @@ fn policy() -> TrommelFilterPolicy {
     TrommelFilterPolicy::with_bits_per_key(10.0).unwrap()
 }
 
-/// Keys that follow each other lie far apart, so that every table covers most of the range.
+/// Returns the key of a number. Keys of consecutive numbers lie far apart, so that every table covers most of the
+/// range.
 fn key(i: u64) -> [u8; 20] {
     support::key(i.wrapping_mul(0x9E37_79B9_7F4A_7C15))
 }
@@ -65,7 +66,7 @@ async fn write_until_killed(folder: &Path, first_batch: u64) {
     }
 }
 
-/// A process that is killed and waited for, whatever happens.
+/// A process that is killed and waited for when the value is dropped.
 struct Writer(Child);
 
 impl Drop for Writer {
@@ -75,7 +76,7 @@ impl Drop for Writer {
     }
 }
 
-/// Starts a writer, kills it, and returns the first batch that it did not acknowledge.
+/// Starts a writer, kills it `delay` after its first report, and returns the first batch that it did not report.
 fn kill_one(folder: &Path, first_batch: u64, delay: Duration) -> u64 {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.arg(WRITER).arg(folder).arg(first_batch.to_string()).stdout(Stdio::piped());
@@ -84,18 +85,18 @@ fn kill_one(folder: &Path, first_batch: u64, delay: Duration) -> u64 {
     let (sender, batches) = mpsc::channel();
     let reading = std::thread::spawn(move || {
         let mut batch = [0; 8];
-        // Reports are shorter than PIPE_BUF, so each arrives whole.
+        // A report is shorter than PIPE_BUF, so the pipe holds it whole or not at all.
         while reports.read_exact(&mut batch).is_ok()
             && sender.send(u64::from_le_bytes(batch)).is_ok()
         {}
     });
-    // Until the writer has acknowledged something, it opens the database.
+    // The writer needs time to open the database. After its first report it does nothing but write.
     let first = batches.recv_timeout(Duration::from_secs(60));
     let first = first.expect("a writer acknowledges a batch within a minute");
     std::thread::sleep(delay);
     writer.0.kill().unwrap();
     let status = writer.0.wait().unwrap();
-    assert_eq!(status.signal(), Some(9), "the writer ended by itself: {status}");
+    assert_eq!(status.signal(), Some(9), "the writer ended before it was killed: {status}");
     reading.join().unwrap();
 
     let mut acknowledged = first_batch;
@@ -116,7 +117,7 @@ async fn holds(db: &Db, i: u64) -> bool {
     }
 }
 
-/// Requires the acknowledged batches and returns how many there are now.
+/// Requires that the acknowledged batches are there, and returns the number of batches in the database.
 async fn require_batches(db: &Db, acknowledged: u64) -> u64 {
     for i in 0..acknowledged * KEYS_PER_BATCH {
         assert!(holds(db, i).await, "acknowledged key {i} is lost");
@@ -128,7 +129,7 @@ async fn require_batches(db: &Db, acknowledged: u64) -> u64 {
     }
     assert!(more == 0 || more == KEYS_PER_BATCH, "{more} keys of batch {acknowledged} are there");
     let batches = acknowledged + more / KEYS_PER_BATCH;
-    // A scan asks no filter.
+    // A scan uses no filter.
     let (mut rows, mut keys) = (db.scan(..).await.unwrap(), 0);
     while let Some(row) = rows.next().await.unwrap() {
         assert!(row.value.starts_with(&row.key));
@@ -172,7 +173,7 @@ fn main() {
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.unwrap();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    // Whatever else `cargo test` passes on, this is one test.
+    // Other arguments, which `cargo test` passes on, are ignored: this program is a single test.
     if let [verb, folder, first_batch] = &arguments[..]
         && verb == WRITER
     {

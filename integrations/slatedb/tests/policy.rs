@@ -1,4 +1,4 @@
-//! The policy, its builders and filters, as SlateDB calls them.
+//! Tests the policy, its builders and its filters through the methods that SlateDB calls.
 
 mod support;
 
@@ -42,7 +42,7 @@ fn prefix(key: impl AsRef<[u8]>) -> FilterQuery {
 }
 
 #[test]
-fn every_kind_finds_its_keys_and_excludes_others_at_its_rate() {
+fn every_kind_finds_its_keys_and_has_the_expected_false_positives() {
     let n = 20_000;
     for policy in every_policy() {
         let built = build(&policy, (0..n).map(key));
@@ -71,7 +71,7 @@ fn estimates_are_the_exact_bytes() {
     }
 }
 
-// SlateDB adds estimates to others, with checks for overflow in a debug build.
+// SlateDB adds estimates to other sizes; a debug build panics if the sum overflows.
 #[test]
 fn estimates_for_more_keys_than_a_filter_holds_are_small() {
     for policy in every_policy() {
@@ -82,7 +82,7 @@ fn estimates_for_more_keys_than_a_filter_holds_are_small() {
 }
 
 #[test]
-fn names_tell_all_that_decides_compatibility() {
+fn incompatible_policies_have_different_names() {
     let blocks =
         |kind, hasher| trommel::FilterPolicy::builder(kind).hasher(hasher).build().unwrap();
     let fixed = |len| Arc::new(FixedPrefix(len));
@@ -102,7 +102,7 @@ fn names_tell_all_that_decides_compatibility() {
     names.sort();
     names.dedup();
     assert_eq!(names.len(), n, "{names:?}");
-    // The order of the calls is no part of it, and neither are bits per key.
+    // The order of the calls and the bits per key are not in the name.
     let other = TrommelFilterPolicy::with_bits_per_key(20.0).unwrap();
     let other = other.with_whole_key_filtering(false).with_prefix_extractor(fixed(3));
     assert_eq!(other.name(), policies[4].name());
@@ -130,7 +130,7 @@ fn an_encoded_filter_is_a_filter_block_and_a_checksum() {
     assert_eq!(encoded(&*build(&policy, (0..1_000).map(key))), expected);
 }
 
-/// All of a filter's answers that could be "no".
+/// Whether a filter returns true for 200 keys and 50 prefixes.
 fn excludes_nothing(filter: &dyn Filter) -> bool {
     let queries = (0..200).map(|i| point(key(i))).chain((0..50).map(|i| prefix(&key(i)[..18])));
     queries.into_iter().all(|query| filter.might_match(&query))
@@ -169,7 +169,7 @@ fn bytes_of_another_length_are_counted_and_exclude_nothing() {
             assert_eq!(policy.corrupt_blocks(), corrupt, "{} bytes: {policy:?}", bytes.len());
             assert!(excludes_nothing(&*filter));
             assert!(excludes_nothing(&*filter.clamp_allocated_size()));
-            // What a cache writes of it is no filter when it is read again.
+            // A cache that writes the filter and reads it again gets no filter either.
             assert!(encoded(&*filter).is_empty());
             assert_eq!(filter.size(), 0);
         }
@@ -204,9 +204,10 @@ fn random_and_foreign_bytes_are_counted_and_exclude_nothing() {
     }
 }
 
-/// SlateDB's own filter is the model of what is hashed: both give the same answer to every query.
+/// The policy hashes the same prefixes and whole keys as SlateDB's own filter, so both give the same answer to every
+/// query that is not a false positive.
 #[test]
-fn prefixes_and_whole_keys_are_those_of_the_own_filter() {
+fn queries_have_the_answers_of_slatedbs_own_filter() {
     let keys: Vec<Vec<u8>> =
         (0..2_000u32).map(|i| key(i.into())[..(i as usize % 20) + 1].to_vec()).collect();
     let mut sorted = keys.clone();
@@ -233,7 +234,7 @@ fn prefixes_and_whole_keys_are_those_of_the_own_filter() {
                     }
                 }
             }
-            // At 30 bits per key one of a million absent keys passes.
+            // At 30 bits per key, about one of a million absent keys passes.
             assert!(unlike <= 2, "{unlike} of 40,000, {len:?}, whole keys: {whole_keys}");
             for key in &keys {
                 assert!(ours.might_match(&point(key)));
@@ -285,7 +286,7 @@ fn a_builder_begins_again_after_each_filter() {
     assert!(!builder.build().might_match(&point("anvil")));
 }
 
-/// Does not compare its length with the key's, which SlateDB's own filter answers with a panic.
+/// Returns its length even if the key is shorter. SlateDB's own filter panics then.
 struct Unchecked(usize);
 
 impl PrefixExtractor for Unchecked {
@@ -299,7 +300,7 @@ impl PrefixExtractor for Unchecked {
 }
 
 #[test]
-fn an_extractor_may_return_more_than_there_is() {
+fn an_extractor_may_return_more_than_the_length_of_the_key() {
     for len in [3, usize::MAX] {
         for whole_keys in [true, false] {
             let policy = policy()

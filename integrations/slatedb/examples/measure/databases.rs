@@ -1,4 +1,4 @@
-//! Gets from a database in memory, of one compacted table.
+//! Measures gets from a database in memory that has one compacted table.
 
 use crate::samples::{Samples, interleave, thousands, time};
 use crate::support::db::{Recorder, Store, compacted, compacting, flush, open, settings};
@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 const GETS: u64 = 20_000;
 
+/// Writes a database, compacts it to one table and opens it again.
 async fn written(subject: &Subject, keys: u64) -> (Db, Recorder) {
     let store: Store = Arc::new(InMemory::new());
-    // A policy that is not there makes no filter.
     let policies =
         if subject.name == NO_FILTER { Vec::new() } else { vec![subject.policy.clone()] };
     let (db, _) = open(&store, settings(), policies.clone()).await;
@@ -32,6 +32,7 @@ async fn written(subject: &Subject, keys: u64) -> (Db, Recorder) {
     open(&store, settings(), policies).await
 }
 
+/// The name of the subject whose database has no filters.
 const NO_FILTER: &str = "no filter";
 
 /// Prints a row for each policy.
@@ -41,12 +42,13 @@ pub(crate) fn measure(subjects: &[Subject], keys: u64, repetitions: usize) {
     let subjects: Vec<&Subject> = subjects.iter().chain([&none]).collect();
     let databases: Vec<_> =
         subjects.iter().map(|subject| runtime.block_on(written(subject, keys))).collect();
-    let get = |db: &Db, first: u64, of: u64| {
+    // Gets random keys with numbers from `first` to `first + count`, and returns how many were found.
+    let get = |db: &Db, first: u64, count: u64| {
         let mut found = 0;
         let mut state = first;
         runtime.block_on(async {
             for _ in 0..GETS {
-                let i = first + support::random(&mut state) % of;
+                let i = first + support::random(&mut state) % count;
                 let value = db.get(key(i)).await.unwrap();
                 found += u64::from(value.is_some_and(|value| value.starts_with(&key(i))));
             }

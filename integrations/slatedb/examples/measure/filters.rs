@@ -1,4 +1,4 @@
-//! Filters of one table, as SlateDB calls them.
+//! Measures filters of one table through the methods that SlateDB calls.
 
 use crate::samples::{Samples, interleave, thousands, time};
 use crate::{Subject, key, support};
@@ -7,13 +7,14 @@ use slatedb::{Filter, FilterQuery, RowEntry};
 use std::sync::Arc;
 
 const LOOKUPS: usize = 1 << 16;
-/// Lookups of one sample: short enough that most samples are not interrupted by other programs. Each repetition takes
-/// the next ones.
+/// Lookups per sample. A sample is short enough that other programs interrupt few of them. Each repetition uses the
+/// next `SAMPLE` of the `LOOKUPS` queries.
 const SAMPLE: usize = 1 << 13;
-/// Keys that no filter holds have these numbers.
+/// The first number of the keys that no filter holds.
 const ABSENT: u64 = 1 << 40;
 
-/// Queries whose keys follow each other in memory, so that reading them costs all policies the same and little.
+/// Returns queries whose keys lie one after another in memory, so that reading them is cheap and costs every policy the
+/// same.
 fn queries(numbers: impl Iterator<Item = u64>) -> Vec<FilterQuery> {
     let keys = Bytes::from(numbers.flat_map(key).collect::<Vec<u8>>());
     (0..keys.len()).step_by(20).map(|at| FilterQuery::point(keys.slice(at..at + 20))).collect()
@@ -40,8 +41,8 @@ pub(crate) fn measure(subjects: &[Subject], keys: usize, lookups: usize, others:
     numbers.sort_by_cached_key(|i| key(*i));
     let rows: Vec<RowEntry> = numbers.iter().map(|i| support::row(&key(*i))).collect();
     let mut state = 1;
-    let mut some = || support::random(&mut state) % keys as u64;
-    let present = queries((0..LOOKUPS).map(|_| some()));
+    let mut random_number = || support::random(&mut state) % keys as u64;
+    let present = queries((0..LOOKUPS).map(|_| random_number()));
     let absent = queries((0..LOOKUPS as u64).map(|i| ABSENT + i));
 
     let mut samples = vec![<[Samples; 6]>::default(); subjects.len()];
@@ -67,19 +68,19 @@ pub(crate) fn measure(subjects: &[Subject], keys: usize, lookups: usize, others:
         estimate.add_ns(estimating, SAMPLE);
         assert!(sum > 0);
     });
-    let mut asked = vec![0; subjects.len()];
+    let mut samples_taken = vec![0; subjects.len()];
     interleave(lookups, subjects.len(), |i| {
-        let window = asked[i] % (LOOKUPS / SAMPLE) * SAMPLE;
+        let window = samples_taken[i] % (LOOKUPS / SAMPLE) * SAMPLE;
         let window = window..window + SAMPLE;
-        asked[i] += 1;
-        let [.., of_absent, of_present] = &mut samples[i];
-        // Other filters were looked up since: this one comes back into the cache as it does in a program that uses one.
+        samples_taken[i] += 1;
+        let [.., absent_times, present_times] = &mut samples[i];
+        // The other filters have evicted this one from the cache. In a program that uses one filter it would be there.
         matches(&filters[i], &present);
         let (looking, found) = time(|| matches(&filters[i], &absent[window.clone()]));
-        of_absent.add_ns(looking, SAMPLE);
+        absent_times.add_ns(looking, SAMPLE);
         assert!(found < SAMPLE / 20, "{}: {found} absent keys match", subjects[i].name);
         let (looking, found) = time(|| matches(&filters[i], &present[window]));
-        of_present.add_ns(looking, SAMPLE);
+        present_times.add_ns(looking, SAMPLE);
         assert_eq!(found, SAMPLE, "{}: a key is missing", subjects[i].name);
     });
 
@@ -95,9 +96,9 @@ pub(crate) fn measure(subjects: &[Subject], keys: usize, lookups: usize, others:
                 matches(&filters[i], &queries(first..first + LOOKUPS as u64))
             })
             .sum();
-        let [add, finish, decode, estimate, of_absent, of_present] = &samples[i];
+        let [add, finish, decode, estimate, absent_times, present_times] = &samples[i];
         println!(
-            "| {} | {} | {:.2} % | {of_absent} | {of_present} | {add} | {finish} | {decode} | {estimate} |",
+            "| {} | {} | {:.2} % | {absent_times} | {present_times} | {add} | {finish} | {decode} | {estimate} |",
             subject.name,
             thousands(encoded[i].len() as u64),
             false_positives as f64 / (16 * LOOKUPS) as f64 * 100.0

@@ -1,12 +1,12 @@
-//! The policy beside SlateDB's own, in one run, at 10 bits per key. Prints tables in Markdown.
+//! Measures the policy and SlateDB's own in one run, at 10 bits per key. Prints tables in Markdown.
 //!
 //! ```sh
 //! cargo run --release -p trommel-slatedb --example measure             # 51 repetitions of lookups, 15 of the rest
 //! cargo run --release -p trommel-slatedb --example measure -- 5 --small
 //! ```
 //!
-//! Every figure is the median of repetitions, with the lowest one in brackets. In each repetition all policies are
-//! measured, beginning with another one each time. Every answer is checked.
+//! Every figure is the median of the repetitions, with the lowest value in brackets. Each repetition measures all
+//! policies and starts with a different one. Every answer is checked.
 
 mod databases;
 mod filters;
@@ -26,7 +26,7 @@ struct Subject {
     policy: Arc<dyn FilterPolicy>,
 }
 
-/// SlateDB's own policy, and every kind that can use these bits per key.
+/// SlateDB's own policy, and every kind that works with `BITS_PER_KEY`.
 fn subjects() -> Vec<Subject> {
     let own = Arc::new(BloomFilterPolicy::new(BITS_PER_KEY));
     let mut subjects = vec![Subject { name: "SlateDB's Bloom".to_owned(), policy: own }];
@@ -45,7 +45,7 @@ fn subjects() -> Vec<Subject> {
     subjects
 }
 
-/// Keys whose order says nothing of their numbers.
+/// Returns the key of a number. Keys are in random order.
 fn key(i: u64) -> [u8; 20] {
     let mut state = i;
     support::key(support::random(&mut state))

@@ -1,4 +1,4 @@
-//! Repetitions and what is printed of them.
+//! Interleaved repetitions, and the median and lowest value of each measurement.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ pub(crate) fn time<T>(work: impl FnOnce() -> T) -> (Duration, T) {
     (begin.elapsed(), result)
 }
 
-/// Calls `measure` with every number below `subjects`, `repetitions` times, beginning with another one each time.
+/// Calls `measure(i)` for every `i` below `subjects`, `repetitions` times. Each repetition starts with a different `i`.
 pub(crate) fn interleave(repetitions: usize, subjects: usize, mut measure: impl FnMut(usize)) {
     for repetition in 0..repetitions {
         for i in 0..subjects {
@@ -18,7 +18,7 @@ pub(crate) fn interleave(repetitions: usize, subjects: usize, mut measure: impl 
     }
 }
 
-/// A number with commas.
+/// A number with a comma after each group of three digits.
 pub(crate) fn thousands(number: u64) -> String {
     match number / 1_000 {
         0 => number.to_string(),
@@ -26,7 +26,7 @@ pub(crate) fn thousands(number: u64) -> String {
     }
 }
 
-/// Prints as the median and, in brackets, the lowest.
+/// Measurements in ascending order. Prints the median and, in brackets, the lowest.
 #[derive(Clone, Default)]
 pub(crate) struct Samples(pub(crate) Vec<f64>);
 

@@ -1,4 +1,4 @@
-//! Databases of the tests, and how often their filters were asked.
+//! Opens the databases of the tests, fills them, and counts the answers of their filters.
 
 use super::key;
 use slatedb::config::{
@@ -20,7 +20,7 @@ pub type Store = Arc<dyn ObjectStore>;
 
 pub const PATH: &str = "database";
 
-/// Filters in every table, and no compaction.
+/// Settings with filters in every table and without compaction.
 pub fn settings() -> Settings {
     Settings {
         min_filter_keys: 0,
@@ -30,7 +30,7 @@ pub fn settings() -> Settings {
     }
 }
 
-/// The same with a compactor that merges any two tables at once.
+/// [`settings`] with a compactor that merges tables as soon as there are two.
 pub fn compacting() -> Settings {
     let soon = Duration::from_millis(20);
     let options = [("min_compaction_sources", "2"), ("max_compaction_sources", "999")];
@@ -42,7 +42,7 @@ pub fn compacting() -> Settings {
             scheduler_options: options.map(|(k, v)| (k.to_owned(), v.to_owned())).into(),
             worker: Some(CompactionWorkerOptions {
                 compactions_poll_interval: soon,
-                // One table: between two, no filter is asked.
+                // One output table: SlateDB checks no filter for a key that falls between two tables.
                 max_subcompactions: 1,
                 min_filter_keys: 0,
                 ..CompactionWorkerOptions::default()
@@ -53,7 +53,8 @@ pub fn compacting() -> Settings {
     }
 }
 
-/// A recorder of SlateDB, read as what its filters answered to gets (`"point"`) or prefix scans (`"prefix"`).
+/// A recorder of SlateDB's metrics. [`Recorder::answers`] counts the answers of filters to gets (`"point"`) or prefix
+/// scans (`"prefix"`).
 #[derive(Clone, Default)]
 pub struct Recorder(pub Arc<DefaultMetricsRecorder>);
 
@@ -99,7 +100,8 @@ pub async fn open_reader(store: &Store, policies: Policies) -> (DbReader, Record
     (builder.build().await.unwrap(), recorder)
 }
 
-/// Writes the even numbers below `2 · keys` into `tables` tables that overlap, each key with itself as its value.
+/// Writes the keys of the even numbers below `2 · keys`, each with itself as its value, into `tables` overlapping
+/// tables.
 pub async fn fill(db: &Db, keys: u64, tables: u64) {
     for table in 0..tables {
         let mut batch = WriteBatch::new();
@@ -111,12 +113,12 @@ pub async fn fill(db: &Db, keys: u64, tables: u64) {
     }
 }
 
-/// Writes what is in memory to a table.
+/// Writes the rows that are still in memory to a table.
 pub async fn flush(db: &Db) {
     db.flush_with_options(FlushOptions { flush_type: FlushType::MemTable }).await.unwrap();
 }
 
-/// Waits until the compactor has merged all into one sorted run, for a minute.
+/// Waits until the compactor has merged all tables into one sorted run. Panics after a minute.
 pub async fn compacted(db: &Db) {
     let begin = Instant::now();
     loop {
@@ -131,7 +133,7 @@ pub async fn compacted(db: &Db) {
     }
 }
 
-/// Every even number of a range is there with its value, and no odd one.
+/// Requires that the keys of all even numbers in a range are there with their values, and no keys of odd numbers.
 pub async fn require_even_keys(db: &(impl DbReadOps + Sync), numbers: Range<u64>) {
     for i in numbers {
         let value = db.get(key(i)).await.unwrap();

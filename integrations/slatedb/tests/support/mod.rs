@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 use trommel_slatedb::TrommelFilterPolicy;
 use trommel_slatedb::trommel::{Filter as _, FilterKind, FilterPolicy, FilterSpec};
 
-/// A key of 20 bytes; keys are in the order of their numbers.
+/// Returns the key of a number: 20 bytes. Keys sort like their numbers.
 pub fn key(i: u64) -> [u8; 20] {
     let mut key = *b"key/0000000000000000";
     for (digit, byte) in key[4..].iter_mut().enumerate() {
@@ -35,10 +35,10 @@ pub fn every_policy() -> Vec<TrommelFilterPolicy> {
     kinds.map(|kind| TrommelFilterPolicy::new(policy(*kind))).collect()
 }
 
-/// What every kind can use.
+/// Bits per key that every kind accepts.
 pub const BITS_PER_KEY: f64 = 11.0;
 
-/// The false-positive rate that the kind's equations give for as many keys in as many bytes.
+/// The false-positive rate that the kind's equations predict for `keys` keys in a filter as large as the policy's.
 pub fn expected_fpr(policy: &TrommelFilterPolicy, keys: u64) -> f64 {
     let hashes: Vec<_> = (0..keys).map(|i| policy.blocks().hash(&key(i))).collect();
     let bits = policy.blocks().encoded_len(hashes.len()) as f64 * 8.0;
@@ -47,7 +47,7 @@ pub fn expected_fpr(policy: &TrommelFilterPolicy, keys: u64) -> f64 {
     spec.build_from(&hashes).unwrap().expected_fpr()
 }
 
-/// Six standard deviations to each side of the expected number.
+/// The expected number of successes, six standard deviations down to six up.
 pub fn binomial_bounds(trials: usize, probability: f64) -> RangeInclusive<usize> {
     let expected = trials as f64 * probability;
     let deviation = (expected * (1.0 - probability)).sqrt();
@@ -63,7 +63,7 @@ pub fn random(state: &mut u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// The first bytes of keys that have as many.
+/// Extracts the first `self.0` bytes of keys that are long enough.
 pub struct FixedPrefix(pub usize);
 
 impl PrefixExtractor for FixedPrefix {
