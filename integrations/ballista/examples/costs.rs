@@ -1,5 +1,5 @@
-//! What runtime filters cost in bytes, measured on 1, 2 and 4 executors beside the formulas of docs/distributed.md. Prints a
-//! table in Markdown.
+//! Measures the bytes that runtime filters add, on 1, 2 and 4 executors, and compares them with the formulas in
+//! docs/distributed.md. Prints a table in Markdown.
 //!
 //! `scripts/cluster costs` builds what this needs and runs it.
 
@@ -17,23 +17,23 @@ use support::data;
 use trommel_datafusion::RuntimeFilterOptions;
 
 #[derive(Parser)]
-#[command(about = "What runtime filters cost in bytes, measured beside the formulas")]
+#[command(about = "Measures the bytes that runtime filters add, beside the predicted bytes")]
 struct Arguments {
-    /// The folder of trommel-scheduler and trommel-executor.
+    /// The folder with trommel-scheduler and trommel-executor.
     #[arg(long)]
     binaries: PathBuf,
-    /// Where the tables are kept, and written if they are not there.
+    /// The folder of the tables. Missing tables are generated.
     #[arg(long)]
     data: PathBuf,
-    /// The scale of the tables.
+    /// The scale factor of TPC-H.
     #[arg(long, default_value_t = 0.1)]
     scale: f64,
 }
 
-/// Files of each table, and so tasks that read it if there are slots for them.
+/// Files of each large table. It is read by as many tasks, if there are slots for them.
 const FILES: i32 = 8;
 
-/// Orders before a day, and their lines. The predicate decides how many keys the filter has.
+/// The queries select the orders before one of these days. The day determines how many keys the filter has.
 const DAYS: [&str; 2] = ["1992-02-01", "1996-01-01"];
 
 #[tokio::main]
@@ -75,7 +75,7 @@ async fn measure(cluster: &Cluster, context: &SessionContext, executors: usize, 
     let agreed = trommel::FilterSpec::new(options.kind).fpr(options.fpr).keys(estimated);
     let agreed_bytes = agreed.encoded_len().expect("a spec that was built");
     let parts = stages.parts as u64;
-    // A part with few keys is their hashes, one with many a filter of the agreed size.
+    // A part with few keys consists of their hashes; a part with many keys is a filter of the agreed size.
     let parts_formula = parts * (40 + 8 * keys / parts).min(agreed_bytes);
     let is_sparse = 8 * keys <= agreed_bytes;
     let filter = if is_sparse { agreed.keys(keys as usize) } else { agreed };
@@ -87,15 +87,17 @@ async fn measure(cluster: &Cluster, context: &SessionContext, executors: usize, 
     );
 }
 
-/// What `EXPLAIN ANALYZE` says of the one filter of a plan.
+/// The stages of a plan's single filter, as `EXPLAIN ANALYZE` prints them.
 struct Stages {
+    /// The stage that builds the parts of the filter.
     build: usize,
+    /// The stage that merges the parts.
     merge: usize,
     /// Partitions of the build stage.
     parts: usize,
-    /// The keys that the filter was made for.
+    /// The number of keys that the filter was planned for.
     agreed_keys: usize,
-    /// Bytes of the filter, once for each task that has read it.
+    /// The filter's bytes times the number of tasks that have read it.
     filter_bytes_read: u64,
 }
 
@@ -124,11 +126,12 @@ impl Stages {
     }
 }
 
+/// The text after the first `mark`, or nothing.
 fn after<'a>(text: &'a str, mark: &str) -> &'a str {
     text.split_once(mark).map_or("", |(_, rest)| rest)
 }
 
-/// The number that a text begins with, which DataFusion rounds to three digits: `12.3 K`.
+/// The number at the beginning of a text, in DataFusion's form with three digits and a suffix: `12.3 K`.
 fn rounded(text: &str) -> u64 {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let number: f64 = text[..end].parse().unwrap_or_else(|_| panic!("no number: {text:.40}"));
@@ -141,7 +144,7 @@ fn rounded(text: &str) -> u64 {
     (number * scale) as u64
 }
 
-/// The number that a text begins with.
+/// The whole number at the beginning of a text.
 fn number(text: &str) -> u64 {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     text[..end].parse().unwrap_or_else(|_| panic!("no number: {text:.40}"))

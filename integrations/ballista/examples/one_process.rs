@@ -1,5 +1,5 @@
-//! Queries of TPC-H in one process: hash joins and sort-merge joins, without filters, with DataFusion's dynamic filters, and
-//! with runtime filters. Prints a table of seconds in Markdown.
+//! Measures queries of TPC-H in one process, with hash joins and sort-merge joins: without filters, with DataFusion's
+//! dynamic filters, and with runtime filters. Prints a table of seconds in Markdown.
 //!
 //! `scripts/cluster tpch-local` builds what this needs and runs it.
 
@@ -15,27 +15,28 @@ use support::data;
 use support::queries::QUERIES;
 
 #[derive(Parser)]
-#[command(about = "Queries of TPC-H in one process, with runtime filters and without")]
+#[command(about = "Measures queries of TPC-H in one process, with and without runtime filters")]
 struct Arguments {
-    /// Where the tables are kept, and written if they are not there.
+    /// The folder of the tables. Missing tables are generated.
     #[arg(long)]
     data: PathBuf,
-    /// The scale of the tables: 1 is 6,000,000 rows of lineitem.
+    /// The scale factor of TPC-H: at 1, lineitem has 6,000,000 rows.
     #[arg(long, default_value_t = 1.0)]
     scale: f64,
     /// Files per large table.
     #[arg(long, default_value_t = 4)]
     files: i32,
-    /// Interleaved runs of each query.
+    /// Runs of each query. The variants are interleaved.
     #[arg(long, default_value_t = 5)]
     repetitions: usize,
-    /// Only queries of these names.
+    /// Runs only the queries with these names.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
 }
 
-/// A name and what it sets: sort-merge joins, DataFusion's dynamic filters, runtime filters.
-const WAYS: [(&str, [bool; 3]); 5] = [
+/// The variants that are compared: a name, and whether sort-merge joins, DataFusion's dynamic filters and runtime
+/// filters are on.
+const VARIANTS: [(&str, [bool; 3]); 5] = [
     ("hash join", [false, false, false]),
     ("with dynamic filters", [false, true, false]),
     ("with runtime filters", [false, false, true]),
@@ -49,15 +50,15 @@ async fn main() {
     let tables = arguments.data.join(format!("scale-{}-{}", arguments.scale, arguments.files));
     data::generate(&tables, arguments.scale, arguments.files);
     let mut sessions = Vec::new();
-    for (_, way) in WAYS {
-        sessions.push(session(&tables, way).await);
+    for (_, variant) in VARIANTS {
+        sessions.push(session(&tables, variant).await);
     }
-    let heads: Vec<_> = WAYS.iter().map(|(name, _)| format!("{name}, s")).collect();
+    let heads: Vec<_> = VARIANTS.iter().map(|(name, _)| format!("{name}, s")).collect();
     println!(
         "| query | {} | ratio of the hash joins | of the sort-merge joins |",
         heads.join(" | ")
     );
-    println!("|---|{}", "---:|".repeat(WAYS.len() + 2));
+    println!("|---|{}", "---:|".repeat(VARIANTS.len() + 2));
     for (name, sql) in QUERIES {
         if !arguments.only.is_empty() && !arguments.only.iter().any(|only| only == name) {
             continue;
@@ -88,7 +89,7 @@ async fn session(tables: &Path, [sort_merge, dynamic, runtime]: [bool; 3]) -> Se
     context
 }
 
-/// Medians of interleaved runs in each session. The answers of all must be the same.
+/// Returns the median seconds of interleaved runs in each session. Requires that all sessions give the same answer.
 async fn measure(
     sessions: &[SessionContext],
     name: &str,
@@ -99,7 +100,7 @@ async fn measure(
     let mut answer = None;
     for repetition in 0..repetitions {
         for i in 0..sessions.len() {
-            // Another one begins each time.
+            // Each repetition starts with a different session.
             let i = (i + repetition) % sessions.len();
             let begin = Instant::now();
             let rows = rows(&sessions[i], sql).await;

@@ -1,4 +1,4 @@
-//! The operators of this crate as bytes.
+//! Encodes the operators of this crate as bytes.
 
 use crate::merge::MergeStageExec;
 use ballista_core::serde::BallistaPhysicalExtensionCodec;
@@ -9,17 +9,19 @@ use datafusion_proto::physical_plan::{PhysicalExtensionCodec, PhysicalProtoConve
 use std::sync::Arc;
 use trommel_datafusion::proto::TrommelPhysicalCodec;
 
-/// The bytes of the operator, which has no parameters. No message of protobuf begins with a zero.
+/// The encoding of [`MergeStageExec`], which has no parameters. Protobuf messages never begin with a zero byte, so no
+/// other operator has this encoding.
 const MERGE_STAGE: &[u8] = b"\0trommel.merge_stage.1\0";
 
-/// The codec for schedulers and executors: Ballista's own, and what Trommel adds to plans.
+/// Makes the codec for schedulers and executors: Ballista's own, extended by Trommel's operators and functions.
 #[must_use]
 pub fn physical_codec() -> Arc<dyn PhysicalExtensionCodec> {
     let ballista = Arc::new(BallistaPhysicalExtensionCodec::default());
     Arc::new(TrommelPhysicalCodec::new(Arc::new(MergeStageCodec { inner: ballista })))
 }
 
-/// Ballista's codec with one operator more. Both leave expressions and functions to the defaults of DataFusion.
+/// Ballista's codec, extended by [`MergeStageExec`]. Like Ballista's, it uses DataFusion's defaults for expressions and
+/// functions.
 #[derive(Debug)]
 struct MergeStageCodec {
     inner: Arc<BallistaPhysicalExtensionCodec>,

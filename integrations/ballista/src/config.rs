@@ -1,4 +1,4 @@
-//! Schedulers and executors with filters.
+//! Configurations of schedulers and executors with filters.
 
 use crate::codec::physical_codec;
 use crate::planner::DistributedQueryPlanner;
@@ -16,10 +16,10 @@ use trommel_datafusion::{
     trommel_filter_udaf,
 };
 
-/// Adds runtime filters, and the functions of SQL, to what a scheduler plans.
+/// Adds runtime filters and the SQL functions of this crate to a scheduler.
 ///
-/// The filters are on for clients that say nothing of them. Whatever config producer and session builder the config has are
-/// kept, and get the options, rule and planner on top.
+/// Filters are on unless a client sets otherwise. If the config has a config producer or a session builder, it is kept,
+/// and the options, the rule and the planner of this crate are added to its result.
 #[must_use]
 pub fn scheduler_config(config: SchedulerConfig) -> SchedulerConfig {
     let produce = with_options(config.override_config_producer.clone());
@@ -37,7 +37,7 @@ pub fn scheduler_config(config: SchedulerConfig) -> SchedulerConfig {
     config
 }
 
-/// The producer, or Ballista's own, with the options of filters.
+/// Adds the options of filters to the configs of a producer, by default Ballista's.
 fn with_options(produce: Option<ConfigProducer>) -> ConfigProducer {
     Arc::new(move || {
         let config = produce.as_ref().map_or_else(default_config_producer, |produce| produce());
@@ -45,7 +45,7 @@ fn with_options(produce: Option<ConfigProducer>) -> ConfigProducer {
     })
 }
 
-/// On, and for all joins: the dynamic filters of DataFusion do not cross stages.
+/// Filters are on, and for all joins, because DataFusion's dynamic filters do not cross stages.
 fn default_options() -> RuntimeFilterOptions {
     RuntimeFilterOptions { enabled: true, all_joins: true, ..RuntimeFilterOptions::default() }
 }
@@ -61,7 +61,7 @@ fn with_filters(state: SessionState) -> Result<SessionState> {
     Ok(state)
 }
 
-/// Adds the operators and functions of this crate to what an executor can run.
+/// Adds the operators and functions of this crate to an executor.
 #[must_use]
 pub fn executor_config(mut config: ExecutorProcessConfig) -> ExecutorProcessConfig {
     config.override_physical_codec.get_or_insert_with(physical_codec);

@@ -1,7 +1,8 @@
-//! Runtime filters between the stages of a Ballista cluster, for clients that know nothing of them.
+//! Runtime filters between the stages of a Ballista cluster, for unchanged clients.
 //!
-//! The scheduler puts a filter in front of the shuffle of a join's larger side, built of the keys of the smaller one. It does
-//! so on plans of any client. Scheduler and executors need this crate, neither Ballista nor DataFusion is changed:
+//! The scheduler puts a filter in front of the shuffle of a join's larger side. The filter is built from the keys of
+//! the smaller side. This works for the plans of any client. Scheduler and executors need this crate; Ballista and
+//! DataFusion are unmodified:
 //!
 //! ```no_run
 //! # use ballista_scheduler::config::SchedulerConfig;
@@ -14,8 +15,8 @@
 //!
 //! The binaries `trommel-scheduler` and `trommel-executor` are Ballista's with these two lines.
 //!
-//! Filters are on unless a client says otherwise: one that registers [`RuntimeFilterOptions`] with its session
-//! sets `trommel.runtime_filter.enabled` and all other options for its own queries.
+//! Filters are on unless a client turns them off. A client that registers [`RuntimeFilterOptions`] with its session can
+//! set `trommel.runtime_filter.enabled` and all other options for its own queries.
 
 mod codec;
 mod config;

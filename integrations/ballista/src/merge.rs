@@ -1,4 +1,4 @@
-//! A stage of its own for the last step of an aggregate.
+//! Runs the last step of an aggregate in a separate stage.
 
 use datafusion::arrow::array::{ArrayRef, BooleanArray, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
@@ -18,22 +18,22 @@ use futures::stream::{TryStreamExt, once};
 use std::fmt;
 use std::sync::Arc;
 
-/// Runs its input once, in a stage of its own, and gives it to the stages above.
+/// Runs its input once, in a separate stage, and passes its rows to the stages above.
 ///
-/// Ballista ends a stage where partitions are merged. A plan of one partition has nothing to merge, so its last step would run
-/// in each task of the stage above: every task that filters would fetch all parts of the filter and merge them. This operator
-/// has two partitions, one of them empty, and below it a merge stays. Each task then fetches the one merged filter.
+/// Ballista ends a stage where partitions are merged. The merged filter has a single partition, so nothing would end
+/// its stage: every task that filters would fetch all parts of the filter and merge them again. This operator has two
+/// partitions, one of them empty. The merge above it ends the stage, and each task fetches the merged filter.
 #[derive(Debug)]
 pub(crate) struct MergeStageExec {
-    /// Two partitions, the first of one row, the other of none. A task gets some partitions of the leaves of its plan, and
-    /// knows by the row whether the first is among them.
+    /// A leaf of two partitions: the first has one row, the second has none. A task is given some of the leaf's
+    /// partitions, and recognizes by the row that the first is among them.
     marker: Arc<dyn ExecutionPlan>,
     input: Arc<dyn ExecutionPlan>,
     properties: Arc<PlanProperties>,
 }
 
 impl MergeStageExec {
-    /// `input`, of one partition, in a stage of its own, merged to one partition again.
+    /// Runs `input`, which has one partition, in a separate stage, and merges the result to one partition again.
     pub(crate) fn separate(input: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
         let schema = Arc::new(Schema::new(vec![Field::new("is_first", DataType::Boolean, false)]));
         let column: ArrayRef = Arc::new(BooleanArray::from(vec![true]));

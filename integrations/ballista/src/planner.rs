@@ -1,4 +1,4 @@
-//! From the logical node to operators of several stages, if sizes say that it pays.
+//! Plans a runtime filter as operators in several stages, if the estimated sizes predict that it pays.
 
 use crate::merge::MergeStageExec;
 use async_trait::async_trait;
@@ -16,11 +16,13 @@ use trommel_datafusion::{
     FilteredJoin, RuntimeFilterExec, RuntimeFilterNode, RuntimeFilterPlanner, filtered_rows,
 };
 
-/// Plans runtime filters for a cluster: as [`RuntimeFilterPlanner`] does, and with a stage that merges the parts of a filter.
+/// Plans runtime filters for a cluster: as [`RuntimeFilterPlanner`] does, with a stage that merges the parts of a
+/// filter.
 ///
-/// A filter is not made if Ballista is expected to send the other side of the join to all executors, by the estimated bytes
-/// (`ballista.optimizer.broadcast_join_threshold_bytes`): such a join shuffles nothing. If the filtered rows are grouped
-/// before the join, they are shuffled all the same, and the filter is made.
+/// No filter is made if the estimated bytes of the other side of the join are below
+/// `ballista.optimizer.broadcast_join_threshold_bytes`: Ballista is then expected to send that side to all executors,
+/// and the join shuffles nothing. There are two exceptions, because the filter still pays: the filtered rows are
+/// grouped before the join and therefore shuffled, or they are the keys of another filter.
 #[derive(Debug, Default)]
 pub struct DistributedFilterPlanner {
     local: RuntimeFilterPlanner,
@@ -51,14 +53,15 @@ impl ExtensionPlanner for DistributedFilterPlanner {
             .plan_extension(planner, node, logical_inputs, physical_inputs, session, context)
             .await?;
         match planned {
-            // Not worth a filter. The plan itself may be a filter by another key.
+            // The filter does not pay. `probe` is left alone, even if it is itself a filter by another key.
             Some(plan) if Arc::ptr_eq(&plan, probe) => Ok(Some(plan)),
             planned => planned.map(separate_merge).transpose(),
         }
     }
 }
 
-/// Whether the side of the join that builds a filter is expected to go to all executors, and the filter would save no shuffle.
+/// Whether Ballista is expected to send the side that builds the filter to all executors, so that the filter saves no
+/// shuffle.
 fn is_broadcast(
     join: FilteredJoin,
     build: &Arc<dyn ExecutionPlan>,
@@ -72,7 +75,7 @@ fn is_broadcast(
     Ok(bytes.is_some_and(|bytes| bytes < limit))
 }
 
-/// The same filter, merged in a stage of its own.
+/// The same plan, but its filter is merged in a separate stage.
 fn separate_merge(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
     if plan.downcast_ref::<RuntimeFilterExec>().is_none() {
         return Ok(plan);
@@ -88,7 +91,8 @@ fn separate_merge(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>
     )
 }
 
-/// DataFusion's planner with [`DistributedFilterPlanner`]. Both planners of Ballista call it.
+/// DataFusion's planner with [`DistributedFilterPlanner`]. Both the adaptive and the static planner of Ballista call
+/// it.
 #[derive(Debug, Default)]
 pub struct DistributedQueryPlanner {}
 

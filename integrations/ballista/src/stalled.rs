@@ -8,15 +8,15 @@ use datafusion_proto::physical_plan::AsExecutionPlan;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// The time between two looks at the jobs.
+/// The interval at which jobs are checked.
 const TICK: Duration = Duration::from_secs(1);
 
-/// The numbers of a job, one of which changes when a task begins or ends.
+/// The state of a job's tasks. At least one field changes when a task begins or ends.
 #[derive(Debug, PartialEq, Eq)]
 struct Progress {
     completed_stages: usize,
     available_tasks: usize,
-    /// Stage and task.
+    /// The id of the stage and of the task, for each running task.
     running_tasks: Vec<(usize, usize)>,
 }
 
@@ -34,10 +34,11 @@ impl Progress {
     }
 }
 
-/// Cancels every job of which no task has begun or ended for `limit`, for as long as the scheduler runs.
+/// Cancels every job if none of its tasks has begun or ended for `limit`. Runs as long as the scheduler.
 ///
-/// After the loss of an executor, Ballista 55 can leave a job without a task that would finish it: its client would wait for ever.
-/// A job with a single task that runs for longer than `limit` is cancelled too, so that should be far above what tasks take.
+/// After the loss of an executor, Ballista 55 can leave a job without the tasks that would finish it, so its client
+/// would wait for ever. A job is also cancelled if its only running task takes longer than `limit`. Choose a `limit`
+/// far above the time that a task takes.
 pub async fn cancel_stalled_jobs<T, U>(scheduler: SchedulerServer<T, U>, limit: Duration)
 where
     T: 'static + AsLogicalPlan,
@@ -61,7 +62,7 @@ where
                 if let Err(error) = scheduler.cancel_job(id.clone()).await {
                     tracing::error!("job {id} cannot be cancelled: {error}");
                 }
-                // A job that is still there is cancelled again after another `limit`.
+                // If the job is still running after another `limit`, it is cancelled again.
                 *since = Instant::now();
             }
         }

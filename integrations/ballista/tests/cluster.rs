@@ -1,4 +1,5 @@
-//! A cluster of real processes: the answers of one process, and fewer bytes through its shuffles.
+//! Tests that a cluster of real processes gives the answers of one process, and that filters reduce the bytes of its
+//! shuffles.
 
 mod support;
 
@@ -9,13 +10,13 @@ use support::cluster::Cluster;
 use support::data;
 use support::queries::QUERIES;
 
-/// The folder of the programs.
+/// The folder with the scheduler and the executor.
 fn binaries() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_trommel-scheduler")).parent().unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn queries_have_the_answers_of_one_process() {
+async fn a_cluster_gives_the_answers_of_one_process() {
     let folder = tempfile::tempdir().unwrap();
     data::generate(folder.path(), 0.01, 2);
     let local = SessionContext::new();
@@ -35,7 +36,7 @@ async fn queries_have_the_answers_of_one_process() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn fewer_bytes_go_through_the_shuffles() {
+async fn filters_reduce_the_bytes_of_shuffles() {
     let folder = tempfile::tempdir().unwrap();
     data::generate(folder.path(), 0.05, 4);
     let cluster = Cluster::start(binaries(), &folder.path().join("cluster"), 2, 2);
@@ -43,9 +44,9 @@ async fn fewer_bytes_go_through_the_shuffles() {
     let options =
         [without_broadcast(), vec!["trommel.runtime_filter.enabled = false".to_owned()]].concat();
     let off = remote_with(&cluster, folder.path(), &options).await;
-    // The tables are the same everywhere, so the bytes are too, but for some of compression.
-    for (name, at_least) in [("Q3", 2.0), ("Q8", 2.0), ("Q17", 10.0), ("star", 2.0)] {
-        let (_, sql) = QUERIES.into_iter().find(|(of, _)| *of == name).unwrap();
+    // The tables are the same on every machine. So are the bytes, except for small differences in compression.
+    for (name, min_ratio) in [("Q3", 2.0), ("Q8", 2.0), ("Q17", 10.0), ("star", 2.0)] {
+        let (_, sql) = QUERIES.into_iter().find(|(query, _)| *query == name).unwrap();
         let mut bytes = [0; 2];
         for (context, bytes) in [&on, &off].into_iter().zip(&mut bytes) {
             let before = cluster.jobs();
@@ -55,8 +56,8 @@ async fn fewer_bytes_go_through_the_shuffles() {
         let [with, without] = bytes;
         println!("{name}: {without} bytes without filters, {with} with them");
         assert!(
-            with > 0 && without as f64 >= at_least * with as f64,
-            "{name}: {with} of {without} bytes"
+            with > 0 && without as f64 >= min_ratio * with as f64,
+            "{name}: {with} bytes with filters, {without} without"
         );
     }
 }

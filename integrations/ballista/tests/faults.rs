@@ -1,5 +1,5 @@
-//! Processes that die, processes without the filters, and filters too large: a right answer or a clear error within a minute,
-//! never a wrong answer and nothing that hangs.
+//! Tests a cluster with processes that die, processes without the filters, and filters that are too large. Each query
+//! must end within a minute with a right answer or a clear error.
 
 mod support;
 
@@ -20,12 +20,12 @@ use trommel_datafusion::{might_contain_udf, trommel_filter_udaf};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// The folder of the programs.
+/// The folder with the scheduler and the executor.
 fn binaries() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_trommel-scheduler")).parent().unwrap()
 }
 
-/// Tables whose queries take a second or so, a query, and its right answer.
+/// Generates tables on which a query takes about a second. Returns their folder, a query, and its right answer.
 async fn tables() -> (TempDir, &'static str, String) {
     let folder = tempfile::tempdir().unwrap();
     data::generate(folder.path(), 0.05, 4);
@@ -36,7 +36,7 @@ async fn tables() -> (TempDir, &'static str, String) {
     (folder, sql, expected)
 }
 
-/// The number of stages that have written something.
+/// The number of stages that have written shuffle files.
 fn stages(cluster: &Cluster) -> usize {
     let entries = |path| std::fs::read_dir(path).into_iter().flatten().flatten();
     let jobs = (0..2).flat_map(|i| entries(cluster.work_folder(i)));
@@ -45,7 +45,8 @@ fn stages(cluster: &Cluster) -> usize {
     names.len()
 }
 
-/// Runs a query and calls `fault` when some stages have begun; the result of the query, which must come in time.
+/// Runs a query and calls `fault` as soon as `begun_stages` stages have begun. Returns the result of the query, which
+/// must come within `LIMIT`.
 async fn with_fault(
     cluster: &mut Cluster,
     context: &SessionContext,
@@ -64,11 +65,11 @@ async fn with_fault(
     tokio::time::timeout(LIMIT, query).await.expect("the query hangs").unwrap()
 }
 
-/// The time without progress after which a job is cancelled. The tasks of these tests take a second.
+/// The scheduler cancels a job without progress after this time. A task of these tests takes about a second.
 const STALLED: Duration = Duration::from_secs(20);
 
-/// Kills an executor when some stages have begun: the right answer, or an error that says why there is none. With a new executor
-/// the next query is answered.
+/// Kills an executor as soon as `begun_stages` stages have begun. The query must give the right answer or an error that
+/// the job was cancelled. With a new executor, the next query must be answered.
 async fn kill_an_executor_after(begun_stages: usize) {
     let (folder, sql, expected) = tables().await;
     let setup = Setup { cancel_stalled_after: Some(STALLED), ..Setup::default() };
@@ -85,7 +86,7 @@ async fn kill_an_executor_after(begun_stages: usize) {
             assert!(error.to_lowercase().contains("cancel"), "{error}");
         }
     }
-    // The task of a cancelled job may still hold the one slot of the executor that is left.
+    // A task of the cancelled job may still occupy the single slot of the remaining executor.
     cluster.start_executor(1, 2);
     let begin = Instant::now();
     let again = loop {
@@ -98,22 +99,22 @@ async fn kill_an_executor_after(begun_stages: usize) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_executor_that_is_killed_while_filters_are_built_makes_no_wrong_answer() {
+async fn killing_an_executor_while_filters_are_built_gives_no_wrong_answer() {
     kill_an_executor_after(1).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_executor_that_is_killed_after_the_build_makes_no_wrong_answer() {
+async fn killing_an_executor_after_the_build_gives_no_wrong_answer() {
     kill_an_executor_after(4).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_executor_that_is_killed_in_the_probe_makes_no_wrong_answer() {
+async fn killing_an_executor_during_the_probe_gives_no_wrong_answer() {
     kill_an_executor_after(9).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_executor_that_knows_no_filters_says_so() {
+async fn an_executor_without_this_crate_fails_with_a_clear_error() {
     let (folder, sql, _) = tables().await;
     let cluster = Cluster::start(binaries(), &folder.path().join("cluster"), 0, 1);
     let plain = cluster.plain_executor_arguments(&folder.path().join("plain"));
@@ -123,7 +124,7 @@ async fn an_executor_that_knows_no_filters_says_so() {
     let context = remote_with(&cluster, folder.path(), &without_broadcast()).await;
     let refused =
         tokio::time::timeout(LIMIT, try_rows(&context, sql)).await.expect("the query hangs");
-    let error = refused.expect_err("a plan with filters cannot run there");
+    let error = refused.expect_err("a plan with filters cannot run on such an executor");
     println!("an executor without filters: {error}");
     assert!(error.contains("could not be prepared"), "{error}");
     let options =
@@ -154,7 +155,7 @@ async fn a_restarted_scheduler_answers_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn queries_at_once_do_not_mix_their_filters() {
+async fn concurrent_queries_do_not_mix_their_filters() {
     let (folder, _, _) = tables().await;
     let local = SessionContext::new();
     data::register(&local, folder.path()).await;
@@ -171,9 +172,9 @@ async fn queries_at_once_do_not_mix_their_filters() {
     }
 }
 
-/// Messages of Ballista have at most 16 MiB. The first filter has little less, and the second would have more.
+/// A message of Ballista has at most 16 MiB. The first filter is slightly smaller, and the second would be larger.
 #[tokio::test(flavor = "multi_thread")]
-async fn filters_at_the_limit_of_messages_stop_no_query() {
+async fn filters_near_the_message_limit_do_not_hang_a_query() {
     let (folder, _, _) = tables().await;
     let cluster = Cluster::start(binaries(), &folder.path().join("cluster"), 2, 2);
     let context = remote_with(&cluster, folder.path(), &without_broadcast()).await;
@@ -181,7 +182,7 @@ async fn filters_at_the_limit_of_messages_stop_no_query() {
     context.register_udaf(trommel_filter_udaf().as_ref().clone());
     let count = "SELECT count(*) FROM lineitem";
     let all = tokio::time::timeout(LIMIT, rows(&context, count)).await.expect("the query hangs");
-    // Enough keys that their hashes would take more than the filter: 7.5 million.
+    // These are 7.5 million keys, whose hashes would take more bytes than the filter.
     let key = "(l_orderkey * 8 + l_linenumber) * 32";
     for planned_keys in [12_600_000, 20_000_000] {
         let filter = format!(

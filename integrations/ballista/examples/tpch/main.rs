@@ -1,4 +1,5 @@
-//! Queries of TPC-H on a cluster of this machine, with runtime filters and without. Prints a table in Markdown.
+//! Measures queries of TPC-H on a cluster on this machine, with and without runtime filters. Prints a table in
+//! Markdown.
 //!
 //! `scripts/cluster tpch` builds what this needs and runs it.
 
@@ -17,40 +18,41 @@ use support::queries::QUERIES;
 
 #[derive(Parser)]
 #[command(
-    about = "Queries of TPC-H on a cluster of this machine, with runtime filters and without"
+    about = "Measures queries of TPC-H on a cluster on this machine, with and without runtime filters"
 )]
 struct Arguments {
-    /// The folder of trommel-scheduler and trommel-executor.
+    /// The folder with trommel-scheduler and trommel-executor.
     #[arg(long)]
     binaries: PathBuf,
-    /// Where the tables are kept, and written if they are not there.
+    /// The folder of the tables. Missing tables are generated.
     #[arg(long)]
     data: PathBuf,
-    /// The scale of the tables: 1 is 6,000,000 rows of lineitem.
+    /// The scale factor of TPC-H: at 1, lineitem has 6,000,000 rows.
     #[arg(long, default_value_t = 1.0)]
     scale: f64,
-    /// Executors on this machine.
+    /// The number of executors.
     #[arg(long, default_value_t = 2)]
     executors: usize,
     /// Tasks that an executor runs at once.
     #[arg(long, default_value_t = 2)]
     slots: usize,
-    /// Files per large table: as many tasks read it.
+    /// Files per large table. A table is read by as many tasks.
     #[arg(long, default_value_t = 4)]
     files: i32,
-    /// The rate of the link of each executor in both directions, in Mbit/s, by network namespaces. Needs root. None unless given.
+    /// Limits the link of each executor, in both directions, to this rate in Mbit/s. Uses network namespaces and needs
+    /// root. Default: no limit.
     #[arg(long)]
     link: Option<u32>,
-    /// Interleaved runs of each query, with filters and without.
+    /// Runs of each query with filters and without. The two are interleaved.
     #[arg(long, default_value_t = 3)]
     repetitions: usize,
-    /// Joins by shuffles only, as with tables too large to be sent to all executors.
+    /// Keeps Ballista from broadcasting tables, as if they were too large to be sent to all executors.
     #[arg(long)]
     no_broadcast: bool,
-    /// Only queries of these names.
+    /// Runs only the queries with these names.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
-    /// Prints the plans with their metrics too.
+    /// Also prints the plans with their metrics.
     #[arg(long)]
     explain: bool,
 }
@@ -82,7 +84,7 @@ async fn main() {
         }
         let (mut without, mut with) = (Runs::default(), Runs::default());
         for repetition in 0..arguments.repetitions {
-            // Beginning with the other one each time.
+            // Each repetition starts with the other session.
             if repetition % 2 == 0 {
                 without.add(&off, sql, &cluster).await;
                 with.add(&on, sql, &cluster).await;
@@ -112,7 +114,7 @@ async fn main() {
     }
 }
 
-/// A client that has filters switched on or off.
+/// Returns a client whose queries have filters if `enabled` is "true".
 async fn session(
     cluster: &Cluster,
     tables: &Path,
@@ -130,7 +132,7 @@ async fn session(
 #[derive(Default)]
 struct Runs {
     answer: String,
-    /// Why the last run that failed did so.
+    /// The error of the last run that failed.
     error: Option<String>,
     shuffled_bytes: u64,
     times: Vec<Duration>,

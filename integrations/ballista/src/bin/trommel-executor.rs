@@ -20,7 +20,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let (stop_health, stopped) = tokio::sync::oneshot::channel();
     let health = spawn_health_server(health_address, config.health.clone(), stopped);
     let result = start_executor_process(Arc::new(config)).await;
-    // The server of health checks ends with the process even if it is gone already.
+    // Sending fails if the health server has already ended, which is not an error here.
     let _ = stop_health.send(());
     health.await??;
     Ok(result?)

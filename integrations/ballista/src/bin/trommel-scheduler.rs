@@ -10,15 +10,16 @@ use std::sync::Arc;
 use std::time::Duration;
 use tracing_subscriber::EnvFilter;
 
-/// Plans are walked by recursion, and those of large queries are deep. Ballista's own scheduler has the same.
+/// The stack of each thread. Plans are traversed by recursion, and plans of large queries are deep. Ballista's own
+/// scheduler has the same size.
 const STACK_BYTES: usize = 32 << 20;
 
 #[derive(Parser)]
 struct Arguments {
     #[command(flatten)]
     ballista: Config,
-    /// Cancels a job of which no task has begun or ended for this number of seconds, as after the loss of an executor. Off if not
-    /// given.
+    /// Cancels a job if none of its tasks has begun or ended for this number of seconds, as can happen after the loss
+    /// of an executor. Default: never.
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     cancel_stalled_jobs_after_seconds: Option<u64>,
 }

@@ -10,14 +10,14 @@ use datafusion::prelude::*;
 use std::path::Path;
 use trommel_ballista::RuntimeFilterOptions;
 
-/// A client that knows nothing of filters.
+/// Connects a client that does not have this crate's options.
 pub async fn remote(cluster: &Cluster, folder: &Path) -> SessionContext {
     let context = SessionContext::remote(&cluster.url()).await.expect("a session");
     data::register(&context, folder).await;
     context
 }
 
-/// A client that sets options for its own queries.
+/// Connects a client that sets `options` for its own queries.
 pub async fn remote_with(cluster: &Cluster, folder: &Path, options: &[String]) -> SessionContext {
     let filters =
         RuntimeFilterOptions { enabled: true, all_joins: true, ..RuntimeFilterOptions::default() };
@@ -33,7 +33,7 @@ pub async fn remote_with(cluster: &Cluster, folder: &Path, options: &[String]) -
     context
 }
 
-/// Options by which no table is sent to all executors.
+/// Options with which Ballista sends no table to all executors.
 pub fn shuffles_only() -> Vec<String> {
     let limits = [
         "ballista.optimizer.broadcast_join_threshold_bytes",
@@ -44,7 +44,7 @@ pub fn shuffles_only() -> Vec<String> {
     limits.map(|limit| format!("{limit} = 0")).to_vec()
 }
 
-/// The same for small tables: they are filtered too, and in fewer tasks than on a cluster.
+/// [`shuffles_only`] for small tables. Joins of small inputs get filters too, and a stage has only four partitions.
 pub fn without_broadcast() -> Vec<String> {
     let mut options = shuffles_only();
     options.push("trommel.runtime_filter.min_probe_rows = 0".to_owned());

@@ -1,4 +1,4 @@
-//! A cluster of processes on the loopback, which ends with its value.
+//! Runs a cluster of processes on this machine and ends it when the value is dropped.
 
 use super::links::Links;
 use std::collections::HashSet;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long processes may take until they answer.
+/// The time within which processes must answer after their start.
 const START: Duration = Duration::from_secs(30);
 
 /// One scheduler and some executors, each with a folder and a log of its own.
@@ -19,26 +19,26 @@ pub struct Cluster {
     scheduler: Option<Child>,
     executors: Vec<Option<Child>>,
     ports: Ports,
-    /// Declared last: the processes end before their links.
+    /// Its links are removed when it is dropped, after the processes have ended.
     setup: Setup,
 }
 
 /// The options of a cluster.
 #[derive(Default)]
 pub struct Setup {
-    /// Links of a limited rate; none on the loopback.
+    /// Links with a limited rate. `None` if the processes use the loopback interface.
     pub links: Option<Links>,
-    /// The time without progress after which the scheduler cancels a job; none if it waits for ever.
+    /// The time without progress after which the scheduler cancels a job. `None` if it never does.
     pub cancel_stalled_after: Option<Duration>,
 }
 
 struct Ports {
     scheduler: u16,
-    /// Flight, gRPC and health of each executor.
+    /// The ports for Flight, gRPC and health checks of each executor.
     executors: Vec<[u16; 3]>,
 }
 
-/// Ports that were free a moment ago.
+/// Returns ports that were free at the time of the call.
 fn free_ports<const N: usize>() -> [u16; N] {
     let listeners =
         [(); N].map(|()| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port"));
@@ -46,12 +46,13 @@ fn free_ports<const N: usize>() -> [u16; N] {
 }
 
 impl Cluster {
-    /// Starts processes of the folder `binaries`, each with `slots` tasks at once, and waits until all have registered.
+    /// Starts a scheduler and `executors` executors from the folder `binaries`, each of which runs up to `slots` tasks
+    /// at once. Waits until all have registered.
     pub fn start(binaries: &Path, folder: &Path, executors: usize, slots: usize) -> Self {
         Self::start_with(Setup::default(), binaries, folder, executors, slots)
     }
 
-    /// The same, with a setup other than the default.
+    /// [`Cluster::start`] with a setup other than the default.
     pub fn start_with(
         setup: Setup,
         binaries: &Path,
@@ -110,9 +111,9 @@ impl Cluster {
         let binary = self.binaries.join("trommel-executor");
         let program = match &self.setup.links {
             Some(links) => {
-                let mut within = links.command(i);
-                within.arg(binary);
-                within
+                let mut in_namespace = links.command(i);
+                in_namespace.arg(binary);
+                in_namespace
             }
             None => Command::new(binary),
         };
@@ -126,7 +127,7 @@ impl Cluster {
         slots: usize,
         work: &Path,
     ) -> Vec<String> {
-        std::fs::create_dir_all(work).expect("a folder of work");
+        std::fs::create_dir_all(work).expect("a work folder");
         vec![
             format!("--bind-host={address}"),
             format!("--external-host={address}"),
@@ -142,7 +143,7 @@ impl Cluster {
         ]
     }
 
-    /// The command line of one more executor of this cluster, which the caller runs.
+    /// The command line of an additional executor, which the caller starts.
     pub fn plain_executor_arguments(&self, work: &Path) -> Vec<String> {
         let arguments = self.executor_arguments(Ipv4Addr::LOCALHOST, free_ports(), 2, work);
         [vec!["executor".to_owned()], arguments].concat()
@@ -161,17 +162,17 @@ impl Cluster {
             .collect()
     }
 
-    /// Bytes of all files that the stages of later jobs have written.
+    /// Bytes of all files that jobs have written that are not in `before`.
     pub fn shuffled_bytes_since(&self, before: &HashSet<String>) -> u64 {
         self.folders_since(before).iter().map(|folder| bytes_of(folder)).sum()
     }
 
-    /// Bytes of the files of one stage of later jobs.
+    /// Bytes of the files that one stage of these jobs has written.
     pub fn stage_bytes_since(&self, before: &HashSet<String>, stage: usize) -> u64 {
         self.folders_since(before).iter().map(|job| bytes_of(&job.join(stage.to_string()))).sum()
     }
 
-    /// The folders of later jobs, in the folders of all executors.
+    /// The folders, on all executors, of the jobs that are not in `before`.
     fn folders_since(&self, before: &HashSet<String>) -> Vec<PathBuf> {
         let jobs = self.jobs();
         let new = jobs.difference(before);
@@ -198,7 +199,7 @@ impl Cluster {
         });
     }
 
-    /// Kills an executor as a power failure would.
+    /// Kills an executor with SIGKILL, so that it cannot shut down properly.
     pub fn kill_executor(&mut self, i: usize) {
         if let Some(mut executor) = self.executors[i].take() {
             stop(&mut executor);
@@ -211,7 +212,7 @@ impl Cluster {
         }
     }
 
-    /// The body of an answer of the scheduler's REST interface.
+    /// The body of the scheduler's REST answer. `None` if it does not answer with status 200.
     pub fn get(&self, path: &str) -> Option<String> {
         let address = SocketAddr::from((self.scheduler_address(), self.ports.scheduler));
         let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(1)).ok()?;
@@ -233,7 +234,7 @@ impl Drop for Cluster {
 }
 
 fn stop(process: &mut Child) {
-    // It may have ended by itself.
+    // Killing fails if the process has already ended.
     let _ = process.kill();
     let _ = process.wait();
 }

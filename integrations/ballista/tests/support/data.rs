@@ -1,4 +1,4 @@
-//! The tables of TPC-H in Parquet files.
+//! Generates the tables of TPC-H in Parquet files.
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::parquet::arrow::ArrowWriter;
@@ -13,13 +13,13 @@ use tpchgen_arrow::*;
 pub const TABLES: [&str; 8] =
     ["nation", "region", "part", "supplier", "partsupp", "customer", "orders", "lineitem"];
 
-/// Writes the tables into a folder each, the large ones in `files` files, unless they are there.
+/// Writes each missing table into its own folder. Large tables are split into `files` files.
 pub fn generate(folder: &Path, scale: f64, files: i32) {
     for table in TABLES {
         let small = matches!(table, "nation" | "region");
         let files = if small { 1 } else { files };
-        let of_table = folder.join(table);
-        if of_table.exists() {
+        let table_folder = folder.join(table);
+        if table_folder.exists() {
             continue;
         }
         let partial = folder.join(format!("{table}.partial"));
@@ -42,7 +42,7 @@ pub fn generate(folder: &Path, scale: f64, files: i32) {
                 _ => write_part!(LineItemArrow, LineItemGenerator),
             }
         }
-        std::fs::rename(&partial, &of_table).expect("a new name");
+        std::fs::rename(&partial, &table_folder).expect("a new name");
     }
 }
 

@@ -1,22 +1,24 @@
-//! Links of a limited rate between the processes of a cluster: a network namespace per executor, joined by a bridge.
+//! Connects the processes of a cluster by links with a limited rate. Each executor has a network namespace, and a
+//! bridge joins the namespaces.
 
 use std::net::Ipv4Addr;
 use std::process::Command;
 
-/// The namespaces, which end with the value. Needs root and the programs `ip` and `tc`.
+/// Network namespaces and a bridge, which are deleted when the value is dropped. Needs root and the programs `ip` and
+/// `tc`.
 pub struct Links {
     namespaces: Vec<String>,
     bridge: String,
 }
 
 impl Links {
-    /// The address of the scheduler and of the clients, which stay outside of the namespaces.
+    /// The address of the scheduler and the clients, which are outside of the namespaces.
     pub const SCHEDULER: Ipv4Addr = Ipv4Addr::new(10, 213, 0, 1);
 
-    /// A link of `megabits` per second, in each direction, for every executor.
+    /// Creates a link of `megabits` per second in each direction for every executor.
     ///
     /// # Panics
-    /// If the links cannot be made: without root, or without the programs.
+    /// If the links cannot be created, as without root or without the programs.
     pub fn create(executors: usize, megabits: u32) -> Self {
         let id = std::process::id();
         let bridge = format!("tr{id}");
@@ -33,24 +35,25 @@ impl Links {
             run(&format!("ip link add {outside} type veth peer name {inside}"));
             run(&format!("ip link set {outside} master {bridge} up"));
             run(&format!("ip link set {inside} netns {namespace}"));
-            let within = format!("ip netns exec {namespace}");
-            run(&format!("{within} ip link set lo up"));
-            run(&format!("{within} ip address add {}/24 dev {inside}", Self::executor(i)));
-            run(&format!("{within} ip link set {inside} up"));
-            // A burst of 10 ms, more than the kernel sends between two of its ticks.
+            let in_namespace = format!("ip netns exec {namespace}");
+            run(&format!("{in_namespace} ip link set lo up"));
+            run(&format!("{in_namespace} ip address add {}/24 dev {inside}", Self::executor(i)));
+            run(&format!("{in_namespace} ip link set {inside} up"));
+            // The burst is the data of 10 ms, more than is due between two ticks of the kernel's timer.
             let limit =
                 format!("root tbf rate {megabits}mbit burst {}kb latency 50ms", megabits * 10 / 8);
             run(&format!("tc qdisc add dev {outside} {limit}"));
-            run(&format!("{within} tc qdisc add dev {inside} {limit}"));
+            run(&format!("{in_namespace} tc qdisc add dev {inside} {limit}"));
         }
         links
     }
 
+    /// The address of an executor.
     pub fn executor(i: usize) -> Ipv4Addr {
         Ipv4Addr::from(u32::from(Self::SCHEDULER) + 1 + i as u32)
     }
 
-    /// The command that runs a program where executor `i` lives.
+    /// A command that runs a program in the namespace of executor `i`.
     pub fn command(&self, i: usize) -> Command {
         let mut command = Command::new("ip");
         command.args(["netns", "exec", &self.namespaces[i]]);
@@ -60,7 +63,7 @@ impl Links {
 
 impl Drop for Links {
     fn drop(&mut self) {
-        // A namespace takes its end of the link with it, and the link its other end.
+        // Deleting a namespace deletes the end of the link in it, and with it the other end.
         for namespace in &self.namespaces {
             let _ = Command::new("ip").args(["netns", "delete", namespace]).status();
         }

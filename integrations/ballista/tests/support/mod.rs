@@ -1,4 +1,4 @@
-//! What tests of a cluster and the measurement share.
+//! Code that the tests of a cluster and the measurements share.
 
 #![allow(dead_code, unreachable_pub)]
 

@@ -1,4 +1,4 @@
-//! Queries of TPC-H with the parameters that the specification validates with, and a star join.
+//! Queries of TPC-H with the specification's validation parameters, and a star join.
 
 /// A name and a query.
 pub const QUERIES: [(&str, &str); 9] = [
