@@ -18,23 +18,26 @@ use trommel_arrow::ColumnHasher;
 /// `trommel_filter(key [, fpr [, kind [, keys]]])`: the frozen filter of the keys of a group, as BinaryView.
 ///
 /// - `key`: a column of any type that has keys ([`trommel_arrow`]). NULLs are left out.
-/// - `fpr`: false-positive rate, 0.01 unless told.
-/// - `kind`: name of a [`FilterKind`](trommel::FilterKind), `split-block-bloom` unless told.
-/// - `keys`: how many different keys to expect, 1,000,000 unless told. It decides the size of the filter, and with it the
-///   memory of a partition that has many keys.
+/// - `fpr`: the false-positive rate, by default 0.01.
+/// - `kind`: the name of a [`FilterKind`](trommel::FilterKind), by default `split-block-bloom`.
+/// - `keys`: the expected number of distinct keys, by default 1,000,000. It determines the size of the filter, and so
+///   the memory of a partition that has many keys.
 ///
-/// All but the key are literals. A partition with few keys keeps their hashes, 8 bytes each, up to as many bytes as the
-/// filter has. The filter of few keys is made for these alone. Of more keys than told, the filter reports more absent keys as
-/// present; when it would do so for half of them, or would be larger than [`MAX_FILTER_BYTES`](crate::MAX_FILTER_BYTES), the
-/// result is [`ALWAYS_TRUE`](crate::ALWAYS_TRUE), one byte. The result is never NULL.
+/// All arguments but the key are literals. A partition keeps the hashes of its keys, 8 bytes each, until they would
+/// take more bytes than the filter. If they never do, the filter is sized for the actual number of keys.
+/// With more keys than expected, the false-positive rate rises. The result is
+/// [`ALWAYS_TRUE`](crate::ALWAYS_TRUE), a single byte, if the false-positive rate would exceed one half, if the keys do
+/// not fit, or if the filter would be larger than [`MAX_FILTER_BYTES`](crate::MAX_FILTER_BYTES). The result is never
+/// NULL.
 ///
-/// BinaryView and not Binary: an engine that repeats the result on every row, as a cross join does, repeats a reference.
+/// It is BinaryView and not Binary, so that an engine that repeats the result in every row, as in a cross join, repeats
+/// a reference and not the bytes.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct TrommelFilter {
     signature: Signature,
 }
 
-/// The aggregate [`TrommelFilter`], one for the process.
+/// The aggregate [`TrommelFilter`]. All callers in a process share one.
 #[must_use]
 pub fn trommel_filter_udaf() -> Arc<AggregateUDF> {
     static UDAF: LazyLock<Arc<AggregateUDF>> =
@@ -111,7 +114,7 @@ impl AggregateUDFImpl for TrommelFilter {
     }
 }
 
-/// The aggregate of all rows.
+/// The aggregate without `GROUP BY`.
 #[derive(Debug)]
 struct OneFilter {
     agreed: Agreed,
@@ -120,6 +123,7 @@ struct OneFilter {
 }
 
 impl OneFilter {
+    /// Returns the keys and begins with an empty set again.
     fn take(&mut self) -> Result<KeySet> {
         Ok(std::mem::replace(&mut self.set, KeySet::new(self.agreed)?))
     }

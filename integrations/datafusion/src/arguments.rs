@@ -1,4 +1,4 @@
-//! What `trommel_filter` is asked for.
+//! The arguments of `trommel_filter`, and the filter that they describe.
 
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, ScalarValue, plan_err};
@@ -7,49 +7,49 @@ use datafusion::physical_expr::expressions::Literal;
 use std::sync::Arc;
 use trommel::{FilterAccumulator, FilterKind, FilterSpec};
 
-/// A filter of more frozen bytes is not made: 16 MiB, the largest that Impala and Doris make, and the largest message of
-/// Ballista's executors.
+/// The largest frozen filter that is made: 16 MiB. Impala and Doris have the same limit, and no message of Ballista's
+/// executors may be larger.
 pub const MAX_FILTER_BYTES: u64 = 16 << 20;
 
-/// The false-positive rate of a filter that is not told one.
+/// The false-positive rate if the argument is missing.
 pub(crate) const DEFAULT_FPR: f64 = 0.01;
-/// The kind of a filter that is not told one.
+/// The kind if the argument is missing.
 pub(crate) const DEFAULT_KIND: FilterKind = FilterKind::SplitBlockBloom;
-/// The keys of a filter that is not told how many there will be: as many as Spark assumes.
+/// The expected number of keys if the argument is missing. Spark assumes the same.
 pub(crate) const DEFAULT_KEYS: usize = 1_000_000;
 
-/// The types that the arguments are coerced to, after the key's own.
+/// The types to which the arguments after the key are coerced.
 pub(crate) const ARGUMENT_TYPES: [DataType; 3] =
     [DataType::Float64, DataType::Utf8, DataType::Int64];
 const ARGUMENT_NAMES: [&str; 3] = ["fpr", "kind", "keys"];
 
-/// The agreed filter of all parts of an aggregate.
+/// The filter that all partial aggregates of a call build. It follows from the literals of the call alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Agreed {
     spec: FilterSpec,
-    /// Parts keep hashes while they take no more bytes than the filter.
+    /// A part keeps up to this number of hashes, which take no more bytes than the filter.
     max_hashes: usize,
-    /// A filter that is larger than the largest is "always true" instead.
+    /// Whether the filter would be larger than `MAX_FILTER_BYTES`. Then it is replaced by `ALWAYS_TRUE`.
     is_too_large: bool,
 }
 
 impl Agreed {
-    /// From the arguments of a call: key, then literals.
+    /// Reads the arguments of a call: the key, then literals.
     pub(crate) fn from_arguments(arguments: &[Arc<dyn PhysicalExpr>]) -> Result<Self> {
         let mut literals = [const { None }; 3];
-        for (at, argument) in arguments.iter().skip(1).enumerate().take(literals.len()) {
+        for (i, argument) in arguments.iter().skip(1).enumerate().take(literals.len()) {
             let Some(literal) = argument.downcast_ref::<Literal>() else {
                 return plan_err!(
                     "trommel_filter: {} must be a literal, not {argument}",
-                    ARGUMENT_NAMES[at]
+                    ARGUMENT_NAMES[i]
                 );
             };
-            literals[at] = Some(literal.value().cast_to(&ARGUMENT_TYPES[at])?);
+            literals[i] = Some(literal.value().cast_to(&ARGUMENT_TYPES[i])?);
         }
         Self::from_literals(&literals)
     }
 
-    /// NULL is the default.
+    /// Uses the default for a literal that is missing or NULL.
     fn from_literals([fpr, kind, keys]: &[Option<ScalarValue>; 3]) -> Result<Self> {
         let fpr = match fpr {
             Some(ScalarValue::Float64(Some(fpr))) => *fpr,
@@ -82,12 +82,12 @@ impl Agreed {
         self.is_too_large
     }
 
-    /// Hashes that a part keeps before it makes the filter.
+    /// The number of hashes that a part keeps before it makes a filter of them.
     pub(crate) fn max_hashes(&self) -> usize {
         self.max_hashes
     }
 
-    /// An empty part.
+    /// Makes an empty part.
     pub(crate) fn accumulator(&self) -> Result<FilterAccumulator> {
         match FilterAccumulator::new(self.spec, self.max_hashes) {
             Ok(accumulator) => Ok(accumulator),

@@ -1,4 +1,4 @@
-//! Down a plan to where a column comes from.
+//! Follows a column down a plan to its origin.
 
 use crate::node::{FilteredJoin, RuntimeFilterNode};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
@@ -6,13 +6,14 @@ use datafusion::common::{Column, JoinType, Result, TableReference};
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use std::sync::Arc;
 
-/// The input that a column of a plan comes from unchanged, and its name there; none if it is made here, or if a filter of the
-/// input would not be one of the output.
+/// The index of the input from which a plan's node takes a column unchanged, and the column's name in that input.
+/// `None` if the node computes the column, or if filtering the input would not have the same result as filtering the
+/// output.
 fn origin(plan: &LogicalPlan, column: &Column) -> Result<Option<(usize, Column)>> {
     let index = plan.schema().index_of_column(column)?;
     let same_position = |input: &LogicalPlan| Column::from(input.schema().qualified_field(index));
     Ok(match plan {
-        LogicalPlan::Projection(projection) => of_expression(&projection.expr[index]),
+        LogicalPlan::Projection(projection) => renamed_column(&projection.expr[index]),
         LogicalPlan::SubqueryAlias(alias) => Some((0, same_position(&alias.input))),
         LogicalPlan::Filter(filter) => Some((0, same_position(&filter.input))),
         LogicalPlan::Repartition(repartition) => Some((0, same_position(&repartition.input))),
@@ -20,9 +21,9 @@ fn origin(plan: &LogicalPlan, column: &Column) -> Result<Option<(usize, Column)>
             Some((0, same_position(input)))
         }
         LogicalPlan::Sort(sort) if sort.fetch.is_none() => Some((0, same_position(&sort.input))),
-        // Rows of one group have one key: they go all or none.
+        // All rows of a group have the same key, so a filter keeps or drops whole groups.
         LogicalPlan::Aggregate(aggregate) => {
-            aggregate.group_expr.get(index).and_then(of_expression)
+            aggregate.group_expr.get(index).and_then(renamed_column)
         }
         LogicalPlan::Join(join) => {
             let is_left = join.left.schema().has_column(column);
@@ -38,17 +39,18 @@ fn origin(plan: &LogicalPlan, column: &Column) -> Result<Option<(usize, Column)>
     })
 }
 
-/// The column that an expression is, under another name or not.
-fn of_expression(expression: &Expr) -> Option<(usize, Column)> {
+/// The column that an expression consists of, perhaps under another name, in the first input.
+fn renamed_column(expression: &Expr) -> Option<(usize, Column)> {
     match expression {
         Expr::Column(column) => Some((0, column.clone())),
-        Expr::Alias(alias) => of_expression(&alias.expr),
+        Expr::Alias(alias) => renamed_column(&alias.expr),
         _ => None,
     }
 }
 
-/// The plan with a filter where the column comes from, built of the one column of `keys`. A filter that is there already and
-/// built of the same column gets the new keys. None if it has them already.
+/// Returns the plan with a filter at the origin of `column`, built from the single column of `keys`. If there is
+/// already a filter that is built from the same column, it is built from the new keys instead. `None` if its keys are
+/// the same.
 pub(crate) fn place_filter(
     plan: &LogicalPlan,
     column: &Column,
@@ -66,7 +68,7 @@ pub(crate) fn place_filter(
         let is_same = filter.build == keys;
         return (!is_same).then(|| new_filter(&filter.probe, keys)).transpose();
     }
-    // A predicate on the scan is cheaper than a filter, so it stays below it.
+    // A predicate on a scan is cheaper than the filter, so the filter goes above it.
     let is_filtered_scan = matches!(plan, LogicalPlan::Filter(_)) && is_scan(plan.inputs()[0]);
     let origin = if is_filtered_scan { None } else { origin(plan, column)? };
     let Some((input, name)) = origin else {
@@ -80,7 +82,7 @@ pub(crate) fn place_filter(
         None => return Ok(None),
     }
     match plan {
-        // Anew, an outer join would give its columns other names.
+        // `with_new_exprs` would rebuild an outer join with other column names, so the side is replaced in place.
         LogicalPlan::Join(join) => {
             let mut join = join.clone();
             let side = if input == 0 { &mut join.left } else { &mut join.right };
@@ -91,7 +93,7 @@ pub(crate) fn place_filter(
     }
 }
 
-/// The table that a column is read from, if it is read from one unchanged.
+/// The table from which a column is read unchanged. `None` if its values are computed.
 pub(crate) fn scanned_table(plan: &LogicalPlan, column: &Column) -> Result<Option<TableReference>> {
     match (plan, origin(plan, column)?) {
         (LogicalPlan::TableScan(scan), _) => Ok(Some(scan.table_name.clone())),
@@ -104,10 +106,11 @@ fn is_scan(plan: &LogicalPlan) -> bool {
     matches!(plan, LogicalPlan::TableScan(_))
 }
 
-/// A plan of one column that reads the values of a column once more: all that it has in `plan`, and perhaps others. None
-/// unless it is cheap and selects rows.
+/// Returns a plan of one column that reads the values of `column` a second time: all values that it has in `plan`, and
+/// perhaps others. `None` unless this plan is cheap and drops rows of its table.
 ///
-/// Filters that are built of `probe_table` are left out, since the new one is for that table: it would be built of itself.
+/// Leaves out runtime filters that are built from `probe_table`: the new filter is for that table, so it would be built
+/// from the table that it filters.
 pub(crate) fn build_keys(
     plan: &LogicalPlan,
     column: &Column,
@@ -122,14 +125,14 @@ pub(crate) fn build_keys(
         let column = [Expr::Column(column.clone())];
         return LogicalPlanBuilder::new(chain).project(column)?.build().map(Some);
     }
-    // Other nodes only drop rows or join them to others.
+    // The other nodes only drop rows or join them to other rows, so the input has all values of the column.
     match origin(plan, column)? {
         Some((input, name)) => build_keys(plan.inputs()[input], &name, probe_table),
         None => Ok(None),
     }
 }
 
-/// A chain without the runtime filters that are built of a table.
+/// Removes from a chain the runtime filters that are built from a table.
 fn without_filters_of(plan: &LogicalPlan, table: Option<&TableReference>) -> Result<LogicalPlan> {
     let Some(table) = table else { return Ok(plan.clone()) };
     let reads_it = |plan: &LogicalPlan| {
@@ -151,7 +154,8 @@ fn without_filters_of(plan: &LogicalPlan, table: Option<&TableReference>) -> Res
     Ok(without?.data)
 }
 
-/// A filter within a chain decides which rows are keys, whatever the join does that it was first made for.
+/// Marks a runtime filter within a chain as one that pays even if its own join is broadcast, because it also decides
+/// which keys the new filter has.
 fn as_part_of_keys(plan: LogicalPlan) -> Transformed<LogicalPlan> {
     match RuntimeFilterNode::of(&plan) {
         Some(filter) if !filter.join.pays_if_broadcast => {
@@ -162,8 +166,8 @@ fn as_part_of_keys(plan: LogicalPlan) -> Transformed<LogicalPlan> {
     }
 }
 
-/// Whether a plan reads one table, without joins, groups and sorts, and gives the same rows when it does so again. What builds
-/// the runtime filters within was judged when they were placed.
+/// Whether a plan reads a single table without joins, groups and sorts, and gives the same rows if it is run again. The
+/// build sides of runtime filters in it are not checked, since they were checked when these filters were placed.
 fn is_chain(plan: &LogicalPlan) -> bool {
     match plan {
         LogicalPlan::TableScan(scan) => {
@@ -176,7 +180,7 @@ fn is_chain(plan: &LogicalPlan) -> bool {
     }
 }
 
-/// Whether an expression means the same in another place of the plan, and gives the same values there.
+/// Whether an expression has the same meaning and the same values if it is evaluated again elsewhere in the plan.
 fn is_repeatable(expression: &Expr) -> bool {
     let is_subquery = |part: &Expr| {
         matches!(
@@ -187,12 +191,12 @@ fn is_repeatable(expression: &Expr) -> bool {
                 | Expr::SetComparison(_)
         )
     };
-    // In doubt it is not.
+    // An error counts as a subquery.
     let has_subquery = expression.exists(|part| Ok(is_subquery(part))).unwrap_or(true);
     !has_subquery && !expression.is_volatile() && !expression.contains_outer()
 }
 
-/// Whether a chain drops rows of its table.
+/// Whether a chain drops rows of its table: it has a predicate or a runtime filter.
 fn selects(plan: &LogicalPlan) -> bool {
     match plan {
         LogicalPlan::TableScan(scan) => !scan.filters.is_empty(),

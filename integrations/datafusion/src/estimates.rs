@@ -1,4 +1,4 @@
-//! Estimated rows, by the statistics of tables.
+//! Estimates numbers of rows from the statistics of tables.
 
 use crate::exec::RuntimeFilterExec;
 use datafusion::common::Result;
@@ -7,15 +7,17 @@ use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 use std::sync::Arc;
 
-/// Rows of a plan, where runtime filters are taken to drop none.
+/// The estimated rows of a plan, as if its runtime filters dropped none.
 pub(crate) fn estimated_rows(plan: &dyn ExecutionPlan) -> Result<Option<usize>> {
     let statistics = StatisticsContext::new().compute(plan, &StatisticsArgs::new())?;
     Ok(statistics.num_rows.get_value().copied())
 }
 
-/// Rows of the plan that builds a filter, if they can be estimated: after its predicates, and after the filters within.
+/// Estimates the rows of the plan that builds a filter, after its predicates and after the runtime filters in it.
+/// `None` if statistics are missing.
 ///
-/// A filter within is taken to let through the share of rows that its own keys are of their table, as if each row had a partner there.
+/// A runtime filter is assumed to keep the same share of rows as the predicates that its keys have passed keep of their
+/// own table.
 ///
 /// # Errors
 /// An error of DataFusion if an operator has no statistics for its columns.
@@ -24,7 +26,7 @@ pub fn filtered_rows(build: &Arc<dyn ExecutionPlan>) -> Result<Option<usize>> {
     Ok(kept_share(build)?.map(|share| (rows as f64 * share).ceil() as usize))
 }
 
-/// The share of rows that the runtime filters of a chain let through.
+/// The estimated share of rows that the runtime filters of a chain keep.
 fn kept_share(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<f64>> {
     let children = plan.children();
     let Some(child) = children.first() else { return Ok(Some(1.0)) };
@@ -39,7 +41,7 @@ fn kept_share(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<f64>> {
     Ok(below.map(|below| below * (kept as f64 / read.max(1) as f64).min(1.0)))
 }
 
-/// The plan whose rows are the keys of a filter: below the aggregates that make the filter of them.
+/// The plan whose rows are the keys of a filter. It is the input of the aggregates that build the filter.
 fn keys_of(filter: &Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
     let (mut plan, mut keys) = (Arc::clone(filter), Arc::clone(filter));
     while let Some(child) = plan.children().last().map(|child| Arc::clone(child)) {
@@ -53,8 +55,8 @@ fn keys_of(filter: &Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
     keys
 }
 
-/// Rows that a plan reads from its tables, if all of them are known. What builds the filters within is not counted, since
-/// other filters may share it.
+/// The number of rows that a plan reads from its tables. `None` if the rows of a table are unknown. The build sides of
+/// runtime filters are not counted, since other filters may share them.
 pub(crate) fn scanned_rows(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<usize>> {
     let children = match plan.downcast_ref::<RuntimeFilterExec>() {
         Some(filter) => filter.children()[..1].to_vec(),

@@ -1,4 +1,4 @@
-//! The operator: waits for a filter, then drops the rows whose key is not in it.
+//! The physical operator. It waits for a filter, then drops the rows whose key is not in the filter.
 
 use crate::loading::{Loading, start_loading};
 use crate::stream::{ProbeStream, Sampling};
@@ -25,14 +25,15 @@ use datafusion::physical_plan::{
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-/// Rows of the first input whose key may be in the filter that the second input gives: one row and column of binary, by
-/// `trommel_filter`.
+/// Passes the rows of the first input whose key may be in a filter. The second input is the filter: one row and one
+/// column of BinaryView, made by `trommel_filter`.
 ///
-/// Partitions of the first input are those of the output, in the same order. The second input has one partition, which is read
-/// once, before the first row of the first input is asked for. A partition of which most rows are in the filter stops asking.
+/// The output has the partitions and the order of the first input. The second input has one partition, which is read
+/// once, before any row of the first input. A partition stops using the filter if most of its rows are in it
+/// ([`Sampling`]).
 ///
-/// Metrics, per partition: `probe_rows` came in, `output_rows` were in the filter or came after it was switched off,
-/// `filters_switched_off`; `filter_bytes` once.
+/// Metrics per partition: `probe_rows`, the rows that came in; `output_rows`, the rows that were in the filter or came
+/// after it was switched off; `filters_switched_off`. `filter_bytes` is counted once for all partitions.
 #[derive(Debug)]
 pub struct RuntimeFilterExec {
     probe: Arc<dyn ExecutionPlan>,
@@ -41,7 +42,7 @@ pub struct RuntimeFilterExec {
     sampling: Sampling,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
-    /// All partitions wait for one reading of the second input.
+    /// Reads the second input once, for all partitions.
     loading: OnceLock<Loading>,
 }
 
@@ -49,7 +50,8 @@ impl RuntimeFilterExec {
     /// Filters `probe` by its column `key`.
     ///
     /// # Errors
-    /// An error if `filter` has not one partition and one column of BinaryView, or `probe` lacks the column.
+    /// An internal error if `filter` does not have exactly one column, of type BinaryView, or if `probe` has no column
+    /// `key`.
     pub fn try_new(
         probe: Arc<dyn ExecutionPlan>,
         filter: Arc<dyn ExecutionPlan>,
@@ -88,7 +90,7 @@ impl RuntimeFilterExec {
         &self.key
     }
 
-    /// When a partition stops to ask the filter.
+    /// When a partition stops using the filter.
     #[must_use]
     pub fn sampling(&self) -> Sampling {
         self.sampling
@@ -141,7 +143,7 @@ impl ExecutionPlan for RuntimeFilterExec {
         vec![true, false]
     }
 
-    // Between processes a repartition is a shuffle of what is to be dropped.
+    // In a cluster, repartitioning the input would shuffle the rows that the filter drops.
     fn benefits_from_input_partitioning(&self) -> Vec<bool> {
         vec![false, false]
     }
@@ -187,7 +189,8 @@ impl ExecutionPlan for RuntimeFilterExec {
         vec![ChildStats::At(partition), ChildStats::Skip]
     }
 
-    // What the filter drops is not known. To say nothing at all would make the optimizer swap the sides of the join.
+    // The filter drops an unknown number of rows. Unknown statistics would make the optimizer swap the sides of the
+    // join.
     fn statistics_from_inputs(
         &self,
         inputs: &[Arc<Statistics>],
@@ -203,7 +206,7 @@ impl ExecutionPlan for RuntimeFilterExec {
         CardinalityEffect::LowerEqual
     }
 
-    // Dynamic filters of DataFusion pass on to the scan.
+    // Passes DataFusion's dynamic filters on to the scan of the first input.
     fn gather_filters_for_pushdown(
         &self,
         _: FilterPushdownPhase,

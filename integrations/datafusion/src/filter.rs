@@ -1,4 +1,4 @@
-//! A filter that a query looks keys up in.
+//! The filters in which a query looks keys up.
 
 use crate::key_set::ALWAYS_TRUE;
 use datafusion::arrow::array::{Array, ArrayRef, BooleanArray};
@@ -10,7 +10,7 @@ use trommel::Filter;
 use trommel::container::{HEADER_BYTES, OwnedView};
 use trommel_arrow::ColumnHasher;
 
-/// A checked filter.
+/// A filter whose bytes were verified.
 #[derive(Debug)]
 pub(crate) enum QueryFilter {
     /// Holds every key.
@@ -20,7 +20,7 @@ pub(crate) enum QueryFilter {
 }
 
 impl QueryFilter {
-    /// Checks bytes that `trommel_filter` has made, or any other frozen filter.
+    /// Verifies the bytes of a frozen filter, made by `trommel_filter` or any other program.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self> {
         if bytes == ALWAYS_TRUE {
             return Ok(Self::AlwaysTrue);
@@ -31,7 +31,7 @@ impl QueryFilter {
         }
     }
 
-    /// Whether each key may be in the filter; NULL for NULL.
+    /// Whether each key may be in the filter. NULL for keys that are NULL.
     pub(crate) fn probe(&self, keys: &ArrayRef) -> Result<BooleanArray> {
         match self {
             Self::AlwaysTrue => {
@@ -45,32 +45,33 @@ impl QueryFilter {
     }
 }
 
-/// The filters that were parsed last. A query asks about one filter batch after batch, and to check it costs as much as to
-/// look up tens of thousands of keys.
+/// A cache of verified filters. A query looks up batch after batch in the same filter, and verifying it costs as much
+/// as looking up tens of thousands of keys.
 #[derive(Debug, Default)]
 pub(crate) struct ParsedFilters {
-    /// The one used last is the last.
+    /// The most recently used filter is the last.
     filters: Mutex<Vec<Parsed>>,
 }
 
 #[derive(Clone, Debug)]
 struct Parsed {
-    /// The first bytes: kind, hash, seed and parameters, and checksums of themselves and of the table.
+    /// The header: kind, hash, seed, parameters, and the checksums of header and table.
     header: Vec<u8>,
     len: usize,
     filter: Arc<QueryFilter>,
 }
 
 impl Parsed {
-    /// Equal headers are equal filters but once in 2^64, since they hold the checksum of the table too. Bytes whose table was
-    /// damaged later are answered from the table of the checksum. To compare tables would read as much memory as parsing.
+    /// Whether `bytes` are this filter, by length and header. The header contains the table's checksum, so different
+    /// filters have equal headers with a probability of 2^-64. If the table in `bytes` was damaged later, lookups use
+    /// the verified table. Comparing the tables would read as much memory as parsing.
     fn is(&self, bytes: &[u8]) -> bool {
         self.len == bytes.len() && bytes.starts_with(&self.header)
     }
 }
 
 impl ParsedFilters {
-    /// Enough for the predicates of a few queries at once.
+    /// Enough for the predicates of a few concurrent queries.
     const MAX_FILTERS: usize = 8;
 
     pub(crate) fn parse(&self, bytes: &[u8]) -> Result<Arc<QueryFilter>> {
@@ -90,9 +91,9 @@ impl ParsedFilters {
 
     fn find(&self, bytes: &[u8]) -> Option<Arc<QueryFilter>> {
         let mut filters = self.filters.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = filters.iter().rposition(|parsed| parsed.is(bytes))?;
+        let position = filters.iter().rposition(|parsed| parsed.is(bytes))?;
         let last = filters.len() - 1;
-        filters[at..=last].rotate_left(1);
+        filters[position..=last].rotate_left(1);
         Some(Arc::clone(&filters[last].filter))
     }
 }

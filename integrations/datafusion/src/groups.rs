@@ -16,7 +16,7 @@ pub(crate) struct FilterGroups {
     agreed: Agreed,
     hasher: ColumnHasher,
     sets: Vec<KeySet>,
-    /// What all sets have on the heap, since counting them anew for every batch would cost time per group.
+    /// The sum of the sets' heap bytes. It is kept up to date, since adding it up for every batch takes time per group.
     heap_bytes: usize,
 }
 
@@ -48,7 +48,7 @@ impl FilterGroups {
     }
 }
 
-/// Changes the set of a group, and keeps count of the memory of all.
+/// Changes the set of a group, and updates the heap bytes of all sets.
 fn change(
     sets: &mut [KeySet],
     heap_bytes: &mut usize,
@@ -62,7 +62,7 @@ fn change(
     result
 }
 
-/// The rows with a key that the filter of the aggregate lets through, as hash and row.
+/// The rows that have a key and pass the aggregate's `FILTER` clause, as row number and hash.
 fn valid_rows<'a>(
     keys: &'a trommel_arrow::Keys<'_>,
     filter: Option<&'a BooleanArray>,
@@ -84,7 +84,7 @@ impl GroupsAccumulator for FilterGroups {
         self.resize(total_num_groups)?;
         let Self { hasher, sets, heap_bytes, .. } = self;
         let keys = hasher.hash(&[&values[0]]).map_err(ArrowError::from)?;
-        // Rows of one group in a row are one batch, as they are in sorted input.
+        // Inserts consecutive rows of the same group as one batch. Such rows are frequent in sorted input.
         let mut batch = Vec::new();
         let mut rows =
             valid_rows(&keys, opt_filter).map(|(row, hash)| (group_indices[row], hash)).peekable();
@@ -128,12 +128,12 @@ impl GroupsAccumulator for FilterGroups {
     ) -> Result<Vec<ArrayRef>> {
         let mut hasher = ColumnHasher::new(KeySet::hasher(&self.agreed)?);
         let keys = hasher.hash(&[&values[0]]).map_err(ArrowError::from)?;
-        let mut of_rows = vec![None; keys.len()];
+        let mut row_keys = vec![None; keys.len()];
         for (row, hash) in valid_rows(&keys, opt_filter) {
-            of_rows[row] = Some(hash);
+            row_keys[row] = Some(hash);
         }
         let mut states = BinaryViewBuilder::with_capacity(keys.len());
-        for key in of_rows {
+        for key in row_keys {
             states.try_append_value(KeySet::state_of(&self.agreed, key)?)?;
         }
         Ok(vec![Arc::new(states.finish())])

@@ -1,4 +1,4 @@
-//! The state of one aggregate: hashes, then a filter, and in the end perhaps neither.
+//! The state of one aggregate: first hashes, then a filter, or "always true".
 
 use crate::arguments::Agreed;
 use datafusion::common::{Result, exec_datafusion_err, exec_err};
@@ -8,14 +8,14 @@ use trommel::{Filter, FilterAccumulator, Hasher, KeyHash, MergeError};
 /// The bytes of a filter that holds every key. `might_contain` is true for it.
 pub const ALWAYS_TRUE: &[u8] = &[1];
 
-/// A filter that reports more than this share of absent keys as present saves nothing.
+/// A filter with a higher false-positive rate is replaced by [`ALWAYS_TRUE`].
 const USELESS_FPR: f64 = 0.5;
 
-/// The keys of one group, or of one partition of them.
+/// The keys of one group, or of a group's rows in one partition.
 #[derive(Debug)]
 pub(crate) struct KeySet {
     agreed: Agreed,
-    /// None is "always true".
+    /// `None` if the filter is "always true".
     keys: Option<FilterAccumulator>,
 }
 
@@ -36,14 +36,14 @@ impl KeySet {
         }
         match keys.insert_batch(hashes) {
             Ok(()) => {}
-            // More keys than were agreed.
+            // There are more keys than the filter was planned for, and it has no room.
             Err(BuildError::Full(_)) => self.keys = None,
             Err(error) => return exec_err!("trommel_filter: {error}"),
         }
         Ok(())
     }
 
-    /// Takes in the state of another part.
+    /// Adds the keys of another part, given its state.
     pub(crate) fn merge(&mut self, state: &[u8]) -> Result<()> {
         let Some(keys) = &mut self.keys else { return Ok(()) };
         if state == ALWAYS_TRUE {
@@ -71,12 +71,12 @@ impl KeySet {
         Ok(())
     }
 
-    /// The state for another part to merge.
+    /// The state as bytes, for [`KeySet::merge`].
     pub(crate) fn into_state(self) -> Vec<u8> {
         self.keys.map_or_else(|| ALWAYS_TRUE.to_vec(), |keys| keys.to_bytes())
     }
 
-    /// The state of a part that has no key, or one.
+    /// The state of a part that has one key or none.
     pub(crate) fn state_of(agreed: &Agreed, key: Option<KeyHash>) -> Result<Vec<u8>> {
         let mut set = Self::new(*agreed)?;
         if let Some(key) = key {

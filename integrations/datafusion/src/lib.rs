@@ -1,6 +1,6 @@
-//! Trommel's filters in DataFusion: two functions of SQL, and runtime filters of joins.
+//! Trommel's filters in DataFusion: two SQL functions, and runtime filters of joins.
 //!
-//! [`register_all`] gives a session all of it:
+//! [`register_all`] adds all of them to a session:
 //!
 //! ```
 //! use datafusion::prelude::SessionContext;
@@ -21,11 +21,11 @@
 //! ```
 //!
 //! - [`TrommelFilter`], `trommel_filter(key [, fpr [, kind [, keys]]])`, makes the frozen filter of a column.
-//! - [`MightContain`], `might_contain(filter, key)`, looks a key up in one.
+//! - [`MightContain`], `might_contain(filter, key)`, looks a key up in a frozen filter.
 //! - [`RuntimeFilterRule`] filters an input of a join by the keys of the other input, before it is repartitioned, sorted or
 //!   sent. It is off until `SET trommel.runtime_filter.enabled = true`; [`RuntimeFilterOptions`] has the options.
 //!
-//! Which values are equal as keys, and what NULL means, is said in [`trommel_arrow`].
+//! [`trommel_arrow`] documents which values are equal as keys, and what NULL means.
 
 mod aggregate;
 mod arguments;

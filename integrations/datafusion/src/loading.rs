@@ -1,4 +1,4 @@
-//! The filter that all partitions of an operator wait for.
+//! Loads the filter that all partitions of an operator wait for.
 
 use crate::filter::QueryFilter;
 use datafusion::arrow::array::AsArray;
@@ -11,42 +11,46 @@ use futures::stream::TryStreamExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The filter, when it is there. Any partition that waits drives the reading, so it goes on when another one is dropped.
+/// A future of the filter. Every partition that waits for it drives it, so it makes progress even if another partition
+/// is dropped.
 pub(crate) type Loading =
     Shared<BoxFuture<'static, std::result::Result<Arc<Loaded>, Arc<DataFusionError>>>>;
 
-/// A filter, and its share of the memory pool.
+/// A filter, and its reservation in the memory pool.
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub(crate) filter: QueryFilter,
-    /// Frozen bytes, until a partition has counted them.
+    /// The filter's frozen bytes, or 0 once a partition has added them to its metrics.
     uncounted_bytes: AtomicUsize,
     _reservation: MemoryReservation,
 }
 
 impl Loaded {
-    /// The bytes of the filter for the first partition that asks, 0 for all others.
+    /// Returns the filter's frozen bytes on the first call, and 0 on every later one.
     pub(crate) fn take_bytes(&self) -> usize {
         self.uncounted_bytes.swap(0, Ordering::Relaxed)
     }
 }
 
-/// Makes the future that reads the filter. Nothing is read before a partition waits for it.
+/// Makes the future that reads the filter. It reads nothing until a partition waits for it.
 pub(crate) fn start_loading(plan: Arc<dyn ExecutionPlan>, context: Arc<TaskContext>) -> Loading {
     async move { load(plan, context).await.map(Arc::new).map_err(Arc::new) }.boxed().shared()
 }
 
-/// Reads the one filter of a plan.
+/// Reads the filter that a plan returns as its only row.
 async fn load(plan: Arc<dyn ExecutionPlan>, context: Arc<TaskContext>) -> Result<Loaded> {
     let reservation = MemoryConsumer::new("RuntimeFilterExec").register(context.memory_pool());
     let batches: Vec<_> = plan.execute(0, context)?.try_collect().await?;
     let mut filters = batches.iter().flat_map(|batch| batch.column(0).as_binary_view().iter());
     let (filter, more) = (filters.next(), filters.count());
     let Some(Some(bytes)) = filter else {
-        return exec_err!("RuntimeFilterExec: there is no filter");
+        return exec_err!("RuntimeFilterExec: the second input returned no filter");
     };
     if more > 0 {
-        return exec_err!("RuntimeFilterExec: there are {} filters in place of one", more + 1);
+        return exec_err!(
+            "RuntimeFilterExec: the second input returned {} filters instead of one",
+            more + 1
+        );
     }
     reservation.try_grow(bytes.len())?;
     let filter = QueryFilter::parse(bytes)?;

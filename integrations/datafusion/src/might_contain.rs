@@ -14,22 +14,23 @@ use datafusion::logical_expr::{
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, LazyLock};
 
-/// `might_contain(filter, key)`: false if the filter certainly lacks the key, else true.
+/// `might_contain(filter, key)`: false if the filter certainly lacks the key, otherwise true.
 ///
-/// The filter is a Binary, LargeBinary or BinaryView of frozen bytes, by `trommel_filter` or by any other program that uses
-/// Trommel. Keys are hashed with the hash and seed that the filter carries. Bytes that are no filter are an error of the query.
+/// The filter is a Binary, LargeBinary or BinaryView of frozen bytes, made by `trommel_filter` or by any other program
+/// that uses Trommel. Keys are hashed with the hash and seed that the frozen filter contains. Bytes that are not a
+/// frozen filter make the query fail.
 ///
 /// The result is true if the filter or the key is NULL, so it is never NULL.
 ///
-/// A filter is checked once: the function remembers the last eight. A column with a different filter in every row works too,
-/// and costs a check for each run of equal ones.
+/// A filter is verified once, as the function remembers the last eight filters. The filter may also be a column with
+/// different values: then each run of equal values costs at most one verification.
 #[derive(Debug)]
 pub struct MightContain {
     signature: Signature,
     parsed: ParsedFilters,
 }
 
-/// The function [`MightContain`], one for the process.
+/// The function [`MightContain`]. All callers in a process share one.
 #[must_use]
 pub fn might_contain_udf() -> Arc<ScalarUDF> {
     static UDF: LazyLock<Arc<ScalarUDF>> =
@@ -54,7 +55,7 @@ impl Default for MightContain {
     }
 }
 
-// All instances are one function: what one has parsed changes no answer.
+// All instances are equal, since the filters that an instance has parsed do not change its answers.
 impl PartialEq for MightContain {
     fn eq(&self, _: &Self) -> bool {
         true
@@ -152,19 +153,19 @@ impl MightContain {
     }
 }
 
-/// Rows from `start` on that hold the same filter.
+/// The number of consecutive rows from `start` on that have the same filter.
 fn run_len(filters: &BinaryViewArray, start: usize) -> usize {
     let is_same = |row: usize| {
         filters.is_valid(row) == filters.is_valid(start)
             && (filters.is_null(start)
-                // A repeated value is most often the same view of the same buffer.
+                // A repeated value is usually the same view of the same buffer.
                 || filters.views()[row] == filters.views()[start]
                 || filters.value(row) == filters.value(start))
     };
     1 + (start + 1..filters.len()).take_while(|row| is_same(*row)).count()
 }
 
-/// Looks keys up. NULL may be in any filter.
+/// Looks keys up. True for NULL.
 fn probe(filter: &QueryFilter, keys: &ArrayRef) -> Result<BooleanBuffer> {
     let (found, nulls) = filter.probe(keys)?.into_parts();
     Ok(match nulls {

@@ -1,4 +1,4 @@
-//! The logical node: rows of one plan whose key may be among the keys of another.
+//! The logical plan node of a runtime filter.
 
 use datafusion::common::{Column, DFSchemaRef, Result, plan_err};
 use datafusion::logical_expr::{Expr, Extension, LogicalPlan, UserDefinedLogicalNodeCore};
@@ -6,17 +6,17 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
-/// The join that a filter is for, as far as it decides whether the filter pays.
+/// The properties of a filter's join that determine whether the filter pays in a cluster.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FilteredJoin {
     /// Estimated bytes per row of the side whose keys build the filter; 0 if unknown.
     pub build_row_bytes: usize,
-    /// Whether the filter pays even if the other side of the join is sent to all executors: the filtered rows are grouped before the
-    /// join, or are the keys of another filter.
+    /// Whether the filter pays even if the other side of the join is sent to all executors, because the filtered rows
+    /// are grouped before the join or are the keys of another filter.
     pub pays_if_broadcast: bool,
 }
 
-/// Rows of `probe` whose `key` may be among the rows of `build`, which has one column.
+/// Keeps the rows of `probe` whose `key` may be among the values of `build`, which has one column.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RuntimeFilterNode {
     pub(crate) probe: LogicalPlan,
@@ -27,10 +27,10 @@ pub struct RuntimeFilterNode {
 }
 
 impl RuntimeFilterNode {
-    /// Filters the rows of `probe` by the values of the one column of `build`.
+    /// Filters the rows of `probe` by the values of the single column of `build`.
     ///
     /// # Errors
-    /// An error of planning if `probe` lacks the column `key`, or `build` has not one column.
+    /// A planning error if `probe` has no column `key`, or if `build` does not have exactly one column.
     pub fn try_new(probe: LogicalPlan, key: Column, build: LogicalPlan) -> Result<Self> {
         probe.schema().index_of_column(&key)?;
         if build.schema().fields().len() != 1 {
@@ -42,19 +42,19 @@ impl RuntimeFilterNode {
         Ok(Self { probe, build, key, join: FilteredJoin::default() })
     }
 
-    /// The same filter, for a join of which something is known.
+    /// Sets the properties of the filter's join.
     #[must_use]
     pub fn for_join(self, join: FilteredJoin) -> Self {
         Self { join, ..self }
     }
 
-    /// The join that the filter is for.
+    /// The properties of the filter's join.
     #[must_use]
     pub fn join(&self) -> FilteredJoin {
         self.join
     }
 
-    /// The runtime filter that a node of a plan is, if it is one.
+    /// The runtime filter at the root of a plan. `None` if the root is another node.
     #[must_use]
     pub fn of(plan: &LogicalPlan) -> Option<&Self> {
         match plan {
@@ -63,14 +63,14 @@ impl RuntimeFilterNode {
         }
     }
 
-    /// As a node of a plan.
+    /// Converts the filter to a plan.
     #[must_use]
     pub fn into_plan(self) -> LogicalPlan {
         LogicalPlan::Extension(Extension { node: Arc::new(self) })
     }
 }
 
-// A node is ordered by its key alone, as far as it is ordered at all.
+// Nodes are ordered by their keys. Different nodes with the same key have no order.
 impl PartialOrd for RuntimeFilterNode {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         self.key.partial_cmp(&other.key).filter(|order| order.is_ne() || self == other)

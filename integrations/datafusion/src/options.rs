@@ -11,24 +11,25 @@ use trommel::FilterKind;
 /// When [`RuntimeFilterRule`](crate::RuntimeFilterRule) filters the inputs of joins, and how.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RuntimeFilterOptions {
-    /// Whether joins are filtered at all. False unless set.
+    /// Whether joins are filtered at all. Default: false.
     pub enabled: bool,
-    /// Whether joins are filtered that DataFusion's own dynamic filters apply to, hash joins within one process. False unless
-    /// set.
+    /// Whether joins that DataFusion's own dynamic filters already filter, hash joins within one process, get a filter
+    /// too. Default: false.
     pub all_joins: bool,
-    /// The kind of filter. `split-block-bloom` unless set.
+    /// The kind of filter. Default: `split-block-bloom`.
     pub kind: FilterKind,
-    /// The false-positive rate. 0.01 unless set.
+    /// The false-positive rate. Default: 0.01.
     pub fpr: f64,
-    /// The largest filter, in bytes: a join with more keys is left alone. 8 MiB unless set, as in Spark.
+    /// A join is not filtered if its filter would have more bytes. Default: 8 MiB, as in Spark.
     pub max_bytes: usize,
-    /// The rows that are read for the keys are at most this share of the rows that are filtered. 0.5 unless set.
+    /// A join is not filtered if the rows read for the keys are more than this share of the rows to filter. Default:
+    /// 0.5.
     pub max_build_share: f64,
-    /// An input of fewer rows is not filtered. 100,000 unless set.
+    /// An input of fewer rows is not filtered. Default: 100,000.
     pub min_probe_rows: usize,
-    /// After this number of rows a partition decides whether the filter is worth it. 65,536 unless set.
+    /// After this number of rows, a partition decides whether it keeps using the filter. Default: 65,536.
     pub sample_rows: usize,
-    /// The filter is switched off where a larger share of the sample is in it. 0.85 unless set, as in Velox.
+    /// A partition stops using the filter if a larger share of its sample is in the filter. Default: 0.85, as in Velox.
     pub max_pass_share: f64,
 }
 
@@ -76,7 +77,8 @@ impl ConfigExtension for RuntimeFilterOptions {
     const PREFIX: &'static str = "trommel";
 }
 
-// By hand: the macro of DataFusion leaves the prefix out of `entries`, so the options would not reach a scheduler.
+// Implemented by hand, because DataFusion's macro leaves the prefix out of `entries`, so that options would not reach a
+// scheduler.
 impl ExtensionOptions for RuntimeFilterOptions {
     fn as_any(&self) -> &dyn Any {
         self
@@ -104,26 +106,26 @@ impl ExtensionOptions for RuntimeFilterOptions {
             entry(
                 "all_joins",
                 &self.all_joins,
-                "also joins that dynamic filters of DataFusion apply to",
+                "also filter joins to which DataFusion's dynamic filters apply",
             ),
             entry("kind", &self.kind, "kind of filter"),
             entry("fpr", &self.fpr, "false-positive rate"),
-            entry("max_bytes", &self.max_bytes, "largest filter, in bytes"),
+            entry("max_bytes", &self.max_bytes, "size limit of a filter, in bytes"),
             entry(
                 "max_build_share",
                 &self.max_build_share,
-                "rows read for the keys, as a share of those filtered",
+                "most rows read for the keys, as a share of the rows to filter",
             ),
             entry("min_probe_rows", &self.min_probe_rows, "inputs of fewer rows are not filtered"),
             entry(
                 "sample_rows",
                 &self.sample_rows,
-                "rows after which a partition may switch the filter off",
+                "rows after which a partition decides whether to switch the filter off",
             ),
             entry(
                 "max_pass_share",
                 &self.max_pass_share,
-                "it does so if a larger share of them is in the filter",
+                "a partition switches the filter off if a larger share of the sample is in it",
             ),
         ]
     }
@@ -148,7 +150,7 @@ fn positive(key: &str, value: &str) -> Result<f64> {
     if number.is_finite() && number > 0.0 {
         return Ok(number);
     }
-    config_err!("{}.{key} is above 0, not {value}", RuntimeFilterOptions::PREFIX)
+    config_err!("{}.{key} must be above 0, not {value}", RuntimeFilterOptions::PREFIX)
 }
 
 fn share(key: &str, value: &str) -> Result<f64> {
@@ -156,5 +158,5 @@ fn share(key: &str, value: &str) -> Result<f64> {
     if number < 1.0 {
         return Ok(number);
     }
-    config_err!("{}.{key} is between 0 and 1, not {value}", RuntimeFilterOptions::PREFIX)
+    config_err!("{}.{key} must be between 0 and 1, not {value}", RuntimeFilterOptions::PREFIX)
 }

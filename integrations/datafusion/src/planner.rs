@@ -1,4 +1,4 @@
-//! From the logical node to the operator, if sizes say that it pays.
+//! Plans a runtime filter as an operator, if the estimated sizes predict that it pays.
 
 use crate::aggregate::trommel_filter_udaf;
 use crate::arguments::DEFAULT_KEYS;
@@ -23,20 +23,22 @@ use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, Phy
 use std::sync::Arc;
 use trommel::FilterSpec;
 
-/// Estimates are often too low, and a filter of 64 KB costs next to nothing.
+/// A filter has room for at least this number of keys: estimates are often too low, and a filter of 64 KB costs next to
+/// nothing.
 const MIN_KEYS: usize = 50_000;
 
-/// What the filters within a build side leave is a guess, so there is room for this number times as many keys.
+/// The share of rows that runtime filters in a build side keep is a guess, so a filter has room for this multiple of
+/// the estimated keys.
 const KEYS_MARGIN: usize = 2;
 
-/// Plans [`RuntimeFilterNode`]s. One whose filter would not pay becomes the plan that it was to filter:
+/// Plans [`RuntimeFilterNode`]s. A node is replaced by its unfiltered input if its filter would not pay:
 ///
-/// - if the filter of the estimated keys has more than `max_bytes`,
-/// - if `probe` has fewer rows than `min_probe_rows`,
-/// - if more rows would be read for the keys than `max_build_share` of those that are filtered,
-/// - if the table that the keys are of has no end.
+/// - if the filter of the estimated keys would have more than `max_bytes`,
+/// - if fewer than `min_probe_rows` rows would be filtered,
+/// - if the rows read for the keys would be more than `max_build_share` of the rows to filter,
+/// - if the table of the keys is unbounded.
 ///
-/// What is not known counts as favourable: the sample at run time decides.
+/// A condition whose sizes are unknown does not count: the sample at run time then decides whether the filter stays on.
 #[derive(Debug, Default)]
 pub struct RuntimeFilterPlanner {}
 
@@ -66,7 +68,7 @@ impl ExtensionPlanner for RuntimeFilterPlanner {
     }
 }
 
-/// For how many keys the filter is, or none if it would not pay.
+/// The number of keys that the filter must have room for. `None` if the filter would not pay.
 fn worthwhile_keys(
     probe: &Arc<dyn ExecutionPlan>,
     build: &Arc<dyn ExecutionPlan>,
@@ -92,14 +94,14 @@ fn worthwhile_keys(
     Ok(Some(keys))
 }
 
-/// The keys that a filter must have room for, if they can be estimated.
+/// The estimated number of keys, with `KEYS_MARGIN` if runtime filters drop rows. `None` without statistics.
 fn estimated_keys(build: &Arc<dyn ExecutionPlan>) -> Result<Option<usize>> {
     let rows = estimated_rows(build.as_ref())?;
     let filtered = filtered_rows(build)?;
     Ok(rows.map(|rows| filtered.map_or(rows, |kept| rows.min(kept.saturating_mul(KEYS_MARGIN)))))
 }
 
-/// The aggregate of all rows: a filter for each partition, merged in one.
+/// Plans the aggregate `trommel_filter` of all rows: one part per partition, then a merge of the parts.
 fn build_filter(
     build: Arc<dyn ExecutionPlan>,
     keys: usize,
@@ -142,7 +144,8 @@ fn build_filter(
     Ok(Arc::new(aggregate(AggregateMode::Final, merged)?))
 }
 
-/// DataFusion's planner with [`RuntimeFilterPlanner`]. A session with a planner of its own adds the latter to it.
+/// DataFusion's planner with [`RuntimeFilterPlanner`]. A session that has its own planner adds [`RuntimeFilterPlanner`]
+/// to it instead.
 #[derive(Debug, Default)]
 pub struct RuntimeFilterQueryPlanner {}
 

@@ -1,7 +1,7 @@
-//! Plans as bytes, for engines that send them to other processes.
+//! Encodes plans as bytes, for engines that send them to other processes.
 //!
-//! Each codec adds to another one what this crate has: the functions by name, and the runtime filter. So a process that
-//! decodes with it needs no function registry.
+//! Each codec extends another codec by this crate's functions, encoded by name, and by the runtime filter. A process
+//! that decodes with it needs no function registry.
 
 mod logical;
 mod physical;

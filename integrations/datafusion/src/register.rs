@@ -1,4 +1,4 @@
-//! Registration with a session.
+//! Registers functions, options and the rule with a session.
 
 use crate::aggregate::trommel_filter_udaf;
 use crate::might_contain::might_contain_udf;
@@ -23,10 +23,10 @@ pub fn might_contain(filter: Expr, key: Expr) -> Expr {
     might_contain_udf().call(vec![filter, key])
 }
 
-/// Registers the functions alone.
+/// Registers the functions, without options and rule.
 ///
 /// # Errors
-/// The error of a registry that takes none.
+/// The registry's error if it does not accept functions.
 pub fn register_functions(registry: &mut dyn FunctionRegistry) -> Result<()> {
     registry.register_udaf(trommel_filter_udaf())?;
     registry.register_udf(might_contain_udf())?;
@@ -35,7 +35,7 @@ pub fn register_functions(registry: &mut dyn FunctionRegistry) -> Result<()> {
 
 /// Registers the functions, the options, and the rule with its planner.
 ///
-/// The planner takes the place of the session's. A session with a planner of its own registers the parts: it passes
+/// This replaces the session's query planner. A session that has its own planner registers the parts instead, and adds
 /// [`RuntimeFilterPlanner`](crate::RuntimeFilterPlanner) to its planner.
 ///
 /// ```
@@ -50,7 +50,7 @@ pub fn register_functions(registry: &mut dyn FunctionRegistry) -> Result<()> {
 /// ```
 ///
 /// # Errors
-/// The error of a session that takes no functions.
+/// The session's error if it does not accept functions.
 pub fn register_all(context: &SessionContext) -> Result<()> {
     let state = context.state_ref();
     let mut state = state.write();

@@ -1,4 +1,4 @@
-//! Which inputs of which joins are filtered.
+//! The optimizer rule. It decides which inputs of which joins are filtered.
 
 use crate::descend::{build_keys, place_filter, scanned_table};
 use crate::node::{FilteredJoin, RuntimeFilterNode};
@@ -10,23 +10,26 @@ use datafusion::logical_expr::{Expr, Join, LogicalPlan};
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 use std::sync::Arc;
 
-/// Filters one input of a join by the keys of the other, as deep in the plan as the key comes from.
+/// Filters one input of a join by the keys of the other input, as deep in the plan as possible.
 ///
-/// The rule does nothing unless `trommel.runtime_filter.enabled` is set ([`RuntimeFilterOptions`]). It looks at joins whose
-/// keys are columns, and at those inputs only whose unmatched rows the join drops. The other input is read a second time for
-/// its keys. So it must be a chain of scan, filters, projections and runtime filters, and something in it must select rows.
+/// The rule does nothing unless `trommel.runtime_filter.enabled` is set ([`RuntimeFilterOptions`]). It considers joins
+/// whose keys are columns, and filters an input only if the join drops its unmatched rows. The other input is read a
+/// second time for its keys. Therefore it must be a chain of a scan, filters, projections and runtime filters, at least
+/// one of which drops rows.
 ///
-/// DataFusion's hash joins filter their probe side themselves, within one process. Such joins are left alone unless
-/// `all_joins` is set; sort-merge joins (`datafusion.optimizer.prefer_hash_join = false`) have no such filter.
+/// Within one process, DataFusion's hash joins filter their probe side themselves. The rule does not filter such joins
+/// unless `all_joins` is set. Sort-merge joins (`datafusion.optimizer.prefer_hash_join = false`) have no such filter.
 ///
-/// Both readings must give the same rows. A predicate that is volatile, as `random() < 0.1`, keeps the rule away; of tables that
-/// change during a query the rule knows nothing.
+/// Both readings must give the same rows. The rule does not filter by an input with a volatile predicate, such as
+/// `random() < 0.1`. It cannot detect that a table changes during a query.
 ///
-/// What sizes say is decided later, when they are known ([`RuntimeFilterPlanner`](crate::RuntimeFilterPlanner)).
+/// [`RuntimeFilterPlanner`](crate::RuntimeFilterPlanner) decides later, from the estimated sizes, whether a filter
+/// pays.
 #[derive(Debug, Default)]
 pub struct RuntimeFilterRule {}
 
-/// Estimated bytes of a string or another value of no fixed width: a view, and as many bytes behind it.
+/// Estimated bytes of a string or another value without a fixed width: 16 for a view, and 16 for the bytes that it
+/// refers to.
 const VARIABLE_BYTES: usize = 32;
 
 impl OptimizerRule for RuntimeFilterRule {
@@ -47,8 +50,8 @@ impl OptimizerRule for RuntimeFilterRule {
             LogicalPlan::Join(join) => filter_inputs(join),
             other => Ok(Transformed::no(other)),
         };
-        // The keys that build a filter shall be those that other filters leave. Such a filter may come from a join above or
-        // below, so there are two passes; the second replaces filters of the first by more selective ones.
+        // A filter should be built only from keys that pass the other filters. These may come from a join above or
+        // below, so there are two passes. The second replaces filters of the first by more selective ones.
         plan.transform_down(filter)?.transform_data(|plan| plan.transform_up(filter))
     }
 }
@@ -61,8 +64,8 @@ fn applies(options: &ConfigOptions) -> bool {
     ours.enabled && (ours.all_joins || !has_dynamic_filters)
 }
 
-/// Whether a plan has no filters yet, since another pass would filter by what those of the first select, and no recursion,
-/// whose working table can be read only once.
+/// Whether a plan has neither runtime filters nor recursion. With filters, the rule has already run, and another run
+/// would filter by the rows that they select. The working table of a recursive query can be read only once.
 fn may_have_filters(plan: &LogicalPlan) -> Result<bool> {
     let excludes = |plan: &LogicalPlan| {
         RuntimeFilterNode::of(plan).is_some() || matches!(plan, LogicalPlan::RecursiveQuery(_))
@@ -70,13 +73,13 @@ fn may_have_filters(plan: &LogicalPlan) -> Result<bool> {
     Ok(!plan.exists(|plan| Ok(excludes(plan)))?)
 }
 
-/// Whether a join drops rows of its left and of its right input that have no match.
+/// Whether a join's result does not change if unmatched rows of its left and of its right input are dropped.
 fn drops_unmatched(join: &Join) -> (bool, bool) {
     match join.join_type {
         JoinType::Inner | JoinType::LeftSemi | JoinType::RightSemi => (true, true),
         JoinType::Left => (false, true),
         JoinType::Right => (true, false),
-        // The rows of the other side matter as far as they match. NOT IN is null-aware: there a NULL matters too.
+        // Of the other side, only matching rows matter. In a null-aware join, from NOT IN, rows with NULL matter too.
         JoinType::LeftAnti => (false, !join.null_aware),
         JoinType::RightAnti => (!join.null_aware, false),
         _ => (false, false),
@@ -107,7 +110,7 @@ fn filter_inputs(join: Join) -> Result<Transformed<LogicalPlan>> {
     Ok(Transformed::new(LogicalPlan::Join(join), true, TreeNodeRecursion::Continue))
 }
 
-/// The columns of a condition, if it is one of columns that have keys.
+/// The two columns of an equality condition. `None` unless both sides are columns that have keys.
 fn columns<'a>(
     join: &'a Join,
     (left, right): &'a (Expr, Expr),
@@ -115,7 +118,7 @@ fn columns<'a>(
     Some((column(&join.left, left)?, column(&join.right, right)?))
 }
 
-/// The column that an expression is, as it is or cast without a change of its keys.
+/// The column that an expression consists of, perhaps with a cast that keeps its keys.
 fn column<'a>(plan: &LogicalPlan, expression: &'a Expr) -> Option<&'a Column> {
     let (column, cast_to) = match expression {
         Expr::Column(column) => (column, None),
@@ -130,7 +133,7 @@ fn column<'a>(plan: &LogicalPlan, expression: &'a Expr) -> Option<&'a Column> {
     trommel_arrow::cast_keeps_keys(from, cast_to.unwrap_or(from)).then_some(column)
 }
 
-/// The input with a filter where its key comes from.
+/// Returns the input `probe` with a filter at the origin of its key. `None` if it cannot be filtered.
 fn filter_input(
     drops_unmatched: bool,
     probe: &LogicalPlan,

@@ -1,4 +1,4 @@
-//! The rows of one partition that a filter lets through.
+//! Filters the rows of one partition.
 
 use crate::loading::Loading;
 use datafusion::arrow::array::{Array, RecordBatch};
@@ -11,22 +11,22 @@ use datafusion::physical_plan::metrics::{
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::stream::{StreamExt, try_unfold};
 
-/// When a partition stops to ask the filter.
+/// When a partition stops using the filter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sampling {
-    /// It decides after this number of rows.
+    /// The partition decides after this number of rows.
     pub rows: usize,
-    /// It stops if a larger share of them was in the filter.
+    /// It stops if a larger share of these rows was in the filter.
     pub max_pass_share: f64,
 }
 
-/// One partition of the operator.
+/// The state of one partition of the operator.
 pub(crate) struct ProbeStream {
     probe: SendableRecordBatchStream,
     loading: Loading,
     key: usize,
     sampling: Sampling,
-    /// Batches from which most rows were dropped are joined to batches of the usual size.
+    /// Combines batches that have become small to batches of the usual size.
     coalescer: BatchCoalescer,
     seen_rows: usize,
     passed_rows: usize,
@@ -34,7 +34,7 @@ pub(crate) struct ProbeStream {
     has_ended: bool,
 }
 
-/// What one partition counts.
+/// The metrics of one partition.
 struct Metrics {
     baseline: BaselineMetrics,
     probe_rows: Count,
@@ -87,7 +87,7 @@ impl ProbeStream {
         let loading = self.loading.clone();
         let loaded = loading.await.map_err(DataFusionError::Shared)?;
         if self.seen_rows == 0 {
-            // Once for all partitions.
+            // Only the first partition gets the bytes; the others add 0.
             metrics.filter_bytes.add(loaded.take_bytes());
         }
         loop {
@@ -107,7 +107,7 @@ impl ProbeStream {
             if self.is_switched_off {
                 self.coalescer.push_batch(batch)?;
             } else {
-                // A NULL has no partner in a join: such rows go too.
+                // Rows whose key is NULL are dropped too, since NULL has no partner in a join.
                 let found = loaded.filter.probe(batch.column(self.key))?;
                 let found =
                     if found.nulls().is_some() { prep_null_mask_filter(&found) } else { found };
@@ -117,7 +117,7 @@ impl ProbeStream {
         }
     }
 
-    /// Counts rows, and decides when there are enough of them.
+    /// Counts the rows of the sample. When it is complete, decides whether to switch the filter off.
     fn sample(&mut self, rows: usize, passed: usize, metrics: &Metrics) {
         if self.seen_rows >= self.sampling.rows {
             return;

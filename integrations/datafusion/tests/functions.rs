@@ -1,4 +1,4 @@
-//! `trommel_filter` and `might_contain` in SQL, against sets of keys.
+//! Tests `trommel_filter` and `might_contain` in SQL, with known sets of keys.
 
 mod support;
 
@@ -10,7 +10,7 @@ use support::{context, execute, one_number, query, refused};
 use trommel::{Filter, FilterKind, FilterView};
 use trommel_datafusion::{ALWAYS_TRUE, might_contain, trommel_filter};
 
-/// The only value of a query's result, as bytes.
+/// The single value of a query's result, as bytes.
 async fn filter(context: &SessionContext, sql: &str) -> Vec<u8> {
     let batches = query(context, sql).await;
     assert_eq!(batches.iter().map(|batch| batch.num_rows()).sum::<usize>(), 1);
@@ -21,7 +21,7 @@ async fn filter(context: &SessionContext, sql: &str) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_filter_holds_its_keys_and_few_others() {
+async fn a_filter_holds_its_keys_and_few_absent_ones() {
     let context = context(8).await;
     for kind in FilterKind::ALL {
         let bytes = filter(
@@ -35,14 +35,15 @@ async fn a_filter_holds_its_keys_and_few_others() {
         assert_eq!(view.kind(), *kind);
         assert!((0..10_000i64).all(|id| view.contains(&id)), "{kind}");
         let positives = (1_000_000..1_100_000i64).filter(|id| view.contains(id)).count();
-        // 1 % of 100,000 and six standard deviations.
+        // 1 % of 100,000 plus six standard deviations.
         assert!(positives <= 1_190, "{kind}: {positives}");
     }
 }
 
 #[tokio::test]
-async fn partitions_agree_on_one_filter_whether_sparse_or_not() {
-    // Of 8 partitions, each keeps hashes up to the filter's bytes. Few, some and all of them make filters.
+async fn one_and_eight_partitions_build_the_same_bytes() {
+    // Each partition keeps hashes up to the filter's bytes. In these cases none, some or all of 8 partitions make
+    // filters.
     for (keys, rows) in [(1_000_000, 500), (4_000, 20_000), (20_000, 20_000), (100, 64)] {
         let sql = format!(
             "SELECT trommel_filter(id, 0.01, 'split-block-bloom', {keys}) FROM numbers WHERE id < {rows}"
@@ -77,14 +78,14 @@ async fn a_join_by_a_filter_keeps_every_matching_row() {
             &sql(&format!("might_contain((SELECT trommel_filter({key}, 0.01) FROM numbers WHERE id % 100 = 7), {key})")),
         )
         .await;
-        // 1 % of 19,800 and six standard deviations.
+        // 1 % of 19,800 plus six standard deviations.
         assert!((200..=200 + 198 + 84).contains(&filtered), "{key}: {filtered}");
     }
 }
 
 #[tokio::test]
-async fn groups_have_filters_of_their_own() {
-    // Groups of 10 keys and of 1,000, with and without partial aggregation being given up.
+async fn every_group_has_its_own_filter() {
+    // Groups of 1,000 and of 10 keys. With 0.0, DataFusion gives up partial aggregation.
     for (groups, skip) in [(20, "0.8"), (2_000, "0.8"), (2_000, "0.0")] {
         for partitions in [1, 4] {
             let context = context(partitions).await;
@@ -117,7 +118,7 @@ async fn groups_have_filters_of_their_own() {
                 }
             }
             assert_eq!(seen, groups);
-            // Each row is asked for in the filter of its group, in an array of filters.
+            // The join gives every row the filter of its group, so `might_contain` gets a column of filters.
             let joined = format!(
                 "SELECT count(*) FROM ({sql}) JOIN numbers ON g = id % {groups} WHERE might_contain(f, id)"
             );
@@ -128,7 +129,7 @@ async fn groups_have_filters_of_their_own() {
 }
 
 #[tokio::test]
-async fn nulls_are_left_out_and_may_be_in_any_filter() {
+async fn nulls_are_not_inserted_and_any_filter_might_contain_them() {
     let context = context(4).await;
     let none = filter(&context, "SELECT trommel_filter(CAST(NULL AS BIGINT)) FROM numbers").await;
     assert!(FilterView::parse(&none).unwrap().is_empty());
@@ -148,7 +149,7 @@ async fn nulls_are_left_out_and_may_be_in_any_filter() {
 #[tokio::test]
 async fn a_filter_that_would_be_useless_is_one_byte() {
     let context = context(4).await;
-    // Far more keys than told, a table with slots that is full, and one larger than the largest.
+    // Far more keys than expected: a Bloom filter with too many false positives, and two full tables with slots.
     for arguments in
         ["id, 0.01, 'bloom', 10", "id, 0.01, 'cuckoo', 100", "id, 0.01, 'quotient', 100"]
     {
@@ -157,6 +158,7 @@ async fn a_filter_that_would_be_useless_is_one_byte() {
         let sql = format!("SELECT count(*) FROM numbers WHERE might_contain(({sql}), -id)");
         assert_eq!(one_number(&context, &sql).await, 20_000);
     }
+    // A filter larger than the limit, of few keys and of many.
     let huge = "SELECT trommel_filter(id, 0.01, 'bloom', 1000000000) FROM numbers";
     let bytes = filter(&context, huge).await;
     assert!(bytes.len() < 30_000, "a huge filter of few keys is small");
@@ -165,7 +167,7 @@ async fn a_filter_that_would_be_useless_is_one_byte() {
 }
 
 #[tokio::test]
-async fn what_is_no_filter_is_an_error_that_says_so() {
+async fn bytes_that_are_not_a_filter_are_a_clear_error() {
     let context = context(2).await;
     let bytes = filter(&context, "SELECT trommel_filter(id) FROM numbers").await;
     let literal = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
@@ -186,7 +188,7 @@ async fn what_is_no_filter_is_an_error_that_says_so() {
         let error = refused(&context, &ask(bytes)).await;
         assert!(error.contains(message), "{error}");
     }
-    // Not that of a filter that was asked before: it would be known by its header.
+    // This filter was not used before: a filter that was verified once is recognized by its header.
     let mut damaged =
         filter(&context, "SELECT trommel_filter(id) FROM numbers WHERE id < 30").await;
     *damaged.last_mut().unwrap() ^= 1;
@@ -195,7 +197,7 @@ async fn what_is_no_filter_is_an_error_that_says_so() {
 }
 
 #[tokio::test]
-async fn wrong_arguments_are_refused_before_anything_runs() {
+async fn wrong_arguments_are_refused() {
     let context = context(2).await;
     let cases = [
         ("trommel_filter(id, 1.5)", "1.5"),
@@ -219,11 +221,11 @@ async fn wrong_arguments_are_refused_before_anything_runs() {
 }
 
 #[tokio::test]
-async fn memory_is_the_pools_and_a_lack_of_it_an_error() {
+async fn memory_is_counted_and_exceeding_the_pool_is_an_error() {
     let context = support::context_of_memory(4, 3_000_000).await;
     let sql = "SELECT trommel_filter(id, 0.01, 'bloom', 20000) FROM numbers";
     assert!(filter(&context, sql).await.len() > 3_000);
-    // 20,000 groups of 48 bytes and more.
+    // 20,000 groups, of at least 48 bytes each.
     let sql = "SELECT id, trommel_filter(id + x, 0.01, 'bloom', 1000000) FROM numbers, (SELECT id AS x FROM numbers LIMIT 50) GROUP BY id";
     let error = refused(&context, sql).await;
     assert!(error.contains("Resources exhausted") || error.contains("memory"), "{error}");
@@ -246,7 +248,7 @@ async fn dataframes_have_the_functions_too() {
 }
 
 #[tokio::test]
-async fn the_plan_asks_the_scan() {
+async fn explain_of_a_subquery_filter_is_the_golden_text() {
     let context = context(2).await;
     let sql = "EXPLAIN SELECT count(*) FROM numbers WHERE might_contain((SELECT trommel_filter(id) FROM numbers WHERE id < 9), id)";
     let plan = pretty_format_batches(&query(&context, sql).await).unwrap().to_string();

@@ -1,4 +1,4 @@
-//! Plans that travel as bytes give the same rows in a session that has no functions registered.
+//! Tests that plans, encoded and decoded, give the same rows.
 #![cfg(feature = "proto")]
 
 mod support;
@@ -24,15 +24,15 @@ const QUERIES: [&str; 3] = [
     "SELECT flag, trommel_filter(id) FROM chosen GROUP BY flag",
 ];
 
-/// A session with tables in Parquet files, whose scans can be sent.
+/// A session with tables in Parquet files, because scans of files can be encoded.
 async fn context(folder: &Path) -> SessionContext {
     let context = support::context(2).await;
-    for (table, of) in [
+    for (table, select) in [
         ("items", "SELECT id, name FROM numbers"),
         ("chosen", "SELECT id, id % 100 AS flag FROM numbers WHERE id < 5000"),
     ] {
         let path = folder.join(table).display().to_string();
-        query(&context, &format!("COPY ({of}) TO '{path}/' STORED AS PARQUET")).await;
+        query(&context, &format!("COPY ({select}) TO '{path}/' STORED AS PARQUET")).await;
         execute(
             &context,
             &format!("CREATE EXTERNAL TABLE {table} STORED AS PARQUET LOCATION '{path}/'"),
@@ -55,7 +55,7 @@ fn rows(batches: &[RecordBatch]) -> usize {
 }
 
 #[tokio::test]
-async fn physical_plans_travel() {
+async fn decoded_physical_plans_give_the_same_rows() {
     let folder = tempfile::tempdir().unwrap();
     let context = context(folder.path()).await;
     let codec = TrommelPhysicalCodec::new(Arc::new(DefaultPhysicalExtensionCodec {}));
@@ -64,7 +64,7 @@ async fn physical_plans_travel() {
         let text = displayable(plan.as_ref()).indent(true).to_string();
         assert_eq!(text.matches("RuntimeFilterExec").count(), filters, "{text}");
         let bytes = physical_plan_to_bytes_with_extension_codec(Arc::clone(&plan), &codec).unwrap();
-        // A process that knows nothing but the codec.
+        // A session without this crate's functions, as in a process that has only the codec.
         let elsewhere = SessionContext::new();
         let arrived =
             physical_plan_from_bytes_with_extension_codec(&bytes, &elsewhere.task_ctx(), &codec)
@@ -77,11 +77,11 @@ async fn physical_plans_travel() {
 }
 
 #[tokio::test]
-async fn logical_plans_travel() {
+async fn decoded_logical_plans_give_the_same_rows() {
     let folder = tempfile::tempdir().unwrap();
     let context = context(folder.path()).await;
     let codec = TrommelLogicalCodec::new(Arc::new(DefaultLogicalExtensionCodec {}));
-    // Scans travel as the files that they read.
+    // A scan is encoded as the files that it reads.
     for (sql, filters) in QUERIES.into_iter().zip([1, 0, 0]) {
         let plan =
             context.state().optimize(context.sql(sql).await.unwrap().logical_plan()).unwrap();
@@ -99,7 +99,7 @@ async fn logical_plans_travel() {
 }
 
 #[tokio::test]
-async fn bytes_that_are_no_plan_are_errors() {
+async fn damaged_plans_do_not_panic_and_damaged_tags_are_errors() {
     let folder = tempfile::tempdir().unwrap();
     let context = context(folder.path()).await;
     let codec = TrommelPhysicalCodec::new(Arc::new(DefaultPhysicalExtensionCodec {}));
@@ -107,16 +107,16 @@ async fn bytes_that_are_no_plan_are_errors() {
     let bytes = physical_plan_to_bytes_with_extension_codec(plan, &codec).unwrap();
     let elsewhere = SessionContext::new();
     let tag = b"trommel.runtime_filter.1";
-    let at = bytes.windows(tag.len()).position(|window| window == tag).unwrap();
+    let start = bytes.windows(tag.len()).position(|window| window == tag).unwrap();
     let mut refused = 0;
-    // The tag and the message after it, bit by bit.
-    for bit in at * 8..(at + tag.len() + 40) * 8 {
+    // Flips each bit of the tag and of the message after it.
+    for bit in start * 8..(start + tag.len() + 40) * 8 {
         let mut changed = bytes.to_vec();
         changed[bit / 8] ^= 1 << (bit % 8);
         let result =
             physical_plan_from_bytes_with_extension_codec(&changed, &elsewhere.task_ctx(), &codec);
         refused += usize::from(result.is_err());
     }
-    // Those of the tag at least.
+    // Every flip in the tag is refused.
     assert!(refused >= tag.len() * 8, "{refused}");
 }

@@ -1,4 +1,5 @@
-//! Runtime filters of joins: the same rows as without, fewer of them into the join, and where the rule stays away.
+//! Tests runtime filters of joins: the rows are the same as without filters, fewer rows reach the join, and the rule
+//! leaves alone the joins that it must not filter.
 
 mod support;
 
@@ -10,7 +11,7 @@ use std::sync::Arc;
 use support::{execute, golden, query};
 use trommel_datafusion::RuntimeFilterExec;
 
-/// Tables of 20,000, 2,000 and 200 rows, and joins by sorting and merging. Sizes do not matter.
+/// A session with tables of 20,000, 2,000 and 200 rows and with sort-merge joins. Small inputs are filtered too.
 async fn context() -> SessionContext {
     let context = support::context(3).await;
     for statement in [
@@ -58,7 +59,7 @@ fn metric(plan: &Arc<dyn ExecutionPlan>, name: &str) -> usize {
     plan.metrics().unwrap().sum_by_name(name).map_or(0, |value| value.as_usize())
 }
 
-/// Joins, and how many filters are in their plans.
+/// Joins, and the number of filters in their plans.
 const JOINS: [(&str, usize); 20] = [
     ("SELECT * FROM items JOIN orders USING (order_id) WHERE day = 7", 1),
     ("SELECT * FROM orders JOIN items USING (order_id) WHERE day = 7 AND item > 50", 1),
@@ -80,12 +81,12 @@ const JOINS: [(&str, usize); 20] = [
         "SELECT * FROM items i JOIN orders o ON i.order_id = o.order_id AND i.item > o.customer WHERE day = 7",
         1,
     ),
-    // A filter of customers makes one of orders, and that one of items.
+    // A filter of the customers' keys selects orders, and a filter of these orders' keys selects items.
     (
         "SELECT * FROM items JOIN orders USING (order_id) JOIN customers USING (customer) WHERE segment = 3",
         3,
     ),
-    // Through aliases, projections and groups.
+    // The key comes through aliases, projections and groups.
     (
         "SELECT * FROM (SELECT order_id AS o, max(item) FROM items GROUP BY order_id) JOIN (SELECT order_id AS p FROM orders WHERE day = 7) ON o = p",
         1,
@@ -98,13 +99,13 @@ const JOINS: [(&str, usize); 20] = [
         "SELECT * FROM (SELECT order_id + 1 AS o FROM items) JOIN (SELECT order_id AS p FROM orders WHERE day = 7) ON o = p",
         1,
     ),
-    // NULL keys, and keys of different widths.
+    // The keys can be NULL.
     ("SELECT * FROM items JOIN orders ON part = orders.order_id WHERE day = 7", 1),
     (
         "SELECT * FROM items JOIN orders ON part IS NOT DISTINCT FROM orders.order_id WHERE day = 7",
         0,
     ),
-    // What would not give the same keys twice.
+    // The build side could give other keys when it is read again.
     (
         "SELECT order_id FROM items JOIN orders USING (order_id) WHERE random() < 2.0 AND day = 7 + CAST(random() AS INT) * 0",
         0,
@@ -121,7 +122,7 @@ const JOINS: [(&str, usize); 20] = [
 ];
 
 #[tokio::test]
-async fn every_join_has_the_rows_that_it_had_without_filters() {
+async fn every_join_has_the_same_rows_with_and_without_filters() {
     let context = context().await;
     for (sql, filtered) in JOINS {
         switch(&context, "enabled", "false").await;
@@ -138,7 +139,7 @@ async fn every_join_has_the_rows_that_it_had_without_filters() {
                 displayable(plan.as_ref()).indent(false)
             );
             let got = rows(&collect(plan, context.task_ctx()).await.unwrap());
-            assert!(got == expected, "{sql}: other rows");
+            assert!(got == expected, "{sql}: the rows differ");
         }
     }
 }
@@ -159,7 +160,7 @@ async fn rows_without_a_partner_do_not_reach_the_join() {
     );
     let filter = &filters(&plan)[0];
     assert_eq!(metric(filter, "probe_rows"), 20_000);
-    // 400 rows have a partner. 1 % of the others and six standard deviations.
+    // 400 rows have a partner. Of the others, 1 % pass, plus at most six standard deviations.
     let passed = output_rows(filter);
     assert!((400..=400 + 196 + 84).contains(&passed), "{passed}");
     assert!(
@@ -171,10 +172,10 @@ async fn rows_without_a_partner_do_not_reach_the_join() {
 }
 
 #[tokio::test]
-async fn rows_of_null_do_not_reach_the_join() {
+async fn rows_with_null_keys_do_not_reach_the_join() {
     let context = context().await;
     switch(&context, "enabled", "true").await;
-    // Orders of day 7 are 7, 57, …; of the parts, of which every eleventh is NULL, 6 are among them.
+    // The orders of day 7 are 7, 57, …. Of these, 6 are parts (0 to 299). One of eleven items has NULL as its part.
     let plan =
         plan(&context, "SELECT * FROM items JOIN orders ON part = orders.order_id WHERE day = 7")
             .await;
@@ -190,7 +191,7 @@ async fn rows_of_null_do_not_reach_the_join() {
 }
 
 #[tokio::test]
-async fn a_filter_that_most_rows_are_in_is_switched_off() {
+async fn a_filter_that_most_rows_pass_is_switched_off() {
     let context = context().await;
     switch(&context, "enabled", "true").await;
     switch(&context, "max_build_share", "10").await;
@@ -199,7 +200,8 @@ async fn a_filter_that_most_rows_are_in_is_switched_off() {
     let plan = plan(&context, sql).await;
     collect(Arc::clone(&plan), context.task_ctx()).await.unwrap();
     let filter = &filters(&plan)[0];
-    // 94 % are in it. Each of 3 partitions sees that after 1,000 rows and the rest of a batch.
+    // 94 % of the rows are in the filter. Each of 3 partitions decides at the end of the batch in which it has seen
+    // 1,000 rows.
     assert_eq!(metric(filter, "filters_switched_off"), 3);
     let dropped = metric(filter, "probe_rows") - output_rows(filter);
     assert!((1..=3 * 1_512).contains(&dropped), "{dropped}");
@@ -217,12 +219,12 @@ async fn sizes_decide_whether_a_filter_is_planned() {
         switch(&context, option, default).await;
         planned
     };
-    // 20,000 rows are filtered, and 2,000 read for it.
+    // 20,000 rows are filtered, and 2,000 rows are read for the keys.
     assert_eq!(planned("min_probe_rows", "20000", "0").await, 1);
     assert_eq!(planned("min_probe_rows", "20001", "0").await, 0);
     assert_eq!(planned("max_build_share", "0.1", "0.5").await, 1);
     assert_eq!(planned("max_build_share", "0.09", "0.5").await, 0);
-    // 50,000 keys at least, in 10.5 bits each.
+    // The filter has room for at least 50,000 keys, of 10.5 bits each.
     assert_eq!(planned("max_bytes", "70000", "8388608").await, 1);
     assert_eq!(planned("max_bytes", "60000", "8388608").await, 0);
 }
@@ -243,7 +245,7 @@ async fn joins_that_datafusion_filters_itself_are_left_alone() {
 }
 
 #[tokio::test]
-async fn plans_show_their_filters() {
+async fn explain_shows_the_filters() {
     let context = context().await;
     switch(&context, "enabled", "true").await;
     for (name, sql) in [("explain_one.txt", JOINS[0].0), ("explain_chain.txt", JOINS[11].0)] {
@@ -280,7 +282,7 @@ async fn options_are_checked_and_listed() {
 }
 
 #[tokio::test]
-async fn an_early_end_and_several_queries_at_once_hang_nothing() {
+async fn limited_and_concurrent_queries_do_not_hang() {
     let context = context().await;
     switch(&context, "enabled", "true").await;
     let limited = format!("{} LIMIT 1", JOINS[0].0);
@@ -303,7 +305,7 @@ async fn an_early_end_and_several_queries_at_once_hang_nothing() {
 }
 
 #[tokio::test]
-async fn a_filter_has_its_share_of_the_memory_pool() {
+async fn the_memory_pool_counts_the_filter() {
     let context = context().await;
     switch(&context, "enabled", "true").await;
     let plan = plan(&context, JOINS[0].0).await;

@@ -1,4 +1,4 @@
-//! Logical plans as bytes.
+//! Encodes logical plans as bytes.
 
 use super::wire::{decode, encode, udaf, udf};
 use crate::node::{FilteredJoin, RuntimeFilterNode};
@@ -13,24 +13,24 @@ use datafusion::logical_expr::{
 use datafusion_proto::logical_plan::LogicalExtensionCodec;
 use std::sync::Arc;
 
-/// Encodes [`RuntimeFilterNode`] and the functions of this crate, and leaves all else to another codec.
+/// Encodes [`RuntimeFilterNode`] and the functions of this crate, and uses another codec for everything else.
 #[derive(Debug)]
 pub struct TrommelLogicalCodec {
     inner: Arc<dyn LogicalExtensionCodec>,
 }
 
 impl TrommelLogicalCodec {
-    /// Makes a codec that leaves to `inner` what is not of this crate.
+    /// Makes a codec that uses `inner` for everything that is not from this crate.
     #[must_use]
     pub fn new(inner: Arc<dyn LogicalExtensionCodec>) -> Self {
         Self { inner }
     }
 }
 
-/// The inputs of the node are encoded by the engine.
+/// The encoding of a [`RuntimeFilterNode`] without its inputs, which the engine encodes.
 #[derive(Clone, PartialEq, prost::Message)]
 struct FilterNode {
-    /// Position of the key among the columns of the first input: the qualified name may need quotes.
+    /// The key's index among the columns of the first input. It is not a name, since a qualified name may need quotes.
     #[prost(uint64, tag = "1")]
     key_index: u64,
     #[prost(uint64, tag = "2")]
@@ -55,7 +55,9 @@ impl LogicalExtensionCodec for TrommelLogicalCodec {
         let message = message?;
         let (index, columns) = (message.key_index, probe.schema().fields().len());
         let Some(index) = usize::try_from(index).ok().filter(|index| *index < columns) else {
-            return plan_err!("a runtime filter by column {index} of {columns}");
+            return plan_err!(
+                "a runtime filter by column {index}, but its input has {columns} columns"
+            );
         };
         let join = FilteredJoin {
             build_row_bytes: usize::try_from(message.build_row_bytes).unwrap_or(usize::MAX),
@@ -120,7 +122,7 @@ impl LogicalExtensionCodec for TrommelLogicalCodec {
     }
 
     fn try_encode_udf(&self, node: &ScalarUDF, buf: &mut Vec<u8>) -> Result<()> {
-        // By name alone.
+        // The name is the whole encoding.
         if udf(node.name()).is_some() { Ok(()) } else { self.inner.try_encode_udf(node, buf) }
     }
 

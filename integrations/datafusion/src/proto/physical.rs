@@ -1,4 +1,4 @@
-//! Physical plans as bytes.
+//! Encodes physical plans as bytes.
 
 use super::wire::{decode, encode, udaf, udf};
 use crate::exec::RuntimeFilterExec;
@@ -14,21 +14,21 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion_proto::physical_plan::{PhysicalExtensionCodec, PhysicalProtoConverterExtension};
 use std::sync::Arc;
 
-/// Encodes [`RuntimeFilterExec`] and the functions of this crate, and leaves all else to another codec.
+/// Encodes [`RuntimeFilterExec`] and the functions of this crate, and uses another codec for everything else.
 #[derive(Debug)]
 pub struct TrommelPhysicalCodec {
     inner: Arc<dyn PhysicalExtensionCodec>,
 }
 
 impl TrommelPhysicalCodec {
-    /// Makes a codec that leaves to `inner` what is not of this crate.
+    /// Makes a codec that uses `inner` for everything that is not from this crate.
     #[must_use]
     pub fn new(inner: Arc<dyn PhysicalExtensionCodec>) -> Self {
         Self { inner }
     }
 }
 
-/// The inputs of the operator are encoded by the engine.
+/// The encoding of a [`RuntimeFilterExec`] without its inputs, which the engine encodes.
 #[derive(Clone, PartialEq, prost::Message)]
 struct FilterExec {
     #[prost(string, tag = "1")]
@@ -94,7 +94,7 @@ impl PhysicalExtensionCodec for TrommelPhysicalCodec {
     }
 
     fn try_encode_udf(&self, node: &ScalarUDF, buf: &mut Vec<u8>) -> Result<()> {
-        // By name alone.
+        // The name is the whole encoding.
         if udf(node.name()).is_some() { Ok(()) } else { self.inner.try_encode_udf(node, buf) }
     }
 

@@ -1,4 +1,4 @@
-//! Sessions with a table, and what is asked of them.
+//! Sessions with a table, and helpers that run queries in them.
 
 #![allow(dead_code, unreachable_pub)]
 
@@ -12,12 +12,13 @@ use std::sync::Arc;
 /// Rows of the table `numbers`.
 const ROWS: i64 = 20_000;
 
-/// A session with the functions and the table `numbers` of 20,000 rows: `id` counts from 0, `name` tells it in letters.
+/// A session with this crate's functions and the table `numbers` of 20,000 rows. `id` counts from 0, and `name` is
+/// "number " followed by the id.
 pub async fn context(partitions: usize) -> SessionContext {
     fill(SessionContext::new_with_config(config(partitions)), partitions).await
 }
 
-/// The same with a limit of memory.
+/// [`context`] with a memory limit of `bytes`.
 pub async fn context_of_memory(partitions: usize, bytes: usize) -> SessionContext {
     let runtime = RuntimeEnvBuilder::new().with_memory_limit(bytes, 1.0).build_arc().unwrap();
     fill(SessionContext::new_with_config_rt(config(partitions), runtime), partitions).await
@@ -63,14 +64,14 @@ pub async fn execute(context: &SessionContext, sql: &str) {
     query(context, sql).await;
 }
 
-/// The only number of a result.
+/// The single number of a query's result.
 pub async fn one_number(context: &SessionContext, sql: &str) -> i64 {
     let batches = query(context, sql).await;
     assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), 1, "{sql}");
     batches[0].column(0).as_primitive::<Int64Type>().value(0)
 }
 
-/// The error of a query, of planning or running it.
+/// The error of a query that fails when it is planned or run.
 pub async fn refused(context: &SessionContext, sql: &str) -> String {
     match context.sql(sql).await {
         Err(error) => error.to_string(),
@@ -81,16 +82,12 @@ pub async fn refused(context: &SessionContext, sql: &str) -> String {
     }
 }
 
-/// Compares a text with a file beside the tests. With `TROMMEL_GOLDEN=write` it writes the file.
+/// Compares a text with a file in the folder `golden`. With `TROMMEL_GOLDEN=write`, writes the file first.
 pub fn golden(name: &str, text: &str) {
     let path = format!("{}/tests/golden/{name}", env!("CARGO_MANIFEST_DIR"));
     if std::env::var("TROMMEL_GOLDEN").as_deref() == Ok("write") {
         std::fs::write(&path, text.to_owned() + "\n").unwrap();
     }
     let expected = std::fs::read_to_string(&path).unwrap();
-    assert_eq!(
-        text,
-        expected.trim_end_matches('\n'),
-        "{path}; TROMMEL_GOLDEN=write writes it anew"
-    );
+    assert_eq!(text, expected.trim_end_matches('\n'), "{path}; TROMMEL_GOLDEN=write replaces it");
 }
