@@ -43,8 +43,7 @@ pub struct ColumnHasher {
 }
 
 impl ColumnHasher {
-    /// Makes a hasher for filters that use `hasher`. Rows with a NULL have no key, unless [`ColumnHasher::nulls`]
-    /// changes it.
+    /// Makes a hasher for filters that use `hasher`. Rows with a NULL have no key, unless `nulls` changes it.
     #[must_use]
     pub fn new(hasher: Hasher) -> Self {
         Self { hasher, nulls: Nulls::default(), hashes: Vec::new(), column_hashes: Vec::new() }

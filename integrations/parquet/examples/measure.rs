@@ -1,10 +1,11 @@
-//! Measures Bloom filters of Parquet files beside `parquet::bloom_filter::Sbbf`, and prints the rows of the page's tables.
+//! Compares Trommel's Bloom filters of Parquet files with `parquet::bloom_filter::Sbbf`. Prints the tables of
+//! README.md.
 //!
 //!     cargo run --release -p trommel-parquet --example measure [-- ROUNDS [SCALE]]
 //!
-//! Rounds are interleaved: both run in each, and the one that runs first alternates. A figure is the median of the rounds, with
-//! the least in brackets. Every answer is compared with the other's, and no present value may be missing. SCALE divides
-//! all sizes, to try the program.
+//! Both subjects run in each round, and alternate in running first. A figure is the median of the rounds, with the
+//! lowest in brackets. Their answers are compared, and no present value may be missing. SCALE divides all sizes, to try
+//! out the program.
 
 use bytes::Bytes;
 use parquet::basic::Compression;
@@ -32,7 +33,7 @@ fn main() {
     many_files(rounds, scale);
 }
 
-/// Median and least time of two subjects in interleaved rounds.
+/// The median and the lowest time of two subjects in interleaved rounds.
 fn interleaved<A, B>(
     rounds: usize,
     mut theirs: impl FnMut() -> A,
@@ -49,7 +50,7 @@ fn interleaved<A, B>(
     for round in 0..=rounds {
         for subject in [round % 2, (round + 1) % 2] {
             let time = if subject == 0 { time(&mut theirs) } else { time(&mut ours) };
-            // The first round warms up.
+            // The first round is a warm-up.
             if round > 0 {
                 times[subject].push(time);
             }
@@ -61,10 +62,11 @@ fn interleaved<A, B>(
     })
 }
 
-fn row(what: &str, unit: &str, per: f64, [theirs, ours]: [(Duration, Duration); 2]) {
-    let cell = |(median, least): (Duration, Duration)| {
+/// Prints a row of a table. Divides the times by `unit_seconds`.
+fn row(what: &str, unit: &str, unit_seconds: f64, [theirs, ours]: [(Duration, Duration); 2]) {
+    let cell = |(median, lowest): (Duration, Duration)| {
         let number = |time: Duration| {
-            let value = time.as_secs_f64() / per;
+            let value = time.as_secs_f64() / unit_seconds;
             if value < 10.0 {
                 format!("{value:.2}")
             } else if value < 100.0 {
@@ -73,7 +75,7 @@ fn row(what: &str, unit: &str, per: f64, [theirs, ours]: [(Duration, Duration); 
                 format!("{value:.0}")
             }
         };
-        format!("{} [{}]", number(median), number(least))
+        format!("{} [{}]", number(median), number(lowest))
     };
     let share = ours.0.as_secs_f64() / theirs.0.as_secs_f64();
     println!("| {what} | {unit} | {} | {} | {share:.2} |", cell(theirs), cell(ours));
@@ -85,7 +87,7 @@ fn mixed(i: u64) -> i64 {
     (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ i >> 7).wrapping_mul(0xBF58_476D_1CE4_E5B9) as i64
 }
 
-/// From values to a filter, both of the same size.
+/// Measures building filters of the same size from values.
 fn build(rounds: usize, scale: usize) {
     println!("{HEAD}");
     for count in [10_000, 100_000, 1_000_000].map(|count| count / scale) {
@@ -99,46 +101,46 @@ fn build(rounds: usize, scale: usize) {
         };
         let check = |theirs: &Sbbf, ours: &SplitBlockBloom| {
             let mut bitset = Vec::new();
-            theirs.write_bitset(&mut bitset).expect("memory takes it");
-            assert!(bitset == ours.parquet_bitset(), "both filters are the same");
+            theirs.write_bitset(&mut bitset).expect("writing to memory");
+            assert!(bitset == ours.parquet_bitset(), "the filters differ");
         };
-        let theirs_of = |values: &[i64]| {
+        let build_theirs = |values: &[i64]| {
             let mut filter = Sbbf::new_with_num_of_bytes(bytes);
             values.iter().for_each(|value| filter.insert(value));
             filter
         };
         let mut hashes = Vec::new();
-        let mut ours_of = |values: &[i64]| {
+        let mut build_ours = |values: &[i64]| {
             let mut filter = new();
             Hasher::PARQUET.hash_batch(values, &mut hashes);
             filter.add_batch(&hashes);
             filter
         };
-        check(&theirs_of(&values), &ours_of(&values));
-        let per = count as f64 * 1e-9;
-        let times = interleaved(rounds, || theirs_of(&values), || ours_of(&values));
-        row(&format!("build of {count} integers"), "ns per value", per, times);
+        check(&build_theirs(&values), &build_ours(&values));
+        let unit_seconds = count as f64 * 1e-9;
+        let times = interleaved(rounds, || build_theirs(&values), || build_ours(&values));
+        row(&format!("build of {count} integers"), "ns per value", unit_seconds, times);
 
-        let theirs_of = || {
+        let build_theirs = || {
             let mut filter = Sbbf::new_with_num_of_bytes(bytes);
             texts.iter().for_each(|text| filter.insert(text.as_str()));
             filter
         };
         let mut hashes = Vec::new();
-        let mut ours_of = || {
+        let mut build_ours = || {
             let mut filter = new();
             Hasher::PARQUET.hash_batch(&texts, &mut hashes);
             filter.add_batch(&hashes);
             filter
         };
-        check(&theirs_of(), &ours_of());
-        let times = interleaved(rounds, theirs_of, ours_of);
-        row(&format!("build of {count} strings"), "ns per value", per, times);
+        check(&build_theirs(), &build_ours());
+        let times = interleaved(rounds, build_theirs, build_ours);
+        row(&format!("build of {count} strings"), "ns per value", unit_seconds, times);
     }
     println!();
 }
 
-/// A file of the parquet crate with its filters.
+/// A file that the parquet crate writes, with its filters.
 fn file(groups: impl Iterator<Item = Vec<i64>>, ndv: usize) -> Vec<u8> {
     let schema = parse_message_type("message schema { required int64 id; }").expect("a schema");
     let properties = WriterProperties::builder()
@@ -150,7 +152,7 @@ fn file(groups: impl Iterator<Item = Vec<i64>>, ndv: usize) -> Vec<u8> {
         .set_bloom_filter_max_ndv(ndv as u64)
         .build();
     let mut writer = SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::new(properties))
-        .expect("memory takes it");
+        .expect("writing to memory");
     for values in groups {
         let mut group = writer.next_row_group().expect("a row group");
         let mut column = group.next_column().expect("a column").expect("the first");
@@ -176,12 +178,12 @@ fn read_theirs(metadata: &ParquetMetaData, bytes: &Bytes) -> Vec<Sbbf> {
         .collect()
 }
 
-/// Thousands of literals, a thousand row groups.
+/// Measures lookups of thousands of literals in a thousand row groups.
 fn probe(rounds: usize, scale: usize) {
     let (groups, values, literals) = (1000 / scale, 5000, 10_000 / scale);
     let group = |group: usize| (0..values).map(|i| mixed((group * values + i) as u64)).collect();
     let bytes = Bytes::from(file((0..groups).map(group), values));
-    // A present value in ten row groups, the others are absent.
+    // About ten of the literals are present, in different row groups. The others are absent.
     let asked: Vec<i64> = (0..literals)
         .map(|i| {
             if i % (literals / 10).max(1) == 0 {
@@ -205,7 +207,7 @@ fn probe(rounds: usize, scale: usize) {
         "{groups} row groups, a filter of {filter_bytes} bytes in each; {literals} literals\n\n{HEAD}"
     );
 
-    // Which literals may be in which row group.
+    // Finds out for every literal in which row groups it may be.
     let count_theirs = || -> usize {
         let count = |filter: &Sbbf| asked.iter().filter(|value| filter.check(*value)).count();
         theirs.iter().map(count).sum()
@@ -219,10 +221,10 @@ fn probe(rounds: usize, scale: usize) {
     assert_eq!(count_theirs(), count_ours());
     assert!(count_ours() >= 10.min(literals));
     let times = interleaved(rounds, count_theirs, count_ours);
-    let per = (groups * literals) as f64 * 1e-9;
-    row("each literal in each row group", "ns per literal and row group", per, times);
+    let unit_seconds = (groups * literals) as f64 * 1e-9;
+    row("each literal in each row group", "ns per literal and row group", unit_seconds, times);
 
-    // The first literal that may be there decides. With 20 literals, most row groups are left out.
+    // A row group is read as soon as one literal may be in it. With 19 literals, most row groups are not read.
     for count in [20, literals] {
         let asked = &asked[1..count];
         let prune_theirs = || -> Vec<bool> {
@@ -262,12 +264,12 @@ fn probe(rounds: usize, scale: usize) {
     println!();
 }
 
-/// One key, ten thousand files.
+/// Measures lookups of a key in ten thousand files.
 fn many_files(rounds: usize, scale: usize) {
     let (files, values) = (10_000 / scale, 1000);
     let file = |file: usize| {
-        let values_of = (0..values).map(|i| mixed((file * values + i) as u64)).collect();
-        Bytes::from(self::file(std::iter::once(values_of), values))
+        let file_values = (0..values).map(|i| mixed((file * values + i) as u64)).collect();
+        Bytes::from(self::file(std::iter::once(file_values), values))
     };
     let files: Vec<Bytes> = (0..files).map(file).collect();
     let read = || -> Vec<Sbbf> {
@@ -283,7 +285,7 @@ fn many_files(rounds: usize, scale: usize) {
     let (theirs, ours) = (read(), open());
     println!("{} files of {values} values\n\n{HEAD}", files.len());
 
-    // Another key in each call, so that its blocks are in no cache.
+    // Each call has another key, so that its blocks are not in a cache.
     let key = |i: usize, present: bool| {
         mixed((i * 7919 % (files.len() * values)) as u64 + if present { 0 } else { 1 << 40 })
     };

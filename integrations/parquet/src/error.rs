@@ -1,4 +1,4 @@
-//! What can be wrong with a file, a question, or the rewriting of a file.
+//! Errors of reading files and of probing their filters.
 
 use crate::schema::PhysicalType;
 use crate::thrift::ThriftError;
@@ -10,7 +10,7 @@ use core::fmt;
 pub enum FilterError {
     /// The bytes end before the bitset does.
     Truncated {
-        /// Bytes of header and bitset.
+        /// Bytes of header and bitset together.
         need: u64,
         /// Bytes given.
         got: u64,
@@ -22,26 +22,26 @@ pub enum FilterError {
         /// What was found there.
         problem: &'static str,
     },
-    /// Algorithm, hash or compression is none that the format defines.
+    /// The algorithm, hash or compression is not one that the format defines.
     Unsupported {
         /// The field: `algorithm`, `hash` or `compression`.
         field: &'static str,
-        /// The number of the choice.
+        /// The number that the header has for it.
         choice: i16,
     },
-    /// The bitset is empty, or not a multiple of 32 bytes.
+    /// The bitset is empty or its length is not a multiple of 32 bytes.
     BitsetLength {
-        /// Bytes, as the header has them.
+        /// The bitset's bytes according to the header.
         bytes: i64,
     },
     /// The filter does not lie between the beginning of the file and its footer.
     OutsideFile {
-        /// Where the filter should begin.
+        /// The offset of the filter according to the footer.
         offset: i64,
-        /// Where the footer begins.
+        /// The offset of the footer.
         footer: u64,
     },
-    /// The footer says that the filter has another length.
+    /// The footer declares another length for the filter than the filter has.
     DeclaredLength {
         /// Bytes that the footer declares.
         declared: i64,
@@ -54,7 +54,7 @@ impl fmt::Display for FilterError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Truncated { need, got } => {
-                write!(f, "the Bloom filter takes {need} bytes, there are {got}")
+                write!(f, "the Bloom filter has {need} bytes, but only {got} are there")
             }
             Self::Header { at, problem } => {
                 write!(f, "the header of the Bloom filter is malformed at byte {at}: {problem}")
@@ -63,7 +63,10 @@ impl fmt::Display for FilterError {
                 write!(f, "the Bloom filter has the unknown {field} {choice}")
             }
             Self::BitsetLength { bytes } => {
-                write!(f, "{bytes} bytes are no bitset: it has 32 or a multiple of that")
+                write!(
+                    f,
+                    "a bitset of {bytes} bytes is impossible: it must have a positive multiple of 32"
+                )
             }
             Self::OutsideFile { offset, footer } => write!(
                 f,
@@ -71,7 +74,7 @@ impl fmt::Display for FilterError {
             ),
             Self::DeclaredLength { declared, actual } => write!(
                 f,
-                "the footer says that the Bloom filter has {declared} bytes, it has {actual}"
+                "the footer declares {declared} bytes for the Bloom filter, but it has {actual}"
             ),
         }
     }
@@ -104,21 +107,21 @@ pub enum FileError {
         /// What was found there.
         problem: &'static str,
     },
-    /// The schema is no tree of columns.
+    /// The schema is not a tree of columns.
     Schema {
         /// What is wrong.
         problem: &'static str,
     },
-    /// A row group has not one chunk for each column of the schema.
+    /// A row group does not have exactly one chunk for each column of the schema.
     ColumnCount {
         /// The row group.
         row_group: usize,
-        /// Chunks that it has.
+        /// Chunks of the row group.
         chunks: usize,
         /// Columns of the schema.
         columns: usize,
     },
-    /// A chunk's metadata does not fit the schema, or has a number that cannot be.
+    /// A chunk's metadata contradicts the schema or the file, or the chunk cannot be used as asked.
     Chunk {
         /// The row group.
         row_group: usize,
@@ -149,10 +152,10 @@ impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Truncated { need, got } => {
-                write!(f, "the file must have {need} bytes at least, it has {got}")
+                write!(f, "the file must have at least {need} bytes, but it has {got}")
             }
             Self::Magic { found } => {
-                write!(f, "this is no Parquet file: it has {found:02x?} instead of \"PAR1\"")
+                write!(f, "this is not a Parquet file: it has {found:02x?} instead of \"PAR1\"")
             }
             Self::Encrypted => f.write_str("the file is encrypted"),
             Self::Footer { at, problem } => {
@@ -166,10 +169,10 @@ impl fmt::Display for FileError {
                 write!(f, "row group {row_group}, column {column}: {problem}")
             }
             Self::NoSuchRowGroup { row_group, row_groups } => {
-                write!(f, "there is no row group {row_group}, the file has {row_groups}")
+                write!(f, "there is no row group {row_group}; the file has {row_groups}")
             }
             Self::Filter { row_group, column, .. } => {
-                write!(f, "row group {row_group}, column {column}: the Bloom filter is refused")
+                write!(f, "row group {row_group}, column {column}: the Bloom filter is malformed")
             }
         }
     }
@@ -190,7 +193,7 @@ impl From<ThriftError> for FileError {
     }
 }
 
-/// Why a question cannot be asked.
+/// Why literals cannot be looked up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProbeError {
@@ -225,10 +228,10 @@ pub enum ProbeError {
         /// The column's type.
         column: PhysicalType,
     },
-    /// Literals for a column of half-precision floats are made by [`Literals::new`](crate::Literals::new), which knows
-    /// the column: two zeros are equal, and have different bytes.
+    /// Literals for a column of half-precision floats must be made by [`Literals::new`](crate::Literals::new), which is
+    /// given the column. As plain bytes, the two zeros would be different, though they are equal as floats.
     NeedsColumn,
-    /// A text is no value of the column's type.
+    /// A text is not a value of the column's type.
     Text {
         /// The text.
         text: String,
@@ -244,10 +247,10 @@ impl fmt::Display for ProbeError {
             Self::NoSuchColumn { path } => write!(f, "there is no column {path:?}"),
             Self::AmbiguousColumn { path } => write!(f, "two columns have the path {path:?}"),
             Self::WrongType { column, literal } => {
-                write!(f, "the column has the type {column}, a literal has {literal}")
+                write!(f, "the column has the type {column}, but a literal has {literal}")
             }
             Self::WrongLength { column, literal } => {
-                write!(f, "the column's values have {column} bytes, a literal has {literal}")
+                write!(f, "the column's values have {column} bytes, but a literal has {literal}")
             }
             Self::UnsupportedType { column } => {
                 write!(f, "the format has no Bloom filters for columns of type {column}")

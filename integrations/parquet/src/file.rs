@@ -1,4 +1,4 @@
-//! The Bloom filters of a file that is in memory or mapped.
+//! The Bloom filters of one file, whose bytes are in memory or mapped.
 
 use crate::error::{FileError, FilterError, ProbeError};
 use crate::filter::ChunkFilter;
@@ -10,8 +10,8 @@ use trommel::Bitmap;
 
 /// The Bloom filters of a Parquet file, found by its footer and read in place.
 ///
-/// Opening reads the footer and nothing else. A filter's header is read when the filter is asked for, its bitset when
-/// it is probed. No page is decoded.
+/// Opening reads only the footer. [`FileFilters::filter`] reads the header of one filter, and a lookup reads its
+/// bitset. No page is decoded.
 ///
 /// ```
 /// use trommel_parquet::{FileFilters, Literals};
@@ -26,7 +26,7 @@ use trommel::Bitmap;
 /// ```
 #[derive(Clone)]
 pub struct FileFilters<'a> {
-    /// From the beginning to the footer: where filters can be.
+    /// The bytes of the file before the footer. The filters are among them.
     body: &'a [u8],
     footer: Footer,
 }
@@ -35,7 +35,7 @@ impl<'a> FileFilters<'a> {
     /// Reads the footer of a file.
     ///
     /// # Errors
-    /// [`FileError`] if the bytes are no Parquet file, the footer is malformed, or the file is encrypted.
+    /// [`FileError`] if the bytes are not a Parquet file, the footer is malformed, or the file is encrypted.
     pub fn open(bytes: &'a [u8]) -> Result<Self, FileError> {
         let file = bytes.len() as u64;
         let truncated = FileError::Truncated { need: MIN_FILE_BYTES, got: file };
@@ -50,16 +50,16 @@ impl<'a> FileFilters<'a> {
         Ok(Self { body: &bytes[..start], footer })
     }
 
-    /// The columns: leaves of the schema.
+    /// The columns, which are the leaves of the schema.
     #[must_use]
     pub fn columns(&self) -> &[Column] {
         &self.footer.columns
     }
 
-    /// The column of a path, names with dots between.
+    /// The column with a path, which consists of names separated by dots.
     ///
     /// # Errors
-    /// [`ProbeError::NoSuchColumn`], or [`ProbeError::AmbiguousColumn`] if there are two.
+    /// [`ProbeError::NoSuchColumn`], or [`ProbeError::AmbiguousColumn`] if two columns have this path.
     pub fn column(&self, path: &str) -> Result<&Column, ProbeError> {
         find_column(&self.footer.columns, path)
     }
@@ -70,10 +70,10 @@ impl<'a> FileFilters<'a> {
         &self.footer.row_groups
     }
 
-    /// The filter of a column chunk; `None` if it has none.
+    /// The filter of a column chunk. `None` if the chunk has no filter.
     ///
     /// # Errors
-    /// [`FileError`] if the filter is malformed or not in the file, or there is no such row group or column.
+    /// [`FileError`] if the filter is malformed or not in the file, or if there is no such row group or column.
     pub fn filter(
         &self,
         row_group: usize,
@@ -83,7 +83,7 @@ impl<'a> FileFilters<'a> {
         let group = self.footer.row_groups.get(row_group);
         let group = group.ok_or(FileError::NoSuchRowGroup { row_group, row_groups })?;
         let Some(chunk) = group.chunks.get(column.index) else {
-            let problem = "there is no such column; was it of another file?";
+            let problem = "there is no such column; perhaps it is from another file";
             return Err(FileError::Chunk { row_group, column: column.index, problem });
         };
         let Some(offset) = chunk.filter_offset else { return Ok(None) };
@@ -111,8 +111,8 @@ impl<'a> FileFilters<'a> {
             })
     }
 
-    /// The row groups that may have one of the literals: a bit for each, set where a row group must be read. A row group
-    /// without a filter must be.
+    /// The row groups that must be read to find the literals: a bit for each row group, set if it has no filter or if
+    /// one of the literals may be in it.
     ///
     /// # Errors
     /// [`ProbeError`] if the literals are not of the column's type, or a filter of the column is malformed.
@@ -133,10 +133,11 @@ impl<'a> FileFilters<'a> {
         Ok(read)
     }
 
-    /// Which literals may be in a row group: a bit for each. All are set where there is no filter.
+    /// The literals that may be in a row group: a bit for each literal. All bits are set if the row group has no
+    /// filter.
     ///
     /// # Errors
-    /// [`ProbeError`], as [`FileFilters::row_groups_to_read`].
+    /// [`ProbeError`] if the literals are not of the column's type, or the filter is malformed.
     pub fn might_contain(
         &self,
         row_group: usize,
@@ -151,7 +152,7 @@ impl<'a> FileFilters<'a> {
     }
 }
 
-/// Without the bytes of the file.
+/// Prints the numbers of columns and row groups, not the bytes of the file.
 impl fmt::Debug for FileFilters<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FileFilters")
@@ -170,7 +171,7 @@ pub(crate) fn find_column<'c>(columns: &'c [Column], path: &str) -> Result<&'c C
     }
 }
 
-/// The filter at an offset, with the length that the footer declares; old files declare none.
+/// Reads the filter at an offset and compares its length with the one that the footer declares. Old files declare none.
 fn locate(body: &[u8], offset: i64, declared: Option<i32>) -> Result<ChunkFilter<'_>, FilterError> {
     let outside = FilterError::OutsideFile { offset, footer: body.len() as u64 };
     let begin = usize::try_from(offset).ok().filter(|begin| *begin >= 4);

@@ -1,4 +1,4 @@
-//! The Bloom filter of one column chunk: a header in Thrift's compact protocol, and a bitset.
+//! The Bloom filter of one column chunk. It consists of a header, in Thrift's compact protocol, and a bitset.
 
 use crate::error::FilterError;
 use crate::literal::Literals;
@@ -6,10 +6,10 @@ use crate::thrift::{Kind, Reader, ThriftError, expect};
 use core::fmt;
 use trommel::{Bitmap, Filter, KeyHash, SplitBlockBloom};
 
-/// A block of the bitset: a key sets eight bits of one.
+/// The size of a block of the bitset. A key sets eight bits in one block.
 const BLOCK_BYTES: u64 = 32;
 
-/// The Bloom filter of a column chunk, in the bytes of its file: nothing is copied.
+/// The Bloom filter of a column chunk, borrowed from the bytes of its file without a copy.
 ///
 /// ```
 /// use trommel_parquet::{ChunkFilter, FileFilters};
@@ -19,7 +19,7 @@ const BLOCK_BYTES: u64 = 32;
 /// let filter = file.filter(0, id)?.expect("the writer was told to make one");
 /// assert!(filter.estimated_fpr() < 0.01);
 ///
-/// // The same from a range of bytes, as an object store returns it.
+/// // Parses the same filter from a range of bytes, as an object store returns it.
 /// let range = &bytes[filter.offset() as usize..][..filter.len_bytes()];
 /// assert_eq!(ChunkFilter::parse(range)?.bitset(), filter.bitset());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -33,10 +33,11 @@ pub struct ChunkFilter<'a> {
 }
 
 impl<'a> ChunkFilter<'a> {
-    /// Reads header and bitset from bytes that begin with them. Cost: O(1); the bitset is not read.
+    /// Parses a filter from bytes that begin with its header. Cost: O(1), since the bitset is not read.
     ///
     /// # Errors
-    /// [`FilterError`] if the header is malformed or names what the format does not define, or the bytes end early.
+    /// [`FilterError`] if the header is malformed or has an algorithm, hash or compression that the format does not
+    /// define, or if the bytes end before the bitset does.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, FilterError> {
         let (header_bytes, bitset_bytes) = parse_header(bytes)?;
         let need = header_bytes as u64 + bitset_bytes;
@@ -58,31 +59,31 @@ impl<'a> ChunkFilter<'a> {
         self.bitset
     }
 
-    /// Bytes of header and bitset.
+    /// Bytes of header and bitset together.
     #[must_use]
     pub fn len_bytes(&self) -> usize {
         self.header_bytes + self.bitset.len()
     }
 
-    /// Where it begins in its file; 0 from [`ChunkFilter::parse`].
+    /// The offset of the filter in its file. It is 0 for a filter from [`ChunkFilter::parse`].
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// The filter as Trommel probes it.
+    /// The filter as a view in Trommel's own type.
     #[must_use]
     pub fn view(&self) -> &SplitBlockBloom<&'a [u8]> {
         &self.view
     }
 
-    /// The false-positive rate of the bits as they are. Cost: one pass over the bitset.
+    /// The expected false-positive rate, computed from the bits that are set. Cost: one pass over the bitset.
     #[must_use]
     pub fn estimated_fpr(&self) -> f64 {
         self.view.expected_fpr()
     }
 
-    /// An estimate of the distinct values, from the set bits. Cost: one pass over the bitset.
+    /// The estimated number of distinct values, computed from the bits that are set. Cost: one pass over the bitset.
     #[must_use]
     pub fn estimated_distinct(&self) -> f64 {
         self.view.estimate_len()
@@ -94,15 +95,16 @@ impl<'a> ChunkFilter<'a> {
         self.view.count_ones() as f64 / (self.bitset.len() as f64 * 8.0)
     }
 
-    /// Whether any of the literals may be in the column chunk. They must be of its physical type: a filter alone does not
-    /// know it. [`FileFilters::row_groups_to_read`](crate::FileFilters::row_groups_to_read) checks that.
+    /// Whether any of the literals may be in the column chunk. They must be of the column's physical type. This is not
+    /// checked, since a filter does not contain the type;
+    /// [`FileFilters::row_groups_to_read`](crate::FileFilters::row_groups_to_read) checks it.
     ///
     /// ```
     /// use std::fs::File;
     /// use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
     /// use trommel_parquet::{ChunkFilter, Literals};
     ///
-    /// // With the metadata that the `parquet` crate has read.
+    /// // Finds the filter by metadata that the `parquet` crate has read.
     /// let file = File::open("tests/golden/pyarrow.parquet")?;
     /// let reader = SerializedFileReader::new(file.try_clone()?)?;
     /// let chunk = reader.metadata().row_group(0).column(0);
@@ -119,14 +121,14 @@ impl<'a> ChunkFilter<'a> {
         literals.any_in(&self.view, &mut Bitmap::new(0))
     }
 
-    /// Which of the literals may be in the column chunk: a bit for each. As
-    /// [`might_contain_any`](ChunkFilter::might_contain_any), they must be of its physical type.
+    /// The literals that may be in the column chunk: a bit for each literal. As for
+    /// [`might_contain_any`](ChunkFilter::might_contain_any), they must be of the column's physical type.
     #[must_use]
     pub fn might_contain_each(&self, literals: &Literals) -> Bitmap {
         literals.each_in(&self.view)
     }
 
-    /// Whether the value of a hash may be in the column chunk. [`Literals`] knows the rules for values.
+    /// Whether a value with this hash may be in the column chunk. [`Literals`] hashes values by the format's rules.
     #[must_use]
     #[inline]
     pub fn might_contain_hash(&self, hash: KeyHash) -> bool {
@@ -134,7 +136,7 @@ impl<'a> ChunkFilter<'a> {
     }
 }
 
-/// Without the bitset.
+/// Prints the offset and the length of the bitset, not its bytes.
 impl fmt::Debug for ChunkFilter<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ChunkFilter")
@@ -144,11 +146,11 @@ impl fmt::Debug for ChunkFilter<'_> {
     }
 }
 
-/// Bytes of a header, and of the bitset that it announces. The bytes may end after the header.
+/// Returns the length of a header, and the length of the bitset that it declares. `bytes` may end after the header.
 pub(crate) fn parse_header(bytes: &[u8]) -> Result<(usize, u64), FilterError> {
-    // A header has 14 to 18 bytes. With fields that are not known yet it may grow, but not to this.
-    const MOST: usize = 4096;
-    let mut reader = Reader::new(&bytes[..bytes.len().min(MOST)]);
+    // A header has 14 to 18 bytes. Fields of later versions may make it longer, but not as long as this.
+    const MAX_HEADER_BYTES: usize = 4096;
+    let mut reader = Reader::new(&bytes[..bytes.len().min(MAX_HEADER_BYTES)]);
     let malformed =
         |error: ThriftError| FilterError::Header { at: error.at as u64, problem: error.problem };
     let header = read_header(&mut reader).map_err(malformed)?;
@@ -175,7 +177,7 @@ const MISSING: &str = "a field is missing";
 #[derive(Default)]
 struct Header {
     bitset_bytes: Option<i32>,
-    /// Algorithm, hash and compression; each has one choice today, with the number 1.
+    /// Algorithm, hash and compression. The only value that the format defines for each is 1.
     choices: [Option<i16>; 3],
 }
 
@@ -197,7 +199,7 @@ fn read_header(reader: &mut Reader<'_>) -> Result<Header, ThriftError> {
     Ok(header)
 }
 
-/// The number of the one field that a union has.
+/// Reads a union and returns the number of its field.
 fn read_union(reader: &mut Reader<'_>) -> Result<Option<i16>, ThriftError> {
     let (mut choice, mut last) = (None, 0);
     while let Some((id, kind)) = reader.field(&mut last)? {

@@ -1,12 +1,12 @@
-//! The footer of a file: where its columns, row groups and Bloom filters are.
+//! Reads the footer of a file, which lists its columns and row groups and the offsets of its Bloom filters.
 
 use crate::error::FileError;
 use crate::schema::{Column, PhysicalType, read_columns};
 use crate::thrift::{Kind, Reader, ThriftError, expect};
 
-/// What a file begins and ends with.
+/// The first and the last bytes of a file.
 pub(crate) const MAGIC: [u8; 4] = *b"PAR1";
-/// What a file with an encrypted footer begins and ends with.
+/// The first and the last bytes of a file with an encrypted footer.
 const ENCRYPTED_MAGIC: [u8; 4] = *b"PARE";
 /// The footer's length and the magic bytes, at the end of a file.
 pub(crate) const TAIL_BYTES: u64 = 8;
@@ -19,13 +19,14 @@ pub struct RowGroup {
 }
 
 impl RowGroup {
-    /// Its rows.
+    /// The number of rows.
     #[must_use]
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// The values of a column in this row group, nulls included; 0 for a column of another file.
+    /// The number of values of a column in this row group, including nulls. It is 0 if the row group has no such
+    /// column.
     #[must_use]
     pub fn values(&self, column: &Column) -> u64 {
         self.chunks.get(column.index).map_or(0, |chunk| chunk.values)
@@ -38,12 +39,12 @@ impl RowGroup {
     }
 }
 
-/// Where the footer says that the parts of a column chunk are. Nothing is checked against the file yet.
+/// The metadata of a column chunk, with the offsets of its parts. They are not checked against the file yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Chunk {
     pub(crate) physical: Option<PhysicalType>,
     pub(crate) values: u64,
-    /// The data are in another file.
+    /// Whether the data are in another file.
     pub(crate) elsewhere: bool,
     pub(crate) compressed_bytes: i64,
     pub(crate) data_offset: i64,
@@ -55,7 +56,7 @@ pub(crate) struct Chunk {
 }
 
 impl Chunk {
-    /// Where its first page begins. Some writers store a dictionary's offset of 0 for none.
+    /// The offset of the first page. Some writers store the dictionary offset 0 if there is no dictionary.
     pub(crate) fn start(&self) -> i64 {
         match self.dictionary_offset {
             Some(offset) if offset > 0 => offset.min(self.data_offset),
@@ -64,14 +65,14 @@ impl Chunk {
     }
 }
 
-/// What the metadata say.
+/// The part of the metadata that this crate uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Footer {
     pub(crate) columns: Vec<Column>,
     pub(crate) row_groups: Vec<RowGroup>,
 }
 
-/// Where the footer begins, from the length of a file, its first four bytes and its last eight.
+/// Computes the offset of the footer from the length of a file, its first four bytes and its last eight.
 pub(crate) fn footer_start(file: u64, head: [u8; 4], tail: [u8; 8]) -> Result<u64, FileError> {
     let [l0, l1, l2, l3, magic @ ..] = tail;
     for found in [head, magic] {
@@ -89,11 +90,11 @@ pub(crate) fn footer_start(file: u64, head: [u8; 4], tail: [u8; 8]) -> Result<u6
         .ok_or(FileError::Truncated { need, got: file })
 }
 
-/// The smallest file: magic bytes, no footer, tail.
+/// The size of the smallest file, which has magic bytes, an empty footer and the tail.
 pub(crate) const MIN_FILE_BYTES: u64 = 12;
 
 impl Footer {
-    /// Reads the metadata of a file: its bytes from the footer's start to its tail.
+    /// Parses the metadata, which are the bytes between the footer's offset and the file's tail.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, FileError> {
         let mut reader = Reader::new(bytes);
         let (mut columns, mut row_groups, mut last) = (None, None, 0);
@@ -113,7 +114,7 @@ impl Footer {
                     }
                     row_groups = Some(groups);
                 }
-                // The encryption algorithm: columns are encrypted, and the footer is not.
+                // The field of an encryption algorithm: the footer is readable, but columns are encrypted.
                 8 => return Err(FileError::Encrypted),
                 _ => reader.skip(kind)?,
             }
@@ -127,7 +128,7 @@ impl Footer {
         Ok(footer)
     }
 
-    /// Every row group has a chunk of the right type for each column.
+    /// Checks that every row group has a chunk of the right type for each column.
     fn check(&self) -> Result<(), FileError> {
         for (row_group, RowGroup { chunks, .. }) in self.row_groups.iter().enumerate() {
             let (chunks, columns) = (chunks, self.columns.len());
@@ -149,9 +150,9 @@ fn missing<T>(reader: &Reader<'_>, problem: &'static str) -> Result<T, FileError
     Ok(reader.error(problem)?)
 }
 
-/// Refuses a field that was there before.
-fn once(reader: &Reader<'_>, before: bool) -> Result<(), ThriftError> {
-    if before { reader.error("a field is there twice") } else { Ok(()) }
+/// Refuses a field that occurs a second time.
+fn once(reader: &Reader<'_>, seen: bool) -> Result<(), ThriftError> {
+    if seen { reader.error("a field is there twice") } else { Ok(()) }
 }
 
 fn unsigned(reader: &mut Reader<'_>) -> Result<u64, ThriftError> {

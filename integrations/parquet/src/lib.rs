@@ -1,14 +1,14 @@
 //! The Bloom filters of Parquet files.
 //!
-//! Parquet's Bloom filter is Trommel's split-block filter, bit for bit. So filters of existing files are probed where
-//! they lie, in batches, and filters can be added to files that have none.
+//! Parquet's Bloom filter is Trommel's split-block filter, bit for bit. This crate probes the filters of existing files
+//! in place and in batches, and adds filters to files that have none.
 //!
-//! - [`FileFilters`] finds the filters of a file by its footer, without decoding a page, and says which row groups a
-//!   predicate `column IN (...)` has to read.
-//! - [`FilterSet`] asks the filters of many files at once.
+//! - [`FileFilters`] finds the filters of a file by its footer, without decoding a page, and returns the row groups
+//!   that a predicate `column IN (...)` has to read.
+//! - [`FilterSet`] probes the filters of many files at once.
 //! - `Rewrite` (feature `rewrite`, on by default) adds, replaces, folds and removes filters. Column chunks are copied byte for byte.
 #![cfg_attr(all(doctest, feature = "rewrite"), doc = include_str!("../README.md"))]
-// What only the rewriting of files uses.
+// Some code is used only by `Rewrite`.
 #![cfg_attr(not(feature = "rewrite"), allow(dead_code))]
 
 mod error;

@@ -1,7 +1,8 @@
-//! Literals of a predicate, hashed once as the format's Bloom filters hash values.
+//! Literals of a predicate. They are hashed once, in the same way as the values in the format's Bloom filters.
 //!
 //! A filter holds hashes of the plain encoding of values: integers and floats as little-endian bytes, byte arrays
-//! without their length. So a literal must be of the column's physical type; a logical type only says how to get there.
+//! without their length. So a literal must be of the column's physical type. The logical type only determines how a
+//! literal is converted to the physical type.
 
 use crate::error::ProbeError;
 use crate::schema::{Column, LogicalType, PhysicalType};
@@ -10,10 +11,10 @@ use trommel::{Bitmap, Filter, Hasher, KeyHash, SplitBlockBloom};
 
 pub(crate) const HASHER: Hasher = Hasher::PARQUET;
 
-/// Literals that are probed before the first answers are looked at.
+/// The number of literals that are probed before their answers are checked.
 const BATCH: usize = 1024;
 
-/// One literal, of a physical type.
+/// One literal of a physical type.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Literal<'v> {
@@ -41,10 +42,10 @@ impl Literal<'_> {
     }
 }
 
-/// The literals of `column IN (...)`, hashed: for any number of row groups and files.
+/// The hashed literals of `column IN (...)`, for lookups in any number of row groups and files.
 ///
-/// Values that are equal and have different bytes are looked up in all their forms: `0.0` is found where the column has
-/// `-0.0`. A `NaN` has too many forms; it may be anywhere. `NULL` equals nothing and is no literal.
+/// If equal values can have different bytes, all of their encodings are looked up: `0.0` is found if the column has
+/// `-0.0`. A `NaN` has too many encodings, so every row group may have it. `NULL` equals nothing and is not a literal.
 ///
 /// ```
 /// use trommel_parquet::{FileFilters, Literal, Literals};
@@ -60,15 +61,15 @@ impl Literal<'_> {
 #[derive(Clone, Debug)]
 pub struct Literals {
     physical: PhysicalType,
-    /// Shortest and longest byte array.
+    /// The lengths of the shortest and the longest byte array.
     lengths: Option<(usize, usize)>,
-    /// Byte arrays that stand for half-precision floats.
+    /// Whether the byte arrays are half-precision floats.
     half: bool,
     len: usize,
     hashes: Vec<KeyHash>,
-    /// Of each hash, the literal; empty where hash `i` is of literal `i`.
+    /// The index of the literal of each hash. It is empty if hash `i` belongs to literal `i` for all `i`.
     owners: Vec<usize>,
-    /// Literals that may be in any filter.
+    /// The indexes of the literals that may be in any filter.
     anywhere: Vec<usize>,
 }
 
@@ -78,7 +79,7 @@ impl Literals {
         Self { physical, lengths: None, half: false, len: 0, hashes, owners, anywhere }
     }
 
-    /// Literals for a column.
+    /// Makes literals for a column.
     ///
     /// # Errors
     /// [`ProbeError::WrongType`] or [`ProbeError::WrongLength`] if a literal is not of the column's type,
@@ -94,7 +95,7 @@ impl Literals {
         Ok(literals)
     }
 
-    /// `INT32` literals.
+    /// Makes `INT32` literals.
     #[must_use]
     pub fn int32(values: &[i32]) -> Self {
         let mut literals = Self::empty(PhysicalType::Int32);
@@ -103,7 +104,7 @@ impl Literals {
         literals
     }
 
-    /// `INT64` literals.
+    /// Makes `INT64` literals.
     #[must_use]
     pub fn int64(values: &[i64]) -> Self {
         let mut literals = Self::empty(PhysicalType::Int64);
@@ -112,7 +113,7 @@ impl Literals {
         literals
     }
 
-    /// `FLOAT` literals.
+    /// Makes `FLOAT` literals.
     #[must_use]
     pub fn float(values: &[f32]) -> Self {
         let mut literals = Self::empty(PhysicalType::Float);
@@ -120,7 +121,7 @@ impl Literals {
         literals
     }
 
-    /// `DOUBLE` literals.
+    /// Makes `DOUBLE` literals.
     #[must_use]
     pub fn double(values: &[f64]) -> Self {
         let mut literals = Self::empty(PhysicalType::Double);
@@ -128,7 +129,7 @@ impl Literals {
         literals
     }
 
-    /// Literals for columns of byte arrays, of fixed length or not, but for half-precision floats.
+    /// Makes literals for columns of byte arrays, with or without a fixed length, except half-precision floats.
     #[must_use]
     pub fn bytes<B: AsRef<[u8]>>(values: impl IntoIterator<Item = B>) -> Self {
         let mut literals = Self::empty(PhysicalType::ByteArray);
@@ -136,13 +137,13 @@ impl Literals {
         literals
     }
 
-    /// Decimals, as unscaled integers: 12.34 in a column of scale 2 is 1234.
+    /// Makes literals from decimals as unscaled integers: for a column of scale 2, 12.34 is 1234.
     ///
-    /// An integer beyond the column's type is in no row group. A column of `BYTE_ARRAY` may hold the same number in
-    /// several lengths, so there every row group may have it.
+    /// An integer that does not fit into the column's type is in no row group. A column of `BYTE_ARRAY` may store the
+    /// same number with several lengths, so every row group may have it.
     ///
     /// # Errors
-    /// [`ProbeError::WrongType`] if the column is of floats, or [`ProbeError::UnsupportedType`] as for any literal.
+    /// [`ProbeError::WrongType`] if the column has floats, [`ProbeError::UnsupportedType`] if it can have no filter.
     pub fn decimals(
         column: &Column,
         unscaled: impl IntoIterator<Item = i128>,
@@ -154,12 +155,12 @@ impl Literals {
         Ok(literals)
     }
 
-    /// Literals from text, as a person types it: integers, floats, strings, UUIDs with or without dashes, decimals with
-    /// a point, dates as `2026-01-31`. Times, timestamps and intervals are integers of the column's unit. Other byte
-    /// arrays of fixed length are hexadecimal with `0x` before.
+    /// Makes literals from text that a person types: integers, floats, strings, UUIDs with or without dashes, decimals
+    /// with a point, dates as `2026-01-31`. Times and timestamps are integers in the column's unit. Other byte arrays
+    /// of fixed length, including intervals, are hexadecimal with the prefix `0x`.
     ///
     /// # Errors
-    /// [`ProbeError::Text`] if a text is no value of the column, or an error of [`Literals::new`].
+    /// [`ProbeError::Text`] if a text is not a value of the column, or an error of [`Literals::new`].
     pub fn parse<S: AsRef<str>>(
         column: &Column,
         texts: impl IntoIterator<Item = S>,
@@ -178,13 +179,13 @@ impl Literals {
         Ok(literals)
     }
 
-    /// How many literals there are.
+    /// The number of literals.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none: then no row group is to be read.
+    /// Whether there are no literals. Then no row group that has a filter must be read.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
@@ -250,13 +251,13 @@ impl Literals {
     }
 
     fn push_hash(&mut self, hash: KeyHash) {
-        self.push_forms([hash]);
+        self.push_encodings([hash]);
     }
 
-    /// One literal with any number of forms.
-    fn push_forms(&mut self, forms: impl IntoIterator<Item = KeyHash>) {
+    /// Adds one literal, with the hashes of all its encodings.
+    fn push_encodings(&mut self, encodings: impl IntoIterator<Item = KeyHash>) {
         let before = self.hashes.len();
-        self.hashes.extend(forms);
+        self.hashes.extend(encodings);
         let one_each = self.owners.is_empty() && before == self.len;
         if !one_each || self.hashes.len() != before + 1 {
             if one_each {
@@ -267,21 +268,23 @@ impl Literals {
         self.len += 1;
     }
 
+    /// Adds a literal that is in no row group.
     fn push_nowhere(&mut self) -> Result<(), ProbeError> {
-        self.push_forms([]);
+        self.push_encodings([]);
         Ok(())
     }
 
+    /// Adds a literal that may be in every row group.
     fn push_anywhere(&mut self) {
         self.anywhere.push(self.len);
-        self.push_forms([]);
+        self.push_encodings([]);
     }
 
     fn push_float(&mut self, value: f32) {
         if value.is_nan() {
             self.push_anywhere();
         } else if value == 0.0 {
-            self.push_forms([0.0f32, -0.0].map(|zero| HASHER.hash(&zero.to_bits())));
+            self.push_encodings([0.0f32, -0.0].map(|zero| HASHER.hash(&zero.to_bits())));
         } else {
             self.push_hash(HASHER.hash(&value.to_bits()));
         }
@@ -291,7 +294,7 @@ impl Literals {
         if value.is_nan() {
             self.push_anywhere();
         } else if value == 0.0 {
-            self.push_forms([0.0f64, -0.0].map(|zero| HASHER.hash(&zero.to_bits())));
+            self.push_encodings([0.0f64, -0.0].map(|zero| HASHER.hash(&zero.to_bits())));
         } else {
             self.push_hash(HASHER.hash(&value.to_bits()));
         }
@@ -300,19 +303,19 @@ impl Literals {
     fn push_half(&mut self, bits: u16) {
         self.lengths = Some((2, 2));
         match bits & 0x7FFF {
-            0 => self.push_forms([0u16, 0x8000].map(|zero| HASHER.hash(&zero))),
+            0 => self.push_encodings([0u16, 0x8000].map(|zero| HASHER.hash(&zero))),
             0x7C01.. => self.push_anywhere(),
             _ => self.push_hash(HASHER.hash(&bits)),
         }
     }
 
     fn push_bytes(&mut self, value: &[u8]) {
-        let (least, most) = self.lengths.unwrap_or((value.len(), value.len()));
-        self.lengths = Some((least.min(value.len()), most.max(value.len())));
+        let (min, max) = self.lengths.unwrap_or((value.len(), value.len()));
+        self.lengths = Some((min.min(value.len()), max.max(value.len())));
         self.push_hash(HASHER.hash_bytes(value));
     }
 
-    /// Refuses a column of another type.
+    /// Refuses a column whose type is not that of the literals.
     pub(crate) fn check(&self, column: &Column) -> Result<(), ProbeError> {
         let expected = Self::for_column(column)?;
         if self.physical != expected.physical {
@@ -322,8 +325,8 @@ impl Literals {
         if self.half != expected.half {
             return Err(ProbeError::NeedsColumn);
         }
-        if let (Some(len), Some((least, most))) = (column.fixed_len, self.lengths) {
-            for literal in [least, most] {
+        if let (Some(len), Some((min, max))) = (column.fixed_len, self.lengths) {
+            for literal in [min, max] {
                 if literal != len {
                     return Err(ProbeError::WrongLength { column: len, literal });
                 }
@@ -332,7 +335,8 @@ impl Literals {
         Ok(())
     }
 
-    /// The hash that decides whether any literal may be in a filter, if it is one.
+    /// The hash that alone determines whether any literal may be in a filter. `None` if there is not exactly one hash,
+    /// or if a literal may be in any filter.
     pub(crate) fn only_hash(&self) -> Option<KeyHash> {
         match self.hashes[..] {
             [hash] if self.anywhere.is_empty() => Some(hash),
@@ -340,7 +344,7 @@ impl Literals {
         }
     }
 
-    /// Whether any literal may be in a filter. `found` is scratch.
+    /// Whether any literal may be in a filter. `found` is scratch memory.
     pub(crate) fn any_in(&self, filter: &SplitBlockBloom<&[u8]>, found: &mut Bitmap) -> bool {
         if !self.anywhere.is_empty() {
             return true;
@@ -354,7 +358,7 @@ impl Literals {
         })
     }
 
-    /// A bit for each literal that may be in a filter.
+    /// The literals that may be in a filter: a bit for each literal.
     pub(crate) fn each_in(&self, filter: &SplitBlockBloom<&[u8]>) -> Bitmap {
         let mut found = Bitmap::new(0);
         filter.contains_batch(&self.hashes, &mut found);
@@ -369,7 +373,7 @@ impl Literals {
         literals
     }
 
-    /// A bit for each literal, all set.
+    /// A bit for each literal. All bits are set.
     pub(crate) fn each_anywhere(&self) -> Bitmap {
         let mut literals = Bitmap::new(self.len);
         (0..self.len).for_each(|literal| literals.set(literal));
@@ -381,14 +385,14 @@ fn is_half(column: &Column) -> bool {
     column.logical == Some(LogicalType::Float16) && column.fixed_len == Some(2)
 }
 
-/// Two's complement in `len` bytes, if they suffice.
+/// The value as big-endian two's complement in `len` bytes. `None` if it does not fit.
 fn big_endian(value: i128, len: usize) -> Option<Vec<u8>> {
     let bytes = value.to_be_bytes();
     let sign = if value < 0 { 0xFF } else { 0 };
     if let Some(longer) = len.checked_sub(bytes.len()) {
-        // The schema's length may be anything, and no decimal has more.
-        const MOST: usize = 1 << 16;
-        return (longer <= MOST).then(|| [vec![sign; longer], bytes.to_vec()].concat());
+        // A malformed schema may state any length. Longer decimals than this are not supported.
+        const MAX_LONGER: usize = 1 << 16;
+        return (longer <= MAX_LONGER).then(|| [vec![sign; longer], bytes.to_vec()].concat());
     }
     let (cut, kept) = bytes.split_at(bytes.len() - len);
     let fits = cut.iter().all(|byte| *byte == sign)
@@ -401,7 +405,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn decimals_fit_or_do_not() {
+    fn decimals_are_encoded_if_they_fit() {
         assert_eq!(big_endian(-2, 1), Some(vec![0xFE]));
         assert_eq!(big_endian(127, 1), Some(vec![0x7F]));
         assert_eq!(big_endian(128, 1), None);
@@ -413,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn forms_belong_to_their_literal() {
+    fn a_literal_is_found_by_any_of_its_encodings() {
         let mut filter =
             SplitBlockBloom::builder().keys(100).fpr(1e-4).hasher(HASHER).build().unwrap();
         filter.add(&(-0.0f64).to_bits());

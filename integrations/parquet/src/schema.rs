@@ -1,4 +1,4 @@
-//! The columns of a file: the leaves of its schema, with what decides how their values are hashed.
+//! The columns of a file, which are the leaves of its schema, with the types that determine how values are hashed.
 
 use crate::error::FileError;
 use crate::thrift::{Kind, Reader, ThriftError, expect};
@@ -20,9 +20,9 @@ pub enum PhysicalType {
     Float,
     /// IEEE 754, eight bytes.
     Double,
-    /// Bytes of any number.
+    /// Any number of bytes.
     ByteArray,
-    /// As many bytes in each value.
+    /// The same number of bytes in each value.
     FixedLenByteArray,
 }
 
@@ -62,13 +62,13 @@ impl fmt::Display for PhysicalType {
     }
 }
 
-/// What a column's values mean, from the logical type of the schema or the converted type that came before it.
+/// The meaning of a column's values, from the schema's logical type or, in older files, its converted type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LogicalType {
     /// UTF-8.
     String,
-    /// A name of an enumeration, in UTF-8.
+    /// The name of an enumeration's value, in UTF-8.
     Enum,
     /// JSON, in UTF-8.
     Json,
@@ -86,21 +86,21 @@ pub enum LogicalType {
     Timestamp,
     /// Months, days and milliseconds.
     Interval,
-    /// An integer of fewer bits than its physical type, or an unsigned one.
+    /// An integer whose number of bits and signedness are stated.
     Integer {
         /// 8, 16, 32 or 64.
         bits: u8,
         /// Whether it has a sign.
         signed: bool,
     },
-    /// An unscaled integer, to be divided by `10^scale`.
+    /// A decimal, stored as an unscaled integer that is divided by `10^scale`.
     Decimal {
         /// Digits after the point.
         scale: i32,
-        /// Digits in all.
+        /// The total number of digits.
         precision: i32,
     },
-    /// Another type, of which lookups need to know nothing.
+    /// Another type, which makes no difference to lookups.
     Other,
 }
 
@@ -139,19 +139,19 @@ pub struct Column {
 }
 
 impl Column {
-    /// Its index among the leaves, which is that of its chunk in each row group.
+    /// The index of the column among the leaves. Its chunk has the same index in each row group.
     #[must_use]
     pub fn index(&self) -> usize {
         self.index
     }
 
-    /// The names from the root to the leaf, with dots between: `address.city`, `tags.list.element`.
+    /// The names from the root to the leaf, separated by dots: `address.city`, `tags.list.element`.
     #[must_use]
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// How its values are stored.
+    /// How the column's values are stored.
     #[must_use]
     pub fn physical_type(&self) -> PhysicalType {
         self.physical
@@ -163,14 +163,14 @@ impl Column {
         self.fixed_len
     }
 
-    /// What its values mean, if the schema says it.
+    /// The meaning of the column's values, if the schema states it.
     #[must_use]
     pub fn logical_type(&self) -> Option<LogicalType> {
         self.logical
     }
 }
 
-/// A node of the schema, as the footer lists them depth first.
+/// A node of the schema. The footer lists the nodes depth first.
 #[derive(Debug, Default)]
 struct Element<'a> {
     physical: Option<PhysicalType>,
@@ -183,10 +183,10 @@ struct Element<'a> {
     logical: Option<LogicalType>,
 }
 
-/// Groups are nested at most as deep.
+/// The most levels of nested groups.
 const MAX_DEPTH: usize = 256;
-/// All paths together are at most as many times as long as the list of elements, so that a small footer with long
-/// names of groups cannot take much memory.
+/// The most bytes of all paths together, as a multiple of the bytes of the list of elements. It keeps a small footer
+/// with long group names from using much memory.
 const MAX_PATH_GROWTH: usize = 64;
 
 /// Reads the list of schema elements.
@@ -195,7 +195,7 @@ pub(crate) fn read_columns(reader: &mut Reader<'_>) -> Result<Vec<Column>, FileE
     let start = reader.position();
     let elements = reader.structs()?;
     let mut columns = Vec::new();
-    // Of each open group: children still to come, and the length of its path.
+    // For each open group, the number of children that are still to come and the length of its path.
     let mut open: Vec<(i32, usize)> = Vec::new();
     let (mut path, mut path_bytes) = (String::new(), 0);
     for i in 0..elements {
@@ -203,7 +203,7 @@ pub(crate) fn read_columns(reader: &mut Reader<'_>) -> Result<Vec<Column>, FileE
         let children = element.children.unwrap_or(0);
         if i == 0 {
             if element.physical.is_some() || children < 0 {
-                return refuse("the root is no group");
+                return refuse("the root is not a group");
             }
             open.push((children, 0));
             continue;
@@ -303,7 +303,7 @@ fn read_element<'a>(reader: &mut Reader<'a>) -> Result<Element<'a>, ThriftError>
     Ok(element)
 }
 
-/// A union: a struct with one field.
+/// Reads the union of logical types. A union is a struct with one field.
 fn read_logical(reader: &mut Reader<'_>) -> Result<Option<LogicalType>, ThriftError> {
     let (mut logical, mut last) = (None, 0);
     while let Some((id, kind)) = reader.field(&mut last)? {

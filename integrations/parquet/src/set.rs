@@ -1,4 +1,4 @@
-//! One question to the filters of many files.
+//! Lookups in the filters of many files at once.
 
 use crate::error::{FileError, ProbeError};
 use crate::file::FileFilters;
@@ -6,9 +6,9 @@ use crate::literal::Literals;
 use crate::schema::Column;
 use trommel::{Bitmap, Filter, SplitBlockBloom};
 
-/// The filters of one column in many files, for lookups that ask which files to open.
+/// The filters of one column in many files. A lookup returns the files that have to be read.
 ///
-/// The set borrows the bytes of the filters, and none of the [`FileFilters`]. It keeps about a hundred bytes for each
+/// The set borrows the bytes of the filters, but not the [`FileFilters`]. It takes about a hundred bytes of memory per
 /// filter.
 ///
 /// ```
@@ -25,26 +25,26 @@ use trommel::{Bitmap, Filter, SplitBlockBloom};
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct FilterSet<'a> {
-    /// The column of the first file, and of every file where its type is not that of the file before.
+    /// The column of the first file, and of every file in which the column has another type than in the file before.
     columns: Vec<Column>,
-    /// Of which file, and the filter.
+    /// The filters, each with the index of its file.
     filters: Vec<(usize, SplitBlockBloom<&'a [u8]>)>,
-    /// Files with a row group that has no filter.
+    /// The indexes of the files that have a row group without a filter.
     unfiltered: Vec<usize>,
     files: usize,
 }
 
 impl<'a> FilterSet<'a> {
-    /// A set of no files.
+    /// Makes a set without files.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a file: the filters of a column in all its row groups.
+    /// Adds a file, with the filters of a column in all its row groups.
     ///
     /// # Errors
-    /// [`ProbeError`] if there is no such column, or a filter is malformed; the set is as it was.
+    /// [`ProbeError`] if there is no such column, or a filter is malformed; the set is unchanged.
     pub fn push(&mut self, file: &FileFilters<'a>, column: &str) -> Result<(), ProbeError> {
         let column = file.column(column)?;
         let filters = (0..file.row_groups().len())
@@ -64,20 +64,20 @@ impl<'a> FilterSet<'a> {
         Ok(())
     }
 
-    /// How many files there are.
+    /// The number of files.
     #[must_use]
     pub fn len(&self) -> usize {
         self.files
     }
 
-    /// Whether there are none.
+    /// Whether there are no files.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.files == 0
     }
 
-    /// The files that may have one of the literals: a bit for each, in the order in which they were added. A file with a
-    /// row group that has no filter must be read.
+    /// The files that must be read to find the literals: a bit for each file, in the order in which they were added.
+    /// The bit is set if one of the literals may be in the file, or if one of its row groups has no filter.
     ///
     /// # Errors
     /// [`ProbeError`] if the literals are not of the type that the column has in every file.
@@ -87,7 +87,7 @@ impl<'a> FilterSet<'a> {
         self.unfiltered.iter().for_each(|file| read.set(*file));
         let mut found = Bitmap::new(0);
         if let Some(hash) = literals.only_hash() {
-            // One filter after the other would wait for the cache line of each.
+            // Probing the filters one after the other would wait for the cache line of each.
             let probes: Vec<_> = self.filters.iter().map(|(_, filter)| (filter, hash)).collect();
             SplitBlockBloom::contains_many(&probes, &mut found);
             found.iter_ones().for_each(|i| read.set(self.filters[i].0));

@@ -1,9 +1,9 @@
-//! Values of a column from the text that a person types.
+//! Parses the values of a column from text that a person types.
 
 use crate::error::ProbeError;
 use crate::schema::{Column, LogicalType, PhysicalType};
 
-/// A value of a physical type, or a decimal that becomes one.
+/// A value of a physical type, or a decimal that is not yet converted to one.
 pub(crate) enum Value {
     Int32(i32),
     Int64(i64),
@@ -21,15 +21,15 @@ pub(crate) fn parse(column: &Column, text: &str) -> Result<Value, ProbeError> {
         }
         (PhysicalType::Int32, Some(LogicalType::Date)) => {
             let days = date(text).or_else(|| text.parse().ok());
-            (days.map(Value::Int32), "a date as 2026-01-31 or days since 1970")
+            (days.map(Value::Int32), "a date such as 2026-01-31 or a number of days since 1970")
         }
         (PhysicalType::Int32, Some(LogicalType::Integer { signed: false, .. })) => {
             let value = text.parse::<u32>().map(|value| Value::Int32(value as i32));
-            (value.ok(), "an integer without a sign of 32 bits")
+            (value.ok(), "an unsigned integer of 32 bits")
         }
         (PhysicalType::Int64, Some(LogicalType::Integer { signed: false, .. })) => {
             let value = text.parse::<u64>().map(|value| Value::Int64(value as i64));
-            (value.ok(), "an integer without a sign of 64 bits")
+            (value.ok(), "an unsigned integer of 64 bits")
         }
         (PhysicalType::Int32, _) => (text.parse().map(Value::Int32).ok(), "an integer of 32 bits"),
         (PhysicalType::Int64, _) => (text.parse().map(Value::Int64).ok(), "an integer of 64 bits"),
@@ -42,9 +42,9 @@ pub(crate) fn parse(column: &Column, text: &str) -> Result<Value, ProbeError> {
         }
         (PhysicalType::FixedLenByteArray, _) => {
             let bytes = text.strip_prefix("0x").and_then(hexadecimal);
-            (bytes.map(Value::Bytes), "bytes in hexadecimal with 0x before")
+            (bytes.map(Value::Bytes), "bytes in hexadecimal with the prefix 0x")
         }
-        // Any text is a byte array. Types without filters were refused before.
+        // Any text is a valid byte array. `Literals::for_column` has refused the types that have no filters.
         _ => (Some(Value::Bytes(text.as_bytes().to_vec())), ""),
     };
     value.ok_or_else(|| ProbeError::Text { text: text.into(), expected })
@@ -57,7 +57,7 @@ fn hexadecimal(digits: &str) -> Option<Vec<u8>> {
     if odd.is_empty() { pairs.iter().map(byte).collect() } else { None }
 }
 
-/// A number with at most `scale` digits after the point, as an integer of its last digit's unit.
+/// Parses a number with at most `scale` digits after the point. Returns it times `10^scale`.
 fn decimal(text: &str, scale: i32) -> Option<i128> {
     let scale = usize::try_from(scale).ok()?;
     let (negative, digits) = match text.strip_prefix('-') {
@@ -66,7 +66,7 @@ fn decimal(text: &str, scale: i32) -> Option<i128> {
     };
     let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
     let missing = scale.checked_sub(part.len())?;
-    // More digits than 39 are no integer of 128 bits, whatever the schema says of the scale.
+    // An integer with more than 39 digits exceeds 128 bits. A malformed schema may state any scale.
     if whole.len() + part.len() == 0 || whole.len() + scale > 39 {
         return None;
     }
@@ -75,7 +75,7 @@ fn decimal(text: &str, scale: i32) -> Option<i128> {
         let digit = i128::from(char::from(digit).to_digit(10)?);
         value = value.checked_mul(10)?.checked_sub(digit)?;
     }
-    // Negative numbers reach further by one.
+    // The digits are summed up as a negative number, because the range of negative numbers is larger by one.
     if negative { Some(value) } else { value.checked_neg() }
 }
 
@@ -98,9 +98,9 @@ fn date(text: &str) -> Option<i32> {
     }
     let year = year - i64::from(month <= 2);
     let era = year.div_euclid(400);
-    let of_era = year.rem_euclid(400);
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let days = of_era * 365 + of_era / 4 - of_era / 100 + of_year;
+    let year_of_era = year.rem_euclid(400);
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let days = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
     i32::try_from(era * 146_097 + days - 719_468).ok()
 }
 
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn decimals_take_the_columns_scale() {
+    fn decimals_are_scaled_to_the_columns_scale() {
         assert_eq!(decimal("12.34", 2), Some(1234));
         assert_eq!(decimal("-12.3", 2), Some(-1230));
         assert_eq!(decimal("7", 0), Some(7));
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn hexadecimal_has_pairs_of_digits() {
+    fn hexadecimal_text_must_be_pairs_of_digits() {
         assert_eq!(hexadecimal("00fF"), Some(vec![0, 255]));
         assert_eq!(hexadecimal("0"), None);
         assert_eq!(hexadecimal("0g"), None);

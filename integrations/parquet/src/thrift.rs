@@ -1,18 +1,18 @@
-//! The compact protocol of Thrift, as far as footers and headers of filters need it: a strict reader. That of the
-//! `parquet` crate is private.
+//! A strict reader of the parts of Thrift's compact protocol that occur in footers and headers of filters. The reader
+//! of the `parquet` crate is private.
 //!
 //! Source: "Thrift Compact protocol encoding" of Apache Thrift.
 
-/// Why bytes are not what they should be, and where.
+/// Why bytes are malformed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ThriftError {
     /// Position in the bytes given to the reader.
     pub(crate) at: usize,
-    /// What was found.
+    /// What is wrong there.
     pub(crate) problem: &'static str,
 }
 
-/// Structs and lists are nested at most as deep when a value is skipped.
+/// The most levels of nested structs and lists in a value that is skipped.
 const MAX_DEPTH: u32 = 64;
 
 /// The type of a value.
@@ -72,7 +72,7 @@ impl Kind {
     }
 }
 
-/// Reads values from bytes that may be anything.
+/// Reads values from untrusted bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
@@ -91,7 +91,7 @@ impl<'a> Reader<'a> {
         self.at
     }
 
-    /// The bytes from a position to where the reader is.
+    /// The bytes from `start` to the reader's position.
     pub(crate) fn since(&self, start: usize) -> &'a [u8] {
         &self.bytes[start..self.at]
     }
@@ -152,8 +152,8 @@ impl<'a> Reader<'a> {
         self.take(len)
     }
 
-    /// The next field of a struct, its number and type; `None` at its end. `last` is the number of the field before,
-    /// 0 at first.
+    /// Reads the head of the next field of a struct: its number and type. `None` at the end of the struct. `last` is
+    /// the number of the previous field, initially 0.
     pub(crate) fn field(&mut self, last: &mut i16) -> Result<Option<(i16, Kind)>> {
         let head = self.byte()?;
         if head == 0 {
@@ -171,8 +171,8 @@ impl<'a> Reader<'a> {
         Ok(Some((id, kind)))
     }
 
-    /// The beginning of a list: its elements' type and number. An element takes at least one byte, so a number beyond
-    /// the bytes left is refused here, before a caller allocates.
+    /// Reads the beginning of a list: the type and number of its elements. An element takes at least one byte, so a
+    /// number that exceeds the remaining bytes is refused here, before a caller allocates.
     pub(crate) fn list(&mut self) -> Result<(Kind, usize)> {
         let head = self.byte()?;
         let len = match head >> 4 {
@@ -191,7 +191,7 @@ impl<'a> Reader<'a> {
         Ok((kind, len as usize))
     }
 
-    /// The beginning of a list of structs.
+    /// Reads the beginning of a list of structs. Returns their number.
     pub(crate) fn structs(&mut self) -> Result<usize> {
         match self.list()? {
             (Kind::Struct, len) | (_, len @ 0) => Ok(len),
@@ -204,7 +204,7 @@ impl<'a> Reader<'a> {
         self.skip_value(kind, false, MAX_DEPTH)
     }
 
-    /// Booleans take a byte in lists and maps, and none as a field.
+    /// Skips a value. A boolean takes one byte in a list or map (`element`), and none as a field.
     fn skip_value(&mut self, kind: Kind, element: bool, depth: u32) -> Result<()> {
         let Some(depth) = depth.checked_sub(1) else {
             return self.error("values are nested too deeply");
@@ -253,7 +253,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Refuses a field of another type than it should have.
+/// Refuses a field that does not have the expected type.
 pub(crate) fn expect(reader: &Reader<'_>, kind: Kind, expected: Kind) -> Result<()> {
     if kind == expected { Ok(()) } else { reader.error("a field has the wrong type") }
 }
@@ -263,9 +263,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn more_than_64_bits_are_refused() {
-        let most = [&[0xFF; 9][..], &[0x01]].concat();
-        assert_eq!(Reader::new(&most).varint(), Ok(u64::MAX));
+    fn integers_of_more_than_64_bits_are_refused() {
+        let max = [&[0xFF; 9][..], &[0x01]].concat();
+        assert_eq!(Reader::new(&max).varint(), Ok(u64::MAX));
         let beyond = [&[0xFF; 9][..], &[0x02]].concat();
         assert!(Reader::new(&beyond).varint().is_err());
         assert!(Reader::new(&[0x80; 11]).varint().is_err());
@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn nesting_is_bounded() {
-        // A struct in a field of a struct, again and again.
+        // Each struct is a field of the struct before it.
         let bytes = vec![0x1C; 1 << 20];
         assert!(Reader::new(&bytes).skip(Kind::Struct).is_err());
     }

@@ -1,10 +1,10 @@
-"""Files of pyarrow and DuckDB, with filters by trommel-parquet, read by both.
+"""Tests files of pyarrow and DuckDB to which trommel-parquet has added filters: both programs read them.
 
     engines.py REWRITE [KILLS]
 
-REWRITE is the example `rewrite` of this crate. DuckDB uses the filters, and says so: `parquet_bloom_probe` names the row
-groups that a filter excludes, and the plan of EXPLAIN ANALYZE the row groups that were scanned. pyarrow has no reader of
-filters in Python; it reads the data and tells where filters are.
+REWRITE is the example `rewrite` of this crate. DuckDB uses the filters and shows it: `parquet_bloom_probe` returns the
+row groups that a filter excludes, and EXPLAIN ANALYZE the number of row groups that were scanned. pyarrow cannot read
+filters in Python; it reads the data and shows the offsets and lengths of filters.
 """
 import datetime
 import decimal
@@ -38,7 +38,7 @@ def rewrite(*words):
 
 
 def table():
-    """Even numbers, mixed so that minimum and maximum tell nothing about a row group."""
+    """A table of even numbers, shuffled so that minimum and maximum cannot exclude a row group."""
     numbers = [2 * i for i in range(GROUPS * ROWS)]
     random.shuffle(numbers)
     day = datetime.date(1990, 1, 1)
@@ -57,7 +57,7 @@ def table():
 
 
 def literal(kind, number):
-    """A value of a column, as SQL."""
+    """The value of a column for a number, as an SQL literal."""
     return {
         "i64": f"{number * 7919}",
         "i32": f"{number}",
@@ -71,7 +71,7 @@ def literal(kind, number):
 
 
 def scanned(path, where):
-    """Row groups that DuckDB scanned, those of the file, and the rows that it found."""
+    """The number of row groups that DuckDB scanned, the number of all row groups, and the number of rows found."""
     plan = connection.execute(f"EXPLAIN ANALYZE SELECT * FROM '{path}' WHERE {where}").fetchall()[0][1]
     groups = re.search(r"Row Groups Scanned:\s*(\d+)\s*/\s*(\d+)", plan)
     assert groups, plan
@@ -80,12 +80,13 @@ def scanned(path, where):
 
 
 def excluded(path, column, value):
+    """For each row group, whether its filter excludes the value."""
     rows = connection.execute(f"SELECT * FROM parquet_bloom_probe('{path}', '{column}', {value})").fetchall()
     return [row[-1] for row in rows]
 
 
 def check_pruning(path, columns):
-    """Present values are found in one row group, and absent ones in almost none. Nothing is lost."""
+    """Checks that present values are found, and that few row groups are scanned without need."""
     for column in columns:
         asked = read = 0
         for present in random.sample(range(0, 2 * GROUPS * ROWS, 2), 12):
@@ -99,7 +100,7 @@ def check_pruning(path, columns):
             groups, _, rows = scanned(path, f"{column} = {literal(column, absent)}")
             assert rows == 0
             asked, read = asked + GROUPS, read + groups
-        # 1 % is expected of 180; 10 would be a chance of 1 to 10 thousand.
+        # Of 180 row groups that need not be read, 1 % is expected. The probability of 10 is below 1 in 10,000.
         assert read < 10, (column, read, asked)
 
 
@@ -136,7 +137,7 @@ def main():
         pq.write_table(original, plain, row_group_size=ROWS, **options)
         metadata = pq.read_metadata(plain)
         assert scanned(plain, f"i64 = {literal('i64', 1001)}")[0] == GROUPS
-        # A decimal of fixed length: DuckDB does not look decimals up in that form.
+        # Without this option, the decimal is a byte array of fixed length, and DuckDB does not use filters for it.
         columns = COLUMNS if "store_decimal_as_integer" in options else COLUMNS[:-1]
         rewrite(plain, filtered, *(word for column in ADDED for word in ("add", column, 0.01)))
         check_same(filtered, original)
@@ -159,7 +160,7 @@ def main():
 
     say("filters of other sizes than powers of two")
     rewrite(plain, other, "any-size", *(word for column in ADDED for word in ("add", column, 0.01)))
-    # 10.5 bits for each value.
+    # The filter has 10.5 bits per value.
     assert 2600 < filter_bytes(other)["i64"] / GROUPS < 2800
     check_pruning(other, COLUMNS)
 
@@ -167,7 +168,7 @@ def main():
     rewrite(plain, other, "add", "i64", 0.0001, "add", "text", 0.01)
     rewrite(other, filtered, "fold", "i64", 0.01, "replace", "text", 0.0001, "add", "day", 0.01)
     before, after = filter_bytes(other), filter_bytes(filtered)
-    # Half, and the headers.
+    # The folded filter has about half the bytes; the headers are not halved.
     assert after["i64"] * 1.9 < before["i64"] and after["text"] > before["text"] and after["day"] > 0, (before, after)
     check_pruning(filtered, ["i64", "text", "day"])
     rewrite(filtered, other, "remove", "i64", "remove", "text", "remove", "day")
@@ -194,7 +195,7 @@ def main():
 
 
 def kill(folder, original):
-    """SIGKILL at a random moment of a rewriting in place: the file is the old one or the new one."""
+    """Kills rewritings in place with SIGKILL at random moments, and checks that the file is the old or the new one."""
     file, old, new = (str(folder / name) for name in ("killed.parquet", "old.parquet", "new.parquet"))
     big = pa.concat_tables([original] * 12)
     pq.write_table(big, old, row_group_size=ROWS)
@@ -212,7 +213,7 @@ def kill(folder, original):
         process.kill()
         process.wait(timeout=60)
         counts[states[digest(file)]] += 1
-    say(f"{KILLS} rewritings killed: {counts['old']} files were the old one, {counts['new']} the new one")
+    say(f"{KILLS} rewritings killed: {counts['old']} left the old file, {counts['new']} the new file")
 
 
 main()

@@ -1,4 +1,4 @@
-//! Filters that pyarrow and DuckDB have written.
+//! Tests with files that pyarrow and DuckDB have written.
 
 mod common;
 
@@ -10,7 +10,7 @@ use trommel_parquet::{
 
 const WRITERS: [&str; 2] = ["pyarrow", "duckdb"];
 
-/// The filter of as many bytes, of the same values.
+/// Builds a filter of the same size from the same values.
 fn ours(filter: &ChunkFilter<'_>, column: &str, group: usize) -> SplitBlockBloom {
     let builder = SplitBlockBloom::builder().memory_bytes(filter.bitset().len());
     let mut ours = builder.hasher(Hasher::PARQUET).build().unwrap();
@@ -33,7 +33,7 @@ fn filters_of_other_writers_are_ours_bit_for_bit() {
             let filter = filter.unwrap();
             let ours = ours(&filter, column.path(), group);
             assert!(filter.bitset() == ours.parquet_bitset(), "{writer} {} {group}", column.path());
-            // In place.
+            // The bitset is borrowed from the file's bytes.
             let begin = bytes.as_ptr_range().start as usize + filter.offset() as usize;
             let end = filter.bitset().as_ptr_range().end as usize;
             assert_eq!(end - begin, filter.len_bytes());
@@ -44,7 +44,7 @@ fn filters_of_other_writers_are_ours_bit_for_bit() {
 }
 
 #[test]
-fn what_a_filter_holds_is_estimated() {
+fn distinct_values_and_false_positive_rate_are_estimated() {
     let bytes = golden("pyarrow");
     let file = FileFilters::open(&bytes).unwrap();
     for (_, column, filter) in file.filters() {
@@ -74,7 +74,7 @@ fn literals(column: &Column, numbers: impl Iterator<Item = i64>) -> Literals {
 }
 
 #[test]
-fn a_row_group_that_has_a_literal_is_read_and_others_are_seldom() {
+fn row_groups_with_a_literal_are_read_and_few_others() {
     for writer in WRITERS {
         let bytes = golden(writer);
         let file = FileFilters::open(&bytes).unwrap();
@@ -99,7 +99,7 @@ fn a_row_group_that_has_a_literal_is_read_and_others_are_seldom() {
                 }
             }
         }
-        // The filters have 13 bits for each value, so 1 % is expected; in pyarrow's `tags` 26.
+        // The filters have 13 bits per value (26 in pyarrow's `tags`), so at most 1 % is expected.
         assert!(read * 25 < asked, "{writer}: {read} of {asked}");
     }
 }
@@ -132,7 +132,7 @@ fn columns_have_their_types() {
     assert_eq!(file.column("key").unwrap().fixed_len(), Some(16));
     assert_eq!(file.row_groups()[0].rows(), 2048);
 
-    // DuckDB writes the converted types of old.
+    // DuckDB writes converted types, which older versions of the format had.
     let bytes = golden("duckdb");
     let file = FileFilters::open(&bytes).unwrap();
     let logical = |path| file.column(path).unwrap().logical_type();
@@ -169,7 +169,7 @@ fn text_becomes_literals_of_the_column() {
     }
 }
 
-/// They are printed in errors of programs, and files may have gigabytes.
+/// Debug output occurs in error messages, and files may have gigabytes.
 #[test]
 fn debug_output_has_no_bytes_of_the_file() {
     let bytes = golden("pyarrow");
@@ -183,7 +183,7 @@ fn debug_output_has_no_bytes_of_the_file() {
 }
 
 #[test]
-fn many_files_are_asked_at_once() {
+fn a_set_answers_for_many_files() {
     let files: Vec<_> = WRITERS.iter().cycle().take(10).map(|writer| golden(writer)).collect();
     let mut set = FilterSet::new();
     assert!(set.is_empty());
@@ -198,7 +198,7 @@ fn many_files_are_asked_at_once() {
     assert_eq!(set.files_to_read(&Literals::int64(&[])).unwrap().count_ones(), 0);
     assert!(set.files_to_read(&Literals::int32(&[1])).is_err());
 
-    // Of a column that only DuckDB gave filters, the other files must be read.
+    // Only DuckDB wrote filters for this column, so all files of pyarrow must be read.
     let mut set = FilterSet::new();
     files.iter().for_each(|bytes| set.push(&FileFilters::open(bytes).unwrap(), "plain").unwrap());
     let read = set.files_to_read(&Literals::int64(&[-1])).unwrap();

@@ -1,4 +1,4 @@
-//! The rules for literals, of each physical and logical type.
+//! Tests the rules for literals of each physical and logical type.
 
 mod common;
 
@@ -74,14 +74,14 @@ fn a_literal_of_another_type_is_an_error() {
     assert_eq!(Literals::new(four, [Literal::Bytes(b"fives")]).unwrap_err(), error);
     let mixed = Literals::bytes(["four", "fives"]);
     assert_eq!(file.row_groups_to_read(four, &mixed).unwrap_err(), error);
-    // A half-precision float is not just bytes.
+    // Literals for half-precision floats cannot be made from bytes alone.
     let half = file.column("half").unwrap();
     let error = file.row_groups_to_read(half, &Literals::bytes([[0, 0]])).unwrap_err();
     assert_eq!(error, ProbeError::NeedsColumn);
     assert!(file.column("none").is_err());
 }
 
-/// A file of one row, with a filter for a column that has one value, and what may be in it.
+/// A file with a single column and a single value, and with a filter for it.
 struct OneValue(Vec<u8>);
 
 impl OneValue {
@@ -139,7 +139,7 @@ fn zeros_are_found_whatever_their_sign_and_nan_may_be_anywhere() {
         }
         assert!(!double.might_have(|_| Literals::double(&[1.0, f64::INFINITY])));
         assert!(!float.might_have(|_| Literals::float(&[1.0, f32::MIN_POSITIVE])));
-        // One, and infinity.
+        // The literals are 1 and infinity.
         for asked in [[0, 0x3C], [0, 0x7C]] {
             assert!(!half.might_have(|v| Literals::new(v, [Literal::Bytes(&asked)]).unwrap()));
         }
@@ -151,7 +151,7 @@ fn decimals_are_found_in_every_physical_type() {
     use parquet::data_type::{
         ByteArray, ByteArrayType, FixedLenByteArrayType, Int32Type, Int64Type,
     };
-    // -12.34
+    // Each file has the value -12.34.
     let files = [
         OneValue::new("required int32 v (DECIMAL(9, 2));", |column| {
             column.typed::<Int32Type>().write_batch(&[-1234], None, None).unwrap();
@@ -172,7 +172,7 @@ fn decimals_are_found_in_every_physical_type() {
         assert!(file.might_have(|v| Literals::decimals(v, [-1234]).unwrap()));
         assert!(file.might_have(|v| Literals::decimals(v, [7, -1234, 8]).unwrap()));
         assert!(file.might_have(|v| Literals::parse(v, ["-12.34"]).unwrap()));
-        // A byte array of any length may be any number.
+        // A number in a `BYTE_ARRAY` column may have any encoding, so it may be in every row group.
         assert_eq!(
             file.might_have(|v| Literals::decimals(v, [1234, 0, i128::MIN]).unwrap()),
             i == 3
@@ -181,7 +181,7 @@ fn decimals_are_found_in_every_physical_type() {
 }
 
 #[test]
-fn in_lists_of_thousands_are_answered_as_one_by_one() {
+fn thousands_of_literals_have_the_same_answers_as_single_ones() {
     let folder = Folder::new();
     let options = Options { rows: 2000, ..Options::default() };
     common::write(&folder.path("in"), &options);
@@ -204,11 +204,11 @@ fn in_lists_of_thousands_are_answered_as_one_by_one() {
             let one = file.row_groups_to_read(id, &Literals::int64(&[*value])).unwrap();
             assert_eq!(one.get(group), each.get(i));
         }
-        // Its own are there, and 1 % of the others.
+        // The row group's own ids pass, and about 1 % of the others.
         let present = common::rows(&options, group).count();
         assert!((present..present + 150).contains(&each.count_ones()), "{}", each.count_ones());
     }
-    // The last of thousands alone is in the file.
+    // Of thousands of ids, only the last is in the file.
     let mut absent: Vec<i64> = (1_000_000..1_004_000)
         .map(common::id)
         .filter(|id| {
@@ -227,7 +227,7 @@ fn in_lists_of_thousands_are_answered_as_one_by_one() {
     let names = Literals::bytes((0..6000).filter_map(common::name));
     assert_eq!(names.len(), 4800);
     assert_eq!(file.row_groups_to_read(name, &names).unwrap().count_ones(), 3);
-    // Without a filter.
+    // The column `code` has no filter.
     let code = file.column("code").unwrap();
     assert_eq!(file.row_groups_to_read(code, &Literals::int32(&[-1])).unwrap().count_ones(), 3);
     assert_eq!(file.might_contain(0, code, &Literals::int32(&[-1, -2])).unwrap().count_ones(), 2);

@@ -1,9 +1,9 @@
-//! Malformed files: typed errors, never a panic, and no more memory than the bytes deserve.
+//! Tests that malformed files are typed errors, never a panic, and that they do not use much memory.
 
 mod common;
-// In the package `fuzz` this is a library.
+// The fuzz package has this file as a module of its library.
 #[path = "../fuzz/src/malformed_file.rs"]
-#[allow(unreachable_pub, reason = "public there")]
+#[allow(unreachable_pub, reason = "public in the fuzz package")]
 mod malformed_file;
 
 use common::{Folder, Options, golden};
@@ -20,7 +20,7 @@ fn mixed(i: u64) -> u64 {
 }
 
 #[test]
-fn every_changed_byte_behind_the_data_is_survived() {
+fn no_changed_byte_behind_the_data_causes_a_panic() {
     for name in ["pyarrow", "duckdb"] {
         let bytes = golden(name);
         let file = FileFilters::open(&bytes).unwrap();
@@ -53,35 +53,36 @@ fn every_truncated_file_and_footer_is_refused() {
 }
 
 #[test]
-fn random_bytes_are_survived() {
+fn random_bytes_cause_no_panic() {
     let (footer, _) = parts();
     for seed in 0..20_000u64 {
         let len = (mixed(seed) % 200) as usize;
         let noise: Vec<u8> = (0..len as u64).map(|i| mixed(seed << 20 | i) as u8).collect();
         run(&noise);
-        // A real footer that turns into noise.
+        // The beginning of a real footer, followed by noise.
         let cut = (mixed(!seed) as usize) % footer.len();
         judge(&around_footer(&[&footer[..cut], &noise].concat()));
     }
 }
 
-/// The most memory that the process has had. Threads reserve address space, so that tells nothing.
+/// Measures the peak of the process's resident memory. Its address space is no measure, since threads reserve much of
+/// it.
 #[cfg(target_os = "linux")]
 #[test]
-fn footers_that_promise_much_take_little_memory() {
+fn footers_that_declare_huge_lists_or_paths_use_little_memory() {
     let peak = || {
         let status = fs::read_to_string("/proc/self/status").unwrap();
         let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap().to_string();
         line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap()
     };
     let before = peak();
-    // Lists of 2^31 structs: schema, row groups, columns.
+    // Each footer declares a list of 2^31 structs: as its schema, its row groups, or the columns of a row group.
     let many = [0xFC, 0xFF, 0xFF, 0xFF, 0xFF, 0x07];
     for head in [&[0x15, 2, 0x19][..], &[0x49], &[0x49, 0x1C, 0x19]] {
         let footer = [head, &many, &[0; 64]].concat();
         assert!(FileFilters::open(&around_footer(&footer)).is_err());
     }
-    // A long name of a group before a thousand columns, whose paths would have it: a gigabyte.
+    // A group with a name of 1 MiB and a thousand columns. The paths of the columns would take a gigabyte.
     let mut footer = vec![0x29, 0xFC];
     let columns = 1000;
     footer.extend([0xEA, 0x07]);
@@ -101,7 +102,7 @@ fn footers_that_promise_much_take_little_memory() {
     assert!((peak() - before) * 1024 < 100 * file + (256 << 20), "{} KB", peak() - before);
 }
 
-/// A file of the parquet crate whose first chunk has other metadata.
+/// A file of the parquet crate in which the metadata of the first chunk are changed.
 fn with_chunk(
     change: impl Fn(ColumnChunkMetaDataBuilder) -> ColumnChunkMetaDataBuilder,
 ) -> Vec<u8> {
@@ -132,7 +133,7 @@ fn with_filter_at(offset: i64, length: Option<i32>) -> Vec<u8> {
 }
 
 #[test]
-fn data_outside_the_file_are_refused() {
+fn chunks_outside_the_file_are_refused() {
     let folder = Folder::new();
     let refuse = |bytes: Vec<u8>| {
         fs::write(folder.path("in"), bytes).unwrap();
@@ -143,10 +144,10 @@ fn data_outside_the_file_are_refused() {
         assert!(matches!(&error, RewriteError::File(found) if *found == expected), "{error:?}");
     };
     for offset in [-1, i64::MIN, i64::MAX, 1 << 40] {
-        let at = |chunk: ColumnChunkMetaDataBuilder| {
+        let move_data = |chunk: ColumnChunkMetaDataBuilder| {
             chunk.set_data_page_offset(offset).set_dictionary_page_offset(None)
         };
-        refuse(with_chunk(at));
+        refuse(with_chunk(move_data));
     }
     for size in [-1, i64::MIN, i64::MAX - (1 << 40), 1 << 40] {
         refuse(with_chunk(|chunk| chunk.set_total_compressed_size(size)));
@@ -154,14 +155,14 @@ fn data_outside_the_file_are_refused() {
 }
 
 #[test]
-fn offsets_and_lengths_that_lie_are_refused_with_their_numbers() {
+fn wrong_filter_offsets_and_lengths_are_refused_with_their_numbers() {
     let folder = Folder::new();
     common::write(
         &folder.path("in"),
         &Options { groups: 1, filtered: &["id"], ..Options::default() },
     );
-    let honest = fs::read(folder.path("in")).unwrap();
-    let file = FileFilters::open(&honest).unwrap();
+    let valid = fs::read(folder.path("in")).unwrap();
+    let file = FileFilters::open(&valid).unwrap();
     let filter = file.filter(0, file.column("id").unwrap()).unwrap().unwrap();
     let (offset, len) = (filter.offset() as i64, filter.len_bytes() as i32);
 
@@ -169,7 +170,7 @@ fn offsets_and_lengths_that_lie_are_refused_with_their_numbers() {
         let bytes = with_filter_at(at, length);
         let file = FileFilters::open(&bytes).unwrap();
         let error = file.filter(0, file.column("id").unwrap()).unwrap_err();
-        // To remove it is all that can be done.
+        // Such a filter cannot be folded, but it can be replaced.
         fs::write(folder.path("bad"), &bytes).unwrap();
         let fold = Rewrite::new(folder.path("bad")).fold("id", 0.5).write(folder.path("out"));
         assert!(matches!(fold.unwrap_err(), RewriteError::File(FileError::Chunk { .. })));
@@ -182,7 +183,7 @@ fn offsets_and_lengths_that_lie_are_refused_with_their_numbers() {
             other => panic!("{other}"),
         }
     };
-    for at in [-1, i64::MIN, 0, 3, i64::MAX, honest.len() as i64] {
+    for at in [-1, i64::MIN, 0, 3, i64::MAX, valid.len() as i64] {
         assert!(
             matches!(refused(at, Some(len)), FilterError::OutsideFile { offset, .. } if offset == at)
         );
@@ -192,13 +193,13 @@ fn offsets_and_lengths_that_lie_are_refused_with_their_numbers() {
         let error = FilterError::DeclaredLength { declared, actual };
         assert_eq!(refused(offset, Some(declared as i32)), error);
     }
-    // A data page is no filter.
+    // The offset of a data page is not a filter.
     assert!(matches!(
         refused(4, None),
         FilterError::Header { .. } | FilterError::Unsupported { .. }
     ));
 
-    // Old files have no length.
+    // Old files do not declare the length of a filter.
     let bytes = with_filter_at(offset, None);
     let file = FileFilters::open(&bytes).unwrap();
     let found = file.filter(0, file.column("id").unwrap()).unwrap().unwrap();
@@ -267,7 +268,7 @@ fn encrypted_and_other_files_are_refused() {
     assert_eq!(refused(&encrypted), FileError::Encrypted);
     encrypted[len - 4..].copy_from_slice(b"PARE");
     assert_eq!(refused(&encrypted), FileError::Encrypted);
-    // A readable footer that names an encryption algorithm.
+    // A readable footer with an encryption algorithm.
     let (footer, _) = parts();
     let named = [&footer[..footer.len() - 1], &[0x1C, 0x1C, 0, 0, 0]].concat();
     assert_eq!(refused(&around_footer(&named)), FileError::Encrypted);
@@ -280,17 +281,17 @@ fn encrypted_and_other_files_are_refused() {
     assert_eq!(refused(&huge), FileError::Truncated { need: 12 + u64::from(u32::MAX), got: 112 });
 }
 
-/// The rewriting of a malformed file fails, or makes a file that opens; whatever the parquet crate does with the bytes.
+/// Rewriting a malformed file either fails or makes a file that can be opened, even if the parquet crate panics.
 #[test]
 fn malformed_files_are_rewritten_or_refused() {
     let folder = Folder::new();
     let (input, output) = (folder.path("in"), folder.path("out"));
     let bytes = golden("pyarrow");
-    let (_, body) = parts();
+    let (_, footer_start) = parts();
     let mut changed = bytes.clone();
     let (mut rewritten, mut refused) = (0, 0);
     for i in 0..600u64 {
-        let at = body + (mixed(i) as usize) % (bytes.len() - body);
+        let at = footer_start + (mixed(i) as usize) % (bytes.len() - footer_start);
         changed[at] ^= 1 << (i % 8);
         fs::write(&input, &changed).unwrap();
         let rewrite =
@@ -312,9 +313,9 @@ fn malformed_files_are_rewritten_or_refused() {
     assert!(rewritten > 50 && refused > 50, "{rewritten} {refused}");
 }
 
-/// The seeds of the fuzz target, without a fuzzer.
+/// Runs the fuzz target on its seeds, without a fuzzer.
 #[test]
-fn the_seeds_of_the_fuzz_target_pass() {
+fn the_fuzz_target_passes_on_its_seeds() {
     let mut seeds = 0;
     for entry in fs::read_dir("fuzz/seeds/malformed_file").unwrap() {
         run(&fs::read(entry.unwrap().path()).unwrap());

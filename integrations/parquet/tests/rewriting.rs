@@ -1,4 +1,4 @@
-//! Files rewritten, and read by the parquet crate.
+//! Tests that rewritten files are read by the parquet crate, and that only the filters have changed.
 
 mod common;
 
@@ -28,8 +28,9 @@ fn metadata(path: &Path) -> ParquetMetaData {
     reader.finish().unwrap()
 }
 
-/// Everything but what belongs to filters: metadata, bytes of the chunks, page indexes, and the pages that they point to.
-fn assert_same_but_for_filters(old: &Path, new: &Path) {
+/// Checks that two files have the same content except for filters: metadata, bytes of the chunks, page indexes, and the
+/// pages that they point to.
+fn assert_same_except_filters(old: &Path, new: &Path) {
     let (old_bytes, new_bytes) = (fs::read(old).unwrap(), fs::read(new).unwrap());
     let (old, new) = (metadata(old), metadata(new));
     assert_eq!(old.file_metadata(), new.file_metadata());
@@ -75,8 +76,9 @@ fn assert_same_chunk(a: &ColumnChunkMetaData, b: &ColumnChunkMetaData) {
             .set_offset_index_length(None)
             .set_column_index_offset(None)
             .set_data_page_offset(chunk.data_page_offset() - chunk.byte_range().0 as i64);
-        if let Some(at) = chunk.dictionary_page_offset() {
-            builder = builder.set_dictionary_page_offset(Some(at - chunk.byte_range().0 as i64));
+        if let Some(offset) = chunk.dictionary_page_offset() {
+            let offset = offset - chunk.byte_range().0 as i64;
+            builder = builder.set_dictionary_page_offset(Some(offset));
         }
         builder.build().unwrap()
     };
@@ -84,7 +86,7 @@ fn assert_same_chunk(a: &ColumnChunkMetaData, b: &ColumnChunkMetaData) {
     assert_eq!(a.offset_index_offset().is_some(), b.offset_index_offset().is_some());
 }
 
-/// The filter that the parquet crate finds.
+/// The filter that the parquet crate reads for a column chunk.
 fn read_by_parquet(path: &Path, group: usize, column: usize) -> Option<Sbbf> {
     let properties = ReaderProperties::builder().set_read_bloom_filter(true).build();
     let options = ReadOptionsBuilder::new().with_reader_properties(properties).build();
@@ -94,6 +96,7 @@ fn read_by_parquet(path: &Path, group: usize, column: usize) -> Option<Sbbf> {
     group.get_column_bloom_filter(column).cloned()
 }
 
+/// Builds a filter of `bytes` bytes from values.
 fn built(values: &[Vec<u8>], bytes: usize) -> SplitBlockBloom {
     let builder = SplitBlockBloom::builder().memory_bytes(bytes).hasher(Hasher::PARQUET);
     let mut filter = builder.build().unwrap();
@@ -103,7 +106,8 @@ fn built(values: &[Vec<u8>], bytes: usize) -> SplitBlockBloom {
     filter
 }
 
-/// Filters of a column are those of its values, of a false-positive rate near `fpr`, and the parquet crate finds the values.
+/// Checks that the filters of a column are built from its values, that their false-positive rate is near `fpr`, and
+/// that the parquet crate finds the values in them.
 fn assert_filters(path: &Path, options: &Options, column: &str, fpr: f64) {
     let bytes = fs::read(path).unwrap();
     let file = FileFilters::open(&bytes).unwrap();
@@ -113,14 +117,15 @@ fn assert_filters(path: &Path, options: &Options, column: &str, fpr: f64) {
         let values = values(options, column.path(), group);
         let ours = built(&values, filter.bitset().len());
         assert!(filter.bitset() == ours.parquet_bitset(), "{} {group}", column.path());
-        // Of the bits that are set: a few filters of some hundred values are above the mean.
+        // The rate is estimated from the set bits, which vary, since a filter has only some hundred values.
         assert!(
             filter.estimated_fpr() < 1.5 * fpr,
             "{}: {}",
             column.path(),
             filter.estimated_fpr()
         );
-        let theirs = read_by_parquet(path, group, column.index()).expect("they find it");
+        let theirs = read_by_parquet(path, group, column.index())
+            .expect("the parquet crate finds the filter");
         assert!(values.iter().all(|value| theirs.check(&ByteArray::from(value.clone()))));
     }
 }
@@ -147,7 +152,7 @@ fn a_rewriting_without_operations_copies_the_file() {
 }
 
 #[test]
-fn added_filters_are_those_of_the_values() {
+fn added_filters_hold_the_values() {
     let folder = Folder::new();
     let (input, output) = (folder.path("in"), folder.path("out"));
     for compression in
@@ -163,7 +168,7 @@ fn added_filters_are_those_of_the_values() {
                 rewrite.write_with_progress(&output, |done, all| steps.push((done, all))).unwrap();
             assert_eq!(steps.first(), Some(&(1, 18)));
             assert_eq!(steps.last(), Some(&(18, 18)));
-            assert_same_but_for_filters(&input, &output);
+            assert_same_except_filters(&input, &output);
             for column in COLUMNS {
                 assert_filters(&output, &options, column, 0.01);
             }
@@ -178,14 +183,14 @@ fn added_filters_are_those_of_the_values() {
             let before = fs::metadata(&input).unwrap().len();
             let filters: u64 = report.filters.iter().map(|change| change.bytes_after).sum();
             assert_eq!(fs::metadata(&output).unwrap().len(), report.file_bytes_after);
-            // Filters, and two fields for each.
+            // The file grows by the filters and, for each, by two fields of the footer.
             assert!(report.file_bytes_after > before + filters);
             assert!(report.file_bytes_after < before + filters + 18 * 16);
         }
     }
 }
 
-/// So nothing else of the file has changed.
+/// The equality shows that rewriting changes nothing but the filters.
 #[test]
 fn an_added_filter_that_is_removed_gives_the_old_file_byte_for_byte() {
     let folder = Folder::new();
@@ -214,7 +219,7 @@ fn filters_between_row_groups_are_replaced_and_data_moves_up() {
             .remove("key")
             .write(&output)
             .unwrap();
-        assert_same_but_for_filters(&input, &output);
+        assert_same_except_filters(&input, &output);
         assert_filters(&output, &options, "id", 0.001);
         assert_filters(&output, &options, "code", 0.02);
         assert_filters(&output, &options, "name", 0.02);
@@ -231,14 +236,14 @@ fn filters_between_row_groups_are_replaced_and_data_moves_up() {
 }
 
 #[test]
-fn a_folded_filter_is_the_one_of_its_size() {
+fn a_folded_filter_equals_one_built_at_its_size() {
     let folder = Folder::new();
     let (input, large, output) = (folder.path("in"), folder.path("large"), folder.path("out"));
     let options = Options::default();
     common::write(&input, &options);
     Rewrite::new(&input).add("id", 1e-5).add("name", 0.01).write(&large).unwrap();
     let report = Rewrite::new(&large).fold("id", 0.02).fold("name", 1e-9).write(&output).unwrap();
-    assert_same_but_for_filters(&large, &output);
+    assert_same_except_filters(&large, &output);
     assert_filters(&output, &options, "id", 0.02);
     for change in report.filters {
         if change.column == "id" {
@@ -249,7 +254,7 @@ fn a_folded_filter_is_the_one_of_its_size() {
         }
         assert_eq!(change.distinct, None);
     }
-    // A filter of the least size stays, and so does one of other writers.
+    // Filters of other writers are folded too, here to the smallest size: from 64 to 32 bytes, without the header.
     let report = Rewrite::new(golden_path("pyarrow")).fold("id", 0.5).write(&output).unwrap();
     assert!(
         report.filters.iter().all(|change| (change.bytes_before, change.bytes_after) == (80, 47))
@@ -264,29 +269,30 @@ fn sizes_need_not_be_powers_of_two() {
     common::write(&input, &options);
     let report = Rewrite::new(&input).any_size(true).add("id", 0.01).write(&output).unwrap();
     assert_filters(&output, &options, "id", 0.01);
-    // 500 values, 10.5 bits for each, in blocks of 32 bytes.
+    // A filter has 500 values with 10.5 bits each, in blocks of 32 bytes.
     assert!(report.filters.iter().all(|change| (650..730).contains(&change.bytes_after)));
 }
 
-/// An index of another program, which finds it by its offset.
+/// The footer does not account for the index of another program, which finds the index by its offset.
 #[test]
-fn nothing_moves_in_a_file_with_bytes_that_belong_to_nothing_known() {
+fn nothing_moves_in_a_file_with_unaccounted_bytes() {
     let folder = Folder::new();
     let (input, output) = (folder.path("in"), folder.path("out"));
     let options = Options { filtered: &["id"], ..Options::default() };
     common::write(&input, &options);
     let bytes = fs::read(&input).unwrap();
-    let footer = u32::from_le_bytes(*bytes[..bytes.len() - 4].last_chunk().unwrap()) as usize;
-    let body = bytes.len() - 8 - footer;
+    let footer_len = u32::from_le_bytes(*bytes[..bytes.len() - 4].last_chunk().unwrap()) as usize;
+    let footer_start = bytes.len() - 8 - footer_len;
     let extra = b"an index of other programs";
-    fs::write(&input, [&bytes[..body], extra, &bytes[body..]].concat()).unwrap();
+    fs::write(&input, [&bytes[..footer_start], extra, &bytes[footer_start..]].concat()).unwrap();
 
     let report = Rewrite::new(&input).replace("id", 0.01).add("code", 0.01).write(&output).unwrap();
     let rewritten = fs::read(&output).unwrap();
-    assert!(rewritten[..body] == bytes[..body] && rewritten[body..].starts_with(extra));
+    assert!(rewritten[..footer_start] == bytes[..footer_start]);
+    assert!(rewritten[footer_start..].starts_with(extra));
     let old: u64 = report.filters.iter().map(|change| change.bytes_before).sum();
     assert_eq!((report.unused_bytes, old > 0), (old, true));
-    assert_same_but_for_filters(&input, &output);
+    assert_same_except_filters(&input, &output);
     assert_filters(&output, &options, "id", 0.01);
     assert_filters(&output, &options, "code", 0.01);
 }
@@ -305,7 +311,7 @@ fn the_output_may_be_the_input_and_keeps_its_permissions() {
     }
     Rewrite::new(&file).add("id", 0.01).write(&file).unwrap();
     assert_filters(&file, &options, "id", 0.01);
-    assert_same_but_for_filters(&copy, &file);
+    assert_same_except_filters(&copy, &file);
     assert_eq!(folder.names(), ["copy", "file"]);
     #[cfg(unix)]
     {
@@ -315,7 +321,7 @@ fn the_output_may_be_the_input_and_keeps_its_permissions() {
 }
 
 #[test]
-fn what_cannot_be_done_is_refused_and_changes_nothing() {
+fn impossible_operations_are_refused_and_change_nothing() {
     let folder = Folder::new();
     let (input, output) = (folder.path("in"), folder.path("out"));
     common::write(&input, &Options { filtered: &["id"], ..Options::default() });
@@ -344,7 +350,7 @@ fn what_cannot_be_done_is_refused_and_changes_nothing() {
     }
     assert!(matches!(refused(new().add("code", 1e-300)), RewriteError::Size { .. }));
     assert!(matches!(refused(Rewrite::new(folder.path("none"))), RewriteError::Io { .. }));
-    // To a folder that is not there.
+    // The output's folder does not exist.
     let nowhere = new().add("code", 0.01).write(folder.path("none/out")).unwrap_err();
     assert!(matches!(nowhere, RewriteError::Io { .. }));
 
@@ -356,7 +362,7 @@ fn what_cannot_be_done_is_refused_and_changes_nothing() {
     }
 }
 
-/// The data pages of a chunk are damaged: decoding them fails, and copying them does not.
+/// The data pages of a chunk are damaged, so they can be copied but not decoded.
 #[test]
 fn values_that_cannot_be_decoded_are_an_error() {
     let folder = Folder::new();
@@ -387,12 +393,12 @@ fn empty_files_and_columns_of_nulls_are_rewritten() {
     let file = FileFilters::open(&bytes).unwrap();
     let filters: Vec<_> = file.filters().map(|(.., filter)| filter.unwrap()).collect();
     assert_eq!(filters.len(), GROUPS);
-    // The row 0 has no name.
+    // The first row group consists of row 0, which has no name.
     assert!(filters[0].view().is_empty() && !filters[1].view().is_empty());
     assert!(filters.iter().all(|filter| filter.bitset().len() == 32));
 }
 
-/// Pages are read through the offset index, which has moved.
+/// The parquet crate reads the pages through the offset index, which has moved.
 #[test]
 fn pages_are_found_through_the_moved_offset_index() {
     let folder = Folder::new();

@@ -1,3 +1,3 @@
-//! What the fuzz targets do with an input, as plain functions: the tests run them too.
+//! The fuzz targets as plain functions, which the tests call too.
 
 pub mod malformed_file;

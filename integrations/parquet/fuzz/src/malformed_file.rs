@@ -1,14 +1,14 @@
-//! Bytes from anybody: refused by a typed error, or a file whose filters can be probed.
+//! Checks that untrusted bytes are either refused with a typed error or a file whose filters can be probed.
 //!
-//! The first byte says how much is done for the forger: nothing, a file around a footer, a filter by itself, or changes of
-//! a file that pyarrow has written.
+//! The first byte of the input chooses how the rest is used: as a whole file, as the footer of a real file, as a
+//! filter, or as changes of a file that pyarrow has written.
 
 use trommel::Bitmap;
 use trommel_parquet::{ChunkFilter, Column, FileFilters, FilterSet, Literals, PhysicalType};
 
 const FILE: &[u8] = include_bytes!("../../tests/golden/pyarrow.parquet");
 
-/// Runs an input.
+/// Runs the fuzz target with an input.
 pub fn run(data: &[u8]) {
     let Some((mode, data)) = data.split_first() else { return };
     match mode % 4 {
@@ -23,32 +23,33 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// The body of a real file, and these bytes as its footer.
+/// Puts a footer behind the body of a real file.
 pub fn around_footer(footer: &[u8]) -> Vec<u8> {
-    let (_, body) = parts();
-    [&FILE[..body], footer, &(footer.len() as u32).to_le_bytes(), b"PAR1"].concat()
+    let (_, footer_start) = parts();
+    [&FILE[..footer_start], footer, &(footer.len() as u32).to_le_bytes(), b"PAR1"].concat()
 }
 
-/// The file with some bytes changed: three bytes of input for each, position and value. Positions count back from the end.
+/// Changes some bytes of the real file. Each change takes three bytes of input: two for the position, counted back from
+/// the end, and one that is XORed to the byte there.
 fn changed(data: &[u8]) -> Vec<u8> {
     let mut file = FILE.to_vec();
     let (changes, _) = data.as_chunks::<3>();
     for [low, high, value] in changes {
         let back = usize::from(u16::from_le_bytes([*low, *high])) % file.len();
-        let at = file.len() - 1 - back;
-        file[at] ^= value;
+        let position = file.len() - 1 - back;
+        file[position] ^= value;
     }
     file
 }
 
-/// The footer of the real file, and where it begins.
+/// The footer of the real file, and the offset of its first byte.
 pub fn parts() -> (&'static [u8], usize) {
     let (rest, tail) = FILE.split_at(FILE.len() - 8);
-    let footer = u32::from_le_bytes([tail[0], tail[1], tail[2], tail[3]]) as usize;
-    (&rest[rest.len() - footer..], rest.len() - footer)
+    let footer_len = u32::from_le_bytes([tail[0], tail[1], tail[2], tail[3]]) as usize;
+    (&rest[rest.len() - footer_len..], rest.len() - footer_len)
 }
 
-/// Whatever a caller may do with a file.
+/// Opens a file and calls everything that a caller may call, with checks of the results.
 pub fn judge(bytes: &[u8]) {
     let file = match FileFilters::open(bytes) {
         Ok(file) => file,
@@ -109,7 +110,7 @@ fn literals(column: &Column) -> Option<Literals> {
         PhysicalType::Double => Literals::double(&[-0.0, -20.0]),
         PhysicalType::ByteArray => Literals::bytes(["", "customer-1"]),
         PhysicalType::FixedLenByteArray => {
-            // The length is the schema's word.
+            // A malformed schema may state any length.
             let len = column.fixed_len().filter(|len| *len <= 1 << 16)?;
             Literals::bytes([vec![1; len]])
         }

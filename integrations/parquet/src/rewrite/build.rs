@@ -1,4 +1,4 @@
-//! New filters: of a chunk's values, or of the filter that was there.
+//! Makes new filters, from a chunk's values or by folding the old filter.
 
 use crate::filter::ChunkFilter;
 use crate::literal::HASHER;
@@ -9,7 +9,7 @@ use trommel::{KeyHash, SpecError, SplitBlockBloom};
 /// The largest bitset that Arrow and the `parquet` crate accept.
 pub(crate) const MAX_BITSET_BYTES: u64 = 128 << 20;
 
-/// Why there is no filter.
+/// Why a filter could not be built.
 pub(crate) enum BuildError {
     Spec(SpecError),
     TooLarge { bytes: u64 },
@@ -21,8 +21,8 @@ impl From<SpecError> for BuildError {
     }
 }
 
-/// The smallest filter of distinct values whose false-positive rate is at most `fpr`. Its bytes are a power of two unless
-/// `any_size` is set.
+/// Builds the smallest filter of distinct values whose false-positive rate is at most `fpr`. Its size is a power of two
+/// unless `any_size` is set.
 pub(crate) fn build(
     hashes: &[KeyHash],
     fpr: f64,
@@ -40,18 +40,18 @@ pub(crate) fn build(
     Ok(filter)
 }
 
-/// The smallest filter that halving leads to at a false-positive rate of at most `fpr`: bit for bit the one that would have
-/// been built at that size. `None` if the filter's own is higher, or memory is refused.
+/// Halves a filter as often as its false-positive rate stays at most `fpr`. The result is bit for bit the filter that
+/// would have been built at its size. `None` if the rate of the filter is already higher, or memory runs out.
 pub(crate) fn fold(filter: &ChunkFilter<'_>, fpr: f64) -> Option<SplitBlockBloom> {
     filter.view().to_owned_filter().ok()?.fold_to_fpr(fpr).ok()?
 }
 
-/// Header and bitset of a filter, as a file has them.
+/// Encodes a filter as it is stored in a file: its header and its bitset.
 pub(crate) fn with_header(bitset: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bitset.len() + 20);
     let mut to = StructWriter::new(&mut out);
     to.integer(1, Kind::I32, bitset.len() as i64);
-    // Algorithm, hash and compression: unions whose first field is an empty struct.
+    // Algorithm, hash and compression are unions. Each has its first field, which is an empty struct.
     const FIRST: [u8; 3] = [0x1C, 0, 0];
     (2..=4).for_each(|id| to.head(id, Kind::Struct).extend_from_slice(&FIRST));
     to.end();

@@ -1,4 +1,4 @@
-//! Why a file was not rewritten.
+//! Errors of rewriting files.
 
 use crate::error::{FileError, ProbeError};
 use crate::schema::PhysicalType;
@@ -8,7 +8,7 @@ use std::io;
 use std::path::PathBuf;
 use trommel::SpecError;
 
-/// Why a file was not rewritten. The output is as it was before.
+/// Why a file was not rewritten. The output is unchanged.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RewriteError {
@@ -16,14 +16,14 @@ pub enum RewriteError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// The input is no Parquet file that can be rewritten.
+    /// The input is not a Parquet file, or it cannot be rewritten.
     File(FileError),
-    /// The input has no such column, or two.
+    /// The input has no such column, or two columns with this path.
     Column(ProbeError),
-    /// A column has two operations.
+    /// Two operations were requested for one column.
     TwoOperations {
         /// The column's path.
         column: String,
@@ -35,11 +35,11 @@ pub enum RewriteError {
         /// Its type.
         physical: PhysicalType,
     },
-    /// A filter should be added where there is one already.
+    /// Filters should be added to a column that already has one.
     FilterExists {
         /// The column's path.
         column: String,
-        /// The first row group that has one.
+        /// The first row group with a filter of the column.
         row_group: usize,
     },
     /// A column has no filter that could be folded or removed.
@@ -47,20 +47,20 @@ pub enum RewriteError {
         /// The column's path.
         column: String,
     },
-    /// A false-positive rate that no filter has: it must be above 0 and below 1.
+    /// The false-positive rate is not above 0 and below 1.
     Fpr {
         /// The column's path.
         column: String,
         /// The false-positive rate.
         fpr: f64,
     },
-    /// No filter of these values has the false-positive rate that was asked for.
+    /// No filter of the row group's values reaches the requested false-positive rate.
     Size {
         /// The column's path.
         column: String,
         /// Distinct values of the row group.
         distinct: usize,
-        /// What cannot be met.
+        /// The requirement that cannot be met.
         source: SpecError,
     },
     /// The filter would be larger than readers accept.
@@ -71,7 +71,7 @@ pub enum RewriteError {
         row_group: usize,
         /// Bytes of the bitset.
         bytes: u64,
-        /// Bytes that readers accept.
+        /// The most bytes that readers accept.
         max_bytes: u64,
     },
     /// The values of a column chunk could not be decoded.
@@ -80,12 +80,12 @@ pub enum RewriteError {
         row_group: usize,
         /// The column's path.
         column: String,
-        /// What the `parquet` crate said.
+        /// The error of the `parquet` crate.
         source: ParquetError,
     },
-    /// The new footer would have more bytes than its length can say.
+    /// The new footer would be longer than the format's length field allows.
     FooterTooLarge {
-        /// Its bytes.
+        /// Bytes of the new footer.
         bytes: u64,
     },
 }
@@ -101,7 +101,7 @@ impl fmt::Display for RewriteError {
             }
             Self::UnsupportedType { column, physical } => write!(
                 f,
-                "column {column:?} has the type {physical}, which the format has no Bloom filters for"
+                "column {column:?} has the type {physical}, for which the format has no Bloom filters"
             ),
             Self::FilterExists { column, row_group } => {
                 write!(f, "column {column:?} has a Bloom filter already, in row group {row_group}")
@@ -118,13 +118,13 @@ impl fmt::Display for RewriteError {
             Self::TooLarge { column, row_group, bytes, max_bytes } => write!(
                 f,
                 "column {column:?}, row group {row_group}: the Bloom filter would have {bytes} \
-                 bytes, readers accept {max_bytes}"
+                 bytes, but readers accept at most {max_bytes}"
             ),
             Self::Values { row_group, column, .. } => {
                 write!(f, "column {column:?}, row group {row_group}: the values cannot be decoded")
             }
             Self::FooterTooLarge { bytes } => {
-                write!(f, "the new footer has {bytes} bytes, its length has 31 bits")
+                write!(f, "the new footer would have {bytes} bytes, more than 31 bits can count")
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The new footer: a copy of the old one with other offsets. Every other field stays as it is, byte for byte.
+//! Makes the new footer by copying the old one with changed offsets. Every other field is copied byte for byte.
 
 use super::thrift_writer::{StructWriter, write_structs};
 use crate::thrift::{Kind, Reader, ThriftError};
@@ -6,19 +6,20 @@ use crate::thrift::{Kind, Reader, ThriftError};
 /// A filter's offset and length.
 pub(crate) type Location = (u64, u32);
 
-/// What the new footer says instead of the old one.
+/// The differences between the new footer and the old one.
 pub(crate) trait Changes {
-    /// Where a byte of the old file is in the new one.
+    /// The offset in the new file of the byte at `offset` in the old file.
     fn moved(&self, offset: i64) -> i64;
-    /// The filter of a chunk: `None` keeps what the old footer says, `Some(None)` is none.
+    /// The location of a chunk's filter. `None` keeps the old location (moved), `Some(None)` means that it has no
+    /// filter.
     fn filter(&self, row_group: usize, column: usize) -> Option<Option<Location>>;
-    /// The length of a chunk's offset index, if it is not what it was.
+    /// The length of a chunk's offset index, if it has changed.
     fn offset_index_len(&self, row_group: usize, column: usize) -> Option<u32>;
 }
 
 type Result<T> = core::result::Result<T, ThriftError>;
 
-/// What happens to a field after its head was read: the function copies it, writes another, or skips it.
+/// A function that handles a field whose head was read: it copies the field, writes another one, or skips it.
 type Field<'f> = dyn FnMut(&mut StructWriter<'_>, i16, Kind, &mut Reader<'_>) -> Result<()> + 'f;
 
 fn copy_struct(reader: &mut Reader<'_>, out: &mut Vec<u8>, field: &mut Field<'_>) -> Result<()> {
@@ -30,7 +31,7 @@ fn copy_struct(reader: &mut Reader<'_>, out: &mut Vec<u8>, field: &mut Field<'_>
     Ok(())
 }
 
-/// Copies a field that is a list of structs, each by a function that knows its index.
+/// Copies a field that is a list of structs. Calls `element` with the index of each struct to copy it.
 fn copy_structs(
     to: &mut StructWriter<'_>,
     id: i16,
@@ -52,7 +53,7 @@ pub(crate) fn copy_footer(bytes: &[u8], changes: &dyn Changes) -> Result<Vec<u8>
         }),
         _ => to.copy(id, kind, reader),
     })?;
-    // Where the metadata are followed by something, such as a signature, it stays.
+    // Keeps bytes that follow the metadata, such as a signature.
     out.extend_from_slice(&bytes[reader.position()..]);
     Ok(out)
 }
@@ -83,18 +84,18 @@ fn copy_row_group(
 }
 
 fn copy_chunk(
-    at: (usize, usize),
+    (row_group, column): (usize, usize),
     reader: &mut Reader<'_>,
     out: &mut Vec<u8>,
     changes: &dyn Changes,
 ) -> Result<()> {
     copy_struct(reader, out, &mut |to, id, kind, reader| match (id, kind) {
-        // The chunk's own offset, and those of its two page indexes.
+        // The offset of the chunk, and the offsets of its two page indexes.
         (2 | 4 | 6, Kind::I64) => move_offset(to, id, reader, changes),
-        (3, Kind::Struct) => copy_metadata(at, reader, to.head(id, kind), changes),
+        (3, Kind::Struct) => copy_metadata((row_group, column), reader, to.head(id, kind), changes),
         (5, Kind::I32) => {
             let before = reader.i32()?;
-            let len = changes.offset_index_len(at.0, at.1).map_or(before.into(), i64::from);
+            let len = changes.offset_index_len(row_group, column).map_or(before.into(), i64::from);
             to.integer(id, kind, len);
             Ok(())
         }
@@ -102,14 +103,14 @@ fn copy_chunk(
     })
 }
 
-/// A chunk's metadata: the filter is in the fields 14 and 15.
+/// Copies a chunk's metadata. Fields 14 and 15 are the offset and the length of its filter.
 fn copy_metadata(
-    at: (usize, usize),
+    (row_group, column): (usize, usize),
     reader: &mut Reader<'_>,
     out: &mut Vec<u8>,
     changes: &dyn Changes,
 ) -> Result<()> {
-    let change = changes.filter(at.0, at.1);
+    let change = changes.filter(row_group, column);
     let mut to_write = change.flatten();
     let write = |to: &mut StructWriter<'_>, location: Option<Location>| {
         if let Some((offset, len)) = location {
@@ -121,7 +122,7 @@ fn copy_metadata(
     while let Some((id, kind)) = reader.field(&mut last)? {
         match (id, kind) {
             (14 | 15, _) if change.is_some() => reader.skip(kind)?,
-            // Of the data, the index and the dictionary page, and of a filter that stays.
+            // The offsets of the data page, the index page, the dictionary page, and a filter that is kept.
             (9 | 10 | 11 | 14, Kind::I64) => move_offset(&mut to, id, reader, changes)?,
             _ => {
                 if id > 15 {
@@ -176,7 +177,7 @@ mod tests {
         }
     }
 
-    /// Other writers' footers have fields that the parquet crate drops.
+    /// The footers of other writers have fields that the parquet crate drops.
     #[test]
     fn a_footer_without_changes_is_the_same_bytes() {
         for name in ["pyarrow", "duckdb"] {
@@ -188,7 +189,7 @@ mod tests {
         }
     }
 
-    /// All offsets move by 1000, and there is a filter.
+    /// Moves all offsets by 1000 and changes the filters and offset indexes of row group 0.
     struct Changed;
 
     impl Changes for Changed {
@@ -203,8 +204,8 @@ mod tests {
         }
     }
 
-    /// A footer of two row groups of two columns, with what the parquet crate does not write: key-value metadata of a
-    /// chunk, and fields of a later version of the format everywhere.
+    /// Makes a footer with two row groups of two columns. It has fields that the parquet crate does not write:
+    /// key-value metadata of chunks, and in every struct a field from a later version of the format.
     fn footer(offset: i64, filters: [Option<Location>; 4], index_len: [i64; 2]) -> Vec<u8> {
         let unknown = |to: &mut StructWriter<'_>| to.head(300, Kind::Binary).extend(b"\x03new");
         let mut out = Vec::new();
@@ -221,7 +222,7 @@ mod tests {
                 chunk.integer(2, Kind::I64, offset);
                 let mut metadata = StructWriter::new(chunk.head(3, Kind::Struct));
                 metadata.integer(7, Kind::I64, 77);
-                // A key and its value.
+                // Key-value metadata with one key and its value.
                 metadata.head(8, Kind::List).extend(b"\x1C\x18\x01k\x18\x01v\x00");
                 metadata.integer(9, Kind::I64, offset + 9);
                 metadata.integer(11, Kind::I64, offset + 11);
@@ -251,7 +252,7 @@ mod tests {
     #[test]
     fn offsets_and_filters_change_and_unknown_fields_stay() {
         let old = footer(500, [Some((40, 5)), Some((50, 6)), Some((60, 7)), None], [11, 22]);
-        // The first chunk gets another filter, the second loses its own, and the third keeps the one that has moved.
+        // The first chunk gets a new filter, the second loses its filter, and the filter of the third moves.
         let filters = [Some((70_000, 48)), None, Some((1060, 7)), None];
         assert!(copy_footer(&old, &Changed).unwrap() == footer(1500, filters, [33, 22]));
         for end in 0..old.len() {

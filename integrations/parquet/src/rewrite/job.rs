@@ -1,4 +1,4 @@
-//! Writes the new file, from its beginning to its end.
+//! Writes the new file.
 
 use super::build::{self, BuildError};
 use super::error::RewriteError;
@@ -19,7 +19,7 @@ use std::ops::Range;
 use std::path::Path;
 use trommel::Filter;
 
-/// Input, plan and output of one rewriting.
+/// One rewriting of a file.
 pub(super) struct Job<'j> {
     pub(super) any_size: bool,
     pub(super) input: &'j mut Input,
@@ -27,7 +27,7 @@ pub(super) struct Job<'j> {
     pub(super) output: &'j Path,
 }
 
-/// What the new footer has to say.
+/// The parts that were written, for the new footer.
 #[derive(Default)]
 struct Written {
     moves: Moves,
@@ -61,8 +61,8 @@ impl Job<'_> {
         let filters = self.write_filters(out, &mut written, progress)?;
         self.copy_page_indexes(out, &mut written)?;
         self.write_footer(out, &written)?;
-        let removed = |task: &Task| task.old.as_ref().map_or(0, |old| old.end - old.start);
-        let unused = layout.dropped.is_empty().then(|| self.plan.tasks.iter().map(removed).sum());
+        let old_bytes = |task: &Task| task.old.as_ref().map_or(0, |old| old.end - old.start);
+        let unused = layout.dropped.is_empty().then(|| self.plan.tasks.iter().map(old_bytes).sum());
         Ok(RewriteReport {
             file_bytes_before: self.input.len,
             file_bytes_after: out.position(),
@@ -75,7 +75,7 @@ impl Job<'_> {
         out.write_all(bytes).map_err(|source| RewriteError::Io { path: self.output.into(), source })
     }
 
-    /// Copies a part of the old file, without what is left out.
+    /// Copies a range of the old file without the parts that the layout drops.
     fn copy(
         &mut self,
         range: Range<u64>,
@@ -85,12 +85,12 @@ impl Job<'_> {
         let mut buffer = vec![0; 1 << 18];
         for kept in self.plan.layout.kept(range) {
             written.moves.push(kept.clone(), out.position());
-            let failed = self.input.failed();
-            self.input.file.seek(SeekFrom::Start(kept.start)).map_err(&failed)?;
+            let io_error = self.input.io_error();
+            self.input.file.seek(SeekFrom::Start(kept.start)).map_err(&io_error)?;
             let mut left = kept.end - kept.start;
             while left > 0 {
                 let part = &mut buffer[..left.min(1 << 18) as usize];
-                self.input.file.read_exact(part).map_err(&failed)?;
+                self.input.file.read_exact(part).map_err(&io_error)?;
                 self.write(out, part)?;
                 left -= part.len() as u64;
             }
@@ -136,11 +136,11 @@ impl Job<'_> {
         self.input.footer.columns[task.column].path.clone()
     }
 
-    /// The folded filter, or the old one where it cannot be folded.
+    /// Returns the folded filter, or the old filter if its false-positive rate does not allow folding.
     fn fold(&mut self, task: &Task, fpr: f64) -> Result<Made, RewriteError> {
         let (row_group, column) = (task.row_group, task.column);
         let Some(old) = &task.old else {
-            let problem = "its Bloom filter is malformed, and cannot be folded";
+            let problem = "the Bloom filter is malformed and cannot be folded";
             return Err(FileError::Chunk { row_group, column, problem }.into());
         };
         let bytes = self.input.read(old)?;
@@ -161,7 +161,7 @@ impl Job<'_> {
         })
     }
 
-    /// A filter of the chunk's values.
+    /// Builds a filter of the chunk's values. Opens `reader` when it is first needed.
     fn build(
         &mut self,
         task: &Task,
@@ -170,18 +170,19 @@ impl Job<'_> {
     ) -> Result<Made, RewriteError> {
         let (row_group, column) = (task.row_group, self.path(task));
         let path = column.clone();
-        let failed = |source| RewriteError::Values { row_group, column: path.clone(), source };
+        let values_error =
+            |source| RewriteError::Values { row_group, column: path.clone(), source };
         let reader = match reader {
             Some(reader) => reader,
             None => {
-                let file = self.input.file.try_clone().map_err(self.input.failed())?;
-                reader.insert(values::open(file).map_err(failed)?)
+                let file = self.input.file.try_clone().map_err(self.input.io_error())?;
+                reader.insert(values::open(file).map_err(values_error)?)
             }
         };
         let hashes = values::distinct_hashes(|| {
             reader.get_row_group(row_group)?.get_column_reader(task.column)
         })
-        .map_err(failed)?;
+        .map_err(values_error)?;
         let filter = match build::build(&hashes, fpr, self.any_size) {
             Ok(filter) => filter,
             Err(BuildError::Spec(source)) => {
@@ -196,7 +197,8 @@ impl Job<'_> {
         Ok((Some(bytes), Some(hashes.len() as u64), filter.expected_fpr()))
     }
 
-    /// Copies what is behind the new filters: page indexes, whose pages may have moved, and filters that stay.
+    /// Copies the part of the old file that comes after the new filters: page indexes and kept filters. If pages have
+    /// moved, adapts the offset indexes.
     fn copy_page_indexes(
         &mut self,
         out: &mut Output,
@@ -219,10 +221,11 @@ impl Job<'_> {
                 at = index.end;
             }
         }
-        self.copy(at..self.input.body, out, written)
+        self.copy(at..self.input.footer_start, out, written)
     }
 
-    /// Offset indexes in the order of the file. The layout has checked that they are in it, and do not overlap.
+    /// The offset indexes in the order of the file. The layout has checked that they are in the file and do not
+    /// overlap.
     fn offset_indexes(&self) -> Vec<(usize, usize, Range<u64>)> {
         let groups = self.input.footer.row_groups.iter().enumerate();
         let mut indexes: Vec<_> = groups
@@ -251,6 +254,5 @@ impl Job<'_> {
     }
 }
 
-/// A filter with its header, the distinct values in it where they were counted, and its false-positive
-/// rate.
+/// A filter with its header, the number of distinct values if they were counted, and its false-positive rate.
 type Made = (Option<Vec<u8>>, Option<u64>, f64);

@@ -1,18 +1,18 @@
-//! Where the parts of the old file are in the new one.
+//! The positions of the parts of the old file in the new file.
 
 use core::ops::Range;
 
-/// What of the old file is copied, in order.
+/// Which parts of the old file are copied, and where new filters are inserted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
-    /// Bytes that are left out, in ascending order.
+    /// The ranges that are left out, in ascending order.
     pub(crate) dropped: Vec<Range<u64>>,
-    /// New filters come before this byte of the old file: after the data and before the page indexes, as the format
-    /// recommends.
+    /// The offset in the old file before which new filters are inserted: after the data and before the page indexes, as
+    /// the format recommends.
     pub(crate) insert_at: u64,
 }
 
-/// The parts of a file that the footer knows, between the magic bytes and the footer.
+/// The parts of a file, between the magic bytes and the footer, to which the footer refers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Parts {
     pub(crate) chunks: Vec<Range<u64>>,
@@ -22,9 +22,9 @@ pub(crate) struct Parts {
 }
 
 impl Layout {
-    /// Leaves out dropped filters and moves what is behind them, if the footer knows every byte of the file. Where it does
-    /// not, the file may have content that another program finds by its offset, such as an index, so nothing
-    /// moves: dropped filters stay as unused bytes, and new ones go to the end.
+    /// If the footer accounts for every byte of the file, leaves out dropped filters and moves up the bytes behind
+    /// them. Otherwise the file may have content that another program finds by its offset, such as an index, so nothing
+    /// moves: dropped filters stay as unused bytes, and new filters go before the footer.
     pub(crate) fn new(parts: &Parts, begin: u64, footer: u64) -> Self {
         let data_end = parts.chunks.iter().map(|chunk| chunk.end).max().unwrap_or(begin);
         let first_index = parts.page_indexes.iter().map(|index| index.start).min();
@@ -38,7 +38,7 @@ impl Layout {
         Self { dropped, insert_at: first_index.unwrap_or(footer) }
     }
 
-    /// The ranges of the old file that are copied, between two of its bytes.
+    /// The parts of a range of the old file that are copied.
     pub(crate) fn kept(&self, within: Range<u64>) -> Vec<Range<u64>> {
         let mut kept = Vec::new();
         let mut at = within.start;
@@ -54,7 +54,7 @@ impl Layout {
     }
 }
 
-/// Whether ranges cover all bytes from one to another, each once.
+/// Whether ranges cover all bytes from `begin` to `end` without overlaps.
 fn cover(mut ranges: Vec<Range<u64>>, begin: u64, end: u64) -> bool {
     ranges.retain(|range| range.start != range.end);
     ranges.sort_by_key(|range| (range.start, range.end));
@@ -68,10 +68,10 @@ fn cover(mut ranges: Vec<Range<u64>>, begin: u64, end: u64) -> bool {
     at == end
 }
 
-/// Where copied ranges went.
+/// Maps offsets in the old file to offsets in the new file.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Moves {
-    /// A range of the old file and its beginning in the new one, in ascending order.
+    /// Ranges of the old file, in ascending order, each with its offset in the new file.
     segments: Vec<(Range<u64>, u64)>,
 }
 
@@ -80,8 +80,8 @@ impl Moves {
         self.segments.push((range, to));
     }
 
-    /// Where a byte is now. One that was left out is where the next one that was not is; one beyond all that was copied
-    /// stays as it is, since it was wrong before.
+    /// The new offset of a byte. A byte that was left out has the new offset of the next byte that was copied. An
+    /// offset behind all copied bytes is returned unchanged, since it was already wrong in the old file.
     pub(crate) fn moved(&self, offset: i64) -> i64 {
         let Ok(old) = u64::try_from(offset) else { return offset };
         let next = self.segments.partition_point(|(range, _)| range.end <= old);
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn dropped_filters_leave_no_bytes_where_all_are_known() {
+    fn dropped_filters_leave_no_gap_if_the_footer_accounts_for_all_bytes() {
         let layout = Layout::new(&parts(), 4, 40);
         assert_eq!(layout, Layout { dropped: vec![10..15, 22..30], insert_at: 30 });
         assert_eq!(layout.kept(0..30), [0..10, 15..22]);
@@ -121,23 +121,23 @@ mod tests {
     }
 
     #[test]
-    fn unknown_bytes_stay_where_they_are() {
-        let still = Layout { dropped: vec![], insert_at: 40 };
+    fn nothing_moves_in_a_file_with_unknown_bytes() {
+        let unmoved = Layout { dropped: vec![], insert_at: 40 };
         let with = |change: fn(&mut Parts)| {
             let mut parts = parts();
             change(&mut parts);
             Layout::new(&parts, 4, 40)
         };
-        assert_eq!(with(|parts| parts.chunks[0] = 4..9), still);
-        assert_eq!(with(|parts| parts.chunks[0] = 5..10), still);
-        assert_eq!(with(|parts| parts.chunks[0] = 4..11), still);
-        assert_eq!(with(|parts| parts.page_indexes[1] = 33..39), still);
-        assert_eq!(with(|parts| parts.kept_filters.push(10..15)), still);
-        // Page indexes among the data.
+        assert_eq!(with(|parts| parts.chunks[0] = 4..9), unmoved);
+        assert_eq!(with(|parts| parts.chunks[0] = 5..10), unmoved);
+        assert_eq!(with(|parts| parts.chunks[0] = 4..11), unmoved);
+        assert_eq!(with(|parts| parts.page_indexes[1] = 33..39), unmoved);
+        assert_eq!(with(|parts| parts.kept_filters.push(10..15)), unmoved);
+        // A page index lies between two column chunks.
         assert_eq!(
             with(|parts| core::mem::swap(&mut parts.chunks[1], &mut parts.page_indexes[0])),
-            still
+            unmoved
         );
-        assert_eq!(still.kept(0..40), [0..40]);
+        assert_eq!(unmoved.kept(0..40), [0..40]);
     }
 }

@@ -1,4 +1,4 @@
-//! Adds, replaces, folds and removes the Bloom filters of a file. Pages are copied as they are.
+//! Adds, replaces, folds and removes the Bloom filters of a file. Pages are copied unchanged.
 
 mod build;
 mod error;
@@ -23,7 +23,7 @@ use output::Output;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// What happens to the filters of a column.
+/// A change of the filters of a column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Operation {
     Add { fpr: f64 },
@@ -32,9 +32,9 @@ enum Operation {
     Remove,
 }
 
-/// Changes the Bloom filters of a file. Column chunks are copied byte for byte, and every field of the footer that is not
-/// an offset stays as it is: schema, statistics, key-value metadata, sorting columns, the writer's name, and fields that
-/// this crate does not know.
+/// Changes the Bloom filters of a file. Column chunks are copied byte for byte. So is every field of the footer that is
+/// not an offset or length of a moved part: schema, statistics, key-value metadata, sorting columns, the writer's name,
+/// and fields that this crate does not know.
 ///
 /// ```
 /// use trommel_parquet::{FileFilters, Rewrite};
@@ -61,7 +61,7 @@ pub struct Rewrite {
     any_size: bool,
 }
 
-/// What a rewriting did.
+/// The result of a rewriting.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RewriteReport {
@@ -69,14 +69,14 @@ pub struct RewriteReport {
     pub file_bytes_before: u64,
     /// Bytes of the output.
     pub file_bytes_after: u64,
-    /// Bytes of old filters that are still in the file and belong to nothing, because it has bytes that its footer does
-    /// not account for, and so nothing could be moved.
+    /// Bytes of old filters that are still in the file although nothing refers to them. This happens if the file has
+    /// bytes that its footer does not account for, so that nothing may be moved.
     pub unused_bytes: u64,
-    /// Each filter that was made, folded or removed: by row group, then by column.
+    /// The filters that were made, folded or removed, in the order of row groups, then of columns.
     pub filters: Vec<FilterChange>,
 }
 
-/// What happened to the filter of one column chunk.
+/// The change of the filter of one column chunk.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FilterChange {
@@ -84,13 +84,13 @@ pub struct FilterChange {
     pub column: String,
     /// The row group.
     pub row_group: usize,
-    /// Distinct values that went in, where they were read.
+    /// The number of distinct values in a filter that was built from values. `None` for other operations.
     pub distinct: Option<u64>,
     /// Bytes of header and bitset before; 0 if there was no filter.
     pub bytes_before: u64,
     /// Bytes of header and bitset now; 0 if there is no filter.
     pub bytes_after: u64,
-    /// The false-positive rate of the new filter as it is filled; 1 if there is no filter.
+    /// The expected false-positive rate of the new filter, from its set bits; 1 if there is no filter.
     pub fpr: f64,
 }
 
@@ -100,21 +100,21 @@ impl Rewrite {
         Self { input: input.into(), operations: Vec::new(), any_size: false }
     }
 
-    /// Makes filters for all row groups of a column that has none, each of the size that its distinct values need for a
-    /// false-positive rate of at most `fpr`.
+    /// Makes filters for all row groups of a column that has no filters. Each filter has the size that its distinct
+    /// values need for a false-positive rate of at most `fpr`.
     #[must_use]
     pub fn add(self, column: &str, fpr: f64) -> Self {
         self.with(column, Operation::Add { fpr })
     }
 
-    /// The same for a column that may have filters; they are left out.
+    /// Makes filters like [`Rewrite::add`], but leaves out existing filters of the column.
     #[must_use]
     pub fn replace(self, column: &str, fpr: f64) -> Self {
         self.with(column, Operation::Replace { fpr })
     }
 
     /// Halves the filters of a column as long as their false-positive rate stays at most `fpr`. Reads no values. A filter
-    /// whose own is higher stays as it is.
+    /// whose rate is already higher is not changed.
     #[must_use]
     pub fn fold(self, column: &str, fpr: f64) -> Self {
         self.with(column, Operation::Fold { fpr })
@@ -126,8 +126,8 @@ impl Rewrite {
         self.with(column, Operation::Remove)
     }
 
-    /// Makes filters of any number of blocks, not only of a power of two: up to half as large. The format and DuckDB
-    /// allow it; Arrow C++, ClickHouse, Doris and Velox refuse to read such a filter.
+    /// Makes filters with any number of blocks, not only a power of two, so that they are up to half as large. The
+    /// format and DuckDB allow it; Arrow C++, ClickHouse, Doris and Velox refuse to read such a filter.
     #[must_use]
     pub fn any_size(self, any_size: bool) -> Self {
         Self { any_size, ..self }
@@ -138,22 +138,23 @@ impl Rewrite {
         self
     }
 
-    /// Writes the new file. It appears whole or not at all: a temporary file in its folder gets its name when it is
-    /// complete and on the disk. The output may be the input. A process that is killed leaves the temporary file,
-    /// `.NAME.PROCESS-NUMBER.tmp`.
+    /// Writes the new file. It appears whole or not at all: it is written as a temporary file in the same folder, which
+    /// is renamed when it is complete and on the disk. The output may be the input. A process that is killed leaves the
+    /// temporary file, `.NAME.PROCESS-NUMBER.tmp`.
     ///
     /// Memory: the hashes of one column chunk's distinct values, one filter, the footer, and buffers.
     ///
     /// # Errors
-    /// [`RewriteError`]; the output is as it was.
+    /// [`RewriteError`]; the output is unchanged.
     pub fn write(&self, output: impl AsRef<Path>) -> Result<RewriteReport, RewriteError> {
         self.write_with_progress(output, |_, _| {})
     }
 
-    /// The same, and calls a function after each filter with the filters done and those to do in all.
+    /// Writes the new file like [`Rewrite::write`]. After each filter, calls `progress` with the number of finished
+    /// filters and their total number.
     ///
     /// # Errors
-    /// [`RewriteError`]; the output is as it was.
+    /// [`RewriteError`]; the output is unchanged.
     pub fn write_with_progress(
         &self,
         output: impl AsRef<Path>,
@@ -162,15 +163,15 @@ impl Rewrite {
         let mut input = Input::open(&self.input)?;
         let plan = self.plan(&mut input)?;
         let output = output.as_ref();
-        let failed = |source| RewriteError::Io { path: output.into(), source };
-        let mut out = Output::create(output).map_err(failed)?;
+        let io_error = |source| RewriteError::Io { path: output.into(), source };
+        let mut out = Output::create(output).map_err(io_error)?;
         let mut job = Job { any_size: self.any_size, input: &mut input, plan: &plan, output };
         let report = job.run(&mut out, &mut progress)?;
-        out.commit().map_err(failed)?;
+        out.commit().map_err(io_error)?;
         Ok(report)
     }
 
-    /// Checks the operations, and decides where everything goes.
+    /// Checks the operations and plans the layout of the new file.
     fn plan(&self, input: &mut Input) -> Result<Plan, RewriteError> {
         let columns = &input.footer.columns;
         let mut operations = vec![None; columns.len()];
@@ -200,7 +201,7 @@ impl Rewrite {
                 };
                 filters.extend(old.clone());
                 let data = range(chunk.start(), chunk.compressed_bytes);
-                let data = data.filter(|data| data.end <= input.body);
+                let data = data.filter(|data| data.end <= input.footer_start);
                 if let (None, Some(Operation::Add { .. } | Operation::Replace { .. })) =
                     (&data, operation)
                 {
@@ -215,10 +216,11 @@ impl Rewrite {
                 }
             }
         }
-        let layout = Layout::new(&parts, MAGIC.len() as u64, input.body);
+        let layout = Layout::new(&parts, MAGIC.len() as u64, input.footer_start);
         Ok(Plan { tasks, layout })
     }
 
+    /// Checks whether an operation is possible for a column.
     fn check(
         &self,
         footer: &Footer,
@@ -254,12 +256,13 @@ impl Rewrite {
     }
 }
 
-/// One filter to be made, folded or removed.
+/// One filter that is made, folded or removed.
 #[derive(Clone, Debug)]
 struct Task {
     row_group: usize,
     column: usize,
     operation: Operation,
+    /// The range of the old filter in the old file.
     old: Option<Range<u64>>,
 }
 

@@ -1,4 +1,4 @@
-//! A file that appears whole or not at all.
+//! An output file that appears whole or not at all.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -6,8 +6,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A temporary file in the folder of its target. It is removed unless it is [committed](Output::commit); a process that is
-/// killed leaves it, and the target as it was.
+/// A temporary file in the folder of its target. It is removed unless it is [committed](Output::commit). If the process
+/// is killed, the temporary file stays and the target is unchanged.
 #[derive(Debug)]
 pub(crate) struct Output {
     file: Option<BufWriter<File>>,
@@ -19,7 +19,7 @@ pub(crate) struct Output {
 impl Output {
     pub(crate) fn create(target: &Path) -> io::Result<Self> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
-        // A link is followed, so that it stays one.
+        // Follows a symbolic link, so that the link itself is not replaced.
         let target = fs::canonicalize(target).unwrap_or_else(|_| target.to_path_buf());
         let Some(name) = target.file_name() else {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "the path has no file name"));
@@ -39,7 +39,7 @@ impl Output {
         self.written
     }
 
-    /// All that was written, to be read again.
+    /// Flushes the buffer and returns the file.
     pub(crate) fn flushed(&mut self) -> io::Result<&mut File> {
         let file = self.file.as_mut().ok_or(io::ErrorKind::NotConnected)?;
         file.flush()?;
@@ -75,13 +75,13 @@ impl Write for Output {
 impl Drop for Output {
     fn drop(&mut self) {
         if self.file.take().is_some() {
-            // Nobody is left to be told.
+            // A failure to remove the file cannot be reported here.
             let _ = fs::remove_file(&self.temporary);
         }
     }
 }
 
-/// Elsewhere than on Unix a folder cannot be opened to be synced.
+/// Syncs the folder of a file. Does nothing on systems other than Unix, where a folder cannot be opened.
 fn sync_folder(file: &Path) -> io::Result<()> {
     if cfg!(unix) {
         let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());

@@ -1,7 +1,7 @@
-//! Writes Thrift's compact protocol, and copies what it does not know.
+//! Writes Thrift's compact protocol, and copies unknown fields byte for byte.
 //!
-//! Rejected: the `parquet` crate's writer of metadata. It drops what it has no type for, such as the key-value metadata
-//! of a column chunk, and decodes statistics to encode them again. Here such a field is copied byte for byte.
+//! Rejected: the `parquet` crate's writer of metadata. It drops fields for which it has no type, such as the key-value
+//! metadata of a column chunk, and it decodes and re-encodes statistics.
 
 use crate::thrift::{Kind, Reader, ThriftError};
 
@@ -19,7 +19,7 @@ impl<'o> StructWriter<'o> {
         Self { out, last: 0 }
     }
 
-    /// Writes the head of a field; its value goes to the returned bytes.
+    /// Writes the head of a field. The caller appends the value to the returned bytes.
     pub(crate) fn head(&mut self, id: i16, kind: Kind) -> &mut Vec<u8> {
         match i32::from(id) - i32::from(self.last) {
             delta @ 1..=15 => self.out.push((delta as u8) << 4 | kind.code()),
@@ -37,7 +37,7 @@ impl<'o> StructWriter<'o> {
         write_i64(value, self.head(id, kind));
     }
 
-    /// Copies a field whose head was read, byte for byte.
+    /// Copies the value of a field whose head was read, byte for byte.
     pub(crate) fn copy(&mut self, id: i16, kind: Kind, reader: &mut Reader<'_>) -> Result<()> {
         let start = reader.position();
         reader.skip(kind)?;
@@ -45,6 +45,7 @@ impl<'o> StructWriter<'o> {
         Ok(())
     }
 
+    /// Writes the end of the struct.
     pub(crate) fn end(self) {
         self.out.push(0);
     }
@@ -77,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn integers_are_read_as_they_were_written() {
+    fn written_integers_are_read_back() {
         let edges = (0..63).flat_map(|bits| [1i64 << bits, -1 << bits, (1i64 << bits) - 1]);
         for value in edges.chain([0, i64::MIN, i64::MAX]) {
             let mut bytes = Vec::new();
@@ -88,7 +89,7 @@ mod tests {
         }
     }
 
-    /// Every kind of value, and fields with a distance of 1, 15 and 16 and one that goes back.
+    /// The struct has every kind of value. The differences between field ids include 1, 15, 16 and a negative one.
     #[test]
     fn a_copied_struct_is_the_same() {
         let mut bytes = Vec::new();

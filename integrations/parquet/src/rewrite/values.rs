@@ -1,4 +1,4 @@
-//! The distinct values of a column chunk, as hashes.
+//! Hashes the distinct values of a column chunk.
 
 use crate::literal::HASHER;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
@@ -9,12 +9,12 @@ use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use trommel::KeyHash;
 
-/// Records that are decoded at a time.
+/// The number of records that are decoded at a time.
 const BATCH: usize = 8192;
-/// Hashes are not sorted before there are as many.
+/// Hashes are not sorted until there are this many.
 const MIN_SORTED: usize = 1 << 16;
 
-/// Hashes without repetition, in no more than three times the memory that they need.
+/// Collects distinct hashes. Repeated hashes are removed whenever there are twice as many as after the last removal.
 #[derive(Debug, Default)]
 pub(crate) struct Distinct {
     hashes: Vec<KeyHash>,
@@ -41,26 +41,27 @@ impl Distinct {
     }
 }
 
-/// Opens a file for its values.
+/// Opens a file to read its values.
 pub(crate) fn open(file: File) -> Result<SerializedFileReader<File>> {
     guarded(|| SerializedFileReader::new(file))
 }
 
-/// The hashes of all values of a column chunk; nulls are none.
+/// The hashes of the distinct values of a column chunk, without nulls.
 pub(crate) fn distinct_hashes(
     reader: impl FnOnce() -> Result<ColumnReader>,
 ) -> Result<Vec<KeyHash>> {
     guarded(|| collect(reader()?))
 }
 
-/// An error where the `parquet` crate panics over malformed bytes, as version 60 does over some offsets and lengths.
+/// Runs `read` and turns a panic into an error. Version 60 of the `parquet` crate panics at some malformed offsets and
+/// lengths.
 fn guarded<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(read))
         .unwrap_or_else(|_| Err(ParquetError::General("the parquet crate panicked".into())))
 }
 
 fn collect(reader: ColumnReader) -> Result<Vec<KeyHash>> {
-    let each = |bytes: &[u8]| HASHER.hash_bytes(bytes);
+    let hash_bytes = |bytes: &[u8]| HASHER.hash_bytes(bytes);
     match reader {
         ColumnReader::Int32ColumnReader(reader) => {
             read(reader, |values, hashes| HASHER.hash_batch(values, hashes))
@@ -77,10 +78,10 @@ fn collect(reader: ColumnReader) -> Result<Vec<KeyHash>> {
             HASHER.hash_batch(&bits, hashes);
         }),
         ColumnReader::ByteArrayColumnReader(reader) => read(reader, |values, hashes| {
-            hashes.extend(values.iter().map(|value| each(value.as_bytes())));
+            hashes.extend(values.iter().map(|value| hash_bytes(value.as_bytes())));
         }),
         ColumnReader::FixedLenByteArrayColumnReader(reader) => read(reader, |values, hashes| {
-            hashes.extend(values.iter().map(|value| each(value.as_bytes())));
+            hashes.extend(values.iter().map(|value| hash_bytes(value.as_bytes())));
         }),
         ColumnReader::BoolColumnReader(_) | ColumnReader::Int96ColumnReader(_) => {
             Err(ParquetError::NYI("Bloom filters of BOOLEAN or INT96".into()))
@@ -118,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn repeated_hashes_take_no_memory() {
+    fn memory_does_not_grow_with_repeated_hashes() {
         let mut distinct = Distinct::default();
         for round in 0..100u64 {
             let hashes: Vec<_> =

@@ -1,4 +1,4 @@
-//! Files for the tests: those of other writers, and some of the parquet crate.
+//! Files for the tests: golden files of other writers, and files that the parquet crate writes.
 #![allow(dead_code, reason = "each test uses a part")]
 
 use parquet::basic::{Compression, Repetition};
@@ -16,8 +16,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Row groups of the golden files, and distinct values of a column in each.
+/// The number of row groups of a golden file.
 pub(crate) const GROUPS: usize = 3;
+/// The number of distinct values of a column in each row group of a golden file.
 pub(crate) const DISTINCT: i64 = 40;
 
 pub(crate) fn golden(name: &str) -> Vec<u8> {
@@ -34,15 +35,16 @@ pub(crate) fn numbers(group: usize) -> std::ops::Range<i64> {
     first..first + DISTINCT
 }
 
-/// The plain encoding of value `k` of a column, as `tests/golden/make.py` makes it. Two of `tags.list.element`.
+/// The plain encoding of value `k` of a column in the golden files, by the formulas of `tests/golden/make.py`. The
+/// column `tags.list.element` has two values for each `k`.
 pub(crate) fn plain_encoding(column: &str, k: i64) -> Vec<Vec<u8>> {
-    let one = match column {
+    let value = match column {
         "id" => (k * k * 7919 + k).to_le_bytes().to_vec(),
         "small" => (k as i32 * 31 - 500).to_le_bytes().to_vec(),
         "ratio" => (k as f32 * 0.25 - 3.0).to_le_bytes().to_vec(),
         "price" => (k as f64 * 1.5 - 20.0).to_le_bytes().to_vec(),
         "name" => format!("customer-{k}").into_bytes(),
-        // Days from 1970 to 2026.
+        // 2026-01-01 is day 20,454 since 1970-01-01.
         "day" => (20_454 + k as i32).to_le_bytes().to_vec(),
         "amount" => (k as i32 * 101 - 1000).to_le_bytes().to_vec(),
         "key" => (0..16).map(|j| (k + j) as u8).collect(),
@@ -52,10 +54,10 @@ pub(crate) fn plain_encoding(column: &str, k: i64) -> Vec<Vec<u8>> {
         }
         other => panic!("{other}"),
     };
-    vec![one]
+    vec![value]
 }
 
-/// A folder that is removed at the end.
+/// A temporary folder that is removed when the value is dropped.
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
@@ -72,7 +74,7 @@ impl Folder {
         self.0.join(name)
     }
 
-    /// The names of all files.
+    /// The names of all files in the folder, sorted.
     pub(crate) fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.0).unwrap();
         let mut names: Vec<_> =
@@ -88,12 +90,12 @@ impl Drop for Folder {
     }
 }
 
-/// What a file of the parquet crate is like.
+/// The properties of a file that the parquet crate writes.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     pub(crate) groups: usize,
     pub(crate) rows: i64,
-    /// Columns with a filter by the parquet crate.
+    /// The columns for which the parquet crate writes filters.
     pub(crate) filtered: &'static [&'static str],
     pub(crate) position: BloomFilterPosition,
     pub(crate) compression: Compression,
@@ -115,7 +117,8 @@ impl Default for Options {
 
 pub(crate) const COLUMNS: [&str; 6] = ["id", "code", "price", "name", "key", "tags.list.element"];
 
-/// Numbers of the rows of a row group, in an order that keeps minimum and maximum from telling one from another.
+/// The numbers of the rows of a row group. Every row group covers the whole range of numbers, so that minimum and
+/// maximum cannot exclude a row group.
 pub(crate) fn rows(options: &Options, group: usize) -> impl Iterator<Item = i64> + use<> {
     let (groups, rows) = (options.groups as i64, options.rows);
     (0..rows).map(move |row| (row * 7919 % rows) * groups + group as i64)
@@ -129,7 +132,7 @@ pub(crate) fn name(row: i64) -> Option<String> {
     (row % 5 != 0).then(|| format!("customer-{row:x}"))
 }
 
-/// Writes a file with a column of each kind: integers, floats, strings with nulls, bytes of fixed length, a list.
+/// Writes a file with integers, floats, strings with nulls, byte arrays of fixed length, and a list.
 pub(crate) fn write(path: &Path, options: &Options) {
     let schema = "message schema {
         required int64 id;
@@ -195,7 +198,7 @@ fn write_group(to: &mut SerializedRowGroupWriter<'_, fs::File>, options: &Option
         rows.iter().map(|row| ByteArray::from(key(*row).to_vec()).into()).collect();
     column.typed::<FixedLenByteArrayType>().write_batch(&keys, None, None).unwrap();
     column.close().unwrap();
-    // Two elements, one, a null and an empty list in each four rows.
+    // Of each four rows, one has a list of two elements, one of one element, one of a null, and one is empty.
     let mut column = to.next_column().unwrap().unwrap();
     let (mut tags, mut definitions, mut repetitions) = (Vec::new(), Vec::new(), Vec::new());
     for row in &rows {
@@ -240,7 +243,7 @@ pub(crate) fn values(options: &Options, column: &str, group: usize) -> Vec<Vec<u
     }
 }
 
-/// A schema's columns, from a file without rows.
+/// The bytes of a file that has columns with the given fields, but no rows.
 pub(crate) fn file_of_schema(fields: &str) -> Vec<u8> {
     let schema = parse_message_type(&format!("message schema {{ {fields} }}")).unwrap();
     assert!(

@@ -1,8 +1,8 @@
-"""Writes pyarrow.parquet and duckdb.parquet beside this file: Bloom filters by other writers, of values that the tests know.
+"""Writes pyarrow.parquet and duckdb.parquet to this script's folder, with Bloom filters of values that the tests know.
 
     python3 -m venv venv && venv/bin/pip install pyarrow==26.0.1 duckdb==2.0.1 && venv/bin/python make.py
 
-Row i is in row group i // 2048 and has the value number i % 40 + 40 * group of each column.
+Row i is in row group i // 2048. In each column it has the value with number i % 40 + 40 * (i // 2048).
 """
 import datetime
 import decimal
@@ -27,7 +27,7 @@ table = pa.table({
     "amount": pa.array([decimal.Decimal(k * 101 - 1000).scaleb(-2) for k in numbers], pa.decimal128(9, 2)),
     "key": pa.array([bytes(k + j for j in range(16)) for k in numbers], pa.binary(16)),
     "tags": pa.array([[f"tag-{k}", f"tag-{k + 1000}"] for k in numbers]),
-    # Without a filter.
+    # pyarrow writes no filter for this column.
     "plain": pa.array([k * 3 for k in numbers], pa.int64()),
 })
 
