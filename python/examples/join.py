@@ -1,8 +1,9 @@
-"""A join of a large table with a small one, in polars: a filter of the small one's keys drops most rows before it.
+"""Joins a large table with a small one in polars. A filter of the small table's keys drops most rows before the join.
 
     python join.py [ROWS]
 
-Of ROWS rows (five million), one in twenty has a partner. The joins with and without the filter must be equal.
+The large table has ROWS rows (default: five million), and one in twenty has a partner. The joins with and without the
+filter must be equal.
 """
 
 import sys

@@ -1,8 +1,9 @@
-"""Which reads of a sample come from a genome? The k-mers of the genome go into a filter, those of the reads are asked for.
+"""Finds the reads of a sample that come from a genome, by looking up their k-mers in a filter of the genome's k-mers.
 
     python kmers.py [BASES]
 
-The genome, of BASES letters (a million), is random and written to a FASTA file first, with reads from it and from another.
+First writes FASTA files with a random genome of BASES letters (default: a million), and with reads from it and from
+another genome.
 """
 
 import pathlib
@@ -27,7 +28,7 @@ def write_fasta(path, records):
 
 
 def read_fasta(path):
-    """Names and sequences."""
+    """Yields the name and the sequence of each record."""
     name, lines = None, []
     with open(path) as file:
         for line in file:
@@ -42,7 +43,7 @@ def read_fasta(path):
 
 
 def kmers(sequence):
-    """The k-mers of a sequence as integers of two bits a letter."""
+    """The k-mers of a sequence as integers, with two bits per letter."""
     codes = CODES[numpy.frombuffer(sequence.encode(), "uint8")].astype("uint64")
     if len(codes) < K:
         return numpy.empty(0, "uint64")
@@ -57,9 +58,9 @@ def main():
     letters = random.Random(7)
     genome, other = ("".join(letters.choices("ACGT", k=bases)) for _ in range(2))
 
-    def reads(of, source):
+    def reads(name, source):
         starts = [letters.randrange(bases - READ_BASES) for _ in range(200)]
-        return [(f"{of}-{i}", source[start : start + READ_BASES]) for i, start in enumerate(starts)]
+        return [(f"{name}-{i}", source[start : start + READ_BASES]) for i, start in enumerate(starts)]
 
     with tempfile.TemporaryDirectory() as folder:
         genome_file, reads_file = pathlib.Path(folder, "genome.fa"), pathlib.Path(folder, "reads.fa")
@@ -76,7 +77,7 @@ def main():
     assert found == expected
     absent = [value for name, value in share.items() if name.startswith("other")]
     print(f"{bases:,} bases in {f.memory_bytes:,} bytes; {len(found)} of {len(share)} reads are from the genome")
-    print(f"k-mers of other reads that may be there: {100 * numpy.mean(absent):.2f} %, expected {100 * f.expected_fpr:.2f} %")
+    print(f"k-mers of other reads that pass: {100 * numpy.mean(absent):.2f} %, expected {100 * f.expected_fpr:.2f} %")
 
 
 main()

@@ -1,12 +1,12 @@
-"""Times filters beside other packages, and prints the tables of README.md.
+"""Measures the filters and those of other packages, and prints the tables of README.md.
 
     pip install rbloom pybloom-live fastbloom-rs pyfusefilter 'xxhash<4'
     python measure.py [ROUNDS [KEYS]]
 
-Each of ROUNDS rounds (9) has every filter add KEYS keys (200,000) to an empty filter, look up as many present and as many
-absent ones, one call for each key and then, where the package has batches, in one call. The order changes from round to
-round. Present keys must all be found, and of absent ones at most 3 %. Times are medians, with the best in brackets.
-Packages that are not installed are left out.
+In each of ROUNDS rounds (default: 9), every package adds KEYS keys (default: 200,000) to an empty filter and looks up
+KEYS present and KEYS absent keys. It does this with one call per key and, if the package has batches, with one call for
+all keys. The order of the packages changes from round to round. All present keys must be found, and at most 3 % of the
+absent keys. Times are medians, with the best in brackets. Packages that are not installed are left out.
 """
 
 import importlib
@@ -45,7 +45,7 @@ class Trommel:
 
 
 class OneByOne:
-    """A package without batches, whose filter is made from a number of keys and a rate."""
+    """A package without batches, whose filter is made from a number of keys and a false-positive rate."""
 
     def __init__(self, name, module, filter):
         self.name, self.filter = name, getattr(importlib.import_module(module), filter)
@@ -87,7 +87,7 @@ class FastbloomRs:
 
 
 class Fuse8:
-    """Built from all keys at once; no rate but 0.4 %."""
+    """Built from all keys at once. The false-positive rate is always 0.4 %."""
 
     name = "pyfusefilter, Fuse8"
 
@@ -130,23 +130,23 @@ def timed(call, keys, count):
 
 
 def measure(subject, present, absent, text, times):
-    """Appends to `times`, by the name of a row, nanoseconds per key: added, found, not found."""
-    ways = [("one by one", *subject.single(len(present), text)), *subject.batches(len(present), text)]
-    for way, build, count_in in ways:
-        there, away = (in_form(keys, way) for keys in (present, absent))
-        _, added = timed(build, there, len(present))
-        found, hit = timed(count_in, there, len(present))
-        reported, miss = timed(count_in, away, len(absent))
-        assert found == len(present), (subject.name, way, found)
-        assert reported <= 0.03 * len(absent), (subject.name, way, reported)
-        times.setdefault((way != "one by one", subject.name, way), []).append((added, hit, miss))
+    """Appends to `times`, under a table row's key, the ns per key of adding, of finding and of not finding keys."""
+    forms = [("one by one", *subject.single(len(present), text)), *subject.batches(len(present), text)]
+    for form, build, count_found in forms:
+        present_keys, absent_keys = (in_form(keys, form) for keys in (present, absent))
+        _, add_ns = timed(build, present_keys, len(present))
+        found, present_ns = timed(count_found, present_keys, len(present))
+        reported, absent_ns = timed(count_found, absent_keys, len(absent))
+        assert found == len(present), (subject.name, form, found)
+        assert reported <= 0.03 * len(absent), (subject.name, form, reported)
+        times.setdefault((form != "one by one", subject.name, form), []).append((add_ns, present_ns, absent_ns))
 
 
 def table(title, times):
     print(f"{title}\n\n| package | keys | add, ns | present, ns | absent, ns |\n|---|---|---:|---:|---:|")
-    for (_, name, way), rounds in sorted(times.items(), key=lambda item: item[0][0]):
+    for (_, name, form), rounds in sorted(times.items(), key=lambda item: item[0][0]):
         cells = (f"{statistics.median(column):.3g} [{min(column):.3g}]" for column in zip(*rounds))
-        print(f"| {name} | {way} | {' | '.join(cells)} |")
+        print(f"| {name} | {form} | {' | '.join(cells)} |")
     print()
 
 

@@ -1,8 +1,9 @@
-"""False-positive rates, measured and as the equation has them, while filters fill.
+"""Compares measured false-positive rates with the expected ones while filters fill.
 
     python rates.py [KEYS [PICTURE.svg]]
 
-Prints a table for filters made for KEYS keys (100,000) at 1 %, and draws it if matplotlib is there and a file is named.
+The filters are made for KEYS keys (default: 100,000) and a false-positive rate of 1 %. Prints a table. With PICTURE.svg
+also draws a plot, which needs matplotlib.
 """
 
 import sys
@@ -14,7 +15,7 @@ PROBES = 1_000_000
 
 
 def measure(kind, keys):
-    """Loads, measured rates and expected ones."""
+    """For each load, the load, the measured and the expected false-positive rate."""
     f = trommel.Filter(kind, keys=keys, fpr=0.01)
     absent = numpy.arange(2**62, 2**62 + PROBES)
     rows = []
@@ -32,7 +33,7 @@ def main():
         cells = [f"{100 * rows[i][1]:.3f} / {100 * rows[i][2]:.3f} %" for i in (4, 9)]
         print(f"{kind:22} " + " ".join(f"{cell:>15}" for cell in cells))
         for _, measured, expected in rows:
-            # Five standard deviations of a binomial count, and a tenth for what the equation leaves out.
+            # Five standard deviations of a binomial count, plus 10 %, since the equation is an approximation.
             bound = 5 * (expected / PROBES) ** 0.5 + 0.1 * expected
             assert abs(measured - expected) < bound + 5 / PROBES, (kind, measured, expected)
     if len(sys.argv) > 2:
@@ -42,7 +43,7 @@ def main():
             load, measured, expected = zip(*rows)
             (line,) = pyplot.plot(load, measured, ".", label=kind)
             pyplot.plot(load, expected, "-", color=line.get_color(), linewidth=1)
-        pyplot.xlabel("keys, of those that the filter was made for")
+        pyplot.xlabel("load: keys as a share of those that the filter was made for")
         pyplot.ylabel("false-positive rate (points measured, lines expected)")
         pyplot.yscale("log")
         pyplot.legend()

@@ -1,4 +1,4 @@
-//! The answers for a batch, as an array of NumPy.
+//! Looks up batches and returns the answers as a NumPy array.
 
 use crate::batch::{Hashes, hash_batch};
 use crate::threads;
@@ -6,15 +6,15 @@ use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
 use trommel::{Bitmap, Engine, Filter, Hasher};
 
-/// The fewest keys of a batch during which other threads of Python run.
+/// A batch with at least this number of keys releases the GIL while it uses the filter.
 pub(crate) const FEWEST_KEYS_DETACHED: usize = 1 << 12;
 
-/// Gets the engine for a batch that is worth several threads.
+/// The engine for a batch that is large enough for several threads. `None` for a smaller batch.
 pub(crate) fn engine_for(py: Python<'_>, keys: usize) -> PyResult<Option<Engine>> {
     (keys >= threads::FEWEST_KEYS).then(|| threads::engine(py)).transpose()
 }
 
-/// Looks up a batch in a filter, on several threads if there is an engine.
+/// Looks up a batch in a filter. Uses several threads if there is an engine.
 pub(crate) fn look_up<F: Filter + Sync>(
     filter: &F,
     hashes: &Hashes,
@@ -27,7 +27,8 @@ pub(crate) fn look_up<F: Filter + Sync>(
     }
 }
 
-/// Hashes a batch of keys and collects what `look_up` says of each piece. A null is no key, so the answer is false.
+/// Hashes a batch of keys piece by piece, and collects the answers of `look_up` for each piece. The answer for a null
+/// is false.
 pub(crate) fn answer<'py>(
     keys: &Bound<'py, PyAny>,
     hasher: &Hasher,
@@ -55,7 +56,7 @@ pub(crate) fn answer<'py>(
         }
         Ok(())
     })?;
-    // Not a copy: the array keeps the bytearray, and can be written to, as every other result of NumPy.
+    // `frombuffer` does not copy: the array keeps the bytearray, and is writable like other NumPy arrays.
     let numpy = py.import("numpy")?;
     numpy.call_method1("frombuffer", (bools, numpy.getattr("bool_")?))
 }

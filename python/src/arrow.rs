@@ -1,10 +1,10 @@
-//! Columns of Arrow, read through pyarrow.
+//! Hashes Arrow columns, which it reads through pyarrow.
 //!
-//! The buffers of a column come by Python's buffer protocol (`Array.buffers()`), and NumPy gives them their item types.
-//! So there is no copy, no unsafe import of C structs, and no second implementation of Arrow to compile. Columns of other
-//! libraries become pyarrow's through the Arrow PyCapsule interface, which pyarrow imports without a copy.
+//! The buffers of a column (`Array.buffers()`) are read through Python's buffer protocol, and NumPy adds their item
+//! types. This needs no copy, no unsafe import of C structs, and no second implementation of Arrow. pyarrow imports
+//! columns of other libraries through the Arrow PyCapsule interface, without a copy.
 //!
-//! Buffers of Arrow are immutable by contract, so strings are hashed without the GIL.
+//! Arrow buffers are immutable by contract, so strings are hashed without the GIL.
 
 use crate::batch::{Hashes, hash_batch};
 use crate::buffer::{bytes, items};
@@ -15,7 +15,7 @@ use std::fmt::Display;
 use trommel::error::OffsetsError;
 use trommel::{Hasher, KeyHash};
 
-/// Appends the hashes of a column: an array of pyarrow, a chunked one, or what exports one.
+/// Appends the hashes of a column: a pyarrow array or chunked array, or an object that exports one.
 pub(crate) fn hash_column(
     column: &Bound<'_, PyAny>,
     hasher: &Hasher,
@@ -77,16 +77,16 @@ fn hash_array(array: &Bound<'_, PyAny>, hasher: &Hasher, out: &mut Hashes) -> Py
     array.find_nulls(start, out)
 }
 
-/// [`Hasher::hash_column`] for one type of offsets.
+/// The type of [`Hasher::hash_column`] with offsets of type `O`.
 type HashColumn<O> = fn(&Hasher, &[O], &[u8], &mut Vec<KeyHash>) -> Result<(), OffsetsError>;
 
-/// An array of pyarrow.
+/// A pyarrow array, with the attributes that are needed to read it.
 struct Array<'py> {
     array: Bound<'py, PyAny>,
     buffers: Vec<Option<Bound<'py, PyAny>>>,
     data_type: String,
     len: usize,
-    /// Items before the first, in all buffers.
+    /// The number of items that come before the array's first item, in all buffers.
     offset: usize,
 }
 
@@ -106,7 +106,7 @@ impl<'py> Array<'py> {
         buffer.map(PyUntypedBuffer::get).transpose()
     }
 
-    /// A view by NumPy of `count` items of a buffer, from the array's first.
+    /// A NumPy array of `count` items of a buffer, beginning with the array's first item. Does not copy.
     fn items(&self, index: usize, dtype: &str, count: usize) -> PyResult<Bound<'py, PyAny>> {
         let py = self.array.py();
         let buffer = self.buffers.get(index).and_then(Option::as_ref);
@@ -136,8 +136,8 @@ impl<'py> Array<'py> {
         Ok(())
     }
 
-    /// Keys of up to 12 bytes are within their view: 4 bytes of length, then the key. Others have a prefix of 4 bytes,
-    /// the number of their data buffer and an offset in it.
+    /// Hashes string or binary views. A view begins with 4 bytes of length. A key of up to 12 bytes follows in the
+    /// view. For a longer key, 4 bytes of prefix, the number of its data buffer and its offset in this buffer follow.
     fn hash_views(&self, hasher: &Hasher, out: &mut Hashes) -> PyResult<()> {
         let views = self.buffer(1)?.ok_or_else(|| damaged("a buffer is missing"))?;
         let data = (2..self.buffers.len())
@@ -178,7 +178,7 @@ impl<'py> Array<'py> {
         Ok(())
     }
 
-    /// Each value of the dictionary is hashed once.
+    /// Hashes a dictionary array, each value of the dictionary once.
     fn hash_dictionary(&self, hasher: &Hasher, out: &mut Hashes) -> PyResult<()> {
         let mut values = Hashes::default();
         hash_column(&self.array.getattr("dictionary")?, hasher, &mut values)?;
@@ -191,7 +191,7 @@ impl<'py> Array<'py> {
         out.hashes = nulls.hashes;
         let mut null_indices = nulls.nulls.into_iter().peekable();
         for index in items::<i64>(&buffer)? {
-            // The index of a null means nothing.
+            // A null may have any index.
             if null_indices.next_if_eq(&out.hashes.len()).is_some() {
                 out.push_null();
                 continue;
@@ -207,7 +207,7 @@ impl<'py> Array<'py> {
         Ok(())
     }
 
-    /// Appends the positions of nulls, counted from `start`, where the array's first hash is.
+    /// Appends the positions of nulls among the hashes. `start` is the position of the array's first hash.
     fn find_nulls(&self, start: usize, out: &mut Hashes) -> PyResult<()> {
         if self.array.getattr("null_count")?.extract::<usize>()? == 0 {
             return Ok(());
@@ -225,7 +225,7 @@ impl<'py> Array<'py> {
     }
 }
 
-/// Without a copy if there is nothing to append to.
+/// Appends hashes. Does not copy them if `out` is empty.
 fn append(out: &mut Hashes, mut hashes: Vec<KeyHash>) {
     if out.hashes.is_empty() {
         out.hashes = hashes;

@@ -1,4 +1,4 @@
-//! Batches of keys, as Python has them, into hashes.
+//! Hashes batches of Python keys.
 
 use crate::buffer::{bytes, items};
 use crate::{arrow, key};
@@ -8,21 +8,22 @@ use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyMemoryView, PyString};
 use trommel::{Hasher, Key, KeyHash};
 
-/// The most hashes of an array at a time, 8 MB: enough for all threads, and little beside the keys. A multiple of 64, so
-/// that bitmaps of chunks can be strung together.
+/// The number of array items that are hashed at a time. Their hashes take 8 MB, which is enough work for all threads,
+/// and little memory compared with the keys. It is a multiple of 64, so that the bitmaps of chunks can be concatenated
+/// by words.
 const CHUNK_KEYS: usize = 1 << 20;
 
-/// Narrow integers are widened in pieces of this many, which stay in the first cache.
+/// The number of narrow integers that are widened at a time: few enough to stay in the L1 cache.
 const WIDENED_KEYS: usize = 1024;
 
-/// Keys of an iterable between two looks for Ctrl-C: an iterator may have no end.
+/// After this number of keys of an iterable, Ctrl-C is checked for, since an iterator may be endless.
 const KEYS_PER_SIGNAL_CHECK: usize = 1 << 16;
 
-/// Hashes, and the positions among them that have no key.
+/// The hashes of a batch, and the positions of its nulls.
 #[derive(Default)]
 pub(crate) struct Hashes {
     pub(crate) hashes: Vec<KeyHash>,
-    /// Ascending. The hash at such a position means nothing.
+    /// The positions of nulls, in ascending order. The hash of a null is arbitrary.
     pub(crate) nulls: Vec<usize>,
 }
 
@@ -37,14 +38,14 @@ impl Hashes {
         self.hashes.push(KeyHash::default());
     }
 
-    /// Room for as many hashes more.
+    /// Reserves memory for `more` additional hashes.
     pub(crate) fn reserve(&mut self, more: usize) -> PyResult<()> {
         let refused =
             |_| PyMemoryError::new_err(format!("the system refused memory for {more} hashes"));
         self.hashes.try_reserve(more).map_err(refused)
     }
 
-    /// The hashes of keys alone.
+    /// Removes the hashes of nulls and returns the others.
     pub(crate) fn without_nulls(&mut self) -> &[KeyHash] {
         let mut nulls = std::mem::take(&mut self.nulls).into_iter().peekable();
         let mut index = 0;
@@ -59,12 +60,13 @@ impl Hashes {
     }
 }
 
-/// What becomes of the hashes of a batch, piece by piece. Each piece but the last has a multiple of 64.
+/// A function that takes the hashes of a batch, piece by piece. The length of each piece but the last is a multiple of
+/// 64.
 pub(crate) type Consumer<'a> = &'a mut dyn FnMut(&mut Hashes) -> PyResult<()>;
 
-/// Hashes a batch: an array of NumPy, a column of Arrow or what gives one, or any iterable.
+/// Hashes a batch: a NumPy array, an object that exports an Arrow column, or any iterable.
 ///
-/// If a key is refused, `consumer` has been given nothing.
+/// If a key is refused, `consumer` was not called.
 pub(crate) fn hash_batch(
     keys: &Bound<'_, PyAny>,
     hasher: &Hasher,
@@ -78,7 +80,7 @@ pub(crate) fn hash_batch(
     }
     let has_arrow = keys.hasattr("__arrow_c_array__")? || keys.hasattr("__arrow_c_stream__")?;
     let has_numpy = keys.hasattr("to_numpy")?;
-    // A column of pandas with a dtype of NumPy.
+    // True for a pandas column with a NumPy dtype.
     let is_numpy_inside = has_numpy
         && keys.hasattr("dtype")?
         && keys.getattr("dtype")?.is_instance(&numpy.getattr("dtype")?)?;
@@ -93,7 +95,8 @@ pub(crate) fn hash_batch(
     hash_iterable(keys, hasher, consumer)
 }
 
-/// The letters of a string, or the bytes of one key as integers, are not what anybody means.
+/// Refuses a single string or bytes object. As an iterable, it would be a batch of its letters or bytes, which is not
+/// what a caller means.
 fn refuse_single_key(keys: &Bound<'_, PyAny>) -> PyResult<()> {
     let is_single = keys.is_instance_of::<PyString>()
         || keys.is_instance_of::<PyBytes>()
@@ -107,7 +110,8 @@ fn refuse_single_key(keys: &Bound<'_, PyAny>) -> PyResult<()> {
     Ok(())
 }
 
-/// The filter is not held meanwhile: iterators may run any code of Python, which may use the filter.
+/// Hashes an iterable completely before `consumer` is called. The filter is not locked meanwhile, because an iterator
+/// may run any Python code, even code that uses the filter.
 fn hash_iterable(keys: &Bound<'_, PyAny>, hasher: &Hasher, consumer: Consumer<'_>) -> PyResult<()> {
     let mut hashes = Hashes::default();
     for key in keys.try_iter()? {
@@ -132,12 +136,12 @@ fn hash_ndarray(array: &Bound<'_, PyAny>, hasher: &Hasher, consumer: Consumer<'_
     let dimensions: usize = array.getattr("ndim")?.extract()?;
     if dimensions != 1 {
         return Err(PyValueError::new_err(format!(
-            "an array of keys has 1 dimension, not {dimensions}"
+            "an array of keys must have 1 dimension, not {dimensions}"
         )));
     }
     if array.is_instance(&py.import("numpy.ma")?.getattr("MaskedArray")?)? {
         return Err(PyTypeError::new_err(
-            "a masked array is no array of keys: use its compressed()",
+            "a masked array is not an array of keys: use its compressed()",
         ));
     }
     let dtype = array.getattr("dtype")?;
@@ -167,7 +171,7 @@ fn hash_ndarray(array: &Bound<'_, PyAny>, hasher: &Hasher, consumer: Consumer<'_
     }
 }
 
-/// The array itself, or a copy if its items are strided, not aligned, or in the byte order of another machine.
+/// Returns the array itself, or a copy if its items are strided, not aligned, or in the other byte order.
 fn native<'py>(
     array: &Bound<'py, PyAny>,
     dtype: &Bound<'py, PyAny>,
@@ -183,7 +187,7 @@ fn native<'py>(
     array.call_method1("astype", (native, "C"))
 }
 
-/// Integers of every width are keys of 64 bits, so that a value is one key whatever holds it.
+/// Widens integers to 64 bits and hashes them, so that a value is the same key at every width.
 fn hash_integers<T: Element, Wide: Key + Copy + Default>(
     buffer: &PyUntypedBuffer,
     widen: impl Fn(T) -> Wide,
@@ -197,15 +201,15 @@ fn hash_integers<T: Element, Wide: Key + Copy + Default>(
             for (wide, key) in wide.iter_mut().zip(keys) {
                 *wide = widen(*key);
             }
-            let (these, rest) = out.split_at_mut(keys.len());
-            Wide::hash_slice_with(&wide[..keys.len()], hasher, these);
+            let (hashes, rest) = out.split_at_mut(keys.len());
+            Wide::hash_slice_with(&wide[..keys.len()], hasher, hashes);
             out = rest;
         }
         Ok(())
     })
 }
 
-/// As NumPy reads them: zeros at the end are no part of a key.
+/// Hashes items of NumPy's type `S`. As in NumPy, zeros at the end of an item are not part of the key.
 fn hash_padded_bytes(
     buffer: &PyUntypedBuffer,
     size: usize,
@@ -223,8 +227,8 @@ fn hash_padded_bytes(
     })
 }
 
-/// Calls `hash` for one range of keys after another, and `consumer` with what it hashes. No reference into the memory of an array
-/// outlives a call of `hash`, since the consumer may let other code of Python run.
+/// Calls `hash` for one range of keys after another, and `consumer` with the hashes of each range. No reference to an
+/// array's memory outlives a call of `hash`, because the consumer may let other Python code run.
 fn in_chunks(
     keys: usize,
     consumer: Consumer<'_>,
@@ -242,7 +246,8 @@ fn in_chunks(
     Ok(())
 }
 
-/// Code points of four bytes, as the UTF-8 of the same text, all at once: a code point may be refused.
+/// Hashes items of NumPy's type `U`, whose code points have four bytes, as the UTF-8 bytes of the same text. Hashes all
+/// items before it calls `consumer`, because a code point may be refused.
 fn hash_padded_text(
     buffer: &PyUntypedBuffer,
     size: usize,
@@ -259,7 +264,7 @@ fn hash_padded_text(
             let code = u32::from_ne_bytes(*code);
             let refused = || {
                 PyValueError::new_err(format!(
-                    "key {index} has the code point {code:#x}, which is no character"
+                    "key {index} has the code point {code:#x}, which is not a character"
                 ))
             };
             text.push(char::from_u32(code).ok_or_else(refused)?);

@@ -1,10 +1,11 @@
-//! Memory that Python objects own, read in place through the buffer protocol.
+//! Reads memory that Python objects own in place, through the buffer protocol.
 //!
-//! Rule for memory that Python code could write to: it is read only while this thread is attached to the interpreter
-//! (holds the GIL), so no Python code runs meanwhile. What works without the GIL sees hashes, in memory of this crate.
-//! A function of C that writes to an array without the GIL during a call, as parts of NumPy do, races with the reader as
-//! it does with NumPy's own functions; the bytes are then hashed as they happen to be read, and nothing else depends on
-//! them. Only memory that is immutable by contract, that of Arrow arrays and of read-only views, is read without the GIL.
+//! The rule of this module: memory that Python code could write to is read only while this thread is attached to the
+//! interpreter (holds the GIL), so no Python code runs meanwhile. Code that runs without the GIL uses only hashes,
+//! which are in memory of this crate. A C function that writes to an array without the GIL during a call, as parts of
+//! NumPy do, races with this reader as it does with NumPy's own functions; the bytes are then hashed as they happen to
+//! be read, and nothing else depends on them. Only memory that is immutable by contract is read without the GIL: that
+//! of Arrow arrays and of read-only views.
 
 use pyo3::buffer::{Element, PyUntypedBuffer};
 use pyo3::exceptions::PyBufferError;
@@ -13,7 +14,7 @@ use std::fmt;
 use std::sync::Arc;
 use trommel::container::StableBytes;
 
-/// The bytes of a contiguous buffer, whatever its items are.
+/// The bytes of a contiguous buffer, whatever the type of its items.
 #[allow(unsafe_code)]
 pub(crate) fn bytes(buffer: &PyUntypedBuffer) -> PyResult<&[u8]> {
     if !buffer.is_c_contiguous() {
@@ -23,12 +24,12 @@ pub(crate) fn bytes(buffer: &PyUntypedBuffer) -> PyResult<&[u8]> {
     if start.is_null() || len == 0 {
         return Ok(&[]);
     }
-    // SAFETY: the exporter keeps `len` initialised bytes at `start` while the buffer is not released, which the borrow
-    // excludes; every byte is a `u8`. Nobody writes to them: see the rule of this module.
+    // SAFETY: `start` is not null. The exporter keeps `len` initialised bytes there until the buffer is released, which
+    // the borrow of `buffer` prevents. No Python code writes to them meanwhile, by the rule of this module.
     Ok(unsafe { std::slice::from_raw_parts(start, len) })
 }
 
-/// The items of a contiguous buffer. Refuses another item size, format or alignment than those of `T`.
+/// The items of a contiguous buffer. Refuses a buffer whose items do not have the size, format and alignment of `T`.
 #[allow(unsafe_code)]
 pub(crate) fn items<T: Element>(buffer: &PyUntypedBuffer) -> PyResult<&[T]> {
     let items = buffer.as_typed::<T>()?;
@@ -38,18 +39,19 @@ pub(crate) fn items<T: Element>(buffer: &PyUntypedBuffer) -> PyResult<&[T]> {
     if slice.is_empty() {
         return Ok(&[]);
     }
-    // SAFETY: PyO3 has checked size, format and alignment of the items and that they are contiguous; the exporter keeps
-    // them while the buffer is not released, which the borrow excludes. Nobody writes to them: see the rule of this
-    // module.
+    // SAFETY: PyO3 has checked that the items are contiguous and have the size, format and alignment of `T`. The
+    // exporter keeps them until the buffer is released, which the borrow of `buffer` prevents. No Python code writes to
+    // them meanwhile, by the rule of this module.
     Ok(unsafe { slice.as_ref() })
 }
 
-/// A read-only buffer, kept for as long as something reads it. Clones share it.
+/// A read-only buffer. It is released when the last clone is dropped.
 #[derive(Clone)]
 pub(crate) struct ReadOnlyBytes(Arc<PyUntypedBuffer>);
 
 impl ReadOnlyBytes {
-    /// Refuses objects that could be written to, unless the caller says with `memoryview.toreadonly` that nobody does.
+    /// Gets the buffer of an object. Refuses a writable buffer; with `memoryview.toreadonly` the caller promises that
+    /// nobody writes to it.
     pub(crate) fn get(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let buffer = PyUntypedBuffer::get(object)?;
         if !buffer.readonly() {
@@ -64,7 +66,8 @@ impl ReadOnlyBytes {
 
 impl AsRef<[u8]> for ReadOnlyBytes {
     fn as_ref(&self) -> &[u8] {
-        // Never the default: `get` has asked once, and the layout of a buffer does not change.
+        // `get` has checked that `bytes` succeeds, and the layout of a buffer does not change. So the default is never
+        // used.
         bytes(&self.0).unwrap_or_default()
     }
 }
@@ -75,7 +78,8 @@ impl fmt::Debug for ReadOnlyBytes {
     }
 }
 
-// SAFETY: while a buffer is exported, its memory is neither freed nor moved. It is read-only, so it changes only if its
-// owner breaks the promise that `ReadOnlyBytes::get` asks for; the same holds for a file under a map.
+// SAFETY: while a buffer is exported, its memory is neither freed nor moved. `ReadOnlyBytes::get` accepts only
+// read-only buffers, so the memory changes only if the caller breaks the promise of `memoryview.toreadonly`, or if a
+// mapped file is changed.
 #[allow(unsafe_code)]
 unsafe impl StableBytes for ReadOnlyBytes {}

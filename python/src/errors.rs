@@ -1,4 +1,4 @@
-//! The exceptions, and which error becomes which.
+//! The exceptions of the module, and the conversion of Rust errors to them.
 
 use pyo3::exceptions::{PyException, PyMemoryError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -6,7 +6,8 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use trommel::{FormatError, Full, MergeError, SpecError, Unsupported};
 
-/// The exception types of the module. Each is also one of Python's own, so that callers need not know it.
+/// The exception types of the module. Most also derive from one of Python's own exceptions, so that callers can catch
+/// that one.
 pub(crate) struct Exceptions {
     base: Py<PyType>,
     spec: Py<PyType>,
@@ -29,13 +30,14 @@ impl Exceptions {
         let type_error = py.get_type::<PyTypeError>();
         let base =
             class(py, "TrommelError", &[&exception], "Base class of the errors of this package.")?;
-        let spec = "No filter can be made as asked for: unknown kind, or values out of range.";
-        let full = "The filter has no room for a key. ``inserted`` keys of the call went in; the filter has ``length`` \
-                    keys of ``capacity``.";
-        let format =
-            "The bytes are not one frozen filter: truncated, changed, or of something else.";
-        let merge = "Two filters do not merge, since they were not made alike.";
-        let unsupported = "The kind of filter cannot do this, for example remove keys.";
+        let spec = "The filter cannot be made: the kind is unknown, or a value is out of range.";
+        let full = "The filter has no room for a key. The call inserted ``inserted`` keys; the filter has ``length`` \
+                    keys and room for ``capacity``.";
+        let format = "The bytes are not exactly one frozen filter: they are truncated, changed, or something else.";
+        let merge =
+            "Two filters cannot be merged, because they differ, for example in kind, size or seed.";
+        let unsupported =
+            "This kind of filter does not support the operation, for example removing keys.";
         Ok(Self {
             spec: class(py, "SpecError", &[&base, &value_error], spec)?.unbind(),
             full: class(py, "FilterFull", &[&base], full)?.unbind(),
@@ -59,7 +61,7 @@ impl Exceptions {
     }
 }
 
-/// PyO3's macro for exceptions takes one base class.
+/// Makes an exception class with several bases. PyO3's macro for exceptions takes only one.
 fn class<'py>(
     py: Python<'py>,
     name: &str,
@@ -73,7 +75,7 @@ fn class<'py>(
     Ok(class.cast_into::<PyType>()?)
 }
 
-/// An exception of one of the types, or what kept it from being made.
+/// Makes an exception of one of the types. If the types cannot be created, returns that error instead.
 fn raise(py: Python<'_>, pick: fn(&Exceptions) -> &Py<PyType>, message: String) -> PyErr {
     match Exceptions::get(py) {
         Ok(types) => PyErr::from_type(pick(types).bind(py).clone(), message),

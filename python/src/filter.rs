@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{LockResult, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use trommel::{AnyFilter, Filter, FilterKind, FilterSpec, FormatError, Hasher, Insert, MergeError};
 
-/// An approximate-membership filter. It says of a key either that it is certainly not there, or that it may be.
+/// An approximate-membership filter. A lookup answers that a key is certainly absent, or that it may be present.
 ///
 /// >>> from trommel import Filter
 /// >>> f = Filter(keys=1_000, fpr=0.01)
@@ -32,28 +32,29 @@ use trommel::{AnyFilter, Filter, FilterKind, FilterSpec, FormatError, Hasher, In
 /// >>> len(f), f.kind
 /// (4, 'split-block-bloom')
 ///
-/// A key is a str (hashed as its UTF-8 bytes), bytes, a bytearray or a contiguous memoryview (as they are), or an int
-/// from -2**63 to 2**64 - 1 (as its eight bytes, little-endian, so -1 and 2**64 - 1 are one key). What has ``__index__``,
-/// such as an integer of NumPy, is an int. TypeError is raised for everything else, bool, float, None and tuple included,
-/// OverflowError for other integers.
+/// A key is a str (hashed as its UTF-8 bytes), bytes, a bytearray or a contiguous memoryview (hashed as they are), or
+/// an int from -2**63 to 2**64 - 1 (hashed as eight bytes, little-endian, so -1 and 2**64 - 1 are the same key). An
+/// object with ``__index__``, such as a NumPy integer, is an int. Everything else, including bool, float, None and
+/// tuple, raises TypeError. An int out of range raises OverflowError.
 ///
-/// ``kind`` is one of ``trommel.KINDS``, ``keys`` is how many the filter is made for, ``fpr`` the false-positive rate that
-/// it then has, ``seed`` chooses the hash function. ``multiset`` makes a quotient filter that counts copies exactly, and
-/// ``grow_at`` a quotient or cuckoo filter that doubles at that load, as 0.9. SpecError, a ValueError, is raised for
-/// values that no filter can have, OverflowError for negative ``keys``.
+/// ``kind`` is one of ``trommel.KINDS``. ``keys`` is the number of keys that the filter is made for, and ``fpr`` is its
+/// false-positive rate with this number of keys. ``seed`` chooses the hash function. ``multiset`` makes a quotient or
+/// cuckoo filter that stores every copy of a key. ``grow_at``, for example 0.9, makes a quotient or cuckoo filter that
+/// doubles its size at this load. Values that no filter can have raise SpecError, a ValueError. Negative ``keys`` raise
+/// OverflowError.
 ///
-/// Threads may share a filter. Calls that change it wait for one another, and other threads run during batches.
+/// Threads may share a filter. Calls that change it wait for one another. Other threads run during large batches.
 #[pyclass(frozen, module = "trommel", name = "Filter")]
 #[derive(Debug)]
 pub(crate) struct PyFilter {
-    /// Never locked across a call into Python, so that a thread that holds it never waits for one that wants it.
+    /// It is never locked during a call into Python, so a thread that holds the lock never waits for one that wants it.
     filter: RwLock<AnyFilter>,
-    /// That of the filter, which never changes.
+    /// The filter's hasher, which never changes.
     hasher: Hasher,
     kind: FilterKind,
 }
 
-/// A thread that panics with a filter in its hands leaves it in a state that nobody knows.
+/// Converts a poisoned lock to an exception. If a thread panicked while it changed the filter, its state is unknown.
 fn unpoisoned<T>(locked: LockResult<T>) -> PyResult<T> {
     locked.map_err(|_| {
         PyRuntimeError::new_err("the filter is not usable: a call that changed it failed midway")
@@ -73,8 +74,8 @@ impl PyFilter {
         py.detach(|| Ok(unpoisoned(self.filter.read())?.clone()))
     }
 
-    /// Takes in another filter's keys. The locks of two filters are taken in the order of their addresses, so two
-    /// threads that merge the same two filters the other way round do not wait for each other.
+    /// Adds all keys of another filter. The locks of the two filters are taken in the order of their addresses, so that
+    /// two threads that merge the same filters in opposite directions do not deadlock.
     fn merge_filter(&self, py: Python<'_>, other: &Self) -> PyResult<()> {
         let merged = if std::ptr::eq(self, other) {
             let copy = self.clone_inner(py)?;
@@ -116,7 +117,7 @@ impl From<AnyFilter> for PyFilter {
     }
 }
 
-/// What a filter merges with.
+/// The argument of a merge.
 #[derive(FromPyObject)]
 enum FilterOrView<'py> {
     Filter(Bound<'py, PyFilter>),
@@ -148,21 +149,21 @@ impl PyFilter {
         Ok(built.map_err(|error| errors::spec(py, &error))?.into())
     }
 
-    /// Adds a key. False if the filter is as it was: it may have had the key already.
+    /// Adds a key. Returns False if the filter did not change, because it already reported the key as present.
     ///
     /// >>> f = trommel.Filter(keys=100)
     /// >>> f.add("anvil"), f.add("anvil")
     /// (True, False)
     ///
-    /// Raises FilterFull if there is no room, which kinds of Bloom filters never do.
+    /// Raises FilterFull if there is no room. Bloom filters always have room.
     fn add(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
         let hash = key::hash(&self.hasher, key)?;
         let added = self.write(py)?.insert_hash(hash);
         added.map_err(|error| errors::full(py, &error))
     }
 
-    /// Adds all keys of an array or iterable: arrays of NumPy (integers, ``S``, ``U``, objects), arrays of pyarrow,
-    /// columns of pandas and polars, lists and other iterables. A null (None in iterables) is no key.
+    /// Adds all keys of an array or iterable: NumPy arrays (integers, ``S``, ``U``, objects), pyarrow arrays, columns
+    /// of pandas and polars, lists and other iterables. A null (None in iterables) is not a key and is skipped.
     ///
     /// >>> import numpy
     /// >>> f = trommel.Filter(keys=1_000)
@@ -170,8 +171,8 @@ impl PyFilter {
     /// >>> len(f), 999 in f
     /// (1000, True)
     ///
-    /// If a key is refused, the filter is as it was. Raises FilterFull if there is no room; its ``inserted`` says how
-    /// many keys went in, the first ones.
+    /// If a key is refused, the filter is unchanged. Raises FilterFull if there is no room; then the first ``inserted``
+    /// keys were added.
     fn update(&self, py: Python<'_>, keys: &Bound<'_, PyAny>) -> PyResult<()> {
         let mut before = 0;
         hash_batch(keys, &self.hasher, &mut |hashes| {
@@ -200,8 +201,8 @@ impl PyFilter {
         Ok(self.read(py)?.contains_hash(hash))
     }
 
-    /// Looks up all keys of an array or iterable, as ``update`` takes them. Returns an array of NumPy with a bool for
-    /// each. The answer for a null is False.
+    /// Looks up all keys of an array or iterable, as accepted by ``update``. Returns a NumPy array with a bool for each
+    /// key. The answer for a null is False.
     ///
     /// >>> f = trommel.Filter(keys=1_000)
     /// >>> f.update(["anvil", "forge"])
@@ -221,7 +222,7 @@ impl PyFilter {
         })
     }
 
-    /// Removes one copy of a key that was added. False if it is not there.
+    /// Removes one copy of a key that was added. Returns False if the key is not there.
     ///
     /// >>> f = trommel.Filter("cuckoo", keys=100, multiset=True)
     /// >>> f.add("anvil")
@@ -229,30 +230,30 @@ impl PyFilter {
     /// >>> f.remove("anvil"), f.remove("anvil")
     /// (True, False)
     ///
-    /// Removing a key that was never added may remove another one. So may removing any key of a quotient or cuckoo filter
-    /// without ``multiset``: two keys with one fingerprint are stored once there. A counting-bloom filter needs no
-    /// ``multiset``. Raises UnsupportedError, a TypeError, if the kind cannot remove.
+    /// Removing a key that was never added may remove another key. In a quotient or cuckoo filter without ``multiset``,
+    /// any removal may remove another key, since two keys with the same fingerprint are stored once. A counting-bloom
+    /// filter needs no ``multiset``. Raises UnsupportedError, a TypeError, if the kind cannot remove keys.
     fn remove(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
         let hash = key::hash(&self.hasher, key)?;
         let removed = self.write(py)?.remove_hash(hash);
         removed.map_err(|error| errors::unsupported(py, &error))
     }
 
-    /// How many copies of a key were added, or more.
+    /// An upper bound on the number of copies of a key that were added.
     ///
     /// >>> f = trommel.Filter("quotient", keys=100, multiset=True)
     /// >>> f.update(["anvil"] * 3)
     /// >>> f.count("anvil"), f.count("forge")
     /// (3, 0)
     ///
-    /// Raises UnsupportedError, a TypeError, if the kind cannot count.
+    /// Raises UnsupportedError, a TypeError, if the kind cannot count keys.
     fn count(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<u64> {
         let hash = key::hash(&self.hasher, key)?;
         let counted = self.read(py)?.count_hash(hash);
         counted.map_err(|error| errors::unsupported(py, &error))
     }
 
-    /// Removes every key. The size stays.
+    /// Removes every key. The filter keeps its size.
     fn clear(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| {
             unpoisoned(self.filter.write())?.clear();
@@ -260,7 +261,7 @@ impl PyFilter {
         })
     }
 
-    /// Takes in all keys of another filter, or of a view, that was made alike: kind, keys, rate and seed.
+    /// Adds all keys of another filter or view, which must have been made with the same kind, keys, fpr and seed.
     ///
     /// >>> monday, tuesday = trommel.Filter(keys=100), trommel.Filter(keys=100)
     /// >>> tuesday.add("anvil")
@@ -269,8 +270,8 @@ impl PyFilter {
     /// >>> "anvil" in monday, "anvil" in monday | tuesday
     /// (True, True)
     ///
-    /// Raises MergeError, a ValueError, if they were not made alike, and FilterFull if there is no room; the filter is
-    /// then as it was.
+    /// Raises MergeError, a ValueError, if the two filters do not match, and FilterFull if there is no room. The filter
+    /// is then unchanged.
     fn merge(&self, py: Python<'_>, other: FilterOrView<'_>) -> PyResult<()> {
         self.merge_any(py, &other)
     }
@@ -285,7 +286,7 @@ impl PyFilter {
         Ok(union)
     }
 
-    /// Whether both are of one kind and have the same frozen bytes.
+    /// Whether both filters have the same kind and the same frozen bytes.
     fn __eq__(&self, py: Python<'_>, other: &Bound<'_, Self>) -> PyResult<bool> {
         let other = other.get();
         if std::ptr::eq(self, other) {
@@ -302,12 +303,12 @@ impl PyFilter {
         })
     }
 
-    /// Keys that were added, copies included, as far as the kind knows them.
+    /// The number of keys that were added, including copies, as far as the kind counts them.
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         Ok(self.read(py)?.len())
     }
 
-    /// A filter is true even if it is empty, as no container is tested by accident: use ``len``.
+    /// Always true, even if the filter is empty. Use ``len`` to find out whether it is empty.
     fn __bool__(&self) -> bool {
         true
     }
@@ -335,19 +336,19 @@ impl PyFilter {
         self.hasher.seed()
     }
 
-    /// The false-positive rate that the filter has with the keys that it holds now, by its equation.
+    /// The expected false-positive rate with the keys that the filter holds now, by the equation of its kind.
     #[getter]
     fn expected_fpr(&self, py: Python<'_>) -> PyResult<f64> {
         Ok(self.read(py)?.expected_fpr())
     }
 
-    /// Bytes of its table.
+    /// The size of the filter's table in bytes.
     #[getter]
     fn memory_bytes(&self, py: Python<'_>) -> PyResult<usize> {
         Ok(self.read(py)?.memory_bytes())
     }
 
-    /// The frozen filter: the same bytes that Rust, C and the command line write and read, with checksums.
+    /// Returns the frozen filter: bytes with checksums, which Rust, C and the command-line tool read and write too.
     ///
     /// >>> f = trommel.Filter(keys=100)
     /// >>> trommel.Filter.from_bytes(f.to_bytes()) == f
@@ -357,45 +358,46 @@ impl PyFilter {
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// Reads a frozen filter from bytes or any contiguous buffer, into memory of its own.
+    /// Reads a frozen filter from bytes or any contiguous buffer. Copies the bytes.
     ///
     /// Raises FormatError, a ValueError, if the bytes are not exactly one frozen filter.
     #[classmethod]
     fn from_bytes(_class: &Bound<'_, PyType>, data: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = data.py();
         let buffer = PyUntypedBuffer::get(data)?;
-        // With the GIL, since the buffer may be writable.
+        // The GIL is held here, since the buffer may be writable.
         let read = AnyFilter::from_bytes(buffer::bytes(&buffer)?);
         Ok(read.map_err(|error| errors::format(py, &error))?.into())
     }
 
-    /// Writes the frozen filter to a file, which appears whole: it is written beside, then renamed.
+    /// Writes the frozen filter to a file. The file appears whole or not at all: a temporary file in the same folder is
+    /// written and then renamed.
     ///
     /// Raises OSError.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        // Threads of this process may save to one path at once.
+        // The number keeps threads apart that save to the same path at the same time.
         static SAVES: AtomicU64 = AtomicU64::new(0);
         let (process, save) = (std::process::id(), SAVES.fetch_add(1, Ordering::Relaxed));
-        let mut beside = path.clone().into_os_string();
-        beside.push(format!(".{process}-{save}.partial"));
-        let beside = PathBuf::from(beside);
+        let mut temporary = path.clone().into_os_string();
+        temporary.push(format!(".{process}-{save}.partial"));
+        let temporary = PathBuf::from(temporary);
         py.detach(|| {
             let filter = unpoisoned(self.filter.read())?;
             let write = || {
-                let mut file = BufWriter::new(File::create(&beside)?);
+                let mut file = BufWriter::new(File::create(&temporary)?);
                 filter.write_to(&mut file)?;
                 file.flush()?;
-                std::fs::rename(&beside, &path)
+                std::fs::rename(&temporary, &path)
             };
             write().map_err(|error| {
-                // The first error is the one to tell.
-                let _ = std::fs::remove_file(&beside);
+                // The error of writing is reported, not one of removing the file.
+                let _ = std::fs::remove_file(&temporary);
                 PyErr::from(error)
             })
         })
     }
 
-    /// Reads a filter from a file that ``save``, or the command line, has written.
+    /// Reads a filter from a file that ``save`` or the command-line tool has written.
     ///
     /// Raises OSError, or FormatError, a ValueError, if the file is not exactly one frozen filter.
     #[classmethod]
@@ -407,7 +409,7 @@ impl PyFilter {
         Ok(read.map_err(|error| errors::format(py, &error))?.into())
     }
 
-    /// An independent filter with the same keys.
+    /// Returns an independent filter with the same keys.
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
         Ok(self.clone_inner(py)?.into())
     }

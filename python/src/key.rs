@@ -1,4 +1,4 @@
-//! Hashes of single Python objects.
+//! Hashes single Python objects.
 
 use crate::buffer;
 use pyo3::buffer::PyUntypedBuffer;
@@ -7,11 +7,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyInt, PyMemoryView, PyString};
 use trommel::{Hasher, KeyHash};
 
-/// Text is hashed as its UTF-8 bytes, bytes as they are, an integer as the eight little-endian bytes of an `i64` or, from
-/// 2⁶³ on, a `u64`.
+/// Hashes a key: text as its UTF-8 bytes, bytes as they are, an integer as the eight little-endian bytes of an `i64`
+/// or, from 2⁶³ on, a `u64`.
 ///
-/// Nothing is allocated for bytes, integers and ASCII text. Python makes the UTF-8 form of other text once, and keeps it
-/// in the object.
+/// Bytes, integers and ASCII text need no allocation. For other text, Python allocates the UTF-8 form once and caches
+/// it in the object.
 #[inline]
 pub(crate) fn hash(hasher: &Hasher, key: &Bound<'_, PyAny>) -> PyResult<KeyHash> {
     if let Ok(text) = key.cast_exact::<PyString>() {
@@ -32,11 +32,14 @@ fn hash_int(hasher: &Hasher, key: &Bound<'_, PyAny>) -> PyResult<KeyHash> {
     }
     match key.extract::<u64>() {
         Ok(key) => Ok(hasher.hash_u64(key)),
-        Err(_) => Err(PyOverflowError::new_err("an integer key lies between -2**63 and 2**64 - 1")),
+        Err(_) => {
+            Err(PyOverflowError::new_err("an integer key must be between -2**63 and 2**64 - 1"))
+        }
     }
 }
 
-/// Subclasses, other holders of bytes, and what has `__index__`, such as the integers of NumPy.
+/// Hashes keys of less common types: subclasses, other objects with bytes, and objects with `__index__`, such as NumPy
+/// integers.
 #[cold]
 fn hash_other(hasher: &Hasher, key: &Bound<'_, PyAny>) -> PyResult<KeyHash> {
     if key.is_instance_of::<PyBool>() {
@@ -51,7 +54,7 @@ fn hash_other(hasher: &Hasher, key: &Bound<'_, PyAny>) -> PyResult<KeyHash> {
     if key.is_instance_of::<PyByteArray>() || key.is_instance_of::<PyMemoryView>() {
         return Ok(hasher.hash_bytes(buffer::bytes(&PyUntypedBuffer::get(key)?)?));
     }
-    // An array of one integer has `__index__` too, and is a batch.
+    // An array of one integer also has `__index__`, but it is a batch and not a key.
     if key.hasattr("__index__")? && !key.hasattr("__len__")? {
         return hash_int(hasher, &key.call_method0("__index__")?);
     }
@@ -61,5 +64,5 @@ fn hash_other(hasher: &Hasher, key: &Bound<'_, PyAny>) -> PyResult<KeyHash> {
 #[cold]
 fn refuse(key: &Bound<'_, PyAny>) -> PyErr {
     let name = key.get_type().name().map_or_else(|_| "object".to_owned(), |name| name.to_string());
-    PyTypeError::new_err(format!("a key is a str, an int or bytes, not {name}"))
+    PyTypeError::new_err(format!("a key must be a str, an int or bytes, not {name}"))
 }

@@ -33,7 +33,7 @@ fn trommel_module(module: &Bound<'_, PyModule>) -> PyResult<()> {
     errors::Exceptions::add_to(module)
 }
 
-/// The hash of a key, 64 bits: the same on every machine, and in Rust and C.
+/// Returns the 64-bit hash of a key. It is the same on every machine, and the same as in Rust and C.
 ///
 /// >>> hex(trommel.hash_key(""))
 /// '0x2d06800538d394c2'

@@ -1,4 +1,4 @@
-//! The threads that large batches are worked on with, shared by all filters.
+//! The threads for large batches, which all filters share.
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -6,32 +6,32 @@ use std::sync::{Mutex, PoisonError};
 use trommel::Engine;
 use trommel::engine::EngineBuilder;
 
-/// Smaller batches take less time than it takes to wake threads.
+/// The smallest batch for several threads. A smaller batch takes less time than waking threads.
 pub(crate) const FEWEST_KEYS: usize = 1 << 15;
 
-/// An engine, and the process that its threads belong to.
+/// An engine, and the id of the process to which its threads belong.
 struct OfProcess {
     process: u32,
     engine: Engine,
 }
 
-/// Locked only by threads that are attached to the interpreter, and never across anything that detaches: a fork of the
-/// process by Python happens in an attached thread too, so the child finds it unlocked.
+/// Only threads that are attached to the interpreter lock it, and they do not detach while they hold the lock. Python
+/// also forks the process in an attached thread, so the child process finds the mutex unlocked.
 static ENGINE: Mutex<Option<OfProcess>> = Mutex::new(None);
 
 fn build(builder: EngineBuilder) -> PyResult<Engine> {
     builder.build().map_err(|error| PyRuntimeError::new_err(error.to_string()))
 }
 
-/// The engine of this process. It is made when it is first needed, and made anew in a child that was forked: threads do
-/// not survive a fork.
+/// The engine of this process. It is made when it is first needed. A forked child process makes a new one, since
+/// threads do not survive a fork.
 pub(crate) fn engine(_attached: Python<'_>) -> PyResult<Engine> {
     let process = std::process::id();
     let mut slot = ENGINE.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(present) = slot.as_ref().filter(|present| present.process == process) {
         return Ok(present.engine.clone());
     }
-    let threads = slot.as_ref().map(|parents| parents.engine.threads());
+    let threads = slot.as_ref().map(|parent| parent.engine.threads());
     let builder = Engine::builder();
     let engine = build(match threads {
         Some(threads) => builder.threads(threads),
@@ -41,7 +41,8 @@ pub(crate) fn engine(_attached: Python<'_>) -> PyResult<Engine> {
     Ok(engine)
 }
 
-/// An engine of another process is forgotten: to drop it would wait for threads that are not there.
+/// Replaces the engine. An old engine of another process is forgotten, because dropping it would wait for threads that
+/// do not exist in this process.
 fn replace(slot: &mut Option<OfProcess>, new: OfProcess) {
     let process = new.process;
     if let Some(old) = slot.replace(new)
@@ -51,13 +52,13 @@ fn replace(slot: &mut Option<OfProcess>, new: OfProcess) {
     }
 }
 
-/// Sets how many threads large batches are worked on with, by all filters of this process. By default there is one for
-/// each core that the process may use. Answers and filters are the same with any number.
+/// Sets the number of threads that all filters of this process use for large batches. By default it is the number of
+/// cores that the process may use. The number does not change answers or filters.
 ///
 /// >>> import trommel
 /// >>> trommel.set_threads(2)
 ///
-/// Raises ValueError if that number of threads cannot be had.
+/// Raises ValueError if this number of threads cannot be started.
 #[pyfunction]
 pub(crate) fn set_threads(_py: Python<'_>, threads: usize) -> PyResult<()> {
     let engine = Engine::builder()

@@ -10,8 +10,8 @@ use pyo3::types::PyBytes;
 use trommel::container::OwnedView;
 use trommel::{Filter, FilterView};
 
-/// A frozen filter that is read where its bytes are: in bytes, a memoryview, a memory map. Nothing is copied, and the
-/// view keeps the buffer for as long as it lives.
+/// A frozen filter that is read in place, in bytes, a memoryview or a memory map. Nothing is copied. The view keeps the
+/// buffer alive.
 ///
 /// >>> f = trommel.Filter(keys=100)
 /// >>> f.add("anvil")
@@ -20,16 +20,16 @@ use trommel::{Filter, FilterView};
 /// >>> "anvil" in view, "forge" in view, len(view)
 /// (True, False, 1)
 ///
-/// A file is viewed without reading it whole::
+/// A memory map makes a view of a file without reading it into memory first::
 ///
 ///     with open(path, "rb") as file:
 ///         view = FilterView(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
 ///
-/// The bytes must not change meanwhile: those of a file either. A writable buffer is refused with BufferError; with
-/// ``memoryview(buffer).toreadonly()`` the caller says that nobody writes to it.
+/// The bytes, or the mapped file, must not change while the view exists. A writable buffer raises BufferError; with
+/// ``memoryview(buffer).toreadonly()`` the caller promises that nobody writes to it.
 ///
-/// All is checked when the view is made. FormatError, a ValueError, is raised if the bytes are not exactly one frozen
-/// filter.
+/// The bytes are verified when the view is made. FormatError, a ValueError, is raised if they are not exactly one
+/// frozen filter.
 #[pyclass(frozen, module = "trommel", name = "FilterView")]
 #[derive(Debug)]
 pub(crate) struct PyFilterView {
@@ -38,7 +38,7 @@ pub(crate) struct PyFilterView {
 }
 
 impl PyFilterView {
-    /// The same view, for calls that take a borrowed one.
+    /// The view as a `FilterView`, for functions that take one.
     pub(crate) fn borrowed(&self, py: Python<'_>) -> PyResult<FilterView<'_>> {
         FilterView::parse_trusted(self.bytes.as_ref()).map_err(|error| errors::format(py, &error))
     }
@@ -59,7 +59,7 @@ impl PyFilterView {
         Ok(self.view.contains_hash(key::hash(&self.view.hasher(), key)?))
     }
 
-    /// Looks up all keys of an array or iterable, as ``Filter.contains``.
+    /// Looks up all keys of an array or iterable, like ``Filter.contains``.
     fn contains<'py>(&self, keys: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = keys.py();
         answer(keys, &self.view.hasher(), |hashes, engine, found| {
@@ -72,19 +72,19 @@ impl PyFilterView {
         })
     }
 
-    /// How many copies of a key were added, or more, as ``Filter.count``.
+    /// An upper bound on the number of copies of a key that were added, like ``Filter.count``.
     fn count(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<u64> {
         let hash = key::hash(&self.view.hasher(), key)?;
         self.borrowed(py)?.count_hash(hash).map_err(|error| errors::unsupported(py, &error))
     }
 
-    /// A filter with the same keys and memory of its own, which takes keys.
+    /// Returns a filter with the same keys, to which keys can be added. Copies the bytes.
     fn to_filter(&self, py: Python<'_>) -> PyResult<PyFilter> {
         let owned = py.detach(|| self.view.to_owned_filter());
         Ok(owned.map_err(|error| errors::format(py, &error))?.into())
     }
 
-    /// The frozen bytes, copied.
+    /// Returns a copy of the frozen bytes.
     fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, self.bytes.as_ref())
     }
@@ -119,13 +119,13 @@ impl PyFilterView {
         self.view.hasher().seed()
     }
 
-    /// The false-positive rate that the filter has, by its equation.
+    /// The expected false-positive rate, by the equation of the filter's kind.
     #[getter]
     fn expected_fpr(&self) -> f64 {
         self.view.expected_fpr()
     }
 
-    /// Bytes of its table.
+    /// The size of the filter's table in bytes.
     #[getter]
     fn memory_bytes(&self) -> usize {
         self.view.memory_bytes()

@@ -1,13 +1,13 @@
-//! The filters of `tests/test_rust.py`, made by Rust.
+//! Makes the filters of `tests/test_rust.py` in Rust.
 //!
-//!     peer write KIND FILE     writes one
-//!     peer check KIND FILE     exits with 1 if the file is not that one, or has lost a key
+//!     peer write KIND FILE     writes a filter to FILE
+//!     peer check KIND FILE     exits with 1 if FILE has another filter, or lacks a key
 use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use trommel::{AnyFilter, Filter as _, FilterKind, FilterSpec, Hasher, Insert as _, KeyHash};
 
-/// The keys that the test adds, in its order.
+/// The hashes of the keys that the test adds, in the same order.
 fn hashes(hasher: &Hasher) -> Vec<KeyHash> {
     let texts = (0..300).map(|i| hasher.hash(&format!("key-{i}-ключ")));
     let bytes = (0..300u32).map(|i| hasher.hash_bytes(&i.to_be_bytes()));

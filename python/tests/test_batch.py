@@ -1,4 +1,4 @@
-"""Batches, whatever holds the keys, are their keys one by one."""
+"""Tests that a batch in any container gives the same results as its keys one by one."""
 
 import array
 import decimal
@@ -17,12 +17,12 @@ def filter_of(keys):
 
 
 def assert_batch(batch, keys):
-    """`batch` holds `keys`, where None is a null."""
+    """Checks that adding and looking up `batch` gives the same results as `keys`, where None is a null."""
     present = [key for key in keys if key is not None]
     by_batch = trommel.Filter(keys=5_000, fpr=1e-4)
     by_batch.update(batch)
     assert by_batch == filter_of(present)
-    # Every other key only.
+    # This filter holds every other key.
     f = filter_of(present[::2])
     answers = f.contains(batch)
     assert isinstance(answers, numpy.ndarray) and answers.dtype == numpy.bool_
@@ -59,14 +59,14 @@ def test_integers_of_numpy(dtype):
 
 
 @pytest.mark.parametrize("length", [0, 1, 63, 64, 65, 1_023, 1_024, 1_025, 4_095, 4_096, 40_000])
-def test_lengths(length):
+def test_batches_of_any_length_are_answered(length):
     keys = numpy.arange(length, dtype="int32")
     f = trommel.Filter(keys=50_000)
     f.update(keys)
     assert len(f) == length
     answers = f.contains(keys)
     assert answers.shape == (length,) and answers.all()
-    f.contains(keys)[:] = False  # the answers are the caller's
+    f.contains(keys)[:] = False  # the caller may change the answers
     assert f.contains(keys.tolist()).all()
 
 
@@ -82,7 +82,7 @@ def test_more_keys_than_are_hashed_at_a_time():
     assert answers[:1000].all() and answers[1000:].mean() < 0.012
 
 
-def test_a_full_filter_counts_over_all_that_is_hashed():
+def test_filter_full_counts_the_keys_of_all_chunks():
     f = trommel.Filter("cuckoo", keys=1_500_000)
     keys = numpy.arange(4_000_000)
     with pytest.raises(trommel.FilterFull) as raised:
@@ -100,7 +100,7 @@ def test_text_and_bytes_of_numpy():
     assert_batch(numpy.array(["a", None, 7, b"x"], dtype=object), ["a", None, 7, b"x"])
     data = [key.encode() for key in keys]
     assert_batch(numpy.array(data), data)
-    # NumPy has no zeros at the end of such items.
+    # NumPy strips zeros at the end of such items.
     assert_batch(numpy.array([b"a\0b", b"c\0\0", b"\0"]), [b"a\0b", b"c", b""])
     assert_batch(numpy.zeros(3, dtype="S0" if numpy.dtype("S0").itemsize == 0 else "S1"), [b""] * 3)
 
@@ -147,7 +147,7 @@ def filter_of_100(keys):
         numpy.ma.masked_array([1, 2], mask=[0, 1]),
     ],
 )
-def test_what_is_no_batch_is_refused(batch):
+def test_objects_that_are_not_batches_are_refused(batch):
     f = trommel.Filter(keys=100)
     for call in (f.update, f.contains, trommel.FilterView(f.to_bytes()).contains):
         with pytest.raises(TypeError):
@@ -155,13 +155,13 @@ def test_what_is_no_batch_is_refused(batch):
     assert f == trommel.Filter(keys=100)
 
 
-def test_dimensions_are_refused():
+def test_arrays_must_have_one_dimension():
     for wrong in (numpy.zeros((2, 2), dtype=int), numpy.array(5)):
         with pytest.raises(ValueError, match="dimension"):
             trommel.Filter(keys=10).contains(wrong)
 
 
-def test_a_failing_iterator_leaves_the_filter():
+def test_a_failing_iterator_does_not_change_the_filter():
     def keys():
         yield "a"
         raise RuntimeError("no more")
@@ -237,7 +237,7 @@ def test_damaged_arrays_of_arrow_are_refused():
         try:
             bad = pa.Array.from_buffers(pa.string(), 2, buffers)
         except pa.ArrowInvalid:
-            continue  # pyarrow looks at the last offset itself
+            continue  # pyarrow itself refuses some offsets
         refused += 1
         for call in (f.update, f.contains):
             with pytest.raises(ValueError, match="offset"):

@@ -1,4 +1,4 @@
-"""Frozen bytes: views without a copy, files, and bytes that are no filter."""
+"""Tests frozen bytes: views without a copy, files, and bytes that are not a filter."""
 
 import array
 import gc
@@ -16,7 +16,7 @@ def frozen(kind="split-block-bloom"):
 
 
 @pytest.mark.parametrize("kind", trommel.KINDS)
-def test_views_answer_as_filters(kind):
+def test_a_view_answers_like_its_filter(kind):
     data = frozen(kind)
     f, view = trommel.Filter.from_bytes(data), trommel.FilterView(data)
     keys = list(range(-500, 5_000))
@@ -28,7 +28,7 @@ def test_views_answer_as_filters(kind):
     assert not hasattr(view, "add")
 
 
-def test_views_of_maps_keep_them(tmp_path):
+def test_a_view_keeps_its_memory_map_open(tmp_path):
     path = tmp_path / "filter"
     trommel.Filter.from_bytes(frozen()).save(path)
     with open(path, "rb") as file:
@@ -42,31 +42,31 @@ def test_views_of_maps_keep_them(tmp_path):
     memory.close()
 
 
-def test_views_of_slices_at_any_alignment():
+def test_views_work_at_any_alignment():
     for shift in range(9):
         data = memoryview(b"x" * shift + frozen())[shift:]
         assert trommel.FilterView(data).contains(range(400)).all()
 
 
-def test_a_view_keeps_bytes_that_nobody_else_holds():
+def test_a_view_keeps_its_bytes_alive():
     view = trommel.FilterView(bytes(bytearray(frozen())))
     gc.collect()
     junk = [bytes(len(frozen())) for _ in range(100)]
     assert view.contains(range(400)).all() and junk
 
 
-def test_writable_buffers_need_a_promise():
+def test_writable_buffers_are_refused_without_toreadonly():
     data = bytearray(frozen())
     with pytest.raises(BufferError, match="toreadonly"):
         trommel.FilterView(data)
     view = trommel.FilterView(memoryview(data).toreadonly())
     with pytest.raises(BufferError):
-        data.extend(b"x")  # a buffer that is viewed does not move
+        data.extend(b"x")  # a bytearray with a view cannot be resized
     assert 1 in view
     assert trommel.Filter.from_bytes(data) == trommel.Filter.from_bytes(memoryview(data))
 
 
-def test_what_is_no_buffer_is_refused():
+def test_objects_without_a_contiguous_buffer_are_refused():
     for wrong in (None, 1, "text", [1]):
         for read in (trommel.Filter.from_bytes, trommel.FilterView):
             with pytest.raises(TypeError):
@@ -79,7 +79,7 @@ def test_what_is_no_buffer_is_refused():
 
 
 @pytest.mark.parametrize("kind", trommel.KINDS)
-def test_hostile_bytes_are_refused(kind):
+def test_damaged_and_foreign_bytes_are_refused(kind):
     data = frozen(kind)
     source = random.Random(kind)
     wrong = [b"", b"x", data[:-1], data + b"x", data[:64], data[1:], bytes(len(data)), source.randbytes(len(data))]
@@ -94,7 +94,7 @@ def test_hostile_bytes_are_refused(kind):
             trommel.FilterView(bad)
 
 
-def test_files(tmp_path):
+def test_saved_files_are_whole_and_can_be_loaded(tmp_path):
     f = trommel.Filter.from_bytes(frozen("quotient"))
     path = tmp_path / "filter"
     f.save(path)

@@ -1,4 +1,4 @@
-"""The examples run, small, and find what they expect."""
+"""Runs the examples with small inputs. They check their own results."""
 
 import pathlib
 import subprocess
@@ -30,7 +30,7 @@ def test_rates(tmp_path):
     assert picture.stat().st_size > 10_000
 
 
-def test_the_page(tmp_path, monkeypatch):
+def test_the_code_of_the_readme_runs(tmp_path, monkeypatch):
     page = EXAMPLES.parent / "README.md"
     code = page.read_text().split("```python\n")[1].split("```")[0]
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""One key at a time, and what a filter is beside its keys."""
+"""Tests filters with one key at a time, and everything but batches, bytes and threads."""
 
 import copy
 import doctest
@@ -26,13 +26,13 @@ def random_key(source: random.Random):
 
 
 def identity(key):
-    """Keys with the same bytes are one key."""
+    """The bytes that are hashed. Keys with the same bytes are the same key."""
     if isinstance(key, str):
         return key.encode()
     return key if isinstance(key, bytes) else (key % 2**64).to_bytes(8, "little")
 
 
-def test_examples_of_the_documentation_hold():
+def test_examples_in_docstrings_hold():
     failed = attempted = 0
     runner = doctest.DocTestRunner()
     documented = [trommel, trommel.Filter, trommel.FilterView, trommel.hash_key, trommel.set_threads]
@@ -55,19 +55,19 @@ def test_a_filter_agrees_with_a_set(kind):
     for key in keys:
         f.add(key)
     assert all(key in f for key in keys)
-    # Sets of fingerprints take keys with one fingerprint as one.
+    # Filters of fingerprints store keys with the same fingerprint once, so `len` may be smaller.
     assert 2_700 < len(f) <= 3_000
     present = {identity(key) for key in keys}
     absent = [key for key in (random_key(source) for _ in range(20_000)) if identity(key) not in present]
     found = sum(key in f for key in absent)
-    # Six standard deviations above the expected rate; kinds with small fingerprints have their own floor.
+    # At most six standard deviations above the expected number.
     expected = f.expected_fpr * len(absent)
     assert found <= expected + 6 * (expected**0.5) + 1
     answers = f.contains(absent)
     assert answers.sum() == found
 
 
-def test_the_default_filter_is_the_one_of_the_documentation():
+def test_the_default_filter_is_as_documented():
     f = trommel.Filter()
     assert (f.kind, f.seed, len(f)) == ("split-block-bloom", 0, 0)
     assert f == trommel.Filter("split-block-bloom", 1_000_000, 0.01, 0)
@@ -77,7 +77,7 @@ def test_the_default_filter_is_the_one_of_the_documentation():
 
 
 @pytest.mark.parametrize("key", [None, True, False, 1.0, ("a",), ["a"], numpy.float64(1), numpy.bool_(True), numpy.arange(1), object()])
-def test_what_is_no_key_is_refused(key):
+def test_objects_that_are_not_keys_are_refused(key):
     f = trommel.Filter(keys=10)
     for call in (f.add, f.__contains__, f.remove, trommel.hash_key):
         with pytest.raises(TypeError):
@@ -95,7 +95,7 @@ def test_integers_out_of_range_are_refused(key):
     assert len(f) == 0
 
 
-def test_text_that_utf8_cannot_say_is_refused():
+def test_text_that_utf8_cannot_encode_is_refused():
     f = trommel.Filter(keys=10)
     for call in (f.add, lambda key: f.update(["a", key]), lambda key: f.update(numpy.array(["a", key]))):
         with pytest.raises(ValueError):
@@ -103,7 +103,7 @@ def test_text_that_utf8_cannot_say_is_refused():
     assert len(f) == 0
 
 
-def test_forms_of_one_key_hash_alike():
+def test_forms_of_one_key_have_the_same_hash():
     class Text(str):
         pass
 
@@ -141,19 +141,19 @@ def test_forms_of_one_key_hash_alike():
         ({"kind": "cuckoo", "grow_at": 2.0}, "2"),
     ],
 )
-def test_specs_that_no_filter_has_are_refused(arguments, message):
+def test_impossible_specs_are_refused(arguments, message):
     with pytest.raises((trommel.SpecError, MemoryError), match=message) as raised:
         trommel.Filter(**arguments)
     assert isinstance(raised.value, (ValueError, MemoryError))
 
 
 @pytest.mark.parametrize("keys", [-1, 2**64, 1.5, "many", None])
-def test_numbers_of_keys_that_are_none_are_refused(keys):
+def test_invalid_numbers_of_keys_are_refused(keys):
     with pytest.raises((OverflowError, TypeError)):
         trommel.Filter(keys=keys)
 
 
-def test_exceptions_are_also_those_of_python():
+def test_exceptions_derive_from_pythons_own():
     for name, base in [
         ("SpecError", ValueError),
         ("FormatError", ValueError),
@@ -166,7 +166,7 @@ def test_exceptions_are_also_those_of_python():
         assert kind.__module__ == "trommel" and kind.__doc__
 
 
-def test_a_full_filter_says_how_full():
+def test_filter_full_has_the_numbers_of_keys():
     f = trommel.Filter("cuckoo", keys=1_000)
     with pytest.raises(trommel.FilterFull, match="full") as raised:
         f.update(range(100_000))
@@ -179,7 +179,7 @@ def test_a_full_filter_says_how_full():
 
 
 @pytest.mark.parametrize("kind", trommel.KINDS)
-def test_keys_are_removed_and_counted_where_a_kind_can(kind):
+def test_keys_are_removed_and_counted_if_the_kind_can(kind):
     f = trommel.Filter(kind, keys=1_000, multiset=kind in ("quotient", "cache-line-quotient", "cuckoo"))
     f.update(range(500))
     if kind in BLOOM_KINDS:
@@ -206,12 +206,12 @@ def test_union_has_the_keys_of_both(kind):
     same = a
     a |= b
     assert a is same and a == union
-    of_view = trommel.Filter.from_bytes(before[0])
-    of_view |= trommel.FilterView(before[1])
-    assert of_view == union and (trommel.Filter.from_bytes(before[0]) | trommel.FilterView(before[1])) == union
+    from_view = trommel.Filter.from_bytes(before[0])
+    from_view |= trommel.FilterView(before[1])
+    assert from_view == union and (trommel.Filter.from_bytes(before[0]) | trommel.FilterView(before[1])) == union
 
 
-def test_unlike_filters_do_not_merge():
+def test_filters_made_differently_do_not_merge():
     a = trommel.Filter(keys=100)
     a.add(1)
     before = a.to_bytes()
@@ -252,7 +252,7 @@ def test_copies_and_pickles_are_equal_and_independent(kind):
         assert other != f and "one more" not in f
 
 
-def test_equality_is_that_of_frozen_bytes():
+def test_filters_are_equal_if_their_frozen_bytes_are():
     f = trommel.Filter(keys=100)
     assert f == trommel.Filter(keys=100) and f != trommel.Filter(keys=100, seed=1)
     assert f != 1 and f != f.to_bytes() and f is not None
@@ -260,7 +260,7 @@ def test_equality_is_that_of_frozen_bytes():
         hash(f)
 
 
-def test_what_a_filter_says_of_itself():
+def test_representation_length_and_attributes():
     f = trommel.Filter("cuckoo", keys=100)
     f.add(1)
     assert repr(f).startswith("<trommel.Filter cuckoo: 1 keys, ")
@@ -299,5 +299,5 @@ def test_memory_does_not_grow():
     before = resident()
     work()
     work()
-    # Forty rounds of several MB each.
+    # The two calls of `work` after the measurement allocate several MB in each of forty rounds.
     assert resident() - before < 16 << 20

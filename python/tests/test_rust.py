@@ -1,4 +1,4 @@
-"""Filters by Python and by Rust are the same, to the byte."""
+"""Tests that filters made by Python and by Rust have the same bytes."""
 
 import os
 import pathlib
@@ -20,7 +20,7 @@ def keys():
 
 @pytest.fixture(scope="session")
 def peer():
-    """The program tests/peer.rs."""
+    """The path of the program built from tests/peer.rs."""
     if shutil.which("cargo") is None:
         pytest.skip("there is no cargo")
     build = ["cargo", "build", "--locked", "--quiet", "--example", "peer", "--features", "extension-module"]
@@ -30,7 +30,7 @@ def peer():
 
 
 @pytest.mark.parametrize("kind", trommel.KINDS)
-def test_a_filter_by_rust_is_the_one_by_python(peer, tmp_path, kind):
+def test_python_and_rust_make_the_same_bytes(peer, tmp_path, kind):
     ours = trommel.Filter(kind, keys=2_000, fpr=0.01, seed=7)
     for key in keys():
         ours.add(key)
@@ -43,7 +43,7 @@ def test_a_filter_by_rust_is_the_one_by_python(peer, tmp_path, kind):
     subprocess.run([peer, "check", kind, by_python], check=True, timeout=60)
 
 
-def test_rust_sees_a_lost_key(peer, tmp_path):
+def test_the_check_by_rust_detects_a_missing_key(peer, tmp_path):
     ours = trommel.Filter("cuckoo", keys=2_000, fpr=0.01, seed=7)
     ours.update(list(keys())[1:])
     ours.save(tmp_path / "less")
@@ -51,7 +51,7 @@ def test_rust_sees_a_lost_key(peer, tmp_path):
     assert checked.returncode == 1
 
 
-# By xxhash 0.8 in C, of the bytes that the documentation states.
+# Keys, seeds and hashes. The hashes were computed by xxhash 0.8 in C from the bytes that the documentation states.
 GOLDEN = [
     ("", 0, 0x2D06800538D394C2),
     ("anvil", 0, 0x9BA044F70DBA44EE),
@@ -72,5 +72,5 @@ GOLDEN = [
 
 
 @pytest.mark.parametrize(("key", "seed", "expected"), GOLDEN)
-def test_hashes_are_golden(key, seed, expected):
+def test_hashes_are_those_of_xxhash(key, seed, expected):
     assert trommel.hash_key(key, seed) == expected

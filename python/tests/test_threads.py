@@ -1,4 +1,4 @@
-"""Threads of Python that share filters, and processes that fork."""
+"""Tests Python threads that share filters, and processes that fork."""
 
 import multiprocessing
 import os
@@ -15,7 +15,7 @@ SECONDS = 120
 
 
 def run(*targets):
-    """Runs the functions at once, and raises what one of them raises."""
+    """Runs the functions in threads at the same time. Raises the first exception that one of them raises."""
     raised = []
 
     def caught(target):
@@ -36,7 +36,7 @@ def run(*targets):
 
 @pytest.fixture
 def quick_switches():
-    """Threads take over from each other a thousand times as often."""
+    """Makes Python switch between threads a thousand times as often."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(5e-6)
     yield
@@ -62,7 +62,7 @@ def test_threads_lose_no_key(kind, quick_switches):
     assert len(f) <= 48_000
 
 
-def test_threads_merge_both_ways_at_once(quick_switches):
+def test_concurrent_merges_in_both_directions_do_not_deadlock(quick_switches):
     a, b = trommel.Filter(keys=1_000_000), trommel.Filter(keys=1_000_000)
     a.add("a")
     b.add("b")
@@ -80,7 +80,7 @@ def test_threads_merge_both_ways_at_once(quick_switches):
     assert "b" in a and "a" in b
 
 
-def test_reads_and_writes_at_once(quick_switches):
+def test_concurrent_reads_and_writes_lose_no_key(quick_switches):
     f = trommel.Filter("quotient", keys=300_000)
     f.update(numpy.arange(1_000))
     done = threading.Event()
@@ -113,7 +113,8 @@ def test_other_threads_run_during_a_call(call):
         "view": lambda: trommel.FilterView(frozen),
     }[call]
     before = sys.getswitchinterval()
-    # A thread that keeps the GIL is asked for it after this long only: so another thread that runs was let run.
+    # Python asks a thread to give up the GIL only after this number of seconds. If another thread runs earlier, the
+    # call itself has released the GIL.
     sys.setswitchinterval(1_000)
     try:
         gate, ran = threading.Lock(), threading.Event()
@@ -131,7 +132,7 @@ def test_other_threads_run_during_a_call(call):
         sys.setswitchinterval(before)
 
 
-def test_numbers_of_threads_give_the_same():
+def test_results_do_not_depend_on_the_number_of_threads():
     keys = numpy.random.default_rng(4).integers(0, 2**63, 400_000)
     filters = []
     try:
@@ -154,7 +155,7 @@ def child(f, keys, answers):
 
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="there is no fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_a_forked_process_has_threads_of_its_own():
+def test_large_batches_work_in_a_forked_process():
     keys = numpy.arange(200_000)
     f = trommel.Filter(keys=200_000)
     f.update(keys)  # on several threads
@@ -171,7 +172,7 @@ def test_a_forked_process_has_threads_of_its_own():
     assert f.contains(keys).all()
 
 
-def test_threads_save_to_one_path_at_once(quick_switches, tmp_path):
+def test_concurrent_saves_to_one_path_leave_a_whole_file(quick_switches, tmp_path):
     path = tmp_path / "filter"
     filters = [trommel.Filter(keys=1_000 * (i + 1)) for i in range(3)]
     whole = [f.to_bytes() for f in filters]
