@@ -30,7 +30,7 @@ struct Arguments {
     scale: f64,
 }
 
-/// Files of each large table. It is read by as many tasks, if there are slots for them.
+/// Files of each large table, and so the number of tasks that read it if there are slots for them.
 const FILES: i32 = 8;
 
 /// The queries select the orders before one of these days. The day determines how many keys the filter has.

@@ -121,7 +121,7 @@ pub enum FileError {
         /// Columns of the schema.
         columns: usize,
     },
-    /// A chunk's metadata contradicts the schema or the file, or the chunk cannot be used as asked.
+    /// A chunk's metadata contradicts the schema or the file, or the operation is not possible for this chunk.
     Chunk {
         /// The row group.
         row_group: usize,

@@ -36,7 +36,7 @@ struct Arguments {
     /// Tasks that an executor runs at once.
     #[arg(long, default_value_t = 2)]
     slots: usize,
-    /// Files per large table. A table is read by as many tasks.
+    /// Files per large table, and so the number of tasks that read it.
     #[arg(long, default_value_t = 4)]
     files: i32,
     /// Limits the link of each executor, in both directions, to this rate in Mbit/s. Uses network namespaces and needs
