@@ -1,4 +1,4 @@
-//! The block form of cuckoo filters: the table of a set that was built at once.
+//! The block form of cuckoo filters: the bare table of a set whose keys were inserted as one batch.
 
 use crate::bucket::EmptyPair;
 use crate::filter::CuckooFilter;
@@ -12,7 +12,7 @@ use trommel_base::{Filter, FormatError, Hasher, Insert, KeyHash, SpecError, Stor
 use trommel_simd::Isa;
 
 impl BlockTable for CuckooFilter {
-    /// Bits of a fingerprint: the widest that a table at 95 % load has room for.
+    /// The bits of a fingerprint: the largest width that takes at most `bits_per_key` in a table at 95 % load.
     fn parameter(bits_per_key: f64) -> Result<u8, SpecError> {
         let bits_at_load = |width: u32| f64::from(width) / GUARANTEED_LOAD;
         check_bits_per_key(bits_per_key, bits_at_load(WIDTHS[0]), MAX_BITS_PER_KEY)?;
@@ -20,7 +20,7 @@ impl BlockTable for CuckooFilter {
         Ok(fitting.max().unwrap_or(WIDTHS[0]) as u8)
     }
 
-    /// As many buckets as are planned for the keys; bits for each key beyond a fingerprint's are not used.
+    /// The bytes of the table that is planned for `keys`. Bits per key beyond the fingerprint's width are not used.
     fn table_len(spec: &BlockSpec, keys: usize) -> Option<usize> {
         let geometry = shape(buckets_for(keys, None), spec.parameter.into());
         geometry.is_possible().then(|| geometry.table_bytes() as usize)
@@ -31,7 +31,7 @@ impl BlockTable for CuckooFilter {
         let Some(geometry) = geometry_of(spec.parameter, table) else {
             return Err(PolicyError::TooManyKeys { keys: hashes.len() });
         };
-        // The hasher is the policy's; the filter sees hashes alone.
+        // Any hasher will do, since the keys are hashed already.
         let zeroed = Storage::zeroed(table.len(), true)?;
         let mut filter = Self::assemble(geometry, Hasher::default(), spec.isa, zeroed);
         filter.insert_batch(hashes)?;
@@ -67,10 +67,10 @@ impl BlockTable for CuckooFilter {
     }
 }
 
-/// The shape of a table, from its length.
+/// The geometry of a table, from its length; `None` if no table has this length.
 #[inline(always)]
 fn geometry_of(fingerprint_bits: u8, table: &[u8]) -> Option<Geometry> {
-    // A width of none is refused before it divides.
+    // Only the four widths pass, so the division below is never by zero.
     let bits = WIDTHS.into_iter().find(|width| *width == u32::from(fingerprint_bits))?;
     let buckets = table.len() as u64 / (SLOTS * u64::from(bits) / 8);
     let geometry = shape(buckets, bits);

@@ -1,46 +1,46 @@
-//! A bucket: four slots, and two overflow flags that are written in their order.
+//! A bucket: four slots, and two overflow flags that are encoded by the order of the slots.
 //!
-//! A key whose primary bucket is full lives in its alternate. A lookup that does not find a key in the
-//! primary bucket must look there, unless it can know that no such key lives elsewhere. So each bucket
-//! says, for either *class* of fingerprints (their lowest bit), whether a key of this primary bucket and
-//! class was ever placed elsewhere: the *overflow flag*. A lookup of an absent key whose flag is clear
-//! ends after one line, and cannot meet a false positive in the other bucket.
+//! A key whose primary bucket is full is stored in its alternate. A lookup that does not find a key in the
+//! primary bucket must read the alternate, unless it knows that the key cannot be there. So each bucket has an
+//! *overflow flag* for each of two *classes* of fingerprints, even and odd ones. The flag tells whether a key of
+//! this primary bucket and class was ever placed in its alternate. If it is clear, a lookup of an absent key ends
+//! after one bucket, and cannot find a false positive in the alternate.
 //!
 //! The flags take no memory. The order of the fingerprints in a bucket means nothing, so it can mean
-//! something: slots 0 and 1 are the pair of class 0, slots 2 and 3 of class 1, and a pair in strictly
-//! ascending order says *clear*, any other order says *set*. Which fingerprints are in a pair is
-//! arbitrary; they need not be of its class.
+//! something: slots 0 and 1 are the pair of class 0, slots 2 and 3 that of class 1. A pair in strictly
+//! ascending order encodes *clear*, any other order *set*. A pair may hold any fingerprints, not only those of
+//! its class.
 //!
-//! | pair | says |
+//! | pair | flag |
 //! |---|---|
 //! | `(a, b)` with `a < b`, `a` free or not | clear |
 //! | `(a, b)` with `a ≥ b`, `b` free or not, `a` not free | set |
-//! | both free | what [`EmptyPair`] says |
+//! | both free | depends on [`EmptyPair`] |
 //!
-//! Two equal fingerprints cannot say clear. A flag that is set without need costs a lookup the second
-//! line; a clear flag that should be set would lose a key, and is never written.
+//! Two equal fingerprints cannot encode *clear*. A flag that is set without need makes a lookup read a second
+//! bucket. A clear flag that should be set would make a lookup miss a key, and is never written.
 //!
-//! Sources: a hint in the primary bucket that spares absent keys the second, Le Scouarnec, "Cuckoo++ hash
-//! tables", ANCS 2018, section 3; order that carries information, the semi-sorted buckets of Fan et al.,
-//! CoNEXT 2014, section 5.2.
+//! Sources: Le Scouarnec, "Cuckoo++ hash tables", ANCS 2018, section 3, for a hint in the primary bucket that
+//! spares lookups of absent keys the second bucket; Fan et al., CoNEXT 2014, section 5.2 (semi-sorted buckets),
+//! for an order of slots that carries information.
 
 use crate::width::Slots;
 
-/// The meaning of two free slots for their class.
+/// The flag that a pair of two free slots stands for, in the whole filter.
 ///
-/// A key is placed elsewhere only while its primary bucket is full, so at that moment both pairs can encode
-/// it. Later, removals can leave a bucket whose flags are set with too few fingerprints to say it. From
-/// then on no empty pair of the filter is trusted.
+/// A key is placed in its alternate only while its primary bucket is full, so at that moment both pairs can
+/// encode any flag. Later removals can leave a bucket with too few fingerprints to encode the flags that are
+/// set. From then on, every empty pair of the filter is [`Self::Unknown`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EmptyPair {
-    /// No key of this class was placed elsewhere.
+    /// Clear: no key of the class was placed in its alternate.
     Clear,
-    /// Perhaps one was.
+    /// Perhaps a key of the class was, so lookups take the flag as set.
     Unknown,
 }
 
 impl EmptyPair {
-    /// A pair's flag is set if its even slot is at least this and at least the odd slot.
+    /// A pair's flag is set if its even slot is at least this number, and at least the odd slot.
     #[inline(always)]
     pub(crate) const fn least_set(self) -> u32 {
         match self {
@@ -50,10 +50,10 @@ impl EmptyPair {
     }
 }
 
-/// Whether keys of a class may live in their alternate bucket.
+/// The flags of both classes: whether keys of the class may be in their alternate bucket.
 pub(crate) type Flags = [bool; 2];
 
-/// The class of a fingerprint, which has its flag: 0 or 1.
+/// The class of a fingerprint, 0 or 1: its lowest bit.
 #[inline(always)]
 pub(crate) const fn class(fingerprint: u32) -> usize {
     (fingerprint & 1) as usize
@@ -71,7 +71,7 @@ pub(crate) fn flags(slots: &Slots, empty: EmptyPair) -> Flags {
     [flag(slots, 0, empty), flag(slots, 1, empty)]
 }
 
-/// A pair in the order that says a flag. Masks instead of branches: a flag is as good as random.
+/// Orders a pair so that it encodes a flag. Uses masks, since branches on a flag, as good as random, mispredict.
 #[inline(always)]
 fn ordered(a: u32, b: u32, set: bool) -> [u32; 2] {
     let (low, high) = (a.min(b), a.max(b));
@@ -79,7 +79,7 @@ fn ordered(a: u32, b: u32, set: bool) -> [u32; 2] {
     [low ^ exchange, high ^ exchange]
 }
 
-/// The slots in an order that says the flags, as far as they can.
+/// Orders both pairs so that they encode the flags, as far as their fingerprints can.
 #[inline(always)]
 pub(crate) fn with_flags(slots: Slots, flags: Flags) -> Slots {
     let [a, b, c, d] = slots;
@@ -87,27 +87,27 @@ pub(crate) fn with_flags(slots: Slots, flags: Flags) -> Slots {
     [a, b, c, d]
 }
 
-/// All ones if something is so.
+/// All ones if `is_so`, otherwise zero.
 #[inline(always)]
 pub(crate) const fn mask(is_so: bool) -> u32 {
     (is_so as u32).wrapping_neg()
 }
 
-/// Puts a fingerprint into a bucket that has room. The flags stay as they are.
+/// Puts a fingerprint into a bucket that has room. Flags that are set stay set.
 #[inline(always)]
 pub(crate) fn insert(slots: Slots, fingerprint: u32, empty: EmptyPair) -> Slots {
     let flags = flags(&slots, empty);
     let [a, b, c, d] = slots;
     let is_full = |x: u32, y: u32| x != 0 && y != 0;
-    // An empty pair says nothing, so it is filled before the other has its second fingerprint.
+    // An empty pair cannot encode a flag of its own, so each pair gets one fingerprint before either gets two.
     let second = is_full(a, b) || (c | d == 0 && a | b != 0);
     let [x, y] = if second { [c, d] } else { [a, b] };
     let pair = [x | y, fingerprint];
     with_flags(if second { [a, b, pair[0], pair[1]] } else { [pair[0], pair[1], c, d] }, flags)
 }
 
-/// Puts a fingerprint into a slot of a full bucket, in place of one that moves to its other bucket: the
-/// flag of that one's class is set.
+/// Replaces the fingerprint in a slot of a full bucket. The replaced fingerprint moves to its other bucket, so
+/// the flag of its class is set.
 #[inline(always)]
 pub(crate) fn exchange(slots: Slots, slot: usize, fingerprint: u32, empty: EmptyPair) -> Slots {
     let mut flags = flags(&slots, empty);
@@ -117,7 +117,7 @@ pub(crate) fn exchange(slots: Slots, slot: usize, fingerprint: u32, empty: Empty
     with_flags(slots, flags)
 }
 
-/// The bucket with a flag raised, and whether its order could say so.
+/// Sets a flag. Returns the bucket, and whether its order encodes the flags that are set.
 #[inline]
 pub(crate) fn set_flag(slots: Slots, class: usize, empty: EmptyPair) -> (Slots, bool) {
     let mut flags = flags(&slots, empty);
@@ -125,25 +125,26 @@ pub(crate) fn set_flag(slots: Slots, class: usize, empty: EmptyPair) -> (Slots, 
     arrange(slots, flags, empty)
 }
 
-/// The bucket without one copy of a fingerprint that it holds, and whether its order can still say its flags.
+/// Removes one copy of a fingerprint that the bucket holds. Returns the bucket, and whether its order still encodes
+/// the flags that are set.
 #[inline(always)]
 pub(crate) fn remove(slots: Slots, fingerprint: u32, empty: EmptyPair) -> (Slots, bool) {
     let flags = flags(&slots, empty);
-    let mut wanted = u32::MAX;
+    let mut pending = u32::MAX;
     let slots = slots.map(|slot| {
-        let taken = mask(slot == fingerprint) & wanted;
-        wanted &= !taken;
-        slot & !taken
+        let removed = mask(slot == fingerprint) & pending;
+        pending &= !removed;
+        slot & !removed
     });
     arrange(slots, flags, empty)
 }
 
-/// Spreads the fingerprints over the pairs so that they say the flags; and whether they do. Where they
-/// cannot, they would if empty pairs were [`EmptyPair::Unknown`].
+/// Distributes the fingerprints over the pairs so that these encode the wanted flags. Returns the bucket, and
+/// whether it encodes them; if not, it would if empty pairs were [`EmptyPair::Unknown`].
 #[inline(always)]
 pub(crate) fn arrange(slots: Slots, wanted: Flags, empty: EmptyPair) -> (Slots, bool) {
     let [a, b, c, d] = slots;
-    // Two fingerprints in a pair, and none in the other: one for each.
+    // If one pair holds two fingerprints and the other none, each gets one.
     let to_first = mask((a | b == 0) & (c != 0) & (d != 0));
     let to_second = mask((c | d == 0) & (a != 0) & (b != 0));
     let mut slots = [a & !to_second | c & to_first, b, c & !to_first | a & to_second, d];
@@ -152,7 +153,7 @@ pub(crate) fn arrange(slots: Slots, wanted: Flags, empty: EmptyPair) -> (Slots, 
     let bare_first = (a | b == 0) & (wanted[0] != unknown);
     let bare_second = (c | d == 0) & (wanted[1] != unknown);
     if (a | b == 0) != (c | d == 0) && (bare_first | bare_second) {
-        // One: for the pair whose flag an empty pair would not say.
+        // A single fingerprint goes to the pair whose flag an empty pair would not encode.
         slots = [c, d, a, b];
     }
     let slots = with_flags(slots, wanted);
@@ -166,7 +167,7 @@ mod tests {
 
     const RULES: [EmptyPair; 2] = [EmptyPair::Clear, EmptyPair::Unknown];
 
-    /// Every bucket of a few fingerprints.
+    /// All buckets whose slots have one of six values.
     fn buckets() -> impl Iterator<Item = Slots> {
         (0..6u32.pow(4)).map(|i| {
             [0, 1, 2, 3].map(|slot| [0, 1, 2, 3, 254, 255][(i / 6u32.pow(slot) % 6) as usize])
@@ -188,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn the_flags_of_the_documentation() {
+    fn flags_are_encoded_as_documented() {
         for (pair, clear, unknown) in [
             ([0, 0], false, true),
             ([0, 7], false, false),
@@ -206,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn an_insert_adds_one_and_loses_no_flag() {
+    fn an_insert_adds_one_fingerprint_and_clears_no_flag() {
         for (empty, slots) in RULES.into_iter().flat_map(|rule| buckets().map(move |b| (rule, b))) {
             if count(&slots) == 4 {
                 continue;
@@ -221,9 +222,9 @@ mod tests {
         }
     }
 
-    /// Without equal fingerprints and with trusted empty pairs, an insert sets no flag either.
+    /// If all fingerprints differ and empty pairs mean *clear*, an insert sets no flag either.
     #[test]
-    fn an_insert_of_another_fingerprint_sets_no_flag() {
+    fn an_insert_of_a_distinct_fingerprint_sets_no_flag() {
         for slots in buckets().filter(|slots| (1..4).contains(&count(slots))) {
             let distinct = held(&slots).windows(2).all(|pair| pair[0] == 0 || pair[0] != pair[1]);
             if distinct && !slots.contains(&9) {
@@ -234,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn an_exchange_sets_the_flag_of_what_left() {
+    fn an_exchange_sets_the_flag_of_the_replaced_fingerprint() {
         for (empty, slots) in RULES.into_iter().flat_map(|rule| buckets().map(move |b| (rule, b))) {
             if count(&slots) < 4 {
                 continue;
@@ -251,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_removal_or_a_raised_flag_is_said_or_reported() {
+    fn a_removal_or_a_set_flag_is_encoded_or_reported() {
         for (empty, slots) in RULES.into_iter().flat_map(|rule| buckets().map(move |b| (rule, b))) {
             let before = flags(&slots, empty);
             for slot in (0..4).filter(|slot| slots[*slot] != 0) {

@@ -1,16 +1,17 @@
-//! Many keys at once: into an empty filter as a build (`build/`), into any other in blocks (`evict::batch`).
+//! Inserts of many keys: as a bulk build (`build/`) if the filter is empty, otherwise in blocks (`evict::batch`).
 
 use crate::evict::batch::CHUNK_KEYS;
 use crate::filter::CuckooFilter;
 use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash, Remove, Workers};
 
-/// A batch that fills half of the slots of an empty filter, or an eighth if the table is larger than 2 MiB, is a
-/// *build*, unless it has more keys than slots or the filter fewer than 2^12 buckets: its keys are partitioned, and
-/// pieces of the table are then filled on all threads. Any other batch is inserted by the caller's thread alone.
+/// A batch into an empty filter is a *bulk build* if it has keys for half of the slots, or for an eighth of them if
+/// the table is larger than 2 MiB. A build partitions the keys, then fills pieces of the table on all threads. There
+/// is no build if the batch has more keys than slots, or the filter fewer than 2^12 buckets. Any batch that is not a
+/// build is inserted by the caller's thread alone.
 ///
-/// A build takes up to 7 bytes per key of memory, or 12 if fingerprints have 32 bits, and 9 to 18 MB more for
-/// every thread that works. With memory for fewer threads, fewer work at a time; with too little for one, or if the
-/// system refuses it, the batch is inserted like any other: the same keys, which are then in other slots.
+/// A build takes up to 7 bytes of memory per key, or 12 if fingerprints have 32 bits, and 9 to 18 MB for every
+/// thread that works. If there is memory for fewer threads, fewer work at a time. If there is too little for one, or
+/// the system refuses it, the batch is inserted like any other; the filter then holds the same keys in other slots.
 impl InsertBulk for CuckooFilter {
     fn insert_bulk<P: Workers>(
         &mut self,
@@ -44,7 +45,7 @@ impl CuckooFilter {
         if placed.is_ok() {
             return Ok(());
         }
-        // The keys that found places are any of the group, not its first.
+        // Any keys of the group may be in, but an error must leave only its first ones: start again, one by one.
         for (i, hash) in hashes.iter().enumerate() {
             if new[i / 64] >> (i % 64) & 1 == 1 {
                 self.remove_hash(*hash);

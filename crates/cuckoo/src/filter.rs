@@ -1,4 +1,4 @@
-//! The filter: buckets over bytes, and an overflow area that is hardly ever used.
+//! The filter type: a table of buckets, and an overflow area that is nearly always empty.
 
 use crate::bucket::EmptyPair;
 use crate::evict::parts::{InsertScratch, Parts, Placed};
@@ -22,15 +22,16 @@ use trommel_simd::{Hint, Isa, prefetch};
 /// A cuckoo filter over the bytes `S`: owned ([`Storage`], the default) or borrowed (`&[u8]`, any
 /// alignment), in which case it is a zero-copy view.
 ///
-/// It keeps a fingerprint of every key, in one of two buckets of four slots. A lookup reads one line for
-/// most keys and two for the rest, whatever the load. See [`Geometry`] for how a hash is split, and
+/// It stores a fingerprint of every key, in one of two buckets of four slots. A lookup reads one bucket for
+/// most keys and two for the rest, at any load. See [`Geometry`] for how a hash is split, and
 /// docs/FORMAT.md for the bytes.
 ///
-/// A set, unless built with [`multiset`](Builder::multiset): a key that is found is not inserted again. Two
-/// keys that are found as one are then one, and removing either removes both: **of a set, remove only keys
-/// that no other may be taken for, or keep copies in a multiset**. Copies of a key share its two buckets,
-/// so a multiset keeps eight of them, and more as long as the overflow area has room, which is up to 64
-/// fingerprints for all keys. Two keys with many copies may share a bucket, and then have room for fewer.
+/// The filter is a set, unless it is built with [`multiset`](Builder::multiset). A set does not insert a key
+/// that it already finds. So it may store only one fingerprint for two keys that it cannot tell apart, and
+/// removing either removes both: **from a set, remove only keys that cannot be mistaken for others, or use a
+/// multiset**. Copies of a key share its two buckets, so a multiset has room for eight copies of it, and for
+/// more as long as the overflow area has room: up to 64 fingerprints for all keys together. Two keys with
+/// many copies may share a bucket, and then have room for fewer.
 ///
 /// ```
 /// use trommel::{CuckooFilter, Filter, Insert, Remove};
@@ -47,11 +48,11 @@ pub struct CuckooFilter<S = Storage> {
     pub(crate) len: u64,
     pub(crate) multiset: bool,
     pub(crate) empty: EmptyPair,
-    /// The share of full slots at which the filter doubles by itself.
+    /// The load factor at which an insert doubles the filter; `None` if none does.
     pub(crate) grow_at: Option<f64>,
     pub(crate) kernels: Kernels,
     pub(crate) isa: Isa,
-    /// Whether the fingerprints are known to be where they can be: not in a trusted view.
+    /// Whether the table was checked, or needs no check. False in a trusted view.
     pub(crate) is_checked: bool,
     pub(crate) table: S,
     pub(crate) overflow: Overflow,
@@ -60,8 +61,9 @@ pub struct CuckooFilter<S = Storage> {
 }
 
 impl CuckooFilter {
-    /// The smallest filter whose false-positive rate with `keys` keys is at most `fpr`: the least width of
-    /// 8, 12, 16 and 32 bits that reaches it, 95 % full then.
+    /// The smallest filter whose false-positive rate with `keys` keys is at most `fpr`. Its fingerprints have
+    /// the least width of 8, 12, 16 and 32 bits that reaches `fpr`. With `keys` keys it is 95 % full, or less
+    /// if it has no more than 1024 buckets.
     ///
     /// ```
     /// use trommel::{CuckooFilter, Filter};
@@ -71,13 +73,13 @@ impl CuckooFilter {
     /// ```
     ///
     /// # Errors
-    /// [`SpecError`] if the rate is not between 0 and 1 or cannot be reached, or the filter would be too
+    /// [`SpecError`] if `fpr` is not between 0 and 1 or cannot be reached, or the filter would be too
     /// large.
     pub fn with_capacity_and_fpr(keys: usize, fpr: f64) -> Result<Self, SpecError> {
         Self::builder().keys(keys).fpr(fpr).build()
     }
 
-    /// A builder for everything else: load, fingerprint bits, multiset, growth, seed.
+    /// A builder with all other options: load, fingerprint bits, multiset, growth, seed.
     ///
     /// ```
     /// use trommel::CuckooFilter;
@@ -89,7 +91,7 @@ impl CuckooFilter {
         Builder::default()
     }
 
-    /// How the table's memory was got: whether huge pages were advised.
+    /// How the table's memory was allocated, and whether huge pages were advised.
     ///
     /// ```
     /// use trommel::{CuckooFilter, container::Backing};
@@ -102,7 +104,7 @@ impl CuckooFilter {
         self.table.backing()
     }
 
-    /// Forgets all keys, keeping the memory.
+    /// Removes all keys, and keeps the table's memory.
     ///
     /// ```
     /// use trommel::{CuckooFilter, Filter, Insert};
@@ -120,8 +122,8 @@ impl CuckooFilter {
         self.len = 0;
     }
 
-    /// Bytes that inserts into a highly loaded table keep beside it: a bit per bucket, and 16 KiB for searches. They
-    /// are not part of [`Filter::memory_bytes`], nor of the frozen filter.
+    /// Bytes of the scratch memory that inserts into a highly loaded table keep: a bit per bucket, and 16 KiB for
+    /// searches. It is no part of [`Filter::memory_bytes`] or of the frozen filter.
     ///
     /// ```
     /// use trommel::{CuckooFilter, Insert};
@@ -138,8 +140,8 @@ impl CuckooFilter {
         self.scratch.as_ref().map_or(0, |scratch| size_of::<InsertScratch>() + scratch.full.bytes())
     }
 
-    /// Gives back [`CuckooFilter::scratch_bytes`]. An insert that needs them makes them anew, in one pass over
-    /// the table.
+    /// Frees the scratch memory of [`CuckooFilter::scratch_bytes`]. An insert that needs it makes it again, in
+    /// one pass over the table.
     ///
     /// ```
     /// use trommel::{CuckooFilter, Filter, Insert};
@@ -167,10 +169,11 @@ impl CuckooFilter {
         }
     }
 
-    /// The error of an insert.
+    /// The error of a batch of which `inserted` keys went in.
     pub(crate) fn full(&self, inserted: usize, why: WhyFull) -> Full {
-        let places = self.geometry.slots() + overflow::capacity(&self.geometry) as u64;
-        Full::new(inserted, self.len(), usize::try_from(places).unwrap_or(usize::MAX)).because(why)
+        let capacity = self.geometry.slots() + overflow::capacity(&self.geometry) as u64;
+        Full::new(inserted, self.len(), usize::try_from(capacity).unwrap_or(usize::MAX))
+            .because(why)
     }
 }
 
@@ -181,7 +184,7 @@ impl FromSpec for CuckooFilter {
     fn from_spec(spec: &Spec) -> Result<Self, SpecError> {
         let isa = spec.usable_isa()?;
         let geometry = sizing::geometry(spec)?;
-        // `geometry` stays within the addressable bytes of the machine.
+        // `sizing::geometry` refuses tables of more bytes than the machine can address, so the cast is exact.
         let table = Storage::zeroed(geometry.table_bytes() as usize, spec.huge_pages)?;
         let filter = Self::assemble(geometry, spec.hasher, isa, table);
         Ok(Self { grow_at: spec.grow_at, multiset: spec.multiset, ..filter })
@@ -194,10 +197,12 @@ impl FromSpec for CuckooFilter {
 }
 
 impl<S: AsRef<[u8]>> CuckooFilter<S> {
-    /// Puts an empty filter together from parts that fit: the table has the geometry's length, and the
-    /// machine has the instruction set.
+    /// Makes a filter of its parts, with 0 as its number of keys. The machine must have the instruction set.
+    ///
+    /// # Panics
+    /// If the table does not have the geometry's length.
     pub(crate) fn assemble(geometry: Geometry, hasher: Hasher, isa: Isa, table: S) -> Self {
-        // The kernels rest on this.
+        // The kernels' memory accesses rely on this.
         assert_eq!(table.as_ref().len() as u64, geometry.table_bytes());
         Self {
             geometry,
@@ -215,7 +220,7 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
         }
     }
 
-    /// The shape of the table.
+    /// The geometry of the table: buckets, fingerprint bits and doublings.
     ///
     /// ```
     /// use trommel::{CuckooFilter, Filter};
@@ -231,7 +236,7 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
         self.geometry
     }
 
-    /// The share of slots that are full.
+    /// The number of fingerprints, divided by the number of slots.
     ///
     /// ```
     /// use trommel::{CuckooFilter, Insert};
@@ -259,7 +264,7 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
         self.multiset
     }
 
-    /// Fingerprints for which the table had no place.
+    /// The number of fingerprints in the overflow area, since the table had no room for them.
     ///
     /// ```
     /// use trommel::{Count, CuckooFilter, Insert};
@@ -288,7 +293,7 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
         self.isa
     }
 
-    /// The table itself.
+    /// The bytes of the table.
     ///
     /// ```
     /// use trommel::{CuckooFilter, Filter, Insert};
@@ -303,8 +308,9 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
         self.table.as_ref()
     }
 
-    /// A rate that a filter of this shape does not exceed with `keys` distinct keys: what it was sized by. It
-    /// is the rate if every lookup reads two buckets; flags make it lower, by a sixth at 95 % load.
+    /// An upper bound on the false-positive rate of a filter of this geometry with `keys` distinct keys. Filters
+    /// are sized by it. It assumes that every lookup reads two buckets; the overflow flags spare some of these
+    /// reads, so the false-positive rate at 95 % load is a sixth lower.
     ///
     /// ```
     /// use trommel::CuckooFilter;
@@ -349,7 +355,7 @@ impl<S: AsRef<[u8]>> Filter for CuckooFilter<S> {
                     .contains(&self.geometry, Entry::of_hash(&self.geometry, hash.raw())))
     }
 
-    /// The line of the primary bucket, at which most lookups of absent keys end.
+    /// Prefetches the cache line of the primary bucket. Most lookups of absent keys read no other bucket.
     fn prefetch_hash(&self, hash: KeyHash) {
         let (bucket, _) = self.geometry.split(hash.raw());
         let start = bucket as usize * self.geometry.fingerprint_bits as usize * SLOTS as usize / 8;
@@ -369,7 +375,7 @@ impl<S: AsRef<[u8]>> Filter for CuckooFilter<S> {
         self.hasher
     }
 
-    /// Fingerprints held, copies counted.
+    /// The number of fingerprints in the filter; every copy counts.
     fn len(&self) -> usize {
         usize::try_from(self.len).unwrap_or(usize::MAX)
     }
@@ -382,29 +388,27 @@ impl<S: AsRef<[u8]>> Filter for CuckooFilter<S> {
         true
     }
 
-    /// Counted: how many pairs of a bucket and a fingerprint are found. Exact up to a million slots; in a
-    /// larger table every n-th bucket is looked at, and the rate known to 0.2 % of itself. Fingerprints in
-    /// the overflow area are left out.
+    /// The share of all pairs of a bucket and a fingerprint that a lookup would find, counted from the table.
+    /// Exact up to a million slots. In a larger table only every n-th bucket is counted, with a relative error
+    /// of 0.2 %. Fingerprints in the overflow area are not counted.
     ///
-    /// Cost: one pass over the buckets counted, and one read of the other bucket per fingerprint.
+    /// Cost: one pass over the buckets that are counted, and a read of the other bucket of each fingerprint.
     fn expected_fpr(&self) -> f64 {
         with_width!(self.geometry, W => rate::found::<W>(&self.table_of()))
     }
 }
 
 impl Insert for CuckooFilter {
-    /// False if a set finds the key already.
+    /// Inserts a key. Returns false if the filter is a set and finds the key already.
     ///
-    /// Cost: a line up to half load; at 95 % three of the table and some of [`scratch_bytes`], in search of
-    /// room.
-    ///
-    /// [`scratch_bytes`]: CuckooFilter::scratch_bytes
+    /// Cost: one cache line up to half load. At 95 %, the search for room reads three cache lines of the table,
+    /// and some of the [scratch memory](CuckooFilter::scratch_bytes).
     ///
     /// # Errors
-    /// [`Full`] with the reason; the filter is as it was.
+    /// [`Full`] with the reason, if there is no room for the key. The filter is unchanged.
     fn insert_hash(&mut self, hash: KeyHash) -> Result<bool, Full> {
         if self.is_growth_due() {
-            // A key that changes nothing is no reason to grow.
+            // A key that a set finds already is no reason to grow.
             if !self.multiset && self.contains_hash(hash) {
                 return Ok(false);
             }
@@ -431,25 +435,25 @@ impl Insert for CuckooFilter {
         }
     }
 
-    /// Inserts a batch: the same keys as one by one, not always in the same slots.
+    /// Inserts a batch. The filter then holds the same keys as after single inserts, but perhaps in other slots.
     ///
     /// # Errors
-    /// [`Full`] if there is no room for all; the first `inserted` keys of the batch went in.
+    /// [`Full`] if there is no room for all keys. The first `inserted` keys of the batch are then in the filter.
     fn insert_batch(&mut self, hashes: &[KeyHash]) -> Result<(), Full> {
         self.insert_bulk(hashes, Bulk::CALLER)
     }
 }
 
 impl Remove for CuckooFilter {
-    /// Removes one copy of the key's fingerprint; false, and nothing changed, if it is not there.
+    /// Removes one copy of the key's fingerprint. Returns false, and changes nothing, if there is none.
     ///
-    /// A key that was never inserted, but is a false positive, has the fingerprint of one that was: that is
-    /// removed then, and its key is not found any more.
+    /// Remove only keys that were inserted: if a key that was not is a false positive, this removes the
+    /// fingerprint of another key, which is then no longer found.
     fn remove_hash(&mut self, hash: KeyHash) -> bool {
         let removed = with_width!(self.geometry, W => self.parts().remove::<W>(hash.raw()));
         self.len -= u64::from(removed);
         if self.len == 0 {
-            // All pairs are empty, and no key lives elsewhere.
+            // Every pair is empty, and no key is in its alternate bucket.
             self.empty = EmptyPair::Clear;
         }
         removed
@@ -465,8 +469,8 @@ impl<S: AsRef<[u8]>> Count for CuckooFilter<S> {
     }
 }
 
-/// Equal filters have the same frozen bytes. The load at which a filter grows and the instruction set are no part of it;
-/// filters of the same keys may have them in other slots, and are not equal then.
+/// Filters are equal if their frozen bytes are. The load at which a filter grows and its instruction set do not count.
+/// Filters of the same keys may hold them in different slots, and are then not equal.
 impl<S: AsRef<[u8]>, T: AsRef<[u8]>> PartialEq<CuckooFilter<T>> for CuckooFilter<S> {
     fn eq(&self, other: &CuckooFilter<T>) -> bool {
         (self.geometry, self.hasher, self.len) == (other.geometry, other.hasher, other.len)
@@ -481,7 +485,7 @@ impl<S: AsRef<[u8]>> Eq for CuckooFilter<S> {}
 impl<S: Clone> Clone for CuckooFilter<S> {
     fn clone(&self) -> Self {
         let (table, overflow) = (self.table.clone(), self.overflow.clone());
-        // A copy that takes keys needs this as much as the original: to make it is a pass over the table.
+        // Cloned, since a copy that inserts keys would otherwise make it again, in a pass over the table.
         let scratch = self.scratch.clone();
         Self { table, overflow, scratch, ..*self }
     }

@@ -10,7 +10,7 @@ use trommel_base::container::{self, FrozenBytes, HEADER_BYTES, Header, Parsed, T
 use trommel_base::{FilterKind, FormatError, Storage};
 use trommel_simd::Isa;
 
-/// Bits of the last parameter.
+/// Flags in the last parameter of the header.
 const MULTISET: u64 = 1;
 const EMPTY_UNKNOWN: u64 = 2;
 
@@ -23,8 +23,8 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
         Header { kind: FilterKind::Cuckoo, hasher: self.hasher, len: self.len, parameters }
     }
 
-    /// Checks what a trusted view left out, beside the checksum: that every fingerprint is in a bucket that
-    /// it can be in, and that they are as many as the header states.
+    /// Does the checks that a trusted view left out, except for the checksum: that every fingerprint is in a bucket
+    /// that it can be in, that the header states their number, and that padding is zero.
     ///
     /// ```
     /// use trommel::CuckooFilter;
@@ -36,7 +36,7 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if that is not so.
+    /// [`FormatError`] if a check fails.
     pub fn check_structure(&self) -> Result<(), FormatError> {
         if self.is_checked {
             return Ok(());
@@ -44,8 +44,8 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
         with_width!(self.geometry, W => self.check::<W>())
     }
 
-    /// Any buckets are a table, as long as they hold as many fingerprints as the header says, each in
-    /// the right part of a grown table; and padding is zero.
+    /// Accepts any buckets that hold as many fingerprints as the header states, if each fingerprint of a grown
+    /// filter is in the right table and the padding is zero.
     fn check<W: Width>(&self) -> Result<(), FormatError> {
         let table = self.table_of::<W>();
         let mut held = self.overflow.len() as u64;
@@ -69,8 +69,8 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
         Ok(())
     }
 
-    /// The frozen filter: header, table and what the overflow area holds. That it grows by itself is a
-    /// setting of the owned filter and not in the bytes.
+    /// The frozen filter: header, table and overflow area. The load at which it grows is a setting of the owned
+    /// filter, and not in the bytes.
     ///
     /// ```
     /// use trommel::{CuckooFilter, Insert};
@@ -84,7 +84,7 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
         self.header().to_bytes(&[self.table.as_ref(), &self.overflow.to_bytes()])
     }
 
-    /// Bytes of the frozen filter, as [`CuckooFilter::to_bytes`] makes them. Allocates nothing.
+    /// The number of bytes of [`CuckooFilter::to_bytes`]. Allocates nothing.
     ///
     /// ```
     /// use trommel::{CuckooFilter, Filter};
@@ -118,8 +118,8 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
 }
 
 impl<'a> CuckooFilter<&'a [u8]> {
-    /// A zero-copy view of a frozen filter, at any alignment. What the overflow area holds, at most 64
-    /// fingerprints, is copied.
+    /// A zero-copy view of a frozen filter, at any alignment. Only the overflow area is copied, which has at most
+    /// 64 fingerprints.
     ///
     /// Cost: one pass over the bytes for the checksum, and one that counts fingerprints.
     ///
@@ -139,9 +139,9 @@ impl<'a> CuckooFilter<&'a [u8]> {
         Self::from_container(container::parse(bytes)?)
     }
 
-    /// The same for bytes that were verified before: neither is the checksum of the table computed, nor
-    /// are fingerprints counted and compared with their buckets. A lookup reads two buckets that follow from
-    /// its key, so it rests on the length of the table alone. See [`container::parse_trusted`].
+    /// Like [`parse`](Self::parse), for bytes that were verified before. It neither computes the checksum of the
+    /// table nor checks the fingerprints. The buckets that a lookup reads follow from its key, so it only relies
+    /// on the length of the table, which is checked. See [`container::parse_trusted`].
     ///
     /// ```
     /// use trommel::{CuckooFilter, Filter, Insert};
@@ -161,7 +161,7 @@ impl<'a> CuckooFilter<&'a [u8]> {
 }
 
 impl<B: FrozenBytes> CuckooFilter<B> {
-    /// A view of a container that was taken apart already.
+    /// The filter of a container that is parsed already.
     ///
     /// ```
     /// use trommel::{CuckooFilter, Filter, container};
@@ -173,7 +173,7 @@ impl<B: FrozenBytes> CuckooFilter<B> {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if it is of another kind, or not what a writer writes.
+    /// [`FormatError`] if the container is of another kind, or has values that no writer writes.
     pub fn from_container(parsed: Parsed<B>) -> Result<Self, FormatError> {
         let (header, trust, payload) = (parsed.header(), parsed.trust(), parsed.payload());
         if header.kind != FilterKind::Cuckoo {
@@ -220,7 +220,7 @@ impl<B: FrozenBytes> CuckooFilter<B> {
         Ok(filter)
     }
 
-    /// An owned copy of what is viewed; of a trusted view, after [`check_structure`](Self::check_structure).
+    /// An owned copy of the filter. A trusted view is checked first, by [`check_structure`](Self::check_structure).
     ///
     /// ```
     /// use trommel::{CuckooFilter, Filter, Insert};
@@ -243,7 +243,7 @@ impl<B: FrozenBytes> CuckooFilter<B> {
 }
 
 impl CuckooFilter {
-    /// An owned filter from frozen bytes. Everything is checked before memory is asked for.
+    /// An owned filter from frozen bytes. Everything is checked before the table is allocated.
     ///
     /// ```
     /// use trommel::{CuckooFilter, Filter, FormatError, Insert};

@@ -1,4 +1,4 @@
-//! The shape of a table, and how a hash is split: any even number of buckets.
+//! The geometry of a table, which may have any even number of buckets, and how a hash is split.
 
 use trommel_base::storage::MAX_BYTES;
 
@@ -6,38 +6,39 @@ use trommel_base::storage::MAX_BYTES;
 pub(crate) const SLOTS: u64 = 4;
 /// The load up to which a filter of more than 1024 buckets takes distinct keys.
 ///
-/// One that has grown is as many tables as its size was multiplied by, and chance does not fill them alike:
-/// the load of one of a few thousand slots is some per cent above or below that of the filter. Let filters
-/// that began small grow at 85 to 90 %: an insert that finds no place before the load at which a filter
-/// is to grow fails, as in one that does not.
+/// A filter that was doubled `d` times consists of `2^d` tables, and chance fills them unequally: the load of a
+/// table of a few thousand slots is some per cent above or below that of the filter. If one of them is full, an
+/// insert fails, even below the load at which the filter would grow. So let filters that began small grow at 85
+/// to 90 %.
 pub const GUARANTEED_LOAD: f64 = 0.95;
-/// Up to this many buckets chance fills tables unevenly, and less is guaranteed.
+/// With up to this many buckets, chance fills tables so unevenly that a lower load is guaranteed.
 pub(crate) const SMALL_BUCKETS: u64 = 1024;
-/// The most buckets: vectors address them by 32 bits with a sign.
+/// The most buckets: the indices of gathers are signed and have 32 bits.
 pub(crate) const MAX_BUCKETS: u64 = 1 << 31;
-/// Widths of a fingerprint.
+/// The widths that a fingerprint may have, in bits.
 pub(crate) const WIDTHS: [u32; 4] = [8, 12, 16, 32];
-/// Bits of a fingerprint that doubling leaves: with fewer, half of all absent keys are found.
+/// How many bits of a fingerprint doublings must leave to tell keys apart. With fewer, about half of all absent keys
+/// would be found.
 pub(crate) const FEWEST_BITS: u32 = 4;
-/// A bucket and its alternate are less than this number of buckets apart in a filter that has not grown:
-/// work region by region stays near the region.
+/// In a filter that has not grown, a bucket and its alternate are less than this many buckets apart, so that the
+/// inserts of a region stay near it.
 const SPAN_BUCKETS: u64 = 1 << 16;
-/// Bytes after the last bucket, so that a bucket of any width can be read as eight bytes.
+/// Bytes after the last bucket of six bytes, so that it too can be read as eight bytes.
 const PADDING_BYTES: u64 = 2;
 
 /// The shape of a table of buckets.
 ///
-/// A hash is a fraction: `hash / 2^64 · buckets` has the *primary bucket* before the point and the
-/// *fingerprint* after it. Since 0 marks a free slot, fingerprint 0 becomes 1.
+/// The product `hash / 2^64 · buckets` has the *primary bucket* before its binary point, and the *fingerprint*
+/// after it. Since 0 marks a free slot, fingerprint 0 becomes 1.
 ///
-/// The *alternate bucket* is `bucket + offset` for an even bucket and `bucket − offset` for an odd one,
-/// around the end, where `offset` is an odd number that depends on the fingerprint alone. The number
-/// of buckets is even, so it leads from even buckets to odd ones and from there back: its own inverse, and
-/// never the same bucket. In the cuckoo filter of the paper, that takes an exclusive or, and so a power
-/// of two.
+/// The *alternate bucket* is `bucket + offset` for an even bucket and `bucket − offset` for an odd one, modulo
+/// the number of buckets, where `offset` is an odd number that depends on the fingerprint alone. Since the number
+/// of buckets is even, the alternate of an even bucket is odd, and the other way round. So the alternate of the
+/// alternate is the bucket itself, and the two always differ. The cuckoo filter of the paper uses an exclusive or
+/// instead, for which the number of buckets must be a power of two.
 ///
-/// A filter that has grown `doublings` times is `2^doublings` tables of its first size, interleaved: the
-/// first bits of a fingerprint say which table it belongs to, and both its buckets are there.
+/// A filter that was doubled `doublings` times consists of `2^doublings` interleaved tables of its first size.
+/// The first `doublings` bits of a fingerprint are the number of its table, which has both its buckets.
 ///
 /// Source: Fan, Andersen, Kaminsky and Mitzenmacher, "Cuckoo filter: practically better than Bloom",
 /// CoNEXT 2014, section 3.1, partial-key cuckoo hashing.
@@ -48,7 +49,7 @@ pub struct Geometry {
     pub buckets: u64,
     /// Bits of a fingerprint as it is stored: 8, 12, 16 or 32.
     pub fingerprint_bits: u32,
-    /// How often the filter was doubled. As many bits of a fingerprint are the same for all keys of a bucket.
+    /// How often the filter was doubled. This many first bits of a fingerprint are the same for all keys of a bucket.
     pub doublings: u32,
 }
 
@@ -79,12 +80,12 @@ impl Geometry {
         self.buckets_bytes() + self.padding_bytes()
     }
 
-    /// Bytes of the buckets, without what is after the last.
+    /// Bytes of the buckets, without the padding after the last.
     pub(crate) const fn buckets_bytes(&self) -> u64 {
         self.buckets * (SLOTS * self.fingerprint_bits as u64 / 8)
     }
 
-    /// Only buckets of six bytes are read with their neighbours.
+    /// Bytes of padding: only buckets of six bytes need any, since they are read as eight bytes.
     const fn padding_bytes(&self) -> u64 {
         if self.fingerprint_bits == 12 { PADDING_BYTES } else { 0 }
     }
@@ -99,75 +100,73 @@ impl Geometry {
             && self.table_bytes() <= MAX_BYTES
     }
 
-    /// Twice the buckets, which a bit of every fingerprint tells apart; whether there can be such a table,
-    /// [`Geometry::is_possible`] says.
+    /// The geometry after one more doubling. It may not be [possible](Geometry::is_possible).
     pub(crate) fn doubled(&self) -> Self {
         Self { buckets: 2 * self.buckets, doublings: self.doublings + 1, ..*self }
     }
 
-    /// Primary bucket and fingerprint of a hash.
+    /// The primary bucket and the fingerprint of a hash.
     #[inline(always)]
     pub(crate) fn split(&self, hash: u64) -> (u32, u32) {
         let fixed_point = self.fixed_point(hash);
         ((fixed_point >> 32) as u32, self.fingerprint(fixed_point))
     }
 
-    /// `hash / 2^64 · buckets`, with 32 bits after the point. Buckets are fewer than 2^32, so two products
-    /// of 32 bits make it.
+    /// `hash / 2^64 · buckets`, with 32 bits after the binary point. The number of buckets has 32 bits, so two
+    /// multiplications of 32-bit factors are enough.
     #[inline(always)]
     pub(crate) fn fixed_point(&self, hash: u64) -> u64 {
         let (high, low) = (hash >> 32, hash & u64::from(u32::MAX));
-        // The compiler multiplies by one instruction per lane if it sees that a factor is 32 bits long.
+        // The cast shows the compiler that the factor has 32 bits, so that one instruction multiplies the lanes.
         let buckets = u64::from(self.buckets as u32);
         high * buckets + ((low * buckets) >> 32)
     }
 
-    /// The bits after the point, and of a grown filter those that went before it.
+    /// The fingerprint: the first bits after the point and, before them, those that doublings moved before the point.
     #[inline(always)]
     pub(crate) fn fingerprint(&self, fixed_point: u64) -> u32 {
         let bits = (fixed_point >> self.fingerprint_shift()) as u32;
         (bits & (u32::MAX >> (32 - self.fingerprint_bits))).max(1)
     }
 
-    /// Where a fingerprint begins in the fixed-point number.
+    /// The position of the lowest bit of a fingerprint in the fixed-point number.
     #[inline(always)]
     pub(crate) const fn fingerprint_shift(&self) -> u32 {
         32 - self.fingerprint_bits + self.doublings
     }
 
-    /// Half the number of buckets that an alternate may be apart by: what the mixed fingerprint is reduced
-    /// to; at most 2^15.
+    /// Half of what bounds the offset between the two buckets of a fingerprint, before doublings; at most 2^15.
     #[inline(always)]
     pub(crate) const fn half_span(&self) -> u16 {
         let first = self.buckets >> self.doublings;
         (if first < SPAN_BUCKETS { first / 2 } else { SPAN_BUCKETS / 2 }) as u16
     }
 
-    /// Half of how far apart the two buckets of a fingerprint are, before doubling.
+    /// Half of the offset between the two buckets of a fingerprint, rounded down, before doublings.
     #[inline(always)]
     pub(crate) fn half_offset(&self, fingerprint: u32) -> u16 {
         ((u32::from(mix(fingerprint)) * u32::from(self.half_span())) >> 16) as u16
     }
 
-    /// The other bucket of a fingerprint that one bucket is known of.
+    /// The other bucket of a fingerprint that may be in `bucket`.
     #[inline(always)]
     pub(crate) fn alternate(&self, bucket: u32, fingerprint: u32) -> u32 {
         self.apart(bucket, self.half_offset(fingerprint))
     }
 
-    /// The bucket that is so far from another.
+    /// The other bucket, from half of the offset.
     #[inline(always)]
     pub(crate) fn apart(&self, bucket: u32, half_offset: u16) -> u32 {
         let buckets = self.buckets as u32;
         let offset = (2 * u32::from(half_offset) + 1) << self.doublings;
         let is_odd = (bucket >> self.doublings) & 1 == 1;
-        // `bucket − offset` around the end is `bucket + (buckets − offset)`.
+        // Modulo `buckets`, `bucket − offset` is `bucket + (buckets − offset)`.
         let there = bucket + if is_odd { buckets - offset } else { offset };
-        // A bucket that is not beyond the end becomes huge by the subtraction.
+        // Modulo `buckets`: where `there` is less, the subtraction wraps to a huge number.
         there.min(there.wrapping_sub(buckets))
     }
 
-    /// Whether a fingerprint can be in a bucket: in a grown filter, whether it belongs to the bucket's table.
+    /// Whether a fingerprint can be in a bucket: its first `doublings` bits must be the number of the bucket's table.
     #[inline]
     pub(crate) fn belongs(&self, bucket: u32, fingerprint: u32) -> bool {
         let table = u64::from(bucket) & ((1 << self.doublings) - 1);
@@ -178,10 +177,10 @@ impl Geometry {
 /// Factors of [`mix`].
 pub(crate) const MIX_FACTORS: [u16; 2] = [0x9E37, 0xC2B3];
 
-/// Sixteen bits that depend on all bits of a fingerprint, in operations that vectors of 16-bit lanes have.
+/// Mixes all bits of a fingerprint into sixteen, by operations that vectors of 16-bit lanes have.
 ///
-/// Not a multiplication alone: offsets in an arithmetic progression make sums of offsets coincide, so that
-/// a search for room meets the same buckets again and again.
+/// Rejected: a multiplication alone. Offsets in an arithmetic progression have many equal sums, so a search for room
+/// would visit the same buckets again and again.
 #[inline(always)]
 pub(crate) const fn mix(fingerprint: u32) -> u16 {
     let once = ((fingerprint ^ (fingerprint >> 16)) as u16).wrapping_mul(MIX_FACTORS[0]);
@@ -221,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn every_bucket_of_small_tables_and_every_fingerprint() {
+    fn the_alternate_is_its_own_inverse_everywhere_in_small_tables() {
         for buckets in (2..=60).step_by(2) {
             let geometry = Geometry { buckets, fingerprint_bits: 8, doublings: 0 };
             for bucket in 0..buckets as u32 {
@@ -247,8 +246,8 @@ mod tests {
         }
     }
 
-    /// A doubled filter sends a hash to one of the two buckets that its bucket became, says the same
-    /// fingerprint, and its alternate to the same half.
+    /// In a doubled filter, a hash has the same fingerprint as before, and each of its buckets is the same half of
+    /// the bucket of before.
     #[test]
     fn doubling_splits_buckets() {
         for (buckets, fingerprint_bits) in [(10, 8), (1000, 12), (70_000, 16), (1 << 20, 32)] {
@@ -267,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn mixing_keeps_sixteen_bits_apart() {
+    fn mixing_maps_sixteen_bits_one_to_one() {
         let mixed: HashSet<u16> = (0..1 << 16).map(mix).collect();
         assert_eq!(mixed.len(), 1 << 16);
     }

@@ -1,9 +1,9 @@
-//! Twice the size, without the keys.
+//! Doubling a filter without the keys.
 //!
-//! The bits of a fingerprint continue those of its primary bucket. When the table is doubled, the first bit
-//! that has not moved yet becomes the last bit of both buckets of the fingerprint, so that bucket `i` is
-//! split into buckets `2i` and `2i + 1`. The bit stays stored as well, but it is the same in all
-//! fingerprints of a bucket: twice the keys, then, is twice the rate.
+//! In the hash, the bits of a fingerprint follow those of its primary bucket. Each doubling appends the next bit
+//! of the fingerprint to the numbers of both its buckets, so bucket `i` is split into buckets `2i` and `2i + 1`.
+//! The bit is still stored, but it is the same in all fingerprints of a bucket and no longer tells keys apart:
+//! with twice the keys, the false-positive rate is about twice as high.
 
 use crate::bucket::{self, EmptyPair};
 use crate::filter::CuckooFilter;
@@ -14,7 +14,7 @@ use core::fmt;
 use trommel_base::storage::OutOfMemory;
 use trommel_base::{Storage, WhyFull};
 
-/// Why a filter was not doubled. It is as it was.
+/// Why a filter was not doubled. The filter is unchanged.
 ///
 /// ```
 /// use trommel::{CuckooFilter, cuckoo::GrowError};
@@ -26,21 +26,21 @@ use trommel_base::{Storage, WhyFull};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GrowError {
-    /// Its fingerprints have no bit to spare.
+    /// Another doubling would leave fewer than four bits of a fingerprint to tell keys apart.
     Fingerprint {
         /// Bits of a fingerprint as it is stored.
         fingerprint_bits: u32,
-        /// How often the filter was doubled before.
+        /// How often the filter was doubled so far.
         doublings: u32,
     },
-    /// It would be larger than a filter can be.
+    /// The doubled table would be larger than a table can be.
     TooLarge {
-        /// Buckets that it would have.
+        /// Buckets of the doubled table.
         buckets: u64,
     },
     /// The system refused the memory.
     OutOfMemory {
-        /// Bytes asked for.
+        /// Bytes that were requested.
         bytes: u64,
     },
 }
@@ -50,7 +50,7 @@ impl fmt::Display for GrowError {
         match self {
             Self::Fingerprint { fingerprint_bits, doublings } => write!(
                 f,
-                "fingerprints of {fingerprint_bits} bits leave none to grow by after {doublings} doublings"
+                "fingerprints of {fingerprint_bits} bits have no bit to spare after {doublings} doublings"
             ),
             Self::TooLarge { buckets } => write!(f, "a table of {buckets} buckets is too large"),
             Self::OutOfMemory { bytes } => write!(f, "the system refused {bytes} bytes of memory"),
@@ -76,9 +76,10 @@ impl From<GrowError> for WhyFull {
 }
 
 impl CuckooFilter {
-    /// Doubles the table. Every key is still found, the rate is about the same until more keys come, and then
-    /// about twice that of before at equal load: a bit less to compare, and flags that both halves of a bucket
-    /// say. [`fpr_with`](CuckooFilter::fpr_with) bounds it. Both tables are in memory for the time of it.
+    /// Doubles the table. Every key is still found. The false-positive rate is about the same until more keys are
+    /// inserted. Once the load is as high as before, the rate is about twice that of before, since lookups compare
+    /// one bit less, and since both halves of a bucket keep its flags.
+    /// [`fpr_with`](CuckooFilter::fpr_with) bounds it. Both tables are in memory until this returns.
     ///
     /// ```
     /// use trommel::{CuckooFilter, Filter, Insert};
@@ -90,7 +91,8 @@ impl CuckooFilter {
     /// ```
     ///
     /// # Errors
-    /// [`GrowError`] if four bits of the fingerprints would not be left, or there is no memory.
+    /// [`GrowError`] if fewer than four bits of a fingerprint would be left to tell keys apart, if the table would
+    /// be too large, or if there is no memory for it.
     pub fn grow(&mut self) -> Result<(), GrowError> {
         let Geometry { fingerprint_bits, doublings, .. } = self.geometry;
         if doublings + FEWEST_BITS >= fingerprint_bits {
@@ -112,7 +114,7 @@ impl CuckooFilter {
         Ok(())
     }
 
-    /// Splits every bucket into its two halves, which both encode its flags.
+    /// Splits every bucket into two halves, which both get its flags.
     fn split_buckets<W: Width>(&self, doubled: &Geometry, table: &mut [u8]) -> EmptyPair {
         let from = self.table_of::<W>();
         let mut to = Table::<W, _>::new(doubled, table, self.empty);
@@ -120,14 +122,14 @@ impl CuckooFilter {
             let slots = from.slots(bucket);
             let flags = bucket::flags(&slots, self.empty);
             for half in [2 * bucket, 2 * bucket + 1] {
-                let mine = slots.map(|slot| if doubled.belongs(half, slot) { slot } else { 0 });
-                to.arrange(half, mine, flags);
+                let kept = slots.map(|slot| if doubled.belongs(half, slot) { slot } else { 0 });
+                to.arrange(half, kept, flags);
             }
         }
         to.empty
     }
 
-    /// Keys that may be inserted before the filter is to grow, at least one.
+    /// How many keys may be inserted before the filter has to grow; at least one.
     pub(crate) fn keys_before_growth(&self) -> usize {
         let Some(load) = self.grow_at else { return usize::MAX };
         let keys = (load * self.geometry.slots() as f64) as u64;

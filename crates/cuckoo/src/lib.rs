@@ -1,43 +1,44 @@
-//! Cuckoo filters: fingerprints in buckets of four, two buckets a key.
+//! Cuckoo filters: fingerprints in buckets of four slots, two buckets per key.
 //!
-//! A key's hash is a bucket and a fingerprint of 8, 12, 16 or 32 bits. The fingerprint is in that bucket or, if
-//! it had to make way, in one other, which bucket and fingerprint alone lead to. So a lookup reads one line or
-//! two, whatever the load, and an insert that finds both buckets full moves fingerprints to where they may be as
-//! well.
+//! A key's hash gives its *primary bucket* and a fingerprint of 8, 12, 16 or 32 bits. The fingerprint is stored in
+//! that bucket or in the *alternate bucket*, which follows from the primary bucket and the fingerprint. So a lookup
+//! reads one bucket or two, at any load. An insert that finds both buckets full makes room by moving other
+//! fingerprints to their own other buckets.
 //!
-//! # When to take one
+//! # When to use one
 //!
-//! | you need | take |
+//! | you need | use |
 //! |---|---|
-//! | lookups and inserts alone | a blocked Bloom filter: one line an insert, and never full |
-//! | to remove keys, or count a few copies of them | a cuckoo filter: at most two cache lines per lookup, 8.4 bits per key below 3 %, 12.6 below 0.2 % |
-//! | a rate between these steps, or the fewest bits for it | a quotient filter: every bit of a remainder is a step, `(r + 2.125) / 0.95` bits per key; of a cuckoo filter `f / 0.95`, at eight times `2^−f` |
-//! | many copies of a key counted | a quotient filter: 255 of each; here a pair of buckets has room for eight |
-//! | fingerprints in order, or other sizes than twice the last | a quotient filter |
+//! | only lookups and inserts | a blocked Bloom filter: one cache line per insert, and never full |
+//! | to remove keys, or count a few copies of them | a cuckoo filter: one or two buckets per lookup; 8.4 bits per key for a false-positive rate below 3 %, 12.6 for one below 0.2 % |
+//! | a false-positive rate between these steps, or the fewest bits for a given one | a quotient filter: `(r + 2.125) / 0.95` bits per key for remainders of any `r` bits; a cuckoo filter takes `f / 0.95` for fingerprints of `f` bits, at eight times `2^−f` |
+//! | to count many copies of a key | a quotient filter: up to 255 of each key; the two buckets of a cuckoo filter have room for eight |
+//! | fingerprints in order, or growth to sizes other than twice the last | a quotient filter |
 //!
-//! Lookups cost the same at any load. Inserts do not: below half of the slots nearly every key finds room in
-//! its first bucket; at 95 %, a search looks at some thirty buckets for room. Beyond 1024 buckets 95 % is
-//! [guaranteed](GUARANTEED_LOAD); what finds no place by then goes to an overflow area of at most 64 fingerprints,
-//! and when that is full an insert fails and changes nothing. Smaller tables are planned for less.
+//! Lookups cost the same at any load. Inserts do not: below half load nearly every key finds room in its primary
+//! bucket; at 95 %, a search looks at some thirty buckets for room. Tables of more than 1024 buckets are
+//! [guaranteed](GUARANTEED_LOAD) to take keys up to a load of 95 %; smaller tables are sized for lower loads. A key
+//! for which the table has no room goes to an overflow area of at most 64 fingerprints. If that is full too, the
+//! insert fails and changes nothing.
 //!
-//! **Remove only what was inserted.** A filter knows fingerprints and no keys. In a set, keys that are found as
-//! one are one; see [`CuckooFilter`].
+//! **Remove only keys that were inserted.** A filter stores fingerprints, not keys. A set may store keys that it
+//! cannot tell apart only once; see [`CuckooFilter`].
 //!
 //! # The modules
 //!
 //! | module | idea |
 //! |---|---|
-//! | `geometry` | any even number of buckets; a hash to bucket, fingerprint, and the other bucket |
-//! | `width` | a bucket of any width as one word |
-//! | `bucket` | two overflow flags in the order of four slots |
-//! | `table` | buckets over bytes: lookup, count, and changes without a search |
-//! | `evict` | inserts, and room for keys whose buckets are full: by search, or sixteen chains in lockstep |
-//! | `bulk` | batches: a build, or blocks of keys |
-//! | `build` | an empty filter from many keys, in pieces for several threads |
-//! | `overflow` | the few fingerprints that there is no path for |
-//! | `grow`, `merge` | twice the size, and two filters in one, without the keys |
-//! | `rate` | the false-positive rate, counted |
-//! | `sizing`, `filter`, `frozen` | the size for a spec; the filter; its bytes |
+//! | `geometry` | tables of any even number of buckets; a hash's fingerprint and its two buckets |
+//! | `width` | a bucket as one word, for every width of fingerprint |
+//! | `bucket` | two overflow flags, encoded by the order of a bucket's four slots |
+//! | `table` | a table of buckets over bytes: lookups, counts, and the changes that need no search |
+//! | `evict` | inserts; room for keys whose buckets are full, by a search or by sixteen eviction chains in lockstep |
+//! | `bulk` | inserts of many keys: as a bulk build, or in blocks |
+//! | `build` | bulk builds: fill an empty filter in pieces, which several threads can do |
+//! | `overflow` | the few fingerprints for which the table has no room |
+//! | `grow`, `merge` | doubling a filter, and the union of two, without the keys |
+//! | `rate` | the false-positive rate, counted from the table |
+//! | `sizing`, `filter`, `frozen` | the size for a spec; the filter type; its serialized form |
 //! | `kernel` | the code per instruction set |
 //!
 //! Sources: Fan, Andersen, Kaminsky and Mitzenmacher, "Cuckoo filter: practically better than Bloom", CoNEXT 2014;

@@ -1,10 +1,10 @@
-//! The keys of two filters in one.
+//! The union of two filters.
 //!
-//! A fingerprint in a bucket does not tell whether that is its primary bucket. It need not: in the filter
-//! that it comes from, the flags say where it may be looked for from. With the flags of both filters, it
-//! may be looked for from there in the union as well, as long as it stays in its bucket; where it goes to
-//! the other one, its bucket's flag is set. A fingerprint of the overflow area is found without a flag; in
-//! the union it may be in the table, and both its buckets' flags are set.
+//! A stored fingerprint does not tell which of its two buckets is the primary one. The union need not know: in the
+//! other filter, the flags record from which buckets lookups must find the fingerprint. The union has the flags of
+//! both filters, so lookups find a fingerprint that stays in its bucket. If it goes to its other bucket, the flag of
+//! the first one is set. A fingerprint of the overflow area is found without a flag. In the union it may be in the
+//! table, so the flags of both its buckets are set.
 
 use crate::bucket;
 use crate::evict::parts::{Parts, Placed};
@@ -36,7 +36,7 @@ fn shared_numbers<S>(filter: &CuckooFilter<S>) -> [(&'static str, u64); 6] {
 }
 
 impl CuckooFilter {
-    /// Takes in the keys of a filter, owned or viewed, of the same shape and hash; a set takes those that it
+    /// Adds the keys of another filter, owned or viewed, of the same geometry and hash. A set adds those that it
     /// does not find.
     ///
     /// Cost: a copy of this filter, and an insert for every fingerprint of the other.
@@ -54,8 +54,9 @@ impl CuckooFilter {
     /// ```
     ///
     /// # Errors
-    /// [`MergeError`] if buckets, fingerprints, hash or handling of copies differ, if there is no room for all keys, no
-    /// memory for the copy, or the other is a trusted view of damaged bytes; this filter is as it was.
+    /// [`MergeError`] if the filters differ in buckets, fingerprints, hash or handling of copies, if there is no room
+    /// for all keys, if there is no memory for the copy, or if the other filter is a trusted view of damaged bytes.
+    /// This filter is then unchanged.
     pub fn union<T: AsRef<[u8]>>(&mut self, other: &CuckooFilter<T>) -> Result<(), MergeError> {
         for ((what, left), (_, right)) in
             shared_numbers(self).into_iter().zip(shared_numbers(other))
@@ -66,14 +67,14 @@ impl CuckooFilter {
         let huge_pages = self.backing() != trommel_base::Backing::Pages;
         let table = Storage::copy_of(&self.table, huge_pages)?;
         let mut union = Self { table, overflow: self.overflow.clone(), scratch: None, ..*self };
-        // The error tells the keys of this filter, not those of the union that was full.
-        let placed = with_width!(self.geometry, W => union.take_in::<W>(other));
+        // The error has the number of keys in this filter, not in the union that was full.
+        let placed = with_width!(self.geometry, W => union.add_all::<W>(other));
         placed.map_err(|why| self.full(0, why))?;
         *self = union;
         Ok(())
     }
 
-    fn take_in<W: Width>(&mut self, other: &CuckooFilter<impl AsRef<[u8]>>) -> Result<(), WhyFull> {
+    fn add_all<W: Width>(&mut self, other: &CuckooFilter<impl AsRef<[u8]>>) -> Result<(), WhyFull> {
         let from = other.table_of::<W>();
         let in_table = (0..self.geometry.buckets as u32).flat_map(|bucket| {
             let slots = from.slots(bucket).into_iter().filter(|slot| *slot != 0);
@@ -86,24 +87,24 @@ impl CuckooFilter {
                 Placed::NoRoom => return Err(WhyFull::Slots),
             }
         }
-        // Last, when the buckets are as full as they get: an empty one cannot say its flags.
+        // Flags are set last, when the buckets are as full as they get: an empty bucket cannot encode flags.
         for bucket in 0..self.geometry.buckets as u32 {
             let theirs = bucket::flags(&from.slots(bucket), other.empty);
             if theirs != [false, false] {
-                self.parts().raise_all::<W>(bucket, theirs);
+                self.parts().set_flags::<W>(bucket, theirs);
             }
         }
-        // No flag leads to what overflowed there, and either of its buckets may be primary.
+        // No flag leads to the other filter's overflow area, and either bucket of an entry may be the primary one.
         for entry in other.overflow.iter() {
-            self.parts().raise_both::<W>(entry);
+            self.parts().set_both_flags::<W>(entry);
         }
         Ok(())
     }
 }
 
 impl Parts<'_> {
-    /// Raises the flags of a bucket that another filter's same bucket has.
-    fn raise_all<W: Width>(&mut self, bucket: u32, flags: bucket::Flags) {
+    /// Sets, in a bucket, the flags that the same bucket of another filter has.
+    fn set_flags<W: Width>(&mut self, bucket: u32, flags: bucket::Flags) {
         let mut table: Table<'_, W, &mut [u8]> = self.table();
         let slots = table.slots(bucket);
         let mine = bucket::flags(&slots, table.empty);
@@ -111,24 +112,24 @@ impl Parts<'_> {
         *self.empty = table.empty;
     }
 
-    /// Raises the flags of both buckets of a fingerprint.
-    fn raise_both<W: Width>(&mut self, entry: Entry) {
+    /// Sets the flag of a fingerprint's class in both of its buckets.
+    fn set_both_flags<W: Width>(&mut self, entry: Entry) {
         let mut table: Table<'_, W, &mut [u8]> = self.table();
         table.set_flag(entry);
         table.set_flag(entry.alternate(table.geometry));
         *self.empty = table.empty;
     }
 
-    /// Takes in a fingerprint that is in this bucket of another filter, or in its overflow area.
+    /// Adds a fingerprint that another filter holds in this bucket or in its overflow area.
     fn adopt<W: Width>(&mut self, entry: Entry) -> Placed {
         let alternate = entry.alternate(self.geometry);
         if !self.multiset {
             let mut table: Table<'_, W, &mut [u8]> = self.table();
             let has = |entry: Entry| W::has(table.word(entry.bucket), entry.fingerprint);
-            let there = if has(entry) { Some(alternate) } else { has(alternate).then_some(entry) };
-            if let Some(elsewhere) = there {
-                // Found from the other bucket as well, whichever is its primary bucket.
-                table.set_flag(elsewhere);
+            let other = if has(entry) { Some(alternate) } else { has(alternate).then_some(entry) };
+            if let Some(other) = other {
+                // The other bucket may be the primary one, so its flag must lead to the fingerprint.
+                table.set_flag(other);
                 *self.empty = table.empty;
                 return Placed::Known;
             }

@@ -1,9 +1,9 @@
-//! The overflow area: the few fingerprints for which there is no path.
+//! The overflow area: the few fingerprints for which the table has no room.
 //!
-//! In a table at 97 % load, some keys have no path to room within the bound of a search. In a table at 90 %,
-//! about one in many millions. Either could be answered by rebuilding everything, or by an error, or
-//! by a little memory beside the table. It is empty as good as always, and then costs nothing; as long as
-//! it is not, a lookup that finds nothing in the table looks here too.
+//! In a table at 97 % load, a bounded search finds no room for some keys; at 90 %, for about one key in many
+//! millions. Such a key could cause a rebuild or an error. Instead, its fingerprint goes to the overflow area,
+//! a short list outside the table. The list is nearly always empty, and then costs nothing. While it is not
+//! empty, a lookup that finds nothing in the table searches it too.
 //!
 //! Source: Kirsch, Mitzenmacher and Wieder, SIAM J. Computing 39 (2009), for a stash of constant size.
 
@@ -11,7 +11,7 @@ use crate::geometry::Geometry;
 use crate::table::Entry;
 use alloc::vec::Vec;
 
-/// Fingerprints outside the table, in order, each with the lower of its two buckets.
+/// Fingerprints outside the table, sorted, each packed with the lower of its two buckets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Overflow {
     entries: Vec<u64>,
@@ -19,16 +19,17 @@ pub(crate) struct Overflow {
 
 /// Bytes of an entry in the frozen filter.
 pub(crate) const ENTRY_BYTES: usize = 8;
-/// Slots of the table per slot of the overflow area, within bounds.
+/// The overflow area has one entry for this many slots of the table, within [`CAPACITIES`].
 const SLOTS_PER_ENTRY: u64 = 256;
+/// The least and the greatest capacity of an overflow area.
 const CAPACITIES: core::ops::RangeInclusive<u64> = 2..=64;
 
-/// How many fingerprints the overflow area of a table takes.
+/// The number of fingerprints that a table's overflow area has room for.
 pub(crate) fn capacity(geometry: &Geometry) -> usize {
     (geometry.slots() / SLOTS_PER_ENTRY).clamp(*CAPACITIES.start(), *CAPACITIES.end()) as usize
 }
 
-/// Both buckets of a fingerprint make the same number.
+/// Packs a fingerprint with its lower bucket, so that both of its buckets give the same number.
 fn pack(geometry: &Geometry, key: Entry) -> u64 {
     let lower = key.bucket.min(key.alternate(geometry).bucket);
     u64::from(lower) << 32 | u64::from(key.fingerprint)
@@ -48,12 +49,13 @@ impl Overflow {
         self.entries.len()
     }
 
-    /// Free places.
+    /// The number of free entries.
     pub(crate) fn room(&self, geometry: &Geometry) -> usize {
         capacity(geometry) - self.len()
     }
 
-    /// Free places that there is memory for. Whoever has a fingerprint in hand cannot do with less.
+    /// Tries to allocate memory for all free entries. Returns how many of them can be filled without allocating, so
+    /// that storing the fingerprint of an eviction chain cannot fail.
     pub(crate) fn ready_room(&mut self, geometry: &Geometry) -> usize {
         let room = self.room(geometry);
         match self.entries.try_reserve_exact(room) {
@@ -76,7 +78,7 @@ impl Overflow {
         !self.is_empty() && self.entries.binary_search(&pack(geometry, key)).is_ok()
     }
 
-    /// Adds a fingerprint; false if there is no room.
+    /// Adds a fingerprint. Returns false if there is no room or no memory.
     pub(crate) fn insert(&mut self, geometry: &Geometry, key: Entry) -> bool {
         if self.room(geometry) == 0 || self.entries.try_reserve(1).is_err() {
             return false;
@@ -86,23 +88,23 @@ impl Overflow {
         true
     }
 
-    /// Takes a copy of a fingerprint out; false if there is none.
+    /// Removes one copy of a fingerprint. Returns false if there is none.
     pub(crate) fn remove(&mut self, geometry: &Geometry, key: Entry) -> bool {
         let found = self.entries.binary_search(&pack(geometry, key));
-        found.map(|place| self.entries.remove(place)).is_ok()
+        found.map(|index| self.entries.remove(index)).is_ok()
     }
 
-    /// Takes out a fingerprint that this is one of the two buckets of.
+    /// Removes and returns a fingerprint that may be in `bucket`, if there is one.
     pub(crate) fn take_for(&mut self, geometry: &Geometry, bucket: u32) -> Option<Entry> {
-        let place = self.iter().position(|entry| {
+        let index = self.iter().position(|entry| {
             entry.bucket == bucket || entry.alternate(geometry).bucket == bucket
         })?;
-        let Entry { fingerprint, .. } = unpack(self.entries.remove(place));
+        let Entry { fingerprint, .. } = unpack(self.entries.remove(index));
         Some(Entry { bucket, fingerprint })
     }
 
-    /// Takes the fingerprints along to the table of twice the size, whose overflow area is no smaller. In place:
-    /// memory cannot be refused.
+    /// Converts the entries to those of the doubled table, whose overflow area is no smaller. Works in place, so it
+    /// cannot run out of memory.
     pub(crate) fn double(&mut self, doubled: &Geometry) {
         for packed in &mut self.entries {
             let Entry { bucket, fingerprint } = unpack(*packed);
@@ -116,24 +118,24 @@ impl Overflow {
         self.entries.clear();
     }
 
-    /// The entries as they are frozen.
+    /// The bytes of the entries in the frozen filter.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         self.entries.iter().flat_map(|entry| entry.to_le_bytes()).collect()
     }
 
-    /// The entries of a frozen filter, if they are what a writer writes: in order, and each with the lower
-    /// bucket of a fingerprint that can be there. At most 64 of them, so the memory is no matter.
+    /// Reads the entries of a frozen filter. `None` unless they are sorted and fit into the overflow area, and
+    /// each has the lower bucket of a fingerprint that can be in that bucket. Allocates at most 64 entries.
     pub(crate) fn from_bytes(geometry: &Geometry, bytes: &[u8]) -> Option<Self> {
         let (entries, rest) = bytes.as_chunks::<ENTRY_BYTES>();
         if !rest.is_empty() || entries.len() > capacity(geometry) {
             return None;
         }
         let entries: Vec<u64> = entries.iter().map(|entry| u64::from_le_bytes(*entry)).collect();
-        let most = u32::MAX >> (32 - geometry.fingerprint_bits);
+        let max = u32::MAX >> (32 - geometry.fingerprint_bits);
         let is_possible = |packed: &u64| {
             let entry = unpack(*packed);
             u64::from(entry.bucket) < geometry.buckets
-                && (1..=most).contains(&entry.fingerprint)
+                && (1..=max).contains(&entry.fingerprint)
                 && geometry.belongs(entry.bucket, entry.fingerprint)
                 && pack(geometry, entry) == *packed
         };
@@ -147,7 +149,7 @@ mod tests {
 
     const GEOMETRY: Geometry = Geometry { buckets: 2000, fingerprint_bits: 16, doublings: 0 };
 
-    /// An overflow area of random fingerprints, full to `count`.
+    /// An overflow area with `count` random fingerprints.
     fn filled(count: usize) -> Overflow {
         let mut overflow = Overflow::default();
         for i in 0..count as u64 {
@@ -158,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn room_that_is_ready_takes_no_more_memory() {
+    fn ready_room_is_filled_without_allocating() {
         for count in [0, 1, 7, capacity(&GEOMETRY)] {
             let mut overflow = filled(count);
             let room = overflow.ready_room(&GEOMETRY);
@@ -172,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn doubling_takes_every_fingerprint_along() {
+    fn doubling_keeps_every_fingerprint() {
         let doubled = Geometry { buckets: 4000, doublings: 1, ..GEOMETRY };
         let mut overflow = filled(capacity(&GEOMETRY));
         let memory = overflow.entries.as_ptr();

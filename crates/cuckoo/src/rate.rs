@@ -1,23 +1,23 @@
-//! The false-positive rate of a table as it is.
+//! The false-positive rate of a table, counted from its buckets.
 //!
-//! An absent key is a random primary bucket and a random fingerprint. It is found if the fingerprint is in
-//! that bucket, or in the alternate while the flag is set. Flags are set where keys live in their alternate,
-//! so a formula of load and share of flags alone is too low, by 13 % at 95 % load; hence this counts what
-//! can be found.
+//! An absent key has a random primary bucket and a random fingerprint. It is found if the fingerprint is in
+//! that bucket, or if it is in the alternate and the flag is set. Flags are set where keys are in their
+//! alternate, so a formula that only knows the load and the share of set flags gives too low a rate, by 13 % at
+//! 95 % load. Hence this counts which fingerprints are found, and from which buckets.
 
 use crate::bucket::{class, flag};
 use crate::table::{Entry, Table};
 use crate::width::Width;
 
-/// Buckets that are looked at, at most: 2^20 fingerprints.
+/// The most buckets that are counted: 2^20 slots.
 const MOST_BUCKETS: u64 = 1 << 18;
 
-/// The probability that a bucket and a fingerprint, drawn at random, are found.
+/// The probability that a random fingerprint is found from a random primary bucket.
 pub(crate) fn found<W: Width>(table: &Table<'_, W, &[u8]>) -> f64 {
     let geometry = table.geometry;
-    // Odd, so that both halves of a doubled table are met.
+    // An odd step visits both halves of the split buckets of a doubled table.
     let step = geometry.buckets.div_ceil(MOST_BUCKETS) | 1;
-    let (mut weight, mut looked_at) = (0, 0u64);
+    let (mut weight, mut counted) = (0, 0u64);
     for bucket in (0..geometry.buckets).step_by(step as usize) {
         let bucket = bucket as u32;
         let slots = table.slots(bucket);
@@ -26,16 +26,17 @@ pub(crate) fn found<W: Width>(table: &Table<'_, W, &[u8]>) -> f64 {
                 continue;
             }
             let other = Entry { bucket, fingerprint }.alternate(geometry).bucket;
-            let there = table.slots(other);
-            let from_there =
-                flag(&there, class(fingerprint), table.empty) && !there.contains(&fingerprint);
-            // Fingerprint 1 is two: 0 is stored as 1.
+            let others = table.slots(other);
+            // Found from the other bucket too, and not counted there.
+            let from_other =
+                flag(&others, class(fingerprint), table.empty) && !others.contains(&fingerprint);
+            // Two fingerprints of hashes, 0 and 1, are stored as 1.
             let values = if fingerprint == 1 { 2 } else { 1 };
-            weight += values * (1 + u64::from(from_there));
+            weight += values * (1 + u64::from(from_other));
         }
-        looked_at += 1;
+        counted += 1;
     }
-    // A bucket of a doubled table is met by fingerprints that begin as its own do.
-    let apart = libm::exp2(f64::from(geometry.fingerprint_bits - geometry.doublings));
-    (weight as f64 / (looked_at as f64 * apart)).min(1.0)
+    // In a doubled table, the keys of a bucket all have the same first bits in their fingerprints.
+    let distinct = libm::exp2(f64::from(geometry.fingerprint_bits - geometry.doublings));
+    (weight as f64 / (counted as f64 * distinct)).min(1.0)
 }

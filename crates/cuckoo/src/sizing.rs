@@ -8,12 +8,19 @@ use trommel_base::spec::{Size, checked_load};
 use trommel_base::storage::MAX_BYTES;
 use trommel_base::{FilterKind, Spec, SpecError};
 
-/// Loads that small tables are planned for: in a few buckets, chance leaves a key without a place, and even
-/// the overflow area, long before the last slot is taken.
+/// The loads that small tables are planned for, as pairs of the most buckets and the load. In a table of few buckets,
+/// chance fills a key's two buckets and the overflow area long before the last slot is taken.
 ///
-/// Measured, with 8, 12 and 16 bits together: of 60,000 filters of 4 buckets each, none failed at 75 % and 5 at
-/// 80 %; of 10 buckets, none at 80 % and 2 at 85 %; of 16, none at 85 % and 10 at 88 %; of 30,000 of 34 buckets,
-/// none at 88 % and 4 at 90 %; of 18,000 of 66 buckets, none at 92 %; of 3000 of 1024 buckets, none at 96 %.
+/// Filters that failed, with 8, 12 and 16 bits together:
+///
+/// | buckets | filters | failed |
+/// |---|---|---|
+/// | 4 | 60,000 | 0 at 75 % load, 5 at 80 % |
+/// | 10 | 60,000 | 0 at 80 %, 2 at 85 % |
+/// | 16 | 60,000 | 0 at 85 %, 10 at 88 % |
+/// | 34 | 30,000 | 0 at 88 %, 4 at 90 % |
+/// | 66 | 18,000 | 0 at 92 % |
+/// | 1024 | 3000 | 0 at 96 % |
 const SMALL_LOADS: [(u64, f64); 5] =
     [(8, 0.5), (32, 0.7), (64, 0.8), (128, 0.85), (SMALL_BUCKETS, 0.9)];
 
@@ -23,15 +30,15 @@ const ALLOWED_WIDTHS: [u64; 4] = {
     [a as u64, b as u64, c as u64, d as u64]
 };
 
-/// The rate with `keys` fingerprints, if every lookup reads two buckets.
+/// The false-positive rate with `keys` fingerprints, if every lookup reads two buckets.
 pub(crate) fn fpr(geometry: &Geometry, keys: f64) -> f64 {
     let Geometry { fingerprint_bits, doublings, .. } = *geometry;
-    // Not `slots`: what is too large to be a table has a rate as well.
+    // In floating point, since a geometry that is too large for a table may have too many slots for `u64`.
     let slots = geometry.buckets as f64 * SLOTS as f64;
     cuckoo_fpr(keys / slots, fingerprint_bits, doublings)
 }
 
-/// The load that a table of `buckets` is planned for unless another is asked for.
+/// The load that a table of `buckets` is planned for, unless the spec has one.
 fn planned_load(buckets: u64) -> f64 {
     SMALL_LOADS
         .into_iter()
@@ -44,7 +51,7 @@ fn planned_keys(buckets: u64, load: Option<f64>) -> u64 {
     (load.unwrap_or_else(|| planned_load(buckets)) * (buckets * SLOTS) as f64) as u64
 }
 
-/// The fewest buckets that are planned for `keys`. Saturates.
+/// The number of buckets of the smallest table that is planned for `keys`. Saturates.
 pub(crate) fn buckets_for(keys: usize, load: Option<f64>) -> u64 {
     let even = |load: f64| {
         let slots = libm::ceil(keys as f64 / load) as u64;
@@ -53,7 +60,7 @@ pub(crate) fn buckets_for(keys: usize, load: Option<f64>) -> u64 {
     if let Some(load) = load {
         return even(load);
     }
-    // Planned loads rise with the table, so the first that is consistent gives the smallest.
+    // Planned loads rise with the size of the table, so the first size class that fits gives the smallest table.
     let mut fewest = 2;
     for (most, load) in SMALL_LOADS {
         let buckets = even(load).max(fewest);
@@ -82,7 +89,7 @@ pub(crate) fn geometry(spec: &Spec) -> Result<Geometry, SpecError> {
     Ok(geometry)
 }
 
-/// The slots of the largest filter that one of this geometry doubles to.
+/// The slots of the largest filter that doublings can make of this geometry.
 fn most_slots(mut geometry: Geometry) -> u64 {
     while geometry.doubled().is_possible() {
         geometry = geometry.doubled();
@@ -114,16 +121,16 @@ fn widths(spec: &Spec) -> impl DoubleEndedIterator<Item = u32> {
     WIDTHS.into_iter().filter(move |bits| asked.is_none_or(|asked| asked == *bits))
 }
 
-fn for_fpr(spec: &Spec, load: Option<f64>, rate: f64) -> Result<Geometry, SpecError> {
+fn for_fpr(spec: &Spec, load: Option<f64>, target: f64) -> Result<Geometry, SpecError> {
     let buckets = buckets_for(spec.keys, load);
     let reached = |bits| fpr(&shape(buckets, bits), spec.keys as f64);
-    // A width that was asked for is taken as it is, unless a rate was asked for as well.
+    // If the spec has a width but no false-positive rate, any rate will do.
     let enough = |bits: &u32| {
-        (spec.fpr.is_none() && spec.fingerprint_bits.is_some()) || reached(*bits) <= rate
+        (spec.fpr.is_none() && spec.fingerprint_bits.is_some()) || reached(*bits) <= target
     };
     let Some(bits) = widths(spec).find(enough) else {
         let floor = widths(spec).map(reached).fold(1.0, f64::min);
-        return Err(SpecError::FprUnreachable { fpr: rate, floor });
+        return Err(SpecError::FprUnreachable { fpr: target, floor });
     };
     checked(shape(buckets, bits))
 }
@@ -141,12 +148,12 @@ fn for_bytes(spec: &Spec, load: Option<f64>, bytes: u64) -> Result<Geometry, Spe
         (planned_keys(buckets, load) >= spec.keys as u64 || spec.keys == 0)
             .then(|| shape(buckets, bits))
     };
-    // Wider fingerprints in fewer slots: the rate falls by the bits, and rises with the load.
-    let rate = |geometry: &Geometry| fpr(geometry, spec.keys as f64);
+    // Wider fingerprints lower the false-positive rate, but leave fewer slots, and a higher load raises it.
+    let expected = |geometry: &Geometry| fpr(geometry, spec.keys as f64);
     let best = widths(spec)
         .rev()
         .filter_map(largest)
-        .reduce(|best, other| if rate(&other) < rate(&best) { other } else { best });
+        .reduce(|best, other| if expected(&other) < expected(&best) { other } else { best });
     let Some(geometry) = best else {
         let narrowest = widths(spec).next().unwrap_or(WIDTHS[0]);
         let min_bytes = table_bytes(buckets_for(spec.keys, load), narrowest);
@@ -156,12 +163,12 @@ fn for_bytes(spec: &Spec, load: Option<f64>, bytes: u64) -> Result<Geometry, Spe
     checked(geometry)
 }
 
-/// The shape of a table that has not grown.
+/// The geometry of a table that has not grown.
 pub(crate) const fn shape(buckets: u64, fingerprint_bits: u32) -> Geometry {
     Geometry { buckets, fingerprint_bits, doublings: 0 }
 }
 
-/// Bytes of a table, also of one that is too large to be one.
+/// Bytes of a table, even of one with too many buckets.
 fn table_bytes(buckets: u64, fingerprint_bits: u32) -> u128 {
     if buckets <= MAX_BUCKETS {
         return shape(buckets, fingerprint_bits).table_bytes().into();
@@ -169,12 +176,12 @@ fn table_bytes(buckets: u64, fingerprint_bits: u32) -> u128 {
     u128::from(buckets) * u128::from(SLOTS * u64::from(fingerprint_bits) / 8)
 }
 
-/// Bytes of the largest table.
+/// Bytes of the largest table with fingerprints of this width.
 fn most_bytes(fingerprint_bits: u32) -> u64 {
     shape(MAX_BUCKETS, fingerprint_bits).table_bytes().min(MAX_BYTES)
 }
 
-/// Refuses what no filter can be, before anything is allocated.
+/// Refuses a geometry that is too large, before anything is allocated.
 fn checked(geometry: Geometry) -> Result<Geometry, SpecError> {
     let Geometry { buckets, fingerprint_bits, .. } = geometry;
     let (bytes, max_bytes) = (table_bytes(buckets, fingerprint_bits), most_bytes(fingerprint_bits));
@@ -190,10 +197,10 @@ const _: () = assert!(FEWEST_BITS < WIDTHS[0]);
 mod tests {
     use super::*;
 
-    /// A table has the load that tables of its size are planned for, and none is larger than it must be,
-    /// but for how a quotient is rounded.
+    /// A table is planned for its keys at least, and a table with two buckets fewer for fewer keys, or for as many if
+    /// a quotient is rounded.
     #[test]
-    fn as_many_keys_as_planned_and_no_bucket_more() {
+    fn tables_are_the_smallest_that_are_planned_for_their_keys() {
         for keys in (0..6000).chain([100_000, 1_000_003]) {
             let buckets = buckets_for(keys, None);
             assert!(planned_keys(buckets, None) >= keys as u64, "{keys} keys, {buckets} buckets");
@@ -209,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_keys_do_not_wrap() {
+    fn huge_numbers_of_keys_do_not_wrap() {
         for load in [None, Some(1e-300), Some(0.5), Some(0.99)] {
             for keys in [usize::MAX, usize::MAX - 1, usize::MAX / 4] {
                 assert!(buckets_for(keys, load) > MAX_BUCKETS);

@@ -1,35 +1,35 @@
-//! A bucket of four fingerprints as one word, for every width of fingerprint.
+//! A bucket of four fingerprints as one word, for every fingerprint width.
 
 use core::fmt::Debug;
 
 /// The fingerprints of a bucket, 0 where a slot is free.
 pub(crate) type Slots = [u32; 4];
 
-/// A width of fingerprints: how a bucket is read and written, and searched without taking it apart.
+/// A fingerprint width. Reads and writes a bucket as one word, and searches it without extracting the slots.
 pub(crate) trait Width: Copy + Debug + 'static {
-    /// A bucket.
+    /// The integer that holds a bucket.
     type Word: Copy + Eq + Debug;
     const BITS: u32;
     const BUCKET_BYTES: usize = Self::BITS as usize / 2;
 
-    /// The bucket at the beginning of `bytes`, which has a whole one.
+    /// Reads the bucket at the start of `bytes`, which must have the bytes of one bucket at least.
     fn load(bytes: &[u8]) -> Self::Word;
-    /// The bucket at the beginning of the bytes of a word, which may go on beyond it.
+    /// The bucket in the first bytes of a word that was read from memory and may have more bytes than a bucket.
     fn first(bytes: Self::Word) -> Self::Word;
     fn store(word: Self::Word, bytes: &mut [u8]);
     fn slots(word: Self::Word) -> Slots;
     fn word(slots: Slots) -> Self::Word;
     /// The two slots of a pair, the even one first.
     fn pair(word: Self::Word, pair: u32) -> [u32; 2];
-    /// Whether a slot has this value.
+    /// Whether any slot has this value.
     fn has(word: Self::Word, value: u32) -> bool;
 
-    /// The bucket with its slots moved up by one, of which the last is free, and a value in the first.
+    /// Moves every slot up by one and puts `value` into the first. The last slot must be free.
     fn shifted_in(word: Self::Word, value: u32) -> Self::Word;
-    /// Whether the last slot is not free.
+    /// Whether the last slot is taken.
     fn is_last_taken(word: Self::Word) -> bool;
 
-    /// Whether a slot is free.
+    /// Whether any slot is free.
     #[inline(always)]
     fn has_room(word: Self::Word) -> bool {
         Self::has(word, 0)
@@ -66,9 +66,9 @@ macro_rules! width {
 
             #[inline(always)]
             fn slots(word: $word) -> Slots {
-                let most = u32::MAX >> (32 - $bits);
+                let mask = u32::MAX >> (32 - $bits);
                 [word, word >> $bits, word >> (2 * $bits), word >> (3 * $bits)]
-                    .map(|slot| slot as u32 & most)
+                    .map(|slot| slot as u32 & mask)
             }
 
             #[inline(always)]
@@ -89,18 +89,19 @@ macro_rules! width {
 
             #[inline(always)]
             fn pair(word: $word, pair: u32) -> [u32; 2] {
-                let most = u32::MAX >> (32 - $bits);
+                let mask = u32::MAX >> (32 - $bits);
                 let pair = word >> (2 * $bits * pair);
-                [pair as u32 & most, (pair >> $bits) as u32 & most]
+                [pair as u32 & mask, (pair >> $bits) as u32 & mask]
             }
 
-            /// Subtracting 1 from each slot borrows into the highest bit of those that were 0, and
-            /// `!x` keeps those out that had it set. (Warren, "Hacker's delight", section 6-1.)
+            /// The slots of `x` are 0 where those of `word` have the value. Subtracting 1 from each slot sets the
+            /// highest bit of a slot that was 0, and `& !x` drops the slots that had this bit set before. (Warren,
+            /// "Hacker's delight", section 6-1.)
             #[inline(always)]
             fn has(word: $word, value: u32) -> bool {
                 const ONES: $word = 1 | 1 << $bits | 1 << (2 * $bits) | 1 << (3 * $bits);
                 const HIGHS: $word = ONES << ($bits - 1);
-                // Two shifts instead of a product by `ONES`, which vectors of 64-bit lanes lack.
+                // Two shifts instead of a multiplication by `ONES`: AVX2 has none of 64-bit lanes.
                 let twofold = <$word>::from(value) | <$word>::from(value) << $bits;
                 let x = word ^ (twofold | twofold << (2 * $bits));
                 x.wrapping_sub(ONES) & !x & HIGHS != 0
@@ -126,7 +127,7 @@ width!(
     Bits32: 32 in u128
 );
 
-/// Evaluates an expression with `$width` naming the type of a [`Geometry`](crate::Geometry)'s width.
+/// Evaluates `$body`, in which `$width` is the [`Width`] of a [`Geometry`](crate::Geometry)'s fingerprints.
 macro_rules! with_width {
     ($geometry:expr, $width:ident => $body:expr) => {
         match $geometry.fingerprint_bits {
@@ -155,9 +156,9 @@ pub(crate) use with_width;
 mod tests {
     use super::*;
 
-    fn a_bucket_is_its_slots<W: Width>() {
-        let most = u32::MAX >> (32 - W::BITS);
-        let values = [0, 1, 2, most / 2, most / 2 + 1, most - 1, most];
+    fn assert_buckets_match_their_slots<W: Width>() {
+        let max = u32::MAX >> (32 - W::BITS);
+        let values = [0, 1, 2, max / 2, max / 2 + 1, max - 1, max];
         let mut bytes = [0xA5; 18];
         for i in 0..values.len().pow(4) {
             let slots = [0, 1, 2, 3].map(|slot| values[i / values.len().pow(slot) % values.len()]);
@@ -165,7 +166,7 @@ mod tests {
             assert_eq!(W::slots(word), slots);
             assert_eq!(W::is_last_taken(word), slots[3] != 0);
             let [a, b, c, _] = slots;
-            assert_eq!(W::shifted_in(W::word([a, b, c, 0]), most), W::word([most, a, b, c]));
+            assert_eq!(W::shifted_in(W::word([a, b, c, 0]), max), W::word([max, a, b, c]));
             W::store(word, &mut bytes);
             assert_eq!(W::load(&bytes), word);
             assert!(bytes[W::BUCKET_BYTES..].iter().all(|byte| *byte == 0xA5));
@@ -178,10 +179,10 @@ mod tests {
     }
 
     #[test]
-    fn buckets_of_every_width_are_their_slots() {
-        a_bucket_is_its_slots::<Bits8>();
-        a_bucket_is_its_slots::<Bits12>();
-        a_bucket_is_its_slots::<Bits16>();
-        a_bucket_is_its_slots::<Bits32>();
+    fn words_of_every_width_match_their_slots() {
+        assert_buckets_match_their_slots::<Bits8>();
+        assert_buckets_match_their_slots::<Bits12>();
+        assert_buckets_match_their_slots::<Bits16>();
+        assert_buckets_match_their_slots::<Bits32>();
     }
 }

@@ -1,9 +1,9 @@
-//! A place in its primary bucket for every key that finds one.
+//! Fills primary buckets: up to four keys per bucket are placed, and the others are the *surplus*.
 //!
-//! A region's keys come in any order, so its buckets are filled in scratch memory that stays in cache: two
-//! words a bucket, one for four fingerprints that stay and one for four more that do not. A fingerprint is
-//! shifted into the first that has room: no slot is searched, and no branch depends on how full a bucket
-//! is. Then the region is written in one pass, flags clear, and what is in the second words is surplus.
+//! A region's keys come in any order, so its buckets are filled in scratch memory that stays in cache. A bucket has
+//! two words there, the first for four fingerprints that stay, the second for four more that are surplus. A fingerprint
+//! is shifted into the first word that has room, so no slot is searched, and no branch depends on how full the bucket
+//! is. Then the first words are written to the region in one pass, with all flags clear.
 
 use super::room_for;
 use crate::bucket;
@@ -13,35 +13,36 @@ use crate::width::{Slots, Width};
 use alloc::vec::Vec;
 use trommel_base::partition::{Partitioned, Record};
 
-/// The keys of all regions, share after share of the batch: of each the last bits of its bucket, and its
-/// fingerprint.
+/// The keys of a batch, share by share, each share grouped by region. The record of a key has the last bits of its
+/// bucket, and its fingerprint.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Grouped<'a> {
-    /// Up to 16 bits of fingerprint, 16 of bucket.
+    /// Up to 16 bits of fingerprint and 16 of bucket.
     Narrow(&'a [Partitioned<'a, u32>]),
+    /// For fingerprints of 32 bits.
     Wide(&'a [Partitioned<'a, u64>]),
 }
 
-/// A unit of the table that is to be filled: whole regions, all of its slots free.
+/// A unit of the table that is to be filled. It consists of whole regions, whose slots are all taken as free.
 #[derive(Debug)]
 pub(crate) struct Filling<'a> {
     pub(crate) geometry: &'a Geometry,
     pub(crate) grouped: Grouped<'a>,
     pub(crate) is_set: bool,
-    /// Buckets of a region, as a power of two.
+    /// The base-2 logarithm of the buckets of a region.
     pub(crate) region_log2: u32,
     /// The first bucket of the unit.
     pub(crate) first: u32,
     pub(crate) table: &'a mut [u8],
-    /// A bit for every bucket of the unit.
+    /// A bit per bucket of the unit, set where no slot is free.
     pub(crate) full: &'a mut [u64],
 }
 
-/// Which fingerprints a region's buckets hold, before there is an order of slots.
+/// The two words of each bucket of a region.
 type Pairs<W> = [[<W as Width>::Word; 2]];
 
 impl Grouped<'_> {
-    /// Keys of a region.
+    /// The number of keys of a region.
     pub(crate) fn keys(&self, region: usize) -> usize {
         match self {
             Self::Narrow(shares) => shares.iter().map(|share| share.part(region).len()).sum(),
@@ -57,8 +58,8 @@ impl Filling<'_> {
         first..first + (self.full.len() * 64).div_ceil(1 << self.region_log2)
     }
 
-    /// Fills the unit and adds its surplus; how many keys it holds with that. Nothing if there is no memory, or if
-    /// keys cluster as uniform ones do not.
+    /// Fills the unit and appends its surplus to `surplus`. Returns the number of keys that the filter is to hold,
+    /// surplus included. `None` if there is no memory, or if more keys share a bucket than uniform hashes would.
     #[inline(always)]
     pub(crate) fn fill<W: Width>(&mut self, surplus: &mut Vec<u64>) -> Option<u64> {
         let region_buckets = 1 << self.region_log2;
@@ -85,10 +86,10 @@ impl Filling<'_> {
                 }
             }?;
             if self.is_set {
-                let found = late.len();
+                let with_repeats = late.len();
                 late.sort_unstable();
                 late.dedup();
-                kept -= (found - late.len()) as u64;
+                kept -= (with_repeats - late.len()) as u64;
             }
             let first = (region << self.region_log2) as u32;
             store::<W>(&pairs, table, full);
@@ -105,17 +106,17 @@ impl Filling<'_> {
     }
 }
 
-/// How the records of a region are read: the bits of a hash's fixed-point number that end with the fingerprint's,
-/// and begin where they may.
+/// Splits records into bucket and fingerprint. A record has the low bits of the hash's fixed-point number, from the
+/// lowest bit of the fingerprint upwards.
 #[derive(Clone, Copy, Debug)]
 struct Reading {
     region_log2: u32,
-    /// Bits of a fingerprint that its bucket does not have.
+    /// The number of a fingerprint's bits that are not also bits of its bucket's number.
     fraction_bits: u32,
 }
 
 impl Reading {
-    /// Fingerprint and bucket, counted from the first of the region.
+    /// The fingerprint, and the bucket counted from the first of the region.
     #[inline(always)]
     fn entry<W: Width>(self, record: u64) -> Entry {
         let bucket = (record >> self.fraction_bits) as u32 & ((1 << self.region_log2) - 1);
@@ -124,8 +125,9 @@ impl Reading {
     }
 }
 
-/// Puts the keys of a region into its words, and those for which both are full into `late`; how many are kept,
-/// which of a set are those that differ, but for those that are late.
+/// Puts the keys of a region into the words of their buckets, and keys for which both words are full into `late`.
+/// Returns the number of keys in both; a set leaves out a key that a word holds already, but not repeats in `late`.
+/// `None` if `late` has no room.
 #[inline(always)]
 fn collect<W: Width, R: Record + Into<u64>>(
     reading: Reading,
@@ -157,12 +159,12 @@ fn collect<W: Width, R: Record + Into<u64>>(
     Some(kept)
 }
 
-/// Writes the first words of a region into its buckets, and says which are full.
+/// Writes the first words of a region into its buckets, and the bits of its full buckets into `full`.
 #[inline(always)]
 fn store<W: Width>(pairs: &Pairs<W>, table: &mut [u8], full: &mut [u64]) {
     for (bytes, [word, _]) in table.chunks_exact_mut(W::BUCKET_BYTES).zip(pairs) {
-        // A pair that holds one holds it in its odd slot, and both pairs have one before one has two: so the
-        // flags are clear.
+        // The flags are clear: a pair with one fingerprint has it in its odd slot, and each pair gets one before
+        // either gets two.
         let [a, b, c, d]: Slots = W::slots(*word);
         let slots = bucket::with_flags([c, a, d, b], [false, false]);
         W::store(W::word(slots), bytes);
@@ -175,7 +177,7 @@ fn store<W: Width>(pairs: &Pairs<W>, table: &mut [u8], full: &mut [u64]) {
     }
 }
 
-/// Adds what the second words of a region hold, bucket by bucket.
+/// Appends the fingerprints of the second words, bucket by bucket. `None` if `surplus` has no room.
 #[inline(always)]
 fn add_surplus<W: Width>(pairs: &Pairs<W>, first: u32, surplus: &mut Vec<u64>) -> Option<()> {
     for (bucket, [_, word]) in (first..).zip(pairs) {
@@ -183,7 +185,7 @@ fn add_surplus<W: Width>(pairs: &Pairs<W>, first: u32, surplus: &mut Vec<u64>) -
         if surplus.capacity() - surplus.len() < slots.len() {
             return None;
         }
-        // All four, and then those back that are none: how many there are is as good as random.
+        // Append all four slots, then drop the free ones: a branch on their number, as good as random, mispredicts.
         let mut entries = [0; 4];
         for (entry, fingerprint) in entries.iter_mut().zip(slots) {
             *entry = Entry { bucket, fingerprint }.to_word();

@@ -1,22 +1,24 @@
-//! Bulk builds: an empty filter from many keys, in pieces that are independent of each other.
+//! Bulk builds: fill an empty filter with many keys, in pieces that are independent of each other.
 //!
-//! 1. **Partition.** The batch falls into *shares*. Each is grouped by *regions* of the table, so that a region
-//!    reads its keys share after share: in the order of the batch, however many shares there are.
-//! 2. **Fill, then evict within units.** The table falls into *units* of whole regions. In each, every bucket takes four
-//!    of its keys (`fill.rs`): at 95 % load that places more than four keys in five. The rest is inserted by windowed
-//!    eviction (`evict::window`) within the unit.
-//! 3. **Evict across the borders.** A key that found no place is nearly always near a border, beyond which its other
-//!    bucket is. Windows as long as a unit, from the middle of one to the middle of the next, insert these keys.
-//! 4. **The last.** A few keys near both ends of the table are left, and are inserted with the whole table as window.
+//! 1. **Partition.** The batch is split into *shares*, and each share is grouped by *regions* of the table. A region
+//!    reads its keys share by share, hence in the order of the batch, for any number of shares.
+//! 2. **Fill, then evict within units.** The table is split into *units* of whole regions. In a unit, every bucket
+//!    takes up to four keys whose primary bucket it is (`fill.rs`): at 95 % load that places more than four keys in
+//!    five. The other keys are inserted by windowed eviction (`evict::window`) within the unit.
+//! 3. **Evict across the borders.** A key for which its unit has no room is nearly always near a border, with its other
+//!    bucket beyond it. These keys are inserted in windows as long as a unit, each from the middle of one unit to the
+//!    middle of the next.
+//! 4. **The last keys.** A few keys near both ends of the table are left, and are inserted with the whole table as
+//!    window.
 //!
-//! Units and windows follow from the table alone, and each is worked through by one thread: so the bytes are the
-//! same whatever the number of threads.
+//! Units and windows follow from the table alone, and one thread works through each, so the bytes do not depend on the
+//! number of threads.
 //!
 //! # What was measured
 //!
-//! Cascade Lake (AVX-512 without byte permutes), thread CPU time on a machine that others used meanwhile, to 95 %
-//! load, interleaved with the build of before: primary buckets region by region, then eviction over all of the table, in
-//! eight rounds over the regions. ns per key, medians:
+//! Median ns per key, up to 95 % load, on a Cascade Lake (AVX-512 without byte permutes), in thread CPU time on a shared
+//! machine. "Before" is an earlier build, measured in alternation: primary buckets region by region, then eviction over
+//! the whole table, in eight rounds over the regions.
 //!
 //! | slots | fingerprints | before | now |
 //! |---|---|---|---|
@@ -26,7 +28,8 @@
 //! | 2^24 | 16 bits, multiset | 37.0 | 25.7 |
 //! | 1.05e8 | 8 bits, multiset | 31.8 | 21.0 |
 //!
-//! When a build pays: Zen 4, AVX-512, all keys in one batch into an empty set, interleaved. ns per key one by one / built:
+//! When a build pays: ns per key without / with a build, for one batch into an empty set, on a Zen 4 with AVX-512,
+//! measured in alternation.
 //!
 //! | buckets, fingerprints | 7 % load | 25 % | 50 % | 75 % | 95 % |
 //! |---|---|---|---|---|---|
@@ -36,12 +39,12 @@
 //! | 2^20, 8 bits | 7.1 / 15.9 | 13.1 / 9.7 | 13.3 / 8.8 | 14.8 / 9.3 | 22.5 / 12.2 |
 //! | 2^22, 8 bits | 24.6 / 16.6 | 27.3 / 8.9 | 33.5 / 9.2 | 39.6 / 8.8 | 51.2 / 12.0 |
 //!
-//! Multisets, which do not look for a key first, gain less: at 2^12 to 2^18 buckets, keys one by one take 0.7 to 1.2
-//! of the time of a build at 50 %, and 1.04 to 1.45 at 75 % and beyond.
+//! Multisets do not look for a key before they insert it, and gain less: at 2^12 to 2^18 buckets, inserts without a
+//! build take 0.7 to 1.2 times as long as a build at 50 % load, and 1.04 to 1.45 times as long at 75 % and more.
 //!
-//! Rejected, at 2^24 slots of 8 bits, best of five: units of 2^18, 2^20 and 2^22 buckets (26.4, 24.7 and 24.9 where 2^19 took
-//! 24.5); 96 steps in units of 2^18, most of them in vain near borders (57.7); filling in words of 128 KiB, 512 KiB or
-//! 1 MiB (28.3, 33.0, 35.4, where 256 KiB took 24.4).
+//! Rejected (ns per key at 2^24 slots of 8 bits, best of five): units of 2^18, 2^20 or 2^22 buckets (26.4, 24.7 and 24.9;
+//! units of 2^19 take 24.5); 96 steps in units of 2^18, most of them in vain near borders (57.7); regions whose words
+//! take 128 KiB, 512 KiB or 1 MiB (28.3, 33.0 and 35.4; 256 KiB take 24.4).
 
 pub(crate) mod fill;
 
@@ -61,51 +64,54 @@ pub(crate) use fill::{Filling, Grouped};
 use trommel_base::partition::{MAX_PARTS, Partitioned, Record, SharePlan, partition_shares};
 use trommel_base::{Bulk, KeyHash, Workers};
 
-/// Smaller tables are never built: what a build begins with costs as much as it saves.
+/// Tables of fewer buckets are never built: the fixed cost of a build is as high as its gain.
 const FEWEST_BUILT_BUCKETS: u64 = 1 << 12;
-/// Tables of no more bytes are in L2, or close to it.
+/// Tables of at most this many bytes are in L2, or nearly so.
 const NEAR_BYTES: u64 = 2 << 20;
-/// A batch into an empty filter is a bulk build if it has at least one key per this number of slots: near, few of the first keys
-/// meet a full bucket, and none misses the cache. Each constant is the same on every machine, so that the bytes are.
+/// A batch into an empty table of at most [`NEAR_BYTES`] is a bulk build if it has a key for this many slots. With fewer
+/// keys a build gains nothing: inserts find few full buckets, and do not miss the cache. This and the next constant are
+/// the same on every machine, so that the bytes are too.
 const NEAR_SLOTS_PER_BUILT_KEY: u64 = 2;
+/// The same for larger tables.
 const FAR_SLOTS_PER_BUILT_KEY: u64 = 8;
-/// Buckets of a unit, as a power of two, in a filter that has not grown: many times what the two buckets of a
-/// fingerprint are apart.
+/// The base-2 logarithm of the buckets of a unit, in a filter that has not grown: many times the distance between the
+/// two buckets of a fingerprint.
 const UNIT_LOG2: u32 = 19;
-/// Steps after which chains end in a unit, across a border, and in the whole table. The chain of a key whose other bucket
-/// is across a border is in vain.
+/// Steps after which a chain is given up in a unit. They are few, since a chain near a border may need buckets beyond it.
 const UNIT_STEPS: u32 = 8;
+/// The same in a window around a border.
 const BORDER_STEPS: u32 = 32;
+/// The same with the whole table as window.
 const LAST_STEPS: u32 = 96;
-/// Bytes that the words of a region take while it is filled, as a power of two: a quarter of L2, and less where it
-/// is larger.
+/// The base-2 logarithm of the bytes that the words of a region take while it is filled: a quarter of an L2 of 1 MiB, and
+/// less of a larger one.
 const PAIRS_LOG2: u32 = 18;
-/// The longest region, as a power of two: 16 bits of bucket and 16 of fingerprint are a narrow record.
+/// The base-2 logarithm of the buckets of the longest region: a narrow record has 16 bits of bucket and 16 of fingerprint.
 const LONGEST_REGION_LOG2: u32 = 16;
 
-/// How a build falls into pieces.
+/// How a build is split into pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Plan {
     region_log2: u32,
     regions: usize,
-    /// Buckets of a unit; the last one has the remainder as well.
+    /// Buckets of a unit; the last unit has the remainder as well.
     unit_buckets: usize,
     units: usize,
 }
 
-/// Units that are worked on at a time.
+/// How many units are worked on at a time, and the memory that they need.
 struct Units {
     at_once: usize,
-    /// Bytes of scratch memory that all units take.
+    /// Bytes of scratch memory of the whole build, without the partitioned keys.
     bytes: usize,
 }
 
-/// A unit that is done.
+/// The outcome of a unit or of a window.
 #[derive(Debug, Default)]
 struct Done {
-    /// Keys that it holds, with those that are left; nothing if it failed.
+    /// The number of keys that it adds to the filter, those in `left` included; `None` if it failed.
     kept: Option<u64>,
-    /// Fingerprints that found no place, with the bucket that each wants into.
+    /// Fingerprints for which it had no room, each with a bucket where it belongs.
     left: Vec<u64>,
 }
 
@@ -117,7 +123,7 @@ fn room_for<T>(len: usize) -> Option<Vec<T>> {
 }
 
 impl Plan {
-    /// Nothing if a build does not pay.
+    /// Plans a build. `None` if a build does not pay.
     fn of(geometry: &Geometry, keys: usize) -> Option<Self> {
         let Geometry { buckets, doublings, .. } = *geometry;
         let is_near = geometry.table_bytes() <= NEAR_BYTES;
@@ -137,7 +143,7 @@ impl Plan {
         Some(Self { region_log2, regions, unit_buckets, units })
     }
 
-    /// How many units are worked on at a time, if `most_bytes` are enough for one at least.
+    /// How many units are worked on at a time. `None` if `most_bytes` are not enough for one.
     fn units_at_once(
         &self,
         geometry: &Geometry,
@@ -146,7 +152,7 @@ impl Plan {
         threads: usize,
     ) -> Option<Units> {
         let full = geometry.buckets as usize / 8;
-        // The fingerprints that units leave, those that windows take and leave, and the last.
+        // The lists of fingerprints: those that units leave, those that windows take and leave, and the last ones.
         let left = self.left_room(keys) * size_of::<u64>() * 3;
         let for_all = full + left;
         let unit_keys = (keys as u64).min(self.longest_unit(geometry) * SLOTS) as usize;
@@ -155,7 +161,7 @@ impl Plan {
         let for_each = pairs * 2 + surplus * 2;
         match most_bytes.checked_sub(for_all)? / for_each {
             0 => None,
-            // No more of them are worked on anyway, and a thread that is done early takes the next.
+            // All units are handed out at once: the threads work on no more of them than there is memory for.
             units if units >= threads => {
                 Some(Units { at_once: self.units, bytes: for_all + for_each * threads })
             }
@@ -167,27 +173,27 @@ impl Plan {
         geometry.buckets - ((self.units - 1) * self.unit_buckets) as u64
     }
 
-    /// Places for the surplus of a unit. At full load, one key in five finds four others in its bucket.
+    /// Room for the surplus of a unit. At full load, one key in five finds four others in its primary bucket.
     fn surplus_room(&self, unit_keys: usize) -> usize {
         unit_keys / 4 + 1024
     }
 
-    /// Upper bound on the fingerprints that units leave of `keys`.
+    /// Upper bound on the fingerprints that units with `keys` keys leave.
     fn left_room(&self, keys: usize) -> usize {
         keys / 16 + 1024
     }
 }
 
 impl CuckooFilter {
-    /// Builds an empty filter of many keys; false, and nothing changed, if that is not the case, or the keys
-    /// do not fit, or there is no memory to sort them in.
+    /// Inserts the keys by a bulk build. Returns false, and inserts nothing, if the filter is not empty, if the keys
+    /// are too few for a build or do not fit, or if there is no memory to partition them.
     pub(crate) fn try_build<P: Workers>(&mut self, hashes: &[KeyHash], bulk: Bulk<'_, P>) -> bool {
         let most = self.grow_at.unwrap_or(1.0) * self.geometry.slots() as f64;
         if self.len > 0 || hashes.len() as f64 > most {
             return false;
         }
         let Some(plan) = Plan::of(&self.geometry, hashes.len()) else { return false };
-        // The filter was emptied: all buckets are written, and no key lives elsewhere.
+        // The filter is empty and the build writes every bucket, so what was known of the old buckets is void.
         self.scratch = None;
         self.empty = EmptyPair::Clear;
         let built = with_width!(self.geometry, W => match W::BITS {
@@ -214,7 +220,7 @@ impl CuckooFilter {
         let unit_bytes = scratch_bytes.checked_sub(share_plan.bytes_for::<R>(keys))?;
         let Units { at_once, bytes } = plan.units_at_once(&geometry, keys, unit_bytes, threads)?;
         let mut shares = share_plan.take::<R, P>(workers, keys, scratch_bytes - bytes).ok()?;
-        // The bits of the bucket are followed by those of the fingerprint already.
+        // In the fixed-point number, the bits of the fingerprint follow those of the bucket, as in a record.
         let (region_shift, shift) = (32 + plan.region_log2, geometry.fingerprint_shift());
         let split = |hash: u64| {
             let fixed_point = geometry.fixed_point(hash);
@@ -235,7 +241,7 @@ impl CuckooFilter {
         Some(kept)
     }
 
-    /// Fills all units, and evicts within each.
+    /// Fills all units, and inserts their surplus by eviction within each.
     fn fill_units<W: Width, P: Workers>(
         &mut self,
         plan: &Plan,
@@ -267,12 +273,12 @@ impl CuckooFilter {
             };
             fillings.push((filling, done));
         }
-        // The last is the longest.
+        // The last unit is the longest, so it goes first.
         fillings.reverse();
         while !fillings.is_empty() {
-            let mut some = room_for(at_once)?;
-            some.extend(fillings.drain(..at_once.min(fillings.len())));
-            workers.for_each(some, |(mut filling, done)| {
+            let mut group = room_for(at_once)?;
+            group.extend(fillings.drain(..at_once.min(fillings.len())));
+            workers.for_each(group, |(mut filling, done)| {
                 let keys = filling.regions().map(|region| grouped.keys(region)).sum();
                 let Some(mut surplus) = room_for(plan.surplus_room(keys)) else { return };
                 let Some(kept) = kernels.fill(&mut filling, &mut surplus) else { return };
@@ -291,7 +297,7 @@ impl CuckooFilter {
         Some(())
     }
 
-    /// Settles what units left, in windows around their borders; what is left still.
+    /// Inserts what the units left, in windows around their borders. Returns what the windows left.
     fn evict_across_borders<W: Width, P: Workers>(
         &mut self,
         plan: &Plan,
@@ -304,7 +310,7 @@ impl CuckooFilter {
         let half = plan.unit_buckets / 2;
         let whole = 0..geometry.buckets as usize;
         let windows_end = half + borders * plan.unit_buckets;
-        // Not in any window: all of it, if there is one unit.
+        // The two ends of the table, which are in no window; the whole table if there is only one unit.
         let ends = if borders == 0 { [whole, 0..0] } else { [0..half, windows_end..whole.end] };
 
         let mut windows = room_for(borders)?;
@@ -320,7 +326,7 @@ impl CuckooFilter {
             windows.push((first, table, full, units, left));
         }
         workers.for_each(windows, |(first, table, full, units, done)| {
-            let Some(keys) = those_in(units, first..first + plan.unit_buckets) else { return };
+            let Some(keys) = left_in(units, first..first + plan.unit_buckets) else { return };
             let Some(left) = room_for(keys.len()) else { return };
             done.left = left;
             let (first, max_steps) = (first as u32, BORDER_STEPS);
@@ -329,7 +335,7 @@ impl CuckooFilter {
             done.kept = Some(0);
         });
         let at_ends =
-            [those_in(&done[..1], ends[0].clone())?, those_in(&done[borders..], ends[1].clone())?];
+            [left_in(&done[..1], ends[0].clone())?, left_in(&done[borders..], ends[1].clone())?];
         let left: usize = lefts.iter().map(|done| done.left.len()).sum();
         let mut last = room_for(left + at_ends[0].len() + at_ends[1].len())?;
         for done in &lefts {
@@ -340,7 +346,7 @@ impl CuckooFilter {
         Some(last)
     }
 
-    /// Settles keys in the whole table, or in the overflow area.
+    /// Inserts keys with the whole table as window, and what that leaves one by one, or into the overflow area.
     fn insert_last<W: Width>(&mut self, mut full: Vec<u64>, keys: &[u64]) -> Option<()> {
         let (geometry, kernels) = (self.geometry, self.kernels);
         let mut left = room_for(keys.len())?;
@@ -360,28 +366,28 @@ impl CuckooFilter {
     }
 }
 
-/// Bytes of the two words of a bucket while it is filled, as a power of two: words of 12 bits take 16.
+/// The base-2 logarithm of the bytes of a bucket's two words: fingerprints of 12 bits take as much as those of 16.
 fn pair_bytes_log2(geometry: &Geometry) -> u32 {
     geometry.fingerprint_bits.next_power_of_two().trailing_zeros()
 }
 
-/// Those fingerprints that units left which want into a stretch of the table; nothing if there is no memory.
-fn those_in(units: &[Done], buckets: Range<usize>) -> Option<Vec<u64>> {
+/// The fingerprints that units left and that belong into `buckets`. `None` if there is no memory.
+fn left_in(units: &[Done], buckets: Range<usize>) -> Option<Vec<u64>> {
     let within = |entry: &&u64| buckets.contains(&(Entry::from_word(**entry).bucket as usize));
     let left = || units.iter().flat_map(|unit| &unit.left).filter(within);
-    let mut those = room_for(left().count())?;
-    those.extend(left());
-    Some(those)
+    let mut collected = room_for(left().count())?;
+    collected.extend(left());
+    Some(collected)
 }
 
-/// Bytes of all buckets, without what pads the last.
+/// Bytes of all buckets, without the padding after the last.
 fn buckets_bytes<W: Width>(geometry: &Geometry) -> usize {
     geometry.buckets as usize * W::BUCKET_BYTES
 }
 
-/// The part of a key that is kept while regions are grouped.
+/// The part of a key that is kept while keys are grouped by region.
 trait RegionRecord: Record {
-    /// The low bits.
+    /// The record with the low bits of `bits`.
     fn of(bits: u64) -> Self;
     fn grouped<'a>(shares: &'a [Partitioned<'a, Self>]) -> Grouped<'a>;
 }
