@@ -11,14 +11,14 @@
 //! 4. **The last keys.** A few keys near both ends of the table are left, and are inserted with the whole table as
 //!    window.
 //!
-//! Units and windows follow from the table alone, and one thread works through each, so the bytes do not depend on the
-//! number of threads.
+//! Units and windows follow from the table alone, and one thread works through each, so the bytes do not depend on
+//! the number of threads.
 //!
 //! # What was measured
 //!
-//! Median ns per key, up to 95 % load, on a Cascade Lake (AVX-512 without byte permutes), in thread CPU time on a shared
-//! machine. "Before" is an earlier build, measured in alternation: primary buckets region by region, then eviction over
-//! the whole table, in eight rounds over the regions.
+//! Median ns per key, up to 95 % load, on a Cascade Lake (AVX-512 without byte permutes), in thread CPU time on a
+//! shared machine. "Before" is an earlier build, interleaved with this one: primary buckets region by region, then
+//! eviction over the whole table, in eight rounds over the regions.
 //!
 //! | slots | fingerprints | before | now |
 //! |---|---|---|---|
@@ -29,7 +29,7 @@
 //! | 1.05e8 | 8 bits, multiset | 31.8 | 21.0 |
 //!
 //! When a build pays: ns per key without / with a build, for one batch into an empty set, on a Zen 4 with AVX-512,
-//! measured in alternation.
+//! interleaved.
 //!
 //! | buckets, fingerprints | 7 % load | 25 % | 50 % | 75 % | 95 % |
 //! |---|---|---|---|---|---|
@@ -42,9 +42,9 @@
 //! Multisets do not look for a key before they insert it, and gain less: at 2^12 to 2^18 buckets, inserts without a
 //! build take 0.7 to 1.2 times as long as a build at 50 % load, and 1.04 to 1.45 times as long at 75 % and more.
 //!
-//! Rejected (ns per key at 2^24 slots of 8 bits, best of five): units of 2^18, 2^20 or 2^22 buckets (26.4, 24.7 and 24.9;
-//! units of 2^19 take 24.5); 96 steps in units of 2^18, most of them in vain near borders (57.7); regions whose words
-//! take 128 KiB, 512 KiB or 1 MiB (28.3, 33.0 and 35.4; 256 KiB take 24.4).
+//! Rejected (ns per key at 2^24 slots of 8 bits, best of five): units of 2^18, 2^20 or 2^22 buckets (26.4, 24.7 and
+//! 24.9; units of 2^19 take 24.5); 96 steps in units of 2^18, most of them in vain near borders (57.7); regions whose
+//! words take 128 KiB, 512 KiB or 1 MiB (28.3, 33.0 and 35.4; 256 KiB take 24.4).
 
 pub(crate) mod fill;
 
@@ -68,25 +68,25 @@ use trommel_base::{Bulk, KeyHash, Workers};
 const FEWEST_BUILT_BUCKETS: u64 = 1 << 12;
 /// Tables of at most this many bytes are in L2, or nearly so.
 const NEAR_BYTES: u64 = 2 << 20;
-/// A batch into an empty table of at most [`NEAR_BYTES`] is a bulk build if it has a key for this many slots. With fewer
-/// keys a build gains nothing: inserts find few full buckets, and do not miss the cache. This and the next constant are
-/// the same on every machine, so that the bytes are too.
+/// A batch into an empty table of at most [`NEAR_BYTES`] is a bulk build if it has at least a key per this many slots.
+/// With fewer keys a build gains nothing: inserts find few full buckets, and do not miss the cache. This and the next
+/// constant are the same on every machine, so that the bytes are too.
 const NEAR_SLOTS_PER_BUILT_KEY: u64 = 2;
 /// The same for larger tables.
 const FAR_SLOTS_PER_BUILT_KEY: u64 = 8;
 /// The base-2 logarithm of the buckets of a unit, in a filter that has not grown: many times the distance between the
 /// two buckets of a fingerprint.
 const UNIT_LOG2: u32 = 19;
-/// Steps after which a chain is given up in a unit. They are few, since a chain near a border may need buckets beyond it.
+/// Steps after which a chain in a unit is given up: few, since near a border it may need buckets beyond the unit.
 const UNIT_STEPS: u32 = 8;
 /// The same in a window around a border.
 const BORDER_STEPS: u32 = 32;
 /// The same with the whole table as window.
 const LAST_STEPS: u32 = 96;
-/// The base-2 logarithm of the bytes that the words of a region take while it is filled: a quarter of an L2 of 1 MiB, and
-/// less of a larger one.
+/// The base-2 logarithm of the bytes that the words of a region take while it is filled: a quarter of an L2 of 1 MiB,
+/// and less of a larger one.
 const PAIRS_LOG2: u32 = 18;
-/// The base-2 logarithm of the buckets of the longest region: a narrow record has 16 bits of bucket and 16 of fingerprint.
+/// The base-2 logarithm of the buckets of the longest region: a narrow record has 16 bits for the bucket.
 const LONGEST_REGION_LOG2: u32 = 16;
 
 /// How a build is split into pieces.

@@ -2,21 +2,22 @@
 //!
 //! A batch is inserted in blocks of sixteen keys. First every key of a block whose primary bucket has room goes
 //! there, then every key whose alternate bucket has room. The keys that are left have two full buckets, and are
-//! queued. Each of them starts an *eviction chain*. A chain has a fingerprint in hand and the full bucket where
-//! that belongs. If one of the four fingerprints there can move to a bucket with room, it moves, the fingerprint in
-//! hand takes its slot, and the chain has ended. Otherwise the fingerprint in hand takes the slot of one of them, and
-//! the chain goes on with the evicted fingerprint, in the other bucket of that.
+//! queued. Each of them starts an *eviction chain*. A chain has a fingerprint in hand, and the full bucket where that
+//! fingerprint belongs. If one of the four fingerprints of the bucket can move to a bucket with room, it moves, the
+//! fingerprint in hand takes its slot, and the chain ends. Otherwise the fingerprint in hand takes the slot of one of
+//! the four, and the chain goes on with the evicted fingerprint and its other bucket.
 //!
-//! A step of a chain looks at four buckets by their bits ([`FullBuckets`](super::full_buckets::FullBuckets)) and
-//! reads one, where a search for each key ([`Search`](super::search::Search)) builds a tree. Chains move more
-//! fingerprints, but those are in cache by then. Since a chain always has a fingerprint in hand, it is started only
-//! while the overflow area has room for all chains: so no key can be lost.
+//! A step of a chain reads one bucket, and looks up four others in a bitmap
+//! ([`FullBuckets`](super::full_buckets::FullBuckets)); a search for each key ([`Search`](super::search::Search)) would
+//! build a tree. Chains move more fingerprints than searches, but in buckets that are in cache by then. Since a chain
+//! always has a fingerprint in hand, it is started only while the overflow area has room for the fingerprints of all
+//! chains. So no key can be lost.
 //!
 //! Sixteen chains make a step together, so that vectors can do it, and plan the step on the table as it was before.
-//! If two of them are in one bucket, or chose the last free slot of one bucket, the later waits for the next step. So the
-//! result does not depend on how a step is computed: `scalar_lanes` does one lane after another, and
+//! If two of them are in one bucket, or chose the last free slot of one bucket, the later one waits for the next
+//! step. So the result does not depend on how a step is computed: `scalar_lanes` does one lane after another, and
 //! `kernel::insert` does the same in vectors. A lane whose chain has ended takes a key of the queue at once, and
-//! chains go on while the keys of the next blocks are placed: no lane is idle for long.
+//! chains go on while the keys of the next blocks are placed, so no lane is idle for long.
 //!
 //! Source: Fan et al., CoNEXT 2014, section 3.2, for the random walk.
 
@@ -29,25 +30,25 @@ use crate::table::{Entry, Table};
 use crate::width::Width;
 use trommel_base::batch::Hint;
 
-/// Keys that the caller passes at a time, so that few calls end with idle lanes.
+/// How many keys the caller passes at a time: many, since at the end of a call lanes are idle.
 pub(crate) const CHUNK_KEYS: usize = 1 << 14;
-/// Groups of chains, whose steps are interleaved. So scalar stores have left the store buffer before they are reloaded as
-/// a vector, and a bucket that is not in cache has that long to arrive.
+/// Groups of chains, whose steps are interleaved. So scalar stores have left the store buffer before they are reloaded
+/// as a vector, and buckets that are not in cache have the time of the other groups' steps to arrive.
 const LANE_GROUPS: usize = 4;
-/// In larger tables, the buckets of the next step are prefetched: a block, or a step, has more instructions than a core
-/// looks ahead, so that it would wait for every bucket that is not in L1.
+/// In tables of more bytes, the buckets of the next block or step are prefetched. A block or a step has more
+/// instructions than a core looks ahead, so without prefetches the core waits for every bucket that is not in L1.
 pub(crate) const NEAR_BYTES: usize = 128 << 10;
 /// Rounds between two checks for chains that are too long.
 const ROUNDS_PER_CHECK: u32 = 16;
 /// Steps after which a search replaces a chain.
 const MAX_STEPS: u32 = 112;
 
-/// A key found no place. The keys whose bits are set are in the filter.
+/// There is no room for a key. The keys whose bits in `new` are set are in the filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NoRoom;
 
 impl Parts<'_> {
-    /// Inserts keys, and sets bit `i` of `new` if key `i` was not there.
+    /// Inserts keys, and sets bit `i` of `new` if key `i` was not in the filter before.
     #[inline(always)]
     pub(crate) fn insert_batch<W: Width, K: EvictionKernel<W>>(
         &mut self,
@@ -76,7 +77,7 @@ impl Parts<'_> {
                 new[first / 64] |= u64::from(placed) << (first % 64);
             }
             if !queue.is_unused() {
-                // A set must find these keys when it places the next ones.
+                // A set must find the queued keys when it places the next ones.
                 let to_the_end = !self.multiset;
                 if self.evict::<W, K>(&kernel, &mut chains, &mut queue, to_the_end).is_err() {
                     for index in queue.waiting_indices() {
@@ -105,8 +106,8 @@ impl Parts<'_> {
         }
     }
 
-    /// Starts and advances chains until no key is queued, and `to_the_end` until no chain is active. An error, with keys
-    /// still queued and no chain active, if a key finds no place.
+    /// Starts and advances chains until no key is queued and, if `to_the_end`, no chain is active. Fails if there is no
+    /// room for a key; then that key and those behind it are still queued, and no chain is active.
     #[inline(always)]
     fn evict<W: Width, K: EvictionKernel<W>>(
         &mut self,
@@ -131,7 +132,7 @@ impl Parts<'_> {
                 chains.begin(queue, self.overflow.ready_room(self.geometry));
             }
         }
-        // The overflow area has no room for these to start a chain.
+        // For keys that are still queued, the overflow area has too little room to start chains.
         while let Some(key) = queue.waiting().first() {
             if self.make_room::<W>(*key) == Placed::NoRoom {
                 return Err(NoRoom);
@@ -141,14 +142,14 @@ impl Parts<'_> {
         Ok(())
     }
 
-    /// Replaces chains of [`MAX_STEPS`] by a search, and if need be by the overflow area.
+    /// Ends chains of at least [`MAX_STEPS`] steps: their fingerprints find room by a search, or in the overflow area.
     #[inline(never)]
     fn end_long_chains<W: Width>(&mut self, chains: &mut Chains) {
         for group in &mut chains.groups {
             for lane in ones(group.active & group.long_chains(MAX_STEPS)) {
                 let (bucket, fingerprint) = (group.buckets[lane], group.fingerprints[lane]);
                 let placed = self.make_room::<W>(Entry { bucket, fingerprint });
-                assert_eq!(placed, Placed::Inserted, "there was room for every chain");
+                assert_eq!(placed, Placed::Inserted, "the overflow area has room for every chain");
                 group.active &= !(1 << lane);
             }
         }
@@ -164,7 +165,7 @@ struct Chains {
 impl Chains {
     #[inline(always)]
     fn new(geometry: &Geometry) -> Self {
-        // Distinct buckets as far as there are any, so that idle lanes conflict with no others.
+        // Distinct buckets, if the table has so many, so that idle lanes do not conflict with each other.
         let buckets = core::array::from_fn(|lane| (lane as u64 % geometry.buckets) as u32);
         Self { groups: [LaneGroup::idle(buckets); LANE_GROUPS] }
     }
@@ -174,7 +175,7 @@ impl Chains {
         self.groups.iter().any(|group| group.active != 0)
     }
 
-    /// Starts chains, as long as the overflow area has `room` for the keys of all.
+    /// Starts chains in idle lanes, as long as the overflow area has room for the fingerprints of all chains.
     #[inline(always)]
     fn begin(&mut self, queue: &mut Queue, room: usize) {
         let active: usize =

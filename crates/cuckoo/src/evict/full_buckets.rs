@@ -1,9 +1,9 @@
 //! A bit per bucket: set if the bucket is full.
 //!
-//! An insert into a highly loaded table looks at some thirty buckets for one that has room. Their bits are 1/32
-//! (8-bit fingerprints) to 1/128 of the table, so they are in cache where the table is not. They are kept
-//! from the first insert that finds both its buckets full, are no part of the frozen filter, and can be
-//! given back at any time.
+//! An insert into a highly loaded table looks at some thirty buckets for one that has room. The bits of all buckets
+//! take 1/32 (8-bit fingerprints) to 1/128 (32-bit fingerprints) of the table's memory, so they are in cache where
+//! the table is not. The first insert that finds both its buckets full makes them. They are no part of the frozen
+//! filter, and can be freed at any time.
 
 use crate::geometry::Geometry;
 use crate::table::Table;
@@ -17,7 +17,7 @@ pub(crate) struct FullBuckets {
 }
 
 impl FullBuckets {
-    /// The bits of a table, or nothing if there is no memory for them.
+    /// The bits of a table. `None` if there is no memory for them.
     pub(crate) fn of<W: Width>(table: &Table<'_, W, &mut [u8]>) -> Option<Self> {
         let mut words = Vec::new();
         let buckets = table.geometry.buckets;
@@ -31,7 +31,7 @@ impl FullBuckets {
         Some(Self { words })
     }
 
-    /// The bits of a table, a word for every 64 buckets.
+    /// The bits of a table, from a word for every 64 buckets.
     pub(crate) fn of_words(words: Vec<u64>) -> Self {
         Self { words }
     }
@@ -56,7 +56,7 @@ impl FullBuckets {
         self.words[bucket as usize / 64] &= !(1 << (bucket % 64));
     }
 
-    /// The bits, little-endian: bit `i` is bit `i % 8` of byte `i / 8` on a little-endian machine.
+    /// The bits as bytes. On a little-endian machine, the bit of bucket `i` is bit `i % 8` of byte `i / 8`.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(crate) fn as_ptr(&self) -> *const u8 {

@@ -7,7 +7,7 @@ pub(crate) const LANES: usize = 16;
 /// A number per lane.
 pub(crate) type Lanes = [u32; LANES];
 
-/// Sixteen eviction chains, of which each has one fingerprint in hand.
+/// Sixteen eviction chains, each of which has one fingerprint in hand.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct LaneGroup {
@@ -35,7 +35,7 @@ impl LaneGroup {
         self.active |= 1 << lane;
     }
 
-    /// Starts a chain with the next key in the lane of one that has ended, or leaves the lane idle.
+    /// Starts a chain with the next key, if there is one, in the lane of a chain that has ended.
     #[inline(always)]
     pub(crate) fn refill(&mut self, lane: usize, next: Option<Entry>) {
         match next {
@@ -44,7 +44,7 @@ impl LaneGroup {
         }
     }
 
-    /// Sets bucket, fingerprint and steps of the lanes in `waiting` back, so that the next step retries them.
+    /// Restores bucket, fingerprint and steps of the lanes in `waiting`, so that the next step retries them.
     #[cfg(target_arch = "x86_64")]
     #[cold]
     pub(crate) fn retry(&mut self, [buckets, fingerprints, steps]: [Lanes; 3], waiting: u32) {
@@ -67,7 +67,7 @@ impl LaneGroup {
         conflicting & self.active
     }
 
-    /// The lanes with at least `max_steps`, active or not.
+    /// The lanes, active or not, whose chains have made at least `max_steps` steps.
     #[inline(always)]
     pub(crate) fn long_chains(&self, max_steps: u32) -> u32 {
         let mut long = 0;

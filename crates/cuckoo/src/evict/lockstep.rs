@@ -1,4 +1,5 @@
-//! The data of the eviction kernels: located keys, and the queue of those whose buckets are full; and the kernel's two operations.
+//! The data of the eviction kernels (located keys, and the queue of those whose two buckets are full), and the two
+//! operations of a kernel.
 
 #[cfg(target_arch = "x86_64")]
 use super::lane_group::Lanes;
@@ -7,7 +8,7 @@ use super::parts::Parts;
 use crate::table::Entry;
 use crate::width::Width;
 
-/// Keys that are located, and whose primary buckets are prefetched, together.
+/// How many keys are located, and their primary buckets prefetched, at a time.
 pub(crate) const LOCATED_KEYS: usize = 256;
 
 /// The buckets and fingerprints of located keys.
@@ -36,7 +37,7 @@ impl Located {
         Entry { bucket: self.buckets[index], fingerprint: self.fingerprints[index] }
     }
 
-    /// The keys among the `len` from `first` on that equal an earlier one of them, a bit each.
+    /// A bit for each of the `len` keys from `first` on, set if the key equals an earlier one of them.
     #[inline(always)]
     pub(crate) fn repeated(&self, first: usize, len: usize) -> u32 {
         (0..len)
@@ -45,7 +46,7 @@ impl Located {
     }
 }
 
-/// Located keys both of whose buckets are full, in order. A chain starts in the primary bucket.
+/// Located keys whose two buckets are full, in order. A chain starts in the primary bucket.
 #[derive(Clone, Debug)]
 pub(crate) struct Queue {
     keys: [Entry; LOCATED_KEYS],
@@ -109,21 +110,21 @@ impl Queue {
     }
 }
 
-/// The two operations on sixteen lanes: scalar, or in vectors.
+/// The two operations of a batch on sixteen lanes, scalar or in vectors.
 pub(crate) trait EvictionKernel<W: Width>: Copy {
     /// Creates the kernel; `parts.empty` must not change while it is in use.
     fn new(parts: &Parts<'_>) -> Self;
 
     /// Places those of the sixteen keys from `first` on that have room in one of their buckets, and queues the
-    /// others. Returns the keys that were not in the filter, a bit each.
+    /// others. Returns a bit per key, set if the key was not in the filter before.
     fn place(&self, parts: &mut Parts<'_>, keys: &Located, first: usize, queue: &mut Queue) -> u32;
 
-    /// Advances every chain of a group by a step. Does nothing without the bits of full buckets.
+    /// Advances every chain of a group by a step. Does nothing if there is no scratch memory.
     fn step(&self, parts: &mut Parts<'_>, group: &mut LaneGroup, queue: &mut Queue);
 }
 
 impl Parts<'_> {
-    /// Queues a key whose buckets are full; false if the filter is a set and the key is queued already.
+    /// Queues a key whose buckets are full. Returns false if the filter is a set and the key is queued already.
     #[inline(always)]
     pub(crate) fn enqueue(&self, queue: &mut Queue, key: Entry, index: usize) -> bool {
         let new = self.multiset || !queue.contains(key);

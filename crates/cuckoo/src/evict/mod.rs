@@ -1,13 +1,13 @@
 //! Making room for a key whose two buckets are full.
 //!
-//! | way | for | moves |
+//! | module | inserts | how it makes room |
 //! |---|---|---|
-//! | [`search`] | one key | nothing before it knows a shortest path to room |
+//! | [`search`] | one key | a breadth-first search: nothing moves before a shortest path to room is known |
 //! | [`batch`] | batches | sixteen random-walk eviction chains in lockstep, over the whole table |
 //! | [`window`] | bulk builds | the same within a stretch of the table that one thread owns |
 //!
-//! [`parts`] has the inserts of single keys, which the others end in. `kernel::insert` does the steps of `batch` and
-//! `window` in vectors; `scalar_lanes` and `window` do them lane by lane.
+//! [`parts`] inserts single keys, also those that a batch or a build has no other room for. `kernel::insert` does the
+//! steps of `batch` and `window` in vectors; `scalar_lanes` and `window` do them lane by lane.
 
 pub(crate) mod batch;
 pub(crate) mod full_buckets;

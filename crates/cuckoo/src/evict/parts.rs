@@ -1,4 +1,5 @@
-//! Inserts and removals of single keys: the primary bucket, the alternate, the end of a path, the overflow area.
+//! Inserts and removals of single keys. An insert tries the primary bucket, the alternate, a search for room, and the
+//! overflow area, in this order.
 
 use super::full_buckets::FullBuckets;
 use super::search::Search;
@@ -31,11 +32,11 @@ pub(crate) struct InsertScratch {
 /// The outcome of an insert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Placed {
-    /// It is in the filter.
+    /// The key was inserted.
     Inserted,
-    /// The filter is a set and had it before.
+    /// The filter is a set and found the key already.
     Known,
-    /// There is no room for it. Nothing was changed.
+    /// There is no room for the key. Nothing was changed.
     NoRoom,
 }
 
@@ -45,7 +46,7 @@ impl<'a> Parts<'a> {
         Table::new(self.geometry, &mut *self.table, *self.empty)
     }
 
-    /// Makes the scratch memory if it is not there; false if there is no memory for it.
+    /// Makes the scratch memory unless there is one that fits. Returns false if the system refuses the memory.
     pub(crate) fn ensure_scratch<W: Width>(&mut self) -> bool {
         if self.scratch.as_ref().is_none_or(|scratch| !scratch.full.fit(self.geometry)) {
             let full = FullBuckets::of(&self.table::<W>());
@@ -60,7 +61,7 @@ impl<'a> Parts<'a> {
         self.table::<W>().contains(key) || self.overflow.contains(self.geometry, key)
     }
 
-    /// Inserts a key, or leaves everything as it was.
+    /// Inserts a key, or changes nothing.
     #[inline(always)]
     pub(crate) fn insert<W: Width>(&mut self, hash: u64) -> Placed {
         let key = Entry::of_hash(self.geometry, hash);
@@ -70,7 +71,7 @@ impl<'a> Parts<'a> {
         self.place::<W>(key)
     }
 
-    /// Puts a fingerprint into the bucket given, or its alternate, or makes room in one of them.
+    /// Puts a fingerprint into the given bucket or its alternate, makes room in one of them, or uses the overflow area.
     ///
     /// Rejected: choosing the bucket by a mask and storing both (1.2 to 1.4 times as long at loads from 75 to 95 %,
     /// since the alternate then waits for the primary bucket instead of being predicted).
@@ -82,7 +83,7 @@ impl<'a> Parts<'a> {
         self.make_room::<W>(key)
     }
 
-    /// Puts a fingerprint into the bucket given, if that has room.
+    /// Puts a fingerprint into the given bucket, if it has room.
     #[inline(always)]
     pub(crate) fn place_here<W: Width>(&mut self, key: Entry) -> bool {
         let mut table = self.table::<W>();
@@ -97,22 +98,22 @@ impl<'a> Parts<'a> {
         true
     }
 
-    /// Puts a fingerprint into the alternate of the bucket given, which is full, if that has room.
+    /// Puts a fingerprint into the alternate of the given bucket, if the alternate has room. The given bucket is full.
     #[inline(always)]
     pub(crate) fn place_there<W: Width>(&mut self, key: Entry) -> bool {
-        let there = self.place_here::<W>(key.alternate(self.geometry));
-        if there {
+        let is_placed = self.place_here::<W>(key.alternate(self.geometry));
+        if is_placed {
             let mut table = self.table::<W>();
             table.set_flag(key);
-            // A full bucket encodes any flags, so the rule for empty pairs is as it was.
+            // A full bucket encodes any flags, so `empty` is unchanged.
             debug_assert_eq!(table.empty, *self.empty);
         }
-        there
+        is_placed
     }
 
     /// Makes room for a fingerprint whose two buckets are full, or puts it into the overflow area.
     ///
-    /// Inlined into kernels, or it would be compiled for the baseline: a search is worth its vectors.
+    /// Inlined into the kernels, so that the search is compiled for their instruction sets, and uses vectors.
     #[inline(always)]
     pub(crate) fn make_room<W: Width>(&mut self, key: Entry) -> Placed {
         let roots = [key.bucket, key.alternate(self.geometry).bucket];
@@ -129,8 +130,8 @@ impl<'a> Parts<'a> {
         if self.overflow.insert(self.geometry, key) { Placed::Inserted } else { Placed::NoRoom }
     }
 
-    /// Removes a copy of a key; false if it is not there. An entry of the overflow area that fits now moves into
-    /// the table.
+    /// Removes one copy of a key. Returns false if there is none. If an entry of the overflow area belongs into the
+    /// bucket that now has room, it moves there.
     #[inline(always)]
     pub(crate) fn remove<W: Width>(&mut self, hash: u64) -> bool {
         let key = Entry::of_hash(self.geometry, hash);
@@ -149,12 +150,12 @@ impl<'a> Parts<'a> {
         true
     }
 
-    /// Moves a fingerprint from the overflow area into a bucket that has room.
+    /// Moves a fingerprint from the overflow area into a bucket that has room, if one belongs there.
     #[inline(never)]
     fn drain<W: Width>(&mut self, bucket: u32) {
         if let Some(entry) = self.overflow.take_for(self.geometry, bucket) {
             self.place_here::<W>(entry);
-            // Whether this is its primary bucket is not known, so the other one must lead here.
+            // The other bucket may be its primary one, so the flag there must lead here.
             let mut table = self.table::<W>();
             table.set_flag(entry.alternate(table.geometry));
             *self.empty = table.empty;

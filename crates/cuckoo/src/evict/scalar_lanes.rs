@@ -8,7 +8,7 @@ use crate::table::{Entry, Table};
 use crate::width::Width;
 use core::marker::PhantomData;
 
-/// Lane after lane.
+/// Does one lane after the other.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ScalarLanes<W>(PhantomData<W>);
 
@@ -45,8 +45,8 @@ impl<W: Width> EvictionKernel<W> for ScalarLanes<W> {
             let (bucket, fingerprint) = (group.buckets[lane], group.fingerprints[lane]);
             let to = table.slots(bucket).map(|slot| table.geometry.alternate(bucket, slot));
             let room = to.iter().position(|to| !full.contains(*to));
-            // Any slot will do, as long as chains vary it: pairs are in order, so slot 0 has the lesser
-            // fingerprints.
+            // Any slot will do, but chains must vary it: pairs are ordered, so slot 0 mostly has smaller
+            // fingerprints than slot 1.
             let slot = room.unwrap_or(((fingerprint ^ group.steps[lane]) % 4) as usize);
             steps[lane] = Step { slot, to: to[slot], is_room: room.is_some() };
         }
@@ -56,7 +56,7 @@ impl<W: Width> EvictionKernel<W> for ScalarLanes<W> {
             let slots = table.slots(bucket);
             let leaving = Entry { bucket: to, fingerprint: slots[slot] };
             if is_room {
-                // An earlier lane may have taken it.
+                // An earlier lane may have filled the bucket; the chain then retries in the next step.
                 if full.contains(to) {
                     continue;
                 }
@@ -93,11 +93,12 @@ impl<W: Width> ScalarLanes<W> {
             }
             new &= !keys.repeated(first, len);
         }
-        let mut late = 0;
+        let mut primary_full = 0;
         for lane in ones(new) {
-            late |= u32::from(!parts.place_here::<W>(keys.key(first + lane))) << lane;
+            let is_placed = parts.place_here::<W>(keys.key(first + lane));
+            primary_full |= u32::from(!is_placed) << lane;
         }
-        for lane in ones(late) {
+        for lane in ones(primary_full) {
             let key = keys.key(first + lane);
             if !parts.place_there::<W>(key) {
                 new &= !(u32::from(!parts.enqueue(queue, key, first + lane)) << lane);

@@ -1,21 +1,20 @@
-//! Making room: a breadth-first search on the cuckoo graph, before anything moves.
+//! A breadth-first search for room on the cuckoo graph, before anything moves.
 //!
-//! The buckets are the vertices of a graph, and every fingerprint is an edge between its two. An insert that
-//! finds both its buckets full needs a path from one of them to a bucket with room; then each fingerprint on
-//! the path moves one bucket on. A random walk, as in the paper, moves as it goes, moves eleven fingerprints
-//! where one or two are enough, and when it gives up it has a fingerprint in hand and nowhere to put it.
+//! The buckets are the vertices of a graph, and every fingerprint is an edge between its two buckets. An insert
+//! that finds both its buckets full needs a path from one of them to a bucket with room; then each fingerprint on
+//! the path moves one bucket on. A random walk, as in the paper, moves fingerprints as it goes: eleven of them
+//! where one or two are enough. When it gives up, it has a fingerprint in hand and no slot for it.
 //! The search moves nothing until it knows the path, and it finds a shortest one: it cannot lose a key.
 //!
 //! The tree of the search is implicit. Nodes 0 and 1 are the two buckets, and the children of node `k`, one
-//! for each slot, are nodes `2 + 4k` to `5 + 4k`. A bucket met twice has its second subtree later than its
-//! first, level by level, so the first path found visits no bucket twice, and no list of visited buckets
-//! is kept.
+//! for each slot, are nodes `2 + 4k` to `5 + 4k`. If two nodes have the same bucket, every node below the second
+//! comes later than the same node below the first. So the first path found visits no bucket twice, and no list of
+//! visited buckets is kept.
 //!
 //! Sources: Fan et al., CoNEXT 2014, section 3.2, for the insert; Li, Andersen, Kaminsky and Freedman,
 //! "Algorithmic improvements for fast concurrent cuckoo hashing", EuroSys 2014, section 4.3.2, for
-//! breadth-first search; "the path before the move" and a bounded overflow instead of a rebuild answer
-//! the failures of cuckoo hashing that Kirsch, Mitzenmacher and Wieder give a stash to ("More robust
-//! hashing: cuckoo hashing with a stash", SIAM J. Computing 39 (2009)).
+//! breadth-first search; Kirsch, Mitzenmacher and Wieder, "More robust hashing: cuckoo hashing with a stash",
+//! SIAM J. Computing 39 (2009), for a bounded overflow area instead of a rebuild.
 
 use crate::bucket::{self};
 use crate::evict::full_buckets::FullBuckets;
@@ -24,20 +23,20 @@ use crate::width::Width;
 use trommel_base::batch::Hint;
 use trommel_simd::prefetch;
 
-/// The most buckets that a search looks at. In eight tables of a million slots of 8 bits, the first key
-/// without a path came at 97.3 to 97.6 % load.
+/// The most buckets that a search looks at. In eight tables of a million slots of 8 bits, the first key for which
+/// it found no path came at 97.3 to 97.6 % load.
 pub(crate) const MAX_NODES: usize = 4096;
 
-/// In larger tables the nodes of a search are prefetched; smaller ones are well within L2.
+/// In tables of more bytes, the buckets of a search are prefetched; smaller tables fit well into L2.
 const FAR_BYTES: usize = 1 << 19;
 
-/// A search, and the buckets of its nodes.
+/// The scratch memory of a search: the bucket of every node.
 #[derive(Clone, Debug)]
 pub(crate) struct Search {
     buckets: [u32; MAX_NODES],
 }
 
-/// A node with room, and so a path to it.
+/// The path from a root to a node with room.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Path {
     leaf: usize,
@@ -55,7 +54,8 @@ impl Search {
         Self { buckets: [0; MAX_NODES] }
     }
 
-    /// A shortest path to room for a key whose two buckets are full.
+    /// Finds a shortest path to room for a key whose two buckets are full. `None` if there is none within the first
+    /// [`MAX_NODES`] nodes.
     #[inline(always)]
     pub(crate) fn find<W: Width, T: AsRef<[u8]>>(
         &mut self,
@@ -68,7 +68,7 @@ impl Search {
         for node in 0..(MAX_NODES - ROOTS) / 4 {
             let bucket = self.buckets[node];
             let (slots, mut children, mut full_children) = (table.slots(bucket), [0; 4], 0);
-            // Loops, since a `map` of the array may be left as a call, which no kernel's features reach.
+            // Loops, since a `map` of the array may not be inlined, and would then lack the kernel's target features.
             for (child, fingerprint) in children.iter_mut().zip(slots) {
                 *child = table.geometry.alternate(bucket, fingerprint);
             }
@@ -77,7 +77,7 @@ impl Search {
             }
             let first = ROOTS + 4 * node;
             self.buckets[first..first + 4].copy_from_slice(&children);
-            // One branch for all: which of them has room is as good as random.
+            // One branch for all four children, since which of them has room is as good as random.
             if full_children != 0b1111 {
                 return Some(Path { leaf: first + full_children.trailing_ones() as usize });
             }
@@ -87,8 +87,8 @@ impl Search {
                     prefetch(table.bytes.as_ref().as_ptr().wrapping_add(at), Hint::T0);
                 }
             }
-            // Two full buckets of fingerprints of these two alone, as copies of one key are: the search would
-            // go round in circles.
+            // If all fingerprints of the two roots lead to these two buckets alone, as copies of one key do, the
+            // search would go round in circles.
             let children_of_roots = &self.buckets[ROOTS..5 * ROOTS];
             if node == ROOTS - 1 && children_of_roots.iter().all(|child| roots.contains(child)) {
                 return None;
@@ -97,7 +97,7 @@ impl Search {
         None
     }
 
-    /// Moves the fingerprints of a path, the last first, and puts the key into the room that they leave.
+    /// Moves the fingerprints of a path, the last first, and puts the key into the slot that this frees at the root.
     #[inline(always)]
     pub(crate) fn apply<W: Width, T: AsRef<[u8]> + AsMut<[u8]>>(
         &self,

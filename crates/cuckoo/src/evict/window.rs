@@ -1,16 +1,17 @@
 //! Windowed eviction: chains that stay within a stretch of the table that one thread owns.
 //!
-//! Bulk builds insert keys whose primary bucket is full this way. Each key starts a chain: if its alternate bucket has
-//! room it goes there; if one of the four fingerprints of its bucket has room elsewhere, that one moves, and the key takes
-//! its slot; otherwise the key takes the slot of one of them, and the chain goes on with the evicted fingerprint in
-//! its other bucket. Sixteen lanes make a step together, and plan it on the table as it was before, as in `batch`.
+//! Bulk builds use it to insert keys whose primary bucket is full. Each key starts a chain. If its alternate bucket has
+//! room, the key goes there. Otherwise, if one of the four fingerprints of its bucket has room in its own other bucket,
+//! that fingerprint moves, and the key takes its slot. Otherwise the key takes the slot of one of the four, and the
+//! chain goes on with the evicted fingerprint in its other bucket. Sixteen lanes make a step together, and plan it on
+//! the table as it was before the step, as in `batch`.
 //!
 //! Buckets outside of the *window* count as full, and a step that would lead there is not taken; the next step tries
-//! another slot. A chain that does not end is left to a window that reaches further.
+//! another slot. A chain that does not end in time is left to a window that reaches further.
 //!
-//! Keys are taken from many positions of the list in alternation: the list is in the order of the table, which then
-//! fills evenly everywhere. From one end to the other, each stretch would push its surplus on to the next, and the last
-//! would have no room for it.
+//! The list of keys is in the order of the table. Keys are taken from many positions of the list in alternation, so
+//! the table fills evenly. If they were taken from one end to the other, each stretch of the table would push its
+//! surplus on to the next, and the last stretch would have no room for it.
 
 use super::lane_group::{LANES, LaneGroup, ones};
 use super::scalar_lanes::ScalarLanes;
@@ -23,13 +24,13 @@ use trommel_base::batch::Hint;
 
 /// Groups of chains, whose steps are interleaved.
 const LANE_GROUPS: usize = 4;
-/// Positions of the list that keys are taken from in alternation. With 64 of them, keys of one bucket are so near each other
-/// that chains of a group often wait for each other.
+/// How many positions of the list keys are taken from in alternation. With 64, keys of one bucket are taken so soon
+/// after each other that chains of a group often wait for each other.
 const STREAMS: usize = 512;
-/// How far ahead keys are prefetched in each of them: a cache line.
+/// How many keys ahead each of these positions is prefetched: a cache line.
 const AHEAD_KEYS: usize = 8;
 
-/// A stretch of the table that chains do not leave. No key has been removed from it.
+/// A stretch of the table that chains do not leave. No key was ever removed from it, so empty pairs mean *clear*.
 #[derive(Debug)]
 pub(crate) struct Window<'a> {
     /// The geometry of the whole table.
@@ -39,7 +40,7 @@ pub(crate) struct Window<'a> {
     pub(crate) table: &'a mut [u8],
     /// A bit per bucket, set where no slot is free.
     pub(crate) full: &'a mut [u64],
-    /// Steps after which a chain ends without a place.
+    /// Steps after which a chain is given up.
     pub(crate) max_steps: u32,
 }
 
@@ -50,8 +51,8 @@ impl Window<'_> {
         (self.table.len() / W::BUCKET_BYTES) as u32
     }
 
-    /// The other bucket of a fingerprint, both counted from the first; outside of the window, it is not below
-    /// [`Window::buckets`].
+    /// The other bucket of a fingerprint. Both buckets are counted from `first`; outside of the window, the other one
+    /// is [`Window::buckets`] or more.
     #[inline(always)]
     fn alternate(&self, bucket: u32, fingerprint: u32) -> u32 {
         self.geometry.alternate(self.first + bucket, fingerprint).wrapping_sub(self.first)
@@ -62,6 +63,7 @@ impl Window<'_> {
         self.full[bucket as usize / 64] >> (bucket % 64) & 1 == 1
     }
 
+    /// Marks a bucket as full.
     #[inline(always)]
     pub(crate) fn fill_up(&mut self, bucket: u32) {
         self.full[bucket as usize / 64] |= 1 << (bucket % 64);
@@ -75,14 +77,14 @@ impl Window<'_> {
         }
     }
 
-    /// The window as a table, for everything but alternates: its buckets are counted from `first`.
+    /// The window as a table. Its buckets are counted from `first`, so its alternates must not be used.
     #[inline(always)]
     fn buckets_of<W: Width>(&mut self) -> Table<'_, W, &mut [u8]> {
         Table::new(self.geometry, &mut *self.table, bucket::EmptyPair::Clear)
     }
 
-    /// Inserts keys within the window. A key without a place leaves a fingerprint in `left`, with the bucket where it belongs;
-    /// `left` has room for one per key.
+    /// Inserts keys within the window. A chain that is given up leaves its fingerprint in `left`, with the bucket where
+    /// that belongs. `left` must have room for one entry per key.
     #[inline(always)]
     pub(crate) fn insert_within<W: Width, K: WindowedEviction<W>>(
         &mut self,
@@ -127,19 +129,20 @@ impl Window<'_> {
     fn next_key(&self, keys: &mut Comb<'_>, buckets: u32) -> Option<Entry> {
         let Entry { bucket, fingerprint } = Entry::from_word(keys.next()?);
         let bucket = bucket.wrapping_sub(self.first);
-        // The vector kernels rest on this.
+        // The vector kernels' memory accesses rely on this.
         assert!(bucket < buckets);
         Some(Entry { bucket, fingerprint })
     }
 }
 
-/// Every n-th key of a list, then every n-th from the second on, and so on.
+/// An iterator over a list: every n-th key, then every n-th key from the second on, and so on.
 #[derive(Clone, Debug)]
 struct Comb<'a> {
     keys: &'a [u64],
     stride: usize,
-    /// The next position, and the first one of this round.
+    /// The position of the next key.
     next: usize,
+    /// The position of the first key of this round.
     start: usize,
 }
 
@@ -177,10 +180,11 @@ pub(crate) trait WindowedEviction<W: Width>: Copy {
 /// The step of one chain.
 #[derive(Clone, Copy, Debug)]
 struct Step {
-    /// The slot that the fingerprint in hand takes, or none if it goes to its alternate itself.
+    /// The slot that the fingerprint in hand takes. `None` if the fingerprint in hand itself moves to its other bucket.
     slot: Option<usize>,
-    /// The bucket to which the evicted fingerprint moves.
+    /// The bucket to which the evicted fingerprint moves, or the one in hand.
     to: u32,
+    /// Whether that bucket had room before the step.
     is_room: bool,
 }
 
@@ -219,7 +223,7 @@ impl<W: Width> WindowedEviction<W> for ScalarLanes<W> {
             let leaving = slot.map_or(fingerprint, |slot| slots[slot]);
             if is_room {
                 if window.is_full(to) {
-                    // An earlier lane has taken it.
+                    // An earlier lane has filled the bucket; the chain retries in the next step.
                     continue;
                 }
                 window.insert::<W>(Entry { bucket: to, fingerprint: leaving });

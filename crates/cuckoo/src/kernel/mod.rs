@@ -1,7 +1,7 @@
-//! The code per instruction set: the only place in this crate that names one, or needs `unsafe`.
+//! The code per instruction set: the only module of this crate that names instruction sets, or needs `unsafe`.
 //!
-//! [`scalar`] compiles the algorithms of the table for a set. Beside it stand the kernels that vectors were
-//! measured to make faster.
+//! [`scalar`] compiles the algorithms of the table for an instruction set. The other kernels use vectors, for the
+//! operations that were measured to be faster with them.
 #![allow(unsafe_code)]
 
 mod columns;
@@ -30,7 +30,7 @@ pub(crate) struct Buckets<'a> {
     pub(crate) empty: EmptyPair,
 }
 
-/// Sets bit `i` for hash `i`, if it is in the table.
+/// Sets bit `i` of the last argument if hash `i` is in the table.
 type ContainsBatch = unsafe fn(Buckets<'_>, &[u64], &mut [u64]);
 /// See [`Parts::insert_batch`].
 type InsertBatch = unsafe fn(&mut Parts<'_>, &[u64], &mut [u64]) -> Result<(), NoRoom>;
@@ -40,10 +40,10 @@ type Fill = unsafe fn(&mut Filling<'_>, &mut Vec<u64>) -> Option<u64>;
 /// See [`Window::insert_within`].
 type InsertWithin = unsafe fn(&mut Window<'_>, &[u64], &mut Vec<u64>);
 
-/// The functions of one width for one instruction set.
+/// The functions for one fingerprint width and one instruction set.
 ///
-/// Duties of the caller of the pointers: the machine has the instruction set, the width is the
-/// geometry's, and the table has the geometry's length.
+/// The caller of a function promises that the machine has the instruction set, that the width is the geometry's,
+/// and that the table has the geometry's length.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kernels {
     contains: unsafe fn(Buckets<'_>, u64) -> bool,
@@ -55,7 +55,7 @@ pub(crate) struct Kernels {
 }
 
 impl Kernels {
-    /// The kernels for a set that the machine has.
+    /// The kernels for an instruction set that the machine has.
     pub(crate) fn of(geometry: &Geometry, isa: Isa) -> Self {
         let kernels = with_width!(geometry, W => match isa {
             #[cfg(target_arch = "x86_64")]
@@ -75,22 +75,23 @@ impl Kernels {
         Self { insert_batch, insert_within, ..kernels }
     }
 
-    /// Single inserts are those of AVX2: between 93 and 95 % load in 2^20 slots, on a Cascade Lake core, they took
-    /// 1.17 to 1.22 times as long compiled for AVX-512, which has vectors of four slots where words are enough.
+    /// The kernels for AVX-512, with single inserts compiled for AVX2. Compiled for AVX-512, single inserts took 1.17
+    /// to 1.22 times as long (93 to 95 % load, 2^20 slots, a Cascade Lake core), since the compiler then uses vectors
+    /// of four slots where words are enough.
     #[cfg(target_arch = "x86_64")]
     fn avx512_core<W: Width>() -> Self {
         let insert = scalar::avx2::kernels::<W>().insert;
         Self { insert, ..scalar::avx512_core::kernels::<W>() }
     }
 
-    /// One lookup in a table whose length is the geometry's, by the kernels that [`Kernels::of`] chooses for it.
+    /// Looks up one hash, by the kernel that [`Kernels::of`] chooses. The table must have the geometry's length.
     #[inline(always)]
     pub(crate) fn contains_in(buckets: Buckets<'_>, isa: Isa, hash: u64) -> bool {
         with_width!(*buckets.geometry, W => match isa {
             #[cfg(target_arch = "x86_64")]
             _ if isa >= Isa::Avx2 => {
                 assert!(isa.is_available());
-                // SAFETY: the machine has the set, as was just checked, and with it AVX2.
+                // SAFETY: the assertion checked that the machine has `isa`, and every set from AVX2 on has AVX2.
                 unsafe { scalar::avx2::contains::<W>(buckets, hash) }
             }
             _ => scalar::portable::contains::<W>(buckets, hash),
@@ -99,8 +100,8 @@ impl Kernels {
 
     #[inline(always)]
     pub(crate) fn contains(&self, buckets: Buckets<'_>, hash: u64) -> bool {
-        // SAFETY: `CuckooFilter::assemble` is given an instruction set that `Isa::require` let pass, and a
-        // table of the geometry's length, which never changes without the geometry and its kernels.
+        // SAFETY: `CuckooFilter::assemble` is only given instruction sets that the machine was found to have. It
+        // asserts that the table has the geometry's length. Table, geometry and kernels are only replaced together.
         unsafe { (self.contains)(buckets, hash) }
     }
 
@@ -133,8 +134,8 @@ impl Kernels {
 
     /// See [`Filling::fill`].
     pub(crate) fn fill(&self, filling: &mut Filling<'_>, surplus: &mut Vec<u64>) -> Option<u64> {
-        // SAFETY: as in `contains`, as far as the instruction set and the width go; the table is a slice with a
-        // length of its own.
+        // SAFETY: the instruction set and the width are right, as in `contains`. The kernels take their bounds from the
+        // length of the slice that is to be filled, not from the geometry.
         unsafe { (self.fill)(filling, surplus) }
     }
 

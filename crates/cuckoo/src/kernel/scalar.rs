@@ -10,7 +10,7 @@ pub(super) fn contains<W: Width>(buckets: Buckets<'_>, hash: u64) -> bool {
     Table::<W, _>::new(geometry, table, empty).contains(Entry::of_hash(geometry, hash))
 }
 
-/// The module `$name` with all kernels of a width, the algorithms compiled with features.
+/// Defines the module `$name` with all kernels, which compile the algorithms with the given target features.
 macro_rules! scalar_kernels {
     ($(#[$attribute:meta])* $name:ident) => {
         pub(super) mod $name {

@@ -7,9 +7,10 @@ use core::arch::x86_64::*;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Avx2(__m256i, __m256i);
 
-/// An operation on both halves.
+/// Defines operations that apply one instruction to both halves.
 ///
-/// In this whole file, code that uses the type promises that the machine has the instructions.
+/// "Registers only" in this file: the instructions access no memory, and code that uses the type promises that the
+/// machine has them.
 macro_rules! both {
     ($($name:ident = $instruction:ident;)*) => {$(
         #[inline(always)]
@@ -20,7 +21,7 @@ macro_rules! both {
     )*};
 }
 
-// SAFETY: all methods are inlined.
+// SAFETY: all methods are inlined into their callers.
 unsafe impl Vector for Avx2 {
     both! {
         and = _mm256_and_si256;
@@ -70,7 +71,8 @@ unsafe impl Vector for Avx2 {
 
     #[inline(always)]
     fn left<const BITS: u32>(self) -> Self {
-        // SAFETY: registers only. The counts are constants once this is inlined.
+        // The count is a constant once this is inlined.
+        // SAFETY: registers only.
         unsafe {
             let count = _mm_cvtsi32_si128(BITS as i32);
             Self(_mm256_sll_epi32(self.0, count), _mm256_sll_epi32(self.1, count))
@@ -113,7 +115,7 @@ unsafe impl Vector for Avx2 {
         unsafe { Self(choose(sign.0, yes.0, no.0), choose(sign.1, yes.1, no.1)) }
     }
 
-    /// Every lane meets every other within a rotation by up to half a vector of 16-bit lanes.
+    /// Packs the lanes into 16 bits each. Rotations by up to half of them then compare every lane with every other.
     #[inline(always)]
     fn any_equal_16(self) -> bool {
         // SAFETY: registers only.
@@ -126,8 +128,8 @@ unsafe impl Vector for Avx2 {
         }
     }
 
-    /// Loads one by one. `vpgatherdd` is microcode where data sampling is mitigated, and slow on other cores
-    /// with AVX2 too: 50 cycles for eight lanes in L1 where loads take 27.
+    /// Loads lanes one by one. Rejected: `vpgatherdd`, which is microcode where gather data sampling is mitigated, and
+    /// slow on other cores with AVX2 too (50 cycles for eight lanes in L1; loads take 27).
     #[inline(always)]
     unsafe fn gather<const SCALE: i32>(base: *const u8, index: Self) -> Self {
         // SAFETY: the caller's promise.
@@ -139,7 +141,7 @@ unsafe impl Vector for Avx2 {
         }
     }
 
-    /// Lanes that are not wanted read what is at `base`.
+    /// Lanes whose sign is not set read what is at `base`.
     #[inline(always)]
     unsafe fn gather_some<const SCALE: i32>(base: *const u8, index: Self, sign: Self) -> Self {
         // SAFETY: the caller's promise.
@@ -149,7 +151,7 @@ unsafe impl Vector for Avx2 {
         }
     }
 
-    /// Lanes that are not written go to a variable of their own, which takes no branch.
+    /// Stores lanes one by one, without a branch: lanes that are not to be written are stored to a local variable.
     #[inline(always)]
     unsafe fn scatter<const SCALE: i32>(self, base: *mut u8, index: Self, lanes: u32) {
         let mut aside = 0u32;
@@ -159,10 +161,10 @@ unsafe impl Vector for Avx2 {
         index.store(&mut indices);
         let (values, indices) = core::hint::black_box((&values, &indices));
         for lane in 0..LANES {
-            let place = base.wrapping_add(indices[lane] as usize * SCALE as usize);
-            let place = if lanes >> lane & 1 == 1 { place } else { aside };
-            // SAFETY: the caller's promise for lanes that are written; `aside` has four bytes.
-            unsafe { place.cast::<u32>().write_unaligned(values[lane]) };
+            let to = base.wrapping_add(indices[lane] as usize * SCALE as usize);
+            let to = if lanes >> lane & 1 == 1 { to } else { aside };
+            // SAFETY: the caller's promise for lanes that are to be written; `aside` has four bytes.
+            unsafe { to.cast::<u32>().write_unaligned(values[lane]) };
         }
     }
 }
@@ -180,11 +182,12 @@ fn choose(sign: __m256i, yes: __m256i, no: __m256i) -> __m256i {
 /// Reads 32 bits for each index, at `base + index · SCALE`.
 ///
 /// # Safety
-/// They may be read.
+/// These bits may be read.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) unsafe fn load_each<const SCALE: i32>(base: *const u8, index: &Lanes) -> [__m256i; 2] {
-    // Through memory: otherwise lanes are shuffled out of registers, by the port that puts them back in.
+    // Indices go through memory. Otherwise the compiler shuffles them out of registers, on the same port that puts the
+    // loaded lanes into registers.
     let index = core::hint::black_box(index);
     let at = |lane: usize| base.wrapping_add(index[lane] as usize * SCALE as usize).cast::<i32>();
     // SAFETY: the caller's promise.

@@ -8,9 +8,10 @@ use core::arch::x86_64::*;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Avx512<const GATHERS: bool>(__m512i);
 
-/// An operation on all lanes.
+/// Defines operations that apply one instruction to all lanes.
 ///
-/// In this whole file, code that uses the type promises that the machine has the instructions.
+/// "Registers only" in this file: the instructions access no memory, and code that uses the type promises that the
+/// machine has them.
 macro_rules! all {
     ($($name:ident = $instruction:ident;)*) => {$(
         #[inline(always)]
@@ -21,7 +22,7 @@ macro_rules! all {
     )*};
 }
 
-// SAFETY: all methods are inlined.
+// SAFETY: all methods are inlined into their callers.
 unsafe impl<const GATHERS: bool> Vector for Avx512<GATHERS> {
     all! {
         and = _mm512_and_si512;
@@ -98,7 +99,7 @@ unsafe impl<const GATHERS: bool> Vector for Avx512<GATHERS> {
         unsafe { Self(_mm512_mask_blend_epi32(_mm512_movepi32_mask(sign.0), no.0, yes.0)) }
     }
 
-    /// Computed by rotations, which is less work than `vpconflictd` does on Intel's cores.
+    /// Compares rotations of the lanes, which is less work than `vpconflictd` on Intel's cores.
     #[inline(always)]
     fn any_equal_16(self) -> bool {
         // SAFETY: registers only.
@@ -121,7 +122,7 @@ unsafe impl<const GATHERS: bool> Vector for Avx512<GATHERS> {
 
     #[inline(always)]
     unsafe fn gather_some<const SCALE: i32>(base: *const u8, index: Self, sign: Self) -> Self {
-        // SAFETY: the caller's promise; lanes without a sign are not read.
+        // SAFETY: the caller's promise. Lanes whose sign is not set read index 0, or nothing.
         unsafe {
             if !GATHERS {
                 return Self::gather::<SCALE>(

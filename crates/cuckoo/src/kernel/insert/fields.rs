@@ -1,11 +1,11 @@
-//! Buckets of sixteen lanes as fields, for the widths up to 16 bits.
+//! Reads and writes the buckets of sixteen lanes as fields, for fingerprints of up to 16 bits.
 
 use super::vector::Vector;
 use crate::width::{Bits8, Bits12, Bits16, Width};
 
-/// A width whose buckets fit two fields of a lane, twice.
+/// A width whose buckets fit into a lane of two vectors, with two fields of 16 bits each.
 pub(super) trait Fields: Width {
-    /// The even and the odd slots of buckets; only of those whose sign is set, if signs are given.
+    /// Reads the even and the odd slots of buckets: in all lanes, or only in those whose sign is set in `some`.
     ///
     /// # Safety
     /// The buckets that are read are in the table.
@@ -14,7 +14,7 @@ pub(super) trait Fields: Width {
     /// Writes the buckets whose bits of `lanes` are set.
     ///
     /// # Safety
-    /// They are in the table.
+    /// These buckets are in the table.
     unsafe fn write<V: Vector>(table: *mut u8, buckets: V, slots: (V, V), lanes: u32);
 }
 
@@ -32,7 +32,7 @@ unsafe fn gather<V: Vector, const SCALE: i32>(base: *const u8, index: V, some: O
 impl Fields for Bits8 {
     #[inline(always)]
     unsafe fn read<V: Vector>(table: *const u8, buckets: V, some: Option<V>) -> (V, V) {
-        // SAFETY: four bytes of a bucket, the caller's promise.
+        // SAFETY: reads the four bytes of each bucket, which the caller promises to be in the table.
         let word = unsafe { gather::<V, 4>(table, buckets, some) };
         let field = V::splat(0x00FF_00FF);
         (word.and(field), word.right_16::<8>())
@@ -40,7 +40,7 @@ impl Fields for Bits8 {
 
     #[inline(always)]
     unsafe fn write<V: Vector>(table: *mut u8, buckets: V, (even, odd): (V, V), lanes: u32) {
-        // SAFETY: as in `read`.
+        // SAFETY: writes the bytes that `read` reads, of buckets that the caller promises to be in the table.
         unsafe { even.or(odd.left::<8>()).scatter::<4>(table, buckets, lanes) }
     }
 }
@@ -49,7 +49,7 @@ impl Fields for Bits12 {
     #[inline(always)]
     unsafe fn read<V: Vector>(table: *const u8, buckets: V, some: Option<V>) -> (V, V) {
         let index = buckets.add(buckets).add(buckets);
-        // SAFETY: the first and the last four of the six bytes of a bucket, the caller's promise.
+        // SAFETY: reads the first four and the last four of the six bytes of each bucket, as in `Bits8::read`.
         let (low, high) = unsafe {
             (gather::<V, 2>(table, index, some), gather::<V, 2>(table.wrapping_add(2), index, some))
         };
@@ -63,12 +63,12 @@ impl Fields for Bits12 {
     unsafe fn write<V: Vector>(table: *mut u8, buckets: V, (even, odd): (V, V), lanes: u32) {
         let index = buckets.add(buckets).add(buckets);
         let field = V::splat(0xFFFF);
-        // Two pairs of 24 bits.
+        // Each pair of slots has 24 bits.
         let first = even.and(field).or(odd.and(field).left::<12>());
         let second = even.right::<16>().or(odd.right::<16>().left::<12>());
         let low = first.or(second.left::<24>());
         let high = first.right::<16>().or(second.left::<8>());
-        // SAFETY: as in `read`.
+        // SAFETY: writes the bytes that `read` reads, of buckets that the caller promises to be in the table.
         unsafe {
             low.scatter::<2>(table, index, lanes);
             high.scatter::<2>(table.wrapping_add(2), index, lanes);
@@ -79,7 +79,7 @@ impl Fields for Bits12 {
 impl Fields for Bits16 {
     #[inline(always)]
     unsafe fn read<V: Vector>(table: *const u8, buckets: V, some: Option<V>) -> (V, V) {
-        // SAFETY: the halves of the eight bytes of a bucket, the caller's promise.
+        // SAFETY: reads both halves of the eight bytes of each bucket, as in `Bits8::read`.
         let (low, high) = unsafe {
             (
                 gather::<V, 8>(table, buckets, some),
@@ -95,7 +95,7 @@ impl Fields for Bits16 {
         let field = V::splat(0xFFFF);
         let low = even.and(field).or(odd.left::<16>());
         let high = even.right::<16>().or(odd.and_not(field));
-        // SAFETY: as in `read`.
+        // SAFETY: writes the bytes that `read` reads, of buckets that the caller promises to be in the table.
         unsafe {
             low.scatter::<8>(table, buckets, lanes);
             high.scatter::<8>(table.wrapping_add(4), buckets, lanes);

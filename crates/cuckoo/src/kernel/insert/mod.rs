@@ -1,11 +1,12 @@
 //! The eviction kernels in vectors: `evict::scalar_lanes` and `evict::window` have the same steps lane by lane.
 //!
-//! A bucket is two fields of 16 bits in a lane of two vectors: the even slots, 0 and 2, in one, and the odd slots, 1
-//! and 3, in the other. The pair of a class is then the same field of both, and a minimum and a maximum put both pairs of
-//! sixteen buckets in order at once. Fingerprints of 32 bits have no room for that, and are inserted lane by lane.
+//! Two vectors hold sixteen buckets. A lane of the first vector has a bucket's even slots, 0 and 2, as two fields of 16
+//! bits, and the same lane of the second has its odd slots, 1 and 3. So the pair of a class is the same field of both
+//! vectors, and one minimum and one maximum order both pairs of sixteen buckets at once. Fingerprints of 32 bits do not
+//! fit into fields, and are inserted lane by lane.
 //!
-//! Rare cases are scalar too: lanes that are in one bucket, and the moves into room that a step found, which is one lane
-//! in six.
+//! Rare cases are scalar too: lanes that share a bucket, and moves into a bucket with room, which one lane in six makes
+//! per step.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

@@ -12,26 +12,27 @@ use crate::evict::scalar_lanes::ScalarLanes;
 use crate::geometry::{Geometry, MIX_FACTORS};
 use crate::table::{Entry, Table};
 
-/// The most buckets that vectors insert into: three times a bucket is an index of 32 bits with a sign.
+/// The most buckets that vectors insert into: three times the number of a bucket must fit into a signed 32-bit index.
 pub(in super::super) const MAX_VECTOR_BUCKETS: u64 = 1 << 29;
 
-/// The field of class 0 in a lane, and of class 1.
+/// The field of class 0 in a lane.
 pub(super) const FIRST: u32 = 0x0000_FFFF;
+/// The field of class 1 in a lane.
 pub(super) const SECOND: u32 = 0xFFFF_0000;
 
-/// Sixteen lanes in vectors, for one table.
+/// The constants of a table in vectors, and the operations on sixteen lanes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SimdLanes<V> {
     buckets: V,
     half_span: V,
     doublings: V,
-    /// A pair's flag is set if its even slot is at least this and at least the odd slot.
+    /// [`EmptyPair::least_set`], in both fields.
     least_set: V,
-    /// Whether a bucket is worth a prefetch.
+    /// Whether the table is so large that buckets are prefetched.
     is_far: bool,
 }
 
-/// The slots of sixteen buckets.
+/// The slots of sixteen buckets: the even ones, and the odd ones.
 type Slots<V> = (V, V);
 
 impl<V: Vector> SimdLanes<V> {
@@ -46,43 +47,43 @@ impl<V: Vector> SimdLanes<V> {
         }
     }
 
-    /// How far the buckets of two fingerprints a lane are apart, before doublings: twice
-    /// [`Geometry::half_offset`] and one.
+    /// The offsets between the two buckets of fingerprints, two per lane, before doublings: twice
+    /// [`Geometry::half_offset`], plus one.
     #[inline(always)]
     pub(super) fn offsets(&self, fingerprints: V) -> V {
         let once = fingerprints.mul_16(V::splat(both(MIX_FACTORS[0].into())));
         let mixed = once.xor(once.right_16::<7>()).mul_16(V::splat(both(MIX_FACTORS[1].into())));
-        // Half the span is at most 2^15, so that no field runs over.
+        // Half the span is at most 2^15, so no field overflows.
         mixed.mul_high_16(self.half_span).left::<1>().or(V::splat(both(1)))
     }
 
-    /// The part of [`Self::alternate`] that depends on the bucket alone: all ones for an odd one, and the bucket, or for an odd one
-    /// `bucket + buckets + 1`.
+    /// The part of [`Self::alternate`] that depends on the bucket alone: zero and `bucket` for an even bucket, all ones
+    /// and `bucket + buckets + 1` for an odd one.
     #[inline(always)]
     pub(super) fn origin(&self, buckets: V) -> (V, V) {
         let odd = V::splat(0).sub(buckets.right_by(self.doublings).and(V::splat(1)));
         (odd, buckets.add(self.buckets.and(odd)).sub(odd))
     }
 
-    /// [`Geometry::alternate`] at an offset that is the low field of each lane, or the high one.
+    /// [`Geometry::alternate`], from the origin of the bucket and the offset.
     #[inline(always)]
     pub(super) fn alternate(&self, (odd, origin): (V, V), offset: V) -> V {
-        // The inverted bits of an odd bucket's offset, and the 1 in `origin`, are its negative.
+        // For an odd bucket, the inverted bits of the offset and the 1 in `origin` add up to the negative offset.
         let there = origin.add(offset.left_by(self.doublings).xor(odd));
-        // Around the end: what was not beyond it wraps to a large number.
+        // Modulo `buckets`: where `there` is less, the subtraction wraps to a huge number.
         there.min(there.sub(self.buckets))
     }
 
-    /// Buckets with a fingerprint more; of those without room, anything.
+    /// Adds a fingerprint to each bucket. Buckets without room get arbitrary slots.
     #[inline(always)]
     pub(super) fn with(&self, slots: Slots<V>, fingerprints: V) -> Slots<V> {
         let (even, odd) = slots;
         let free_pairs = even.min_16(odd).eq_16(V::splat(0));
         let empty_pairs = even.max_16(odd).eq_16(V::splat(0));
-        // The second pair, if the first is full, or the second empty and the first not.
-        let other = V::splat(FIRST).and_not(free_pairs);
-        let bare = empty_pairs.right::<16>().and_not(empty_pairs);
-        let second = other.or(bare).and(V::splat(FIRST));
+        // The second pair gets it if the first is full, or if the second is empty and the first is not.
+        let first_full = V::splat(FIRST).and_not(free_pairs);
+        let only_second_empty = empty_pairs.right::<16>().and_not(empty_pairs);
+        let second = first_full.or(only_second_empty).and(V::splat(FIRST));
         let field = V::splat(FIRST).xor(second.or(second.left::<16>()));
         let flags = self.flags(slots);
         let pair = with_flags((even.or(odd), fingerprints.or(fingerprints.left::<16>())), flags);
@@ -90,19 +91,19 @@ impl<V: Vector> SimdLanes<V> {
         (blend(pair.0, even), blend(pair.1, odd))
     }
 
-    /// Fields whose flag is set, all ones.
+    /// All ones in the fields of the pairs whose flag is set.
     #[inline(always)]
     pub(super) fn flags(&self, (even, odd): Slots<V>) -> V {
         even.eq_16(even.max_16(odd.max_16(self.least_set)))
     }
 }
 
-/// The same in both fields of a lane.
+/// A lane with the same number in both fields.
 const fn both(field: u32) -> u32 {
     field | field << 16
 }
 
-/// The field of a fingerprint's class, all ones.
+/// All ones in the field of each fingerprint's class.
 #[inline(always)]
 pub(super) fn class<V: Vector>(fingerprints: V) -> V {
     V::splat(FIRST).xor(V::splat(0).sub(fingerprints.and(V::splat(1))))
@@ -116,42 +117,43 @@ pub(super) fn with_flags<V: Vector>((a, b): Slots<V>, flags: V) -> Slots<V> {
     (low.xor(exchange), high.xor(exchange))
 }
 
-/// Lanes with a free slot, as signs.
+/// The lanes with a free slot, as signs.
 #[inline(always)]
 pub(super) fn free<V: Vector>((even, odd): Slots<V>) -> V {
     in_either_field(even.min_16(odd).eq_16(V::splat(0)))
 }
 
-/// Lanes whose slots have a fingerprint, as signs.
+/// The lanes whose slots hold the fingerprint of the lane, as signs.
 #[inline(always)]
 fn held<V: Vector>((even, odd): Slots<V>, fingerprints: V) -> V {
     let both = fingerprints.or(fingerprints.left::<16>());
     in_either_field(even.eq_16(both).or(odd.eq_16(both)))
 }
 
-/// Lanes with a field of all ones, as signs.
+/// The lanes with a field of all ones, as signs.
 #[inline(always)]
 fn in_either_field<V: Vector>(fields: V) -> V {
     fields.or(fields.left::<16>())
 }
 
-/// The signs of buckets that are full.
+/// The lanes whose bucket is full, as signs.
 ///
 /// # Safety
-/// The buckets are of the table whose bits these are.
+/// `full` has a bit for each of these buckets.
 #[inline(always)]
 unsafe fn full_signs<V: Vector>(full: &FullBuckets, buckets: V) -> V {
-    // SAFETY: the bits are little-endian words, and there is one for every bucket.
+    // SAFETY: the caller promises a bit for each bucket. x86 is little-endian, so a read of 32 bits at index
+    // `bucket / 32` has this bit.
     let words = unsafe { V::gather::<4>(full.as_ptr(), buckets.right::<5>()) };
     words.left_by(V::splat(31).and_not(buckets))
 }
 
 impl<V: Vector> SimdLanes<V> {
-    /// Puts fingerprints into those of unlike buckets that have room and whose sign is set; their bits. Slots of
-    /// the others may be anything.
+    /// Puts fingerprints into the buckets that have room and whose sign is set in `wanted`. Returns these lanes, a bit
+    /// each. The buckets of all lanes must differ. `slots` are their slots; in other lanes they may be anything.
     ///
     /// # Safety
-    /// These buckets are in the table.
+    /// The buckets whose sign is set are in the table.
     #[inline(always)]
     unsafe fn insert<W: Fields>(
         &self,
@@ -177,7 +179,7 @@ impl<V: Vector> SimdLanes<V> {
         lanes
     }
 
-    /// Which keys are in the table, a bit each. These are the slots of their primary buckets.
+    /// The lanes whose key is in the table, a bit each. `slots` are those of the primary buckets.
     #[inline(always)]
     fn known<W: Fields>(
         &self,
@@ -198,23 +200,25 @@ impl<V: Vector> SimdLanes<V> {
         here.or(held(others, fingerprints).and(open)).signs()
     }
 
-    /// The second half of a block: keys for whose primary buckets, unlike and with these slots, there is no room.
+    /// Places the keys in `primary_full` whose alternates have room; their primary buckets, with these slots, are full,
+    /// and those of all lanes differ. Returns the lanes that it placed. `None`, with nothing changed, if two alternates
+    /// are equal.
     #[inline(always)]
     fn place_there<W: Fields>(
         &self,
         parts: &mut Parts<'_>,
         (buckets, fingerprints): (V, V),
         slots: Slots<V>,
-        late: u32,
+        primary_full: u32,
     ) -> Option<u32> {
         let there =
             self.alternate(self.origin(buckets), self.offsets(fingerprints).and(V::splat(FIRST)));
         if there.any_equal_16() {
             return None;
         }
-        let mut wanted = V::of_signs(late);
+        let mut wanted = V::of_signs(primary_full);
         if let Some(scratch) = parts.scratch.as_ref() {
-            // SAFETY: alternates of buckets of the table are in the table, which the bits fit.
+            // SAFETY: alternates of buckets of the table are in the table, and there is a bit for each of its buckets.
             wanted = wanted.and_not(unsafe { full_signs(&scratch.full, there) });
         }
         // SAFETY: as above.
@@ -232,7 +236,7 @@ impl<V: Vector> SimdLanes<V> {
 impl<W: Fields, V: Vector> EvictionKernel<W> for SimdLanes<V> {
     #[inline(always)]
     fn new(parts: &Parts<'_>) -> Self {
-        // Every gather and scatter of a bucket rests on these.
+        // Every gather and scatter of buckets relies on these.
         assert_eq!(parts.table.len() as u64, parts.geometry.table_bytes());
         assert_eq!(parts.geometry.fingerprint_bits, W::BITS);
         Self::of(parts.geometry, *parts.empty, parts.table.len())
@@ -260,15 +264,15 @@ impl<W: Fields, V: Vector> EvictionKernel<W> for SimdLanes<V> {
         let wanted = V::of_signs(new);
         // SAFETY: as above.
         let placed = unsafe { self.insert::<W>(parts, (buckets, fingerprints), slots, wanted) };
-        let late = new & !placed;
-        if late == 0 {
+        let primary_full = new & !placed;
+        if primary_full == 0 {
             return new;
         }
-        let placed = self.place_there::<W>(parts, (buckets, fingerprints), slots, late);
+        let placed = self.place_there::<W>(parts, (buckets, fingerprints), slots, primary_full);
         let full_lanes = match placed {
-            Some(placed) => late & !placed,
-            // Two have one alternate.
-            None => ones(late)
+            Some(placed) => primary_full & !placed,
+            // Two keys have the same alternate, so keys are placed one by one.
+            None => ones(primary_full)
                 .filter(|lane| !parts.place_there::<W>(keys.key(first + lane)))
                 .fold(0, |full_lanes, lane| full_lanes | 1 << lane),
         };
@@ -288,7 +292,7 @@ impl<W: Fields, V: Vector> EvictionKernel<W> for SimdLanes<V> {
         let steps = V::load(&group.steps);
         let conflicting = if buckets.any_equal_16() { group.conflicting() } else { 0 };
 
-        // SAFETY: chains are in buckets of the table, whose length was checked in `new`.
+        // SAFETY: the buckets of chains are in the table, whose length was checked in `new`.
         let (even, odd) = unsafe { W::read(parts.table.as_ptr(), buckets, None) };
         let (from_even, from_odd) = (self.offsets(even), self.offsets(odd));
         let origin = self.origin(buckets);
@@ -299,7 +303,7 @@ impl<W: Fields, V: Vector> EvictionKernel<W> for SimdLanes<V> {
             self.alternate(origin, from_even.right::<16>()),
             self.alternate(origin, from_odd.right::<16>()),
         ];
-        // SAFETY: as above; there is a bit for every bucket.
+        // SAFETY: alternates are in the table too, and the assertion above checked that every bucket has a bit.
         let [a, b, c, d] = unsafe {
             [
                 full_signs(full, to[0]),
@@ -308,7 +312,8 @@ impl<W: Fields, V: Vector> EvictionKernel<W> for SimdLanes<V> {
                 full_signs(full, to[3]),
             ]
         };
-        // The slot as two bits: the first with room, else one that changes from step to step.
+        // The slot as two bits: the first slot whose fingerprint has room in its other bucket, else one that varies
+        // from step to step.
         let first_full = a.and(b);
         let all_full = first_full.and(c.and(d));
         let any = fingerprints.xor(steps);
@@ -319,7 +324,7 @@ impl<W: Fields, V: Vector> EvictionKernel<W> for SimdLanes<V> {
         let to =
             V::choose(is_second, V::choose(is_odd, to[3], to[2]), V::choose(is_odd, to[1], to[0]));
 
-        // The bucket with the fingerprint in hand instead of the one that leaves.
+        // The new bucket: the fingerprint in hand replaces the one that leaves.
         let taken = V::choose(is_second, V::splat(SECOND), field);
         let in_hand = fingerprints.or(fingerprints.left::<16>()).and(taken);
         let pair =
@@ -339,7 +344,7 @@ impl<W: Fields, V: Vector> EvictionKernel<W> for SimdLanes<V> {
         for lane in ones(active & !conflicting & !all_full.signs()) {
             let to = Entry { bucket: group.buckets[lane], fingerprint: group.fingerprints[lane] };
             if full.contains(to.bucket) {
-                // An earlier lane has taken it.
+                // An earlier lane has filled the bucket.
                 waiting |= 1 << lane;
                 continue;
             }

@@ -10,30 +10,32 @@ use crate::evict::lane_group::{LaneGroup, ones};
 use crate::evict::window::{Window, WindowedEviction};
 use crate::table::Entry;
 
-/// Sixteen lanes in vectors, for one window.
+/// The constants of a window in vectors, and the step of sixteen lanes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WindowedSimdLanes<V> {
     lanes: SimdLanes<V>,
+    /// The first bucket of the window.
     first: V,
     /// The last bucket of the window, counted from the first.
     last: V,
 }
 
 impl<V: Vector> WindowedSimdLanes<V> {
-    /// Lanes in which a bucket is outside of the window, as signs.
+    /// The lanes whose bucket is outside of the window, as signs.
     #[inline(always)]
     fn outside(&self, buckets: V) -> V {
         self.last.sub(buckets.min(self.last.add(V::splat(1))))
     }
 
-    /// Lanes in which there is no room for a fingerprint in a bucket, as signs: full, or outside.
+    /// The lanes whose bucket is full or outside of the window, as signs.
     ///
     /// # Safety
-    /// There is a bit for every bucket of the window.
+    /// `full` has a bit for every bucket of the window.
     #[inline(always)]
     unsafe fn no_room(&self, full: &[u64], buckets: V) -> V {
         let within = buckets.min(self.last);
-        // SAFETY: the bits are little-endian words, the caller's promise; `within` is in the window.
+        // SAFETY: `within` is in the window, and the caller promises a bit for every bucket of it. x86 is
+        // little-endian, so a read of 32 bits at index `within / 32` has this bit.
         let words = unsafe { V::gather::<4>(full.as_ptr().cast(), within.right::<5>()) };
         words.left_by(V::splat(31).and_not(within)).or(self.outside(buckets))
     }
@@ -53,7 +55,7 @@ impl<W: Fields, V: Vector> WindowedEviction<W> for WindowedSimdLanes<V> {
 
     #[inline(always)]
     fn step(&self, window: &mut Window<'_>, group: &mut LaneGroup) -> u32 {
-        // Every gather and scatter rests on this, and on no bucket of a group being outside.
+        // Every gather and scatter relies on this, and on the buckets of the group being in the window.
         let in_window = window.buckets::<W>();
         assert!(window.full.len() as u64 * 64 >= u64::from(in_window));
         debug_assert!(group.buckets.iter().all(|bucket| *bucket < in_window));
@@ -61,7 +63,7 @@ impl<W: Fields, V: Vector> WindowedEviction<W> for WindowedSimdLanes<V> {
         let steps = V::load(&group.steps);
         let conflicting = if buckets.any_equal_16() { group.conflicting() } else { 0 };
 
-        // SAFETY: chains are in buckets of the window.
+        // SAFETY: the buckets of the group are in the window.
         let (even, odd) = unsafe { W::read(window.table.as_ptr(), buckets, None) };
         let field = V::splat(FIRST);
         let origin = self.lanes.origin(buckets.add(self.first));
@@ -74,7 +76,7 @@ impl<W: Fields, V: Vector> WindowedEviction<W> for WindowedSimdLanes<V> {
             alternate(from_even.right::<16>()),
             alternate(from_odd.right::<16>()),
         ];
-        // SAFETY: there is a bit for every bucket, as was checked above.
+        // SAFETY: the assertion above checked that there is a bit for every bucket.
         let [a, b, c, d, own_full] = unsafe {
             [
                 self.no_room(window.full, to[0]),
@@ -84,7 +86,8 @@ impl<W: Fields, V: Vector> WindowedEviction<W> for WindowedSimdLanes<V> {
                 self.no_room(window.full, own),
             ]
         };
-        // The slot as two bits: the first with room, else one that changes from step to step.
+        // The slot as two bits: the first slot whose fingerprint has room in its other bucket, else one that varies
+        // from step to step.
         let first_full = a.and(b);
         let slots_full = first_full.and(c.and(d));
         let any = fingerprints.xor(steps);
@@ -94,12 +97,12 @@ impl<W: Fields, V: Vector> WindowedEviction<W> for WindowedSimdLanes<V> {
         let leaving = V::choose(is_second, leaving.right::<16>(), leaving.and(field));
         let to =
             V::choose(is_second, V::choose(is_odd, to[3], to[2]), V::choose(is_odd, to[1], to[0]));
-        // Unless the fingerprint in hand has room itself.
+        // If the fingerprint in hand has room in its other bucket, it moves there itself.
         let leaving = V::choose(own_full, leaving, fingerprints);
         let to = V::choose(own_full, to, own);
         let all_full = slots_full.and(own_full);
 
-        // The bucket with the fingerprint in hand instead of the one that leaves, if it is another.
+        // The new bucket: the fingerprint in hand replaces the one that leaves, unless it is the same.
         let taken = V::choose(is_second, V::splat(SECOND), field);
         let taken = V::choose(own_full, taken, V::splat(0));
         let in_hand = fingerprints.or(fingerprints.left::<16>()).and(taken);
@@ -121,7 +124,7 @@ impl<W: Fields, V: Vector> WindowedEviction<W> for WindowedSimdLanes<V> {
                 let to =
                     Entry { bucket: group.buckets[lane], fingerprint: group.fingerprints[lane] };
                 if window.is_full(to.bucket) {
-                    // An earlier lane has taken it.
+                    // An earlier lane has filled the bucket.
                     waiting |= 1 << lane;
                 } else {
                     window.insert::<W>(to);
@@ -139,7 +142,7 @@ impl<W: Fields, V: Vector> WindowedEviction<W> for WindowedSimdLanes<V> {
                 window.fill_up(group.buckets[lane]);
             }
         }
-        // SAFETY: as above.
+        // SAFETY: the buckets of the group were in the window when `buckets` was loaded.
         unsafe {
             let lanes = moving & !waiting & !out_of_window.signs();
             W::write(window.table.as_mut_ptr(), buckets, slots, lanes);

@@ -1,9 +1,9 @@
-//! Lookups with AVX-512: sixteen keys a vector where a bucket is four bytes, eight where it is six or eight.
+//! Lookups with AVX-512: a vector has sixteen keys if a bucket has four bytes, and eight if it has six or eight.
 //!
-//! Primary buckets are gathered and compared; then, by a masked gather, the alternates of the keys that
-//! were not found and whose flag is set. In L2 there is no prefetch: gathers overlap by themselves. Beyond
-//! L2 the primary buckets are prefetched by the batch pipeline. For
-//! [`Isa::Avx512Gather`](trommel_simd::Isa): elsewhere gathers lose to `columns.rs`, which has the figures.
+//! Primary buckets are gathered and compared. Then a masked gather reads the alternates of the keys that were not
+//! found and whose flag is set. Tables in L2 are not prefetched, since gathers overlap by themselves. Beyond L2 the
+//! batch pipeline prefetches the primary buckets. Used for [`Isa::Avx512Gather`](trommel_simd::Isa) only: for other
+//! instruction sets, `columns.rs` is faster, and has the figures.
 
 mod dwords;
 mod qwords;
@@ -11,8 +11,8 @@ mod qwords;
 use crate::kernel::ContainsBatch;
 use crate::width::Width;
 
-/// The kernel of a module of lanes: `KEYS` keys a vector; `Shape`, `locate`, `alternates`, `gather`, `matches`,
-/// `flagged`, `store` and `load`.
+/// Defines the kernel in a module that has `KEYS` (the keys of a vector), `Shape`, `locate`, `alternates`, `gather`,
+/// `matches`, `flagged`, `store` and `load`.
 macro_rules! lookup {
     () => {
         #[target_feature(
@@ -37,7 +37,7 @@ macro_rules! lookup {
             }
         }
 
-        /// Answers for all whole words of answers; for how many keys that was.
+        /// Answers in whole words, of 64 keys each. Returns the number of keys that this answered.
         #[target_feature(
             enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
         )]
@@ -51,8 +51,8 @@ macro_rules! lookup {
             for (hashes, found) in words.iter().zip(found) {
                 let (groups, _) = hashes.as_chunks::<KEYS>();
                 for (i, hashes) in groups.iter().enumerate() {
-                    let (places, fingerprints) = locate(&shape, hashes);
-                    let there = answers::<W>(&shape, buckets.table, places, fingerprints);
+                    let (primaries, fingerprints) = locate(&shape, hashes);
+                    let there = answers::<W>(&shape, buckets.table, primaries, fingerprints);
                     *found |= u64::from(there) << (i * KEYS);
                 }
             }
@@ -76,19 +76,19 @@ macro_rules! lookup {
                 window,
                 &mut Located::default(),
                 |located, group| {
-                    let (places, fingerprints) = locate(&shape, &groups[group]);
-                    store(places, located.buckets.group_mut(group));
+                    let (primaries, fingerprints) = locate(&shape, &groups[group]);
+                    store(primaries, located.buckets.group_mut(group));
                     store(fingerprints, located.fingerprints.group_mut(group));
                 },
                 |located, group| {
-                    for place in located.buckets.group::<KEYS>(group) {
-                        F::line(table.as_ptr().wrapping_add(*place as usize * W::BUCKET_BYTES));
+                    for primary in located.buckets.group::<KEYS>(group) {
+                        F::line(table.as_ptr().wrapping_add(*primary as usize * W::BUCKET_BYTES));
                     }
                 },
                 |located, group| {
-                    let places = load(located.buckets.group(group));
+                    let primaries = load(located.buckets.group(group));
                     let fingerprints = load(located.fingerprints.group(group));
-                    let there = answers::<W>(&shape, table, places, fingerprints);
+                    let there = answers::<W>(&shape, table, primaries, fingerprints);
                     let first = group * KEYS;
                     found[first / 64] |= u64::from(there) << (first % 64);
                 },
@@ -104,24 +104,24 @@ macro_rules! lookup {
         fn answers<W: Width>(
             shape: &Shape,
             table: &[u8],
-            places: __m512i,
+            primaries: __m512i,
             fingerprints: __m512i,
         ) -> Keys {
-            // SAFETY: the places are below the number of buckets, as products' high halves; the table has so
-            // many, as the kernel asserts, and what is read beyond the last bucket is padding.
-            let words = unsafe { gather::<W>(table.as_ptr(), places, Keys::MAX) };
+            // SAFETY: `primaries` are the high halves of products with the number of buckets, hence below it.
+            // `contains_batch` asserts that the table has this many, with padding if reads go beyond the last one.
+            let words = unsafe { gather::<W>(table.as_ptr(), primaries, Keys::MAX) };
             let here = matches::<W>(words, fingerprints);
             let open = flagged::<W>(shape, words, fingerprints) & !here;
-            let elsewhere = alternates(shape, places, fingerprints);
-            // SAFETY: as above; an alternate is below the number of buckets again.
-            let words = unsafe { gather::<W>(table.as_ptr(), elsewhere, open) };
+            let others = alternates(shape, primaries, fingerprints);
+            // SAFETY: as above; alternates are below the number of buckets too.
+            let words = unsafe { gather::<W>(table.as_ptr(), others, open) };
             here | open & matches::<W>(words, fingerprints)
         }
     };
 }
 use lookup;
 
-/// The kernel for a width, if vectors have one.
+/// The kernel for a width, if there is one in vectors.
 pub(in crate::kernel) fn contains_batch<W: Width>() -> Option<ContainsBatch> {
     match W::BITS {
         8 => Some(dwords::contains_batch::<W>),

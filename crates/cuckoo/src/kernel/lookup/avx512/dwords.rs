@@ -1,4 +1,4 @@
-//! Buckets of four bytes: fingerprints of 8 bits, sixteen keys a vector.
+//! Lookups in buckets of four bytes: fingerprints of 8 bits, sixteen keys per vector.
 
 use super::super::Located;
 use super::lookup;
@@ -14,7 +14,7 @@ type Keys = u16;
 
 lookup!();
 
-/// Constants of a batch, in every lane.
+/// Constants of a batch, the same in every lane.
 #[derive(Clone, Copy)]
 struct Shape {
     /// The number of buckets in the lower half of 64-bit lanes, for products.
@@ -23,9 +23,9 @@ struct Shape {
     fingerprint_shift: __m128i,
     half_span: __m512i,
     doublings: __m128i,
-    /// The bit of a bucket's number that says whether it is odd.
+    /// The bit of a bucket's number that tells whether its number before doublings is odd.
     odd: __m512i,
-    /// The least even slot of a pair whose flag is set, in the highest byte.
+    /// `EmptyPair::least_set`, in the highest byte.
     least_set: __m512i,
 }
 
@@ -57,7 +57,7 @@ impl Shape {
 fn locate(shape: &Shape, hashes: &[u64; KEYS]) -> (__m512i, __m512i) {
     let fixed_point = |hashes: &[u64]| {
         assert!(hashes.len() == 8);
-        // SAFETY: eight hashes are read, which there are.
+        // SAFETY: reads the eight hashes of the slice.
         let hashes = unsafe { _mm512_loadu_si512(hashes.as_ptr().cast()) };
         let high = _mm512_mul_epu32(_mm512_srli_epi64::<32>(hashes), shape.factor);
         let low = _mm512_mul_epu32(hashes, shape.factor);
@@ -73,7 +73,7 @@ fn locate(shape: &Shape, hashes: &[u64; KEYS]) -> (__m512i, __m512i) {
     (buckets, _mm512_max_epu32(fingerprints, _mm512_set1_epi32(1)))
 }
 
-/// Where else fingerprints can be: [`Geometry::alternate`](crate::Geometry) in lanes.
+/// The alternate buckets: [`Geometry::alternate`](crate::Geometry) in lanes.
 #[inline]
 #[target_feature(
     enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
@@ -88,24 +88,24 @@ fn alternates(shape: &Shape, buckets: __m512i, fingerprints: __m512i) -> __m512i
     let is_odd = _mm512_test_epi32_mask(buckets, shape.odd);
     let forward = _mm512_mask_sub_epi32(offset, is_odd, shape.buckets, offset);
     let there = _mm512_add_epi32(buckets, forward);
-    // Around the end: what is not beyond it becomes huge by the subtraction.
+    // Modulo `buckets`: where `there` is less, the subtraction wraps to a huge number.
     _mm512_min_epu32(there, _mm512_sub_epi32(there, shape.buckets))
 }
 
-/// The buckets of the lanes in `mask`.
+/// Reads the buckets of the lanes in `mask`.
 ///
 /// # Safety
-/// They are buckets of the table.
+/// In these lanes, `buckets` are in the table.
 #[inline]
 #[target_feature(
     enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
 unsafe fn gather<W: Width>(table: *const u8, buckets: __m512i, mask: Keys) -> __m512i {
-    // SAFETY: the caller's.
+    // SAFETY: the caller's promise.
     unsafe { _mm512_mask_i32gather_epi32::<4>(_mm512_setzero_si512(), mask, buckets, table.cast()) }
 }
 
-/// Which buckets hold their fingerprint.
+/// The lanes whose bucket holds their fingerprint.
 #[inline]
 #[target_feature(
     enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
@@ -115,20 +115,20 @@ fn matches<W: Width>(words: __m512i, fingerprints: __m512i) -> Keys {
     let first_bytes =
         _mm512_broadcast_i32x4(_mm_set_epi32(0x0C0C_0C0C, 0x0808_0808, 0x0404_0404, 0));
     let x = _mm512_xor_si512(words, _mm512_shuffle_epi8(fingerprints, first_bytes));
-    // A byte that was 0 borrows into its highest bit; `!x` keeps those out that had it set.
+    // The subtraction sets the highest bit of a byte that was 0; `& !x` drops the bytes that had this bit set before.
     let zeros = _mm512_andnot_si512(x, _mm512_sub_epi32(x, ones));
     _mm512_test_epi32_mask(zeros, _mm512_set1_epi8(0x80u8.cast_signed()))
 }
 
-/// In which buckets the flag of the fingerprint's class is set.
+/// The lanes whose bucket has the flag of the fingerprint's class set.
 #[inline]
 #[target_feature(
     enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
 fn flagged<W: Width>(shape: &Shape, words: __m512i, fingerprints: __m512i) -> Keys {
     let is_even = _mm512_testn_epi32_mask(fingerprints, _mm512_set1_epi32(1));
-    // The pair of the class in the highest bytes, the odd slot above the even one, and the even slot
-    // in the highest byte.
+    // `odd_slots` has the pair of the class in its highest bytes, the odd slot above the even one. `even_slots` has
+    // the even slot in its highest byte.
     let odd_slots = _mm512_mask_slli_epi32::<16>(words, is_even, words);
     let even_slots =
         _mm512_or_si512(_mm512_slli_epi32::<8>(odd_slots), _mm512_set1_epi32(0xFF_FFFF));
@@ -140,7 +140,7 @@ fn flagged<W: Width>(shape: &Shape, words: __m512i, fingerprints: __m512i) -> Ke
     enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
 fn store(lanes: __m512i, to: &mut [u32; KEYS]) {
-    // SAFETY: sixteen numbers of 32 bits are written, which there are.
+    // SAFETY: writes the sixteen numbers of 32 bits of the array.
     unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), lanes) };
 }
 
@@ -149,6 +149,6 @@ fn store(lanes: __m512i, to: &mut [u32; KEYS]) {
     enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
 fn load(from: &[u32; KEYS]) -> __m512i {
-    // SAFETY: sixteen numbers of 32 bits are read, which there are.
+    // SAFETY: reads the sixteen numbers of 32 bits of the array.
     unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
 }

@@ -1,5 +1,5 @@
-//! Buckets of six and eight bytes: fingerprints of 12 and 16 bits, eight keys a vector, each in the lower half
-//! of a lane of 64 bits.
+//! Lookups in buckets of six and eight bytes: fingerprints of 12 and 16 bits, eight keys per vector, each in the lower
+//! half of a lane of 64 bits.
 
 use super::super::Located;
 use super::lookup;
@@ -15,7 +15,7 @@ type Keys = u8;
 
 lookup!();
 
-/// Constants of a batch, in the lower half of every lane.
+/// Constants of a batch, the same in every lane.
 #[derive(Clone, Copy)]
 struct Shape {
     buckets: __m512i,
@@ -23,9 +23,9 @@ struct Shape {
     fingerprint_mask: __m512i,
     half_span: __m512i,
     doublings: __m128i,
-    /// The bit of a bucket's number that says whether it is odd.
+    /// The bit of a bucket's number that tells whether its number before doublings is odd.
     odd: __m512i,
-    /// The least even slot of a pair whose flag is set, in the highest bits of the lane.
+    /// `EmptyPair::least_set`, in the highest bits of the lane.
     least_set: __m512i,
 }
 
@@ -56,7 +56,7 @@ impl Shape {
     enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
 fn locate(shape: &Shape, hashes: &[u64; KEYS]) -> (__m512i, __m512i) {
-    // SAFETY: eight hashes are read, which there are.
+    // SAFETY: reads the eight hashes of the array.
     let hashes = unsafe { _mm512_loadu_si512(hashes.as_ptr().cast()) };
     let high = _mm512_mul_epu32(_mm512_srli_epi64::<32>(hashes), shape.buckets);
     let low = _mm512_mul_epu32(hashes, shape.buckets);
@@ -67,7 +67,7 @@ fn locate(shape: &Shape, hashes: &[u64; KEYS]) -> (__m512i, __m512i) {
     (_mm512_srli_epi64::<32>(fixed_point), fingerprints)
 }
 
-/// Where else fingerprints can be: [`Geometry::alternate`](crate::Geometry) in lanes.
+/// The alternate buckets: [`Geometry::alternate`](crate::Geometry) in lanes.
 #[inline]
 #[target_feature(
     enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
@@ -82,22 +82,22 @@ fn alternates(shape: &Shape, buckets: __m512i, fingerprints: __m512i) -> __m512i
     let is_odd = _mm512_test_epi64_mask(buckets, shape.odd);
     let forward = _mm512_mask_sub_epi64(offset, is_odd, shape.buckets, offset);
     let there = _mm512_add_epi64(buckets, forward);
-    // Around the end: what is not beyond it becomes huge by the subtraction. Numbers of buckets have 32
-    // bits, and so have the differences that count; minima of 64 bits take twice as long.
+    // Modulo `buckets`: where `there` is less, the subtraction wraps to a huge number. The numbers of buckets have 32
+    // bits, so minima of 32-bit lanes will do; minima of 64-bit lanes take twice as long.
     _mm512_min_epu32(there, _mm512_sub_epi32(there, shape.buckets))
 }
 
-/// The buckets of the lanes in `mask`.
+/// Reads the buckets of the lanes in `mask`.
 ///
 /// # Safety
-/// They are buckets of the table.
+/// In these lanes, `buckets` are in the table.
 #[inline]
 #[target_feature(
     enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
 unsafe fn gather<W: Width>(table: *const u8, buckets: __m512i, mask: Keys) -> __m512i {
     let zero = _mm512_setzero_si512();
-    // SAFETY: the caller's. Of a bucket of six bytes, eight are read: the table is padded.
+    // SAFETY: the caller's promise. Of a bucket of six bytes, eight are read; padding follows the last bucket.
     unsafe {
         if W::BITS == 12 {
             let pairs_of_bytes = _mm512_add_epi64(buckets, _mm512_slli_epi64::<1>(buckets));
@@ -108,7 +108,7 @@ unsafe fn gather<W: Width>(table: *const u8, buckets: __m512i, mask: Keys) -> __
     }
 }
 
-/// Which buckets hold their fingerprint.
+/// The lanes whose bucket holds their fingerprint.
 #[inline]
 #[target_feature(
     enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
@@ -124,20 +124,20 @@ fn matches<W: Width>(words: __m512i, fingerprints: __m512i) -> Keys {
         _mm512_shuffle_epi8(fingerprints, _mm512_broadcast_i32x4(first_bytes))
     };
     let x = _mm512_xor_si512(words, fourfold);
-    // A slot that was 0 borrows into its highest bit; `!x` keeps those out that had it set.
+    // The subtraction sets the highest bit of a slot that was 0; `& !x` drops the slots that had this bit set before.
     let zeros = _mm512_andnot_si512(x, _mm512_sub_epi64(x, _mm512_set1_epi64(ones.cast_signed())));
     _mm512_test_epi64_mask(zeros, _mm512_set1_epi64(highs.cast_signed()))
 }
 
-/// In which buckets the flag of the fingerprint's class is set.
+/// The lanes whose bucket has the flag of the fingerprint's class set.
 #[inline]
 #[target_feature(
     enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
 fn flagged<W: Width>(shape: &Shape, words: __m512i, fingerprints: __m512i) -> Keys {
     let is_even = _mm512_testn_epi64_mask(fingerprints, _mm512_set1_epi64(1));
-    // The pair of the class in the highest bits, the odd slot above the even one; and the even slot in
-    // the highest bits.
+    // `odd_slots` has the pair of the class in its highest bits, the odd slot above the even one. `even_slots` has the
+    // even slot in its highest bits.
     let (odd_slots, even_slots) = if W::BITS == 12 {
         let of_class_1 = _mm512_slli_epi64::<16>(words);
         let odd_slots = _mm512_mask_slli_epi64::<40>(of_class_1, is_even, words);
@@ -156,7 +156,7 @@ fn flagged<W: Width>(shape: &Shape, words: __m512i, fingerprints: __m512i) -> Ke
     enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
 fn store(lanes: __m512i, to: &mut [u32; KEYS]) {
-    // SAFETY: eight numbers of 32 bits are written, which there are.
+    // SAFETY: writes the eight numbers of 32 bits of the array.
     unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), _mm512_cvtepi64_epi32(lanes)) };
 }
 
@@ -165,6 +165,6 @@ fn store(lanes: __m512i, to: &mut [u32; KEYS]) {
     enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
 fn load(from: &[u32; KEYS]) -> __m512i {
-    // SAFETY: eight numbers of 32 bits are read, which there are.
+    // SAFETY: reads the eight numbers of 32 bits of the array.
     _mm512_cvtepu32_epi64(unsafe { _mm256_loadu_si256(from.as_ptr().cast()) })
 }
