@@ -1,4 +1,4 @@
-//! A bulk build makes the same filter with any number of threads, and loses nothing.
+//! A bulk build makes the same filter with any number of threads, and loses no key.
 
 mod words;
 
@@ -10,7 +10,7 @@ use trommel_testkit::threads::ScopedThreads;
 use trommel_testkit::{Splitmix, Stream};
 
 const WIDTHS: [u32; 4] = [8, 12, 16, 32];
-/// The smallest table that is built in bulk, one and a half units, and three units and a bit.
+/// The fewest buckets that are built in bulk, those of one and a half units, and those of a little over three units.
 const BUCKETS: [u64; 3] = [1 << 12, 786_434, 1_600_006];
 
 fn keys_at(buckets: u64, load: f64) -> u64 {
@@ -23,11 +23,11 @@ fn assert_all_found(filter: &CuckooFilter, hashes: &[KeyHash]) {
     assert_eq!(found.count_ones(), hashes.len(), "{filter:?} loses a key");
 }
 
-/// As many fingerprints as `len` says, each where a key can have put it.
+/// Asserts that all keys are found, and that the table has `len` fingerprints, each in a bucket that it can be in.
 fn assert_sound(filter: &CuckooFilter, hashes: &[KeyHash]) {
     assert_all_found(filter, hashes);
     assert!(words::len_range(filter, hashes).contains(&filter.len()), "{filter:?}");
-    // Counts fingerprints.
+    // `from_bytes` counts the fingerprints.
     let bytes = filter.to_bytes();
     assert!(CuckooFilter::from_bytes(&bytes).unwrap().to_bytes() == bytes);
 }
@@ -40,7 +40,7 @@ fn any_number_of_workers_makes_the_same_bytes() {
                 let mut filter = words::filter_of_buckets(buckets, bits, multiset);
                 let seed = buckets + u64::from(bits);
                 let mut hashes = distinct(seed, 0..keys_at(buckets, 0.945));
-                // Some twice, near each other and far from each other.
+                // Repeat some keys, near to and far from where they came first.
                 hashes.extend_from_within(..500);
                 hashes.splice(700..700, distinct(seed, 690..700));
                 filter.insert_batch(&hashes).unwrap();
@@ -82,9 +82,9 @@ fn every_instruction_set_builds_the_same_bytes() {
     }
 }
 
-/// A set holds every place once, however often its keys come and in whatever order.
+/// Batches of sorted, repeated and skewed keys are built. A set holds a repeated key once.
 #[test]
-fn skewed_batches_are_taken() {
+fn skewed_batches_can_be_built() {
     let buckets = 200_000;
     let keys = keys_at(buckets, 0.9) as usize;
     let mut sorted = distinct(1, 0..keys as u64);
@@ -107,7 +107,7 @@ fn skewed_batches_are_taken() {
             assert!(filter.to_bytes() == expected);
         }
         let mut filter = words::filter_of_buckets(buckets, bits, true);
-        // Pairs of copies are as hard to place as single keys in buckets of two, which reach 89.7 %.
+        // Pairs of copies are as hard to place as single keys in buckets of two slots, which reach 89.7 % load.
         for hashes in [&sorted[..], &twice[..keys * 8 / 9]] {
             filter.clear();
             filter.insert_batch(hashes).unwrap();
@@ -116,7 +116,7 @@ fn skewed_batches_are_taken() {
     }
 }
 
-/// Copies of one key beyond those that a multiset has places for: the first went in, and no others.
+/// A batch has more copies of a key than a multiset has room for. Its first keys go in, and no others.
 #[test]
 fn copies_that_do_not_fit_are_refused() {
     let mut filter = words::filter_of_buckets(100_000, 8, true);
@@ -132,7 +132,7 @@ fn copies_that_do_not_fit_are_refused() {
 }
 
 #[test]
-fn more_keys_than_fit_are_refused_behind_the_first() {
+fn a_batch_with_too_many_keys_inserts_its_first_ones() {
     for (bits, beyond) in [(8, 1.01), (16, 0.999)] {
         let mut filter = words::filter_of_buckets(70_000, bits, true);
         let hashes = distinct(8, 0..keys_at(70_000, beyond));
@@ -144,9 +144,9 @@ fn more_keys_than_fit_are_refused_behind_the_first() {
     }
 }
 
-/// Without memory to sort them in, or with few of them, keys go in all the same.
+/// Keys go in even if there is no memory for a build, or if they are too few for one.
 #[test]
-fn little_memory_and_few_keys_are_enough() {
+fn batches_that_cannot_be_built_are_inserted() {
     for multiset in [true, false] {
         let mut filter = words::filter_of_buckets(300_000, 12, multiset);
         let hashes = distinct(9, 0..keys_at(300_000, 0.95));
@@ -165,7 +165,7 @@ fn little_memory_and_few_keys_are_enough() {
     }
 }
 
-/// Enough memory for one worker at a time is enough for the bytes of many.
+/// A build with memory for fewer workers makes the same bytes as one with memory for all.
 #[test]
 fn memory_for_fewer_workers_makes_the_same_bytes() {
     let mut filter = words::filter_of_buckets(BUCKETS[2], 8, true);
@@ -197,7 +197,7 @@ fn tables_of_all_sizes_are_built_to_95_percent() {
         let bulk = Bulk { workers: &ScopedThreads(2), scratch_bytes: usize::MAX };
         filter.insert_bulk(&hashes, bulk).unwrap();
         assert_all_found(&filter, &hashes);
-        // Later inserts rely on what the build knows of full buckets.
+        // Later inserts rely on the bits of full buckets that the build made.
         let more = distinct(0xB1D + seed, hashes.len() as u64..hashes.len() as u64 + 500);
         filter.insert_batch(&more).unwrap();
         assert_all_found(&filter, &hashes);
@@ -205,9 +205,9 @@ fn tables_of_all_sizes_are_built_to_95_percent() {
     }
 }
 
-/// What a filter that has doubled and was emptied holds is where its geometry says.
+/// A build into an empty filter that was doubled finds all keys, and absent ones at the expected rate.
 #[test]
-fn a_grown_filter_is_built_as_well() {
+fn a_doubled_filter_can_be_built() {
     for (bits, doublings) in [(8, 2), (12, 3), (16, 5), (32, 1)] {
         let buckets = 1_200_000 >> doublings << doublings;
         let mut filter = words::filter_of_buckets(buckets >> doublings, bits, false);

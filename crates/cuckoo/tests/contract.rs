@@ -1,4 +1,4 @@
-//! The cuckoo filter under the contract of all filters, and of those that are full at some time; on every
+//! Runs the contract tests of all filters, and those of filters that can be full, on cuckoo filters with every
 //! instruction set.
 
 mod words;
@@ -10,7 +10,8 @@ use trommel_simd::Isa;
 use trommel_testkit::subject::{Room, Subject};
 use trommel_testkit::{claims_per_isa, contract_suite, full_suite, merge_suite};
 
-/// A subject: how its filter is made of a spec, how many copies it has room for, and its golden digest.
+/// Defines a subject: how its filter is built from a spec, how many copies of a key it has room for, and its golden
+/// digest.
 macro_rules! subject {
     ($subject:ident: $build:expr, copies: $copies:literal, golden: $golden:literal) => {
         struct $subject;
@@ -65,7 +66,7 @@ fn with_bits(spec: &Spec, bits: u32, multiset: bool) -> Result<CuckooFilter, Spe
     CuckooFilter::from_spec(&spec)
 }
 
-/// The same with fingerprints that the rate asked for need not be reached by.
+/// The same, even if fingerprints of `bits` do not reach the false-positive rate of the spec.
 fn of_bits(spec: &Spec, bits: u32, multiset: bool) -> Result<CuckooFilter, SpecError> {
     CuckooFilter::from_spec(spec)?;
     let mut spec = *spec;
@@ -73,7 +74,7 @@ fn of_bits(spec: &Spec, bits: u32, multiset: bool) -> Result<CuckooFilter, SpecE
     with_bits(&spec, bits, multiset)
 }
 
-// By rate: 8 bits from 3 % on, 12 bits from 0.2 % on, then 16 and 32.
+// The false-positive rate decides on the width: 8 bits from 3 % on, 12 bits from 0.2 % on, then 16 and 32.
 subject!(Set: CuckooFilter::from_spec, copies: 1, golden: 0xa2c3_2cf7_ab3d_7a74);
 subject!(Multiset: |spec: &Spec| {
     let mut spec = *spec;
@@ -83,7 +84,7 @@ subject!(Multiset: |spec: &Spec| {
 subject!(Bits16: |spec| with_bits(spec, 16, false), copies: 1, golden: 0xf751_0c46_8b7f_a092);
 subject!(Bits32: |spec| with_bits(spec, 32, false), copies: 1, golden: 0xf2cd_2804_6a07_96de);
 subject!(Bits32Multiset: |spec| with_bits(spec, 32, true), copies: 8, golden: 0xd238_9e57_bab6_342a);
-// Whatever rate is asked for.
+// These widths are used for any false-positive rate.
 subject!(Bits8: |spec| of_bits(spec, 8, false), copies: 1, golden: 0xc5a5_38b2_108e_767a);
 subject!(Bits8Multiset: |spec| of_bits(spec, 8, true), copies: 8, golden: 0x6f63_51ca_c7cd_5882);
 subject!(Bits12: |spec| of_bits(spec, 12, false), copies: 1, golden: 0xa2c3_2cf7_ab3d_7a74);
@@ -102,7 +103,7 @@ full_suite!(multiset_full, Multiset);
 full_suite!(bits_16_full, Bits16);
 full_suite!(bits_32_full, Bits32);
 
-/// What does not depend on the rate.
+/// Runs the claims that do not depend on the false-positive rate.
 macro_rules! narrow_suite {
     ($module:ident, $subject:ty) => {
         mod $module {

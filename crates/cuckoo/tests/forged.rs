@@ -1,5 +1,5 @@
-//! Forged tables, with right checksums: refused where no writer writes so, otherwise a filter that
-//! is looked up, filled, emptied, doubled and merged like any other.
+//! Forged tables, with right checksums. Tables that no writer writes are refused. Others are filters, which can be
+//! looked up, filled, emptied, doubled and merged like any other.
 
 mod words;
 
@@ -12,7 +12,7 @@ use trommel_testkit::streams::distinct;
 
 const WIDTHS: [u32; 4] = [8, 12, 16, 32];
 
-/// Refused by owned filter and view alike, for the same reason.
+/// Asserts that owned filter and view refuse the bytes with the same error, and returns it.
 #[track_caller]
 fn refused(bytes: &[u8]) -> FormatError {
     let error = CuckooFilter::parse(bytes).expect_err("accepted by the view");
@@ -30,8 +30,8 @@ fn assert_structure(bytes: &[u8], expected: &str) {
     }
 }
 
-/// Uses what was accepted in every way. Answers are whatever the forger wanted; nothing panics, and what goes
-/// in from now on is found.
+/// Uses a filter of accepted bytes in every way. It may answer anything about old keys, but nothing panics, and keys
+/// that are inserted now are found.
 fn exercise(bytes: &[u8], random: &mut Splitmix) {
     let view = CuckooFilter::parse(bytes).unwrap();
     let mut filter = CuckooFilter::from_bytes(bytes).unwrap();
@@ -83,7 +83,7 @@ fn exercise(bytes: &[u8], random: &mut Splitmix) {
     assert!(CuckooFilter::from_bytes(&again).unwrap().to_bytes() == again);
 }
 
-/// A filter of some state: of a width, a few buckets, doubled or not, with keys to overflow or fewer.
+/// A random filter: of any width, with up to 80 buckets, then doubled up to twice, with any load up to overflow.
 fn sample(random: &mut Splitmix) -> CuckooFilter {
     let bits = WIDTHS[random.below(4) as usize];
     let buckets = 2 + 2 * random.below(40);
@@ -99,10 +99,10 @@ fn sample(random: &mut Splitmix) -> CuckooFilter {
     filter
 }
 
-/// Slots of any content: how many are free, and in a doubled filter to which half each belongs, is all that
-/// there is to say of a table.
+/// Slots may have any content, as long as the header has the right count, and each fingerprint of a doubled filter is
+/// in the right half.
 #[test]
-fn any_table_of_the_right_count_is_a_filter() {
+fn any_table_with_the_right_count_is_accepted() {
     let mut random = Splitmix::new(1);
     let mut accepted = 0;
     for round in 0..2000 {
@@ -120,7 +120,7 @@ fn any_table_of_the_right_count_is_a_filter() {
         if filter.geometry().fingerprint_bits == 12 {
             payload[table - 2..table].fill(0);
         }
-        // The count that the forger's slots have, one time in eight another.
+        // The header has the count of the forged slots or, one time in eight, another one.
         header.parameters[3] = random.below(4);
         let bits = filter.geometry().fingerprint_bits as usize;
         let slot = |s: usize| {
@@ -128,21 +128,21 @@ fn any_table_of_the_right_count_is_a_filter() {
         };
         let held = (0..filter.geometry().slots() as usize).filter(|s| slot(*s)).count();
         header.len = (held + filter.overflowing()) as u64;
-        let is_right = round % 8 != 0;
-        if !is_right {
+        let is_count_right = round % 8 != 0;
+        if !is_count_right {
             header.len ^= 1 << random.below(64);
         }
         let forged = header.to_bytes(&[&payload]);
         match CuckooFilter::parse(&forged) {
             Ok(_) => {
-                assert!(is_right, "a count that is wrong");
+                assert!(is_count_right, "a wrong count was accepted");
                 accepted += 1;
                 exercise(&forged, &mut random);
             }
             Err(error) => {
-                let belongs = filter.geometry().doublings > 0
+                let is_misplaced = filter.geometry().doublings > 0
                     && matches!(error, FormatError::Structure { name: "fingerprint", .. });
-                assert!(belongs || !is_right, "{error}");
+                assert!(is_misplaced || !is_count_right, "{error}");
                 refused(&forged);
             }
         }
@@ -150,9 +150,9 @@ fn any_table_of_the_right_count_is_a_filter() {
     assert!(accepted > 600, "{accepted}");
 }
 
-/// Noise, ones and zeros in the place of a table.
+/// Noise, or one byte repeated, in place of a table.
 #[test]
-fn noise_is_a_table_if_it_is_counted() {
+fn noise_with_the_right_count_is_accepted() {
     let mut random = Splitmix::new(2);
     for round in 0..800 {
         let bits = WIDTHS[round % 4];
@@ -175,10 +175,10 @@ fn noise_is_a_table_if_it_is_counted() {
     }
 }
 
-/// What a writer never writes: entries out of order, with the upper bucket, of fingerprint 0 or one that is too
-/// wide, of a bucket that there is not, of the wrong half; too many; half an entry; padding that is not zero.
+/// Refused are: entries out of order, with the upper bucket, with fingerprint 0 or one that is too wide, with a bucket
+/// beyond the table, or in the wrong half; too many entries; half an entry; and padding that is not zero.
 #[test]
-fn overflow_and_padding_are_what_a_writer_writes() {
+fn overflow_and_padding_that_no_writer_writes_are_refused() {
     for bits in WIDTHS {
         for doublings in [0, 1] {
             let mut filter = words::filter_of_buckets(300, bits, true);
@@ -209,7 +209,7 @@ fn overflow_and_padding_are_what_a_writer_writes() {
             assert!(changed(&|_| {}) == bytes);
             let geometry = filter.geometry();
             let mut random = Splitmix::new(4);
-            // A copy more of one that there is, in the place of another, is another filter.
+            // A second copy of an entry in place of another entry, or one entry fewer, gives another valid filter.
             exercise(&changed(&|entries| entries[1] = entries[0]), &mut random);
             exercise(&changed(&|entries| entries.truncate(entries.len() - 1)), &mut random);
 
@@ -238,7 +238,7 @@ fn overflow_and_padding_are_what_a_writer_writes() {
                     wrong.push((bucket ^ 1) << 32 | fingerprint);
                 }
                 for forged in wrong {
-                    // In order all the same.
+                    // Sorted, so that nothing but the entry is wrong.
                     let forged = changed(&|entries| {
                         entries[at] = forged;
                         entries.sort_unstable();
@@ -263,16 +263,15 @@ fn overflow_and_padding_are_what_a_writer_writes() {
     }
 }
 
-/// A table that says of keys that were never moved that they were, or the other way round, is answered from as
-/// it says, on every instruction set.
+/// Lookups follow the flags of a table, even if these do not fit its keys.
 #[test]
-fn forged_flags_mean_the_same_everywhere() {
+fn lookups_follow_forged_flags() {
     let mut random = Splitmix::new(5);
     for bits in WIDTHS {
         let filter = words::filter_of_buckets(130, bits, true);
         let mut header = container::parse(&filter.to_bytes()).unwrap().header();
         let mut payload = random.bytes(filter.geometry().slots() as usize * bits as usize / 8);
-        // Every third bucket is free, so that there are empty pairs as well.
+        // Every third bucket is empty, and so is the second pair of the next one.
         let bucket = bits as usize / 2;
         payload.chunks_mut(bucket).step_by(3).for_each(|bucket| bucket.fill(0));
         payload.chunks_mut(bucket).skip(1).step_by(3).for_each(|b| b[bucket / 2..].fill(0));
@@ -304,9 +303,9 @@ fn forged_flags_mean_the_same_everywhere() {
     }
 }
 
-/// No writer says of an empty filter that its empty pairs mean nothing. It is built of many keys all the same.
+/// No writer sets the flag for unknown empty pairs in an empty filter. A bulk build into such a filter succeeds.
 #[test]
-fn an_empty_filter_with_a_forged_flag_is_built() {
+fn an_empty_filter_with_a_forged_flag_can_be_built() {
     for bits in WIDTHS {
         let bytes = words::filter(250_000, bits, true).to_bytes();
         let parsed = container::parse(&bytes).unwrap();

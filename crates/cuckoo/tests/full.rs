@@ -1,4 +1,4 @@
-//! How full a filter gets, and what a key that finds no place leaves behind.
+//! How full a filter gets, and that an insert that fails changes nothing.
 
 mod words;
 
@@ -16,7 +16,7 @@ fn assert_all_found(filter: &CuckooFilter, hashes: &[KeyHash]) {
     assert!(hashes.iter().all(|hash| filter.contains_hash(*hash)), "{filter:?} loses a key");
 }
 
-/// Inserts one by one until a key does not fit.
+/// Inserts one by one until a key does not fit. Returns the number of keys before it, and its error.
 fn fill_singly(filter: &mut CuckooFilter, hashes: &[KeyHash]) -> (usize, Full) {
     for (i, hash) in hashes.iter().enumerate() {
         let before = filter.len();
@@ -28,7 +28,7 @@ fn fill_singly(filter: &mut CuckooFilter, hashes: &[KeyHash]) -> (usize, Full) {
     panic!("{} keys fit {filter:?}", hashes.len());
 }
 
-/// The same by batches of some length.
+/// The same in batches of `length` keys.
 fn fill_in_batches(filter: &mut CuckooFilter, hashes: &[KeyHash], length: usize) -> (usize, Full) {
     for (i, batch) in hashes.chunks(length).enumerate() {
         if let Err(full) = filter.insert_batch(batch) {
@@ -39,10 +39,10 @@ fn fill_in_batches(filter: &mut CuckooFilter, hashes: &[KeyHash], length: usize)
     panic!("{} keys fit {filter:?}", hashes.len());
 }
 
-/// A thousand filters, filled until a key finds no place: none is lost, the one that failed changed
-/// nothing, and what is removed makes room.
+/// Fills a thousand filters until an insert fails. No key is lost, the insert that fails changes nothing, and removals
+/// make room.
 #[test]
-fn filling_to_failure_loses_nothing() {
+fn filling_until_an_insert_fails_loses_no_key() {
     let mut random = Splitmix::new(0xF111);
     for seed in 0..1000 {
         let bits = WIDTHS[seed as usize % 4];
@@ -78,7 +78,7 @@ fn filling_to_failure_loses_nothing() {
         let bytes = filter.to_bytes();
         assert!(CuckooFilter::from_bytes(&bytes).unwrap().to_bytes() == bytes);
         if multiset {
-            // In the order in which they came, so that the oldest have moved furthest.
+            // The oldest half goes first, since its fingerprints were moved most often.
             let (gone, kept) = inside.split_at(inserted / 2);
             for (i, hash) in gone.iter().enumerate() {
                 assert!(filter.remove_hash(*hash));
@@ -98,10 +98,10 @@ fn filling_to_failure_loses_nothing() {
     }
 }
 
-/// The scratch memory that an emptied filter keeps does not describe the buckets that a bulk build fills, whether the
-/// filter was emptied key by key, or by a batch that found no room.
+/// A filter that was filled and then emptied key by key keeps its scratch memory. A bulk build must not use it, since
+/// it does not describe the buckets that the build fills.
 #[test]
-fn an_emptied_filter_is_built_anew() {
+fn a_build_does_not_use_scratch_of_the_emptied_filter() {
     let keys = 250_000;
     let one = distinct(0xE, 0..1)[0];
     for bits in WIDTHS {
@@ -125,8 +125,8 @@ fn an_emptied_filter_is_built_anew() {
     }
 }
 
-/// Above 1024 buckets, 95 % of the slots take keys: 200 filters of all widths, of sizes of every kind, by
-/// single inserts and by batches.
+/// Tables of more than 1024 buckets take keys up to a load of 95 %: 200 filters of all widths and many sizes, filled by
+/// single inserts or by batches.
 #[test]
 fn large_tables_take_95_percent() {
     let mut random = Splitmix::new(0x95);
@@ -158,7 +158,7 @@ fn large_tables_take_95_percent() {
     }
 }
 
-/// Smaller tables take the keys that they are planned for, in many thousands of filters of each size.
+/// Smaller tables take the keys that they are planned for, in hundreds to thousands of filters of each size.
 #[test]
 fn small_tables_take_as_many_keys_as_planned() {
     for (keys, filters) in [

@@ -1,4 +1,4 @@
-//! Inserts make the same bytes on every instruction set, and lose nothing up to the last place.
+//! Inserts make the same bytes on every instruction set, and lose no key until the table is full.
 
 use trommel_base::{Count, Filter, Insert, KeyHash, Remove};
 use trommel_cuckoo::CuckooFilter;
@@ -50,7 +50,8 @@ const SHAPES: [(usize, u32); 12] = [
 ];
 const WIDTHS: [u32; 4] = [8, 12, 16, 32];
 
-/// Batches of all lengths, with repeated keys, until one does not fit.
+/// Inserts batches of many lengths, with repeated keys, until one does not fit. Returns the number of keys in the
+/// batches that fit and, if one did not, how many of its keys went in.
 fn fill(filter: &mut CuckooFilter, seed: u64) -> (usize, Option<usize>) {
     let slots = filter.geometry().slots() as usize;
     let keys = hashes(seed, slots + slots / 8 + 200);
@@ -60,7 +61,7 @@ fn fill(filter: &mut CuckooFilter, seed: u64) -> (usize, Option<usize>) {
         let end = (at + length).min(keys.len());
         let mut batch = keys[at..end].to_vec();
         if i % 3 == 0 {
-            // Some twice, near each other and far from each other.
+            // Repeat some keys, near to and far from where they came first.
             batch.extend_from_slice(&keys[at..end.min(at + 3)]);
             batch.extend_from_slice(&keys[end.saturating_sub(9)..end]);
         }
@@ -70,7 +71,7 @@ fn fill(filter: &mut CuckooFilter, seed: u64) -> (usize, Option<usize>) {
         }
         given += batch.len();
         if at == keys.len() {
-            // A set with few bits finds as many as it has no place for.
+            // A set with short fingerprints finds so many keys already that it has room for the others.
             assert!(!filter.is_multiset(), "more keys than slots went in");
             break;
         }
@@ -113,9 +114,9 @@ fn every_instruction_set_makes_the_same_bytes_of_single_keys() {
     }
 }
 
-/// Up to the first key that does not fit, all are found; that one changes nothing.
+/// All keys before the first that does not fit are found, and that one changes nothing.
 #[test]
-fn a_table_that_is_filled_to_the_last_place_loses_nothing() {
+fn a_table_that_is_filled_until_an_insert_fails_loses_no_key() {
     for bits in WIDTHS {
         for (buckets, doublings) in SHAPES {
             let mut filter = filter(Isa::active().unwrap(), bits, buckets, doublings, true);
@@ -136,16 +137,16 @@ fn a_table_that_is_filled_to_the_last_place_loses_nothing() {
             let before = filter.to_bytes();
             assert!(filter.insert_hash(keys[stopped]).is_err());
             assert!(filter.to_bytes() == before);
-            // Every key leads to a copy of its own.
+            // Every key has a copy of its own to remove.
             assert!(keys[..stopped].iter().all(|key| filter.remove_hash(*key)));
             assert_eq!(filter.len(), 0);
         }
     }
 }
 
-/// Keys of a set that come again, in the same group or later, change nothing.
+/// A key that is inserted into a set again, in the same batch or later, changes nothing.
 #[test]
-fn a_set_takes_a_key_once() {
+fn a_set_stores_a_repeated_key_once() {
     for bits in WIDTHS {
         for (buckets, doublings) in [(250, 0), (1000, 2), (20_002, 0)] {
             let mut filter = filter(Isa::active().unwrap(), bits, buckets, doublings, false);

@@ -1,11 +1,11 @@
-//! Lookups on every instruction set against the definition, over tables of random buckets.
+//! Lookups on every instruction set answer as the portable code does, in filters of many geometries.
 
 use trommel_base::{Bitmap, Filter, Insert, KeyHash};
 use trommel_cuckoo::CuckooFilter;
 use trommel_simd::Isa;
 use trommel_testkit::Splitmix;
 
-/// A filter at a load, doubled so often, after some removals.
+/// A multiset of `keys` random keys, of which the first `removed` are removed, that is then doubled `doublings` times.
 fn filter(isa: Isa, bits: u32, keys: usize, doublings: u32, removed: usize) -> CuckooFilter {
     use trommel_base::Remove;
     let mut filter = CuckooFilter::builder()
@@ -32,7 +32,7 @@ fn hashes(seed: u64, count: usize) -> Vec<KeyHash> {
 }
 
 #[test]
-fn vectors_answer_as_the_portable_code() {
+fn every_instruction_set_answers_like_portable_code() {
     for bits in [8, 12, 16, 32] {
         for (keys, doublings, removed) in [
             (3, 0, 1),

@@ -1,8 +1,8 @@
-//! Against exact oracles: millions of mixed operations, at every load up to 95 %.
+//! Compares filters with an exact oracle, in millions of mixed operations, at loads up to 95 %.
 //!
-//! The oracle knows of every key its place: primary bucket and fingerprint. A key of whose place a copy is
-//! held must be found; one of whose pair of buckets none is held must not. Between the two, for a key that is
-//! found as another from the other bucket, either answer is right.
+//! The oracle knows the place of every key (primary bucket and fingerprint) and its pair (both buckets and the
+//! fingerprint). If a key of the same place is held, a key must be found. If no key of the same pair is held, it must
+//! not be found. Otherwise only keys with the other bucket as their primary one are held, and either answer is right.
 
 mod words;
 
@@ -18,10 +18,11 @@ struct Model {
     filter: CuckooFilter,
     /// Keys that must be found, every copy of them.
     held: Vec<KeyHash>,
-    /// How many of them have a place, and a pair.
+    /// How many of these keys have a place.
     at_place: HashMap<Place, u64>,
+    /// How many of these keys have a pair.
     of_pair: HashMap<Pair, u64>,
-    /// Fingerprints of a pair that the filter took.
+    /// How many fingerprints of a pair the filter holds.
     copies: HashMap<Pair, u64>,
     len: u64,
     operations: u64,
@@ -61,8 +62,8 @@ impl Model {
         Place::of(&self.filter.geometry(), hash)
     }
 
-    /// Notes an insert that the filter has done.
-    fn note(&mut self, hash: KeyHash, new: bool) {
+    /// Tells the oracle of an insert that the filter has done.
+    fn record(&mut self, hash: KeyHash, new: bool) {
         let place = self.place(hash);
         if self.filter.is_multiset() {
             assert!(new);
@@ -82,12 +83,12 @@ impl Model {
     fn insert(&mut self, hash: KeyHash) -> Result<(), Full> {
         self.operations += 1;
         let new = self.filter.insert_hash(hash)?;
-        self.note(hash, new);
+        self.record(hash, new);
         assert_eq!(self.filter.len() as u64, self.len);
         Ok(())
     }
 
-    /// Inserts a batch of such keys as every order of inserts says the same of.
+    /// Inserts those keys as a batch whose outcome does not depend on the order of inserts.
     fn insert_batch(&mut self, hashes: &[KeyHash]) -> Result<(), Full> {
         let mut batch: Vec<(KeyHash, bool)> = Vec::new();
         let mut coming: HashMap<Pair, Place> = HashMap::new();
@@ -108,13 +109,13 @@ impl Model {
         let outcome = self.filter.insert_batch(&hashes);
         let inserted = outcome.map_or_else(|full| full.inserted, |()| batch.len());
         for (hash, new) in &batch[..inserted] {
-            self.note(*hash, *new);
+            self.record(*hash, *new);
         }
         assert_eq!(self.filter.len() as u64, self.len);
         outcome
     }
 
-    /// Whether a key can go: whether every key of its pair has a fingerprint of its own.
+    /// Whether a key can be removed alone, since every key of its pair has a fingerprint of its own.
     fn is_apart(&self, hash: KeyHash) -> bool {
         let place = self.place(hash);
         let (keys, copies) = (get(&self.of_pair, &place.pair()), get(&self.copies, &place.pair()));
@@ -122,8 +123,8 @@ impl Model {
             || (keys == copies && keys <= 2 && get(&self.at_place, &place) == 1)
     }
 
-    /// Removes the held key of an index; of a set, if no other is taken for it, else nothing more is
-    /// claimed of it.
+    /// Removes the key at an index of `held`. If a set cannot remove it alone, the oracle just forgets the key, unless
+    /// the filter has a fingerprint for every key of its pair; then the key stays.
     fn remove(&mut self, at: usize) {
         let hash = self.held[at];
         let place = self.place(hash);
@@ -148,15 +149,15 @@ impl Model {
         let (least, most) = (get(&self.at_place, &place), get(&self.copies, &place.pair()));
         let (found, count) = (self.filter.contains_hash(hash), self.filter.count_hash(hash));
         assert_eq!(found, count > 0);
-        assert!(count <= most, "{count} copies told, {most} fingerprints are held");
+        assert!(count <= most, "{count} copies counted, {most} fingerprints are held");
         if self.filter.is_multiset() {
-            assert!(count >= least, "{count} copies told, {least} are held");
+            assert!(count >= least, "{count} copies counted, {least} are held");
         } else {
             assert!(found || least == 0, "a key is lost");
         }
     }
 
-    /// The whole state: every key in every way, the table slot by slot, and the bytes.
+    /// Checks the whole state: every key by every kind of lookup, the table slot by slot, and the bytes.
     fn check(&mut self) {
         self.operations += 2 * self.held.len() as u64;
         assert_eq!(self.filter.len() as u64, self.len);
@@ -185,7 +186,7 @@ impl Model {
         assert!(view.to_bytes() == bytes);
     }
 
-    /// Through bytes and back.
+    /// Replaces the filter by one that is read from its bytes.
     fn thaw(&mut self) {
         let bytes = self.filter.to_bytes();
         let multiset = self.filter.is_multiset();
@@ -193,15 +194,15 @@ impl Model {
         assert!(self.filter.to_bytes() == bytes && self.filter.is_multiset() == multiset);
     }
 
-    /// Twice the slots. Keys that share a pair go on to share one.
+    /// Doubles the filter. Keys that share a pair still share one afterwards.
     fn grow(&mut self) {
-        let of_old: Vec<Pair> = self.held.iter().map(|hash| self.place(*hash).pair()).collect();
+        let old_pairs: Vec<Pair> = self.held.iter().map(|hash| self.place(*hash).pair()).collect();
         let slots = self.slots();
         self.filter.grow().expect("there are bits to grow by");
         assert_eq!((self.slots(), self.filter.len() as u64), (2 * slots, self.len));
         let mut copies = HashMap::new();
         (self.at_place, self.of_pair) = (HashMap::new(), HashMap::new());
-        for (hash, old) in self.held.iter().zip(of_old) {
+        for (hash, old) in self.held.iter().zip(old_pairs) {
             let place = Place::of(&self.filter.geometry(), *hash);
             *self.at_place.entry(place).or_default() += 1;
             *self.of_pair.entry(place.pair()).or_default() += 1;
@@ -214,8 +215,9 @@ impl Model {
 
 const WIDTHS: [u32; 4] = [8, 12, 16, 32];
 
-/// Inserts of fresh keys and held ones, removals of held keys, lookups of all, around a load; batches,
-/// thawing and, where there are bits to spare, growth among them.
+/// Keeps a filter at about a load: inserts fresh and held keys, removes held ones, and looks up both kinds. Some
+/// inserts are batches, the filter is read back from bytes a few times, and a small one is doubled. Returns the number
+/// of operations.
 fn churn(mut model: Model, load: f64, operations: usize, seed: u64) -> u64 {
     let mut random = Splitmix::new(seed);
     let mut batch = Vec::new();
@@ -227,7 +229,7 @@ fn churn(mut model: Model, load: f64, operations: usize, seed: u64) -> u64 {
             |random: &mut Splitmix, model: &Model| random.below(model.held.len() as u64) as usize;
         if random.below(100) < if room > 0 { 65 } else { 0 } {
             let hash = match random.below(16) {
-                // A copy of a copy would be one of too many soon.
+                // Without this limit, there would soon be more copies of a key than fit.
                 0 if !model.held.is_empty() => {
                     let hash = model.held[any(&mut random, &model)];
                     if model.filter.count_hash(hash) < 4 { hash } else { continue }
@@ -262,7 +264,7 @@ fn churn(mut model: Model, load: f64, operations: usize, seed: u64) -> u64 {
         }
     }
     model.check();
-    let mut again = model.clone();
+    let mut full_model = model.clone();
     while let Some(at) = model.held.len().checked_sub(1) {
         let before = model.held.len();
         model.remove(at);
@@ -274,11 +276,11 @@ fn churn(mut model: Model, load: f64, operations: usize, seed: u64) -> u64 {
         assert!(model.filter.is_empty() && model.filter.table().iter().all(|byte| *byte == 0));
         assert!(model.filter.expected_fpr() == 0.0);
     }
-    again.check();
-    model.operations + again.operations
+    full_model.check();
+    model.operations + full_model.operations
 }
 
-/// Tables of every width, of sizes that are no powers of two, from a few buckets on.
+/// Tables of every width, with 2 to 5002 buckets.
 #[test]
 fn random_operations_agree_with_an_exact_oracle() {
     let mut operations = 0;
@@ -304,10 +306,10 @@ fn random_operations_agree_with_an_exact_oracle() {
     assert!(operations > 5_000_000, "{operations}");
 }
 
-/// At 95 % of the slots, a key goes for every one that comes, for many times the keys that there are slots:
-/// what removals leave behind would add up.
+/// At 95 % load, a key is removed for every key that is inserted, for twelve times as many keys as the filter holds. If
+/// removals left anything behind, it would add up.
 #[test]
-fn a_filter_outlives_being_replaced_many_times_at_95_percent() {
+fn all_keys_can_be_replaced_many_times_at_95_percent() {
     let mut operations = 0;
     for (bits, buckets, multiset) in [
         (8, 1026, true),
@@ -348,7 +350,7 @@ fn a_filter_outlives_being_replaced_many_times_at_95_percent() {
     assert!(operations > 2_000_000, "{operations}");
 }
 
-/// Merged pairwise, also where one has copies of the other's keys, and after removals.
+/// Merges pairs of filters that have keys in common, after removals.
 #[test]
 fn a_merge_holds_the_keys_of_both() {
     let mut operations = 0;
@@ -390,7 +392,7 @@ fn a_merge_holds_the_keys_of_both() {
                 } else {
                     let range = words::len_range(&left.filter, &held);
                     assert!(range.contains(&left.filter.len()), "{range:?}");
-                    // Two at most: a set has a fingerprint once for either of its buckets.
+                    // A set has at most two fingerprints of a pair, one for each primary bucket.
                     left.copies = left.of_pair.keys().map(|pair| (*pair, 2)).collect();
                     left.len = left.filter.len() as u64;
                 }
@@ -405,7 +407,7 @@ fn a_merge_holds_the_keys_of_both() {
     assert!(operations > 500_000, "{operations}");
 }
 
-/// A million slots of every width, by batches, at 95 %.
+/// 900,000 keys in batches, at 95 % load, for every width.
 #[test]
 fn large_filters_lose_no_key() {
     for (bits, multiset) in [(8, true), (12, false), (16, true), (32, false)] {

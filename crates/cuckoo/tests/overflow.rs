@@ -1,4 +1,4 @@
-//! Copies of a key, hot keys, and the overflow area that takes what the table does not.
+//! Copies of a key, hot keys, and the overflow area for fingerprints for which the table has no room.
 
 mod words;
 
@@ -10,7 +10,7 @@ use words::Place;
 
 const WIDTHS: [u32; 4] = [8, 12, 16, 32];
 
-/// The slots of the overflow area of a filter.
+/// The number of fingerprints that a filter's overflow area has room for.
 fn capacity(filter: &CuckooFilter) -> usize {
     (filter.geometry().slots() / 256).clamp(2, 64) as usize
 }
@@ -23,7 +23,7 @@ fn assert_found(filter: &CuckooFilter, hashes: &[KeyHash]) {
     }
 }
 
-/// A table, with a key as often as there is room for it.
+/// A filter with as many copies of one key as it has room for, and their number.
 fn full_of(hash: KeyHash, buckets: u64, bits: u32) -> (CuckooFilter, u64) {
     let mut filter = words::filter_of_buckets(buckets, bits, true);
     let most = 8 + capacity(&filter) as u64;
@@ -35,9 +35,9 @@ fn full_of(hash: KeyHash, buckets: u64, bits: u32) -> (CuckooFilter, u64) {
     (filter, most)
 }
 
-/// Eight in its two buckets, the ninth and more in the overflow area, and then a typed error.
+/// Eight copies go into the two buckets, the next ones into the overflow area, and then an insert fails.
 #[test]
-fn two_buckets_and_the_overflow_area_take_copies() {
+fn copies_go_to_two_buckets_and_then_to_the_overflow_area() {
     for bits in WIDTHS {
         for buckets in [2, 6, 500, 1026, 9000, 20_002] {
             let hash = KeyHash::from_raw(0x9E37_79B9_7F4A_7C15 ^ buckets);
@@ -65,7 +65,7 @@ fn two_buckets_and_the_overflow_area_take_copies() {
                 assert!(filter.remove_hash(hash));
                 assert_eq!((filter.count_hash(hash), filter.len() as u64), (left, left));
                 assert_eq!(filter.contains_hash(hash), left > 0);
-                // What the table has room for does not stay outside.
+                // When the table has room for a fingerprint, it leaves the overflow area.
                 assert_eq!(filter.overflowing() as u64, left.saturating_sub(8));
             }
             assert!(!filter.remove_hash(hash) && filter.is_empty());
@@ -73,9 +73,9 @@ fn two_buckets_and_the_overflow_area_take_copies() {
     }
 }
 
-/// The same by batches that are longer than there is room: as many go in as say so.
+/// The same by a batch with more copies than there is room for: as many go in as the error says.
 #[test]
-fn a_batch_of_copies_ends_where_the_room_does() {
+fn a_batch_of_copies_stops_when_there_is_no_room() {
     for bits in WIDTHS {
         for buckets in [2, 130, 1026, 30_002] {
             let hash = KeyHash::from_raw(0xD6E8_FEB8_6659_FD93 ^ buckets);
@@ -92,10 +92,10 @@ fn a_batch_of_copies_ends_where_the_room_does() {
     }
 }
 
-/// A hot key between others, as full as the table is to be: the others are found, before its copies go and
-/// after; and filters of either are merged.
+/// Inserts hot keys among others into a highly loaded table. The others are found before and after the removal of the
+/// hot keys, and a merge with a clone fails and changes nothing.
 #[test]
-fn hot_keys_leave_the_others_their_places() {
+fn hot_keys_lose_no_other_key() {
     let mut random = Splitmix::new(3);
     for bits in WIDTHS {
         for buckets in [200, 1026, 8000] {
@@ -137,10 +137,10 @@ fn hot_keys_leave_the_others_their_places() {
     }
 }
 
-/// Filled until keys overflow: looked up, frozen, thawed, doubled and merged as keys of the table are, and
-/// drained by removals.
+/// Filters are filled until the overflow area is full. Its keys are looked up, frozen, read back, doubled and merged
+/// like keys of the table, and removals empty it.
 #[test]
-fn what_overflows_is_held_like_anything_else() {
+fn keys_of_the_overflow_area_are_kept_like_all_others() {
     let mut overflowed = 0;
     for bits in WIDTHS {
         for (buckets, multiset) in [(10, true), (40, false), (300, true), (1500, true)] {
@@ -179,7 +179,7 @@ fn what_overflows_is_held_like_anything_else() {
                         let mut fewest = filter.overflowing();
                         for (i, hash) in inside.iter().enumerate() {
                             assert!(filter.remove_hash(*hash));
-                            assert!(filter.overflowing() <= fewest, "a removal made one overflow");
+                            assert!(filter.overflowing() <= fewest, "more overflow than before");
                             fewest = filter.overflowing();
                             if i % (1 + taken / 7) == 0 {
                                 assert_found(filter, &inside[i + 1..]);
@@ -194,15 +194,15 @@ fn what_overflows_is_held_like_anything_else() {
     assert!(overflowed > 1000);
 }
 
-/// Keys of one pair of buckets alone: a key that does not fit is an error, and a key of other buckets goes in.
+/// Two buckets are full and a further key of theirs does not fit. Keys of other buckets still go in.
 #[test]
-fn two_full_buckets_stop_no_keys_of_others() {
+fn two_full_buckets_do_not_stop_keys_of_other_buckets() {
     for bits in [12, 16, 32] {
         let mut filter = words::filter_of_buckets(1026, bits, true);
         let geometry = filter.geometry();
         let first = Place::of(&geometry, KeyHash::from_raw(77 << 50));
         let step = (u64::MAX / geometry.buckets) >> bits;
-        // All hashes of this bucket and fingerprint, and of its neighbours in the same bucket.
+        // Copies of two hashes that have the same primary bucket.
         let of_pair: Vec<KeyHash> =
             (0..40).map(|i| KeyHash::from_raw((77 << 50) + (i % 2) * step / 4)).collect();
         assert!(of_pair.iter().all(|hash| Place::of(&geometry, *hash).primary == first.primary));
@@ -215,10 +215,9 @@ fn two_full_buckets_stop_no_keys_of_others() {
     }
 }
 
-/// Scratch memory is no part of the filter: it can be given back at any time, and the next insert is what
-/// it would have been.
+/// Scratch memory is no part of the filter: if it is freed, later inserts make the same bytes as if it were not.
 #[test]
-fn scratch_can_be_given_back_at_any_time() {
+fn freeing_scratch_does_not_change_later_inserts() {
     for bits in WIDTHS {
         let mut filter = words::filter_of_buckets(1500, bits, true);
         let mut other = filter.clone();
@@ -239,7 +238,7 @@ fn scratch_can_be_given_back_at_any_time() {
     }
 }
 
-/// How many copies of a key there is room for depends on what else is held. The error says how many there are.
+/// How many copies of a key fit depends on the other keys, so the error says how many copies there are.
 #[test]
 fn a_refused_copy_says_how_many_are_held() {
     let mut filter = words::filter_of_buckets(16_000, 16, true);

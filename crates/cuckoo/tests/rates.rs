@@ -1,4 +1,4 @@
-//! Rates of false positives, and what they rest on: that buckets and fingerprints are uniform.
+//! False-positive rates, and the uniform buckets and fingerprints that they depend on.
 
 mod words;
 
@@ -14,11 +14,10 @@ use words::Place;
 const PROBES: usize = 1_000_000;
 const SIGMAS: f64 = 3.0;
 
-/// Fails if absent keys are found more seldom or more often than the filter expects, or more often than it
-/// was sized for.
+/// Fails unless absent keys are found at the rate of `expected_fpr`, and at most at the rate of `fpr_with`.
 #[track_caller]
-fn assert_rate(filter: &CuckooFilter, keys: usize, absent: &[KeyHash], what: &str) {
-    assert_eq!(filter.overflowing(), 0, "{what}: what overflows is not counted");
+fn assert_fpr(filter: &CuckooFilter, keys: usize, absent: &[KeyHash], what: &str) {
+    assert_eq!(filter.overflowing(), 0, "{what}: `expected_fpr` leaves out the overflow area");
     let mut found = Bitmap::new(0);
     filter.contains_batch(absent, &mut found);
     let (hits, probes) = (found.count_ones() as u64, absent.len() as u64);
@@ -26,9 +25,9 @@ fn assert_rate(filter: &CuckooFilter, keys: usize, absent: &[KeyHash], what: &st
     assert_binomial_at_most(&format!("{what}, sized"), hits, probes, filter.fpr_with(keys), SIGMAS);
 }
 
-/// Every width, from a third to 95 % of the slots, as a set and as a multiset, and twice doubled.
+/// Fingerprints of 8, 12 and 16 bits at 33 to 95 % load, in sets and multisets, which are then doubled twice.
 #[test]
-fn false_positives_are_those_that_are_counted() {
+fn absent_keys_are_found_at_the_counted_rate() {
     for (i, bits) in [8, 12, 16].into_iter().enumerate() {
         for (j, load) in [0.33, 0.5, 0.75, 0.85, 0.9, 0.95].into_iter().enumerate() {
             let multiset = (i + j) % 2 == 0;
@@ -36,20 +35,19 @@ fn false_positives_are_those_that_are_counted() {
             let count = (load * filter.geometry().slots() as f64) as usize;
             let keys = Disjoint::new((10 * i + j) as u64, count, PROBES);
             filter.insert_batch(&keys.members).unwrap();
-            assert_rate(&filter, count, &keys.absent, &format!("{bits} bits at {load}"));
+            assert_fpr(&filter, count, &keys.absent, &format!("{bits} bits at {load}"));
             for doublings in 1..=2 {
                 filter.grow().unwrap();
                 let what = format!("{bits} bits at {load}, {doublings} times doubled");
-                assert_rate(&filter, count, &keys.absent, &what);
+                assert_fpr(&filter, count, &keys.absent, &what);
             }
         }
     }
 }
 
-/// A filter that doubled and was filled again has twice the rate, and a little more: both halves of a bucket
-/// say its flags.
+/// A filter that is doubled and filled again has about twice the false-positive rate, which is still counted right.
 #[test]
-fn doubling_costs_a_bit_once_the_table_is_full_again() {
+fn a_doubled_and_refilled_filter_has_twice_the_fpr() {
     for bits in [8, 12] {
         let mut filter = words::filter_of_buckets(10_006, bits, true);
         let most = filter.geometry().slots() as usize * 4;
@@ -61,7 +59,7 @@ fn doubling_costs_a_bit_once_the_table_is_full_again() {
             filter.insert_batch(&keys.members[from..to]).unwrap();
             from = to;
             let what = format!("{bits} bits, {doublings} times doubled, full again");
-            assert_rate(&filter, to, &keys.absent, &what);
+            assert_fpr(&filter, to, &keys.absent, &what);
             rates.push(filter.expected_fpr());
             if doublings < 2 {
                 filter.grow().unwrap();
@@ -73,10 +71,10 @@ fn doubling_costs_a_bit_once_the_table_is_full_again() {
     }
 }
 
-/// After removals flags stay that no key needs any more, and where buckets cannot say them, empty pairs say
-/// nothing: what is counted goes with it, and stays below what every lookup of two buckets would give.
+/// After removals, some flags are set that no key needs, and empty pairs may count as set. The counted rate includes
+/// both, and stays below the rate of lookups that always read two buckets.
 #[test]
-fn false_positives_are_counted_after_removals() {
+fn the_counted_rate_holds_after_removals() {
     for (bits, keep) in [(8, 0.5), (8, 0.1), (12, 0.3)] {
         let mut filter = words::filter_of_buckets(20_002, bits, true);
         let count = (0.95 * filter.geometry().slots() as f64) as usize;
@@ -84,13 +82,13 @@ fn false_positives_are_counted_after_removals() {
         filter.insert_batch(&keys.members).unwrap();
         let kept = (keep * count as f64) as usize;
         assert!(keys.members[kept..].iter().all(|hash| filter.remove_hash(*hash)));
-        assert_rate(&filter, kept, &keys.absent, &format!("{bits} bits, {keep} kept"));
+        assert_fpr(&filter, kept, &keys.absent, &format!("{bits} bits, {keep} kept"));
     }
 }
 
-/// Tables that are counted in part are known as well.
+/// In tables of more than 2^20 slots only a part of the buckets is counted, and the rate is right to 2 %.
 #[test]
-fn large_tables_are_counted_in_part() {
+fn counting_a_part_of_a_large_table_is_enough() {
     for (keys, multiset) in [(3_000_000, false), (2_500_000, true)] {
         let mut filter = words::filter(keys, 8, multiset);
         let hashes = Disjoint::new(9, keys, PROBES);
@@ -100,7 +98,7 @@ fn large_tables_are_counted_in_part() {
         filter.contains_batch(&hashes.absent, &mut found);
         let measured = found.count_ones() as f64 / PROBES as f64;
         let expected = filter.expected_fpr();
-        // 0.2 % from counting in part, and 0.6 % of a million probes, three times each.
+        // Three standard deviations: 0.2 % from counting in part, and 0.6 % from a million probes.
         assert!(
             (measured / expected - 1.0).abs() < 0.02,
             "{measured} where {expected} was expected"
@@ -108,30 +106,30 @@ fn large_tables_are_counted_in_part() {
     }
 }
 
-/// The bytes a million keys take, and what lookups that end after one bucket are worth.
+/// The memory of a million keys, and how much lower the false-positive rate is since lookups end after one bucket.
 #[test]
-fn a_million_keys_cost_what_is_said() {
+fn a_million_keys_have_the_documented_size_and_fpr() {
     for (fpr, bits) in [(0.03, 8), (0.002, 12), (0.0002, 16), (1e-8, 32)] {
         let mut filter = CuckooFilter::with_capacity_and_fpr(1_000_000, fpr).unwrap();
         assert_eq!(filter.geometry().fingerprint_bits, bits, "{fpr}");
         let bits_per_key = filter.memory_bytes() as f64 * 8.0 / 1e6;
         assert!((bits_per_key * 0.95 / f64::from(bits) - 1.0).abs() < 1e-4, "{bits_per_key}");
         filter.insert_batch(&distinct(10, 0..1_000_000)).unwrap();
-        let saved = filter.expected_fpr() / filter.fpr_with(filter.len());
-        assert!((0.80..0.88).contains(&saved), "{bits} bits: {saved} of the bound");
+        let share = filter.expected_fpr() / filter.fpr_with(filter.len());
+        assert!((0.80..0.88).contains(&share), "{bits} bits: {share} of the bound");
         let mut one_by_one = CuckooFilter::with_capacity_and_fpr(100_000, fpr).unwrap();
         for hash in distinct(11, 0..100_000) {
             one_by_one.insert_hash(hash).unwrap();
         }
-        let saved = one_by_one.expected_fpr() / one_by_one.fpr_with(one_by_one.len());
-        // Searches move fewer fingerprints than walks, and so set fewer flags.
-        assert!((0.76..0.82).contains(&saved), "{bits} bits: {saved} of the bound");
+        let share = one_by_one.expected_fpr() / one_by_one.fpr_with(one_by_one.len());
+        // Searches move fewer fingerprints than eviction chains, and so set fewer flags.
+        assert!((0.76..0.82).contains(&share), "{bits} bits: {share} of the bound");
     }
 }
 
-/// Bytes are used: as many buckets as fit, and of the widths the one with the lowest rate.
+/// A filter for a number of bytes has as many buckets as fit, and the width with the lowest false-positive rate.
 #[test]
-fn bytes_buy_the_lowest_rate() {
+fn a_number_of_bytes_gives_the_lowest_fpr() {
     for bytes in [1 << 13, 100_000, 1 << 20] {
         for bits_per_key in [9, 11, 14, 20, 40, 80] {
             let keys = bytes * 8 / bits_per_key;
@@ -147,8 +145,8 @@ fn bytes_buy_the_lowest_rate() {
     }
 }
 
-/// Primary buckets, fingerprints, and alternates are uniform, at sizes that are no powers of two; of
-/// sequential keys as well.
+/// Primary buckets, fingerprints, and alternates are uniform, also at sizes that are no powers of two, and for
+/// sequential keys.
 #[test]
 fn buckets_and_fingerprints_are_uniform() {
     const HASHES: usize = 400_000;
@@ -181,26 +179,26 @@ fn buckets_and_fingerprints_are_uniform() {
                 let to = ((cell as u64 + 1) * buckets).div_ceil(cells as u64);
                 HASHES as f64 * (to - from) as f64 / buckets as f64
             };
-            let of_buckets: Vec<f64> = (0..cells).map(expected_bucket).collect();
-            let of_values = vec![HASHES as f64 / values as f64; fingerprints.len()];
+            let per_bucket_cell: Vec<f64> = (0..cells).map(expected_bucket).collect();
+            let per_value = vec![HASHES as f64 / values as f64; fingerprints.len()];
             for (what, counts, expected) in [
-                ("primary buckets", &primary, &of_buckets),
-                ("fingerprints", &fingerprints, &of_values),
-                ("low bits of fingerprints", &low_bits, &of_values),
+                ("primary buckets", &primary, &per_bucket_cell),
+                ("fingerprints", &fingerprints, &per_value),
+                ("low bits of fingerprints", &low_bits, &per_value),
             ] {
                 let statistic = chi_square(counts, expected);
                 let critical = chi_square_critical(counts.len() as u64 - 1, 4.0);
                 assert!(statistic < critical, "{what} of {stream}, {buckets} buckets: {statistic}");
             }
-            // An alternate follows from a primary bucket and one of few offsets: its distribution is no
-            // sharper than theirs, and no cell is left out or overrepresented.
-            let excess = alternate.iter().zip(&of_buckets).map(|(n, e)| *n as f64 / e);
+            // An alternate follows from a primary bucket and one of few offsets, so alternates need not pass the
+            // same test. But no cell may have 35 % more of them than expected.
+            let excess = alternate.iter().zip(&per_bucket_cell).map(|(n, e)| *n as f64 / e);
             assert!(excess.fold(0.0, f64::max) < 1.35, "alternates of {stream}, {buckets} buckets");
         }
     }
 }
 
-/// Where the filter puts a key is where the documentation says, in the table as it is.
+/// In a table without other keys, a key is in the primary bucket that docs/FORMAT.md gives.
 #[test]
 fn a_lone_key_is_in_its_primary_bucket() {
     let mut random = Splitmix::new(12);

@@ -1,5 +1,5 @@
-//! Where a key may be, from the words of docs/FORMAT.md and in exact arithmetic: what the tests compare the
-//! filter with.
+//! The buckets and the fingerprint of a key, computed by docs/FORMAT.md in exact arithmetic. Tests compare the filter
+//! with this.
 
 #![allow(dead_code)]
 
@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 use trommel_base::{FromSpec, KeyHash, Spec};
 use trommel_cuckoo::{CuckooFilter, Geometry};
 
-/// The fingerprint of a key, and the buckets that it may be in.
+/// The fingerprint of a key, and the two buckets that it may be in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Place {
     pub(crate) primary: u64,
@@ -16,7 +16,7 @@ pub(crate) struct Place {
     pub(crate) fingerprint: u64,
 }
 
-/// A fingerprint and its two buckets, whichever is primary: keys that the filter cannot tell apart once
+/// The lower bucket, the higher bucket and the fingerprint of a key. The filter cannot tell keys of one pair apart once
 /// they are in it.
 pub(crate) type Pair = (u64, u64, u64);
 
@@ -50,7 +50,7 @@ pub(crate) fn other_bucket(geometry: &Geometry, bucket: u64, fingerprint: u64) -
     there << doublings | table
 }
 
-/// A table, taken apart.
+/// The slots of every bucket of a filter's table.
 pub(crate) fn buckets(filter: &CuckooFilter<impl AsRef<[u8]>>) -> Vec<[u64; 4]> {
     let Geometry { buckets, fingerprint_bits: bits, .. } = filter.geometry();
     let bit = |at: u64| u64::from(filter.table()[(at / 8) as usize] >> (at % 8) & 1);
@@ -58,8 +58,8 @@ pub(crate) fn buckets(filter: &CuckooFilter<impl AsRef<[u8]>>) -> Vec<[u64; 4]> 
     (0..buckets).map(|b| [0, 1, 2, 3].map(|s| number((4 * b + s) * u64::from(bits)))).collect()
 }
 
-/// What `len` of a filter with these keys may be. A multiset has every copy. A set has a copy of every pair,
-/// and one for each of its two buckets at most.
+/// The possible values of `len` for a filter with these keys. A multiset holds every copy. A set holds at least one
+/// fingerprint for every pair, and at most one for each primary bucket that keys of the pair have.
 pub(crate) fn len_range(
     filter: &CuckooFilter<impl AsRef<[u8]>>,
     hashes: &[KeyHash],
@@ -85,7 +85,7 @@ pub(crate) fn filter(keys: usize, bits: u32, multiset: bool) -> CuckooFilter {
 /// A filter of exactly `buckets`.
 pub(crate) fn filter_of_buckets(buckets: u64, bits: u32, multiset: bool) -> CuckooFilter {
     let mut spec = Spec::default();
-    // Half of the slots at half the load: these buckets, whatever rounding does.
+    // Keys for half of the slots, at a load of one half, give exactly these buckets: no quotient is rounded.
     spec.keys = 2 * buckets as usize;
     spec.load = Some(0.5);
     spec.fingerprint_bits = Some(bits);
