@@ -71,7 +71,7 @@ fn fill(filter: &mut CuckooFilter, seed: u64) -> (usize, Option<usize>) {
         }
         given += batch.len();
         if at == keys.len() {
-            // A set with short fingerprints finds so many keys already that it has room for the others.
+            // A set with short fingerprints finds enough keys already that it has room for the others.
             assert!(!filter.is_multiset(), "more keys than slots went in");
             break;
         }

@@ -165,7 +165,7 @@ struct Chains {
 impl Chains {
     #[inline(always)]
     fn new(geometry: &Geometry) -> Self {
-        // Distinct buckets, if the table has so many, so that idle lanes do not conflict with each other.
+        // Distinct buckets, if the table has enough, so that idle lanes do not conflict with each other.
         let buckets = core::array::from_fn(|lane| (lane as u64 % geometry.buckets) as u32);
         Self { groups: [LaneGroup::idle(buckets); LANE_GROUPS] }
     }
