@@ -1,14 +1,14 @@
 //! A filter that is ready to be measured, and what the machine's limit means for it.
 
 use crate::keys::Probes;
-use crate::plan::{Candidate, Case, Group, Matrix, Op, Workload};
+use crate::plan::{Case, Group, Matrix, Op, SubjectSpec, Workload};
 use crate::subject::{Subject, ensure_no_key_denied};
 use anyhow::Result;
 use trommel::{Bitmap, FilterKind};
 
 /// A filter that holds its keys, and what is known of it.
 pub(crate) struct Built<S: Subject + ?Sized = dyn Subject> {
-    pub(crate) candidate: Candidate,
+    pub(crate) spec: SubjectSpec,
     pub(crate) subject: Box<S>,
     pub(crate) fpr_expected: Option<f64>,
     pub(crate) fpr_measured: Option<f64>,
@@ -32,7 +32,7 @@ impl Built {
         let fpr_measured =
             (absent_keys > 0).then(|| (passed - matches) as f64 / absent_keys as f64);
         let fpr_expected = subject.expected_fpr(keys);
-        Ok(Self { candidate: case.candidate, subject, fpr_expected, fpr_measured, absent_keys })
+        Ok(Self { spec: case.spec, subject, fpr_expected, fpr_measured, absent_keys })
     }
 }
 
@@ -67,10 +67,10 @@ pub(crate) fn lines_per_op<S: Subject + ?Sized>(built: &Built<S>, group: &Group)
     }
     // The hit share of a given input is its own.
     if group.op == Op::Contains && group.input.is_some() {
-        return lines_of(built.candidate.kind?, group.op, None, None, None);
+        return lines_of(built.spec.kind?, group.op, None, None, None);
     }
     let hashes = built.subject.hash_count();
-    lines_of(built.candidate.kind?, group.op, group.workload, hashes, built.fpr_expected)
+    lines_of(built.spec.kind?, group.op, group.workload, hashes, built.fpr_expected)
 }
 
 /// The same by what it depends on. A counting filter touches a line of bits and one of counters a bit it

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`runs`] | the folders compared: refused where they cannot be |
 //! | [`drift`] | rivals and the machine's limit, which no change of ours can make slower |
-//! | [`turns`] | what the rivals that a case took turns with say of the machine |
+//! | [`interleaved`] | what the rivals that a case took turns with say of the machine |
 //! | [`alike`] | rounds of two runs in which rivals took the same time, and the machine did alike |
 //! | [`speed`] | what is slower, by how much, and with which confidence |
 //! | [`answers`] | false-positive rates and bits a key, which should not change at all |
@@ -13,11 +13,11 @@
 mod alike;
 mod answers;
 mod drift;
+mod interleaved;
 mod junit;
 mod runs;
 mod show;
 mod speed;
-mod turns;
 
 pub(crate) use junit::to_junit;
 pub(crate) use runs::Attempt;
@@ -25,9 +25,9 @@ pub(crate) use runs::Attempt;
 use answers::Change;
 use anyhow::Result;
 use drift::Drift;
+use interleaved::Interleaved;
 use serde::Serialize;
 use speed::{Speed, Verdict};
-use turns::Turns;
 
 /// What two programs, old and new, differ in.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -124,20 +124,21 @@ impl Comparison {
                 drift: Drift::of(pairs_of(index)),
             })
             .collect();
-        let turns: Vec<Turns<'_>> = attempts
+        let interleaved: Vec<Interleaved<'_>> = attempts
             .iter()
             .enumerate()
-            .map(|(index, attempt)| Turns::of(attempt, pairs_of(index)))
+            .map(|(index, attempt)| Interleaved::of(attempt, pairs_of(index)))
             .collect();
         let cases = matched.iter().map(|matched| {
             let row = matched.pairs[0].new;
             let name = row.name();
-            let measures = attempts.iter().zip(&matched.pairs).zip(compared.iter().zip(&turns));
-            let speed = measures.map(|((attempt, pair), (compared, turns))| {
+            let measures =
+                attempts.iter().zip(&matched.pairs).zip(compared.iter().zip(&interleaved));
+            let speed = measures.map(|((attempt, pair), (compared, interleaved))| {
                 let [old, new] =
                     [&attempt.old, &attempt.new].map(|run| run.results.samples.of(&name));
                 // A rival would be beside itself.
-                let rivals = if row.rival.is_none() { turns.rivals_of(&name) } else { None };
+                let rivals = if row.rival.is_none() { interleaved.rivals_of(&name) } else { None };
                 speed::Measure::of(pair, old, new, rivals, compared.drift.factor)
             });
             let speed = Speed::of(speed.collect(), min_effect);

@@ -108,13 +108,13 @@ impl Meter {
 
     /// Counts the events of one repetition of a contestant, an operation: each group over a repetition of
     /// its own. None without counters.
-    fn count_repetition(&mut self, contestant: &mut Repetition<'_>) -> Result<Option<Counts>> {
+    fn count_repetition(&mut self, subject: &mut Repetition<'_>) -> Result<Option<Counts>> {
         let Some(groups) = self.counters.as_ref().map(Counters::groups) else { return Ok(None) };
         let mut per_op = Counts::default();
         for group in 0..groups {
             self.begin();
             self.mode = Mode::Count(group);
-            let ops = contestant(self);
+            let ops = subject(self);
             self.mode = Mode::Clock;
             let ops = ops?;
             if let Some(Ok(counts)) = self.counters.as_mut().map(|counters| counters.take(group)) {
@@ -169,9 +169,9 @@ pub(crate) struct Timing {
 
 impl Timing {
     /// Makes a repetition, and adds what it took.
-    fn take_in(&mut self, contestant: &mut Repetition<'_>, meter: &mut Meter) -> Result<()> {
+    fn take_in(&mut self, subject: &mut Repetition<'_>, meter: &mut Meter) -> Result<()> {
         meter.begin();
-        let ops = contestant(meter)?;
+        let ops = subject(meter)?;
         self.ns_per_op.push(meter.lap.busy.as_secs_f64() * 1e9 / ops as f64);
         self.total.busy += meter.lap.busy;
         self.total.waited += meter.lap.waited;
@@ -200,26 +200,26 @@ const LONG_ROUND: Duration = Duration::from_secs(5);
 /// Lets all contestants take turns. One round before the first is not counted, unless it is long: it warms
 /// caches and lets contestants calibrate themselves. Every second round runs backwards, so that no contestant
 /// always follows the same neighbour. `progress` is told the share of the pace that is done.
-pub(crate) fn take_turns(
-    contestants: &mut [Repetition<'_>],
+pub(crate) fn interleave(
+    subjects: &mut [Repetition<'_>],
     pace: &Pace,
     meter: &mut Meter,
     progress: impl FnMut(f64),
 ) -> Result<Vec<Timing>> {
-    take_turns_of(contestants, pace, LONG_ROUND, meter, progress)
+    interleave_with(subjects, pace, LONG_ROUND, meter, progress)
 }
 
-fn take_turns_of(
-    contestants: &mut [Repetition<'_>],
+fn interleave_with(
+    subjects: &mut [Repetition<'_>],
     pace: &Pace,
     long_round: Duration,
     meter: &mut Meter,
     mut progress: impl FnMut(f64),
 ) -> Result<Vec<Timing>> {
-    let mut timings = vec![Timing::default(); contestants.len()];
+    let mut timings = vec![Timing::default(); subjects.len()];
     let mut start = Instant::now();
-    for (contestant, timing) in contestants.iter_mut().zip(&mut timings) {
-        timing.take_in(contestant, meter)?;
+    for (subject, timing) in subjects.iter_mut().zip(&mut timings) {
+        timing.take_in(subject, meter)?;
     }
     let mut counted_rounds = 1;
     if start.elapsed() < long_round {
@@ -232,13 +232,13 @@ fn take_turns_of(
             break;
         }
         progress((spent.as_secs_f64() / pace.budget.as_secs_f64().max(1e-9)).min(1.0));
-        for turn in 0..contestants.len() {
-            let index = if round % 2 == 0 { turn } else { contestants.len() - 1 - turn };
-            timings[index].take_in(&mut contestants[index], meter)?;
+        for step in 0..subjects.len() {
+            let index = if round % 2 == 0 { step } else { subjects.len() - 1 - step };
+            timings[index].take_in(&mut subjects[index], meter)?;
         }
     }
-    for (contestant, timing) in contestants.iter_mut().zip(&mut timings) {
-        timing.events_per_op = meter.count_repetition(contestant)?;
+    for (subject, timing) in subjects.iter_mut().zip(&mut timings) {
+        timing.events_per_op = meter.count_repetition(subject)?;
     }
     Ok(timings)
 }
@@ -259,10 +259,10 @@ mod tests {
     }
 
     #[test]
-    fn contestants_alternate_and_directions_too() {
+    fn subjects_alternate_and_directions_too() {
         let log = RefCell::new(Vec::new());
-        let mut contestants = [logging(&log, 'a'), logging(&log, 'b'), logging(&log, 'c')];
-        let timings = take_turns(&mut contestants, &PACE, &mut Meter::default(), |_| ()).unwrap();
+        let mut subjects = [logging(&log, 'a'), logging(&log, 'b'), logging(&log, 'c')];
+        let timings = interleave(&mut subjects, &PACE, &mut Meter::default(), |_| ()).unwrap();
         assert_eq!(log.borrow().iter().collect::<String>(), "abcabccba");
         assert!(timings.iter().all(|timing| timing.ns_per_op.len() == 2 && timing.median() >= 0.0));
     }
@@ -270,10 +270,10 @@ mod tests {
     #[test]
     fn a_first_round_that_is_long_counts() {
         let log = RefCell::new(Vec::new());
-        let mut contestants = [logging(&log, 'a'), logging(&log, 'b'), logging(&log, 'c')];
+        let mut subjects = [logging(&log, 'a'), logging(&log, 'b'), logging(&log, 'c')];
         let mut meter = Meter::default();
         let long = Duration::ZERO;
-        let timings = take_turns_of(&mut contestants, &PACE, long, &mut meter, |_| ()).unwrap();
+        let timings = interleave_with(&mut subjects, &PACE, long, &mut meter, |_| ()).unwrap();
         assert_eq!(log.borrow().iter().collect::<String>(), "abccba");
         assert!(timings.iter().all(|timing| timing.ns_per_op.len() == 2));
     }
@@ -288,9 +288,9 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_answer_ends_the_turns() {
-        let mut contestants: [Repetition<'_>; 1] = [Box::new(|_| anyhow::bail!("wrong"))];
-        assert!(take_turns(&mut contestants, &PACE, &mut Meter::default(), |_| ()).is_err());
+    fn a_wrong_answer_ends_the_rounds() {
+        let mut subjects: [Repetition<'_>; 1] = [Box::new(|_| anyhow::bail!("wrong"))];
+        assert!(interleave(&mut subjects, &PACE, &mut Meter::default(), |_| ()).is_err());
     }
 
     #[test]

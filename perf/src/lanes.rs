@@ -7,7 +7,7 @@ pub(crate) use slots::{Band, Removal, bands, bulk_builds, enumerations, merges, 
 use crate::interleave::{Meter, Repetition};
 use crate::keys::Column;
 use crate::plan::Api;
-use crate::roofline::{Arena, Touch};
+use crate::roofline::{Access, Arena};
 use crate::subject::{Scratch, Subject};
 use anyhow::{Result, ensure};
 use std::hint::black_box;
@@ -192,18 +192,18 @@ pub(crate) fn builds<'a>(
 }
 
 /// Touches random lines of `bytes`: the limit, measured between the turns of those whom it limits.
-pub(crate) fn line_touches(
+pub(crate) fn line_reads(
     arena: &Arena,
     bytes: usize,
-    touch: Touch,
+    access: Access,
     length: Length,
 ) -> Repetition<'_> {
     let mut shift = 0x9E37_79B9_7F4A_7C15;
-    let touches = arena.calibrate(bytes, touch, length.0, &mut shift);
-    let warming = (bytes / 64).min(touches / 2);
+    let lines = arena.calibrate(bytes, access, length.0, &mut shift);
+    let warming = (bytes / 64).min(lines / 2);
     Box::new(move |meter: &mut Meter| {
-        arena.touch(bytes, touch, warming, &mut shift);
-        Ok(meter.time(|| arena.touch(bytes, touch, touches, &mut shift)))
+        arena.read_lines(bytes, access, warming, &mut shift);
+        Ok(meter.time(|| arena.read_lines(bytes, access, lines, &mut shift)))
     })
 }
 

@@ -6,7 +6,7 @@ mod sweep;
 
 pub(crate) use matrix::{BATCH_SIZES, Form, Level, Matrix, Place, every_place, places_of};
 pub(crate) use scope::Scope;
-pub(crate) use sweep::{Family, Filling, Loads, contestants, keys_at, short_slots, sweep_of};
+pub(crate) use sweep::{Family, Filling, Loads, keys_at, short_slots, sweep_of, swept_specs};
 
 use crate::cli::Selection;
 use crate::rivals::Rival;
@@ -114,7 +114,7 @@ impl fmt::Display for Sizing {
 
 /// A filter of ours or of a rival, and its size: what is built once and measured in several cases.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Candidate {
+pub(crate) struct SubjectSpec {
     /// The kind; for a rival, the kind that it competes with and whose size it takes. None for a rival
     /// that is sized by slots: those say the family.
     pub(crate) kind: Option<FilterKind>,
@@ -125,7 +125,7 @@ pub(crate) struct Candidate {
     pub(crate) form: Form,
 }
 
-impl Candidate {
+impl SubjectSpec {
     const fn ours(kind: FilterKind, sizing: Sizing) -> Self {
         Self { kind: Some(kind), sizing, rival: None, isa: None, form: Form::Usual }
     }
@@ -178,7 +178,7 @@ pub(crate) const KEYS_OF_ONE_GIB: usize = (1 << 30) / 12 * 8;
 
 /// The filters that are measured at every key count. A kind without an entry of its own in this list
 /// is measured at one per cent, so that a new kind is never forgotten.
-pub(crate) fn candidates() -> Vec<Candidate> {
+pub(crate) fn subject_specs() -> Vec<SubjectSpec> {
     use FilterKind as Kind;
     let mut all = Vec::new();
     for kind in FilterKind::ALL.iter().copied() {
@@ -187,26 +187,26 @@ pub(crate) fn candidates() -> Vec<Candidate> {
             Kind::RegisterBloom | Kind::Bloom => &[TWELVE_BITS, ONE_PERCENT],
             _ => &[ONE_PERCENT],
         };
-        all.extend(sizings.iter().map(|sizing| Candidate::ours(kind, *sizing)));
+        all.extend(sizings.iter().map(|sizing| SubjectSpec::ours(kind, *sizing)));
     }
-    all.push(Candidate::rival(Rival::SbbfRs, Kind::SplitBlockBloom, TWELVE_BITS));
+    all.push(SubjectSpec::rival(Rival::SbbfRs, Kind::SplitBlockBloom, TWELVE_BITS));
     // The bytes of a register-blocked filter of one per cent, so that it also meets a rival of its size.
-    all.push(Candidate::rival(Rival::SbbfRs, Kind::RegisterBloom, ONE_PERCENT));
-    all.push(Candidate::rival(Rival::Fastbloom, Kind::Bloom, TWELVE_BITS));
-    all.push(Candidate::rival(Rival::Fastbloom, Kind::Bloom, ONE_PERCENT));
-    all.push(Candidate::rival(Rival::Parquet, Kind::SplitBlockBloom, TWELVE_BITS));
-    all.push(Candidate::rival(Rival::Qfilter, Kind::Quotient, ONE_PERCENT));
+    all.push(SubjectSpec::rival(Rival::SbbfRs, Kind::RegisterBloom, ONE_PERCENT));
+    all.push(SubjectSpec::rival(Rival::Fastbloom, Kind::Bloom, TWELVE_BITS));
+    all.push(SubjectSpec::rival(Rival::Fastbloom, Kind::Bloom, ONE_PERCENT));
+    all.push(SubjectSpec::rival(Rival::Parquet, Kind::SplitBlockBloom, TWELVE_BITS));
+    all.push(SubjectSpec::rival(Rival::Qfilter, Kind::Quotient, ONE_PERCENT));
     all
 }
 
 /// The filters of 1 GiB, where memory alone decides: the blocked kinds and their rival.
-pub(crate) fn candidates_of_one_gib() -> Vec<Candidate> {
+pub(crate) fn subject_specs_of_one_gib() -> Vec<SubjectSpec> {
     use FilterKind as Kind;
     vec![
-        Candidate::ours(Kind::SplitBlockBloom, ONE_GIB),
-        Candidate::ours(Kind::CacheLineBloom, ONE_GIB),
-        Candidate::ours(Kind::RegisterBloom, ONE_GIB),
-        Candidate::rival(Rival::SbbfRs, Kind::SplitBlockBloom, ONE_GIB),
+        SubjectSpec::ours(Kind::SplitBlockBloom, ONE_GIB),
+        SubjectSpec::ours(Kind::CacheLineBloom, ONE_GIB),
+        SubjectSpec::ours(Kind::RegisterBloom, ONE_GIB),
+        SubjectSpec::rival(Rival::SbbfRs, Kind::SplitBlockBloom, ONE_GIB),
     ]
 }
 
@@ -227,7 +227,7 @@ pub(crate) struct Group {
 /// One case: a row to be.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Case {
-    pub(crate) candidate: Candidate,
+    pub(crate) spec: SubjectSpec,
     pub(crate) api: Api,
     pub(crate) name: String,
 }
@@ -243,28 +243,28 @@ impl Group {
     }
 
     /// The variant column of a candidate in this group.
-    pub(crate) fn variant(&self, candidate: &Candidate, api: Api) -> String {
+    pub(crate) fn variant(&self, spec: &SubjectSpec, api: Api) -> String {
         let input = self.input.as_deref().map_or_else(String::new, |input| format!("{input}/"));
         let hash = if self.hashed { HASH_SUFFIX } else { "" };
-        let varied = self.matrix.map_or_else(String::new, |matrix| matrix.suffix(candidate, api));
-        format!("{input}{}{hash}{varied}", candidate.size_name())
+        let varied = self.matrix.map_or_else(String::new, |matrix| matrix.suffix(spec, api));
+        format!("{input}{}{hash}{varied}", spec.size_name())
     }
 
     /// The cases of these candidates, without those that a candidate cannot do.
-    pub(crate) fn cases(&self, candidates: &[Candidate]) -> Vec<Case> {
+    pub(crate) fn cases(&self, specs: &[SubjectSpec]) -> Vec<Case> {
         let mut cases = Vec::new();
-        for candidate in candidates.iter().filter(|candidate| self.admits(candidate)) {
-            for api in self.apis(candidate) {
-                let name = self.case_name(candidate, *api);
-                cases.push(Case { candidate: *candidate, api: *api, name });
+        for spec in specs.iter().filter(|spec| self.admits(spec)) {
+            for api in self.apis(spec) {
+                let name = self.case_name(spec, *api);
+                cases.push(Case { spec: *spec, api: *api, name });
             }
         }
         cases
     }
 
     /// The textbook merges by inserting one by one, at a speed that its row of inserts tells.
-    fn admits(&self, candidate: &Candidate) -> bool {
-        candidate.rival.is_none_or(|rival| {
+    fn admits(&self, spec: &SubjectSpec) -> bool {
+        spec.rival.is_none_or(|rival| {
             (self.hashed || rival.takes_hashes())
                 && (self.op != Op::Merge || rival != Rival::TextbookQuotient)
         })
@@ -272,27 +272,27 @@ impl Group {
 
     /// The calls by which a candidate is asked. No rival has one for many keys; a build or a lookup
     /// that hashes is measured in the form that a user would choose.
-    fn apis(&self, candidate: &Candidate) -> &'static [Api] {
+    fn apis(&self, spec: &SubjectSpec) -> &'static [Api] {
         if let Some(matrix) = self.matrix {
-            return matrix.apis(candidate.rival.is_some());
+            return matrix.apis(spec.rival.is_some());
         }
         match self.op {
             Op::Remove => &[Api::Single],
             Op::Merge | Op::Enumerate => &[Api::Batch],
-            _ if candidate.rival.is_some() => &[Api::Single],
+            _ if spec.rival.is_some() => &[Api::Single],
             Op::Build => &[Api::Batch],
             Op::Insert | Op::Contains if self.hashed || self.input.is_some() => &[Api::Batch],
             Op::Insert | Op::Contains => &[Api::Batch, Api::Single],
         }
     }
 
-    fn case_name(&self, candidate: &Candidate, api: Api) -> String {
+    fn case_name(&self, spec: &SubjectSpec, api: Api) -> String {
         case_name(
             &self.op.to_string(),
             self.workload.map(|workload| workload.to_string()).as_deref(),
             self.keys as u64,
-            &candidate.subject_name(),
-            &self.variant(candidate, api),
+            &spec.subject_name(),
+            &self.variant(spec, api),
             &api.to_string(),
         )
     }
@@ -360,7 +360,7 @@ pub(crate) fn groups_of_tpch(selection: &Selection) -> Vec<Group> {
         return Vec::new();
     }
     let groups = groups_of_input(&format!("tpch-{}", tpch_scale(selection)), UNKNOWN_KEYS);
-    selection.choose_groups(groups, &candidates())
+    selection.choose_groups(groups, &subject_specs())
 }
 
 /// The key counts of a selection.
@@ -408,9 +408,9 @@ impl Selection {
     pub(crate) fn choose_groups(
         &self,
         groups: impl IntoIterator<Item = Group>,
-        candidates: &[Candidate],
+        specs: &[SubjectSpec],
     ) -> Vec<Group> {
-        let is_wanted = |group: &Group| !self.choose(group.cases(candidates)).is_empty();
+        let is_wanted = |group: &Group| !self.choose(group.cases(specs)).is_empty();
         groups.into_iter().filter(is_wanted).collect()
     }
 
@@ -418,7 +418,7 @@ impl Selection {
     pub(crate) fn choose(&self, cases: Vec<Case>) -> Vec<Case> {
         let Some(filter) = &self.filter else { return cases };
         let is_named = |case: &Case| filter.is_match(&case.name);
-        let is_of_rival = |case: &Case| case.candidate.rival.is_some();
+        let is_of_rival = |case: &Case| case.spec.rival.is_some();
         let any_of_ours = cases.iter().any(|case| is_named(case) && !is_of_rival(case));
         let with_rivals = any_of_ours && !self.no_rivals;
         let wanted = |case: &Case| is_named(case) || (with_rivals && is_of_rival(case));
@@ -432,7 +432,7 @@ mod tests {
     use std::collections::HashSet;
 
     fn miss_at_1e6() -> Vec<Case> {
-        groups_of(1_000_000, &Selection::default())[1].cases(&candidates())
+        groups_of(1_000_000, &Selection::default())[1].cases(&subject_specs())
     }
 
     #[test]
@@ -457,12 +457,11 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_is_a_candidate() {
-        let all = candidates();
+    fn every_kind_has_a_subject_spec() {
+        let all = subject_specs();
         for kind in FilterKind::ALL {
             assert!(
-                all.iter()
-                    .any(|candidate| candidate.kind == Some(*kind) && candidate.rival.is_none()),
+                all.iter().any(|spec| spec.kind == Some(*kind) && spec.rival.is_none()),
                 "{kind}"
             );
         }
@@ -475,7 +474,7 @@ mod tests {
         let generated = groups_of(100_000, &full);
         assert!(generated.iter().any(|group| group.workload == Some(Workload::Zipf)));
         for group in generated.into_iter().chain(groups_of_input("tpch-0.1", 5000)) {
-            for case in group.cases(&candidates()) {
+            for case in group.cases(&subject_specs()) {
                 assert!(names.insert(case.name.clone()), "{}", case.name);
             }
         }
@@ -483,10 +482,10 @@ mod tests {
 
     #[test]
     fn a_rival_that_takes_no_hashes_is_measured_with_hashing_only() {
-        assert!(!miss_at_1e6().iter().any(|case| case.candidate.rival == Some(Rival::Parquet)));
+        assert!(!miss_at_1e6().iter().any(|case| case.spec.rival == Some(Rival::Parquet)));
         let hashed =
-            groups_of(1_000_000, &Selection::default()).pop().unwrap().cases(&candidates());
-        assert!(hashed.iter().any(|case| case.candidate.rival == Some(Rival::Parquet)));
+            groups_of(1_000_000, &Selection::default()).pop().unwrap().cases(&subject_specs());
+        assert!(hashed.iter().any(|case| case.spec.rival == Some(Rival::Parquet)));
     }
 
     #[test]
@@ -500,14 +499,14 @@ mod tests {
         assert_eq!(alone.len(), 1);
         assert_eq!(alone[0].name, "contains/miss/1e6/split-block-bloom/12-bit/batch");
         selection.no_rivals = false;
-        assert!(selection.choose(miss_at_1e6()).iter().any(|case| case.candidate.rival.is_some()));
+        assert!(selection.choose(miss_at_1e6()).iter().any(|case| case.spec.rival.is_some()));
         selection.filter = Some(regex::Regex::new("sbbf-rs-safe").unwrap());
-        let of_sbbf = |case: &Case| case.candidate.rival == Some(Rival::SbbfRs);
+        let of_sbbf = |case: &Case| case.spec.rival == Some(Rival::SbbfRs);
         let of_rival_alone = selection.choose(miss_at_1e6());
         assert!(!of_rival_alone.is_empty() && of_rival_alone.iter().all(of_sbbf));
         selection.filter = Some(regex::Regex::new("split-block.*batch").unwrap());
         let groups = |selection: &Selection| {
-            selection.choose_groups(groups_of(1_000_000, selection), &candidates())
+            selection.choose_groups(groups_of(1_000_000, selection), &subject_specs())
         };
         assert_eq!(groups(&selection).len(), groups_of(1_000_000, &selection).len());
         selection.filter = Some(regex::Regex::new("contains/(hit|miss)/1e6/split").unwrap());

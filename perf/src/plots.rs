@@ -11,7 +11,7 @@ pub(crate) use rates::{RATES_AT_LOAD, rate_curves, rate_points};
 
 use crate::environment::{Caches, human_bytes};
 use crate::results::Results;
-use crate::roofline::Touch;
+use crate::roofline::Access;
 use crate::row::Row;
 use crate::tables::{label, short_count};
 use anyhow::Result;
@@ -125,12 +125,12 @@ fn legend_of<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<Series> {
 /// throughput.
 pub(crate) fn limit(results: &Results) -> Series {
     let best =
-        |speeds: [(Touch, f64); 4]| speeds.into_iter().map(|(_, speed)| speed).fold(0.0, f64::max);
+        |speeds: [(Access, f64); 4]| speeds.into_iter().map(|(_, speed)| speed).fold(0.0, f64::max);
     let points = &results.roofline;
     Series {
         label: "limit: lines touched".into(),
         look: Look::limit(),
-        points: points.iter().map(|point| (point.bytes as f64, best(point.by_touch()))).collect(),
+        points: points.iter().map(|point| (point.bytes as f64, best(point.by_access()))).collect(),
     }
 }
 
@@ -269,21 +269,21 @@ pub(crate) fn by_step(x_title: &str, steps: &[String], series: &[Series]) -> Res
 }
 
 /// The ways to touch lines: their labels, and looks that no filter has.
-fn touches(results: &Results) -> Vec<Series> {
+fn access_ways(results: &Results) -> Vec<Series> {
     let speed = |way: usize| {
-        results.roofline.iter().map(move |point| (point.bytes as f64, point.by_touch()[way].1))
+        results.roofline.iter().map(move |point| (point.bytes as f64, point.by_access()[way].1))
     };
-    let line = |(way, touch): (usize, Touch)| Series {
-        label: touch.to_string(),
+    let line = |(way, access): (usize, Access)| Series {
+        label: access.to_string(),
         look: Look::rival(way).without_points(way),
         points: speed(way).collect(),
     };
-    Touch::ALL.into_iter().enumerate().map(line).collect()
+    Access::ALL.into_iter().enumerate().map(line).collect()
 }
 
 /// The machine's limit by size of the working set, and each filter's lines a second over it.
 pub(crate) fn roofline_series(results: &Results) -> Vec<Series> {
-    let mut series = touches(results);
+    let mut series = access_ways(results);
     let legend = legend(results);
     // A counting filter's lookups read a fraction of its bytes, so its place is not at them.
     let is_shown = |row: &&Row| {

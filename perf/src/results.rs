@@ -183,7 +183,7 @@ impl Results {
     }
 
     /// Puts rows that took turns, and the repetitions of each.
-    pub(crate) fn put_turns(&mut self, rows: Vec<Row>, timings: &[Timing]) {
+    pub(crate) fn put_interleaved(&mut self, rows: Vec<Row>, timings: &[Timing]) {
         let repetitions = timings.iter().map(Timing::repetitions);
         self.samples.put(rows.iter().map(Row::name).zip(repetitions));
         rows.into_iter().for_each(|row| self.put(row));
@@ -277,7 +277,7 @@ impl Results {
             }
         }
         for point in &self.roofline {
-            if point.bytes == 0 || !point.by_touch().iter().all(|(_, speed)| is_positive(*speed)) {
+            if point.bytes == 0 || !point.by_access().iter().all(|(_, speed)| is_positive(*speed)) {
                 return Err(format!("the limit at {} bytes is no speed", point.bytes));
             }
         }

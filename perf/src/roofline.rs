@@ -32,7 +32,7 @@ const AHEAD: usize = 128;
 /// A way to touch lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Touch {
+pub(crate) enum Access {
     /// Independent loads alone: what out-of-order execution overlaps by itself.
     NoPrefetch,
     /// Prefetched into every level.
@@ -43,7 +43,7 @@ pub(crate) enum Touch {
     Nta,
 }
 
-impl Touch {
+impl Access {
     pub(crate) const ALL: [Self; 4] = [Self::NoPrefetch, Self::T0, Self::T1, Self::Nta];
 
     fn hint(self) -> Option<Hint> {
@@ -56,7 +56,7 @@ impl Touch {
     }
 }
 
-impl fmt::Display for Touch {
+impl fmt::Display for Access {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NoPrefetch => "no prefetch",
@@ -79,24 +79,24 @@ pub(crate) struct Point {
 
 impl Point {
     /// Each way and its speed.
-    pub(crate) fn by_touch(&self) -> [(Touch, f64); 4] {
+    pub(crate) fn by_access(&self) -> [(Access, f64); 4] {
         [
-            (Touch::NoPrefetch, self.no_prefetch),
-            (Touch::T0, self.t0),
-            (Touch::T1, self.t1),
-            (Touch::Nta, self.nta),
+            (Access::NoPrefetch, self.no_prefetch),
+            (Access::T0, self.t0),
+            (Access::T1, self.t1),
+            (Access::Nta, self.nta),
         ]
     }
 
     /// The size, and the nanoseconds of a line by the fastest way.
     pub(crate) fn line_ns(&self) -> (u64, f64) {
-        let fastest = self.by_touch().into_iter().map(|(_, speed)| speed).fold(0.0, f64::max);
+        let fastest = self.by_access().into_iter().map(|(_, speed)| speed).fold(0.0, f64::max);
         (self.bytes, 1e3 / fastest)
     }
 
     /// The two fastest ways, the best first.
-    pub(crate) fn two_best(&self) -> [Touch; 2] {
-        let mut ways = self.by_touch();
+    pub(crate) fn two_best(&self) -> [Access; 2] {
+        let mut ways = self.by_access();
         ways.sort_by(|a, b| b.1.total_cmp(&a.1));
         [ways[0].0, ways[1].0]
     }
@@ -119,7 +119,7 @@ impl Arena {
     pub(crate) fn new(bytes: usize) -> Result<Self> {
         let bytes = bytes.next_multiple_of(LINE_BYTES).max(LINE_BYTES);
         let mut storage = Storage::zeroed(bytes, true)
-            .map_err(|refused| anyhow!("no memory for {} bytes to touch", refused.bytes))?;
+            .map_err(|refused| anyhow!("no memory for {} bytes to read", refused.bytes))?;
         storage.fill(1);
         let mut state = 0x2545_F491_4F6C_DD1Du64;
         let mut drawn = Box::new([0; DRAWN]);
@@ -129,12 +129,18 @@ impl Arena {
 
     /// Touches `touches` random lines (rounded up to whole passes over the drawn ones) of the first
     /// `bytes`; returns how many were touched. `shift` is the state that moves passes apart.
-    pub(crate) fn touch(&self, bytes: usize, touch: Touch, touches: usize, shift: &mut u64) -> u64 {
+    pub(crate) fn read_lines(
+        &self,
+        bytes: usize,
+        access: Access,
+        lines_read: usize,
+        shift: &mut u64,
+    ) -> u64 {
         let lines = (bytes.min(self.storage.len()) / LINE_BYTES).max(1);
-        let passes = touches.div_ceil(DRAWN).max(1);
+        let passes = lines_read.div_ceil(DRAWN).max(1);
         for _ in 0..passes {
             let shift = xorshift(shift) as u32;
-            let sum = match touch.hint() {
+            let sum = match access.hint() {
                 None => self.pass::<0>(lines, shift),
                 Some(Hint::T0) => self.pass::<1>(lines, shift),
                 Some(Hint::T1) => self.pass::<2>(lines, shift),
@@ -170,13 +176,14 @@ impl Arena {
     /// The limit at `bytes`: for each way the median of short repetitions taken in turns.
     pub(crate) fn measure(&self, bytes: usize, repetition: Duration, rounds: usize) -> Point {
         let mut shift = 0x9E37_79B9_7F4A_7C15;
-        let touches = Touch::ALL.map(|touch| self.calibrate(bytes, touch, repetition, &mut shift));
+        let line_counts =
+            Access::ALL.map(|access| self.calibrate(bytes, access, repetition, &mut shift));
         let mut rates = [const { Vec::new() }; 4];
         for _ in 0..rounds {
-            for (i, touch) in Touch::ALL.into_iter().enumerate() {
+            for (i, access) in Access::ALL.into_iter().enumerate() {
                 let stopwatch = Stopwatch::start();
-                let touched = self.touch(bytes, touch, touches[i], &mut shift);
-                rates[i].push(touched as f64 / stopwatch.stop().busy.as_secs_f64() / 1e6);
+                let read = self.read_lines(bytes, access, line_counts[i], &mut shift);
+                rates[i].push(read as f64 / stopwatch.stop().busy.as_secs_f64() / 1e6);
             }
         }
         let [no_prefetch, t0, t1, nta] = rates.map(|rates| crate::stats::median(&rates));
@@ -187,17 +194,17 @@ impl Arena {
     pub(crate) fn calibrate(
         &self,
         bytes: usize,
-        touch: Touch,
+        access: Access,
         repetition: Duration,
         shift: &mut u64,
     ) -> usize {
         let lines = bytes / LINE_BYTES;
         // Enough to bring a small working set into cache first.
-        self.touch(bytes, touch, lines.min(1 << 18), shift);
+        self.read_lines(bytes, access, lines.min(1 << 18), shift);
         let stopwatch = Stopwatch::start();
-        let touched = self.touch(bytes, touch, 1 << 17, shift);
+        let read = self.read_lines(bytes, access, 1 << 17, shift);
         let seconds = stopwatch.stop().busy.as_secs_f64();
-        (touched as f64 * repetition.as_secs_f64() / seconds) as usize
+        (read as f64 * repetition.as_secs_f64() / seconds) as usize
     }
 }
 
@@ -234,14 +241,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_way_touches_what_it_says() {
+    fn every_way_reads_as_many_lines_as_it_says() {
         let arena = Arena::new(100_000).unwrap();
         let mut shift = 1;
-        for touch in Touch::ALL {
+        for access in Access::ALL {
             assert_eq!(
-                arena.touch(100_000, touch, DRAWN + 1, &mut shift),
+                arena.read_lines(100_000, access, DRAWN + 1, &mut shift),
                 2 * DRAWN as u64,
-                "{touch}"
+                "{access}"
             );
         }
     }
@@ -250,12 +257,12 @@ mod tests {
     fn a_point_has_speeds_and_a_best() {
         let point = Arena::new(1 << 16).unwrap().measure(1 << 16, Duration::from_micros(100), 3);
         let best = point
-            .by_touch()
+            .by_access()
             .into_iter()
-            .find(|(touch, _)| *touch == point.two_best()[0])
+            .find(|(access, _)| *access == point.two_best()[0])
             .unwrap()
             .1;
-        assert!(point.by_touch().iter().all(|(_, speed)| *speed > 0.0 && *speed <= best));
+        assert!(point.by_access().iter().all(|(_, speed)| *speed > 0.0 && *speed <= best));
     }
 
     #[test]

@@ -15,8 +15,8 @@ pub(crate) struct Samples {
     ns_per_op: BTreeMap<String, Vec<f64>>,
     /// Names of the cases that took turns: repetitions in the same place were made in the same round. Older
     /// files do not say.
-    #[serde(default)]
-    turns: Vec<Vec<String>>,
+    #[serde(default, rename = "turns")]
+    interleaved: Vec<Vec<String>>,
 }
 
 /// The file in a run's directory.
@@ -27,9 +27,12 @@ const DIGITS: i32 = 5;
 
 impl Samples {
     /// Puts the repetitions of cases that took turns in the place of older ones.
-    pub(crate) fn put<'a>(&mut self, turns: impl IntoIterator<Item = (String, &'a [f64])>) {
+    pub(crate) fn put<'a>(
+        &mut self,
+        repetitions_by_name: impl IntoIterator<Item = (String, &'a [f64])>,
+    ) {
         let mut names = Vec::new();
-        for (name, repetitions) in turns {
+        for (name, repetitions) in repetitions_by_name {
             // A repetition in which nothing was done has no time an operation.
             let finite = repetitions.iter().filter(|value| value.is_finite());
             let rounded = finite.map(|value| round_significant(*value, DIGITS)).collect();
@@ -37,14 +40,14 @@ impl Samples {
             names.push(name);
         }
         let again: HashSet<&String> = names.iter().collect();
-        self.turns.iter_mut().for_each(|turns| turns.retain(|name| !again.contains(name)));
-        self.turns.retain(|turns| !turns.is_empty());
-        self.turns.push(names);
+        self.interleaved.iter_mut().for_each(|names| names.retain(|name| !again.contains(name)));
+        self.interleaved.retain(|names| !names.is_empty());
+        self.interleaved.push(names);
     }
 
     /// The names of cases that took turns, all of each time together.
-    pub(crate) fn turns(&self) -> &[Vec<String>] {
-        &self.turns
+    pub(crate) fn interleaved(&self) -> &[Vec<String>] {
+        &self.interleaved
     }
 
     /// The repetitions of a case; none if it was not measured.
@@ -95,17 +98,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_measured_again_took_turns_with_what_was_measured_then() {
+    fn what_is_measured_again_was_interleaved_with_what_was_measured_then() {
         let mut samples = Samples::default();
         let put = |samples: &mut Samples, names: &[&str]| {
             samples.put(names.iter().map(|name| ((*name).into(), &[1.0, 2.0][..])));
         };
         put(&mut samples, &["a", "b"]);
         put(&mut samples, &["c"]);
-        assert_eq!(samples.turns(), [vec!["a", "b"], vec!["c"]]);
+        assert_eq!(samples.interleaved(), [vec!["a", "b"], vec!["c"]]);
         put(&mut samples, &["b", "c"]);
-        assert_eq!(samples.turns(), [vec!["a"], vec!["b", "c"]]);
+        assert_eq!(samples.interleaved(), [vec!["a"], vec!["b", "c"]]);
         let older: Samples = serde_json::from_str(r#"{"ns_per_op": {"a": [1.0]}}"#).unwrap();
-        assert!(older.turns().is_empty() && older.of("a") == [1.0]);
+        assert!(older.interleaved().is_empty() && older.of("a") == [1.0]);
     }
 }

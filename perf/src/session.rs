@@ -12,13 +12,13 @@ use crate::counters::Counters;
 use crate::effort::Effort;
 use crate::engine::peak_during;
 use crate::environment::Environment;
-use crate::interleave::{Meter, Repetition, Timing, take_turns};
+use crate::interleave::{Meter, Repetition, Timing, interleave};
 use crate::keys::{Column, KeyStream, Probes, as_hashes};
 use crate::lanes;
 use crate::pages::SmallPages;
 use crate::plan::{
-    Api, Candidate, Case, Form, Group, KEYS_OF_ONE_GIB, Op, Place, Workload, candidates,
-    candidates_of_one_gib, groups_of, groups_of_input, groups_of_one_gib,
+    Api, Case, Form, Group, KEYS_OF_ONE_GIB, Op, Place, SubjectSpec, Workload, groups_of,
+    groups_of_input, groups_of_one_gib, subject_specs, subject_specs_of_one_gib,
 };
 use crate::progress::Progress;
 use crate::results::{Input, Results};
@@ -95,24 +95,19 @@ impl Session {
 
     /// The selected cases of a group, if any of them is not measured yet. All of them are measured
     /// again then: only what took turns with each other can be compared. None when the run is late.
-    fn missing(&self, group: &Group, candidates: &[Candidate]) -> Vec<Case> {
+    fn missing(&self, group: &Group, specs: &[SubjectSpec]) -> Vec<Case> {
         if self.is_late() {
             return Vec::new();
         }
-        let chosen = self.selection.choose(group.cases(candidates));
+        let chosen = self.selection.choose(group.cases(specs));
         let is_measured = chosen.iter().all(|case| self.results.has(&case.name));
         if is_measured { Vec::new() } else { chosen }
     }
 
     /// The candidates that have cases in any of these groups.
-    fn needed(&self, groups: &[Group], candidates: &[Candidate]) -> Vec<Candidate> {
-        let cases: Vec<Case> =
-            groups.iter().flat_map(|group| self.missing(group, candidates)).collect();
-        candidates
-            .iter()
-            .filter(|candidate| cases.iter().any(|case| case.candidate == **candidate))
-            .copied()
-            .collect()
+    fn needed(&self, groups: &[Group], specs: &[SubjectSpec]) -> Vec<SubjectSpec> {
+        let cases: Vec<Case> = groups.iter().flat_map(|group| self.missing(group, specs)).collect();
+        specs.iter().filter(|spec| cases.iter().any(|case| case.spec == **spec)).copied().collect()
     }
 
     /// Whether the time of a run is over that is not to take as long as it takes, and whose cases nobody has
@@ -128,8 +123,8 @@ impl Session {
         let (hashed, plain): (Vec<Group>, Vec<Group>) =
             groups.into_iter().partition(|group| group.hashed);
         let stream = KeyStream::new(keys as u64);
-        self.plain(plain, &candidates(), stream, keys)?;
-        for group in self.selection.choose_groups(hashed, &candidates()) {
+        self.plain(plain, &subject_specs(), stream, keys)?;
+        for group in self.selection.choose_groups(hashed, &subject_specs()) {
             self.generated_hashed(&group, stream)?;
         }
         Ok(())
@@ -139,7 +134,7 @@ impl Session {
     pub(crate) fn one_gib(&mut self) -> Result<()> {
         self.plain(
             groups_of_one_gib(),
-            &candidates_of_one_gib(),
+            &subject_specs_of_one_gib(),
             KeyStream::new(1),
             KEYS_OF_ONE_GIB,
         )
@@ -148,32 +143,32 @@ impl Session {
     /// One place of the matrix.
     pub(crate) fn place(&mut self, place: &Place) -> Result<()> {
         let stream = KeyStream::new(place.keys as u64);
-        self.plain(place.groups.clone(), &place.candidates, stream, place.keys)
+        self.plain(place.groups.clone(), &place.specs, stream, place.keys)
     }
 
     /// The groups whose keys come hashed.
     fn plain(
         &mut self,
         groups: Vec<Group>,
-        candidates: &[Candidate],
+        specs: &[SubjectSpec],
         stream: KeyStream,
         keys: usize,
     ) -> Result<()> {
-        let groups = self.selection.choose_groups(groups, candidates);
-        let needed = self.needed(&groups, candidates);
+        let groups = self.selection.choose_groups(groups, specs);
+        let needed = self.needed(&groups, specs);
         if needed.is_empty() {
             self.progress.steps_done(steps_of(groups.len()));
             return Ok(());
         }
-        let needed: Vec<Candidate> = needed
+        let needed: Vec<SubjectSpec> = needed
             .into_iter()
-            .filter(|candidate| candidate.rival.is_none_or(|rival| rival.takes_hashes()))
+            .filter(|spec| spec.rival.is_none_or(|rival| rival.takes_hashes()))
             .collect();
         self.progress.say(format!("filling filters of {keys:e} keys"));
         let absent = as_hashes(&stream.absent(self.effort.absent));
         let built = needed
             .iter()
-            .map(|candidate| self.fill(candidate, stream, keys, &absent))
+            .map(|spec| self.fill(spec, stream, keys, &absent))
             .collect::<Result<Vec<_>>>()?;
         drop(absent);
         self.progress.step_done();
@@ -181,7 +176,7 @@ impl Session {
         let section = Section { keys, built: &built, arena: &arena };
         let inserted = stream.hashes(0, keys.min(INSERTED_AT_MOST));
         for group in &groups {
-            let cases = self.missing(group, candidates);
+            let cases = self.missing(group, specs);
             if !cases.is_empty() {
                 self.progress.say(group.name());
                 match group.op {
@@ -201,13 +196,13 @@ impl Session {
     /// Makes and fills a filter and counts its false positives.
     fn fill(
         &self,
-        candidate: &Candidate,
+        spec: &SubjectSpec,
         stream: KeyStream,
         keys: usize,
         absent: &[KeyHash],
     ) -> Result<Built> {
-        let _small = (candidate.form == Form::SmallPages).then(SmallPages::begin);
-        let mut subject = create(candidate, keys, self.isa)?;
+        let _small = (spec.form == Form::SmallPages).then(SmallPages::begin);
+        let mut subject = create(spec, keys, self.isa)?;
         let mut start = 0;
         while start < keys {
             let count = (keys - start).min(FILLED_AT_A_TIME);
@@ -218,8 +213,8 @@ impl Session {
         subject.answer_batch(absent, &mut answers);
         let fpr_measured = Some(answers.count_ones() as f64 / absent.len() as f64);
         let fpr_expected = subject.expected_fpr(keys);
-        let (candidate, absent_keys) = (*candidate, absent.len());
-        Ok(Built { candidate, subject, fpr_expected, fpr_measured, absent_keys })
+        let (spec, absent_keys) = (*spec, absent.len());
+        Ok(Built { spec, subject, fpr_expected, fpr_measured, absent_keys })
     }
 
     fn lookups(
@@ -247,16 +242,22 @@ impl Session {
         hashes: &[KeyHash],
         members: &Bitmap,
     ) -> Result<()> {
-        let mut turns = Vec::new();
+        let mut repetitions = Vec::new();
         for case in cases {
-            let subject = &*section.find(&case.candidate).subject;
+            let subject = &*section.find(&case.spec).subject;
             let reference = reference_answers(subject, hashes, members, &case.name)?;
             if let Api::BatchesOf(keys) = case.api {
                 ensure_alike(subject, hashes, keys, &reference, &case.name)?;
             }
-            turns.push(lanes::lookups(subject, case.api, hashes, &reference, self.effort.length));
+            repetitions.push(lanes::lookups(
+                subject,
+                case.api,
+                hashes,
+                &reference,
+                self.effort.length,
+            ));
         }
-        self.take_turns(group, cases, section, turns)
+        self.time_interleaved(group, cases, section, repetitions)
     }
 
     fn inserts(
@@ -266,12 +267,12 @@ impl Session {
         section: &Section<'_>,
         keys: &[KeyHash],
     ) -> Result<()> {
-        let mut turns = Vec::new();
+        let mut repetitions = Vec::new();
         for case in cases {
-            let empty = create(&case.candidate, section.keys, self.isa)?;
-            turns.push(lanes::inserts(empty, case.api, keys, self.effort.length));
+            let empty = create(&case.spec, section.keys, self.isa)?;
+            repetitions.push(lanes::inserts(empty, case.api, keys, self.effort.length));
         }
-        self.take_turns(group, cases, section, turns)
+        self.time_interleaved(group, cases, section, repetitions)
     }
 
     fn builds(
@@ -286,21 +287,21 @@ impl Session {
             .iter()
             .map(|case| {
                 let (built, peak) = peak_during(|| {
-                    let mut filter = create(&case.candidate, count, isa)?;
+                    let mut filter = create(&case.spec, count, isa)?;
                     filter.insert_batch(keys)?;
                     anyhow::Ok(filter)
                 });
                 built.map(|_| peak)
             })
             .collect::<Result<Vec<_>>>()?;
-        let turns = cases
+        let repetitions = cases
             .iter()
             .map(|case| {
-                let candidate = case.candidate;
-                lanes::builds(move || create(&candidate, count, isa), keys, self.effort.length)
+                let spec = case.spec;
+                lanes::builds(move || create(&spec, count, isa), keys, self.effort.length)
             })
             .collect();
-        self.take_turns(group, cases, section, turns)?;
+        self.time_interleaved(group, cases, section, repetitions)?;
         for (case, peak) in cases.iter().zip(peaks) {
             self.results.put_peak(&case.name, peak);
         }
@@ -308,7 +309,7 @@ impl Session {
     }
 
     fn generated_hashed(&mut self, group: &Group, stream: KeyStream) -> Result<()> {
-        let cases = self.missing(group, &candidates());
+        let cases = self.missing(group, &subject_specs());
         if !cases.is_empty() {
             let keys = Column::Integers(stream.keys(0, group.keys));
             let workload = group.workload.unwrap_or(Workload::Mixed);
@@ -330,8 +331,8 @@ impl Session {
     ) -> Result<()> {
         self.results.put_input(Input::of(name, description, keys, probes))?;
         let groups = groups_of_input(name, keys.len());
-        for group in self.selection.choose_groups(groups, &candidates()) {
-            let cases = self.missing(&group, &candidates());
+        for group in self.selection.choose_groups(groups, &subject_specs()) {
+            let cases = self.missing(&group, &subject_specs());
             if !cases.is_empty() {
                 if group.hashed {
                     self.hashed(&group, &cases, keys, probes)?;
@@ -356,7 +357,7 @@ impl Session {
         let mut built = Vec::new();
         let mut answers = Bitmap::new(0);
         for case in cases {
-            let mut subject = create(&case.candidate, keys.len(), self.isa)?;
+            let mut subject = create(&case.spec, keys.len(), self.isa)?;
             subject.insert_keys(keys)?;
             subject.answer_keys(&probes.column, &mut answers);
             built.push((
@@ -366,18 +367,18 @@ impl Session {
         }
         let (built, answers): (Vec<Built>, Vec<Bitmap>) = built.into_iter().unzip();
         let arena = Arena::new(largest(&built))?;
-        let turns = built
+        let repetitions = built
             .iter()
             .zip(&answers)
             .map(|(built, answers)| {
                 lanes::hashed_lookups(&*built.subject, &probes.column, answers, self.effort.length)
             })
             .collect();
-        self.take_turns(
+        self.time_interleaved(
             group,
             cases,
             &Section { keys: keys.len(), built: &built, arena: &arena },
-            turns,
+            repetitions,
         )
     }
 
@@ -394,7 +395,7 @@ impl Session {
         let mut built = Vec::new();
         let mut answers = Bitmap::new(0);
         for case in cases {
-            let mut subject = create(&case.candidate, keys.len(), self.isa)?;
+            let mut subject = create(&case.spec, keys.len(), self.isa)?;
             subject.insert_batch(&keys)?;
             subject.answer_single(&hashes, &mut answers);
             built.push(Built::verified(case, subject, keys.len(), probes, &answers)?);
@@ -405,35 +406,36 @@ impl Session {
     }
 
     /// Times the cases' repetitions with the machine's limit between them, and saves the rows.
-    fn take_turns<'a, S: Subject + ?Sized>(
+    fn time_interleaved<'a, S: Subject + ?Sized>(
         &mut self,
         group: &Group,
         cases: &[Case],
         section: &Section<'a, S>,
-        mut turns: Vec<Repetition<'a>>,
+        mut repetitions: Vec<Repetition<'a>>,
     ) -> Result<()> {
         if let Some(ledger) = &mut self.ledger {
-            let mut cases = cases.iter().zip(&mut turns);
-            return cases.try_for_each(|(case, turn)| ledger.run(&case.name, turn));
+            let mut cases = cases.iter().zip(&mut repetitions);
+            return cases.try_for_each(|(case, repetition)| ledger.run(&case.name, repetition));
         }
         let sizes = working_sets(section.built, group.op);
         for bytes in &sizes {
             // Three short rounds do not tell the two best ways apart for sure: both take part.
             let ways = section.arena.measure(*bytes, self.effort.length.0 / 4, 3).two_best();
-            turns.extend(ways.map(|touch| {
-                lanes::line_touches(section.arena, *bytes, touch, self.effort.length)
+            repetitions.extend(ways.map(|access| {
+                lanes::line_reads(section.arena, *bytes, access, self.effort.length)
             }));
         }
         let progress = &self.progress;
         let pace = self.effort.pace_within(progress.elapsed(), progress.steps_left());
-        let timings =
-            take_turns(&mut turns, &pace, &mut self.meter, |share| progress.within_step(share))
-                .with_context(|| group.name())?;
+        let timings = interleave(&mut repetitions, &pace, &mut self.meter, |share| {
+            progress.within_step(share)
+        })
+        .with_context(|| group.name())?;
         timings.iter().for_each(|timing| self.results.timed.add(timing.total));
         let (timings, limits) = timings.split_at(cases.len());
         let mut rows = Vec::new();
         for (case, timing) in cases.iter().zip(timings) {
-            let built = section.find(&case.candidate);
+            let built = section.find(&case.spec);
             let bytes = working_set(built, group.op);
             let limit = sizes
                 .iter()
@@ -444,7 +446,7 @@ impl Session {
                 });
             rows.push(self.row(group, case, section.keys, built, timing, limit));
         }
-        self.results.put_turns(rows, timings);
+        self.results.put_interleaved(rows, timings);
         self.save()
     }
 
@@ -468,8 +470,8 @@ impl Session {
         let lines = lines_per_op(built, group);
         let interval = bootstrap::of_median(timing.repetitions());
         let mut row = Row {
-            filter: case.candidate.kind_name(),
-            variant: group.variant(&case.candidate, case.api),
+            filter: case.spec.kind_name(),
+            variant: group.variant(&case.spec, case.api),
             op: group.op.to_string(),
             api: case.api.to_string(),
             workload: group.workload.map(|workload| workload.to_string()),
@@ -491,7 +493,7 @@ impl Session {
             llc_misses_per_op: None,
             dtlb_misses_per_op: None,
             counters: NOT_COUNTED.into(),
-            rival: case.candidate.rival.map(|rival| rival.to_string()),
+            rival: case.spec.rival.map(|rival| rival.to_string()),
             absent_keys: built.fpr_measured.map(|_| built.absent_keys as u64),
             ci_low: interval.map(|interval| rounded(interval.low)),
             ci_high: interval.map(|interval| rounded(interval.high)),
@@ -510,11 +512,8 @@ impl Session {
 }
 
 impl<'a, S: Subject + ?Sized> Section<'a, S> {
-    fn find(&self, candidate: &Candidate) -> &'a Built<S> {
-        self.built
-            .iter()
-            .find(|built| built.candidate == *candidate)
-            .expect("every needed candidate was built")
+    fn find(&self, spec: &SubjectSpec) -> &'a Built<S> {
+        self.built.iter().find(|built| built.spec == *spec).expect("every needed subject was built")
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::keys::Column;
 use crate::ours;
-use crate::plan::{Candidate, Form, Sizing};
+use crate::plan::{Form, Sizing, SubjectSpec};
 use crate::rivals::Size;
 use crate::slots::Slots;
 use crate::tree;
@@ -101,20 +101,20 @@ pub(crate) fn answer_each<T>(items: &[T], answers: &mut Bitmap, contains: impl F
 /// Makes the empty filter of a candidate for `keys` keys. A rival takes the bytes, and the hash count
 /// where it has one, of our filter of the same kind and sizing.
 pub(crate) fn create(
-    candidate: &Candidate,
+    spec: &SubjectSpec,
     keys: usize,
     isa: Option<Isa>,
 ) -> Result<Box<dyn Subject>> {
-    let kind = candidate.kind.context("a rival that takes the size of no kind of ours")?;
-    let is_tree = candidate.form == Form::Tree;
+    let kind = spec.kind.context("a rival that takes the size of no kind of ours")?;
+    let is_tree = spec.form == Form::Tree;
     let keys = if is_tree { tree::keys_of_each(keys) } else { keys };
-    let ours = ours::create(kind, candidate.sizing, keys, candidate.isa.or(isa), candidate.form)?;
-    let Some(rival) = candidate.rival else { return Ok(ours) };
-    let bits_per_key = match candidate.sizing {
+    let ours = ours::create(kind, spec.sizing, keys, spec.isa.or(isa), spec.form)?;
+    let Some(rival) = spec.rival else { return Ok(ours) };
+    let bits_per_key = match spec.sizing {
         Sizing::BitsPerKey(bits) => Some(bits),
         Sizing::Fpr(_) | Sizing::Bytes(_) | Sizing::Slots(_) => None,
     };
-    let fpr = match candidate.sizing {
+    let fpr = match spec.sizing {
         Sizing::Fpr(fpr) => Some(fpr),
         Sizing::BitsPerKey(_) | Sizing::Bytes(_) | Sizing::Slots(_) => None,
     };
@@ -126,13 +126,13 @@ pub(crate) fn create(
 }
 
 /// Makes the empty filter of a candidate that is defined by its slots.
-pub(crate) fn create_slots(candidate: &Candidate, isa: Option<Isa>) -> Result<Box<dyn Slots>> {
-    let Sizing::Slots(filling) = candidate.sizing else {
-        bail!("{} is not sized by slots", candidate.sizing)
+pub(crate) fn create_slots(spec: &SubjectSpec, isa: Option<Isa>) -> Result<Box<dyn Slots>> {
+    let Sizing::Slots(filling) = spec.sizing else {
+        bail!("{} is not sized by slots", spec.sizing)
     };
-    match (candidate.rival, candidate.kind) {
+    match (spec.rival, spec.kind) {
         (Some(rival), _) => rival.create_slots(&filling),
-        (None, Some(kind)) => ours::create_slots(kind, &filling, candidate.isa.or(isa)),
+        (None, Some(kind)) => ours::create_slots(kind, &filling, spec.isa.or(isa)),
         (None, None) => bail!("neither a rival nor a kind of ours"),
     }
 }

@@ -374,7 +374,7 @@ fn rates(results: &Results) -> Table {
 pub(crate) fn roofline(results: &Results) -> Table {
     let lines = results.roofline.iter().map(|point| {
         let mut cells = vec![human_bytes(point.bytes)];
-        cells.extend(point.by_touch().map(|(_, speed)| figure(speed)));
+        cells.extend(point.by_access().map(|(_, speed)| figure(speed)));
         cells.push(point.two_best()[0].to_string());
         Line { cells, is_rival: false }
     });

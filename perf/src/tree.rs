@@ -174,14 +174,13 @@ mod tests {
     use super::*;
     use crate::environment::Caches;
     use crate::keys::KeyStream;
-    use crate::plan::{Candidate, Form, every_place};
+    use crate::plan::{Form, SubjectSpec, every_place};
     use crate::subject::create;
 
     /// A tree of every kind and rival.
-    fn candidates() -> Vec<Candidate> {
-        let all =
-            every_place(&Caches::default()).into_iter().flat_map(|(_, place)| place.candidates);
-        all.filter(|candidate| candidate.form == Form::Tree).collect()
+    fn subject_specs() -> Vec<SubjectSpec> {
+        let all = every_place(&Caches::default()).into_iter().flat_map(|(_, place)| place.specs);
+        all.filter(|spec| spec.form == Form::Tree).collect()
     }
 
     #[test]
@@ -190,20 +189,20 @@ mod tests {
         let stream = KeyStream::new(5);
         let keys = stream.hashes(0, KEYS);
         let absent = crate::keys::as_hashes(&stream.absent(20_000));
-        assert_eq!(candidates().len(), 10);
-        for candidate in candidates() {
-            let mut tree = create(&candidate, KEYS, None).unwrap();
+        assert_eq!(subject_specs().len(), 10);
+        for spec in subject_specs() {
+            let mut tree = create(&spec, KEYS, None).unwrap();
             tree.insert_batch(&keys).unwrap();
-            assert_eq!(tree.count_single(&keys), KEYS, "{candidate:?}");
+            assert_eq!(tree.count_single(&keys), KEYS, "{spec:?}");
             let (mut single, mut batch) = (Bitmap::new(0), Bitmap::new(0));
             tree.answer_single(&absent, &mut single);
             tree.answer_batch(&absent, &mut batch);
-            assert_eq!(single, batch, "{candidate:?}");
+            assert_eq!(single, batch, "{spec:?}");
             tree.answer_batch(&keys, &mut batch);
             assert_eq!(batch.count_ones(), KEYS);
             // Ten filters of some twenty keys: as often wrong as their own rates say.
             let rate = single.count_ones() as f64 / absent.len() as f64;
-            assert!(rate <= 0.2, "{candidate:?}: {rate}");
+            assert!(rate <= 0.2, "{spec:?}: {rate}");
         }
     }
 

@@ -3,7 +3,7 @@
 
 use super::offers::{Offer, Shape};
 use super::timings::LineTimes;
-use crate::interleave::{Meter, Pace, Repetition, take_turns};
+use crate::interleave::{Meter, Pace, Repetition, interleave};
 use crate::keys::{Column, KeyStream, Probes, as_hashes};
 use crate::lanes::{Length, Repeater};
 use crate::roofline;
@@ -91,14 +91,14 @@ impl Bench {
         let Probes { column, members } = stream.blend(hit_rate, self.inserted, count);
         let Column::Integers(values) = column else { unreachable!("generated keys are integers") };
         let probes = as_hashes(&values);
-        let mut turns = filters
+        let mut repetitions = filters
             .iter()
             .zip(indices)
             .map(|(filter, index)| {
                 lookups(filter, &probes, &members).with_context(|| offers[*index].to_string())
             })
             .collect::<Result<Vec<_>>>()?;
-        let timings = take_turns(&mut turns, &pace, &mut self.meter, |_| ())?;
+        let timings = interleave(&mut repetitions, &pace, &mut self.meter, |_| ())?;
         Ok(timings
             .iter()
             .zip(indices)

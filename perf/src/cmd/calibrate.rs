@@ -3,7 +3,7 @@
 use super::{pin, usable_isa};
 use crate::cli::CalibrateArgs;
 use crate::console::{remark, say};
-use crate::engine::{Extent, Team, calibrate, numbers_of_threads};
+use crate::engine::{Extent, ThreadSet, calibrate, numbers_of_threads};
 use crate::lock::lock;
 use crate::results::prepare;
 use anyhow::Result;
@@ -17,9 +17,9 @@ pub(crate) fn run(arguments: &CalibrateArgs) -> Result<()> {
     let _lock = lock(&arguments.out)?;
     prepare(&arguments.out)?;
     let start = Instant::now();
-    let teams = Team::of(&numbers_of_threads(None), CostModel::default())?;
+    let thread_sets = ThreadSet::start_all(&numbers_of_threads(None), CostModel::default())?;
     pin();
-    let measured = calibrate(&teams, &Extent::full(), isa, |next| remark!("{next}"))?;
+    let measured = calibrate(&thread_sets, &Extent::full(), isa, |next| remark!("{next}"))?;
     measured.save(&arguments.out)?;
     say!("{}\n\n{}\n", measured.table().to_terminal(), measured.to_rust())?;
     let seconds = start.elapsed().as_secs_f64();

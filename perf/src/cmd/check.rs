@@ -4,7 +4,7 @@ use super::usable_isa;
 use crate::cli::{CheckArgs, Selection};
 use crate::console::say;
 use crate::effort::Effort;
-use crate::engine::{self, Bench, Team, strategies};
+use crate::engine::{self, Bench, ThreadSet, strategies};
 use crate::environment::{Caches, Environment};
 use crate::plan::{Family, Loads, every_place};
 use crate::progress::Progress;
@@ -58,8 +58,8 @@ fn check(isa: Option<Isa>) -> Result<usize> {
     }
     let (keys, probes) = tpch::prepare(TPCH_SCALE);
     session.input("tpch-0.001", &tpch::describe(TPCH_SCALE), &keys, &probes)?;
-    let teams = Team::of(&THREADS, CostModel::default())?;
-    let bench = Bench { teams: &teams, effort: Effort::CHECK, isa };
+    let thread_sets = ThreadSet::start_all(&THREADS, CostModel::default())?;
+    let bench = Bench { thread_sets: &thread_sets, effort: Effort::CHECK, isa };
     for keys in KEYS_OF_ENGINE {
         let groups = engine::groups_of(keys);
         bench.measure(&groups, &mut session.results, &mut session.progress, |_| Ok(()))?;
@@ -67,7 +67,7 @@ fn check(isa: Option<Isa>) -> Result<usize> {
     let places = strategies::places_of(&[BYTES_OF_STRATEGIES]);
     let (results, progress) = (&mut session.results, &mut session.progress);
     let save = |_: &Results| Ok(());
-    strategies::measure(&places, &teams, &Effort::CHECK.pace, isa, results, progress, save)?;
+    strategies::measure(&places, &thread_sets, &Effort::CHECK.pace, isa, results, progress, save)?;
     let textbook = textbook::measure(&textbook::Effort::check(), |_| ())?;
     let strategies = session.results.strategies.len();
     Ok(session.results.rows.len() + strategies + textbook.limits.len() + textbook.points.len())

@@ -5,8 +5,8 @@ use crate::console::say;
 use crate::engine::numbers_of_threads;
 use crate::environment::Caches;
 use crate::plan::{
-    Candidate, UNKNOWN_KEYS, candidates, candidates_of_one_gib, contestants, groups_of,
-    groups_of_one_gib, groups_of_tpch, key_counts, places_of, sweep_of,
+    SubjectSpec, UNKNOWN_KEYS, groups_of, groups_of_one_gib, groups_of_tpch, key_counts, places_of,
+    subject_specs, subject_specs_of_one_gib, sweep_of, swept_specs,
 };
 use anyhow::Result;
 
@@ -28,7 +28,7 @@ pub(crate) fn selects_anything(selection: &Selection) -> bool {
 /// The names of the cases on TPC-H, with a star for the number of its keys.
 fn of_tpch(selection: &Selection) -> Vec<String> {
     let groups = groups_of_tpch(selection).into_iter();
-    let cases = groups.flat_map(|group| selection.choose(group.cases(&candidates())));
+    let cases = groups.flat_map(|group| selection.choose(group.cases(&subject_specs())));
     let number = format!("/{UNKNOWN_KEYS:e}/");
     cases.map(|case| case.name.replacen(&number, "/*/", 1)).collect()
 }
@@ -38,34 +38,35 @@ fn generated(selection: &Selection) -> Vec<String> {
     let mut groups: Vec<_> = key_counts(selection)
         .into_iter()
         .flat_map(|keys| groups_of(keys, selection))
-        .map(|group| (group, candidates()))
+        .map(|group| (group, subject_specs()))
         .collect();
     for of in sweep_of(selection) {
-        let everyone = contestants(of.family, of.slots, selection, None);
+        let everyone = swept_specs(of.family, of.slots, selection, None);
         for load in of.loads.iter().copied() {
-            let at_load: Vec<Candidate> = everyone.iter().map(|c| c.at_load(load)).collect();
+            let at_load: Vec<SubjectSpec> = everyone.iter().map(|c| c.at_load(load)).collect();
             let of_load = of.groups(load);
             groups.extend(of_load.into_iter().map(|group| (group, at_load.clone())));
         }
     }
     if selection.includes_one_gib() {
-        groups
-            .extend(groups_of_one_gib().into_iter().map(|group| (group, candidates_of_one_gib())));
+        groups.extend(
+            groups_of_one_gib().into_iter().map(|group| (group, subject_specs_of_one_gib())),
+        );
     }
     for place in places_of(selection, &Caches::observe()) {
         let of_place = place.groups.into_iter();
-        groups.extend(of_place.map(|group| (group, place.candidates.clone())));
+        groups.extend(of_place.map(|group| (group, place.specs.clone())));
     }
     let threads = numbers_of_threads(selection.threads.as_deref());
     let mut names = Vec::new();
-    for (group, candidates) in groups {
-        for case in selection.choose(group.cases(&candidates)) {
+    for (group, specs) in groups {
+        for case in selection.choose(group.cases(&specs)) {
             names.push(case.name);
         }
     }
     for group in selection.engine_groups() {
-        for contestant in group.contestants(&threads) {
-            names.push(group.case_name(contestant));
+        for runner in group.runners(&threads) {
+            names.push(group.case_name(runner));
         }
     }
     names

@@ -6,14 +6,14 @@ use crate::cli::{MeasureArgs, Selection, Simulate};
 use crate::console::{remark, say};
 use crate::counters::Counters;
 use crate::effort::Effort;
-use crate::engine::{Calibration, Team, numbers_of_threads};
+use crate::engine::{Calibration, ThreadSet, numbers_of_threads};
 use crate::environment::{Caches, Environment, human_bytes, memory_bytes};
 use crate::failure::bad_input;
 use crate::keys::{Column, Probes};
 use crate::lock::lock;
 use crate::plan::{
-    Candidate, Loads, Place, candidates, candidates_of_one_gib, groups_of, groups_of_one_gib,
-    groups_of_tpch, key_counts, places_of, short_slots, sweep_of, tpch_scale,
+    Loads, Place, SubjectSpec, groups_of, groups_of_one_gib, groups_of_tpch, key_counts, places_of,
+    short_slots, subject_specs, subject_specs_of_one_gib, sweep_of, tpch_scale,
 };
 use crate::progress::Progress;
 use crate::results::{Input, Results, prepare};
@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
         results.put_input(Input::of(FILE, OF_FILES, keys, probes))?;
     }
     // Before this thread is pinned, which those that it starts would inherit, and which hides other cores.
-    let teams = teams_of(&selection, cost)?;
+    let thread_sets = thread_sets_of(&selection, cost)?;
     let cores = core_affinity::get_core_ids().unwrap_or_default();
     pin();
     say!("{}\n", tables::environment(&results).to_terminal())?;
@@ -92,7 +92,7 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
     if let Some((keys, probes)) = own {
         session.input(FILE, OF_FILES, &keys, &probes)?;
     } else {
-        everything(&mut session, &selection, &teams)?;
+        everything(&mut session, &selection, &thread_sets)?;
     }
     let elapsed = session.progress.finish();
     if is_simulated {
@@ -116,10 +116,10 @@ fn ensure_fits(selection: &Selection, memory: Option<u64>) -> Result<()> {
         return Ok(());
     };
     let groups = groups_of(keys, selection);
-    let mut chosen: Vec<Candidate> = Vec::new();
-    for case in groups.iter().flat_map(|group| selection.choose(group.cases(&candidates()))) {
-        if !chosen.contains(&case.candidate) {
-            chosen.push(case.candidate);
+    let mut chosen: Vec<SubjectSpec> = Vec::new();
+    for case in groups.iter().flat_map(|group| selection.choose(group.cases(&subject_specs()))) {
+        if !chosen.contains(&case.spec) {
+            chosen.push(case.spec);
         }
     }
     let needed = (keys as u64).saturating_mul(chosen.len() as u64);
@@ -135,7 +135,7 @@ fn ensure_fits(selection: &Selection, memory: Option<u64>) -> Result<()> {
 }
 
 /// The threads of the engine and of its rivals, if they are measured.
-fn teams_of(selection: &Selection, cost: CostModel) -> Result<Vec<Team>> {
+fn thread_sets_of(selection: &Selection, cost: CostModel) -> Result<Vec<ThreadSet>> {
     let groups = selection.engine_groups();
     if groups.is_empty() && selection.engine_places().is_empty() {
         return Ok(Vec::new());
@@ -146,7 +146,7 @@ fn teams_of(selection: &Selection, cost: CostModel) -> Result<Vec<Team>> {
             group.keys
         )));
     }
-    Team::of(&numbers_of_threads(selection.threads.as_deref()), cost)
+    ThreadSet::start_all(&numbers_of_threads(selection.threads.as_deref()), cost)
 }
 
 /// The user's keys, if files were named.
@@ -267,20 +267,19 @@ fn parts(selection: &Selection) -> Vec<Part> {
 
 impl Part {
     fn steps(&self, selection: &Selection, isa: Option<Isa>) -> usize {
-        let of = |groups, candidates: &[Candidate]| {
-            steps_of(selection.choose_groups(groups, candidates).len())
-        };
+        let of =
+            |groups, specs: &[SubjectSpec]| steps_of(selection.choose_groups(groups, specs).len());
         match self {
-            Self::Generated(keys) => of(groups_of(*keys, selection), &candidates()),
+            Self::Generated(keys) => of(groups_of(*keys, selection), &subject_specs()),
             Self::Tpch(_) => steps_of(groups_of_tpch(selection).len()),
             Self::Sweep(loads) => steps_of_sweep(loads, selection, isa),
             Self::Engine => selection.engine_groups().len() + selection.engine_places().len(),
-            Self::OneGib => of(groups_of_one_gib(), &candidates_of_one_gib()),
-            Self::Place(place) => of(place.groups.clone(), &place.candidates),
+            Self::OneGib => of(groups_of_one_gib(), &subject_specs_of_one_gib()),
+            Self::Place(place) => of(place.groups.clone(), &place.specs),
         }
     }
 
-    fn measure(&self, session: &mut Session, teams: &[Team]) -> Result<()> {
+    fn measure(&self, session: &mut Session, thread_sets: &[ThreadSet]) -> Result<()> {
         match self {
             Self::Generated(keys) => session.generated(*keys),
             Self::Tpch(scale) => {
@@ -291,7 +290,7 @@ impl Part {
                 session.input(&name, &description, &keys, &probes)
             }
             Self::Sweep(loads) => session.sweep(loads),
-            Self::Engine => session.engine(teams),
+            Self::Engine => session.engine(thread_sets),
             Self::OneGib => session.one_gib(),
             Self::Place(place) => session.place(place),
         }
@@ -316,10 +315,14 @@ impl fmt::Display for Part {
     }
 }
 
-fn everything(session: &mut Session, selection: &Selection, teams: &[Team]) -> Result<()> {
+fn everything(
+    session: &mut Session,
+    selection: &Selection,
+    thread_sets: &[ThreadSet],
+) -> Result<()> {
     for part in parts(selection) {
         let was_late = session.is_late();
-        part.measure(session, teams)?;
+        part.measure(session, thread_sets)?;
         if session.is_late() && !was_late {
             session.progress.note(&format!(
                 "the time of the run was over at {part}: what it had not measured by then is left out \

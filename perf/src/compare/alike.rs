@@ -19,7 +19,7 @@
 //! Imbens, "On the failure of the bootstrap for matching estimators", Econometrica 76(6), 2008). That several attempts
 //! have to agree is what makes up for it.
 
-use super::turns::Control;
+use super::interleaved::Control;
 use crate::bootstrap::{self, FEWEST, Interval};
 use crate::stats::median;
 

@@ -1,8 +1,8 @@
 //! What is slower. An effect counts if it is large enough to matter and if every attempt shows it beyond the
 //! noise of its repetitions.
 
+use super::interleaved::Rivals;
 use super::runs::Pair;
-use super::turns::Rivals;
 use crate::bootstrap::{self, Interval};
 use crate::stats::median;
 use serde::Serialize;

@@ -11,8 +11,8 @@
 //! *Start* is time on the wall: until all threads of a pool have met, which were asleep before, each on a core of its
 //! own.
 
-use super::calibration::{Calibration, Touches};
-use super::threads::Team;
+use super::calibration::{AccessCosts, Calibration};
+use super::threads::ThreadSet;
 use crate::clock::Stopwatch;
 use crate::keys::KeyStream;
 use crate::stats::{median, round_significant};
@@ -30,7 +30,7 @@ use trommel::{
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Extent {
     /// Touches of a direct batch: more lines than caches have.
-    touches: usize,
+    accesses: usize,
     /// Times that all is measured over,
     passes: usize,
     /// and repetitions of each measurement in each of them.
@@ -40,7 +40,7 @@ pub(crate) struct Extent {
     grouped_bytes: usize,
     /// The largest table whose touches are measured. Those of larger ones are as many times the default as
     /// this one's.
-    touched_bytes: usize,
+    largest_bytes: usize,
     /// Times that sleeping threads are set to work.
     starts: usize,
 }
@@ -48,13 +48,13 @@ pub(crate) struct Extent {
 impl Extent {
     /// About a minute, and at most half of the memory that is free.
     pub(crate) fn full() -> Self {
-        let touched_bytes = available_bytes().map_or(1 << 30, |bytes| bytes / 2);
+        let largest_bytes = available_bytes().map_or(1 << 30, |bytes| bytes / 2);
         Self {
-            touches: 1 << 22,
+            accesses: 1 << 22,
             passes: 3,
             rounds: 3,
             grouped_bytes: 128 << 20,
-            touched_bytes,
+            largest_bytes,
             starts: 101,
         }
     }
@@ -63,11 +63,11 @@ impl Extent {
     #[cfg(test)]
     pub(crate) fn check() -> Self {
         Self {
-            touches: 1 << 14,
+            accesses: 1 << 14,
             passes: 2,
             rounds: 1,
             grouped_bytes: 2 << 20,
-            touched_bytes: 4 << 20,
+            largest_bytes: 4 << 20,
             starts: 3,
         }
     }
@@ -84,12 +84,12 @@ const PATIENCE: Duration = Duration::from_millis(20);
 /// Measures all constants. The first team has one thread, the last as many as there are; `say` is told what
 /// comes next.
 pub(crate) fn measure(
-    teams: &[Team],
+    thread_sets: &[ThreadSet],
     extent: &Extent,
     isa: Option<Isa>,
     mut say: impl FnMut(&str),
 ) -> Result<Calibration> {
-    let (one, all) = teams.first().zip(teams.last()).context("there are no threads")?;
+    let (one, all) = thread_sets.first().zip(thread_sets.last()).context("there are no threads")?;
     let bench = Bench { one, all, extent: *extent, isa };
     let mut fastest = bench.constants(&mut say)?;
     for _ in 1..extent.passes {
@@ -112,8 +112,8 @@ enum Work {
 
 /// The measurements.
 struct Bench<'a> {
-    one: &'a Team,
-    all: &'a Team,
+    one: &'a ThreadSet,
+    all: &'a ThreadSet,
     extent: Extent,
     isa: Option<Isa>,
 }
@@ -123,11 +123,11 @@ impl Bench<'_> {
     fn constants(&self, mut say: impl FnMut(&str)) -> Result<Calibration> {
         let default = CostModel::default();
         say("lookups");
-        let lookup = self.touches(Work::Lookup, &default.lookup)?;
+        let lookup = self.access_costs(Work::Lookup, &default.lookup)?;
         say("inserts");
-        let insert = self.touches(Work::Insert, &default.insert)?;
+        let insert = self.access_costs(Work::Insert, &default.insert)?;
         say("inserts into standard filters");
-        let insert_bit = self.touches(Work::InsertBits, &default.insert_bit)?;
+        let insert_bit = self.access_costs(Work::InsertBits, &default.insert_bit)?;
         say("builds");
         let bulk_ns = round(self.bulk()?);
         say("starts");
@@ -152,12 +152,12 @@ impl Bench<'_> {
     }
 
     /// Both costs of a touch.
-    fn touches(&self, work: Work, default: &LineCost) -> Result<Touches> {
+    fn access_costs(&self, work: Work, default: &LineCost) -> Result<AccessCosts> {
         let mut direct_ns = default.direct_ns;
         for (i, bytes) in TABLE_BYTES.into_iter().enumerate() {
-            let touches = self.extent.touches;
-            direct_ns[i] = round(if bytes <= self.extent.touched_bytes || i == 0 {
-                self.ns_per_touch(work, &self.one.direct, bytes, touches)?
+            let accesses = self.extent.accesses;
+            direct_ns[i] = round(if bytes <= self.extent.largest_bytes || i == 0 {
+                self.ns_per_access(work, &self.one.direct, bytes, accesses)?
             } else {
                 direct_ns[i - 1] * default.direct_ns[i] / default.direct_ns[i - 1]
             });
@@ -165,26 +165,26 @@ impl Bench<'_> {
         let mut grouped_ns = default.grouped_ns;
         let bytes = self.extent.grouped_bytes;
         for (ns, of_line) in grouped_ns.iter_mut().zip(ACCESSES_PER_LINE) {
-            let touches = ((bytes / LINE_BYTES) as f64 * of_line) as usize;
-            *ns = round(self.ns_per_touch(work, &self.one.partitioned, bytes, touches)?);
+            let accesses = ((bytes / LINE_BYTES) as f64 * of_line) as usize;
+            *ns = round(self.ns_per_access(work, &self.one.partitioned, bytes, accesses)?);
         }
-        Ok(Touches { direct_ns, grouped_ns })
+        Ok(AccessCosts { direct_ns, grouped_ns })
     }
 
     /// Nanoseconds of a touch of a table of so many bytes, in a batch of so many. Of lookups, half find their key.
-    fn ns_per_touch(
+    fn ns_per_access(
         &self,
         work: Work,
         engine: &Engine,
         bytes: usize,
-        touches: usize,
+        accesses: usize,
     ) -> Result<f64> {
         let filter = RefCell::new(self.filter(work, bytes)?);
-        let touches_per_key = match work {
+        let accesses_per_key = match work {
             Work::Lookup | Work::Insert => 1,
             Work::InsertBits => filter.borrow().hash_count().context("a Bloom filter hashes")?,
         } as usize;
-        let keys = (touches / touches_per_key).max(1);
+        let keys = (accesses / accesses_per_key).max(1);
         let stream = KeyStream::new(bytes as u64);
         let hashes = stream.hashes(0, keys);
         let mut result = engine.insert_batch(&mut *filter.borrow_mut(), &hashes);
@@ -204,7 +204,7 @@ impl Bench<'_> {
             ),
         };
         result.context("a Bloom filter takes all keys")?;
-        Ok(ns / (keys * touches_per_key) as f64)
+        Ok(ns / (keys * accesses_per_key) as f64)
     }
 
     fn filter(&self, work: Work, bytes: usize) -> Result<AnyFilter> {
@@ -218,7 +218,7 @@ impl Bench<'_> {
 
     /// A key of a build of a filter that groups keys by itself.
     fn bulk(&self) -> Result<f64> {
-        let keys = KeyStream::new(1).hashes(0, self.extent.touches);
+        let keys = KeyStream::new(1).hashes(0, self.extent.accesses);
         let builder = CacheLineQuotient::builder().keys(keys.len()).fpr(0.01);
         let builder = self.isa.map_or(builder, |isa| builder.isa(isa));
         let filter = RefCell::new(builder.build()?);
@@ -233,18 +233,18 @@ impl Bench<'_> {
 }
 
 /// Nanoseconds until all threads of a team that slept have met; none if there is one thread alone.
-fn start(team: &Team, rounds: usize) -> Option<f64> {
-    let pool = team.pool.as_ref()?;
+fn start(thread_set: &ThreadSet, rounds: usize) -> Option<f64> {
+    let pool = thread_set.pool.as_ref()?;
     let times: Vec<f64> = (0..rounds)
         .map(|_| {
             std::thread::sleep(LULL);
             let arrived = AtomicUsize::new(0);
             let start = Instant::now();
             pool.install(|| {
-                (0..team.threads).into_par_iter().with_max_len(1).for_each(|_| {
+                (0..thread_set.threads).into_par_iter().with_max_len(1).for_each(|_| {
                     arrived.fetch_add(1, Ordering::Relaxed);
                     // Else the first to wake up would do the work of all.
-                    let is_waiting = || arrived.load(Ordering::Relaxed) < team.threads;
+                    let is_waiting = || arrived.load(Ordering::Relaxed) < thread_set.threads;
                     while is_waiting() && start.elapsed() < PATIENCE {
                         std::hint::spin_loop();
                     }
@@ -270,13 +270,13 @@ mod tests {
 
     #[test]
     fn every_constant_is_measured_and_none_is_below_zero() {
-        let teams = Team::of(&[1, 2], CostModel::default()).unwrap();
-        let measured = measure(&teams, &Extent::check(), None, |_| ()).unwrap();
+        let thread_sets = ThreadSet::start_all(&[1, 2], CostModel::default()).unwrap();
+        let measured = measure(&thread_sets, &Extent::check(), None, |_| ()).unwrap();
         let directory = tempfile::tempdir().unwrap();
         measured.save(directory.path()).unwrap();
         let read = Calibration::read(&directory.path().join("calibration.json")).unwrap();
-        for touches in [read.lookup, read.insert, read.insert_bit] {
-            let costs = touches.direct_ns.into_iter().chain(touches.grouped_ns);
+        for accesses in [read.lookup, read.insert, read.insert_bit] {
+            let costs = accesses.direct_ns.into_iter().chain(accesses.grouped_ns);
             assert!(costs.into_iter().all(|ns| ns > 0.0 && ns.is_finite()));
         }
         assert!(read.bulk_ns > 0.0 && read.start_ns > 0.0);

@@ -15,9 +15,9 @@ use trommel::engine::{ACCESSES_PER_LINE, CostModel, LineCost, TABLE_BYTES};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Calibration {
-    pub(crate) lookup: Touches,
-    pub(crate) insert: Touches,
-    pub(crate) insert_bit: Touches,
+    pub(crate) lookup: AccessCosts,
+    pub(crate) insert: AccessCosts,
+    pub(crate) insert_bit: AccessCosts,
     pub(crate) bulk_ns: f64,
     pub(crate) start_ns: f64,
 }
@@ -25,7 +25,7 @@ pub(crate) struct Calibration {
 /// The constants of a [`LineCost`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Touches {
+pub(crate) struct AccessCosts {
     pub(crate) direct_ns: [f64; TABLE_BYTES.len()],
     pub(crate) grouped_ns: [f64; ACCESSES_PER_LINE.len()],
 }
@@ -33,7 +33,7 @@ pub(crate) struct Touches {
 /// No work of a key takes longer: a second.
 const MOST_NS: f64 = 1e9;
 
-impl Touches {
+impl AccessCosts {
     fn of(cost: &LineCost) -> Self {
         Self { direct_ns: cost.direct_ns, grouped_ns: cost.grouped_ns }
     }
@@ -62,9 +62,9 @@ impl Calibration {
     /// Those of a model.
     pub(crate) fn of(model: &CostModel) -> Self {
         Self {
-            lookup: Touches::of(&model.lookup),
-            insert: Touches::of(&model.insert),
-            insert_bit: Touches::of(&model.insert_bit),
+            lookup: AccessCosts::of(&model.lookup),
+            insert: AccessCosts::of(&model.insert),
+            insert_bit: AccessCosts::of(&model.insert_bit),
             bulk_ns: model.bulk_ns,
             start_ns: model.start_ns,
         }
@@ -93,17 +93,17 @@ impl Calibration {
     }
 
     /// The constants of touches, by what touches.
-    fn touches(&self) -> [(&'static str, &Touches); 3] {
+    fn access_costs(&self) -> [(&'static str, &AccessCosts); 3] {
         [("lookup", &self.lookup), ("insert", &self.insert), ("insert_bit", &self.insert_bit)]
     }
 
     /// Each constant by its name.
     fn named(&self) -> Vec<(String, f64)> {
-        let touches = self.touches().into_iter().flat_map(|(name, touches)| {
-            touches.named().map(move |(of, ns)| (format!("{name} {of}"), ns))
+        let costs = self.access_costs().into_iter().flat_map(|(name, costs)| {
+            costs.named().map(move |(of, ns)| (format!("{name} {of}"), ns))
         });
         let others = [("bulk_ns", self.bulk_ns), ("start_ns", self.start_ns)];
-        touches.chain(others.map(|(name, ns)| (name.to_owned(), ns))).collect()
+        costs.chain(others.map(|(name, ns)| (name.to_owned(), ns))).collect()
     }
 
     /// Reads a file that [`Calibration::save`] wrote.
@@ -131,8 +131,8 @@ impl Calibration {
     /// As Rust: what `Engine::builder().cost_model` takes.
     pub(crate) fn to_rust(&self) -> String {
         let mut text = "CostModel {\n".to_owned();
-        for (name, touches) in self.touches() {
-            let Touches { direct_ns, grouped_ns } = touches;
+        for (name, costs) in self.access_costs() {
+            let AccessCosts { direct_ns, grouped_ns } = costs;
             text.push_str(&format!("    {name}: LineCost {{\n"));
             text.push_str(&format!("        direct_ns: {direct_ns:?},\n"));
             text.push_str(&format!("        grouped_ns: {grouped_ns:?},\n    }},\n"));

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`plan`] | which cases there are, and their names |
 //! | [`threads`] | engines, and threads for rivals, started before this thread is pinned |
-//! | [`contestant`] | one face for ours and rivals |
+//! | [`runner`] | one face for ours and rivals |
 //! | [`rows`] | groups of cases, verified and timed in turns |
 //! | [`strategies`] | both strategies by size, density and threads, and what is picked |
 //! | [`mod@calibrate`], [`calibration`] | what the cost model says, measured on this machine |
@@ -15,10 +15,10 @@
 
 mod calibrate;
 mod calibration;
-mod contestant;
 mod peak;
 mod plan;
 mod rows;
+mod runner;
 pub(crate) mod scaling;
 mod shared;
 pub(crate) mod strategies;
@@ -31,4 +31,4 @@ pub(crate) use peak::during as peak_during;
 pub(crate) use plan::{Input, groups_of};
 pub(crate) use rows::Bench;
 pub(crate) use strategies::Choice;
-pub(crate) use threads::{MAX_THREADS, Team, numbers_of_threads};
+pub(crate) use threads::{MAX_THREADS, ThreadSet, numbers_of_threads};

@@ -39,7 +39,7 @@ const LINE_BYTES: usize = 64;
 
 /// A filter of ours that is measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Subject {
+pub(crate) struct SizedFilter {
     pub(crate) kind: FilterKind,
     pub(crate) size: Size,
 }
@@ -83,7 +83,7 @@ impl Input {
 
 /// Who takes part in a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Who {
+pub(crate) enum Participant {
     /// The filter's own batch, on one thread.
     Batch,
     /// The engine.
@@ -95,15 +95,15 @@ pub(crate) enum Who {
 
 /// Who, and on how many threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Contestant {
-    pub(crate) who: Who,
+pub(crate) struct Runner {
+    pub(crate) participant: Participant,
     pub(crate) threads: usize,
 }
 
 /// Cases of one filter that are timed in turns with each other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Group {
-    pub(crate) subject: Subject,
+    pub(crate) sized_filter: SizedFilter,
     pub(crate) op: Op,
     pub(crate) workload: Option<Workload>,
     pub(crate) keys: usize,
@@ -115,7 +115,7 @@ pub(crate) struct Group {
     pub(crate) shared: bool,
 }
 
-impl Subject {
+impl SizedFilter {
     /// What an engine builds it from.
     pub(crate) fn spec(&self, keys: usize, isa: Option<Isa>) -> FilterSpec {
         let spec = FilterSpec::new(self.kind).keys(keys);
@@ -168,37 +168,42 @@ impl Subject {
 
 impl Group {
     /// One of as many operations as keys, on any keys.
-    const fn of(subject: Subject, op: Op, workload: Option<Workload>, keys: usize) -> Self {
-        Self { subject, op, workload, keys, ops: keys, input: Input::Plain, shared: false }
+    const fn of(
+        sized_filter: SizedFilter,
+        op: Op,
+        workload: Option<Workload>,
+        keys: usize,
+    ) -> Self {
+        Self { sized_filter, op, workload, keys, ops: keys, input: Input::Plain, shared: false }
     }
 
     /// The variant column of a contestant.
-    pub(crate) fn variant(&self, who: Who) -> String {
-        let lent = match who {
-            Who::Rival(rival) if !self.subject.is_of_kind_of(rival) => {
-                format!("as-{}-", self.subject.kind)
+    pub(crate) fn variant(&self, participant: Participant) -> String {
+        let lent = match participant {
+            Participant::Rival(rival) if !self.sized_filter.is_of_kind_of(rival) => {
+                format!("as-{}-", self.sized_filter.kind)
             }
             _ => String::new(),
         };
         let shared = if self.shared { SHARED_SUFFIX } else { "" };
-        let (size, input) = (self.subject.size_name(), self.input.suffix());
+        let (size, input) = (self.sized_filter.size_name(), self.input.suffix());
         format!("{lent}{size}{input}{shared}{WALL_SUFFIX}")
     }
 
     /// The name of a contestant's case.
-    pub(crate) fn case_name(&self, contestant: Contestant) -> String {
-        let subject = match contestant.who {
-            Who::Rival(rival) => rival.to_string(),
-            _ => self.subject.kind.to_string(),
+    pub(crate) fn case_name(&self, runner: Runner) -> String {
+        let subject = match runner.participant {
+            Participant::Rival(rival) => rival.to_string(),
+            _ => self.sized_filter.kind.to_string(),
         };
         case_name_on(
             &self.op.to_string(),
             self.workload.map(|workload| workload.to_string()).as_deref(),
             self.keys as u64,
             &subject,
-            &self.variant(contestant.who),
-            contestant.api(),
-            contestant.threads as u32,
+            &self.variant(runner.participant),
+            runner.api(),
+            runner.threads as u32,
         )
     }
 
@@ -209,22 +214,23 @@ impl Group {
 
     /// Everyone who takes part, on these numbers of threads. With skewed keys, ours: those are about the engine
     /// beside the filter's own batch. Shared filters meet each other.
-    pub(crate) fn contestants(&self, threads: &[usize]) -> Vec<Contestant> {
-        let on_threads =
-            |who| threads.iter().map(move |threads| Contestant { who, threads: *threads });
+    pub(crate) fn runners(&self, threads: &[usize]) -> Vec<Runner> {
+        let on_threads = |participant| {
+            threads.iter().map(move |threads| Runner { participant, threads: *threads })
+        };
         if self.shared {
-            let atomic = Who::Rival(ParallelRival::FastbloomAtomic);
-            return on_threads(Who::Shared).chain(on_threads(atomic)).collect();
+            let atomic = Participant::Rival(ParallelRival::FastbloomAtomic);
+            return on_threads(Participant::Shared).chain(on_threads(atomic)).collect();
         }
-        let rival = Who::Rival(self.subject.rival());
-        let mut all = vec![Contestant { who: Who::Batch, threads: 1 }];
-        all.extend(on_threads(Who::Engine));
+        let rival = Participant::Rival(self.sized_filter.rival());
+        let mut all = vec![Runner { participant: Participant::Batch, threads: 1 }];
+        all.extend(on_threads(Participant::Engine));
         if Input::SKEWED.contains(&self.input) {
             return all;
         }
         all.extend(on_threads(rival));
         // The rival's loop on one thread is what ours are compared with, whatever numbers were asked for.
-        let alone = Contestant { who: rival, threads: 1 };
+        let alone = Runner { participant: rival, threads: 1 };
         if !all.contains(&alone) {
             all.push(alone);
         }
@@ -235,16 +241,17 @@ impl Group {
     /// were not shared.
     pub(crate) fn is_selected(&self, selection: &Selection, threads: &[usize]) -> bool {
         selection.filter.as_ref().is_none_or(|filter| {
-            let who = Who::Engine;
-            let mut engines = threads.iter().map(|threads| Contestant { who, threads: *threads });
-            engines.any(|contestant| filter.is_match(&self.case_name(contestant)))
+            let participant = Participant::Engine;
+            let mut engines =
+                threads.iter().map(|threads| Runner { participant, threads: *threads });
+            engines.any(|runner| filter.is_match(&self.case_name(runner)))
         })
     }
 }
 
 impl fmt::Display for Group {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "engine {} {}", self.subject.kind, self.op)?;
+        write!(f, "engine {} {}", self.sized_filter.kind, self.op)?;
         if let Some(workload) = self.workload {
             write!(f, " {workload}")?;
         }
@@ -252,30 +259,30 @@ impl fmt::Display for Group {
     }
 }
 
-impl Contestant {
+impl Runner {
     /// The api column.
     pub(crate) fn api(self) -> &'static str {
-        match self.who {
-            Who::Batch => "batch",
-            Who::Engine => "engine",
-            Who::Shared => "shared",
-            Who::Rival(rival) => rival.api(self.threads),
+        match self.participant {
+            Participant::Batch => "batch",
+            Participant::Engine => "engine",
+            Participant::Shared => "shared",
+            Participant::Rival(rival) => rival.api(self.threads),
         }
     }
 }
 
 /// The filters that are measured at every number of keys.
-fn subjects() -> [Subject; 7] {
+fn sized_filters() -> [SizedFilter; 7] {
     use FilterKind as Kind;
-    let subject = |kind, size| Subject { kind, size };
+    let sized = |kind, size| SizedFilter { kind, size };
     [
-        subject(Kind::SplitBlockBloom, Size::BitsPerKey(12)),
-        subject(Kind::CacheLineBloom, Size::BitsPerKey(12)),
-        subject(Kind::RegisterBloom, Size::BitsPerKey(12)),
-        subject(Kind::Bloom, Size::Fpr(0.01)),
-        subject(Kind::Quotient, Size::Full(8)),
-        subject(Kind::CacheLineQuotient, Size::Full(8)),
-        subject(Kind::Cuckoo, Size::Full(8)),
+        sized(Kind::SplitBlockBloom, Size::BitsPerKey(12)),
+        sized(Kind::CacheLineBloom, Size::BitsPerKey(12)),
+        sized(Kind::RegisterBloom, Size::BitsPerKey(12)),
+        sized(Kind::Bloom, Size::Fpr(0.01)),
+        sized(Kind::Quotient, Size::Full(8)),
+        sized(Kind::CacheLineQuotient, Size::Full(8)),
+        sized(Kind::Cuckoo, Size::Full(8)),
     ]
 }
 
@@ -283,8 +290,8 @@ fn subjects() -> [Subject; 7] {
 /// alone: inserts of 1e8 into an empty filter, whose memory had been written before, took 0.72 to 1.05 of the time.
 pub(crate) fn groups_of(keys: usize) -> Vec<Group> {
     let is_inserted = keys <= *MANY_KEYS.end();
-    let of_subject = move |subject| {
-        let group = |op, workload| Group::of(subject, op, workload, keys);
+    let of_filter = move |filter| {
+        let group = |op, workload| Group::of(filter, op, workload, keys);
         let inserts = is_inserted.then(|| group(Op::Insert, None));
         let lookups = [Workload::Hit, Workload::Miss];
         [group(Op::Build, None)]
@@ -292,26 +299,27 @@ pub(crate) fn groups_of(keys: usize) -> Vec<Group> {
             .chain(inserts)
             .chain(lookups.map(|workload| group(Op::Contains, Some(workload))))
     };
-    subjects().into_iter().flat_map(of_subject).collect()
+    sized_filters().into_iter().flat_map(of_filter).collect()
 }
 
 /// Those of some kinds.
-fn subjects_of(kinds: &[FilterKind]) -> impl Iterator<Item = Subject> {
-    subjects().into_iter().filter(|subject| kinds.contains(&subject.kind))
+fn sized_filters_of(kinds: &[FilterKind]) -> impl Iterator<Item = SizedFilter> {
+    sized_filters().into_iter().filter(|filter| kinds.contains(&filter.kind))
 }
 
 /// The groups of a number of skewed keys.
 pub(crate) fn groups_of_skewed(keys: usize) -> Vec<Group> {
     use FilterKind as Kind;
     let mut groups = Vec::new();
-    for subject in subjects_of(&[Kind::SplitBlockBloom, Kind::Bloom, Kind::Quotient, Kind::Cuckoo])
+    for filter in
+        sized_filters_of(&[Kind::SplitBlockBloom, Kind::Bloom, Kind::Quotient, Kind::Cuckoo])
     {
         for input in Input::SKEWED {
-            let group = |op, workload| Group { input, ..Group::of(subject, op, workload, keys) };
+            let group = |op, workload| Group { input, ..Group::of(filter, op, workload, keys) };
             let probes = if input == Input::Zipf { Workload::Zipf } else { Workload::Hit };
             groups.push(group(Op::Contains, Some(probes)));
             // A cuckoo filter, which keeps every copy, has room for a few.
-            if subject.kind != FilterKind::Cuckoo || input == Input::Sorted {
+            if filter.kind != FilterKind::Cuckoo || input == Input::Sorted {
                 groups.push(group(Op::Insert, None));
             }
         }
@@ -323,8 +331,8 @@ pub(crate) fn groups_of_skewed(keys: usize) -> Vec<Group> {
 
 /// The groups of filters that threads share.
 pub(crate) fn groups_of_shared(keys: usize) -> Vec<Group> {
-    let group = |subject| Group { shared: true, ..Group::of(subject, Op::Insert, None, keys) };
-    subjects_of(&[FilterKind::SplitBlockBloom, FilterKind::Bloom]).map(group).collect()
+    let group = |filter| Group { shared: true, ..Group::of(filter, Op::Insert, None, keys) };
+    sized_filters_of(&[FilterKind::SplitBlockBloom, FilterKind::Bloom]).map(group).collect()
 }
 
 /// The groups of filters of 1 GiB: keys and probes by how many there are for a line.
@@ -334,11 +342,11 @@ pub(crate) fn groups_of_one_gib() -> Vec<Group> {
     let kinds =
         [FilterKind::SplitBlockBloom, FilterKind::CacheLineBloom, FilterKind::RegisterBloom];
     let of_kind = |kind| {
-        let subject = Subject { kind, size: Size::Bytes(ONE_GIB) };
+        let filter = SizedFilter { kind, size: Size::Bytes(ONE_GIB) };
         let group = |op, workload, ops, input| Group {
             ops,
             input,
-            ..Group::of(subject, op, workload, KEYS)
+            ..Group::of(filter, op, workload, KEYS)
         };
         let mut groups = vec![group(Op::Insert, None, KEYS, Input::Plain)];
         for (probes, name) in [(lines / 4, "0.25"), (lines, "1"), (4 * lines, "4")] {
@@ -427,9 +435,9 @@ mod tests {
         let others =
             keys.into_iter().flat_map(|keys| [groups_of_skewed(keys), groups_of_shared(keys)]);
         for group in groups.chain(others.flatten()) {
-            for contestant in group.contestants(&[1, 2]) {
-                let name = group.case_name(contestant);
-                assert_eq!(filling_of(&group.variant(contestant.who)), None, "{name}");
+            for runner in group.runners(&[1, 2]) {
+                let name = group.case_name(runner);
+                assert_eq!(filling_of(&group.variant(runner.participant)), None, "{name}");
                 assert!(names.insert(name.clone()), "{name}");
             }
         }
@@ -445,8 +453,11 @@ mod tests {
     fn rivals_are_measured_on_one_thread_whatever_was_asked_for() {
         let group = groups_of(1000)[0];
         let rivals = |threads: &[usize]| {
-            let all = group.contestants(threads);
-            all.iter().filter(|c| matches!(c.who, Who::Rival(_))).map(|c| c.threads).collect()
+            let all = group.runners(threads);
+            all.iter()
+                .filter(|c| matches!(c.participant, Participant::Rival(_)))
+                .map(|c| c.threads)
+                .collect()
         };
         let (one, both): (Vec<usize>, Vec<usize>) = (rivals(&[1]), rivals(&[2]));
         assert_eq!((one, both), (vec![1], vec![2, 1]));

@@ -1,14 +1,14 @@
 //! The rows of the engine: each group's contestants made, verified and timed in turns.
 
-use super::contestant::Maker;
-use super::plan::{Contestant, Group, Input, Who};
-use super::threads::Team;
+use super::plan::{Group, Input, Participant, Runner};
+use super::runner::Maker;
+use super::threads::ThreadSet;
 use super::{peak, wall};
 use crate::bootstrap;
 use crate::built::lines_of;
 use crate::clock::Lap;
 use crate::effort::Effort;
-use crate::interleave::{Meter, Repetition, Timing, take_turns};
+use crate::interleave::{Meter, Repetition, Timing, interleave};
 use crate::keys::{Column, KeyStream, as_hashes};
 use crate::lanes;
 use crate::plan::{Op, Workload};
@@ -26,7 +26,7 @@ use trommel::{AnyFilter, Bitmap, Filter as _, Insert as _, Isa, KeyHash};
 
 /// What groups are measured with.
 pub(crate) struct Bench<'a> {
-    pub(crate) teams: &'a [Team],
+    pub(crate) thread_sets: &'a [ThreadSet],
     pub(crate) effort: Effort,
     pub(crate) isa: Option<Isa>,
 }
@@ -48,7 +48,7 @@ pub(crate) struct Truth {
     fpr_measured: f64,
     absent_keys: usize,
     /// What contestants made of the keys to be looked up in, for all groups of lookups.
-    made: RefCell<Vec<(Contestant, Rc<dyn Parallel>)>>,
+    made: RefCell<Vec<(Runner, Rc<dyn Parallel>)>>,
 }
 
 impl Truth {
@@ -56,7 +56,7 @@ impl Truth {
     fn of(group: &Group, isa: Option<Isa>, absent: usize) -> Result<Self> {
         let stream = KeyStream::new(group.keys as u64);
         let keys = inserted(group.inserted(), stream, group.keys);
-        let mut filter = group.subject.spec(group.keys, isa).build()?;
+        let mut filter = group.sized_filter.spec(group.keys, isa).build()?;
         filter.insert_batch(&keys).with_context(|| group.to_string())?;
         let mut found = Bitmap::new(0);
         filter.contains_batch(&as_hashes(&stream.absent(absent)), &mut found);
@@ -69,11 +69,11 @@ impl Truth {
     /// What a contestant makes of the keys; made once.
     fn made(&self, maker: &Maker<'_>) -> Result<Rc<dyn Parallel>> {
         let mut made = self.made.borrow_mut();
-        if let Some((_, filter)) = made.iter().find(|(who, _)| *who == maker.contestant) {
+        if let Some((_, filter)) = made.iter().find(|(runner, _)| *runner == maker.runner) {
             return Ok(Rc::clone(filter));
         }
         let filter = Rc::from(maker.build(&self.keys)?);
-        made.push((maker.contestant, Rc::clone(&filter)));
+        made.push((maker.runner, Rc::clone(&filter)));
         Ok(filter)
     }
 
@@ -102,10 +102,10 @@ impl Truth {
 }
 
 impl Bench<'_> {
-    fn team(&self, threads: usize) -> &Team {
+    fn thread_set(&self, threads: usize) -> &ThreadSet {
         // A contestant on one thread asks for no threads of any team.
-        let found = self.teams.iter().find(|team| team.threads == threads);
-        found.unwrap_or(&self.teams[0])
+        let found = self.thread_sets.iter().find(|thread_set| thread_set.threads == threads);
+        found.unwrap_or(&self.thread_sets[0])
     }
 
     /// Measures all groups; what is measured already is left out.
@@ -116,21 +116,22 @@ impl Bench<'_> {
         progress: &mut Progress,
         mut save: impl FnMut(&Results) -> Result<()>,
     ) -> Result<()> {
-        let threads: Vec<usize> = self.teams.iter().map(|team| team.threads).collect();
+        let threads: Vec<usize> =
+            self.thread_sets.iter().map(|thread_set| thread_set.threads).collect();
         let of_same = |a: &Group, b: &Group| {
-            (a.subject, a.keys, a.inserted()) == (b.subject, b.keys, b.inserted())
+            (a.sized_filter, a.keys, a.inserted()) == (b.sized_filter, b.keys, b.inserted())
         };
         for groups in groups.chunk_by(of_same) {
             let mut truth = None;
             for group in groups {
-                let contestants = group.contestants(&threads);
-                if !contestants.iter().all(|one| results.has(&group.case_name(*one))) {
+                let runners = group.runners(&threads);
+                if !runners.iter().all(|one| results.has(&group.case_name(*one))) {
                     progress.say(group.to_string());
                     if truth.is_none() {
                         truth = Some(Truth::of(group, self.isa, self.effort.absent)?);
                     }
                     if let Some(truth) = &truth {
-                        self.group(group, &contestants, truth, results, progress)?;
+                        self.group(group, &runners, truth, results, progress)?;
                     }
                     save(results)?;
                 }
@@ -143,7 +144,7 @@ impl Bench<'_> {
     fn group(
         &self,
         group: &Group,
-        contestants: &[Contestant],
+        runners: &[Runner],
         truth: &Truth,
         results: &mut Results,
         progress: &Progress,
@@ -157,24 +158,24 @@ impl Bench<'_> {
         let bytes = truth.filter.memory_bytes();
         let arena = Arena::new(bytes)?;
         let mut measured = Vec::new();
-        let mut turns = Vec::new();
-        for contestant in contestants {
-            let team = self.team(contestant.threads);
-            team.release_memory();
-            let maker = Maker::new(group, *contestant, &truth.filter, team, self.isa);
-            let ready = section.prepare(maker).with_context(|| group.case_name(*contestant))?;
+        let mut repetitions = Vec::new();
+        for runner in runners {
+            let thread_set = self.thread_set(runner.threads);
+            thread_set.release_memory();
+            let maker = Maker::new(group, *runner, &truth.filter, thread_set, self.isa);
+            let ready = section.prepare(maker).with_context(|| group.case_name(*runner))?;
             measured.push(ready.facts);
-            turns.push(ready.repetition);
+            repetitions.push(ready.repetition);
         }
         let length = self.effort.length;
         let ways = arena.measure(bytes, length.0 / 4, 3).two_best();
-        turns.extend(ways.map(|touch| lanes::line_touches(&arena, bytes, touch, length)));
+        repetitions.extend(ways.map(|access| lanes::line_reads(&arena, bytes, access, length)));
         let pace = self.effort.pace_of_engine();
-        let timings = take_turns(&mut turns, &pace, &mut Meter::default(), |share| {
+        let timings = interleave(&mut repetitions, &pace, &mut Meter::default(), |share| {
             progress.within_step(share);
         })
         .with_context(|| group.to_string())?;
-        let (timings, limits) = timings.split_at(contestants.len());
+        let (timings, limits) = timings.split_at(runners.len());
         for timing in timings {
             // Time on the wall holds the time waited; that of processors does not.
             let Lap { busy, waited } = timing.total;
@@ -182,18 +183,18 @@ impl Bench<'_> {
         }
         limits.iter().for_each(|timing| results.timed.add(timing.total));
         let limit = 1e3 / limits.iter().map(Timing::median).fold(f64::INFINITY, f64::min);
-        let mut rows: Vec<Row> = contestants
+        let mut rows: Vec<Row> = runners
             .iter()
             .zip(&measured)
             .zip(timings)
-            .map(|((contestant, facts), timing)| {
-                let mut row = row(group, *contestant, truth, facts, timing, limit);
+            .map(|((runner, facts), timing)| {
+                let mut row = row(group, *runner, truth, facts, timing, limit);
                 row.regime = results.environment.caches.regime(row.bytes).map(Into::into);
                 row
             })
             .collect();
-        fill_in_speedups(&mut rows, contestants);
-        results.put_turns(rows, timings);
+        fill_in_speedups(&mut rows, runners);
+        results.put_interleaved(rows, timings);
         Ok(())
     }
 }
@@ -232,7 +233,7 @@ impl<'a> Section<'a> {
     }
 
     fn prepare_build(&self, maker: Maker<'a>) -> Result<Ready<'a>> {
-        let (truth, threads) = (self.truth, maker.contestant.threads);
+        let (truth, threads) = (self.truth, maker.runner.threads);
         let (built, peak_bytes) = peak::during(|| maker.build(&truth.keys));
         let built = built?;
         verify(&*built, truth)?;
@@ -249,7 +250,7 @@ impl<'a> Section<'a> {
     }
 
     fn prepare_insert(&self, maker: &Maker<'a>) -> Result<Ready<'a>> {
-        let (truth, threads) = (self.truth, maker.contestant.threads);
+        let (truth, threads) = (self.truth, maker.runner.threads);
         let mut filter = maker.empty()?;
         filter.clear();
         let (inserted, peak_bytes) = peak::during(|| filter.insert(&truth.keys));
@@ -270,12 +271,12 @@ impl<'a> Section<'a> {
     }
 
     fn prepare_lookup(&self, maker: &Maker<'a>) -> Result<Ready<'a>> {
-        let (probes, threads) = (self.probes, maker.contestant.threads);
+        let (probes, threads) = (self.probes, maker.runner.threads);
         let filter = self.truth.made(maker)?;
         let mut answers = Bitmap::new(0);
         let ((), peak_bytes) = peak::during(|| filter.answer(probes, &mut answers));
         let facts = Self::facts(&*filter, peak_bytes);
-        let expected = if matches!(maker.contestant.who, Who::Rival(_)) {
+        let expected = if matches!(maker.runner.participant, Participant::Rival(_)) {
             ensure_no_key_denied(self.members, &answers, "it")?;
             // Its own answers to a call a key on this thread are not at hand where it is sharded; that it
             // answers alike every time, and denies no key, is.
@@ -350,35 +351,35 @@ fn ensure_holds(filter: &dyn Parallel, truth: &Truth, most_keys: usize) -> Resul
 
 fn row(
     group: &Group,
-    contestant: Contestant,
+    runner: Runner,
     truth: &Truth,
     facts: &Facts,
     timing: &Timing,
     limit: f64,
 ) -> Row {
     let rounded = |value: f64| round_significant(value, 5);
-    let rival = match contestant.who {
-        Who::Rival(rival) => Some(rival.to_string()),
-        Who::Batch | Who::Engine | Who::Shared => None,
+    let rival = match runner.participant {
+        Participant::Rival(rival) => Some(rival.to_string()),
+        Participant::Batch | Participant::Engine | Participant::Shared => None,
     };
     let ours = rival.is_none();
     let fpr = truth.filter.expected_fpr();
     let hashes = truth.filter.hash_count();
-    let lines = lines_of(group.subject.kind, group.op, group.workload, hashes, Some(fpr));
+    let lines = lines_of(group.sized_filter.kind, group.op, group.workload, hashes, Some(fpr));
     let ns_per_op = timing.median();
     let mops = 1e3 / ns_per_op;
     let interval = bootstrap::of_median(timing.repetitions());
     Row {
-        filter: group.subject.kind.to_string(),
-        variant: group.variant(contestant.who),
+        filter: group.sized_filter.kind.to_string(),
+        variant: group.variant(runner.participant),
         op: group.op.to_string(),
-        api: contestant.api().into(),
+        api: runner.api().into(),
         workload: group.workload.map(|workload| workload.to_string()),
         keys: group.keys as u64,
         bytes: facts.bytes,
         regime: None,
         load_factor: facts.load_factor,
-        threads: contestant.threads as u32,
+        threads: runner.threads as u32,
         isa: ours.then(|| truth.filter.isa().to_string()),
         ns_per_op: rounded(ns_per_op),
         mad: rounded(timing.mad()),
@@ -406,12 +407,17 @@ fn row(
 }
 
 /// How many times the speed of the same contestant on one thread each row has.
-fn fill_in_speedups(rows: &mut [Row], contestants: &[Contestant]) {
-    let alone =
-        |who: Who| contestants.iter().position(|one| *one == Contestant { who, threads: 1 });
-    let times: Vec<Option<f64>> = contestants
+fn fill_in_speedups(rows: &mut [Row], runners: &[Runner]) {
+    let alone = |participant: Participant| {
+        runners.iter().position(|one| *one == Runner { participant, threads: 1 })
+    };
+    let times: Vec<Option<f64>> = runners
         .iter()
-        .map(|one| alone(one.who).filter(|_| one.who != Who::Batch).map(|at| rows[at].ns_per_op))
+        .map(|one| {
+            alone(one.participant)
+                .filter(|_| one.participant != Participant::Batch)
+                .map(|at| rows[at].ns_per_op)
+        })
         .collect();
     for (row, time) in rows.iter_mut().zip(times) {
         row.speedup = time.map(|time| round_significant(time / row.ns_per_op, 4));

@@ -1,9 +1,9 @@
 //! The map of strategies: both forced, over sizes of the filter, keys a line and threads, beside what the cost
 //! model picks.
 
-use super::threads::Team;
+use super::threads::ThreadSet;
 use super::wall;
-use crate::interleave::{Meter, Pace, Repetition, take_turns};
+use crate::interleave::{Meter, Pace, Repetition, interleave};
 use crate::keys::KeyStream;
 use crate::progress::Progress;
 use crate::results::Results;
@@ -75,12 +75,12 @@ const CONTAINS: &str = "contains";
 
 impl Place {
     /// Whether each operation was measured on each team.
-    fn is_measured(self, choices: &[Choice], teams: &[Team]) -> bool {
-        let has = |op: &str, team: &Team| {
-            let place = (op, self.bytes as u64, self.keys as u64, team.threads as u32);
+    fn is_measured(self, choices: &[Choice], thread_sets: &[ThreadSet]) -> bool {
+        let has = |op: &str, thread_set: &ThreadSet| {
+            let place = (op, self.bytes as u64, self.keys as u64, thread_set.threads as u32);
             choices.iter().any(|choice| choice.place() == place)
         };
-        teams.iter().all(|team| OPS.iter().all(|op| has(op, team)))
+        thread_sets.iter().all(|thread_set| OPS.iter().all(|op| has(op, thread_set)))
     }
 }
 
@@ -105,7 +105,7 @@ pub(crate) fn places_of(sizes: &[usize]) -> Vec<Place> {
 /// Measures all places on all teams; what is measured already is left out.
 pub(crate) fn measure(
     places: &[Place],
-    teams: &[Team],
+    thread_sets: &[ThreadSet],
     pace: &Pace,
     isa: Option<Isa>,
     results: &mut Results,
@@ -113,9 +113,9 @@ pub(crate) fn measure(
     mut save: impl FnMut(&Results) -> Result<()>,
 ) -> Result<()> {
     for place in places {
-        if !place.is_measured(&results.strategies, teams) {
+        if !place.is_measured(&results.strategies, thread_sets) {
             progress.say(format!("strategies {} MiB {:e} keys", place.bytes >> 20, place.keys));
-            let of_place = Map::new(*place, teams, isa)?;
+            let of_place = Map::new(*place, thread_sets, isa)?;
             for choice in of_place.inserts(pace)?.into_iter().chain(of_place.lookups(pace)?) {
                 put(&mut results.strategies, choice);
             }
@@ -136,13 +136,13 @@ fn put(choices: &mut Vec<Choice>, choice: Choice) {
 /// A place, and what is measured there.
 struct Map<'a> {
     place: Place,
-    teams: &'a [Team],
+    thread_sets: &'a [ThreadSet],
     keys: Vec<KeyHash>,
     empty: SplitBlockBloom,
 }
 
 impl<'a> Map<'a> {
-    fn new(place: Place, teams: &'a [Team], isa: Option<Isa>) -> Result<Self> {
+    fn new(place: Place, thread_sets: &'a [ThreadSet], isa: Option<Isa>) -> Result<Self> {
         let spec =
             FilterSpec::new(FilterKind::SplitBlockBloom).keys(place.keys).memory_bytes(place.bytes);
         let spec = isa.map_or(spec, |isa| spec.isa(isa));
@@ -150,12 +150,12 @@ impl<'a> Map<'a> {
             unreachable!("a split-block filter was asked for")
         };
         let keys = KeyStream::new(place.keys as u64).hashes(0, place.keys);
-        Ok(Self { place, teams, keys, empty })
+        Ok(Self { place, thread_sets, keys, empty })
     }
 
     /// Both strategies of each team.
     fn engines(&self) -> impl Iterator<Item = &'a Engine> {
-        self.teams.iter().flat_map(|team| [&team.direct, &team.partitioned])
+        self.thread_sets.iter().flat_map(|thread_set| [&thread_set.direct, &thread_set.partitioned])
     }
 
     fn inserts(&self, pace: &Pace) -> Result<Vec<Choice>> {
@@ -170,7 +170,7 @@ impl<'a> Map<'a> {
             engine.insert_batch(&mut *filter, &self.keys)?;
             ensure!(filter.to_bytes() == expected, "a strategy built another filter");
         }
-        let turn = |engine: &'a Engine| -> Repetition<'_> {
+        let repetition = |engine: &'a Engine| -> Repetition<'_> {
             let filter = &filter;
             Box::new(move |meter| {
                 let mut filter = filter.borrow_mut();
@@ -182,9 +182,9 @@ impl<'a> Map<'a> {
                 Ok(self.keys.len() as u64)
             })
         };
-        let turns = self.engines().map(turn).collect();
+        let repetitions = self.engines().map(repetition).collect();
         let pick = |engine: &Engine| engine.insert_strategy(&self.empty, &self.keys);
-        self.choices(INSERT, turns, pick, pace)
+        self.choices(INSERT, repetitions, pick, pace)
     }
 
     fn lookups(&self, pace: &Pace) -> Result<Vec<Choice>> {
@@ -197,7 +197,7 @@ impl<'a> Map<'a> {
         probes.extend(absent.hashes(0, self.keys.len() - half));
         let mut expected = Bitmap::new(0);
         filter.contains_batch(&probes, &mut expected);
-        let turn = |engine: &'a Engine| -> Repetition<'_> {
+        let repetition = |engine: &'a Engine| -> Repetition<'_> {
             let (filter, probes, expected) = (&filter, &probes, &expected);
             let mut found = Bitmap::new(0);
             Box::new(move |meter| {
@@ -208,33 +208,34 @@ impl<'a> Map<'a> {
                 Ok(probes.len() as u64)
             })
         };
-        let turns = self.engines().map(turn).collect();
+        let repetitions = self.engines().map(repetition).collect();
         let pick = |engine: &Engine| engine.lookup_strategy(&filter, &probes);
-        self.choices(CONTAINS, turns, pick, pace)
+        self.choices(CONTAINS, repetitions, pick, pace)
     }
 
     fn choices(
         &self,
         op: &str,
-        mut turns: Vec<Repetition<'_>>,
+        mut repetitions: Vec<Repetition<'_>>,
         pick: impl Fn(&Engine) -> Strategy,
         pace: &Pace,
     ) -> Result<Vec<Choice>> {
-        let timings = take_turns(&mut turns, pace, &mut Meter::default(), |_| ())
+        let timings = interleave(&mut repetitions, pace, &mut Meter::default(), |_| ())
             .with_context(|| format!("{op} of {} keys", self.place.keys))?;
         let lines = (self.place.bytes / LINE_BYTES) as f64;
         let rounded = |value: f64| round_significant(value, 4);
-        let of_team = |(team, timings): (&Team, &[crate::interleave::Timing])| Choice {
-            op: op.into(),
-            bytes: self.place.bytes as u64,
-            keys: self.place.keys as u64,
-            keys_per_line: round_significant(self.place.keys as f64 / lines, 3),
-            threads: team.threads as u32,
-            direct_ns: rounded(timings[0].median()),
-            partitioned_ns: rounded(timings[1].median()),
-            picked: name_of(pick(&team.engine)).into(),
-        };
-        Ok(self.teams.iter().zip(timings.chunks_exact(2)).map(of_team).collect())
+        let of_thread_set =
+            |(thread_set, timings): (&ThreadSet, &[crate::interleave::Timing])| Choice {
+                op: op.into(),
+                bytes: self.place.bytes as u64,
+                keys: self.place.keys as u64,
+                keys_per_line: round_significant(self.place.keys as f64 / lines, 3),
+                threads: thread_set.threads as u32,
+                direct_ns: rounded(timings[0].median()),
+                partitioned_ns: rounded(timings[1].median()),
+                picked: name_of(pick(&thread_set.engine)).into(),
+            };
+        Ok(self.thread_sets.iter().zip(timings.chunks_exact(2)).map(of_thread_set).collect())
     }
 }
 
@@ -287,24 +288,25 @@ pub(crate) mod tests {
 
     #[test]
     fn small_places_are_measured_once_each() {
-        let teams = Team::of(&[1, 2], CostModel::default()).unwrap();
+        let thread_sets = ThreadSet::start_all(&[1, 2], CostModel::default()).unwrap();
         let mut results = Results::new(Environment::observe(None));
         let pace = Pace { budget: Duration::ZERO, min_rounds: 1, max_rounds: 1 };
         let places = &places_of(&[1 << 12])[..2];
-        let measure = |teams: &[Team], results: &mut Results| {
+        let measure = |thread_sets: &[ThreadSet], results: &mut Results| {
             let mut saved = Vec::new();
             let save = |results: &Results| {
                 saved.push(results.strategies.len());
                 Ok(())
             };
-            measure(places, teams, &pace, None, results, &mut Progress::hidden(), save).unwrap();
+            measure(places, thread_sets, &pace, None, results, &mut Progress::hidden(), save)
+                .unwrap();
             saved
         };
-        assert_eq!(measure(&teams[..1], &mut results), [2, 4]);
+        assert_eq!(measure(&thread_sets[..1], &mut results), [2, 4]);
         // Another team is new at each place.
-        assert_eq!(measure(&teams, &mut results), [6, 8]);
+        assert_eq!(measure(&thread_sets, &mut results), [6, 8]);
         let before = results.clone();
-        assert_eq!(measure(&teams, &mut results), [0; 0]);
+        assert_eq!(measure(&thread_sets, &mut results), [0; 0]);
         assert_eq!(results, before);
         assert_eq!(results.strategies.len(), 2 * 2 * 2);
         assert!(results.strategies.iter().all(|choice| choice.direct_ns > 0.0));

@@ -15,7 +15,7 @@ pub(crate) const MAX_THREADS: usize = 1024;
 
 /// An engine of so many threads, one for each forced strategy, and as many threads for rivals.
 #[derive(Debug)]
-pub(crate) struct Team {
+pub(crate) struct ThreadSet {
     pub(crate) threads: usize,
     /// It chooses strategies by the cost model.
     pub(crate) engine: Engine,
@@ -25,7 +25,7 @@ pub(crate) struct Team {
     pub(crate) pool: Option<Arc<ThreadPool>>,
 }
 
-impl Team {
+impl ThreadSet {
     /// Starts all threads; they sleep until they are given something to do.
     ///
     /// # Errors
@@ -59,7 +59,7 @@ impl Team {
     }
 
     /// Those of a selection, the fewest threads first.
-    pub(crate) fn of(threads: &[usize], cost: CostModel) -> Result<Vec<Self>> {
+    pub(crate) fn start_all(threads: &[usize], cost: CostModel) -> Result<Vec<Self>> {
         threads.iter().map(|threads| Self::start(*threads, cost)).collect()
     }
 
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn too_many_threads_are_bad_input() {
         for threads in [0, MAX_THREADS + 1] {
-            let error = Team::start(threads, CostModel::default()).unwrap_err();
+            let error = ThreadSet::start(threads, CostModel::default()).unwrap_err();
             assert!(error.is::<crate::failure::BadInput>(), "{error}");
         }
     }

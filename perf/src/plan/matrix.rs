@@ -1,7 +1,7 @@
 //! The matrix: what lookups depend on besides kind, keys and workload. Each of its parts varies one thing, and all
 //! that differ in it alone take turns with each other.
 
-use super::{Api, Candidate, Group, ONE_PERCENT, Op, Scope, Sizing, TWELVE_BITS, Workload};
+use super::{Api, Group, ONE_PERCENT, Op, Scope, Sizing, SubjectSpec, TWELVE_BITS, Workload};
 use crate::cli::Selection;
 use crate::environment::Caches;
 use crate::rivals::Rival;
@@ -92,7 +92,7 @@ impl Matrix {
     }
 
     /// What ends the variant of a case.
-    pub(super) fn suffix(self, candidate: &Candidate, api: Api) -> String {
+    pub(super) fn suffix(self, spec: &SubjectSpec, api: Api) -> String {
         match self {
             Self::BatchSizes => match api {
                 Api::BatchesOf(keys) => format!("+by-{keys}"),
@@ -100,8 +100,8 @@ impl Matrix {
             },
             Self::Bits => "+bits".into(),
             Self::Regime(level) => format!("+in-{level}"),
-            Self::Pages if candidate.rival.is_some() => "+own-pages".into(),
-            Self::Pages if candidate.form == Form::SmallPages => "+small-pages".into(),
+            Self::Pages if spec.rival.is_some() => "+own-pages".into(),
+            Self::Pages if spec.form == Form::SmallPages => "+small-pages".into(),
             Self::Pages => "+huge-pages".into(),
             Self::SmallFilters => "+small-filters".into(),
         }
@@ -163,12 +163,12 @@ const KEYS_OF_SMALL_FILTERS: usize = 10_000_000;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Place {
     pub(crate) keys: usize,
-    pub(crate) candidates: Vec<Candidate>,
+    pub(crate) specs: Vec<SubjectSpec>,
     pub(crate) groups: Vec<Group>,
 }
 
 impl Place {
-    fn new(matrix: Matrix, keys: usize, candidates: Vec<Candidate>) -> Self {
+    fn new(matrix: Matrix, keys: usize, specs: Vec<SubjectSpec>) -> Self {
         let group = |workload| Group {
             op: Op::Contains,
             workload: Some(workload),
@@ -178,7 +178,7 @@ impl Place {
             matrix: Some(matrix),
         };
         let groups = [Workload::Hit, Workload::Miss].map(group).into();
-        Self { keys, candidates, groups }
+        Self { keys, specs, groups }
     }
 
     /// The same with other keys: of a level that is as large as it takes to be quick.
@@ -190,7 +190,7 @@ impl Place {
 }
 
 /// A filter of every kind and the rivals that have a call for a hash.
-fn every_kind() -> Vec<Candidate> {
+fn every_kind() -> Vec<SubjectSpec> {
     use FilterKind as Kind;
     let sizing = |kind: Kind| match kind {
         Kind::SplitBlockBloom | Kind::CacheLineBloom | Kind::RegisterBloom | Kind::Bloom => {
@@ -198,38 +198,38 @@ fn every_kind() -> Vec<Candidate> {
         }
         _ => ONE_PERCENT,
     };
-    let ours = FilterKind::ALL.iter().map(|kind| Candidate::ours(*kind, sizing(*kind)));
+    let ours = FilterKind::ALL.iter().map(|kind| SubjectSpec::ours(*kind, sizing(*kind)));
     let rivals = [(Rival::SbbfRs, Kind::SplitBlockBloom), (Rival::Fastbloom, Kind::Bloom)];
-    let rivals = rivals.map(|(rival, kind)| Candidate::rival(rival, kind, TWELVE_BITS));
+    let rivals = rivals.map(|(rival, kind)| SubjectSpec::rival(rival, kind, TWELVE_BITS));
     ours.chain(rivals).collect()
 }
 
 /// Bloom filters by their bits.
-fn bloom_filters() -> Vec<Candidate> {
+fn bloom_filters() -> Vec<SubjectSpec> {
     use FilterKind as Kind;
     let kinds = [Kind::SplitBlockBloom, Kind::CacheLineBloom, Kind::RegisterBloom, Kind::Bloom];
     let mut all = Vec::new();
     for sizing in BITS.map(Sizing::BitsPerKey) {
-        all.extend(kinds.map(|kind| Candidate::ours(kind, sizing)));
-        all.push(Candidate::rival(Rival::SbbfRs, Kind::SplitBlockBloom, sizing));
-        all.push(Candidate::rival(Rival::Fastbloom, Kind::Bloom, sizing));
+        all.extend(kinds.map(|kind| SubjectSpec::ours(kind, sizing)));
+        all.push(SubjectSpec::rival(Rival::SbbfRs, Kind::SplitBlockBloom, sizing));
+        all.push(SubjectSpec::rival(Rival::Fastbloom, Kind::Bloom, sizing));
     }
     all
 }
 
 /// Every kind in huge pages and without them.
-fn by_pages() -> Vec<Candidate> {
-    let small = |candidate: Candidate| Candidate { form: Form::SmallPages, ..candidate };
-    let all = every_kind().into_iter().flat_map(|candidate| match candidate.rival {
-        Some(_) => vec![candidate],
-        None => vec![candidate, small(candidate)],
+fn by_pages() -> Vec<SubjectSpec> {
+    let small = |spec: SubjectSpec| SubjectSpec { form: Form::SmallPages, ..spec };
+    let all = every_kind().into_iter().flat_map(|spec| match spec.rival {
+        Some(_) => vec![spec],
+        None => vec![spec, small(spec)],
     });
     all.collect()
 }
 
 /// Every kind as many small filters.
-fn as_trees() -> Vec<Candidate> {
-    let tree = |candidate| Candidate { form: Form::Tree, ..candidate };
+fn as_trees() -> Vec<SubjectSpec> {
+    let tree = |spec| SubjectSpec { form: Form::Tree, ..spec };
     every_kind().into_iter().map(tree).collect()
 }
 
@@ -237,8 +237,7 @@ fn as_trees() -> Vec<Candidate> {
 pub(crate) fn every_place(caches: &Caches) -> Vec<(Matrix, Place)> {
     let at = |level: Level| level.keys(caches).map(|keys| (level, keys));
     let mut all = Vec::new();
-    let mut add =
-        |matrix, keys, candidates| all.push((matrix, Place::new(matrix, keys, candidates)));
+    let mut add = |matrix, keys, specs| all.push((matrix, Place::new(matrix, keys, specs)));
     for (_, keys) in [Level::L2, Level::Dram].into_iter().filter_map(at) {
         add(Matrix::BatchSizes, keys, every_kind());
     }
@@ -298,8 +297,8 @@ mod tests {
         let mut names = HashSet::new();
         for (matrix, place) in every_place(&CACHES) {
             for group in &place.groups {
-                for case in group.cases(&place.candidates) {
-                    let variant = group.variant(&case.candidate, case.api);
+                for case in group.cases(&place.specs) {
+                    let variant = group.variant(&case.spec, case.api);
                     assert_eq!(Matrix::of_variant(&variant), Some(matrix), "{}", case.name);
                     assert_eq!(filling_of(&variant), None, "{variant}");
                     assert!(names.insert(case.name.clone()), "{}", case.name);

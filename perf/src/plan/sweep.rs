@@ -1,6 +1,6 @@
 //! The sweep over loads: filters that have slots, slower the fuller they are.
 
-use super::{Candidate, Group, Op, Scope, Sizing, Workload};
+use super::{Group, Op, Scope, Sizing, SubjectSpec, Workload};
 use crate::cli::Selection;
 use crate::rivals::Rival;
 use serde::{Deserialize, Serialize};
@@ -199,16 +199,16 @@ impl Loads {
 ///
 /// Slots of 12 and 16 bits are left out where time or memory is the limit, and AVX2 kernels where they are
 /// those of the run. Where time is, the fastest rival is measured alone.
-pub(crate) fn contestants(
+pub(crate) fn swept_specs(
     family: Family,
     slots: usize,
     selection: &Selection,
     run_isa: Option<Isa>,
-) -> Vec<Candidate> {
+) -> Vec<SubjectSpec> {
     let is_usual = selection.load.is_none() && selection.scope() == Scope::Usual;
     let is_brief = selection.is_brief() || (is_usual && slots > SMALL);
     let of_bits = |bits| Filling { family, slots, bits, load: 0 };
-    let ours = |kind, bits| Candidate::ours(kind, Sizing::Slots(of_bits(bits)));
+    let ours = |kind, bits| SubjectSpec::ours(kind, Sizing::Slots(of_bits(bits)));
     let is_wide = slots <= MEDIUM && !is_brief;
     let widths: &[u32] = if is_wide { &[8, 12, 16] } else { &[8] };
     let mut all = Vec::new();
@@ -216,11 +216,11 @@ pub(crate) fn contestants(
         all.extend(family.kinds(bits).iter().map(|kind| ours(*kind, bits)));
         let at_most = if is_brief { 1 } else { usize::MAX };
         let rivals = family.rivals(bits, slots).into_iter().take(at_most);
-        all.extend(rivals.map(|rival| Candidate::rival_by_slots(rival, of_bits(bits))));
+        all.extend(rivals.map(|rival| SubjectSpec::rival_by_slots(rival, of_bits(bits))));
     }
     if !is_brief && run_isa.is_none() && surpasses_avx2() {
         let isa = Some(Isa::Avx2);
-        all.extend(family.kinds(8).iter().map(|kind| Candidate { isa, ..ours(*kind, 8) }));
+        all.extend(family.kinds(8).iter().map(|kind| SubjectSpec { isa, ..ours(*kind, 8) }));
     }
     all
 }
@@ -230,7 +230,7 @@ fn surpasses_avx2() -> bool {
     Isa::Avx2.is_available() && Isa::active().is_ok_and(|isa| isa > Isa::Avx2)
 }
 
-impl Candidate {
+impl SubjectSpec {
     /// The same at a load.
     pub(crate) fn at_load(self, load: u32) -> Self {
         match self.sizing {
@@ -278,8 +278,8 @@ mod tests {
     fn a_short_run_measures_each_family_with_its_fastest_rival() {
         let selection = Selection { quick: true, ..Selection::default() };
         for of in sweep_of(&selection) {
-            let all = contestants(of.family, of.slots, &selection, None);
-            let ours = all.iter().filter(|candidate| candidate.rival.is_none()).count();
+            let all = swept_specs(of.family, of.slots, &selection, None);
+            let ours = all.iter().filter(|spec| spec.rival.is_none()).count();
             let kinds = if of.family == Family::Quotient { 2 } else { 1 };
             assert_eq!((ours, all.len() - ours), (kinds, 1), "{}", of.family);
         }
@@ -291,13 +291,12 @@ mod tests {
         let mut names = HashSet::new();
         for of in sweep_of(&selection) {
             for load in of.loads.iter().copied() {
-                let contestants: Vec<Candidate> =
-                    contestants(of.family, of.slots, &selection, None)
-                        .into_iter()
-                        .map(|candidate| candidate.at_load(load))
-                        .collect();
+                let at_load: Vec<SubjectSpec> = swept_specs(of.family, of.slots, &selection, None)
+                    .into_iter()
+                    .map(|spec| spec.at_load(load))
+                    .collect();
                 for group in of.groups(load) {
-                    for case in group.cases(&contestants) {
+                    for case in group.cases(&at_load) {
                         assert!(names.insert(case.name.clone()), "{}", case.name);
                     }
                 }
@@ -320,7 +319,7 @@ mod tests {
         for (filter, family) in [("quotient", Family::Quotient), ("cuckoo", Family::Cuckoo)] {
             let selection = named(filter);
             for of in sweep_of(&selection) {
-                let all: Vec<Candidate> = contestants(of.family, of.slots, &selection, None);
+                let all: Vec<SubjectSpec> = swept_specs(of.family, of.slots, &selection, None);
                 let group = &of.groups(95)[0];
                 let chosen = selection.choose(group.cases(&all));
                 assert_eq!(chosen.is_empty(), of.family != family, "{filter} {}", of.family);

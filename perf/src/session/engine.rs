@@ -1,22 +1,22 @@
 //! What threads gain: the engine's part of a run.
 
 use super::{Session, save_to};
-use crate::engine::{Bench, Team, strategies};
+use crate::engine::{Bench, ThreadSet, strategies};
 use crate::results::Results;
 use anyhow::Result;
 
 impl Session {
     /// The engine beside its filters' own batches and its rivals, on these teams in turns, and the map of its
     /// strategies. Nothing when the run is late.
-    pub(crate) fn engine(&mut self, teams: &[Team]) -> Result<()> {
+    pub(crate) fn engine(&mut self, thread_sets: &[ThreadSet]) -> Result<()> {
         if self.is_late() {
             return Ok(());
         }
         let (groups, places) = (self.selection.engine_groups(), self.selection.engine_places());
-        let bench = Bench { teams, effort: self.effort, isa: self.isa };
+        let bench = Bench { thread_sets, effort: self.effort, isa: self.isa };
         let Self { results, progress, out, isa, .. } = self;
         let save = |results: &Results| save_to(out.as_deref(), results);
         bench.measure(&groups, results, progress, save)?;
-        strategies::measure(&places, teams, &strategies::PACE, *isa, results, progress, save)
+        strategies::measure(&places, thread_sets, &strategies::PACE, *isa, results, progress, save)
     }
 }

@@ -6,7 +6,7 @@ use crate::cli::Selection;
 use crate::interleave::Repetition;
 use crate::keys::{Column, KeyStream, as_hashes};
 use crate::lanes::{self, Band, Removal};
-use crate::plan::{Candidate, Case, Group, Loads, Op, Workload, contestants, keys_at};
+use crate::plan::{Case, Group, Loads, Op, SubjectSpec, Workload, keys_at, swept_specs};
 use crate::results::Shortfall;
 use crate::rivals::Rival;
 use crate::roofline::Arena;
@@ -30,7 +30,7 @@ const KEPT_KEYS: usize = 1 << 20;
 
 /// A filter on its way from load to load.
 struct Climber {
-    candidate: Candidate,
+    spec: SubjectSpec,
     filter: Box<dyn Slots>,
     keys: usize,
 }
@@ -98,7 +98,7 @@ impl Session {
         let before = [0].into_iter().chain(loads.clone());
         let place = |(before, load)| Place::of(sweep.slots, before, load);
         let places: Vec<Place> = before.zip(loads).map(place).collect();
-        let everyone = contestants(sweep.family, sweep.slots, &self.selection, self.isa);
+        let everyone = swept_specs(sweep.family, sweep.slots, &self.selection, self.isa);
         let needed = self.climbers(sweep, &everyone)?;
         let Some(most) = places.last().filter(|_| !needed.is_empty()) else {
             self.progress.steps_done(steps_of_sweep(sweep, &self.selection, self.isa));
@@ -121,26 +121,26 @@ impl Session {
     }
 
     /// An empty filter of each candidate that has cases left to measure.
-    fn climbers(&self, sweep: &Loads, everyone: &[Candidate]) -> Result<Vec<Climber>> {
+    fn climbers(&self, sweep: &Loads, everyone: &[SubjectSpec]) -> Result<Vec<Climber>> {
         let mut climbers = Vec::new();
-        for candidate in everyone {
+        for spec in everyone {
             let is_needed = sweep.loads.iter().copied().any(|load| {
-                let all: Vec<Candidate> = everyone
+                let all: Vec<SubjectSpec> = everyone
                     .iter()
-                    .map(|candidate| candidate.at_load(load))
-                    .filter(|candidate| {
-                        let (subject, variant) = (candidate.subject_name(), candidate.size_name());
+                    .map(|spec| spec.at_load(load))
+                    .filter(|spec| {
+                        let (subject, variant) = (spec.subject_name(), spec.size_name());
                         !self.results.falls_short(&subject, &variant)
                     })
                     .collect();
                 sweep.groups(load).iter().any(|group| {
                     let mut missing = self.missing(group, &all).into_iter();
-                    missing.any(|case| case.candidate == candidate.at_load(load))
+                    missing.any(|case| case.spec == spec.at_load(load))
                 })
             });
             if is_needed {
-                let filter = create_slots(candidate, self.isa)?;
-                climbers.push(Climber { candidate: *candidate, filter, keys: 0 });
+                let filter = create_slots(spec, self.isa)?;
+                climbers.push(Climber { spec: *spec, filter, keys: 0 });
             }
         }
         Ok(climbers)
@@ -158,12 +158,12 @@ impl Session {
         let place = places[0];
         let (mut built, mut around_band) = (Vec::new(), Vec::new());
         for mut climber in climbers {
-            let candidate = climber.candidate.at_load(place.load);
-            let name = || format!("filling {} {}", candidate.subject_name(), candidate.sizing);
+            let spec = climber.spec.at_load(place.load);
+            let name = || format!("filling {} {}", spec.subject_name(), spec.sizing);
             let (below, above) = match climber.climb_over(hashes, place) {
                 Err(error) if is_full(&error) => {
                     let load_reached = climber.filter.load_factor().unwrap_or_default();
-                    self.fall_short(&candidate, places, load_reached);
+                    self.fall_short(&spec, places, load_reached);
                     continue;
                 }
                 around => around.with_context(name)?,
@@ -173,7 +173,7 @@ impl Session {
             ensure_rate(fpr_expected, passed, absent.len()).with_context(name)?;
             let fpr_measured = Some(passed as f64 / absent.len() as f64);
             built.push(Built {
-                candidate,
+                spec,
                 subject: climber.filter,
                 fpr_expected,
                 fpr_measured,
@@ -185,14 +185,14 @@ impl Session {
     }
 
     /// Notes that a filter was full before these loads.
-    fn fall_short(&mut self, candidate: &Candidate, places: &[Place], load_reached: f64) {
-        let subject = candidate.subject_name();
-        let what = format!("{subject} {}", candidate.sizing);
+    fn fall_short(&mut self, spec: &SubjectSpec, places: &[Place], load_reached: f64) {
+        let subject = spec.subject_name();
+        let what = format!("{subject} {}", spec.sizing);
         self.progress.note(&format!("{what}: full at {:.1} %", load_reached * 100.0));
         self.results.shortfalls.extend(places.iter().map(|place| Shortfall {
             subject: subject.clone(),
-            is_rival: candidate.rival.is_some(),
-            variant: candidate.at_load(place.load).size_name(),
+            is_rival: spec.rival.is_some(),
+            variant: spec.at_load(place.load).size_name(),
             load_reached: round_significant(load_reached, 4),
         }));
     }
@@ -211,19 +211,19 @@ impl Session {
         }
         let arena = Arena::new(largest(&filled.built))?;
         let section = Section { keys, built: &filled.built, arena: &arena };
-        let candidates: Vec<Candidate> = filled.built.iter().map(|built| built.candidate).collect();
+        let specs: Vec<SubjectSpec> = filled.built.iter().map(|built| built.spec).collect();
         for group in groups {
-            let cases = self.missing(group, &candidates);
+            let cases = self.missing(group, &specs);
             if !cases.is_empty() {
                 self.progress.say(format!("{} at {} %", group.name(), load));
                 if group.op == Op::Contains {
                     self.slot_lookups(group, &cases, &section, stream)?;
                 } else {
-                    let turns = cases
+                    let repetitions = cases
                         .iter()
-                        .map(|case| self.slot_turn(group, case, filled))
+                        .map(|case| self.slot_repetition(group, case, filled))
                         .collect::<Result<_>>()?;
-                    self.take_turns(group, &cases, &section, turns)?;
+                    self.time_interleaved(group, &cases, &section, repetitions)?;
                 }
             }
             self.progress.step_done();
@@ -247,21 +247,27 @@ impl Session {
         let few = hashes.len().min(FEW_PROBES);
         let mut members_of_few = Bitmap::new(few);
         probes.members.iter_ones().take_while(|i| *i < few).for_each(|i| members_of_few.set(i));
-        let mut turns = Vec::new();
+        let mut repetitions = Vec::new();
         for case in cases {
-            let subject: &dyn Subject = &*section.find(&case.candidate).subject;
-            let (hashes, members) = match case.candidate.rival {
+            let subject: &dyn Subject = &*section.find(&case.spec).subject;
+            let (hashes, members) = match case.spec.rival {
                 Some(Rival::TextbookQuotient) => (&hashes[..few], &members_of_few),
                 _ => (&*hashes, &probes.members),
             };
             let reference = reference_answers(subject, hashes, members, &case.name)?;
-            turns.push(lanes::lookups(subject, case.api, hashes, &reference, self.effort.length));
+            repetitions.push(lanes::lookups(
+                subject,
+                case.api,
+                hashes,
+                &reference,
+                self.effort.length,
+            ));
         }
-        self.take_turns(group, cases, section, turns)
+        self.time_interleaved(group, cases, section, repetitions)
     }
 
     /// One case that is no lookup.
-    fn slot_turn<'a>(
+    fn slot_repetition<'a>(
         &self,
         group: &Group,
         case: &Case,
@@ -270,15 +276,15 @@ impl Session {
         let Filled { built, around_band, hashes, place } = filled;
         let index = built
             .iter()
-            .position(|built| built.candidate == case.candidate)
-            .context("every needed candidate was filled")?;
+            .position(|built| built.spec == case.spec)
+            .context("every needed subject was filled")?;
         let at_load = &*built[index].subject;
         let (length, (start, end)) = (self.effort.length, place.band);
         let [below, above] = &around_band[index];
         let band = Band { below: &**below, at_load: &**above, hashes: &hashes[start..end] };
-        let (candidate, isa) = (case.candidate, self.isa);
+        let (spec, isa) = (case.spec, self.isa);
         let bulk = |hashes: &[KeyHash]| {
-            let mut filter = create_slots(&candidate, isa)?;
+            let mut filter = create_slots(&spec, isa)?;
             filter.bulk(hashes)?;
             anyhow::Ok(filter)
         };
@@ -294,7 +300,7 @@ impl Session {
                 lanes::removals(band, due, others, length)
             }
             Op::Build => {
-                lanes::bulk_builds(move || create_slots(&candidate, isa), keys, at_load, length)
+                lanes::bulk_builds(move || create_slots(&spec, isa), keys, at_load, length)
             }
             Op::Merge => {
                 let (left, right) = keys.split_at(keys.len() / 2);
@@ -311,7 +317,7 @@ impl Filled<'_> {
     fn back(self) -> Vec<Climber> {
         let keys = self.place.keys;
         let climbers = self.built.into_iter().map(|built| Climber {
-            candidate: built.candidate,
+            spec: built.spec,
             filter: built.subject,
             keys,
         });
@@ -323,16 +329,16 @@ impl Filled<'_> {
 fn chosen_groups(
     sweep: &Loads,
     load: u32,
-    everyone: &[Candidate],
+    everyone: &[SubjectSpec],
     selection: &Selection,
 ) -> Vec<Group> {
-    let at_load: Vec<Candidate> = everyone.iter().map(|one| one.at_load(load)).collect();
+    let at_load: Vec<SubjectSpec> = everyone.iter().map(|one| one.at_load(load)).collect();
     selection.choose_groups(sweep.groups(load), &at_load)
 }
 
 /// Steps of a sweep: at each load, filling and its groups; none if no group is wanted.
 pub(crate) fn steps_of_sweep(sweep: &Loads, selection: &Selection, isa: Option<Isa>) -> usize {
-    let everyone = contestants(sweep.family, sweep.slots, selection, isa);
+    let everyone = swept_specs(sweep.family, sweep.slots, selection, isa);
     let loads = sweep.loads.iter();
     let groups: usize =
         loads.map(|load| chosen_groups(sweep, *load, &everyone, selection).len()).sum();

@@ -30,7 +30,7 @@ pub(crate) struct Limit {
 }
 
 /// A variant, and how a table of it is filled from a seed until an insert fails: places, and the load.
-struct Contestant {
+struct Variant {
     system: &'static str,
     variant: String,
     search: &'static str,
@@ -41,7 +41,7 @@ struct Contestant {
 /// Fills tables of every variant.
 pub(super) fn measure(effort: &Effort, say: &mut impl FnMut(&str)) -> Result<Vec<Limit>> {
     let mut limits = Vec::new();
-    for Contestant { system, variant, search, published, fill } in contestants(effort.place_bits) {
+    for Variant { system, variant, search, published, fill } in variants(effort.place_bits) {
         say(&format!("loads of a {system}, {variant}"));
         let filled = (0..effort.seeds).map(&fill).collect::<Result<Vec<_>>>()?;
         let loads = || filled.iter().map(|(_, load)| *load);
@@ -59,10 +59,10 @@ pub(super) fn measure(effort: &Effort, say: &mut impl FnMut(&str)) -> Result<Vec
     Ok(limits)
 }
 
-fn contestants(place_bits: u32) -> Vec<Contestant> {
+fn variants(place_bits: u32) -> Vec<Variant> {
     let filter = |bucket_bits: u32, max_kicks: u32, search, published| {
         let bits = place_bits - bucket_bits;
-        Contestant {
+        Variant {
             system: "cuckoo filter",
             variant: format!("b = {}", 1 << bucket_bits),
             search,
@@ -115,8 +115,8 @@ fn set<S: CuckooSet>(
     search: &'static str,
     published: f64,
     make: impl Fn(u64) -> Result<S, trommel::SpecError> + 'static,
-) -> Contestant {
-    Contestant {
+) -> Variant {
+    Variant {
         system: "hash table",
         variant: variant.into(),
         search,

@@ -1,8 +1,8 @@
 //! Who takes part in a group, behind one face: made, filled, emptied and asked.
 
-use super::plan::{Contestant, Group, Who};
+use super::plan::{Group, Participant, Runner};
 use super::shared;
-use super::threads::Team;
+use super::threads::ThreadSet;
 use crate::rivals::{self, Parallel};
 use anyhow::{Context as _, Result};
 use rayon::ThreadPool;
@@ -11,29 +11,29 @@ use trommel::{AnyFilter, Bitmap, Engine, Filter as _, FilterSpec, Insert as _, I
 
 /// Makes and fills filters for a contestant.
 pub(super) struct Maker<'a> {
-    pub(super) contestant: Contestant,
+    pub(super) runner: Runner,
     spec: FilterSpec,
     size: rivals::Size,
-    team: &'a Team,
+    thread_set: &'a ThreadSet,
 }
 
 impl<'a> Maker<'a> {
     /// One for a contestant of the group; `like` is our filter, whose size a rival takes.
     pub(super) fn new(
         group: &Group,
-        contestant: Contestant,
+        runner: Runner,
         like: &AnyFilter,
-        team: &'a Team,
+        thread_set: &'a ThreadSet,
         isa: Option<Isa>,
     ) -> Self {
         use super::plan::Size;
         let size = rivals::Size {
             keys: group.keys,
-            bits_per_key: match group.subject.size {
+            bits_per_key: match group.sized_filter.size {
                 Size::BitsPerKey(bits) => Some(bits),
                 Size::Fpr(_) | Size::Full(_) | Size::Bytes(_) => None,
             },
-            fpr: match group.subject.size {
+            fpr: match group.sized_filter.size {
                 Size::Fpr(fpr) => Some(fpr),
                 Size::Full(bits) => Some(2f64.powi(-(bits as i32))),
                 Size::BitsPerKey(_) | Size::Bytes(_) => None,
@@ -41,7 +41,7 @@ impl<'a> Maker<'a> {
             bytes: like.memory_bytes(),
             hash_count: like.hash_count(),
         };
-        Self { contestant, spec: group.subject.spec(group.keys, isa), size, team }
+        Self { runner, spec: group.sized_filter.spec(group.keys, isa), size, thread_set }
     }
 
     /// An empty filter.
@@ -49,23 +49,23 @@ impl<'a> Maker<'a> {
         let ours = |engine| -> Result<Box<dyn Parallel>> {
             Ok(Box::new(Ours { filter: self.spec.build()?, engine }))
         };
-        match self.contestant.who {
-            Who::Batch => ours(None),
-            Who::Engine => ours(Some(self.team.engine.clone())),
-            Who::Shared => shared::share(self.spec.build()?, self.pool()),
-            Who::Rival(rival) => rival.create(&self.size, self.pool()),
+        match self.runner.participant {
+            Participant::Batch => ours(None),
+            Participant::Engine => ours(Some(self.thread_set.engine.clone())),
+            Participant::Shared => shared::share(self.spec.build()?, self.pool()),
+            Participant::Rival(rival) => rival.create(&self.size, self.pool()),
         }
     }
 
     /// Threads other than the caller's: one thread is that, even if there is no team of one.
     fn pool(&self) -> Option<Arc<ThreadPool>> {
-        self.team.pool.clone().filter(|_| self.contestant.threads > 1)
+        self.thread_set.pool.clone().filter(|_| self.runner.threads > 1)
     }
 
     /// A filter of these keys, in one call where there is one.
     pub(super) fn build(&self, hashes: &[KeyHash]) -> Result<Box<dyn Parallel>> {
-        if self.contestant.who == Who::Engine {
-            let engine = self.team.engine.clone();
+        if self.runner.participant == Participant::Engine {
+            let engine = self.thread_set.engine.clone();
             let filter = engine.build(&self.spec, hashes)?;
             return Ok(Box::new(Ours { filter, engine: Some(engine) }));
         }

@@ -15,7 +15,7 @@ use std::collections::HashMap;
 
 /// All of an attempt.
 #[derive(Debug)]
-pub(super) struct Turns<'a> {
+pub(super) struct Interleaved<'a> {
     places: [HashMap<&'a str, usize>; 2],
     rivals: HashMap<Places, Rivals>,
 }
@@ -23,7 +23,7 @@ pub(super) struct Turns<'a> {
 /// Places among what took turns in the old and in the new run.
 type Places = (usize, usize);
 
-impl<'a> Turns<'a> {
+impl<'a> Interleaved<'a> {
     /// Of the cases that both runs have.
     pub(super) fn of(attempt: &'a Attempt, pairs: impl Iterator<Item = Pair<'a>>) -> Self {
         let [old, new] = [&attempt.old, &attempt.new].map(|run| &run.results.samples);
@@ -32,26 +32,26 @@ impl<'a> Turns<'a> {
         for pair in pairs.filter(|pair| pair.old.rival.is_some()) {
             let name = pair.old.name();
             let control = Control { old: old.of(&name), new: new.of(&name) };
-            if let Some(turns) = turns_of(&places, &name).filter(|_| control.was_measured()) {
-                controls.entry(turns).or_default().push(control);
+            if let Some(group) = places_of(&places, &name).filter(|_| control.was_measured()) {
+                controls.entry(group).or_default().push(control);
             }
         }
-        let rivals = controls.into_iter().map(|(turns, of)| (turns, Rivals::of(&of)));
+        let rivals = controls.into_iter().map(|(group, of)| (group, Rivals::of(&of)));
         Self { rivals: rivals.collect(), places }
     }
 
     /// The rivals that a case took turns with in both runs, if there are any.
     pub(super) fn rivals_of(&self, name: &str) -> Option<&Rivals> {
-        self.rivals.get(&turns_of(&self.places, name)?)
+        self.rivals.get(&places_of(&self.places, name)?)
     }
 }
 
 fn places(samples: &Samples) -> HashMap<&str, usize> {
-    let turns = samples.turns().iter().enumerate();
-    turns.flat_map(|(place, names)| names.iter().map(move |name| (&**name, place))).collect()
+    let groups = samples.interleaved().iter().enumerate();
+    groups.flat_map(|(place, names)| names.iter().map(move |name| (&**name, place))).collect()
 }
 
-fn turns_of(places: &[HashMap<&str, usize>; 2], name: &str) -> Option<Places> {
+fn places_of(places: &[HashMap<&str, usize>; 2], name: &str) -> Option<Places> {
     let [old, new] = places;
     Some((*old.get(name)?, *new.get(name)?))
 }
