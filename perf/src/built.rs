@@ -58,7 +58,7 @@ pub(crate) fn working_sets<S: Subject + ?Sized>(built: &[Built<S>], op: Op) -> V
     sizes
 }
 
-/// Lines that one operation of the group must touch (see [`crate::roofline`]); none if that is not
+/// Cache lines that one operation of the group must read (see [`crate::roofline`]); none if that is not
 /// known of the kind.
 pub(crate) fn lines_per_op<S: Subject + ?Sized>(built: &Built<S>, group: &Group) -> Option<f64> {
     // Of skewed probes the lines are in the caches that come often; small filters are asked one after the other.
@@ -73,8 +73,8 @@ pub(crate) fn lines_per_op<S: Subject + ?Sized>(built: &Built<S>, group: &Group)
     lines_of(built.spec.kind?, group.op, group.workload, hashes, built.fpr_expected)
 }
 
-/// The same by what it depends on. A counting filter touches a line of bits and one of counters a bit it
-/// inserts.
+/// The same by what it depends on. A counting filter writes one line of bits and one of counters for each bit
+/// that it inserts.
 pub(crate) fn lines_of(
     kind: FilterKind,
     op: Op,

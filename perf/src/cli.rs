@@ -48,7 +48,7 @@ pub(crate) enum Verb {
     /// and write calibration.json.
     #[command(after_help = examples::CALIBRATE)]
     Calibrate(CalibrateArgs),
-    /// Random 64-byte line touches a second, by working-set size and prefetch hint.
+    /// Random 64-byte cache-line reads per second, by working-set size and prefetch hint.
     #[command(after_help = examples::ROOFLINE)]
     Roofline,
     /// Describe the machine and the build.
@@ -112,7 +112,7 @@ pub(crate) struct MeasureArgs {
     /// Where the results go.
     #[arg(long, value_name = "DIR", default_value = DEFAULT_OUT)]
     pub(crate) out: PathBuf,
-    /// End in about so many seconds: groups get less time, down to three repetitions a case.
+    /// End in about N seconds: groups get less time, down to three repetitions a case.
     #[arg(long, value_name = "N", value_parser = parse_seconds)]
     pub(crate) seconds: Option<Duration>,
     /// Keep what DIR already holds from this machine, commit and keys; measure only groups that are missing.
@@ -204,7 +204,7 @@ pub(crate) struct CompareArgs {
     /// As many runs of the new program, made in alternation with the old ones.
     #[arg(long, value_name = "DIR", num_args = 1.., requires = "old")]
     pub(crate) new: Vec<PathBuf>,
-    /// Times that differ by less than so many per cent are the same.
+    /// Times that differ by less than PERCENT are the same.
     #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = parse_effect)]
     pub(crate) min_effect: f64,
     /// Compare runs of unlike machines, flags, rivals, input keys or rows all the same; what is said is marked.

@@ -4,10 +4,10 @@
 //! |---|---|
 //! | [`runs`] | the folders compared: refused where they cannot be |
 //! | [`drift`] | rivals and the machine's limit, which no change of ours can make slower |
-//! | [`interleaved`] | what the rivals that a case took turns with say of the machine |
+//! | [`interleaved`] | drift of the machine in the rounds of a case, by the rivals that were interleaved with it |
 //! | [`alike`] | rounds of two runs in which rivals took the same time, and the machine did alike |
 //! | [`speed`] | what is slower, by how much, and with which confidence |
-//! | [`answers`] | false-positive rates and bits a key, which should not change at all |
+//! | [`answers`] | false-positive rates and bits per key, which should not change at all |
 //! | [`show`], [`junit`] | for people, for scripts |
 
 mod alike;

@@ -84,8 +84,8 @@ impl Effort {
         Pace { budget: self.pace.budget / 2, min_rounds, ..self.pace }
     }
 
-    /// The pace of the next group, when so much time has passed and so many steps are left: groups, and
-    /// fillings of what groups are measured on.
+    /// The pace of the next group, when the time `passed` has passed and `steps_left` steps are left: groups, and
+    /// the filling of the filters that groups are measured on.
     pub(crate) fn pace_within(&self, passed: Duration, steps_left: usize) -> Pace {
         let share = self.limit.saturating_sub(passed) / steps_left.max(1) as u32;
         let min_rounds = if share < self.pace.budget {

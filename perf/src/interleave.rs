@@ -1,5 +1,5 @@
-//! Timing in turns. On a shared machine the speed of one minute says little about the next, so what
-//! is to be compared takes turns: one short repetition each, round after round, and medians at the end.
+//! Interleaved timing. On a shared machine the speed of one minute says little about the next, so the subjects
+//! of a comparison are interleaved: one short repetition each, round after round, and medians at the end.
 
 use crate::clock::{Lap, Stopwatch};
 use crate::counters::{Counters, Counts};
@@ -106,7 +106,7 @@ impl Meter {
         self.lap = Lap::default();
     }
 
-    /// Counts the events of one repetition of a contestant, an operation: each group over a repetition of
+    /// Counts the events per operation of one repetition of a subject: each group over a repetition of
     /// its own. None without counters.
     fn count_repetition(&mut self, subject: &mut Repetition<'_>) -> Result<Option<Counts>> {
         let Some(groups) = self.counters.as_ref().map(Counters::groups) else { return Ok(None) };
@@ -125,11 +125,11 @@ impl Meter {
     }
 }
 
-/// One contestant: a repetition times its sections, verifies its answers off the clock, and returns
+/// One subject: a repetition times its sections, verifies its answers off the clock, and returns
 /// how many operations were timed.
 pub(crate) type Repetition<'a> = Box<dyn FnMut(&mut Meter) -> Result<u64> + 'a>;
 
-/// How long turns are taken.
+/// How many rounds are made, and for how long.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
     /// No new round is begun after this long, unless there were fewer than `min_rounds`; nor after three times
@@ -142,11 +142,11 @@ pub(crate) struct Pace {
 
 /// The fewest rounds of a group, however long they take: a median of three.
 pub(crate) const FEWEST_ROUNDS: usize = 3;
-/// A group that has as many ends when its budget is spent so many times over.
+/// A group with [`FEWEST_ROUNDS`] ends when its budget is spent this many times over.
 const MOST_BUDGETS: u32 = 3;
 
 impl Pace {
-    /// Whether no more rounds are begun after so many, which took so long.
+    /// Whether no more rounds are begun after `rounds`, which took `spent`.
     fn is_over(&self, rounds: usize, spent: Duration) -> bool {
         let enough = if spent >= self.budget * MOST_BUDGETS {
             self.min_rounds.min(FEWEST_ROUNDS)
@@ -157,7 +157,7 @@ impl Pace {
     }
 }
 
-/// What the repetitions of one contestant took.
+/// Times of the repetitions of one subject.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Timing {
     ns_per_op: Vec<f64>,
@@ -197,8 +197,8 @@ impl Timing {
 /// A first round that took so long counts: what it warmed is little of it, and it would cost a round in four.
 const LONG_ROUND: Duration = Duration::from_secs(5);
 
-/// Lets all contestants take turns. One round before the first is not counted, unless it is long: it warms
-/// caches and lets contestants calibrate themselves. Every second round runs backwards, so that no contestant
+/// Times all subjects interleaved. One round before the first is not counted, unless it is long: it warms
+/// caches and lets subjects calibrate themselves. Every second round runs backwards, so that no subject
 /// always follows the same neighbour. `progress` is told the share of the pace that is done.
 pub(crate) fn interleave(
     subjects: &mut [Repetition<'_>],

@@ -26,7 +26,7 @@ impl Length {
     }
 
     /// Whether one untimed pass before each repetition is worth its time: if a pass is short, then the
-    /// lines that the other contestants have driven out of the cache are a large part of it.
+    /// lines that the other subjects have driven out of the cache are a large part of it.
     fn wants_warming(self, one: Duration) -> bool {
         one < self.0 / 2
     }
@@ -191,7 +191,7 @@ pub(crate) fn builds<'a>(
     })
 }
 
-/// Touches random lines of `bytes`: the limit, measured between the turns of those whom it limits.
+/// Reads random cache lines of `bytes` bytes: the limit, interleaved with the subjects that it limits.
 pub(crate) fn line_reads(
     arena: &Arena,
     bytes: usize,

@@ -8,7 +8,7 @@
 //! | [`plan`] | which cases there are: filter × variant × operation × workload × keys |
 //! | [`keys`], [`tpch`], [`keyfile`] | where keys come from, and the truth about them |
 //! | [`subject`], [`slots`], [`ours`], [`rivals`], [`tree`], [`built`] | one face for everything that is measured |
-//! | [`lanes`], [`interleave`], [`clock`], [`counters`] | timing: short repetitions, taken in turns |
+//! | [`lanes`], [`interleave`], [`clock`], [`counters`] | timing: short interleaved repetitions |
 //! | [`simulate`] | counts of events where there are no counters: the same cases under Callgrind |
 //! | [`roofline`], [`noise`], [`pages`], [`environment`] | the machine: its limit, its quiet, its description |
 //! | [`session`], [`effort`] | a run: groups of cases, each verified, saved as it ends |

@@ -18,10 +18,10 @@ pub(crate) struct Noise {
     pub(crate) steal: Option<f64>,
 }
 
-/// Spins, and turns of the dependent multiplication in each: about 1 ms on today's cores, long
+/// Spins, and dependent multiplications in each: about 1 ms on today's cores, long
 /// enough to be interrupted, short enough that an interruption stands out.
 const SPINS: usize = 200;
-const TURNS: u64 = 1_000_000;
+const MULTIPLICATIONS: u64 = 1_000_000;
 
 /// Spread above which figures of this run deserve a warning.
 const NOISY_SPREAD: f64 = 0.05;
@@ -46,8 +46,8 @@ pub(crate) fn check() -> Noise {
 fn time_spin() -> f64 {
     let start = Instant::now();
     let mut value = black_box(1u64);
-    for turn in 0..TURNS {
-        value = value.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(turn);
+    for step in 0..MULTIPLICATIONS {
+        value = value.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(step);
     }
     black_box(value);
     start.elapsed().as_secs_f64()

@@ -29,7 +29,7 @@ pub(crate) struct Ours<F> {
     probed_bytes: usize,
 }
 
-/// Makes the empty filter of a kind, or as many small ones of so many keys as a tree has.
+/// Makes the empty filter of a kind, or the small ones of a tree, for `keys` keys each.
 pub(crate) fn create(
     kind: FilterKind,
     sizing: Sizing,

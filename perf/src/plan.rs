@@ -38,7 +38,7 @@ pub(crate) enum Api {
     Single,
     /// One call for a slice of keys.
     Batch,
-    /// Calls for so many keys each.
+    /// Calls for this many keys each.
     BatchesOf(usize),
 }
 
@@ -91,7 +91,7 @@ impl fmt::Display for Api {
 /// How large a filter is made.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Sizing {
-    /// This many bits a key.
+    /// This many bits per key.
     BitsPerKey(usize),
     /// As its own equation says for this false-positive rate.
     Fpr(f64),
@@ -210,7 +210,7 @@ pub(crate) fn subject_specs_of_one_gib() -> Vec<SubjectSpec> {
     ]
 }
 
-/// Cases that are timed in turns with each other.
+/// Cases that are timed interleaved with each other.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Group {
     pub(crate) op: Op,
@@ -242,7 +242,7 @@ impl Group {
         format!("{}{workload} {:e}{input}{hashed}{matrix}", self.op, self.keys)
     }
 
-    /// The variant column of a candidate in this group.
+    /// The variant column of a subject in this group.
     pub(crate) fn variant(&self, spec: &SubjectSpec, api: Api) -> String {
         let input = self.input.as_deref().map_or_else(String::new, |input| format!("{input}/"));
         let hash = if self.hashed { HASH_SUFFIX } else { "" };
@@ -250,7 +250,7 @@ impl Group {
         format!("{input}{}{hash}{varied}", spec.size_name())
     }
 
-    /// The cases of these candidates, without those that a candidate cannot do.
+    /// The cases of these subjects, without those that a subject cannot do.
     pub(crate) fn cases(&self, specs: &[SubjectSpec]) -> Vec<Case> {
         let mut cases = Vec::new();
         for spec in specs.iter().filter(|spec| self.admits(spec)) {
@@ -270,7 +270,7 @@ impl Group {
         })
     }
 
-    /// The calls by which a candidate is asked. No rival has one for many keys; a build or a lookup
+    /// The calls by which a subject is queried. No rival has one for many keys; a build or a lookup
     /// that hashes is measured in the form that a user would choose.
     fn apis(&self, spec: &SubjectSpec) -> &'static [Api] {
         if let Some(matrix) = self.matrix {
@@ -389,7 +389,7 @@ impl Selection {
         self.quick && self.load.is_none()
     }
 
-    /// Whether filters of so many keys are looked up in and no more.
+    /// Whether filters of `keys` keys are looked up in and no more.
     pub(crate) fn only_looks_up(&self, keys: usize) -> bool {
         self.is_brief() && self.keys.is_none() && keys > CHANGED_BRIEFLY
     }

@@ -121,7 +121,7 @@ fn legend_of<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<Series> {
     series
 }
 
-/// The most random lines that this machine touches a second, by bytes, for the legend and the plots of
+/// The most random cache lines that this machine reads per second, by bytes, for the legend and the plots of
 /// throughput.
 pub(crate) fn limit(results: &Results) -> Series {
     let best =
@@ -201,7 +201,7 @@ pub(crate) fn by_load(series: &[Series]) -> Result<String> {
     frame.draw(series)
 }
 
-/// False-positive rates by bits a key.
+/// False-positive rates by bits per key.
 pub(crate) fn rates(series: &[Series]) -> Result<String> {
     let rate = |y: f64| format!("{} %", plain(y * 100.0));
     let frame = Frame {
@@ -268,7 +268,7 @@ pub(crate) fn by_step(x_title: &str, steps: &[String], series: &[Series]) -> Res
     frame.draw(series)
 }
 
-/// The ways to touch lines: their labels, and looks that no filter has.
+/// The ways to read cache lines: their labels, and looks that no filter has.
 fn access_ways(results: &Results) -> Vec<Series> {
     let speed = |way: usize| {
         results.roofline.iter().map(move |point| (point.bytes as f64, point.by_access()[way].1))

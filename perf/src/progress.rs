@@ -16,7 +16,7 @@ pub(crate) struct Progress {
 const POSITIONS: u64 = 100;
 
 impl Progress {
-    /// A bar for so many steps. It draws on standard error, and only if that is a terminal.
+    /// A bar for `steps` steps. It draws on standard error, and only if that is a terminal.
     pub(crate) fn new(steps: usize) -> Self {
         let bar = ProgressBar::new(steps as u64 * POSITIONS);
         let style =
@@ -52,7 +52,7 @@ impl Progress {
         self.steps_done(1);
     }
 
-    /// So many steps are done, or need not be made.
+    /// Marks `steps` steps as done; they may also have been left out.
     pub(crate) fn steps_done(&mut self, steps: usize) {
         self.done += steps as u64;
         self.bar.set_position(self.done * POSITIONS);

@@ -74,7 +74,7 @@ pub(crate) struct Timed {
 }
 
 impl Timed {
-    /// Adds the sections of a contestant.
+    /// Adds the sections of a subject.
     pub(crate) fn add(&mut self, lap: Lap) {
         self.busy_s += lap.busy.as_secs_f64();
         self.waited_s += lap.waited.as_secs_f64();
@@ -182,7 +182,7 @@ impl Results {
         }
     }
 
-    /// Puts rows that took turns, and the repetitions of each.
+    /// Puts rows that were measured interleaved, and the repetitions of each.
     pub(crate) fn put_interleaved(&mut self, rows: Vec<Row>, timings: &[Timing]) {
         let repetitions = timings.iter().map(Timing::repetitions);
         self.samples.put(rows.iter().map(Row::name).zip(repetitions));

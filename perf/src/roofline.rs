@@ -1,14 +1,14 @@
-//! The machine's own limit: how many random 64-byte lines of a working set one core touches a second.
+//! The machine's own limit: how many random 64-byte cache lines of a working set one core reads per second.
 //!
-//! A lookup in a filter that is larger than the caches cannot cost less than the lines that it
-//! touches. So every throughput is also given as a fraction of this one:
-//! `fraction = operations/s × lines an operation / lines/s`, both from the same turns at the same
-//! size, where a blocked filter touches one line an operation, as does a lookup in a quotient filter that
-//! has a block a line; a standard filter of `k` bits `k` lines for a hit, an insert, and
+//! A lookup in a filter that is larger than the caches cannot cost less than the cache lines that it
+//! reads. So every throughput is also given as a fraction of this one:
+//! `fraction = operations/s × lines per operation / lines/s`, both from the same rounds at the same
+//! size, where a blocked filter reads one line per operation, as does a lookup in a quotient filter that
+//! has one block per line; a standard filter of `k` bits `k` lines for a hit, an insert, and
 //! `1 + fill + fill² + … + fill^(k−1)` for a miss, which ends at its first zero bit.
 //!
-//! Below the size of the second-level cache the limit is one of line touches by scalar loads; a filter
-//! that gathers many keys a vector can pass it, and then computing and not memory bounds both.
+//! Below the size of the second-level cache the limit is that of line reads by scalar loads; a filter
+//! that gathers several keys per vector can pass it, and then computing and not memory bounds both.
 
 use crate::clock::Stopwatch;
 use anyhow::{Result, anyhow};
@@ -29,7 +29,7 @@ const DRAWN: usize = 1 << 14;
 /// Lines between a prefetch and its use. From 64 to 256 the speed is flat.
 const AHEAD: usize = 128;
 
-/// A way to touch lines.
+/// A way to read cache lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Access {
@@ -67,7 +67,7 @@ impl fmt::Display for Access {
     }
 }
 
-/// The limit at one size: million lines a second, by way of touching.
+/// The limit at one size: million cache lines per second, by way of reading.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Point {
     pub(crate) bytes: u64,
@@ -102,7 +102,7 @@ impl Point {
     }
 }
 
-/// Memory to touch, got as the tables of our filters are: huge pages where it is large.
+/// Memory to read, allocated as the tables of our filters are: huge pages where it is large.
 pub(crate) struct Arena {
     storage: Storage,
     drawn: Box<[u32; DRAWN]>,
@@ -127,8 +127,8 @@ impl Arena {
         Ok(Self { storage, drawn })
     }
 
-    /// Touches `touches` random lines (rounded up to whole passes over the drawn ones) of the first
-    /// `bytes`; returns how many were touched. `shift` is the state that moves passes apart.
+    /// Reads `lines_read` random cache lines (rounded up to whole passes over the drawn ones) of the first
+    /// `bytes`; returns how many were read. `shift` is the state that moves passes apart.
     pub(crate) fn read_lines(
         &self,
         bytes: usize,
@@ -173,7 +173,7 @@ impl Arena {
         sum
     }
 
-    /// The limit at `bytes`: for each way the median of short repetitions taken in turns.
+    /// The limit at `bytes`: for each way the median of short interleaved repetitions.
     pub(crate) fn measure(&self, bytes: usize, repetition: Duration, rounds: usize) -> Point {
         let mut shift = 0x9E37_79B9_7F4A_7C15;
         let line_counts =
@@ -190,7 +190,7 @@ impl Arena {
         Point { bytes: bytes as u64, no_prefetch, t0, t1, nta }
     }
 
-    /// Touches that take about as long as a repetition should.
+    /// Number of lines whose reads take about as long as a repetition should.
     pub(crate) fn calibrate(
         &self,
         bytes: usize,

@@ -16,8 +16,8 @@ pub(crate) struct Row {
     /// `as-register-bloom-fpr-1%` (a rival at the bytes of that filter), `12-bit+hash` (keys hashed inside
     /// the timed loop), `tpch-0.1/12-bit`; `r8-95%-of-16Mi` (remainders of 8 bits, 95 % of 2^24 slots in
     /// use), `f8-95%-of-16Mi` (the same with fingerprints), `r8-95%-of-16Mi+avx2` (by kernels for AVX2,
-    /// where the run has better ones). `12-bit+wall`, `r8-full-95%+wall`: timed by the wall, in turns with the
-    /// engine. `12-bit+by-64` and the like: parts of the matrix, see [`Matrix`].
+    /// where the run has better ones). `12-bit+wall`, `r8-full-95%+wall`: timed by the wall clock, interleaved
+    /// with the engine. `12-bit+by-64` and the like: parts of the matrix, see [`Matrix`].
     pub(crate) variant: String,
     /// `insert`, `build` (construction and all inserts) or `contains`; for filters with slots also
     /// `remove`, `merge` and `enumerate`, which count fingerprints that come out. Inserts by load are of
@@ -47,9 +47,9 @@ pub(crate) struct Row {
     pub(crate) mad: f64,
     /// Million operations a second, from the median.
     pub(crate) mops: f64,
-    /// Million random line touches a second at this size, from repetitions between the same ones.
+    /// Million random cache-line reads per second at this size, from repetitions interleaved with the case's.
     pub(crate) roofline_mops: Option<f64>,
-    /// `mops` times the lines that an operation must touch, over `roofline_mops`.
+    /// `mops` times the cache lines that an operation must read, over `roofline_mops`.
     pub(crate) roofline_fraction: Option<f64>,
     /// Bits occupied a key that the filter is sized for.
     pub(crate) bits_per_key: f64,
@@ -165,7 +165,7 @@ impl Row {
             && !self.is_of_engine()
     }
 
-    /// Whether it took turns with the engine.
+    /// Whether it was interleaved with the engine.
     pub(crate) fn is_of_engine(&self) -> bool {
         self.variant.ends_with(WALL_SUFFIX)
     }
@@ -175,7 +175,7 @@ impl Row {
         self.variant.ends_with(HASH_SUFFIX)
     }
 
-    /// Lines that one operation must touch, as assumed for the roofline fraction.
+    /// Cache lines that one operation must read, as assumed for the roofline fraction.
     pub(crate) fn lines_per_op(&self) -> Option<f64> {
         Some(self.roofline_fraction? * self.roofline_mops? / self.mops)
     }

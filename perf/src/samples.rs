@@ -13,7 +13,7 @@ use std::path::Path;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Samples {
     ns_per_op: BTreeMap<String, Vec<f64>>,
-    /// Names of the cases that took turns: repetitions in the same place were made in the same round. Older
+    /// Names of the cases that were interleaved: repetitions at the same index were made in the same round. Older
     /// files do not say.
     #[serde(default, rename = "turns")]
     interleaved: Vec<Vec<String>>,
@@ -26,7 +26,7 @@ pub(crate) const FILE: &str = "samples.json";
 const DIGITS: i32 = 5;
 
 impl Samples {
-    /// Puts the repetitions of cases that took turns in the place of older ones.
+    /// Replaces the repetitions of cases by those of an interleaved measurement.
     pub(crate) fn put<'a>(
         &mut self,
         repetitions_by_name: impl IntoIterator<Item = (String, &'a [f64])>,
@@ -45,7 +45,7 @@ impl Samples {
         self.interleaved.push(names);
     }
 
-    /// The names of cases that took turns, all of each time together.
+    /// The names of cases that were interleaved, one list per measurement.
     pub(crate) fn interleaved(&self) -> &[Vec<String>] {
         &self.interleaved
     }

@@ -1,4 +1,4 @@
-//! A run: groups of cases, each verified, timed in turns, and saved as it ends.
+//! A run: groups of cases, each verified, timed interleaved, and saved as it ends.
 
 mod engine;
 mod sweep;
@@ -94,7 +94,7 @@ impl Session {
     }
 
     /// The selected cases of a group, if any of them is not measured yet. All of them are measured
-    /// again then: only what took turns with each other can be compared. None when the run is late.
+    /// again then: only cases that were interleaved can be compared. None when the run is late.
     fn missing(&self, group: &Group, specs: &[SubjectSpec]) -> Vec<Case> {
         if self.is_late() {
             return Vec::new();
@@ -104,7 +104,7 @@ impl Session {
         if is_measured { Vec::new() } else { chosen }
     }
 
-    /// The candidates that have cases in any of these groups.
+    /// The subjects that have cases in any of these groups.
     fn needed(&self, groups: &[Group], specs: &[SubjectSpec]) -> Vec<SubjectSpec> {
         let cases: Vec<Case> = groups.iter().flat_map(|group| self.missing(group, specs)).collect();
         specs.iter().filter(|spec| cases.iter().any(|case| case.spec == **spec)).copied().collect()
@@ -517,7 +517,7 @@ impl<'a, S: Subject + ?Sized> Section<'a, S> {
     }
 }
 
-/// Steps of a section with so many groups: filling what they are measured on takes its time, too.
+/// Steps of a section with `groups` groups: filling the filters takes its time, too.
 pub(crate) const fn steps_of(groups: usize) -> usize {
     const FILLING: usize = 1;
     if groups == 0 { 0 } else { FILLING + groups }
@@ -566,7 +566,7 @@ fn reference_answers(
     Ok(single)
 }
 
-/// Answers that calls for so many keys each are compared with the reference for, bit by bit.
+/// Number of answers of [`Api::BatchesOf`] calls that are compared with the reference, bit by bit.
 const VERIFIED_IN_CALLS: usize = 100_000;
 
 /// Compares the answers to calls for `keys` keys each with the reference's.

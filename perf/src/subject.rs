@@ -98,7 +98,7 @@ pub(crate) fn answer_each<T>(items: &[T], answers: &mut Bitmap, contains: impl F
     }
 }
 
-/// Makes the empty filter of a candidate for `keys` keys. A rival takes the bytes, and the hash count
+/// Makes the empty filter of a subject for `keys` keys. A rival takes the bytes, and the hash count
 /// where it has one, of our filter of the same kind and sizing.
 pub(crate) fn create(
     spec: &SubjectSpec,
@@ -125,7 +125,7 @@ pub(crate) fn create(
     rival.create(&size, is_tree)
 }
 
-/// Makes the empty filter of a candidate that is defined by its slots.
+/// Makes the empty filter of a subject that is defined by its slots.
 pub(crate) fn create_slots(spec: &SubjectSpec, isa: Option<Isa>) -> Result<Box<dyn Slots>> {
     let Sizing::Slots(filling) = spec.sizing else {
         bail!("{} is not sized by slots", spec.sizing)

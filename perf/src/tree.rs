@@ -20,8 +20,8 @@ const PARTS: usize = 100;
 /// All of them.
 pub(crate) const FILTERS: usize = LEVELS * PARTS;
 
-/// Probes that are dealt out to parts at a time: some eighty a filter.
-const DEALT_AT_A_TIME: usize = 8192;
+/// Probes that are split among parts at a time: some eighty per part.
+const SPLIT_AT_A_TIME: usize = 8192;
 
 /// Filters by level and part.
 #[derive(Clone, Debug)]
@@ -69,8 +69,8 @@ impl<F: Subject> Tree<F> {
         self.of_part(part).iter().any(|filter| filter.count_single(slice::from_ref(hash)) != 0)
     }
 
-    /// Deals probes out to parts, asks every level of a part for all of its probes, and puts the answers back.
-    fn answer_dealt(&self, hashes: &[KeyHash], first: usize, answers: &mut Bitmap) {
+    /// Splits probes among parts, queries every level of a part for all of its probes, and puts the answers back.
+    fn answer_split(&self, hashes: &[KeyHash], first: usize, answers: &mut Bitmap) {
         let mut starts = [0usize; PARTS + 1];
         let parts: Vec<usize> = hashes.iter().map(|hash| place_of(*hash).0).collect();
         parts.iter().for_each(|part| starts[part + 1] += 1);
@@ -78,10 +78,10 @@ impl<F: Subject> Tree<F> {
             starts[part + 1] += starts[part];
         }
         let mut next = starts;
-        let mut dealt = vec![KeyHash::from_raw(0); hashes.len()];
+        let mut split = vec![KeyHash::from_raw(0); hashes.len()];
         let mut origins = vec![0; hashes.len()];
         for (i, part) in parts.iter().enumerate() {
-            dealt[next[*part]] = hashes[i];
+            split[next[*part]] = hashes[i];
             origins[next[*part]] = first + i;
             next[*part] += 1;
         }
@@ -89,7 +89,7 @@ impl<F: Subject> Tree<F> {
         for part in 0..PARTS {
             let range = starts[part]..starts[part + 1];
             for filter in self.of_part(part).iter().filter(|_| !range.is_empty()) {
-                filter.answer_batch(&dealt[range.clone()], &mut found);
+                filter.answer_batch(&split[range.clone()], &mut found);
                 found.iter_ones().for_each(|i| answers.set(origins[range.start + i]));
             }
         }
@@ -130,14 +130,14 @@ impl<F: Subject + Clone + 'static> Subject for Tree<F> {
     }
 
     fn insert_single(&mut self, hashes: &[KeyHash]) -> Result<()> {
-        let mut dealt = vec![Vec::new(); self.filters.len()];
+        let mut split = vec![Vec::new(); self.filters.len()];
         for hash in hashes {
             let (part, level) = place_of(*hash);
-            dealt[part * LEVELS + level].push(*hash);
+            split[part * LEVELS + level].push(*hash);
         }
         self.filters
             .iter_mut()
-            .zip(&dealt)
+            .zip(&split)
             .try_for_each(|(filter, of_it)| filter.insert_batch(of_it))
     }
 
@@ -151,8 +151,8 @@ impl<F: Subject + Clone + 'static> Subject for Tree<F> {
 
     fn answer_batch(&self, hashes: &[KeyHash], answers: &mut Bitmap) {
         answers.reset(hashes.len());
-        for (i, slice) in hashes.chunks(DEALT_AT_A_TIME).enumerate() {
-            self.answer_dealt(slice, i * DEALT_AT_A_TIME, answers);
+        for (i, slice) in hashes.chunks(SPLIT_AT_A_TIME).enumerate() {
+            self.answer_split(slice, i * SPLIT_AT_A_TIME, answers);
         }
     }
 

@@ -77,7 +77,7 @@ impl Run {
         &mut self.results["rows"][index]
     }
 
-    /// Makes a row so many times as slow as it was.
+    /// Makes a row `factor` times as slow as it was.
     fn time(&mut self, index: usize, factor: f64) {
         let row = self.row(index);
         let ns_per_op = row["ns_per_op"].as_f64().unwrap() * factor;
@@ -88,9 +88,9 @@ impl Run {
         self.samples["ns_per_op"][name] = json!(repetitions);
     }
 
-    /// Says that all cases of an operation took turns, and makes each repetition of them so many times as slow as
+    /// Marks all cases of an operation as interleaved, and makes each repetition of them as many times as slow as
     /// `factor` says for the row and the round.
-    fn take_turns(&mut self, op: &str, factor: impl Fn(usize, usize) -> f64) {
+    fn interleave(&mut self, op: &str, factor: impl Fn(usize, usize) -> f64) {
         let mut names = Vec::new();
         for (index, row) in self.results["rows"].as_array_mut().unwrap().iter_mut().enumerate() {
             if row["op"] != op {
@@ -281,7 +281,7 @@ fn what_a_busy_neighbour_does_to_some_rounds_is_no_regression() {
         ] {
             let mut run = Run::new();
             run.time(0, effect);
-            run.take_turns("contains", |index, round| {
+            run.interleave("contains", |index, round| {
                 let factor = if index < 3 { 1.5 } else { 1.1 };
                 if is_busy(round) { factor } else { 1.0 }
             });

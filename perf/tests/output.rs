@@ -121,8 +121,8 @@ fn a_full_disk_behind_a_file_is_said_and_a_device_stays_one() {
     assert!(!fs::metadata("/dev/full").unwrap().is_file() && !Path::new("/dev/full.new").exists());
 }
 
-/// Runs the program with files of at most so many KiB, which a disk that fills up is like; the system's
-/// signal about it is ignored or not.
+/// Runs the program with files of at most `kib` KiB, as on a disk that fills up; the system's signal about it is
+/// ignored or not.
 fn limited(kib: u32, is_ignored: bool, words: &[&str]) -> Output {
     let trap = if is_ignored { "trap '' XFSZ; " } else { "" };
     let script = format!("{trap}ulimit -c 0; ulimit -f {kib}; exec \"$0\" \"$@\"");

@@ -58,16 +58,17 @@ fn a_killed_run_leaves_whole_files_and_is_resumed() {
     let samples = json(&out.join("samples.json")).unwrap();
     let repetitions = samples["ns_per_op"].as_object().unwrap();
     assert_eq!(repetitions.len(), all.len());
-    // Every case took turns once, and those that did so together have a repetition in each round.
-    let mut took_turns = Vec::new();
-    for turns in samples["turns"].as_array().unwrap() {
-        let names: Vec<&str> = turns.as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    // Every case is in one interleaved measurement, and the cases of one have equal numbers of repetitions.
+    let mut interleaved = Vec::new();
+    for measurement in samples["turns"].as_array().unwrap() {
+        let names: Vec<&str> =
+            measurement.as_array().unwrap().iter().filter_map(Value::as_str).collect();
         let rounds = |name: &&str| repetitions[*name].as_array().unwrap().len();
         assert!(names.windows(2).all(|pair| rounds(&pair[0]) == rounds(&pair[1])), "{names:?}");
-        took_turns.extend(names);
+        interleaved.extend(names);
     }
-    took_turns.sort_unstable();
-    assert!(took_turns.iter().eq(repetitions.keys()), "{took_turns:?}");
+    interleaved.sort_unstable();
+    assert!(interleaved.iter().eq(repetitions.keys()), "{interleaved:?}");
     // A run is like itself.
     let compared = Command::new(env!("CARGO_BIN_EXE_trommel-perf"))
         .arg("compare")

@@ -33,7 +33,7 @@ pub(crate) struct AdviseArgs {
     /// The highest false-positive rate.
     #[arg(long, value_name = "RATE", value_parser = parse_rate, allow_hyphen_values = true)]
     pub(crate) fpr: Option<f64>,
-    /// The most bits a key.
+    /// The most bits per key.
     #[arg(long, value_name = "BITS", value_parser = parse_bits, allow_hyphen_values = true)]
     pub(crate) bits_per_key: Option<f64>,
     /// The most memory: 64MiB, 1.5GB, or bytes.
@@ -175,7 +175,7 @@ mod tests {
         ])
         .unwrap();
         assert_eq!((question.keys, question.miss_ns, question.hit_rate), (1_000_000, 1e4, 0.25));
-        // The smaller of 1.5 MiB and ten bits a key.
+        // The smaller of 1.5 MiB and ten bits per key.
         assert_eq!((question.fpr, question.bytes), (Some(0.01), Some(1_250_000)));
         assert_eq!(question.needs, [Need::Merge, Need::Grow]);
         let memory = asked(&["--keys", "1e9", "--miss-cost", "1", "--memory", "64 MiB"]).unwrap();

@@ -1,5 +1,5 @@
 //! Lookups of offers, measured as `measure` does it: filters full of keys, every answer verified, short
-//! repetitions in turns, medians.
+//! interleaved repetitions, medians.
 
 use super::offers::{Offer, Shape};
 use super::timings::LineTimes;
@@ -15,11 +15,11 @@ use std::rc::Rc;
 use std::time::Duration;
 use trommel::{AnyFilter, Bitmap, Engine, Filter as _, FilterKind, FilterSpec, KeyHash};
 
-/// Of more keys, filters of so many are measured, with as many bits for each, and their lookups are slower in
-/// the end by what a random line is.
+/// Filters of more keys are measured with this number of keys and as many bits for each. Their lookup times are
+/// then scaled by the time of a random cache-line read in the full memory over that in the measured one.
 const MOST_KEYS: usize = 20_000_000;
-/// The largest memory in which lines are touched for that.
-const MOST_TOUCHED_BYTES: u64 = 2 << 30;
+/// The largest memory in which cache-line reads are timed for that.
+const MOST_READ_BYTES: u64 = 2 << 30;
 /// Filters that are kept for another look.
 const KEPT_BYTES: u64 = 1 << 30;
 
@@ -72,8 +72,8 @@ impl Bench {
         Self { most_kept: u64::MAX, ..self }
     }
 
-    /// Nanoseconds of a lookup in each of these offers, with such a share of keys among the probes. Finalists take
-    /// longer turns.
+    /// Nanoseconds of a lookup in each of these offers, with such a share of keys among the probes. Finalists have
+    /// longer repetitions.
     pub(super) fn measure(
         &mut self,
         offers: &[Offer],
@@ -171,9 +171,9 @@ fn lookups<'a>(
 /// Probes whose answers in a batch are compared with single ones.
 const SINGLY_VERIFIED: usize = 4096;
 
-/// The time of a random line up to so many bytes.
+/// The times of a random cache-line read in working sets of up to `largest` bytes.
 fn line_times(largest: u64) -> Result<LineTimes> {
-    let largest = largest.clamp(1 << 20, MOST_TOUCHED_BYTES);
+    let largest = largest.clamp(1 << 20, MOST_READ_BYTES);
     let points = roofline::curve(largest as usize, |_| ())?;
     Ok(LineTimes(points.iter().map(roofline::Point::line_ns).collect()))
 }

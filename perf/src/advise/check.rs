@@ -1,5 +1,5 @@
-//! How good answers are: every offer measured, in turns with all others, in many scenarios, and what was
-//! advised compared with the best.
+//! How good answers are: every offer is measured, interleaved with all others, in many scenarios, and what was
+//! advised is compared with the best.
 
 use super::Question;
 use super::bench::Bench;

@@ -1,4 +1,4 @@
-//! Which filter to take for so many keys, by what a probe costs with it on this machine.
+//! Advises which filter to take for a number of keys, by what a probe costs with it on this machine.
 //!
 //! A filter stands before something slow: a probe that it answers "no" saves the work `t_w`. With a share `σ`
 //! of probes that are keys, and a false-positive rate `f`, a probe costs

@@ -47,7 +47,7 @@ impl Shape {
 }
 
 impl Offer {
-    /// Bits of memory for each of so many keys.
+    /// Bits of memory for each of `keys` keys.
     pub(crate) fn bits_per_key(&self, keys: usize) -> f64 {
         self.bytes as f64 * 8.0 / keys as f64
     }
@@ -130,7 +130,7 @@ pub(crate) fn offers(asked: &Question, caches: &Caches, isa: Option<Isa>) -> Res
     if kept.is_empty() { Err(refused.explain(asked)) } else { Ok(kept) }
 }
 
-/// A filter of a spec as it will be with all keys. Its table is made, not touched, and given back.
+/// A filter of a spec as it will be with all keys. Its table is allocated, neither read nor written, and freed.
 ///
 /// # Errors
 /// If the library cannot make it.
@@ -147,7 +147,8 @@ pub(crate) fn offer(spec: FilterSpec, keys: usize) -> Result<Offer, SpecError> {
     Ok(Offer { kind, spec, shape, bytes, probed_bytes, fpr })
 }
 
-/// The rate that an empty filter will have when it holds so many keys, of a kind that is known here.
+/// The false-positive rate that an empty filter will have when it holds `keys` keys; none if this function does not
+/// know the kind.
 fn rate_with(filter: &AnyFilter, keys: usize) -> Option<f64> {
     fn of<L: Layout>(geometry: Geometry, keys: usize) -> f64 {
         L::fpr(geometry.hashes, keys as f64 / geometry.units as f64) + hash_floor(keys, HASH_BITS)
@@ -340,7 +341,7 @@ fn what_reaches(rate: f64, asked: &Question) -> String {
     }
     if let Some((bytes, kind)) = memory {
         let size = human_bytes(bytes);
-        return format!("a {kind} of {size} reaches it, if the system gives so much memory");
+        return format!("a {kind} of {size} reaches it, if the system gives that much memory");
     }
     if lowest.is_infinite() {
         return other;
@@ -368,7 +369,7 @@ pub(super) mod tests {
     use super::*;
     use crate::failure::BadInput;
 
-    /// An offer of so many bytes and such a rate.
+    /// An offer of these bytes and this false-positive rate.
     pub(crate) fn named(kind: FilterKind, bytes: u64, fpr: f64) -> Offer {
         let shape = Shape::Bits { hashes: 8, compact: false };
         let spec = FilterSpec::new(kind);
@@ -394,7 +395,7 @@ pub(super) mod tests {
         for offer in &few {
             assert!(offer.fpr <= 0.006 && offer.bytes <= 150_000, "{offer:?}");
         }
-        // 12 bits a key reach 0.6 % in a block of 256 bits, and not in a register.
+        // 12 bits per key reach 0.6 % in a block of 256 bits, and not in a register.
         assert!(kinds(&few).contains(&FilterKind::SplitBlockBloom));
         assert!(!kinds(&few).contains(&FilterKind::RegisterBloom));
     }

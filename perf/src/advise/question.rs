@@ -93,7 +93,7 @@ impl Question {
         self.needs.iter().any(|need| matches!(need, Need::Delete | Need::Count))
     }
 
-    /// Whether a filter of so many bytes and such a rate is allowed.
+    /// Whether a filter of these bytes and this false-positive rate is allowed.
     pub(crate) fn allows(&self, bytes: u64, fpr: f64) -> bool {
         self.bytes.is_none_or(|most| bytes <= most) && self.fpr.is_none_or(|most| fpr <= most)
     }

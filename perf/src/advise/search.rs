@@ -13,7 +13,7 @@ use trommel::{FilterKind, Isa};
 
 /// Sizes of a kind that are measured at first.
 const SIZES: usize = 4;
-/// Offers that take turns with each other in the end,
+/// Offers that are measured interleaved with each other in the end,
 const FINALISTS: usize = 8;
 /// so often at most, until the best are all among them.
 const FINALS: usize = 3;
@@ -51,7 +51,7 @@ fn kinds_of(offers: &[Offer]) -> Vec<FilterKind> {
 }
 
 /// What the lookups of offers cost, as far as it must be known to tell the best. `measure` takes places of offers
-/// and whether they are finalists, who take turns; it returns their nanoseconds, or none when time is over.
+/// and whether they are finalists, which are interleaved; it returns their nanoseconds, or none when time is over.
 pub(super) fn search(
     asked: &Question,
     offers: &[Offer],

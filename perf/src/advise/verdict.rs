@@ -203,7 +203,7 @@ impl Advice {
         Table {
             name: "advice",
             title: format!(
-                "{:e} keys, {} ns a probe that is not rejected, {:.0} % of the probes keys: the best of each kind",
+                "{:e} keys, {} ns per probe that is not rejected, {:.0} % of the probes keys: the best of each kind",
                 asked.keys,
                 figure(asked.miss_ns),
                 asked.hit_rate * 100.0

@@ -17,7 +17,7 @@ Examples:
   trommel-perf measure -f cuckoo --load 75,85,95 --out loads
   trommel-perf measure -f engine --threads 1,2
   trommel-perf measure --full --resume
-  trommel-perf measure --keys-file words.txt --probes-file candidates.txt";
+  trommel-perf measure --keys-file words.txt --probes-file probes.txt";
 
 pub(super) const CHECK: &str = "\
 Examples:

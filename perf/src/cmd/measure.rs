@@ -109,8 +109,8 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
     Ok(())
 }
 
-/// Checks that the filters of the largest key count can be in so many bytes of memory at once: a byte a key
-/// is less than any of them has, and inserts are measured on several copies.
+/// Checks that the filters of the largest key count fit into `memory` bytes at once: a byte per key is less than
+/// any of them has, and inserts are measured on several copies.
 fn ensure_fits(selection: &Selection, memory: Option<u64>) -> Result<()> {
     let Some((keys, memory)) = key_counts(selection).into_iter().max().zip(memory) else {
         return Ok(());
@@ -369,7 +369,7 @@ mod tests {
         assert_eq!(all[..2], [Part::Generated(100_000), Part::Generated(1_000_000)]);
         assert_eq!(all.last(), Some(&Part::Generated(10_000_000)));
         assert!(!parts(&usual).contains(&Part::OneGib) && parts(&full).contains(&Part::OneGib));
-        // What comes last is what a slow machine leaves out: cases of the matrix, not the engine.
+        // A slow machine leaves out the last parts: cases of the matrix, not the engine.
         let at = |wanted: fn(&Part) -> bool| parts(&usual).iter().position(wanted).unwrap();
         let [engine, place] =
             [at(|part| *part == Part::Engine), at(|part| matches!(part, Part::Place(_)))];

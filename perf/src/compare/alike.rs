@@ -1,15 +1,15 @@
 //! Rounds of two runs in which the machine did alike.
 //!
-//! A machine that is shared has moods that last for seconds. While a neighbour keeps the other half of a core busy,
+//! A shared machine has noise regimes that last for seconds. While a neighbour keeps the other half of a core busy,
 //! lookups that wait for nothing but the core's units take 1.55 times as long, those that wait for memory 1.1 times:
-//! no one factor can be divided out, and the medians of two runs that met different moods differ by all of it.
-//! But rivals took turns with our filters, and no change of ours makes them slower. So each round of the new run is
+//! no one factor can be divided out, and the medians of two runs in different noise regimes differ by all of it.
+//! But rivals were interleaved with our filters, and no change of ours makes them slower. So each round of the new run is
 //! compared with those of the old one in which the rivals took the same time.
 //!
 //! Same program twice on such a machine, twenty times three attempts, six cases in 53 rounds beside five rivals: the
 //! error of a ratio is 1.3 % in the middle and 6 % in one of ten, where that of two medians is 6 % and 34 %; 0.07 of
 //! the intervals leave out 1 by an effect of 5 % and more, where 0.4 did. Of 120 verdicts two are unsettled, where 47
-//! were, two said slower and one faster. Lost: the median of all rounds in which the rivals' median is within 2 %, 0.13
+//! were, two said slower and one faster. Rejected: the median of all rounds in which the rivals' median is within 2 %, 0.13
 //! of the intervals; the nearest seven rounds, 0.05, but in fewer of the attempts; the nearest however far, 0.09.
 //!
 //! Source: Rubin, "Matching to remove bias in observational studies", Biometrics 29(1), 1973 (nearest matches within
@@ -60,7 +60,7 @@ impl Alike {
         Some(Self { old_rounds, of_new: of_new.collect() })
     }
 
-    /// New time over old time of a case that took turns with the rivals, and its interval; none if it was not measured
+    /// New time over old time of a case that was interleaved with the rivals, and its interval; none if it was not measured
     /// in the same rounds, or if fewer than [`FEWEST`] of them have any that are alike.
     pub(super) fn ratio(&self, old: &[f64], new: &[f64]) -> Option<(f64, Interval)> {
         if (old.len(), new.len()) != (self.old_rounds, self.of_new.len()) {
@@ -72,7 +72,7 @@ impl Alike {
         Some((ratio, interval))
     }
 
-    /// The median ratio where each round was drawn so many times.
+    /// The median ratio where each round was drawn as often as the second slices say.
     fn ratio_of_drawn(&self, old: (&[f64], &[u32]), new: (&[f64], &[u32])) -> Option<f64> {
         let mut ratios = Vec::with_capacity(new.0.len());
         let drawn = new.0.iter().zip(new.1).zip(&self.of_new);
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn moods_of_the_machine_are_no_effect() {
+    fn noise_regimes_of_the_machine_are_no_effect() {
         // The old run met a busy neighbour in most of its rounds, the new one in few.
         let most: IsBusy = |round| round % 3 != 0;
         let few: IsBusy = |round| round % 5 == 0;

@@ -1,6 +1,6 @@
-//! The machine between two runs. Rivals and the machine's limit were measured in turns with our filters, and
-//! nothing that we change makes them slower: what they have in common, the machine did. Said of every attempt, and
-//! divided out of cases that took turns with no rival.
+//! The machine between two runs. Rivals and the machine's limit were measured interleaved with our filters, and
+//! nothing that we change makes them slower: their common factor is the machine's. It is reported for every attempt,
+//! and divided out of cases that were interleaved with no rival.
 
 use super::runs::Pair;
 use crate::bootstrap::{self, Interval};
@@ -12,7 +12,7 @@ use serde::Serialize;
 pub(crate) struct Drift {
     /// Of the rows of rivals.
     pub(crate) rivals: Option<Common>,
-    /// Of random line touches, by operation, workload and size.
+    /// Of random cache-line reads, by operation, workload and size.
     pub(crate) roofline: Option<Common>,
     /// By how much the time of the machine is longer as a whole: the common factor of all of these, or 1
     /// if they have none that is sure.

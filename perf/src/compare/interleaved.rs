@@ -1,8 +1,8 @@
-//! Cases that took turns with rivals in both runs of an attempt, and what the rivals say of the machine.
+//! Cases that were interleaved with rivals in both runs of an attempt, and the drift of the machine by these rivals.
 //!
 //! Each group of cases is measured in seconds of its own, in which the machine may be another than in the rest of the
 //! run: of two default runs of the same filters on a shared machine rivals of one group took 0.7 of the time in the
-//! second, those of another 1.5 times. So what is divided out is what the rivals of the group have in common. One
+//! second, those of another 1.5 times. So the common factor of the rivals of the group is divided out. One
 //! attempt, 1173 cases: 256 were slower or faster by the drift of whole runs, 52 are by that of groups.
 
 use super::alike::Alike;
@@ -20,7 +20,7 @@ pub(super) struct Interleaved<'a> {
     rivals: HashMap<Places, Rivals>,
 }
 
-/// Places among what took turns in the old and in the new run.
+/// Indices of the interleaved groups of a case in the old and in the new run.
 type Places = (usize, usize);
 
 impl<'a> Interleaved<'a> {
@@ -40,7 +40,7 @@ impl<'a> Interleaved<'a> {
         Self { rivals: rivals.collect(), places }
     }
 
-    /// The rivals that a case took turns with in both runs, if there are any.
+    /// The rivals that a case was interleaved with in both runs, if there are any.
     pub(super) fn rivals_of(&self, name: &str) -> Option<&Rivals> {
         self.rivals.get(&places_of(&self.places, name)?)
     }
@@ -74,7 +74,7 @@ impl Control<'_> {
     }
 }
 
-/// What rivals that took turns with each other say of the machine.
+/// Drift of the machine by rivals that were interleaved with each other.
 #[derive(Clone, Debug)]
 pub(super) struct Rivals {
     alike: Option<Alike>,

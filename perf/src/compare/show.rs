@@ -176,7 +176,7 @@ impl fmt::Display for Compared {
             None => write!(f, ", no {what}"),
         };
         common(f, "rivals", rivals)?;
-        common(f, "line touches", roofline)
+        common(f, "line reads", roofline)
     }
 }
 

@@ -40,7 +40,7 @@ pub(crate) struct Measure {
 pub(crate) enum Source {
     /// Rounds in which rivals took the same time.
     AlikeRounds,
-    /// The medians of all rounds, beside those of the rivals that took turns with the case.
+    /// The medians of all rounds, beside those of the rivals that were interleaved with the case.
     Rivals,
     /// The medians of all rounds, over the drift of the machine from one run to the other.
     Run,
@@ -63,8 +63,8 @@ pub(crate) enum Verdict {
 }
 
 impl Measure {
-    /// From the rows of a case and its repetitions in the rounds of both runs: beside the rivals that took turns with
-    /// it, or, without any, on a machine that has drifted by this factor.
+    /// From the rows of a case and its repetitions in the rounds of both runs: beside the rivals that were interleaved
+    /// with it, or, without any, on a machine that has drifted by this factor.
     pub(super) fn of(
         pair: &Pair<'_>,
         old: &[f64],

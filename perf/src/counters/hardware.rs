@@ -15,7 +15,7 @@ pub(crate) struct Counters {
     refusals: Vec<Refusal>,
 }
 
-/// A group, its members, and what they had when somebody last took the difference.
+/// A group, its members, and their readings when the difference was last taken.
 struct Counted {
     group: Group,
     members: Vec<(Event, Counter)>,
@@ -59,7 +59,7 @@ impl Counters {
     }
 
     /// How many groups there are. They are counted one after the other, each over a repetition of its own:
-    /// a repetition is too short for the kernel to let them take turns.
+    /// a repetition is too short for the kernel to multiplex them.
     pub(crate) fn groups(&self) -> usize {
         self.groups.len()
     }

@@ -29,7 +29,7 @@ use trommel::{
 /// How much is measured.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Extent {
-    /// Touches of a direct batch: more lines than caches have.
+    /// Memory accesses of a direct batch: more cache lines than caches have.
     accesses: usize,
     /// Times that all is measured over,
     passes: usize,
@@ -38,8 +38,8 @@ pub(crate) struct Extent {
     /// The table that keys are grouped for: larger than most caches, and so small that an engine keeps the scratch
     /// memory of all keys.
     grouped_bytes: usize,
-    /// The largest table whose touches are measured. Those of larger ones are as many times the default as
-    /// this one's.
+    /// The largest table in which accesses are measured. Accesses to larger tables are as many times the default as
+    /// those to this one.
     largest_bytes: usize,
     /// Times that sleeping threads are set to work.
     starts: usize,
@@ -81,7 +81,7 @@ const LULL: Duration = Duration::from_millis(1);
 /// How long a thread waits for the others to come to work.
 const PATIENCE: Duration = Duration::from_millis(20);
 
-/// Measures all constants. The first team has one thread, the last as many as there are; `say` is told what
+/// Measures all constants. The first thread set has one thread, the last as many as there are; `say` is told what
 /// comes next.
 pub(crate) fn measure(
     thread_sets: &[ThreadSet],
@@ -102,7 +102,7 @@ fn round(ns: f64) -> f64 {
     round_significant(ns, 3)
 }
 
-/// What touches lines.
+/// The operation that accesses cache lines.
 #[derive(Clone, Copy, Debug)]
 enum Work {
     Lookup,
@@ -151,7 +151,7 @@ impl Bench<'_> {
         fastest
     }
 
-    /// Both costs of a touch.
+    /// The costs of a memory access, direct and grouped.
     fn access_costs(&self, work: Work, default: &LineCost) -> Result<AccessCosts> {
         let mut direct_ns = default.direct_ns;
         for (i, bytes) in TABLE_BYTES.into_iter().enumerate() {
@@ -171,7 +171,8 @@ impl Bench<'_> {
         Ok(AccessCosts { direct_ns, grouped_ns })
     }
 
-    /// Nanoseconds of a touch of a table of so many bytes, in a batch of so many. Of lookups, half find their key.
+    /// Nanoseconds per access to a table of `bytes` bytes, in a batch of `accesses` accesses. Half of the lookups find
+    /// their key.
     fn ns_per_access(
         &self,
         work: Work,
@@ -232,7 +233,7 @@ impl Bench<'_> {
     }
 }
 
-/// Nanoseconds until all threads of a team that slept have met; none if there is one thread alone.
+/// Nanoseconds until all threads of a set have woken up and met; none if there is one thread alone.
 fn start(thread_set: &ThreadSet, rounds: usize) -> Option<f64> {
     let pool = thread_set.pool.as_ref()?;
     let times: Vec<f64> = (0..rounds)

@@ -92,7 +92,7 @@ impl Calibration {
         }
     }
 
-    /// The constants of touches, by what touches.
+    /// The costs of a memory access, by the name of the operation that makes it.
     fn access_costs(&self) -> [(&'static str, &AccessCosts); 3] {
         [("lookup", &self.lookup), ("insert", &self.insert), ("insert_bit", &self.insert_bit)]
     }

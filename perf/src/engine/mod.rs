@@ -6,7 +6,7 @@
 //! | [`plan`] | which cases there are, and their names |
 //! | [`threads`] | engines, and threads for rivals, started before this thread is pinned |
 //! | [`runner`] | one face for ours and rivals |
-//! | [`rows`] | groups of cases, verified and timed in turns |
+//! | [`rows`] | groups of cases, verified and timed interleaved |
 //! | [`strategies`] | both strategies by size, density and threads, and what is picked |
 //! | [`mod@calibrate`], [`calibration`] | what the cost model says, measured on this machine |
 //! | [`scaling`] | plots of speed by threads |

@@ -13,11 +13,11 @@ use trommel::{FilterKind, FilterSpec, Isa};
 /// How large a filter is made.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Size {
-    /// This many bits a key.
+    /// This many bits per key.
     BitsPerKey(usize),
     /// As its own equation says for this false-positive rate.
     Fpr(f64),
-    /// Fingerprints or remainders of so many bits in slots, 95 % of which the keys take.
+    /// Fingerprints or remainders of this many bits in slots, 95 % of which the keys take.
     Full(u32),
     /// This many bytes, whatever the keys.
     Bytes(usize),
@@ -49,7 +49,7 @@ pub(crate) struct SizedFilter {
 pub(crate) enum Input {
     /// Any that differ.
     Plain,
-    /// So many for a line of the table, as the variant says it.
+    /// This many keys for each line of the table, as the variant says it.
     PerLine(&'static str),
     /// In the order of their hashes.
     Sorted,
@@ -100,7 +100,7 @@ pub(crate) struct Runner {
     pub(crate) threads: usize,
 }
 
-/// Cases of one filter that are timed in turns with each other.
+/// Cases of one filter that are timed interleaved with each other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Group {
     pub(crate) sized_filter: SizedFilter,
@@ -177,7 +177,7 @@ impl Group {
         Self { sized_filter, op, workload, keys, ops: keys, input: Input::Plain, shared: false }
     }
 
-    /// The variant column of a contestant.
+    /// The variant column of a participant.
     pub(crate) fn variant(&self, participant: Participant) -> String {
         let lent = match participant {
             Participant::Rival(rival) if !self.sized_filter.is_of_kind_of(rival) => {
@@ -190,7 +190,7 @@ impl Group {
         format!("{lent}{size}{input}{shared}{WALL_SUFFIX}")
     }
 
-    /// The name of a contestant's case.
+    /// The name of a runner's case.
     pub(crate) fn case_name(&self, runner: Runner) -> String {
         let subject = match runner.participant {
             Participant::Rival(rival) => rival.to_string(),
@@ -286,8 +286,8 @@ fn sized_filters() -> [SizedFilter; 7] {
     ]
 }
 
-/// The groups of a number of keys, those of a filter one after the other. So many keys as take minutes are built
-/// alone: inserts of 1e8 into an empty filter, whose memory had been written before, took 0.72 to 1.05 of the time.
+/// The groups of a number of keys, those of a filter one after the other. Where an insert of all keys takes minutes,
+/// filters are built only: inserts of 1e8 into an empty filter, whose memory had been written before, took 0.72 to 1.05 of the time.
 pub(crate) fn groups_of(keys: usize) -> Vec<Group> {
     let is_inserted = keys <= *MANY_KEYS.end();
     let of_filter = move |filter| {

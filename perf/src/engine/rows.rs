@@ -1,4 +1,4 @@
-//! The rows of the engine: each group's contestants made, verified and timed in turns.
+//! The rows of the engine: the runners of each group are made, verified, and timed interleaved.
 
 use super::plan::{Group, Input, Participant, Runner};
 use super::runner::Maker;
@@ -31,7 +31,7 @@ pub(crate) struct Bench<'a> {
     pub(crate) isa: Option<Isa>,
 }
 
-/// Up to so many operations a repetition, an untimed pass precedes it, as for other short passes.
+/// An untimed pass precedes a repetition of up to this many operations, as for other short passes.
 const WARMED_UP_TO: usize = 2_000_000;
 
 /// Keys that are looked up in a filter after it was filled: to find more takes a rival as long as to be filled.
@@ -47,7 +47,7 @@ pub(crate) struct Truth {
     frozen: Vec<u8>,
     fpr_measured: f64,
     absent_keys: usize,
-    /// What contestants made of the keys to be looked up in, for all groups of lookups.
+    /// The filters that runners made of the keys, for all groups of lookups.
     made: RefCell<Vec<(Runner, Rc<dyn Parallel>)>>,
 }
 
@@ -66,7 +66,7 @@ impl Truth {
         Ok(Self { keys, filter, frozen, fpr_measured, absent_keys: absent, made })
     }
 
-    /// What a contestant makes of the keys; made once.
+    /// The filter that a runner makes of the keys; made once.
     fn made(&self, maker: &Maker<'_>) -> Result<Rc<dyn Parallel>> {
         let mut made = self.made.borrow_mut();
         if let Some((_, filter)) = made.iter().find(|(runner, _)| *runner == maker.runner) {
@@ -103,7 +103,7 @@ impl Truth {
 
 impl Bench<'_> {
     fn thread_set(&self, threads: usize) -> &ThreadSet {
-        // A contestant on one thread asks for no threads of any team.
+        // A runner on one thread uses no threads of any set.
         let found = self.thread_sets.iter().find(|thread_set| thread_set.threads == threads);
         found.unwrap_or(&self.thread_sets[0])
     }
@@ -199,7 +199,7 @@ impl Bench<'_> {
     }
 }
 
-/// What is known of a contestant's filter when it is full.
+/// Properties of a runner's filter when it is full.
 struct Facts {
     bytes: u64,
     load_factor: Option<f64>,
@@ -211,7 +211,7 @@ struct Ready<'a> {
     repetition: Repetition<'a>,
 }
 
-/// What the contestants of a group share.
+/// Data that the runners of a group share.
 struct Section<'a> {
     group: &'a Group,
     truth: &'a Truth,
@@ -223,7 +223,7 @@ struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
-    /// Verifies a contestant once, notes the memory that it takes meanwhile, and makes its repetition.
+    /// Verifies a runner once, notes the memory that it takes meanwhile, and makes its repetition.
     fn prepare(&self, maker: Maker<'a>) -> Result<Ready<'a>> {
         match self.group.op {
             Op::Build => self.prepare_build(maker),
@@ -339,7 +339,7 @@ fn verify_sample(filter: &dyn Parallel, truth: &Truth) -> Result<()> {
     ensure_holds(filter, truth, 4096)
 }
 
-/// So many of the first keys are found.
+/// Checks that the first `most_keys` keys are found.
 fn ensure_holds(filter: &dyn Parallel, truth: &Truth, most_keys: usize) -> Result<()> {
     let keys = &truth.keys[..truth.keys.len().min(most_keys)];
     let mut answers = Bitmap::new(0);
@@ -406,7 +406,7 @@ fn row(
     }
 }
 
-/// How many times the speed of the same contestant on one thread each row has.
+/// Sets the speedup of each row over the same participant on one thread.
 fn fill_in_speedups(rows: &mut [Row], runners: &[Runner]) {
     let alone = |participant: Participant| {
         runners.iter().position(|one| *one == Runner { participant, threads: 1 })

@@ -9,7 +9,7 @@ use rayon::ThreadPool;
 use std::sync::Arc;
 use trommel::{AnyFilter, Bitmap, Engine, Filter as _, FilterSpec, Insert as _, Isa, KeyHash};
 
-/// Makes and fills filters for a contestant.
+/// Makes and fills filters for a runner.
 pub(super) struct Maker<'a> {
     pub(super) runner: Runner,
     spec: FilterSpec,
@@ -18,7 +18,7 @@ pub(super) struct Maker<'a> {
 }
 
 impl<'a> Maker<'a> {
-    /// One for a contestant of the group; `like` is our filter, whose size a rival takes.
+    /// Creates one for a runner of the group; `like` is our filter, whose size a rival takes.
     pub(super) fn new(
         group: &Group,
         runner: Runner,
@@ -57,7 +57,7 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// Threads other than the caller's: one thread is that, even if there is no team of one.
+    /// Threads other than the caller's; none for a runner on one thread, even if no set has one thread.
     fn pool(&self) -> Option<Arc<ThreadPool>> {
         self.thread_set.pool.clone().filter(|_| self.runner.threads > 1)
     }

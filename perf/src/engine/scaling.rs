@@ -99,7 +99,7 @@ mod tests {
                 example("bloom", "fpr-1%+wall", Some("fastbloom"), 9.0 / f64::from(threads));
             results.put(Row { threads, ..rival });
         }
-        // So many keys were only looked up, which hides no plot of fewer keys inserted.
+        // This number of keys was only looked up, which hides no plot of fewer keys inserted.
         let few = Row { keys: 1000, ..example("bloom", "fpr-1%+wall", None, 4.0) };
         results.put(Row { op: "insert".into(), workload: None, api: "engine".into(), ..few });
         let plots = plots(&results).unwrap();

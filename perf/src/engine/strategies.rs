@@ -74,7 +74,7 @@ const INSERT: &str = "insert";
 const CONTAINS: &str = "contains";
 
 impl Place {
-    /// Whether each operation was measured on each team.
+    /// Whether each operation was measured on each thread set.
     fn is_measured(self, choices: &[Choice], thread_sets: &[ThreadSet]) -> bool {
         let has = |op: &str, thread_set: &ThreadSet| {
             let place = (op, self.bytes as u64, self.keys as u64, thread_set.threads as u32);
@@ -102,7 +102,7 @@ pub(crate) fn places_of(sizes: &[usize]) -> Vec<Place> {
     sizes.iter().flat_map(of_size).collect()
 }
 
-/// Measures all places on all teams; what is measured already is left out.
+/// Measures all places on all thread sets; what is measured already is left out.
 pub(crate) fn measure(
     places: &[Place],
     thread_sets: &[ThreadSet],
@@ -153,7 +153,7 @@ impl<'a> Map<'a> {
         Ok(Self { place, thread_sets, keys, empty })
     }
 
-    /// Both strategies of each team.
+    /// Both strategies of each thread set.
     fn engines(&self) -> impl Iterator<Item = &'a Engine> {
         self.thread_sets.iter().flat_map(|thread_set| [&thread_set.direct, &thread_set.partitioned])
     }
@@ -303,7 +303,7 @@ pub(crate) mod tests {
             saved
         };
         assert_eq!(measure(&thread_sets[..1], &mut results), [2, 4]);
-        // Another team is new at each place.
+        // Another thread set is new at each place.
         assert_eq!(measure(&thread_sets, &mut results), [6, 8]);
         let before = results.clone();
         assert_eq!(measure(&thread_sets, &mut results), [0; 0]);

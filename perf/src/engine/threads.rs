@@ -13,7 +13,8 @@ use trommel::engine::{CostModel, Strategy};
 /// The most threads that can be asked for.
 pub(crate) const MAX_THREADS: usize = 1024;
 
-/// An engine of so many threads, one for each forced strategy, and as many threads for rivals.
+/// Engines of `threads` threads, one that chooses its strategy and one for each forced strategy, and as many threads
+/// for rivals.
 #[derive(Debug)]
 pub(crate) struct ThreadSet {
     pub(crate) threads: usize,
@@ -29,7 +30,7 @@ impl ThreadSet {
     /// Starts all threads; they sleep until they are given something to do.
     ///
     /// # Errors
-    /// Bad input if there cannot be so many.
+    /// Bad input if there cannot be `threads` threads.
     pub(crate) fn start(threads: usize, cost: CostModel) -> Result<Self> {
         let engine = |strategy: Option<Strategy>| {
             let mut builder = Engine::builder().threads(threads).cost_model(cost);
@@ -58,7 +59,7 @@ impl ThreadSet {
         })
     }
 
-    /// Those of a selection, the fewest threads first.
+    /// Starts a set for each number of threads, in the same order.
     pub(crate) fn start_all(threads: &[usize], cost: CostModel) -> Result<Vec<Self>> {
         threads.iter().map(|threads| Self::start(*threads, cost)).collect()
     }

@@ -5,8 +5,8 @@ use crate::clock::Lap;
 use crate::interleave::Meter;
 use std::time::{Duration, Instant};
 
-/// Runs a section that so many threads work on. Its time is that on the wall; of that, how long the threads
-/// waited for a processor, each on average, as far as the system tells.
+/// Runs a section that `threads` threads work on. Its time is wall-clock time; the time waited is how long each thread
+/// waited for a processor on average, as far as the system tells.
 pub(super) fn time<T>(meter: &mut Meter, threads: usize, section: impl FnOnce() -> T) -> T {
     let waited_before = waited_for_processors();
     let start = Instant::now();

@@ -136,7 +136,7 @@ impl<'a> Rows<'a> {
         ))
     }
 
-    /// Where lookups beyond the caches of a core touch lines about as fast as the machine can.
+    /// The lookups beyond the caches of a core that read cache lines about as fast as the machine can.
     fn near_the_limit(&self) -> Option<String> {
         let beyond: Vec<Placed<'_>> = self
             .lookups()
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_the_limit_where_lines_are_touched_as_fast_as_can_be() {
+    fn memory_is_the_limit_where_lines_are_read_as_fast_as_can_be() {
         let row = |share| Row {
             regime: Some("DRAM".into()),
             roofline_fraction: Some(share),

@@ -1,5 +1,5 @@
-//! The matrix: what lookups depend on besides kind, keys and workload. Each of its parts varies one thing, and all
-//! that differ in it alone take turns with each other.
+//! The matrix: what lookups depend on besides kind, keys and workload. Each of its parts varies one thing, and
+//! the subjects that differ in it alone are interleaved with each other.
 
 use super::{Api, Group, ONE_PERCENT, Op, Scope, Sizing, SubjectSpec, TWELVE_BITS, Workload};
 use crate::cli::Selection;
@@ -13,7 +13,7 @@ use trommel::FilterKind;
 pub(crate) enum Matrix {
     /// `by-64`: keys of a call.
     BatchSizes,
-    /// `bits`: bits a key, of Bloom filters.
+    /// `bits`: bits per key, of Bloom filters.
     Bits,
     /// `in-L2`: sizes by the level of memory that holds them.
     Regime(Level),
@@ -53,7 +53,7 @@ impl Level {
     }
 }
 
-/// Beyond so many keys a level is left out: filters of every kind with that many are in memory at once.
+/// A level of more keys than this is left out: filters of every kind with that many are in memory at once.
 const MOST_KEYS: usize = 200_000_000;
 
 impl fmt::Display for Level {
@@ -71,7 +71,7 @@ impl fmt::Display for Matrix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::BatchSizes => f.write_str("by keys of a call"),
-            Self::Bits => f.write_str("by bits a key"),
+            Self::Bits => f.write_str("by bits per key"),
             Self::Regime(level) => write!(f, "in {level}"),
             Self::Pages => f.write_str("by pages"),
             Self::SmallFilters => f.write_str("in small filters"),
@@ -153,7 +153,7 @@ const ALL_BATCH_SIZES: [Api; 7] = {
     use Api::BatchesOf as Of;
     [Api::Single, Of(a), Of(b), Of(c), Of(d), Of(e), Of(f)]
 };
-/// Bits a key of Bloom filters.
+/// Bits per key of Bloom filters.
 const BITS: [usize; 6] = [8, 10, 12, 14, 16, 20];
 const KEYS_OF_BITS: usize = 1_000_000;
 /// Keys of all small filters together.

@@ -28,7 +28,7 @@ impl Family {
         }
     }
 
-    /// Our kinds that have slots of so many bits.
+    /// Our kinds that have slots of `bits` bits.
     const fn kinds(self, bits: u32) -> &'static [FilterKind] {
         match (self, bits) {
             (Self::Quotient, 8) => &[FilterKind::CacheLineQuotient, FilterKind::Quotient],
@@ -37,8 +37,8 @@ impl Family {
         }
     }
 
-    /// The rivals that have slots of so many bits, the fastest at most loads first, without those that would
-    /// not end at so many slots: the textbook where it is not in cache, and a crate that says why in its
+    /// The rivals that have slots of `bits` bits, the fastest at most loads first, without those that would
+    /// not end at `slots` slots: the textbook where it is not in cache, and a crate that says why in its
     /// file.
     fn rivals(self, bits: u32, slots: usize) -> Vec<Rival> {
         let (small, medium) = (slots <= SMALL, slots <= MEDIUM);
@@ -93,7 +93,7 @@ impl Filling {
     }
 }
 
-/// Keys that fill so many per cent of the slots.
+/// Keys that fill `load` per cent of the slots.
 pub(crate) fn keys_at(slots: usize, load: u32) -> usize {
     slots * load as usize / 100
 }
@@ -138,7 +138,7 @@ impl FromStr for Filling {
     }
 }
 
-/// Loads of filters of a family and of so many slots, in ascending order: each filter is filled from one
+/// Loads of filters of a family with `slots` slots, in ascending order: each filter is filled from one
 /// to the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Loads {
@@ -195,7 +195,7 @@ impl Loads {
     }
 }
 
-/// Who is measured of a family at so many slots, with any load.
+/// The subjects of a family with `slots` slots, with any load.
 ///
 /// Slots of 12 and 16 bits are left out where time or memory is the limit, and AVX2 kernels where they are
 /// those of the run. Where time is, the fastest rival is measured alone.

@@ -1,4 +1,4 @@
-//! False-positive rates by bits a key: what was counted on absent keys, over the curves of the equations.
+//! False-positive rates by bits per key: what was counted on absent keys, over the curves of the equations.
 
 use super::{Look, Series, legend, load_legend};
 use crate::results::Results;
@@ -8,16 +8,16 @@ use trommel::{AnyFilter, Filter as _, FilterKind, FilterSpec};
 
 /// Share of slots that the curves of filters with slots assume.
 pub(crate) const RATES_AT_LOAD: f64 = 0.95;
-/// Keys whose filters give the bits a key of a width: as many as large filters have.
+/// Number of keys of the filters that give the bits per key of a slot width: as many as large filters have.
 const KEYS: usize = 100_000;
-/// Bits a key at which the curves of Bloom filters are drawn, in halves.
+/// Bits per key at which the curves of Bloom filters are drawn, in halves.
 const HALF_BITS: std::ops::RangeInclusive<u32> = 12..=40;
 /// Widths of remainders and fingerprints.
 const WIDTHS: std::ops::RangeInclusive<u32> = 4..=16;
 /// Loads of a layout that has one width only, in per cent.
 const LOADS: std::ops::RangeInclusive<usize> = 50..=95;
 
-/// The rates that were counted, by the bits a key that a filter takes: no lines, since they lie on the curves.
+/// The rates that were counted, by the bits per key that a filter takes: no lines, since they lie on the curves.
 ///
 /// Counting filters are left out: their counters are four fifths of their bits.
 pub(crate) fn rate_points(results: &Results) -> Vec<Series> {
@@ -39,8 +39,7 @@ pub(crate) fn rate_points(results: &Results) -> Vec<Series> {
     series
 }
 
-/// The curve of each kind of ours: Bloom filters with the best number of bits a key, filters with slots 95 %
-/// full. Only kinds that were measured.
+/// The curve of each kind of ours: Bloom filters with the best number of hashes, filters with slots 95 % full. Only kinds that were measured.
 pub(crate) fn rate_curves(results: &Results) -> Vec<Series> {
     let is_measured = |kind: &&FilterKind| {
         let name = kind.to_string();
@@ -58,7 +57,7 @@ pub(crate) fn rate_curves(results: &Results) -> Vec<Series> {
     lines.filter(|line| !line.points.is_empty()).collect()
 }
 
-/// Bits a key and the rate there.
+/// Bits per key and the false-positive rate there.
 fn curve(kind: FilterKind) -> Vec<(f64, f64)> {
     match kind {
         FilterKind::Bloom => bloom::<Standard>(),
@@ -83,7 +82,7 @@ fn bloom<L: Layout>() -> Vec<(f64, f64)> {
     HALF_BITS.map(point).collect()
 }
 
-/// That of slots of so many bits, none if the kind has no such slots.
+/// The point of slots of `bits` bits; none if the kind has no such slots.
 fn full(kind: FilterKind, bits: u32) -> Option<(f64, f64)> {
     let spec = FilterSpec::new(kind).keys(KEYS).load(RATES_AT_LOAD);
     let spec = match kind {

@@ -64,7 +64,7 @@ impl Crate for Table {
 
     fn duplicate(&self) -> Self {
         let filter = Filter::from_bytes(&self.filter.to_bytes());
-        Self { filter: filter.expect("what it wrote is what it reads"), bits: self.bits }
+        Self { filter: filter.expect("a filter reads what it wrote"), bits: self.bits }
     }
 }
 

@@ -37,7 +37,7 @@ pub(crate) enum Rival {
     Parquet,
     /// `qfilter`: rank-and-select quotient filter.
     Qfilter,
-    /// `trommel-textbook`: quotient filter with three metadata bits a slot.
+    /// `trommel-textbook`: quotient filter with three metadata bits per slot.
     TextbookQuotient,
     /// `subms-cuckoo-filter`: cuckoo filter of 8 bits.
     SubmsCuckoo,
@@ -54,7 +54,7 @@ pub(crate) enum Rival {
 pub(crate) struct Size {
     /// Keys that will be inserted.
     pub(crate) keys: usize,
-    /// Whole bits a key, if the case is defined by them.
+    /// Whole bits per key, if the case is defined by them.
     pub(crate) bits_per_key: Option<usize>,
     /// The false-positive rate, if the case is defined by it.
     pub(crate) fpr: Option<f64>,
@@ -97,7 +97,7 @@ impl Rival {
         })
     }
 
-    /// Makes an empty filter of so many slots of it.
+    /// Makes an empty filter of this crate with the slots of `filling`.
     pub(crate) fn create_slots(self, filling: &Filling) -> Result<Box<dyn Slots>> {
         Ok(match self {
             Self::Qfilter => Box::new(qfilter::Qfilter::with_slots(filling)?),

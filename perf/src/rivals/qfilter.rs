@@ -25,7 +25,7 @@ impl Qfilter {
         Self::of(size.keys, fpr)
     }
 
-    /// Of exactly so many slots, a power of two, and remainder bits.
+    /// Makes a filter of exactly the slots, a power of two, and the remainder bits of `filling`.
     pub(super) fn with_slots(filling: &Filling) -> Result<Self> {
         let rate = 2f64.powi(-(filling.bits as i32));
         let made = Self::of((filling.slots * 19).div_ceil(20), rate)?;

@@ -16,7 +16,7 @@ const BLOCK_BYTES: usize = 32;
 pub(super) struct SbbfRs(Filter);
 
 impl SbbfRs {
-    /// At its own whole bits a key where the case has them, else at the bytes of our filter.
+    /// At its own whole bits per key where the case has them, else at the bytes of our filter.
     pub(super) fn new(size: &Size) -> Result<Self> {
         if let Some(bits) = size.bits_per_key {
             return Ok(Self(Filter::new(bits, size.keys)));

@@ -54,6 +54,6 @@ impl Crate for CuckooFilter {
     fn duplicate(&self) -> Self {
         let mut bytes = Vec::with_capacity(self.size_in_bytes() + 32);
         self.write_to(&mut bytes).expect("a vector takes all bytes");
-        Self::parse(&bytes).expect("what it wrote is what it reads")
+        Self::parse(&bytes).expect("a filter reads what it wrote")
     }
 }

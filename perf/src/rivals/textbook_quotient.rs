@@ -1,5 +1,5 @@
-//! `trommel-textbook`: the quotient filter with three metadata bits a slot, written to be read. What
-//! a reader of the paper would write, beside what can be made of it.
+//! `trommel-textbook`: the quotient filter with three metadata bits per slot, written to be read: the
+//! code that a reader of the paper would write, as a baseline for the optimised filter.
 
 use crate::ours::{Fingerprinted, Ours};
 use crate::plan::Filling;

@@ -6,8 +6,8 @@ use crate::results::Results;
 use anyhow::Result;
 
 impl Session {
-    /// The engine beside its filters' own batches and its rivals, on these teams in turns, and the map of its
-    /// strategies. Nothing when the run is late.
+    /// Measures the engine interleaved with its filters' own batches and its rivals, on these thread sets, and the
+    /// map of its strategies. Nothing when the run is late.
     pub(crate) fn engine(&mut self, thread_sets: &[ThreadSet]) -> Result<()> {
         if self.is_late() {
             return Ok(());

@@ -16,7 +16,7 @@ use crate::subject::{Subject, create_slots};
 use anyhow::{Context as _, Result, ensure};
 use trommel::{Bitmap, Isa, KeyHash};
 
-/// A band ends at the load and begins so many per cent of the slots below it, or at the load before;
+/// A band ends at the load and begins this many per cent of the slots below it, or at the load before;
 const BAND: u32 = 2;
 /// unless that is more keys than this: then it is those in its middle, so that the repetitions of slow
 /// filters stay short.
@@ -82,7 +82,7 @@ impl Place {
     }
 }
 
-/// What the groups of one load are measured on, in the order of the candidates.
+/// What the groups of one load are measured on, in the order of the subjects.
 struct Filled<'a> {
     built: Vec<Built<dyn Slots>>,
     /// Filters filled to where the band begins, and to where it ends.
@@ -120,7 +120,7 @@ impl Session {
         Ok(())
     }
 
-    /// An empty filter of each candidate that has cases left to measure.
+    /// An empty filter of each subject that has cases left to measure.
     fn climbers(&self, sweep: &Loads, everyone: &[SubjectSpec]) -> Result<Vec<Climber>> {
         let mut climbers = Vec::new();
         for spec in everyone {

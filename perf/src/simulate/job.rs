@@ -27,9 +27,9 @@ pub(crate) struct Job {
 /// Where in a run the cases are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Size {
-    /// Among filters for so many keys.
+    /// Among filters for this number of keys.
     Keys(usize),
-    /// In the sweep over loads of so many slots.
+    /// In the sweep over loads of filters with this number of slots.
     Slots(Family, usize),
 }
 

@@ -56,7 +56,7 @@ impl Point {
     }
 }
 
-/// Inserts every number of keys at every load, the two methods in turns.
+/// Inserts every number of keys at every load, the two methods interleaved.
 pub(super) fn measure(effort: &Effort, say: &mut impl FnMut(&str)) -> Result<Vec<Point>> {
     let mut points = Vec::new();
     for load_percent in LOADS {
@@ -109,11 +109,11 @@ fn shuffled_keys(keys: u64, order: u64) -> Vec<u64> {
     shuffled
 }
 
-/// How often the methods take turns on one order; less often where a turn is long.
-const MOST_TURNS: u64 = 5;
+/// Rounds of both methods on one order; fewer where a round is long.
+const MOST_ROUNDS: u64 = 5;
 
-/// Fills sets of both methods, and adds what one set of each has cost. Every turn fills so many copies
-/// of an empty set that enough inserts are timed; they all do the same.
+/// Fills sets of both methods, and adds what one set of each has cost. Every round fills as many copies
+/// of an empty set as it takes to time enough inserts; they all do the same.
 fn fill(
     keys: &[u64],
     load_percent: u32,
@@ -124,12 +124,12 @@ fn fill(
     let count = keys.len() as u64;
     // Of one of two tables.
     let places = (count * 50).div_ceil(u64::from(load_percent));
-    let turns = (timed_inserts / count).clamp(1, MOST_TURNS);
-    let copies = timed_inserts.div_ceil(count * turns);
+    let rounds = (timed_inserts / count).clamp(1, MOST_ROUNDS);
+    let copies = timed_inserts.div_ceil(count * rounds);
     let empty = (StandardCuckooSet::new(places, seed)?, DensityCuckooSet::new(places, seed)?);
     let mut ns = [Vec::new(), Vec::new()];
-    for turn in 0..turns {
-        let is_first = turn == 0;
+    for round in 0..rounds {
+        let is_first = round == 0;
         let [standard, density] = &mut *totals;
         ns[0].push(fill_sets(&empty.0, keys, copies, is_first.then_some(standard))?);
         ns[1].push(fill_sets(&empty.1, keys, copies, is_first.then_some(density))?);
