@@ -112,7 +112,7 @@ pub(crate) struct MeasureArgs {
     /// Where the results go.
     #[arg(long, value_name = "DIR", default_value = DEFAULT_OUT)]
     pub(crate) out: PathBuf,
-    /// End in about N seconds: groups get less time, down to three repetitions a case.
+    /// End in about N seconds: groups get less time, down to three repetitions per case.
     #[arg(long, value_name = "N", value_parser = parse_seconds)]
     pub(crate) seconds: Option<Duration>,
     /// Keep what DIR already holds from this machine, commit and keys; measure only groups that are missing.
@@ -133,10 +133,10 @@ pub(crate) struct MeasureArgs {
         default_missing_value = "always"
     )]
     pub(crate) simulate: Simulate,
-    /// Build on the keys of this file, one a line, instead of generated ones.
+    /// Build on the keys of this file, one per line, instead of generated ones.
     #[arg(long, value_name = "FILE", requires = "probes_file")]
     pub(crate) keys_file: Option<PathBuf>,
-    /// Probe the keys of this file, one a line.
+    /// Probe the keys of this file, one per line.
     #[arg(long, value_name = "FILE", requires = "keys_file")]
     pub(crate) probes_file: Option<PathBuf>,
 }

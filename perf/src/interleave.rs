@@ -178,12 +178,12 @@ impl Timing {
         Ok(())
     }
 
-    /// Nanoseconds an operation of each repetition, in the order in which they were made.
+    /// Nanoseconds per operation of each repetition, in the order in which they were made.
     pub(crate) fn repetitions(&self) -> &[f64] {
         &self.ns_per_op
     }
 
-    /// Median nanoseconds an operation.
+    /// Median nanoseconds per operation.
     pub(crate) fn median(&self) -> f64 {
         median(&self.ns_per_op)
     }

@@ -1,4 +1,4 @@
-//! A user's own keys: a file of them, one a line, as bytes.
+//! A user's own keys: a file of them, one per line, as bytes.
 
 use crate::failure::bad_input;
 use crate::keys::{Column, Probes};

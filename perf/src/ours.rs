@@ -22,7 +22,7 @@ use trommel_base::{FromSpec, Spec};
 pub(crate) struct Ours<F> {
     filter: F,
     isa: Option<Isa>,
-    /// Bits set a key; none in a filter that is not made of bits.
+    /// Bits set per key; none in a filter that is not made of bits.
     hash_count: Option<u32>,
     /// Slots that keys hash to, if it has slots.
     slots: Option<u64>,

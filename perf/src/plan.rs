@@ -34,7 +34,7 @@ pub(crate) enum Op {
 /// How it is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Api {
-    /// One call a key.
+    /// One call per key.
     Single,
     /// One call for a slice of keys.
     Batch,

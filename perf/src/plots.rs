@@ -53,7 +53,7 @@ impl Series {
     }
 }
 
-/// The series of the rows that are wanted: million operations a second by bytes. Looks depend on the
+/// The series of the rows that are wanted: million operations per second by bytes. Looks depend on the
 /// whole run, so that a filter looks the same in every plot of it.
 pub(crate) fn throughput_series(results: &Results, wanted: impl Fn(&Row) -> bool) -> Vec<Series> {
     with_points(legend(results), results, |row| wanted(row).then_some(row.bytes as f64))
@@ -281,7 +281,7 @@ fn access_ways(results: &Results) -> Vec<Series> {
     Access::ALL.into_iter().enumerate().map(line).collect()
 }
 
-/// The machine's limit by size of the working set, and each filter's lines a second over it.
+/// The machine's limit by size of the working set, and each filter's lines per second over it.
 pub(crate) fn roofline_series(results: &Results) -> Vec<Series> {
     let mut series = access_ways(results);
     let legend = legend(results);

@@ -23,7 +23,7 @@ pub(crate) struct Row {
     /// `remove`, `merge` and `enumerate`, which count fingerprints that come out. Inserts by load are of
     /// the last keys below it.
     pub(crate) op: String,
-    /// `single` (one call a key), `batch` (one call for all) or `engine` (the same, on all threads of an
+    /// `single` (one call per key), `batch` (one call for all) or `engine` (the same, on all threads of an
     /// engine); of rivals on several threads, `sharded` (a filter for each) or `shared` (one for all).
     pub(crate) api: String,
     /// Share of probes that are keys: `hit` (all), `miss` (none), `mixed`, `zipf` (about half, skewed).
@@ -41,27 +41,27 @@ pub(crate) struct Row {
     pub(crate) threads: u32,
     /// Instruction set of our kernels; blank for rivals, which choose for themselves.
     pub(crate) isa: Option<String>,
-    /// Median nanoseconds an operation over the repetitions.
+    /// Median nanoseconds per operation over the repetitions.
     pub(crate) ns_per_op: f64,
     /// Median absolute deviation of the same, in nanoseconds.
     pub(crate) mad: f64,
-    /// Million operations a second, from the median.
+    /// Million operations per second, from the median.
     pub(crate) mops: f64,
     /// Million random cache-line reads per second at this size, from repetitions interleaved with the case's.
     pub(crate) roofline_mops: Option<f64>,
     /// `mops` times the cache lines that an operation must read, over `roofline_mops`.
     pub(crate) roofline_fraction: Option<f64>,
-    /// Bits occupied a key that the filter is sized for.
+    /// Bits occupied per key that the filter is sized for.
     pub(crate) bits_per_key: f64,
     /// False-positive rate by the filter's own equation.
     pub(crate) fpr_expected: Option<f64>,
     /// False-positive rate counted on absent keys.
     pub(crate) fpr_measured: Option<f64>,
-    /// Cache misses an operation.
+    /// Cache misses per operation.
     pub(crate) cache_misses_per_op: Option<f64>,
-    /// Last-level cache read misses an operation.
+    /// Last-level cache read misses per operation.
     pub(crate) llc_misses_per_op: Option<f64>,
-    /// Data-TLB read misses an operation.
+    /// Data-TLB read misses per operation.
     pub(crate) dtlb_misses_per_op: Option<f64>,
     /// Where the counts come from: `hardware`, `simulated` or `none`.
     pub(crate) counters: String,

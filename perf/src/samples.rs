@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::Path;
 
-/// Nanoseconds an operation of every repetition, in the order in which they were made, by the name of the
+/// Nanoseconds per operation of every repetition, in the order in which they were made, by the name of the
 /// case ([`crate::row::Row::name`]).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Samples {
@@ -33,7 +33,7 @@ impl Samples {
     ) {
         let mut names = Vec::new();
         for (name, repetitions) in repetitions_by_name {
-            // A repetition in which nothing was done has no time an operation.
+            // A repetition in which nothing was done has no time per operation.
             let finite = repetitions.iter().filter(|value| value.is_finite());
             let rounded = finite.map(|value| round_significant(*value, DIGITS)).collect();
             self.ns_per_op.insert(name.clone(), rounded);

@@ -21,7 +21,7 @@ pub(crate) trait Subject: fmt::Debug {
         self.memory_bytes()
     }
 
-    /// Bits set a key, where the filter is a Bloom filter that says so.
+    /// Bits set per key, where the filter is a Bloom filter that says so.
     fn hash_count(&self) -> Option<u32> {
         None
     }

@@ -10,7 +10,7 @@ use crate::plan::{
 };
 use anyhow::Result;
 
-/// Prints a name a line. The keys of TPC-H are counted only when they are generated, so its cases are
+/// Prints a name per line. The keys of TPC-H are counted only when they are generated, so its cases are
 /// shown with a star for that number.
 pub(crate) fn run(selection: &Selection) -> Result<()> {
     let mut names = generated(selection);

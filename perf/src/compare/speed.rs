@@ -21,7 +21,7 @@ pub(crate) struct Speed {
 /// The speed of a case in one attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Measure {
-    /// Median nanoseconds an operation.
+    /// Median nanoseconds per operation.
     pub(crate) old_ns: f64,
     pub(crate) new_ns: f64,
     /// New over old.

@@ -278,7 +278,7 @@ impl<'a> Section<'a> {
         let facts = Self::facts(&*filter, peak_bytes);
         let expected = if matches!(maker.runner.participant, Participant::Rival(_)) {
             ensure_no_key_denied(self.members, &answers, "it")?;
-            // Its own answers to a call a key on this thread are not at hand where it is sharded; that it
+            // Its own answers to a call per key on this thread are not at hand where it is sharded; that it
             // answers alike every time, and denies no key, is.
             answers.clone()
         } else {

@@ -1,4 +1,4 @@
-//! The map of strategies: both forced, over sizes of the filter, keys a line and threads, beside what the cost
+//! The map of strategies: both forced, over sizes of the filter, keys per line and threads, beside what the cost
 //! model picks.
 
 use super::threads::ThreadSet;
@@ -27,7 +27,7 @@ pub(crate) struct Choice {
     pub(crate) keys: u64,
     pub(crate) keys_per_line: f64,
     pub(crate) threads: u32,
-    /// Median nanoseconds a key on the wall, by the filter's own batch,
+    /// Median nanoseconds per key on the wall, by the filter's own batch,
     pub(crate) direct_ns: f64,
     /// and with keys grouped by piece of the table.
     pub(crate) partitioned_ns: f64,
@@ -239,7 +239,7 @@ impl<'a> Map<'a> {
     }
 }
 
-/// How long a place takes: half a second an operation, longer where batches are.
+/// How long a place takes: half a second per operation, longer where batches are.
 pub(crate) const PACE: Pace =
     Pace { budget: Duration::from_millis(500), min_rounds: 3, max_rounds: 51 };
 

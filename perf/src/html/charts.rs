@@ -246,7 +246,7 @@ const EVENTS: [Events; 3] = [
     ("data-TLB read misses", |row| row.dtlb_misses_per_op),
 ];
 
-/// Cache misses an operation, or why there are none.
+/// Cache misses per operation, or why there are none.
 pub(super) fn misses(results: &Results) -> Result<Option<Section>> {
     if results.rows.is_empty() {
         return Ok(None);

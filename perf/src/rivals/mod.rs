@@ -60,7 +60,7 @@ pub(crate) struct Size {
     pub(crate) fpr: Option<f64>,
     /// Bytes of our filter in the same case.
     pub(crate) bytes: usize,
-    /// Bits set a key by our filter in the same case.
+    /// Bits set per key by our filter in the same case.
     pub(crate) hash_count: Option<u32>,
 }
 
@@ -160,7 +160,7 @@ impl ParallelRival {
         })
     }
 
-    /// The api column of its rows: a call a key, on shards, or on a filter that threads share.
+    /// The api column of its rows: a call per key, on shards, or on a filter that threads share.
     pub(crate) fn api(self, threads: usize) -> &'static str {
         match self {
             Self::FastbloomAtomic => "shared",

@@ -34,7 +34,7 @@ pub(crate) trait Parallel {
     }
 }
 
-/// A filter that takes a key a call, and is not shared while it does.
+/// A filter that takes a key per call, and is not shared while it does.
 pub(super) trait Shard: Send + Sync {
     fn bytes(&self) -> usize;
 
@@ -50,7 +50,7 @@ pub(super) trait Shard: Send + Sync {
     fn clear(&mut self);
 }
 
-/// A filter that takes a key a call from any thread.
+/// A filter that takes a key per call from any thread.
 pub(super) trait Shared: Send + Sync {
     fn bytes(&self) -> usize;
 

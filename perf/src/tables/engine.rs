@@ -18,7 +18,7 @@ const TASKS: [(&str, &str, Option<&str>); 4] = [
     ("miss", "contains", Some("miss")),
 ];
 
-/// The rival's row that one of ours is compared with: on as many threads, in the same turns.
+/// The rival's row that one of ours is compared with: on as many threads, in the same rounds.
 pub(crate) fn rival_on_threads<'a>(row: &Row, rows: &'a [Row]) -> Option<&'a Row> {
     if row.rival.is_some() || !row.is_of_engine() {
         return None;

@@ -140,7 +140,7 @@ fn fill(
     Ok(())
 }
 
-/// Inserts the keys into copies of an empty set; the nanoseconds an insert. What was counted on the way
+/// Inserts the keys into copies of an empty set; the nanoseconds per insert. What was counted on the way
 /// goes to `total`.
 fn fill_sets<S: CuckooSet + Clone>(
     empty: &S,
