@@ -428,7 +428,7 @@ impl Session {
         let progress = &self.progress;
         let pace = self.effort.pace_within(progress.elapsed(), progress.steps_left());
         let timings = interleave(&mut repetitions, &pace, &mut self.meter, |share| {
-            progress.within_step(share)
+            progress.within_step(share);
         })
         .with_context(|| group.name())?;
         timings.iter().for_each(|timing| self.results.timed.add(timing.total));

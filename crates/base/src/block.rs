@@ -6,7 +6,7 @@
 //! ```text
 //! after the table    filter
 //! 0                  none: every key may be there
-//! 1 .. 32            bloom, keys hashed by XXH3; the number is how many bits a key sets
+//! 1 .. 32            bloom, keys hashed by XXH3; the number is that of the bits that each key sets
 //! p, then 1hhkkkkk   kind k with hash h and parameter p, in bits
 //! ```
 //! Every other last byte is reserved. A block has neither seed nor checksum: the policy's name contains the seed, and
@@ -123,10 +123,16 @@ pub trait BlockTable {
     /// # Errors
     /// [`PolicyError`] if the table has no room for the keys or memory is refused; the table's contents are then
     /// unspecified.
+    ///
+    /// # Panics
+    /// Panics if the machine lacks the instruction set of `spec`.
     fn fill(spec: &BlockSpec, hashes: &[KeyHash], table: &mut [u8]) -> Result<(), PolicyError>;
 
     /// Returns whether a key may be in a table, and true for bytes that cannot be a table with this parameter. No bytes
     /// make it panic, and its time is bounded by their number.
+    ///
+    /// # Panics
+    /// Panics if the machine lacks the instruction set.
     fn may_match(isa: Isa, parameter: u8, table: &[u8], hash: KeyHash) -> bool;
 
     /// Checks length, parameter and structure. There is no checksum.

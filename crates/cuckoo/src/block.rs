@@ -31,6 +31,7 @@ impl BlockTable for CuckooFilter {
         let Some(geometry) = geometry_of(spec.parameter, table) else {
             return Err(PolicyError::TooManyKeys { keys: hashes.len() });
         };
+        assert!(spec.isa.is_available());
         // Any hasher will do, since the keys are hashed already.
         let zeroed = Storage::zeroed(table.len(), true)?;
         let mut filter = Self::assemble(geometry, Hasher::default(), spec.isa, zeroed);

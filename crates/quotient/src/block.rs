@@ -43,6 +43,7 @@ impl<L: Layout> BlockTable for Quotient<L> {
         let Some(geometry) = geometry_of::<L>(spec.parameter, table.len() as u64) else {
             return Err(PolicyError::TooManyKeys { keys: hashes.len() });
         };
+        assert!(spec.isa.is_available());
         // The policy has hashed the keys already; the filter gets hashes only, so any hasher will do.
         let zeroed = Storage::zeroed(table.len(), true)?;
         let mut filter = Self::assemble(geometry, Hasher::default(), 0, spec.isa, zeroed);
@@ -55,6 +56,7 @@ impl<L: Layout> BlockTable for Quotient<L> {
     /// block and the next one, or through slices, which check their bounds.
     #[inline(always)]
     fn may_match(isa: Isa, parameter: u8, table: &[u8], hash: KeyHash) -> bool {
+        assert!(isa.is_available());
         geometry_of::<L>(parameter, table.len() as u64)
             .is_none_or(|geometry| Kernels::of::<L>(isa).contains(&geometry, table, hash.raw()))
     }

@@ -4,7 +4,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 /// The size that is assumed if the processor does not report it: cores have from 256 KiB to 3 MiB.
 const UNKNOWN_L2_BYTES: usize = 1 << 20;
-/// The sizes that are believed: a smaller cache is no L2, and a larger one is shared by several cores.
+/// The sizes that are trusted: a smaller cache is no L2, and a larger one is shared by several cores.
 const PLAUSIBLE: core::ops::RangeInclusive<usize> = 128 << 10..=16 << 20;
 
 /// Bytes of a core's second-level cache, as the processor reports it. If it does not, as on aarch64, where

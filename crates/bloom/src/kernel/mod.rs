@@ -5,6 +5,7 @@
 #![allow(unsafe_code)]
 
 pub(crate) mod cache_line;
+mod groups;
 mod mask;
 mod portable;
 pub(crate) mod register;

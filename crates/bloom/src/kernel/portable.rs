@@ -1,9 +1,10 @@
 //! The batch loops of the blocked layouts over a portable body: what runs where there are no
 //! intrinsics, and for the keys of a batch that do not fill a group.
 
+use super::groups::{GROUP, run_groups};
 use super::mask::Mask;
 use crate::geometry::Geometry;
-use trommel_base::batch::{Fetch, Ring, WORD_BYTES, Window, run_stages};
+use trommel_base::batch::{WORD_BYTES, Window};
 use trommel_base::with_fetch;
 
 /// A blocked layout's arithmetic for one key. A safe body, compiled for whatever instruction set the
@@ -59,10 +60,7 @@ pub(super) unsafe fn insert_at<B: Body>(geometry: Geometry, table: *mut u8, hash
     insert::<B>(geometry, table, hash)
 }
 
-/// Keys of a group.
-pub(super) const GROUP: usize = 8;
-
-/// Places of a group of hashes.
+/// Writes where the blocks of a group's keys begin, in words of 64 bits.
 #[inline(always)]
 pub(super) fn locate<B: Body>(geometry: Geometry, hashes: &[u64; GROUP]) -> [u32; GROUP] {
     // Words fit 32 bits: `Layout::MAX_UNITS` of every blocked layout says so.
@@ -78,81 +76,77 @@ pub(super) fn contains_batch<B: Body>(
     found: &mut [u64],
 ) {
     let window = Window::for_table(table.len());
-    with_fetch!(window, F => contains_pipelined::<B, F>(geometry, table, hashes, found, window));
-}
-
-#[inline(always)]
-fn contains_pipelined<B: Body, F: Fetch>(
-    geometry: Geometry,
-    table: &[u8],
-    hashes: &[u64],
-    found: &mut [u64],
-    window: Window,
-) {
-    let (groups, rest) = hashes.as_chunks::<GROUP>();
-    run_stages::<GROUP, _>(
+    with_fetch!(window, F => run_groups::<B, F, _>(
+        geometry,
+        table,
         hashes,
-        groups.len(),
         window,
-        &mut Ring::default(),
-        |ring, group| *ring.group_mut(group) = locate::<B>(geometry, &groups[group]),
-        |ring, group| ring.fetch::<GROUP, F>(group, table.as_ptr()),
-        |ring, group| {
+        &mut (),
+        |(), _, keys, places| *places = locate::<B>(geometry, keys),
+        |(), group, keys, places| {
             let mut answers = 0;
-            let keys = groups[group].iter().zip(ring.group::<GROUP>(group));
-            for (i, (hash, place)) in keys.enumerate() {
+            for (i, (hash, place)) in keys.iter().zip(places).enumerate() {
                 let start = *place as usize * WORD_BYTES;
                 let block = &table[start..start + B::BLOCK_BYTES];
                 answers |= u64::from(B::mask(geometry, *hash).test(block)) << i;
             }
             found[group / 8] |= answers << (8 * (group % 8));
         },
-    );
-    contains_rest::<B>(geometry, table, rest, groups.len() * GROUP, found);
+    ));
+    contains_rest::<B>(geometry, table, hashes, found);
 }
 
-/// The answers of the last keys of a batch, one at a time; `first` is the index of the first of them.
+/// Answers the last keys of a batch, which do not fill a group, one at a time.
 #[inline(always)]
 pub(super) fn contains_rest<B: Body>(
     geometry: Geometry,
     table: &[u8],
-    rest: &[u64],
+    hashes: &[u64],
+    found: &mut [u64],
+) {
+    let first = hashes.len() / GROUP * GROUP;
+    contains_from::<B>(geometry, table, hashes, first, found);
+}
+
+/// Answers the keys from number `first` on, one at a time.
+#[inline(always)]
+pub(super) fn contains_from<B: Body>(
+    geometry: Geometry,
+    table: &[u8],
+    hashes: &[u64],
     first: usize,
     found: &mut [u64],
 ) {
-    for (i, hash) in (first..).zip(rest) {
+    for (i, hash) in hashes.iter().enumerate().skip(first) {
         found[i / 64] |= u64::from(contains::<B>(geometry, table, *hash)) << (i % 64);
     }
 }
 
 #[inline(always)]
 pub(super) fn insert_batch<B: Body>(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
-    let window = Window::for_table(table.len());
-    with_fetch!(window, F => insert_pipelined::<B, F>(geometry, table, hashes, window));
-}
-
-#[inline(always)]
-fn insert_pipelined<B: Body, F: Fetch>(
-    geometry: Geometry,
-    table: &mut [u8],
-    hashes: &[u64],
-    window: Window,
-) {
-    let (groups, rest) = hashes.as_chunks::<GROUP>();
-    run_stages::<GROUP, _>(
+    let whole = &raw const *table;
+    let window = Window::for_table(whole.len());
+    with_fetch!(window, F => run_groups::<B, F, _>(
+        geometry,
+        whole,
         hashes,
-        groups.len(),
         window,
-        &mut (Ring::default(), &mut *table),
-        |(ring, _), group| *ring.group_mut(group) = locate::<B>(geometry, &groups[group]),
-        |(ring, table), group| ring.fetch::<GROUP, F>(group, table.as_ptr()),
-        |(ring, table), group| {
-            for (hash, place) in groups[group].iter().zip(ring.group::<GROUP>(group)) {
+        &mut (),
+        |(), _, keys, places| *places = locate::<B>(geometry, keys),
+        |(), _, keys, places| {
+            for (hash, place) in keys.iter().zip(places) {
                 let start = *place as usize * WORD_BYTES;
                 B::mask(geometry, *hash).set(&mut table[start..start + B::BLOCK_BYTES]);
             }
         },
-    );
+    ));
+    insert_rest::<B>(geometry, table, hashes);
+}
+
+/// Inserts the last keys of a batch, which do not fill a group.
+#[inline(always)]
+pub(super) fn insert_rest<B: Body>(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
+    let (_, rest) = hashes.as_chunks::<GROUP>();
     for hash in rest {
         insert::<B>(geometry, table, *hash);
     }

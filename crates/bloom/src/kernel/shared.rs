@@ -28,8 +28,9 @@
 mod isa;
 
 use super::SHORTEST_BATCH;
+use super::groups::GROUP;
 use super::mask::Mask;
-use super::portable::{Body, GROUP, locate};
+use super::portable::{Body, locate};
 use crate::geometry::Geometry;
 use core::marker::PhantomData;
 pub(super) use isa::kernels;

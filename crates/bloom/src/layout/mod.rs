@@ -124,6 +124,7 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
     /// Inserts keys into a zeroed table in the block form, of a length that the layout allows.
     #[doc(hidden)]
     fn fill_block(isa: Isa, hashes_per_key: u8, hashes: &[KeyHash], table: &mut [u8]) {
+        assert!(isa.is_available());
         let geometry = block_geometry::<Self>(hashes_per_key, table);
         Self::kernels(isa).insert_batch(geometry, table, hashes);
     }
@@ -132,6 +133,7 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
     #[doc(hidden)]
     #[inline(always)]
     fn block_contains(isa: Isa, hashes_per_key: u8, table: &[u8], hash: KeyHash) -> bool {
+        assert!(isa.is_available());
         let geometry = block_geometry::<Self>(hashes_per_key, table);
         Self::kernels(isa).contains(geometry, table, hash)
     }

@@ -6,19 +6,17 @@ use super::avx512_core::{self, spread};
 use super::avx512_single::field_starts;
 use super::{RegisterBody, WORD_BYTES, avx2};
 use crate::geometry::Geometry;
+use crate::kernel::groups::{GROUP, run_groups};
 use crate::kernel::x86::{self, AnswerBytes};
 use crate::kernel::{BatchKernels, portable};
 use core::arch::x86_64::*;
-use trommel_base::batch::{Fetch, Ring, Window, run_stages};
+use trommel_base::batch::Window;
 use trommel_base::with_fetch;
 
 /// Lookups of a batch by gathers. Without them a batch reads its words one by one, and tests as many bits as there are;
 /// ns per key on a Zen 4 core, by gathers and so: 0.68 and 0.64 at 150 KB, 1.4 and 1.2 at 1.5 MB.
 pub(super) const GATHERING: BatchKernels =
     BatchKernels { contains: contains_batch, ..avx512_core::KERNELS };
-
-/// Keys of a group.
-const GROUP: usize = 8;
 
 #[target_feature(
     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
@@ -27,11 +25,10 @@ fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut 
     if table.len() > x86::WIDE_LOOKUPS_MAX_BYTES {
         return avx2::contains_batch(geometry, table, hashes, found);
     }
-    let window = Window::for_gathers(table.len());
-    if window.hint.is_none() {
+    if Window::for_gathers(table.len()).hint.is_none() {
         contains_in_cache(geometry, table, hashes, found);
     } else {
-        with_fetch!(window, F => contains_pipelined::<F>(geometry, table, hashes, found, window));
+        contains_pipelined(geometry, table, hashes, found);
     }
 }
 
@@ -70,49 +67,39 @@ fn contains_in_cache(geometry: Geometry, table: &[u8], hashes: &[u64], found: &m
         *found = answers;
     }
     let first = words_of_keys.len() * 64;
-    portable::contains_rest::<RegisterBody>(geometry, table, &hashes[first..], first, found);
+    portable::contains_from::<RegisterBody>(geometry, table, hashes, first, found);
 }
 
 #[inline]
 #[target_feature(
     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
-fn contains_pipelined<F: Fetch>(
-    geometry: Geometry,
-    table: &[u8],
-    hashes: &[u64],
-    found: &mut [u64],
-    window: Window,
-) {
-    assert_eq!(table.len() as u64, geometry.units * WORD_BYTES as u64);
+fn contains_pipelined(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
     let units = _mm512_set1_epi64(geometry.units.cast_signed());
     let control = _mm512_set1_epi64(field_starts(geometry.hashes).cast_signed());
-    let (groups, rest) = hashes.as_chunks::<GROUP>();
-    let mut state = (Ring::default(), AnswerBytes::new());
-    run_stages::<GROUP, _>(
+    let mut answers = AnswerBytes::new();
+    let window = Window::for_gathers(table.len());
+    with_fetch!(window, F => run_groups::<RegisterBody, F, _>(
+        geometry,
+        table,
         hashes,
-        groups.len(),
         window,
-        &mut state,
-        |(ring, _), group| {
-            let places = x86::reduce_8(x86::load_8(&groups[group]), units);
-            x86::store_places(ring.group_mut(group), places);
+        &mut answers,
+        |_, _, keys, places| {
+            x86::store_places(places, x86::reduce_8(x86::load_8(keys), units));
         },
-        |(ring, _), group| ring.fetch::<GROUP, F>(group, table.as_ptr()),
-        |(ring, answers), group| {
+        |answers, group, keys, places| {
             answers.advance(group, found);
-            // SAFETY: eight indices of the ring are read; they are below `geometry.units`, and the
-            // table has that number of words, as asserted above.
+            // SAFETY: eight indices are read; they are below `geometry.units`, and the table has that number of words,
+            // as `run_groups` asserts.
             let words = unsafe {
-                let places = _mm256_loadu_si256(ring.group::<GROUP>(group).as_ptr().cast());
+                let places = _mm256_loadu_si256(places.as_ptr().cast());
                 let places = _mm512_cvtepu32_epi64(places);
                 _mm512_i64gather_epi64::<8>(places, table.as_ptr().cast())
             };
-            let keys = x86::load_8(&groups[group]);
-            *answers.group(group) = test(words, keys, control).to_le_bytes();
+            *answers.group(group) = test(words, x86::load_8(keys), control).to_le_bytes();
         },
-    );
-    let first = groups.len() * GROUP;
-    state.1.finish(first, found);
-    portable::contains_rest::<RegisterBody>(geometry, table, rest, first, found);
+    ));
+    answers.finish(hashes.len() / GROUP * GROUP, found);
+    portable::contains_rest::<RegisterBody>(geometry, table, hashes, found);
 }

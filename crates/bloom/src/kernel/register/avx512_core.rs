@@ -4,22 +4,20 @@
 //! Share of the time of the AVX2 loops on a Cascade Lake core, 12 bits per key: lookups 0.7 to 0.85 up to 1e5 keys,
 //! 0.9 to 1 at 1e6; inserts 0.7 to 0.85 up to 1e5 keys, 0.85 to 1 at 1e6, no difference beyond.
 
-use super::{RegisterBody, WORD_BYTES, avx2, field_starts, set_pattern};
+use super::{RegisterBody, avx2, field_starts, set_pattern};
 use crate::geometry::Geometry;
+use crate::kernel::groups::run_groups;
 use crate::kernel::x86::{self, PatternRing};
 use crate::kernel::{
     BatchKernels, PATTERN_SHIFT, PATTERN_SPREAD, PATTERN_STEP, pattern_positions, portable,
 };
 use core::arch::x86_64::*;
-use trommel_base::batch::{Fetch, Ring, Window, run_stages};
+use trommel_base::batch::Window;
 use trommel_base::range::reduce;
 use trommel_base::with_fetch;
 
 pub(super) const KERNELS: BatchKernels =
     BatchKernels { contains: contains_batch, insert: insert_batch };
-
-/// Keys of a group.
-const GROUP: usize = 8;
 
 /// The bits of one key, one in each lane: a rotate takes its count modulo 64, so the fields need no masking.
 #[inline]
@@ -67,50 +65,57 @@ fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut 
     if table.len() > x86::WIDE_LOOKUPS_MAX_BYTES {
         return avx2::contains_batch(geometry, table, hashes, found);
     }
-    let window = Window::for_table(table.len());
-    with_fetch!(window, F => contains_pipelined::<F>(geometry, table, hashes, found, window));
-}
-
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn contains_pipelined<F: Fetch>(
-    geometry: Geometry,
-    table: &[u8],
-    hashes: &[u64],
-    found: &mut [u64],
-    window: Window,
-) {
-    assert_eq!(table.len() as u64, geometry.units * WORD_BYTES as u64);
     let units = _mm512_set1_epi64(geometry.units.cast_signed());
-    let (groups, rest) = hashes.as_chunks::<GROUP>();
     let found_bytes = x86::bytes_of(found);
-    run_stages::<GROUP, _>(
+    let window = Window::for_table(table.len());
+    with_fetch!(window, F => run_groups::<RegisterBody, F, _>(
+        geometry,
+        table,
         hashes,
-        groups.len(),
         window,
-        &mut Ring::default(),
-        |ring, group| {
-            let places = x86::reduce_8(x86::load_8(&groups[group]), units);
-            x86::store_places(ring.group_mut(group), places);
+        &mut (),
+        |(), _, keys, places| {
+            x86::store_places(places, x86::reduce_8(x86::load_8(keys), units));
         },
-        |ring, group| ring.fetch::<GROUP, F>(group, table.as_ptr()),
-        |ring, group| {
+        |(), group, keys, places| {
             // SAFETY: each index is below `geometry.units`, as a product's high half, and the table
-            // has that number of words, as asserted above.
-            let words = unsafe { x86::load_words(table.as_ptr(), ring.group::<GROUP>(group)) };
-            let keys = x86::load_8(&groups[group]);
+            // has that number of words, as `run_groups` asserts.
+            let words = unsafe { x86::load_words(table.as_ptr(), places) };
+            let keys = x86::load_8(keys);
             let missing = _mm512_andnot_si512(words, patterns(keys, geometry.hashes));
             found_bytes[group] = _mm512_testn_epi64_mask(missing, missing);
         },
-    );
-    let first = groups.len() * GROUP;
-    portable::contains_rest::<RegisterBody>(geometry, table, rest, first, found);
+    ));
+    portable::contains_rest::<RegisterBody>(geometry, table, hashes, found);
 }
 
+/// Vector conflict detection and scatter lost: half the speed in L1, 155 against 270 M/s at 15 MB.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
-    let window = Window::for_table(table.len());
-    with_fetch!(window, F => insert_pipelined::<F>(geometry, table, hashes, window));
+    let units = _mm512_set1_epi64(geometry.units.cast_signed());
+    let whole = &raw const *table;
+    let start = table.as_mut_ptr();
+    let window = Window::for_table(whole.len());
+    with_fetch!(window, F => run_groups::<RegisterBody, F, _>(
+        geometry,
+        whole,
+        hashes,
+        window,
+        &mut PatternRing::new(),
+        |pattern_ring, group, keys, places| {
+            let keys = x86::load_8(keys);
+            x86::store_places(places, x86::reduce_8(keys, units));
+            pattern_ring.store(group, patterns(keys, geometry.hashes));
+        },
+        |pattern_ring, group, _, places| {
+            for (place, pattern) in places.iter().zip(pattern_ring.group(group)) {
+                // SAFETY: `place` is below `geometry.units`, and the table has `units` words, as `run_groups`
+                // asserts.
+                unsafe { x86::or_word(start, *place, *pattern) };
+            }
+        },
+    ));
+    portable::insert_rest::<RegisterBody>(geometry, table, hashes);
 }
 
 /// The patterns of eight keys: a rotate takes its count modulo 64, so the fields need no masking.
@@ -125,42 +130,4 @@ fn patterns(hashes: __m512i, count: u32) -> __m512i {
         positions = _mm512_srli_epi64::<PATTERN_STEP>(positions);
     }
     patterns
-}
-
-/// Vector conflict detection and scatter lost: half the speed in L1, 155 against 270 M/s at 15 MB.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn insert_pipelined<F: Fetch>(
-    geometry: Geometry,
-    table: &mut [u8],
-    hashes: &[u64],
-    window: Window,
-) {
-    assert_eq!(table.len() as u64, geometry.units * WORD_BYTES as u64);
-    let units = _mm512_set1_epi64(geometry.units.cast_signed());
-    let start = table.as_mut_ptr();
-    let (groups, rest) = hashes.as_chunks::<GROUP>();
-    run_stages::<GROUP, _>(
-        hashes,
-        groups.len(),
-        window,
-        &mut (Ring::default(), PatternRing::new()),
-        |(ring, pattern_ring), group| {
-            let keys = x86::load_8(&groups[group]);
-            x86::store_places(ring.group_mut(group), x86::reduce_8(keys, units));
-            pattern_ring.store(group, patterns(keys, geometry.hashes));
-        },
-        |(ring, _), group| ring.fetch::<GROUP, F>(group, start),
-        |(ring, pattern_ring), group| {
-            for (place, pattern) in ring.group::<GROUP>(group).iter().zip(pattern_ring.group(group))
-            {
-                // SAFETY: `place` is below `geometry.units`, and the table has that number of words, as
-                // asserted above.
-                unsafe { x86::or_word(start, *place, *pattern) };
-            }
-        },
-    );
-    for hash in rest {
-        portable::insert::<RegisterBody>(geometry, table, *hash);
-    }
 }

@@ -2,17 +2,15 @@
 
 use super::{BLOCK_BYTES, SALTS, SplitBlockBody, WORDS_SHIFT};
 use crate::geometry::Geometry;
+use crate::kernel::groups::{GROUP, run_groups};
 use crate::kernel::{BatchKernels, portable, x86};
 use core::arch::x86_64::*;
-use trommel_base::batch::{Fetch, Ring, Window, run_stages};
+use trommel_base::batch::Window;
 use trommel_base::range::reduce_high;
 use trommel_base::with_fetch;
 
 pub(super) const KERNELS: BatchKernels =
     BatchKernels { contains: contains_batch, insert: insert_batch };
-
-/// Keys of a group.
-const GROUP: usize = 8;
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
@@ -28,8 +26,8 @@ fn mask(low_half: i32) -> __m256i {
     _mm256_sllv_epi32(_mm256_set1_epi32(1), _mm256_srli_epi32::<27>(products))
 }
 
-/// The low half of a hash in memory. As a load of 32 bits, its broadcast is one instruction; as a
-/// truncated word it is a load, a move and a permute.
+/// The low half of a hash in memory. A load of 32 bits lets the compiler broadcast them with one instruction; truncating
+/// the loaded word takes a load, a move and a permute.
 #[inline]
 fn low_half(hash: &u64) -> i32 {
     // SAFETY: reads the first four of the word's eight bytes; x86 is little-endian.
@@ -56,7 +54,7 @@ fn store(block: &mut [u8; BLOCK_BYTES], value: __m256i) {
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -> bool {
     let block = reduce_high(hash, geometry.units as u32) as usize;
-    // SAFETY: the block is below `geometry.units`, and the caller promises that the table has that number of blocks.
+    // SAFETY: the block's number is below `geometry.units`, and the caller promises that the table has `units` blocks.
     let block = unsafe { &*table.add(block * BLOCK_BYTES).cast() };
     _mm256_testc_si256(load(block), mask(hash as i32)) == 1
 }
@@ -74,7 +72,7 @@ pub(super) unsafe fn insert(geometry: Geometry, table: *mut u8, hash: u64) -> bo
     _mm256_testc_si256(before, mask) == 0
 }
 
-/// The blocks of eight hashes.
+/// Writes, for each of eight hashes, the index of its block's first 64-bit word.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn locate(hashes: &[u64; GROUP], units: __m256i, places: &mut [u32; GROUP]) {
@@ -88,35 +86,20 @@ fn locate(hashes: &[u64; GROUP], units: __m256i, places: &mut [u32; GROUP]) {
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
-    let window = Window::for_table(table.len());
-    with_fetch!(window, F => contains_pipelined::<F>(geometry, table, hashes, found, window));
-}
-
-#[inline]
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn contains_pipelined<F: Fetch>(
-    geometry: Geometry,
-    table: &[u8],
-    hashes: &[u64],
-    found: &mut [u64],
-    window: Window,
-) {
-    assert_eq!(table.len() as u64, geometry.units * BLOCK_BYTES as u64);
     let units = _mm256_set1_epi64x(geometry.units.cast_signed());
-    let (groups, rest) = hashes.as_chunks::<GROUP>();
     let found_bytes = x86::bytes_of(found);
-    run_stages::<GROUP, _>(
+    let window = Window::for_table(table.len());
+    with_fetch!(window, F => run_groups::<SplitBlockBody, F, _>(
+        geometry,
+        table,
         hashes,
-        groups.len(),
         window,
-        &mut Ring::default(),
-        |ring, group| locate(&groups[group], units, ring.group_mut(group)),
-        |ring, group| ring.fetch::<GROUP, F>(group, table.as_ptr()),
-        |ring, group| {
-            let (keys, places) = (&groups[group], ring.group::<GROUP>(group));
+        &mut (),
+        |(), _, keys, places| locate(keys, units, places),
+        |(), group, keys, places| {
             found_bytes[group] = x86::none_missing(core::array::from_fn(|i| {
-                // SAFETY: the offset is that of a block below `geometry.units`, as a product's high
-                // half, and the table has that number of blocks, as asserted above; its 32 bytes are read.
+                // SAFETY: the block's number is the high half of a product with `geometry.units`, so it is below `units`,
+                // and the table has `units` blocks, as `run_groups` asserts. The 32 bytes of one block are read.
                 let block = unsafe {
                     let block = x86::word_at(table.as_ptr(), places[i]).cast::<__m256i>();
                     _mm256_loadu_si256(block)
@@ -124,40 +107,27 @@ fn contains_pipelined<F: Fetch>(
                 _mm256_andnot_si256(block, mask(low_half(&keys[i])))
             }));
         },
-    );
-    let first = groups.len() * GROUP;
-    portable::contains_rest::<SplitBlockBody>(geometry, table, rest, first, found);
+    ));
+    portable::contains_rest::<SplitBlockBody>(geometry, table, hashes, found);
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
-    let window = Window::for_table(table.len());
-    with_fetch!(window, F => insert_pipelined::<F>(geometry, table, hashes, window));
-}
-
-#[inline]
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn insert_pipelined<F: Fetch>(
-    geometry: Geometry,
-    table: &mut [u8],
-    hashes: &[u64],
-    window: Window,
-) {
-    assert_eq!(table.len() as u64, geometry.units * BLOCK_BYTES as u64);
+    let whole = &raw const *table;
     let start = table.as_mut_ptr();
     let units = _mm256_set1_epi64x(geometry.units.cast_signed());
-    let (groups, rest) = hashes.as_chunks::<GROUP>();
-    run_stages::<GROUP, _>(
+    let window = Window::for_table(whole.len());
+    with_fetch!(window, F => run_groups::<SplitBlockBody, F, _>(
+        geometry,
+        whole,
         hashes,
-        groups.len(),
         window,
-        &mut Ring::default(),
-        |ring, group| locate(&groups[group], units, ring.group_mut(group)),
-        |ring, group| ring.fetch::<GROUP, F>(group, start),
-        |ring, group| {
-            // In the order of the keys, so that two keys of one block see each other's bits.
-            for (hash, place) in groups[group].iter().zip(ring.group::<GROUP>(group)) {
-                // SAFETY: as in `contains_pipelined`; 32 bytes are read and written.
+        &mut (),
+        |(), _, keys, places| locate(keys, units, places),
+        |(), _, keys, places| {
+            // One key at a time, so that a key's store is visible to the next key of the same block.
+            for (hash, place) in keys.iter().zip(places) {
+                // SAFETY: as in `contains_batch`; 32 bytes are read and written.
                 unsafe {
                     let block = x86::word_at_mut(start, *place).cast::<__m256i>();
                     let union = _mm256_or_si256(_mm256_loadu_si256(block), mask(low_half(hash)));
@@ -165,8 +135,6 @@ fn insert_pipelined<F: Fetch>(
                 }
             }
         },
-    );
-    for hash in rest {
-        portable::insert::<SplitBlockBody>(geometry, table, *hash);
-    }
+    ));
+    portable::insert_rest::<SplitBlockBody>(geometry, table, hashes);
 }

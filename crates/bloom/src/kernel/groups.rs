@@ -1,0 +1,39 @@
+//! The batch loop that the kernels of all blocked layouts and instruction sets share.
+
+use super::portable::Body;
+use crate::geometry::Geometry;
+use trommel_base::batch::{Fetch, Ring, Window, run_stages};
+
+/// Keys of a group.
+pub(super) const GROUP: usize = 8;
+
+/// Takes the whole groups of a batch through the pipeline. `locate` writes where the blocks of a group's keys begin, in
+/// words of 64 bits; `probe` reads or writes these blocks. Both get the state and the number of the group.
+///
+/// The caller handles the last keys of the batch, which do not fill a group. `F` is the window's hint as a type: comparing
+/// a hint once per group made lookups take 1.02 to 1.06 of the time up to 1e6 keys, with AVX2 on a Zen 3 core.
+///
+/// # Panics
+/// Panics if the length of the table is not the geometry's. The unchecked accesses of the kernels rest on this.
+#[inline(always)]
+pub(super) fn run_groups<B: Body, F: Fetch, S>(
+    geometry: Geometry,
+    table: *const [u8],
+    hashes: &[u64],
+    window: Window,
+    state: &mut S,
+    mut locate: impl FnMut(&mut S, usize, &[u64; GROUP], &mut [u32; GROUP]),
+    mut probe: impl FnMut(&mut S, usize, &[u64; GROUP], &[u32; GROUP]),
+) {
+    assert_eq!(table.len() as u64, geometry.units * B::BLOCK_BYTES as u64);
+    let (groups, _) = hashes.as_chunks::<GROUP>();
+    run_stages::<GROUP, _>(
+        hashes,
+        groups.len(),
+        window,
+        &mut (Ring::default(), state),
+        |(ring, state), group| locate(state, group, &groups[group], ring.group_mut(group)),
+        |(ring, _), group| ring.fetch::<GROUP, F>(group, table.cast()),
+        |(ring, state), group| probe(state, group, &groups[group], ring.group(group)),
+    );
+}
