@@ -323,7 +323,7 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
         sizing::fpr(&self.geometry, keys as f64)
     }
 
-    pub(crate) fn table_of<W: Width>(&self) -> Table<'_, W, &[u8]> {
+    pub(crate) fn table_of<W: Width>(&self) -> Table<W, &[u8]> {
         Table::new(&self.geometry, self.table.as_ref(), self.empty)
     }
 
@@ -450,7 +450,8 @@ impl Remove for CuckooFilter {
     /// Remove only keys that were inserted: if a key that was not is a false positive, this removes the
     /// fingerprint of another key, which is then no longer found.
     fn remove_hash(&mut self, hash: KeyHash) -> bool {
-        let removed = with_width!(self.geometry, W => self.parts().remove::<W>(hash.raw()));
+        let kernels = self.kernels;
+        let removed = kernels.remove(&mut self.parts(), hash.raw());
         self.len -= u64::from(removed);
         if self.len == 0 {
             // Every pair is empty, and no key is in its alternate bucket.

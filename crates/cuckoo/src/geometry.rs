@@ -1,5 +1,6 @@
 //! The geometry of a table, which may have any even number of buckets, and how a hash is split.
 
+use crate::width::Width;
 use trommel_base::storage::MAX_BYTES;
 
 /// Slots of a bucket.
@@ -103,6 +104,13 @@ impl Geometry {
     /// The geometry after one more doubling. It may not be [possible](Geometry::is_possible).
     pub(crate) fn doubled(&self) -> Self {
         Self { buckets: 2 * self.buckets, doublings: self.doublings + 1, ..*self }
+    }
+
+    /// The same geometry, with a width that the compiler knows.
+    #[inline(always)]
+    pub(crate) fn with_width<W: Width>(&self) -> Self {
+        debug_assert_eq!(self.fingerprint_bits, W::BITS);
+        Self { fingerprint_bits: W::BITS, ..*self }
     }
 
     /// The primary bucket and the fingerprint of a hash.

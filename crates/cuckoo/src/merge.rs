@@ -105,7 +105,7 @@ impl CuckooFilter {
 impl Parts<'_> {
     /// Sets, in a bucket, the flags that the same bucket of another filter has.
     fn set_flags<W: Width>(&mut self, bucket: u32, flags: bucket::Flags) {
-        let mut table: Table<'_, W, &mut [u8]> = self.table();
+        let mut table: Table<W, &mut [u8]> = self.table();
         let slots = table.slots(bucket);
         let mine = bucket::flags(&slots, table.empty);
         table.arrange(bucket, slots, [mine[0] | flags[0], mine[1] | flags[1]]);
@@ -114,9 +114,9 @@ impl Parts<'_> {
 
     /// Sets the flag of a fingerprint's class in both of its buckets.
     fn set_both_flags<W: Width>(&mut self, entry: Entry) {
-        let mut table: Table<'_, W, &mut [u8]> = self.table();
+        let mut table: Table<W, &mut [u8]> = self.table();
         table.set_flag(entry);
-        table.set_flag(entry.alternate(table.geometry));
+        table.set_flag(entry.alternate(&table.geometry));
         *self.empty = table.empty;
     }
 
@@ -124,7 +124,7 @@ impl Parts<'_> {
     fn adopt<W: Width>(&mut self, entry: Entry) -> Placed {
         let alternate = entry.alternate(self.geometry);
         if !self.multiset {
-            let mut table: Table<'_, W, &mut [u8]> = self.table();
+            let mut table: Table<W, &mut [u8]> = self.table();
             let has = |entry: Entry| W::has(table.word(entry.bucket), entry.fingerprint);
             let other = if has(entry) { Some(alternate) } else { has(alternate).then_some(entry) };
             if let Some(other) = other {

@@ -13,7 +13,7 @@ use crate::width::Width;
 const MOST_BUCKETS: u64 = 1 << 18;
 
 /// The probability that a random fingerprint is found from a random primary bucket.
-pub(crate) fn found<W: Width>(table: &Table<'_, W, &[u8]>) -> f64 {
+pub(crate) fn found<W: Width>(table: &Table<W, &[u8]>) -> f64 {
     let geometry = table.geometry;
     // An odd step visits both halves of the split buckets of a doubled table.
     let step = geometry.buckets.div_ceil(MOST_BUCKETS) | 1;
@@ -25,7 +25,7 @@ pub(crate) fn found<W: Width>(table: &Table<'_, W, &[u8]>) -> f64 {
             if fingerprint == 0 || slots[..i].contains(&fingerprint) {
                 continue;
             }
-            let other = Entry { bucket, fingerprint }.alternate(geometry).bucket;
+            let other = Entry { bucket, fingerprint }.alternate(&geometry).bucket;
             let others = table.slots(other);
             // Found from the other bucket too, and not counted there.
             let from_other =

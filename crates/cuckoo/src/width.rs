@@ -21,8 +21,12 @@ pub(crate) trait Width: Copy + Debug + 'static {
     fn word(slots: Slots) -> Self::Word;
     /// The two slots of a pair, the even one first.
     fn pair(word: Self::Word, pair: u32) -> [u32; 2];
+    /// The bucket with a pair replaced by two slots, the even one first.
+    fn with_pair(word: Self::Word, pair: u32, slots: [u32; 2]) -> Self::Word;
     /// Whether any slot has this value.
     fn has(word: Self::Word, value: u32) -> bool;
+    /// The number of the first slot that has this value.
+    fn find(word: Self::Word, value: u32) -> Option<u32>;
 
     /// Moves every slot up by one and puts `value` into the first. The last slot must be free.
     fn shifted_in(word: Self::Word, value: u32) -> Self::Word;
@@ -94,17 +98,40 @@ macro_rules! width {
                 [pair as u32 & mask, (pair >> $bits) as u32 & mask]
             }
 
+            #[inline(always)]
+            fn with_pair(word: $word, pair: u32, [even, odd]: [u32; 2]) -> $word {
+                const PAIR: $word = <$word>::MAX >> (<$word>::BITS - 2 * $bits);
+                let slots = <$word>::from(even) | <$word>::from(odd) << $bits;
+                let shift = 2 * $bits * pair;
+                word & !(PAIR << shift) | slots << shift
+            }
+
+            #[inline(always)]
+            fn has(word: $word, value: u32) -> bool {
+                Self::matches(word, value) != 0
+            }
+
+            #[inline(always)]
+            fn find(word: $word, value: u32) -> Option<u32> {
+                let matches = Self::matches(word, value);
+                (matches != 0).then(|| matches.trailing_zeros() / $bits)
+            }
+        }
+
+        impl $name {
+            /// A word that is 0 if no slot has the value. Else its lowest bit is the highest of the first such slot.
+            ///
             /// The slots of `x` are 0 where those of `word` have the value. Subtracting 1 from each slot sets the
             /// highest bit of a slot that was 0, and `& !x` drops the slots that had this bit set before. (Warren,
             /// "Hacker's delight", section 6-1.)
             #[inline(always)]
-            fn has(word: $word, value: u32) -> bool {
+            fn matches(word: $word, value: u32) -> $word {
                 const ONES: $word = 1 | 1 << $bits | 1 << (2 * $bits) | 1 << (3 * $bits);
                 const HIGHS: $word = ONES << ($bits - 1);
                 // Two shifts instead of a multiplication by `ONES`: AVX2 has none of 64-bit lanes.
                 let twofold = <$word>::from(value) | <$word>::from(value) << $bits;
                 let x = word ^ (twofold | twofold << (2 * $bits));
-                x.wrapping_sub(ONES) & !x & HIGHS != 0
+                x.wrapping_sub(ONES) & !x & HIGHS
             }
         }
     };
@@ -172,9 +199,18 @@ mod tests {
             assert!(bytes[W::BUCKET_BYTES..].iter().all(|byte| *byte == 0xA5));
             for value in values {
                 assert_eq!(W::has(word, value), slots.contains(&value), "{slots:?} {value}");
+                let first = slots.iter().position(|slot| *slot == value);
+                assert_eq!(
+                    W::find(word, value).map(|slot| slot as usize),
+                    first,
+                    "{slots:?} {value}"
+                );
             }
             assert_eq!(W::has_room(word), slots.contains(&0));
             assert_eq!([W::pair(word, 0), W::pair(word, 1)].as_flattened(), slots);
+            let [a, b, c, d] = slots;
+            let replaced = W::with_pair(W::with_pair(word, 0, [c, b]), 1, [d, a]);
+            assert_eq!(W::slots(replaced), [c, b, d, a]);
         }
     }
 

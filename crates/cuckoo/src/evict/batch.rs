@@ -26,7 +26,7 @@ use super::lockstep::{EvictionKernel, LOCATED_KEYS, Located, Queue};
 use super::parts::{Parts, Placed};
 use super::scalar_lanes::ScalarLanes;
 use crate::geometry::Geometry;
-use crate::table::{Entry, Table};
+use crate::table::{Entry, bucket_at};
 use crate::width::Width;
 use trommel_base::batch::Hint;
 
@@ -100,7 +100,7 @@ impl Parts<'_> {
         }
         if self.table.len() > NEAR_BYTES {
             for bucket in &located.buckets[..hashes.len()] {
-                let at = Table::<W, &[u8]>::at(*bucket);
+                let at = bucket_at::<W>(*bucket);
                 trommel_simd::prefetch(self.table.as_ptr().wrapping_add(at), Hint::T0);
             }
         }

@@ -18,7 +18,7 @@ pub(crate) struct FullBuckets {
 
 impl FullBuckets {
     /// The bits of a table. `None` if there is no memory for them.
-    pub(crate) fn of<W: Width>(table: &Table<'_, W, &mut [u8]>) -> Option<Self> {
+    pub(crate) fn of<W: Width>(table: &Table<W, &mut [u8]>) -> Option<Self> {
         let mut words = Vec::new();
         let buckets = table.geometry.buckets;
         words.try_reserve_exact(buckets.div_ceil(64) as usize).ok()?;

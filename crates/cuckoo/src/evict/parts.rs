@@ -42,7 +42,7 @@ pub(crate) enum Placed {
 
 impl<'a> Parts<'a> {
     #[inline(always)]
-    pub(crate) fn table<W: Width>(&mut self) -> Table<'a, W, &mut [u8]> {
+    pub(crate) fn table<W: Width>(&mut self) -> Table<W, &mut [u8]> {
         Table::new(self.geometry, &mut *self.table, *self.empty)
     }
 
@@ -157,7 +157,7 @@ impl<'a> Parts<'a> {
             self.place_here::<W>(entry);
             // The other bucket may be its primary one, so the flag there must lead here.
             let mut table = self.table::<W>();
-            table.set_flag(entry.alternate(table.geometry));
+            table.set_flag(entry.alternate(&table.geometry));
             *self.empty = table.empty;
         }
     }

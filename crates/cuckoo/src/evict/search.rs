@@ -18,7 +18,7 @@
 
 use crate::bucket::{self};
 use crate::evict::full_buckets::FullBuckets;
-use crate::table::{Entry, Table};
+use crate::table::{Entry, Table, bucket_at};
 use crate::width::Width;
 use trommel_base::batch::Hint;
 use trommel_simd::prefetch;
@@ -59,7 +59,7 @@ impl Search {
     #[inline(always)]
     pub(crate) fn find<W: Width, T: AsRef<[u8]>>(
         &mut self,
-        table: &Table<'_, W, T>,
+        table: &Table<W, T>,
         full: &FullBuckets,
         roots: [u32; ROOTS],
     ) -> Option<Path> {
@@ -83,7 +83,7 @@ impl Search {
             }
             if is_far {
                 for child in children {
-                    let at = Table::<W, T>::at(child);
+                    let at = bucket_at::<W>(child);
                     prefetch(table.bytes.as_ref().as_ptr().wrapping_add(at), Hint::T0);
                 }
             }
@@ -101,7 +101,7 @@ impl Search {
     #[inline(always)]
     pub(crate) fn apply<W: Width, T: AsRef<[u8]> + AsMut<[u8]>>(
         &self,
-        table: &mut Table<'_, W, T>,
+        table: &mut Table<W, T>,
         full: &mut FullBuckets,
         path: Path,
         key: Entry,

@@ -17,7 +17,7 @@ use super::lane_group::{LANES, LaneGroup, ones};
 use super::scalar_lanes::ScalarLanes;
 use crate::bucket;
 use crate::geometry::Geometry;
-use crate::table::{Entry, Table};
+use crate::table::{Entry, Table, bucket_at};
 use crate::width::Width;
 use alloc::vec::Vec;
 use trommel_base::batch::Hint;
@@ -79,7 +79,7 @@ impl Window<'_> {
 
     /// The window as a table. Its buckets are counted from `first`, so its alternates must not be used.
     #[inline(always)]
-    fn buckets_of<W: Width>(&mut self) -> Table<'_, W, &mut [u8]> {
+    fn buckets_of<W: Width>(&mut self) -> Table<W, &mut [u8]> {
         Table::new(self.geometry, &mut *self.table, bucket::EmptyPair::Clear)
     }
 
@@ -117,7 +117,7 @@ impl Window<'_> {
                     group.refill(lane, self.next_key(&mut keys, buckets));
                 }
                 for bucket in &group.buckets {
-                    let at = Table::<W, &[u8]>::at(*bucket);
+                    let at = bucket_at::<W>(*bucket);
                     trommel_simd::prefetch(self.table.as_ptr().wrapping_add(at), Hint::T0);
                 }
             }

@@ -19,7 +19,7 @@
 
 use super::Buckets;
 use crate::geometry::Geometry;
-use crate::table::{Entry, Table};
+use crate::table::{Entry, Table, bucket_at};
 use crate::width::Width;
 use trommel_base::batch::{Fetch, FetchT0, Window};
 use trommel_base::bitmap::ones;
@@ -80,7 +80,7 @@ impl Chunk {
 #[inline(never)]
 unsafe fn read<W: Width>(table: &[u8], buckets: &Column<u32>, words: &mut Column<W::Word>) {
     for (word, bucket) in words.iter_mut().zip(buckets) {
-        let at = table.as_ptr().wrapping_add(Table::<W, &[u8]>::at(*bucket));
+        let at = table.as_ptr().wrapping_add(bucket_at::<W>(*bucket));
         // SAFETY: the caller promises that the bucket is in the table. If the word is longer than the bucket, padding
         // follows the last bucket.
         *word = W::first(unsafe { at.cast::<W::Word>().read_unaligned() });
@@ -112,18 +112,18 @@ pub(super) fn contains_batch<W: Width>(buckets: Buckets<'_>, hashes: &[u64], fou
 }
 
 #[inline(always)]
-fn in_cache<W: Width>(table: &Table<'_, W, &[u8]>, chunks: &[[u64; KEYS]], found: &mut [u64]) {
+fn in_cache<W: Width>(table: &Table<W, &[u8]>, chunks: &[[u64; KEYS]], found: &mut [u64]) {
     let mut keys = Chunk::NONE;
     let mut words = [W::word([0; 4]); KEYS];
     for (hashes, found) in chunks.iter().zip(found) {
         FetchT0::keys_behind(hashes);
-        keys.locate(table.geometry, hashes);
+        keys.locate(&table.geometry, hashes);
         // SAFETY: primary buckets are in the table, whose length `contains_batch` checked.
         unsafe { read::<W>(table.bytes, &keys.buckets, &mut words) };
         let here = keys.found_in::<W>(&words);
         let flagged = keys.flagged_in::<W>(&words, table.empty.least_set());
         // SAFETY: alternates are in the table too.
-        unsafe { read::<W>(table.bytes, &keys.alternates(table.geometry), &mut words) };
+        unsafe { read::<W>(table.bytes, &keys.alternates(&table.geometry), &mut words) };
         let there = keys.found_in::<W>(&words);
         let held: Column<u8> = core::array::from_fn(|i| here[i] | flagged[i] & there[i]);
         *found = bits_of(&held);
@@ -137,12 +137,12 @@ const KEPT: usize = 4;
 
 #[inline(always)]
 fn pipelined<W: Width, F: Fetch>(
-    table: &Table<'_, W, &[u8]>,
+    table: &Table<W, &[u8]>,
     chunks: &[[u64; KEYS]],
     found: &mut [u64],
 ) {
     let fetch = |bucket: u32| {
-        F::line(table.bytes.as_ptr().wrapping_add(Table::<W, &[u8]>::at(bucket)));
+        F::line(table.bytes.as_ptr().wrapping_add(bucket_at::<W>(bucket)));
     };
     let mut kept = [Chunk::NONE; KEPT];
     let mut words = [W::word([0; 4]); KEYS];
@@ -153,7 +153,7 @@ fn pipelined<W: Width, F: Fetch>(
         if let Some(hashes) = chunks.get(step) {
             let keys = &mut kept[step % KEPT];
             F::keys_behind(hashes);
-            keys.locate(table.geometry, hashes);
+            keys.locate(&table.geometry, hashes);
             keys.buckets.iter().for_each(|bucket| fetch(*bucket));
         }
         // Read the alternates that the last step prefetched.
@@ -172,7 +172,7 @@ fn pipelined<W: Width, F: Fetch>(
             unsafe { read::<W>(table.bytes, &keys.buckets, &mut words) };
             let here = bits_of(&keys.found_in::<W>(&words));
             let flagged = bits_of(&keys.flagged_in::<W>(&words, table.empty.least_set()));
-            alternates = keys.alternates(table.geometry);
+            alternates = keys.alternates(&table.geometry);
             open = flagged & !here;
             found[chunk] = here;
             ones(open).for_each(|i| fetch(alternates[i]));

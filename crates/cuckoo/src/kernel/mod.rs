@@ -46,10 +46,11 @@ type InsertWithin = unsafe fn(&mut Window<'_>, &[u64], &mut Vec<u64>);
 /// and that the table has the geometry's length.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kernels {
-    contains: unsafe fn(Buckets<'_>, u64) -> bool,
+    contains: unsafe fn(&Geometry, *const u8, EmptyPair, u64) -> bool,
     contains_batch: ContainsBatch,
     insert: unsafe fn(&mut Parts<'_>, u64) -> Placed,
     insert_batch: InsertBatch,
+    remove: unsafe fn(&mut Parts<'_>, u64) -> bool,
     fill: Fill,
     insert_within: InsertWithin,
 }
@@ -87,22 +88,28 @@ impl Kernels {
     /// Looks up one hash, by the kernel that [`Kernels::of`] chooses. The table must have the geometry's length.
     #[inline(always)]
     pub(crate) fn contains_in(buckets: Buckets<'_>, isa: Isa, hash: u64) -> bool {
-        with_width!(*buckets.geometry, W => match isa {
+        let Buckets { geometry, table, empty } = buckets;
+        assert_eq!(table.len() as u64, geometry.table_bytes());
+        let table = table.as_ptr();
+        with_width!(*geometry, W => match isa {
             #[cfg(target_arch = "x86_64")]
             _ if isa >= Isa::Avx2 => {
                 assert!(isa.is_available());
-                // SAFETY: the assertion checked that the machine has `isa`, and every set from AVX2 on has AVX2.
-                unsafe { scalar::avx2::contains::<W>(buckets, hash) }
+                // SAFETY: the assertions checked that the machine has `isa`, and that the table has the geometry's length.
+                // Every set from AVX2 on has AVX2.
+                unsafe { scalar::avx2::contains::<W>(geometry, table, empty, hash) }
             }
-            _ => scalar::portable::contains::<W>(buckets, hash),
+            // SAFETY: the table has the geometry's length, as asserted above.
+            _ => unsafe { scalar::portable::contains::<W>(geometry, table, empty, hash) },
         })
     }
 
     #[inline(always)]
     pub(crate) fn contains(&self, buckets: Buckets<'_>, hash: u64) -> bool {
+        let Buckets { geometry, table, empty } = buckets;
         // SAFETY: `CuckooFilter::assemble` is only given instruction sets that the machine was found to have. It
         // asserts that the table has the geometry's length. Table, geometry and kernels are only replaced together.
-        unsafe { (self.contains)(buckets, hash) }
+        unsafe { (self.contains)(geometry, table.as_ptr(), empty, hash) }
     }
 
     /// Sets bit `i` of `found` if hash `i` is in the table; `found` is zero and has a bit for every hash.
@@ -130,6 +137,13 @@ impl Kernels {
         assert!(new.len() >= hashes.len().div_ceil(64));
         // SAFETY: as in `contains`; the length of `new` was checked above.
         unsafe { (self.insert_batch)(parts, hashes, new) }
+    }
+
+    /// See [`Parts::remove`].
+    #[inline(always)]
+    pub(crate) fn remove(&self, parts: &mut Parts<'_>, hash: u64) -> bool {
+        // SAFETY: as in `contains`.
+        unsafe { (self.remove)(parts, hash) }
     }
 
     /// See [`Filling::fill`].

@@ -32,7 +32,9 @@ macro_rules! lookup {
                 with_fetch!(window, F => pipelined::<W, F>(buckets, hashes, found, window))
             };
             for (i, hash) in hashes.iter().enumerate().skip(done) {
-                let there = scalar::contains::<W>(buckets, *hash);
+                let Buckets { geometry, table, empty } = buckets;
+                // SAFETY: width and length of the table are the geometry's, as asserted above.
+                let there = unsafe { scalar::contains::<W>(geometry, table.as_ptr(), empty, *hash) };
                 found[i / 64] |= u64::from(there) << (i % 64);
             }
         }

@@ -148,13 +148,22 @@ pub(super) unsafe fn follow(
 pub(super) fn contains(geometry: &Geometry, table: &[u8], hash: u64) -> bool {
     assert!(table.len() as u64 >= geometry.blocks * LINE_BYTES as u64);
     let key = locate(geometry, hash);
-    // SAFETY: `locate` returns a line below `lines`, and the assertion checks that the table has at least that many.
+    // SAFETY: `locate` gives a line of the geometry, and the table has more, as the assertion checks.
     let (hit, more, next) = unsafe { probe(table.as_ptr(), key) };
     if more {
-        // SAFETY: the assertion checks that the table has all lines of the geometry.
-        return unsafe { follow(geometry, table, hash, next) };
+        return contains_beyond(geometry, table, hash, next.start);
     }
     hit
+}
+
+/// [`contains`] for a run that goes on beyond its line. A function of its own, so that the others save no registers.
+#[inline(never)]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+fn contains_beyond(geometry: &Geometry, table: &[u8], hash: u64, start: u32) -> bool {
+    let Located { line, remainder, .. } = locate(geometry, hash);
+    let next = Continued { line: line + LINE_BYTES, start, remainder };
+    // SAFETY: `follow` reads only lines that it checks.
+    unsafe { follow(geometry, table, hash, next) }
 }
 
 /// Looks keys up one by one, and prefetches the lines of up to 64 keys together. Batches use it for keys that do not
