@@ -196,7 +196,8 @@ impl fmt::Display for Unreadable {
             Self::LongLine { most_bytes } => write!(f, "longer than {most_bytes} bytes"),
             Self::Record(why) => f.write_str(why),
             Self::UnequalRecord { fields, expected } => {
-                write!(f, "{fields} fields, but the records before have {expected}")
+                let plural = if *fields == 1 { "" } else { "s" };
+                write!(f, "{fields} field{plural}, but the records before have {expected}")
             }
             Self::NoColumn { column, names } => {
                 write!(f, "no column {column}; the columns are: {}", names.join(", "))

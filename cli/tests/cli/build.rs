@@ -6,7 +6,8 @@ use trommel::{AnyFilter, Filter as _, FilterKind, FilterSpec, Hasher, Insert as 
 #[test]
 fn every_kind_has_the_same_bytes_as_from_the_library() {
     let folder = Folder::new();
-    // The bytes of a cuckoo filter depend on how keys are divided into batches. So few keys are one batch in both.
+    // The bytes of a cuckoo filter depend on how keys are divided into batches. The command
+    // and the library each insert 3,000 keys as one batch.
     let text = lines(3_000);
     folder.write("words", &text);
     let hashes = hashes_of_lines(&text, 0);

@@ -93,7 +93,7 @@ fn errors_name_the_file_and_the_line() {
     build(&[], "table.csv")
         .fails_with("table.csv: line 1: --column is needed; the columns are: id, word, note");
     build(&["--column", "word"], "short.csv")
-        .fails_with("short.csv: line 4: 1 fields, but the records before have 2");
+        .fails_with("short.csv: line 4: 1 field, but the records before have 2");
     build(&["--column", "word"], "twice.csv").fails_with(
         "twice.csv: line 1: two columns are named word: give the column's number, 1 or 2",
     );

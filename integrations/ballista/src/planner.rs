@@ -61,14 +61,14 @@ impl ExtensionPlanner for DistributedFilterPlanner {
 }
 
 /// Whether Ballista is expected to send the side that builds the filter to all executors, so that the filter saves no
-/// shuffle.
+/// shuffle. A side of unknown size is not sent.
 fn is_broadcast(
     join: FilteredJoin,
     build: &Arc<dyn ExecutionPlan>,
     session: &dyn Session,
 ) -> Result<bool> {
     let limit = session.config().ballista_config().broadcast_join_threshold_bytes();
-    if join.pays_if_broadcast || limit == 0 {
+    if join.pays_if_broadcast || join.build_row_bytes == 0 || limit == 0 {
         return Ok(false);
     }
     let bytes = filtered_rows(build)?.map(|rows| rows.saturating_mul(join.build_row_bytes));

@@ -20,8 +20,8 @@ pub const FEWEST_PASSED_PER_PART: usize = 8;
 /// The least and the most scratch memory of a chunk of keys, for tables that are not huge.
 const CHUNK_BYTES: RangeInclusive<usize> = 256 << 20..=1 << 30;
 
-/// Upper bound on scratch bytes per chunk for a table of `table_bytes`: the size of the table, so that a cache line
-/// gets seven records per chunk, but from 256 MiB to 1 GiB; a quarter of the table if that is more.
+/// Upper bound on scratch bytes per chunk for a table of `table_bytes`: the size of the table, at which a cache line gets
+/// seven records per chunk, clamped to 256 MiB to 1 GiB. A quarter of the table if that is more.
 ///
 /// With 1e8 keys and a table of 1 GiB on a Cascade Lake core, an insert takes 11.1 ns with 1 GiB of scratch, 12.3 with
 /// 512 MiB and 14.2 with 256 MiB; a lookup takes 10.0, 11.1 and 12.4; two cores take about half. With scratch in fresh
@@ -90,7 +90,7 @@ impl SharePlan {
 
     /// The number of keys of a batch that are grouped at a time: all, or as many as `scratch_bytes` has room for, where
     /// `beside` returns the bytes that a number of keys needs in addition to [`SharePlan::bytes_for`]. `None` if a pass
-    /// over so few keys is not worthwhile. A number below `keys` is a multiple of 64.
+    /// over so few keys is not worthwhile. If the result is less than `keys`, it is a multiple of 64.
     pub fn keys_at_a_time<R: Record>(
         &self,
         keys: usize,
@@ -115,8 +115,9 @@ impl SharePlan {
         Some(even.min(at_a_time))
     }
 
-    /// Makes the shares for `keys` at a time, in memory that the workers kept. This memory and the memory that the
-    /// workers still keep take at most `most_bytes`, or [`SharePlan::bytes_for`] if that is more.
+    /// Makes the shares for passes over `keys` keys each, as far as possible in memory that the workers kept. The shares'
+    /// memory and what is left with the workers take together at most `most_bytes`, or [`SharePlan::bytes_for`] if that
+    /// is more.
     ///
     /// # Errors
     /// [`OutOfMemory`] if there is no memory for the list of the shares.
@@ -129,7 +130,7 @@ impl SharePlan {
         let records = self.share_records(keys);
         let piece_bytes = Partitioner::<R>::piece_bytes_for(records, self.parts);
         let new_bytes = Storage::memory_bytes_for(piece_bytes);
-        let regions =
+        let region_bytes =
             self.bytes_for::<R>(keys).saturating_sub(new_bytes.saturating_mul(self.shares));
 
         let mut partitioners = Vec::new();
@@ -137,14 +138,14 @@ impl SharePlan {
         let refused = OutOfMemory { bytes: bytes as u64 };
         partitioners.try_reserve_exact(self.shares).map_err(|_| refused)?;
 
-        let most_bytes = most_bytes.saturating_sub(regions);
+        let most_bytes = most_bytes.saturating_sub(region_bytes);
         let request = ScratchRequest { pieces: self.shares, piece_bytes, most_bytes };
         let kept = workers.take_memory(request);
         let memory_bytes = kept
             .iter()
             .map(Storage::memory_bytes)
             .chain(repeat_n(new_bytes, self.shares.saturating_sub(kept.len())))
-            .fold(regions, usize::saturating_add);
+            .fold(region_bytes, usize::saturating_add);
         let memories = kept.into_iter().map(Some).chain(repeat_with(|| None));
         partitioners.extend(memories.take(self.shares).map(Partitioner::with_memory));
         Ok(Shares { plan: *self, partitioners, memory_bytes })

@@ -21,14 +21,15 @@ pub(super) const fn starts(runends_word: u64) -> u64 {
     runends_word >> (RUNENDS_SHIFT - 1) & START_BITS | 1
 }
 
-/// The number of lines to which hashes are reduced.
+/// The number of lines that are home to keys. The overhang adds lines after them.
 #[inline(always)]
 pub(super) const fn lines(geometry: &Geometry) -> u64 {
     geometry.slots / SLOTS as u64
 }
 
-/// Constants for computing a remainder's stored byte from the eight bits of the hash's product below the slot: `keep`
-/// masks the bits that remainders still have, and `mark` is the one that follows them. Without a mark, 0 becomes 1.
+/// Constants for computing a remainder's stored byte from the top eight bits of the fraction that remains once line and
+/// slot are taken from the hash. `keep` masks the bits of a remainder. `mark` has the single bit below them set, and is 0
+/// if a remainder has eight bits; then remainder 0 becomes 1.
 #[derive(Clone, Copy)]
 pub(super) struct Byte {
     pub(super) keep: u8,
