@@ -1,33 +1,33 @@
-//! How far a median can be trusted: percentile bootstrap intervals. The repetitions of a case are drawn from
-//! themselves, with replacement, again and again; between which medians does most of what comes out lie?
+//! Percentile bootstrap intervals of medians. The repetitions of a case are resampled with replacement, again and
+//! again; the interval is the range that holds most of the medians of the resamples.
 //!
-//! They say what the noise within a run leaves open. Two runs of the same program differ by more, since a
-//! machine is not the same from one minute to the next: [`crate::compare`] has controls for that.
+//! An interval covers the noise within a run. Two runs of the same program differ by more, since the speed of a
+//! machine changes from one minute to the next: [`crate::compare`] has controls for that.
 //!
 //! Source: Efron, "Bootstrap methods: another look at the jackknife", The Annals of Statistics 7(1), 1979;
 //! Efron and Tibshirani, *An Introduction to the Bootstrap*, 1993, chapter 13 (percentile intervals).
 //!
-//! Valid to: [`FEWEST`] values or more, drawn independently. Repetitions of one run are neighbours in time,
-//! and slow ones come in packs, so the true coverage is below the nominal one.
+//! Valid to: at least [`FEWEST`] values, drawn independently. Slow repetitions of a run tend to follow each other, so
+//! the true coverage is below the nominal one.
 
 use crate::stats::{median, quantile};
 use fastrand::Rng;
 use serde::{Deserialize, Serialize};
 
-/// Share of the resampled medians within an interval.
+/// The share of the resampled medians that lie within an interval.
 const CONFIDENCE: f64 = 0.95;
 
-/// Resampled medians of an interval: its ends are between the 50th and the 51st from either side.
+/// The number of resamples. The ends of an interval lie between the 50th and the 51st median from either side.
 const RESAMPLES: usize = 2000;
 
-/// The same repetitions have the same interval in every run of this program.
+/// A fixed seed, so that the same repetitions have the same interval in every run of this program.
 const SEED: u64 = 0x7472_6F6D_6D65_6C00;
 
-/// The fewest values that have an interval. Eleven: its ends are the third and the ninth of them, and it
-/// holds the true median 93 times in a hundred; of seven values it would only 87 times.
+/// The fewest values that have an interval. The interval of eleven values reaches from the third to the ninth, and
+/// holds the true median with a probability of 93 %; with seven values the probability would be only 87 %.
 pub(crate) const FEWEST: usize = 11;
 
-/// From where to where a value lies, with a confidence of 95 %.
+/// A confidence interval of 95 %.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Interval {
     pub(crate) low: f64,
@@ -35,37 +35,38 @@ pub(crate) struct Interval {
 }
 
 impl Interval {
-    /// Whether the value is in it.
+    /// Whether the value lies in the interval.
     pub(crate) fn holds(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)
     }
 
-    /// The least interval that holds both.
+    /// The smallest interval that contains both.
     pub(crate) fn hull(self, other: Self) -> Self {
         Self { low: self.low.min(other.low), high: self.high.max(other.high) }
     }
 
-    /// Both ends divided by a positive number.
+    /// The interval with both ends divided by a positive number.
     pub(crate) fn over(self, divisor: f64) -> Self {
         Self { low: self.low / divisor, high: self.high / divisor }
     }
 }
 
-/// Of the median of the values; none of fewer than [`FEWEST`].
+/// The interval of the median of the values; `None` for fewer than [`FEWEST`] values.
 pub(crate) fn of_median(values: &[f64]) -> Option<Interval> {
     let mut draws = Resampling::new(values, SEED)?;
     Some(percentiles((0..RESAMPLES).map(|_| draws.median())))
 }
 
-/// Of the median of one set of values over the median of another, drawn apart; none if either has fewer
-/// than [`FEWEST`].
+/// The interval of the ratio of two medians, of `over` and of `under`, which are resampled independently. `None` if
+/// either has fewer than [`FEWEST`] values.
 pub(crate) fn of_ratio(over: &[f64], under: &[f64]) -> Option<Interval> {
     let (mut over, mut under) = (Resampling::new(over, SEED)?, Resampling::new(under, !SEED)?);
     Some(percentiles((0..RESAMPLES).map(|_| over.median() / under.median())))
 }
 
-/// Of what `statistic` makes of two sets of rounds, drawn apart: it is given how often each round of the first and
-/// of the second was drawn. None if it has no value for most draws.
+/// The interval of a statistic of two sets of rounds, `first` and `second` in number, which are resampled
+/// independently. `statistic` is given how often each round of either set was drawn. Returns `None` unless more than
+/// half of the draws have a value.
 pub(crate) fn of_drawn(
     first: usize,
     second: usize,
@@ -88,7 +89,7 @@ pub(crate) fn of_drawn(
     (values.len() > RESAMPLES / 2).then(|| percentiles(values.into_iter()))
 }
 
-/// Values to draw from, and room for one resample.
+/// The values to draw from, and a buffer for one resample.
 struct Resampling<'a> {
     values: &'a [f64],
     drawn: Vec<f64>,
@@ -101,7 +102,7 @@ impl<'a> Resampling<'a> {
         (values.len() >= FEWEST).then(|| Self { values, drawn: vec![0.0; values.len()], random })
     }
 
-    /// The median of as many values as there are, each drawn from all of them.
+    /// Draws one resample of the same size, and returns its median.
     fn median(&mut self) -> f64 {
         let (values, random) = (self.values, &mut self.random);
         self.drawn.fill_with(|| values[random.usize(..values.len())]);
@@ -126,7 +127,7 @@ fn percentiles(medians: impl Iterator<Item = f64>) -> Interval {
 mod tests {
     use super::*;
 
-    /// P(X ≥ at_least) for X binomial with n trials of probability p.
+    /// P(X ≥ `at_least`) where X is binomial with `n` trials of probability `p`.
     fn upper_tail(n: u32, p: f64, at_least: u32) -> f64 {
         let log_factorial = |n: u32| (1..=n).map(|i| f64::from(i).ln()).sum::<f64>();
         let probability = |k: u32| {
@@ -136,8 +137,8 @@ mod tests {
         (at_least..=n).map(probability).sum()
     }
 
-    /// The rank, from one, of the lower end for an odd number of values, without drawing: a resampled median
-    /// is at most the value of rank r if more than half of the draws are.
+    /// The rank, from 1, of the value at the lower end, computed without drawing, for an odd number of values. A
+    /// resampled median is at most the value of rank r if more than half of the draws are.
     fn rank_of_low(n: u32) -> u32 {
         let outside = (1.0 - CONFIDENCE) / 2.0;
         let is_end =
@@ -145,13 +146,13 @@ mod tests {
         (1..n).find(is_end).unwrap()
     }
 
-    /// How often the values of a rank, from below and from above, have the true median between them.
+    /// The probability that the true median lies between the values of a rank from below and from above.
     fn coverage(n: u32, rank: u32) -> f64 {
         1.0 - 2.0 * upper_tail(n, 0.5, n + 1 - rank)
     }
 
     #[test]
-    fn ends_are_the_order_statistics_that_the_exact_bootstrap_has() {
+    fn ends_are_the_order_statistics_of_the_exact_bootstrap() {
         for (n, slack) in [(11, 0), (101, 1), (201, 1)] {
             let ranks: Vec<f64> = (1..=n).map(f64::from).collect();
             let interval = of_median(&ranks).unwrap();
@@ -172,9 +173,9 @@ mod tests {
         }
     }
 
-    /// Trials of which `covers` says yes, and the bounds of a binomial count of this probability, six
-    /// standard deviations wide.
-    fn count_within(trials: u32, probability: (f64, f64), mut covers: impl FnMut() -> bool) {
+    /// Counts the trials for which `covers` returns true, and asserts that the count is binomial with a probability
+    /// within the given bounds, up to six standard deviations.
+    fn assert_coverage(trials: u32, probability: (f64, f64), mut covers: impl FnMut() -> bool) {
         let covered = f64::from((0..trials).filter(|_| covers()).count() as u32);
         let mean = |p: f64| p * f64::from(trials);
         let deviation = |p: f64| (mean(p) * (1.0 - p)).sqrt();
@@ -182,23 +183,23 @@ mod tests {
         assert!(
             covered >= mean(low) - 6.0 * deviation(low)
                 && covered <= mean(high) + 6.0 * deviation(high),
-            "{covered} of {trials} covered where {low} to {high} are due"
+            "{covered} of {trials} covered, expected a share from {low} to {high}"
         );
     }
 
-    /// Times with a long tail to the right, as those of a busy machine have; their median is 1 + ln 2.
+    /// Times with a long tail to the right, like those of a busy machine. Their true median is 1 + ln 2.
     fn skewed(random: &mut Rng, count: u32) -> Vec<f64> {
         (0..count).map(|_| 1.0 - (1.0 - random.f64()).ln()).collect()
     }
 
     #[test]
-    fn intervals_hold_the_true_median_as_often_as_theory_says() {
+    fn intervals_hold_the_true_median_with_the_predicted_probability() {
         let mut random = Rng::with_seed(1);
         for (n, slack) in [(11, 0), (41, 1)] {
             let rank = rank_of_low(n);
-            // The draws may move an end by one rank where theory is near the limit.
-            let due = (coverage(n, rank + slack), coverage(n, rank - slack));
-            count_within(1500, due, || {
+            // Random draws may move an end by one rank if the exact bootstrap is close to the threshold.
+            let predicted = (coverage(n, rank + slack), coverage(n, rank - slack));
+            assert_coverage(1500, predicted, || {
                 of_median(&skewed(&mut random, n)).unwrap().holds(1.0 + 2f64.ln())
             });
         }
@@ -207,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_of_ratios_hold_one_where_nothing_changed_and_not_where_much_did() {
+    fn intervals_of_ratios_hold_one_unless_there_is_an_effect() {
         let mut random = Rng::with_seed(2);
         let mut ratio = |factor: f64| {
             let new: Vec<f64> =
@@ -215,13 +216,13 @@ mod tests {
             of_ratio(&new, &skewed(&mut random, 41)).unwrap()
         };
         // Two intervals side by side are wider than the one of the difference should be: at least 92 %.
-        count_within(1000, (0.92, 1.0), || ratio(1.0).holds(1.0));
-        count_within(1000, (0.92, 1.0), || ratio(1.5).holds(1.5));
-        count_within(100, (0.0, 0.01), || ratio(4.0).holds(1.0));
+        assert_coverage(1000, (0.92, 1.0), || ratio(1.0).holds(1.0));
+        assert_coverage(1000, (0.92, 1.0), || ratio(1.5).holds(1.5));
+        assert_coverage(100, (0.0, 0.01), || ratio(4.0).holds(1.0));
     }
 
     #[test]
-    fn drawn_rounds_are_as_many_as_there_are_and_most_need_a_value() {
+    fn every_draw_has_as_many_rounds_and_most_draws_need_a_value() {
         let ranks = |counts: &[u32]| -> Vec<f64> {
             let drawn = counts.iter().enumerate();
             drawn.flat_map(|(i, count)| vec![i as f64; *count as usize]).collect()
@@ -245,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_values_have_the_same_interval_and_few_have_none() {
+    fn intervals_are_reproducible_and_too_few_values_have_none() {
         let values: Vec<f64> = (0..30).map(|i| f64::from(i * i % 17)).collect();
         assert_eq!(of_median(&values), of_median(&values));
         assert_eq!(of_ratio(&values, &values), of_ratio(&values, &values));

@@ -1,4 +1,4 @@
-//! A filter that is ready to be measured, and what the machine's limit means for it.
+//! A filter that is ready to be measured, and the cache lines per operation by which it is compared with the roofline.
 
 use crate::keys::Probes;
 use crate::plan::{Case, Group, Matrix, Op, SubjectSpec, Workload};
@@ -6,19 +6,19 @@ use crate::subject::{Subject, ensure_no_key_denied};
 use anyhow::Result;
 use trommel::{Bitmap, FilterKind};
 
-/// A filter that holds its keys, and what is known of it.
+/// A filled filter, and its expected and measured false-positive rates.
 pub(crate) struct Built<S: Subject + ?Sized = dyn Subject> {
     pub(crate) spec: SubjectSpec,
     pub(crate) subject: Box<S>,
     pub(crate) fpr_expected: Option<f64>,
     pub(crate) fpr_measured: Option<f64>,
-    /// Absent keys that it was measured on.
+    /// The number of absent keys on which `fpr_measured` was counted.
     pub(crate) absent_keys: usize,
 }
 
 impl Built {
-    /// A filled filter whose answers to the probes were verified: no key denied. Its false-positive
-    /// rate is counted on those probes that are no keys.
+    /// Verifies that the answers to the probes have no false negative, and counts the false-positive rate on the probes
+    /// that are not keys.
     pub(crate) fn verified(
         case: &Case,
         subject: Box<dyn Subject>,
@@ -36,17 +36,17 @@ impl Built {
     }
 }
 
-/// Sizes so near that they share one measurement of the limit.
+/// Whether two sizes differ by at most 5 %, so that they share one measurement of the roofline.
 pub(crate) fn is_near(a: usize, b: usize) -> bool {
     a.abs_diff(b) * 20 <= a.max(b)
 }
 
-/// Bytes that an operation on the filter reaches at random.
+/// The bytes of the memory that an operation accesses at random.
 pub(crate) fn working_set<S: Subject + ?Sized>(built: &Built<S>, op: Op) -> usize {
     if op == Op::Contains { built.subject.probed_bytes() } else { built.subject.memory_bytes() }
 }
 
-/// The sizes at which the limit is measured for a group.
+/// The working-set sizes at which the roofline is measured for a group.
 pub(crate) fn working_sets<S: Subject + ?Sized>(built: &[Built<S>], op: Op) -> Vec<usize> {
     let mut sizes: Vec<usize> = Vec::new();
     for built in built {
@@ -58,14 +58,14 @@ pub(crate) fn working_sets<S: Subject + ?Sized>(built: &[Built<S>], op: Op) -> V
     sizes
 }
 
-/// Cache lines that one operation of the group must read (see [`crate::roofline`]); none if that is not
-/// known of the kind.
+/// The number of cache lines that one operation of the group must read (see [`crate::roofline`]); `None` if it is not
+/// known.
 pub(crate) fn lines_per_op<S: Subject + ?Sized>(built: &Built<S>, group: &Group) -> Option<f64> {
-    // Of skewed probes the lines are in the caches that come often; small filters are asked one after the other.
+    // With skewed probes, the lines of frequent ones stay in the caches. Of small filters, a probe looks into several.
     if group.workload == Some(Workload::Zipf) || group.matrix == Some(Matrix::SmallFilters) {
         return None;
     }
-    // The hit share of a given input is its own.
+    // The share of hits in an input from files or TPC-H is not known here.
     if group.op == Op::Contains && group.input.is_some() {
         return lines_of(built.spec.kind?, group.op, None, None, None);
     }
@@ -73,8 +73,8 @@ pub(crate) fn lines_per_op<S: Subject + ?Sized>(built: &Built<S>, group: &Group)
     lines_of(built.spec.kind?, group.op, group.workload, hashes, built.fpr_expected)
 }
 
-/// The same by what it depends on. A counting filter writes one line of bits and one of counters for each bit
-/// that it inserts.
+/// The number of cache lines per operation, from the filter's kind and parameters. For each bit that it sets, a
+/// counting filter writes one line of bits and one of counters.
 pub(crate) fn lines_of(
     kind: FilterKind,
     op: Op,
@@ -86,13 +86,13 @@ pub(crate) fn lines_of(
     if matches!(kind, Kind::RegisterBloom | Kind::SplitBlockBloom | Kind::CacheLineBloom) {
         return Some(1.0);
     }
-    // A block is a line; that some lookups go on in the next is not counted.
+    // A block is one cache line. Lookups that go on into the next block are not counted.
     if kind == Kind::CacheLineQuotient && op == Op::Contains {
         return Some(1.0);
     }
     let k = f64::from(hash_count?);
     let expected = |hit_share: f64| {
-        // From the rate: an absent key passes all k bits with probability fill^k.
+        // All k bits of an absent key are set with probability fill^k, the false-positive rate.
         let fill = fpr_expected?.powf(1.0 / k);
         let miss = (1.0 - fill.powf(k)) / (1.0 - fill);
         Some(hit_share * k + (1.0 - hit_share) * miss)

@@ -10,16 +10,16 @@ use std::path::PathBuf;
 use std::time::Duration;
 use trommel::Isa;
 
-/// Measures Trommel's filters on this machine, beside other crates and against the machine's limit.
+/// Measures Trommel's filters on this machine, next to other crates and against the machine's roofline.
 #[derive(Debug, Parser)]
 #[command(name = "trommel-perf", version, about, after_help = examples::PROGRAM)]
 pub(crate) struct Cli {
-    /// What to do; `measure --quick` if not said.
+    /// What to do; without a command, `measure --quick`.
     #[command(subcommand)]
     pub(crate) verb: Option<Verb>,
 }
 
-/// One verb, one file in `cmd/`.
+/// The verbs; each has its own file in `cmd/`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     /// Measure, print tables, write results.csv, results.json, env.json and report.html.
@@ -28,27 +28,27 @@ pub(crate) enum Verb {
     /// Run every workload once on few keys and verify every answer; exit 1 if one is wrong.
     #[command(after_help = examples::CHECK)]
     Check(CheckArgs),
-    /// What changed between two runs, or several of each: exit 3 if a case of ours is slower, lets more or
-    /// fewer absent keys pass, or takes other bits; else exit 4 if one is unsettled, has too few repetitions, or was
+    /// Compare two programs by a run of each, or several. Exit with 3 if a case of ours is slower or its
+    /// false-positive rate or bits per key changed; else with 4 if a case is unsettled, has too few repetitions, or was
     /// not measured in every run.
     #[command(after_help = examples::COMPARE)]
     Compare(CompareArgs),
     /// Write report.html again from a run's results, and splice its tables into a document.
     #[command(after_help = examples::REPORT)]
     Report(ReportArgs),
-    /// Make the experiments of papers on cuckoo filters and cuckoo hashing again: how full each variant
-    /// gets, and the density-based method beside the standard one.
+    /// Repeat experiments of papers on cuckoo filters and cuckoo hashing: the maximum load of each variant, and the
+    /// density-based method compared with the standard one.
     #[command(after_help = examples::TEXTBOOK)]
     Textbook(TextbookArgs),
-    /// Which filter to take, with which parameters, by what a probe costs with it: measured here in well under
+    /// Advise which filter to take, with which parameters, for the lowest cost per probe: measured here in well under
     /// a minute, or read from a run.
     #[command(after_help = examples::ADVISE)]
     Advise(AdviseArgs),
-    /// Measure what the engine's cost model needs to know of this machine, in about half a minute; print it
+    /// Measure the constants of the engine's cost model on this machine, in about half a minute; print them
     /// and write calibration.json.
     #[command(after_help = examples::CALIBRATE)]
     Calibrate(CalibrateArgs),
-    /// Random 64-byte cache-line reads per second, by working-set size and prefetch hint.
+    /// Measure random 64-byte cache-line reads per second, by working-set size and prefetch hint.
     #[command(after_help = examples::ROOFLINE)]
     Roofline,
     /// Describe the machine and the build.
@@ -57,7 +57,7 @@ pub(crate) enum Verb {
     /// List the cases that `measure` would run.
     #[command(after_help = examples::LIST)]
     List(Selection),
-    /// Run the cases of a job in sections: what `measure` runs under Callgrind.
+    /// Run the cases of a job, each marked as a section: `measure` runs this under Callgrind.
     #[command(hide = true)]
     Simulated(SimulatedArgs),
     /// Print a script that completes this command line in a shell.
@@ -68,13 +68,13 @@ pub(crate) enum Verb {
     Man(ManArgs),
 }
 
-/// Which cases.
+/// Selects cases.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Selection {
     /// Every kind at 1e5 and 1e6 keys, lookups at 1e7, filters of 2^20 slots at 75 and 95 % load, and TPC-H
-    /// at scale 0.1, each with its fastest rival, in about three minutes. Without this and --full, in a quarter
-    /// of an hour: changes at 1e7 keys too, all loads, widths and rivals at 2^20 slots, the fastest at
-    /// 2^24, what lookups depend on besides keys, and the engine with 1e6 keys.
+    /// at scale 0.1, each with its fastest rival, in about three minutes. Without --quick and --full, a run takes a
+    /// quarter of an hour and adds: inserts and builds at 1e7 keys, all loads, widths and rivals at 2^20 slots, the
+    /// fastest at 2^24, the matrix of further influences on lookups, and the engine with 1e6 keys.
     #[arg(long, conflicts_with = "full")]
     pub(crate) quick: bool,
     /// Everything at 1e5 to 1e8 keys, filters of 1 GiB, TPC-H at scale 1, all loads, widths and rivals of
@@ -87,12 +87,12 @@ pub(crate) struct Selection {
     /// Key counts, such as 1e5,3e6.
     #[arg(long, value_name = "N,N", value_delimiter = ',', value_parser = parse_count)]
     pub(crate) keys: Option<Vec<usize>>,
-    /// Per cent of their slots to fill filters that have slots to, such as 75,85,95: each at 2^20 and
+    /// Loads in per cent to which filters with slots are filled, such as 75,85,95: each at 2^20 and
     /// 2^24 slots, with --full at 2^27 too.
     #[arg(long, value_name = "P,P", value_delimiter = ',', value_parser = parse_load)]
     pub(crate) load: Option<Vec<u32>>,
-    /// Numbers of threads to measure the engine with, such as 1,2: that alone. One and all cores if not
-    /// said.
+    /// Measure only the engine, with these numbers of threads, such as 1,2. Without it, the engine is measured with
+    /// one thread and with one per core.
     #[arg(long, value_name = "N,N", value_delimiter = ',', value_parser = parse_threads)]
     pub(crate) threads: Option<Vec<usize>>,
     /// Leave out the rivals of the cases that --filter selects, unless it names them.
@@ -100,7 +100,7 @@ pub(crate) struct Selection {
     pub(crate) no_rivals: bool,
 }
 
-/// What `measure` takes.
+/// The arguments of `measure`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct MeasureArgs {
     #[command(flatten)]
@@ -109,20 +109,21 @@ pub(crate) struct MeasureArgs {
     /// avx512-gather or neon.
     #[arg(long)]
     pub(crate) isa: Option<Isa>,
-    /// Where the results go.
+    /// The directory for the results.
     #[arg(long, value_name = "DIR", default_value = DEFAULT_OUT)]
     pub(crate) out: PathBuf,
-    /// End in about N seconds: groups get less time, down to three repetitions per case.
+    /// End after about N seconds: groups get less time, down to three repetitions per case.
     #[arg(long, value_name = "N", value_parser = parse_seconds)]
     pub(crate) seconds: Option<Duration>,
-    /// Keep what DIR already holds from this machine, commit and keys; measure only groups that are missing.
+    /// Keep the results in the output directory from this machine, commit and keys; measure only groups that are
+    /// missing.
     #[arg(long)]
     pub(crate) resume: bool,
-    /// Let the engine choose strategies by the constants of this file, which `calibrate` wrote.
+    /// Let the engine choose strategies by the constants in this file, which `calibrate` wrote.
     #[arg(long, value_name = "FILE")]
     pub(crate) cost_model: Option<PathBuf>,
-    /// Where there are no hardware counters, count instructions and misses in a simulation by Valgrind, of
-    /// filters of up to 2^20 keys or slots: always, never, or with --full (auto). It takes minutes for each filter.
+    /// Without hardware counters, count instructions and misses in a simulation by Valgrind, for filters of up to
+    /// 2^20 keys or slots: always, never, or only with --full (auto). It takes minutes per filter.
     #[arg(
         long,
         value_name = "WHEN",
@@ -133,15 +134,15 @@ pub(crate) struct MeasureArgs {
         default_missing_value = "always"
     )]
     pub(crate) simulate: Simulate,
-    /// Build on the keys of this file, one per line, instead of generated ones.
+    /// Fill the filters with the keys of this file, one per line, instead of generated ones.
     #[arg(long, value_name = "FILE", requires = "probes_file")]
     pub(crate) keys_file: Option<PathBuf>,
-    /// Probe the keys of this file, one per line.
+    /// Look up the keys of this file, one per line.
     #[arg(long, value_name = "FILE", requires = "keys_file")]
     pub(crate) probes_file: Option<PathBuf>,
 }
 
-/// Where results go unless said otherwise.
+/// The default directory for results.
 pub(crate) const DEFAULT_OUT: &str = "perf-out";
 
 impl Default for MeasureArgs {
@@ -160,25 +161,25 @@ impl Default for MeasureArgs {
     }
 }
 
-/// When events are simulated that cannot be counted.
+/// When to simulate events that the hardware cannot count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Simulate {
-    /// In a full run.
+    /// Only in a full run.
     Auto,
     Always,
     Never,
 }
 
-/// What `simulated` takes.
+/// The arguments of `simulated`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SimulatedArgs {
     #[arg(long)]
     pub(crate) isa: Option<Isa>,
-    /// Cases of one filter, as JSON.
+    /// The job, as JSON: cases of one filter.
     pub(crate) job: String,
 }
 
-/// What `check` takes.
+/// The arguments of `check`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct CheckArgs {
     /// Force our filters to an instruction set: portable, avx2, avx512-core, avx512,
@@ -187,10 +188,10 @@ pub(crate) struct CheckArgs {
     pub(crate) isa: Option<Isa>,
 }
 
-/// What `compare` takes.
+/// The arguments of `compare`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct CompareArgs {
-    /// What `measure --out` wrote for the old program, and for the new one.
+    /// The directories that `measure --out` wrote for the old program and for the new one.
     #[arg(
         value_names = ["OLD", "NEW"],
         num_args = 2,
@@ -198,51 +199,51 @@ pub(crate) struct CompareArgs {
         conflicts_with_all = ["old", "new"]
     )]
     pub(crate) dirs: Vec<PathBuf>,
-    /// Several runs of the old program: the first belongs to the first --new, and so on.
+    /// Several runs of the old program: the first is compared with the first --new, and so on.
     #[arg(long, value_name = "DIR", num_args = 1.., requires = "new")]
     pub(crate) old: Vec<PathBuf>,
     /// As many runs of the new program, made in alternation with the old ones.
     #[arg(long, value_name = "DIR", num_args = 1.., requires = "old")]
     pub(crate) new: Vec<PathBuf>,
-    /// Times that differ by less than PERCENT are the same.
+    /// Treat times that differ by less than PERCENT as equal.
     #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = parse_effect)]
     pub(crate) min_effect: f64,
-    /// Compare runs of unlike machines, flags, rivals, input keys or rows all the same; what is said is marked.
+    /// Compare runs even if their machines, flags, rivals, input keys or row schemas differ; the output is marked.
     #[arg(long)]
     pub(crate) force: bool,
-    /// Exit 0 and not 4 where nothing got worse, but cases are unsettled, have too few repetitions, or were not
-    /// measured in every run.
+    /// Exit with 0 instead of 4 if there is no regression, but cases are unsettled, have too few repetitions, or were
+    /// not measured in every run.
     #[arg(long)]
     pub(crate) allow_undecided: bool,
-    /// Show all cases, and not only those that differ.
+    /// Show all cases, not only those that differ.
     #[arg(long)]
     pub(crate) all: bool,
-    /// Write the comparison for scripts.
+    /// Write the comparison to FILE as JSON, for scripts.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
-    /// Write it for continuous integration, a test a case of ours.
+    /// Write the comparison to FILE as JUnit XML, for continuous integration: one test per case of ours.
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
 }
 
-/// What `calibrate` takes.
+/// The arguments of `calibrate`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct CalibrateArgs {
     /// Force our filters to an instruction set: portable, avx2, avx512-core, avx512,
     /// avx512-gather or neon.
     #[arg(long)]
     pub(crate) isa: Option<Isa>,
-    /// Where calibration.json goes.
+    /// The directory for calibration.json.
     #[arg(long, value_name = "DIR", default_value = DEFAULT_OUT)]
     pub(crate) out: PathBuf,
 }
 
-/// What `report` takes.
+/// The arguments of `report`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ReportArgs {
     /// The directory that `measure --out` wrote.
     pub(crate) dir: PathBuf,
-    /// Counts at earlier commits to plot: a CSV file with the columns
+    /// Plot the counts at earlier commits from a CSV file with the columns
     /// time,commit,bench,isa,instructions,d1_misses,ll_misses.
     #[arg(long, value_name = "FILE")]
     pub(crate) history: Option<PathBuf>,
@@ -250,12 +251,12 @@ pub(crate) struct ReportArgs {
     /// `<!-- trommel-perf:NAME end -->` are replaced by this run's tables.
     #[arg(long, value_name = "FILE")]
     pub(crate) splice: Option<PathBuf>,
-    /// Splice into the regions `trommel-perf-PART:NAME` alone: a document can show the tables of several runs.
+    /// Splice only into the regions `trommel-perf-PART:NAME`, so that a document can show the tables of several runs.
     #[arg(long, value_name = "PART", requires = "splice", value_parser = part)]
     pub(crate) part: Option<String>,
 }
 
-/// The name of a part of a document.
+/// Parses the name of a part of a document.
 fn part(text: &str) -> Result<String, String> {
     let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     if !text.is_empty() && text.chars().all(is_name) {
@@ -265,30 +266,30 @@ fn part(text: &str) -> Result<String, String> {
     }
 }
 
-/// What `completions` takes.
+/// The arguments of `completions`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct CompletionsArgs {
-    /// For which shell.
+    /// The shell for which the script is printed.
     pub(crate) shell: clap_complete::Shell,
 }
 
-/// What `man` takes.
+/// The arguments of `man`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ManArgs {
-    /// Where the pages go.
+    /// The directory for the pages.
     pub(crate) dir: PathBuf,
 }
 
-/// What `textbook` takes.
+/// The arguments of `textbook`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct TextbookArgs {
-    /// Small tables and up to 1e4 keys, in seconds.
+    /// Measure small tables and up to 1e4 keys; takes seconds.
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Where the CSV files go.
+    /// The directory for the CSV files.
     #[arg(long, value_name = "DIR", default_value = DEFAULT_OUT)]
     pub(crate) out: PathBuf,
-    /// Where the plots go, if not to the CSV files.
+    /// The directory for the plots; without it, they go to the directory of the CSV files.
     #[arg(long, value_name = "DIR")]
     pub(crate) plots: Option<PathBuf>,
     /// A Markdown file in which the regions `<!-- trommel-perf-textbook:NAME begin -->` to
@@ -297,7 +298,7 @@ pub(crate) struct TextbookArgs {
     pub(crate) splice: Option<PathBuf>,
 }
 
-/// A count as people write it: `1000000`, `1e6`, `2.5e6`.
+/// Parses a count: `1000000`, `1e6`, `2.5e6`.
 pub(crate) fn parse_count(text: &str) -> Result<usize, String> {
     let value: f64 = text.trim().parse().map_err(|_| format!("{text:?} is not a number"))?;
     if value.fract() != 0.0 || !(1.0..=1e10).contains(&value) {
@@ -306,16 +307,16 @@ pub(crate) fn parse_count(text: &str) -> Result<usize, String> {
     Ok(value as usize)
 }
 
-/// An effect in per cent, as a share.
+/// Parses an effect in per cent; returns it as a share.
 fn parse_effect(text: &str) -> Result<f64, String> {
     let effect = text.trim().trim_end_matches(['%', ' ']).parse::<f64>().ok();
     let effect = effect.filter(|effect| (0.0..=1000.0).contains(effect));
     effect
         .map(|effect| effect / 100.0)
-        .ok_or_else(|| format!("{text:?} is no number from 0 to 1000"))
+        .ok_or_else(|| format!("{text:?} is not a number from 0 to 1000"))
 }
 
-/// A time in whole seconds, up to a day.
+/// Parses a time in whole seconds, up to a day.
 fn parse_seconds(text: &str) -> Result<Duration, String> {
     let seconds = text.trim().parse().ok().filter(|seconds| (1..=86_400).contains(seconds));
     let seconds =
@@ -323,13 +324,13 @@ fn parse_seconds(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_secs(seconds))
 }
 
-/// A number of threads that an engine takes.
+/// Parses a number of threads that an engine can have.
 fn parse_threads(text: &str) -> Result<usize, String> {
     let threads = parse_count(text).ok().filter(|threads| (1..=MAX_THREADS).contains(threads));
     threads.ok_or_else(|| format!("{text:?} is not a whole number from 1 to {MAX_THREADS}"))
 }
 
-/// A load in whole per cent, as far as every filter with slots can be filled.
+/// Parses a load in whole per cent, up to 95: every filter with slots can be filled that far.
 fn parse_load(text: &str) -> Result<u32, String> {
     let load = text.trim().parse().ok().filter(|load| (1..=95).contains(load));
     load.ok_or_else(|| format!("{text:?} is not a whole number from 1 to 95"))
@@ -346,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_are_read_as_people_write_them() {
+    fn counts_are_whole_numbers_in_any_notation() {
         assert_eq!(parse_count("1e6"), Ok(1_000_000));
         assert_eq!(parse_count(" 250000"), Ok(250_000));
         for bad in ["", "x", "1.5", "-3", "0", "1e20", "NaN", "inf"] {
@@ -355,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn loads_are_whole_per_cent_that_filters_take() {
+    fn loads_are_whole_per_cent_up_to_95() {
         assert_eq!(parse_load(" 95"), Ok(95));
         for bad in ["", "0", "96", "0.95", "95%", "-1"] {
             assert!(parse_load(bad).is_err(), "{bad}");
@@ -363,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn effects_are_per_cent() {
+    fn effects_are_given_in_per_cent() {
         assert_eq!(parse_effect("5"), Ok(0.05));
         assert_eq!(parse_effect("2.5 %"), Ok(0.025));
         for bad in ["", "-1", "NaN", "inf", "x"] {
@@ -372,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_are_whole_numbers_that_an_engine_takes() {
+    fn numbers_of_threads_are_whole_and_within_the_limit_of_engines() {
         assert_eq!(parse_threads(" 2"), Ok(2));
         for bad in ["", "0", "1e9", "1025", "1.5", "-1", "x"] {
             assert!(parse_threads(bad).is_err(), "{bad}");
@@ -380,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_to_compare_are_a_pair_or_as_many_old_as_new() {
+    fn runs_to_compare_are_given_as_a_pair_or_by_old_and_new() {
         let parses = |rest: &[&str]| {
             let arguments = ["trommel-perf", "compare"].iter().chain(rest);
             Cli::try_parse_from(arguments).is_ok()
@@ -407,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn key_and_probe_files_come_together() {
+    fn a_key_file_needs_a_probe_file() {
         let parsed = Cli::try_parse_from(["trommel-perf", "measure", "--keys-file", "k"]);
         assert!(parsed.is_err());
     }

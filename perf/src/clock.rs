@@ -1,39 +1,39 @@
-//! Time that counts: a thread that waits for its processor while another program runs on it is not
-//! slow. Sections are timed by the thread's own processor time, which on a quiet machine is the time on
-//! the wall, and how long the thread waited is reported beside it. What an interruption leaves behind in
-//! the caches is still counted: medians have to deal with that.
+//! Times sections by the thread's processor time, so that a section is not slower if another program runs on its
+//! processor meanwhile. On a quiet machine processor time equals wall-clock time. The time that the thread waited is
+//! reported separately. Cache misses after an interruption still count; the median of the repetitions has to absorb
+//! them.
 
 use std::time::{Duration, Instant};
 
-/// Times one section of this thread.
+/// Measures one section of the current thread.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stopwatch {
     wall: Instant,
     on_processor: Option<Duration>,
 }
 
-/// What a section took.
+/// The time of a section.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Lap {
-    /// Time on the processor; on the wall, where the system does not tell.
+    /// Processor time; wall-clock time on systems that do not report it.
     pub(crate) busy: Duration,
-    /// Time that the thread was kept from it.
+    /// Time that the thread waited for a processor.
     pub(crate) waited: Duration,
 }
 
 impl Stopwatch {
-    /// Begins.
+    /// Starts to measure.
     #[inline]
     pub(crate) fn start() -> Self {
         Self { on_processor: on_processor(), wall: Instant::now() }
     }
 
-    /// Ends.
+    /// Stops, and returns the time of the section.
     #[inline]
     pub(crate) fn stop(self) -> Lap {
         let wall = self.wall.elapsed();
         match on_processor().zip(self.on_processor) {
-            // The wall's time lies inside the processor's, which is read before and after it.
+            // Processor time is read before and after wall-clock time, so it may exceed it slightly.
             Some((now, then)) => {
                 let busy = now.saturating_sub(then).min(wall);
                 Lap { busy, waited: wall - busy }
@@ -43,7 +43,7 @@ impl Stopwatch {
     }
 }
 
-/// Processor time of this thread since it began.
+/// The processor time of this thread since its start.
 #[cfg(target_os = "linux")]
 fn on_processor() -> Option<Duration> {
     use rustix::time::{ClockId, clock_gettime};
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn waiting_is_told_from_working() {
+    fn sleeping_counts_as_waiting_and_not_as_busy() {
         let stopwatch = Stopwatch::start();
         std::thread::sleep(Duration::from_millis(30));
         let asleep = stopwatch.stop();
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn working_takes_time() {
+    fn work_counts_as_busy() {
         let stopwatch = Stopwatch::start();
         let sum = (0..1_000_000u64).fold(0, |sum, i| std::hint::black_box(sum ^ i));
         std::hint::black_box(sum);

@@ -6,13 +6,13 @@ use clap::Args;
 use std::path::PathBuf;
 use trommel::Isa;
 
-/// What `advise` takes.
+/// The arguments of `advise`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct AdviseArgs {
-    /// Keys that the filter is to hold, such as 1e7.
+    /// The number of keys that the filter will hold, such as 1e7.
     #[arg(long, value_name = "N", value_parser = parse_count, required_unless_present = "check")]
     pub(crate) keys: Option<usize>,
-    /// What a probe costs that the filter does not reject, in nanoseconds, or with a unit: 250, 10us, 4ms.
+    /// The cost of a probe that the filter does not reject, in nanoseconds or with a unit: 250, 10us, 4ms.
     #[arg(
         long,
         value_name = "NS",
@@ -30,7 +30,7 @@ pub(crate) struct AdviseArgs {
         default_value = "0"
     )]
     pub(crate) hit_rate: f64,
-    /// The highest false-positive rate.
+    /// The highest false-positive rate that is acceptable.
     #[arg(long, value_name = "RATE", value_parser = parse_rate, allow_hyphen_values = true)]
     pub(crate) fpr: Option<f64>,
     /// The most bits per key.
@@ -42,27 +42,27 @@ pub(crate) struct AdviseArgs {
     /// What the filter must be able to do besides inserts and lookups.
     #[arg(long, value_name = "NEED,NEED", value_delimiter = ',', value_enum)]
     pub(crate) need: Vec<Need>,
-    /// Take the speed of lookups from what `measure` wrote there, instead of measuring for some seconds.
+    /// Take the speed of lookups from the results that `measure` wrote to DIR, instead of measuring for some seconds.
     #[arg(long, value_name = "DIR")]
     pub(crate) from: Option<PathBuf>,
     /// Force our filters to an instruction set: portable, avx2, avx512-core, avx512,
     /// avx512-gather or neon.
     #[arg(long, conflicts_with = "from")]
     pub(crate) isa: Option<Isa>,
-    /// Write the answer for scripts.
+    /// Write the answer to FILE, for scripts.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
-    /// Instead of an answer, how good answers are: in sixty scenarios, or fifteen with `--keys`, what is advised
-    /// against all filters measured, in some minutes.
+    /// Check the advice instead of giving it: compare the advised filter with the best of all measured filters in
+    /// 60 scenarios (15 with `--keys`). Takes some minutes.
     #[arg(long, conflicts_with_all = ["miss_cost", "from"])]
     pub(crate) check: bool,
 }
 
 impl AdviseArgs {
-    /// What is asked; none if keys or cost are missing.
+    /// The question that the arguments ask; `None` if `--keys` or `--miss-cost` is missing.
     pub(crate) fn question(&self) -> Option<Question> {
         let keys = self.keys?;
-        let of_bits = self.bits_per_key.map(|bits| (keys as f64 * bits / 8.0).floor() as u64);
+        let limit_by_bits = self.bits_per_key.map(|bits| (keys as f64 * bits / 8.0).floor() as u64);
         let mut needs: Vec<Need> = Vec::new();
         for need in &self.need {
             if !needs.contains(need) {
@@ -72,7 +72,7 @@ impl AdviseArgs {
         Some(Question {
             keys,
             fpr: self.fpr,
-            bytes: [of_bits, self.memory].into_iter().flatten().min(),
+            bytes: [limit_by_bits, self.memory].into_iter().flatten().min(),
             miss_ns: self.miss_cost?,
             hit_rate: self.hit_rate,
             needs,
@@ -80,10 +80,10 @@ impl AdviseArgs {
     }
 }
 
-/// Units of time, in nanoseconds.
+/// Units of time, each with its length in nanoseconds.
 const TIMES: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
 
-/// Units of memory, in bytes.
+/// Units of memory, each with its size in bytes.
 const SIZES: [(&str, f64); 9] = [
     ("KiB", 1024.0),
     ("MiB", 1048576.0),
@@ -96,32 +96,32 @@ const SIZES: [(&str, f64); 9] = [
     ("B", 1.0),
 ];
 
-/// The longest time: a thousand seconds.
+/// The longest `--miss-cost` that is accepted: a thousand seconds.
 const MOST_NS: f64 = 1e12;
-/// The most memory: what an x86-64 process can address.
+/// The largest `--memory` that is accepted: the 128 TiB that an x86-64 process can address.
 const MOST_BYTES: f64 = 140_737_488_355_328.0;
 
-/// A number with one of the units, or with none.
+/// Parses a number with one of the units, or with none; `None` if the text is neither.
 fn parse_with(text: &str, units: &[(&str, f64)]) -> Option<f64> {
     let text = text.trim();
-    let of_unit = |(unit, scale): &(&str, f64)| {
+    let with_unit = |(unit, scale): &(&str, f64)| {
         let number: f64 = text.strip_suffix(unit)?.trim_end().parse().ok()?;
         Some(number * scale)
     };
-    text.parse().ok().or_else(|| units.iter().find_map(of_unit))
+    text.parse().ok().or_else(|| units.iter().find_map(with_unit))
 }
 
 fn parse_nanoseconds(text: &str) -> Result<f64, String> {
     let time = parse_with(text, &TIMES).filter(|time| *time > 0.0 && *time <= MOST_NS);
     time.ok_or_else(|| {
-        format!("{text:?} is no time above 0 and up to 1000 s, such as 250, 10us or 4ms")
+        format!("{text:?} is not a time above 0 and up to 1000 s, such as 250, 10us or 4ms")
     })
 }
 
 fn parse_bytes(text: &str) -> Result<u64, String> {
     let bytes = parse_with(text, &SIZES).filter(|bytes| (1.0..=MOST_BYTES).contains(bytes));
     bytes.map(|bytes| bytes.floor() as u64).ok_or_else(|| {
-        format!("{text:?} is no size from 1 byte to 128 TiB, such as 64MiB or 1.5GB")
+        format!("{text:?} is not a size from 1 byte to 128 TiB, such as 64MiB or 1.5GB")
     })
 }
 
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_is_read_as_people_write_it() {
+    fn numbers_and_units_are_parsed() {
         let question = asked(&[
             "--keys",
             "1e6",
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_absurd_is_no_question() {
+    fn values_out_of_range_are_rejected() {
         for bad in [
             ["--keys", "0"],
             ["--keys", "1e30"],

@@ -1,5 +1,5 @@
-//! Lookups of offers, measured as `measure` does it: filters full of keys, every answer verified, short
-//! interleaved repetitions, medians.
+//! Measures lookups in the offered filters in the way of `measure`: each filter holds all its keys, every answer is
+//! verified, and a time is the median of short interleaved repetitions.
 
 use super::offers::{Offer, Shape};
 use super::timings::LineTimes;
@@ -15,29 +15,30 @@ use std::rc::Rc;
 use std::time::Duration;
 use trommel::{AnyFilter, Bitmap, Engine, Filter as _, FilterKind, FilterSpec, KeyHash};
 
-/// Filters of more keys are measured with this number of keys and as many bits for each. Their lookup times are
-/// then scaled by the time of a random cache-line read in the full memory over that in the measured one.
+/// A filter for more keys is measured with this number of keys and as many bits per key. Its lookup time is then
+/// multiplied by the ratio of the times of a random cache-line read, in a table of the full size over one of the
+/// measured size.
 const MOST_KEYS: usize = 20_000_000;
-/// The largest memory in which cache-line reads are timed for that.
+/// The largest memory in which cache-line reads are timed for this ratio.
 const MOST_READ_BYTES: u64 = 2 << 30;
-/// Filters that are kept for another look.
+/// Built filters are kept for later measurements up to this total size.
 const KEPT_BYTES: u64 = 1 << 30;
 
-/// Probes of a lookup: few enough to stay in the second-level cache beside a small filter, enough not to be learnt
-/// by heart by the branch predictor.
+/// The number of probes per batch lies between these two. At the lower bound, the probes fit into the second-level
+/// cache together with a small filter, yet are too many for the branch predictor to memorize.
 const FEWEST_PROBES: usize = 1 << 16;
 const MOST_PROBES: usize = 1_000_000;
 
 const LENGTH: Length = Length(Duration::from_millis(2));
-/// One offer alone: a first look.
+/// The first measurement of an offer, alone.
 const FIRST: Pace = Pace { budget: Duration::ZERO, min_rounds: 5, max_rounds: 5 };
-/// Offers against each other.
+/// The final measurement of the best offers, interleaved.
 const FINAL: Pace = Pace { budget: Duration::from_millis(1200), min_rounds: 9, max_rounds: 41 };
 
-/// What offers for one number of keys are measured with.
+/// The keys, engine and built filters with which the offers for one number of keys are measured.
 pub(super) struct Bench {
     keys: usize,
-    /// Keys that are inserted: fewer, where there are very many.
+    /// The number of keys that are inserted: `keys`, but at most [`MOST_KEYS`].
     inserted: usize,
     hashes: Vec<KeyHash>,
     lines: LineTimes,
@@ -49,7 +50,7 @@ pub(super) struct Bench {
 }
 
 impl Bench {
-    /// Draws keys for offers.
+    /// Draws the keys; where the filters are measured at a reduced size, also times cache-line reads.
     pub(super) fn new(keys: usize, offers: &[Offer]) -> Result<Self> {
         let inserted = keys.min(MOST_KEYS);
         let largest = offers.iter().map(|offer| offer.probed_bytes).max().unwrap_or(0);
@@ -67,13 +68,13 @@ impl Bench {
         })
     }
 
-    /// Keeps every filter that is built.
+    /// Keeps every filter that is built, however large.
     pub(super) fn keeping_all(self) -> Self {
         Self { most_kept: u64::MAX, ..self }
     }
 
-    /// Nanoseconds of a lookup in each of these offers, with such a share of keys among the probes. Finalists have
-    /// longer repetitions.
+    /// Returns the nanoseconds per lookup in each of the offers at `indices`, where `hit_rate` is the share of keys
+    /// among the probes. If `is_final`, there are more rounds.
     pub(super) fn measure(
         &mut self,
         offers: &[Offer],
@@ -110,7 +111,7 @@ impl Bench {
             .collect())
     }
 
-    /// The filter of an offer, full of keys.
+    /// Returns the filter of an offer, with the keys inserted.
     fn filter(&mut self, index: usize, offer: &Offer) -> Result<Rc<AnyFilter>> {
         if let Some(filter) = self.built.get(&index) {
             return Ok(Rc::clone(filter));
@@ -126,7 +127,7 @@ impl Bench {
         Ok(filter)
     }
 
-    /// The same filter for fewer keys, with as many bits for each.
+    /// The spec of the same filter for `inserted` keys, with as many bits per key.
     fn smaller(&self, offer: &Offer) -> FilterSpec {
         let spec = FilterSpec::new(offer.kind).keys(self.inserted);
         match offer.shape {
@@ -143,8 +144,8 @@ impl Bench {
     }
 }
 
-/// Verifies the answers of a filter, and then has them given again and again: every repetition's count is compared
-/// with that of the first.
+/// Verifies the answers of a filter, and returns a repetition that looks all probes up and checks that as many are
+/// reported present as before.
 fn lookups<'a>(
     filter: &'a AnyFilter,
     probes: &'a [KeyHash],
@@ -154,7 +155,7 @@ fn lookups<'a>(
     filter.contains_batch(probes, &mut answers);
     ensure_no_key_denied(members, &answers, "it")?;
     for (i, hash) in probes.iter().enumerate().take(SINGLY_VERIFIED) {
-        ensure!(answers.get(i) == filter.contains_hash(*hash), "the batch answers otherwise");
+        ensure!(answers.get(i) == filter.contains_hash(*hash), "a batched answer differs from the single one");
     }
     let expected = answers.count_ones();
     let mut repeater = Repeater::new(LENGTH);
@@ -168,7 +169,7 @@ fn lookups<'a>(
     }))
 }
 
-/// Probes whose answers in a batch are compared with single ones.
+/// The number of probes whose batched answers are compared with single ones.
 const SINGLY_VERIFIED: usize = 4096;
 
 /// The times of a random cache-line read in working sets of up to `largest` bytes.
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_smaller_filter_has_as_many_bits_a_key() {
+    fn a_smaller_filter_has_as_many_bits_per_key() {
         let asked = question(400_000, 100.0, 0.0);
         let offers = offers(&asked, &Caches::default(), None).unwrap();
         let mut bench = Bench::new(asked.keys, &offers).unwrap();

@@ -1,5 +1,4 @@
-//! How good answers are: every offer is measured, interleaved with all others, in many scenarios, and what was
-//! advised is compared with the best.
+//! Checks the advice: in many scenarios, measures all offers, interleaved, and compares the advised one with the best.
 
 use super::Question;
 use super::bench::Bench;
@@ -15,10 +14,10 @@ use trommel::Isa;
 const KEYS: [usize; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
 const MISS_NS: [f64; 5] = [10.0, 100.0, 1e3, 1e4, 1e5];
 const HIT_RATES: [f64; 3] = [0.0, 0.5, 0.9];
-/// What counts as good.
+/// Advice is good if its cost is at most this multiple of the best.
 const NEAR: f64 = 1.1;
 
-/// What was advised in a scenario and what is best.
+/// The advised and the best filter of a scenario, with their costs per probe.
 struct Scenario {
     asked: Question,
     advised: String,
@@ -28,21 +27,22 @@ struct Scenario {
 }
 
 impl Scenario {
+    /// The cost of the advised filter over that of the best.
     fn over_best(&self) -> f64 {
         self.advised_ns / self.best_ns
     }
 
-    /// The same without what hits cost with any filter.
+    /// The same ratio, without the cost of hits, which is equal for all filters.
     fn own_over_best(&self) -> f64 {
         let own = |ns: f64| ns - self.asked.hits_ns();
         own(self.advised_ns) / own(self.best_ns)
     }
 }
 
-/// Measures the scenarios of all numbers of keys, or of one; `say` is told what goes on.
+/// Measures the scenarios with `keys` keys, or with each number of [`KEYS`]; `say` prints the progress.
 ///
 /// # Errors
-/// A wrong answer of a filter.
+/// If a filter gives a wrong answer, or cannot be built.
 pub(crate) fn check(
     keys: Option<usize>,
     isa: Option<Isa>,
@@ -64,7 +64,7 @@ pub(crate) fn check(
         let mut bench = Bench::new(keys, &offers)?.keeping_all();
         for hit_rate in HIT_RATES {
             say(format!("{keys:e} keys, {hit_rate} of the probes keys: {} filters", offers.len()));
-            // Before the scenarios and after them: what is advised was measured between.
+            // All offers are measured before and after the scenarios, whose own measurements lie between.
             let before = bench.measure(&offers, &everything, hit_rate, true)?;
             let mut advised = Vec::new();
             for miss_ns in MISS_NS {
@@ -86,7 +86,7 @@ pub(crate) fn check(
     Ok(table(&scenarios))
 }
 
-/// Compares what was advised, or no filter, with the best of all offers by their times.
+/// Compares the advised offer (`None`: no filter) with the best of all, given the lookup times of all offers.
 fn judge(asked: Question, taken: Option<usize>, offers: &[Offer], times: &[f64]) -> Scenario {
     let overhead = |index: usize| asked.overhead(times[index], offers[index].fpr);
     let without = ("no filter".to_owned(), asked.overhead_without());
@@ -156,17 +156,17 @@ mod tests {
     use trommel::FilterKind;
 
     #[test]
-    fn advice_is_judged_by_the_best_of_all() {
+    fn advice_is_compared_with_the_best_of_all_offers() {
         let offers =
             [named(FilterKind::RegisterBloom, 1000, 0.02), named(FilterKind::Bloom, 1000, 0.01)];
-        // 1 + 2 and 4 + 1.
+        // The offers cost 1 + 2 and 4 + 1 ns per probe.
         let times = [1.0, 4.0];
-        let of = |taken| judge(question(1000, 100.0, 0.0), taken, &offers, &times).over_best();
-        assert_eq!([of(Some(0)), of(Some(1)), of(None)], [1.0, 5.0 / 3.0, 100.0 / 3.0]);
-        // 50 of hits and half of the false positives: 52 and 54.5.
+        let ratio = |taken| judge(question(1000, 100.0, 0.0), taken, &offers, &times).over_best();
+        assert_eq!([ratio(Some(0)), ratio(Some(1)), ratio(None)], [1.0, 5.0 / 3.0, 100.0 / 3.0]);
+        // Hits cost 50 ns, and false positives half as much as before: 52 and 54.5 ns per probe.
         let half = judge(question(1000, 100.0, 0.5), Some(1), &offers, &times);
         assert_eq!((half.over_best(), half.own_over_best()), (54.5 / 52.0, 4.5 / 2.0));
-        // A miss costs less than any lookup.
+        // A probe that is not rejected costs less than any lookup.
         let cheap = judge(question(1000, 0.5, 0.0), None, &offers, &times);
         assert_eq!((&*cheap.best, cheap.over_best()), ("no filter", 1.0));
         let table = table(&[half, cheap]);

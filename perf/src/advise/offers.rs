@@ -1,5 +1,5 @@
-//! Every filter that meets a question: a grid over kinds and parameters, each sized by the library itself. The
-//! cost of a probe has several minima, at the edges of caches, so no parameter is found by descent.
+//! Lists every filter that meets a question: a grid over kinds and parameters, each filter sized by the library. The
+//! cost of a probe has several local minima, at the sizes of the caches, so a descent would not find the best.
 
 use super::{Need, Question};
 use crate::environment::{Caches, human_bytes};
@@ -15,29 +15,29 @@ use trommel_base::sizing::hash_floor;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Offer {
     pub(crate) kind: FilterKind,
-    /// What the library makes it from.
+    /// The spec from which the library builds it.
     pub(crate) spec: FilterSpec,
     pub(crate) shape: Shape,
-    /// Bytes of its table.
+    /// Bytes of the filter's memory.
     pub(crate) bytes: u64,
-    /// Bytes that lookups read.
+    /// Bytes of the part of the memory that lookups read.
     pub(crate) probed_bytes: u64,
-    /// The false-positive rate when it holds all keys.
+    /// The expected false-positive rate with all keys inserted.
     pub(crate) fpr: f64,
 }
 
-/// What it is besides its bytes.
+/// The parameters of an offer apart from its size.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Shape {
-    /// A Bloom filter: bits that a key sets, and whether counters are the compact ones.
+    /// A Bloom filter: the number of bits that a key sets, and whether the counters are the compact ones.
     Bits { hashes: u32, compact: bool },
-    /// A filter with slots: bits of a remainder or a fingerprint, and the share of slots that the keys take.
+    /// A filter with slots: the bits of a remainder or fingerprint, and the share of slots that the keys occupy.
     Slots { width: u32, load: f64 },
 }
 
 impl Shape {
-    /// The share of slots that the keys take, if there are slots.
+    /// The share of slots that the keys occupy, if there are slots.
     pub(crate) fn load(self) -> Option<f64> {
         match self {
             Self::Bits { .. } => None,
@@ -61,9 +61,9 @@ impl Offer {
                 format!("{bits}, k = {hashes}{counters}")
             }
             Shape::Slots { width, load } => {
-                let what =
+                let stored =
                     if self.kind == FilterKind::Cuckoo { "fingerprints" } else { "remainders" };
-                format!("{bits}, {what} of {width} bits, load {:.0} %", load * 100.0)
+                format!("{bits}, {stored} of {width} bits, load {:.0} %", load * 100.0)
             }
         }
     }
@@ -75,28 +75,28 @@ impl fmt::Display for Offer {
     }
 }
 
-/// False-positive rates that filters of bits are sized for.
+/// The false-positive rates for which Bloom filters are sized.
 const RATES: [f64; 16] =
     [0.3, 0.2, 0.1, 0.05, 0.03, 0.02, 0.01, 5e-3, 2e-3, 1e-3, 5e-4, 2e-4, 1e-4, 1e-5, 1e-6, 1e-8];
-/// Remainders of quotient filters.
+/// Remainder widths of quotient filters, in bits.
 const REMAINDERS: [u32; 18] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 18, 20, 26];
-/// Fingerprints of cuckoo filters.
+/// Fingerprint widths of cuckoo filters, in bits.
 const FINGERPRINTS: [u32; 4] = [8, 12, 16, 32];
-/// Loads that filters with slots are planned for besides their own.
+/// The loads for which filters with slots are planned, besides their default.
 const LOADS: [f64; 2] = [0.8, 0.5];
-/// Bits a key above which memory that is allowed is not used: no rate asks for it.
+/// Bits per key up to which memory that is allowed is used. More would not be needed for any rate of the grid.
 const MOST_BITS: u128 = 48;
-/// A floor that the library tells is reached at this share above it.
+/// A false-positive rate that exceeds the floor in the library's error by this share can be reached.
 const ROUNDING: f64 = 1e-6;
-/// Bits of a key's hash.
+/// Bits per hash.
 const HASH_BITS: u32 = 64;
-/// A filter that is to fit a cache leaves some of it to others.
+/// A filter that is sized for a cache takes this share of it, and leaves the rest to other data.
 const SHARE_OF_CACHE: f64 = 0.8;
 
-/// All filters that meet a question, none twice.
+/// Returns all filters that meet a question, each once.
 ///
 /// # Errors
-/// Bad input, if there is none: with what comes nearest.
+/// Bad input if no filter meets the question; the message names the nearest filter.
 pub(crate) fn offers(asked: &Question, caches: &Caches, isa: Option<Isa>) -> Result<Vec<Offer>> {
     let mut kept: Vec<Offer> = Vec::new();
     let mut refused = Refused::default();
@@ -106,7 +106,7 @@ pub(crate) fn offers(asked: &Question, caches: &Caches, isa: Option<Isa>) -> Res
             refused.unable.push((kind, unmet));
             continue;
         }
-        // It is a standard filter with counters beside, which nobody asked for.
+        // Without deletes or counts, a counting Bloom filter is a standard one with counters that are never read.
         if kind == FilterKind::CountingBloom && !asked.wants_copies() {
             continue;
         }
@@ -118,7 +118,7 @@ pub(crate) fn offers(asked: &Question, caches: &Caches, isa: Option<Isa>) -> Res
                 Ok(_) => {}
                 Err(error) => {
                     if let SpecError::FprUnreachable { floor, .. } = error {
-                        // As low as the kind goes.
+                        // The filter of this kind with the lowest false-positive rate.
                         let lowest = offer(spec.fpr(floor * (1.0 + ROUNDING)), asked.keys).ok();
                         lowest.into_iter().for_each(|offer| refused.note(offer, asked));
                     }
@@ -130,16 +130,17 @@ pub(crate) fn offers(asked: &Question, caches: &Caches, isa: Option<Isa>) -> Res
     if kept.is_empty() { Err(refused.explain(asked)) } else { Ok(kept) }
 }
 
-/// A filter of a spec as it will be with all keys. Its table is allocated, neither read nor written, and freed.
+/// The filter of a spec, described with all keys inserted. Its memory is allocated and freed, but neither read nor
+/// written.
 ///
 /// # Errors
 /// If the library cannot make it.
 pub(crate) fn offer(spec: FilterSpec, keys: usize) -> Result<Offer, SpecError> {
     let filter = spec.build()?;
     let kind = filter.kind();
-    let fpr = rate_with(&filter, keys).ok_or(SpecError::UnknownKind { kind })?;
+    let fpr = fpr_with_keys(&filter, keys).ok_or(SpecError::UnknownKind { kind })?;
     let bytes = filter.memory_bytes() as u64;
-    let shape = shape_with(&filter, keys);
+    let shape = shape_with_keys(&filter, keys);
     let probed_bytes = match &filter {
         AnyFilter::CountingBloom(filter) => filter.bits().memory_bytes() as u64,
         _ => bytes,
@@ -147,18 +148,18 @@ pub(crate) fn offer(spec: FilterSpec, keys: usize) -> Result<Offer, SpecError> {
     Ok(Offer { kind, spec, shape, bytes, probed_bytes, fpr })
 }
 
-/// The false-positive rate that an empty filter will have when it holds `keys` keys; none if this function does not
+/// The expected false-positive rate of an empty filter once it holds `keys` keys; `None` if this function does not
 /// know the kind.
-fn rate_with(filter: &AnyFilter, keys: usize) -> Option<f64> {
-    fn of<L: Layout>(geometry: Geometry, keys: usize) -> f64 {
+fn fpr_with_keys(filter: &AnyFilter, keys: usize) -> Option<f64> {
+    fn of_layout<L: Layout>(geometry: Geometry, keys: usize) -> f64 {
         L::fpr(geometry.hashes, keys as f64 / geometry.units as f64) + hash_floor(keys, HASH_BITS)
     }
     Some(match filter {
-        AnyFilter::Bloom(filter) => of::<Standard>(filter.geometry(), keys),
-        AnyFilter::CountingBloom(filter) => of::<Standard>(filter.geometry(), keys),
-        AnyFilter::RegisterBloom(filter) => of::<Register>(filter.geometry(), keys),
-        AnyFilter::SplitBlockBloom(filter) => of::<SplitBlock>(filter.geometry(), keys),
-        AnyFilter::CacheLineBloom(filter) => of::<CacheLine>(filter.geometry(), keys),
+        AnyFilter::Bloom(filter) => of_layout::<Standard>(filter.geometry(), keys),
+        AnyFilter::CountingBloom(filter) => of_layout::<Standard>(filter.geometry(), keys),
+        AnyFilter::RegisterBloom(filter) => of_layout::<Register>(filter.geometry(), keys),
+        AnyFilter::SplitBlockBloom(filter) => of_layout::<SplitBlock>(filter.geometry(), keys),
+        AnyFilter::CacheLineBloom(filter) => of_layout::<CacheLine>(filter.geometry(), keys),
         AnyFilter::Quotient(filter) => filter.fpr_with(keys),
         AnyFilter::CacheLineQuotient(filter) => filter.fpr_with(keys),
         AnyFilter::Cuckoo(filter) => filter.fpr_with(keys),
@@ -166,7 +167,7 @@ fn rate_with(filter: &AnyFilter, keys: usize) -> Option<f64> {
     })
 }
 
-fn shape_with(filter: &AnyFilter, keys: usize) -> Shape {
+fn shape_with_keys(filter: &AnyFilter, keys: usize) -> Shape {
     let slots = |width, slots: u64| Shape::Slots { width, load: keys as f64 / slots as f64 };
     match filter {
         AnyFilter::Quotient(filter) => {
@@ -189,10 +190,10 @@ fn shape_with(filter: &AnyFilter, keys: usize) -> Shape {
     }
 }
 
-/// The spec of a kind for `keys` keys that meets the needs.
+/// A spec for `keys` keys, of a filter of the kind with the abilities that the question needs.
 fn spec_of(kind: FilterKind, keys: usize, asked: &Question) -> FilterSpec {
     let mut spec = FilterSpec::new(kind).keys(keys);
-    if is_of_slots(kind) {
+    if has_slots(kind) {
         if asked.wants_copies() {
             spec = spec.multiset(true);
         }
@@ -203,28 +204,28 @@ fn spec_of(kind: FilterKind, keys: usize, asked: &Question) -> FilterSpec {
     spec
 }
 
-fn is_of_slots(kind: FilterKind) -> bool {
+fn has_slots(kind: FilterKind) -> bool {
     matches!(kind, FilterKind::Quotient | FilterKind::CacheLineQuotient | FilterKind::Cuckoo)
 }
 
-/// The specs of a kind that are worth a look.
+/// The specs of a kind that make up its part of the grid.
 fn specs(kind: FilterKind, asked: &Question, caches: &Caches) -> Vec<FilterSpec> {
     let spec = spec_of(kind, asked.keys, asked);
     match kind {
-        _ if is_of_slots(kind) => of_slots(kind, spec, asked),
+        _ if has_slots(kind) => slot_specs(kind, spec, asked),
         FilterKind::CountingBloom => [false, true]
             .into_iter()
-            .flat_map(|compact| of_bits(spec.compact(compact), asked, caches))
+            .flat_map(|compact| bloom_specs(spec.compact(compact), asked, caches))
             .collect(),
-        _ => of_bits(spec, asked, caches),
+        _ => bloom_specs(spec, asked, caches),
     }
 }
 
-/// The load at which a filter that is to grow doubles.
+/// The load at which a filter that must be able to grow doubles its size.
 const GROWN_AT: f64 = 0.96;
 
-/// Filters of bits: by rates, and by bytes where those make an edge.
-fn of_bits(spec: FilterSpec, asked: &Question, caches: &Caches) -> Vec<FilterSpec> {
+/// The specs of Bloom filters: for each false-positive rate, for the size of each cache, and for the memory limit.
+fn bloom_specs(spec: FilterSpec, asked: &Question, caches: &Caches) -> Vec<FilterSpec> {
     let rates = RATES.into_iter().chain(asked.fpr);
     let mut specs: Vec<FilterSpec> = rates.map(|rate| spec.fpr(rate)).collect();
     let most = (asked.keys as u128 * MOST_BITS / 8).max(u128::from(LINE_BYTES));
@@ -239,11 +240,11 @@ fn of_bits(spec: FilterSpec, asked: &Question, caches: &Caches) -> Vec<FilterSpe
     specs
 }
 
-/// No filter is smaller than a line.
+/// The smallest filter takes one cache line.
 const LINE_BYTES: u64 = 64;
 
-/// Filters with slots: by the bits of a slot and how full they are.
-fn of_slots(kind: FilterKind, spec: FilterSpec, asked: &Question) -> Vec<FilterSpec> {
+/// The specs of filters with slots: for each slot width, load and limit.
+fn slot_specs(kind: FilterKind, spec: FilterSpec, asked: &Question) -> Vec<FilterSpec> {
     let mut specs = Vec::new();
     let with_loads = |specs: &mut Vec<FilterSpec>, spec: FilterSpec| {
         specs.push(spec);
@@ -260,7 +261,7 @@ fn of_slots(kind: FilterKind, spec: FilterSpec, asked: &Question) -> Vec<FilterS
         }
         _ => {
             with_loads(&mut specs, spec.remainder_bits(8));
-            // One width: a lower rate takes more slots.
+            // Remainders have 8 bits only, so a lower false-positive rate needs more slots.
             specs.extend([0.25, 0.125].map(|load| spec.remainder_bits(8).load(load)));
         }
     }
@@ -278,18 +279,19 @@ fn is_same(a: &Offer, b: &Offer) -> bool {
     (a.kind, a.bytes, a.shape) == (b.kind, b.bytes, b.shape)
 }
 
-/// What was left out, and the one that came nearest.
+/// The kinds and filters that do not meet the question, and the filter that comes nearest.
 #[derive(Default)]
 struct Refused {
     unable: Vec<(FilterKind, Vec<Need>)>,
-    /// The smallest filter that has the rate but not the memory, or else the one with the lowest rate.
+    /// The smallest filter that meets the false-positive rate but not the memory limit; if none meets the rate, the
+    /// one with the lowest rate.
     nearest: Option<Offer>,
     error: Option<(FilterKind, SpecError)>,
 }
 
 impl Refused {
     fn note(&mut self, offer: Offer, asked: &Question) {
-        // How far a rate is above the one asked for. Of those that have it, the smallest is the nearest.
+        // By how much the false-positive rate exceeds the limit. Among filters within the limit, the smallest is nearest.
         let excess = |offer: &Offer| asked.fpr.map_or(0.0, |most| (offer.fpr - most).max(0.0));
         let key = |offer: &Offer| (excess(offer), offer.bytes);
         if self.nearest.as_ref().is_none_or(|nearest| key(&offer) < key(nearest)) {
@@ -308,22 +310,22 @@ impl Refused {
                 let named =
                     format!("the nearest is a {nearest} with a false-positive rate of {rate:.2e}");
                 match asked.fpr.filter(|most| rate > *most) {
-                    Some(most) => format!("{named}; {}", what_reaches(most, asked)),
+                    Some(most) => format!("{named}; {}", advice_to_reach(most, asked)),
                     None => named,
                 }
             }
             (None, Some((kind, error))) => format!("{kind}: {error}"),
             (None, None) => {
                 let unable = self.unable.iter().map(|(kind, _)| kind.to_string());
-                format!("unable are {}", unable.collect::<Vec<_>>().join(", "))
+                format!("kinds without the needed operations: {}", unable.collect::<Vec<_>>().join(", "))
             }
         };
         bad_input(format!("no filter meets {}: {why}", limits.join(", ")))
     }
 }
 
-/// Says what would reach a rate that no filter has for the keys asked about, or why nothing would.
-fn what_reaches(rate: f64, asked: &Question) -> String {
+/// Says what would reach a false-positive rate that no filter meets for the question's keys, or why nothing would.
+fn advice_to_reach(rate: f64, asked: &Question) -> String {
     let refusals = |keys: usize| {
         let able = FilterKind::ALL.iter().copied().filter(|kind| asked.unmet(*kind).is_empty());
         able.map(move |kind| (kind, offer(spec_of(kind, keys, asked).fpr(rate), keys).err()))
@@ -346,16 +348,16 @@ fn what_reaches(rate: f64, asked: &Question) -> String {
     if lowest.is_infinite() {
         return other;
     }
-    let (keys, of_hashes) = (asked.keys, hash_floor(asked.keys, HASH_BITS));
-    let is_of_hashes = rate <= of_hashes;
-    let why = if is_of_hashes {
-        format!("64-bit hashes of {keys:e} keys allow no false-positive rate below {of_hashes:.2e}")
+    let (keys, lowest_of_hashes) = (asked.keys, hash_floor(asked.keys, HASH_BITS));
+    let is_limited_by_hashes = rate <= lowest_of_hashes;
+    let why = if is_limited_by_hashes {
+        format!("64-bit hashes of {keys:e} keys allow no false-positive rate below {lowest_of_hashes:.2e}")
     } else {
         format!("no kind has a false-positive rate below {lowest:.2e} for {keys:e} keys")
     };
     if refusals(1).all(|(_, error)| error.is_some()) {
         format!("{why}, and no kind reaches {rate:e} for a single key")
-    } else if is_of_hashes {
+    } else if is_limited_by_hashes {
         let most = rate * f64::from(HASH_BITS).exp2();
         format!("{why}; {rate:e} needs fewer than {most:.2e} keys")
     } else {
@@ -369,7 +371,7 @@ pub(super) mod tests {
     use super::*;
     use crate::failure::BadInput;
 
-    /// An offer of these bytes and this false-positive rate.
+    /// A made-up offer of this kind, size and false-positive rate.
     pub(crate) fn named(kind: FilterKind, bytes: u64, fpr: f64) -> Offer {
         let shape = Shape::Bits { hashes: 8, compact: false };
         let spec = FilterSpec::new(kind);
@@ -384,10 +386,10 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn constraints_are_hard() {
+    fn every_offer_meets_the_constraints() {
         let free = question(100_000, 100.0, 0.0);
         let all = offers(&free, &CACHES, None).unwrap();
-        // A counting filter is offered to those who want its counters.
+        // A counting Bloom filter is offered only if its counters are needed.
         assert_eq!(kinds(&all).len(), FilterKind::ALL.len() - 1);
         let asked = Question { fpr: Some(0.006), bytes: Some(150_000), ..free };
         let few = offers(&asked, &CACHES, None).unwrap();
@@ -395,13 +397,13 @@ pub(super) mod tests {
         for offer in &few {
             assert!(offer.fpr <= 0.006 && offer.bytes <= 150_000, "{offer:?}");
         }
-        // 12 bits per key reach 0.6 % in a block of 256 bits, and not in a register.
+        // At 12 bits per key, 256-bit blocks reach 0.6 %, and registers do not.
         assert!(kinds(&few).contains(&FilterKind::SplitBlockBloom));
         assert!(!kinds(&few).contains(&FilterKind::RegisterBloom));
     }
 
     #[test]
-    fn rates_and_bytes_are_those_of_the_filter_with_its_keys() {
+    fn offers_state_the_rate_and_bytes_of_the_filled_filter() {
         use trommel::Insert as _;
         let asked = question(20_000, 100.0, 0.0);
         let hashes = crate::keys::KeyStream::new(1).hashes(0, asked.keys);
@@ -414,7 +416,7 @@ pub(super) mod tests {
             let mut filter = offer.spec.build().unwrap();
             filter.insert_batch(&hashes).unwrap();
             assert_eq!(filter.memory_bytes() as u64, offer.bytes);
-            // A cuckoo filter's flags make it better than it was sized for.
+            // The flags of a cuckoo filter lower its false-positive rate below the one it is sized for.
             let ratio = filter.expected_fpr() / offer.fpr;
             let least = if offer.kind == FilterKind::Cuckoo { 0.5 } else { 0.9 };
             assert!((least..1.1).contains(&ratio), "{offer:?}: {ratio}");
@@ -423,13 +425,13 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn needs_leave_kinds_out_and_ask_for_copies() {
+    fn needs_exclude_kinds_and_make_filters_multisets() {
         let asked = Question { needs: vec![Need::Delete], ..question(10_000, 100.0, 0.0) };
         let able = offers(&asked, &CACHES, None).unwrap();
         use FilterKind as Kind;
-        let forgetting =
+        let removing =
             [Kind::CountingBloom, Kind::Quotient, Kind::CacheLineQuotient, Kind::Cuckoo];
-        assert_eq!(kinds(&able), forgetting);
+        assert_eq!(kinds(&able), removing);
         for offer in able {
             match offer.spec.build().unwrap() {
                 AnyFilter::Quotient(filter) => assert!(filter.is_multiset()),
@@ -442,9 +444,9 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_no_filter_meets_is_explained() {
+    fn a_question_without_offers_is_explained() {
         let free = question(1_000_000, 100.0, 0.0);
-        for (asked, said) in [
+        for (asked, part) in [
             (Question { fpr: Some(1e-3), bytes: Some(1000), ..free.clone() }, "the nearest is"),
             (
                 Question { bytes: Some(1), ..free.clone() },
@@ -455,12 +457,12 @@ pub(super) mod tests {
             let error = offers(&asked, &CACHES, None).unwrap_err();
             assert!(error.is::<BadInput>(), "{error}");
             let text = error.to_string();
-            assert!(text.contains(said) && text.lines().count() == 1, "{text}");
+            assert!(text.contains(part) && text.lines().count() == 1, "{text}");
         }
     }
 
     #[test]
-    fn the_nearest_to_a_rate_that_is_out_of_reach_has_the_lowest() {
+    fn the_nearest_filter_to_an_unreachable_rate_has_the_lowest_rate() {
         let free = question(1_000_000, 100.0, 0.0);
         let all = offers(&free, &CACHES, None).unwrap();
         let lowest = all.iter().map(|offer| offer.fpr).fold(1.0, f64::min);
@@ -471,7 +473,7 @@ pub(super) mod tests {
             let named = nearest.split("rate of ").nth(1).unwrap();
             let named: f64 = named.split(';').next().unwrap().parse().unwrap();
             assert!(named > fpr && named <= lowest * 1.01, "{text}");
-            // A filter is not better than what the same line says of all.
+            // The named filter is not below the lowest rate that the same message states for all filters.
             let below = text.split("rate below ").nth(1).unwrap();
             let below: f64 = below.split([' ', ',', ';']).next().unwrap().parse().unwrap();
             assert!(named >= below, "{text}");
@@ -479,8 +481,8 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_rate_that_a_kind_reaches_is_offered() {
-        // Lower than the widest remainder of the grid reaches.
+    fn a_requested_rate_below_the_grid_is_offered_if_reachable() {
+        // The widest remainder of the grid does not reach this rate.
         let needs = vec![Need::Grow];
         let asked = Question { fpr: Some(1e-9), needs, ..question(1000, 100.0, 0.0) };
         let all = offers(&asked, &CACHES, None).unwrap();
@@ -488,7 +490,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn any_number_of_keys_has_an_answer_or_an_error() {
+    fn every_number_of_keys_has_offers_or_an_error() {
         for keys in [1, 2, 63, 10_000_000_000] {
             let asked = question(keys, 100.0, 0.0);
             match offers(&asked, &CACHES, None) {

@@ -1,39 +1,39 @@
-//! What is asked, and what a probe costs.
+//! The question that a user asks, and the equation for the cost of a probe.
 
 use clap::ValueEnum;
 use serde::Serialize;
 use std::fmt;
 use trommel::{AnyFilter, FilterKind, FilterSpec, KeyHash, SpecError};
 
-/// What a filter is wanted for.
+/// The work that a filter has to do, and its constraints.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Question {
-    /// Keys that it holds.
+    /// Number of keys that the filter holds.
     pub(crate) keys: usize,
-    /// The highest false-positive rate.
+    /// The highest false-positive rate allowed.
     pub(crate) fpr: Option<f64>,
-    /// The most bytes.
+    /// The most bytes allowed.
     pub(crate) bytes: Option<u64>,
-    /// What a probe costs that the filter does not reject, in nanoseconds.
+    /// Cost of a probe that the filter does not reject, in nanoseconds.
     pub(crate) miss_ns: f64,
     /// Share of probes that are keys.
     pub(crate) hit_rate: f64,
-    /// What it must be able to do besides lookups and inserts.
+    /// The operations needed besides lookups and inserts.
     pub(crate) needs: Vec<Need>,
 }
 
-/// What only some kinds can do.
+/// An operation that only some kinds of filters have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Need {
-    /// Forget keys. Filters with slots are multisets then: of a set, two keys that are found as one are removed
-    /// together.
+    /// Remove keys. Filters with slots are multisets then, since in a set, removing a key also removes every key with
+    /// the same fingerprint.
     Delete,
-    /// Take in all keys of another filter of the same shape.
+    /// Insert all keys of another filter of the same shape.
     Merge,
-    /// Become larger without the keys.
+    /// Grow without access to the keys.
     Grow,
-    /// Count the copies of a key; filters with slots are multisets then.
+    /// Count the copies of a key. Filters with slots are multisets then.
     Count,
 }
 
@@ -49,11 +49,11 @@ impl fmt::Display for Need {
 }
 
 impl Need {
-    /// Whether filters of a kind can do it: a small one is asked.
+    /// Whether filters of a kind have the operation. A small filter is built to find out.
     pub(crate) fn is_met_by(self, kind: FilterKind) -> bool {
         let spec = FilterSpec::new(kind);
         let small =
-            |asked: fn(&mut AnyFilter) -> bool| spec.build().is_ok_and(|mut it| asked(&mut it));
+            |can: fn(&mut AnyFilter) -> bool| spec.build().is_ok_and(|mut filter| can(&mut filter));
         match self {
             Self::Delete => small(|filter| filter.remove_hash(KeyHash::from_raw(1)).is_ok()),
             Self::Count => small(|filter| filter.count_hash(KeyHash::from_raw(1)).is_ok()),
@@ -67,38 +67,38 @@ impl Need {
 }
 
 impl Question {
-    /// Nanoseconds of a probe with a filter whose lookups take `lookup_ns` and that lets a share `fpr` of absent
-    /// keys pass.
+    /// Nanoseconds per probe with a filter that takes `lookup_ns` per lookup and reports a share `fpr` of absent keys
+    /// as present.
     pub(crate) fn overhead(&self, lookup_ns: f64, fpr: f64) -> f64 {
         lookup_ns + self.hits_ns() + self.false_ns(fpr)
     }
 
-    /// The part of it that hits cost, whatever the filter.
+    /// The part of the cost per probe that is due to hits, the same for every filter.
     pub(crate) fn hits_ns(&self) -> f64 {
         self.hit_rate * self.miss_ns
     }
 
-    /// The part of it that false positives cost.
+    /// The part of the cost per probe that is due to false positives.
     pub(crate) fn false_ns(&self, fpr: f64) -> f64 {
         (1.0 - self.hit_rate) * fpr * self.miss_ns
     }
 
-    /// Nanoseconds of a probe without a filter.
+    /// Nanoseconds per probe without a filter.
     pub(crate) fn overhead_without(&self) -> f64 {
         self.miss_ns
     }
 
-    /// Whether a filter with slots has to keep every copy of a key.
+    /// Whether filters with slots must be multisets.
     pub(crate) fn wants_copies(&self) -> bool {
         self.needs.iter().any(|need| matches!(need, Need::Delete | Need::Count))
     }
 
-    /// Whether a filter of these bytes and this false-positive rate is allowed.
+    /// Whether a filter of `bytes` bytes with false-positive rate `fpr` is allowed.
     pub(crate) fn allows(&self, bytes: u64, fpr: f64) -> bool {
         self.bytes.is_none_or(|most| bytes <= most) && self.fpr.is_none_or(|most| fpr <= most)
     }
 
-    /// The needs that a kind does not meet.
+    /// The needed operations that a kind does not have.
     pub(crate) fn unmet(&self, kind: FilterKind) -> Vec<Need> {
         self.needs.iter().copied().filter(|need| !need.is_met_by(kind)).collect()
     }
@@ -114,11 +114,11 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_probe_costs_its_lookup_and_what_the_filter_lets_pass() {
+    fn a_probe_costs_its_lookup_and_the_work_that_is_not_saved() {
         let asked = question(1000, 100.0, 0.0);
         assert_eq!(asked.overhead(5.0, 0.01), 5.0 + 1.0);
         let half = Question { hit_rate: 0.5, ..asked.clone() };
-        // Half of the probes are keys: 50. Of the other half one in a hundred passes: 0.5.
+        // Half of the probes are keys, which cost 50 on average; 1 % of the other half are false positives: 0.5.
         assert_eq!(half.overhead(5.0, 0.01), 5.0 + 50.0 + 0.5);
         let all = Question { hit_rate: 1.0, ..asked };
         assert_eq!(all.overhead(5.0, 0.01), 105.0);
@@ -126,7 +126,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_filter_pays_where_its_lookup_costs_less_than_what_it_rejects() {
+    fn a_filter_pays_if_a_lookup_costs_less_than_the_work_it_saves() {
         let asked = question(1000, 100.0, 0.9);
         // (1 − σ)(1 − f)·t_w = 0.1 · 0.99 · 100.
         let limit = 9.9;
@@ -135,16 +135,16 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn kinds_meet_the_needs_that_their_types_do() {
+    fn kinds_meet_the_needs_that_their_types_implement() {
         use FilterKind as Kind;
         let meeting = |need: Need| -> Vec<Kind> {
             FilterKind::ALL.iter().copied().filter(|kind| need.is_met_by(*kind)).collect()
         };
         let slots = [Kind::Quotient, Kind::CacheLineQuotient, Kind::Cuckoo];
-        let forgetting =
+        let removing =
             [Kind::CountingBloom, Kind::Quotient, Kind::CacheLineQuotient, Kind::Cuckoo];
-        assert_eq!(meeting(Need::Delete), forgetting);
-        assert_eq!(meeting(Need::Count), forgetting);
+        assert_eq!(meeting(Need::Delete), removing);
+        assert_eq!(meeting(Need::Count), removing);
         assert_eq!(meeting(Need::Grow), slots);
         assert_eq!(meeting(Need::Merge), FilterKind::ALL);
         let asked = Question { needs: vec![Need::Grow, Need::Merge], ..question(1, 1.0, 0.0) };

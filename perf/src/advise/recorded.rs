@@ -1,4 +1,4 @@
-//! The speed of lookups from the results of a run.
+//! Answers a question with the lookup times of an earlier run.
 
 use super::Question;
 use super::offers::offers;
@@ -11,14 +11,14 @@ use crate::roofline::Point;
 use crate::row::Row;
 use anyhow::Result;
 
-/// Answers a question by what a run measured: between its sizes and shares of keys, lookups are interpolated.
+/// Answers a question with the lookup times of a run, interpolated between its sizes and shares of keys.
 ///
 /// # Errors
-/// Bad input, if the run has no lookups of ours in batches, or no filter meets the question.
+/// Bad input if the run has no batched lookups of our filters, or if no filter meets the question.
 pub(crate) fn from_results(asked: &Question, results: &Results) -> Result<Advice> {
     let timings = timings_of(results);
     if timings.samples.is_empty() {
-        return Err(bad_input("the results hold no lookups of our filters in batches"));
+        return Err(bad_input("the results hold no batched lookups of our filters"));
     }
     let offers = offers(asked, &results.environment.caches, None)?;
     let estimates: Vec<_> = offers
@@ -30,7 +30,7 @@ pub(crate) fn from_results(asked: &Question, results: &Results) -> Result<Advice
     Ok(rank(asked, &offers, &estimates))
 }
 
-/// All lookups of a run that tell what one in a large batch costs.
+/// The lookups of a run in large batches, and its times of cache-line reads.
 fn timings_of(results: &Results) -> Timings {
     Timings {
         samples: results.rows.iter().filter_map(sample_of).collect(),
@@ -38,6 +38,7 @@ fn timings_of(results: &Results) -> Timings {
     }
 }
 
+/// A row as a sample, if it measures lookups of ours in large batches on one thread.
 fn sample_of(row: &Row) -> Option<Sample> {
     let is_usual = row.rival.is_none()
         && (&*row.op, &*row.api) == ("contains", "batch")
@@ -54,7 +55,7 @@ fn sample_of(row: &Row) -> Option<Sample> {
         _ => return None,
     };
     let kind: trommel::FilterKind = row.filter.parse().ok()?;
-    // Of a counting filter lookups read the bits alone, of which counters of 4 bits leave a fifth.
+    // Lookups in a counting filter read only its bits: a fifth of its memory, as each bit has a 4-bit counter.
     let bytes = if kind == trommel::FilterKind::CountingBloom { row.bytes / 5 } else { row.bytes };
     is_usual.then_some(Sample { kind, bytes, load: row.load_factor, hit_rate, ns: row.ns_per_op })
 }
@@ -69,11 +70,11 @@ mod tests {
     use crate::row::tests::example;
 
     #[test]
-    fn lookups_of_a_run_answer_and_say_what_was_interpolated() {
+    fn recorded_lookups_give_an_answer_that_says_what_was_interpolated() {
         let mut results = Results::new(Environment::observe(None));
         let asked = question(1_000_000, 10.0, 0.0);
         assert!(from_results(&asked, &results).unwrap_err().is::<BadInput>());
-        // 1.5 MB take 2 ns; a rival and the engine are not asked.
+        // 1.5 MB take 2 ns. The rows of a rival, of the engine and of small batches are not used.
         results.put(example("split-block-bloom", "12-bit", None, 2.0));
         results.put(example("split-block-bloom", "12-bit", Some("sbbf-rs-safe"), 0.1));
         results.put(example("split-block-bloom", "12-bit+wall", None, 0.1));
@@ -92,7 +93,7 @@ mod tests {
         assert_eq!(best.take().unwrap().lookup_ns, 2.0);
         assert_eq!(best.take().unwrap().basis, Basis::Measured);
         assert!(best.unknown.contains(&"bloom".to_owned()));
-        // Exactly between the two in logarithms: √10 as many bytes as 1.5 MB.
+        // √10 times 1.5 MB: the geometric mean of the two sizes, so the time is the mean of 2 and 4 ns.
         let bytes = Some((1.5e6 * 10f64.sqrt()) as u64);
         let more = Question { keys: 3_162_277, bytes, fpr: Some(0.0056), ..asked };
         let between = from_results(&more, &results).unwrap();

@@ -1,4 +1,4 @@
-//! Which offers are measured: a few sizes of each kind, then the best of them against each other.
+//! Chooses which offers are measured: a few sizes of each kind, then the best of all, interleaved.
 
 use super::Question;
 use super::bench::Bench;
@@ -11,19 +11,19 @@ use anyhow::Result;
 use std::time::{Duration, Instant};
 use trommel::{FilterKind, Isa};
 
-/// Sizes of a kind that are measured at first.
+/// The number of sizes of each kind that are measured first.
 const SIZES: usize = 4;
-/// Offers that are measured interleaved with each other in the end,
+/// The number of best offers that are then measured interleaved.
 const FINALISTS: usize = 8;
-/// so often at most, until the best are all among them.
+/// The maximum number of interleaved measurements. They end earlier once the best offers have all been in one.
 const FINALS: usize = 3;
-/// Nothing new is begun after this long.
+/// No measurement begins after this time.
 const TIME: Duration = Duration::from_secs(45);
 
-/// Measures what the question needs, and answers it.
+/// Measures the offers that may be best, and answers the question.
 ///
 /// # Errors
-/// Bad input, if no filter meets the question; a wrong answer of a filter.
+/// Bad input if no filter meets the question; any other error if a filter gives a wrong answer.
 pub(crate) fn from_measurements(asked: &Question, isa: Option<Isa>) -> Result<Advice> {
     let caches = Environment::observe(isa).caches;
     let offers = offers(asked, &caches, isa)?;
@@ -50,8 +50,8 @@ fn kinds_of(offers: &[Offer]) -> Vec<FilterKind> {
     all.filter(|kind| offers.iter().any(|offer| offer.kind == *kind)).collect()
 }
 
-/// What the lookups of offers cost, as far as it must be known to tell the best. `measure` takes places of offers
-/// and whether they are finalists, which are interleaved; it returns their nanoseconds, or none when time is over.
+/// Estimates the lookup time of every offer, and measures those that may be best. `measure` takes the indices of offers
+/// and whether they are finalists; it returns the nanoseconds per lookup of each, or `None` if no time is left.
 pub(super) fn search(
     asked: &Question,
     offers: &[Offer],
@@ -83,8 +83,8 @@ pub(super) fn search(
     Ok(estimates(asked, offers, &known, lines))
 }
 
-/// The next offer of a kind to be measured: of those that could still be best, one in the middle, then that
-/// whose size is the furthest from what is known. The first one is measured even if it cannot be best.
+/// The next offer of a kind to be measured, among those that could still be best: first the one of median size, then
+/// the one whose size is furthest from all measured ones. One offer per kind is measured even if none can be best.
 fn next_size(
     asked: &Question,
     offers: &[Offer],
@@ -111,7 +111,7 @@ fn next_size(
     open_ones.into_iter().max_by(|a, b| distance(a).total_cmp(&distance(b)))
 }
 
-/// What every offer costs: measured, or estimated from those of its kind.
+/// The lookup time of every offer: measured, or interpolated from the measured ones of its kind.
 fn estimates(
     asked: &Question,
     offers: &[Offer],
@@ -134,7 +134,7 @@ fn estimates(
         .collect()
 }
 
-/// The offers that look best.
+/// The indices of the offers with the lowest estimated costs per probe, at most [`FINALISTS`].
 fn leaders(asked: &Question, offers: &[Offer], estimates: &[Option<Estimate>]) -> Vec<usize> {
     let cost =
         |index: usize| Some((index, asked.overhead(estimates[index]?.ns, offers[index].fpr)));
@@ -149,7 +149,7 @@ mod tests {
     use super::super::question::tests::question;
     use super::*;
 
-    /// Two kinds in ten sizes: each power of two takes a nanosecond more and halves the rate three times.
+    /// Two kinds in ten sizes. Each doubling of the size divides the false-positive rate by eight.
     fn made_up() -> Vec<Offer> {
         let of_kind = |kind| {
             (0..10).map(move |power| named(kind, 1000 << power, 0.3 / f64::from(8u32.pow(power))))
@@ -157,14 +157,14 @@ mod tests {
         of_kind(FilterKind::SplitBlockBloom).chain(of_kind(FilterKind::Bloom)).collect()
     }
 
-    /// The nanoseconds of an offer: a logarithm of its bytes, twice as many in a standard filter.
+    /// The made-up lookup time of an offer: 1 ns more per doubling of the size, and twice as long in a standard filter.
     fn true_ns(offer: &Offer) -> f64 {
         let ns = 1.0 + (offer.bytes as f64 / 1000.0).log2();
         if offer.kind == FilterKind::Bloom { 2.0 * ns } else { ns }
     }
 
     #[test]
-    fn the_best_of_all_is_found_from_few_that_are_measured() {
+    fn the_best_offer_is_found_by_measuring_a_few() {
         let offers = made_up();
         for miss_ns in [0.5, 3.0, 10.0, 100.0, 1e4, 1e6] {
             let asked = question(1000, miss_ns, 0.0);
@@ -186,14 +186,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_when_time_is_over_is_the_answer() {
+    fn when_time_is_over_the_best_measured_offer_is_taken() {
         let offers = made_up();
         let asked = question(1000, 100.0, 0.0);
-        let mut left = 3;
+        let mut calls_left = 3;
         let estimates = search(&asked, &offers, &LineTimes::default(), |indices, _| {
-            left -= 1;
+            calls_left -= 1;
             let times = indices.iter().map(|index| true_ns(&offers[*index])).collect();
-            Ok((left >= 0).then_some(times))
+            Ok((calls_left >= 0).then_some(times))
         })
         .unwrap();
         assert_eq!(estimates.iter().flatten().count(), 10);

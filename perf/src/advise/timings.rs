@@ -1,8 +1,8 @@
-//! What a lookup costs between the sizes that were measured.
+//! Estimates lookup times between and beyond the sizes that were measured.
 //!
-//! A lookup gets slower from cache to cache, by the logarithm of the bytes about, so that is how the nanoseconds
-//! of two measured sizes are joined; beyond the largest size memory decides, and they grow as the time of a
-//! random line does. The share of keys among the probes is joined linearly.
+//! From cache to cache a lookup gets slower by about the logarithm of the filter's size, so the time between two
+//! measured sizes is interpolated linearly in that logarithm. Beyond the largest size, memory decides: the time grows
+//! by the same factor as that of a random cache-line read. Between shares of keys, interpolation is linear.
 
 use crate::built::is_near;
 use crate::environment::human_bytes;
@@ -10,38 +10,38 @@ use serde::Serialize;
 use std::fmt;
 use trommel::FilterKind;
 
-/// A lookup that was measured.
+/// A measured lookup time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Sample {
     pub(crate) kind: FilterKind,
-    /// Bytes that lookups read.
+    /// Bytes of the part of the filter that lookups read.
     pub(crate) bytes: u64,
     /// Share of slots in use, if there are slots.
     pub(crate) load: Option<f64>,
     /// Share of probes that are keys.
     pub(crate) hit_rate: f64,
-    /// Nanoseconds of a lookup in a batch.
+    /// Nanoseconds per lookup in a batch.
     pub(crate) ns: f64,
 }
 
-/// What a lookup is thought to cost, and on what that rests.
+/// An estimated lookup time, and the measurements that it rests on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Estimate {
     pub(crate) ns: f64,
     pub(crate) basis: Basis,
 }
 
-/// Where nanoseconds come from.
+/// The measurements that an estimate rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Basis {
-    /// Of this filter, or one of as many bytes.
+    /// This filter was measured, or one of about the same size.
     Measured,
-    /// Between two sizes of the kind.
+    /// Interpolated between two sizes of the kind, in bytes.
     Between(u64, u64),
-    /// As at the smallest size of the kind.
+    /// The filter is smaller than the smallest measured one of the kind, whose time is used.
     Below(u64),
-    /// From the largest size of the kind by the time of a random line.
+    /// Scaled up from the largest measured size of the kind, by the time of a random cache-line read.
     Beyond(u64),
 }
 
@@ -58,12 +58,12 @@ impl fmt::Display for Basis {
     }
 }
 
-/// The time of a random line by the bytes that it is drawn from: (bytes, nanoseconds), ascending.
+/// Times of a random cache-line read, as pairs of the working set's bytes and nanoseconds, in ascending order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LineTimes(pub(crate) Vec<(u64, f64)>);
 
 impl LineTimes {
-    /// The nanoseconds at a size, those of the nearest one outside.
+    /// The nanoseconds at a size; outside the measured range, those of the nearest size.
     fn at(&self, bytes: u64) -> Option<f64> {
         let points = &self.0;
         let above = points.iter().position(|(size, _)| *size >= bytes);
@@ -74,7 +74,7 @@ impl LineTimes {
         }
     }
 
-    /// How many times as slow a line of `to` bytes is as one of `from`, never less than once.
+    /// The factor by which a cache-line read is slower in `to` bytes than in `from` bytes, at least 1.
     pub(crate) fn slower(&self, from: u64, to: u64) -> f64 {
         match (self.at(from), self.at(to)) {
             (Some(before), Some(after)) if before > 0.0 => (after / before).max(1.0),
@@ -83,7 +83,7 @@ impl LineTimes {
     }
 }
 
-/// On the line through two points, over the logarithm of the bytes.
+/// Interpolates linearly between two points, in the logarithm of the bytes.
 fn between(low: (u64, f64), high: (u64, f64), bytes: u64) -> f64 {
     let position = |bytes: u64| (bytes.max(1) as f64).ln();
     let width = position(high.0) - position(low.0);
@@ -93,7 +93,7 @@ fn between(low: (u64, f64), high: (u64, f64), bytes: u64) -> f64 {
     low.1 + (high.1 - low.1) * (position(bytes) - position(low.0)) / width
 }
 
-/// All that was measured.
+/// All measured lookups, and the times of cache-line reads.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Timings {
     pub(crate) samples: Vec<Sample>,
@@ -101,7 +101,7 @@ pub(crate) struct Timings {
 }
 
 impl Timings {
-    /// What a lookup in a filter of the kind costs; none if the kind was not measured at all.
+    /// Estimates the time of a lookup in a filter of the kind; `None` if the kind was not measured at all.
     pub(crate) fn estimate(
         &self,
         kind: FilterKind,
@@ -128,14 +128,14 @@ impl Timings {
         Some(Estimate { ns, basis: at_low.basis.max(at_high.basis) })
     }
 
-    /// Of samples of one kind and hit rate.
+    /// Estimates a lookup time from samples of one kind and hit rate.
     fn by_bytes(
         &self,
         mut samples: Vec<Sample>,
         bytes: u64,
         load: Option<f64>,
     ) -> Option<Estimate> {
-        // Of those of about one size, the one that is about as full.
+        // Among samples of about the same size, the one with the nearest load is used.
         let distance = |sample: &Sample| match (sample.load, load) {
             (Some(has), Some(wanted)) => (has - wanted).abs(),
             _ => 0.0,
@@ -194,23 +194,23 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_joined_by_their_logarithms() {
+    fn times_are_interpolated_in_the_logarithm_of_the_size() {
         let of = |bytes, hit_rate| timings().estimate(KIND, bytes, None, hit_rate).unwrap();
         assert_eq!(of(1 << 20, 0.0), Estimate { ns: 1.0, basis: Basis::Measured });
-        // A quarter of the way in powers of two.
+        // A quarter of the way in the logarithm of the size.
         let quarter = of(1 << 21, 0.0);
         assert!((quarter.ns - 2.0).abs() < 1e-12);
         assert_eq!(quarter.basis, Basis::Between(1 << 20, 1 << 24));
         assert_eq!(of(1 << 10, 0.0), Estimate { ns: 1.0, basis: Basis::Below(1 << 20) });
-        // Three times as long a line.
+        // A cache-line read takes three times as long as at the largest size.
         assert_eq!(of(1 << 28, 0.0), Estimate { ns: 15.0, basis: Basis::Beyond(1 << 24) });
-        // Half of the way to the last line: 8 over 4.
+        // Half of the way to the last time of a cache-line read: 8 ns, over 4 ns.
         assert!((of(1 << 26, 0.0).ns - 10.0).abs() < 1e-12);
         assert_eq!(of(1 << 40, 0.0).ns, 15.0);
     }
 
     #[test]
-    fn shares_of_keys_are_joined_linearly() {
+    fn times_are_interpolated_linearly_in_the_share_of_keys() {
         let of = |bytes, hit_rate| timings().estimate(KIND, bytes, None, hit_rate).unwrap().ns;
         assert_eq!(of(1 << 20, 0.5), 1.5);
         assert_eq!(of(1 << 24, 0.25), 6.0);
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn of_one_size_the_one_that_is_about_as_full_counts() {
+    fn among_samples_of_one_size_the_one_with_the_nearest_load_is_used() {
         let kind = FilterKind::Quotient;
         let at = |load, ns| Sample { kind, load: Some(load), ..sample(1 << 20, 0.0, ns) };
         let timings = Timings { samples: vec![at(0.75, 3.0), at(0.95, 4.0)], ..Timings::default() };

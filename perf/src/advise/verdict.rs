@@ -1,4 +1,4 @@
-//! The answer: offers by what a probe costs with them, the best of each kind, and a sentence.
+//! The answer: the best offer of each kind, ranked by the cost per probe, and a sentence.
 
 use super::offers::{Offer, Shape};
 use super::timings::{Basis, Estimate};
@@ -9,26 +9,26 @@ use crate::tables::{Line, Table, figure, per_cent};
 use serde::Serialize;
 use trommel::FilterKind;
 
-/// What to take, and what else there is.
+/// The filter to take, and the alternatives.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Advice {
     pub(crate) question: Question,
-    /// Nanoseconds of a probe without a filter.
+    /// Nanoseconds per probe without a filter.
     pub(crate) without_ns: f64,
-    /// Whether no filter is best.
+    /// Whether it is best to use no filter.
     pub(crate) no_filter: bool,
-    /// The best filter of each kind, the best of all first. It is to be taken unless no filter is best.
+    /// The best filter of each kind, the best of all first. Take that one, unless `no_filter` is set.
     pub(crate) kinds: Vec<Ranked>,
-    /// Kinds that meet the question, and whose speed is not known.
+    /// Kinds that meet the question but whose speed is not known.
     pub(crate) unknown: Vec<String>,
-    /// Kinds that do not meet a need.
+    /// Kinds that lack a needed operation.
     pub(crate) unable: Vec<Unable>,
 }
 
-/// A filter and what a probe costs with it.
+/// A filter and the cost per probe with it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Ranked {
-    /// Its place among the offers.
+    /// The index of its offer.
     #[serde(skip)]
     pub(crate) offer: usize,
     pub(crate) kind: String,
@@ -39,22 +39,22 @@ pub(crate) struct Ranked {
     pub(crate) fpr: f64,
     pub(crate) lookup_ns: f64,
     pub(crate) overhead_ns: f64,
-    /// Over that of the best, a probe without a filter included.
+    /// `overhead_ns` over the lowest cost, where using no filter counts too.
     pub(crate) times_best: f64,
     pub(crate) basis: Basis,
 }
 
-/// A kind and the needs that it does not meet.
+/// A kind and the needed operations that it lacks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Unable {
     pub(crate) kind: String,
     pub(crate) needs: Vec<Need>,
 }
 
-/// Costs that differ by less than this factor are the same: measured again, the order may be another.
+/// Costs that differ by less than this factor count as equal: a repeated measurement may reverse their order.
 const SAME: f64 = 1.02;
 
-/// Ranks the offers whose lookups are known.
+/// Ranks the offers whose lookup times are known.
 pub(crate) fn rank(asked: &Question, offers: &[Offer], estimates: &[Option<Estimate>]) -> Advice {
     let ranked = |index: usize| {
         let (offer, estimate) = (&offers[index], estimates[index]?);
@@ -103,7 +103,7 @@ pub(crate) fn rank(asked: &Question, offers: &[Offer], estimates: &[Option<Estim
     Advice { question: asked.clone(), without_ns, no_filter, kinds, unknown, unable }
 }
 
-/// The cheapest: of those that cost the same, but for what hits cost everyone, the smallest.
+/// Returns the cheapest filter. Among filters of equal cost, which leaves out the cost of hits, it is the smallest.
 fn best_of<'a>(asked: &Question, ranked: &[&'a Ranked]) -> Option<&'a Ranked> {
     let own = |one: &Ranked| one.overhead_ns - asked.hits_ns();
     let least = ranked.iter().map(|one| own(one)).fold(f64::INFINITY, f64::min);
@@ -115,16 +115,16 @@ fn best_of<'a>(asked: &Question, ranked: &[&'a Ranked]) -> Option<&'a Ranked> {
 }
 
 impl Advice {
-    /// The filter to take; none if no filter is best.
+    /// The filter to take; `None` if it is best to use none.
     pub(crate) fn take(&self) -> Option<&Ranked> {
         self.kinds.first().filter(|_| !self.no_filter)
     }
 
-    /// What to do and why, in one sentence.
+    /// Says in one sentence which filter to take, and why.
     pub(crate) fn sentence(&self) -> String {
         let asked = &self.question;
         let Some(best) = self.kinds.first() else {
-            return "Nothing is known of the filters that meet this.".into();
+            return "The speed of the filters that meet this is not known.".into();
         };
         let parts = format!(
             "{} ns to look up, {} ns for false positives, {} ns for keys",
@@ -161,7 +161,7 @@ impl Advice {
         )
     }
 
-    /// The best of each kind, and no filter, by cost.
+    /// A table of the best filter of each kind, and of no filter, by ascending cost.
     pub(crate) fn table(&self) -> Table {
         let asked = &self.question;
         let least = self.kinds.iter().map(|one| one.overhead_ns).fold(self.without_ns, f64::min);
@@ -214,7 +214,7 @@ impl Advice {
         }
     }
 
-    /// What was left out of the table, a line each.
+    /// Lines about the kinds that the table leaves out.
     pub(crate) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if !self.unknown.is_empty() {
@@ -238,7 +238,7 @@ mod tests {
         Some(Estimate { ns, basis: Basis::Measured })
     }
 
-    /// Three filters of 1000 keys: fast and coarse, slow and exact, and one between.
+    /// Three filters for 1000 keys: a fast one with a high false-positive rate, a slow one with a low rate, and one between.
     fn three() -> (Vec<Offer>, Vec<Option<Estimate>>) {
         let offers = vec![
             named(FilterKind::RegisterBloom, 1000, 0.02),
@@ -256,28 +256,28 @@ mod tests {
     }
 
     #[test]
-    fn what_a_rejected_probe_saves_decides() {
+    fn the_best_filter_depends_on_the_work_that_a_rejected_probe_saves() {
         use FilterKind as Kind;
         let close = |got: (Option<Kind>, f64), kind, ns: f64| {
             assert_eq!(got.0, kind);
             assert!((got.1 - ns).abs() < 1e-9, "{got:?}, {ns}");
         };
-        // Without 1; with 1 + 0.02.
+        // A probe costs 1 ns without a filter, and 1 + 0.02 ns with the fastest.
         close(taken(1.0, 0.0), None, 1.0);
-        // 1 + 0.2; 2 + 0.05; 8 + 0.001.
+        // The costs with the three filters are 1 + 0.2, 2 + 0.05 and 8 + 0.001 ns.
         close(taken(10.0, 0.0), Some(Kind::RegisterBloom), 1.2);
         // 1 + 2; 2 + 0.5; 8 + 0.01.
         close(taken(100.0, 0.0), Some(Kind::SplitBlockBloom), 2.5);
         // 1 + 200; 2 + 50; 8 + 1.
         close(taken(10_000.0, 0.0), Some(Kind::Quotient), 9.0);
-        // 1 + 90 + 0.2; 2 + 90 + 0.05; 8 + 90 + 0.001: hits cost everyone the same.
+        // 1 + 90 + 0.2; 2 + 90 + 0.05; 8 + 90 + 0.001: hits cost the same with every filter.
         close(taken(100.0, 0.9), Some(Kind::RegisterBloom), 91.2);
-        // Every probe is a key: nothing is ever saved.
+        // Every probe is a key, so no work is saved.
         close(taken(10_000.0, 1.0), None, 10_000.0);
     }
 
     #[test]
-    fn of_equals_the_smallest_is_taken() {
+    fn among_filters_of_equal_cost_the_smallest_is_taken() {
         use FilterKind as Kind;
         let offers =
             [named(Kind::CacheLineBloom, 5000, 0.001), named(Kind::SplitBlockBloom, 4000, 0.001)];
@@ -286,13 +286,13 @@ mod tests {
                 rank(&question(1000, 100.0, 0.5), &offers, &[measured(first), measured(4.0)]);
             advice.take().unwrap().kind.clone()
         };
-        // 3.95 + 0.05 against 4 + 0.05: nearer than two in a hundred. The 50 of the hits do not count.
+        // Without the 50 ns of hits, the costs are 3.95 + 0.05 and 4 + 0.05 ns, which differ by less than 2 %.
         assert_eq!(take(3.95), "split-block-bloom");
         assert_eq!(take(3.5), "cache-line-bloom");
     }
 
     #[test]
-    fn the_table_and_the_sentence_say_how_near_others_are() {
+    fn the_table_and_the_sentence_compare_the_best_with_the_others() {
         let (offers, mut estimates) = three();
         let advice = rank(&question(1000, 100.0, 0.0), &offers, &estimates);
         let table = advice.table();

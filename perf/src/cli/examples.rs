@@ -1,4 +1,4 @@
-//! What `--help` of each verb ends with.
+//! The examples at the end of each verb's `--help`.
 
 pub(super) const PROGRAM: &str = "\
 Examples:
@@ -6,8 +6,8 @@ Examples:
   trommel-perf measure --full
   trommel-perf report perf-out
 Exit codes: 0 done, 1 a wrong answer or another failure, 2 input that cannot be used or output that cannot be
-written, 3 a regression found by compare, 4 cases of which compare could not tell, 5 a directory that another run
-writes to.";
+written, 3 a regression found by compare, 4 cases that compare could not decide, 5 another run writes to the output
+directory.";
 
 pub(super) const MEASURE: &str = "\
 Examples:
@@ -30,8 +30,8 @@ Examples:
   trommel-perf compare --old a1 a2 --new b1 b2 --min-effect 3 --all
   trommel-perf compare before after --json compare.json --junit compare.xml
   trommel-perf compare before after --allow-undecided
-Exit codes: 0 nothing got worse, 2 runs that cannot be compared, 3 a regression, 4 no regression, but cases of ours
-that are unsettled, have too few repetitions, or were not measured in every run.";
+Exit codes: 0 no regression, 2 runs that cannot be compared, 3 a regression, 4 no regression, but cases of ours that
+are unsettled, have too few repetitions, or were not measured in every run.";
 
 pub(super) const REPORT: &str = "\
 Examples:

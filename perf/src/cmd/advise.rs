@@ -1,4 +1,4 @@
-//! `advise`: which filter to take.
+//! `advise`: tells which filter to take.
 
 use super::{pin, usable_isa};
 use crate::advise::{AdviseArgs, check, from_measurements, from_results};
@@ -7,7 +7,7 @@ use crate::failure::bad_input;
 use crate::results::{Results, replace};
 use anyhow::Result;
 
-/// Prints the answer as a table and a sentence; with `--check`, how good such answers are.
+/// Prints the answer as a table and a sentence; with `--check`, compares such answers with the best filters.
 pub(crate) fn run(arguments: &AdviseArgs) -> Result<()> {
     let isa = usable_isa(arguments.isa)?;
     let Some(asked) = arguments.question().filter(|_| !arguments.check) else {

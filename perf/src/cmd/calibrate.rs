@@ -1,4 +1,4 @@
-//! `calibrate`: what work costs on this machine, for the engine's cost model.
+//! `calibrate`: measures the constants of the engine's cost model on this machine.
 
 use super::{pin, usable_isa};
 use crate::cli::CalibrateArgs;
@@ -10,10 +10,10 @@ use anyhow::Result;
 use std::time::Instant;
 use trommel::engine::CostModel;
 
-/// Measures the constants, prints them as Rust and beside the defaults, and writes them.
+/// Measures the constants, prints them next to the defaults and as Rust code, and writes them to a file.
 pub(crate) fn run(arguments: &CalibrateArgs) -> Result<()> {
     let isa = usable_isa(arguments.isa)?;
-    // Before half a minute is spent.
+    // If the directory cannot be used, this fails before half a minute is spent on measuring.
     let _lock = lock(&arguments.out)?;
     prepare(&arguments.out)?;
     let start = Instant::now();

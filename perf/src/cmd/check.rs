@@ -1,4 +1,4 @@
-//! `check`: every workload once on few keys, for its answers alone.
+//! `check`: runs every workload once on few keys, only to verify the answers.
 
 use super::usable_isa;
 use crate::cli::{CheckArgs, Selection};
@@ -15,27 +15,29 @@ use anyhow::Result;
 use trommel::Isa;
 use trommel::engine::CostModel;
 
-/// Key counts around the edges of words, blocks and batch windows.
+/// Key counts around the sizes of words, blocks and batch windows.
 const KEYS: [usize; 5] = [1, 63, 64, 65, 5000];
-/// Numbers of keys and of threads of the engine.
+/// Key counts of the engine.
 const KEYS_OF_ENGINE: [usize; 2] = [1, 70_000];
 const BYTES_OF_STRATEGIES: usize = 1 << 16;
+/// Numbers of threads of the engine.
 const THREADS: [usize; 2] = [1, 3];
-/// Keys of the first place of the matrix; of each other one more, and a machine on which there is every place.
+/// Keys at the first point of the matrix. Each later point has one key more than the one before.
 const KEYS_OF_MATRIX: usize = 3000;
+/// Made-up caches with which the matrix has all its points.
 const SOME_CACHES: Caches = Caches { l1d: Some(32 << 10), l2: Some(1 << 20), l3: Some(32 << 20) };
 const TPCH_SCALE: f64 = 0.001;
-/// Filters with slots, and how full they get.
+/// The slots of the filters with slots, and the loads in per cent to which they are filled.
 const SLOTS: usize = 4096;
 const LOADS: [u32; 3] = [1, 75, 95];
 
-/// Runs all cases; the first wrong answer is the error.
+/// Runs all cases; the first wrong answer ends the run with an error.
 pub(crate) fn run(arguments: &CheckArgs) -> Result<()> {
     let cases = check(usable_isa(arguments.isa)?)?;
     say!("{cases} cases checked: every answer right")
 }
 
-/// The number of cases that were run.
+/// Runs all cases; returns their number.
 fn check(isa: Option<Isa>) -> Result<usize> {
     let results = Results::new(Environment::observe(isa));
     let mut session = Session::new(
@@ -78,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_workload_gives_right_answers_on_every_instruction_set() {
+    fn every_workload_is_answered_correctly_on_every_instruction_set() {
         for isa in Isa::available() {
             assert!(check(Some(isa)).unwrap() > 100, "{isa}");
         }

@@ -1,4 +1,4 @@
-//! `compare`: what changed between the runs of two programs.
+//! `compare`: compares the runs of two programs.
 
 use crate::cli::CompareArgs;
 use crate::compare::{Attempt, Comparison, to_junit};
@@ -9,14 +9,14 @@ use anyhow::Result;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// The exit code of a regression.
+/// The exit code if there is a regression.
 const REGRESSION: u8 = 3;
 
-/// The exit code where no case is a regression, and some could not be told.
+/// The exit code if there is no regression, but some cases could not be decided.
 const UNDECIDED: u8 = 4;
 
-/// Prints what changed, and nothing if nothing did; 3 if a case of ours got worse, 4 if that could not be told of
-/// each.
+/// Prints the changes, and nothing if there are none. The exit code is 3 if a case of ours got worse, else 4 if a
+/// case of ours could not be decided.
 pub(crate) fn run(arguments: &CompareArgs) -> Result<ExitCode> {
     let attempts = pairs(arguments)?
         .into_iter()
@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &CompareArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The folders of each attempt.
+/// The directories of each attempt: the old run and the new one.
 fn pairs(arguments: &CompareArgs) -> Result<Vec<(&PathBuf, &PathBuf)>> {
     let CompareArgs { dirs, old, new, .. } = arguments;
     if let [old, new] = &**dirs {
@@ -54,7 +54,7 @@ fn pairs(arguments: &CompareArgs) -> Result<Vec<(&PathBuf, &PathBuf)>> {
     }
     if old.len() != new.len() {
         let (old, new) = (old.len(), new.len());
-        return Err(bad_input(format!("{old} old runs and {new} new ones: each needs its pair")));
+        return Err(bad_input(format!("{old} old runs and {new} new ones: give as many of each")));
     }
     Ok(old.iter().zip(new).collect())
 }

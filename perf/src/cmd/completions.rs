@@ -1,4 +1,4 @@
-//! `completions` and `man`: what a shell and a reader want of the command line.
+//! `completions` and `man`: shell completions and manual pages of the command line.
 
 use crate::cli::{Cli, CompletionsArgs, ManArgs};
 use crate::console::say;
@@ -8,7 +8,7 @@ use clap::CommandFactory as _;
 use std::fs;
 use std::io;
 
-/// Prints the script that completes this program's command line.
+/// Prints the script with which a shell completes this command line.
 pub(crate) fn run(arguments: &CompletionsArgs) -> Result<()> {
     let mut command = Cli::command();
     let name = command.get_name().to_owned();
@@ -17,13 +17,13 @@ pub(crate) fn run(arguments: &CompletionsArgs) -> Result<()> {
     say!("{}", String::from_utf8_lossy(&script).trim_end())
 }
 
-/// Writes the manual pages, one of the program and one a verb.
+/// Writes the manual pages: one of the program and one per verb.
 pub(crate) fn man(arguments: &ManArgs) -> Result<()> {
     let directory = &arguments.dir;
-    let refused = |error: io::Error| {
+    let write_error = |error: io::Error| {
         bad_input(format!("cannot write manual pages to {}: {error}", directory.display()))
     };
-    fs::create_dir_all(directory).map_err(refused)?;
-    clap_mangen::generate_to(Cli::command(), directory).map_err(refused)?;
-    say!("wrote trommel-perf.1 and a page a verb to {}", directory.display())
+    fs::create_dir_all(directory).map_err(write_error)?;
+    clap_mangen::generate_to(Cli::command(), directory).map_err(write_error)?;
+    say!("wrote trommel-perf.1 and a page per verb to {}", directory.display())
 }

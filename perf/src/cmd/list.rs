@@ -1,4 +1,4 @@
-//! `list`: the cases that `measure` would run.
+//! `list`: names the cases that `measure` would run.
 
 use crate::cli::Selection;
 use crate::console::say;
@@ -10,41 +10,41 @@ use crate::plan::{
 };
 use anyhow::Result;
 
-/// Prints a name per line. The keys of TPC-H are counted only when they are generated, so its cases are
-/// shown with a star for that number.
+/// Prints one name per line. The number of keys of TPC-H is known only once they are generated, so the names of its
+/// cases have a star in its place.
 pub(crate) fn run(selection: &Selection) -> Result<()> {
-    let mut names = generated(selection);
-    names.extend(of_tpch(selection));
+    let mut names = names_on_generated_keys(selection);
+    names.extend(names_on_tpch(selection));
     if names.is_empty() { Ok(()) } else { say!("{}", names.join("\n")) }
 }
 
-/// Whether a selection leaves anything to measure.
+/// Whether a selection contains any case.
 pub(crate) fn selects_anything(selection: &Selection) -> bool {
-    !generated(selection).is_empty()
+    !names_on_generated_keys(selection).is_empty()
         || !selection.engine_places().is_empty()
-        || !of_tpch(selection).is_empty()
+        || !names_on_tpch(selection).is_empty()
 }
 
-/// The names of the cases on TPC-H, with a star for the number of its keys.
-fn of_tpch(selection: &Selection) -> Vec<String> {
+/// The names of the cases on TPC-H, with a star in the place of the number of keys.
+fn names_on_tpch(selection: &Selection) -> Vec<String> {
     let groups = groups_of_tpch(selection).into_iter();
     let cases = groups.flat_map(|group| selection.choose(group.cases(&subject_specs())));
     let number = format!("/{UNKNOWN_KEYS:e}/");
     cases.map(|case| case.name.replacen(&number, "/*/", 1)).collect()
 }
 
-/// The names of the cases over generated keys.
-fn generated(selection: &Selection) -> Vec<String> {
+/// The names of the cases on generated keys, those of the engine included.
+fn names_on_generated_keys(selection: &Selection) -> Vec<String> {
     let mut groups: Vec<_> = key_counts(selection)
         .into_iter()
         .flat_map(|keys| groups_of(keys, selection))
         .map(|group| (group, subject_specs()))
         .collect();
-    for of in sweep_of(selection) {
-        let everyone = swept_specs(of.family, of.slots, selection, None);
-        for load in of.loads.iter().copied() {
-            let at_load: Vec<SubjectSpec> = everyone.iter().map(|c| c.at_load(load)).collect();
-            let of_load = of.groups(load);
+    for loads in sweep_of(selection) {
+        let specs = swept_specs(loads.family, loads.slots, selection, None);
+        for load in loads.loads.iter().copied() {
+            let at_load: Vec<SubjectSpec> = specs.iter().map(|spec| spec.at_load(load)).collect();
+            let of_load = loads.groups(load);
             groups.extend(of_load.into_iter().map(|group| (group, at_load.clone())));
         }
     }
@@ -79,7 +79,7 @@ mod tests {
     use clap::{CommandFactory as _, Parser as _};
 
     #[test]
-    fn the_filters_of_all_examples_select_cases() {
+    fn the_filters_in_all_examples_select_cases() {
         let command = Cli::command();
         let helps = command.get_subcommands().filter_map(|verb| verb.get_after_help());
         let helps: Vec<String> = helps.map(ToString::to_string).collect();

@@ -1,4 +1,4 @@
-//! `measure`: environment, noise, roofline, then every workload.
+//! `measure`: describes the machine, measures its noise and roofline, then every workload.
 
 use super::list::selects_anything;
 use super::{pin, report, usable_isa};
@@ -26,31 +26,31 @@ use trommel::Isa;
 use trommel::engine::CostModel;
 use trommel_callgrind::Missing;
 
-/// The largest working set of the roofline's curve.
+/// The largest working set of the roofline's curve, in bytes.
 const LARGEST_QUICK: usize = 256 << 20;
 const LARGEST_FULL: usize = 2 << 30;
 
-/// Keys of the engine at most: hashes, probes, and as much scratch memory for them.
+/// The most keys for the engine, since hashes, probes and as much scratch memory are kept in memory.
 const MOST_KEYS_OF_ENGINE: usize = 200_000_000;
 
-/// The input that the user's files are.
+/// The name and description of the input that consists of the user's files.
 const FILE: &str = "file";
 const OF_FILES: &str = "keys and probes of the user's files";
 
-/// Runs what is selected, and shows and writes what was measured.
+/// Measures the selected cases; prints and writes the results.
 pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
     let isa = usable_isa(arguments.isa)?;
     let cost = match &arguments.cost_model {
         Some(path) => Calibration::read(path)?.model(),
         None => CostModel::default(),
     };
-    // Read first: a file that cannot be used should not cost three minutes.
-    let own = own_keys(&arguments)?;
+    // Read first, so that a file that cannot be used is refused before three minutes are spent.
+    let own_input = own_keys(&arguments)?;
     let selection = arguments.selection;
     let when = arguments.simulate;
-    if own.is_none() && !selects_anything(&selection) {
-        // Before anything is measured, and before the results of an earlier run are replaced.
-        return Err(bad_input("no case has such a name: `trommel-perf list` shows them"));
+    if own_input.is_none() && !selects_anything(&selection) {
+        // Refused before anything is measured, and before the results of an earlier run are replaced.
+        return Err(bad_input("no case has such a name: `trommel-perf list` shows all names"));
     }
     ensure_fits(&selection, memory_bytes())?;
     let valgrind = trommel_callgrind::version();
@@ -65,19 +65,20 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
     } else {
         Results::new(environment)
     };
-    if let Some((keys, probes)) = &own {
-        // The session checks them again; here they are refused before anything is measured.
+    if let Some((keys, probes)) = &own_input {
+        // The session checks the input again; here it is refused before anything is measured.
         results.put_input(Input::of(FILE, OF_FILES, keys, probes))?;
     }
-    // Before this thread is pinned, which those that it starts would inherit, and which hides other cores.
+    // Threads are started, and cores listed, before this thread is pinned: threads inherit the pinning, and it hides
+    // other cores.
     let thread_sets = thread_sets_of(&selection, cost)?;
     let cores = core_affinity::get_core_ids().unwrap_or_default();
     pin();
     say!("{}\n", tables::environment(&results).to_terminal())?;
     let counters = open_counters(&mut results);
-    let is_simulated = counters.is_none() && is_to_simulate(when, selection.full, &valgrind);
+    let simulates = counters.is_none() && should_simulate(when, selection.full, &valgrind);
     check_noise(&mut results);
-    let mut progress = Progress::new(count_steps(&selection, isa, own.is_some()));
+    let mut progress = Progress::new(count_steps(&selection, isa, own_input.is_some()));
     measure_roofline(&mut results, &selection, &mut progress)?;
     let effort = Effort::of(&selection, arguments.seconds);
     let mut session = Session::new(
@@ -89,13 +90,13 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
         Some(arguments.out.clone()),
         counters,
     );
-    if let Some((keys, probes)) = own {
+    if let Some((keys, probes)) = own_input {
         session.input(FILE, OF_FILES, &keys, &probes)?;
     } else {
-        everything(&mut session, &selection, &thread_sets)?;
+        measure_parts(&mut session, &selection, &thread_sets)?;
     }
     let elapsed = session.progress.finish();
-    if is_simulated {
+    if simulates {
         let isa = isa.map_or_else(Isa::active, Ok).map_err(|error| bad_input(error.to_string()))?;
         let isa = simulate::known_isa(isa);
         simulate::fill_in(&mut session.results, isa, &cores, &arguments.out)?;
@@ -104,13 +105,13 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
     let timed = session.results.timed;
     say!("measured in {:.0} s: {}", elapsed.as_secs_f64(), timed.describe())?;
     if timed.is_disturbed() {
-        remark!("warning: other programs ran meanwhile: measure again when they are done");
+        remark!("warning: other programs ran during the measurement: measure again when they are done");
     }
     Ok(())
 }
 
-/// Checks that the filters of the largest key count fit into `memory` bytes at once: a byte per key is less than
-/// any of them has, and inserts are measured on several copies.
+/// Checks that all filters for the largest key count fit into `memory` bytes together. It assumes one byte per key,
+/// which is a lower bound: each filter has more, and inserts are measured on several copies.
 fn ensure_fits(selection: &Selection, memory: Option<u64>) -> Result<()> {
     let Some((keys, memory)) = key_counts(selection).into_iter().max().zip(memory) else {
         return Ok(());
@@ -134,7 +135,7 @@ fn ensure_fits(selection: &Selection, memory: Option<u64>) -> Result<()> {
     Ok(())
 }
 
-/// The threads of the engine and of its rivals, if they are measured.
+/// Starts the threads of the engine and of its rivals, if the engine is measured.
 fn thread_sets_of(selection: &Selection, cost: CostModel) -> Result<Vec<ThreadSet>> {
     let groups = selection.engine_groups();
     if groups.is_empty() && selection.engine_places().is_empty() {
@@ -142,14 +143,14 @@ fn thread_sets_of(selection: &Selection, cost: CostModel) -> Result<Vec<ThreadSe
     }
     if let Some(group) = groups.iter().find(|group| group.keys > MOST_KEYS_OF_ENGINE) {
         return Err(bad_input(format!(
-            "{:e} keys for the engine, whose hashes are kept in memory: at most {MOST_KEYS_OF_ENGINE:e}",
+            "{:e} keys are too many for the engine: it takes at most {MOST_KEYS_OF_ENGINE:e}, as their hashes are kept in memory",
             group.keys
         )));
     }
     ThreadSet::start_all(&numbers_of_threads(selection.threads.as_deref()), cost)
 }
 
-/// The user's keys, if files were named.
+/// Reads the user's keys and probes, if files were named.
 fn own_keys(arguments: &MeasureArgs) -> Result<Option<(Column, Probes)>> {
     let Some((keys, probes)) = arguments.keys_file.as_ref().zip(arguments.probes_file.as_ref())
     else {
@@ -177,20 +178,20 @@ fn open_counters(results: &mut Results) -> Option<Counters> {
     }
 }
 
-/// Whether events are simulated, in a run that cannot count them; says so if they could be, and are not.
-fn is_to_simulate(when: Simulate, is_full: bool, valgrind: &Result<String, Missing>) -> bool {
+/// Whether a run without hardware counters simulates events. If it does not, prints why or how it could.
+fn should_simulate(when: Simulate, is_full: bool, valgrind: &Result<String, Missing>) -> bool {
     match (when, valgrind) {
         (Simulate::Never, _) => false,
         (Simulate::Always, _) => true,
         (Simulate::Auto, Ok(_)) if is_full => true,
         (Simulate::Auto, Ok(_)) => {
             remark!(
-                "note: --simulate counts instructions and misses without counters, in minutes a filter"
+                "note: --simulate counts instructions and misses without counters; it takes minutes per filter"
             );
             false
         }
         (Simulate::Auto, Err(missing)) => {
-            remark!("note: nothing is simulated either: {missing}");
+            remark!("note: events cannot be simulated either: {missing}");
             false
         }
     }
@@ -200,7 +201,7 @@ fn check_noise(results: &mut Results) {
     let noise = noise::check();
     if noise.is_noisy() {
         remark!(
-            "warning: this machine is noisy ({}): trust ratios more than figures",
+            "warning: this machine is noisy ({}): ratios are more reliable than absolute times",
             noise.describe()
         );
     } else {
@@ -221,10 +222,10 @@ fn measure_roofline(
     Ok(())
 }
 
-/// Groups of cases on given keys, hashed beforehand and not.
+/// The number of groups of cases on given keys: one with keys hashed beforehand, one with hashing included.
 const GROUPS_OF_AN_INPUT: usize = 2;
 
-/// Steps that the progress bar counts and that share the time: the roofline and those of all parts.
+/// The number of steps that the progress bar counts and that share the time: the roofline and the steps of all parts.
 fn count_steps(selection: &Selection, isa: Option<Isa>, has_own_keys: bool) -> usize {
     const ROOFLINE: usize = 1;
     if has_own_keys {
@@ -234,7 +235,7 @@ fn count_steps(selection: &Selection, isa: Option<Isa>, has_own_keys: bool) -> u
     ROOFLINE + parts
 }
 
-/// What is measured one after the other, each part on filters of its own.
+/// The parts of a run. They are measured one after the other, each on its own filters.
 #[derive(Clone, Debug, PartialEq)]
 enum Part {
     Generated(usize),
@@ -245,7 +246,7 @@ enum Part {
     Place(Place),
 }
 
-/// The parts of a selection. A short run that takes too long leaves out the last ones.
+/// The parts of a selection, in order. If a run without `--full` takes too long, the last parts are left out.
 fn parts(selection: &Selection) -> Vec<Part> {
     let (looked_up, changed): (Vec<usize>, Vec<usize>) =
         key_counts(selection).into_iter().partition(|keys| selection.only_looks_up(*keys));
@@ -267,15 +268,15 @@ fn parts(selection: &Selection) -> Vec<Part> {
 
 impl Part {
     fn steps(&self, selection: &Selection, isa: Option<Isa>) -> usize {
-        let of =
+        let count =
             |groups, specs: &[SubjectSpec]| steps_of(selection.choose_groups(groups, specs).len());
         match self {
-            Self::Generated(keys) => of(groups_of(*keys, selection), &subject_specs()),
+            Self::Generated(keys) => count(groups_of(*keys, selection), &subject_specs()),
             Self::Tpch(_) => steps_of(groups_of_tpch(selection).len()),
             Self::Sweep(loads) => steps_of_sweep(loads, selection, isa),
             Self::Engine => selection.engine_groups().len() + selection.engine_places().len(),
-            Self::OneGib => of(groups_of_one_gib(), &subject_specs_of_one_gib()),
-            Self::Place(place) => of(place.groups.clone(), &place.specs),
+            Self::OneGib => count(groups_of_one_gib(), &subject_specs_of_one_gib()),
+            Self::Place(place) => count(place.groups.clone(), &place.specs),
         }
     }
 
@@ -315,7 +316,7 @@ impl fmt::Display for Part {
     }
 }
 
-fn everything(
+fn measure_parts(
     session: &mut Session,
     selection: &Selection,
     thread_sets: &[ThreadSet],
@@ -325,8 +326,8 @@ fn everything(
         part.measure(session, thread_sets)?;
         if session.is_late() && !was_late {
             session.progress.note(&format!(
-                "the time of the run was over at {part}: what it had not measured by then is left out \
-                 (--seconds gives more)"
+                "the time of the run was over at {part}: the cases not measured by then are left out \
+                 (--seconds sets a longer time)"
             ));
         }
     }
@@ -350,18 +351,18 @@ mod tests {
 
     #[test]
     fn keys_that_memory_cannot_hold_are_refused() {
-        let of = |keys| Selection { keys: Some(vec![1000, keys]), ..Selection::default() };
+        let selection = |keys| Selection { keys: Some(vec![1000, keys]), ..Selection::default() };
         let memory = Some(16 << 30);
-        assert!(ensure_fits(&of(10_000_000_000), memory).unwrap_err().is::<BadInput>());
-        assert!(ensure_fits(&of(10_000_000_000), None).is_ok());
-        assert!(ensure_fits(&of(100_000_000), memory).is_ok());
+        assert!(ensure_fits(&selection(10_000_000_000), memory).unwrap_err().is::<BadInput>());
+        assert!(ensure_fits(&selection(10_000_000_000), None).is_ok());
+        assert!(ensure_fits(&selection(100_000_000), memory).is_ok());
         let one = regex::Regex::new("split-block-bloom.*batch").unwrap();
-        let one = Selection { filter: Some(one), no_rivals: true, ..of(10_000_000_000) };
+        let one = Selection { filter: Some(one), no_rivals: true, ..selection(10_000_000_000) };
         assert!(ensure_fits(&one, memory).is_ok());
     }
 
     #[test]
-    fn a_short_run_has_fewer_parts_and_named_loads_have_the_sweep_alone() {
+    fn shorter_runs_have_fewer_parts_and_named_loads_select_only_the_sweep() {
         let quick = Selection { quick: true, ..Selection::default() };
         let usual = Selection::default();
         let full = Selection { full: true, ..Selection::default() };
@@ -369,7 +370,7 @@ mod tests {
         assert_eq!(all[..2], [Part::Generated(100_000), Part::Generated(1_000_000)]);
         assert_eq!(all.last(), Some(&Part::Generated(10_000_000)));
         assert!(!parts(&usual).contains(&Part::OneGib) && parts(&full).contains(&Part::OneGib));
-        // A slow machine leaves out the last parts: cases of the matrix, not the engine.
+        // The last parts, which a slow machine leaves out, are those of the matrix, and not the engine.
         let at = |wanted: fn(&Part) -> bool| parts(&usual).iter().position(wanted).unwrap();
         let [engine, place] =
             [at(|part| *part == Part::Engine), at(|part| matches!(part, Part::Place(_)))];

@@ -1,4 +1,4 @@
-//! One file a verb.
+//! The verbs, one per file.
 
 mod advise;
 mod calibrate;
@@ -20,7 +20,7 @@ use anyhow::Result;
 use std::process::ExitCode;
 use trommel::Isa;
 
-/// Does what the command line asks for; returns the exit code.
+/// Runs the verb of the command line; returns the exit code.
 pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
     match cli.verb.unwrap_or_else(|| Verb::Measure(MeasureArgs::default())) {
         Verb::Measure(arguments) => measure::run(arguments),
@@ -40,8 +40,11 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The instruction set that was asked for, here or by the environment, if this machine has it: else an
-/// error before anything is measured.
+/// Checks that this machine has the instruction set that was asked for, by the argument or else by the environment.
+/// Returns the argument.
+///
+/// # Errors
+/// Bad input if it has not.
 fn usable_isa(asked: Option<Isa>) -> Result<Option<Isa>> {
     match asked {
         Some(isa) => isa.require().map(Some),
@@ -50,7 +53,7 @@ fn usable_isa(asked: Option<Isa>) -> Result<Option<Isa>> {
     .map_err(|error| bad_input(error.to_string()))
 }
 
-/// Stays on the last core, which tends to be interrupted less than the first.
+/// Pins this thread to the last core, which tends to be interrupted less than the first.
 fn pin() {
     let core = core_affinity::get_core_ids().and_then(|cores| cores.last().copied());
     if !core.is_some_and(core_affinity::set_for_current) {

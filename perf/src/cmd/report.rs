@@ -1,4 +1,4 @@
-//! `report`: the report and the plots of a run written again, and its tables spliced into a document.
+//! `report`: writes the report and the plots of a run again, and splices its tables into a document.
 
 use crate::cli::ReportArgs;
 use crate::console::say;
@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: &ReportArgs) -> Result<()> {
     say!("spliced {} into {}", names.join(", "), path.display())
 }
 
-/// Writes the page of a run, and the plots of the engine as files of their own.
+/// Writes the page of a run, and each plot of the engine as a separate file.
 pub(super) fn draw(results: &Results, history: Option<&History>, directory: &Path) -> Result<()> {
     let page = html::render(results, history)?;
     let plots = scaling::plots(results)?;
@@ -39,7 +39,7 @@ pub(super) fn draw(results: &Results, history: Option<&History>, directory: &Pat
     plots.iter().try_for_each(|(file, svg)| replace(&directory.join(file), svg.as_bytes()))
 }
 
-/// A document with the run's tables in its regions, and their names.
+/// Returns the document with the run's tables spliced into its regions, and the names of the regions.
 fn fill(path: &Path, owner: &str, results: &Results) -> Result<(String, Vec<String>)> {
     let document = fs::read_to_string(path)
         .map_err(|error| bad_input(format!("cannot read {}: {error}", path.display())))?;

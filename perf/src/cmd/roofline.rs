@@ -1,4 +1,4 @@
-//! `roofline`: the machine's limit by size.
+//! `roofline`: measures random cache-line reads per second, by working-set size.
 
 use super::pin;
 use crate::console::say;
@@ -8,10 +8,10 @@ use crate::results::Results;
 use crate::{roofline, tables};
 use anyhow::Result;
 
-/// The largest working set: far beyond any last-level cache that one core gets for itself.
+/// The largest working set, in bytes: far more than the part of any last-level cache that one core gets.
 const LARGEST: usize = 1 << 30;
 
-/// Measures the limit and prints it.
+/// Measures the roofline and prints it.
 pub(crate) fn run() -> Result<()> {
     pin();
     let progress = Progress::new(1);

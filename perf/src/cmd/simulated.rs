@@ -1,4 +1,4 @@
-//! `simulated`: what `measure` runs under Callgrind, for itself alone.
+//! `simulated`: runs the cases of a job. Only `measure` calls it, under Callgrind.
 
 use super::usable_isa;
 use crate::cli::SimulatedArgs;
@@ -7,10 +7,10 @@ use crate::failure::bad_input;
 use crate::simulate::Job;
 use anyhow::Result;
 
-/// Runs the cases of a job in sections, and prints which sections are whose.
+/// Runs the cases of a job, each marked as sections, and prints which sections belong to which case.
 pub(crate) fn run(arguments: &SimulatedArgs) -> Result<()> {
     let isa = usable_isa(arguments.isa)?;
     let job: Job = serde_json::from_str(&arguments.job)
-        .map_err(|error| bad_input(format!("{:?} is no job: {error}", arguments.job)))?;
+        .map_err(|error| bad_input(format!("{:?} is not a job: {error}", arguments.job)))?;
     say!("{}", serde_json::to_string(&job.run(isa)?)?)
 }

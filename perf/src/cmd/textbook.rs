@@ -1,4 +1,4 @@
-//! `textbook`: the experiments of the papers on cuckoo filters and cuckoo hashing, made again.
+//! `textbook`: repeats experiments of the papers on cuckoo filters and cuckoo hashing.
 
 use super::pin;
 use crate::cli::TextbookArgs;
@@ -15,7 +15,7 @@ use std::path::Path;
 
 /// Measures, prints the tables, writes CSV files and plots, and splices the tables into a document.
 pub(crate) fn run(arguments: &TextbookArgs) -> Result<()> {
-    // First: a document or a directory that cannot be used should not cost minutes.
+    // A document or a directory that cannot be used is refused before minutes are spent.
     let document = arguments.splice.as_deref().map(read).transpose()?;
     let plots_to = arguments.plots.as_ref().unwrap_or(&arguments.out);
     let _lock = lock(&arguments.out)?;
@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: &TextbookArgs) -> Result<()> {
     Ok(())
 }
 
-/// A document that has a region for these tables.
+/// Reads a document, and checks that it has a region for these tables.
 fn read(path: &Path) -> Result<String> {
     let document = fs::read_to_string(path)
         .map_err(|error| bad_input(format!("cannot read {}: {error}", path.display())))?;
