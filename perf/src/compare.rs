@@ -1,14 +1,14 @@
-//! What changed between two programs that were measured on one machine, and what of it is the machine.
+//! Compares two programs that were measured on one machine, and separates their differences from those of the machine.
 //!
 //! | module | idea |
 //! |---|---|
-//! | [`runs`] | the folders compared: refused where they cannot be |
-//! | [`drift`] | rivals and the machine's limit, which no change of ours can make slower |
-//! | [`interleaved`] | drift of the machine in the rounds of a case, by the rivals that were interleaved with it |
-//! | [`alike`] | rounds of two runs in which rivals took the same time, and the machine did alike |
-//! | [`speed`] | what is slower, by how much, and with which confidence |
-//! | [`answers`] | false-positive rates and bits per key, which should not change at all |
-//! | [`show`], [`junit`] | for people, for scripts |
+//! | [`runs`] | reads the runs, refuses runs that cannot be compared, and matches their cases |
+//! | [`drift`] | the drift of the machine, by rivals and cache-line reads, which no change of ours makes slower |
+//! | [`interleaved`] | the drift in the rounds of a case, by the rivals that were interleaved with it |
+//! | [`alike`] | matches rounds of two runs in which the rivals took the same time |
+//! | [`speed`] | decides which cases are slower, by how much, and with which confidence |
+//! | [`answers`] | finds changes of false-positive rates and bits per key, which should not change at all |
+//! | [`show`], [`junit`] | write the comparison for people and for continuous integration |
 
 mod alike;
 mod answers;
@@ -29,14 +29,14 @@ use interleaved::Interleaved;
 use serde::Serialize;
 use speed::{Speed, Verdict};
 
-/// What two programs, old and new, differ in.
+/// The differences between two programs, old and new.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Comparison {
-    /// The least effect on speed that counts, as a share.
+    /// The smallest change of speed that counts, as a share.
     pub(crate) min_effect: f64,
-    /// What forbids the comparison, which was made nevertheless.
+    /// The reasons against the comparison, which `--force` overrode.
     pub(crate) forced: Vec<String>,
-    /// What to know when reading it.
+    /// Remarks about the runs that a reader of the comparison should know.
     pub(crate) notes: Vec<String>,
     pub(crate) attempts: Vec<Compared>,
     /// Cases that all runs have.
@@ -64,10 +64,10 @@ pub(crate) struct Case {
     /// Instruction set, where it is ours.
     pub(crate) isa: Option<String>,
     pub(crate) threads: u32,
-    /// The crate measured, if it is not ours: shown, and no regression.
+    /// The crate measured, if it is not ours. Rivals are shown, but are never regressions.
     pub(crate) rival: Option<String>,
     pub(crate) speed: Speed,
-    /// Changes of rates and sizes that every attempt shows.
+    /// Changes of false-positive rates and sizes that every attempt shows.
     pub(crate) changes: Vec<Change>,
 }
 
@@ -80,7 +80,7 @@ pub(crate) struct Unmatched {
     pub(crate) measured_in: MeasuredIn,
 }
 
-/// Who has a case that not all have.
+/// The runs that have a case which is missing in others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum MeasuredIn {
@@ -90,12 +90,12 @@ pub(crate) enum MeasuredIn {
 }
 
 impl Case {
-    /// Whether it is ours and got worse: slower, or another filter than before.
+    /// Whether the case is ours and got worse: it is slower, or its filter differs from the one before.
     pub(crate) fn is_regression(&self) -> bool {
         self.rival.is_none() && (self.speed.verdict == Verdict::Slower || !self.changes.is_empty())
     }
 
-    /// Whether there is something to say of it.
+    /// Whether the case is shown without `--all`.
     pub(crate) fn is_notable(&self) -> bool {
         self.is_regression()
             || !self.changes.is_empty()
@@ -104,11 +104,12 @@ impl Case {
 }
 
 impl Comparison {
-    /// Compares the runs. Cases are matched by all that says what was measured.
+    /// Compares the runs, case by case. Cases match if all columns that identify a case are equal.
     ///
     /// # Errors
     ///
-    /// Bad input, if the runs are not of one kind and it is not forced, or have no case in common.
+    /// Bad input if the runs were made under different conditions and `is_forced` is false, or if they have no case in
+    /// common.
     pub(crate) fn of(attempts: &[Attempt], min_effect: f64, is_forced: bool) -> Result<Self> {
         let forced = runs::ensure_alike(attempts, is_forced)?;
         let (matched, unmatched) = runs::matched(attempts)?;
@@ -137,7 +138,7 @@ impl Comparison {
             let speed = measures.map(|((attempt, pair), (compared, interleaved))| {
                 let [old, new] =
                     [&attempt.old, &attempt.new].map(|run| run.results.samples.of(&name));
-                // A rival would be beside itself.
+                // A rival is not compared with the rivals of its group, since it is one of them.
                 let rivals = if row.rival.is_none() { interleaved.rivals_of(&name) } else { None };
                 speed::Measure::of(pair, old, new, rivals, compared.drift.factor)
             });
@@ -162,7 +163,7 @@ impl Comparison {
         self.cases.iter().any(Case::is_regression)
     }
 
-    /// How many cases of ours have an effect of which nothing is sure, neither a regression nor its absence.
+    /// The number of our cases that can be called neither a regression nor unchanged.
     pub(crate) fn count_unsure(&self) -> usize {
         let is_unsure = |case: &&Case| {
             let verdict = case.speed.verdict;
@@ -172,14 +173,14 @@ impl Comparison {
         self.cases.iter().filter(is_unsure).count()
     }
 
-    /// How many cases of ours that the old program has were not measured in every run.
+    /// The number of our cases in the old program that were not measured in every run.
     pub(crate) fn count_missing(&self) -> usize {
         let is_missing =
             |it: &&Unmatched| it.rival.is_none() && it.measured_in != MeasuredIn::NewAlone;
         self.unmatched.iter().filter(is_missing).count()
     }
 
-    /// Whether there is nothing to say.
+    /// Whether there is nothing to show without `--all`.
     pub(crate) fn is_silent(&self) -> bool {
         self.forced.is_empty()
             && self.notes.is_empty()

@@ -1,5 +1,5 @@
-//! What is said on standard output and standard error, whose reader may have seen enough and gone: that is no
-//! failure. A disk that is full is one.
+//! Writes to standard output and standard error. A reader that has closed the pipe, such as `head`, is not a failure; a
+//! full disk is.
 
 use crate::failure::bad_input;
 use anyhow::Result;
@@ -10,7 +10,7 @@ use std::io::{self, ErrorKind, Write as _};
 ///
 /// # Errors
 ///
-/// What cannot be written, but for a reader that has gone.
+/// If the line cannot be written, unless the reader has closed the pipe.
 pub(crate) fn say_line(line: Arguments<'_>) -> Result<()> {
     let mut out = io::stdout().lock();
     match writeln!(out, "{line}").and_then(|()| out.flush()) {
@@ -21,17 +21,17 @@ pub(crate) fn say_line(line: Arguments<'_>) -> Result<()> {
     }
 }
 
-/// Writes a line to standard error, as far as anybody reads it.
+/// Writes a line to standard error; ignores failures.
 pub(crate) fn remark_line(line: Arguments<'_>) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
-/// [`say_line`] as `println!` is written.
+/// [`say_line`] with the arguments of `println!`.
 macro_rules! say {
     ($($argument:tt)*) => { $crate::console::say_line(format_args!($($argument)*)) };
 }
 
-/// [`remark_line`] as `eprintln!` is written.
+/// [`remark_line`] with the arguments of `eprintln!`.
 macro_rules! remark {
     ($($argument:tt)*) => { $crate::console::remark_line(format_args!($($argument)*)) };
 }

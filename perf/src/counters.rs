@@ -1,4 +1,4 @@
-//! Hardware event counters around a timed section, where the kernel and the machine offer them.
+//! Counts hardware events of a section, if the kernel and the machine have counters.
 
 #[cfg(target_os = "linux")]
 mod hardware;
@@ -12,7 +12,7 @@ pub(crate) use hardware::Counters;
 #[cfg(not(target_os = "linux"))]
 pub(crate) use unknown::Counters;
 
-/// What is counted: each is a column of a row.
+/// An event that is counted. Each is a column of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     Cycles,
@@ -25,8 +25,8 @@ pub(crate) enum Event {
 }
 
 impl Event {
-    /// All of them; those that are compared with each other are next to each other, so that they are in
-    /// one group where a processor has few counters.
+    /// All events. Events that are compared with each other are adjacent, so that they fall into one group on a
+    /// processor with few counters.
     pub(crate) const ALL: [Self; 7] = [
         Self::Cycles,
         Self::Instructions,
@@ -37,7 +37,7 @@ impl Event {
         Self::DtlbReadMisses,
     ];
 
-    /// As people say it.
+    /// The name in messages.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Cycles => "cycles",
@@ -51,7 +51,7 @@ impl Event {
     }
 }
 
-/// A number for each event that is known.
+/// The counts of those events that were counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Counts([Option<f64>; Event::ALL.len()]);
 
@@ -64,7 +64,7 @@ impl Counts {
         self.0[event as usize] = Some(count);
     }
 
-    /// Takes in the events of `other`, divided by the operations that they were counted over.
+    /// Sets the events that `other` has to its counts divided by the operations `ops`.
     pub(crate) fn take_in(&mut self, other: &Self, ops: u64) {
         for event in Event::ALL {
             if let Some(count) = other.get(event) {
@@ -73,7 +73,7 @@ impl Counts {
         }
     }
 
-    /// Whether nothing is known.
+    /// Whether no event was counted.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.iter().all(Option::is_none)
     }
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn events_are_divided_by_operations_and_the_others_stay() {
+    fn counts_are_divided_by_operations_and_other_events_stay() {
         let mut per_op = Counts::default();
         assert!(per_op.is_empty());
         let mut counted = Counts::default();
@@ -99,9 +99,9 @@ mod tests {
     }
 
     #[test]
-    fn every_event_has_a_place_of_its_own() {
-        for (place, event) in Event::ALL.into_iter().enumerate() {
-            assert_eq!(event as usize, place, "{}", event.name());
+    fn every_event_has_its_own_index() {
+        for (index, event) in Event::ALL.into_iter().enumerate() {
+            assert_eq!(event as usize, index, "{}", event.name());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! How much a run measures, and how long it may take.
+//! Settings for how much a run measures and how long it takes.
 
 use crate::cli::Selection;
 use crate::interleave::{FEWEST_ROUNDS, Pace};
@@ -6,23 +6,23 @@ use crate::lanes::Length;
 use crate::plan::Scope;
 use std::time::Duration;
 
-/// How much a run measures.
+/// How much a run measures, and how long it takes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
     /// Length of a repetition.
     pub(crate) length: Length,
     /// Time and rounds of a group.
     pub(crate) pace: Pace,
-    /// Absent keys that the false-positive rate is counted on.
+    /// The number of absent keys on which false-positive rates are counted.
     pub(crate) absent: usize,
-    /// Probes of a lookup at most.
+    /// The most probes of a lookup case.
     pub(crate) most_probes: usize,
-    /// The run should end by then: on a slow or busy machine groups get less time.
+    /// The time in which the run should end. On a slow or busy machine, groups get less time for it.
     pub(crate) limit: Duration,
 }
 
 impl Effort {
-    /// A group in at most four seconds.
+    /// A quick run: at most four seconds per group.
     pub(crate) const QUICK: Self = Self {
         length: Length(Duration::from_millis(3)),
         pace: Pace { budget: Duration::from_secs(4), min_rounds: 7, max_rounds: 201 },
@@ -31,7 +31,7 @@ impl Effort {
         limit: Duration::from_secs(125),
     };
 
-    /// A group in at most five seconds.
+    /// A usual run: at most five seconds per group.
     pub(crate) const USUAL: Self = Self {
         length: Length(Duration::from_millis(4)),
         pace: Pace { budget: Duration::from_secs(5), min_rounds: 7, max_rounds: 301 },
@@ -40,7 +40,7 @@ impl Effort {
         limit: Duration::from_secs(850),
     };
 
-    /// A group in about eight seconds, more where filters are large.
+    /// A full run: about eight seconds per group, more if filters are large.
     pub(crate) const FULL: Self = Self {
         length: Length(Duration::from_millis(6)),
         pace: Pace { budget: Duration::from_secs(8), min_rounds: 9, max_rounds: 401 },
@@ -49,7 +49,7 @@ impl Effort {
         limit: Duration::from_secs(3600),
     };
 
-    /// Each case twice, as short as it gets: for its answers alone.
+    /// `check`: each case twice and as short as possible, only to verify its answers.
     pub(crate) const CHECK: Self = Self {
         length: Length(Duration::from_micros(1)),
         pace: Pace { budget: Duration::ZERO, min_rounds: 1, max_rounds: 1 },
@@ -58,13 +58,13 @@ impl Effort {
         limit: Duration::MAX,
     };
 
-    /// Each case once, under a simulator.
+    /// A simulation: each case once.
     pub(crate) const SIMULATED: Self = Self { most_probes: 1 << 14, ..Self::CHECK };
 }
 
 impl Effort {
-    /// What a selection asks for, ending in about `seconds` if they were given. Loads that were named take
-    /// the time that they need; they are many groups, so each is kept short.
+    /// The effort for a selection, which ends in about `seconds` if they are given. Loads that are named have the limit
+    /// of a full run; since they make many groups, each gets half the time.
     pub(crate) fn of(selection: &Selection, seconds: Option<Duration>) -> Self {
         let mut effort = match selection.scope() {
             Scope::Quick => Self::QUICK,
@@ -78,14 +78,15 @@ impl Effort {
         Self { limit: seconds.unwrap_or(effort.limit), ..effort }
     }
 
-    /// The pace of a group of the engine: it has many of them, in repetitions that can be long.
+    /// The pace of a group of the engine: half the time, since there are many groups, and fewer rounds, since repetitions
+    /// can be long.
     pub(crate) fn pace_of_engine(&self) -> Pace {
         let min_rounds = self.pace.min_rounds.min(MIN_ROUNDS_OF_ENGINE);
         Pace { budget: self.pace.budget / 2, min_rounds, ..self.pace }
     }
 
-    /// The pace of the next group, when the time `passed` has passed and `steps_left` steps are left: groups, and
-    /// the filling of the filters that groups are measured on.
+    /// The pace of the next group after the time `passed`, with `steps_left` steps left. A step is a group, or the
+    /// filling of the filters of a group.
     pub(crate) fn pace_within(&self, passed: Duration, steps_left: usize) -> Pace {
         let share = self.limit.saturating_sub(passed) / steps_left.max(1) as u32;
         let min_rounds = if share < self.pace.budget {
@@ -97,7 +98,7 @@ impl Effort {
     }
 }
 
-/// The fewest rounds of a group of the engine.
+/// The minimum number of rounds of a group of the engine.
 const MIN_ROUNDS_OF_ENGINE: usize = 5;
 
 #[cfg(test)]
@@ -105,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_of_the_limit_is_shared_among_the_steps_left() {
+    fn the_rest_of_the_limit_is_shared_among_the_steps_left() {
         let seconds = Duration::from_secs;
         let effort = Effort::of(&Selection::default(), Some(seconds(100)));
         assert_eq!(effort.pace_within(seconds(40), 60).budget, seconds(1));
@@ -117,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn named_loads_take_the_time_that_they_need() {
+    fn named_loads_have_the_limit_of_a_full_run() {
         let named = Selection { load: Some(vec![95]), ..Selection::default() };
         assert_eq!(Effort::of(&named, None).limit, Effort::FULL.limit);
         assert_eq!(Effort::of(&Selection::default(), None).limit, Effort::USUAL.limit);

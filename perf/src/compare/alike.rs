@@ -1,35 +1,36 @@
-//! Rounds of two runs in which the machine did alike.
+//! Matches rounds of two runs in which the machine was in the same state.
 //!
 //! A shared machine has noise regimes that last for seconds. While a neighbour keeps the other half of a core busy,
-//! lookups that wait for nothing but the core's units take 1.55 times as long, those that wait for memory 1.1 times:
-//! no one factor can be divided out, and the medians of two runs in different noise regimes differ by all of it.
-//! But rivals were interleaved with our filters, and no change of ours makes them slower. So each round of the new run is
-//! compared with those of the old one in which the rivals took the same time.
+//! lookups that are bound by the core's units take 1.55 times as long, and those that wait for memory 1.1 times. So no
+//! single factor can be divided out, and the medians of two runs in different noise regimes differ by the full effect.
+//! But rivals were interleaved with our filters, and no change of ours makes them slower. So each round of the new run
+//! is compared with the rounds of the old run in which the rivals took the same time.
 //!
-//! Same program twice on such a machine, twenty times three attempts, six cases in 53 rounds beside five rivals: the
-//! error of a ratio is 1.3 % in the middle and 6 % in one of ten, where that of two medians is 6 % and 34 %; 0.07 of
-//! the intervals leave out 1 by an effect of 5 % and more, where 0.4 did. Of 120 verdicts two are unsettled, where 47
-//! were, two said slower and one faster. Rejected: the median of all rounds in which the rivals' median is within 2 %, 0.13
-//! of the intervals; the nearest seven rounds, 0.05, but in fewer of the attempts; the nearest however far, 0.09.
+//! This was tested with the same program as old and new on such a machine: twenty comparisons of three attempts, with
+//! six cases and five rivals in 53 rounds. The error of a ratio is 1.3 % in the median and 6 % at the 90th percentile;
+//! for the ratio of two medians it is 6 % and 34 %. Of the intervals, a share of 0.07 wrongly shows an effect of
+//! 5 % or more, by medians 0.4. Of 120 verdicts two are unsettled; by medians 47 were unsettled, two slower and one faster.
+//! Rejected: the median of all rounds in which the median of the rivals is within 2 % (0.13 of the intervals wrong);
+//! the nearest seven rounds (0.05, but fewer attempts have an interval); the nearest rounds at any distance (0.09).
 //!
 //! Source: Rubin, "Matching to remove bias in observational studies", Biometrics 29(1), 1973 (nearest matches within
 //! a caliper).
 //!
-//! Valid to: intervals of matched values by resampling are too narrow or too wide, as neighbours are shared (Abadie and
-//! Imbens, "On the failure of the bootstrap for matching estimators", Econometrica 76(6), 2008). That several attempts
-//! have to agree is what makes up for it.
+//! Valid to: several matched rounds share neighbours, so bootstrap intervals of matched values are too narrow or too
+//! wide (Abadie and Imbens, "On the failure of the bootstrap for matching estimators", Econometrica 76(6), 2008).
+//! It makes up for this that all attempts of a comparison have to agree.
 
 use super::interleaved::Control;
 use crate::bootstrap::{self, FEWEST, Interval};
 use crate::stats::median;
 
-/// Rounds are alike in which times of rivals differ by this share at most, on the average of the rivals.
+/// Two rounds match if the times of the rivals differ by at most this share, averaged over the rivals.
 const LIKE: f64 = 0.05;
 
-/// Rounds of the old run that each of the new one is compared with: the median of their times.
+/// Each round of the new run is compared with the median of this number of matched rounds of the old run.
 const NEIGHBOURS: usize = 3;
 
-/// For each round of the new run those of the old one that are alike, the nearest first.
+/// The matched rounds of the old run for each round of the new run, the nearest first.
 #[derive(Clone, Debug)]
 pub(super) struct Alike {
     old_rounds: usize,
@@ -37,13 +38,14 @@ pub(super) struct Alike {
 }
 
 impl Alike {
-    /// By these rivals; none without a rival, or if they were not measured in the same rounds.
+    /// Matches rounds by the times of these rivals. `None` if there is no rival, or if rivals have unequal numbers of
+    /// rounds.
     pub(super) fn by(controls: &[Control<'_>]) -> Option<Self> {
         let Control { old, new } = controls.first()?;
         let (old_rounds, new_rounds) = (old.len(), new.len());
-        let is_in_step =
+        let has_same_rounds =
             |it: &Control<'_>| (it.old.len(), it.new.len()) == (old_rounds, new_rounds);
-        if !controls.iter().all(is_in_step) {
+        if !controls.iter().all(has_same_rounds) {
             return None;
         }
         let distance = |old: usize, new: usize| {
@@ -60,8 +62,8 @@ impl Alike {
         Some(Self { old_rounds, of_new: of_new.collect() })
     }
 
-    /// New time over old time of a case that was interleaved with the rivals, and its interval; none if it was not measured
-    /// in the same rounds, or if fewer than [`FEWEST`] of them have any that are alike.
+    /// New time over old time of a case that was interleaved with the rivals, and the interval of this ratio. `None` if
+    /// the case was not measured in the same rounds, or if fewer than [`FEWEST`] of its new rounds have enough matches.
     pub(super) fn ratio(&self, old: &[f64], new: &[f64]) -> Option<(f64, Interval)> {
         if (old.len(), new.len()) != (self.old_rounds, self.of_new.len()) {
             return None;
@@ -72,7 +74,7 @@ impl Alike {
         Some((ratio, interval))
     }
 
-    /// The median ratio where each round was drawn as often as the second slices say.
+    /// The median ratio over the drawn rounds. The second slice of each pair says how often each round was drawn.
     fn ratio_of_drawn(&self, old: (&[f64], &[u32]), new: (&[f64], &[u32])) -> Option<f64> {
         let mut ratios = Vec::with_capacity(new.0.len());
         let drawn = new.0.iter().zip(new.1).zip(&self.of_new);
@@ -96,8 +98,8 @@ mod tests {
 
     type IsBusy = fn(usize) -> bool;
 
-    /// Times of `base` in rounds of which those that `is_busy` says take `factor` times as long, and of a noise of
-    /// up to 2 %.
+    /// Thirty times of about `base`, with a noise of up to 2 %. In rounds for which `is_busy` returns true, they are
+    /// `factor` times as long.
     fn times(base: f64, factor: f64, is_busy: IsBusy) -> Vec<f64> {
         let noise = |round: usize| 1.0 + ((round * 7 + base as usize) % 5) as f64 / 200.0;
         let of = |round| base * noise(round) * if is_busy(round) { factor } else { 1.0 };
@@ -105,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_regimes_of_the_machine_are_no_effect() {
+    fn noise_regimes_of_the_machine_do_not_show_as_effects() {
         // The old run met a busy neighbour in most of its rounds, the new one in few.
         let most: IsBusy = |round| round % 3 != 0;
         let few: IsBusy = |round| round % 5 == 0;
@@ -122,18 +124,18 @@ mod tests {
     }
 
     #[test]
-    fn rounds_that_have_no_like_say_nothing() {
+    fn too_few_matched_rounds_give_no_ratio() {
         let (old, new) = (times(10.0, 1.0, |_| false), times(13.0, 1.0, |_| false));
         let alike = Alike::by(&[Control { old: &old, new: &new }]).unwrap();
         assert_eq!(alike.ratio(&old, &new), None);
-        // Ten rounds are too few.
+        // Ten matched rounds are one too few.
         let few: Vec<f64> = old.iter().take(10).chain(new.iter().take(20)).copied().collect();
         let alike = Alike::by(&[Control { old: &old, new: &few }]).unwrap();
         assert_eq!(alike.ratio(&old, &few), None);
     }
 
     #[test]
-    fn rounds_that_were_not_the_same_are_not_compared() {
+    fn unequal_numbers_of_rounds_are_not_matched() {
         let (all, fewer) =
             (times(10.0, 1.0, |_| false), times(10.0, 1.0, |_| false)[..20].to_vec());
         assert!(Alike::by(&[]).is_none());
@@ -143,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_rounds_are_taken_as_often_as_they_were_drawn() {
+    fn the_nearest_rounds_count_as_often_as_they_were_drawn() {
         let old = [1.0, 1.01, 1.02, 1.03, 2.0];
         let new = [1.0];
         let alike = Alike::by(&[Control { old: &old, new: &new }]).unwrap();

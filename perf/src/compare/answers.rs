@@ -1,11 +1,11 @@
-//! What a change of speed must not be bought with: a filter of the same case that lets more keys pass or takes
-//! another number of bits is another filter, to the better as to the worse.
+//! Finds changes of the filter itself. If the false-positive rate or the bits per key of a case changed, up or down, it
+//! is another filter, and its speed cannot be compared with that of the old one.
 
 use super::runs::Pair;
 use crate::row::Row;
 use serde::Serialize;
 
-/// A column that changed.
+/// A changed value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Change {
     pub(crate) what: What,
@@ -13,24 +13,24 @@ pub(crate) struct Change {
     pub(crate) new: f64,
 }
 
-/// What can change besides speed.
+/// The values that are compared besides speed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum What {
-    /// The false-positive rate by the filter's equation.
+    /// The false-positive rate that the filter's equation predicts.
     FprExpected,
-    /// The one counted on absent keys.
+    /// The false-positive rate counted on absent keys.
     FprMeasured,
     BitsPerKey,
 }
 
-/// Counted rates further apart than this many standard deviations have changed.
+/// Counted false-positive rates that differ by more than this number of standard deviations have changed.
 const DEVIATIONS: f64 = 5.0;
 
-/// One unit of the last of the five digits that rows have.
+/// One unit of the last of the five digits to which rows are rounded, as a share.
 const ROUNDING: f64 = 1.0001e-4;
 
-/// The changes that every attempt shows.
+/// Returns the changes that every attempt shows.
 pub(super) fn changes(pairs: &[Pair<'_>]) -> Vec<Change> {
     let in_all = |differs: fn(&Pair<'_>) -> bool| pairs.iter().all(differs);
     let mut changes = Vec::new();
@@ -54,7 +54,8 @@ fn differ(old: Option<f64>, new: Option<f64>) -> bool {
     old.zip(new).is_some_and(|(old, new)| (old - new).abs() > ROUNDING * old.abs().max(new.abs()))
 }
 
-/// Whether two counts of passing keys are further apart than those of one rate would be: each is binomial.
+/// Whether two counted false-positive rates are too far apart to come from the same filter, as both counts are
+/// binomial.
 fn rates_differ(old: &Row, new: &Row) -> bool {
     let counted =
         |row: &Row| Some((row.fpr_measured?, row.absent_keys.filter(|keys| *keys > 0)? as f64));
@@ -77,8 +78,8 @@ mod tests {
     }
 
     #[test]
-    fn rates_may_differ_by_the_noise_of_counting_and_no_more() {
-        // A million keys at 0.55 %: 74 is the standard deviation of a count, 105 of a difference.
+    fn counted_rates_may_differ_only_by_the_noise_of_counting() {
+        // With a million keys and 0.55 %, the standard deviation of a count is 74, and that of a difference 105.
         assert_eq!(changed(|row| row.fpr_measured = Some(0.005_9)), []);
         assert_eq!(changed(|row| row.fpr_measured = Some(0.005_1)), []);
         assert_eq!(changed(|row| row.fpr_measured = Some(0.006_1)), [What::FprMeasured]);
@@ -90,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn expected_rates_and_bits_may_differ_by_rounding_and_no_more() {
+    fn expected_rates_and_bits_may_differ_only_by_rounding() {
         assert_eq!(changed(|row| row.fpr_expected = Some(0.005_400_1)), []);
         assert_eq!(changed(|row| row.fpr_expected = Some(0.005_41)), [What::FprExpected]);
         assert_eq!(changed(|row| row.bits_per_key = 12.01), [What::BitsPerKey]);
@@ -98,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn every_attempt_has_to_show_a_change() {
+    fn a_change_counts_only_if_every_attempt_shows_it() {
         let old = example("bloom", "12-bit", None, 2.0);
         let new = Row { bits_per_key: 13.0, ..old.clone() };
         let (same, other) = (Pair { old: &old, new: &old }, Pair { old: &old, new: &new });

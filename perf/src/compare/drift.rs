@@ -1,47 +1,47 @@
-//! The machine between two runs. Rivals and the machine's limit were measured interleaved with our filters, and
-//! nothing that we change makes them slower: their common factor is the machine's. It is reported for every attempt,
-//! and divided out of cases that were interleaved with no rival.
+//! The drift of the machine between two runs. Rivals and cache-line reads were interleaved with our filters, and no
+//! change of ours makes them slower, so a factor that their times have in common is due to the machine. It is reported
+//! for every attempt, and divided out of the times of cases that were interleaved with no rival.
 
 use super::runs::Pair;
 use crate::bootstrap::{self, Interval};
 use crate::stats::median;
 use serde::Serialize;
 
-/// How much slower the machine was in the new run.
+/// By which factor the machine was slower in the new run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Drift {
-    /// Of the rows of rivals.
+    /// The common factor of the rows of rivals.
     pub(crate) rivals: Option<Common>,
-    /// Of random cache-line reads, by operation, workload and size.
+    /// The common factor of random cache-line reads, one ratio per operation, workload and size.
     pub(crate) roofline: Option<Common>,
-    /// By how much the time of the machine is longer as a whole: the common factor of all of these, or 1
-    /// if they have none that is sure.
+    /// The common factor of rivals and cache-line reads together if it is significant, else 1. Above 1, the machine was
+    /// slower in the new run.
     pub(crate) factor: f64,
 }
 
-/// What ratios of new times over old ones have in common.
+/// The common factor of several ratios of new time over old time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Common {
-    /// Their median.
+    /// The median of the ratios.
     pub(crate) factor: f64,
-    /// Of the median over the rows; none of few rows.
+    /// The interval of this median; `None` for too few ratios.
     pub(crate) interval: Option<Interval>,
-    /// How many there are.
+    /// The number of ratios.
     pub(crate) count: usize,
 }
 
-/// A common factor nearer to 1 than this is no drift: medians of one case have no more digits.
+/// A common factor closer to 1 than this is not a drift: medians of a single case are not more precise.
 const LEAST: f64 = 0.01;
 
 impl Drift {
-    /// Of the cases of one attempt.
+    /// Computes the drift from the cases of one attempt.
     pub(super) fn of<'a>(pairs: impl Iterator<Item = Pair<'a>>) -> Self {
         let (mut rivals, mut lines) = (Vec::new(), Vec::new());
         for Pair { old, new } in pairs {
             if old.rival.is_some() {
                 rivals.push(new.ns_per_op / old.ns_per_op);
             }
-            // Cases of one group and size share one measurement of the limit.
+            // Cases of one group and size share one measurement of cache-line reads, which counts once.
             if let Some((was, is)) = old.roofline_mops.zip(new.roofline_mops) {
                 let line = (&old.op, &old.workload, old.keys, was, is);
                 if was > 0.0 && is > 0.0 && !lines.contains(&line) {
@@ -51,7 +51,7 @@ impl Drift {
         }
         let lines: Vec<f64> = lines.iter().map(|(.., was, is)| was / is).collect();
         let all = Common::of(&[&*rivals, &lines].concat());
-        let factor = all.filter(Common::is_sure).map_or(1.0, |all| all.factor);
+        let factor = all.filter(Common::is_significant).map_or(1.0, |all| all.factor);
         Self { rivals: Common::of(&rivals), roofline: Common::of(&lines), factor }
     }
 
@@ -67,7 +67,7 @@ impl Common {
         (!ratios.is_empty()).then(|| Self { factor: median(ratios), interval, count: ratios.len() })
     }
 
-    fn is_sure(&self) -> bool {
+    fn is_significant(&self) -> bool {
         (self.factor - 1.0).abs() >= LEAST
             && self.interval.is_some_and(|interval| !interval.holds(1.0))
     }
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_factor_that_all_rivals_have_in_common_is_the_machine() {
+    fn a_factor_common_to_all_rivals_is_drift() {
         let times = |factor: f64| {
             (1..=20).map(move |i| f64::from(i) * factor * (1.0 + f64::from(i % 3) / 100.0))
         };
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn rivals_that_disagree_or_are_few_say_nothing_of_the_machine() {
+    fn rivals_that_disagree_or_are_few_give_no_drift() {
         let old = rows((1..=20).map(f64::from), Some("qfilter"));
         let apart = |i: i32| f64::from(i) * if i % 2 == 0 { 1.3 } else { 0.8 };
         assert_eq!(drift(&old, &rows((1..=20).map(apart), Some("qfilter"))).factor, 1.0);
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_counts_once_a_group_and_size() {
+    fn cache_line_reads_count_once_per_group_and_size() {
         let old: Vec<Row> = (0..30)
             .map(|i| Row {
                 keys: 1000 * (i / 2),

@@ -1,9 +1,9 @@
-//! Cases that were interleaved with rivals in both runs of an attempt, and the drift of the machine by these rivals.
+//! Divides the drift of the machine out of cases that were interleaved with rivals in both runs of an attempt.
 //!
-//! Each group of cases is measured in seconds of its own, in which the machine may be another than in the rest of the
-//! run: of two default runs of the same filters on a shared machine rivals of one group took 0.7 of the time in the
-//! second, those of another 1.5 times. So the common factor of the rivals of the group is divided out. One
-//! attempt, 1173 cases: 256 were slower or faster by the drift of whole runs, 52 are by that of groups.
+//! Each group of cases is measured within its own few seconds, in which the machine may be faster or slower than in the
+//! rest of the run. In two default runs of the same filters on a shared machine, the rivals of one group took 0.7 times
+//! as long in the second run, those of another group 1.5 times. So the common factor of the rivals of the group is
+//! divided out. Of 1173 cases in one attempt, 52 are then slower or faster; with the drift of whole runs it was 256.
 
 use super::alike::Alike;
 use super::runs::{Attempt, Pair};
@@ -13,46 +13,47 @@ use crate::samples::Samples;
 use crate::stats::median;
 use std::collections::HashMap;
 
-/// All of an attempt.
+/// The interleaved groups of both runs of an attempt, and the rivals in each.
 #[derive(Debug)]
 pub(super) struct Interleaved<'a> {
-    places: [HashMap<&'a str, usize>; 2],
-    rivals: HashMap<Places, Rivals>,
+    /// The index of the interleaved group of each case, by name, in the old and in the new run.
+    groups_by_name: [HashMap<&'a str, usize>; 2],
+    rivals: HashMap<GroupIndices, Rivals>,
 }
 
 /// Indices of the interleaved groups of a case in the old and in the new run.
-type Places = (usize, usize);
+type GroupIndices = (usize, usize);
 
 impl<'a> Interleaved<'a> {
-    /// Of the cases that both runs have.
+    /// Finds the rivals of each group, among the cases that both runs have.
     pub(super) fn of(attempt: &'a Attempt, pairs: impl Iterator<Item = Pair<'a>>) -> Self {
         let [old, new] = [&attempt.old, &attempt.new].map(|run| &run.results.samples);
-        let places = [old, new].map(places);
-        let mut controls: HashMap<Places, Vec<Control<'a>>> = HashMap::new();
+        let groups_by_name = [old, new].map(groups_by_name);
+        let mut controls: HashMap<GroupIndices, Vec<Control<'a>>> = HashMap::new();
         for pair in pairs.filter(|pair| pair.old.rival.is_some()) {
             let name = pair.old.name();
             let control = Control { old: old.of(&name), new: new.of(&name) };
-            if let Some(group) = places_of(&places, &name).filter(|_| control.was_measured()) {
+            if let Some(group) = groups_of(&groups_by_name, &name).filter(|_| control.was_measured()) {
                 controls.entry(group).or_default().push(control);
             }
         }
-        let rivals = controls.into_iter().map(|(group, of)| (group, Rivals::of(&of)));
-        Self { rivals: rivals.collect(), places }
+        let rivals = controls.into_iter().map(|(group, controls)| (group, Rivals::of(&controls)));
+        Self { rivals: rivals.collect(), groups_by_name }
     }
 
-    /// The rivals that a case was interleaved with in both runs, if there are any.
+    /// The rivals with which a case was interleaved in both runs, if there are any.
     pub(super) fn rivals_of(&self, name: &str) -> Option<&Rivals> {
-        self.rivals.get(&places_of(&self.places, name)?)
+        self.rivals.get(&groups_of(&self.groups_by_name, name)?)
     }
 }
 
-fn places(samples: &Samples) -> HashMap<&str, usize> {
+fn groups_by_name(samples: &Samples) -> HashMap<&str, usize> {
     let groups = samples.interleaved().iter().enumerate();
-    groups.flat_map(|(place, names)| names.iter().map(move |name| (&**name, place))).collect()
+    groups.flat_map(|(index, names)| names.iter().map(move |name| (&**name, index))).collect()
 }
 
-fn places_of(places: &[HashMap<&str, usize>; 2], name: &str) -> Option<Places> {
-    let [old, new] = places;
+fn groups_of(groups_by_name: &[HashMap<&str, usize>; 2], name: &str) -> Option<GroupIndices> {
+    let [old, new] = groups_by_name;
     Some((*old.get(name)?, *new.get(name)?))
 }
 
@@ -68,39 +69,40 @@ impl Control<'_> {
         !self.old.is_empty() && !self.new.is_empty()
     }
 
-    /// By how much it got slower.
+    /// The median new time over the median old time.
     fn ratio(&self) -> f64 {
         median(self.new) / median(self.old)
     }
 }
 
-/// Drift of the machine by rivals that were interleaved with each other.
+/// The drift of the machine, measured by rivals that were interleaved with each other.
 #[derive(Clone, Debug)]
 pub(super) struct Rivals {
     alike: Option<Alike>,
-    /// By how much the one in the middle got slower.
-    middle: f64,
-    /// From where to where all of them did, as far as their repetitions tell.
-    all: Interval,
+    /// The median of the rivals' ratios of new time over old time.
+    median_ratio: f64,
+    /// The smallest interval that contains the intervals of all rivals' ratios.
+    hull: Interval,
 }
 
 impl Rivals {
-    /// Of one and more.
+    /// Computes the drift from one or more rivals.
     fn of(controls: &[Control<'_>]) -> Self {
         let ratios: Vec<f64> = controls.iter().map(Control::ratio).collect();
         let intervals = controls.iter().zip(&ratios).map(|(it, ratio)| {
             let known = bootstrap::of_ratio(it.new, it.old);
             known.unwrap_or(Interval { low: *ratio, high: *ratio })
         });
-        let all = intervals.reduce(Interval::hull).unwrap_or(Interval { low: 1.0, high: 1.0 });
-        Self { alike: Alike::by(controls), middle: median(&ratios), all }
+        let hull = intervals.reduce(Interval::hull).unwrap_or(Interval { low: 1.0, high: 1.0 });
+        Self { alike: Alike::by(controls), median_ratio: median(&ratios), hull }
     }
 
-    /// New time over old time of a case beside the machine, and its interval, if it has one.
+    /// Returns the drift-adjusted ratio of new time over old time of a case, how it was computed, and its interval if
+    /// there is one. `ratio` is that of the medians of the case.
     ///
-    /// Where few rounds are alike, a case whose medians are `ratio` apart is beside the machine what it is beside the
-    /// rival in the middle; that it changed is sure if none of the rivals did by as much.
-    pub(super) fn beside(
+    /// If too few rounds match, `ratio` is divided by the median ratio of the rivals. The interval then excludes 1 only
+    /// if the case changed by more than every rival.
+    pub(super) fn drift_adjusted(
         &self,
         ratio: f64,
         old: &[f64],
@@ -112,10 +114,10 @@ impl Rivals {
             return (relative, Source::AlikeRounds, Some(interval));
         }
         let interval = bootstrap::of_ratio(new, old).map(|interval| Interval {
-            low: interval.low / self.all.high,
-            high: interval.high / self.all.low,
+            low: interval.low / self.hull.high,
+            high: interval.high / self.hull.low,
         });
-        (ratio / self.middle, Source::Rivals, interval)
+        (ratio / self.median_ratio, Source::Rivals, interval)
     }
 }
 
@@ -124,28 +126,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn where_no_rounds_are_alike_an_effect_is_larger_than_that_on_any_rival() {
+    fn without_matched_rounds_an_effect_must_exceed_that_of_every_rival() {
         let rounds = |time: f64| [time; 12];
         let [ten, eleven, twelve, fifteen] = [10.0, 11.0, 12.0, 15.0].map(rounds);
         let control = |new| Control { old: &[10.0; 12], new };
         let rivals =
             Rivals::of(&[control(&[12.0; 12]), control(&[11.0; 12]), control(&[14.0; 12])]);
-        let beside = |new: &[f64], ratio| rivals.beside(ratio, &ten, new);
-        let (relative, source, interval) = beside(&twelve, 1.2);
+        let adjusted = |new: &[f64], ratio| rivals.drift_adjusted(ratio, &ten, new);
+        let (relative, source, interval) = adjusted(&twelve, 1.2);
         assert_eq!((relative, source), (1.0, Source::Rivals));
         let Interval { low, high } = interval.unwrap();
         assert!((low - 1.2 / 1.4).abs() < 1e-12 && (high - 1.2 / 1.1).abs() < 1e-12);
-        assert!(beside(&fifteen, 1.5).2.unwrap().low > 1.0);
-        assert!(beside(&eleven, 1.1).2.unwrap().holds(1.0));
-        assert!(beside(&ten, 1.0).2.unwrap().high < 1.0);
-        assert_eq!(beside(&[15.0; 3], 1.5).2, None);
+        assert!(adjusted(&fifteen, 1.5).2.unwrap().low > 1.0);
+        assert!(adjusted(&eleven, 1.1).2.unwrap().holds(1.0));
+        assert!(adjusted(&ten, 1.0).2.unwrap().high < 1.0);
+        assert_eq!(adjusted(&[15.0; 3], 1.5).2, None);
     }
 
     #[test]
-    fn rounds_that_are_alike_come_first() {
+    fn matched_rounds_take_precedence() {
         let times: Vec<f64> = (0..20).map(|i| 10.0 + f64::from(i % 2)).collect();
         let control = Control { old: &times, new: &times };
-        let (relative, source, interval) = Rivals::of(&[control]).beside(1.0, &times, &times);
+        let (relative, source, interval) = Rivals::of(&[control]).drift_adjusted(1.0, &times, &times);
         assert_eq!((relative, source), (1.0, Source::AlikeRounds));
         assert_eq!(interval, Some(Interval { low: 1.0, high: 1.0 }));
     }

@@ -1,11 +1,11 @@
-//! A comparison as continuous integration reads it: a test a case of ours.
+//! Writes a comparison as JUnit XML for continuous integration: one test per case of ours.
 
 use super::speed::Verdict;
 use super::{Case, Comparison};
 use anyhow::Result;
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 
-/// One suite. Regressions fail, what cannot be told is skipped.
+/// Writes one suite. Regressions fail; cases that cannot be decided are skipped.
 pub(crate) fn to_junit(comparison: &Comparison) -> Result<String> {
     let mut report = Report::new("trommel-perf compare");
     let mut suite = TestSuite::new("compare");
@@ -22,8 +22,8 @@ pub(crate) fn to_junit(comparison: &Comparison) -> Result<String> {
 
 fn test_of(case: &Case) -> TestCase {
     let speed = &case.speed;
-    let what = format!(
-        "{}: time {:+.1} %, {:+.1} % beside the machine",
+    let message = format!(
+        "{}: time {:+.1} %, drift-adjusted {:+.1} %",
         case.verdict(),
         (speed.ratio - 1.0) * 100.0,
         (speed.relative - 1.0) * 100.0
@@ -35,7 +35,7 @@ fn test_of(case: &Case) -> TestCase {
     } else {
         TestCaseStatus::success()
     };
-    status.set_message(what);
+    status.set_message(message);
     let mut test = TestCase::new(case.to_string(), status);
     test.set_classname(format!("{}.{}", case.filter, case.isa.as_deref().unwrap_or("any")));
     test

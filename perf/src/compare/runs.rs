@@ -1,4 +1,4 @@
-//! The folders that are compared: read, refused where they cannot be, and matched case by case.
+//! Reads the directories to compare, refuses runs that cannot be compared, and matches their cases.
 
 use super::{MeasuredIn, Unmatched};
 use crate::environment::Environment;
@@ -9,7 +9,7 @@ use anyhow::Result;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-/// What one run left behind.
+/// The results of one run.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
     pub(crate) directory: PathBuf,
@@ -36,7 +36,7 @@ pub(crate) struct Matched<'a> {
     pub(crate) pairs: Vec<Pair<'a>>,
 }
 
-/// Facts that make times of two runs comparable, or not.
+/// Facts that must be equal for the times of two runs to be comparable.
 const CONDITIONS: [&str; 9] = [
     "cpu",
     "caches of a core",
@@ -49,7 +49,7 @@ const CONDITIONS: [&str; 9] = [
     "rivals",
 ];
 
-/// Facts that may be what is compared, or explain a difference.
+/// Facts that may differ: they may be the subject of the comparison, or explain a difference.
 const CIRCUMSTANCES: [&str; 2] = ["rustc", "kernel"];
 
 impl Run {
@@ -61,7 +61,7 @@ impl Run {
         }
         if results.samples.is_empty() {
             return Err(bad_input(format!(
-                "{name} has no samples.json: measure again, an older harness kept no repetitions"
+                "{name} has no samples.json: measure again, as an older harness kept no repetitions"
             )));
         }
         Ok(Self { directory: directory.into(), results })
@@ -69,11 +69,11 @@ impl Run {
 }
 
 impl Attempt {
-    /// Reads both folders.
+    /// Reads both directories.
     ///
     /// # Errors
     ///
-    /// Bad input, if one is no folder of a run with rows and their repetitions.
+    /// Bad input if a directory does not hold a run with rows and their repetitions.
     pub(crate) fn load(old: &Path, new: &Path) -> Result<Self> {
         Ok(Self { old: Run::load(old)?, new: Run::load(new)? })
     }
@@ -83,14 +83,15 @@ impl Attempt {
     }
 }
 
-/// The runs, the first of which is what the others have to be like.
+/// Pairs the first of all runs with each other run, which has to match it.
 fn first_and_others(attempts: &[Attempt]) -> impl Iterator<Item = (&Run, &Run)> {
     let mut runs = attempts.iter().flat_map(Attempt::runs);
     let first = runs.next();
     runs.filter_map(move |other| Some((first?, other)))
 }
 
-/// Checks that all runs were made under the conditions of the first; says what differs if it is forced.
+/// Checks that all runs were made under the conditions of the first. If `is_forced`, returns the differences instead of
+/// refusing.
 pub(super) fn ensure_alike(attempts: &[Attempt], is_forced: bool) -> Result<Vec<String>> {
     let mut differences = Vec::new();
     for (first, other) in first_and_others(attempts) {
@@ -99,7 +100,7 @@ pub(super) fn ensure_alike(attempts: &[Attempt], is_forced: bool) -> Result<Vec<
             let difference = format!("{first} and {other} differ in {difference}");
             if !is_forced {
                 return Err(bad_input(format!(
-                    "{difference}: their times say nothing of each other (--force compares them)"
+                    "{difference}: their times cannot be compared (--force compares them anyway)"
                 )));
             }
             differences.push(difference);
@@ -130,7 +131,7 @@ fn differences(first: &Environment, other: &Environment, facts: &[&str]) -> Vec<
     differ.map(|name| format!("{name} ({} and {})", first.get(name), other.get(name))).collect()
 }
 
-/// What differs and does not forbid to compare.
+/// Remarks on the runs that do not prevent a comparison.
 pub(super) fn notes(attempts: &[Attempt]) -> Vec<String> {
     let mut notes = Vec::new();
     for (first, other) in first_and_others(attempts) {
@@ -156,7 +157,7 @@ pub(super) fn notes(attempts: &[Attempt]) -> Vec<String> {
     notes
 }
 
-/// All that says what a row measured.
+/// The columns that identify a case.
 type Key<'a> = (
     &'a str,
     &'a str,
@@ -183,7 +184,7 @@ fn key(row: &Row) -> Key<'_> {
     )
 }
 
-/// The cases that all runs have, in the order of the first, and those that some have.
+/// Returns the cases that all runs have, in the order of the first run, and the cases that only some have.
 pub(super) fn matched(attempts: &[Attempt]) -> Result<(Vec<Matched<'_>>, Vec<Unmatched>)> {
     let rows: Vec<[HashMap<Key<'_>, &Row>; 2]> =
         attempts.iter().map(|attempt| [by_key(&attempt.old), by_key(&attempt.new)]).collect();

@@ -1,4 +1,4 @@
-//! A comparison as people read it.
+//! Writes a comparison for the terminal.
 
 use super::answers::{Change, What};
 use super::drift::{Common, Drift};
@@ -8,7 +8,7 @@ use crate::tables::{Line, Table};
 use std::fmt;
 
 impl Comparison {
-    /// What there is to say, the cases of all rows if `shows_all`.
+    /// The comparison as text. Unless `shows_all`, unchanged cases are left out.
     pub(crate) fn to_terminal(&self, shows_all: bool) -> String {
         let mut parts: Vec<String> = self.forced.iter().map(|it| format!("FORCED: {it}")).collect();
         parts.extend(self.notes.iter().map(|note| format!("note: {note}")));
@@ -28,7 +28,7 @@ impl Comparison {
                 "old, ns",
                 "new, ns",
                 "time",
-                "beside the machine",
+                "drift-adjusted",
                 "95 % within",
                 "verdict",
             ];
@@ -45,20 +45,20 @@ impl Comparison {
         parts.join("\n")
     }
 
-    /// How many of ours are what.
+    /// Says how many of our cases have each verdict.
     pub(crate) fn summary(&self) -> String {
         let ours = || self.cases.iter().filter(|case| case.rival.is_none());
-        let of = |verdict| ours().filter(|case| case.speed.verdict == verdict).count();
+        let count = |verdict| ours().filter(|case| case.speed.verdict == verdict).count();
         let changed = ours().filter(|case| !case.changes.is_empty()).count();
         format!(
             "{} cases of ours compared in {}: {} slower, {} faster, {} unsettled, {} with too few repetitions, \
              {changed} with other rates or bits, {} missing",
             ours().count(),
             self.count_attempts(),
-            of(Verdict::Slower),
-            of(Verdict::Faster),
-            of(Verdict::Unsettled),
-            of(Verdict::TooFewRepetitions),
+            count(Verdict::Slower),
+            count(Verdict::Faster),
+            count(Verdict::Unsettled),
+            count(Verdict::TooFewRepetitions),
             self.count_missing()
         )
     }
@@ -97,8 +97,8 @@ impl Comparison {
 
     fn line(&self, case: &Case) -> Line {
         let speed = &case.speed;
-        let middle = |of: fn(&super::speed::Measure) -> f64| {
-            let values: Vec<f64> = speed.attempts.iter().map(of).collect();
+        let median_of = |value: fn(&super::speed::Measure) -> f64| {
+            let values: Vec<f64> = speed.attempts.iter().map(value).collect();
             format!("{:.3}", crate::stats::median(&values))
         };
         let interval = speed.hull().map_or_else(String::new, |hull| {
@@ -106,8 +106,8 @@ impl Comparison {
         });
         let cells = vec![
             case.to_string(),
-            middle(|it| it.old_ns),
-            middle(|it| it.new_ns),
+            median_of(|it| it.old_ns),
+            median_of(|it| it.new_ns),
             per_cent(speed.ratio),
             per_cent(speed.relative),
             interval,
@@ -118,7 +118,7 @@ impl Comparison {
 }
 
 impl Case {
-    /// What there is to say of it, in words.
+    /// The verdict on speed and the other changes, in words.
     pub(crate) fn verdict(&self) -> String {
         let speed = match self.speed.verdict {
             Verdict::Same => None,
@@ -127,17 +127,17 @@ impl Case {
             Verdict::Unsettled => Some("unsettled"),
             Verdict::TooFewRepetitions => Some("too few repetitions"),
         };
-        let said: Vec<String> = speed
+        let words: Vec<String> = speed
             .map(Into::into)
             .into_iter()
             .chain(self.changes.iter().map(Change::to_string))
             .collect();
-        let said = if said.is_empty() { "same".into() } else { said.join(", ") };
-        if self.rival.is_some() { format!("rival: {said}") } else { said }
+        let words = if words.is_empty() { "same".into() } else { words.join(", ") };
+        if self.rival.is_some() { format!("rival: {words}") } else { words }
     }
 }
 
-/// The name, with what it leaves out.
+/// Writes the name, and the number of threads unless it is 1.
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)?;
@@ -159,7 +159,7 @@ impl fmt::Display for Change {
     }
 }
 
-/// What the machine did in an attempt.
+/// Describes the drift of the machine in an attempt.
 impl fmt::Display for Compared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Drift { rivals, roofline, factor } = &self.drift;
@@ -169,10 +169,10 @@ impl fmt::Display for Compared {
             let by = if *factor > 1.0 { factor - 1.0 } else { 1.0 / factor - 1.0 };
             write!(f, "the machine as a whole got {:.1} % {direction}", by * 100.0)?;
         } else {
-            f.write_str("no drift of the machine that is sure")?;
+            f.write_str("no significant drift of the machine")?;
         }
-        let common = |f: &mut fmt::Formatter<'_>, what: &str, of: &Option<Common>| match of {
-            Some(of) => write!(f, ", {what} {} ({} of them)", per_cent(of.factor), of.count),
+        let common = |f: &mut fmt::Formatter<'_>, what: &str, factor: &Option<Common>| match factor {
+            Some(it) => write!(f, ", {what} {} ({} of them)", per_cent(it.factor), it.count),
             None => write!(f, ", no {what}"),
         };
         common(f, "rivals", rivals)?;
@@ -180,7 +180,7 @@ impl fmt::Display for Compared {
     }
 }
 
-/// A ratio as a change with its sign.
+/// A ratio as a signed change in per cent.
 fn per_cent(ratio: f64) -> String {
     format!("{:+.1} %", (ratio - 1.0) * 100.0)
 }

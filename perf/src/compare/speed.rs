@@ -1,5 +1,5 @@
-//! What is slower. An effect counts if it is large enough to matter and if every attempt shows it beyond the
-//! noise of its repetitions.
+//! Decides which cases are slower or faster. An effect counts if it is at least as large as asked for, and if every
+//! attempt shows it beyond the noise of its repetitions.
 
 use super::interleaved::Rivals;
 use super::runs::Pair;
@@ -11,9 +11,9 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Speed {
     pub(crate) attempts: Vec<Measure>,
-    /// New time over old time: the median of the attempts.
+    /// New time over old time, the median over the attempts.
     pub(crate) ratio: f64,
-    /// The same beside the machine: what the verdict rests on.
+    /// The drift-adjusted ratio, the median over the attempts. The verdict rests on it.
     pub(crate) relative: f64,
     pub(crate) verdict: Verdict,
 }
@@ -24,47 +24,47 @@ pub(crate) struct Measure {
     /// Median nanoseconds per operation.
     pub(crate) old_ns: f64,
     pub(crate) new_ns: f64,
-    /// New over old.
+    /// `new_ns` over `old_ns`.
     pub(crate) ratio: f64,
-    /// The same beside the machine.
+    /// The drift-adjusted ratio.
     pub(crate) relative: f64,
-    /// What `relative` is made of.
+    /// How `relative` was computed.
     pub(crate) source: Source,
-    /// Of `relative`, by resampling the repetitions of both runs; none if there are too few of them.
+    /// The interval of `relative`, by resampling the repetitions of both runs; `None` if there are too few.
     pub(crate) interval: Option<Interval>,
 }
 
-/// What is compared in one attempt.
+/// How a drift-adjusted ratio was computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Source {
-    /// Rounds in which rivals took the same time.
+    /// By comparing matched rounds, in which rivals took the same time.
     AlikeRounds,
-    /// The medians of all rounds, beside those of the rivals that were interleaved with the case.
+    /// From the medians of all rounds, over the median ratio of the rivals that were interleaved with the case.
     Rivals,
-    /// The medians of all rounds, over the drift of the machine from one run to the other.
+    /// From the medians of all rounds, over the drift of the machine between the runs as a whole.
     Run,
 }
 
-/// What there is to say of the speed of a case.
+/// The conclusion about the speed of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Verdict {
-    /// No effect as large as was asked for.
+    /// The effect is smaller than asked for.
     Same,
     /// Slower in every attempt.
     Slower,
     /// Faster in every attempt.
     Faster,
-    /// As large an effect, but attempts disagree or their intervals hold 1.
+    /// The effect is large enough, but attempts disagree, or an interval contains 1.
     Unsettled,
-    /// As large an effect, but too few repetitions to tell.
+    /// The effect is large enough, but an attempt has too few repetitions for an interval.
     TooFewRepetitions,
 }
 
 impl Measure {
-    /// From the rows of a case and its repetitions in the rounds of both runs: beside the rivals that were interleaved
-    /// with it, or, without any, on a machine that has drifted by this factor.
+    /// Computes the speed from the rows of a case and its repetitions in both runs. The ratio is adjusted by the rivals
+    /// that were interleaved with the case, or, if there are none, divided by `drift`.
     pub(super) fn of(
         pair: &Pair<'_>,
         old: &[f64],
@@ -75,7 +75,7 @@ impl Measure {
         let (old_ns, new_ns) = (pair.old.ns_per_op, pair.new.ns_per_op);
         let ratio = new_ns / old_ns;
         let (relative, source, interval) = match rivals {
-            Some(rivals) => rivals.beside(ratio, old, new),
+            Some(rivals) => rivals.drift_adjusted(ratio, old, new),
             None => {
                 let interval = bootstrap::of_ratio(new, old).map(|interval| interval.over(drift));
                 (ratio / drift, Source::Run, interval)
@@ -86,7 +86,7 @@ impl Measure {
 }
 
 impl Speed {
-    /// From all attempts; effects below `min_effect`, a share, do not count.
+    /// Combines all attempts. Effects below `min_effect`, a share, do not count.
     pub(super) fn of(attempts: Vec<Measure>, min_effect: f64) -> Self {
         let middle = |of: fn(&Measure) -> f64| median(&attempts.iter().map(of).collect::<Vec<_>>());
         let (ratio, relative) = (middle(|it| it.ratio), middle(|it| it.relative));
@@ -94,7 +94,7 @@ impl Speed {
         Self { attempts, ratio, relative, verdict }
     }
 
-    /// The interval that holds those of all attempts.
+    /// The smallest interval that contains those of all attempts.
     pub(crate) fn hull(&self) -> Option<Interval> {
         let intervals: Option<Vec<Interval>> = self.attempts.iter().map(|it| it.interval).collect();
         intervals?.into_iter().reduce(Interval::hull)
@@ -104,7 +104,7 @@ impl Speed {
 fn verdict(attempts: &[Measure], relative: f64, min_effect: f64) -> Verdict {
     let (is_slower, is_faster) =
         (relative >= 1.0 + min_effect, relative <= 1.0 / (1.0 + min_effect));
-    // Without a least effect, what is exactly as fast has none.
+    // With a `min_effect` of 0, a case that is exactly as fast is unchanged.
     if !(is_slower || is_faster) || relative == 1.0 {
         return Verdict::Same;
     }
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn an_effect_counts_if_it_is_large_and_sure() {
+    fn an_effect_counts_if_it_is_large_and_its_interval_excludes_one() {
         assert_eq!(verdict_of(&[measure(1.08, 1.07, 1.09)]), Verdict::Slower);
         assert_eq!(verdict_of(&[measure(0.92, 0.91, 0.93)]), Verdict::Faster);
         assert_eq!(verdict_of(&[measure(1.04, 1.03, 1.05)]), Verdict::Same);
@@ -153,10 +153,10 @@ mod tests {
     }
 
     #[test]
-    fn attempts_have_to_agree() {
+    fn an_effect_counts_only_if_all_attempts_agree() {
         let [slow, slower] = [measure(1.06, 1.04, 1.08), measure(1.2, 1.15, 1.25)];
         assert_eq!(verdict_of(&[slow, slower, slow]), Verdict::Slower);
-        // The size is that of the median, the direction that of each.
+        // The median of the attempts must be large enough, and each attempt must have the same direction.
         assert_eq!(verdict_of(&[slower, slower, measure(1.03, 1.01, 1.05)]), Verdict::Slower);
         assert_eq!(verdict_of(&[slower, slower, measure(1.0, 0.99, 1.01)]), Verdict::Unsettled);
         assert_eq!(
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn the_drift_of_the_machine_is_divided_out() {
+    fn the_drift_of_the_machine_is_divided_out_of_a_case_without_rivals() {
         let row = |ns| crate::row::tests::example("bloom", "12-bit", None, ns);
         let (old, new) = (row(10.0), row(12.0));
         let pair = Pair { old: &old, new: &new };

@@ -1,4 +1,4 @@
-//! The counters of Linux: `perf_event_open`.
+//! Hardware counters on Linux, by `perf_event_open`.
 
 use super::refusal::{Refusal, describe};
 use super::{Counts, Event};
@@ -9,13 +9,13 @@ use std::fmt;
 use std::io;
 use std::time::Duration;
 
-/// The events of this thread in user mode, in groups that the processor counts at once each.
+/// Counters of the events of this thread in user mode. The processor counts all events of one group at once.
 pub(crate) struct Counters {
     groups: Vec<Counted>,
     refusals: Vec<Refusal>,
 }
 
-/// A group, its members, and their readings when the difference was last taken.
+/// A group, its members, and their readings at the last call of [`Counters::take`].
 struct Counted {
     group: Group,
     members: Vec<(Event, Counter)>,
@@ -32,7 +32,10 @@ impl fmt::Debug for Counters {
 }
 
 impl Counters {
-    /// Opens what there is for this thread; in one sentence why, if there is nothing.
+    /// Opens the counters that the machine has for this thread.
+    ///
+    /// # Errors
+    /// A sentence that says why, if there are none.
     pub(crate) fn open() -> Result<Self, String> {
         let (groups, refusals) = spread(&Event::ALL, Group::new, |group, event| match event {
             Event::Cycles => group.add(&Builder::new(Hardware::CPU_CYCLES)),
@@ -53,28 +56,28 @@ impl Counters {
         Ok(Self { groups: groups.into_iter().map(counted).collect(), refusals })
     }
 
-    /// In one sentence which events cannot be counted, if there are any, and why.
+    /// A sentence that says which events cannot be counted and why, if there are any.
     pub(crate) fn missing(&self) -> Option<String> {
         (!self.refusals.is_empty()).then(|| describe(&self.refusals))
     }
 
-    /// How many groups there are. They are counted one after the other, each over a repetition of its own:
-    /// a repetition is too short for the kernel to multiplex them.
+    /// The number of groups. Each group is counted over its own repetition, since a repetition is too short for the
+    /// kernel to multiplex groups.
     pub(crate) fn groups(&self) -> usize {
         self.groups.len()
     }
 
-    /// Goes on counting a group.
+    /// Starts to count a group, or continues.
     pub(crate) fn start(&mut self, group: usize) -> io::Result<()> {
         self.groups[group].group.enable()
     }
 
-    /// Stops for the time being.
+    /// Pauses counting a group.
     pub(crate) fn stop(&mut self, group: usize) -> io::Result<()> {
         self.groups[group].group.disable()
     }
 
-    /// What a group counted since this was last asked.
+    /// Returns the counts of a group since the last call.
     pub(crate) fn take(&mut self, group: usize) -> io::Result<Counts> {
         let Counted { group, members, before } = &mut self.groups[group];
         let data = group.read()?;
@@ -96,18 +99,18 @@ fn read_misses(which: CacheId) -> Builder<'static> {
     Builder::new(Cache { which, operation: CacheOp::READ, result: CacheResult::MISS })
 }
 
-/// What a counter says.
+/// A reading of a counter.
 #[derive(Clone, Copy, Debug, Default)]
 struct Reading {
     count: u64,
-    /// How long it was to count, and how long it had one of the processor's counters.
+    /// How long the counter was enabled, and how long it occupied one of the processor's counters.
     enabled: Duration,
     running: Duration,
 }
 
 impl Reading {
-    /// The events since an earlier reading. Where others had the processor's counters for a part of the
-    /// time, as many are assumed for it as for the rest; none are known if that was all of it.
+    /// The number of events since an earlier reading. If other programs occupied the processor's counters for a part
+    /// of the time, the count is scaled up to all of it; if for all of it, the number is unknown.
     fn since(&self, before: &Self) -> Option<f64> {
         let enabled = self.enabled.saturating_sub(before.enabled).as_secs_f64();
         let running = self.running.saturating_sub(before.running).as_secs_f64();
@@ -116,11 +119,11 @@ impl Reading {
     }
 }
 
-/// Groups of `G`, and their members, each with its event.
+/// Groups, each with its members: the event and the counter of each.
 type Groups<G, C> = Vec<(G, Vec<(Event, C)>)>;
 
-/// Spreads events over as few groups as it finds: each goes to the last one, or where that is refused for
-/// want of counters, to a new one. What no group takes is refused.
+/// Spreads events over groups. Each event is added to the last group, or to a new one if the last would have more events
+/// than the processor counts at once. Events that cannot be counted even alone are returned as refusals.
 fn spread<G, C>(
     events: &[Event],
     mut new_group: impl FnMut() -> io::Result<G>,
@@ -151,7 +154,7 @@ fn spread<G, C>(
     (groups, refusals)
 }
 
-/// The kernel's word for a group that the processor cannot count at once.
+/// Whether the kernel reports that the processor cannot count all events of a group at once.
 fn is_group_too_large(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::INVAL.raw_os_error())
 }
@@ -164,7 +167,7 @@ mod tests {
         io::Error::from_raw_os_error(errno.raw_os_error())
     }
 
-    /// Events of each group, on a machine that counts `at_once` events and lacks those of `lacking`.
+    /// The events of each group, and the refused ones, on a machine that counts `at_once` events and lacks `lacking`.
     fn groups(at_once: usize, lacking: &[Event]) -> (Vec<Vec<Event>>, Vec<Event>) {
         let (groups, refusals) = spread(
             &Event::ALL,
@@ -186,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_that_is_full_is_followed_by_another() {
+    fn a_full_group_is_followed_by_another() {
         assert_eq!(groups(9, &[]), (vec![Event::ALL.to_vec()], vec![]));
         let (four, none) = groups(4, &[]);
         assert_eq!((four.iter().map(Vec::len).collect::<Vec<_>>(), none), (vec![4, 3], vec![]));
@@ -194,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_that_is_lacking_costs_no_other() {
+    fn a_missing_event_does_not_affect_the_others() {
         let lacking = [Event::Cycles, Event::LlcReadMisses];
         let (all, refused) = groups(2, &lacking);
         assert_eq!((all.concat().len(), refused), (5, lacking.to_vec()));
@@ -202,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_are_scaled_by_the_time_that_they_were_counted() {
+    fn counts_are_scaled_up_to_the_enabled_time() {
         let ms = Duration::from_millis;
         let reading =
             |count, enabled, running| Reading { count, enabled: ms(enabled), running: ms(running) };
@@ -210,12 +213,12 @@ mod tests {
         assert_eq!(reading(1600, 14, 14).since(&before), Some(600.0));
         assert_eq!(reading(1600, 18, 14).since(&before), Some(1200.0));
         assert_eq!(reading(1000, 14, 10).since(&before), None);
-        // Clocks that are read one after the other never take anything away.
+        // The two times are read one after the other, so `running` may exceed `enabled`. Counts are never scaled down.
         assert_eq!(reading(1600, 13, 14).since(&before), Some(600.0));
     }
 
     #[test]
-    fn instructions_are_counted_where_the_machine_has_counters() {
+    fn instructions_are_counted_if_the_machine_has_counters() {
         let Ok(mut counters) = Counters::open() else { return };
         for group in 0..counters.groups() {
             counters.start(group).unwrap();

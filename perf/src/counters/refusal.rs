@@ -1,4 +1,4 @@
-//! Why an event cannot be counted, in words that say what to do about it.
+//! Explains why an event cannot be counted, and what to do about it.
 
 use super::Event;
 use rustix::io::Errno;
@@ -12,7 +12,7 @@ pub(super) struct Refusal {
     pub(super) error: io::Error,
 }
 
-/// All refusals in one sentence: the events of each reason.
+/// Describes all refusals in one line: each reason, after the names of the events that it applies to.
 pub(super) fn describe(refusals: &[Refusal]) -> String {
     let paranoid = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").ok();
     describe_with(refusals, paranoid.as_deref().map(str::trim))
@@ -27,14 +27,14 @@ fn describe_with(refusals: &[Refusal], paranoid: Option<&str>) -> String {
             None => reasons.push((reason, vec![event.name()])),
         }
     }
-    let of_one = |(reason, events): &(String, Vec<&str>)| match events.len() {
+    let describe_one = |(reason, events): &(String, Vec<&str>)| match events.len() {
         all if all == Event::ALL.len() => reason.clone(),
         _ => format!("{}: {reason}", events.join(", ")),
     };
-    reasons.iter().map(of_one).collect::<Vec<_>>().join("; ")
+    reasons.iter().map(describe_one).collect::<Vec<_>>().join("; ")
 }
 
-/// What an error of `perf_event_open` means.
+/// Explains an error of `perf_event_open`.
 fn reason(error: &io::Error, paranoid: Option<&str>) -> String {
     match error.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::NOENT) => {
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn every_reason_is_told_apart_in_one_line() {
+    fn every_reason_has_its_own_text_of_one_line() {
         let said = |errno| describe_with(&[refusal(Event::Cycles, errno)], Some("3"));
         for (errno, words) in [
             (Errno::NOENT, &["ENOENT", "virtual machine"][..]),
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn events_are_named_where_not_all_are_refused() {
+    fn events_are_named_unless_all_are_refused_for_one_reason() {
         let some = [
             refusal(Event::LlcReadMisses, Errno::NOENT),
             refusal(Event::Cycles, Errno::OPNOTSUPP),

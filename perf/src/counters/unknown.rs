@@ -1,9 +1,9 @@
-//! Systems whose counters the harness does not know.
+//! A substitute on systems whose counters the harness does not support.
 
 use super::Counts;
 use std::io;
 
-/// No counters on this system: cannot be made.
+/// Has no values, since there are no counters on this system.
 pub(crate) enum Counters {}
 
 impl Counters {

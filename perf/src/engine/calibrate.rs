@@ -1,15 +1,14 @@
-//! Measures what work costs on this machine, for the engine's cost model.
+//! Measures the constants of the engine's cost model on this machine.
 //!
-//! On one thread, by its processor time, with each strategy forced:
+//! The costs of memory accesses are measured on one thread, by its processor time, with each strategy forced:
 //!
-//! - *direct*: batches of keys in tables of the sizes of [`trommel::engine::TABLE_BYTES`];
-//! - *grouped*: batches in one table, of as many keys per cache line as [`trommel::engine::ACCESSES_PER_LINE`] lists.
+//! - *direct*: batches of keys in tables of the sizes [`trommel::engine::TABLE_BYTES`];
+//! - *grouped*: batches in one table, with the numbers of keys per cache line in [`trommel::engine::ACCESSES_PER_LINE`].
 //!
-//! What counts is the fastest repetition: whatever else runs on a machine makes work slower, never faster. All is
-//! measured several times over, since what slows a machine down may last longer than the repetitions of a constant.
+//! The fastest repetition counts, since other programs make work slower and never faster. All constants are measured in
+//! several passes, since a disturbance may last longer than all repetitions of one constant.
 //!
-//! *Start* is time on the wall: until all threads of a pool have met, which were asleep before, each on a core of its
-//! own.
+//! *Start* is wall-clock time: how long it takes to wake up all threads of a pool, each on its own core.
 
 use super::calibration::{AccessCosts, Calibration};
 use super::threads::ThreadSet;
@@ -26,27 +25,27 @@ use trommel::{
     AnyFilter, Bitmap, CacheLineQuotient, Engine, FilterKind, FilterSpec, Insert as _, Isa,
 };
 
-/// How much is measured.
+/// How much is measured: numbers of repetitions and sizes of tables.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Extent {
-    /// Memory accesses of a direct batch: more cache lines than caches have.
+    /// Memory accesses of a direct batch: more than the caches have lines.
     accesses: usize,
-    /// Times that all is measured over,
+    /// The number of passes over all constants.
     passes: usize,
-    /// and repetitions of each measurement in each of them.
+    /// The number of repetitions of each measurement per pass.
     rounds: usize,
-    /// The table that keys are grouped for: larger than most caches, and so small that an engine keeps the scratch
-    /// memory of all keys.
+    /// The size of the table for which keys are grouped: larger than most caches, yet small enough for an engine to keep
+    /// the scratch memory for all keys.
     grouped_bytes: usize,
-    /// The largest table in which accesses are measured. Accesses to larger tables are as many times the default as
-    /// those to this one.
+    /// The size of the largest table in which accesses are measured. For larger tables, the cost of the next smaller one
+    /// is multiplied by the ratio of the two default costs.
     largest_bytes: usize,
-    /// Times that sleeping threads are set to work.
+    /// The number of times that sleeping threads are woken up.
     starts: usize,
 }
 
 impl Extent {
-    /// About a minute, and at most half of the memory that is free.
+    /// The extent of a real calibration: about a minute, and at most half of the available memory.
     pub(crate) fn full() -> Self {
         let largest_bytes = available_bytes().map_or(1 << 30, |bytes| bytes / 2);
         Self {
@@ -59,7 +58,7 @@ impl Extent {
         }
     }
 
-    /// Each measurement twice, on little memory.
+    /// The extent of a test: two passes in little memory.
     #[cfg(test)]
     pub(crate) fn check() -> Self {
         Self {
@@ -74,15 +73,15 @@ impl Extent {
 }
 
 const LINE_BYTES: usize = 64;
-/// Memory for a key in the standard filter whose inserts are measured: of which seven are set.
+/// Bits per key of the standard filter whose inserts are measured. Each key sets seven bits.
 const BITS_PER_KEY: usize = 10;
-/// How long threads are left alone, so that they fall asleep.
+/// How long threads are left without work, so that they fall asleep.
 const LULL: Duration = Duration::from_millis(1);
-/// How long a thread waits for the others to come to work.
+/// How long a thread waits for the others to wake up.
 const PATIENCE: Duration = Duration::from_millis(20);
 
-/// Measures all constants. The first thread set has one thread, the last as many as there are; `say` is told what
-/// comes next.
+/// Measures all constants. The first thread set has one thread, and the last has the most threads. `say` is called with
+/// the name of each measurement before it begins.
 pub(crate) fn measure(
     thread_sets: &[ThreadSet],
     extent: &Extent,
@@ -102,7 +101,7 @@ fn round(ns: f64) -> f64 {
     round_significant(ns, 3)
 }
 
-/// The operation that accesses cache lines.
+/// An operation whose memory accesses are measured.
 #[derive(Clone, Copy, Debug)]
 enum Work {
     Lookup,
@@ -110,7 +109,7 @@ enum Work {
     InsertBits,
 }
 
-/// The measurements.
+/// The engines and settings with which constants are measured.
 struct Bench<'a> {
     one: &'a ThreadSet,
     all: &'a ThreadSet,
@@ -119,7 +118,7 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// Each constant, measured once over.
+    /// Measures each constant in one pass.
     fn constants(&self, mut say: impl FnMut(&str)) -> Result<Calibration> {
         let default = CostModel::default();
         say("lookups");
@@ -135,8 +134,8 @@ impl Bench<'_> {
         Ok(Calibration { lookup, insert, insert_bit, bulk_ns, start_ns })
     }
 
-    /// Nanoseconds of the fastest repetition of a section, after one that does not count. What `before` does is not
-    /// timed.
+    /// Returns the nanoseconds of the fastest repetition of a section, after one that does not count. `before` runs before
+    /// each repetition and is not timed.
     fn fastest_ns(&self, mut before: impl FnMut(), mut section: impl FnMut()) -> f64 {
         let mut fastest = f64::INFINITY;
         for round in 0..=self.extent.rounds {
@@ -151,7 +150,7 @@ impl Bench<'_> {
         fastest
     }
 
-    /// The costs of a memory access, direct and grouped.
+    /// Measures the costs of a memory access, direct and grouped.
     fn access_costs(&self, work: Work, default: &LineCost) -> Result<AccessCosts> {
         let mut direct_ns = default.direct_ns;
         for (i, bytes) in TABLE_BYTES.into_iter().enumerate() {
@@ -164,15 +163,15 @@ impl Bench<'_> {
         }
         let mut grouped_ns = default.grouped_ns;
         let bytes = self.extent.grouped_bytes;
-        for (ns, of_line) in grouped_ns.iter_mut().zip(ACCESSES_PER_LINE) {
-            let accesses = ((bytes / LINE_BYTES) as f64 * of_line) as usize;
+        for (ns, accesses_per_line) in grouped_ns.iter_mut().zip(ACCESSES_PER_LINE) {
+            let accesses = ((bytes / LINE_BYTES) as f64 * accesses_per_line) as usize;
             *ns = round(self.ns_per_access(work, &self.one.partitioned, bytes, accesses)?);
         }
         Ok(AccessCosts { direct_ns, grouped_ns })
     }
 
-    /// Nanoseconds per access to a table of `bytes` bytes, in a batch of `accesses` accesses. Half of the lookups find
-    /// their key.
+    /// Measures the nanoseconds per access to a table of `bytes` bytes, in a batch of `accesses` accesses. Half of the
+    /// lookups find their key.
     fn ns_per_access(
         &self,
         work: Work,
@@ -198,13 +197,13 @@ impl Bench<'_> {
                     || engine.contains_batch(&*filter.borrow(), &probes, &mut found),
                 )
             }
-            // Again and again into the same filter: lines are written whether bits are set or not.
+            // All repetitions insert into the same filter: a line is written even if its bits are already set.
             Work::Insert | Work::InsertBits => self.fastest_ns(
                 || (),
                 || result = result.and(engine.insert_batch(&mut *filter.borrow_mut(), &hashes)),
             ),
         };
-        result.context("a Bloom filter takes all keys")?;
+        result.context("a Bloom filter accepts all keys")?;
         Ok(ns / (keys * accesses_per_key) as f64)
     }
 
@@ -217,7 +216,7 @@ impl Bench<'_> {
         Ok(self.isa.map_or(spec, |isa| spec.isa(isa)).build()?)
     }
 
-    /// A key of a build of a filter that groups keys by itself.
+    /// Measures the nanoseconds per key in a bulk insert of a filter that groups keys by itself.
     fn bulk(&self) -> Result<f64> {
         let keys = KeyStream::new(1).hashes(0, self.extent.accesses);
         let builder = CacheLineQuotient::builder().keys(keys.len()).fpr(0.01);
@@ -228,12 +227,12 @@ impl Bench<'_> {
             || filter.borrow_mut().clear(),
             || result = result.and(filter.borrow_mut().insert_batch(&keys)),
         );
-        result.context("a quotient filter takes the keys that it is made for")?;
+        result.context("a quotient filter accepts the number of keys that it was built for")?;
         Ok(ns / keys.len() as f64)
     }
 }
 
-/// Nanoseconds until all threads of a set have woken up and met; none if there is one thread alone.
+/// Measures the nanoseconds until all threads of a set have woken up; `None` if the set has one thread only.
 fn start(thread_set: &ThreadSet, rounds: usize) -> Option<f64> {
     let pool = thread_set.pool.as_ref()?;
     let times: Vec<f64> = (0..rounds)
@@ -244,7 +243,7 @@ fn start(thread_set: &ThreadSet, rounds: usize) -> Option<f64> {
             pool.install(|| {
                 (0..thread_set.threads).into_par_iter().with_max_len(1).for_each(|_| {
                     arrived.fetch_add(1, Ordering::Relaxed);
-                    // Else the first to wake up would do the work of all.
+                    // Each thread waits for the others: else the first to wake up would do all the work.
                     let is_waiting = || arrived.load(Ordering::Relaxed) < thread_set.threads;
                     while is_waiting() && start.elapsed() < PATIENCE {
                         std::hint::spin_loop();
@@ -257,7 +256,7 @@ fn start(thread_set: &ThreadSet, rounds: usize) -> Option<f64> {
     Some(median(&times))
 }
 
-/// Memory that can be had without swapping, where the system tells.
+/// The memory that is available without swapping, in bytes, if the system tells.
 fn available_bytes() -> Option<usize> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
@@ -270,7 +269,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_constant_is_measured_and_none_is_below_zero() {
+    fn every_constant_is_measured_and_positive() {
         let thread_sets = ThreadSet::start_all(&[1, 2], CostModel::default()).unwrap();
         let measured = measure(&thread_sets, &Extent::check(), None, |_| ()).unwrap();
         let directory = tempfile::tempdir().unwrap();

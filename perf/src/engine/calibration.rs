@@ -1,4 +1,4 @@
-//! What work costs on a machine, as a file that runs can share.
+//! The measured constants of the cost model, and the file in which they are stored.
 
 use crate::environment::human_bytes;
 use crate::failure::bad_input;
@@ -30,7 +30,7 @@ pub(crate) struct AccessCosts {
     pub(crate) grouped_ns: [f64; ACCESSES_PER_LINE.len()],
 }
 
-/// No work of a key takes longer: a second.
+/// The largest constant that is accepted, in nanoseconds: a second.
 const MOST_NS: f64 = 1e9;
 
 impl AccessCosts {
@@ -49,7 +49,7 @@ impl AccessCosts {
         }
     }
 
-    /// Each constant by what it is of.
+    /// Each constant with a name that says what it is the cost of.
     fn named(&self) -> impl Iterator<Item = (String, f64)> {
         let direct = TABLE_BYTES.map(|bytes| format!("in {}", human_bytes(bytes as u64)));
         let grouped = ACCESSES_PER_LINE.map(|accesses| format!("grouped, {accesses} per line"));
@@ -59,7 +59,7 @@ impl AccessCosts {
 }
 
 impl Calibration {
-    /// Those of a model.
+    /// The constants of a model.
     pub(crate) fn of(model: &CostModel) -> Self {
         Self {
             lookup: AccessCosts::of(&model.lookup),
@@ -70,7 +70,7 @@ impl Calibration {
         }
     }
 
-    /// Of each constant the lesser one.
+    /// Takes the smaller of the two values of each constant.
     pub(crate) fn or_faster(&self, other: &Self) -> Self {
         Self {
             lookup: self.lookup.or_faster(&other.lookup),
@@ -81,7 +81,7 @@ impl Calibration {
         }
     }
 
-    /// The model of these constants.
+    /// The cost model with these constants.
     pub(crate) fn model(&self) -> CostModel {
         CostModel {
             lookup: self.lookup.cost(),
@@ -97,10 +97,10 @@ impl Calibration {
         [("lookup", &self.lookup), ("insert", &self.insert), ("insert_bit", &self.insert_bit)]
     }
 
-    /// Each constant by its name.
+    /// Each constant with its name.
     fn named(&self) -> Vec<(String, f64)> {
         let costs = self.access_costs().into_iter().flat_map(|(name, costs)| {
-            costs.named().map(move |(of, ns)| (format!("{name} {of}"), ns))
+            costs.named().map(move |(access, ns)| (format!("{name} {access}"), ns))
         });
         let others = [("bulk_ns", self.bulk_ns), ("start_ns", self.start_ns)];
         costs.chain(others.map(|(name, ns)| (name.to_owned(), ns))).collect()
@@ -109,15 +109,15 @@ impl Calibration {
     /// Reads a file that [`Calibration::save`] wrote.
     ///
     /// # Errors
-    /// Bad input if there is none, or it has a constant that no work can take.
+    /// Bad input if the file cannot be read or parsed, or if a constant is negative or above a second.
     pub(crate) fn read(path: &Path) -> Result<Self> {
-        let refused = |why: String| bad_input(format!("{}: {why}", path.display()));
-        let bytes = fs::read(path).map_err(|error| refused(format!("cannot read it: {error}")))?;
+        let read_error = |why: String| bad_input(format!("{}: {why}", path.display()));
+        let bytes = fs::read(path).map_err(|error| read_error(format!("cannot read it: {error}")))?;
         let read: Self = serde_json::from_slice(&bytes)
-            .map_err(|error| refused(format!("no calibration: {error}")))?;
+            .map_err(|error| read_error(format!("not a calibration: {error}")))?;
         for (name, ns) in read.named() {
             if !(0.0..=MOST_NS).contains(&ns) {
-                return Err(refused(format!("{name} of {ns} is not from 0 to {MOST_NS}")));
+                return Err(read_error(format!("{name} of {ns} is not from 0 to {MOST_NS}")));
             }
         }
         Ok(read)
@@ -128,7 +128,7 @@ impl Calibration {
         replace(&directory.join("calibration.json"), &serde_json::to_vec_pretty(self)?)
     }
 
-    /// As Rust: what `Engine::builder().cost_model` takes.
+    /// The constants as Rust code: an argument of `Engine::builder().cost_model`.
     pub(crate) fn to_rust(&self) -> String {
         let mut text = "CostModel {\n".to_owned();
         for (name, costs) in self.access_costs() {
@@ -142,7 +142,7 @@ impl Calibration {
         text
     }
 
-    /// The constants beside the defaults.
+    /// A table of the constants next to the defaults.
     pub(crate) fn table(&self) -> Table {
         let default = Self::of(&CostModel::default());
         let rows = self.named().into_iter().zip(default.named());
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn constants_survive_the_file() {
+    fn a_calibration_survives_saving_and_reading() {
         let directory = tempfile::tempdir().unwrap();
         let calibration = Calibration { bulk_ns: 3.25, ..Calibration::of(&CostModel::default()) };
         calibration.save(directory.path()).unwrap();
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_the_faster_constants_are_kept() {
+    fn the_smaller_value_of_each_constant_is_kept() {
         let default = Calibration::of(&CostModel::default());
         let mut other = Calibration { bulk_ns: default.bulk_ns / 2.0, ..default.clone() };
         other.start_ns *= 2.0;
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_are_no_calibration_are_bad_input() {
+    fn files_that_are_not_a_calibration_are_bad_input() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("calibration.json");
         let good = serde_json::to_string(&Calibration::of(&CostModel::default())).unwrap();
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn rust_and_the_table_have_every_constant() {
+    fn rust_code_and_the_table_contain_every_constant() {
         let calibration = Calibration::of(&CostModel::default());
         let rust = calibration.to_rust();
         assert!(rust.starts_with("CostModel {\n    lookup: LineCost {\n        direct_ns: ["));

@@ -1,17 +1,17 @@
-//! What several threads gain: the engine beside a filter's own batch and the crates that one would otherwise
-//! pick, each on the same numbers of threads.
+//! Measures the speedup by several threads: the engine is compared with a filter's own batch and with the usual
+//! alternative crates, each on the same numbers of threads.
 //!
 //! | module | idea |
 //! |---|---|
-//! | [`plan`] | which cases there are, and their names |
-//! | [`threads`] | engines, and threads for rivals, started before this thread is pinned |
-//! | [`runner`] | one face for ours and rivals |
-//! | [`rows`] | groups of cases, verified and timed interleaved |
-//! | [`strategies`] | both strategies by size, density and threads, and what is picked |
-//! | [`mod@calibrate`], [`calibration`] | what the cost model says, measured on this machine |
-//! | [`scaling`] | plots of speed by threads |
-//! | [`shared`] | filters that threads share |
-//! | [`wall`], [`peak`] | time on the wall, and memory |
+//! | [`plan`] | lists the cases and their names |
+//! | [`threads`] | starts engines, and threads for rivals, before this thread is pinned |
+//! | [`runner`] | builds and calls our filters and rivals through one trait |
+//! | [`rows`] | verifies the cases of a group and times them interleaved |
+//! | [`strategies`] | times both strategies by size, density and threads, and checks which one the cost model picks |
+//! | [`mod@calibrate`], [`calibration`] | measures the constants of the cost model on this machine |
+//! | [`scaling`] | plots speed by threads |
+//! | [`shared`] | Bloom filters into which several threads insert |
+//! | [`wall`], [`peak`] | measure wall-clock time and peak memory |
 
 mod calibrate;
 mod calibration;

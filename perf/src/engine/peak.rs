@@ -1,9 +1,9 @@
-//! How much memory a section takes beyond what was resident before it.
+//! Measures the peak memory of a section beyond the memory that was resident before it.
 
 use std::fs;
 
-/// Runs a section; the most bytes that became resident during it, where the system tells (Linux does).
-/// Memory that an allocator kept from earlier is not counted: if that was enough, there is no answer.
+/// Runs a section; also returns by how many bytes the resident memory grew at its peak, if the system tells (Linux
+/// does). Memory that an allocator kept from earlier is not counted: `None` if the section needed no other.
 pub(crate) fn during<T>(section: impl FnOnce() -> T) -> (T, Option<u64>) {
     // 5 resets the peak (proc_pid_clear_refs(5)).
     let before = fs::write("/proc/self/clear_refs", "5").ok().and_then(|()| status("VmRSS:"));
@@ -12,7 +12,7 @@ pub(crate) fn during<T>(section: impl FnOnce() -> T) -> (T, Option<u64>) {
     (value, peak.filter(|bytes| *bytes > 0))
 }
 
-/// A line of `/proc/self/status`, in bytes.
+/// The value of a line of `/proc/self/status`, in bytes.
 fn status(name: &str) -> Option<u64> {
     let text = fs::read_to_string("/proc/self/status").ok()?;
     let value = text.lines().find_map(|line| line.strip_prefix(name))?;
@@ -26,12 +26,12 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn memory_that_was_freed_again_is_seen() {
+    fn peak_memory_counts_although_it_is_freed() {
         let (sum, peak) =
             during(|| vec![1u8; 64 << 20].iter().map(|one| u64::from(*one)).sum::<u64>());
         assert_eq!(sum, 64 << 20);
-        // Other tests of this process may free as much meanwhile, and a system may not tell: only a figure
-        // that makes no sense is wrong.
+        // Other tests of this process may free as much meanwhile, and a system may not report the peak. So only an
+        // impossible figure fails.
         assert!(peak.is_none_or(|bytes| bytes > 0 && bytes % 1024 == 0), "{peak:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Which cases of the engine there are, and what they are called.
+//! Lists the cases of the engine, and their names.
 
 use crate::cli::Selection;
 use crate::engine::strategies;
@@ -10,30 +10,30 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use trommel::{FilterKind, FilterSpec, Isa};
 
-/// How large a filter is made.
+/// The size of a filter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Size {
     /// This many bits per key.
     BitsPerKey(usize),
-    /// As its own equation says for this false-positive rate.
+    /// Sized by the filter's own equation for this false-positive rate.
     Fpr(f64),
-    /// Fingerprints or remainders of this many bits in slots, 95 % of which the keys take.
+    /// Slots with fingerprints or remainders of this many bits. The keys take 95 % of the slots.
     Full(u32),
-    /// This many bytes, whatever the keys.
+    /// This many bytes, for any number of keys.
     Bytes(usize),
 }
 
-/// What a filter has to match for the map of strategies to be measured.
+/// The map of strategies is measured if `--filter` matches this name.
 const STRATEGIES: &str = "engine-strategies";
 
-/// Ends the size of a filter that threads share.
+/// The suffix of the size of a filter that threads share.
 const SHARED_SUFFIX: &str = "-shared";
 
-/// Share of slots that keys take in [`Size::Full`].
+/// The share of slots that the keys take with [`Size::Full`].
 const FULL_LOAD: f64 = 0.95;
 const ONE_GIB: usize = 1 << 30;
-/// How many skewed keys are measured, and keys that shared filters take: enough for threads, few enough that
-/// rounds stay short.
+/// The key counts at which skewed keys and shared filters are measured: enough work for several threads, yet short
+/// rounds.
 const MANY_KEYS: RangeInclusive<usize> = 1_000_000..=10_000_000;
 const LINE_BYTES: usize = 64;
 
@@ -44,26 +44,26 @@ pub(crate) struct SizedFilter {
     pub(crate) size: Size,
 }
 
-/// What keys and probes are like.
+/// The distribution and order of keys and probes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Input {
-    /// Any that differ.
+    /// Distinct keys in random order.
     Plain,
-    /// This many keys for each line of the table, as the variant says it.
+    /// This number of keys per cache line of the table, as written in the variant column.
     PerLine(&'static str),
-    /// In the order of their hashes.
+    /// Sorted by hash.
     Sorted,
-    /// One and the same.
+    /// One key, repeated.
     Equal,
-    /// Some far more often than others, as in [`Workload::Zipf`].
+    /// Keys repeated by Zipf's law, as in [`Workload::Zipf`].
     Zipf,
 }
 
 impl Input {
-    /// Those that a filter must not be slower with because of them.
+    /// The skewed inputs. The engine must not be slower than the batch because of them.
     pub(crate) const SKEWED: [Self; 3] = [Self::Sorted, Self::Equal, Self::Zipf];
 
-    /// What ends the size of a case.
+    /// The suffix of the size in the variant column.
     pub(crate) fn suffix(self) -> String {
         match self {
             Self::Plain => String::new(),
@@ -74,14 +74,14 @@ impl Input {
         }
     }
 
-    /// Whether a row is of skewed keys.
+    /// Whether a row of the engine was measured with skewed keys.
     pub(crate) fn is_skewed(row: &Row) -> bool {
         row.is_of_engine()
             && Self::SKEWED.iter().any(|input| row.sizing().ends_with(&input.suffix()))
     }
 }
 
-/// Who takes part in a group.
+/// A subject of a group, without its number of threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Participant {
     /// The filter's own batch, on one thread.
@@ -93,7 +93,7 @@ pub(crate) enum Participant {
     Rival(ParallelRival),
 }
 
-/// Who, and on how many threads.
+/// A participant and its number of threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Runner {
     pub(crate) participant: Participant,
@@ -107,16 +107,16 @@ pub(crate) struct Group {
     pub(crate) op: Op,
     pub(crate) workload: Option<Workload>,
     pub(crate) keys: usize,
-    /// Keys that are looked up, or inserted.
+    /// The number of keys that are looked up or inserted per repetition.
     pub(crate) ops: usize,
-    /// What those are like.
+    /// The distribution and order of these keys.
     pub(crate) input: Input,
     /// Whether keys are inserted through shared references.
     pub(crate) shared: bool,
 }
 
 impl SizedFilter {
-    /// What an engine builds it from.
+    /// The spec of the filter for `keys` keys.
     pub(crate) fn spec(&self, keys: usize, isa: Option<Isa>) -> FilterSpec {
         let spec = FilterSpec::new(self.kind).keys(keys);
         let spec = match self.size {
@@ -124,7 +124,7 @@ impl SizedFilter {
             Size::Fpr(fpr) => spec.fpr(fpr),
             Size::Bytes(bytes) => spec.memory_bytes(bytes),
             Size::Full(bits) if self.kind == FilterKind::Cuckoo => {
-                // As its rival, which keeps every copy.
+                // A multiset like its rival, which keeps every copy.
                 spec.load(FULL_LOAD).fingerprint_bits(bits).multiset(true)
             }
             Size::Full(bits) => spec.load(FULL_LOAD).remainder_bits(bits),
@@ -132,7 +132,7 @@ impl SizedFilter {
         isa.map_or(spec, |isa| spec.isa(isa))
     }
 
-    /// The crate that it is compared with.
+    /// The crate with which the filter is compared.
     pub(crate) fn rival(&self) -> ParallelRival {
         match self.kind {
             FilterKind::Bloom | FilterKind::CountingBloom => ParallelRival::Fastbloom,
@@ -154,8 +154,8 @@ impl SizedFilter {
         }
     }
 
-    /// Whether a rival is of the same kind; else it says whose size it takes.
-    fn is_of_kind_of(&self, rival: ParallelRival) -> bool {
+    /// Whether a rival is of the same kind. If not, its variant names the filter whose size it takes.
+    fn has_kind_of(&self, rival: ParallelRival) -> bool {
         let kind = match rival {
             ParallelRival::SbbfRs => FilterKind::SplitBlockBloom,
             ParallelRival::Fastbloom | ParallelRival::FastbloomAtomic => FilterKind::Bloom,
@@ -167,7 +167,7 @@ impl SizedFilter {
 }
 
 impl Group {
-    /// One of as many operations as keys, on any keys.
+    /// A group with as many operations as keys, on plain keys.
     const fn of(
         sized_filter: SizedFilter,
         op: Op,
@@ -179,15 +179,15 @@ impl Group {
 
     /// The variant column of a participant.
     pub(crate) fn variant(&self, participant: Participant) -> String {
-        let lent = match participant {
-            Participant::Rival(rival) if !self.sized_filter.is_of_kind_of(rival) => {
+        let size_from = match participant {
+            Participant::Rival(rival) if !self.sized_filter.has_kind_of(rival) => {
                 format!("as-{}-", self.sized_filter.kind)
             }
             _ => String::new(),
         };
         let shared = if self.shared { SHARED_SUFFIX } else { "" };
         let (size, input) = (self.sized_filter.size_name(), self.input.suffix());
-        format!("{lent}{size}{input}{shared}{WALL_SUFFIX}")
+        format!("{size_from}{size}{input}{shared}{WALL_SUFFIX}")
     }
 
     /// The name of a runner's case.
@@ -207,13 +207,13 @@ impl Group {
         )
     }
 
-    /// What the keys are like that are inserted: of lookups, the probes are what varies.
+    /// The distribution of the keys in the filter. In lookups, only the probes are skewed.
     pub(crate) fn inserted(&self) -> Input {
         if self.op == Op::Insert { self.input } else { Input::Plain }
     }
 
-    /// Everyone who takes part, on these numbers of threads. With skewed keys, ours: those are about the engine
-    /// beside the filter's own batch. Shared filters meet each other.
+    /// All runners of the group, on these numbers of threads. Skewed keys are measured without rivals, since they compare
+    /// the engine with the filter's own batch. Shared filters are compared with `fastbloom`'s atomic filter.
     pub(crate) fn runners(&self, threads: &[usize]) -> Vec<Runner> {
         let on_threads = |participant| {
             threads.iter().map(move |threads| Runner { participant, threads: *threads })
@@ -229,7 +229,7 @@ impl Group {
             return all;
         }
         all.extend(on_threads(rival));
-        // The rival's loop on one thread is what ours are compared with, whatever numbers were asked for.
+        // Ours are compared with the rival on one thread, so it is always included.
         let alone = Runner { participant: rival, threads: 1 };
         if !all.contains(&alone) {
             all.push(alone);
@@ -237,8 +237,8 @@ impl Group {
         all
     }
 
-    /// Whether the selection names a case of the engine in it, or one that would be the engine's if the filter
-    /// were not shared.
+    /// Whether the selection's filter matches a case of the engine in this group. A group of shared filters counts as if
+    /// the engine were part of it.
     pub(crate) fn is_selected(&self, selection: &Selection, threads: &[usize]) -> bool {
         selection.filter.as_ref().is_none_or(|filter| {
             let participant = Participant::Engine;
@@ -271,7 +271,7 @@ impl Runner {
     }
 }
 
-/// The filters that are measured at every number of keys.
+/// The filters that are measured at every key count.
 fn sized_filters() -> [SizedFilter; 7] {
     use FilterKind as Kind;
     let sized = |kind, size| SizedFilter { kind, size };
@@ -286,8 +286,9 @@ fn sized_filters() -> [SizedFilter; 7] {
     ]
 }
 
-/// The groups of a number of keys, those of a filter one after the other. Where an insert of all keys takes minutes,
-/// filters are built only: inserts of 1e8 into an empty filter, whose memory had been written before, took 0.72 to 1.05 of the time.
+/// The groups of a key count, ordered by filter. Above 1e7 keys, where an insert of all keys takes minutes, filters are
+/// only built: inserts of 1e8 keys into an empty filter whose memory had been written before took 0.72 to 1.05 times as
+/// long as a build.
 pub(crate) fn groups_of(keys: usize) -> Vec<Group> {
     let is_inserted = keys <= *MANY_KEYS.end();
     let of_filter = move |filter| {
@@ -302,12 +303,12 @@ pub(crate) fn groups_of(keys: usize) -> Vec<Group> {
     sized_filters().into_iter().flat_map(of_filter).collect()
 }
 
-/// Those of some kinds.
+/// The sized filters of some kinds.
 fn sized_filters_of(kinds: &[FilterKind]) -> impl Iterator<Item = SizedFilter> {
     sized_filters().into_iter().filter(|filter| kinds.contains(&filter.kind))
 }
 
-/// The groups of a number of skewed keys.
+/// The groups with skewed keys of a key count.
 pub(crate) fn groups_of_skewed(keys: usize) -> Vec<Group> {
     use FilterKind as Kind;
     let mut groups = Vec::new();
@@ -318,7 +319,7 @@ pub(crate) fn groups_of_skewed(keys: usize) -> Vec<Group> {
             let group = |op, workload| Group { input, ..Group::of(filter, op, workload, keys) };
             let probes = if input == Input::Zipf { Workload::Zipf } else { Workload::Hit };
             groups.push(group(Op::Contains, Some(probes)));
-            // A cuckoo filter, which keeps every copy, has room for a few.
+            // A cuckoo filter stores every copy of a key, and has room for only a few copies.
             if filter.kind != FilterKind::Cuckoo || input == Input::Sorted {
                 groups.push(group(Op::Insert, None));
             }
@@ -329,13 +330,13 @@ pub(crate) fn groups_of_skewed(keys: usize) -> Vec<Group> {
     groups
 }
 
-/// The groups of filters that threads share.
+/// The groups with shared filters of a key count.
 pub(crate) fn groups_of_shared(keys: usize) -> Vec<Group> {
     let group = |filter| Group { shared: true, ..Group::of(filter, Op::Insert, None, keys) };
     sized_filters_of(&[FilterKind::SplitBlockBloom, FilterKind::Bloom]).map(group).collect()
 }
 
-/// The groups of filters of 1 GiB: keys and probes by how many there are for a line.
+/// The groups of filters of 1 GiB, with several numbers of probes per cache line.
 pub(crate) fn groups_of_one_gib() -> Vec<Group> {
     const KEYS: usize = 100_000_000;
     let lines = ONE_GIB / LINE_BYTES;
@@ -360,9 +361,9 @@ pub(crate) fn groups_of_one_gib() -> Vec<Group> {
 }
 
 impl Selection {
-    /// Whether the engine is measured: where it is named, where numbers of threads are, and by all but short
-    /// runs. A usual run has few of its cases, so a filter of such a run selects them only if it names the engine;
-    /// of a full run it selects what it matches, as of all else.
+    /// Whether the engine is measured: if `--filter` names it, if `--threads` is given, or in a run that is not quick.
+    /// A usual run has few of the engine's cases, so with `--filter` it measures the engine only if the filter names it.
+    /// In a full run, `--filter` selects the cases that it matches.
     pub(crate) fn includes_engine(&self) -> bool {
         let is_of_all = match &self.filter {
             _ if self.full => self.load.is_none(),
@@ -374,7 +375,7 @@ impl Selection {
         is_of_all || is_named || self.threads.is_some()
     }
 
-    /// The groups of the engine.
+    /// The groups of the engine that are selected.
     pub(crate) fn engine_groups(&self) -> Vec<Group> {
         if !self.includes_engine() {
             return Vec::new();
@@ -401,8 +402,8 @@ impl Selection {
         groups
     }
 
-    /// The places of the map of strategies: in a full run, and where the engine is named, unless the map is left
-    /// out by a filter or by numbers of keys.
+    /// The points of the map of strategies. They are measured if `--filter` matches the map's name; without `--filter`, in
+    /// full runs and with `--threads`. `--keys` leaves them out.
     pub(crate) fn engine_places(&self) -> Vec<strategies::Place> {
         let is_named = match &self.filter {
             Some(filter) => filter.is_match(STRATEGIES),
@@ -450,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn rivals_are_measured_on_one_thread_whatever_was_asked_for() {
+    fn rivals_are_always_measured_on_one_thread_too() {
         let group = groups_of(1000)[0];
         let rivals = |threads: &[usize]| {
             let all = group.runners(threads);
@@ -468,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn the_engine_is_measured_where_it_is_named() {
+    fn the_engine_is_measured_if_it_is_named_or_the_run_is_not_quick() {
         let quick = Selection { quick: true, ..Selection::default() };
         assert!(quick.engine_groups().is_empty());
         let usual = Selection::default();
@@ -476,12 +477,12 @@ mod tests {
         assert!(!usual.engine_groups().is_empty() && usual.engine_places().is_empty());
         assert!(!Selection { full: true, ..Selection::default() }.engine_groups().is_empty());
         let inserts = inserts_alone().engine_groups();
-        // Seven filters with five numbers of keys; ten skewed groups and two shared ones with two of them.
+        // Seven filters at five key counts; ten skewed and two shared groups at two of them.
         assert_eq!(inserts.len(), 7 * 5 + (10 + 2) * 2);
         assert!(inserts.iter().all(|group| group.op == Op::Insert));
         let other = Selection { threads: None, ..selection("miss/1e6/split-block") };
         assert!(other.engine_groups().is_empty());
-        // Of a full run, a filter selects what `list` shows of it.
+        // In a full run, `--filter` selects the cases that `list` shows for it.
         let builds = Selection { full: true, threads: None, ..selection("build/1e8/split-block") };
         let groups = builds.engine_groups();
         assert_eq!(groups.len(), 1);

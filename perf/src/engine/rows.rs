@@ -1,4 +1,4 @@
-//! The rows of the engine: the runners of each group are made, verified, and timed interleaved.
+//! Measures the rows of the engine: the filters of each group are built, verified, and timed interleaved.
 
 use super::plan::{Group, Input, Participant, Runner};
 use super::runner::Maker;
@@ -24,35 +24,35 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use trommel::{AnyFilter, Bitmap, Filter as _, Insert as _, Isa, KeyHash};
 
-/// What groups are measured with.
+/// The threads and settings with which groups are measured.
 pub(crate) struct Bench<'a> {
     pub(crate) thread_sets: &'a [ThreadSet],
     pub(crate) effort: Effort,
     pub(crate) isa: Option<Isa>,
 }
 
-/// An untimed pass precedes a repetition of up to this many operations, as for other short passes.
+/// A repetition of up to this many operations is preceded by an untimed pass, as other short passes are.
 const WARMED_UP_TO: usize = 2_000_000;
 
-/// Keys that are looked up in a filter after it was filled: to find more takes a rival as long as to be filled.
+/// The most keys that are looked up in a filter after it was filled. A rival takes as long to find more as to be filled.
 const MOST_KEYS_FOUND: usize = 10_000_000;
 
-/// Probes whose answers in a batch are compared with those of single calls.
+/// The number of probes whose batched answers are compared with those of single calls.
 const KEYS_CHECKED_ONE_BY_ONE: usize = 100_000;
 
-/// The keys of several groups, and our filter of them, filled on one thread: what all others have to equal.
+/// The keys of several groups, and our filter filled with them on one thread, which all others have to equal.
 pub(crate) struct Truth {
     keys: Vec<KeyHash>,
     filter: AnyFilter,
     frozen: Vec<u8>,
     fpr_measured: f64,
     absent_keys: usize,
-    /// The filters that runners made of the keys, for all groups of lookups.
+    /// The filters that runners filled with the keys, kept for all groups of lookups.
     made: RefCell<Vec<(Runner, Rc<dyn Parallel>)>>,
 }
 
 impl Truth {
-    /// That of a group and of all others of the same filter and number of keys.
+    /// Creates the truth for a group, and for all others with the same filter and keys.
     fn of(group: &Group, isa: Option<Isa>, absent: usize) -> Result<Self> {
         let stream = KeyStream::new(group.keys as u64);
         let keys = inserted(group.inserted(), stream, group.keys);
@@ -66,7 +66,7 @@ impl Truth {
         Ok(Self { keys, filter, frozen, fpr_measured, absent_keys: absent, made })
     }
 
-    /// The filter that a runner makes of the keys; made once.
+    /// Returns the filter that a runner fills with the keys. It is built once.
     fn made(&self, maker: &Maker<'_>) -> Result<Rc<dyn Parallel>> {
         let mut made = self.made.borrow_mut();
         if let Some((_, filter)) = made.iter().find(|(runner, _)| *runner == maker.runner) {
@@ -77,7 +77,7 @@ impl Truth {
         Ok(filter)
     }
 
-    /// Probes of a workload, which of them are keys, and our answers to them.
+    /// Returns the probes of a group's workload, a bitmap of those that are keys, and our answers to them.
     fn probes(&self, group: &Group) -> Result<(Vec<KeyHash>, Bitmap, Bitmap)> {
         let workload = group.workload.unwrap_or(Workload::Mixed);
         let stream = KeyStream::new(group.keys as u64);
@@ -94,7 +94,7 @@ impl Truth {
             let single = self.filter.contains_hash(*hash);
             ensure!(
                 answers.get(i) == single,
-                "{group}: the batch answers otherwise than single calls"
+                "{group}: a batched answer differs from the single one"
             );
         }
         Ok((hashes, probes.members, answers))
@@ -103,12 +103,12 @@ impl Truth {
 
 impl Bench<'_> {
     fn thread_set(&self, threads: usize) -> &ThreadSet {
-        // A runner on one thread uses no threads of any set.
+        // A runner on one thread uses no threads of a set, so any set will do.
         let found = self.thread_sets.iter().find(|thread_set| thread_set.threads == threads);
         found.unwrap_or(&self.thread_sets[0])
     }
 
-    /// Measures all groups; what is measured already is left out.
+    /// Measures all groups; leaves out those whose cases `results` already has.
     pub(crate) fn measure(
         &self,
         groups: &[Group],
@@ -118,10 +118,10 @@ impl Bench<'_> {
     ) -> Result<()> {
         let threads: Vec<usize> =
             self.thread_sets.iter().map(|thread_set| thread_set.threads).collect();
-        let of_same = |a: &Group, b: &Group| {
+        let share_truth = |a: &Group, b: &Group| {
             (a.sized_filter, a.keys, a.inserted()) == (b.sized_filter, b.keys, b.inserted())
         };
-        for groups in groups.chunk_by(of_same) {
+        for groups in groups.chunk_by(share_truth) {
             let mut truth = None;
             for group in groups {
                 let runners = group.runners(&threads);
@@ -177,7 +177,7 @@ impl Bench<'_> {
         .with_context(|| group.to_string())?;
         let (timings, limits) = timings.split_at(runners.len());
         for timing in timings {
-            // Time on the wall holds the time waited; that of processors does not.
+            // Wall-clock time includes the time waited, which a lap of processor time does not.
             let Lap { busy, waited } = timing.total;
             results.timed.add(Lap { busy: busy.saturating_sub(waited), waited });
         }
@@ -199,7 +199,7 @@ impl Bench<'_> {
     }
 }
 
-/// Properties of a runner's filter when it is full.
+/// Properties of a runner's filter with all keys.
 struct Facts {
     bytes: u64,
     load_factor: Option<f64>,
@@ -211,19 +211,19 @@ struct Ready<'a> {
     repetition: Repetition<'a>,
 }
 
-/// Data that the runners of a group share.
+/// The data that all runners of a group use.
 struct Section<'a> {
     group: &'a Group,
     truth: &'a Truth,
     probes: &'a [KeyHash],
-    /// Which of the probes are keys.
+    /// A bitmap of the probes that are keys.
     members: &'a Bitmap,
-    /// What our filter answers.
+    /// The answers of our filter.
     answers: &'a Bitmap,
 }
 
 impl<'a> Section<'a> {
-    /// Verifies a runner once, notes the memory that it takes meanwhile, and makes its repetition.
+    /// Runs and verifies a runner once, measures its peak memory, and returns its repetition.
     fn prepare(&self, maker: Maker<'a>) -> Result<Ready<'a>> {
         match self.group.op {
             Op::Build => self.prepare_build(maker),
@@ -278,8 +278,8 @@ impl<'a> Section<'a> {
         let facts = Self::facts(&*filter, peak_bytes);
         let expected = if matches!(maker.runner.participant, Participant::Rival(_)) {
             ensure_no_key_denied(self.members, &answers, "it")?;
-            // Its own answers to a call per key on this thread are not at hand where it is sharded; that it
-            // answers alike every time, and denies no key, is.
+            // A sharded rival has no single call to compare with. It must give the same answers in every repetition,
+            // without a false negative.
             answers.clone()
         } else {
             self.answers.clone()
@@ -304,7 +304,7 @@ impl<'a> Section<'a> {
     }
 }
 
-/// Keys to insert.
+/// Returns the hashes of the keys to insert.
 fn inserted(input: Input, stream: KeyStream, keys: usize) -> Vec<KeyHash> {
     let mut values = match input {
         Input::Zipf => match stream.probes(Workload::Zipf, keys, keys).column {
@@ -317,7 +317,7 @@ fn inserted(input: Input, stream: KeyStream, keys: usize) -> Vec<KeyHash> {
     as_hashes(&values)
 }
 
-/// Makes what was drawn like an input.
+/// Orders or overwrites drawn values as the input demands.
 fn arrange(values: &mut [u64], input: Input) {
     match (input, values) {
         (Input::Sorted, values) => values.sort_unstable(),
@@ -326,7 +326,8 @@ fn arrange(values: &mut [u64], input: Input) {
     }
 }
 
-/// Ours equals, to the byte, what one thread made, and keys are found in anyone's.
+/// Checks that a filter of ours equals, to the byte, the one that one thread filled, and that any filter finds its
+/// keys.
 fn verify(filter: &dyn Parallel, truth: &Truth) -> Result<()> {
     if let Some(frozen) = filter.frozen() {
         ensure!(frozen == truth.frozen, "the filter differs from that of one thread");
@@ -334,7 +335,7 @@ fn verify(filter: &dyn Parallel, truth: &Truth) -> Result<()> {
     ensure_holds(filter, truth, MOST_KEYS_FOUND)
 }
 
-/// A look at some keys of a repetition, off the clock.
+/// Checks, untimed, that some keys of a repetition are found.
 fn verify_sample(filter: &dyn Parallel, truth: &Truth) -> Result<()> {
     ensure_holds(filter, truth, 4096)
 }

@@ -1,4 +1,4 @@
-//! Who takes part in a group, behind one face: made, filled, emptied and asked.
+//! Builds the filters of a group, ours and rivals, behind one trait.
 
 use super::plan::{Group, Participant, Runner};
 use super::shared;
@@ -9,7 +9,7 @@ use rayon::ThreadPool;
 use std::sync::Arc;
 use trommel::{AnyFilter, Bitmap, Engine, Filter as _, FilterSpec, Insert as _, Isa, KeyHash};
 
-/// Makes and fills filters for a runner.
+/// Builds and fills filters for a runner.
 pub(super) struct Maker<'a> {
     pub(super) runner: Runner,
     spec: FilterSpec,
@@ -18,7 +18,7 @@ pub(super) struct Maker<'a> {
 }
 
 impl<'a> Maker<'a> {
-    /// Creates one for a runner of the group; `like` is our filter, whose size a rival takes.
+    /// Creates the maker for a runner of the group. A rival gets the size of `like`, our filter.
     pub(super) fn new(
         group: &Group,
         runner: Runner,
@@ -44,7 +44,7 @@ impl<'a> Maker<'a> {
         Self { runner, spec: group.sized_filter.spec(group.keys, isa), size, thread_set }
     }
 
-    /// An empty filter.
+    /// Builds an empty filter.
     pub(super) fn empty(&self) -> Result<Box<dyn Parallel>> {
         let ours = |engine| -> Result<Box<dyn Parallel>> {
             Ok(Box::new(Ours { filter: self.spec.build()?, engine }))
@@ -57,12 +57,12 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// Threads other than the caller's; none for a runner on one thread, even if no set has one thread.
+    /// The thread pool; `None` for a runner on one thread, even if no thread set has a single thread.
     fn pool(&self) -> Option<Arc<ThreadPool>> {
         self.thread_set.pool.clone().filter(|_| self.runner.threads > 1)
     }
 
-    /// A filter of these keys, in one call where there is one.
+    /// Builds a filter of these keys: by one call of the engine, else by an insert into an empty filter.
     pub(super) fn build(&self, hashes: &[KeyHash]) -> Result<Box<dyn Parallel>> {
         if self.runner.participant == Participant::Engine {
             let engine = self.thread_set.engine.clone();
@@ -75,7 +75,7 @@ impl<'a> Maker<'a> {
     }
 }
 
-/// A filter of ours, alone or with an engine.
+/// A filter of ours, which inserts and looks up by its own batches or by an engine.
 struct Ours {
     filter: AnyFilter,
     engine: Option<Engine>,
@@ -125,7 +125,7 @@ fn load_factor(filter: &AnyFilter) -> Option<f64> {
     Some(filter.len() as f64 / slots as f64)
 }
 
-/// Empties a filter of a kind that is measured here; its memory stays.
+/// Removes all keys from a filter of a kind that is measured here; its memory stays allocated.
 fn clear(filter: &mut AnyFilter) {
     match filter {
         AnyFilter::Bloom(filter) => filter.clear(),
@@ -135,6 +135,6 @@ fn clear(filter: &mut AnyFilter) {
         AnyFilter::Quotient(filter) => filter.clear(),
         AnyFilter::CacheLineQuotient(filter) => filter.clear(),
         AnyFilter::Cuckoo(filter) => filter.clear(),
-        other => unreachable!("the harness does not know how to empty a {}", other.kind()),
+        other => unreachable!("the harness cannot clear a {}", other.kind()),
     }
 }

@@ -1,4 +1,4 @@
-//! Speed by threads, as plots.
+//! Plots speed by number of threads.
 
 use crate::engine::Input;
 use crate::plots::{self, Look, Series};
@@ -10,7 +10,7 @@ use anyhow::Result;
 /// A plot: the name of its file, and its SVG text.
 pub(crate) type Plot = (&'static str, String);
 
-/// The files of the pictures, whether they have points or not.
+/// The files of all plots, including those without points.
 pub(crate) const FILES: [&str; 4] = [TASKS[0].0, TASKS[1].0, TASKS[2].0, TASKS[3].0];
 
 type Task = (&'static str, &'static str, fn(&Row) -> bool);
@@ -22,7 +22,7 @@ const TASKS: [Task; 4] = [
     ("engine-miss.svg", "Lookups of absent keys", |row| row.workload.as_deref() == Some("miss")),
 ];
 
-/// What a plot shows.
+/// The title and the lines of a plot.
 #[derive(Clone, Debug)]
 pub(crate) struct Figure {
     file: &'static str,
@@ -30,12 +30,12 @@ pub(crate) struct Figure {
     pub(crate) series: Vec<Series>,
 }
 
-/// Whether a row is of the engine itself.
+/// Whether a row was measured with the engine itself, not with a batch or a rival.
 pub(crate) fn is_engine(row: &Row) -> bool {
     row.is_of_engine() && row.api == "engine"
 }
 
-/// The figures, each of the most keys that its task was measured with.
+/// The figures, each for the largest key count at which its task was measured.
 pub(crate) fn figures(results: &Results) -> Vec<Figure> {
     let figure = |(file, title, wanted): Task| {
         let is_of_task =
@@ -49,19 +49,20 @@ pub(crate) fn figures(results: &Results) -> Vec<Figure> {
     TASKS.into_iter().filter_map(figure).filter(|figure| !figure.series.is_empty()).collect()
 }
 
-/// The figures as pictures that can stand alone.
+/// The figures as separate SVG files.
 pub(crate) fn plots(results: &Results) -> Result<Vec<Plot>> {
-    let plot = |of: Figure| Ok((of.file, plots::by_threads(Some(&of.title), &of.series)?));
+    let plot =
+        |it: Figure| Ok((it.file, plots::by_threads(Some(&it.title), &it.series)?));
     figures(results).into_iter().map(plot).collect()
 }
 
-/// Filters of one size whatever their keys are another matter, and so are skewed keys.
+/// Whether a row belongs into the plots: not with skewed keys, and not of a filter of a fixed size.
 fn is_usual(row: &Row) -> bool {
     !row.sizing().contains("-MiB") && !Input::is_skewed(row)
 }
 
-/// A line for each filter, and one in the same colour, dashed, for what it is compared with. A rival that
-/// several kinds meet has a line with the first of them.
+/// A line for each filter, and a dashed line in the same colour for its rival. The rival of several kinds has one line,
+/// in the colour of the first of them.
 fn series(rows: &[&Row]) -> Vec<Series> {
     let mut lines: Vec<Series> = Vec::new();
     for row in rows.iter().filter(|row| !row.sizing().starts_with("as-")) {
@@ -89,7 +90,7 @@ mod tests {
     use crate::row::tests::example;
 
     #[test]
-    fn a_plot_has_ours_and_its_rival() {
+    fn a_plot_shows_our_filter_and_its_rival() {
         let mut results = Results::new(Environment::observe(None));
         assert!(plots(&results).unwrap().is_empty());
         for threads in [1, 2] {
@@ -99,7 +100,7 @@ mod tests {
                 example("bloom", "fpr-1%+wall", Some("fastbloom"), 9.0 / f64::from(threads));
             results.put(Row { threads, ..rival });
         }
-        // This number of keys was only looked up, which hides no plot of fewer keys inserted.
+        // Lookups at 1e6 keys do not keep inserts at 1e3 keys from being plotted.
         let few = Row { keys: 1000, ..example("bloom", "fpr-1%+wall", None, 4.0) };
         results.put(Row { op: "insert".into(), workload: None, api: "engine".into(), ..few });
         let plots = plots(&results).unwrap();

@@ -1,4 +1,4 @@
-//! Bloom filters that threads share: each inserts a slice of the keys through a shared reference.
+//! Shared Bloom filters: each thread inserts a slice of the keys through a shared reference.
 
 use crate::rivals::Parallel;
 use anyhow::{Context as _, Result, bail};
@@ -8,17 +8,17 @@ use std::sync::Arc;
 use trommel::bloom::{Bloom, Layout, SharedBloom};
 use trommel::{AnyFilter, Bitmap, Filter, InsertShared as _, KeyHash};
 
-/// A filter of a kind that can be shared and is measured so; without a pool, for the thread of the caller.
+/// Makes a filter shared, if it is of a kind that is measured so. Without a pool, the thread of the caller inserts.
 pub(super) fn share(filter: AnyFilter, pool: Option<Arc<ThreadPool>>) -> Result<Box<dyn Parallel>> {
     Ok(match filter {
         AnyFilter::Bloom(filter) => Shared::boxed(filter, pool),
         AnyFilter::SplitBlockBloom(filter) => Shared::boxed(filter, pool),
-        other => bail!("the harness does not share a {}", other.kind()),
+        other => bail!("the harness cannot share a {}", other.kind()),
     })
 }
 
 struct Shared<L: Layout> {
-    /// None while it is emptied.
+    /// `None` while the filter is being cleared.
     filter: Option<SharedBloom<L>>,
     pool: Option<Arc<ThreadPool>>,
 }
@@ -39,7 +39,7 @@ impl<L: Layout> Parallel for Shared<L> {
     }
 
     fn insert(&mut self, hashes: &[KeyHash]) -> Result<()> {
-        let filter = self.filter.as_ref().context("the filter is being emptied")?;
+        let filter = self.filter.as_ref().context("the filter is being cleared")?;
         let insert = |hashes: &[KeyHash]| filter.insert_batch(hashes);
         match &self.pool {
             None => insert(hashes),

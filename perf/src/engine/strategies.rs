@@ -1,5 +1,5 @@
-//! The map of strategies: both forced, over sizes of the filter, keys per line and threads, beside what the cost
-//! model picks.
+//! The map of strategies: times both strategies, by filter size, keys per cache line and threads, and compares them with
+//! the strategy that the cost model picks.
 
 use super::threads::ThreadSet;
 use super::wall;
@@ -17,7 +17,7 @@ use trommel::{
     Bitmap, Engine, Filter as _, FilterKind, FilterSpec, Insert as _, Isa, KeyHash, SplitBlockBloom,
 };
 
-/// One place of the map: a line of `strategies.csv`.
+/// One point of the map on one thread set, and a line of `strategies.csv`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Choice {
     /// `insert` or `contains`.
@@ -27,16 +27,16 @@ pub(crate) struct Choice {
     pub(crate) keys: u64,
     pub(crate) keys_per_line: f64,
     pub(crate) threads: u32,
-    /// Median nanoseconds per key on the wall, by the filter's own batch,
+    /// Median wall-clock nanoseconds per key, with keys in the order of the batch.
     pub(crate) direct_ns: f64,
-    /// and with keys grouped by piece of the table.
+    /// The same, with keys grouped by piece of the table.
     pub(crate) partitioned_ns: f64,
-    /// What the cost model picks: `direct` or `partitioned`.
+    /// The strategy that the cost model picks: `direct` or `partitioned`.
     pub(crate) picked: String,
 }
 
 impl Choice {
-    /// How much longer than the better strategy the picked one takes, as a share.
+    /// By which share the picked strategy takes longer than the better one.
     pub(crate) fn over_best(&self) -> f64 {
         let is_direct = self.picked == name_of(Strategy::Direct);
         let picked = if is_direct { self.direct_ns } else { self.partitioned_ns };
@@ -55,10 +55,10 @@ fn name_of(strategy: Strategy) -> &'static str {
     }
 }
 
-/// Share of the better strategy's time within which a pick is as good.
+/// A pick counts as good if it takes at most this share longer than the better strategy.
 pub(crate) const GOOD: f64 = 0.10;
 
-/// A size of the filter, and a number of keys.
+/// A point of the map: a filter size in bytes and a number of keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Place {
     bytes: usize,
@@ -68,13 +68,13 @@ pub(crate) struct Place {
 const LINE_BYTES: usize = 64;
 const KEYS_PER_LINE: [f64; 5] = [0.1, 0.25, 1.0, 4.0, 16.0];
 const MOST_KEYS: usize = 100_000_000;
-/// The operations of a place.
+/// The operations that are measured at each point.
 const OPS: [&str; 2] = [INSERT, CONTAINS];
 const INSERT: &str = "insert";
 const CONTAINS: &str = "contains";
 
 impl Place {
-    /// Whether each operation was measured on each thread set.
+    /// Whether each operation has been measured on each thread set.
     fn is_measured(self, choices: &[Choice], thread_sets: &[ThreadSet]) -> bool {
         let has = |op: &str, thread_set: &ThreadSet| {
             let place = (op, self.bytes as u64, self.keys as u64, thread_set.threads as u32);
@@ -84,14 +84,14 @@ impl Place {
     }
 }
 
-/// The places that are measured; those of 1 GiB if asked for.
+/// The points of the map; those of 1 GiB only if `has_one_gib`.
 pub(crate) fn places(has_one_gib: bool) -> Vec<Place> {
     let sizes = [1 << 20, 16 << 20, 128 << 20, 1 << 30];
     let sizes = if has_one_gib { &sizes[..] } else { &sizes[..3] };
     places_of(sizes)
 }
 
-/// The same of any sizes in bytes.
+/// The points for filters of these sizes in bytes.
 pub(crate) fn places_of(sizes: &[usize]) -> Vec<Place> {
     let of_size = |bytes: &usize| {
         KEYS_PER_LINE.map(|density| Place {
@@ -102,7 +102,7 @@ pub(crate) fn places_of(sizes: &[usize]) -> Vec<Place> {
     sizes.iter().flat_map(of_size).collect()
 }
 
-/// Measures all places on all thread sets; what is measured already is left out.
+/// Measures all points on all thread sets; leaves out points that `results` already has.
 pub(crate) fn measure(
     places: &[Place],
     thread_sets: &[ThreadSet],
@@ -115,8 +115,8 @@ pub(crate) fn measure(
     for place in places {
         if !place.is_measured(&results.strategies, thread_sets) {
             progress.say(format!("strategies {} MiB {:e} keys", place.bytes >> 20, place.keys));
-            let of_place = Map::new(*place, thread_sets, isa)?;
-            for choice in of_place.inserts(pace)?.into_iter().chain(of_place.lookups(pace)?) {
+            let map = Map::new(*place, thread_sets, isa)?;
+            for choice in map.inserts(pace)?.into_iter().chain(map.lookups(pace)?) {
                 put(&mut results.strategies, choice);
             }
             save(results)?;
@@ -133,7 +133,7 @@ fn put(choices: &mut Vec<Choice>, choice: Choice) {
     }
 }
 
-/// A place, and what is measured there.
+/// A point of the map, with the keys and the empty filter that are measured there.
 struct Map<'a> {
     place: Place,
     thread_sets: &'a [ThreadSet],
@@ -159,7 +159,7 @@ impl<'a> Map<'a> {
     }
 
     fn inserts(&self, pace: &Pace) -> Result<Vec<Choice>> {
-        // One table for all, that none has lines of the others to write back.
+        // All repetitions use one table, so that none has to write back cache lines of another table.
         let filter = RefCell::new(self.empty.clone());
         let mut expected = self.empty.clone();
         expected.insert_batch(&self.keys).context("a Bloom filter takes all keys")?;
@@ -168,7 +168,7 @@ impl<'a> Map<'a> {
             let mut filter = filter.borrow_mut();
             filter.clear();
             engine.insert_batch(&mut *filter, &self.keys)?;
-            ensure!(filter.to_bytes() == expected, "a strategy built another filter");
+            ensure!(filter.to_bytes() == expected, "the strategies build different filters");
         }
         let repetition = |engine: &'a Engine| -> Repetition<'_> {
             let filter = &filter;
@@ -204,7 +204,7 @@ impl<'a> Map<'a> {
                 wall::time(meter, engine.threads(), || {
                     engine.contains_batch(filter, probes, &mut found);
                 });
-                ensure!(found == *expected, "a strategy answers otherwise");
+                ensure!(found == *expected, "the strategies give different answers");
                 Ok(probes.len() as u64)
             })
         };
@@ -239,7 +239,7 @@ impl<'a> Map<'a> {
     }
 }
 
-/// How long a place takes: half a second per operation, longer where batches are.
+/// The pace of a point: half a second per operation, or longer if batches are long.
 pub(crate) const PACE: Pace =
     Pace { budget: Duration::from_millis(500), min_rounds: 3, max_rounds: 51 };
 
@@ -278,7 +278,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn places_are_bounded() {
+    fn the_keys_of_all_points_are_bounded() {
         let all = places(true);
         assert_eq!(all.len(), 20);
         assert!(all.iter().all(|place| (1..=MOST_KEYS).contains(&place.keys)));
@@ -287,7 +287,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn small_places_are_measured_once_each() {
+    fn each_point_is_measured_once() {
         let thread_sets = ThreadSet::start_all(&[1, 2], CostModel::default()).unwrap();
         let mut results = Results::new(Environment::observe(None));
         let pace = Pace { budget: Duration::ZERO, min_rounds: 1, max_rounds: 1 };
@@ -303,7 +303,7 @@ pub(crate) mod tests {
             saved
         };
         assert_eq!(measure(&thread_sets[..1], &mut results), [2, 4]);
-        // Another thread set is new at each place.
+        // With another thread set, each point is measured again.
         assert_eq!(measure(&thread_sets, &mut results), [6, 8]);
         let before = results.clone();
         assert_eq!(measure(&thread_sets, &mut results), [0; 0]);

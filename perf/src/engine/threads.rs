@@ -1,6 +1,7 @@
-//! Threads of the engine and of its rivals. They are started before the thread that measures is pinned to a
-//! core, since those that it starts inherit that. Rivals' threads are pinned: the thread that measures waits for them,
-//! and Linux often wakes two of them on the same core, which the engine avoids by working on the caller's.
+//! Starts the threads of the engine and of its rivals. They are started before the measuring thread is pinned to a core,
+//! since new threads inherit its pinning. The rivals' threads are pinned each to its own core: the measuring thread
+//! waits for them, and Linux often wakes two of them on the same core. The engine avoids that, since its caller works
+//! too.
 
 use crate::failure::bad_input;
 use anyhow::{Context as _, Result};
@@ -13,21 +14,21 @@ use trommel::engine::{CostModel, Strategy};
 /// The most threads that can be asked for.
 pub(crate) const MAX_THREADS: usize = 1024;
 
-/// Engines of `threads` threads, one that chooses its strategy and one for each forced strategy, and as many threads
-/// for rivals.
+/// Engines with `threads` threads each, one of which chooses its strategy, while the other two have it forced, and a
+/// pool of as many threads for rivals.
 #[derive(Debug)]
 pub(crate) struct ThreadSet {
     pub(crate) threads: usize,
-    /// It chooses strategies by the cost model.
+    /// The engine that chooses strategies by the cost model.
     pub(crate) engine: Engine,
     pub(crate) direct: Engine,
     pub(crate) partitioned: Engine,
-    /// None if one thread is the caller's.
+    /// The threads for rivals; `None` for one thread, which is that of the caller.
     pub(crate) pool: Option<Arc<ThreadPool>>,
 }
 
 impl ThreadSet {
-    /// Starts all threads; they sleep until they are given something to do.
+    /// Starts all threads; they sleep until they are given work.
     ///
     /// # Errors
     /// Bad input if there cannot be `threads` threads.
@@ -44,7 +45,7 @@ impl ThreadSet {
         } else {
             let cores = core_affinity::get_core_ids().filter(|cores| cores.len() >= threads);
             let pool = ThreadPoolBuilder::new().num_threads(threads).start_handler(move |i| {
-                // Best effort: unpinned, they are slower at most.
+                // Best effort: unpinned threads are at worst slower.
                 let _ =
                     cores.as_ref().is_some_and(|cores| core_affinity::set_for_current(cores[i]));
             });
@@ -64,7 +65,7 @@ impl ThreadSet {
         threads.iter().map(|threads| Self::start(*threads, cost)).collect()
     }
 
-    /// Gives back scratch memory, so that the next one pays for its own.
+    /// Releases the scratch memory of all engines, so that the next measurement includes its own allocation.
     pub(crate) fn release_memory(&self) {
         for engine in [&self.engine, &self.direct, &self.partitioned] {
             engine.release_memory();
@@ -72,7 +73,7 @@ impl ThreadSet {
     }
 }
 
-/// The numbers of threads that are measured: those asked for, or one and as many as there are cores.
+/// The numbers of threads that are measured, in ascending order: those asked for, or one and the number of cores.
 pub(crate) fn numbers_of_threads(asked: Option<&[usize]>) -> Vec<usize> {
     let cores = || std::thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
     let mut numbers = asked.map_or_else(|| vec![1, cores()], <[usize]>::to_vec);
@@ -86,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_sorted_and_named_once() {
+    fn numbers_of_threads_are_sorted_and_distinct() {
         assert_eq!(numbers_of_threads(Some(&[2, 1, 2])), [1, 2]);
         let default = numbers_of_threads(None);
         assert_eq!(default[0], 1);

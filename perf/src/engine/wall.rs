@@ -1,12 +1,12 @@
-//! Time on the wall, for sections that several threads work on: the processor time of the thread that asks
-//! says nothing about them.
+//! Measures wall-clock time, for sections on which several threads work: the processor time of the calling thread does
+//! not include theirs.
 
 use crate::clock::Lap;
 use crate::interleave::Meter;
 use std::time::{Duration, Instant};
 
-/// Runs a section that `threads` threads work on. Its time is wall-clock time; the time waited is how long each thread
-/// waited for a processor on average, as far as the system tells.
+/// Runs a section on which `threads` threads work, and adds its wall-clock time to the meter. The time waited is the
+/// average time that a thread waited for a processor, or zero if the system does not tell.
 pub(super) fn time<T>(meter: &mut Meter, threads: usize, section: impl FnOnce() -> T) -> T {
     let waited_before = waited_for_processors();
     let start = Instant::now();
@@ -19,7 +19,7 @@ pub(super) fn time<T>(meter: &mut Meter, threads: usize, section: impl FnOnce() 
     value
 }
 
-/// Time that all threads of this process have been ready to run and did not.
+/// The time that all threads of this process together have waited for a processor although they were ready to run.
 fn waited_for_processors() -> Option<Duration> {
     let tasks = std::fs::read_dir("/proc/self/task").ok()?;
     let mut nanoseconds = 0;
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sleeping_takes_time_on_the_wall() {
+    fn sleeping_counts_as_wall_clock_time() {
         let mut meter = Meter::default();
         time(&mut meter, 1, || std::thread::sleep(Duration::from_millis(20)));
         assert!(meter.elapsed() >= Duration::from_millis(20));
