@@ -78,8 +78,8 @@ impl Effort {
         Self { limit: seconds.unwrap_or(effort.limit), ..effort }
     }
 
-    /// The pace of a group of the engine: half the time, since there are many groups, and fewer rounds, since repetitions
-    /// can be long.
+    /// The pace of a group of the engine: half the time, since there are many groups, and fewer rounds, since
+    /// repetitions can be long.
     pub(crate) fn pace_of_engine(&self) -> Pace {
         let min_rounds = self.pace.min_rounds.min(MIN_ROUNDS_OF_ENGINE);
         Pace { budget: self.pace.budget / 2, min_rounds, ..self.pace }

@@ -1,5 +1,5 @@
-//! What the figures depend on and do not say: the processor, its caches, the kernel's settings, the
-//! compiler. Read, never changed; `unknown` where the system does not tell.
+//! Describes the conditions on which the figures depend: the processor, its caches, the kernel's settings, the
+//! compiler. They are read and never changed; a fact is `unknown` if the system does not tell it.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use trommel::Isa;
 /// The machine and the build, as they were during a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Environment {
-    /// Sizes of the caches that one core sees.
+    /// Sizes of the caches of one core, shared ones included.
     pub(crate) caches: Caches,
     /// Everything else, by name, in the order of the report.
     pub(crate) facts: Vec<Fact>,
@@ -19,13 +19,13 @@ pub(crate) struct Environment {
 /// One line of the description.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Fact {
-    /// What it says.
+    /// The name of the fact.
     pub(crate) name: String,
     /// The value, or `unknown`.
     pub(crate) value: String,
 }
 
-/// Bytes of each cache level, where the system tells.
+/// The size of each cache level in bytes, if the system tells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Caches {
     /// First-level data cache of a core.
@@ -37,13 +37,13 @@ pub(crate) struct Caches {
 }
 
 impl Caches {
-    /// Those of this machine.
+    /// Reads the cache sizes of this machine.
     pub(crate) fn observe() -> Self {
         read_caches()
     }
 
-    /// The smallest level that holds `bytes`: L1, L2, LLC or DRAM. None where a size is unknown
-    /// that the answer depends on.
+    /// The smallest level that holds `bytes`: L1, L2, LLC or DRAM. `None` if the answer depends on an unknown
+    /// size.
     pub(crate) fn regime(&self, bytes: u64) -> Option<&'static str> {
         if bytes <= self.l1d? {
             Some("L1")
@@ -57,7 +57,7 @@ impl Caches {
     }
 }
 
-/// Facts whose change makes rows of an earlier run unfit to stand beside new ones.
+/// Facts that must be equal for rows of an earlier run to be kept in a resumed one.
 const IDENTITY: [&str; 9] =
     ["cpu", "cores", "isa", "huge pages", "rustc", "flags", "commit", "profile", "rivals"];
 
@@ -74,7 +74,7 @@ impl Environment {
             ("cores", std::thread::available_parallelism().ok().map(|n| n.to_string())),
             ("caches of a core", describe_caches(read_caches())),
             ("isa", Some(describe_isa(isa))),
-            ("cpu flags", flags.map(|flags| telling_flags(&flags))),
+            ("cpu flags", flags.map(|flags| isa_flags(&flags))),
             ("hypervisor", flags_hypervisor(&cpuinfo)),
             ("memory", memory_bytes().map(human_bytes)),
             (
@@ -136,21 +136,21 @@ fn cpuinfo() -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Caches of the first core as the kernel lists them.
+/// The number of cache entries of the first core that are read.
 const CACHES_LISTED: usize = 8;
 
-/// What the kernel says of a cache of the first core.
+/// Reads a file of the kernel about a cache of the first core.
 fn cache_file(index: usize, file: &str) -> Option<String> {
     sys_file(&format!("/sys/devices/system/cpu/cpu0/cache/index{index}/{file}"))
 }
 
-/// Lines in a set of the data cache of a level, where the system tells.
+/// The number of cache lines per set in the data cache of a level, if the system tells.
 pub(crate) fn cache_ways(level: u32) -> Option<u64> {
-    let is_it = |index: &usize| {
+    let is_wanted = |index: &usize| {
         cache_file(*index, "level") == Some(level.to_string())
             && cache_file(*index, "type").is_some_and(|kind| kind != "Instruction")
     };
-    let index = (0..CACHES_LISTED).find(is_it)?;
+    let index = (0..CACHES_LISTED).find(is_wanted)?;
     cache_file(index, "ways_of_associativity")?.parse().ok().filter(|ways| *ways > 0)
 }
 
@@ -173,7 +173,7 @@ fn read_caches() -> Caches {
     caches
 }
 
-/// A size as the kernel writes it: `48K`, `2048K`, `1M`.
+/// Parses a size in the notation of the kernel: `48K`, `2048K`, `1M`.
 fn parse_size(text: &str) -> Option<u64> {
     let (digits, unit) =
         text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
@@ -195,7 +195,7 @@ fn describe_caches(caches: Caches) -> Option<String> {
     Some([part("L1d", caches.l1d), part("L2", caches.l2), part("L3", caches.l3)].join(", "))
 }
 
-/// Bytes in the largest binary unit that keeps the number above one.
+/// A size in the largest binary unit in which the number is at least one.
 pub(crate) fn human_bytes(bytes: u64) -> String {
     const UNITS: [(&str, u32); 3] = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
     for (unit, shift) in UNITS {
@@ -220,13 +220,13 @@ fn describe_isa(asked: Option<Isa>) -> String {
     format!("{used} (of {})", available.join(", "))
 }
 
-/// The flags that decide which kernels can run.
-fn telling_flags(flags: &str) -> String {
-    let telling = |flag: &&str| {
+/// The processor flags that decide which of our kernels can run.
+fn isa_flags(flags: &str) -> String {
+    let is_for_kernels = |flag: &&str| {
         ["sse4_2", "popcnt", "bmi2", "avx2", "asimd", "sve", "sve2"].contains(flag)
             || flag.starts_with("avx512")
     };
-    flags.split_whitespace().filter(telling).collect::<Vec<_>>().join(" ")
+    flags.split_whitespace().filter(is_for_kernels).collect::<Vec<_>>().join(" ")
 }
 
 fn flags_hypervisor(cpuinfo: &BTreeMap<String, String>) -> Option<String> {
@@ -236,7 +236,7 @@ fn flags_hypervisor(cpuinfo: &BTreeMap<String, String>) -> Option<String> {
     )
 }
 
-/// Bytes of memory, where the system tells.
+/// The size of the memory in bytes, if the system tells.
 pub(crate) fn memory_bytes() -> Option<u64> {
     let text = sys_file("/proc/meminfo")?;
     let line = text.lines().find(|line| line.starts_with("MemTotal:"))?;
@@ -244,7 +244,7 @@ pub(crate) fn memory_bytes() -> Option<u64> {
     kib.checked_mul(1024)
 }
 
-/// The bracketed word of a kernel choice such as `always [madvise] never`.
+/// The bracketed word of a kernel setting such as `always [madvise] never`.
 fn chosen(text: &str) -> String {
     let bracketed = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     bracketed.map_or(text, |(word, _)| word).to_owned()
@@ -256,7 +256,7 @@ fn turbo() -> Option<String> {
     intel.or(boost).map(|on| if on { "on" } else { "off" }.into())
 }
 
-/// Jiffies of all processors since boot: (all, stolen by the hypervisor).
+/// Jiffies of all processors since boot: the total, and those stolen by the hypervisor.
 pub(crate) fn cpu_jiffies() -> Option<(u64, u64)> {
     let text = sys_file("/proc/stat")?;
     let fields: Vec<u64> = text
@@ -266,7 +266,7 @@ pub(crate) fn cpu_jiffies() -> Option<(u64, u64)> {
         .skip(1)
         .filter_map(|field| field.parse().ok())
         .collect();
-    // user nice system idle iowait irq softirq steal; guest time is counted in user already.
+    // The fields are user nice system idle iowait irq softirq steal. Guest time is already part of user.
     Some((fields.iter().take(8).sum(), *fields.get(7)?))
 }
 
@@ -280,7 +280,7 @@ fn profile() -> String {
     format!("opt-level {}, debug assertions {checks}", env!("TROMMEL_OPT_LEVEL"))
 }
 
-/// The commit of the sources that this program was built from, with `+changes` if the tree differs.
+/// The commit of the sources of this program, with `+changes` if tracked files differ from it.
 fn commit() -> Option<String> {
     let git = |arguments: &[&str]| {
         let output = Command::new("git")
@@ -302,7 +302,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn regimes_follow_the_caches() {
+    fn the_regime_is_the_smallest_cache_that_holds_the_bytes() {
         let caches = Caches { l1d: Some(48 << 10), l2: Some(2 << 20), l3: Some(64 << 20) };
         let regimes =
             [1 << 10, 1 << 20, 8 << 20, 1 << 30].map(|bytes| caches.regime(bytes).unwrap());
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_and_choices_are_read_as_the_kernel_writes_them() {
+    fn sizes_and_settings_of_the_kernel_are_parsed() {
         assert_eq!(parse_size("48K"), Some(49_152));
         assert_eq!(parse_size("266240K"), Some(272_629_760));
         assert_eq!(parse_size("12Q"), None);
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn every_crate_to_compare_with_has_its_version() {
+    fn every_rival_is_listed_with_its_version() {
         let environment = Environment::observe(None);
         let rivals: Vec<&str> = environment.get("rivals").split(", ").collect();
         for crate_name in ["fastbloom", "parquet", "qfilter", "sbbf-rs-safe", "cuckoofilter"] {
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn an_environment_never_differs_from_itself() {
+    fn environments_differ_only_if_a_fact_of_the_identity_differs() {
         let environment = Environment::observe(None);
         assert!(environment.differences(&environment).is_empty());
         let mut other = environment.clone();

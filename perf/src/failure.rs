@@ -1,12 +1,12 @@
-//! Failures that a script has to tell apart.
+//! Failures with exit codes by which a script can tell them apart.
 
 use std::fmt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// What the user gave cannot be used: a missing key file, an instruction set that the machine lacks,
-/// a directory without results, an output that cannot be written, be it that the disk is full. Exit code 2, as for
-/// a command line that does not parse.
+/// An argument of the user cannot be used: a missing key file, an instruction set that the machine lacks, a directory
+/// without results, or an output that cannot be written, be it because the disk is full. The exit code is 2, as for a
+/// command line that does not parse.
 #[derive(Debug)]
 pub(crate) struct BadInput(pub(crate) String);
 
@@ -18,16 +18,16 @@ impl fmt::Display for BadInput {
 
 impl std::error::Error for BadInput {}
 
-/// A [`BadInput`] with this message, as the error of a command.
+/// Returns a [`BadInput`] with this message as an error.
 pub(crate) fn bad_input(message: impl Into<String>) -> anyhow::Error {
     BadInput(message.into()).into()
 }
 
-/// Another run writes to the directory. Exit code 5: the same call can succeed when that run has ended.
+/// Another run writes to the directory. The exit code is 5: the same call can succeed once that run has ended.
 #[derive(Debug)]
 pub(crate) struct InUse {
     pub(crate) directory: PathBuf,
-    /// The process id of the other run, if it has written it down.
+    /// The process id of the other run, if it has written it into the lock file.
     pub(crate) holder: Option<u32>,
 }
 
@@ -45,7 +45,7 @@ impl fmt::Display for InUse {
 
 impl std::error::Error for InUse {}
 
-/// 2 for bad input, 5 for a directory in use, 1 for everything else: a wrong answer of a filter.
+/// Returns 2 for bad input, 5 for a directory in use, and 1 for any other error, such as a wrong answer of a filter.
 pub(crate) fn exit_code(error: &anyhow::Error) -> ExitCode {
     if error.chain().any(|cause| cause.is::<BadInput>()) {
         ExitCode::from(2)
@@ -62,7 +62,7 @@ mod tests {
     use anyhow::Context as _;
 
     #[test]
-    fn bad_input_is_recognised_under_its_context() {
+    fn bad_input_is_recognised_within_added_context() {
         let plain = anyhow::anyhow!("a wrong answer");
         let wrapped: anyhow::Error =
             Err::<(), _>(bad_input("no such file")).context("reading").unwrap_err();

@@ -1,4 +1,4 @@
-//! What benches executed at earlier commits: a CSV file of counts, for the report.
+//! Reads the counts of benches at earlier commits from a CSV file, for the report.
 
 use crate::failure::bad_input;
 use crate::plots::{Look, Series};
@@ -10,28 +10,29 @@ use serde::{Deserialize, Deserializer};
 use std::fs;
 use std::path::Path;
 
-/// One count: a line of the file, whose columns are these fields.
+/// One count: a line of the file. Its columns are these fields.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
-    /// Of the commit, in RFC 3339.
+    /// The time of the commit, in RFC 3339.
     #[serde(deserialize_with = "time")]
     time: DateTime<FixedOffset>,
     commit: String,
-    /// What was counted: `contains_batch/split-block-bloom`.
+    /// The name of the bench, such as `contains_batch/split-block-bloom`.
     bench: String,
     isa: String,
     instructions: u64,
-    /// Misses of the first-level data cache, blank where they were not simulated.
+    /// Misses of the first-level data cache; blank if they were not simulated.
     d1_misses: Option<u64>,
-    /// Misses of the last level, blank where they were not simulated.
+    /// Misses of the last-level cache; blank if they were not simulated.
     ll_misses: Option<u64>,
 }
 
 fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<DateTime<FixedOffset>, D::Error> {
     let text = String::deserialize(deserializer)?;
-    DateTime::parse_from_rfc3339(&text)
-        .map_err(|_| D::Error::custom(format_args!("{text:?} is no time as 2026-01-31T12:00:00Z")))
+    DateTime::parse_from_rfc3339(&text).map_err(|_| {
+        D::Error::custom(format_args!("{text:?} is not a time such as 2026-01-31T12:00:00Z"))
+    })
 }
 
 /// The counts of all commits, the oldest first.
@@ -40,7 +41,7 @@ pub(crate) struct History {
     entries: Vec<Entry>,
 }
 
-/// The columns, in the order of the file's documentation.
+/// The columns, in the order in which the documentation lists them.
 const COLUMNS: [&str; 7] =
     ["time", "commit", "bench", "isa", "instructions", "d1_misses", "ll_misses"];
 
@@ -49,12 +50,12 @@ impl History {
     ///
     /// # Errors
     ///
-    /// Bad input if it cannot be read, lacks a column, has a line that is no count, or has no counts.
+    /// Bad input if the file cannot be read, lacks a column, has a line that cannot be parsed, or has no counts.
     pub(crate) fn read(path: &Path) -> Result<Self> {
         let shown = path.display();
         let bytes = fs::read(path)
             .map_err(|error| bad_input(format!("cannot read the history {shown}: {error}")))?;
-        Self::parse(&bytes).map_err(|why| bad_input(format!("{shown} is no history: {why}")))
+        Self::parse(&bytes).map_err(|why| bad_input(format!("{shown} is not a history: {why}")))
     }
 
     fn parse(bytes: &[u8]) -> Result<Self, String> {
@@ -78,7 +79,7 @@ impl History {
         Ok(Self { entries })
     }
 
-    /// The commits, by their short names.
+    /// The short names of the commits, in the order of their times.
     pub(crate) fn steps(&self) -> Vec<String> {
         self.commits().into_iter().map(|commit| commit.chars().take(7).collect()).collect()
     }
@@ -87,12 +88,12 @@ impl History {
         distinct(self.entries.iter().map(|entry| &*entry.commit))
     }
 
-    /// The counts of each bench and instruction set; of those of the same commit the latest.
+    /// The counts of each bench and instruction set, one per commit: the latest if there are several.
     fn lines(&self) -> Vec<Vec<&Entry>> {
-        let who = |entry: &Entry| (entry.bench.clone(), entry.isa.clone());
-        let lines = distinct(self.entries.iter().map(who)).into_iter().map(|key| {
+        let identity = |entry: &Entry| (entry.bench.clone(), entry.isa.clone());
+        let lines = distinct(self.entries.iter().map(identity)).into_iter().map(|key| {
             let mut line: Vec<&Entry> = Vec::new();
-            for entry in self.entries.iter().filter(|entry| who(entry) == key) {
+            for entry in self.entries.iter().filter(|entry| identity(entry) == key) {
                 match line.iter_mut().find(|known| known.commit == entry.commit) {
                     Some(known) => *known = entry,
                     None => line.push(entry),
@@ -103,7 +104,8 @@ impl History {
         lines.collect()
     }
 
-    /// A line for each bench and instruction set: per cent over its first commit, by the number of the commit.
+    /// A line for each bench and instruction set: its change in per cent since its first commit, by index of the
+    /// commit.
     pub(crate) fn series(&self) -> Vec<Series> {
         let commits = self.commits();
         let lines = self.lines();
@@ -113,8 +115,8 @@ impl History {
         let series = lines.iter().map(|line| {
             let first = line[0];
             let point = |entry: &&Entry| {
-                let place = position(&commits, &entry.commit)? as f64;
-                Some((place, change(first.instructions, entry.instructions)))
+                let index = position(&commits, &entry.commit)? as f64;
+                Some((index, change(first.instructions, entry.instructions)))
             };
             let bench = position(&benches, &first.bench).unwrap_or(0);
             let set = position(&sets, &first.isa).unwrap_or(0);
@@ -127,7 +129,7 @@ impl History {
         series.collect()
     }
 
-    /// The first and the latest count of each bench.
+    /// A table of the latest counts of each bench, and of their change since the first.
     pub(crate) fn table(&self) -> Table {
         let shown = |count: Option<u64>| count.map_or_else(String::new, |count| count.to_string());
         let since = |first: Option<u64>, last: Option<u64>| {
@@ -139,12 +141,12 @@ impl History {
             let mut cells = vec![first.bench.clone(), first.isa.clone()];
             cells.extend([first.commit.clone(), last.commit.clone()]);
             cells.push(last.time.format("%Y-%m-%d").to_string());
-            for of in [
+            for count in [
                 |entry: &Entry| Some(entry.instructions),
                 |entry: &Entry| entry.d1_misses,
                 |entry: &Entry| entry.ll_misses,
             ] {
-                cells.extend([shown(of(last)), since(of(first), of(last))]);
+                cells.extend([shown(count(last)), since(count(first), count(last))]);
             }
             Line { cells, is_rival: false }
         });
@@ -171,7 +173,7 @@ impl History {
     }
 }
 
-/// In per cent.
+/// The change from the first to the last count, in per cent.
 fn change(first: u64, last: u64) -> f64 {
     (last as f64 / first as f64 - 1.0) * 100.0
 }
@@ -187,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_are_sorted_by_time_and_set_against_the_first() {
+    fn counts_are_sorted_by_time_and_compared_with_the_first() {
         let history = parse(
             "2026-02-01T10:00:00Z,bbb,contains/bloom,avx2,900,20,1\n\
              2026-01-01T10:00:00+01:00,aaa,contains/bloom,avx2,1000,10,\n\
@@ -200,7 +202,7 @@ mod tests {
         assert_eq!(series.len(), 2);
         assert_eq!(series[0].label, "contains/bloom, avx2");
         assert_eq!(series[0].points[0], (0.0, 0.0));
-        // Of two counts of a commit the later one.
+        // The later of the two counts of commit bbb is used.
         assert!((series[0].points[1].1 - 10.0).abs() < 1e-9);
         assert_eq!(series[1].points, [(1.0, 0.0)]);
         let table = history.table();
@@ -210,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_history_is_refused_in_one_line() {
+    fn malformed_histories_are_refused_with_a_message_of_one_line() {
         let good = "2026-01-01T10:00:00Z,aaa,b,avx2,1000,,\n";
         assert!(parse(good).is_ok());
         for bad in [

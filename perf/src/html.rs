@@ -1,4 +1,5 @@
-//! `report.html`: one file that opens from disk, fetches nothing, and reads without its script.
+//! Writes `report.html`: a single file that can be opened from disk, fetches nothing, and is readable without its
+//! script.
 
 mod cases;
 mod charts;
@@ -15,13 +16,13 @@ use std::fmt::Write as _;
 const STYLE: &str = include_str!("html/report.css");
 const SCRIPT: &str = include_str!("html/report.js");
 
-/// The report of a run, with what earlier commits took if that is known.
+/// Returns the report of a run, with the counts at earlier commits if there is a history.
 pub(crate) fn render(results: &Results, history: Option<&History>) -> Result<String> {
     let mut sections = String::new();
     let mut names = vec![("findings", "findings")];
     let tables = tables::all(results);
     for name in tables::NAMES {
-        // Plots stand by what they show, whether there is a table of it or not.
+        // Plots precede the table of the same data, even if the run has no such table.
         match name {
             "lookups-miss" => chart(&mut sections, &mut names, charts::throughput(results)?),
             "load-lookups" => chart(&mut sections, &mut names, charts::loads(results)?),
@@ -52,7 +53,7 @@ pub(crate) fn render(results: &Results, history: Option<&History>) -> Result<Str
     Ok(page)
 }
 
-/// A section of plots, if there are any.
+/// Adds a section of plots, if there is one.
 fn chart(
     page: &mut String,
     names: &mut Vec<(&'static str, &'static str)>,
@@ -91,7 +92,7 @@ fn heading(page: &mut String, id: &str, title: &str) {
     let _ = write!(page, "<h2 id=\"{id}\">{}</h2>", escape(title));
 }
 
-/// Text as it stands in HTML, also between quotes.
+/// Escapes text for HTML, also within quotes.
 fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
@@ -124,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn every_address_in_the_page_is_there() {
+    fn every_link_leads_to_one_element_of_the_page() {
         let page = render(&results(), None).unwrap();
         for link in page.split("href=\"#").skip(1) {
             let id = link.split('"').next().unwrap();
@@ -138,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_run_says_is_text() {
+    fn names_and_facts_of_a_run_are_escaped() {
         let mut results = results();
         results.put(example("<script>", "12-bit", Some("</script><b onclick=\"x\">"), 2.0));
         results.environment.facts[0].value = "<i>".into();

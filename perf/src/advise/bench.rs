@@ -155,7 +155,10 @@ fn lookups<'a>(
     filter.contains_batch(probes, &mut answers);
     ensure_no_key_denied(members, &answers, "it")?;
     for (i, hash) in probes.iter().enumerate().take(SINGLY_VERIFIED) {
-        ensure!(answers.get(i) == filter.contains_hash(*hash), "a batched answer differs from the single one");
+        ensure!(
+            answers.get(i) == filter.contains_hash(*hash),
+            "a batched answer differs from the single one"
+        );
     }
     let expected = answers.count_ones();
     let mut repeater = Repeater::new(LENGTH);

@@ -7,9 +7,9 @@
 //! ρ = t_l + (σ + (1 − σ)·f)·t_w         without a filter: ρ = t_w
 //! ```
 //!
-//! where `t_l` is the time per lookup in a batch. So a filter pays if `t_l < (1 − σ)·(1 − f)·t_w`, and the best one is neither
-//! the fastest nor the most exact. Source: Lang, Neumann, Kemper and Boncz, "Performance-optimal filtering: Bloom
-//! overtakes cuckoo at high throughput", PVLDB 12 (2019).
+//! where `t_l` is the time per lookup in a batch. So a filter pays if `t_l < (1 − σ)·(1 − f)·t_w`, and the best one is
+//! neither the fastest nor the most exact. Source: Lang, Neumann, Kemper and Boncz, "Performance-optimal filtering:
+//! Bloom overtakes cuckoo at high throughput", PVLDB 12 (2019).
 //!
 //! | module | idea |
 //! |---|---|

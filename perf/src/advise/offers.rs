@@ -291,7 +291,8 @@ struct Refused {
 
 impl Refused {
     fn note(&mut self, offer: Offer, asked: &Question) {
-        // By how much the false-positive rate exceeds the limit. Among filters within the limit, the smallest is nearest.
+        // By how much the false-positive rate exceeds the limit. Among filters within the limit, the smallest is
+        // nearest.
         let excess = |offer: &Offer| asked.fpr.map_or(0.0, |most| (offer.fpr - most).max(0.0));
         let key = |offer: &Offer| (excess(offer), offer.bytes);
         if self.nearest.as_ref().is_none_or(|nearest| key(&offer) < key(nearest)) {
@@ -317,7 +318,10 @@ impl Refused {
             (None, Some((kind, error))) => format!("{kind}: {error}"),
             (None, None) => {
                 let unable = self.unable.iter().map(|(kind, _)| kind.to_string());
-                format!("kinds without the needed operations: {}", unable.collect::<Vec<_>>().join(", "))
+                format!(
+                    "kinds without the needed operations: {}",
+                    unable.collect::<Vec<_>>().join(", ")
+                )
             }
         };
         bad_input(format!("no filter meets {}: {why}", limits.join(", ")))
@@ -351,7 +355,9 @@ fn advice_to_reach(rate: f64, asked: &Question) -> String {
     let (keys, lowest_of_hashes) = (asked.keys, hash_floor(asked.keys, HASH_BITS));
     let is_limited_by_hashes = rate <= lowest_of_hashes;
     let why = if is_limited_by_hashes {
-        format!("64-bit hashes of {keys:e} keys allow no false-positive rate below {lowest_of_hashes:.2e}")
+        format!(
+            "64-bit hashes of {keys:e} keys allow no false-positive rate below {lowest_of_hashes:.2e}"
+        )
     } else {
         format!("no kind has a false-positive rate below {lowest:.2e} for {keys:e} keys")
     };
@@ -429,8 +435,7 @@ pub(super) mod tests {
         let asked = Question { needs: vec![Need::Delete], ..question(10_000, 100.0, 0.0) };
         let able = offers(&asked, &CACHES, None).unwrap();
         use FilterKind as Kind;
-        let removing =
-            [Kind::CountingBloom, Kind::Quotient, Kind::CacheLineQuotient, Kind::Cuckoo];
+        let removing = [Kind::CountingBloom, Kind::Quotient, Kind::CacheLineQuotient, Kind::Cuckoo];
         assert_eq!(kinds(&able), removing);
         for offer in able {
             match offer.spec.build().unwrap() {

@@ -141,8 +141,7 @@ pub(crate) mod tests {
             FilterKind::ALL.iter().copied().filter(|kind| need.is_met_by(*kind)).collect()
         };
         let slots = [Kind::Quotient, Kind::CacheLineQuotient, Kind::Cuckoo];
-        let removing =
-            [Kind::CountingBloom, Kind::Quotient, Kind::CacheLineQuotient, Kind::Cuckoo];
+        let removing = [Kind::CountingBloom, Kind::Quotient, Kind::CacheLineQuotient, Kind::Cuckoo];
         assert_eq!(meeting(Need::Delete), removing);
         assert_eq!(meeting(Need::Count), removing);
         assert_eq!(meeting(Need::Grow), slots);

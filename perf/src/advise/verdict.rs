@@ -238,7 +238,8 @@ mod tests {
         Some(Estimate { ns, basis: Basis::Measured })
     }
 
-    /// Three filters for 1000 keys: a fast one with a high false-positive rate, a slow one with a low rate, and one between.
+    /// Three filters for 1000 keys: a fast one with a high false-positive rate, a slow one with a low rate, and one
+    /// between.
     fn three() -> (Vec<Offer>, Vec<Option<Estimate>>) {
         let offers = vec![
             named(FilterKind::RegisterBloom, 1000, 0.02),

@@ -105,7 +105,9 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
     let timed = session.results.timed;
     say!("measured in {:.0} s: {}", elapsed.as_secs_f64(), timed.describe())?;
     if timed.is_disturbed() {
-        remark!("warning: other programs ran during the measurement: measure again when they are done");
+        remark!(
+            "warning: other programs ran during the measurement: measure again when they are done"
+        );
     }
     Ok(())
 }
@@ -143,7 +145,8 @@ fn thread_sets_of(selection: &Selection, cost: CostModel) -> Result<Vec<ThreadSe
     }
     if let Some(group) = groups.iter().find(|group| group.keys > MOST_KEYS_OF_ENGINE) {
         return Err(bad_input(format!(
-            "{:e} keys are too many for the engine: it takes at most {MOST_KEYS_OF_ENGINE:e}, as their hashes are kept in memory",
+            "{:e} keys are too many for the engine: it takes at most {MOST_KEYS_OF_ENGINE:e}, whose hashes fit \
+             into memory",
             group.keys
         )));
     }

@@ -8,8 +8,8 @@
 //!
 //! This was tested with the same program as old and new on such a machine: twenty comparisons of three attempts, with
 //! six cases and five rivals in 53 rounds. The error of a ratio is 1.3 % in the median and 6 % at the 90th percentile;
-//! for the ratio of two medians it is 6 % and 34 %. Of the intervals, a share of 0.07 wrongly shows an effect of
-//! 5 % or more, by medians 0.4. Of 120 verdicts two are unsettled; by medians 47 were unsettled, two slower and one faster.
+//! for the ratio of two medians it is 6 % and 34 %. Of the intervals, a share of 0.07 wrongly shows an effect of 5 % or
+//! more, by medians 0.4. Of 120 verdicts two are unsettled; by medians 47 were unsettled, two slower and one faster.
 //! Rejected: the median of all rounds in which the median of the rivals is within 2 % (0.13 of the intervals wrong);
 //! the nearest seven rounds (0.05, but fewer attempts have an interval); the nearest rounds at any distance (0.09).
 //!

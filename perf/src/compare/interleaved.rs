@@ -33,7 +33,9 @@ impl<'a> Interleaved<'a> {
         for pair in pairs.filter(|pair| pair.old.rival.is_some()) {
             let name = pair.old.name();
             let control = Control { old: old.of(&name), new: new.of(&name) };
-            if let Some(group) = groups_of(&groups_by_name, &name).filter(|_| control.was_measured()) {
+            if let Some(group) =
+                groups_of(&groups_by_name, &name).filter(|_| control.was_measured())
+            {
                 controls.entry(group).or_default().push(control);
             }
         }
@@ -147,7 +149,8 @@ mod tests {
     fn matched_rounds_take_precedence() {
         let times: Vec<f64> = (0..20).map(|i| 10.0 + f64::from(i % 2)).collect();
         let control = Control { old: &times, new: &times };
-        let (relative, source, interval) = Rivals::of(&[control]).drift_adjusted(1.0, &times, &times);
+        let (relative, source, interval) =
+            Rivals::of(&[control]).drift_adjusted(1.0, &times, &times);
         assert_eq!((relative, source), (1.0, Source::AlikeRounds));
         assert_eq!(interval, Some(Interval { low: 1.0, high: 1.0 }));
     }

@@ -23,15 +23,8 @@ impl Comparison {
         });
         if !cases.is_empty() {
             let rows = cases.into_iter().map(|case| self.line(case)).collect();
-            let header = [
-                "case",
-                "old, ns",
-                "new, ns",
-                "time",
-                "drift-adjusted",
-                "95 % within",
-                "verdict",
-            ];
+            let header =
+                ["case", "old, ns", "new, ns", "time", "drift-adjusted", "95 % within", "verdict"];
             let table = Table {
                 name: "compare",
                 title: self.title(),
@@ -171,7 +164,8 @@ impl fmt::Display for Compared {
         } else {
             f.write_str("no significant drift of the machine")?;
         }
-        let common = |f: &mut fmt::Formatter<'_>, what: &str, factor: &Option<Common>| match factor {
+        let common = |f: &mut fmt::Formatter<'_>, what: &str, factor: &Option<Common>| match factor
+        {
             Some(it) => write!(f, ", {what} {} ({} of them)", per_cent(it.factor), it.count),
             None => write!(f, ", no {what}"),
         };

@@ -122,8 +122,8 @@ impl Reading {
 /// Groups, each with its members: the event and the counter of each.
 type Groups<G, C> = Vec<(G, Vec<(Event, C)>)>;
 
-/// Spreads events over groups. Each event is added to the last group, or to a new one if the last would have more events
-/// than the processor counts at once. Events that cannot be counted even alone are returned as refusals.
+/// Spreads events over groups. Each event is added to the last group, or to a new one if the last would have more
+/// events than the processor counts at once. Events that cannot be counted even alone are returned as refusals.
 fn spread<G, C>(
     events: &[Event],
     mut new_group: impl FnMut() -> io::Result<G>,

@@ -3,7 +3,8 @@
 //! The costs of memory accesses are measured on one thread, by its processor time, with each strategy forced:
 //!
 //! - *direct*: batches of keys in tables of the sizes [`trommel::engine::TABLE_BYTES`];
-//! - *grouped*: batches in one table, with the numbers of keys per cache line in [`trommel::engine::ACCESSES_PER_LINE`].
+//! - *grouped*: batches in one table, with the numbers of keys per cache line in
+//!   [`trommel::engine::ACCESSES_PER_LINE`].
 //!
 //! The fastest repetition counts, since other programs make work slower and never faster. All constants are measured in
 //! several passes, since a disturbance may last longer than all repetitions of one constant.
@@ -34,11 +35,11 @@ pub(crate) struct Extent {
     passes: usize,
     /// The number of repetitions of each measurement per pass.
     rounds: usize,
-    /// The size of the table for which keys are grouped: larger than most caches, yet small enough for an engine to keep
-    /// the scratch memory for all keys.
+    /// The size of the table for which keys are grouped: larger than most caches, yet small enough for an engine to
+    /// keep the scratch memory for all keys.
     grouped_bytes: usize,
-    /// The size of the largest table in which accesses are measured. For larger tables, the cost of the next smaller one
-    /// is multiplied by the ratio of the two default costs.
+    /// The size of the largest table in which accesses are measured. For larger tables, the cost of the next smaller
+    /// one is multiplied by the ratio of the two default costs.
     largest_bytes: usize,
     /// The number of times that sleeping threads are woken up.
     starts: usize,
@@ -134,8 +135,8 @@ impl Bench<'_> {
         Ok(Calibration { lookup, insert, insert_bit, bulk_ns, start_ns })
     }
 
-    /// Returns the nanoseconds of the fastest repetition of a section, after one that does not count. `before` runs before
-    /// each repetition and is not timed.
+    /// Returns the nanoseconds of the fastest repetition of a section, after one that does not count. `before` runs
+    /// before each repetition and is not timed.
     fn fastest_ns(&self, mut before: impl FnMut(), mut section: impl FnMut()) -> f64 {
         let mut fastest = f64::INFINITY;
         for round in 0..=self.extent.rounds {

@@ -112,7 +112,8 @@ impl Calibration {
     /// Bad input if the file cannot be read or parsed, or if a constant is negative or above a second.
     pub(crate) fn read(path: &Path) -> Result<Self> {
         let read_error = |why: String| bad_input(format!("{}: {why}", path.display()));
-        let bytes = fs::read(path).map_err(|error| read_error(format!("cannot read it: {error}")))?;
+        let bytes =
+            fs::read(path).map_err(|error| read_error(format!("cannot read it: {error}")))?;
         let read: Self = serde_json::from_slice(&bytes)
             .map_err(|error| read_error(format!("not a calibration: {error}")))?;
         for (name, ns) in read.named() {

@@ -47,7 +47,7 @@ pub(crate) struct SizedFilter {
 /// The distribution and order of keys and probes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Input {
-    /// Distinct keys in random order.
+    /// Distinct keys, in no particular order.
     Plain,
     /// This number of keys per cache line of the table, as written in the variant column.
     PerLine(&'static str),
@@ -212,8 +212,8 @@ impl Group {
         if self.op == Op::Insert { self.input } else { Input::Plain }
     }
 
-    /// All runners of the group, on these numbers of threads. Skewed keys are measured without rivals, since they compare
-    /// the engine with the filter's own batch. Shared filters are compared with `fastbloom`'s atomic filter.
+    /// All runners of the group, on these numbers of threads. Skewed keys are measured without rivals, since they
+    /// compare the engine with the filter's own batch. Shared filters are compared with `fastbloom`'s atomic filter.
     pub(crate) fn runners(&self, threads: &[usize]) -> Vec<Runner> {
         let on_threads = |participant| {
             threads.iter().map(move |threads| Runner { participant, threads: *threads })
@@ -237,8 +237,8 @@ impl Group {
         all
     }
 
-    /// Whether the selection's filter matches a case of the engine in this group. A group of shared filters counts as if
-    /// the engine were part of it.
+    /// Whether the selection's filter matches a case of the engine in this group. A group of shared filters counts as
+    /// if the engine were part of it.
     pub(crate) fn is_selected(&self, selection: &Selection, threads: &[usize]) -> bool {
         selection.filter.as_ref().is_none_or(|filter| {
             let participant = Participant::Engine;
@@ -362,8 +362,8 @@ pub(crate) fn groups_of_one_gib() -> Vec<Group> {
 
 impl Selection {
     /// Whether the engine is measured: if `--filter` names it, if `--threads` is given, or in a run that is not quick.
-    /// A usual run has few of the engine's cases, so with `--filter` it measures the engine only if the filter names it.
-    /// In a full run, `--filter` selects the cases that it matches.
+    /// A usual run has few of the engine's cases, so with `--filter` it measures the engine only if the filter names
+    /// it. In a full run, `--filter` selects the cases that it matches.
     pub(crate) fn includes_engine(&self) -> bool {
         let is_of_all = match &self.filter {
             _ if self.full => self.load.is_none(),
@@ -402,8 +402,8 @@ impl Selection {
         groups
     }
 
-    /// The points of the map of strategies. They are measured if `--filter` matches the map's name; without `--filter`, in
-    /// full runs and with `--threads`. `--keys` leaves them out.
+    /// The points of the map of strategies. They are measured if `--filter` matches the map's name; without `--filter`,
+    /// in full runs and with `--threads`. `--keys` leaves them out.
     pub(crate) fn engine_places(&self) -> Vec<strategies::Place> {
         let is_named = match &self.filter {
             Some(filter) => filter.is_match(STRATEGIES),

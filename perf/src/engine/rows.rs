@@ -34,7 +34,8 @@ pub(crate) struct Bench<'a> {
 /// A repetition of up to this many operations is preceded by an untimed pass, as other short passes are.
 const WARMED_UP_TO: usize = 2_000_000;
 
-/// The most keys that are looked up in a filter after it was filled. A rival takes as long to find more as to be filled.
+/// The most keys that are looked up in a filter after it was filled. A rival takes as long to find more as to be
+/// filled.
 const MOST_KEYS_FOUND: usize = 10_000_000;
 
 /// The number of probes whose batched answers are compared with those of single calls.

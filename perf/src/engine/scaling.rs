@@ -51,8 +51,7 @@ pub(crate) fn figures(results: &Results) -> Vec<Figure> {
 
 /// The figures as separate SVG files.
 pub(crate) fn plots(results: &Results) -> Result<Vec<Plot>> {
-    let plot =
-        |it: Figure| Ok((it.file, plots::by_threads(Some(&it.title), &it.series)?));
+    let plot = |it: Figure| Ok((it.file, plots::by_threads(Some(&it.title), &it.series)?));
     figures(results).into_iter().map(plot).collect()
 }
 

@@ -1,5 +1,5 @@
-//! The map of strategies: times both strategies, by filter size, keys per cache line and threads, and compares them with
-//! the strategy that the cost model picks.
+//! The map of strategies: times both strategies, by filter size, keys per cache line and threads, and compares them
+//! with the strategy that the cost model picks.
 
 use super::threads::ThreadSet;
 use super::wall;
@@ -162,7 +162,7 @@ impl<'a> Map<'a> {
         // All repetitions use one table, so that none has to write back cache lines of another table.
         let filter = RefCell::new(self.empty.clone());
         let mut expected = self.empty.clone();
-        expected.insert_batch(&self.keys).context("a Bloom filter takes all keys")?;
+        expected.insert_batch(&self.keys).context("a Bloom filter accepts all keys")?;
         let expected = expected.to_bytes();
         for engine in self.engines() {
             let mut filter = filter.borrow_mut();
@@ -189,7 +189,7 @@ impl<'a> Map<'a> {
 
     fn lookups(&self, pace: &Pace) -> Result<Vec<Choice>> {
         let mut filter = self.empty.clone();
-        filter.insert_batch(&self.keys).context("a Bloom filter takes all keys")?;
+        filter.insert_batch(&self.keys).context("a Bloom filter accepts all keys")?;
         // Half of the probes are keys.
         let half = self.keys.len() / 2;
         let mut probes = self.keys[..half].to_vec();

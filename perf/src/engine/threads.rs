@@ -1,7 +1,7 @@
-//! Starts the threads of the engine and of its rivals. They are started before the measuring thread is pinned to a core,
-//! since new threads inherit its pinning. The rivals' threads are pinned each to its own core: the measuring thread
-//! waits for them, and Linux often wakes two of them on the same core. The engine avoids that, since its caller works
-//! too.
+//! Starts the threads of the engine and of its rivals. They are started before the measuring thread is pinned to a
+//! core, since new threads inherit its pinning. The rivals' threads are pinned each to its own core: the measuring
+//! thread waits for them, and Linux often wakes two of them on the same core. The engine avoids that, since its caller
+//! works too.
 
 use crate::failure::bad_input;
 use anyhow::{Context as _, Result};

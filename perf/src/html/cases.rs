@@ -1,4 +1,4 @@
-//! Every row of the run, and the command that measures it again.
+//! Writes every row of the run, with the command that measures it again.
 
 use super::{escape, heading};
 use crate::environment::human_bytes;
@@ -8,7 +8,7 @@ use crate::row::Row;
 use crate::tables::{figure, per_cent, ratio, short_count};
 use std::fmt::Write as _;
 
-/// A column: what it is called, whether it holds figures, and the row's cell.
+/// A column: its name, whether it holds figures, and the function that writes the cell of a row.
 type Column = (&'static str, bool, fn(&Row, &[Row]) -> String);
 
 fn known<T>(value: Option<T>, show: impl Fn(T) -> String) -> String {
@@ -36,9 +36,9 @@ const COLUMNS: [Column; 18] = [
     ("isa", false, |row, _| row.isa.clone().unwrap_or_default()),
 ];
 
-/// The address of a row in the page.
-pub(super) fn address(place: usize) -> String {
-    format!("case-{place}")
+/// The element id of the row with this index.
+pub(super) fn address(index: usize) -> String {
+    format!("case-{index}")
 }
 
 /// The table of all rows.
@@ -55,12 +55,12 @@ pub(super) fn section(results: &Results) -> String {
         let _ = write!(html, "<th scope=\"col\"{}>{name}</th>", class(is_figure));
     }
     html.push_str("</tr></thead><tbody>");
-    for (place, row) in results.rows.iter().enumerate() {
+    for (index, row) in results.rows.iter().enumerate() {
         let rival = if row.rival.is_some() { " class=\"rival\"" } else { "" };
         let _ = write!(
             html,
             "<tr id=\"{}\"{rival}><td>{}</td><td><details><summary>command</summary><code>{}</code></details></td>",
-            address(place),
+            address(index),
             escape(&row.name()),
             escape(&reproduce::command(row, &results.environment))
         );

@@ -1,4 +1,4 @@
-//! The plots of the page: each section's legend and figures.
+//! Writes the sections of plots, each with its legend and figures.
 
 use super::{escape, heading};
 use crate::engine::scaling;
@@ -17,7 +17,7 @@ pub(super) struct Section {
     pub(super) html: String,
 }
 
-/// What is plotted: a title and the rows.
+/// A plot: its title, and whether it shows a row.
 type Plot = (&'static str, fn(&Row) -> bool);
 
 impl Section {
@@ -32,12 +32,12 @@ impl Section {
     }
 }
 
-/// A plot with its title, unless it is empty.
+/// Adds a plot with its title, unless it is empty.
 fn figure(html: &mut String, title: &str, svg: &str) {
     figure_of(html, title, "", svg);
 }
 
-/// The same of something that stands above it already.
+/// The same. `of` names the subject of the section for screen readers; it is not shown, as the heading has it.
 fn figure_of(html: &mut String, title: &str, of: &str, svg: &str) {
     if svg.is_empty() {
         return;
@@ -62,7 +62,7 @@ fn legend<'a>(html: &mut String, series: impl IntoIterator<Item = &'a Series>) -
     Ok(())
 }
 
-/// Throughput by size, with the machine's limit.
+/// Plots throughput by size, with the roofline.
 pub(super) fn throughput(results: &Results) -> Result<Option<Section>> {
     fn lookups(row: &Row, workload: &str) -> bool {
         row.is_plain()
@@ -103,7 +103,7 @@ pub(super) fn throughput(results: &Results) -> Result<Option<Section>> {
     Ok(Some(section))
 }
 
-/// The part of a limit at sizes like those of the series, so that it does not stretch the plot.
+/// The part of the roofline at sizes near those of the series, so that it does not widen the plot.
 fn around(limit: &Series, series: &[Series]) -> Series {
     let sizes = || series.iter().flat_map(|line| line.points.iter().map(|point| point.0));
     let least = sizes().fold(f64::INFINITY, f64::min) / 2.0;
@@ -112,12 +112,12 @@ fn around(limit: &Series, series: &[Series]) -> Series {
     Series { points: limit.points.iter().filter(is_near).copied().collect(), ..limit.clone() }
 }
 
-/// Our batches, and whatever calls rivals have.
+/// Whether a row is a batch of ours, or any call of a rival.
 fn is_preferred(row: &Row) -> bool {
     row.rival.is_some() || row.api == "batch"
 }
 
-/// The legend and the plot of the machine's limit.
+/// The legend and the plot of the roofline.
 pub(super) fn roofline(results: &Results) -> Result<String> {
     let mut html = String::new();
     let series = plots::roofline_series(results);
@@ -136,7 +136,7 @@ pub(super) fn roofline(results: &Results) -> Result<String> {
     Ok(html)
 }
 
-/// Speed by threads, an operation a plot.
+/// Plots speed by threads, one plot per operation.
 pub(super) fn threads(results: &Results) -> Result<Option<Section>> {
     let figures = scaling::figures(results);
     if figures.is_empty() {
@@ -151,14 +151,15 @@ pub(super) fn threads(results: &Results) -> Result<Option<Section>> {
     }
     legend(&mut section.html, shown)?;
     section.html.push_str("<div class=\"plots\">");
-    for of in &figures {
-        figure(&mut section.html, &of.title, &plots::by_threads(None, &of.series)?);
+    for by_threads in &figures {
+        let svg = plots::by_threads(None, &by_threads.series)?;
+        figure(&mut section.html, &by_threads.title, &svg);
     }
     section.html.push_str("</div>");
     Ok(Some(section))
 }
 
-/// A plot for every size and operation of the sweep over loads.
+/// Plots throughput by load, one plot per size and operation of the sweep.
 pub(super) fn loads(results: &Results) -> Result<Option<Section>> {
     const PLOTS: [Plot; 8] = [
         ("Lookups of present keys", |row| row.workload.as_deref() == Some("hit")),
@@ -204,7 +205,7 @@ pub(super) fn loads(results: &Results) -> Result<Option<Section>> {
     Ok(Some(section))
 }
 
-/// What absent keys pass, over the curves of the equations.
+/// Plots counted false-positive rates over the curves of the equations.
 pub(super) fn rates(results: &Results) -> Result<Option<Section>> {
     let (points, curves) = (plots::rate_points(results), plots::rate_curves(results));
     if points.is_empty() {
@@ -237,7 +238,7 @@ pub(super) fn rates(results: &Results) -> Result<Option<Section>> {
     Ok(Some(section))
 }
 
-/// A column of counted events: what it is called, and the row's.
+/// A column of counted events: its name, and its value in a row.
 type Events = (&'static str, fn(&Row) -> Option<f64>);
 
 const EVENTS: [Events; 3] = [
@@ -246,7 +247,7 @@ const EVENTS: [Events; 3] = [
     ("data-TLB read misses", |row| row.dtlb_misses_per_op),
 ];
 
-/// Cache misses per operation, or why there are none.
+/// Plots cache misses per operation, or says why they could not be counted.
 pub(super) fn misses(results: &Results) -> Result<Option<Section>> {
     if results.rows.is_empty() {
         return Ok(None);
@@ -273,7 +274,7 @@ pub(super) fn misses(results: &Results) -> Result<Option<Section>> {
         let names: Vec<String> = rows.iter().map(|row| short_label(row)).collect();
         let series = EVENTS.iter().enumerate().map(|(i, (name, events))| {
             let points = rows.iter().enumerate();
-            let points = points.filter_map(|(place, row)| Some((events(row)?, place as f64)));
+            let points = points.filter_map(|(index, row)| Some((events(row)?, index as f64)));
             let look = plots::Look::ours(i).points();
             Series { label: (*name).into(), look, points: points.collect() }
         });
@@ -287,7 +288,7 @@ pub(super) fn misses(results: &Results) -> Result<Option<Section>> {
     Ok(Some(section))
 }
 
-/// What stands at the side of a plot: of a rival at the size of another filter that alone.
+/// The label of a row at the side of a plot, shortened for a rival that has the size of another filter.
 fn short_label(row: &Row) -> String {
     match (&row.rival, row.sizing().starts_with("as-")) {
         (Some(rival), true) => format!("{rival} as {}", row.filter),
@@ -308,7 +309,7 @@ fn why_none(results: &Results) -> String {
     )
 }
 
-/// Instructions by commit.
+/// Plots instructions by commit.
 pub(super) fn history(history: &History) -> Result<String> {
     let mut section = Section::new("history", "Instructions by commit");
     section.note(

@@ -1,4 +1,4 @@
-//! What the rows say, in sentences: each figure is a row's, and leads to it.
+//! Summarizes the rows in sentences. Each figure comes from a row, and links to it.
 
 use super::{cases, escape, heading};
 use crate::engine::{Input, scaling};
@@ -8,7 +8,7 @@ use crate::row::Row;
 use crate::tables::{distinct, figure, label, ratio, rival_of, short_count};
 use std::fmt::Write as _;
 
-/// Regimes, the fastest memory first.
+/// The memory regimes, the fastest first, and the words that begin a sentence about each.
 const REGIMES: [(&str, &str); 4] = [
     ("L1", "In the first-level cache"),
     ("L2", "In the second-level cache"),
@@ -16,10 +16,10 @@ const REGIMES: [(&str, &str); 4] = [
     ("DRAM", "In memory"),
 ];
 
-/// Share of the machine's limit from which memory is what a lookup waits for.
+/// From this share of the roofline on, a lookup counts as bound by memory.
 const NEAR_LIMIT: f64 = 0.8;
 
-/// The section, which says so if there is nothing to say.
+/// The section of findings; a sentence if there are none.
 pub(super) fn section(results: &Results) -> String {
     let mut html = String::new();
     heading(&mut html, "findings", "What was found");
@@ -37,13 +37,13 @@ pub(super) fn section(results: &Results) -> String {
 }
 
 fn all(results: &Results) -> Vec<String> {
-    let of = Rows { rows: &results.rows };
+    let rows = Rows { rows: &results.rows };
     let mut findings: Vec<String> =
-        REGIMES.iter().filter_map(|(regime, place)| of.fastest_in(regime, place)).collect();
-    findings.extend(of.over_rivals());
-    findings.extend(of.near_the_limit());
-    findings.extend(of.by_load());
-    findings.extend(of.by_threads(results));
+        REGIMES.iter().filter_map(|(regime, location)| rows.fastest_in(regime, location)).collect();
+    findings.extend(rows.over_rivals());
+    findings.extend(rows.near_the_limit());
+    findings.extend(rows.by_load());
+    findings.extend(rows.by_threads(results));
     findings
 }
 
@@ -51,30 +51,30 @@ struct Rows<'a> {
     rows: &'a [Row],
 }
 
-/// A row and its place in the run.
-type Placed<'a> = (usize, &'a Row);
+/// A row with its index in the run.
+type IndexedRow<'a> = (usize, &'a Row);
 
 impl<'a> Rows<'a> {
     /// Our batched lookups of generated keys.
-    fn lookups(&self) -> impl Iterator<Item = Placed<'a>> + use<'a> {
+    fn lookups(&self) -> impl Iterator<Item = IndexedRow<'a>> + use<'a> {
         self.rows.iter().enumerate().filter(|(_, row)| {
             row.is_plain() && row.op == "contains" && row.api == "batch" && row.rival.is_none()
         })
     }
 
-    /// The fastest of ours where filters fit into one level of memory.
-    fn fastest_in(&self, regime: &str, place: &str) -> Option<String> {
+    /// The fastest of our filters among those that fit into one level of the memory hierarchy.
+    fn fastest_in(&self, regime: &str, location: &str) -> Option<String> {
         let best = |workload: &str| {
             self.lookups()
                 .filter(|(_, row)| row.regime.as_deref() == Some(regime))
                 .filter(|(_, row)| row.workload.as_deref() == Some(workload))
                 .max_by(|a, b| a.1.mops.total_cmp(&b.1.mops))
         };
-        let say = |(place, row): Placed<'_>| {
+        let say = |(index, row): IndexedRow<'_>| {
             let rate = row.fpr_measured.map_or_else(String::new, |rate| {
                 format!(", {:.2} % false positives", rate * 100.0)
             });
-            let speed = linked(place, &format!("{} M/s", figure(row.mops)));
+            let speed = linked(index, &format!("{} M/s", figure(row.mops)));
             format!(
                 "<b>{}</b> ({speed} at {} keys{rate})",
                 escape(&label(row)),
@@ -92,12 +92,12 @@ impl<'a> Rows<'a> {
         (!sentences.is_empty()).then(|| {
             let filters =
                 if measured == 1 { "1 filter".into() } else { format!("{measured} filters") };
-            format!("{place}, {filters} measured: {}.", sentences.join("; "))
+            format!("{location}, {filters} measured: {}.", sentences.join("; "))
         })
     }
 
-    /// The best and the worst ratio over rivals, and the one in the middle. Calls of a few keys have a plot of
-    /// their own: what one of a single key costs says nothing of batches.
+    /// The lowest, the median and the highest ratio of our speed over that of the rival. Calls with few keys are left
+    /// out, since they are not representative of batches; the matrix shows them.
     fn over_rivals(&self) -> Option<String> {
         let is_batch = |row: &Row| {
             row.api == "batch"
@@ -105,21 +105,21 @@ impl<'a> Rows<'a> {
                 && !row.is_of_engine()
                 && row.matrix() != Some(Matrix::BatchSizes)
         };
-        let mut ratios: Vec<(f64, Placed<'_>)> = self
+        let mut ratios: Vec<(f64, IndexedRow<'_>)> = self
             .rows
             .iter()
             .enumerate()
             .filter(|(_, row)| is_batch(row))
-            .filter_map(|(place, row)| Some((ratio(row, self.rows)?, (place, row))))
+            .filter_map(|(index, row)| Some((ratio(row, self.rows)?, (index, row))))
             .collect();
         ratios.sort_by(|a, b| a.0.total_cmp(&b.0));
         let (worst, best) = (ratios.first()?, ratios.last()?);
         let middle = ratios[ratios.len() / 2].0;
-        let say = |(ratio, (place, row)): &(f64, Placed<'_>)| {
+        let say = |(ratio, (index, row)): &(f64, IndexedRow<'_>)| {
             let rival = rival_of(row, self.rows).map_or_else(String::new, label);
             format!(
                 "{} the speed of {} ({})",
-                linked(*place, &format!("{ratio:.1} times")),
+                linked(*index, &format!("{ratio:.1} times")),
                 escape(&rival),
                 escape(&row.name())
             )
@@ -136,15 +136,15 @@ impl<'a> Rows<'a> {
         ))
     }
 
-    /// The lookups beyond the caches of a core that read cache lines about as fast as the machine can.
+    /// The lookups in filters larger than the L2 cache that read cache lines about as fast as the machine can.
     fn near_the_limit(&self) -> Option<String> {
-        let beyond: Vec<Placed<'_>> = self
+        let beyond: Vec<IndexedRow<'_>> = self
             .lookups()
             .filter(|(_, row)| matches!(row.regime.as_deref(), Some("LLC" | "DRAM")))
             .filter(|(_, row)| row.roofline_fraction.is_some())
             .collect();
         let share = |row: &Row| row.roofline_fraction.unwrap_or(0.0);
-        let mut near: Vec<Placed<'_>> =
+        let mut near: Vec<IndexedRow<'_>> =
             beyond.iter().filter(|(_, row)| share(row) >= NEAR_LIMIT).copied().collect();
         near.sort_by(|a, b| share(b.1).total_cmp(&share(a.1)));
         let all = beyond.len();
@@ -152,7 +152,7 @@ impl<'a> Rows<'a> {
             return None;
         }
         let of_limit = NEAR_LIMIT * 100.0;
-        let Some((place, row)) = near.first() else {
+        let Some((index, row)) = near.first() else {
             return Some(format!(
                 "Memory is not what sets the pace: none of {all} batched lookups beyond the second-level cache \
                  touches {of_limit:.0} % of the lines that the machine can touch."
@@ -163,22 +163,22 @@ impl<'a> Rows<'a> {
              or more of the lines that the machine can touch; {} comes to {}.",
             near.len(),
             escape(&row.name()),
-            linked(*place, &format!("{:.0} %", share(row) * 100.0))
+            linked(*index, &format!("{:.0} %", share(row) * 100.0))
         ))
     }
 
-    /// What fuller slots cost: the filter that loses most of its speed.
+    /// The filter that loses most of its speed as its load grows.
     fn by_load(&self) -> Option<String> {
         let is_ours = |row: &Row| {
             row.rival.is_none() && row.api == "batch" && row.workload.as_deref() == Some("miss")
         };
         let misses = self.rows.iter().enumerate().filter(|(_, row)| is_ours(row));
-        let swept: Vec<(Filling, Placed<'_>)> =
-            misses.filter_map(|(place, row)| Some((row.filling()?, (place, row)))).collect();
-        let who = |(filling, (_, row)): &(Filling, Placed<'_>)| (label(row), filling.slots);
+        let swept: Vec<(Filling, IndexedRow<'_>)> =
+            misses.filter_map(|(index, row)| Some((row.filling()?, (index, row)))).collect();
+        let who = |(filling, (_, row)): &(Filling, IndexedRow<'_>)| (label(row), filling.slots);
         let ends = distinct(swept.iter().map(who)).into_iter().filter_map(|key| {
             let same = || swept.iter().filter(|line| who(line) == key);
-            let load = |line: &&(Filling, Placed<'_>)| line.0.load;
+            let load = |line: &&(Filling, IndexedRow<'_>)| line.0.load;
             let (emptiest, fullest) = (same().min_by_key(load)?, same().max_by_key(load)?);
             let loss = emptiest.1.1.mops / fullest.1.1.mops;
             (emptiest.0.load < fullest.0.load).then_some((loss, emptiest, fullest))
@@ -189,8 +189,8 @@ impl<'a> Rows<'a> {
                 "No filter with slots answers absent keys slower when it is fuller.".into(),
             );
         }
-        let say = |(filling, (place, row)): &(Filling, Placed<'_>)| {
-            let speed = linked(*place, &format!("{} M/s", figure(row.mops)));
+        let say = |(filling, (index, row)): &(Filling, IndexedRow<'_>)| {
+            let speed = linked(*index, &format!("{} M/s", figure(row.mops)));
             format!("{speed} at {} %", filling.load)
         };
         Some(format!(
@@ -203,25 +203,25 @@ impl<'a> Rows<'a> {
         ))
     }
 
-    /// What threads gain at most.
+    /// The highest speedup by threads.
     fn by_threads(&self, results: &Results) -> Option<String> {
         let gains = self.rows.iter().enumerate().filter(|(_, row)| {
             scaling::is_engine(row) && row.threads > 1 && !Input::is_skewed(row)
         });
-        let gains = gains.filter_map(|(place, row)| Some((row.speedup?, place, row)));
-        let (speedup, place, row) = gains.max_by(|a, b| a.0.total_cmp(&b.0))?;
+        let gains = gains.filter_map(|(index, row)| Some((row.speedup?, index, row)));
+        let (speedup, index, row) = gains.max_by(|a, b| a.0.total_cmp(&b.0))?;
         Some(format!(
             "The engine gains most by threads in {}: {} its speed on one thread, with {} threads on {} cores.",
             escape(&row.name()),
-            linked(place, &format!("{speedup:.2} times")),
+            linked(index, &format!("{speedup:.2} times")),
             row.threads,
             escape(results.environment.get("cores"))
         ))
     }
 }
 
-fn linked(place: usize, text: &str) -> String {
-    format!("<a href=\"#{}\">{text}</a>", cases::address(place))
+fn linked(index: usize, text: &str) -> String {
+    format!("<a href=\"#{}\">{text}</a>", cases::address(index))
 }
 
 #[cfg(test)]
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fastest_of_each_regime_is_named_with_its_figure() {
+    fn the_fastest_filter_of_each_regime_is_named_with_its_figure() {
         let slow = example("bloom", "12-bit", None, 4.0);
         let fast = example("split-block-bloom", "12-bit", None, 2.0);
         let present = Row { workload: Some("hit".into()), ..slow.clone() };
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn ratios_are_those_of_the_tables() {
+    fn ratios_over_rivals_equal_those_of_the_tables() {
         let said = said([
             example("bloom", "12-bit", None, 2.0),
             example("bloom", "12-bit", Some("fastbloom"), 9.0),
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_of_a_few_keys_are_no_batches() {
+    fn calls_with_few_keys_are_left_out_of_the_ratios() {
         let said = said([
             example("bloom", "12-bit", None, 2.0),
             example("bloom", "12-bit", Some("fastbloom"), 9.0),
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_the_limit_where_lines_are_read_as_fast_as_can_be() {
+    fn memory_is_the_limit_from_the_threshold_on() {
         let row = |share| Row {
             regime: Some("DRAM".into()),
             roofline_fraction: Some(share),
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn loads_are_compared_within_a_filter() {
+    fn speeds_at_the_lowest_and_highest_load_are_compared() {
         let row = |load: u32, ns| example("quotient", &format!("r8-{load}%-of-1Mi"), None, ns);
         let said = said([row(75, 10.0), row(95, 20.0), row(85, 15.0)]);
         assert!(
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_found_in_nothing() {
+    fn a_run_without_rows_has_no_findings() {
         assert!(said([]).is_empty());
     }
 }

@@ -1,10 +1,10 @@
-//! The top of the page: what was measured where, how to read it, how quiet it was.
+//! Writes the top of the page: the machine, how to read the figures, the noise, and links to the sections.
 
 use super::escape;
 use crate::results::Results;
 use std::fmt::Write as _;
 
-/// Up to where the contents begin.
+/// The page from its beginning to the start of the contents.
 pub(super) fn begin(style: &str) -> String {
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
@@ -14,7 +14,7 @@ pub(super) fn begin(style: &str) -> String {
     )
 }
 
-/// Title, how to read the page, noise, and where to go: the sections by address and name.
+/// Writes the title, how to read the page, the noise, and links to `sections`, given as pairs of id and name.
 pub(super) fn header(page: &mut String, results: &Results, sections: &[(&str, &str)]) {
     let fact = |name: &str| escape(results.environment.get(name));
     let _ = write!(

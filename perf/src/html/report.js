@@ -1,15 +1,15 @@
-// Everything here adds to a page that reads without it: sorting, copying, searching, and the choice of colours.
+// The page is readable without this script, which adds sorting, copying, searching, and the choice of colours.
 "use strict";
 
 const UNITS = { Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 };
 
-// The figure that a cell begins with, in its unit; NaN for words and blanks.
+// The number at the start of a cell, times its unit; NaN for words and blanks.
 function figure(text) {
   const match = /^([+-]?[0-9][0-9.]*(?:e[+-]?[0-9]+)?) ?([KMG]iB?)?/.exec(text);
   return match ? parseFloat(match[1]) * (UNITS[match[2]] || 1) : NaN;
 }
 
-// Figures by size, words by letter, blanks last whichever way.
+// Sorts figures by size and words alphabetically; blanks come last in either direction.
 function sortBy(table, column, sign) {
   const body = table.tBodies[0];
   const isFigure = table.tHead.rows[0].cells[column].classList.contains("n");

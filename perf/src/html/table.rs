@@ -1,10 +1,10 @@
-//! A table as HTML: figures to the right, and wide ones in a box that scrolls by itself.
+//! Writes a table as HTML. Figures are aligned to the right, and a wide table scrolls in its box.
 
 use super::escape;
 use crate::tables::Table;
 use std::fmt::Write as _;
 
-/// The table in its box.
+/// Returns the table in its box.
 pub(super) fn html(table: &Table) -> String {
     let is_figure: Vec<bool> = (0..table.header.len()).map(|i| holds_figures(table, i)).collect();
     let class = |column: usize| if is_figure[column] { " class=\"n\"" } else { "" };
@@ -28,14 +28,15 @@ pub(super) fn html(table: &Table) -> String {
     html
 }
 
-/// Whether a column holds figures: those that the table says, and leading ones that hold nothing else.
+/// Whether a column is set as figures: every column after the first `table.words`, and any earlier one whose non-empty
+/// cells are all figures.
 fn holds_figures(table: &Table, column: usize) -> bool {
     let mut cells =
         table.rows.iter().map(|line| &*line.cells[column]).filter(|cell| !cell.is_empty());
     column >= table.words || (cells.clone().next().is_some() && cells.all(is_figure))
 }
 
-/// Whether a cell is a figure, perhaps with a unit: `75 %`, `16Mi`, `1e6`, but not `12-bit`.
+/// Whether a cell is a number, with or without a unit: `75 %`, `16Mi`, `1e6`, but not `12-bit`.
 fn is_figure(cell: &str) -> bool {
     let (figure, unit) = cell.split_once(' ').unwrap_or((cell, ""));
     let digits = figure.strip_suffix("Mi").or(figure.strip_suffix("Ki")).unwrap_or(figure);
@@ -49,7 +50,7 @@ mod tests {
     use crate::tables::Line;
 
     #[test]
-    fn figures_are_told_from_words() {
+    fn numbers_with_units_are_figures_and_names_are_not() {
         for figure in ["75 %", "16Mi", "1e6", "-1.5", "512 KiB", "2"] {
             assert!(is_figure(figure), "{figure}");
         }
@@ -59,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_stand_right_and_words_left() {
+    fn columns_of_figures_are_aligned_to_the_right() {
         let line = |cells: [&str; 3]| Line { cells: cells.map(Into::into).into(), is_rival: false };
         let table = Table {
             name: "fpr",
