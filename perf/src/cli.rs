@@ -81,10 +81,10 @@ pub(crate) struct Selection {
     /// filters with slots, 75 and 95 % load at 2^27 of them, and all of the engine.
     #[arg(long)]
     pub(crate) full: bool,
-    /// Only the cases whose name (see `list`) matches.
+    /// Select only the cases whose name (see `list`) matches.
     #[arg(short, long, value_name = "REGEX")]
     pub(crate) filter: Option<Regex>,
-    /// Key counts, such as 1e5,3e6.
+    /// Measure these key counts, such as 1e5,3e6.
     #[arg(long, value_name = "N,N", value_delimiter = ',', value_parser = parse_count)]
     pub(crate) keys: Option<Vec<usize>>,
     /// Loads in per cent to which filters with slots are filled, such as 75,85,95: each at 2^20 and

@@ -1,4 +1,5 @@
-//! Compares two programs that were measured on one machine, and separates their differences from those of the machine.
+//! Compares two programs that were measured on one machine, and separates their differences from the drift of the
+//! machine.
 //!
 //! | module | idea |
 //! |---|---|

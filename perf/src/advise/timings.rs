@@ -195,25 +195,25 @@ mod tests {
 
     #[test]
     fn times_are_interpolated_in_the_logarithm_of_the_size() {
-        let of = |bytes, hit_rate| timings().estimate(KIND, bytes, None, hit_rate).unwrap();
-        assert_eq!(of(1 << 20, 0.0), Estimate { ns: 1.0, basis: Basis::Measured });
+        let lookup = |bytes, hit_rate| timings().estimate(KIND, bytes, None, hit_rate).unwrap();
+        assert_eq!(lookup(1 << 20, 0.0), Estimate { ns: 1.0, basis: Basis::Measured });
         // A quarter of the way in the logarithm of the size.
-        let quarter = of(1 << 21, 0.0);
+        let quarter = lookup(1 << 21, 0.0);
         assert!((quarter.ns - 2.0).abs() < 1e-12);
         assert_eq!(quarter.basis, Basis::Between(1 << 20, 1 << 24));
-        assert_eq!(of(1 << 10, 0.0), Estimate { ns: 1.0, basis: Basis::Below(1 << 20) });
+        assert_eq!(lookup(1 << 10, 0.0), Estimate { ns: 1.0, basis: Basis::Below(1 << 20) });
         // A cache-line read takes three times as long as at the largest size.
-        assert_eq!(of(1 << 28, 0.0), Estimate { ns: 15.0, basis: Basis::Beyond(1 << 24) });
+        assert_eq!(lookup(1 << 28, 0.0), Estimate { ns: 15.0, basis: Basis::Beyond(1 << 24) });
         // Half of the way to the last time of a cache-line read: 8 ns, over 4 ns.
-        assert!((of(1 << 26, 0.0).ns - 10.0).abs() < 1e-12);
-        assert_eq!(of(1 << 40, 0.0).ns, 15.0);
+        assert!((lookup(1 << 26, 0.0).ns - 10.0).abs() < 1e-12);
+        assert_eq!(lookup(1 << 40, 0.0).ns, 15.0);
     }
 
     #[test]
     fn times_are_interpolated_linearly_in_the_share_of_keys() {
-        let of = |bytes, hit_rate| timings().estimate(KIND, bytes, None, hit_rate).unwrap().ns;
-        assert_eq!(of(1 << 20, 0.5), 1.5);
-        assert_eq!(of(1 << 24, 0.25), 6.0);
+        let lookup = |bytes, hit_rate| timings().estimate(KIND, bytes, None, hit_rate).unwrap().ns;
+        assert_eq!(lookup(1 << 20, 0.5), 1.5);
+        assert_eq!(lookup(1 << 24, 0.25), 6.0);
         let misses_alone = Timings { samples: vec![sample(100, 0.0, 1.0)], ..Timings::default() };
         assert_eq!(misses_alone.estimate(KIND, 100, None, 0.9).unwrap().ns, 1.0);
         assert_eq!(misses_alone.estimate(FilterKind::Cuckoo, 100, None, 0.9), None);
@@ -224,7 +224,10 @@ mod tests {
         let kind = FilterKind::Quotient;
         let at = |load, ns| Sample { kind, load: Some(load), ..sample(1 << 20, 0.0, ns) };
         let timings = Timings { samples: vec![at(0.75, 3.0), at(0.95, 4.0)], ..Timings::default() };
-        let of = |load, bytes| timings.estimate(kind, bytes, Some(load), 0.0).unwrap().ns;
-        assert_eq!((of(0.8, 1 << 20), of(0.94, 1 << 20), of(0.94, 1 << 30)), (3.0, 4.0, 4.0));
+        let lookup = |load, bytes| timings.estimate(kind, bytes, Some(load), 0.0).unwrap().ns;
+        assert_eq!(
+            (lookup(0.8, 1 << 20), lookup(0.94, 1 << 20), lookup(0.94, 1 << 30)),
+            (3.0, 4.0, 4.0)
+        );
     }
 }

@@ -102,8 +102,8 @@ mod tests {
     /// `factor` times as long.
     fn times(base: f64, factor: f64, is_busy: IsBusy) -> Vec<f64> {
         let noise = |round: usize| 1.0 + ((round * 7 + base as usize) % 5) as f64 / 200.0;
-        let of = |round| base * noise(round) * if is_busy(round) { factor } else { 1.0 };
-        (0..30).map(of).collect()
+        let time = |round| base * noise(round) * if is_busy(round) { factor } else { 1.0 };
+        (0..30).map(time).collect()
     }
 
     #[test]

@@ -88,8 +88,9 @@ impl Measure {
 impl Speed {
     /// Combines all attempts. Effects below `min_effect`, a share, do not count.
     pub(super) fn of(attempts: Vec<Measure>, min_effect: f64) -> Self {
-        let middle = |of: fn(&Measure) -> f64| median(&attempts.iter().map(of).collect::<Vec<_>>());
-        let (ratio, relative) = (middle(|it| it.ratio), middle(|it| it.relative));
+        let median_of =
+            |value: fn(&Measure) -> f64| median(&attempts.iter().map(value).collect::<Vec<_>>());
+        let (ratio, relative) = (median_of(|it| it.ratio), median_of(|it| it.relative));
         let verdict = verdict(&attempts, relative, min_effect);
         Self { attempts, ratio, relative, verdict }
     }

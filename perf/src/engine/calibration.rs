@@ -49,7 +49,7 @@ impl AccessCosts {
         }
     }
 
-    /// Each constant with a name that says what it is the cost of.
+    /// Each constant with the name of the access whose cost it is.
     fn named(&self) -> impl Iterator<Item = (String, f64)> {
         let direct = TABLE_BYTES.map(|bytes| format!("in {}", human_bytes(bytes as u64)));
         let grouped = ACCESSES_PER_LINE.map(|accesses| format!("grouped, {accesses} per line"));

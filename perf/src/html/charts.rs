@@ -37,12 +37,12 @@ fn figure(html: &mut String, title: &str, svg: &str) {
     figure_of(html, title, "", svg);
 }
 
-/// The same. `of` names the subject of the section for screen readers; it is not shown, as the heading has it.
-fn figure_of(html: &mut String, title: &str, of: &str, svg: &str) {
+/// The same. `subject` names the subject of the section for screen readers; it is not shown, as the heading has it.
+fn figure_of(html: &mut String, title: &str, subject: &str, svg: &str) {
     if svg.is_empty() {
         return;
     }
-    let label = format!("<svg role=\"img\" aria-label=\"{}{}\"", escape(title), escape(of));
+    let label = format!("<svg role=\"img\" aria-label=\"{}{}\"", escape(title), escape(subject));
     let svg = themed(svg).replacen("<svg", &label, 1);
     let _ = write!(
         html,
@@ -197,8 +197,8 @@ pub(super) fn loads(results: &Results) -> Result<Option<Section>> {
                 let is_shown = is_preferred(row) || row.op == "remove";
                 is_it(row) && is_shown && wanted(row)
             });
-            let of = format!(", {family}, {} slots", short_slots(slots));
-            figure_of(&mut section.html, title, &of, &plots::by_load(&series)?);
+            let subject = format!(", {family}, {} slots", short_slots(slots));
+            figure_of(&mut section.html, title, &subject, &plots::by_load(&series)?);
         }
         section.html.push_str("</div>");
     }
@@ -268,7 +268,7 @@ pub(super) fn misses(results: &Results) -> Result<Option<Section>> {
     section.note(&format!("Counts are {source}, of lookups at {} keys.", short_count(keys)));
     let mut drawn = String::new();
     let mut in_legend = Vec::new();
-    for (workload, of) in [("miss", "absent"), ("hit", "present")] {
+    for (workload, keys_are) in [("miss", "absent"), ("hit", "present")] {
         let is_it = |row: &&&Row| row.keys == keys && row.workload.as_deref() == Some(workload);
         let rows: Vec<&Row> = counted.iter().filter(is_it).copied().collect();
         let names: Vec<String> = rows.iter().map(|row| short_label(row)).collect();
@@ -279,7 +279,7 @@ pub(super) fn misses(results: &Results) -> Result<Option<Section>> {
             Series { label: (*name).into(), look, points: points.collect() }
         });
         let series: Vec<Series> = series.collect();
-        let title = format!("Misses a lookup of {of} keys");
+        let title = format!("Misses a lookup of {keys_are} keys");
         figure(&mut drawn, &title, &plots::by_name("misses a lookup", &names, &series)?);
         in_legend = series;
     }
