@@ -27,6 +27,8 @@ mod insert;
 #[cfg(target_arch = "x86_64")]
 mod insert_avx2;
 #[cfg(target_arch = "x86_64")]
+mod insert_steps;
+#[cfg(target_arch = "x86_64")]
 mod lines;
 #[cfg(target_arch = "x86_64")]
 use super::words::Avx2;

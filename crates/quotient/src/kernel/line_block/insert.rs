@@ -4,10 +4,12 @@
 //! lines, and on whether the run goes on in the next line. All words and bytes of a line are loaded before any of it is
 //! stored, because loading a word after a narrower store to a part of it took 2.4 times as long.
 
-use super::avx2::{Located, locate, run_of};
+use super::avx2::{Located, locate};
+use super::insert_steps::{
+    Carried, Place, Slot, define_place, fetch_after, move_runends, moved, set_occupieds,
+};
 use super::lines::{
-    LINE_BYTES, MAX_OFFSET, OCCUPIEDS_AT, OFFSET_SHIFT, RUNENDS_AT, RUNENDS_SHIFT, SLOT_BITS,
-    SLOTS, starts,
+    LINE_BYTES, MAX_OFFSET, OCCUPIEDS_AT, OFFSET_SHIFT, RUNENDS_AT, RUNENDS_SHIFT, SLOT_BITS, SLOTS,
 };
 use crate::geometry::Geometry;
 use crate::kernel::words::word;
@@ -18,46 +20,6 @@ use core::arch::x86_64::*;
 use trommel_base::WhyFull;
 use trommel_base::batch::Hint;
 use trommel_simd::prefetch;
-
-/// A slot of the table.
-#[derive(Clone, Copy)]
-pub(super) struct Slot {
-    /// Byte of the table where the slot's line begins.
-    pub(super) line: usize,
-    /// Index of the slot in its line.
-    pub(super) at: u32,
-}
-
-impl Slot {
-    /// Slot `at` of a line; the first slot of the next line if `at` is the number of slots of a line.
-    #[inline(always)]
-    pub(super) fn of(line: usize, at: u32) -> Self {
-        if at < SLOTS { Self { line, at } } else { Self { line: line + LINE_BYTES, at: 0 } }
-    }
-}
-
-/// The number of lines after a key's that are prefetched, because no processor predicts where the loop that reads them
-/// ends. With prefetching, single inserts from 92 to 95 % load took 0.95 of the time at 2^20 slots, 0.91 to 0.98 at
-/// 2^24 slots, and 0.93 there with AVX2. Storing whole lines instead of masked ones made no difference.
-const FETCHED_LINES: usize = 3;
-
-/// Prefetches the lines after a key's.
-#[inline(always)]
-pub(super) fn fetch_after(table: &[u8], key: &Located) {
-    for line in 1..=FETCHED_LINES {
-        prefetch(table.as_ptr().wrapping_add(key.line + line * LINE_BYTES), Hint::T0);
-    }
-}
-
-/// The slot where a remainder is to be inserted.
-pub(super) enum Place {
-    /// The table holds the remainder already.
-    Held,
-    /// The run begins at `first`, and the remainder belongs at `at`. `occupied` tells whether the quotient has a run.
-    At { first: Slot, at: Slot, occupied: bool },
-    /// The run begins or ends too far from home to be found from the key's line and the next.
-    Far,
-}
 
 /// Compares the slots of a line that are set in `slots` with a remainder. Returns a bit for each that equals it, and
 /// the number of those below it.
@@ -72,70 +34,10 @@ unsafe fn compare(table: *const u8, line: usize, remainder: u8, slots: u64) -> (
     (equal, below.count_ones())
 }
 
-/// Finds the slot where a key's remainder belongs.
-///
-/// # Safety
-/// The key's line lies in the table, and the table has a line after it.
-#[inline]
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512vl")]
-unsafe fn place(table: *const u8, key: Located) -> Place {
-    // SAFETY: both are words of the key's line, which the caller guarantees to lie in the table.
-    let (occupieds, runends) =
-        unsafe { (word(table, key.line + OCCUPIEDS_AT), word(table, key.line + RUNENDS_AT)) };
-    let occupied = occupieds >> key.slot & 1 == 1;
-    let mut number = _bzhi_u64(occupieds, key.slot).count_ones();
-    let offset = runends >> OFFSET_SHIFT;
-    if offset > u64::from(SLOTS) {
-        return Place::Far;
-    }
-    let mut starts_here = starts(runends) & (u64::MAX << offset);
-    let mut line = key.line;
-    let mut home = key.slot;
-    // A run whose start is after the line's last slot begins in the next line.
-    if number >= (starts_here & SLOT_BITS).count_ones() {
-        number = number + 1 - starts_here.count_ones();
-        line += LINE_BYTES;
-        home = 0;
-        // SAFETY: the caller guarantees that the table has the line after the key's.
-        starts_here = starts(unsafe { word(table, line + RUNENDS_AT) });
-        if number >= (starts_here & SLOT_BITS).count_ones() {
-            return Place::Far;
-        }
-    }
-    let begin = _pdep_u64(1 << number, starts_here).trailing_zeros();
-    let first = Slot { line, at: begin.max(home) };
-    // Whether the quotient is occupied cannot be predicted, so there is no branch on it: if not, `run` has no slots.
-    let (run, ends_here) = run_of(starts_here, number);
-    let run = run & (u64::MAX << first.at) & u64::from(occupied).wrapping_neg();
-    // SAFETY: `line` is the key's line or the one after it.
-    let (equal, below) = unsafe { compare(table, line, key.remainder, run) };
-    if equal != 0 {
-        return Place::Held;
-    }
-    if ends_here | !occupied {
-        return Place::At { first, at: Slot::of(line, first.at + below), occupied };
-    }
-    if line != key.line {
-        return Place::Far;
-    }
-    let line = line + LINE_BYTES;
-    // SAFETY: the caller guarantees that the table has the line after the key's.
-    let (rest, ends_here) = run_of(starts(unsafe { word(table, line + RUNENDS_AT) }), 0);
-    if !ends_here {
-        return Place::Far;
-    }
-    // SAFETY: as above.
-    let (equal, more_below) = unsafe { compare(table, line, key.remainder, rest) };
-    if equal != 0 {
-        return Place::Held;
-    }
-    let at = if first.at + below < SLOTS {
-        Slot { line: first.line, at: first.at + below }
-    } else {
-        Slot::of(line, more_below)
-    };
-    Place::At { first, at, occupied }
-}
+define_place!(
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512vl")],
+    compare
+);
 
 /// One insert.
 #[target_feature(
@@ -244,30 +146,8 @@ unsafe fn insert_at(
         unsafe { push_through(base.add(line), last(line), &mut carried) };
         line += LINE_BYTES;
     }
-    // The word with the occupieds also has bytes of runends, which have changed, so only bits 0 to 47 are stored.
-    // Bits 48 and 49 are set in their byte, whose other bits are zero.
-    // SAFETY: these are bytes of the key's line.
-    unsafe {
-        let occupieds = base.add(key.line + OCCUPIEDS_AT);
-        occupieds.cast::<u32>().write_unaligned((new_occupieds as u32).to_le());
-        occupieds.add(4).cast::<u16>().write_unaligned(((new_occupieds >> 32) as u16).to_le());
-        let high = occupieds.add(6);
-        *high |= (new_occupieds >> 48) as u8;
-    }
-}
-
-/// The content of the slot that moves from the end of a line to the beginning of the next.
-pub(super) struct Carried {
-    pub(super) remainder: u8,
-    pub(super) runend: u64,
-}
-
-/// A mask of the slots of a line from `from` up to and including `last`. It is 0 for a line before that of `from`.
-#[inline(always)]
-pub(super) fn moved(from: Slot, line: usize, last: u32) -> u64 {
-    let first = if line == from.line { from.at } else { 0 };
-    let none_before = u64::from(line >= from.line).wrapping_neg();
-    bits_between(first, last) & none_before
+    // SAFETY: the key's line lies in the table.
+    unsafe { set_occupieds(base, key.line, new_occupieds) };
 }
 
 /// Moves adjacent `runends` and adjacent `remainders` of a line up by one. The first slot of each gets what is carried,
@@ -298,15 +178,7 @@ unsafe fn move_up(
         _mm512_mask_storeu_epi8(line.cast(), remainders, up);
         carried.remainder = if remainders == 0 { carried.remainder } else { out };
 
-        let old = metadata >> RUNENDS_SHIFT & runends;
-        let incoming = _blsi_u64(runends) & carried.runend.wrapping_neg();
-        let up = old << 1 & runends | incoming;
-        // The bit in the last slot that moves.
-        let leaves = u64::from(old > runends >> 1);
-        carried.runend = if runends == 0 { carried.runend } else { leaves };
-        let metadata = metadata & !(runends << RUNENDS_SHIFT) | up << RUNENDS_SHIFT;
-        let not_saturated = metadata >> OFFSET_SHIFT < MAX_OFFSET;
-        let metadata = metadata + (u64::from(pushed & not_saturated) << OFFSET_SHIFT);
+        let metadata = move_runends(metadata, runends, pushed, carried);
         line.add(RUNENDS_AT).cast::<u64>().write_unaligned(metadata.to_le());
     }
 }

@@ -3,12 +3,11 @@
 //! The steps are those of AVX-512 ([`insert`](super::insert)). Blends and shuffles replace its masked stores and its
 //! byte permute across a register.
 
-use super::avx2::{Located, equal, locate, run_of};
-use super::insert::{Carried, Place, Slot, fetch_after, moved};
-use super::lines::{
-    LINE_BYTES, MAX_OFFSET, OCCUPIEDS_AT, OFFSET_SHIFT, RUNENDS_AT, RUNENDS_SHIFT, SLOT_BITS,
-    SLOTS, starts,
+use super::avx2::{Located, equal, locate};
+use super::insert_steps::{
+    Carried, Place, Slot, define_place, fetch_after, move_runends, moved, set_occupieds,
 };
+use super::lines::{LINE_BYTES, OCCUPIEDS_AT, RUNENDS_AT, SLOT_BITS, SLOTS};
 use crate::geometry::Geometry;
 use crate::kernel::words::word;
 use crate::kernel::{Progress, scalar};
@@ -37,6 +36,11 @@ unsafe fn compare(table: *const u8, line: usize, remainder: u8, slots: u64) -> (
     let below = mask(at_most(low), at_most(high)) & !equal & slots;
     (equal & slots, below.count_ones())
 }
+
+define_place!(
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")],
+    compare
+);
 
 /// One insert.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
@@ -88,71 +92,6 @@ unsafe fn insert_key(geometry: &Geometry, table: &mut [u8], hash: u64) -> Result
             scalar::insert::<LineBlock, _>(words, geometry, table, hash)
         }
     }
-}
-
-/// Finds the slot where a key's remainder belongs.
-///
-/// # Safety
-/// The key's line lies in the table, and the table has a line after it.
-#[inline]
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-unsafe fn place(table: *const u8, key: Located) -> Place {
-    // SAFETY: both are words of the key's line, which the caller guarantees to lie in the table.
-    let (occupieds, runends) =
-        unsafe { (word(table, key.line + OCCUPIEDS_AT), word(table, key.line + RUNENDS_AT)) };
-    let occupied = occupieds >> key.slot & 1 == 1;
-    let mut number = _bzhi_u64(occupieds, key.slot).count_ones();
-    let offset = runends >> OFFSET_SHIFT;
-    if offset > u64::from(SLOTS) {
-        return Place::Far;
-    }
-    let mut starts_here = starts(runends) & (u64::MAX << offset);
-    let mut line = key.line;
-    let mut home = key.slot;
-    // A run whose start is after the line's last slot begins in the next line.
-    if number >= (starts_here & SLOT_BITS).count_ones() {
-        number = number + 1 - starts_here.count_ones();
-        line += LINE_BYTES;
-        home = 0;
-        // SAFETY: the caller guarantees that the table has the line after the key's.
-        starts_here = starts(unsafe { word(table, line + RUNENDS_AT) });
-        if number >= (starts_here & SLOT_BITS).count_ones() {
-            return Place::Far;
-        }
-    }
-    let begin = _pdep_u64(1 << number, starts_here).trailing_zeros();
-    let first = Slot { line, at: begin.max(home) };
-    // Whether the quotient is occupied cannot be predicted, so there is no branch on it: if not, `run` has no slots.
-    let (run, ends_here) = run_of(starts_here, number);
-    let run = run & (u64::MAX << first.at) & u64::from(occupied).wrapping_neg();
-    // SAFETY: `line` is the key's line or the one after it.
-    let (equal, below) = unsafe { compare(table, line, key.remainder, run) };
-    if equal != 0 {
-        return Place::Held;
-    }
-    if ends_here | !occupied {
-        return Place::At { first, at: Slot::of(line, first.at + below), occupied };
-    }
-    if line != key.line {
-        return Place::Far;
-    }
-    let line = line + LINE_BYTES;
-    // SAFETY: the caller guarantees that the table has the line after the key's.
-    let (rest, ends_here) = run_of(starts(unsafe { word(table, line + RUNENDS_AT) }), 0);
-    if !ends_here {
-        return Place::Far;
-    }
-    // SAFETY: as above.
-    let (equal, more_below) = unsafe { compare(table, line, key.remainder, rest) };
-    if equal != 0 {
-        return Place::Held;
-    }
-    let at = if first.at + below < SLOTS {
-        Slot { line: first.line, at: first.at + below }
-    } else {
-        Slot::of(line, more_below)
-    };
-    Place::At { first, at, occupied }
 }
 
 /// The first free slot from a key's home on, which is the first zero byte. All slots between the home and the key's
@@ -236,40 +175,6 @@ unsafe fn move_remainders(line: *mut u8, slots: u64, carried: &mut Carried) {
         _mm256_storeu_si256(line.cast(), merged(low, low_up, 0));
         _mm256_storeu_si256(line.add(32).cast(), merged(high, high_up, 32));
         carried.remainder = if slots == 0 { carried.remainder } else { out };
-    }
-}
-
-/// Moves adjacent `runends` in a line's word up by one. The first gets the carried bit, and the last bit is carried on.
-/// If the line is `pushed`, runs of earlier lines take one slot more of it, and its offset is incremented.
-#[inline]
-#[target_feature(enable = "bmi1")]
-fn move_runends(metadata: u64, runends: u64, pushed: bool, carried: &mut Carried) -> u64 {
-    let old = metadata >> RUNENDS_SHIFT & runends;
-    let incoming = _blsi_u64(runends) & carried.runend.wrapping_neg();
-    let up = old << 1 & runends | incoming;
-    // The bit in the last slot that moves.
-    let leaves = u64::from(old > runends >> 1);
-    carried.runend = if runends == 0 { carried.runend } else { leaves };
-    let metadata = metadata & !(runends << RUNENDS_SHIFT) | up << RUNENDS_SHIFT;
-    let not_saturated = metadata >> OFFSET_SHIFT < MAX_OFFSET;
-    metadata + (u64::from(pushed & not_saturated) << OFFSET_SHIFT)
-}
-
-/// Stores the occupieds of a line.
-///
-/// # Safety
-/// The line can be written.
-#[inline(always)]
-unsafe fn set_occupieds(base: *mut u8, line: usize, occupieds: u64) {
-    // The word with the occupieds also has bytes of runends, which have changed, so only bits 0 to 47 are stored.
-    // Bits 48 and 49 are set in their byte, whose other bits are zero.
-    // SAFETY: the caller guarantees that these bytes of the line can be written.
-    unsafe {
-        let at = base.add(line + OCCUPIEDS_AT);
-        at.cast::<u32>().write_unaligned((occupieds as u32).to_le());
-        at.add(4).cast::<u16>().write_unaligned(((occupieds >> 32) as u16).to_le());
-        let high = at.add(6);
-        *high |= (occupieds >> 48) as u8;
     }
 }
 
