@@ -1,5 +1,5 @@
-//! Interleaved timing. On a shared machine the speed of one minute says little about the next, so the subjects
-//! of a comparison are interleaved: one short repetition each, round after round, and medians at the end.
+//! Interleaved timing. A shared machine may change its speed within minutes, so the subjects of a comparison are
+//! interleaved: every round makes one short repetition of each subject, and the result is the median over the rounds.
 
 use crate::clock::{Lap, Stopwatch};
 use crate::counters::{Counters, Counts};
@@ -18,15 +18,15 @@ pub(crate) struct Meter {
     sections: usize,
 }
 
-/// What is done with a section besides running it.
+/// What a meter does with a section besides running it.
 #[derive(Clone, Copy, Debug, Default)]
 enum Mode {
-    /// It is timed.
+    /// Times it.
     #[default]
     Clock,
-    /// The events of a group are counted.
+    /// Counts the hardware events of the group with this index.
     Count(usize),
-    /// It is marked as one for Callgrind.
+    /// Marks it for Callgrind, so that only sections are counted.
     Mark,
 }
 
@@ -40,17 +40,17 @@ impl fmt::Debug for Meter {
 }
 
 impl Meter {
-    /// A meter that also counts hardware events, if it has counters.
+    /// Creates a meter that times sections and, if it is given counters, counts hardware events.
     pub(crate) fn new(counters: Option<Counters>) -> Self {
         Self { counters, ..Self::default() }
     }
 
-    /// A meter that marks sections for Callgrind.
+    /// Creates a meter that marks sections for Callgrind.
     pub(crate) fn marking() -> Self {
         Self { mode: Mode::Mark, ..Self::default() }
     }
 
-    /// Runs a section on the clock.
+    /// Runs a section and measures it as the mode says.
     #[inline]
     pub(crate) fn time<T>(&mut self, section: impl FnOnce() -> T) -> T {
         match self.mode {
@@ -74,7 +74,7 @@ impl Meter {
     /// system calls, which must not be timed.
     fn count<T>(&mut self, group: usize, section: impl FnOnce() -> T) -> T {
         let stopwatch = Stopwatch::start();
-        // Where the kernel fails to start or to stop, its counts say that nothing ran.
+        // An error of either call is ignored: the counts then show that the counters did not run.
         let _ = self.counters.as_mut().map(|counters| counters.start(group));
         let value = section();
         let _ = self.counters.as_mut().map(|counters| counters.stop(group));
@@ -82,7 +82,7 @@ impl Meter {
         value
     }
 
-    /// Marks a section, and times it by the wall: how the thread's own clock is found crashes under
+    /// Marks a section, and measures its wall-clock time: the call that reads the thread's own clock crashes under
     /// Valgrind.
     fn mark<T>(&mut self, section: impl FnOnce() -> T) -> T {
         let start = Instant::now();
@@ -97,7 +97,7 @@ impl Meter {
         self.lap.busy
     }
 
-    /// How many sections there were.
+    /// How many sections were marked for Callgrind.
     pub(crate) fn sections(&self) -> usize {
         self.sections
     }
@@ -106,8 +106,8 @@ impl Meter {
         self.lap = Lap::default();
     }
 
-    /// Counts the events per operation of one repetition of a subject: each group over a repetition of
-    /// its own. None without counters.
+    /// Counts a subject's hardware events per operation, with one repetition for each group of events. `None`
+    /// without counters.
     fn count_repetition(&mut self, subject: &mut Repetition<'_>) -> Result<Option<Counts>> {
         let Some(groups) = self.counters.as_ref().map(Counters::groups) else { return Ok(None) };
         let mut per_op = Counts::default();
@@ -125,28 +125,28 @@ impl Meter {
     }
 }
 
-/// One subject: a repetition times its sections, verifies its answers off the clock, and returns
-/// how many operations were timed.
+/// Makes one repetition of a subject: times its sections, verifies the answers outside them, and returns the number
+/// of operations that were timed.
 pub(crate) type Repetition<'a> = Box<dyn FnMut(&mut Meter) -> Result<u64> + 'a>;
 
-/// How many rounds are made, and for how long.
+/// When the rounds of a group end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
-    /// No new round is begun after this long, unless there were fewer than `min_rounds`; nor after three times
-    /// this long, unless there were fewer than three: rounds that take so long differ little.
+    /// No round begins after this time if there were at least `min_rounds`. Three times this time ends the rounds
+    /// after only [`FEWEST_ROUNDS`], because such long rounds differ little.
     pub(crate) budget: Duration,
     pub(crate) min_rounds: usize,
-    /// No more rounds than this.
+    /// The most rounds, even if the budget is not spent.
     pub(crate) max_rounds: usize,
 }
 
-/// The fewest rounds of a group, however long they take: a median of three.
+/// The fewest rounds of a group, however long they take: enough for a median.
 pub(crate) const FEWEST_ROUNDS: usize = 3;
 /// A group with [`FEWEST_ROUNDS`] ends when its budget is spent this many times over.
 const MOST_BUDGETS: u32 = 3;
 
 impl Pace {
-    /// Whether no more rounds are begun after `rounds`, which took `spent`.
+    /// Whether the group ends after `rounds` rounds that took `spent` together.
     fn is_over(&self, rounds: usize, spent: Duration) -> bool {
         let enough = if spent >= self.budget * MOST_BUDGETS {
             self.min_rounds.min(FEWEST_ROUNDS)
@@ -161,14 +161,14 @@ impl Pace {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Timing {
     ns_per_op: Vec<f64>,
-    /// All sections together.
+    /// Sum over all sections of all repetitions.
     pub(crate) total: Lap,
-    /// Events an operation, if the machine counts them.
+    /// Hardware events per operation, if the meter has counters.
     pub(crate) events_per_op: Option<Counts>,
 }
 
 impl Timing {
-    /// Makes a repetition, and adds what it took.
+    /// Makes a repetition and records its time.
     fn take_in(&mut self, subject: &mut Repetition<'_>, meter: &mut Meter) -> Result<()> {
         meter.begin();
         let ops = subject(meter)?;
@@ -188,18 +188,19 @@ impl Timing {
         median(&self.ns_per_op)
     }
 
-    /// Median absolute deviation of the same.
+    /// Median absolute deviation of the nanoseconds per operation.
     pub(crate) fn mad(&self) -> f64 {
         median_absolute_deviation(&self.ns_per_op)
     }
 }
 
-/// A first round that took so long counts: what it warmed is little of it, and it would cost a round in four.
+/// A first round of at least this length counts: warming caches is a small part of it, and to discard it would cost
+/// one round in four.
 const LONG_ROUND: Duration = Duration::from_secs(5);
 
-/// Times all subjects interleaved. One round before the first is not counted, unless it is long: it warms
-/// caches and lets subjects calibrate themselves. Every second round runs backwards, so that no subject
-/// always follows the same neighbour. `progress` is told the share of the pace that is done.
+/// Times all subjects interleaved. An extra round at the start warms caches and lets subjects calibrate themselves;
+/// it counts only if it takes [`LONG_ROUND`] or more. Every second round runs in reverse order, so that no subject
+/// always follows the same neighbour. `progress` receives the share of the time budget that is spent.
 pub(crate) fn interleave(
     subjects: &mut [Repetition<'_>],
     pace: &Pace,
@@ -259,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn subjects_alternate_and_directions_too() {
+    fn rounds_are_interleaved_and_every_second_one_runs_in_reverse() {
         let log = RefCell::new(Vec::new());
         let mut subjects = [logging(&log, 'a'), logging(&log, 'b'), logging(&log, 'c')];
         let timings = interleave(&mut subjects, &PACE, &mut Meter::default(), |_| ()).unwrap();
@@ -268,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_first_round_that_is_long_counts() {
+    fn a_long_first_round_counts() {
         let log = RefCell::new(Vec::new());
         let mut subjects = [logging(&log, 'a'), logging(&log, 'b'), logging(&log, 'c')];
         let mut meter = Meter::default();
@@ -279,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn long_rounds_are_three() {
+    fn three_rounds_are_enough_if_they_are_long() {
         let seconds = Duration::from_secs;
         let pace = Pace { budget: seconds(4), min_rounds: 7, max_rounds: 201 };
         assert!(!pace.is_over(7, seconds(3)) && pace.is_over(7, seconds(4)));

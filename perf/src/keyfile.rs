@@ -1,4 +1,4 @@
-//! A user's own keys: a file of them, one per line, as bytes.
+//! Reads a user's own keys from a file: one key per line, as bytes.
 
 use crate::failure::bad_input;
 use crate::keys::{Column, Probes};
@@ -8,8 +8,8 @@ use std::fs;
 use std::path::Path;
 use trommel::Bitmap;
 
-/// The keys of a file, in order, line ends (LF or CRLF) removed. Lines are bytes, not text; empty
-/// lines are no keys.
+/// Reads the keys of a file in order. Lines end with LF or CRLF, which is removed. They are bytes, not text, and empty
+/// lines are skipped.
 ///
 /// # Errors
 /// Bad input if the file cannot be read or has no keys.
@@ -17,7 +17,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Box<[u8]>>> {
     let shown = path.display();
     if is_endless(path) {
         return Err(bad_input(format!(
-            "cannot read keys from {shown}: it is a device, and may not end"
+            "cannot read keys from {shown}: it is a device, which may never end"
         )));
     }
     let bytes = fs::read(path)
@@ -29,12 +29,12 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Box<[u8]>>> {
         .map(Into::into)
         .collect();
     if keys.is_empty() {
-        return Err(bad_input(format!("{shown} holds no keys: expected one a line")));
+        return Err(bad_input(format!("{shown} holds no keys: expected one per line")));
     }
     Ok(keys)
 }
 
-/// Whether a path leads to a device such as `/dev/zero`; a pipe ends.
+/// Whether a path leads to a character device such as `/dev/zero`, whose data may never end. Pipes are allowed.
 fn is_endless(path: &Path) -> bool {
     #[cfg(unix)]
     {
@@ -48,7 +48,7 @@ fn is_endless(path: &Path) -> bool {
     }
 }
 
-/// The distinct keys to build on, and the probes with the truth about them.
+/// Returns the distinct keys to insert, sorted, and the probes with the information which of them are keys.
 pub(crate) fn prepare(keys: Vec<Box<[u8]>>, probes: Vec<Box<[u8]>>) -> (Column, Probes) {
     let distinct: HashSet<Box<[u8]>> = keys.into_iter().collect();
     let mut members = Bitmap::new(probes.len());
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_any_bytes_and_either_line_end_are_keys() {
+    fn keys_may_hold_any_bytes_and_lines_end_with_lf_or_crlf() {
         let file = file(b"one\r\ntwo\n\n\xff\xfe\nlast");
         let keys = read(file.path()).unwrap();
         let expected: [&[u8]; 4] = [b"one", b"two", b"\xff\xfe", b"last"];
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn repeated_keys_count_once_and_probes_are_told_apart() {
+    fn repeated_keys_count_once_and_member_probes_are_marked() {
         let lines =
             |text: &[&str]| text.iter().map(|line| line.as_bytes().into()).collect::<Vec<_>>();
         let (keys, probes) = prepare(lines(&["a", "b", "a"]), lines(&["a", "x", "b", "a"]));

@@ -1,21 +1,20 @@
-//! Generated keys, and the truth about which probes are keys.
+//! Generated keys and probes, and the information which probes are keys.
 
 use crate::plan::Workload;
 use trommel::{Bitmap, KeyHash};
 use xxhash_rust::xxh3::Xxh3;
 
-/// An endless column of distinct, uniform 64-bit values that can be read anywhere, so that a filter of
-/// 700 million keys needs no array of them. Each value serves as a key or, where keys come hashed, as
-/// a hash.
+/// A sequence of distinct, uniform 64-bit values with random access, so that a filter of 700 million keys needs no
+/// array of keys. Each value serves as a key or, for calls that take hashes, as a hash.
 ///
-/// The finaliser of SplitMix64 over a counter: a bijection, so values at different places differ, and
-/// what lies beyond the keys is known to be absent without a lookup.
+/// The value at an index is the finaliser of SplitMix64 applied to the index. That is a bijection, so values at
+/// different indices differ, and values at indices beyond the keys are absent for certain.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeyStream {
     seed: u64,
 }
 
-/// Where absent keys begin: beyond any number of keys that is measured.
+/// The index at which absent keys begin: higher than any number of keys that is measured.
 const ABSENT_FROM: u64 = 1 << 40;
 
 impl KeyStream {
@@ -23,52 +22,52 @@ impl KeyStream {
         Self { seed }
     }
 
-    /// The value at a place.
+    /// Returns the value at an index.
     #[inline]
-    pub(crate) fn at(self, place: u64) -> u64 {
-        let mut z = self.seed.wrapping_add(place.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    pub(crate) fn at(self, index: u64) -> u64 {
+        let mut z = self.seed.wrapping_add(index.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         z ^ (z >> 31)
     }
 
-    /// The keys from `start`, `count` of them.
+    /// Returns the `count` values from index `start` on.
     pub(crate) fn keys(self, start: usize, count: usize) -> Vec<u64> {
-        (start..start + count).map(|place| self.at(place as u64)).collect()
+        (start..start + count).map(|index| self.at(index as u64)).collect()
     }
 
-    /// The same as hashes.
+    /// Returns the `count` values from index `start` on as hashes.
     pub(crate) fn hashes(self, start: usize, count: usize) -> Vec<KeyHash> {
         as_hashes(&self.keys(start, count))
     }
 
-    /// `count` values that are none of the keys.
+    /// Returns `count` values that are not among the keys.
     pub(crate) fn absent(self, count: usize) -> Vec<u64> {
-        (0..count as u64).map(|place| self.at(ABSENT_FROM + place)).collect()
+        (0..count as u64).map(|index| self.at(ABSENT_FROM + index)).collect()
     }
 
-    /// `count` probes by Zipf's law with exponent 1 over twice as many values as keys: the one in place `r` in
-    /// proportion to `1 / r`. Every second one is a key.
+    /// Draws `count` probes by Zipf's law with exponent 1 from twice as many values as keys: the value of rank `r` is
+    /// drawn with a probability proportional to `1 / r`. The values of even rank are keys, the others absent.
     ///
-    /// A place is drawn by inversion as if it were continuous, which gives `r` in proportion to `ln(1 + 1/r)`, and
-    /// kept with the probability that makes it `1 / r`.
+    /// Inverting the continuous distribution gives rank `r` with a probability proportional to `ln(1 + 1/r)`. The rank
+    /// is then kept with the probability that makes this `1 / r`, or drawn again.
     fn zipf(self, keys: usize, count: usize) -> Probes {
         let draws = KeyStream::new(!self.seed);
-        let places = 2.0 * keys.max(1) as f64;
+        let ranks = 2.0 * keys.max(1) as f64;
         let mut members = Bitmap::new(count);
         let mut values = Vec::with_capacity(count);
         let mut drawn = 0;
         while values.len() < count {
             let uniform = |drawn: u64| (draws.at(drawn) >> 11) as f64 / (1u64 << 53) as f64;
-            let place = ((uniform(drawn) * (places + 1.0).ln()).exp().floor()).clamp(1.0, places);
-            let kept = std::f64::consts::LN_2 / (place * (1.0 / place).ln_1p());
-            let is_kept = uniform(drawn + 1) < kept;
+            let rank = ((uniform(drawn) * (ranks + 1.0).ln()).exp().floor()).clamp(1.0, ranks);
+            let keep_probability = std::f64::consts::LN_2 / (rank * (1.0 / rank).ln_1p());
+            let is_kept = uniform(drawn + 1) < keep_probability;
             drawn += 2;
             if !is_kept {
                 continue;
             }
-            let half = place as u64 / 2;
-            if place % 2.0 == 0.0 && half <= keys as u64 && keys > 0 {
+            let half = rank as u64 / 2;
+            if rank % 2.0 == 0.0 && half <= keys as u64 && keys > 0 {
                 members.set(values.len());
                 values.push(self.at(half - 1));
             } else {
@@ -78,16 +77,16 @@ impl KeyStream {
         Probes { column: Column::Integers(values), members }
     }
 
-    /// `count` probes of which a share of `hit_rate` are any of the first `keys` keys, at random.
+    /// Draws `count` probes. Each is, with probability `hit_rate`, a random one of the first `keys` keys, else absent.
     pub(crate) fn blend(self, hit_rate: f64, keys: usize, count: usize) -> Probes {
         let choice = KeyStream::new(!self.seed);
-        let below = (hit_rate * 2f64.powi(32)).round() as u64;
+        let threshold = (hit_rate * 2f64.powi(32)).round() as u64;
         let mut members = Bitmap::new(count);
         let mut values = Vec::with_capacity(count);
         for probe in 0..count {
             let random = choice.at(probe as u64);
-            // The low half says whether it is a key, the high half which.
-            if random & u64::from(u32::MAX) < below {
+            // The low 32 bits decide whether the probe is a key, the high 32 bits which key.
+            if random & u64::from(u32::MAX) < threshold {
                 members.set(probe);
                 values.push(self.at(((random >> 32) * keys as u64) >> 32));
             } else {
@@ -97,7 +96,7 @@ impl KeyStream {
         Probes { column: Column::Integers(values), members }
     }
 
-    /// `count` probes against the first `keys` keys, drawn at random in no order of insertion.
+    /// Draws `count` probes for a workload against the first `keys` keys, in random order.
     pub(crate) fn probes(self, workload: Workload, keys: usize, count: usize) -> Probes {
         if workload == Workload::Zipf {
             return self.zipf(keys, count);
@@ -114,8 +113,8 @@ impl KeyStream {
             };
             if is_member {
                 members.set(probe);
-                let place = (u128::from(random) * keys as u128) >> 64;
-                values.push(self.at(place as u64));
+                let index = (u128::from(random) * keys as u128) >> 64;
+                values.push(self.at(index as u64));
             } else {
                 values.push(self.at(ABSENT_FROM + probe as u64));
             }
@@ -124,12 +123,12 @@ impl KeyStream {
     }
 }
 
-/// Values taken as hashes without hashing them.
+/// Returns the values as hashes, without hashing them.
 pub(crate) fn as_hashes(values: &[u64]) -> Vec<KeyHash> {
     KeyHash::slice_from_raw(values).to_vec()
 }
 
-/// Keys as they come from outside.
+/// Keys before they are hashed.
 #[derive(Clone, Debug)]
 pub(crate) enum Column {
     /// Integers, such as the keys of a table.
@@ -147,8 +146,8 @@ impl Column {
     }
 }
 
-/// XXH3-128 of the keys of columns in order, in 32 hexadecimal digits. Lengths are hashed too, so that other keys
-/// with the same bytes one after the other have another digest.
+/// Returns the XXH3-128 of the keys of two columns in order, as 32 hexadecimal digits. Lengths are hashed too, so that
+/// the digest changes if the same bytes are split into different keys.
 pub(crate) fn digest(columns: [&Column; 2]) -> String {
     let mut hash = Xxh3::new();
     for column in columns {
@@ -166,7 +165,7 @@ pub(crate) fn digest(columns: [&Column; 2]) -> String {
     format!("{:032x}", hash.digest128())
 }
 
-/// Probes and which of them are keys.
+/// Probes, and a bitmap that marks those that are keys.
 #[derive(Clone, Debug)]
 pub(crate) struct Probes {
     pub(crate) column: Column,
@@ -179,7 +178,7 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn keys_are_distinct_and_absent_ones_are_absent() {
+    fn keys_are_distinct_and_absent_values_are_no_keys() {
         let stream = KeyStream::new(7);
         let keys: HashSet<u64> = stream.keys(0, 10_000).into_iter().collect();
         assert_eq!(keys.len(), 10_000);
@@ -188,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn other_keys_have_another_digest() {
+    fn different_keys_have_different_digests() {
         let strings =
             |keys: &[&str]| Column::Strings(keys.iter().map(|key| key.as_bytes().into()).collect());
         let columns = [
@@ -199,11 +198,11 @@ mod tests {
             [Column::Integers(vec![1, 2]), Column::Integers(vec![3])],
             [Column::Integers(vec![2, 1]), Column::Integers(vec![3])],
         ];
-        let of = |[keys, probes]: &[Column; 2]| digest([keys, probes]);
-        let digests: HashSet<String> = columns.iter().map(of).collect();
+        let digest_of = |[keys, probes]: &[Column; 2]| digest([keys, probes]);
+        let digests: HashSet<String> = columns.iter().map(digest_of).collect();
         assert_eq!(digests.len(), columns.len());
         assert!(digests.iter().all(|digest| digest.len() == 32));
-        assert_eq!(of(&columns[0]), of(&columns[0].clone()));
+        assert_eq!(digest_of(&columns[0]), digest_of(&columns[0].clone()));
     }
 
     #[test]
@@ -219,7 +218,7 @@ mod tests {
         }
         let mut counts: Vec<usize> = counts.into_values().collect();
         counts.sort_unstable_by(|a, b| b.cmp(a));
-        // 1 / (r · H) of a thousand values, where H is the sum of all 1 / r.
+        // Rank r of a thousand values has probability 1 / (r · H), where H is the sum of all 1 / r.
         let harmonic: f64 = (1..=1000).map(|r| 1.0 / f64::from(r)).sum();
         for r in [1, 2, 3, 5, 10] {
             let expected = COUNT as f64 / (r as f64 * harmonic);
@@ -229,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blend_has_the_share_of_keys_that_was_asked_for() {
+    fn a_blend_has_the_requested_share_of_keys() {
         let stream = KeyStream::new(7);
         let keys: HashSet<u64> = stream.keys(0, 1000).into_iter().collect();
         for share in [0.0, 0.1, 0.9, 1.0] {
@@ -245,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn probes_know_which_of_them_are_keys() {
+    fn probes_mark_which_of_them_are_keys() {
         let stream = KeyStream::new(7);
         let keys: HashSet<u64> = stream.keys(0, 1000).into_iter().collect();
         for workload in Workload::ALL.into_iter().chain([Workload::Zipf]) {
@@ -261,7 +260,7 @@ mod tests {
                 Workload::Hit => 1.0,
                 Workload::Miss => 0.0,
                 Workload::Mixed => 0.5,
-                // Every second place from the second on: less by ln 2 over twice the sum of all 1 / r.
+                // Even ranks are drawn less often than odd ones: the share is 1/2 - ln 2 / (2 H) for H = Σ 1 / r.
                 Workload::Zipf => 0.458,
             };
             assert!((share - expected).abs() < 0.05, "{workload}: {share}");

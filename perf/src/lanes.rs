@@ -1,4 +1,4 @@
-//! What one repetition of a case does: the timed section, and the verification beside it.
+//! The repetitions of each kind of case: a timed section, and the untimed verification of its answers.
 
 mod slots;
 
@@ -14,25 +14,26 @@ use std::hint::black_box;
 use std::time::Duration;
 use trommel::{Bitmap, KeyHash};
 
-/// About how long the sections of a repetition take together: long against a clock's resolution and
-/// a cold start, short against the minutes in which a shared machine changes its speed.
+/// The intended total time of the sections of a repetition. It is long compared with a clock's resolution and a cold
+/// start, but short compared with the minutes within which a shared machine changes its speed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Length(pub(crate) Duration);
 
 impl Length {
-    /// Passes that fill the length, judged by the time of one.
+    /// The number of passes that fill the length if one pass takes `one`.
     fn passes(self, one: Duration) -> u32 {
         (self.0.as_secs_f64() / one.as_secs_f64().max(1e-9)).clamp(1.0, 1e6) as u32
     }
 
-    /// Whether one untimed pass before each repetition is worth its time: if a pass is short, then the
-    /// lines that the other subjects have driven out of the cache are a large part of it.
+    /// Whether an untimed pass should precede each repetition. It should if a pass is short, because then a large part
+    /// of its time goes into cache lines that the other subjects have evicted.
     fn wants_warming(self, one: Duration) -> bool {
         one < self.0 / 2
     }
 }
 
-/// Repeats a pass until the length is filled; the first repetition finds out how many passes that is.
+/// Repeats a pass to fill the length. The first repetition runs and times one pass, from which the number of passes
+/// of later repetitions follows.
 pub(crate) struct Repeater {
     length: Length,
     one: Option<Duration>,
@@ -43,7 +44,7 @@ impl Repeater {
         Self { length, one: None }
     }
 
-    /// Runs the passes of one repetition; returns how many were timed.
+    /// Runs the passes of one repetition and returns the number of timed passes.
     pub(crate) fn run(&mut self, meter: &mut Meter, mut pass: impl FnMut()) -> u64 {
         let Some(one) = self.one else {
             pass();
@@ -60,7 +61,7 @@ impl Repeater {
     }
 }
 
-/// Looks up all of `hashes` again and again; every repetition's count is compared with the reference's.
+/// Repeatedly looks up all of `hashes`. Every repetition compares the number of hits with the reference's.
 pub(crate) fn lookups<'a>(
     subject: &'a dyn Subject,
     api: Api,
@@ -95,7 +96,7 @@ pub(crate) fn lookups<'a>(
     })
 }
 
-/// The same with hashing inside the timed section.
+/// As [`lookups`], but each timed pass also hashes the probes.
 pub(crate) fn hashed_lookups<'a>(
     subject: &'a dyn Subject,
     probes: &'a Column,
@@ -118,15 +119,16 @@ pub(crate) fn hashed_lookups<'a>(
     })
 }
 
-/// Keys that one timed section inserts: as many as a user's batch has, few enough that a slow filter's
-/// repetition stays short.
+/// The number of keys that one timed section inserts: as large as a user's batch may be, but small enough that the
+/// repetition of a slow filter stays short.
 const INSERTED_AT_A_TIME: usize = 1 << 19;
 
-/// Inserts `hashes` slice by slice into a filter whose memory is there already, and begins again with
-/// an empty one when all are in. Every slice is looked up after it was inserted. A filter with slots
-/// takes them all in every repetition: it is the slower the fuller it is. For other filters the first of several
-/// slices is not timed: with a hundred million keys, the first in a new copy took up to fifty times as long as the
-/// third.
+/// Inserts `hashes` slice by slice into a filter whose memory pages are already mapped, and looks up every slice after
+/// its insertion. When all hashes are inserted, it begins again with an empty copy.
+///
+/// Every repetition inserts all hashes into a filter with slots, because its inserts become slower as it fills. For
+/// other filters, the first of several slices is not timed: with a hundred million keys, the first slice in a new copy
+/// took up to fifty times as long as the third.
 pub(crate) fn inserts<'a>(
     empty: Box<dyn Subject>,
     api: Api,
@@ -164,7 +166,7 @@ pub(crate) fn inserts<'a>(
     })
 }
 
-/// Makes a filter and inserts all of `hashes` into it, memory and page faults included.
+/// Creates a filter and inserts all of `hashes` into it; the time includes the allocation and its page faults.
 pub(crate) fn builds<'a>(
     create: impl Fn() -> Result<Box<dyn Subject>> + 'a,
     hashes: &'a [KeyHash],
@@ -180,7 +182,7 @@ pub(crate) fn builds<'a>(
                 filter.insert_batch(black_box(hashes))?;
                 anyhow::Ok(filter)
             })?;
-            // Every build of the same keys is the same filter: one full look at it is enough.
+            // Every build from the same keys gives the same filter, so it is verified only once.
             if !is_verified {
                 ensure_contains_all(&*filter, hashes, &mut answers)?;
                 is_verified = true;
@@ -191,7 +193,8 @@ pub(crate) fn builds<'a>(
     })
 }
 
-/// Reads random cache lines of `bytes` bytes: the limit, interleaved with the subjects that it limits.
+/// Reads random cache lines of an array of `bytes` bytes. This is the roofline, measured interleaved with the subjects
+/// that it limits.
 pub(crate) fn line_reads(
     arena: &Arena,
     bytes: usize,
@@ -216,7 +219,7 @@ fn ensure_contains_all(
     let found = answers.count_ones();
     ensure!(
         found == hashes.len(),
-        "{} of {} inserted keys denied",
+        "{} of {} inserted keys are reported absent",
         hashes.len() - found,
         hashes.len()
     );

@@ -1,5 +1,5 @@
-//! One run in a directory at a time: an advisory lock on a file in it. The system frees the lock when the process ends,
-//! however it ends, so that the file of a run that was killed locks nobody out.
+//! Allows one run at a time in a directory, by an advisory lock on a file in it. The system releases the lock when the
+//! process ends, even if it is killed, so a file that is left behind locks nobody out.
 
 use crate::failure::{InUse, bad_input};
 use anyhow::Result;
@@ -8,7 +8,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::process;
 
-/// The file that is locked. It stays in the directory: to remove it could remove the lock of the next run.
+/// The file that is locked. It stays in the directory, because removing it could remove the lock of the next run.
 const FILE: &str = "lock";
 
 /// A directory that no other run writes to until this is dropped.
@@ -17,18 +17,19 @@ pub(crate) struct DirectoryLock {
     _file: File,
 }
 
-/// Makes a directory, if there is none, and locks it. The file tells a second run the process id of this one.
+/// Creates the directory if it does not exist, and locks it. This run's process id is written to the file, for the
+/// error message of a second run.
 ///
 /// # Errors
 ///
-/// [`InUse`], if another run holds it; bad input, if it cannot be made, written to or locked.
+/// [`InUse`] if another run holds the lock; bad input if the directory cannot be created, written to or locked.
 pub(crate) fn lock(directory: &Path) -> Result<DirectoryLock> {
     let refused = |error: io::Error| {
         bad_input(format!("cannot write results to {}: {error}", directory.display()))
     };
     let path = directory.join(FILE);
     fs::create_dir_all(directory).map_err(refused)?;
-    // Not truncated before it is locked: the id in it may be that of the holder.
+    // The file is not truncated before it is locked, because it may hold the process id of the lock's holder.
     let opened = File::options().write(true).create(true).truncate(false).open(&path);
     let mut file = opened.map_err(refused)?;
     match file.try_lock() {
@@ -53,13 +54,13 @@ mod tests {
     fn a_directory_is_locked_once_and_its_holder_is_named() {
         let directory = tempfile::tempdir().unwrap();
         let out = directory.path().join("run");
-        let held = lock(&out).unwrap();
+        let first = lock(&out).unwrap();
         let error = lock(&out).unwrap_err();
         let in_use = error.downcast_ref::<InUse>().unwrap();
         assert_eq!(in_use.holder, Some(process::id()));
         assert!(error.to_string().contains(&format!("process {}", process::id())), "{error}");
         assert!(lock(directory.path()).is_ok());
-        drop(held);
+        drop(first);
         lock(&out).unwrap();
     }
 

@@ -1,25 +1,24 @@
-//! `trommel-perf`: how fast the filters of Trommel are on this machine, beside the crates that one
-//! would otherwise pick, measured in the same run on the same keys, and against what the machine's
-//! memory allows at all.
+//! `trommel-perf` measures how fast Trommel's filters are on this machine. The same run measures competing crates on
+//! the same keys, and the machine's roofline: the speed at which its memory can be read.
 //!
-//! | module | idea |
+//! | module | content |
 //! |---|---|
-//! | [`cli`], [`cmd`] | the command line; one file a verb |
-//! | [`plan`] | which cases there are: filter × variant × operation × workload × keys |
-//! | [`keys`], [`tpch`], [`keyfile`] | where keys come from, and the truth about them |
-//! | [`subject`], [`slots`], [`ours`], [`rivals`], [`tree`], [`built`] | one face for everything that is measured |
+//! | [`cli`], [`cmd`] | the command line; one file per verb |
+//! | [`plan`] | the cases: filter × variant × operation × workload × keys |
+//! | [`keys`], [`tpch`], [`keyfile`] | the sources of keys, and the information which probes are keys |
+//! | [`subject`], [`slots`], [`ours`], [`rivals`], [`tree`], [`built`] | one interface to everything that is measured |
 //! | [`lanes`], [`interleave`], [`clock`], [`counters`] | timing: short interleaved repetitions |
-//! | [`simulate`] | counts of events where there are no counters: the same cases under Callgrind |
-//! | [`roofline`], [`noise`], [`pages`], [`environment`] | the machine: its limit, its quiet, its description |
-//! | [`session`], [`effort`] | a run: groups of cases, each verified, saved as it ends |
-//! | [`engine`] | the same on several threads: engine, rivals, strategies, and what they are chosen by |
-//! | [`row`], [`samples`], [`results`], [`lock`] | what a run leaves behind, in a directory that it has for itself |
-//! | [`stats`], [`bootstrap`] | medians, and how far they can be trusted |
-//! | [`compare`] | what changed between two runs, and what of it is the machine |
-//! | [`advise`] | which filter to take |
+//! | [`simulate`] | simulated event counts for machines without counters: the same cases under Callgrind |
+//! | [`roofline`], [`noise`], [`pages`], [`environment`] | the machine: its roofline, its noise, its description |
+//! | [`session`], [`effort`] | a run: groups of cases, each verified, and saved as soon as it ends |
+//! | [`engine`] | measurements on several threads: engine, rivals, strategies, calibration |
+//! | [`row`], [`samples`], [`results`], [`lock`] | the files that a run writes, and the lock on their directory |
+//! | [`stats`], [`bootstrap`] | medians and their confidence intervals |
+//! | [`compare`] | the changes between two runs, and how much of them is due to the machine |
+//! | [`advise`] | the recommendation of a filter |
 //! | [`textbook`] | the experiments of papers on cuckoo filters and cuckoo hashing |
-//! | [`tables`], [`plots`], [`html`], [`splice`], [`console`] | how it is shown |
-//! | [`history`], [`reproduce`] | what earlier commits took, and how to measure a row again |
+//! | [`tables`], [`plots`], [`html`], [`splice`], [`console`] | tables, plots, the report page and terminal output |
+//! | [`history`], [`reproduce`] | the times of earlier commits, and the command that measures a row again |
 
 mod advise;
 mod bootstrap;

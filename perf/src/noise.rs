@@ -1,5 +1,5 @@
-//! How quiet the machine is before anything is measured on it. Reported and warned about; the
-//! machine is never tuned.
+//! Measures how noisy the machine is before a run. The result is reported, with a warning if the machine is noisy;
+//! no setting of the machine is changed.
 
 use crate::environment::cpu_jiffies;
 use crate::stats::quantile;
@@ -7,27 +7,27 @@ use serde::{Deserialize, Serialize};
 use std::hint::black_box;
 use std::time::Instant;
 
-/// What the check found.
+/// The result of the noise check.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Noise {
-    /// How much longer than the fastest the 90th percentile of equal spins took, as a share.
+    /// The 90th percentile of the times of equal spins, relative to the fastest spin, minus 1.
     pub(crate) spread: f64,
-    /// The same for the slowest.
+    /// The time of the slowest spin, relative to the fastest, minus 1.
     pub(crate) worst: f64,
-    /// Share of processor time taken by the hypervisor meanwhile; none if the system does not say.
+    /// The share of processor time that the hypervisor took during the check; `None` if the system does not report it.
     pub(crate) steal: Option<f64>,
 }
 
-/// Spins, and dependent multiplications in each: about 1 ms on today's cores, long
-/// enough to be interrupted, short enough that an interruption stands out.
+/// The number of spins, and of dependent multiplications in each. A spin takes about 1 ms on today's cores: long enough
+/// to be interrupted, and short enough that an interruption stands out.
 const SPINS: usize = 200;
 const MULTIPLICATIONS: u64 = 1_000_000;
 
-/// Spread above which figures of this run deserve a warning.
+/// A run is noisy if the spread or the stolen share of processor time is above these limits.
 const NOISY_SPREAD: f64 = 0.05;
 const NOISY_STEAL: f64 = 0.01;
 
-/// Times the same spin again and again.
+/// Times the same spin [`SPINS`] times.
 pub(crate) fn check() -> Noise {
     let before = cpu_jiffies();
     let times: Vec<f64> = (0..SPINS).map(|_| time_spin()).collect();
@@ -54,7 +54,7 @@ fn time_spin() -> f64 {
 }
 
 impl Noise {
-    /// One sentence for people.
+    /// Describes the result in one line.
     pub(crate) fn describe(&self) -> String {
         let steal = self.steal.map_or("unknown".into(), |share| format!("{:.1} %", share * 100.0));
         format!(

@@ -1,4 +1,4 @@
-//! Our own filters behind the face of [`Subject`], through the calls that a user makes.
+//! Implements [`Subject`] for Trommel's own filters, through the calls that a user makes.
 
 mod slots;
 
@@ -17,19 +17,20 @@ use trommel::{
 };
 use trommel_base::{FromSpec, Spec};
 
-/// A filter, and what its type tells but the traits do not.
+/// A filter, with properties that its type has but the traits do not offer.
 #[derive(Clone, Debug)]
 pub(crate) struct Ours<F> {
     filter: F,
     isa: Option<Isa>,
-    /// Bits set per key; none in a filter that is not made of bits.
+    /// Bits set per key; `None` if it is not a Bloom filter.
     hash_count: Option<u32>,
-    /// Slots that keys hash to, if it has slots.
+    /// The number of slots that keys hash to, if the filter has slots.
     slots: Option<u64>,
     probed_bytes: usize,
 }
 
-/// Makes the empty filter of a kind, or the small ones of a tree, for `keys` keys each.
+/// Creates the empty filter of a kind, for `keys` keys. In tree form, creates the tree's many small filters instead,
+/// each for `keys` keys.
 pub(crate) fn create(
     kind: FilterKind,
     sizing: Sizing,
@@ -38,7 +39,7 @@ pub(crate) fn create(
     form: Form,
 ) -> Result<Box<dyn Subject>> {
     let is_tree = form == Form::Tree;
-    // The concrete type and not `AnyFilter`: a loop of single calls must not match on the kind a key.
+    // Concrete types instead of `AnyFilter`, so that a loop of single calls does not match on the kind for each key.
     macro_rules! of {
         ($type:ident) => {
             of!($type, |filter: &$type| filter.memory_bytes())
@@ -54,7 +55,7 @@ pub(crate) fn create(
     }
     match kind {
         FilterKind::Bloom => of!(BloomFilter),
-        // Lookups read its bits and leave the counters alone.
+        // Lookups read the filter's bits, but not its counters.
         FilterKind::CountingBloom => of!(CountingBloomFilter, |filter: &CountingBloomFilter| {
             filter.memory_bytes() / (1 + filter.counter_width().bits() as usize)
         }),
@@ -74,7 +75,7 @@ pub(crate) fn create(
     }
 }
 
-/// No filter is smaller than a line, however few its keys.
+/// A cache line: the least memory for a filter, however few its keys.
 const LINE_BYTES: usize = 64;
 
 fn build<F: FromSpec>(sizing: Sizing, keys: usize, isa: Option<Isa>, form: Form) -> Result<F> {
@@ -86,12 +87,12 @@ fn build<F: FromSpec>(sizing: Sizing, keys: usize, isa: Option<Isa>, form: Form)
         }
         Sizing::Fpr(fpr) => spec.fpr = Some(fpr),
         Sizing::Bytes(bytes) => spec.memory_bytes = Some(bytes),
-        // Half of the keys at half the load: exactly these slots, whatever rounding does.
+        // Half as many keys as slots, at a load of one half, give exactly this number of slots in spite of rounding.
         Sizing::Slots(filling) => {
             (spec.keys, spec.load) = (filling.slots / 2, Some(0.5));
             match filling.family {
                 Family::Quotient => spec.remainder_bits = Some(filling.bits),
-                // As its rivals, which keep every copy.
+                // A multiset, like its rivals, which keep every copy of a key.
                 Family::Cuckoo => {
                     (spec.fingerprint_bits, spec.multiset) = (Some(filling.bits), true);
                 }
@@ -101,7 +102,7 @@ fn build<F: FromSpec>(sizing: Sizing, keys: usize, isa: Option<Isa>, form: Form)
     F::from_spec(&spec).map_err(|error| bad_input(format!("{keys} keys, {sizing}: {error}")))
 }
 
-/// Keys hashed at a time: hashes stay in the first two levels of cache until they are used.
+/// The number of keys hashed at a time, so that the hashes stay in the L1 or L2 cache until they are used.
 const HASHED_AT_A_TIME: usize = 8192;
 
 impl<F: Filter + Insert + Clone + Debug + 'static> Subject for Ours<F> {

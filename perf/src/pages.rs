@@ -1,7 +1,8 @@
-//! Memory without huge pages, whatever the system is set to.
+//! Keeps the memory of this process out of huge pages, whatever the system's setting.
 
-/// As long as it lives, the system gives this process no huge pages, where it can be told so (Linux). Memory that is
-/// in huge pages already stays so. A system that is set to use them always may join pages later, in the background.
+/// While this value exists, Linux gives this process no new huge pages; on other systems it has no effect. Memory that
+/// is already in huge pages stays there. If the system always uses huge pages, it may later join small pages in the
+/// background.
 #[derive(Debug)]
 pub(crate) struct SmallPages;
 
@@ -18,7 +19,7 @@ impl Drop for SmallPages {
     }
 }
 
-/// Best effort: a filter that asks for no huge pages gets none anyway, unless the system always uses them.
+/// Errors are ignored: a filter that does not ask for huge pages gets none, unless the system always uses them.
 #[cfg(target_os = "linux")]
 fn refuse_huge_pages(refuse: bool) {
     let _ = rustix::thread::disable_transparent_huge_pages(refuse);
@@ -34,7 +35,7 @@ mod tests {
     use rustix::thread::transparent_huge_pages_are_disabled as are_refused;
 
     #[test]
-    fn huge_pages_are_refused_for_a_while() {
+    fn huge_pages_are_refused_until_the_value_is_dropped() {
         let before = are_refused().unwrap();
         let small = SmallPages::begin();
         assert!(are_refused().unwrap());

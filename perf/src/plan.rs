@@ -1,4 +1,4 @@
-//! Which cases there are, and what they are called.
+//! The cases that are measured, and their names.
 
 mod matrix;
 mod scope;
@@ -14,24 +14,24 @@ use crate::row::{HASH_SUFFIX, case_name};
 use std::fmt;
 use trommel::{FilterKind, Isa};
 
-/// What is done to a filter.
+/// The operation that a case measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Op {
-    /// Keys go into a filter whose memory is there already.
+    /// Inserts keys into a filter whose memory is already mapped.
     Insert,
-    /// A filter is made and filled.
+    /// Creates a filter and fills it.
     Build,
-    /// Keys are looked up.
+    /// Looks up keys.
     Contains,
-    /// Keys that a filter holds are taken out.
+    /// Removes keys that the filter holds.
     Remove,
-    /// A filter takes in another one.
+    /// Merges another filter into one.
     Merge,
-    /// The fingerprints that a filter holds are listed.
+    /// Lists the fingerprints that a filter holds.
     Enumerate,
 }
 
-/// How it is asked for.
+/// How the keys of an operation are passed to the filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Api {
     /// One call per key.
@@ -51,12 +51,13 @@ pub(crate) enum Workload {
     Miss,
     /// Half of them, at random.
     Mixed,
-    /// About half of them, and some far more often than others: the one in place `r` in proportion to `1 / r`.
+    /// About half of them. Some values occur far more often than others: the frequency of rank `r` is proportional to
+    /// `1 / r`.
     Zipf,
 }
 
 impl Workload {
-    /// Those that every filter is measured with.
+    /// The workloads with which every filter is measured.
     pub(crate) const ALL: [Self; 3] = [Self::Hit, Self::Miss, Self::Mixed];
 }
 
@@ -88,16 +89,16 @@ impl fmt::Display for Api {
     }
 }
 
-/// How large a filter is made.
+/// How the size of a filter is chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Sizing {
     /// This many bits per key.
     BitsPerKey(usize),
-    /// As its own equation says for this false-positive rate.
+    /// The size that the filter's own equation gives for this false-positive rate.
     Fpr(f64),
-    /// This many bytes, whatever the keys.
+    /// This many bytes, whatever the number of keys.
     Bytes(usize),
-    /// Slots, and how full they are.
+    /// This many slots, filled to a load.
     Slots(Filling),
 }
 
@@ -112,15 +113,15 @@ impl fmt::Display for Sizing {
     }
 }
 
-/// A filter of ours or of a rival, and its size: what is built once and measured in several cases.
+/// A filter of ours or of a rival, with its size. It is built once and measured in several cases.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct SubjectSpec {
-    /// The kind; for a rival, the kind that it competes with and whose size it takes. None for a rival
-    /// that is sized by slots: those say the family.
+    /// The kind; for a rival, the kind that it competes with and whose size it takes. `None` for a rival that is sized
+    /// by slots, because its `sizing` names the family.
     pub(crate) kind: Option<FilterKind>,
     pub(crate) sizing: Sizing,
     pub(crate) rival: Option<Rival>,
-    /// The instruction set of its kernels, where it is not the one of the run.
+    /// The instruction set of its kernels, if it differs from the run's.
     pub(crate) isa: Option<Isa>,
     pub(crate) form: Form,
 }
@@ -139,7 +140,7 @@ impl SubjectSpec {
         Self { kind: None, sizing, rival: Some(rival), isa: None, form: Form::Usual }
     }
 
-    /// The kind; for a rival, the kind or the family that it competes with.
+    /// Returns the name of the kind; for a rival, of the kind or family that it competes with.
     pub(crate) fn kind_name(&self) -> String {
         match (self.kind, self.sizing) {
             (Some(kind), _) => kind.to_string(),
@@ -148,13 +149,13 @@ impl SubjectSpec {
         }
     }
 
-    /// The crate's name for a rival, the kind's for ours.
+    /// Returns the name of the rival's crate, or of our kind.
     pub(crate) fn subject_name(&self) -> String {
         self.rival.map_or_else(|| self.kind_name(), |rival| rival.to_string())
     }
 
-    /// The name of its size. A rival that takes the bytes of another kind's filter says so: a rate that
-    /// sizes that filter is not its own.
+    /// Returns the name of the size. If a rival takes the bytes of another kind's filter, the name says so, because the
+    /// false-positive rate that sizes that filter is not the rival's.
     pub(crate) fn size_name(&self) -> String {
         match self.rival {
             Some(Rival::SbbfRs) if self.kind != Some(FilterKind::SplitBlockBloom) => {
@@ -168,16 +169,16 @@ impl SubjectSpec {
     }
 }
 
-/// One per cent: where register-blocked and standard filters are compared at equal answers.
+/// A false-positive rate of 1 %, at which register-blocked and standard filters are compared.
 const ONE_PERCENT: Sizing = Sizing::Fpr(0.01);
 const TWELVE_BITS: Sizing = Sizing::BitsPerKey(12);
 const ONE_GIB: Sizing = Sizing::Bytes(1 << 30);
 
-/// Keys of the cases of 1 GiB: 12 bits each.
+/// The number of keys for filters of 1 GiB: 12 bits per key.
 pub(crate) const KEYS_OF_ONE_GIB: usize = (1 << 30) / 12 * 8;
 
-/// The filters that are measured at every key count. A kind without an entry of its own in this list
-/// is measured at one per cent, so that a new kind is never forgotten.
+/// Returns the filters that are measured at every key count. A kind without its own entry in this list is measured at
+/// a false-positive rate of 1 %, so that a new kind is never forgotten.
 pub(crate) fn subject_specs() -> Vec<SubjectSpec> {
     use FilterKind as Kind;
     let mut all = Vec::new();
@@ -190,7 +191,7 @@ pub(crate) fn subject_specs() -> Vec<SubjectSpec> {
         all.extend(sizings.iter().map(|sizing| SubjectSpec::ours(kind, *sizing)));
     }
     all.push(SubjectSpec::rival(Rival::SbbfRs, Kind::SplitBlockBloom, TWELVE_BITS));
-    // The bytes of a register-blocked filter of one per cent, so that it also meets a rival of its size.
+    // A rival of the same bytes as the register-blocked filter for 1 %, so that this one also has a rival of its size.
     all.push(SubjectSpec::rival(Rival::SbbfRs, Kind::RegisterBloom, ONE_PERCENT));
     all.push(SubjectSpec::rival(Rival::Fastbloom, Kind::Bloom, TWELVE_BITS));
     all.push(SubjectSpec::rival(Rival::Fastbloom, Kind::Bloom, ONE_PERCENT));
@@ -199,7 +200,7 @@ pub(crate) fn subject_specs() -> Vec<SubjectSpec> {
     all
 }
 
-/// The filters of 1 GiB, where memory alone decides: the blocked kinds and their rival.
+/// Returns the filters of 1 GiB, whose speed depends on memory alone: the blocked kinds and their rival.
 pub(crate) fn subject_specs_of_one_gib() -> Vec<SubjectSpec> {
     use FilterKind as Kind;
     vec![
@@ -220,11 +221,11 @@ pub(crate) struct Group {
     pub(crate) input: Option<String>,
     /// Whether keys are hashed inside the timed loop.
     pub(crate) hashed: bool,
-    /// The part of the matrix that it belongs to, if any.
+    /// The part of the matrix that the group belongs to, if any.
     pub(crate) matrix: Option<Matrix>,
 }
 
-/// One case: a row to be.
+/// One case, which gives one row of the results.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Case {
     pub(crate) spec: SubjectSpec,
@@ -233,7 +234,7 @@ pub(crate) struct Case {
 }
 
 impl Group {
-    /// Its name: what the progress bar shows.
+    /// Returns the name that the progress bar shows.
     pub(crate) fn name(&self) -> String {
         let workload = self.workload.map_or_else(String::new, |workload| format!(" {workload}"));
         let input = self.input.as_deref().map_or_else(String::new, |input| format!(" {input}"));
@@ -242,7 +243,7 @@ impl Group {
         format!("{}{workload} {:e}{input}{hashed}{matrix}", self.op, self.keys)
     }
 
-    /// The variant column of a subject in this group.
+    /// Returns the variant column of a subject in this group.
     pub(crate) fn variant(&self, spec: &SubjectSpec, api: Api) -> String {
         let input = self.input.as_deref().map_or_else(String::new, |input| format!("{input}/"));
         let hash = if self.hashed { HASH_SUFFIX } else { "" };
@@ -250,7 +251,7 @@ impl Group {
         format!("{input}{}{hash}{varied}", spec.size_name())
     }
 
-    /// The cases of these subjects, without those that a subject cannot do.
+    /// Returns the cases of these subjects, without those that a subject does not support.
     pub(crate) fn cases(&self, specs: &[SubjectSpec]) -> Vec<Case> {
         let mut cases = Vec::new();
         for spec in specs.iter().filter(|spec| self.admits(spec)) {
@@ -262,7 +263,8 @@ impl Group {
         cases
     }
 
-    /// The textbook merges by inserting one by one, at a speed that its row of inserts tells.
+    /// Whether the subject has cases in this group. The textbook filter has none for merges: it merges by inserting
+    /// keys one by one, and the row for its inserts shows that speed.
     fn admits(&self, spec: &SubjectSpec) -> bool {
         spec.rival.is_none_or(|rival| {
             (self.hashed || rival.takes_hashes())
@@ -270,8 +272,8 @@ impl Group {
         })
     }
 
-    /// The calls by which a subject is queried. No rival has one for many keys; a build or a lookup
-    /// that hashes is measured in the form that a user would choose.
+    /// The kinds of calls with which a subject is measured. No rival has a call for many keys. Builds, and lookups that
+    /// hash keys or take them from an input, use only the call that a user would choose: the batch.
     fn apis(&self, spec: &SubjectSpec) -> &'static [Api] {
         if let Some(matrix) = self.matrix {
             return matrix.apis(spec.rival.is_some());
@@ -298,7 +300,7 @@ impl Group {
     }
 }
 
-/// The groups of one key count over generated keys.
+/// Returns the groups of one key count over generated keys.
 pub(crate) fn groups_of(keys: usize, selection: &Selection) -> Vec<Group> {
     let group =
         |op, workload, hashed| Group { op, workload, keys, input: None, hashed, matrix: None };
@@ -318,14 +320,14 @@ pub(crate) fn groups_of(keys: usize, selection: &Selection) -> Vec<Group> {
     groups
 }
 
-/// Keys above which a short run looks up only: filling filters again and again takes too long.
+/// Above this number of keys, a short run measures only lookups, because repeatedly filling filters takes too long.
 const CHANGED_BRIEFLY: usize = 1_000_000;
 
-/// Keys above which filters are built by the engine alone, unless their number is named: one build of each kind
-/// and rival takes two minutes with a hundred million keys.
+/// Above this number of keys, only the engine's groups measure builds, unless the user names the number: with a hundred
+/// million keys, one build of each kind and rival takes two minutes.
 const BUILT_AT_MOST: usize = 10_000_000;
 
-/// The groups at 1 GiB.
+/// Returns the groups of the filters of 1 GiB.
 pub(crate) fn groups_of_one_gib() -> Vec<Group> {
     let keys = KEYS_OF_ONE_GIB;
     let group =
@@ -337,7 +339,7 @@ pub(crate) fn groups_of_one_gib() -> Vec<Group> {
     ]
 }
 
-/// The groups of a given input: the same probes with hashing left out and included.
+/// Returns the groups of a given input: the same probes, with hashing outside and inside the timed section.
 pub(crate) fn groups_of_input(input: &str, keys: usize) -> Vec<Group> {
     [false, true]
         .map(|hashed| Group {
@@ -351,10 +353,10 @@ pub(crate) fn groups_of_input(input: &str, keys: usize) -> Vec<Group> {
         .into()
 }
 
-/// What stands for the number of TPC-H's keys, which is known when they are there.
+/// A placeholder for the number of TPC-H's keys, which is unknown until they are generated.
 pub(crate) const UNKNOWN_KEYS: usize = 1;
 
-/// The groups on TPC-H that a selection wants.
+/// Returns the groups on TPC-H keys that a selection includes.
 pub(crate) fn groups_of_tpch(selection: &Selection) -> Vec<Group> {
     if !selection.includes_all() {
         return Vec::new();
@@ -363,14 +365,14 @@ pub(crate) fn groups_of_tpch(selection: &Selection) -> Vec<Group> {
     selection.choose_groups(groups, &subject_specs())
 }
 
-/// The key counts of a selection.
+/// Returns the key counts of a selection.
 pub(crate) fn key_counts(selection: &Selection) -> Vec<usize> {
     let default: &[usize] = if selection.full {
         &[100_000, 1_000_000, 10_000_000, 100_000_000]
     } else {
         &[100_000, 1_000_000, 10_000_000]
     };
-    // Named loads are about the sweep alone, numbers of threads about the engine.
+    // If loads are named, only the sweep is measured; if numbers of threads are named, only the engine.
     let default = if selection.load.is_some() { &[] } else { default };
     if selection.threads.is_some() {
         return Vec::new();
@@ -378,23 +380,23 @@ pub(crate) fn key_counts(selection: &Selection) -> Vec<usize> {
     selection.keys.clone().unwrap_or_else(|| default.to_vec())
 }
 
-/// The scale of TPC-H of a selection.
+/// Returns the TPC-H scale factor of a selection.
 pub(crate) fn tpch_scale(selection: &Selection) -> f64 {
     if selection.full { 1.0 } else { 0.1 }
 }
 
 impl Selection {
-    /// Whether a run is to be short: not if loads were named, which are measured with all that have them.
+    /// Whether the run is short. It is not if loads are named: these are measured with all filters that have slots.
     pub(crate) fn is_brief(&self) -> bool {
         self.quick && self.load.is_none()
     }
 
-    /// Whether filters of `keys` keys are looked up in and no more.
+    /// Whether filters of `keys` keys are measured with lookups only.
     pub(crate) fn only_looks_up(&self, keys: usize) -> bool {
         self.is_brief() && self.keys.is_none() && keys > CHANGED_BRIEFLY
     }
 
-    /// Whether anything but generated keys and the loads that were asked for is measured.
+    /// Whether all parts of a run are included: not if key counts, loads or numbers of threads are named.
     pub(crate) fn includes_all(&self) -> bool {
         self.keys.is_none() && self.load.is_none() && self.threads.is_none()
     }
@@ -404,25 +406,26 @@ impl Selection {
         self.full && self.includes_all()
     }
 
-    /// The groups that have cases that are wanted.
+    /// Returns the groups that have at least one selected case.
     pub(crate) fn choose_groups(
         &self,
         groups: impl IntoIterator<Item = Group>,
         specs: &[SubjectSpec],
     ) -> Vec<Group> {
-        let is_wanted = |group: &Group| !self.choose(group.cases(specs)).is_empty();
-        groups.into_iter().filter(is_wanted).collect()
+        let is_selected = |group: &Group| !self.choose(group.cases(specs)).is_empty();
+        groups.into_iter().filter(is_selected).collect()
     }
 
-    /// The cases that are wanted: those whose name matches and, if ours are among them, their rivals.
+    /// Returns the selected cases: those whose name matches the filter and, if any of these is ours, all rivals' cases
+    /// too, unless `no_rivals` is set.
     pub(crate) fn choose(&self, cases: Vec<Case>) -> Vec<Case> {
         let Some(filter) = &self.filter else { return cases };
         let is_named = |case: &Case| filter.is_match(&case.name);
         let is_of_rival = |case: &Case| case.spec.rival.is_some();
         let any_of_ours = cases.iter().any(|case| is_named(case) && !is_of_rival(case));
         let with_rivals = any_of_ours && !self.no_rivals;
-        let wanted = |case: &Case| is_named(case) || (with_rivals && is_of_rival(case));
-        cases.into_iter().filter(wanted).collect()
+        let is_selected = |case: &Case| is_named(case) || (with_rivals && is_of_rival(case));
+        cases.into_iter().filter(is_selected).collect()
     }
 }
 
@@ -436,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_run_changes_no_large_filters_unless_they_are_named() {
+    fn a_short_run_only_looks_up_in_large_filters_unless_they_are_named() {
         let ops = |selection: &Selection| -> Vec<Op> {
             groups_of(10_000_000, selection).iter().map(|group| group.op).collect()
         };
@@ -448,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hundred_million_keys_are_built_where_they_are_named() {
+    fn a_hundred_million_keys_are_built_only_if_they_are_named() {
         let builds = |selection: &Selection| {
             groups_of(100_000_000, selection).iter().any(|group| group.op == Op::Build)
         };
@@ -481,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rival_that_takes_no_hashes_is_measured_with_hashing_only() {
+    fn a_rival_that_takes_no_hashes_is_measured_only_with_hashing() {
         assert!(!miss_at_1e6().iter().any(|case| case.spec.rival == Some(Rival::Parquet)));
         let hashed =
             groups_of(1_000_000, &Selection::default()).pop().unwrap().cases(&subject_specs());
@@ -495,15 +498,15 @@ mod tests {
             no_rivals: true,
             ..Selection::default()
         };
-        let alone = selection.choose(miss_at_1e6());
-        assert_eq!(alone.len(), 1);
-        assert_eq!(alone[0].name, "contains/miss/1e6/split-block-bloom/12-bit/batch");
+        let chosen = selection.choose(miss_at_1e6());
+        assert_eq!(chosen.len(), 1);
+        assert_eq!(chosen[0].name, "contains/miss/1e6/split-block-bloom/12-bit/batch");
         selection.no_rivals = false;
         assert!(selection.choose(miss_at_1e6()).iter().any(|case| case.spec.rival.is_some()));
         selection.filter = Some(regex::Regex::new("sbbf-rs-safe").unwrap());
-        let of_sbbf = |case: &Case| case.spec.rival == Some(Rival::SbbfRs);
-        let of_rival_alone = selection.choose(miss_at_1e6());
-        assert!(!of_rival_alone.is_empty() && of_rival_alone.iter().all(of_sbbf));
+        let is_sbbf = |case: &Case| case.spec.rival == Some(Rival::SbbfRs);
+        let only_rivals = selection.choose(miss_at_1e6());
+        assert!(!only_rivals.is_empty() && only_rivals.iter().all(is_sbbf));
         selection.filter = Some(regex::Regex::new("split-block.*batch").unwrap());
         let groups = |selection: &Selection| {
             selection.choose_groups(groups_of(1_000_000, selection), &subject_specs())

@@ -18,14 +18,14 @@ use anyhow::Result;
 use axis::{Scale, plain};
 use draw::{Frame, Side};
 
-/// Pixels of a picture that stands alone, and of a plot in the page: there it has its title and its legend
-/// beside it, and is small, so that its words can be read on a phone.
+/// Width and height, in pixels, of a picture that stands alone and of a plot in the page. A plot in the page has its
+/// title and legend outside, and is small so that its text can be read on a phone.
 const ALONE: (u32, u32) = (640, 400);
 const IN_PAGE: (u32, u32) = (440, 300);
-/// Pixels for the labels of the y axis, where they are figures and where they are names.
+/// Width, in pixels, of the labels of the y axis: of figures and of names.
 const FIGURES: u32 = 64;
 const NAMES: u32 = 216;
-/// Pixels of a letter: of those in the page some are lost when it is narrow.
+/// Font sizes in pixels. It is larger in the page, because a narrow page scales its plots down.
 const LETTERS_ALONE: u32 = 14;
 const LETTERS_IN_PAGE: u32 = 16;
 
@@ -36,12 +36,12 @@ const DECADES: Scale = Scale::Powers(10.0);
 pub(crate) struct Series {
     pub(crate) label: String,
     pub(crate) look: Look,
-    /// `(x, y)`; what has no place on an axis, such as a zero on a logarithmic one, is not shown.
+    /// Pairs `(x, y)`. A point that an axis cannot show, such as zero on a logarithmic one, is left out.
     pub(crate) points: Vec<(f64, f64)>,
 }
 
 impl Series {
-    /// A line in one of the colours of our filters, dashed if it is what ours is compared with.
+    /// Creates a line in one of the colours of our filters, dashed if it belongs to a rival.
     pub(crate) fn new(
         label: String,
         color: usize,
@@ -53,19 +53,23 @@ impl Series {
     }
 }
 
-/// The series of the rows that are wanted: million operations per second by bytes. Looks depend on the
-/// whole run, so that a filter looks the same in every plot of it.
-pub(crate) fn throughput_series(results: &Results, wanted: impl Fn(&Row) -> bool) -> Vec<Series> {
-    with_points(legend(results), results, |row| wanted(row).then_some(row.bytes as f64))
+/// Returns the series of the rows that `is_wanted` chooses: million operations per second over bytes. Looks depend on
+/// the whole run, so that a filter looks the same in all its plots.
+pub(crate) fn throughput_series(
+    results: &Results,
+    is_wanted: impl Fn(&Row) -> bool,
+) -> Vec<Series> {
+    with_points(legend(results), results, |row| is_wanted(row).then_some(row.bytes as f64))
 }
 
-/// The same of the sweep over loads, by per cent.
-pub(crate) fn load_series(results: &Results, wanted: impl Fn(&Row) -> bool) -> Vec<Series> {
+/// Returns the series of the chosen rows of the sweep over loads: million operations per second over the load in per
+/// cent.
+pub(crate) fn load_series(results: &Results, is_wanted: impl Fn(&Row) -> bool) -> Vec<Series> {
     let load = |row: &Row| row.filling().map(|filling| f64::from(filling.load));
-    with_points(load_legend(results), results, |row| load(row).filter(|_| wanted(row)))
+    with_points(load_legend(results), results, |row| load(row).filter(|_| is_wanted(row)))
 }
 
-/// Series with the points of all rows that have a place on the x axis.
+/// Adds to each series the points of its rows for which `x` returns a value, and drops series without points.
 fn with_points(
     mut series: Vec<Series>,
     results: &Results,
@@ -84,14 +88,14 @@ fn with_points(
     series
 }
 
-/// Every series of the run without its points, but for those of the sweep over loads.
+/// Returns the series of a run without points. Rows of the sweep over loads, the matrix and the engine have none here.
 pub(crate) fn legend(results: &Results) -> Vec<Series> {
     let is_shown =
         |row: &&Row| row.filling().is_none() && !row.is_of_engine() && row.matrix().is_none();
     legend_of(results.rows.iter().filter(is_shown))
 }
 
-/// The series of the sweep over loads.
+/// Returns the series of the sweep over loads, without points.
 pub(crate) fn load_legend(results: &Results) -> Vec<Series> {
     legend_of(results.rows.iter().filter(|row| row.filling().is_some()))
 }
@@ -121,8 +125,8 @@ fn legend_of<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<Series> {
     series
 }
 
-/// The most random cache lines that this machine reads per second, by bytes, for the legend and the plots of
-/// throughput.
+/// Returns the roofline for the legend and the plots of throughput: the most random cache lines that this machine reads
+/// per second, over the bytes of the array.
 pub(crate) fn limit(results: &Results) -> Series {
     let best =
         |speeds: [(Access, f64); 4]| speeds.into_iter().map(|(_, speed)| speed).fold(0.0, f64::max);
@@ -134,7 +138,7 @@ pub(crate) fn limit(results: &Results) -> Series {
     }
 }
 
-/// Throughput by the bytes of a filter, both axes logarithmic, with the sizes of the caches.
+/// Plots throughput over the bytes of a filter, on two logarithmic axes, with marks at the sizes of the caches.
 pub(crate) fn throughput(caches: &Caches, series: &[Series]) -> Result<String> {
     by_bytes("bytes of the filter", "M ops/s", caches, series)
 }
@@ -155,8 +159,8 @@ fn by_bytes(x_title: &str, y_title: &str, caches: &Caches, series: &[Series]) ->
     frame.draw(series)
 }
 
-/// Anything by number of keys, both axes logarithmic, with its legend below it: a picture that can stand
-/// alone.
+/// Plots a quantity over the number of keys, on two logarithmic axes. The picture has a title and a legend, so that it
+/// can stand alone.
 pub(crate) fn with_legend(title: &str, y_title: &str, series: &[Series]) -> Result<String> {
     let keys = |x: f64| if x < 1000.0 { format!("{x:.0}") } else { short_count(x.round() as u64) };
     let frame = Frame {
@@ -171,7 +175,7 @@ pub(crate) fn with_legend(title: &str, y_title: &str, series: &[Series]) -> Resu
     frame.draw_with_legend(series)
 }
 
-/// Throughput by threads: with a title and its legend below it, it can stand alone.
+/// Plots throughput over the number of threads. A plot with a title also has a legend, so that it can stand alone.
 pub(crate) fn by_threads(title: Option<&str>, series: &[Series]) -> Result<String> {
     let threads = |x: f64| format!("{x:.0}");
     let frame = Frame {
@@ -186,7 +190,7 @@ pub(crate) fn by_threads(title: Option<&str>, series: &[Series]) -> Result<Strin
     if title.is_some() { frame.draw_with_legend(series) } else { frame.draw(series) }
 }
 
-/// Throughput by load.
+/// Plots throughput over the load.
 pub(crate) fn by_load(series: &[Series]) -> Result<String> {
     let load = |x: f64| format!("{x:.0} %");
     let frame = Frame {
@@ -201,7 +205,7 @@ pub(crate) fn by_load(series: &[Series]) -> Result<String> {
     frame.draw(series)
 }
 
-/// False-positive rates by bits per key.
+/// Plots false-positive rates over bits per key.
 pub(crate) fn rates(series: &[Series]) -> Result<String> {
     let rate = |y: f64| format!("{} %", plain(y * 100.0));
     let frame = Frame {
@@ -216,7 +220,7 @@ pub(crate) fn rates(series: &[Series]) -> Result<String> {
     frame.draw(series)
 }
 
-/// Points in rows that have names, the first at the top.
+/// Plots points in named rows, the first row at the top.
 pub(crate) fn by_name(x_title: &str, names: &[String], series: &[Series]) -> Result<String> {
     let name = |y: f64| {
         let is_whole = (y - y.round()).abs() < 1e-6 && y < 0.5;
@@ -242,7 +246,7 @@ pub(crate) fn by_name(x_title: &str, names: &[String], series: &[Series]) -> Res
     frame.draw(&down)
 }
 
-/// Change in per cent by steps that have names.
+/// Plots changes in per cent over named steps.
 pub(crate) fn by_step(x_title: &str, steps: &[String], series: &[Series]) -> Result<String> {
     let step = |x: f64| {
         let is_whole = (x - x.round()).abs() < 1e-6 && x > -0.5;
@@ -268,7 +272,7 @@ pub(crate) fn by_step(x_title: &str, steps: &[String], series: &[Series]) -> Res
     frame.draw(series)
 }
 
-/// The ways to read cache lines: their labels, and looks that no filter has.
+/// Returns one series per way of reading cache lines, with looks that no filter has.
 fn access_ways(results: &Results) -> Vec<Series> {
     let speed = |way: usize| {
         results.roofline.iter().map(move |point| (point.bytes as f64, point.by_access()[way].1))
@@ -281,11 +285,11 @@ fn access_ways(results: &Results) -> Vec<Series> {
     Access::ALL.into_iter().enumerate().map(line).collect()
 }
 
-/// The machine's limit by size of the working set, and each filter's lines per second over it.
+/// Returns the roofline and each filter's cache lines per second, over the size of the working set.
 pub(crate) fn roofline_series(results: &Results) -> Vec<Series> {
     let mut series = access_ways(results);
     let legend = legend(results);
-    // A counting filter's lookups read a fraction of its bytes, so its place is not at them.
+    // A counting filter is not shown: its lookups read only a fraction of its bytes.
     let is_shown = |row: &&Row| {
         row.op == "contains"
             && row.workload.as_deref() == Some("hit")
@@ -308,7 +312,7 @@ pub(crate) fn roofline_series(results: &Results) -> Vec<Series> {
     series
 }
 
-/// The plot of [`roofline_series`].
+/// Plots the series of [`roofline_series`].
 pub(crate) fn roofline(caches: &Caches, series: &[Series]) -> Result<String> {
     by_bytes("bytes of the working set", "M lines/s", caches, series)
 }
@@ -330,17 +334,17 @@ mod tests {
     }
 
     #[test]
-    fn plots_are_whole_svg_texts() {
+    fn plots_are_complete_svg_documents() {
         let results = two_sizes();
         let series = throughput_series(&results, |_| true);
         assert_eq!(series.len(), 2);
         assert_eq!(series[0].points[1].0, 1_500_000.0);
         let svg = throughput(&results.environment.caches, &series).unwrap();
-        assert_whole(&svg);
+        assert_complete(&svg);
     }
 
     #[test]
-    fn the_caches_are_marked() {
+    fn caches_inside_the_plot_are_marked() {
         let caches = Caches { l1d: Some(32 << 10), l2: Some(1 << 20), l3: None };
         let svg = throughput(&caches, &throughput_series(&two_sizes(), |_| true)).unwrap();
         assert!(svg.contains("L2\n") && !svg.contains("L3\n") && !svg.contains("L1d\n"), "{svg}");
@@ -358,12 +362,12 @@ mod tests {
         let labels: Vec<&str> = series.iter().map(|line| &*line.label).collect();
         assert_eq!(labels, ["cache-line-quotient r8", "qfilter r8"]);
         let svg = by_load(&series).unwrap();
-        assert_whole(&svg);
+        assert_complete(&svg);
         assert!(svg.contains("75 %") && svg.contains("90 %"));
     }
 
     #[test]
-    fn two_sizes_of_a_kind_look_unlike_each_other() {
+    fn two_sizes_of_a_kind_look_different() {
         let mut results = Results::new(Environment::observe(None));
         results.put(example("bloom", "12-bit", None, 2.0));
         results.put(example("bloom", "fpr-1%", None, 2.0));
@@ -372,37 +376,37 @@ mod tests {
     }
 
     #[test]
-    fn rows_and_steps_have_their_names() {
+    fn rows_and_steps_are_labelled_with_their_names() {
         let names = ["first", "second"].map(String::from);
         let series = [Series::new("s".into(), 0, false, vec![(0.0, 0.0), (2.5, 1.0)])];
         for svg in [
             by_name("misses", &names, &series).unwrap(),
             by_step("commit", &names, &series).unwrap(),
         ] {
-            assert_whole(&svg);
+            assert_complete(&svg);
             assert!(svg.contains("first\n"), "{svg}");
         }
         assert!(by_name("misses", &names, &series).unwrap().contains("second\n"));
     }
 
     #[test]
-    fn figures_that_have_no_place_are_left_out() {
+    fn values_that_an_axis_cannot_show_are_left_out() {
         let absurd = [f64::NAN, f64::INFINITY, -1.0, 0.0].map(|value| (value, value));
         let series = [Series::new("absurd".into(), 0, false, absurd.into())];
         assert_eq!(throughput(&Caches::default(), &series).unwrap(), "");
         let mut points: Vec<(f64, f64)> = absurd.into();
         points.extend([(1e-300, 1e-300), (1e300, 1e300)]);
         let series = [Series::new("absurd".into(), 0, false, points)];
-        assert_whole(&throughput(&Caches::default(), &series).unwrap());
+        assert_complete(&throughput(&Caches::default(), &series).unwrap());
     }
 
-    fn assert_whole(svg: &str) {
+    fn assert_complete(svg: &str) {
         assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
         assert!(!svg.contains("NaN") && !svg.contains("inf"));
     }
 
     #[test]
-    fn nothing_measured_is_no_plot() {
+    fn no_results_give_an_empty_plot() {
         let results = Results::new(Environment::observe(None));
         let series = roofline_series(&results);
         assert_eq!(roofline(&results.environment.caches, &series).unwrap(), "");

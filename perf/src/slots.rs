@@ -1,49 +1,49 @@
-//! The faces of filters that have slots: what they can do beyond what every [`Subject`] can.
+//! The interfaces of filters that have slots: operations that a [`Subject`] need not have.
 
 use crate::subject::Subject;
 use anyhow::{Error, Result};
 use std::any::Any;
 use trommel::{Full, KeyHash};
 
-/// A filter of fingerprints in slots, which forgets keys. Its inserts fail with [`Full`].
+/// A filter that stores fingerprints in slots and can remove keys. An insert into a full filter fails with [`Full`].
 ///
-/// It is a set of fingerprints if it says so; if not, it holds one fingerprint for every key.
+/// The filter is a set of fingerprints if [`Self::as_set`] returns one; otherwise it holds one fingerprint per key.
 pub(crate) trait Slots: Subject + Any {
-    /// Fingerprints held.
+    /// Returns the number of fingerprints held.
     fn held(&self) -> usize;
 
-    /// A copy in memory of its own, every page of which has been written.
+    /// Returns a copy whose memory pages have all been written, so that they are mapped.
     fn copy_slots(&self) -> Box<dyn Slots>;
 
-    /// Fills the filter, which is empty, in its fastest way.
+    /// Fills the filter, which must be empty, in its fastest way.
     fn bulk(&mut self, hashes: &[KeyHash]) -> Result<()> {
         self.insert_batch(hashes)
     }
 
-    /// Removes one by one; how many were there.
+    /// Removes keys one by one and returns the number of keys that were found.
     fn remove_single(&mut self, hashes: &[KeyHash]) -> usize;
 
-    /// What only a set of fingerprints can do, if it is one.
+    /// Returns the filter as a set of fingerprints, if it is one.
     fn as_set(&self) -> Option<&dyn FingerprintSet> {
         None
     }
 
-    /// The same.
+    /// Returns the filter as a mutable set of fingerprints, if it is one.
     fn as_set_mut(&mut self) -> Option<&mut dyn FingerprintSet> {
         None
     }
 }
 
-/// A filter that holds each fingerprint once, whatever the order in which keys came: it takes in other
-/// filters and lists what it holds, and equal lists are equal filters.
+/// A filter that holds each fingerprint once, whatever the order in which keys were inserted. It can be merged with
+/// another and can list its fingerprints. Filters that list the same fingerprints are equal.
 pub(crate) trait FingerprintSet {
-    /// Takes in a filter of the same type and shape.
+    /// Merges a filter of the same type and shape into this one.
     fn merge(&mut self, other: &dyn Slots) -> Result<()>;
 
-    /// Goes through all fingerprints and adds them up: the least that a caller can do with them.
+    /// Iterates over all fingerprints and adds them up: the least work that a caller can do with them.
     fn sum(&self) -> Sum;
 
-    /// Goes through all fingerprints: equal for filters that list the same.
+    /// Iterates over all fingerprints and digests them. Filters that list the same fingerprints have equal digests.
     fn digest(&self) -> Digest;
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn is_full(error: &Error) -> bool {
     error.chain().any(|cause| cause.is::<Full>())
 }
 
-/// How many fingerprints, and their sum modulo 2^64.
+/// The number of fingerprints and their sum modulo 2^64.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sum {
     pub(crate) count: u64,
@@ -60,7 +60,7 @@ pub(crate) struct Sum {
 }
 
 impl Sum {
-    /// Of a list.
+    /// Sums up a list.
     #[inline(always)]
     pub(crate) fn of(fingerprints: impl Iterator<Item = u64>) -> Self {
         fingerprints.fold(Self::default(), |sum, fingerprint| Self {
@@ -70,18 +70,18 @@ impl Sum {
     }
 }
 
-/// A list of fingerprints in a few numbers.
+/// Numbers that identify a list of fingerprints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Digest {
     pub(crate) sum: Sum,
-    /// Whether each is larger than the one before: sorted, and a set.
+    /// Whether each fingerprint is larger than the one before, so that the list is sorted and has no duplicates.
     pub(crate) is_ascending: bool,
-    /// A polynomial of them, which depends on their order.
+    /// A hash of the fingerprints that depends on their order.
     mixed: u64,
 }
 
 impl Digest {
-    /// Of a list.
+    /// Digests a list.
     pub(crate) fn of(fingerprints: impl Iterator<Item = u64>) -> Self {
         let mut last = None;
         let mut digest = Self { sum: Sum::default(), is_ascending: true, mixed: 0 };
@@ -102,12 +102,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn digests_tell_order_and_copies() {
-        let of = |list: &[u64]| Digest::of(list.iter().copied());
-        assert!(of(&[]).is_ascending && of(&[1, 5]).is_ascending);
-        assert!(!of(&[5, 1]).is_ascending && !of(&[1, 1]).is_ascending);
-        assert_eq!(of(&[1, 5]), of(&[1, 5]));
-        assert_ne!(of(&[0, 6]), of(&[1, 5]));
-        assert_eq!(of(&[1, 5]).sum, Sum::of([5, 1].into_iter()));
+    fn digests_depend_on_order_and_tell_duplicates() {
+        let digest = |list: &[u64]| Digest::of(list.iter().copied());
+        assert!(digest(&[]).is_ascending && digest(&[1, 5]).is_ascending);
+        assert!(!digest(&[5, 1]).is_ascending && !digest(&[1, 1]).is_ascending);
+        assert_eq!(digest(&[1, 5]), digest(&[1, 5]));
+        assert_ne!(digest(&[0, 6]), digest(&[1, 5]));
+        assert_eq!(digest(&[1, 5]).sum, Sum::of([5, 1].into_iter()));
     }
 }

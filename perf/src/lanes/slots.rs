@@ -1,5 +1,5 @@
-//! What can be done to filters with slots: bands of inserts below a load, removals, builds, merges,
-//! enumerations. What a repetition changes is restored, off the clock, before the next.
+//! The repetitions of cases for filters with slots: inserts of a band of keys just below a load, removals, builds,
+//! merges and enumerations. Each timed section works on a fresh copy of its filter, made while no clock runs.
 
 use super::{Length, ensure_contains_all};
 use crate::interleave::Repetition;
@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, ensure};
 use std::hint::black_box;
 use trommel::{Bitmap, KeyHash};
 
-/// A filter just below a load, one at it, and the keys between.
+/// A filter just below a load, a filter at that load, and the keys that the second holds in addition.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Band<'a> {
     pub(crate) below: &'a dyn Slots,
@@ -17,9 +17,9 @@ pub(crate) struct Band<'a> {
     pub(crate) hashes: &'a [KeyHash],
 }
 
-/// Inserts the keys of a band, again and again from the same filter. Where inserts walk at random, one
-/// may find the filter full that was not before: then the keys up to there count, and the filter, which
-/// may have lost some, is asked nothing.
+/// Inserts the keys of a band, each time into a copy of the same filter. If the evictions of a filter are random, an
+/// insert may report it full although the same keys fitted before. Then only the keys inserted so far count, and the
+/// filter, which may have lost keys, is not verified.
 pub(crate) fn bands(band: Band<'_>, api: Api, length: Length) -> Repetition<'_> {
     let mut answers = Bitmap::new(0);
     Box::new(move |meter| {
@@ -44,42 +44,41 @@ pub(crate) fn bands(band: Band<'_>, api: Api, length: Length) -> Repetition<'_> 
     })
 }
 
-/// What is due after the keys of a band were removed.
+/// The expected result of removing the keys of a band.
 #[derive(Debug)]
 pub(crate) struct Removal {
-    /// Fingerprints that go.
+    /// The number of fingerprints that the removal deletes.
     removed: usize,
-    /// Other keys that go with them.
-    denied: Bitmap,
-    /// Whether none of the removed keys can be found.
+    /// Which of the other keys share one of these fingerprints, and so are no longer found.
+    shared: Bitmap,
+    /// Whether none of the removed keys is found afterwards.
     is_exact: bool,
 }
 
 impl Removal {
-    /// From a set, which drops a fingerprint when the first of the keys that share it is removed. So what
-    /// has to be left is known from a filter of the band's keys alone: those other keys that it denies.
+    /// The expectation for a set, which deletes a fingerprint when the first of the keys that share it is removed.
+    /// `band_alone` holds only the band's keys, so the other keys that it finds are those that are lost.
     pub(crate) fn from_set(band_alone: &dyn Slots, others: &[KeyHash]) -> Self {
-        let mut denied = Bitmap::new(0);
-        band_alone.answer_batch(others, &mut denied);
-        Self { removed: band_alone.held(), denied, is_exact: true }
+        let mut shared = Bitmap::new(0);
+        band_alone.answer_batch(others, &mut shared);
+        Self { removed: band_alone.held(), shared, is_exact: true }
     }
 
-    /// From a filter with a fingerprint for every key: each takes its own away. The others are all left,
-    /// and removed keys that share a fingerprint with one of them are found still.
+    /// The expectation for a filter with one fingerprint per key: each removal deletes one fingerprint. All other keys
+    /// remain, and removed keys that share a fingerprint with one of these are still found.
     pub(crate) fn of_each(band: &[KeyHash], others: &[KeyHash]) -> Self {
-        Self { removed: band.len(), denied: Bitmap::new(others.len()), is_exact: false }
+        Self { removed: band.len(), shared: Bitmap::new(others.len()), is_exact: false }
     }
 }
 
-/// Removes the keys of a band one by one, again and again from the same filter.
+/// Removes the keys of a band one by one, each time from a copy of the same filter.
 pub(crate) fn removals<'a>(
     band: Band<'a>,
-    due: Removal,
+    expected: Removal,
     others: &'a [KeyHash],
     length: Length,
 ) -> Repetition<'a> {
-    let Removal { removed, denied: expected, is_exact } = due;
-    let denied = expected.count_ones();
+    let Removal { removed, shared, is_exact } = expected;
     let mut answers = Bitmap::new(0);
     let mut is_verified = false;
     Box::new(move |meter| {
@@ -88,21 +87,18 @@ pub(crate) fn removals<'a>(
             let mut filter = band.at_load.copy_slots();
             let hashes = black_box(band.hashes);
             let found = meter.time(|| filter.remove_single(hashes));
-            ensure!(found == removed, "{found} fingerprints removed, {removed} are held");
+            ensure!(found == removed, "{found} fingerprints removed, expected {removed}");
             ensure_holds(&*filter, band.at_load.held() - removed)?;
             filter.answer_batch(hashes, &mut answers);
             let found = answers.count_ones();
-            ensure!(!is_exact || found == 0, "{found} removed keys found");
+            ensure!(!is_exact || found == 0, "{found} removed keys are still found");
             if !is_verified {
                 filter.answer_batch(others, &mut answers);
-                let differ = answers.as_words().iter().zip(expected.as_words());
-                // A key is found if it shares no fingerprint with a removed one.
+                let words = answers.as_words().iter().zip(shared.as_words());
+                // A key must be found exactly if it shares no fingerprint with a removed one.
                 let wrong = others.len() as u32
-                    - differ.map(|(found, shared)| (found ^ shared).count_ones()).sum::<u32>();
-                ensure!(
-                    wrong == 0,
-                    "{wrong} keys wrong after others, {denied} of them alike, left"
-                );
+                    - words.map(|(found, shared)| (found ^ shared).count_ones()).sum::<u32>();
+                ensure!(wrong == 0, "{wrong} other keys answered wrongly after the removals");
                 is_verified = true;
             }
             ops += hashes.len() as u64;
@@ -111,9 +107,9 @@ pub(crate) fn removals<'a>(
     })
 }
 
-/// Makes a filter and fills it with all of `hashes` in its fastest way; a set has to be equal to one that
-/// was filled from load to load, others have to hold as many fingerprints and deny no key. Where inserts
-/// walk at random, a filter may be full as it is in [`bands`].
+/// Creates a filter and fills it with all of `hashes` in its fastest way. It must hold as many fingerprints as
+/// `at_load`; in addition, a set must list the same fingerprints, and any other filter must find all keys. If its
+/// evictions are random, a filter may report that it is full, as in [`bands`].
 pub(crate) fn bulk_builds<'a>(
     create: impl Fn() -> Result<Box<dyn Slots>> + 'a,
     hashes: &'a [KeyHash],
@@ -138,7 +134,7 @@ pub(crate) fn bulk_builds<'a>(
             ensure_holds(&*filter, at_load.held())?;
             if !is_verified {
                 match (filter.as_set(), at_load.as_set()) {
-                    (Some(set), Some(due)) => ensure_lists_alike(set, due)?,
+                    (Some(set), Some(expected)) => ensure_same_fingerprints(set, expected)?,
                     _ => ensure_contains_all(&*filter, hashes, &mut answers)?,
                 }
                 is_verified = true;
@@ -149,8 +145,8 @@ pub(crate) fn bulk_builds<'a>(
     })
 }
 
-/// Merges two filters that hold half of the keys each; what comes out has to be equal to a filter that
-/// was given all of them.
+/// Merges two filters that hold half of the keys each. The result must list the same fingerprints as `at_load`, which
+/// holds all keys.
 pub(crate) fn merges<'a>(
     halves: [Box<dyn Slots>; 2],
     at_load: &'a dyn Slots,
@@ -165,8 +161,8 @@ pub(crate) fn merges<'a>(
             meter.time(|| set.merge(black_box(&*halves[1])))?;
             ensure_holds(&*filter, at_load.held())?;
             if !is_verified {
-                let due = at_load.as_set().context(NO_SET)?;
-                ensure_lists_alike(filter.as_set().context(NO_SET)?, due)?;
+                let expected = at_load.as_set().context(NO_SET)?;
+                ensure_same_fingerprints(filter.as_set().context(NO_SET)?, expected)?;
                 is_verified = true;
             }
             ops += filter.held() as u64;
@@ -175,7 +171,7 @@ pub(crate) fn merges<'a>(
     })
 }
 
-/// Lists all fingerprints: in order, each once, and as many as there are.
+/// Lists all fingerprints. They must be in ascending order, without repetition, and as many as the filter holds.
 pub(crate) fn enumerations(filter: &dyn Slots, length: Length) -> Result<Repetition<'_>> {
     let set = filter.as_set().context(NO_SET)?;
     let digest = set.digest();
@@ -192,17 +188,17 @@ pub(crate) fn enumerations(filter: &dyn Slots, length: Length) -> Result<Repetit
     }))
 }
 
-/// Why a filter can be neither merged nor listed.
-const NO_SET: &str = "the filter is no set of fingerprints";
+/// The error if a filter can be neither merged nor listed.
+const NO_SET: &str = "the filter is not a set of fingerprints";
 
 fn ensure_holds(filter: &dyn Slots, expected: usize) -> Result<()> {
     let held = filter.held();
-    ensure!(held == expected, "{held} fingerprints held where {expected} are due");
+    ensure!(held == expected, "{held} fingerprints held, expected {expected}");
     Ok(())
 }
 
-fn ensure_lists_alike(filter: &dyn FingerprintSet, other: &dyn FingerprintSet) -> Result<()> {
+fn ensure_same_fingerprints(filter: &dyn FingerprintSet, other: &dyn FingerprintSet) -> Result<()> {
     let (digest, expected) = (filter.digest(), other.digest());
-    ensure!(digest == expected, "{digest:?} listed where {expected:?} is due");
+    ensure!(digest == expected, "{digest:?} listed, expected {expected:?}");
     Ok(())
 }

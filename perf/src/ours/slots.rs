@@ -1,4 +1,4 @@
-//! Our filters that have slots.
+//! Trommel's filters that have slots.
 
 use super::{Ours, build};
 use crate::plan::{Filling, Form, Sizing};
@@ -9,7 +9,7 @@ use std::fmt::Debug;
 use trommel::quotient::{Layout, LineBlock, Quotient, WideBlock};
 use trommel::{CuckooFilter, Filter, FilterKind, Insert, Isa, KeyHash, Merge, Remove};
 
-/// A filter that has slots, and whether it is a set of fingerprints: if it is, it hands itself back.
+/// A filter that has slots. If it is a set of fingerprints, the methods return it as [`FingerprintSet`], else `None`.
 pub(crate) trait Slotted: Sized {
     fn as_set(_filter: &Ours<Self>) -> Option<&dyn FingerprintSet> {
         None
@@ -33,12 +33,12 @@ where
     }
 }
 
-/// A filter that lists the fingerprints that it holds, and needs no more than them to be merged.
+/// A filter that can list its fingerprints, and that can be merged by its fingerprints alone.
 pub(crate) trait Fingerprinted: Sized {
-    /// The fingerprints in ascending order.
+    /// Lists the fingerprints in ascending order.
     fn list(&self) -> impl Iterator<Item = u64>;
 
-    /// Takes in another one of the same shape.
+    /// Merges a filter of the same shape into this one.
     fn take_in(&mut self, other: &Self) -> Result<()>;
 }
 
@@ -52,8 +52,8 @@ impl<L: Layout> Fingerprinted for Quotient<L> {
     }
 }
 
-/// Makes the empty filter of a kind with the slots asked for; as near to them as whole lines allow,
-/// where slots come in lines.
+/// Creates the empty filter of a kind with the requested number of slots. If slots come in whole cache lines, the
+/// number may differ by less than a line's slots.
 pub(crate) fn create_slots(
     kind: FilterKind,
     filling: &Filling,
@@ -64,7 +64,7 @@ pub(crate) fn create_slots(
         let (slots, step) = (filter.geometry().slots, L::SLOTS_STEP);
         ensure!(
             slots.abs_diff(filling.slots as u64) < step,
-            "{slots} slots where {} were asked for",
+            "{slots} slots, but {} were requested",
             filling.slots
         );
         Ok(Box::new(Ours::quotient(filter)))
@@ -78,7 +78,7 @@ pub(crate) fn create_slots(
             let slots = filter.geometry().slots();
             ensure!(
                 slots == filling.slots as u64,
-                "{slots} slots where {} were asked for",
+                "{slots} slots, but {} were requested",
                 filling.slots
             );
             Ok(Box::new(Ours::cuckoo(filter)))
@@ -94,7 +94,7 @@ impl<L: Layout> Ours<Quotient<L>> {
     }
 }
 
-/// It holds a fingerprint for every key, and lists none.
+/// A cuckoo filter is no set: it holds one fingerprint per key, and cannot list them.
 impl Slotted for CuckooFilter {}
 
 impl Ours<CuckooFilter> {
@@ -105,7 +105,7 @@ impl Ours<CuckooFilter> {
 }
 
 impl<F: Filter> Ours<F> {
-    /// A filter that has slots.
+    /// Wraps a filter that has slots.
     pub(crate) fn with_slots(filter: F, isa: Option<Isa>, slots: u64) -> Self {
         let probed_bytes = filter.memory_bytes();
         Self { filter, isa, hash_count: None, slots: Some(slots), probed_bytes }
@@ -142,7 +142,8 @@ where
     F: Fingerprinted + Filter + Insert + Remove + Clone + Debug + 'static,
 {
     fn merge(&mut self, other: &dyn Slots) -> Result<()> {
-        let other = (other as &dyn Any).downcast_ref::<Self>().context("filters of two types")?;
+        let other =
+            (other as &dyn Any).downcast_ref::<Self>().context("filters of different types")?;
         self.filter.take_in(&other.filter)
     }
 

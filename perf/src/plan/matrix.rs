@@ -1,5 +1,5 @@
-//! The matrix: what lookups depend on besides kind, keys and workload. Each of its parts varies one thing, and
-//! the subjects that differ in it alone are interleaved with each other.
+//! The matrix: properties besides kind, keys and workload on which the speed of lookups depends. Each part of the
+//! matrix varies one property, and interleaves subjects that differ only in it.
 
 use super::{Api, Group, ONE_PERCENT, Op, Scope, Sizing, SubjectSpec, TWELVE_BITS, Workload};
 use crate::cli::Selection;
@@ -8,22 +8,22 @@ use crate::rivals::Rival;
 use std::fmt;
 use trommel::FilterKind;
 
-/// A part of the matrix: what ends the variant of its cases, behind a `+`.
+/// A part of the matrix. The suffix named first in each comment follows a `+` at the end of the variant column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Matrix {
-    /// `by-64`: keys of a call.
+    /// `by-64`: the number of keys per call.
     BatchSizes,
-    /// `bits`: bits per key, of Bloom filters.
+    /// `bits`: the bits per key of Bloom filters.
     Bits,
-    /// `in-L2`: sizes by the level of memory that holds them.
+    /// `in-L2`: filters sized for a level of the memory hierarchy.
     Regime(Level),
-    /// `huge-pages`, `small-pages`; `own-pages` of a rival, which asks for none.
+    /// `huge-pages` or `small-pages`; `own-pages` for a rival, which leaves the pages to its allocator.
     Pages,
-    /// `small-filters`: many of them, of which a probe asks one a level.
+    /// `small-filters`: a tree of many small filters. A probe looks up in one filter per level.
     SmallFilters,
 }
 
-/// A level of memory.
+/// A level of the memory hierarchy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Level {
     L1,
@@ -35,8 +35,8 @@ pub(crate) enum Level {
 impl Level {
     pub(crate) const ALL: [Self; 4] = [Self::L1, Self::L2, Self::Llc, Self::Dram];
 
-    /// Bytes of a filter in it: half of a cache; twice the last cache in memory. None where the system does not tell
-    /// how large caches are.
+    /// Bytes of a filter for this level: half of the cache or, for DRAM, twice the last-level cache. `None` if the
+    /// system does not report the cache's size.
     fn bytes(self, caches: &Caches) -> Option<u64> {
         match self {
             Self::L1 => caches.l1d.map(|bytes| bytes / 2),
@@ -46,14 +46,14 @@ impl Level {
         }
     }
 
-    /// Keys of a filter in it with twelve bits for each.
+    /// The number of keys that such a filter holds at 12 bits per key. `None` if unknown or above [`MOST_KEYS`].
     fn keys(self, caches: &Caches) -> Option<usize> {
         let keys = self.bytes(caches)? / 12 * 8;
         usize::try_from(keys).ok().filter(|keys| *keys <= MOST_KEYS)
     }
 }
 
-/// A level of more keys than this is left out: filters of every kind with that many are in memory at once.
+/// Levels that need more keys are left out, because filters of every kind with these keys are in memory at once.
 const MOST_KEYS: usize = 200_000_000;
 
 impl fmt::Display for Level {
@@ -80,7 +80,7 @@ impl fmt::Display for Matrix {
 }
 
 impl Matrix {
-    /// What the text of a filter has to contain for the part to be measured.
+    /// The substrings of which the user's `--filter` must contain one for this part to be measured.
     fn marks(self) -> &'static [&'static str] {
         match self {
             Self::BatchSizes => &["by-"],
@@ -91,7 +91,7 @@ impl Matrix {
         }
     }
 
-    /// What ends the variant of a case.
+    /// The suffix of a case's variant column.
     pub(super) fn suffix(self, spec: &SubjectSpec, api: Api) -> String {
         match self {
             Self::BatchSizes => match api {
@@ -107,7 +107,7 @@ impl Matrix {
         }
     }
 
-    /// The calls that are measured.
+    /// The kinds of calls that are measured.
     pub(super) fn apis(self, is_rival: bool) -> &'static [Api] {
         match self {
             _ if is_rival => &[Api::Single],
@@ -117,7 +117,7 @@ impl Matrix {
         }
     }
 
-    /// The part that a variant belongs to.
+    /// Returns the part of the matrix that a variant belongs to.
     pub(crate) fn of_variant(variant: &str) -> Option<Self> {
         let (_, end) = variant.rsplit_once('+')?;
         match end {
@@ -127,8 +127,8 @@ impl Matrix {
             _ if end.starts_with("by-") => Some(Self::BatchSizes),
             _ => {
                 let level = end.strip_prefix("in-")?;
-                let is_it = |of: &Level| of.to_string() == level;
-                Level::ALL.into_iter().find(is_it).map(Self::Regime)
+                let has_name = |known: &Level| known.to_string() == level;
+                Level::ALL.into_iter().find(has_name).map(Self::Regime)
             }
         }
     }
@@ -137,7 +137,7 @@ impl Matrix {
 /// How a filter is laid out in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// As the library does it.
+    /// The library's default.
     #[default]
     Usual,
     /// Without huge pages.
@@ -146,20 +146,20 @@ pub(crate) enum Form {
     Tree,
 }
 
-/// Keys of a call of a batched lookup.
+/// Keys per call of a batched lookup.
 pub(crate) const BATCH_SIZES: [usize; 6] = [1, 4, 16, 64, 256, 1024];
 const ALL_BATCH_SIZES: [Api; 7] = {
     let [a, b, c, d, e, f] = BATCH_SIZES;
     use Api::BatchesOf as Of;
     [Api::Single, Of(a), Of(b), Of(c), Of(d), Of(e), Of(f)]
 };
-/// Bits per key of Bloom filters.
+/// The bits per key with which Bloom filters are measured.
 const BITS: [usize; 6] = [8, 10, 12, 14, 16, 20];
 const KEYS_OF_BITS: usize = 1_000_000;
 /// Keys of all small filters together.
 const KEYS_OF_SMALL_FILTERS: usize = 10_000_000;
 
-/// What a part is measured on: filters of the same keys, and groups of cases.
+/// Filters over the same keys, and the groups of cases in which a part of the matrix measures them.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Place {
     pub(crate) keys: usize,
@@ -181,7 +181,7 @@ impl Place {
         Self { keys, specs, groups }
     }
 
-    /// The same with other keys: of a level that is as large as it takes to be quick.
+    /// Returns the same filters and groups with another number of keys.
     pub(crate) fn with_keys(mut self, keys: usize) -> Self {
         self.keys = keys;
         self.groups.iter_mut().for_each(|group| group.keys = keys);
@@ -189,7 +189,7 @@ impl Place {
     }
 }
 
-/// A filter of every kind and the rivals that have a call for a hash.
+/// Returns a filter of every kind, and the rivals that have calls for single hashes.
 fn every_kind() -> Vec<SubjectSpec> {
     use FilterKind as Kind;
     let sizing = |kind: Kind| match kind {
@@ -204,7 +204,7 @@ fn every_kind() -> Vec<SubjectSpec> {
     ours.chain(rivals).collect()
 }
 
-/// Bloom filters by their bits.
+/// Returns Bloom filters with each of [`BITS`].
 fn bloom_filters() -> Vec<SubjectSpec> {
     use FilterKind as Kind;
     let kinds = [Kind::SplitBlockBloom, Kind::CacheLineBloom, Kind::RegisterBloom, Kind::Bloom];
@@ -217,7 +217,7 @@ fn bloom_filters() -> Vec<SubjectSpec> {
     all
 }
 
-/// Every kind in huge pages and without them.
+/// Returns every kind with and without huge pages.
 fn by_pages() -> Vec<SubjectSpec> {
     let small = |spec: SubjectSpec| SubjectSpec { form: Form::SmallPages, ..spec };
     let all = every_kind().into_iter().flat_map(|spec| match spec.rival {
@@ -227,13 +227,13 @@ fn by_pages() -> Vec<SubjectSpec> {
     all.collect()
 }
 
-/// Every kind as many small filters.
+/// Returns every kind as a tree of small filters.
 fn as_trees() -> Vec<SubjectSpec> {
     let tree = |spec| SubjectSpec { form: Form::Tree, ..spec };
     every_kind().into_iter().map(tree).collect()
 }
 
-/// The places of all parts on a machine with such caches.
+/// Returns all parts and their filters for a machine with these caches.
 pub(crate) fn every_place(caches: &Caches) -> Vec<(Matrix, Place)> {
     let at = |level: Level| level.keys(caches).map(|keys| (level, keys));
     let mut all = Vec::new();
@@ -252,26 +252,27 @@ pub(crate) fn every_place(caches: &Caches) -> Vec<(Matrix, Place)> {
     all
 }
 
-/// The places of a selection.
+/// Returns the parts that a selection includes.
 pub(crate) fn places_of(selection: &Selection, caches: &Caches) -> Vec<Place> {
     let all = every_place(caches).into_iter();
     all.filter(|(matrix, _)| selection.includes(matrix.marks())).map(|(_, place)| place).collect()
 }
 
-/// What a filter has to contain for skewed probes.
+/// The substring that the user's `--filter` must contain for Zipf-distributed probes to be measured.
 const ZIPF: &[&str] = &["zipf"];
 
 impl Selection {
-    /// Whether a part is measured that `--quick` does not have, or a filter that names it.
+    /// Whether a part of the matrix with these marks is measured.
     fn includes(&self, marks: &[&str]) -> bool {
         self.includes_all() && self.names(marks)
     }
 
-    /// Whether skewed probes are measured.
+    /// Whether Zipf-distributed probes are measured.
     pub(crate) fn includes_zipf(&self) -> bool {
         self.names(ZIPF)
     }
 
+    /// Whether `--filter` contains one of the marks; without a filter, whether the run is more than a quick one.
     fn names(&self, marks: &[&str]) -> bool {
         match &self.filter {
             Some(filter) => marks.iter().any(|mark| filter.as_str().contains(mark)),
@@ -293,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_cases_are_unique_and_tell_their_part() {
+    fn names_of_cases_are_unique_and_identify_their_part() {
         let mut names = HashSet::new();
         for (matrix, place) in every_place(&CACHES) {
             for group in &place.groups {
@@ -319,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn the_matrix_is_measured_where_it_is_named_and_by_all_but_short_runs() {
+    fn the_matrix_is_measured_if_it_is_named_and_by_default_except_in_quick_runs() {
         let count = |selection: &Selection| places_of(selection, &CACHES).len();
         assert_eq!(count(&Selection { quick: true, ..Selection::default() }), 0);
         assert_eq!(count(&Selection::default()), every_place(&CACHES).len());
@@ -337,7 +338,7 @@ mod tests {
         let bytes: Vec<u64> =
             Level::ALL.iter().map(|level| level.bytes(&CACHES).unwrap()).collect();
         assert_eq!(bytes, [24 << 10, 1 << 20, 15 << 20, 60 << 20]);
-        // Nothing is assumed of a machine that does not tell; what needs no cache is measured.
+        // If the machine reports no cache sizes, only the two parts that do not need them are measured.
         assert_eq!(every_place(&Caches::default()).len(), 2);
     }
 }

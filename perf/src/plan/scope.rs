@@ -1,20 +1,20 @@
-//! How much of what there is a run covers.
+//! The extent of a run.
 
 use crate::cli::Selection;
 
-/// How much a run covers.
+/// How many of all cases a run measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Scope {
-    /// Three minutes: what the harness does if it is told nothing at all.
+    /// About three minutes: the default without any arguments.
     Quick,
-    /// A quarter of an hour: what `measure` does if it is not told how much.
+    /// About a quarter of an hour: the default of `measure`.
     Usual,
-    /// As long as it takes.
+    /// All cases, however long they take.
     Full,
 }
 
 impl Selection {
-    /// How much was asked for.
+    /// Returns the requested scope.
     pub(crate) fn scope(&self) -> Scope {
         match (self.quick, self.full) {
             (_, true) => Scope::Full,

@@ -1,4 +1,4 @@
-//! The sweep over loads: filters that have slots, slower the fuller they are.
+//! The sweep over loads: filters that have slots are measured at several loads, because they slow down as they fill.
 
 use super::{Group, Op, Scope, Sizing, SubjectSpec, Workload};
 use crate::cli::Selection;
@@ -8,19 +8,19 @@ use std::fmt;
 use std::str::FromStr;
 use trommel::{FilterKind, Isa};
 
-/// Filters with slots of one idea, which are measured with each other.
+/// Filters of one design, which are compared with each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum Family {
-    /// Remainders in the order of quotients; a set of fingerprints, which it can list and merge.
+    /// Stores remainders in the order of their quotients. It is a set of fingerprints, which can be listed and merged.
     Quotient,
-    /// Fingerprints in one of two buckets, one for every key that was inserted.
+    /// Stores one fingerprint per inserted key, in one of two buckets.
     Cuckoo,
 }
 
 impl Family {
     pub(crate) const ALL: [Self; 2] = [Self::Quotient, Self::Cuckoo];
 
-    /// Before the width of a slot: remainders or fingerprints.
+    /// The letter before the width of a slot in the variant column: `r` for remainders, `f` for fingerprints.
     pub(crate) const fn letter(self) -> char {
         match self {
             Self::Quotient => 'r',
@@ -28,7 +28,7 @@ impl Family {
         }
     }
 
-    /// Our kinds that have slots of `bits` bits.
+    /// Our kinds of this family that have slots of `bits` bits.
     const fn kinds(self, bits: u32) -> &'static [FilterKind] {
         match (self, bits) {
             (Self::Quotient, 8) => &[FilterKind::CacheLineQuotient, FilterKind::Quotient],
@@ -37,9 +37,9 @@ impl Family {
         }
     }
 
-    /// The rivals that have slots of `bits` bits, the fastest at most loads first, without those that would
-    /// not end at `slots` slots: the textbook where it is not in cache, and a crate that says why in its
-    /// file.
+    /// The rivals that have slots of `bits` bits, beginning with the one that is fastest at most loads. Rivals that
+    /// would take too long at `slots` slots are left out: the textbook filter if it exceeds the cache, and
+    /// `AutoscaleCuckoo` for the reason given in its file.
     fn rivals(self, bits: u32, slots: usize) -> Vec<Rival> {
         let (small, medium) = (slots <= SMALL, slots <= MEDIUM);
         let all: &[(Rival, bool)] = match (self, bits) {
@@ -54,10 +54,10 @@ impl Family {
             (Self::Cuckoo, 12) => &[(Rival::AutoscaleCuckoo, true)],
             (Self::Cuckoo, _) => &[(Rival::AutoscaleCuckoo, true), (Rival::AtomicCuckoo, true)],
         };
-        all.iter().filter(|(_, ends)| *ends).map(|(rival, _)| *rival).collect()
+        all.iter().filter(|(_, is_measured)| *is_measured).map(|(rival, _)| *rival).collect()
     }
 
-    /// What is done to them besides lookups.
+    /// The operations besides lookups that are measured on this family.
     const fn changes(self) -> &'static [Op] {
         match self {
             Self::Quotient => &[Op::Insert, Op::Remove, Op::Build, Op::Merge, Op::Enumerate],
@@ -75,30 +75,30 @@ impl fmt::Display for Family {
     }
 }
 
-/// How many slots of which width a filter has, and how many of them hold a key.
+/// The number and width of a filter's slots, and the share of them that is in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Filling {
     pub(crate) family: Family,
     pub(crate) slots: usize,
-    /// Bits that a slot keeps of a key.
+    /// Bits per slot: of a remainder or a fingerprint.
     pub(crate) bits: u32,
     /// In per cent.
     pub(crate) load: u32,
 }
 
 impl Filling {
-    /// Keys that make the load.
+    /// The number of keys that gives the load.
     pub(crate) fn keys(&self) -> usize {
         keys_at(self.slots, self.load)
     }
 }
 
-/// Keys that fill `load` per cent of the slots.
+/// The number of keys that fills `load` per cent of the slots.
 pub(crate) fn keys_at(slots: usize, load: u32) -> usize {
     slots * load as usize / 100
 }
 
-/// As in the variant column: `r8-95%-of-1Mi`, `f8-95%-of-1Mi`.
+/// Writes it as in the variant column: `r8-95%-of-1Mi`, `f8-95%-of-1Mi`.
 impl fmt::Display for Filling {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { family, slots, bits, load } = *self;
@@ -106,7 +106,7 @@ impl fmt::Display for Filling {
     }
 }
 
-/// A number of slots in the largest binary unit that divides it: `16Mi`.
+/// Writes a number of slots in the largest of the units Mi, Ki and 1 that divides it, such as `16Mi`.
 pub(crate) fn short_slots(slots: usize) -> String {
     match slots.trailing_zeros() {
         20.. => format!("{}Mi", slots >> 20),
@@ -120,8 +120,8 @@ impl FromStr for Filling {
 
     fn from_str(text: &str) -> Result<Self, ()> {
         let parse = || {
-            let of_letter = |family: &Family| text.starts_with(family.letter());
-            let family = Family::ALL.into_iter().find(of_letter)?;
+            let has_letter = |family: &Family| text.starts_with(family.letter());
+            let family = Family::ALL.into_iter().find(has_letter)?;
             let (bits, rest) = text[1..].split_once('-')?;
             let (load, slots) = rest.split_once("%-of-")?;
             let digits = slots.trim_end_matches(['K', 'M', 'i']);
@@ -138,8 +138,8 @@ impl FromStr for Filling {
     }
 }
 
-/// Loads of filters of a family with `slots` slots, in ascending order: each filter is filled from one
-/// to the next.
+/// The loads at which filters of a family with `slots` slots are measured, in ascending order. Each filter is filled
+/// from one load to the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Loads {
     pub(crate) family: Family,
@@ -147,58 +147,61 @@ pub(crate) struct Loads {
     pub(crate) loads: Vec<u32>,
 }
 
-/// In L2, in the last-level cache, in memory.
+/// Numbers of slots: a small table fits in the L2 cache, a medium one in the last-level cache, a large one in neither.
 const SMALL: usize = 1 << 20;
 const MEDIUM: usize = 1 << 24;
 const LARGE: usize = 1 << 27;
 
-/// Loads measured unless others are named.
+/// The loads that are measured unless the user names others, in per cent.
 const LOADS: [u32; 5] = [75, 80, 85, 90, 95];
-/// The lowest of them and the highest: what is measured where time is the limit.
+/// The lowest and the highest of [`LOADS`], for tables where all loads would take too long.
 const ENDS: [u32; 2] = [75, 95];
 
-/// The sizes and loads of a selection.
+/// Returns the table sizes and loads of a selection.
 pub(crate) fn sweep_of(selection: &Selection) -> Vec<Loads> {
-    let is_of_engine = selection.threads.is_some();
-    if is_of_engine || (selection.keys.is_some() && selection.load.is_none()) {
+    let is_engine_only = selection.threads.is_some();
+    if is_engine_only || (selection.keys.is_some() && selection.load.is_none()) {
         return Vec::new();
     }
-    let of = |slots, loads: &[u32]| {
+    let of_size = |slots, loads: &[u32]| {
         Family::ALL.map(|family| Loads { family, slots, loads: loads.to_vec() })
     };
     let Some(mut loads) = selection.load.clone() else {
         return match selection.scope() {
-            Scope::Quick => of(SMALL, &ENDS).into(),
-            Scope::Usual => [of(SMALL, &LOADS), of(MEDIUM, &ENDS)].concat(),
-            Scope::Full => [of(SMALL, &LOADS), of(MEDIUM, &LOADS), of(LARGE, &ENDS)].concat(),
+            Scope::Quick => of_size(SMALL, &ENDS).into(),
+            Scope::Usual => [of_size(SMALL, &LOADS), of_size(MEDIUM, &ENDS)].concat(),
+            Scope::Full => {
+                [of_size(SMALL, &LOADS), of_size(MEDIUM, &LOADS), of_size(LARGE, &ENDS)].concat()
+            }
         };
     };
     loads.sort_unstable();
     loads.dedup();
     let sizes: &[usize] = if selection.full { &[SMALL, MEDIUM, LARGE] } else { &[SMALL, MEDIUM] };
-    sizes.iter().flat_map(|slots| of(*slots, &loads)).collect()
+    sizes.iter().flat_map(|slots| of_size(*slots, &loads)).collect()
 }
 
 impl Loads {
-    /// The groups of one of the loads. Builds are left out of all but the highest where the table is not in
-    /// cache: what they cost a key hardly depends on the load, and rivals insert one by one for minutes.
+    /// Returns the groups of one of the loads. If the table is larger than [`SMALL`], builds are measured only at the
+    /// highest load: their time per key hardly depends on the load, and rivals need minutes to insert key by key.
     pub(crate) fn groups(&self, load: u32) -> Vec<Group> {
         let keys = keys_at(self.slots, load);
         let group =
             |op, workload| Group { op, workload, keys, input: None, hashed: false, matrix: None };
         let mut groups: Vec<Group> =
             Workload::ALL.map(|workload| group(Op::Contains, Some(workload))).into();
-        let builds = self.slots <= SMALL || self.loads.last() == Some(&load);
-        let changes = self.family.changes().iter().filter(|op| builds || **op != Op::Build);
+        let with_builds = self.slots <= SMALL || self.loads.last() == Some(&load);
+        let changes = self.family.changes().iter().filter(|op| with_builds || **op != Op::Build);
         groups.extend(changes.map(|op| group(*op, None)));
         groups
     }
 }
 
-/// The subjects of a family with `slots` slots, with any load.
+/// Returns the subjects of a family with `slots` slots, at a load of 0 until [`SubjectSpec::at_load`] sets it.
 ///
-/// Slots of 12 and 16 bits are left out where time or memory is the limit, and AVX2 kernels where they are
-/// those of the run. Where time is, the fastest rival is measured alone.
+/// Slots of 12 and 16 bits are left out in tables larger than [`MEDIUM`]. A brief run, and the usual run on tables
+/// larger than [`SMALL`], measure only slots of 8 bits and the fastest rival. The other runs measure AVX2 kernels in
+/// addition, if the run's own kernels surpass AVX2.
 pub(crate) fn swept_specs(
     family: Family,
     slots: usize,
@@ -207,8 +210,8 @@ pub(crate) fn swept_specs(
 ) -> Vec<SubjectSpec> {
     let is_usual = selection.load.is_none() && selection.scope() == Scope::Usual;
     let is_brief = selection.is_brief() || (is_usual && slots > SMALL);
-    let of_bits = |bits| Filling { family, slots, bits, load: 0 };
-    let ours = |kind, bits| SubjectSpec::ours(kind, Sizing::Slots(of_bits(bits)));
+    let filling = |bits| Filling { family, slots, bits, load: 0 };
+    let ours = |kind, bits| SubjectSpec::ours(kind, Sizing::Slots(filling(bits)));
     let is_wide = slots <= MEDIUM && !is_brief;
     let widths: &[u32] = if is_wide { &[8, 12, 16] } else { &[8] };
     let mut all = Vec::new();
@@ -216,7 +219,7 @@ pub(crate) fn swept_specs(
         all.extend(family.kinds(bits).iter().map(|kind| ours(*kind, bits)));
         let at_most = if is_brief { 1 } else { usize::MAX };
         let rivals = family.rivals(bits, slots).into_iter().take(at_most);
-        all.extend(rivals.map(|rival| SubjectSpec::rival_by_slots(rival, of_bits(bits))));
+        all.extend(rivals.map(|rival| SubjectSpec::rival_by_slots(rival, filling(bits))));
     }
     if !is_brief && run_isa.is_none() && surpasses_avx2() {
         let isa = Some(Isa::Avx2);
@@ -225,13 +228,13 @@ pub(crate) fn swept_specs(
     all
 }
 
-/// Whether this machine has AVX2 and more, all of which our filters use unless told otherwise.
+/// Whether our filters by default use a better instruction set than AVX2 on this machine.
 fn surpasses_avx2() -> bool {
     Isa::Avx2.is_available() && Isa::active().is_ok_and(|isa| isa > Isa::Avx2)
 }
 
 impl SubjectSpec {
-    /// The same at a load.
+    /// Returns the same subject at a load, if it is sized by slots.
     pub(crate) fn at_load(self, load: u32) -> Self {
         match self.sizing {
             Sizing::Slots(filling) => {
@@ -248,7 +251,7 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn fillings_are_read_as_they_are_written() {
+    fn fillings_are_parsed_from_the_text_that_they_print() {
         use Family::{Cuckoo, Quotient};
         for (family, slots, text) in [
             (Quotient, 1 << 24, "r12-90%-of-16Mi"),
@@ -269,19 +272,19 @@ mod tests {
         let named = Selection { load: Some(vec![95, 75, 95]), ..Selection::default() };
         let sweep = sweep_of(&named);
         assert_eq!(sweep.len(), 4);
-        assert!(sweep.iter().all(|of| of.loads == [75, 95]));
+        assert!(sweep.iter().all(|entry| entry.loads == [75, 95]));
         assert_eq!(sweep_of(&Selection { full: true, ..named }).len(), 6);
         assert!(sweep_of(&Selection { keys: Some(vec![1]), ..Selection::default() }).is_empty());
     }
 
     #[test]
-    fn a_short_run_measures_each_family_with_its_fastest_rival() {
+    fn a_short_run_measures_each_family_with_only_its_fastest_rival() {
         let selection = Selection { quick: true, ..Selection::default() };
-        for of in sweep_of(&selection) {
-            let all = swept_specs(of.family, of.slots, &selection, None);
+        for entry in sweep_of(&selection) {
+            let all = swept_specs(entry.family, entry.slots, &selection, None);
             let ours = all.iter().filter(|spec| spec.rival.is_none()).count();
-            let kinds = if of.family == Family::Quotient { 2 } else { 1 };
-            assert_eq!((ours, all.len() - ours), (kinds, 1), "{}", of.family);
+            let kinds = if entry.family == Family::Quotient { 2 } else { 1 };
+            assert_eq!((ours, all.len() - ours), (kinds, 1), "{}", entry.family);
         }
     }
 
@@ -289,13 +292,11 @@ mod tests {
     fn names_of_cases_are_unique_over_loads_and_sizes() {
         let selection = Selection { full: true, ..Selection::default() };
         let mut names = HashSet::new();
-        for of in sweep_of(&selection) {
-            for load in of.loads.iter().copied() {
-                let at_load: Vec<SubjectSpec> = swept_specs(of.family, of.slots, &selection, None)
-                    .into_iter()
-                    .map(|spec| spec.at_load(load))
-                    .collect();
-                for group in of.groups(load) {
+        for entry in sweep_of(&selection) {
+            for load in entry.loads.iter().copied() {
+                let specs = swept_specs(entry.family, entry.slots, &selection, None).into_iter();
+                let at_load: Vec<SubjectSpec> = specs.map(|spec| spec.at_load(load)).collect();
+                for group in entry.groups(load) {
                     for case in group.cases(&at_load) {
                         assert!(names.insert(case.name.clone()), "{}", case.name);
                     }
@@ -310,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn a_family_is_selected_by_its_name_with_its_own_rivals_alone() {
+    fn the_name_of_a_family_selects_only_this_family() {
         let named = |filter: &str| Selection {
             filter: Some(regex::Regex::new(filter).unwrap()),
             load: Some(vec![95]),
@@ -318,11 +319,11 @@ mod tests {
         };
         for (filter, family) in [("quotient", Family::Quotient), ("cuckoo", Family::Cuckoo)] {
             let selection = named(filter);
-            for of in sweep_of(&selection) {
-                let all: Vec<SubjectSpec> = swept_specs(of.family, of.slots, &selection, None);
-                let group = &of.groups(95)[0];
+            for entry in sweep_of(&selection) {
+                let all = swept_specs(entry.family, entry.slots, &selection, None);
+                let group = &entry.groups(95)[0];
                 let chosen = selection.choose(group.cases(&all));
-                assert_eq!(chosen.is_empty(), of.family != family, "{filter} {}", of.family);
+                assert_eq!(chosen.is_empty(), entry.family != family, "{filter} {}", entry.family);
             }
         }
     }

@@ -1,69 +1,69 @@
-//! Axes: where values lie, and which of them are labelled.
+//! Axes: the positions of values, and the values that are labelled.
 
 use crate::stats::round_significant;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use std::ops::Range;
 
-/// How values lie on an axis.
+/// How an axis maps values to positions, and which values it labels.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Scale {
-    /// By their logarithms; labels are the whole powers of this.
+    /// The position is the logarithm. The integral powers of this base are labelled.
     Powers(f64),
-    /// As they are; labels are multiples of 1, 2 or 5 times a power of ten.
+    /// The position is the value. Multiples of 1, 2 or 5 times a power of ten are labelled.
     Linear,
-    /// As they are; labels are as few as long names allow.
+    /// As `Linear`, but with fewer labels, because these are long names.
     Steps,
-    /// As they are; every whole number has a label.
+    /// The position is the value. Every integer is labelled.
     Rows,
 }
 
 impl Scale {
-    fn place(self, value: f64) -> f64 {
+    fn position(self, value: f64) -> f64 {
         match self {
             Self::Powers(base) => value.log(base),
             Self::Linear | Self::Steps | Self::Rows => value,
         }
     }
 
-    fn value(self, place: f64) -> f64 {
+    fn value(self, position: f64) -> f64 {
         match self {
-            Self::Powers(base) => base.powf(place),
-            Self::Linear | Self::Steps | Self::Rows => place,
+            Self::Powers(base) => base.powf(position),
+            Self::Linear | Self::Steps | Self::Rows => position,
         }
     }
 
-    /// Whether a value has a place.
+    /// Whether a value can be shown: a logarithmic axis cannot show zero or a negative value.
     pub(super) fn holds(self, value: f64) -> bool {
-        self.place(value).is_finite()
+        self.position(value).is_finite()
     }
 }
 
-/// Labels of a linear axis at most, and of one with names.
+/// The most labels of a linear axis, and of an axis of steps.
 const LINEAR_LABELS: f64 = 8.0;
 const STEP_LABELS: f64 = 4.0;
-/// Rows that have names at most.
+/// The index of the last row that can be labelled.
 const MOST_ROWS: f64 = 100.0;
-/// Powers of ten up to which twos and fives are labelled, too.
+/// If the axis spans at most this number of powers of ten, their multiples by 2 and 5 are labelled too.
 const FEW_POWERS: i32 = 3;
 
 pub(super) struct Axis {
     scale: Scale,
-    /// In places.
+    /// The first and the last position.
     range: Range<f64>,
 }
 
 impl Axis {
-    /// An axis that holds all values, each of which has a place, with some air around them.
+    /// Creates an axis that spans all values, with a margin at both ends. [`Scale::holds`] must be true of each value.
     pub(super) fn around(scale: Scale, values: impl Iterator<Item = f64>) -> Self {
         let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
-        for place in values.map(|value| scale.place(value)) {
-            (least, most) = (least.min(place), most.max(place));
+        for position in values.map(|value| scale.position(value)) {
+            (least, most) = (least.min(position), most.max(position));
         }
-        let air = match scale {
+        let margin = match scale {
             Scale::Rows => 0.7,
             _ => ((most - least) * 0.06).max(0.1),
         };
-        Self { scale, range: least - air..most + air }
+        Self { scale, range: least - margin..most + margin }
     }
 
     fn powers(&self, base: f64, labels: usize) -> Vec<f64> {
@@ -73,7 +73,7 @@ impl Axis {
         if base != 10.0 || last.saturating_sub(first) > FEW_POWERS {
             return powers.collect();
         }
-        // One power of ten often spans the whole axis: twos and fives as well.
+        // An axis may span only one power of ten, so multiples by 2 and 5 are labelled as well.
         let between =
             (first - 1..=last).flat_map(|power| [2.0, 5.0].map(|m| m * 10f64.powi(power)));
         let inside = |value: &f64| self.range.contains(&value.log10());
@@ -104,9 +104,9 @@ impl Ranged for Axis {
     type ValueType = f64;
 
     fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
-        let place = self.scale.place(*value) - self.range.start;
-        let share = place / (self.range.end - self.range.start);
-        // Far outside lies as far as a picture can say.
+        let position = self.scale.position(*value) - self.range.start;
+        let share = position / (self.range.end - self.range.start);
+        // Values far outside the plot are clamped, so that their pixels fit in an `i32`.
         let share = share.clamp(-10.0, 10.0);
         limit.0 + (share * f64::from(limit.1 - limit.0)).round() as i32
     }
@@ -131,7 +131,7 @@ impl ValueFormatter<f64> for Axis {
     }
 }
 
-/// A figure of an axis without a unit.
+/// Formats a figure with three significant digits and without a unit.
 pub(super) fn plain(value: f64) -> String {
     round_significant(value, 3).to_string()
 }
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn absurd_values_have_few_labels_too() {
+    fn extreme_values_have_few_labels_too() {
         for scale in [Scale::Linear, Scale::Powers(2.0), Scale::Powers(10.0)] {
             for values in [[1e-300, 1e300], [5.0, 5.0], [1e300, 1.5e308]] {
                 assert!(labels(scale, values).len() <= 40, "{scale:?} {values:?}");

@@ -1,4 +1,4 @@
-//! Drawing: axes, marks and lines, as SVG text.
+//! Draws axes, marks and lines as SVG text.
 
 use super::Series;
 use super::axis::{Axis, Scale};
@@ -10,30 +10,30 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use std::fmt::Display;
 
-/// The legend below a plot: lines beside one another, pixels from row to row, from the left edge, and of
-/// a sample of a line.
+/// The legend below a plot: its columns and, in pixels, the height of a row, the left margin and the length of a line's
+/// sample.
 const LEGEND_COLUMNS: usize = 2;
 const LEGEND_ROW: u32 = 22;
 const LEGEND_LEFT: i32 = 84;
 const LEGEND_SAMPLE: i32 = 44;
 const FONT: &str = "system-ui, sans-serif";
 
-/// A sample of a line for the legend of a page, in pixels.
+/// Width and height, in pixels, of a line's sample in the legend of a page.
 const SAMPLE: (u32, u32) = (34, 14);
 
-/// What is around the lines of a plot.
+/// A plot without its lines: size, title, axes and marks.
 pub(crate) struct Frame<'a> {
-    /// Pixels.
+    /// Width and height in pixels.
     pub(super) size: (u32, u32),
-    /// Above the plot; none where the page has it.
+    /// The title above the plot; `None` if the page has the title.
     pub(super) title: Option<&'a str>,
     pub(super) x: Side<'a>,
     pub(super) y: Side<'a>,
-    /// Places on the x axis that have a name.
+    /// Values on the x axis that are marked with a name.
     pub(super) marks: Vec<(f64, &'static str)>,
-    /// Pixels for the labels of the y axis.
+    /// Width, in pixels, of the labels of the y axis.
     pub(super) y_labels: u32,
-    /// Pixels of a letter.
+    /// The font size in pixels.
     pub(super) letters: u32,
 }
 
@@ -47,12 +47,12 @@ pub(crate) struct Side<'a> {
 type Area<'b> = DrawingArea<SVGBackend<'b>, Shift>;
 type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<Axis, Axis>>;
 
-fn failed(error: impl Display) -> anyhow::Error {
+fn plot_error(error: impl Display) -> anyhow::Error {
     anyhow!("plotting: {error}")
 }
 
 impl Frame<'_> {
-    /// The lines in this frame; nothing if none has a point.
+    /// Draws the lines in this frame. Returns an empty text if no point can be shown.
     pub(super) fn draw(&self, series: &[Series]) -> Result<String> {
         let mut svg = String::new();
         if self.points(series).next().is_none() {
@@ -61,12 +61,12 @@ impl Frame<'_> {
         {
             let root = SVGBackend::with_string(&mut svg, self.size).into_drawing_area();
             self.draw_on(&root, series)?;
-            root.present().map_err(failed)?;
+            root.present().map_err(plot_error)?;
         }
         Ok(svg)
     }
 
-    /// The same with a legend below: a picture that can stand alone.
+    /// Draws the lines in this frame with a legend below, so that the picture can stand alone.
     pub(super) fn draw_with_legend(&self, series: &[Series]) -> Result<String> {
         let rows = series.len().div_ceil(LEGEND_COLUMNS) as u32;
         let (width, height) = self.size;
@@ -74,16 +74,16 @@ impl Frame<'_> {
         {
             let size = (width, height + rows * LEGEND_ROW + LEGEND_ROW / 2);
             let root = SVGBackend::with_string(&mut svg, size).into_drawing_area();
-            root.fill(&PAPER).map_err(failed)?;
+            root.fill(&PAPER).map_err(plot_error)?;
             let (chart, legend) = root.split_vertically(height);
             self.draw_on(&chart, series)?;
             draw_legend(&legend, width, series)?;
-            root.present().map_err(failed)?;
+            root.present().map_err(plot_error)?;
         }
         Ok(svg)
     }
 
-    /// The points that have a place on both axes.
+    /// Returns the points that both axes can show.
     fn points<'s>(&self, series: &'s [Series]) -> impl Iterator<Item = (f64, f64)> + use<'s> {
         let (x, y) = (self.x.scale, self.y.scale);
         let all = series.iter().flat_map(|line| line.points.iter().copied());
@@ -102,7 +102,7 @@ impl Frame<'_> {
             .x_label_area_size(3 * self.letters)
             .y_label_area_size(self.y_labels)
             .build_cartesian_2d(x_axis, y_axis)
-            .map_err(failed)?;
+            .map_err(plot_error)?;
         chart
             .configure_mesh()
             .light_line_style(TRANSPARENT)
@@ -116,30 +116,30 @@ impl Frame<'_> {
             .x_label_formatter(&|x| (self.x.label)(*x))
             .y_label_formatter(&|y| (self.y.label)(*y))
             .draw()
-            .map_err(failed)?;
+            .map_err(plot_error)?;
         self.draw_marks(&chart)?;
         for line in series {
-            self.draw_series(&mut chart, line).map_err(failed)?;
+            self.draw_series(&mut chart, line).map_err(plot_error)?;
         }
         Ok(())
     }
 
-    /// A line from top to bottom at each mark that is in the plot, with its name at the top.
+    /// Draws a vertical line at each mark that is in the plot, with the mark's name at the top.
     fn draw_marks(&self, chart: &Chart<'_, '_>) -> Result<()> {
         let area = chart.plotting_area();
         let range = area.get_x_range();
         let (_, pixels) = area.get_pixel_range();
-        for (place, name) in self.marks.iter().filter(|mark| range.contains(&mark.0)) {
-            let (x, _) = area.map_coordinate(&(*place, area.get_y_range().start));
+        for (value, name) in self.marks.iter().filter(|mark| range.contains(&mark.0)) {
+            let (x, _) = area.map_coordinate(&(*value, area.get_y_range().start));
             let (area, (left, top)) = (area.strip_coord_spec(), area.get_base_pixel());
             let (x, height) = (x - left, pixels.end - top);
             let line = DashedPathElement::new([(x, 0), (x, height)], 2, 4, AXIS.stroke_width(1));
-            area.draw(&line).map_err(failed)?;
+            area.draw(&line).map_err(plot_error)?;
             let font = (FONT, self.letters - 2)
                 .into_font()
                 .color(&AXIS)
                 .pos(Pos::new(HPos::Right, VPos::Top));
-            area.draw(&Text::new(*name, (x - 3, 1), font)).map_err(failed)?;
+            area.draw(&Text::new(*name, (x - 3, 1), font)).map_err(plot_error)?;
         }
         Ok(())
     }
@@ -149,9 +149,9 @@ impl Frame<'_> {
         chart: &mut Chart<'_, '_>,
         line: &Series,
     ) -> Result<(), Box<dyn std::error::Error>> {
-        let has_place = |(x, y): &(f64, f64)| self.x.scale.holds(*x) && self.y.scale.holds(*y);
-        // What has no place, such as a zero on a logarithmic axis, breaks the line.
-        for run in line.points.split(|point| !has_place(point)) {
+        let is_shown = |(x, y): &(f64, f64)| self.x.scale.holds(*x) && self.y.scale.holds(*y);
+        // A point that an axis cannot show, such as zero on a logarithmic one, interrupts the line.
+        for run in line.points.split(|point| !is_shown(point)) {
             let points = || run.iter().copied();
             if run.len() > 1 {
                 match line.look.stroke {
@@ -185,54 +185,55 @@ impl Frame<'_> {
     }
 }
 
-/// How a marker is filled and outlined.
+/// Returns the styles of a marker's area and of its outline.
 fn styles(look: &Look) -> (ShapeStyle, ShapeStyle) {
     let fill = if look.is_hollow { PAPER } else { look.color };
     (fill.filled(), look.color.stroke_width(2))
 }
 
+/// Appends the first corner, so that the outline is closed.
 fn closed(corners: &[(i32, i32)]) -> Vec<(i32, i32)> {
     corners.iter().chain(corners.first()).copied().collect()
 }
 
-/// A sample of a line, for the legend of a page.
+/// Draws a sample of a line for the legend of a page.
 pub(crate) fn sample(look: Look) -> Result<String> {
     let mut svg = String::new();
     {
         let root = SVGBackend::with_string(&mut svg, SAMPLE).into_drawing_area();
         let middle = SAMPLE.1 as i32 / 2;
         draw_sample(&root, look, (1, middle), SAMPLE.0 as i32 - 2)?;
-        root.present().map_err(failed)?;
+        root.present().map_err(plot_error)?;
     }
     Ok(svg)
 }
 
-/// The line and the marker in its middle, from a point to the right.
+/// Draws a line from a point to the right, with the marker at its middle.
 fn draw_sample(area: &Area<'_>, look: Look, (x, y): (i32, i32), width: i32) -> Result<()> {
     let ends = [(x, y), (x + width, y)];
     match look.stroke {
         Stroke::None => {}
         Stroke::Solid(pixels) => {
             let line = PathElement::new(ends, look.color.stroke_width(pixels));
-            area.draw(&line).map_err(failed)?;
+            area.draw(&line).map_err(plot_error)?;
         }
         Stroke::Dashed(drawn, left_out) => {
             let style = look.color.stroke_width(2);
             let line = DashedPathElement::new(ends, drawn, left_out, style);
-            area.draw(&line).map_err(failed)?;
+            area.draw(&line).map_err(plot_error)?;
         }
     }
     let at = |(dx, dy): (i32, i32)| (x + width / 2 + dx, y + dy);
     let corners: Vec<(i32, i32)> = look.corners().into_iter().map(at).collect();
     if !corners.is_empty() {
         let (fill, edge) = styles(&look);
-        area.draw(&Polygon::new(corners.clone(), fill)).map_err(failed)?;
-        area.draw(&PathElement::new(closed(&corners), edge)).map_err(failed)?;
+        area.draw(&Polygon::new(corners.clone(), fill)).map_err(plot_error)?;
+        area.draw(&PathElement::new(closed(&corners), edge)).map_err(plot_error)?;
     }
     Ok(())
 }
 
-/// A sample of each line and what it is called, by columns.
+/// Draws a sample of each line, and its label, in columns.
 fn draw_legend(area: &Area<'_>, width: u32, series: &[Series]) -> Result<()> {
     let column_width = (width as i32 - LEGEND_LEFT) / LEGEND_COLUMNS as i32;
     for (i, line) in series.iter().enumerate() {
@@ -241,7 +242,7 @@ fn draw_legend(area: &Area<'_>, width: u32, series: &[Series]) -> Result<()> {
         draw_sample(area, line.look, (x, y), LEGEND_SAMPLE)?;
         let font = (FONT, 14).into_font().color(&AXIS).pos(Pos::new(HPos::Left, VPos::Center));
         let label = Text::new(line.label.clone(), (x + LEGEND_SAMPLE + 8, y), font);
-        area.draw(&label).map_err(failed)?;
+        area.draw(&label).map_err(plot_error)?;
     }
     Ok(())
 }

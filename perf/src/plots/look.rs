@@ -1,20 +1,20 @@
-//! How a line of a plot looks: a colour, a marker and a stroke, any two of which tell it from the others, so
-//! that the plots can be read without seeing colours.
+//! The look of a line in a plot: a colour, a marker and a stroke. Any two of them distinguish a line from the others,
+//! so that plots can be read without seeing colours.
 
 use plotters::prelude::RGBColor;
 use trommel::FilterKind;
 
-/// How one line looks.
+/// The look of one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Look {
     pub(super) color: RGBColor,
     pub(super) marker: Marker,
-    /// Whether the marker is an outline: what ours are compared with.
+    /// Whether the marker is only an outline, as for rivals.
     pub(super) is_hollow: bool,
     pub(super) stroke: Stroke,
 }
 
-/// What stands at a point.
+/// The shape at a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Marker {
     None,
@@ -25,20 +25,20 @@ pub(super) enum Marker {
     Down,
 }
 
-/// What joins points.
+/// The line between points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stroke {
     None,
-    /// Pixels wide.
+    /// Width in pixels.
     Solid(u32),
-    /// Pixels drawn, and left out.
+    /// Lengths, in pixels, of a dash and of the gap after it.
     Dashed(u32, u32),
 }
 
 const MARKERS: [Marker; 5] =
     [Marker::Circle, Marker::Square, Marker::Diamond, Marker::Up, Marker::Down];
 
-/// Colours of our filters, told apart by people who see colours differently as well (Okabe and Ito).
+/// Colours of our filters, which colour-blind people can distinguish too (Okabe and Ito).
 pub(super) const OURS: [RGBColor; 8] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -50,11 +50,11 @@ pub(super) const OURS: [RGBColor; 8] = [
     RGBColor(90, 140, 40),
 ];
 
-/// What ours are compared with is grey or brown, and dashed.
+/// Colours of rivals: grey and brown. Their lines are dashed.
 pub(super) const RIVALS: [RGBColor; 4] =
     [RGBColor(40, 40, 40), RGBColor(95, 95, 95), RGBColor(140, 140, 140), RGBColor(150, 110, 70)];
 
-/// Several sizes of one kind: the first is solid.
+/// The strokes of several sizes of one kind.
 const SIZES: [Stroke; 4] =
     [Stroke::Solid(2), Stroke::Dashed(2, 3), Stroke::Dashed(10, 3), Stroke::Dashed(5, 6)];
 
@@ -67,13 +67,13 @@ pub(super) const PAPER: RGBColor = RGBColor(255, 255, 255);
 const RADIUS: i32 = 4;
 
 impl Look {
-    /// That of a kind of ours, the same in every plot; `size` counts the sizes of the kind in a plot.
+    /// Returns the look of one of our kinds, the same in every plot. `size` numbers the sizes of the kind in a plot.
     pub(crate) fn of_kind(kind: &str, size: usize) -> Self {
         let index = FilterKind::ALL.iter().position(|known| known.to_string() == kind);
         Self { stroke: SIZES[size % SIZES.len()], ..Self::ours(index.unwrap_or(0)) }
     }
 
-    /// That of a line of ours by its number.
+    /// Returns the look of our line with this number.
     pub(crate) fn ours(index: usize) -> Self {
         Self {
             color: OURS[index % OURS.len()],
@@ -83,7 +83,8 @@ impl Look {
         }
     }
 
-    /// That of a rival by its number: shades and markers are not as many, so that their pairs repeat late.
+    /// Returns the look of the rival with this number. There are four colours and five markers, so looks repeat only
+    /// after twenty rivals.
     pub(crate) fn rival(index: usize) -> Self {
         Self {
             color: RIVALS[index % RIVALS.len()],
@@ -93,18 +94,18 @@ impl Look {
         }
     }
 
-    /// The same, as what a line of ours is compared with.
+    /// Returns this look, dashed and with hollow markers: for the rival of a line of ours.
     pub(crate) fn compared(self) -> Self {
         Self { is_hollow: true, stroke: Stroke::Dashed(5, 4), ..self }
     }
 
-    /// A limit: a heavy line without points.
+    /// Returns the look of the roofline: a heavy line without markers.
     pub(crate) fn limit() -> Self {
         let (color, stroke) = (INK, Stroke::Solid(3));
         Self { color, marker: Marker::None, is_hollow: false, stroke }
     }
 
-    /// The same without points: a curve of an equation.
+    /// Returns this look without markers and with a thin line: for the curve of an equation.
     pub(crate) fn curve(self) -> Self {
         let stroke = match self.stroke {
             Stroke::Solid(_) => Stroke::Solid(1),
@@ -113,27 +114,27 @@ impl Look {
         Self { marker: Marker::None, stroke, ..self }
     }
 
-    /// The same in the stroke of that number.
+    /// Returns this look with the stroke of this number.
     pub(crate) fn in_stroke(self, stroke: usize) -> Self {
         Self { stroke: SIZES[stroke % SIZES.len()], ..self }
     }
 
-    /// Whether it is that of what ours are compared with.
+    /// Whether this is the look of a rival.
     pub(crate) fn is_rival(&self) -> bool {
         self.is_hollow
     }
 
-    /// The same without points, in the stroke of that number.
+    /// Returns this look without markers, with the stroke of this number.
     pub(super) fn without_points(self, stroke: usize) -> Self {
         Self { marker: Marker::None, ..self.in_stroke(stroke) }
     }
 
-    /// The same without a line: points that nothing lies between.
+    /// Returns this look with markers only.
     pub(crate) fn points(self) -> Self {
         Self { stroke: Stroke::None, ..self }
     }
 
-    /// The corners of the marker around a point, in pixels.
+    /// Returns the corners of the marker relative to its point, in pixels.
     pub(super) fn corners(&self) -> Vec<(i32, i32)> {
         let r = RADIUS;
         match self.marker {
@@ -149,8 +150,8 @@ impl Look {
     }
 }
 
-/// The picture with its colours as variables of the page's style, which has them for light and dark; each
-/// keeps the colour that it has here where the page says nothing.
+/// Replaces the colours of a picture with variables of the page's style sheet, which defines them for light and dark
+/// mode. The original colour remains as the fallback of each variable.
 pub(crate) fn themed(svg: &str) -> String {
     let ours = OURS.iter().enumerate().map(|(i, color)| (format!("ours-{i}"), *color));
     let rivals = RIVALS.iter().enumerate().map(|(i, color)| (format!("rival-{i}"), *color));
@@ -170,7 +171,7 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn kinds_and_rivals_look_unlike_each_other() {
+    fn kinds_and_rivals_all_look_different() {
         let kinds = FilterKind::ALL.iter().map(|kind| Look::of_kind(&kind.to_string(), 0));
         let looks: Vec<Look> = kinds.chain((0..10).map(Look::rival)).collect();
         let distinct: HashSet<String> = looks.iter().map(|look| format!("{look:?}")).collect();
@@ -178,14 +179,14 @@ mod tests {
     }
 
     #[test]
-    fn sizes_of_a_kind_differ_by_their_stroke_alone() {
+    fn sizes_of_a_kind_differ_only_in_their_stroke() {
         let [first, second] = [0, 1].map(|size| Look::of_kind("bloom", size));
         assert_eq!((first.color, first.marker), (second.color, second.marker));
         assert_ne!(first.stroke, second.stroke);
     }
 
     #[test]
-    fn every_colour_of_a_picture_is_the_pages() {
+    fn colours_become_variables_of_the_page() {
         let themed = themed("<a fill=\"#0072B2\"/><b stroke=\"#FFFFFF\"/>");
         assert_eq!(
             themed,

@@ -1,4 +1,4 @@
-//! False-positive rates by bits per key: what was counted on absent keys, over the curves of the equations.
+//! False-positive rates over bits per key: points measured on absent keys, and the curves of the equations.
 
 use super::{Look, Series, legend, load_legend};
 use crate::results::Results;
@@ -6,25 +6,27 @@ use crate::tables::label;
 use trommel::bloom::{CacheLine, Layout, Register, SplitBlock, Standard};
 use trommel::{AnyFilter, Filter as _, FilterKind, FilterSpec};
 
-/// Share of slots that the curves of filters with slots assume.
+/// The load that the curves of filters with slots assume.
 pub(crate) const RATES_AT_LOAD: f64 = 0.95;
-/// Number of keys of the filters that give the bits per key of a slot width: as many as large filters have.
+/// The number of keys of the filters that are built to find the bits per key of a slot width. It is so large that
+/// rounding hardly matters.
 const KEYS: usize = 100_000;
-/// Bits per key at which the curves of Bloom filters are drawn, in halves.
+/// Bits per key at which the curves of Bloom filters are drawn, in half bits: 6 to 20 bits.
 const HALF_BITS: std::ops::RangeInclusive<u32> = 12..=40;
-/// Widths of remainders and fingerprints.
+/// The widths of remainders and fingerprints on the curves, in bits.
 const WIDTHS: std::ops::RangeInclusive<u32> = 4..=16;
-/// Loads of a layout that has one width only, in per cent.
+/// The loads on the curve of a layout that has only one width, in per cent.
 const LOADS: std::ops::RangeInclusive<usize> = 50..=95;
 
-/// The rates that were counted, by the bits per key that a filter takes: no lines, since they lie on the curves.
+/// Returns the measured false-positive rates over the filters' bits per key, as points without lines: the lines are the
+/// curves.
 ///
-/// Counting filters are left out: their counters are four fifths of their bits.
+/// Counting filters are left out, because their counters are four fifths of their bits.
 pub(crate) fn rate_points(results: &Results) -> Vec<Series> {
     let mut series = legend(results);
     series.extend(load_legend(results));
-    let is_counted = |kind: &str| kind != FilterKind::CountingBloom.to_string();
-    for row in results.rows.iter().filter(|row| is_counted(&row.filter) && !row.is_of_engine()) {
+    let is_shown = |kind: &str| kind != FilterKind::CountingBloom.to_string();
+    for row in results.rows.iter().filter(|row| is_shown(&row.filter) && !row.is_of_engine()) {
         let line = series.iter_mut().find(|line| line.label == label(row));
         let (Some(line), Some(rate)) = (line, row.fpr_measured) else { continue };
         let point = (row.bits_per_key, rate);
@@ -39,7 +41,8 @@ pub(crate) fn rate_points(results: &Results) -> Vec<Series> {
     series
 }
 
-/// The curve of each kind of ours: Bloom filters with the best number of hashes, filters with slots 95 % full. Only kinds that were measured.
+/// Returns the curves of our kinds that were measured: of Bloom filters with the best number of hashes, and of filters
+/// with slots at [`RATES_AT_LOAD`].
 pub(crate) fn rate_curves(results: &Results) -> Vec<Series> {
     let is_measured = |kind: &&FilterKind| {
         let name = kind.to_string();
@@ -57,7 +60,7 @@ pub(crate) fn rate_curves(results: &Results) -> Vec<Series> {
     lines.filter(|line| !line.points.is_empty()).collect()
 }
 
-/// Bits per key and the false-positive rate there.
+/// Returns pairs of bits per key and false-positive rate.
 fn curve(kind: FilterKind) -> Vec<(f64, f64)> {
     match kind {
         FilterKind::Bloom => bloom::<Standard>(),
@@ -82,7 +85,7 @@ fn bloom<L: Layout>() -> Vec<(f64, f64)> {
     HALF_BITS.map(point).collect()
 }
 
-/// The point of slots of `bits` bits; none if the kind has no such slots.
+/// Returns the point for slots of `bits` bits; `None` if the kind has no such slots.
 fn full(kind: FilterKind, bits: u32) -> Option<(f64, f64)> {
     let spec = FilterSpec::new(kind).keys(KEYS).load(RATES_AT_LOAD);
     let spec = match kind {
@@ -90,7 +93,7 @@ fn full(kind: FilterKind, bits: u32) -> Option<(f64, f64)> {
         _ => spec.remainder_bits(bits),
     };
     let filter = spec.build().ok()?;
-    Some((filter.memory_bytes() as f64 * 8.0 / KEYS as f64, rate_with(&filter, KEYS)?))
+    Some((filter.memory_bytes() as f64 * 8.0 / KEYS as f64, fpr_with(&filter, KEYS)?))
 }
 
 fn by_load(kind: FilterKind) -> Vec<(f64, f64)> {
@@ -99,12 +102,12 @@ fn by_load(kind: FilterKind) -> Vec<(f64, f64)> {
     };
     let at = |per_cent: usize| {
         let keys = KEYS * per_cent / 95;
-        Some((filter.memory_bytes() as f64 * 8.0 / keys as f64, rate_with(&filter, keys)?))
+        Some((filter.memory_bytes() as f64 * 8.0 / keys as f64, fpr_with(&filter, keys)?))
     };
     LOADS.filter_map(at).collect()
 }
 
-fn rate_with(filter: &AnyFilter, keys: usize) -> Option<f64> {
+fn fpr_with(filter: &AnyFilter, keys: usize) -> Option<f64> {
     match filter {
         AnyFilter::Quotient(filter) => Some(filter.fpr_with(keys)),
         AnyFilter::CacheLineQuotient(filter) => Some(filter.fpr_with(keys)),
@@ -121,7 +124,7 @@ mod tests {
     use trommel_base::sizing;
 
     #[test]
-    fn curves_are_those_of_the_equations() {
+    fn curves_follow_the_equations() {
         let at = |kind, bits: f64| {
             let curve = curve(kind);
             curve.into_iter().find(|(x, _)| *x == bits).unwrap().1
@@ -130,12 +133,12 @@ mod tests {
         assert_eq!(at(FilterKind::Bloom, 10.0), sizing::standard_fpr(10.0, 7));
         let quotient = curve(FilterKind::Quotient);
         assert_eq!(quotient.len(), WIDTHS.count());
-        let of_eight_bits = quotient[4].1 / sizing::quotient_fpr(RATES_AT_LOAD, 8);
-        assert!((of_eight_bits - 1.0).abs() < 0.01, "{of_eight_bits}");
+        let ratio_at_8_bits = quotient[4].1 / sizing::quotient_fpr(RATES_AT_LOAD, 8);
+        assert!((ratio_at_8_bits - 1.0).abs() < 0.01, "{ratio_at_8_bits}");
     }
 
     #[test]
-    fn every_kind_that_is_shown_has_a_curve_that_falls() {
+    fn every_shown_kind_has_a_falling_curve() {
         for kind in FilterKind::ALL.iter().filter(|kind| **kind != FilterKind::CountingBloom) {
             let mut curve = curve(*kind);
             assert!(curve.len() > 2, "{kind}");
@@ -146,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn points_are_what_was_counted_and_curves_are_of_kinds_that_were_measured() {
+    fn points_are_measured_rates_and_only_measured_kinds_have_curves() {
         let mut results = Results::new(Environment::observe(None));
         results.put(example("bloom", "12-bit", None, 2.0));
         results.put(example("bloom", "12-bit", Some("fastbloom"), 9.0));
