@@ -1,10 +1,11 @@
-//! Progress on a terminal; silence in a pipe.
+//! Shows progress on a terminal, and nothing in a pipe.
 
 use crate::console::remark;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::time::Duration;
 
-/// A bar over steps: groups of cases, each of which moves it smoothly, and fillings of filters.
+/// A progress bar over steps. A step is a group of cases, within which the bar moves smoothly, or the filling of
+/// filters.
 #[derive(Debug)]
 pub(crate) struct Progress {
     bar: ProgressBar,
@@ -16,7 +17,7 @@ pub(crate) struct Progress {
 const POSITIONS: u64 = 100;
 
 impl Progress {
-    /// A bar for `steps` steps. It draws on standard error, and only if that is a terminal.
+    /// Creates a bar for `steps` steps. It is drawn on standard error, and only if that is a terminal.
     pub(crate) fn new(steps: usize) -> Self {
         let bar = ProgressBar::new(steps as u64 * POSITIONS);
         let style =
@@ -26,49 +27,49 @@ impl Progress {
         Self { bar, steps: steps as u64, done: 0 }
     }
 
-    /// A bar that never shows.
+    /// Creates a bar that is never shown.
     pub(crate) fn hidden() -> Self {
         Self { bar: ProgressBar::hidden(), steps: 0, done: 0 }
     }
 
-    /// Says what is going on.
+    /// Shows the current activity beside the bar.
     pub(crate) fn say(&self, what: impl Into<String>) {
         self.bar.set_message(what.into());
         self.bar.tick();
     }
 
-    /// Says what stays to be read, above the bar.
+    /// Prints a note above the bar, where it remains.
     pub(crate) fn note(&self, what: &str) {
         self.bar.suspend(|| remark!("note: {what}"));
     }
 
-    /// The share of the current step that is done.
+    /// Sets the share of the current step that is done.
     pub(crate) fn within_step(&self, share: f64) {
         self.bar.set_position(self.done * POSITIONS + (share * POSITIONS as f64) as u64);
     }
 
-    /// The current step is done.
+    /// Marks the current step as done.
     pub(crate) fn step_done(&mut self) {
         self.steps_done(1);
     }
 
-    /// Marks `steps` steps as done; they may also have been left out.
+    /// Marks `steps` steps as done, which includes steps that were skipped.
     pub(crate) fn steps_done(&mut self, steps: usize) {
         self.done += steps as u64;
         self.bar.set_position(self.done * POSITIONS);
     }
 
-    /// Steps that are not done.
+    /// Returns the number of steps that remain.
     pub(crate) fn steps_left(&self) -> usize {
         self.steps.saturating_sub(self.done) as usize
     }
 
-    /// Time since the first step began.
+    /// Returns the time since the bar was created.
     pub(crate) fn elapsed(&self) -> Duration {
         self.bar.elapsed()
     }
 
-    /// Removes the bar; returns how long it stood.
+    /// Removes the bar and returns the time since it was created.
     pub(crate) fn finish(&self) -> Duration {
         self.bar.finish_and_clear();
         self.bar.elapsed()

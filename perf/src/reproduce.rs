@@ -1,18 +1,18 @@
-//! The command that measures a row again.
+//! Writes the command that measures a row again.
 
 use crate::effort::Effort;
 use crate::environment::Environment;
 use crate::row::{Row, WALL_SUFFIX, case_name_on};
 
-/// Slots and bytes that only a full run has.
+/// Only full runs measure filters with this number of slots or of this size.
 const SLOTS_OF_FULL: usize = 1 << 27;
 const SIZE_OF_FULL: &str = "1024-MiB";
 /// The name of the input of a user's own files.
 const OWN_FILES: &str = "file";
 
-/// The command line, for a shell. Its `--filter` selects that case alone, which `list` shows; rows of the
-/// engine are measured by group, so theirs selects the group. Its rivals come along.
-/// The paths of a user's own keys are not known to a run: `KEYS` and `PROBES` stand for them.
+/// Returns the command line for a shell. Its `--filter` matches only the row's case, and `measure` adds its rivals.
+/// Rows of the engine are measured in groups, so their filter selects the group. A run does not record the paths of a
+/// user's own keys, so `KEYS` and `PROBES` are placeholders for them.
 pub(crate) fn command(row: &Row, environment: &Environment) -> String {
     let mut words: Vec<String> =
         ["cargo run --release -p trommel-perf -- measure"].map(Into::into).into();
@@ -21,7 +21,7 @@ pub(crate) fn command(row: &Row, environment: &Environment) -> String {
     } else if row.absent_keys == Some(Effort::QUICK.absent as u64) {
         words.push("--quick".into());
     }
-    words.extend(place(row));
+    words.extend(selection(row));
     words.push(format!("-f {}", quoted(&filter(row))));
     if let Some(isa) = forced_isa(environment) {
         words.push(format!("--isa {isa}"));
@@ -29,7 +29,7 @@ pub(crate) fn command(row: &Row, environment: &Environment) -> String {
     words.join(" ")
 }
 
-/// Whether the row was measured as `--full` does.
+/// Whether only `--full` measures the row as it was measured.
 fn is_of_full(row: &Row) -> bool {
     row.sizing().starts_with(SIZE_OF_FULL)
         || row.filling().is_some_and(|filling| filling.slots >= SLOTS_OF_FULL)
@@ -37,8 +37,8 @@ fn is_of_full(row: &Row) -> bool {
         || row.absent_keys == Some(Effort::FULL.absent as u64)
 }
 
-/// What selects the keys, the load, the threads or the files.
-fn place(row: &Row) -> Option<String> {
+/// Returns the options that select the row's keys, load, threads or files.
+fn selection(row: &Row) -> Option<String> {
     if let Some(filling) = row.filling() {
         return Some(format!("--load {}", filling.load));
     }
@@ -56,14 +56,14 @@ fn place(row: &Row) -> Option<String> {
     }
 }
 
-/// A regular expression that one name matches.
+/// Returns a regular expression that matches only the row's case or, for the engine, the engine's case of its group.
 fn filter(row: &Row) -> String {
     if row.is_of_engine() {
         return exactly(&name_of_engine(row));
     }
     let name = row.name();
     match row.input() {
-        // Its keys are counted when they are generated: `list` does not know how many there are.
+        // The number of keys is unknown until they are generated, so the expression matches any number.
         Some(input) if input != OWN_FILES => {
             let mut parts = name.splitn(4, '/');
             let [op, workload, _, rest] = [(); 4].map(|()| parts.next().unwrap_or_default());
@@ -73,30 +73,31 @@ fn filter(row: &Row) -> String {
     }
 }
 
-/// The engine's case of a row's group: what a filter has to name for the group to be measured.
+/// Returns the name of the engine's case in a row's group. A filter that matches it selects the whole group.
 fn name_of_engine(row: &Row) -> String {
-    let lent = format!("as-{}-", row.filter);
+    let prefix = format!("as-{}-", row.filter);
     let variant =
-        format!("{}{WALL_SUFFIX}", row.sizing().strip_prefix(&lent).unwrap_or(row.sizing()));
+        format!("{}{WALL_SUFFIX}", row.sizing().strip_prefix(&prefix).unwrap_or(row.sizing()));
     let workload = row.workload.as_deref();
     case_name_on(&row.op, workload, row.keys, &row.filter, &variant, "engine", row.threads)
 }
 
+/// Returns a regular expression that matches only `name`.
 fn exactly(name: &str) -> String {
     format!("^{}$", escaped(name))
 }
 
-/// A name as a part of a regular expression. Outside of brackets a hyphen is a letter like others.
+/// Escapes a name for a regular expression. Outside of brackets, a hyphen needs no escape.
 fn escaped(name: &str) -> String {
     regex::escape(name).replace("\\-", "-")
 }
 
-/// A word between quotes that a shell leaves as it is.
+/// Quotes a word so that a shell does not change it.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// The instruction set that a run was asked for.
+/// Returns the instruction set that the user requested for the run, if any.
 fn forced_isa(environment: &Environment) -> Option<&str> {
     environment.get("isa").split_once(", as asked").map(|(isa, _)| isa)
 }
@@ -112,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_name_one_case() {
+    fn commands_select_one_case() {
         let plain = example("split-block-bloom", "12-bit", None, 2.0);
         assert_eq!(
             command_of(&plain),
@@ -125,9 +126,9 @@ mod tests {
         );
         let swept = example("quotient", "r8-95%-of-128Mi", None, 2.0);
         assert!(command_of(&swept).starts_with("measure --full --load 95 -f '^contains/"));
-        let joined = example("bloom", "tpch-0.1/fpr-1%", None, 2.0);
+        let tpch = example("bloom", "tpch-0.1/fpr-1%", None, 2.0);
         assert_eq!(
-            command_of(&joined),
+            command_of(&tpch),
             "measure --quick -f '^contains/miss/[^/]+/bloom/tpch-0\\.1/fpr-1%/batch$'"
         );
         let own = example("bloom", "file/fpr-1%", None, 2.0);
@@ -135,9 +136,9 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_the_engine_name_its_case_in_their_group() {
-        let lent = "as-register-bloom-12-bit+wall";
-        let rival = example("register-bloom", lent, Some("sbbf-rs-safe"), 2.0);
+    fn commands_for_rows_of_the_engine_select_its_case_in_their_group() {
+        let variant = "as-register-bloom-12-bit+wall";
+        let rival = example("register-bloom", variant, Some("sbbf-rs-safe"), 2.0);
         let rival = Row { threads: 2, api: "sharded".into(), ..rival };
         assert_eq!(
             command_of(&rival),
@@ -147,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shell_leaves_a_name_as_it_is() {
+    fn quotes_are_escaped_for_a_shell() {
         assert_eq!(quoted("a'b"), "'a'\\''b'");
     }
 }

@@ -1,4 +1,4 @@
-//! What a run leaves in its directory, and how an interrupted run finds it again.
+//! The files that a run writes to its directory, and how an interrupted run resumes from them.
 
 use crate::clock::Lap;
 use crate::engine::{Choice, scaling};
@@ -17,13 +17,13 @@ use std::collections::hash_map::Entry;
 use std::path::Path;
 use std::{fmt, fs, iter};
 
-/// The page of a run.
+/// The file name of a run's report.
 pub(crate) const REPORT: &str = "report.html";
 
 /// Everything that one run measured: the contents of `results.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Results {
-    /// [`SCHEMA`] of the harness that measured; 0 before it was written down.
+    /// The [`SCHEMA`] of the harness that measured; 0 if the file does not have it yet.
     #[serde(default)]
     pub(crate) schema: u32,
     pub(crate) environment: Environment,
@@ -32,35 +32,35 @@ pub(crate) struct Results {
     pub(crate) roofline: Vec<Point>,
     pub(crate) inputs: Vec<Input>,
     pub(crate) rows: Vec<Row>,
-    /// Where the row of a name is: each of thousands of cases is looked up among thousands of rows.
+    /// The index in `rows` of the row with a name.
     #[serde(skip)]
-    places: HashMap<String, usize>,
+    indices: HashMap<String, usize>,
     #[serde(default)]
     pub(crate) shortfalls: Vec<Shortfall>,
-    /// The repetitions behind the rows, in a file of their own.
+    /// The repetitions that the rows summarize. They are saved in a separate file.
     #[serde(skip)]
     pub(crate) samples: Samples,
-    /// The map of the engine's strategies.
+    /// The engine's choices of strategies.
     #[serde(default)]
     pub(crate) strategies: Vec<Choice>,
-    /// Why cache misses were not counted, if they were not.
+    /// The reason why cache misses were not counted, if they were not.
     #[serde(default)]
     pub(crate) no_counters: Option<String>,
 }
 
-/// What rows mean: raised when a column means something else than before, or a case of the same name is
-/// measured otherwise. Rows of two schemas are not compared, and do not stand in one file.
+/// The version of the rows' meaning. It is raised when the meaning of a column changes, or when a case is measured in
+/// another way under the same name. Rows of two schemas are not compared and not stored in one file.
 pub(crate) const SCHEMA: u32 = 1;
 
-/// A filter that was full before it reached a load of the sweep, so that it has no rows there.
+/// A filter that was full before it reached a load of the sweep, so that it has no rows at this load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Shortfall {
-    /// The kind of ours, or the crate.
+    /// The name of our kind or of the rival's crate.
     pub(crate) subject: String,
     pub(crate) is_rival: bool,
-    /// As in the variant column: its size and the load.
+    /// The size and the load, written as in the variant column.
     pub(crate) variant: String,
-    /// Share of slots in use when it was full.
+    /// The share of slots in use when the filter was full.
     pub(crate) load_reached: f64,
 }
 
@@ -69,7 +69,7 @@ pub(crate) struct Shortfall {
 pub(crate) struct Timed {
     /// Seconds that the thread ran.
     pub(crate) busy_s: f64,
-    /// Seconds that it waited for its processor while other programs ran on it; not counted.
+    /// Seconds for which it waited while other programs ran on its processor. They are not part of the measured times.
     pub(crate) waited_s: f64,
 }
 
@@ -84,7 +84,7 @@ impl Timed {
         self.waited_s / (self.busy_s + self.waited_s).max(1e-9)
     }
 
-    /// One sentence for people.
+    /// Describes the times in one line.
     pub(crate) fn describe(&self) -> String {
         let share = self.share_waited() * 100.0;
         format!(
@@ -93,7 +93,7 @@ impl Timed {
         )
     }
 
-    /// Whether other programs kept driving our lines out of the caches.
+    /// Whether other programs took more than 5 % of the time, so that they often evicted our cache lines.
     pub(crate) fn is_disturbed(&self) -> bool {
         self.share_waited() > 0.05
     }
@@ -102,23 +102,23 @@ impl Timed {
 /// A given column of keys and probes, and the exact answer to its join.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Input {
-    /// As in the variant column: `tpch-0.1`, `file`.
+    /// The name in the variant column: `tpch-0.1`, `file`.
     pub(crate) name: String,
-    /// What it is.
+    /// The description for the report.
     pub(crate) description: String,
-    /// Distinct keys that filters are built on.
+    /// The number of distinct keys that are inserted.
     pub(crate) keys: u64,
-    /// Probes.
+    /// The number of probes.
     pub(crate) probes: u64,
-    /// Probes that are keys, by an exact set.
+    /// The number of probes that are keys, counted with an exact set.
     pub(crate) matches: u64,
-    /// [`digest`] of keys and probes. Older runs have none.
+    /// The [`digest`] of keys and probes; `None` in older runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) digest: Option<String>,
 }
 
 impl Input {
-    /// These keys and probes.
+    /// Describes these keys and probes.
     pub(crate) fn of(name: &str, description: &str, keys: &Column, probes: &Probes) -> Self {
         Self {
             name: name.to_owned(),
@@ -138,7 +138,7 @@ impl Input {
     }
 }
 
-/// What tells it from others of its name.
+/// Writes the properties that distinguish it from other inputs of the same name.
 impl fmt::Display for Input {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { keys, probes, matches, .. } = self;
@@ -148,7 +148,7 @@ impl fmt::Display for Input {
 }
 
 impl Results {
-    /// Nothing measured yet.
+    /// Creates results without rows.
     pub(crate) fn new(environment: Environment) -> Self {
         Self {
             schema: SCHEMA,
@@ -158,7 +158,7 @@ impl Results {
             roofline: Vec::new(),
             inputs: Vec::new(),
             rows: Vec::new(),
-            places: HashMap::new(),
+            indices: HashMap::new(),
             shortfalls: Vec::new(),
             samples: Samples::default(),
             strategies: Vec::new(),
@@ -168,45 +168,44 @@ impl Results {
 
     /// Whether a case was measured.
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.places.contains_key(name)
+        self.indices.contains_key(name)
     }
 
-    /// Puts a row in the place of an older one of the same case, or at the end.
+    /// Replaces the row of the same case, or appends the row if there is none.
     pub(crate) fn put(&mut self, row: Row) {
-        match self.places.entry(row.name()) {
-            Entry::Occupied(older) => self.rows[*older.get()] = row,
-            Entry::Vacant(place) => {
-                place.insert(self.rows.len());
+        match self.indices.entry(row.name()) {
+            Entry::Occupied(index) => self.rows[*index.get()] = row,
+            Entry::Vacant(entry) => {
+                entry.insert(self.rows.len());
                 self.rows.push(row);
             }
         }
     }
 
-    /// Puts rows that were measured interleaved, and the repetitions of each.
+    /// Puts rows that were measured interleaved, with the repetitions of each.
     pub(crate) fn put_interleaved(&mut self, rows: Vec<Row>, timings: &[Timing]) {
         let repetitions = timings.iter().map(Timing::repetitions);
         self.samples.put(rows.iter().map(Row::name).zip(repetitions));
         rows.into_iter().for_each(|row| self.put(row));
     }
 
-    /// Notes the peak of memory of a case that was measured.
+    /// Sets the peak memory of a case that was measured.
     pub(crate) fn put_peak(&mut self, name: &str, peak_bytes: Option<u64>) {
-        if let Some(place) = self.places.get(name) {
-            self.rows[*place].peak_bytes = peak_bytes;
+        if let Some(index) = self.indices.get(name) {
+            self.rows[*index].peak_bytes = peak_bytes;
         }
     }
 
     /// Whether a filter is known to be full before it reaches a load.
     pub(crate) fn falls_short(&self, subject: &str, variant: &str) -> bool {
-        let is_it = |of: &Shortfall| of.subject == subject && of.variant == variant;
-        self.shortfalls.iter().any(is_it)
+        self.shortfalls.iter().any(|known| known.subject == subject && known.variant == variant)
     }
 
-    /// Puts an input at the end, unless an earlier run had it.
+    /// Appends an input, unless the same input is there from an earlier run.
     ///
     /// # Errors
     ///
-    /// Bad input, if an earlier run had an input of this name with other keys or probes.
+    /// Bad input if an earlier run had an input of this name with other keys or probes.
     pub(crate) fn put_input(&mut self, input: Input) -> Result<()> {
         match self.inputs.iter().find(|old| old.name == input.name) {
             Some(old) if old.differs_from(&input) => Err(bad_input(format!(
@@ -221,12 +220,12 @@ impl Results {
         }
     }
 
-    /// Writes `results.csv`, `samples.json`, `results.json`, `env.json` and, if there are any, `strategies.csv`,
-    /// each whole or not at all. A case counts as measured when it is in `results.json`, which has its
-    /// repetitions beside it by then. The report and the plots of what was there before are removed.
+    /// Writes `results.csv`, `samples.json`, `results.json`, `env.json` and, if there are strategies, `strategies.csv`.
+    /// Each file is replaced atomically. A case counts as measured when it is in `results.json`; its repetitions have
+    /// been saved by then. The report and the plots of the former results are removed.
     pub(crate) fn save(&self, directory: &Path) -> Result<()> {
         for derived in iter::once(REPORT).chain(scaling::FILES) {
-            // Of other rows, which are replaced. What is not there is gone already.
+            // These files show rows that are now replaced. An error is ignored: the file may not exist.
             let _ = fs::remove_file(directory.join(derived));
         }
         replace(&directory.join("results.csv"), &csv_of(&self.rows)?)?;
@@ -244,7 +243,7 @@ impl Results {
     ///
     /// # Errors
     ///
-    /// Bad input, if they cannot be read, or hold what no run measures.
+    /// Bad input if they cannot be read, or hold values that no run can measure.
     pub(crate) fn load(directory: &Path) -> Result<Self> {
         let path = directory.join("results.json");
         let bytes = fs::read(&path).map_err(|error| {
@@ -254,12 +253,12 @@ impl Results {
         let results: Self =
             serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
         results.check().map_err(damaged)?;
-        let places = results.rows.iter().map(Row::name).zip(0..).collect();
-        Ok(Self { samples: Samples::load(directory)?, places, ..results })
+        let indices = results.rows.iter().map(Row::name).zip(0..).collect();
+        Ok(Self { samples: Samples::load(directory)?, indices, ..results })
     }
 
-    /// What of these no run measures, if anything: such figures have no place in a plot, and ratios of them
-    /// say nothing.
+    /// Checks that all times and speeds are positive and all false-positive rates between 0 and 1. Other values can
+    /// be neither plotted nor compared. The error describes the first one.
     fn check(&self) -> Result<(), String> {
         for row in &self.rows {
             let case = row.name();
@@ -268,24 +267,27 @@ impl Results {
             {
                 return Err(format!("{column} of {case} is {value}"));
             }
-            for (column, rate) in
+            for (column, fpr) in
                 [("fpr_expected", row.fpr_expected), ("fpr_measured", row.fpr_measured)]
             {
-                if let Some(rate) = rate.filter(|rate| !(0.0..=1.0).contains(rate)) {
-                    return Err(format!("{column} of {case} is {rate}"));
+                if let Some(fpr) = fpr.filter(|fpr| !(0.0..=1.0).contains(fpr)) {
+                    return Err(format!("{column} of {case} is {fpr}"));
                 }
             }
         }
         for point in &self.roofline {
             if point.bytes == 0 || !point.by_access().iter().all(|(_, speed)| is_positive(*speed)) {
-                return Err(format!("the limit at {} bytes is no speed", point.bytes));
+                return Err(format!(
+                    "a roofline speed at {} bytes is not a positive number",
+                    point.bytes
+                ));
             }
         }
         Ok(())
     }
 
-    /// The results to go on with in a directory: what an earlier run of the same machine and build left,
-    /// or nothing.
+    /// Returns the results to continue with in a directory: those of an earlier run on the same machine and build, or
+    /// new ones if there are none.
     pub(crate) fn resume(directory: &Path, environment: Environment) -> Result<Self> {
         if !directory.join("results.json").exists() {
             return Ok(Self::new(environment));
@@ -297,7 +299,7 @@ impl Results {
         }
         if !differences.is_empty() {
             return Err(bad_input(format!(
-                "{} was measured under another {}: its rows cannot stand beside new ones (leave out --resume to replace them)",
+                "{} was measured with another {}: its rows cannot be mixed with new ones (leave out --resume to replace them)",
                 directory.display(),
                 differences.join(", ")
             )));
@@ -306,7 +308,7 @@ impl Results {
     }
 }
 
-/// The rows as CSV, the names of their fields first.
+/// Writes rows as CSV, with a header of the fields' names.
 pub(crate) fn csv_of<R: Serialize>(rows: &[R]) -> Result<Vec<u8>> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     for row in rows {
@@ -319,11 +321,12 @@ fn is_positive(value: f64) -> bool {
     value.is_finite() && value > 0.0
 }
 
-/// Makes a directory that files can be written to.
+/// Creates a directory if it does not exist, and checks that files can be written to it, so that an error is found
+/// before anything is measured.
 ///
 /// # Errors
 ///
-/// Bad input, if it cannot be made or written to: to be known before anything is measured.
+/// Bad input if the directory cannot be created or written to.
 pub(crate) fn prepare(directory: &Path) -> Result<()> {
     let trial = directory.join("results.json.new");
     fs::create_dir_all(directory)
@@ -334,14 +337,14 @@ pub(crate) fn prepare(directory: &Path) -> Result<()> {
         })
 }
 
-/// Writes beside the file and renames, so that a run that is killed leaves the file of its last group, and
-/// one that finds the disk full nothing. A device or a pipe is written to as it is.
+/// Replaces a file by writing another file beside it and renaming that. So if the run is killed or the disk is full,
+/// the old file remains complete. A device or a pipe is written directly.
 ///
 /// # Errors
 ///
-/// Bad input, if it cannot be written.
+/// Bad input if it cannot be written.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
-    // The file that a link leads to, and not the link.
+    // If the path is a symbolic link, its target is replaced, not the link.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let written = if fs::metadata(&target).is_ok_and(|found| !found.is_file()) {
         fs::write(&target, bytes)
@@ -350,7 +353,7 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
         beside.push(".new");
         let written = fs::write(&beside, bytes).and_then(|()| fs::rename(&beside, &target));
         written.inspect_err(|_| {
-            // Half of it, if anything.
+            // The new file is incomplete, if it exists at all.
             let _ = fs::remove_file(&beside);
         })
     };
@@ -363,7 +366,7 @@ mod tests {
     use crate::row::tests::example;
 
     #[test]
-    fn a_run_is_found_again_and_resumed() {
+    fn a_saved_run_is_resumed() {
         let directory = tempfile::tempdir().unwrap();
         let environment = Environment::observe(None);
         let mut results = Results::resume(directory.path(), environment.clone()).unwrap();
@@ -382,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_made_of_other_rows_does_not_stand_beside_new_ones() {
+    fn saving_removes_files_that_were_derived_from_former_rows() {
         let directory = tempfile::tempdir().unwrap();
         let derived = [REPORT, "strategies.csv", "engine-miss.svg"];
         let path = |name: &str| directory.path().join(name);
@@ -394,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_stays_one_and_nothing_is_left_beside_a_file() {
+    fn replacing_keeps_links_and_leaves_no_temporary_file() {
         let directory = tempfile::tempdir().unwrap();
         let (file, link) = (directory.path().join("file"), directory.path().join("link"));
         replace(&file, b"one").unwrap();

@@ -1,14 +1,15 @@
-//! The machine's own limit: how many random 64-byte cache lines of a working set one core reads per second.
+//! The roofline: the number of random 64-byte cache lines of a working set that one core reads per second.
 //!
-//! A lookup in a filter that is larger than the caches cannot cost less than the cache lines that it
-//! reads. So every throughput is also given as a fraction of this one:
-//! `fraction = operations/s × lines per operation / lines/s`, both from the same rounds at the same
-//! size, where a blocked filter reads one line per operation, as does a lookup in a quotient filter that
-//! has one block per line; a standard filter of `k` bits `k` lines for a hit, an insert, and
-//! `1 + fill + fill² + … + fill^(k−1)` for a miss, which ends at its first zero bit.
+//! A lookup in a filter that exceeds the caches takes at least the time to read its cache lines. So every throughput is
+//! also given as a fraction of the roofline: `fraction = operations/s × lines per operation / lines/s`. Both speeds are
+//! measured in the same rounds at the same size.
 //!
-//! Below the size of the second-level cache the limit is that of line reads by scalar loads; a filter
-//! that gathers several keys per vector can pass it, and then computing and not memory bounds both.
+//! An operation on a blocked filter reads one line, and so does a lookup in a quotient filter with one block per line.
+//! In a standard filter with `k` bits per key, a hit and an insert read `k` lines. A miss ends at its first zero bit,
+//! so on average it reads `1 + fill + fill² + … + fill^(k−1)` lines.
+//!
+//! In the L1 and L2 caches, the roofline is the speed of scalar loads. A filter that gathers several keys per vector
+//! can exceed it; both are then bound by computation and not by memory.
 
 use crate::clock::Stopwatch;
 use anyhow::{Result, anyhow};
@@ -21,25 +22,24 @@ use trommel_simd::{Hint, prefetch};
 
 const LINE_BYTES: usize = 64;
 
-/// Random lines are drawn from a table of this many, small enough to stay out of the way in the
-/// second-level cache, and shifted by another random amount for every pass over it, so that any
-/// working set is covered.
+/// The number of random line numbers that are drawn in advance. The table of them is small compared with the L2 cache.
+/// Every pass over the table combines them with another random number, so that the passes cover any working set.
 const DRAWN: usize = 1 << 14;
 
-/// Lines between a prefetch and its use. From 64 to 256 the speed is flat.
+/// The number of lines between a prefetch and its use. The speed is the same from 64 to 256.
 const AHEAD: usize = 128;
 
 /// A way to read cache lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Access {
-    /// Independent loads alone: what out-of-order execution overlaps by itself.
+    /// Independent loads without prefetches, which only out-of-order execution overlaps.
     NoPrefetch,
-    /// Prefetched into every level.
+    /// Prefetches into all levels of cache.
     T0,
-    /// Prefetched into the second level and beyond.
+    /// Prefetches into the L2 cache and beyond.
     T1,
-    /// Prefetched past the outer levels.
+    /// Prefetches that bypass the outer levels of cache.
     Nta,
 }
 
@@ -67,7 +67,7 @@ impl fmt::Display for Access {
     }
 }
 
-/// The limit at one size: million cache lines per second, by way of reading.
+/// The roofline at one size: million cache lines per second for each way of reading.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Point {
     pub(crate) bytes: u64,
@@ -78,7 +78,7 @@ pub(crate) struct Point {
 }
 
 impl Point {
-    /// Each way and its speed.
+    /// Returns each way of reading and its speed.
     pub(crate) fn by_access(&self) -> [(Access, f64); 4] {
         [
             (Access::NoPrefetch, self.no_prefetch),
@@ -88,13 +88,13 @@ impl Point {
         ]
     }
 
-    /// The size, and the nanoseconds of a line by the fastest way.
+    /// Returns the size, and the nanoseconds per line with the fastest way of reading.
     pub(crate) fn line_ns(&self) -> (u64, f64) {
         let fastest = self.by_access().into_iter().map(|(_, speed)| speed).fold(0.0, f64::max);
         (self.bytes, 1e3 / fastest)
     }
 
-    /// The two fastest ways, the best first.
+    /// Returns the two fastest ways of reading, the best one first.
     pub(crate) fn two_best(&self) -> [Access; 2] {
         let mut ways = self.by_access();
         ways.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -102,7 +102,7 @@ impl Point {
     }
 }
 
-/// Memory to read, allocated as the tables of our filters are: huge pages where it is large.
+/// Memory to read. It is allocated like the tables of our filters: in huge pages if it is large.
 pub(crate) struct Arena {
     storage: Storage,
     drawn: Box<[u32; DRAWN]>,
@@ -115,11 +115,12 @@ impl fmt::Debug for Arena {
 }
 
 impl Arena {
-    /// Memory of `bytes`, every page written.
+    /// Allocates `bytes` and writes every page.
     pub(crate) fn new(bytes: usize) -> Result<Self> {
         let bytes = bytes.next_multiple_of(LINE_BYTES).max(LINE_BYTES);
-        let mut storage = Storage::zeroed(bytes, true)
-            .map_err(|refused| anyhow!("no memory for {} bytes to read", refused.bytes))?;
+        let mut storage = Storage::zeroed(bytes, true).map_err(|refused| {
+            anyhow!("cannot allocate {} bytes for the roofline", refused.bytes)
+        })?;
         storage.fill(1);
         let mut state = 0x2545_F491_4F6C_DD1Du64;
         let mut drawn = Box::new([0; DRAWN]);
@@ -127,8 +128,8 @@ impl Arena {
         Ok(Self { storage, drawn })
     }
 
-    /// Reads `lines_read` random cache lines (rounded up to whole passes over the drawn ones) of the first
-    /// `bytes`; returns how many were read. `shift` is the state that moves passes apart.
+    /// Reads `lines_read` random cache lines of the first `bytes`, rounded up to whole passes of [`DRAWN`] lines.
+    /// Returns the number of lines that were read. `shift` is the state of the random numbers that make passes differ.
     pub(crate) fn read_lines(
         &self,
         bytes: usize,
@@ -151,11 +152,12 @@ impl Arena {
         (passes * DRAWN) as u64
     }
 
-    /// One pass; `HINT` is 0 for none, so that each way is a loop of its own without a branch in it.
+    /// Reads one pass. `HINT` is a constant, and 0 without prefetches, so that each way of reading is a loop without a
+    /// branch.
     #[inline(never)]
     fn pass<const HINT: u8>(&self, lines: usize, shift: u32) -> u64 {
         let base = self.storage.as_ptr();
-        // A random 32-bit number to a line, as a blocked filter does it: multiply and shift.
+        // Maps a random 32-bit number to a line as a blocked filter does: multiply and shift.
         let offset =
             |drawn: u32| ((u64::from(drawn ^ shift) * lines as u64) >> 32) as usize * LINE_BYTES;
         let mut sum = 0u64;
@@ -173,24 +175,24 @@ impl Arena {
         sum
     }
 
-    /// The limit at `bytes`: for each way the median of short interleaved repetitions.
+    /// Measures the roofline at `bytes`: for each way of reading, the median of short interleaved repetitions.
     pub(crate) fn measure(&self, bytes: usize, repetition: Duration, rounds: usize) -> Point {
         let mut shift = 0x9E37_79B9_7F4A_7C15;
         let line_counts =
             Access::ALL.map(|access| self.calibrate(bytes, access, repetition, &mut shift));
-        let mut rates = [const { Vec::new() }; 4];
+        let mut speeds = [const { Vec::new() }; 4];
         for _ in 0..rounds {
             for (i, access) in Access::ALL.into_iter().enumerate() {
                 let stopwatch = Stopwatch::start();
                 let read = self.read_lines(bytes, access, line_counts[i], &mut shift);
-                rates[i].push(read as f64 / stopwatch.stop().busy.as_secs_f64() / 1e6);
+                speeds[i].push(read as f64 / stopwatch.stop().busy.as_secs_f64() / 1e6);
             }
         }
-        let [no_prefetch, t0, t1, nta] = rates.map(|rates| crate::stats::median(&rates));
+        let [no_prefetch, t0, t1, nta] = speeds.map(|speeds| crate::stats::median(&speeds));
         Point { bytes: bytes as u64, no_prefetch, t0, t1, nta }
     }
 
-    /// Number of lines whose reads take about as long as a repetition should.
+    /// Returns the number of lines whose reads take about the time of a repetition.
     pub(crate) fn calibrate(
         &self,
         bytes: usize,
@@ -199,7 +201,7 @@ impl Arena {
         shift: &mut u64,
     ) -> usize {
         let lines = bytes / LINE_BYTES;
-        // Enough to bring a small working set into cache first.
+        // Brings a small working set into the cache first.
         self.read_lines(bytes, access, lines.min(1 << 18), shift);
         let stopwatch = Stopwatch::start();
         let read = self.read_lines(bytes, access, 1 << 17, shift);
@@ -215,12 +217,12 @@ fn xorshift(state: &mut u64) -> u64 {
     *state >> 16
 }
 
-/// Sizes of the curve: powers of two from 16 KiB to `largest`.
+/// Returns the sizes of the curve: powers of two from 16 KiB to `largest`.
 pub(crate) fn curve_sizes(largest: usize) -> Vec<usize> {
     (14..usize::BITS - 1).map(|power| 1 << power).take_while(|bytes| *bytes <= largest).collect()
 }
 
-/// The curve up to `largest` bytes. `progress` is told the share that is done.
+/// Measures the roofline at all sizes up to `largest` bytes. `progress` receives the share that is done.
 pub(crate) fn curve(largest: usize, mut progress: impl FnMut(f64)) -> Result<Vec<Point>> {
     let arena = Arena::new(largest)?;
     let sizes = curve_sizes(largest);
@@ -241,7 +243,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_way_reads_as_many_lines_as_it_says() {
+    fn every_way_of_reading_reports_the_lines_it_read() {
         let arena = Arena::new(100_000).unwrap();
         let mut shift = 1;
         for access in Access::ALL {
@@ -254,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_point_has_speeds_and_a_best() {
+    fn the_first_of_the_two_best_ways_is_the_fastest() {
         let point = Arena::new(1 << 16).unwrap().measure(1 << 16, Duration::from_micros(100), 3);
         let best = point
             .by_access()

@@ -1,61 +1,63 @@
-//! One measurement: a line of `results.csv`.
+//! One measured case: a line of `results.csv`.
 
 use crate::counters::{Counts, Event};
 use crate::plan::{Filling, Matrix};
 use crate::stats::round_significant;
 use serde::{Deserialize, Serialize};
 
-/// One measured case. The fields, their names and their order are the columns of `results.csv`; a
-/// cell is blank where a value is unknown or means nothing for the case.
+/// One measured case. The fields, in this order and with these names, are the columns of `results.csv`. A cell is blank
+/// if its value is unknown or meaningless for the case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Row {
-    /// The kind of filter, in kebab case; for a rival, the kind that it competes with, or the family of
-    /// filters with slots: `quotient`, `cuckoo`.
+    /// The kind of filter, in kebab case. For a rival, the kind that it competes with or, for filters with slots, the
+    /// family: `quotient` or `cuckoo`.
     pub(crate) filter: String,
-    /// How it was sized, and on which keys where they are not generated: `12-bit`, `fpr-1%`,
-    /// `as-register-bloom-fpr-1%` (a rival at the bytes of that filter), `12-bit+hash` (keys hashed inside
-    /// the timed loop), `tpch-0.1/12-bit`; `r8-95%-of-16Mi` (remainders of 8 bits, 95 % of 2^24 slots in
-    /// use), `f8-95%-of-16Mi` (the same with fingerprints), `r8-95%-of-16Mi+avx2` (by kernels for AVX2,
-    /// where the run has better ones). `12-bit+wall`, `r8-full-95%+wall`: timed by the wall clock, interleaved
-    /// with the engine. `12-bit+by-64` and the like: parts of the matrix, see [`Matrix`].
+    /// How the filter was sized, and the input if keys were not generated: `12-bit`, `fpr-1%`,
+    /// `as-register-bloom-fpr-1%` (a rival with the bytes of that filter), `12-bit+hash` (keys hashed inside the timed
+    /// loop), `tpch-0.1/12-bit`; `r8-95%-of-16Mi` (remainders of 8 bits, 95 % of 2^24 slots in use), `f8-95%-of-16Mi`
+    /// (the same with fingerprints), `r8-95%-of-16Mi+avx2` (AVX2 kernels, in a run that has better ones).
+    /// `12-bit+wall`, `r8-full-95%+wall`: wall-clock time, interleaved with the engine. `12-bit+by-64` and similar
+    /// variants are parts of the matrix, see [`Matrix`].
     pub(crate) variant: String,
-    /// `insert`, `build` (construction and all inserts) or `contains`; for filters with slots also
-    /// `remove`, `merge` and `enumerate`, which count fingerprints that come out. Inserts by load are of
-    /// the last keys below it.
+    /// `insert`, `build` (construction and all inserts) or `contains`; for filters with slots also `remove`, `merge`
+    /// and
+    /// `enumerate`. The last two count the fingerprints of the result as operations. In the sweep over loads, `insert`
+    /// inserts the last keys below the load.
     pub(crate) op: String,
-    /// `single` (one call per key), `batch` (one call for all) or `engine` (the same, on all threads of an
-    /// engine); of rivals on several threads, `sharded` (a filter for each) or `shared` (one for all).
+    /// `single` (one call per key), `batch` (one call for all keys) or `engine` (one call, on all threads of an
+    /// engine); for rivals on several threads, `sharded` (one filter per thread) or `shared` (one filter for all
+    /// threads).
     pub(crate) api: String,
-    /// Share of probes that are keys: `hit` (all), `miss` (none), `mixed`, `zipf` (about half, skewed).
+    /// The share of probes that are keys: `hit` (all), `miss` (none), `mixed` (half) or `zipf` (about half, skewed).
     pub(crate) workload: Option<String>,
-    /// Keys that the filter is sized for.
+    /// The number of keys for which the filter is sized.
     pub(crate) keys: u64,
-    /// Bytes that it occupies.
+    /// Bytes that the filter occupies.
     pub(crate) bytes: u64,
-    /// The smallest level of the memory hierarchy that holds it: `L1`, `L2`, `LLC`, `DRAM`.
+    /// The smallest level of the memory hierarchy that holds the filter: `L1`, `L2`, `LLC`, `DRAM`.
     pub(crate) regime: Option<String>,
-    /// Share of slots in use, for filters that have slots, to two digits: in quotient filters keys that
-    /// share a fingerprint take one slot.
+    /// The share of slots in use, to two digits, for filters that have slots. In quotient filters, keys with the same
+    /// fingerprint take one slot.
     pub(crate) load_factor: Option<f64>,
-    /// Threads at work.
+    /// The number of threads.
     pub(crate) threads: u32,
-    /// Instruction set of our kernels; blank for rivals, which choose for themselves.
+    /// The instruction set of our kernels; blank for rivals, which choose their own.
     pub(crate) isa: Option<String>,
     /// Median nanoseconds per operation over the repetitions.
     pub(crate) ns_per_op: f64,
-    /// Median absolute deviation of the same, in nanoseconds.
+    /// Median absolute deviation of `ns_per_op` over the repetitions, in nanoseconds.
     pub(crate) mad: f64,
     /// Million operations per second, from the median.
     pub(crate) mops: f64,
     /// Million random cache-line reads per second at this size, from repetitions interleaved with the case's.
     pub(crate) roofline_mops: Option<f64>,
-    /// `mops` times the cache lines that an operation must read, over `roofline_mops`.
+    /// `mops`, times the cache lines that an operation must read, divided by `roofline_mops`.
     pub(crate) roofline_fraction: Option<f64>,
-    /// Bits occupied per key that the filter is sized for.
+    /// Bits of the filter, divided by `keys`.
     pub(crate) bits_per_key: f64,
-    /// False-positive rate by the filter's own equation.
+    /// The false-positive rate according to the filter's own equation.
     pub(crate) fpr_expected: Option<f64>,
-    /// False-positive rate counted on absent keys.
+    /// The false-positive rate measured with absent keys.
     pub(crate) fpr_measured: Option<f64>,
     /// Cache misses per operation.
     pub(crate) cache_misses_per_op: Option<f64>,
@@ -63,40 +65,40 @@ pub(crate) struct Row {
     pub(crate) llc_misses_per_op: Option<f64>,
     /// Data-TLB read misses per operation.
     pub(crate) dtlb_misses_per_op: Option<f64>,
-    /// Where the counts come from: `hardware`, `simulated` or `none`.
+    /// The source of the event counts: `hardware`, `simulated` or `none`.
     pub(crate) counters: String,
-    /// The crate measured, if it is not ours.
+    /// The name of the rival's crate; blank for our filters.
     pub(crate) rival: Option<String>,
-    /// Absent keys that `fpr_measured` was counted on.
+    /// The number of absent keys with which `fpr_measured` was measured.
     #[serde(default)]
     pub(crate) absent_keys: Option<u64>,
-    /// Where the interval of the median begins that has a confidence of 95 %, in nanoseconds; blank where
-    /// there were too few repetitions for one.
+    /// The lower end of the 95 % confidence interval of the median, in nanoseconds; blank if there were too few
+    /// repetitions for an interval.
     #[serde(default)]
     pub(crate) ci_low: Option<f64>,
-    /// Where it ends.
+    /// The upper end of this interval.
     #[serde(default)]
     pub(crate) ci_high: Option<f64>,
-    /// How many times the speed of the same case on one thread.
+    /// The speed relative to that of the same case on one thread.
     pub(crate) speedup: Option<f64>,
-    /// The most memory that became resident during one repetition.
+    /// The peak of the memory that became resident during one repetition, in bytes.
     pub(crate) peak_bytes: Option<u64>,
-    /// Processor cycles an operation.
+    /// Processor cycles per operation.
     #[serde(default)]
     pub(crate) cycles_per_op: Option<f64>,
-    /// Instructions an operation.
+    /// Instructions per operation.
     #[serde(default)]
     pub(crate) instructions_per_op: Option<f64>,
-    /// Read misses of the first-level data cache an operation.
+    /// Read misses of the L1 data cache per operation.
     #[serde(default)]
     pub(crate) l1d_misses_per_op: Option<f64>,
-    /// Branches predicted wrong an operation.
+    /// Mispredicted branches per operation.
     #[serde(default)]
     pub(crate) branch_misses_per_op: Option<f64>,
 }
 
 impl Row {
-    /// The name of the case, unique in a run: what `--filter` matches and `--resume` compares.
+    /// Returns the name of the case, which is unique in a run. `--filter` matches and `--resume` compares it.
     pub(crate) fn name(&self) -> String {
         case_name_on(
             &self.op,
@@ -109,16 +111,16 @@ impl Row {
         )
     }
 
-    /// Puts in what was counted an operation, and where it comes from: `hardware`, `simulated`.
+    /// Sets the event counts per operation, and their source: `hardware` or `simulated`.
     pub(crate) fn put_counts(&mut self, per_op: &Counts, source: &str) {
-        let of = |event| per_op.get(event).map(|count| round_significant(count, 5));
-        self.cache_misses_per_op = of(Event::CacheMisses);
-        self.llc_misses_per_op = of(Event::LlcReadMisses);
-        self.dtlb_misses_per_op = of(Event::DtlbReadMisses);
-        self.cycles_per_op = of(Event::Cycles);
-        self.instructions_per_op = of(Event::Instructions);
-        self.l1d_misses_per_op = of(Event::L1dReadMisses);
-        self.branch_misses_per_op = of(Event::BranchMisses);
+        let rounded = |event| per_op.get(event).map(|count| round_significant(count, 5));
+        self.cache_misses_per_op = rounded(Event::CacheMisses);
+        self.llc_misses_per_op = rounded(Event::LlcReadMisses);
+        self.dtlb_misses_per_op = rounded(Event::DtlbReadMisses);
+        self.cycles_per_op = rounded(Event::Cycles);
+        self.instructions_per_op = rounded(Event::Instructions);
+        self.l1d_misses_per_op = rounded(Event::L1dReadMisses);
+        self.branch_misses_per_op = rounded(Event::BranchMisses);
         self.counters = if per_op.is_empty() { NOT_COUNTED } else { source }.into();
     }
 
@@ -131,17 +133,17 @@ impl Row {
             && self.matrix() == other.matrix()
     }
 
-    /// The part of the matrix that it belongs to, if any.
+    /// Returns the part of the matrix to which the row belongs, if any.
     pub(crate) fn matrix(&self) -> Option<Matrix> {
         Matrix::of_variant(&self.variant)
     }
 
-    /// The part of the variant that names the input, if the keys are not generated.
+    /// Returns the part of the variant that names the input, if the keys are not generated.
     pub(crate) fn input(&self) -> Option<&str> {
         self.variant.rsplit_once('/').map(|(input, _)| input)
     }
 
-    /// The part of the variant that says how the filter was sized.
+    /// Returns the part of the variant that describes the filter's size.
     pub(crate) fn sizing(&self) -> &str {
         let tail = self.variant.rsplit_once('/').map_or(&*self.variant, |(_, tail)| tail);
         if self.matrix().is_some() {
@@ -150,13 +152,13 @@ impl Row {
         tail.strip_suffix(HASH_SUFFIX).or(tail.strip_suffix(WALL_SUFFIX)).unwrap_or(tail)
     }
 
-    /// How full a filter is that was sized by its slots: a row of the sweep over loads.
+    /// Returns the slots and load of the filter, if the row belongs to the sweep over loads.
     pub(crate) fn filling(&self) -> Option<Filling> {
         filling_of(self.sizing())
     }
 
-    /// Whether it is about generated keys that come hashed, and no part of the sweep over loads or of the
-    /// groups of the engine, nor of the matrix.
+    /// Whether the row is one of generated keys without hashing, and belongs neither to the sweep over loads, nor to
+    /// the engine's groups, nor to the matrix.
     pub(crate) fn is_plain(&self) -> bool {
         self.input().is_none()
             && self.matrix().is_none()
@@ -165,7 +167,7 @@ impl Row {
             && !self.is_of_engine()
     }
 
-    /// Whether it was interleaved with the engine.
+    /// Whether the case was interleaved with the engine.
     pub(crate) fn is_of_engine(&self) -> bool {
         self.variant.ends_with(WALL_SUFFIX)
     }
@@ -175,27 +177,27 @@ impl Row {
         self.variant.ends_with(HASH_SUFFIX)
     }
 
-    /// Cache lines that one operation must read, as assumed for the roofline fraction.
+    /// Returns the number of cache lines that one operation must read, as assumed for the roofline fraction.
     pub(crate) fn lines_per_op(&self) -> Option<f64> {
         Some(self.roofline_fraction? * self.roofline_mops? / self.mops)
     }
 }
 
-/// What a size says of slots, if it is given by them.
+/// Parses the slots and load from the size in a variant; `None` if the filter is sized in another way.
 pub(crate) fn filling_of(sizing: &str) -> Option<Filling> {
     sizing.split('+').next()?.parse().ok()
 }
 
-/// In the column `counters` of a row that nothing was counted for.
+/// The value of the column `counters` in rows without event counts.
 pub(crate) const NOT_COUNTED: &str = "none";
 
 /// Marks variants whose timed loop hashes the keys too.
 pub(crate) const HASH_SUFFIX: &str = "+hash";
 
-/// Marks variants that are timed by the wall, beside the engine.
+/// Marks variants whose wall-clock time is measured, interleaved with the engine.
 pub(crate) const WALL_SUFFIX: &str = "+wall";
 
-/// The name of a case from its parts, with the threads where there are several or could be.
+/// Returns the name of a case. It includes the number of threads if there are several, or if the engine runs it.
 pub(crate) fn case_name_on(
     op: &str,
     workload: Option<&str>,
@@ -209,7 +211,7 @@ pub(crate) fn case_name_on(
     if threads > 1 || api == "engine" { format!("{name}/{threads}-threads") } else { name }
 }
 
-/// The name of a case on one thread from its parts.
+/// Returns the name of a case on one thread.
 pub(crate) fn case_name(
     op: &str,
     workload: Option<&str>,
@@ -226,7 +228,7 @@ pub(crate) fn case_name(
 pub(crate) mod tests {
     use super::*;
 
-    /// A row with plausible values, for tests of what shows rows.
+    /// Returns a row with plausible values, for tests.
     pub(crate) fn example(filter: &str, variant: &str, rival: Option<&str>, ns_per_op: f64) -> Row {
         Row {
             filter: filter.into(),
@@ -272,7 +274,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_header_is_the_documented_one() {
+    fn the_csv_header_is_as_documented() {
         let text = written(&example("split-block-bloom", "12-bit", None, 2.0));
         assert_eq!(
             text.lines().next().unwrap(),
@@ -294,7 +296,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn rows_from_before_a_column_are_read() {
+    fn rows_without_newer_columns_are_read() {
         let row = example("bloom", "fpr-1%", None, 2.0);
         let text = written(&row);
         let without = |line: &str| line.rsplitn(5, ',').last().unwrap().to_owned();
@@ -321,7 +323,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn names_and_parts_of_variants() {
+    fn names_and_variants_are_split_into_their_parts() {
         let row = example("bloom", "tpch-0.1/fpr-1%+hash", None, 2.0);
         assert_eq!(row.name(), "contains/miss/1e6/bloom/tpch-0.1/fpr-1%+hash/batch");
         assert_eq!(

@@ -1,4 +1,4 @@
-//! The repetitions of each case, beside the rows that sum them up: `samples.json`.
+//! `samples.json`: the times of all repetitions of each case, which the rows summarize.
 
 use crate::failure::bad_input;
 use crate::stats::round_significant;
@@ -8,21 +8,21 @@ use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::Path;
 
-/// Nanoseconds per operation of every repetition, in the order in which they were made, by the name of the
-/// case ([`crate::row::Row::name`]).
+/// Nanoseconds per operation of every repetition, in the order in which they were made. The key is the name of the case
+/// ([`crate::row::Row::name`]).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Samples {
     ns_per_op: BTreeMap<String, Vec<f64>>,
-    /// Names of the cases that were interleaved: repetitions at the same index were made in the same round. Older
-    /// files do not say.
+    /// For each interleaved measurement, the names of its cases: their repetitions at the same index were made in the
+    /// same round. Empty in older files.
     #[serde(default, rename = "turns")]
     interleaved: Vec<Vec<String>>,
 }
 
-/// The file in a run's directory.
+/// The name of the file in a run's directory.
 pub(crate) const FILE: &str = "samples.json";
 
-/// Decimal digits kept: as many as the median of the row has.
+/// The significant decimal digits that are kept: the same number as for the median in the row.
 const DIGITS: i32 = 5;
 
 impl Samples {
@@ -33,39 +33,39 @@ impl Samples {
     ) {
         let mut names = Vec::new();
         for (name, repetitions) in repetitions_by_name {
-            // A repetition in which nothing was done has no time per operation.
+            // A repetition without operations has no time per operation.
             let finite = repetitions.iter().filter(|value| value.is_finite());
             let rounded = finite.map(|value| round_significant(*value, DIGITS)).collect();
             self.ns_per_op.insert(name.clone(), rounded);
             names.push(name);
         }
-        let again: HashSet<&String> = names.iter().collect();
-        self.interleaved.iter_mut().for_each(|names| names.retain(|name| !again.contains(name)));
+        let replaced: HashSet<&String> = names.iter().collect();
+        self.interleaved.iter_mut().for_each(|names| names.retain(|name| !replaced.contains(name)));
         self.interleaved.retain(|names| !names.is_empty());
         self.interleaved.push(names);
     }
 
-    /// The names of cases that were interleaved, one list per measurement.
+    /// Returns the names of the cases that were interleaved, one list per measurement.
     pub(crate) fn interleaved(&self) -> &[Vec<String>] {
         &self.interleaved
     }
 
-    /// The repetitions of a case; none if it was not measured.
+    /// Returns the repetitions of a case; empty if it was not measured.
     pub(crate) fn of(&self, name: &str) -> &[f64] {
         self.ns_per_op.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether there are none of any case.
+    /// Whether no case has repetitions.
     pub(crate) fn is_empty(&self) -> bool {
         self.ns_per_op.is_empty()
     }
 
-    /// On one line: a file of all of them stays small.
+    /// Returns the contents of the file: JSON on one line, to keep it small.
     pub(crate) fn to_json(&self) -> Result<Vec<u8>> {
         Ok(serde_json::to_vec(self)?)
     }
 
-    /// Reads those of a run's directory; none if the harness that measured it kept none.
+    /// Reads the file of a run's directory. Returns no samples if there is no file, because older runs wrote none.
     pub(crate) fn load(directory: &Path) -> Result<Self> {
         let path = directory.join(FILE);
         if !path.exists() {
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_measured_again_was_interleaved_with_what_was_measured_then() {
+    fn a_repeated_case_leaves_its_former_interleaved_measurement() {
         let mut samples = Samples::default();
         let put = |samples: &mut Samples, names: &[&str]| {
             samples.put(names.iter().map(|name| ((*name).into(), &[1.0, 2.0][..])));

@@ -1,9 +1,9 @@
-//! Counts of events where there are no hardware counters: the cases of a run once more, each in a section
-//! that Callgrind simulates.
+//! Counts events on machines without hardware counters: runs the cases once more under Callgrind, which simulates the
+//! processor and counts the events of each timed section.
 //!
-//! Simulation is some fifty times slower than the machine, so it counts one repetition of each case, and only
-//! of filters that fit [`MOST_KEYS`]. What it counts does not depend on how busy the machine is, so programs
-//! run beside each other, one for each core.
+//! Simulation is about fifty times slower than the machine, so it runs one repetition of each case, and only cases of
+//! filters up to [`MOST_KEYS`]. The counts do not depend on the load of the machine, so several programs run at the
+//! same time, one per core.
 
 mod child;
 mod job;
@@ -28,31 +28,31 @@ use std::sync::mpsc;
 use trommel::Isa;
 use trommel_callgrind as callgrind;
 
-/// Keys, or slots, of the largest filters that are simulated.
+/// The most keys or slots of a filter that is simulated.
 const MOST_KEYS: usize = 1 << 20;
 
-/// In the column `counters` of rows that were filled in here.
+/// The value of the column `counters` in rows with simulated counts.
 const SIMULATED: &str = "simulated";
 
-/// Fills in the rows that nothing was counted for and that can be simulated, and saves after each program.
-/// A program that fails or takes too long leaves its rows blank, and is noted.
+/// Adds simulated counts to all rows that have no counts and can be simulated, and saves the results after each
+/// program. If a program fails or takes too long, its rows stay blank and a note is printed.
 pub(crate) fn fill_in(results: &mut Results, isa: Isa, cores: &[CoreId], out: &Path) -> Result<()> {
     let jobs = jobs_of(&results.rows);
     let mut progress = Progress::new(jobs.len());
     let folder = out.join("simulated");
     fs::create_dir_all(&folder)?;
     let simulated = nearest_to(&results.environment.caches);
-    let left = Mutex::new(jobs.into_iter().enumerate().collect::<VecDeque<_>>());
+    let queue = Mutex::new(jobs.into_iter().enumerate().collect::<VecDeque<_>>());
     let (sender, receiver) = mpsc::channel();
     let outcome: Result<()> = std::thread::scope(|scope| {
         for worker in 0..cores.len().max(1) {
-            let (sender, left, folder) = (sender.clone(), &left, &folder);
+            let (sender, queue, folder) = (sender.clone(), &queue, &folder);
             scope.spawn(move || {
-                // The thread that measured stays on its core, and those that it starts with it.
+                // The measuring thread is pinned to its core. Threads inherit this, so each worker sets its own core.
                 if let Some(core) = cores.get(worker) {
                     core_affinity::set_for_current(*core);
                 }
-                let next = || left.lock().ok().and_then(|mut left| left.pop_front());
+                let next = || queue.lock().ok().and_then(|mut queue| queue.pop_front());
                 while let Some((index, job)) = next() {
                     let file = folder.join(index.to_string());
                     let counted = child::run(&job, isa, &simulated, &file);
@@ -69,10 +69,10 @@ pub(crate) fn fill_in(results: &mut Results, isa: Isa, cores: &[CoreId], out: &P
                 Ok(counted) => {
                     for (name, counts) in counted {
                         let rows = results.rows.iter_mut();
-                        let alike = rows.filter(|row| job::simulated_name(row) == name);
-                        alike.for_each(|row| row.put_counts(&counts, SIMULATED));
+                        let of_case = rows.filter(|row| job::simulated_name(row) == name);
+                        of_case.for_each(|row| row.put_counts(&counts, SIMULATED));
                     }
-                    // Rows that are kept should not be lost with those that follow.
+                    // Saves now, so that these counts are kept if the run is interrupted.
                     results.save(out)?;
                 }
                 Err(error) => progress.note(&format!("{job} was not simulated: {error:#}")),
@@ -88,7 +88,7 @@ pub(crate) fn fill_in(results: &mut Results, isa: Isa, cores: &[CoreId], out: &P
     say!("simulated on {isa} in {seconds} s: {filled} of {} rows", results.rows.len())
 }
 
-/// The best instruction set that Valgrind knows up to the one that was measured.
+/// Returns the best instruction set that Valgrind supports and that is not better than `measured`.
 pub(crate) fn known_isa(measured: Isa) -> Isa {
     match measured {
         Isa::Avx512Core | Isa::Avx512 | Isa::Avx512Gather => Isa::Avx2,
@@ -96,7 +96,7 @@ pub(crate) fn known_isa(measured: Isa) -> Isa {
     }
 }
 
-/// The caches of this machine, as near as they can be simulated: the first level, and the last.
+/// Returns the best approximation of this machine's caches that Callgrind can simulate: the first and the last level.
 fn nearest_to(caches: &Caches) -> callgrind::Simulated {
     let cache = |level, bytes: Option<u64>, default: (u64, u64)| {
         let bytes = bytes.unwrap_or(default.0);
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn valgrind_is_offered_no_instruction_set_that_it_lacks() {
+    fn isas_that_valgrind_lacks_are_replaced_by_avx2() {
         assert_eq!(known_isa(Isa::Avx512Core), Isa::Avx2);
         assert_eq!(known_isa(Isa::Avx512), Isa::Avx2);
         assert_eq!(known_isa(Isa::Avx512Gather), Isa::Avx2);
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_caches_are_simulated_as_common_ones() {
+    fn unknown_caches_are_simulated_with_common_sizes() {
         assert!(matches!(nearest_to(&Caches::default()), callgrind::Simulated::Caches(_)));
     }
 }

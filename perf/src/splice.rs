@@ -1,29 +1,28 @@
-//! Tables spliced into a document between marks, so that the words around them are written by hand and
-//! the figures are not:
+//! Replaces tables in a document between marks, so that authors write the text and the harness writes the figures:
 //!
 //! ```text
 //! <!-- trommel-perf:inserts begin -->
 //! <!-- trommel-perf:inserts end -->
 //! ```
 //!
-//! The word before the colon says which run a region belongs to, so that a document can have regions of
-//! both.
+//! The word before the colon names the owner of a region: the command whose results fill it. So a document can show the
+//! results of several commands.
 
 use crate::failure::bad_input;
 use anyhow::Result;
 
-/// Regions of `measure`; with a hyphen and a name behind it, those of a run that is shown in part.
+/// The owner of regions of `measure`. With a hyphen and a name appended, the owner is a run that is shown in part.
 pub(crate) const MEASURE: &str = "trommel-perf";
-/// Regions of `textbook`.
+/// The owner of regions of `textbook`.
 pub(crate) const TEXTBOOK: &str = "trommel-perf-textbook";
 
 const BEGIN: &str = " begin -->";
 
-/// The document with every region of `owner` replaced by what `content` has for its name; the names that
-/// were replaced, in order. Marks stay, so that a document can be spliced again.
+/// Replaces every region of `owner` with the result of `content` for the region's name. Returns the document and the
+/// names of the replaced regions, in order. The marks remain, so that a document can be spliced again.
 ///
 /// # Errors
-/// Bad input if a region does not end, or `content` knows nothing of its name.
+/// Bad input if a region has no end mark, or if `content` returns `None` for its name.
 pub(crate) fn splice(
     document: &str,
     owner: &str,
@@ -54,7 +53,7 @@ pub(crate) fn splice(
     Ok((spliced, names))
 }
 
-/// The name of the first region, and where its contents begin.
+/// Returns the name of the first region, and the offset at which its contents begin.
 fn next_region<'a>(text: &'a str, opening: &str) -> Option<(&'a str, usize)> {
     let mut from = 0;
     while let Some(found) = text[from..].find(opening) {
@@ -80,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn regions_are_replaced_and_words_kept() {
+    fn regions_are_replaced_and_the_text_around_them_is_kept() {
         let (text, names) = splice(DOCUMENT, MEASURE, content).unwrap();
         assert_eq!(names, ["a", "b"]);
         assert!(text.starts_with(
@@ -90,13 +89,13 @@ mod tests {
     }
 
     #[test]
-    fn splicing_twice_is_splicing_once() {
+    fn splicing_is_idempotent() {
         let (once, _) = splice(DOCUMENT, MEASURE, content).unwrap();
         assert_eq!(splice(&once, MEASURE, content).unwrap().0, once);
     }
 
     #[test]
-    fn regions_of_another_run_are_kept() {
+    fn regions_of_another_owner_are_kept() {
         let (text, names) = splice(DOCUMENT, TEXTBOOK, content).unwrap();
         assert_eq!((&*text, names.len()), (DOCUMENT, 0));
         let theirs = DOCUMENT.replace(MEASURE, TEXTBOOK);
@@ -112,8 +111,8 @@ mod tests {
 
     #[test]
     fn unknown_names_and_missing_ends_are_errors() {
-        let nobody = "<!-- trommel-perf:x begin --><!-- trommel-perf:x end -->";
-        let unknown = splice(nobody, MEASURE, content).unwrap_err();
+        let document = "<!-- trommel-perf:x begin --><!-- trommel-perf:x end -->";
+        let unknown = splice(document, MEASURE, content).unwrap_err();
         assert!(unknown.to_string().contains("no table called x"));
         let open = splice("<!-- trommel-perf:a begin -->", MEASURE, content).unwrap_err();
         assert!(open.to_string().contains("has no end"));

@@ -1,18 +1,18 @@
-//! Statistics that a noisy neighbour cannot move far: medians and median absolute deviations.
+//! Statistics that are robust against outliers: medians and median absolute deviations.
 
-/// The median of the values; NaN of none.
+/// Returns the median of the values; NaN if there are none.
 pub(crate) fn median(values: &[f64]) -> f64 {
     quantile(values, 0.5)
 }
 
-/// The median absolute deviation from the median, not scaled to a standard deviation; NaN of none.
+/// Returns the median absolute deviation from the median, not scaled to a standard deviation; NaN without values.
 pub(crate) fn median_absolute_deviation(values: &[f64]) -> f64 {
     let middle = median(values);
     let deviations: Vec<f64> = values.iter().map(|value| (value - middle).abs()).collect();
     median(&deviations)
 }
 
-/// The quantile `at` (0 to 1) with linear interpolation between order statistics; NaN of none.
+/// Returns the quantile `at` (0 to 1), with linear interpolation between order statistics; NaN without values.
 pub(crate) fn quantile(values: &[f64], at: f64) -> f64 {
     if values.is_empty() {
         return f64::NAN;
@@ -25,8 +25,7 @@ pub(crate) fn quantile(values: &[f64], at: f64) -> f64 {
     below + (above - below) * position.fract()
 }
 
-/// The value rounded to `digits` significant decimal digits, so that files hold no digits that the
-/// measurement does not have.
+/// Rounds a value to `digits` significant decimal digits, so that files do not hold meaningless digits.
 pub(crate) fn round_significant(value: f64, digits: i32) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return value;
@@ -41,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn medians_of_odd_and_even_counts() {
+    fn the_median_of_an_even_count_is_the_mean_of_the_middle_two() {
         assert_eq!(median(&[3.0, 1.0, 2.0]), 2.0);
         assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), 2.5);
         assert_eq!(median(&[7.0]), 7.0);
@@ -57,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn deviation_of_known_values() {
+    fn the_median_absolute_deviation_matches_a_known_example() {
         assert_eq!(median_absolute_deviation(&[1.0, 1.0, 2.0, 2.0, 4.0, 6.0, 9.0]), 1.0);
     }
 

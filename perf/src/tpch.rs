@@ -1,6 +1,5 @@
-//! Real join keys: TPC-H, generated in the process. The filter is built on the keys of the orders of
-//! three months, and probed with the order keys of all line items: the join that a database
-//! pre-filters.
+//! Realistic join keys from TPC-H, which are generated in this process. The filter is built on the order keys of three
+//! months and probed with the order keys of all line items, as a database does before a join.
 
 use crate::keys::{Column, Probes};
 use std::collections::HashSet;
@@ -10,10 +9,10 @@ use tpchgen::generators::{LineItemGenerator, OrderGenerator};
 use tpchgen::text::TextPool;
 use trommel::Bitmap;
 
-/// Orders from 1995-01-01 up to and without 1995-04-01, in days since 1970.
+/// The dates of the orders, in days since 1970: from 1995-01-01 to before 1995-04-01.
 const WINDOW: std::ops::Range<i32> = 9131..9221;
 
-/// What the keys are, for the report.
+/// Describes the keys for the report.
 pub(crate) fn describe(scale: f64) -> String {
     format!(
         "TPC-H at scale {scale}: built on o_orderkey where o_orderdate is in [1995-01-01, 1995-04-01), \
@@ -21,10 +20,10 @@ pub(crate) fn describe(scale: f64) -> String {
     )
 }
 
-/// The build keys and the probes, with the exact answer to the join.
+/// Generates the keys to insert and the probes, and computes which probes match.
 pub(crate) fn prepare(scale: f64) -> (Column, Probes) {
-    // Comments are drawn from a pool of text that takes longer to make than the rows; keys and dates
-    // come from streams of their own and do not depend on it.
+    // The generator draws comments from a pool of text whose default size takes longer to create than the rows. Keys
+    // and dates do not depend on the pool, so a small one is enough.
     let distributions = Distributions::static_default();
     let pool = TextPool::new(SMALL_POOL, distributions);
     let orders =
@@ -47,7 +46,7 @@ pub(crate) fn prepare(scale: f64) -> (Column, Probes) {
     (Column::Integers(build), Probes { column: Column::Integers(probes), members })
 }
 
-/// Bytes of text to draw comments from.
+/// Bytes of the pool of text for comments.
 const SMALL_POOL: i32 = 1 << 20;
 
 fn is_in_window(date: TPCHDate) -> bool {
@@ -59,8 +58,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_window_is_three_months_and_keys_do_not_depend_on_the_pool_of_text() {
-        let (Column::Integers(ours), probes) = prepare(0.001) else { panic!("keys are integers") };
+    fn keys_are_those_of_three_months_whatever_the_pool_of_text() {
+        let (Column::Integers(keys), probes) = prepare(0.001) else { panic!("keys are integers") };
         let reference: Vec<u64> = OrderGenerator::new(0.001, 1, 1)
             .iter()
             .filter(|order| {
@@ -70,7 +69,7 @@ mod tests {
             })
             .map(|order| order.o_orderkey as u64)
             .collect();
-        assert_eq!(ours, reference);
+        assert_eq!(keys, reference);
         let items: Vec<i64> =
             LineItemGenerator::new(0.001, 1, 1).iter().map(|item| item.l_orderkey).collect();
         let Column::Integers(probed) = &probes.column else { panic!("keys are integers") };
@@ -78,9 +77,9 @@ mod tests {
         // Orders have one to seven items each.
         let matches = probes.members.count_ones();
         assert!(
-            (ours.len()..=7 * ours.len()).contains(&matches),
+            (keys.len()..=7 * keys.len()).contains(&matches),
             "{matches} items of {} orders",
-            ours.len()
+            keys.len()
         );
     }
 }

@@ -1,11 +1,11 @@
-//! Many small filters, in the shape that a log-structured merge tree has: levels, and in each of them parts by
-//! ranges of keys. A key is in one level; a probe asks the filter of its part in every level until one says that
-//! it may be there.
+//! Many small filters, arranged as in a log-structured merge tree: each level is divided into parts by ranges of keys,
+//! and each part of a level has a filter. A key is in one level. A lookup queries the filter of its part in every
+//! level, until one reports that the key may be present.
 //!
-//! The range of a key says nothing of its hash, so level and part are drawn from a product of the hash, whose high
-//! bits depend on all of it: filters take their places from the high bits themselves.
+//! In a real tree, the part and level of a key are independent of its hash. So here they are drawn from a product of
+//! the hash, because filters use the high bits of the hash itself as positions.
 //!
-//! Source of the shape: O'Neil, Cheng, Gawlick and O'Neil, "The log-structured merge-tree (LSM-tree)", Acta
+//! Source of the arrangement: O'Neil, Cheng, Gawlick and O'Neil, "The log-structured merge-tree (LSM-tree)", Acta
 //! Informatica 33 (1996).
 
 use crate::keys::Column;
@@ -14,43 +14,43 @@ use anyhow::{Result, bail};
 use std::slice;
 use trommel::{Bitmap, Isa, KeyHash};
 
-/// Levels, each of which has as many parts.
+/// The number of levels, and of parts in each level.
 pub(crate) const LEVELS: usize = 10;
 const PARTS: usize = 100;
-/// All of them.
+/// The number of filters in the tree.
 pub(crate) const FILTERS: usize = LEVELS * PARTS;
 
-/// Probes that are split among parts at a time: some eighty per part.
+/// The number of probes that are split among the parts at a time: about eighty per part.
 const SPLIT_AT_A_TIME: usize = 8192;
 
-/// Filters by level and part.
+/// The filters of all levels and parts.
 #[derive(Clone, Debug)]
 pub(crate) struct Tree<F> {
-    /// The filters of a part next to each other, the first level first.
+    /// Ordered by part, and by level within a part.
     filters: Vec<F>,
 }
 
-/// Keys that each of the filters is sized for: parts of a range are not equally large, and some have more keys than
-/// others by four standard deviations.
+/// Returns the number of keys for which each filter is sized. The keys are distributed at random, so a filter may have
+/// more than the mean: this allows for 4.5 standard deviations more.
 pub(crate) fn keys_of_each(keys: usize) -> usize {
     let mean = keys as f64 / FILTERS as f64;
     (mean + 4.5 * mean.sqrt()).ceil() as usize + 1
 }
 
-/// A filter alone, or a tree of filters of its type.
+/// Creates a single filter, or a tree of filters of its type.
 pub(crate) fn boxed<F: Subject + Clone + 'static>(
     is_tree: bool,
-    make: impl Fn() -> Result<F>,
+    create: impl Fn() -> Result<F>,
 ) -> Result<Box<dyn Subject>> {
     if !is_tree {
-        return Ok(Box::new(make()?));
+        return Ok(Box::new(create()?));
     }
-    let filters = (0..FILTERS).map(|_| make()).collect::<Result<_>>()?;
+    let filters = (0..FILTERS).map(|_| create()).collect::<Result<_>>()?;
     Ok(Box::new(Tree::<F> { filters }))
 }
 
-/// The part of a hash, and the level of the key that has it.
-fn place_of(hash: KeyHash) -> (usize, usize) {
+/// Returns the part of a hash, and the level in which its key is stored.
+fn part_and_level(hash: KeyHash) -> (usize, usize) {
     let mixed = hash.raw().wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let mixed = (mixed ^ (mixed >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
     let drawn = |random: u64, count: usize| ((random * count as u64) >> 32) as usize;
@@ -58,21 +58,23 @@ fn place_of(hash: KeyHash) -> (usize, usize) {
 }
 
 impl<F: Subject> Tree<F> {
+    /// Returns the filters of a part, one per level.
     fn of_part(&self, part: usize) -> &[F] {
         &self.filters[part * LEVELS..][..LEVELS]
     }
 
-    /// Whether any level may hold the key: one call a level, up to the first that says so.
+    /// Whether any level may hold the key. Makes one call per level, and stops at the first that may hold it.
     #[inline]
     fn contains(&self, hash: &KeyHash) -> bool {
-        let (part, _) = place_of(*hash);
+        let (part, _) = part_and_level(*hash);
         self.of_part(part).iter().any(|filter| filter.count_single(slice::from_ref(hash)) != 0)
     }
 
-    /// Splits probes among parts, queries every level of a part for all of its probes, and puts the answers back.
+    /// Splits probes among parts, queries every level of a part for all probes of the part, and stores the answers in
+    /// the probes' order.
     fn answer_split(&self, hashes: &[KeyHash], first: usize, answers: &mut Bitmap) {
         let mut starts = [0usize; PARTS + 1];
-        let parts: Vec<usize> = hashes.iter().map(|hash| place_of(*hash).0).collect();
+        let parts: Vec<usize> = hashes.iter().map(|hash| part_and_level(*hash).0).collect();
         parts.iter().for_each(|part| starts[part + 1] += 1);
         for part in 0..PARTS {
             starts[part + 1] += starts[part];
@@ -118,11 +120,11 @@ impl<F: Subject + Clone + 'static> Subject for Tree<F> {
         self.filters[0].isa()
     }
 
-    /// That any of the levels is wrong.
+    /// The probability that at least one of the levels answers wrongly.
     fn expected_fpr(&self, keys: usize) -> Option<f64> {
-        let rate = |filter: &F| filter.expected_fpr(keys / self.filters.len());
-        let rates = self.filters.iter().map(rate).sum::<Option<f64>>()?;
-        Some(1.0 - (1.0 - rates / self.filters.len() as f64).powi(LEVELS as i32))
+        let fpr = |filter: &F| filter.expected_fpr(keys / self.filters.len());
+        let sum = self.filters.iter().map(fpr).sum::<Option<f64>>()?;
+        Some(1.0 - (1.0 - sum / self.filters.len() as f64).powi(LEVELS as i32))
     }
 
     fn copy(&self) -> Box<dyn Subject> {
@@ -132,13 +134,13 @@ impl<F: Subject + Clone + 'static> Subject for Tree<F> {
     fn insert_single(&mut self, hashes: &[KeyHash]) -> Result<()> {
         let mut split = vec![Vec::new(); self.filters.len()];
         for hash in hashes {
-            let (part, level) = place_of(*hash);
+            let (part, level) = part_and_level(*hash);
             split[part * LEVELS + level].push(*hash);
         }
         self.filters
             .iter_mut()
             .zip(&split)
-            .try_for_each(|(filter, of_it)| filter.insert_batch(of_it))
+            .try_for_each(|(filter, hashes)| filter.insert_batch(hashes))
     }
 
     fn count_single(&self, hashes: &[KeyHash]) -> usize {
@@ -157,7 +159,7 @@ impl<F: Subject + Clone + 'static> Subject for Tree<F> {
     }
 
     fn insert_keys(&mut self, _keys: &Column) -> Result<()> {
-        bail!("a tree of filters takes hashes only")
+        bail!("a tree of filters takes only hashes")
     }
 
     fn count_keys(&self, _keys: &Column, _scratch: &mut Scratch) -> usize {
@@ -177,14 +179,14 @@ mod tests {
     use crate::plan::{Form, SubjectSpec, every_place};
     use crate::subject::create;
 
-    /// A tree of every kind and rival.
+    /// Returns the trees of all kinds and rivals.
     fn subject_specs() -> Vec<SubjectSpec> {
         let all = every_place(&Caches::default()).into_iter().flat_map(|(_, place)| place.specs);
         all.filter(|spec| spec.form == Form::Tree).collect()
     }
 
     #[test]
-    fn a_tree_finds_its_keys_and_answers_alike_one_by_one_and_in_batches() {
+    fn a_tree_finds_its_keys_and_single_and_batched_answers_agree() {
         const KEYS: usize = 20_000;
         let stream = KeyStream::new(5);
         let keys = stream.hashes(0, KEYS);
@@ -200,9 +202,10 @@ mod tests {
             assert_eq!(single, batch, "{spec:?}");
             tree.answer_batch(&keys, &mut batch);
             assert_eq!(batch.count_ones(), KEYS);
-            // Ten filters of some twenty keys: as often wrong as their own rates say.
-            let rate = single.count_ones() as f64 / absent.len() as f64;
-            assert!(rate <= 0.2, "{spec:?}: {rate}");
+            // A probe queries ten filters of about twenty keys, so the tree's rate is about ten times that of one
+            // filter.
+            let fpr = single.count_ones() as f64 / absent.len() as f64;
+            assert!(fpr <= 0.2, "{spec:?}: {fpr}");
         }
     }
 
@@ -210,7 +213,7 @@ mod tests {
     fn keys_are_spread_evenly_over_filters() {
         let mut counts = vec![0usize; FILTERS];
         for hash in KeyStream::new(9).hashes(0, 1_000_000) {
-            let (part, level) = place_of(hash);
+            let (part, level) = part_and_level(hash);
             counts[part * LEVELS + level] += 1;
         }
         assert_eq!(counts.iter().sum::<usize>(), 1_000_000);

@@ -1,11 +1,11 @@
-//! `atomic-cuckoo-filter` 0.3.0: fingerprints of 8 or 16 bits packed in atomic words, in buckets of four,
-//! for many threads at a time; one thread uses it here, but for the rows of several. It takes a hasher, which gets keys and
+//! `atomic-cuckoo-filter` 0.3.0: fingerprints of 8 or 16 bits packed in atomic words, in buckets of four. It supports
+//! concurrent use, but only the rows for several threads use this. It takes a hasher, which hashes keys and
 //! fingerprints.
 //!
-//! An insert plans its evictions, at most 500, before it moves anything: one that fails changes nothing.
-//! By reading, not by trying: `from_bytes` allocates what the header's capacity says before it compares that
-//! with the bytes that follow, so it must not be given bytes of others. Here it gets its own, as it has no
-//! other way to be copied.
+//! An insert plans its evictions, at most 500, before it moves anything, so a failed insert changes nothing. According
+//! to its source, `from_bytes` allocates the capacity that the header states before it compares that with the number of
+//! bytes that follow, so it must not be given untrusted bytes. Here it gets only bytes that `to_bytes` wrote, because
+//! this is the only way to copy a filter.
 
 use super::Size;
 use super::cuckoo::{Crate, Cuckoo, KeyOrFingerprint};
@@ -17,7 +17,7 @@ use atomic_cuckoo_filter::{CuckooFilter, CuckooFilterBuilder};
 
 type Filter = CuckooFilter<KeyOrFingerprint>;
 
-/// An empty filter of a power of two of slots.
+/// Creates an empty filter; the number of slots must be a power of two.
 pub(super) fn create(filling: &Filling) -> Result<Box<dyn Slots>> {
     let filter = CuckooFilterBuilder::<KeyOrFingerprint>::default()
         .capacity(filling.slots)
@@ -27,7 +27,7 @@ pub(super) fn create(filling: &Filling) -> Result<Box<dyn Slots>> {
     Ok(Box::new(Cuckoo::new(Table { filter, bits: filling.bits }, filling.slots)))
 }
 
-/// A filter, which does not tell the width of its fingerprints.
+/// A filter and the width of its fingerprints, which the crate does not report.
 struct Table {
     filter: Filter,
     bits: u32,
@@ -57,7 +57,7 @@ impl Crate for Table {
         self.filter.capacity() * self.bits as usize / 8
     }
 
-    /// All values but 0, alike often.
+    /// All fingerprints but 0 are equally likely.
     fn collision(&self) -> f64 {
         1.0 / f64::from((1u32 << self.bits) - 1)
     }
@@ -68,10 +68,10 @@ impl Crate for Table {
     }
 }
 
-/// A filter that threads share, of as many slots as 95 % of which take the keys, rounded up by it to a power
-/// of two.
+/// Creates a filter that threads share. It has slots for the keys at a load of at most 95 %; the crate rounds their
+/// number up to a power of two.
 pub(super) fn shared(size: &Size) -> Result<impl Shared + use<>> {
-    let fpr = size.fpr.context("atomic-cuckoo-filter is sized by a rate")?;
+    let fpr = size.fpr.context("atomic-cuckoo-filter is sized by a false-positive rate")?;
     let bits = -fpr.log2().round() as i32 as u32;
     let filter = CuckooFilterBuilder::<KeyOrFingerprint>::default()
         .capacity((size.keys * 20).div_ceil(19))

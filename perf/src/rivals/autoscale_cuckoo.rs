@@ -1,12 +1,13 @@
-//! `autoscale_cuckoo_filter` 0.5.27: fingerprints of any width packed in buckets of four, random walks of
-//! 512 kicks. It takes hashes; its hasher gets fingerprints alone. Its batched lookup is a loop over the
-//! single one.
+//! `autoscale_cuckoo_filter` 0.5.27: fingerprints of any width packed in buckets of four, random-walk eviction with up
+//! to 512 kicks. It has calls that take hashes; its hasher hashes only fingerprints. Its batched lookup is a loop over
+//! the single one.
 //!
-//! It never refuses a key: what a walk leaves over goes to a list, and then a second, larger table is
-//! added, with which the filter has other slots, bytes and rates. So it counts as full from there on.
-//! Keys whose fingerprint is 0, one of 256 at 8 bits, are kept in the same list, sorted, of 16 bytes each:
-//! every insert of one moves half of the others. At 2^27 slots that would be half a million inserts that
-//! move 4 MB each, so the crate is measured up to 2^24 slots at 8 bits.
+//! It never refuses a key. A fingerprint that finds no slot goes to a list, and then the filter adds a second, larger
+//! table. This changes its number of slots, its bytes and its false-positive rate, so it counts as full from then on.
+//!
+//! Keys whose fingerprint is 0, one of 256 at 8 bits, are kept in the same sorted list, with 16 bytes per entry. On
+//! average, each insert of such a key moves half of the list. At 2^27 slots, half a million inserts would move up to
+//! 4 MB each, so with 8 bits the crate is measured only up to 2^24 slots.
 
 use super::cuckoo::{Crate, Cuckoo, offset_of};
 use crate::plan::Filling;
@@ -17,18 +18,18 @@ use std::hash::Hasher;
 
 type Filter = CuckooFilter<u64, Fingerprint>;
 
-/// An empty filter of a power of two of slots.
+/// Creates an empty filter; the number of slots must be a power of two.
 pub(super) fn create(filling: &Filling) -> Result<Box<dyn Slots>> {
-    // Half of the rate is its first table's, which compares eight slots: 2^-bits = rate / 16.
-    let rate = 2f64.powi(4 - filling.bits as i32);
+    // The crate grants its first table half of the rate, for comparisons with eight slots: 2^-bits = fpr / 16.
+    let fpr = 2f64.powi(4 - filling.bits as i32);
     let filter: Filter = CuckooFilterBuilder::<Fingerprint>::default()
         .initial_capacity(filling.slots)
-        .false_positive_probability(rate)
+        .false_positive_probability(fpr)
         .finish();
     let bits = filling.slots as u64 * u64::from(filling.bits);
     ensure!(
         filter.capacity() == filling.slots && filter.bits() == bits,
-        "it made {} slots in {} bits",
+        "the crate created {} slots in {} bits",
         filter.capacity(),
         filter.bits()
     );
@@ -38,7 +39,7 @@ pub(super) fn create(filling: &Filling) -> Result<Box<dyn Slots>> {
     )))
 }
 
-/// A filter, which does not tell the width of its fingerprints.
+/// A filter, and the probability that two keys have the same fingerprint: the crate does not report the width.
 struct Table {
     filter: Filter,
     collision: f64,
@@ -78,7 +79,7 @@ impl Crate for Table {
     }
 }
 
-/// Its hasher here: one multiplication a fingerprint.
+/// The hasher of fingerprints: one multiplication.
 #[derive(Clone, Copy, Debug, Default)]
 struct Fingerprint(u64);
 
@@ -89,7 +90,7 @@ impl Hasher for Fingerprint {
     }
 
     fn write(&mut self, _bytes: &[u8]) {
-        unreachable!("fingerprints come as u64, and keys come hashed")
+        unreachable!("fingerprints are u64, and keys are passed as hashes")
     }
 
     #[inline]

@@ -1,5 +1,5 @@
-//! What the crates of cuckoo filters share: calls of one key, and a table of a power of two of slots in
-//! buckets of four.
+//! The common wrapper of the cuckoo-filter crates. All have calls for one key, and buckets of four slots. The number of
+//! slots is a power of two.
 
 use crate::keys::Column;
 use crate::slots::Slots;
@@ -9,29 +9,29 @@ use std::fmt;
 use std::hash::Hasher;
 use trommel::{Bitmap, Full, KeyHash};
 
-/// Slots of a bucket.
+/// Slots per bucket.
 pub(super) const BUCKET_SLOTS: usize = 4;
 
 /// The calls of one of these crates.
 pub(super) trait Crate: Sized + 'static {
-    /// Inserts a key; false if there was no room. What became of the other keys then differs.
+    /// Inserts a key. Returns false if there is no room; whether other keys are lost then depends on the crate.
     fn insert(&mut self, hash: u64) -> bool;
 
     fn contains(&self, hash: u64) -> bool;
 
     fn remove(&mut self, hash: u64) -> bool;
 
-    /// Fingerprints held, one for each key that was inserted.
+    /// The number of fingerprints held: one per inserted key.
     fn held(&self) -> usize;
 
-    /// Bytes of its table.
+    /// Bytes of the table.
     fn bytes(&self) -> usize;
 
-    /// The probability that two keys have the same fingerprint, by the way that it avoids the one that
-    /// marks empty slots.
+    /// The probability that two keys have the same fingerprint. It depends on how the crate replaces the fingerprint
+    /// that marks empty slots.
     fn collision(&self) -> f64;
 
-    /// A copy in memory of its own.
+    /// Returns a copy with its own memory.
     fn duplicate(&self) -> Self;
 }
 
@@ -47,14 +47,14 @@ impl<C> Cuckoo<C> {
     }
 }
 
-/// Few of these crates show what they hold.
+/// Omits the filter, because few of these crates implement `Debug`.
 impl<C> fmt::Debug for Cuckoo<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Cuckoo").field("slots", &self.slots).finish_non_exhaustive()
     }
 }
 
-/// Why no group with hashing admits them.
+/// The reason why they are measured only without hashing.
 const BY_SLOTS_ONLY: &str = "cuckoo filters are measured by slots only, on keys that come hashed";
 
 impl<C: Crate> Subject for Cuckoo<C> {
@@ -66,14 +66,14 @@ impl<C: Crate> Subject for Cuckoo<C> {
         Some(self.filter.held() as f64 / self.slots as f64)
     }
 
-    /// Of the slots of two buckets those in use are compared. The crates' own equations leave out what
-    /// the mark of empty slots costs.
+    /// The probability that at least one of the used slots in two buckets holds the key's fingerprint. The crates' own
+    /// equations ignore that the mark of empty slots makes one fingerprint more frequent.
     ///
     /// Source: Fan, Andersen, Kaminsky and Mitzenmacher, "Cuckoo filter: practically better than
     /// Bloom", CoNEXT 2014, section 5.1.
     fn expected_fpr(&self, _keys: usize) -> Option<f64> {
-        let compared = 2.0 * BUCKET_SLOTS as f64 * self.load_factor()?;
-        Some(1.0 - (1.0 - self.filter.collision()).powf(compared))
+        let used_slots = 2.0 * BUCKET_SLOTS as f64 * self.load_factor()?;
+        Some(1.0 - (1.0 - self.filter.collision()).powf(used_slots))
     }
 
     fn copy(&self) -> Box<dyn Subject> {
@@ -124,8 +124,8 @@ impl<C: Crate> Slots for Cuckoo<C> {
     }
 }
 
-/// The hasher given to crates that hash keys and fingerprints alike: a key, which is a `u64` and hashed
-/// already, passes through; what else comes is a fingerprint, and takes one multiplication.
+/// The hasher for crates that hash both keys and fingerprints with it. A key is a `u64` that is already a hash, and is
+/// passed through. Any other type is a fingerprint, which is hashed with one multiplication.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct KeyOrFingerprint(u64);
 
@@ -140,7 +140,7 @@ impl Hasher for KeyOrFingerprint {
         self.0 = offset_of(fingerprint as u64);
     }
 
-    /// A slice of bytes comes after its length, which it replaces.
+    /// Replaces the state, which holds the length of the slice: `Hash` writes the length first.
     #[inline]
     fn write(&mut self, fingerprint: &[u8]) {
         self.0 = offset_of(fingerprint.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)));
@@ -152,10 +152,10 @@ impl Hasher for KeyOrFingerprint {
     }
 }
 
-/// 32 bits that tell how far the two buckets of a fingerprint are apart: the upper half of a product,
-/// so that they depend on all bits of it.
+/// Returns the 32 bits from which the distance between a fingerprint's two buckets is derived. They are the upper half
+/// of a product, so that they depend on all bits of the fingerprint.
 #[inline]
 pub(super) fn offset_of(fingerprint: u64) -> u64 {
-    // One more, since the fingerprint 0 would have two buckets that are one.
+    // Adds 1, because with an offset of 0 the two buckets of fingerprint 0 would be the same.
     (fingerprint + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32
 }

@@ -1,9 +1,9 @@
-//! `cuckoofilter` 0.5.0: 8-bit fingerprints in buckets of four bytes, random walks of 500 kicks. It takes
-//! a hasher, which gets keys and fingerprints.
+//! `cuckoofilter` 0.5.0: 8-bit fingerprints in buckets of four bytes, random-walk eviction with up to 500 kicks. It
+//! takes a hasher, which hashes keys and fingerprints.
 //!
-//! An add that fails drops another key: the new one is in, and the fingerprint that the walk held last is
-//! gone (said in the comment of `add`, and seen by the test in this folder). So a filter that refused a
-//! key is asked nothing afterwards.
+//! An `add` that fails loses another key: the new key is stored, but the fingerprint that was evicted last is dropped.
+//! The comment of `add` says so, and a test in `mod.rs` checks it. So a filter is not verified after it has refused a
+//! key.
 
 use super::cuckoo::{Crate, Cuckoo, KeyOrFingerprint};
 use crate::plan::Filling;
@@ -13,7 +13,7 @@ use cuckoofilter::CuckooFilter;
 
 type Filter = CuckooFilter<KeyOrFingerprint>;
 
-/// An empty filter of a power of two of slots.
+/// Creates an empty filter; the number of slots must be a power of two.
 pub(super) fn create(filling: &Filling) -> Result<Box<dyn Slots>> {
     ensure!(filling.bits == 8, "its fingerprints have 8 bits, not {}", filling.bits);
     let filter = Filter::with_capacity(filling.slots);
@@ -46,12 +46,12 @@ impl Crate for Filter {
         self.memory_usage()
     }
 
-    /// 100 becomes 101.
+    /// The crate replaces the fingerprint 100, which marks empty slots, by 101. So 101 is twice as likely as others.
     fn collision(&self) -> f64 {
         258.0 / 65_536.0
     }
 
-    /// It has no copy, but a form for export.
+    /// The crate's filter is not `Clone`, but can be exported and imported.
     fn duplicate(&self) -> Self {
         Self::from(self.export())
     }

@@ -1,5 +1,5 @@
-//! `fastbloom`: a standard Bloom filter, at the bits and the hash count of ours, with its default
-//! hasher where it hashes keys itself.
+//! `fastbloom`: a standard Bloom filter, with the same number of bits and of hashes as ours. In cases with hashing, it
+//! uses its default hasher.
 
 use super::Size;
 use super::parallel::{Shard, Shared};
@@ -100,7 +100,7 @@ impl Shard for Fastbloom {
     }
 }
 
-/// Its filter of atomic words, which threads share.
+/// The crate's filter of atomic words, which threads share.
 #[derive(Debug)]
 pub(super) struct Atomic(AtomicBloomFilter);
 

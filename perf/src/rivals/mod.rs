@@ -1,6 +1,5 @@
-//! The crates that one would otherwise pick, and filters as they are taught. Each is reached from one
-//! file of this folder and from nowhere else, and is measured in the form in which its own users call
-//! it: none has a batched call, or none that is more than a loop.
+//! Competing crates, and textbook filters. Each is called from only one file of this folder, through the calls that its
+//! own users make. None of them has a batched call that is more than a loop over keys.
 
 mod atomic_cuckoo;
 mod autoscale_cuckoo;
@@ -26,7 +25,7 @@ use rayon::ThreadPool;
 use std::fmt;
 use std::sync::Arc;
 
-/// A crate to compare with.
+/// A crate that ours are compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rival {
     /// `sbbf-rs-safe`: split-block filter, AVX2 at run time.
@@ -39,24 +38,24 @@ pub(crate) enum Rival {
     Qfilter,
     /// `trommel-textbook`: quotient filter with three metadata bits per slot.
     TextbookQuotient,
-    /// `subms-cuckoo-filter`: cuckoo filter of 8 bits.
+    /// `subms-cuckoo-filter`: cuckoo filter with fingerprints of 8 bits.
     SubmsCuckoo,
-    /// `cuckoofilter`: cuckoo filter of 8 bits.
+    /// `cuckoofilter`: cuckoo filter with fingerprints of 8 bits.
     Cuckoofilter,
-    /// `autoscale_cuckoo_filter`: cuckoo filter of any width, which grows.
+    /// `autoscale_cuckoo_filter`: growing cuckoo filter with fingerprints of any width.
     AutoscaleCuckoo,
-    /// `atomic-cuckoo-filter`: cuckoo filter of 8 or 16 bits, of atomic words.
+    /// `atomic-cuckoo-filter`: cuckoo filter of atomic words, with fingerprints of 8 or 16 bits.
     AtomicCuckoo,
 }
 
-/// The size that a rival is asked for.
+/// The requested size of a rival.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Size {
-    /// Keys that will be inserted.
+    /// The number of keys that will be inserted.
     pub(crate) keys: usize,
-    /// Whole bits per key, if the case is defined by them.
+    /// Bits per key, if the case is sized by them.
     pub(crate) bits_per_key: Option<usize>,
-    /// The false-positive rate, if the case is defined by it.
+    /// The false-positive rate, if the case is sized by it.
     pub(crate) fpr: Option<f64>,
     /// Bytes of our filter in the same case.
     pub(crate) bytes: usize,
@@ -65,7 +64,7 @@ pub(crate) struct Size {
 }
 
 impl Rival {
-    /// The crates that a kind of ours is compared with; the fastest of them, where there are several.
+    /// Returns the crates with which a kind of ours is compared. If there are several, the fastest one counts.
     pub(crate) fn of_kind(kind: &str) -> &'static [Self] {
         match kind {
             "bloom" | "counting-bloom" => &[Self::Fastbloom],
@@ -77,12 +76,13 @@ impl Rival {
         }
     }
 
-    /// Whether its API has calls that take a hash; if not, its hashing is always inside the timing.
+    /// Whether the crate has calls that take a hash. If not, every timed section includes its hashing.
     pub(crate) fn takes_hashes(self) -> bool {
         self != Self::Parquet
     }
 
-    /// Makes an empty filter of it, or as many as a tree has where the matrix has trees of it.
+    /// Creates an empty filter of this crate. With `is_tree`, creates a tree of filters if the matrix has trees of this
+    /// crate.
     pub(crate) fn create(self, size: &Size, is_tree: bool) -> Result<Box<dyn Subject>> {
         Ok(match self {
             Self::SbbfRs => boxed(is_tree, || sbbf_rs::SbbfRs::new(size))?,
@@ -97,7 +97,7 @@ impl Rival {
         })
     }
 
-    /// Makes an empty filter of this crate with the slots of `filling`.
+    /// Creates an empty filter of this crate with the number and width of slots of `filling`.
     pub(crate) fn create_slots(self, filling: &Filling) -> Result<Box<dyn Slots>> {
         Ok(match self {
             Self::Qfilter => Box::new(qfilter::Qfilter::with_slots(filling)?),
@@ -114,15 +114,15 @@ impl Rival {
 /// A crate that is measured on several threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ParallelRival {
-    /// `sbbf-rs-safe`, a filter for every thread.
+    /// `sbbf-rs-safe`, one filter per thread.
     SbbfRs,
-    /// `fastbloom`, its atomic filter for all threads; on one thread its plain one, which is faster.
+    /// `fastbloom`: one atomic filter for all threads; on one thread the plain filter, which is faster.
     Fastbloom,
-    /// `fastbloom`, its atomic filter on any number of threads.
+    /// `fastbloom`: one atomic filter, on any number of threads.
     FastbloomAtomic,
-    /// `qfilter`, a filter for every thread.
+    /// `qfilter`, one filter per thread.
     Qfilter,
-    /// `atomic-cuckoo-filter`, one for all threads.
+    /// `atomic-cuckoo-filter`, one filter for all threads.
     AtomicCuckoo,
 }
 
@@ -131,7 +131,7 @@ impl ParallelRival {
     pub(crate) const ALL: [Self; 5] =
         [Self::SbbfRs, Self::Fastbloom, Self::FastbloomAtomic, Self::Qfilter, Self::AtomicCuckoo];
 
-    /// Makes an empty filter, or one for every thread of the pool; none is for the thread of the caller.
+    /// Creates an empty filter, or one for each thread of the pool. Without a pool, only the caller's thread uses it.
     pub(crate) fn create(
         self,
         size: &Size,
@@ -160,7 +160,8 @@ impl ParallelRival {
         })
     }
 
-    /// The api column of its rows: a call per key, on shards, or on a filter that threads share.
+    /// Returns the api column of its rows: `single` on one thread, `sharded` for one filter per thread, `shared` for
+    /// one filter that threads share.
     pub(crate) fn api(self, threads: usize) -> &'static str {
         match self {
             Self::FastbloomAtomic => "shared",
@@ -206,14 +207,14 @@ mod tests {
     use crate::plan::Family;
     use trommel::{Bitmap, Full};
 
-    /// Keys denied of those that a filter said it took, after it refused others.
-    fn denied_after_refusals(rival: Rival, bits: u32) -> usize {
+    /// Inserts keys until 64 are refused. Returns how many of the accepted keys are no longer found.
+    fn lost_after_refusals(rival: Rival, bits: u32) -> usize {
         let filling = Filling { family: Family::Cuckoo, slots: 4096, bits, load: 0 };
         let mut filter = rival.create_slots(&filling).unwrap();
-        let (mut taken, mut refusals) = (Vec::new(), 0);
+        let (mut accepted, mut refusals) = (Vec::new(), 0);
         for hash in KeyStream::new(3).hashes(0, 2 * filling.slots) {
             match filter.insert_single(&[hash]) {
-                Ok(()) => taken.push(hash),
+                Ok(()) => accepted.push(hash),
                 Err(error) => {
                     assert!(error.is::<Full>(), "{rival}: {error}");
                     refusals += 1;
@@ -225,25 +226,25 @@ mod tests {
         }
         assert_eq!(refusals, 64, "{rival}");
         let mut answers = Bitmap::new(0);
-        filter.answer_single(&taken, &mut answers);
-        taken.len() - answers.count_ones()
+        filter.answer_single(&accepted, &mut answers);
+        accepted.len() - answers.count_ones()
     }
 
     #[test]
-    fn a_refused_key_costs_another_one_in_cuckoofilter_alone() {
-        // Each drops one fingerprint, which few of the keys left share.
-        let lost = denied_after_refusals(Rival::Cuckoofilter, 8);
+    fn only_cuckoofilter_loses_another_key_when_it_refuses_one() {
+        // Each refusal drops one fingerprint, and few of the remaining keys share it.
+        let lost = lost_after_refusals(Rival::Cuckoofilter, 8);
         assert!((1..=64).contains(&lost), "{lost}");
-        assert_eq!(denied_after_refusals(Rival::SubmsCuckoo, 8), 0);
+        assert_eq!(lost_after_refusals(Rival::SubmsCuckoo, 8), 0);
         for bits in [8, 16] {
-            assert_eq!(denied_after_refusals(Rival::AutoscaleCuckoo, bits), 0);
-            assert_eq!(denied_after_refusals(Rival::AtomicCuckoo, bits), 0);
+            assert_eq!(lost_after_refusals(Rival::AutoscaleCuckoo, bits), 0);
+            assert_eq!(lost_after_refusals(Rival::AtomicCuckoo, bits), 0);
         }
     }
 
     #[test]
-    fn a_copy_holds_what_was_inserted_and_no_more() {
-        let kept = KeyStream::new(4);
+    fn a_copy_is_independent_of_later_inserts() {
+        let stream = KeyStream::new(4);
         for (rival, bits) in [
             (Rival::SubmsCuckoo, 8),
             (Rival::Cuckoofilter, 8),
@@ -252,12 +253,12 @@ mod tests {
         ] {
             let filling = Filling { family: Family::Cuckoo, slots: 4096, bits, load: 0 };
             let mut filter = rival.create_slots(&filling).unwrap();
-            filter.insert_single(&kept.hashes(0, 2000)).unwrap();
+            filter.insert_single(&stream.hashes(0, 2000)).unwrap();
             let copy = filter.copy_slots();
-            filter.insert_single(&kept.hashes(2000, 1000)).unwrap();
+            filter.insert_single(&stream.hashes(2000, 1000)).unwrap();
             assert_eq!((copy.held(), filter.held()), (2000, 3000), "{rival}");
-            assert_eq!(copy.count_single(&kept.hashes(0, 2000)), 2000, "{rival}");
-            assert!(copy.count_single(&kept.hashes(2000, 1000)) < 100, "{rival}");
+            assert_eq!(copy.count_single(&stream.hashes(0, 2000)), 2000, "{rival}");
+            assert!(copy.count_single(&stream.hashes(2000, 1000)) < 100, "{rival}");
         }
     }
 }

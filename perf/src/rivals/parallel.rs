@@ -1,10 +1,9 @@
-//! How a user of these crates would use several cores, as none of them does so by itself: by a shard for
-//! every thread where an insert needs the filter for itself, and together where it is made of atomic words.
+//! Uses the crates on several threads as a user would, because none of them does so by itself. If an insert needs
+//! exclusive access, each thread has its own filter, a shard. A filter of atomic words is shared by all threads.
 //!
-//! *Shards*: all threads deal the keys out, each a slice of them, to a list for every shard; then each thread
-//! fills a shard from the lists that are for it. Which shard a key belongs to is decided by a product of its
-//! hash, so that shards still use all of its bits. Lookups need no dealing: every thread takes slices of the
-//! keys and asks the shard of each.
+//! *Shards*: each thread first partitions a slice of the keys into one list per shard. Then each thread fills one shard
+//! from all lists for it. A product of a key's hash selects its shard, so that the shards can still use all bits of the
+//! hash. Lookups are not partitioned: each thread takes slices of the keys and looks each key up in its shard.
 
 use crate::subject::answer_each;
 use anyhow::{Result, ensure};
@@ -13,7 +12,7 @@ use rayon::prelude::*;
 use std::sync::Arc;
 use trommel::{Bitmap, KeyHash};
 
-/// A filter that several threads fill and probe, or one alone.
+/// A filter that one or several threads fill and query.
 pub(crate) trait Parallel {
     fn memory_bytes(&self) -> usize;
 
@@ -22,19 +21,19 @@ pub(crate) trait Parallel {
 
     fn insert(&mut self, hashes: &[KeyHash]) -> Result<()>;
 
-    /// Bit `i` of the answers is that for `hashes[i]`.
+    /// Looks up all hashes; bit `i` of `answers` becomes the answer for `hashes[i]`.
     fn answer(&self, hashes: &[KeyHash], answers: &mut Bitmap);
 
-    /// Empties it and keeps its memory, every page of which has been written then.
+    /// Empties the filter and keeps its memory, whose pages have then all been written.
     fn clear(&mut self);
 
-    /// Its bytes, for filters that are the same to the byte however they were filled.
+    /// Returns the filter's bytes, if these do not depend on the order in which keys were inserted.
     fn frozen(&self) -> Option<Vec<u8>> {
         None
     }
 }
 
-/// A filter that takes a key per call, and is not shared while it does.
+/// A filter with calls for one key, whose inserts need exclusive access.
 pub(super) trait Shard: Send + Sync {
     fn bytes(&self) -> usize;
 
@@ -42,7 +41,7 @@ pub(super) trait Shard: Send + Sync {
         None
     }
 
-    /// False if there was no room.
+    /// Inserts a key; returns false if there is no room.
     fn insert(&mut self, hash: u64) -> bool;
 
     fn contains(&self, hash: u64) -> bool;
@@ -50,7 +49,7 @@ pub(super) trait Shard: Send + Sync {
     fn clear(&mut self);
 }
 
-/// A filter that takes a key per call from any thread.
+/// A filter with calls for one key, into which several threads may insert at the same time.
 pub(super) trait Shared: Send + Sync {
     fn bytes(&self) -> usize;
 
@@ -58,7 +57,7 @@ pub(super) trait Shared: Send + Sync {
         None
     }
 
-    /// False if there was no room.
+    /// Inserts a key; returns false if there is no room.
     fn insert(&self, hash: u64) -> bool;
 
     fn contains(&self, hash: u64) -> bool;
@@ -66,17 +65,18 @@ pub(super) trait Shared: Send + Sync {
     fn clear(&mut self);
 }
 
-/// Keys that a thread takes at a time: a multiple of the bits of a word.
+/// The number of keys that a thread takes at a time: a multiple of 64, so that no two threads write the same word of
+/// answers.
 const KEYS_AT_A_TIME: usize = 1 << 14;
 
-/// One filter and the thread of the caller, or a filter for every thread.
+/// One filter per thread of the pool or, without a pool, one filter for the caller's thread.
 pub(super) struct Sharded<S> {
     shards: Vec<S>,
     pool: Option<Arc<ThreadPool>>,
 }
 
 impl<S: Shard> Sharded<S> {
-    /// As many shards as the pool has threads, each for its part of the keys.
+    /// Creates a shard for each thread of the pool. `empty` creates the empty filter for a number of keys.
     pub(super) fn new(
         keys: usize,
         pool: Option<Arc<ThreadPool>>,
@@ -84,20 +84,21 @@ impl<S: Shard> Sharded<S> {
     ) -> Result<Self> {
         let count = pool.as_ref().map_or(1, |pool| pool.current_num_threads());
         let mean = keys.div_ceil(count);
-        // Six standard deviations of the number of keys that a shard gets.
+        // Six standard deviations above the mean, because the number of keys per shard is random.
         let most = if count == 1 { mean } else { mean + 6 * mean.isqrt() };
         let shards = (0..count).map(|_| empty(most)).collect::<Result<_>>()?;
         Ok(Self { shards, pool })
     }
 }
 
-/// The shard of a key.
+/// Returns the index of the shard of a key.
 #[inline]
 fn shard_of(hash: u64, shards: usize) -> usize {
     let mixed = hash.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
     ((mixed * shards as u64) >> 32) as usize
 }
 
+/// Inserts hashes until the shard is full; returns whether it took all of them.
 fn fill<S: Shard>(shard: &mut S, hashes: impl IntoIterator<Item = u64>) -> bool {
     hashes.into_iter().all(|hash| shard.insert(hash))
 }
@@ -114,19 +115,19 @@ impl<S: Shard> Parallel for Sharded<S> {
 
     fn insert(&mut self, hashes: &[KeyHash]) -> Result<()> {
         let count = self.shards.len();
-        let is_done = match &self.pool {
+        let took_all = match &self.pool {
             None => fill(&mut self.shards[0], hashes.iter().map(|hash| hash.raw())),
             Some(pool) => pool.install(|| {
-                let dealt: Vec<Vec<Vec<u64>>> = hashes
+                let partitions: Vec<Vec<Vec<u64>>> = hashes
                     .par_chunks(hashes.len().div_ceil(count).max(1))
-                    .map(|hashes| deal(hashes, count))
+                    .map(|hashes| partition(hashes, count))
                     .collect();
                 self.shards.par_iter_mut().enumerate().with_max_len(1).all(|(i, shard)| {
-                    dealt.iter().all(|lists| fill(shard, lists[i].iter().copied()))
+                    partitions.iter().all(|lists| fill(shard, lists[i].iter().copied()))
                 })
             }),
         };
-        ensure!(is_done, "a shard of {} bytes is full", self.shards[0].bytes());
+        ensure!(took_all, "a shard of {} bytes is full", self.shards[0].bytes());
         Ok(())
     }
 
@@ -145,9 +146,9 @@ impl<S: Shard> Parallel for Sharded<S> {
     }
 }
 
-/// The keys of each shard.
-fn deal(hashes: &[KeyHash], shards: usize) -> Vec<Vec<u64>> {
-    // A list is a little longer than the mean, so that it seldom has to grow.
+/// Splits hashes into one list per shard.
+fn partition(hashes: &[KeyHash], shards: usize) -> Vec<Vec<u64>> {
+    // Each list has room for a few more hashes than the mean, so that it rarely has to grow.
     let room = hashes.len() / shards + hashes.len() / 64;
     let mut lists: Vec<Vec<u64>> = (0..shards).map(|_| Vec::with_capacity(room)).collect();
     for hash in hashes {
@@ -173,11 +174,11 @@ impl<S: Shared> Parallel for Together<S> {
 
     fn insert(&mut self, hashes: &[KeyHash]) -> Result<()> {
         let insert = |hashes: &[KeyHash]| hashes.iter().all(|hash| self.filter.insert(hash.raw()));
-        let is_done = match &self.pool {
+        let took_all = match &self.pool {
             None => insert(hashes),
             Some(pool) => pool.install(|| hashes.par_chunks(KEYS_AT_A_TIME).all(insert)),
         };
-        ensure!(is_done, "the filter of {} bytes is full", self.filter.bytes());
+        ensure!(took_all, "the filter of {} bytes is full", self.filter.bytes());
         Ok(())
     }
 
@@ -193,7 +194,7 @@ impl<S: Shared> Parallel for Together<S> {
     }
 }
 
-/// Answers slice by slice, each in words of its own.
+/// Looks up slices of hashes on the threads of a pool. Each slice fills its own words of the answers.
 fn answer_on(
     pool: &ThreadPool,
     hashes: &[KeyHash],
@@ -228,7 +229,7 @@ mod tests {
     use trommel::Bitmap;
 
     #[test]
-    fn several_threads_answer_as_one_where_they_share_a_filter() {
+    fn rivals_find_all_keys_on_one_and_on_several_threads() {
         let (keys, absent) =
             (KeyStream::new(5).hashes(0, 50_000), KeyStream::new(6).hashes(0, 50_000));
         let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap());
@@ -240,7 +241,7 @@ mod tests {
             hash_count: Some(7),
         };
         for rival in ParallelRival::ALL {
-            let (mut found, mut passed) = (Bitmap::new(0), Vec::new());
+            let (mut found, mut false_positives) = (Bitmap::new(0), Vec::new());
             for pool in [None, Some(Arc::clone(&pool))] {
                 let mut filter = rival.create(&size, pool).unwrap();
                 for _ in 0..2 {
@@ -248,14 +249,15 @@ mod tests {
                     filter.answer(&keys, &mut found);
                     assert_eq!(found.count_ones(), keys.len(), "{rival}");
                     filter.answer(&absent, &mut found);
-                    passed.push(found.count_ones());
+                    false_positives.push(found.count_ones());
                     filter.clear();
                     filter.answer(&keys, &mut found);
                     assert_eq!(found.count_ones(), 0, "{rival}");
                 }
                 assert!(filter.memory_bytes() > 0);
             }
-            assert!(passed.iter().all(|passed| (1..2_500).contains(passed)), "{rival}: {passed:?}");
+            let all_plausible = false_positives.iter().all(|count| (1..2_500).contains(count));
+            assert!(all_plausible, "{rival}: {false_positives:?}");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! `parquet`: its split-block filter hashes keys with XXH64 inside every public call, and rounds
-//! sizes up to powers of two.
+//! `parquet`: every public call of its split-block filter hashes the key with XXH64. Sizes are rounded up to powers of
+//! two.
 
 use super::Size;
 use crate::keys::Column;
@@ -17,10 +17,10 @@ impl Parquet {
     }
 }
 
-/// Why no group without hashing admits it (see [`super::Rival::takes_hashes`]).
+/// The reason why it is measured only with hashing (see [`super::Rival::takes_hashes`]).
 const TAKES_NO_HASHES: &str = "the parquet crate has no public call that takes a hash";
 
-/// Bytes of a block of the format.
+/// Bytes of a block in Parquet's format.
 const BLOCK_BYTES: usize = 32;
 
 impl Subject for Parquet {

@@ -1,5 +1,5 @@
-//! `qfilter`: a rank-and-select quotient filter. It calls hashes fingerprints and takes whole ones, of
-//! which it uses the low bits. Its tables have a power of two of slots, 95 % of which it fills.
+//! `qfilter`: a rank-and-select quotient filter. Its calls for "fingerprints" take whole hashes, of which they use the
+//! low bits. The number of slots is a power of two, of which it fills 95 %.
 
 use super::Size;
 use super::parallel::Shard;
@@ -19,28 +19,29 @@ pub(super) struct Qfilter {
 }
 
 impl Qfilter {
-    /// For keys and a rate: the next power of two of slots.
+    /// Creates a filter for a number of keys and a false-positive rate. The number of slots becomes a power of two.
     pub(super) fn new(size: &Size) -> Result<Self> {
-        let fpr = size.fpr.context("qfilter is sized by a rate or by slots")?;
-        Self::of(size.keys, fpr)
+        let fpr = size.fpr.context("qfilter is sized by a false-positive rate or by slots")?;
+        Self::for_keys(size.keys, fpr)
     }
 
-    /// Makes a filter of exactly the slots, a power of two, and the remainder bits of `filling`.
+    /// Creates a filter with exactly the slots and remainder bits of `filling`. The number of slots must be a power of
+    /// two.
     pub(super) fn with_slots(filling: &Filling) -> Result<Self> {
-        let rate = 2f64.powi(-(filling.bits as i32));
-        let made = Self::of((filling.slots * 19).div_ceil(20), rate)?;
+        let fpr = 2f64.powi(-(filling.bits as i32));
+        let created = Self::for_keys((filling.slots * 19).div_ceil(20), fpr)?;
         ensure!(
-            made.slots == filling.slots && made.remainder_bits() == filling.bits,
-            "qfilter made {} slots of {} bits",
-            made.slots,
-            made.remainder_bits()
+            created.slots == filling.slots && created.remainder_bits() == filling.bits,
+            "qfilter created {} slots of {} bits",
+            created.slots,
+            created.remainder_bits()
         );
-        Ok(made)
+        Ok(created)
     }
 
-    fn of(keys: usize, fpr: f64) -> Result<Self> {
+    fn for_keys(keys: usize, fpr: f64) -> Result<Self> {
         let filter = Filter::new(keys as u64, fpr)?;
-        // It tells its capacity, which is 95 % of its slots, and not the slots.
+        // The crate reports only its capacity, which is 95 % of its slots.
         let slots = 1 << (filter.capacity() * 20 / 19).ilog2();
         Ok(Self { filter, slots })
     }
@@ -151,15 +152,16 @@ impl Slots for Qfilter {
         Box::new(self.clone())
     }
 
-    /// Its builder takes fingerprints in order: faster than inserts as they come, sorting included.
+    /// Uses the crate's builder, which takes fingerprints in ascending order. Even with the time for sorting, this is
+    /// faster than inserting in any order.
     fn bulk(&mut self, hashes: &[KeyHash]) -> Result<()> {
         let bits = self.filter.fingerprint_size();
         let mut fingerprints: Vec<u64> =
             hashes.iter().map(|hash| truncate_to_fingerprint(hash.raw(), bits)).collect();
         fingerprints.sort_unstable();
-        // The smallest filter, to be put in the place of the one that the builder fills.
-        let aside = std::mem::replace(&mut self.filter, Filter::new(1, 0.5)?);
-        let mut builder = Builder::new(aside);
+        // The builder takes the filter by value, so a tiny one replaces it in `self` meanwhile.
+        let filter = std::mem::replace(&mut self.filter, Filter::new(1, 0.5)?);
+        let mut builder = Builder::new(filter);
         for fingerprint in fingerprints {
             builder.insert_fingerprint(false, fingerprint)?;
         }
@@ -182,7 +184,8 @@ impl Slots for Qfilter {
 
 impl FingerprintSet for Qfilter {
     fn merge(&mut self, other: &dyn Slots) -> Result<()> {
-        let other = (other as &dyn Any).downcast_ref::<Self>().context("filters of two types")?;
+        let other =
+            (other as &dyn Any).downcast_ref::<Self>().context("filters of different types")?;
         Ok(self.filter.merge(false, &other.filter)?)
     }
 

@@ -1,4 +1,4 @@
-//! `sbbf-rs-safe`: takes hashes and brings no hash function; its users hash with XXH3 or the like.
+//! `sbbf-rs-safe`: takes hashes and has no hash function of its own. As a user would, this wrapper hashes with XXH3.
 
 use super::Size;
 use super::parallel::Shard;
@@ -9,20 +9,20 @@ use sbbf_rs_safe::Filter;
 use trommel::{Bitmap, KeyHash};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Bytes of one of its blocks.
+/// Bytes of a block.
 const BLOCK_BYTES: usize = 32;
 
 #[derive(Clone, Debug)]
 pub(super) struct SbbfRs(Filter);
 
 impl SbbfRs {
-    /// At its own whole bits per key where the case has them, else at the bytes of our filter.
+    /// Creates a filter with the bits per key of the case, if it has them, else with the bytes of our filter.
     pub(super) fn new(size: &Size) -> Result<Self> {
         if let Some(bits) = size.bits_per_key {
             return Ok(Self(Filter::new(bits, size.keys)));
         }
         let bytes = size.bytes.next_multiple_of(BLOCK_BYTES).max(BLOCK_BYTES);
-        // A filter is all zeros when empty, and this is its only way to an exact size.
+        // An empty filter is all zeros. Only `from_bytes` can create a filter of an exact size.
         let filter = Filter::from_bytes(&vec![0; bytes]).context("sbbf-rs-safe refused a size")?;
         Ok(Self(filter))
     }

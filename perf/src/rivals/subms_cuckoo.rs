@@ -1,10 +1,9 @@
-//! `subms-cuckoo-filter` 0.10.0: 8-bit fingerprints in buckets of four bytes, random walks of 500 kicks.
-//! It hashes keys itself, with FNV-1a byte by byte, and takes no hasher: that is inside the timing.
+//! `subms-cuckoo-filter` 0.10.0: 8-bit fingerprints in buckets of four bytes, random-walk eviction with up to 500
+//! kicks. It takes no hasher and no hashes, but hashes keys byte by byte with FNV-1a, so this is part of its times.
 //!
-//! A fingerprint that a walk leaves over is kept aside, so nothing is lost; a key that finds no room after
-//! that is refused. Its variant with 12 and 16 bits is left out: it takes `&str` alone, keeps 12 bits in
-//! 16, and can be neither copied nor written and read again, so there is no filter to insert a band into
-//! again and again.
+//! A fingerprint that finds no slot is kept aside, so no key is lost; later keys that find no slot are refused. Its
+//! variant with 12 and 16 bits is left out. It takes only `&str` keys, stores 12 bits in 16, and can be neither copied
+//! nor serialized, so it is impossible to insert a band repeatedly into the same filter.
 
 use super::cuckoo::{Crate, Cuckoo};
 use crate::plan::Filling;
@@ -12,10 +11,10 @@ use crate::slots::Slots;
 use anyhow::{Result, ensure};
 use subms_cuckoo_filter::CuckooFilter;
 
-/// An empty filter of a power of two of slots.
+/// Creates an empty filter; the number of slots must be a power of two.
 pub(super) fn create(filling: &Filling) -> Result<Box<dyn Slots>> {
     ensure!(filling.bits == 8, "its fingerprints have 8 bits, not {}", filling.bits);
-    // It adds 5 % to the keys and rounds up to a power of two.
+    // The crate adds 5 % to the number of keys and rounds up to a power of two.
     let filter = CuckooFilter::with_capacity(filling.slots / 10 * 9);
     ensure!(filter.capacity() == filling.slots, "it made {} slots", filter.capacity());
     Ok(Box::new(Cuckoo::new(filter, filling.slots)))
@@ -45,12 +44,12 @@ impl Crate for CuckooFilter {
         self.size_in_bytes()
     }
 
-    /// 0 becomes 1.
+    /// The crate replaces the fingerprint 0 by 1, because 0 marks empty slots. So 1 is twice as likely as others.
     fn collision(&self) -> f64 {
         258.0 / 65_536.0
     }
 
-    /// It has no copy, but writes what it reads.
+    /// The crate's filter is not `Clone`, but can be written and parsed.
     fn duplicate(&self) -> Self {
         let mut bytes = Vec::with_capacity(self.size_in_bytes() + 32);
         self.write_to(&mut bytes).expect("a vector takes all bytes");

@@ -1,5 +1,5 @@
-//! `trommel-textbook`: the quotient filter with three metadata bits per slot, written to be read: the
-//! code that a reader of the paper would write, as a baseline for the optimised filter.
+//! `trommel-textbook`: the quotient filter with three metadata bits per slot, implemented as the paper describes it. It
+//! is the baseline for the optimised filter.
 
 use crate::ours::{Fingerprinted, Ours};
 use crate::plan::Filling;
@@ -7,9 +7,9 @@ use crate::slots::Slots;
 use anyhow::{Result, ensure};
 use trommel_textbook::TextbookQuotientFilter;
 
-/// An empty filter of a power of two of slots.
+/// Creates an empty filter; the number of slots must be a power of two.
 pub(super) fn create(filling: &Filling) -> Result<Box<dyn Slots>> {
-    ensure!(filling.slots.is_power_of_two(), "{} slots are no power of two", filling.slots);
+    ensure!(filling.slots.is_power_of_two(), "{} slots are not a power of two", filling.slots);
     let filter = TextbookQuotientFilter::new(filling.slots.ilog2(), filling.bits)?;
     Ok(Box::new(Ours::with_slots(filter, None, filling.slots as u64)))
 }

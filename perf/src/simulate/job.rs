@@ -1,9 +1,9 @@
-//! What one simulated program does: all cases of one filter, which is filled once for them.
+//! A job for one simulated process: all cases of one filter, which is filled once for all of them.
 
 use super::{Ledger, MOST_KEYS};
 use crate::cli::Selection;
 use crate::effort::Effort;
-use crate::plan::{Family, Loads};
+use crate::plan::{Family, Filling, Loads};
 use crate::row::{NOT_COUNTED, Row};
 use crate::session::Session;
 use anyhow::{Result, ensure};
@@ -16,20 +16,20 @@ use trommel::Isa;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Job {
     size: Size,
-    /// Kind or crate, and how it is sized, without a load.
+    /// The kind or crate, and its size without a load.
     subject: String,
-    /// Loads that the filter is filled to, if it is sized by slots.
+    /// The loads to which the filter is filled, if it is sized by slots.
     loads: Vec<u32>,
-    /// Their names.
+    /// The names of the cases.
     cases: Vec<String>,
 }
 
-/// Where in a run the cases are.
+/// The part of a run to which the cases belong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Size {
-    /// Among filters for this number of keys.
+    /// Filters for this number of keys.
     Keys(usize),
-    /// In the sweep over loads of filters with this number of slots.
+    /// The sweep over loads of a family's filters with this number of slots.
     Slots(Family, usize),
 }
 
@@ -42,37 +42,38 @@ impl fmt::Display for Job {
     }
 }
 
-/// Marks rows by kernels for AVX2 in a run that has better ones.
+/// Marks rows for which AVX2 kernels were measured although the run has better ones.
 const AVX2_SUFFIX: &str = "+avx2";
 
-/// The name by which a row's case is simulated: kernels for AVX2 are those of any simulated run.
+/// The name under which a row's case is simulated. It has no [`AVX2_SUFFIX`], because simulation never uses better
+/// kernels than AVX2.
 pub(super) fn simulated_name(row: &Row) -> String {
     row.name().replace(AVX2_SUFFIX, "")
 }
 
-/// The jobs that fill in the rows of which nothing was counted. Rows of several threads, of keys from files
-/// or TPC-H, of the matrix, and of filters that are too large stay as they are.
+/// Returns the jobs that count the events of rows without counts. Rows for several threads, for keys from files or
+/// TPC-H, for the matrix, and for filters above [`MOST_KEYS`] are left out.
 pub(crate) fn jobs_of(rows: &[Row]) -> Vec<Job> {
     let mut jobs: Vec<Job> = Vec::new();
     for row in rows {
-        let is_wanted = row.counters == NOT_COUNTED
+        let can_be_simulated = row.counters == NOT_COUNTED
             && !row.is_of_engine()
             && row.threads == 1
             && row.input().is_none()
             && row.matrix().is_none();
         let filling = row.filling();
         let units = filling.map_or(row.keys as usize, |filling| filling.slots);
-        if !is_wanted || units > MOST_KEYS {
+        if !can_be_simulated || units > MOST_KEYS {
             continue;
         }
-        let who = row.rival.as_deref().unwrap_or(&row.filter);
+        let filter = row.rival.as_deref().unwrap_or(&row.filter);
         let (size, sizing) = match filling {
             None => (Size::Keys(units), row.sizing().to_owned()),
-            Some(of) => {
-                (Size::Slots(of.family, units), format!("{}{}", of.family.letter(), of.bits))
+            Some(Filling { family, bits, .. }) => {
+                (Size::Slots(family, units), format!("{}{bits}", family.letter()))
             }
         };
-        let (subject, name) = (format!("{who} {sizing}"), simulated_name(row));
+        let (subject, name) = (format!("{filter} {sizing}"), simulated_name(row));
         let known = jobs.iter().position(|job| job.size == size && job.subject == subject);
         let index = known.unwrap_or_else(|| {
             jobs.push(Job { size, subject, loads: Vec::new(), cases: Vec::new() });
@@ -90,7 +91,7 @@ pub(crate) fn jobs_of(rows: &[Row]) -> Vec<Job> {
 }
 
 impl Job {
-    /// Runs the cases, each in its sections.
+    /// Runs the cases in marked sections.
     pub(crate) fn run(&self, isa: Option<Isa>) -> Result<Ledger> {
         let names: Vec<String> = self.cases.iter().map(|name| regex::escape(name)).collect();
         let selection = Selection {
@@ -107,7 +108,7 @@ impl Job {
             }
         }
         let ledger = session.into_ledger();
-        ensure!(!ledger.is_empty(), "{self}: none of its cases is known here");
+        ensure!(!ledger.is_empty(), "{self}: this program has none of its cases");
         Ok(ledger)
     }
 }
@@ -117,7 +118,7 @@ mod tests {
     use super::*;
     use crate::row::tests::example;
 
-    /// A row of the sweep.
+    /// Returns a row of the sweep over loads.
     fn swept(variant: &str, op: &str) -> Row {
         let keys = 950;
         Row { op: op.into(), workload: None, keys, ..example("quotient", variant, None, 2.0) }
@@ -139,10 +140,10 @@ mod tests {
             plain.clone(),
         ];
         let jobs = jobs_of(&rows);
-        let of: Vec<(String, usize)> =
+        let names_and_cases: Vec<(String, usize)> =
             jobs.iter().map(|job| (job.to_string(), job.cases.len())).collect();
         assert_eq!(
-            of,
+            names_and_cases,
             [
                 ("bloom 12-bit of 1e3 keys".to_owned(), 2),
                 ("fastbloom 12-bit of 1e3 keys".to_owned(), 1),
@@ -154,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_or_on_several_threads_is_left_out() {
+    fn rows_that_cannot_be_simulated_have_no_job() {
         let base = example("bloom", "12-bit", None, 2.0);
         for row in [
             Row { keys: 10_000_000, ..base.clone() },
@@ -170,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_runs_its_cases_and_no_others_in_sections() {
+    fn a_job_runs_exactly_its_cases() {
         let rows = [
             Row { keys: 500, ..example("split-block-bloom", "12-bit", None, 2.0) },
             Row { keys: 500, ..example("split-block-bloom", "12-bit", Some("parquet"), 2.0) },
@@ -180,7 +181,7 @@ mod tests {
         let ran = |job: &Job| job.run(None).map(|ledger| ledger.names());
         assert_eq!(ran(&jobs[0]).unwrap(), jobs[0].cases);
         assert_eq!(ran(&jobs[2]).unwrap(), jobs[2].cases);
-        // `parquet` takes no hashes, so this case is none that there is.
+        // `parquet` takes no hashes, so no such case exists.
         assert!(ran(&jobs[1]).is_err());
     }
 }

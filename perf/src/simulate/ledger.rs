@@ -1,4 +1,4 @@
-//! Which sections belong to which case.
+//! The record of the sections that belong to each case.
 
 use crate::counters::{Counts, Event};
 use crate::interleave::{Meter, Repetition};
@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, ensure};
 use serde::{Deserialize, Serialize};
 use trommel_callgrind::Part;
 
-/// The cases that were run in sections, in the order of these.
+/// The cases that were run in marked sections, in the order in which they ran.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Ledger(Vec<Entry>);
 
@@ -14,14 +14,14 @@ pub(crate) struct Ledger(Vec<Entry>);
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Entry {
     name: String,
-    /// How many sections it has.
+    /// The number of sections.
     sections: usize,
-    /// Operations in them.
+    /// The number of operations in all sections.
     ops: u64,
 }
 
 impl Ledger {
-    /// Runs one repetition of a case in sections, verified as it always is.
+    /// Runs one repetition of a case in marked sections, which also verifies its answers.
     pub(crate) fn run(&mut self, name: &str, repetition: &mut Repetition<'_>) -> Result<()> {
         let mut meter = Meter::marking();
         let ops = repetition(&mut meter).with_context(|| name.to_owned())?;
@@ -29,7 +29,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Whether nothing was run.
+    /// Whether no case was run.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -40,23 +40,23 @@ impl Ledger {
         self.0.iter().map(|entry| entry.name.clone()).collect()
     }
 
-    /// The events of each case, an operation.
+    /// Returns the name of each case and its events per operation.
     ///
     /// # Errors
     ///
-    /// If there are fewer or more sections than were run.
+    /// If the number of sections is not the number of sections that were run.
     pub(crate) fn counts(&self, sections: &[Part]) -> Result<Vec<(String, Counts)>> {
         let run: usize = self.0.iter().map(|entry| entry.sections).sum();
         ensure!(
             sections.len() == run,
-            "Callgrind saw {} of {run} sections: it finds them by symbols, which a stripped program lacks",
+            "Callgrind saw {} of {run} sections: it finds sections by symbols, which a stripped program lacks",
             sections.len()
         );
-        let mut left = sections;
+        let mut remaining = sections;
         let mut all = Vec::new();
         for entry in &self.0 {
-            let (of_case, rest) = left.split_at(entry.sections);
-            left = rest;
+            let (of_case, rest) = remaining.split_at(entry.sections);
+            remaining = rest;
             let mut sum = Part::default();
             of_case.iter().for_each(|part| sum.add(part));
             let mut counts = Counts::default();
@@ -67,7 +67,7 @@ impl Ledger {
     }
 }
 
-/// The events of a row that are simulated. There is no TLB among them, and there are no cycles.
+/// Returns the simulated events of a section. Callgrind simulates no TLB and counts no cycles.
 fn events_of(part: &Part) -> Counts {
     let mut counts = Counts::default();
     for (event, count) in [
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn sections_are_dealt_out_in_the_order_of_the_cases() {
+    fn sections_are_assigned_to_cases_in_order() {
         let mut ledger = Ledger::default();
         let mut twice: Repetition<'_> = Box::new(|meter| {
             meter.time(|| ());
@@ -110,12 +110,12 @@ mod tests {
         });
         ledger.run("once", &mut once).unwrap();
         let counts = ledger.counts(&parts(&[100, 20, 30])).unwrap();
-        let of = |place: usize, event| counts[place].1.get(event);
+        let count = |case: usize, event| counts[case].1.get(event);
         assert_eq!(counts[0].0, "twice");
-        assert_eq!(of(0, Event::Instructions), Some(30.0));
-        assert_eq!(of(0, Event::L1dReadMisses), Some(4.0));
+        assert_eq!(count(0, Event::Instructions), Some(30.0));
+        assert_eq!(count(0, Event::L1dReadMisses), Some(4.0));
         assert!(counts[1].1.is_empty());
-        assert_eq!((of(2, Event::Instructions), of(2, Event::Cycles)), (Some(15.0), None));
+        assert_eq!((count(2, Event::Instructions), count(2, Event::Cycles)), (Some(15.0), None));
         for wrong in [&[1, 2][..], &[1, 2, 3, 4], &[]] {
             let error = ledger.counts(&parts(wrong)).unwrap_err().to_string();
             assert!(error.contains("of 3 sections"), "{error}");
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_answer_is_named() {
+    fn an_error_names_its_case() {
         let mut wrong: Repetition<'_> = Box::new(|_| anyhow::bail!("2 keys denied"));
         let error = Ledger::default().run("a case", &mut wrong).unwrap_err();
         assert_eq!(format!("{error:#}"), "a case: 2 keys denied");
