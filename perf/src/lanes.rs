@@ -61,7 +61,7 @@ impl Repeater {
     }
 }
 
-/// Repeatedly looks up all of `hashes`. Every repetition compares the number of hits with the reference's.
+/// Repeatedly looks up all of `hashes`. Every repetition compares the number of hits with that of `reference`.
 pub(crate) fn lookups<'a>(
     subject: &'a dyn Subject,
     api: Api,

@@ -5,8 +5,8 @@
 //! measured in the same rounds at the same size.
 //!
 //! An operation on a blocked filter reads one line, and so does a lookup in a quotient filter with one block per line.
-//! In a standard filter with `k` bits per key, a hit and an insert read `k` lines. A miss ends at its first zero bit,
-//! so on average it reads `1 + fill + fill² + … + fill^(k−1)` lines.
+//! In a standard filter that sets `k` bits per key, a hit and an insert read `k` lines. A miss ends at its first zero
+//! bit, so on average it reads `1 + fill + fill² + … + fill^(k−1)` lines.
 //!
 //! In the L1 and L2 caches, the roofline is the speed of scalar loads. A filter that gathers several keys per vector
 //! can exceed it; both are then bound by computation and not by memory.

@@ -1,4 +1,4 @@
-//! A run: groups of cases, each verified, timed interleaved, and saved as it ends.
+//! A run: verifies the cases of each group, times them interleaved, and saves the results after each group.
 
 mod engine;
 mod sweep;
@@ -31,7 +31,7 @@ use anyhow::{Context as _, Result};
 use std::path::{Path, PathBuf};
 use trommel::{Bitmap, Isa, KeyHash};
 
-/// One run and what it has measured so far.
+/// One run, with its results so far.
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) results: Results,
@@ -39,19 +39,19 @@ pub(crate) struct Session {
     selection: Selection,
     effort: Effort,
     isa: Option<Isa>,
-    /// Where results are saved after each group, if anywhere.
+    /// The directory to which results are saved after each group, if any.
     out: Option<PathBuf>,
     meter: Meter,
-    /// Where cases are written down that are run in sections instead of being timed.
+    /// The record of cases that are run in marked sections instead of being timed.
     ledger: Option<Ledger>,
 }
 
-/// Saves to a directory, if anywhere.
+/// Saves results to a directory, if there is one.
 fn save_to(out: Option<&Path>, results: &Results) -> Result<()> {
     out.map_or(Ok(()), |out| results.save(out))
 }
 
-/// What the cases of one section share: the filters' keys and where absent ones come from.
+/// What the cases of one section share: the number of keys, the filled filters and the memory for the roofline.
 struct Section<'a, S: Subject + ?Sized = dyn Subject> {
     keys: usize,
     built: &'a [Built<S>],
@@ -59,7 +59,7 @@ struct Section<'a, S: Subject + ?Sized = dyn Subject> {
 }
 
 impl Session {
-    /// A run that saves to `out`.
+    /// Creates a run that saves to `out`.
     pub(crate) fn new(
         results: Results,
         progress: Progress,
@@ -81,20 +81,20 @@ impl Session {
         }
     }
 
-    /// A run that times nothing, but runs each case once in sections.
+    /// Creates a run that does not time cases, but runs each once in marked sections.
     pub(crate) fn in_sections(selection: Selection, effort: Effort, isa: Option<Isa>) -> Self {
         let results = Results::new(Environment::observe(isa));
         let untimed = Self::new(results, Progress::hidden(), selection, effort, isa, None, None);
         Self { ledger: Some(Ledger::default()), ..untimed }
     }
 
-    /// The cases that were run in sections.
+    /// Returns the record of the cases that were run in sections.
     pub(crate) fn into_ledger(self) -> Ledger {
         self.ledger.unwrap_or_default()
     }
 
-    /// The selected cases of a group, if any of them is not measured yet. All of them are measured
-    /// again then: only cases that were interleaved can be compared. None when the run is late.
+    /// Returns all selected cases of a group if at least one of them has no row yet, because only cases that were
+    /// interleaved can be compared. Returns none if the run is late.
     fn missing(&self, group: &Group, specs: &[SubjectSpec]) -> Vec<Case> {
         if self.is_late() {
             return Vec::new();
@@ -104,20 +104,20 @@ impl Session {
         if is_measured { Vec::new() } else { chosen }
     }
 
-    /// The subjects that have cases in any of these groups.
+    /// Returns the subjects that have cases to measure in at least one of these groups.
     fn needed(&self, groups: &[Group], specs: &[SubjectSpec]) -> Vec<SubjectSpec> {
         let cases: Vec<Case> = groups.iter().flat_map(|group| self.missing(group, specs)).collect();
         specs.iter().filter(|spec| cases.iter().any(|case| case.spec == **spec)).copied().collect()
     }
 
-    /// Whether the time of a run is over that is not to take as long as it takes, and whose cases nobody has
-    /// named.
+    /// Whether the time limit of the run is exceeded. Full runs, and runs whose cases the user has selected, have no
+    /// limit.
     pub(crate) fn is_late(&self) -> bool {
-        let is_anyones = self.selection.filter.is_none() && self.selection.includes_all();
-        !self.selection.full && is_anyones && self.progress.elapsed() > self.effort.limit
+        let has_limit = self.selection.filter.is_none() && self.selection.includes_all();
+        !self.selection.full && has_limit && self.progress.elapsed() > self.effort.limit
     }
 
-    /// Generated keys, filters of the usual sizes.
+    /// Measures filters of the usual sizes on generated keys.
     pub(crate) fn generated(&mut self, keys: usize) -> Result<()> {
         let groups = groups_of(keys, &self.selection);
         let (hashed, plain): (Vec<Group>, Vec<Group>) =
@@ -130,7 +130,7 @@ impl Session {
         Ok(())
     }
 
-    /// Filters of 1 GiB.
+    /// Measures filters of 1 GiB.
     pub(crate) fn one_gib(&mut self) -> Result<()> {
         self.plain(
             groups_of_one_gib(),
@@ -140,13 +140,13 @@ impl Session {
         )
     }
 
-    /// One place of the matrix.
+    /// Measures one part of the matrix.
     pub(crate) fn place(&mut self, place: &Place) -> Result<()> {
         let stream = KeyStream::new(place.keys as u64);
         self.plain(place.groups.clone(), &place.specs, stream, place.keys)
     }
 
-    /// The groups whose keys come hashed.
+    /// Measures groups without hashing.
     fn plain(
         &mut self,
         groups: Vec<Group>,
@@ -193,7 +193,7 @@ impl Session {
         Ok(())
     }
 
-    /// Makes and fills a filter and counts its false positives.
+    /// Creates and fills a filter, and measures its false-positive rate.
     fn fill(
         &self,
         spec: &SubjectSpec,
@@ -247,7 +247,7 @@ impl Session {
             let subject = &*section.find(&case.spec).subject;
             let reference = reference_answers(subject, hashes, members, &case.name)?;
             if let Api::BatchesOf(keys) = case.api {
-                ensure_alike(subject, hashes, keys, &reference, &case.name)?;
+                ensure_same_answers(subject, hashes, keys, &reference, &case.name)?;
             }
             repetitions.push(lanes::lookups(
                 subject,
@@ -321,7 +321,7 @@ impl Session {
         Ok(())
     }
 
-    /// A given column of keys and probes, with hashing left out and included.
+    /// Measures lookups on given keys and probes, with hashing outside and inside the timed section.
     pub(crate) fn input(
         &mut self,
         name: &str,
@@ -345,7 +345,7 @@ impl Session {
         Ok(())
     }
 
-    /// Verifies and times lookups of keys, each filter hashing in its own way.
+    /// Verifies and times lookups of keys. The timed section includes hashing, in each filter's own way.
     fn hashed(
         &mut self,
         group: &Group,
@@ -382,7 +382,7 @@ impl Session {
         )
     }
 
-    /// The same keys, hashed once beforehand for all.
+    /// Verifies and times lookups of keys that are hashed once, before the timed section, for all filters.
     fn prehashed(
         &mut self,
         group: &Group,
@@ -405,7 +405,7 @@ impl Session {
         self.time_lookups(group, cases, &section, &hashes, &probes.members)
     }
 
-    /// Times the cases' repetitions with the machine's limit between them, and saves the rows.
+    /// Times the repetitions of cases interleaved with those of the roofline, and saves the rows.
     fn time_interleaved<'a, S: Subject + ?Sized>(
         &mut self,
         group: &Group,
@@ -419,7 +419,7 @@ impl Session {
         }
         let sizes = working_sets(section.built, group.op);
         for bytes in &sizes {
-            // Three short rounds do not tell the two best ways apart for sure: both take part.
+            // Three short rounds cannot tell for certain which of the two best ways is faster, so both are measured.
             let ways = section.arena.measure(*bytes, self.effort.length.0 / 4, 3).two_best();
             repetitions.extend(ways.map(|access| {
                 lanes::line_reads(section.arena, *bytes, access, self.effort.length)
@@ -517,20 +517,20 @@ impl<'a, S: Subject + ?Sized> Section<'a, S> {
     }
 }
 
-/// Steps of a section with `groups` groups: filling the filters takes its time, too.
+/// Returns the number of progress steps of a section with `groups` groups. Filling the filters is one step more.
 pub(crate) const fn steps_of(groups: usize) -> usize {
     const FILLING: usize = 1;
     if groups == 0 { 0 } else { FILLING + groups }
 }
 
-/// Keys inserted by one call while a filter is filled: bounds the memory that hashes take.
+/// The number of keys that one call inserts while a filter is filled. This bounds the memory for hashes.
 const FILLED_AT_A_TIME: usize = 1 << 22;
 
-/// Keys that inserts and builds go through at most: a filter of 1 GiB is filled in part.
+/// The most keys that cases of inserts and builds insert. A filter of 1 GiB is only partly filled.
 const INSERTED_AT_MOST: usize = 100_000_000;
 
-/// Probes of a lookup: few for small filters, so that the probes themselves stay in the second-level
-/// cache; as many as a user's batch has for larger ones; enough to reach most lines of the largest.
+/// The numbers of probes of a lookup case. Few probes for small filters, so that the probes stay in the L2 cache; the
+/// size of a user's batch for larger filters; and enough probes to read most cache lines of the largest filters.
 const FEW_PROBES: usize = 100_000;
 const MANY_PROBES: usize = 1_000_000;
 const MOST_PROBES: usize = 4_000_000;
@@ -551,7 +551,7 @@ fn largest<S: Subject + ?Sized>(built: &[Built<S>]) -> usize {
     built.iter().map(|built| built.subject.memory_bytes()).max().unwrap_or(0)
 }
 
-/// The answers of single lookups, verified, after comparing the batch's with them bit by bit.
+/// Returns the answers of single lookups. Checks that they have no false negatives and equal the batch's answers.
 fn reference_answers(
     subject: &dyn Subject,
     hashes: &[KeyHash],
@@ -561,16 +561,16 @@ fn reference_answers(
     let (mut single, mut batch) = (Bitmap::new(0), Bitmap::new(0));
     subject.answer_single(hashes, &mut single);
     subject.answer_batch(hashes, &mut batch);
-    anyhow::ensure!(single == batch, "{name}: the batch answers otherwise than single calls");
+    anyhow::ensure!(single == batch, "{name}: the batch and single calls answer differently");
     ensure_no_key_denied(members, &single, name)?;
     Ok(single)
 }
 
-/// Number of answers of [`Api::BatchesOf`] calls that are compared with the reference, bit by bit.
+/// The number of answers of [`Api::BatchesOf`] calls that are compared with the reference.
 const VERIFIED_IN_CALLS: usize = 100_000;
 
-/// Compares the answers to calls for `keys` keys each with the reference's.
-fn ensure_alike(
+/// Checks that calls for `keys` keys each give the reference's answers.
+fn ensure_same_answers(
     subject: &dyn Subject,
     hashes: &[KeyHash],
     keys: usize,
@@ -582,17 +582,16 @@ fn ensure_alike(
     for (call, slice) in verified.chunks(keys).enumerate() {
         subject.answer_batch(slice, &mut answers);
         for i in 0..slice.len() {
-            let is_alike = answers.get(i) == reference.get(call * keys + i);
             anyhow::ensure!(
-                is_alike,
-                "{name}: calls for {keys} keys answer otherwise than single calls"
+                answers.get(i) == reference.get(call * keys + i),
+                "{name}: calls for {keys} keys and single calls answer differently"
             );
         }
     }
     Ok(())
 }
 
-/// The hashes of a column under the default hasher, which all filters of a run share.
+/// Hashes a column with the default hasher, which all filters of a run share.
 fn hash_column(column: &Column) -> Vec<KeyHash> {
     let hasher = trommel::Hasher::default();
     let mut hashes = Vec::new();

@@ -1,5 +1,5 @@
-//! One face for everything that is measured. Calls are made through it once a batch, never once a
-//! key: the loop over keys is inside, on the concrete type.
+//! The common interface of everything that is measured. It is called once per batch, not once per key: the loop over
+//! keys runs inside the call, on the concrete type.
 
 use crate::keys::Column;
 use crate::ours;
@@ -16,53 +16,53 @@ pub(crate) trait Subject: fmt::Debug {
     /// Bytes of the filter's table.
     fn memory_bytes(&self) -> usize;
 
-    /// Bytes of it that lookups read: the working set that limits them.
+    /// Bytes of the table that lookups read: their working set.
     fn probed_bytes(&self) -> usize {
         self.memory_bytes()
     }
 
-    /// Bits set per key, where the filter is a Bloom filter that says so.
+    /// Bits set per key, if the filter is a Bloom filter that reports them.
     fn hash_count(&self) -> Option<u32> {
         None
     }
 
-    /// The share of its slots that are in use, if it has slots.
+    /// The share of slots that are in use, if the filter has slots.
     fn load_factor(&self) -> Option<f64> {
         None
     }
 
-    /// The instruction set of its kernels, if it says.
+    /// The instruction set of the filter's kernels, if the filter reports it.
     fn isa(&self) -> Option<Isa> {
         None
     }
 
-    /// The false-positive rate by the filter's own equation, now that it holds `keys` keys.
+    /// The false-positive rate according to the filter's own equation, with the `keys` keys that it now holds.
     fn expected_fpr(&self, keys: usize) -> Option<f64>;
 
-    /// A copy in memory of its own, every page of which has been written: of an empty filter, one
-    /// whose first inserts pay for no page faults.
+    /// Returns a copy whose memory pages have all been written, so that inserts into a copy of an empty filter cause no
+    /// page faults.
     fn copy(&self) -> Box<dyn Subject>;
 
-    /// Inserts one by one.
+    /// Inserts hashes one by one.
     fn insert_single(&mut self, hashes: &[KeyHash]) -> Result<()>;
 
-    /// Inserts in one call, where the filter has such a call.
+    /// Inserts hashes in one call, if the filter has such a call.
     fn insert_batch(&mut self, hashes: &[KeyHash]) -> Result<()> {
         self.insert_single(hashes)
     }
 
-    /// Looks up one by one and counts what is found: the least that a caller can do with answers.
+    /// Looks up hashes one by one and counts the hits, which is the least that a caller can do with answers.
     fn count_single(&self, hashes: &[KeyHash]) -> usize;
 
-    /// Looks up one by one and keeps the answers: the reference for all others.
+    /// Looks up hashes one by one and stores the answers, with which all other answers are compared.
     fn answer_single(&self, hashes: &[KeyHash], answers: &mut Bitmap);
 
-    /// Looks up in one call, where the filter has such a call.
+    /// Looks up hashes in one call, if the filter has such a call, and stores the answers.
     fn answer_batch(&self, hashes: &[KeyHash], answers: &mut Bitmap) {
         self.answer_single(hashes, answers);
     }
 
-    /// Looks up in calls for `keys` keys each and counts what is found.
+    /// Looks up hashes in calls for `keys` keys each and counts the hits.
     fn count_batches(&self, hashes: &[KeyHash], keys: usize, answers: &mut Bitmap) -> usize {
         let count = |hashes: &[KeyHash]| {
             self.answer_batch(hashes, answers);
@@ -71,24 +71,24 @@ pub(crate) trait Subject: fmt::Debug {
         hashes.chunks(keys).map(count).sum()
     }
 
-    /// Hashes keys in its own way and inserts them.
+    /// Hashes keys in the filter's own way and inserts them.
     fn insert_keys(&mut self, keys: &Column) -> Result<()>;
 
-    /// Hashes keys in its own way, looks them up in its fastest way, and counts what is found.
+    /// Hashes keys in the filter's own way, looks them up in its fastest way, and counts the hits.
     fn count_keys(&self, keys: &Column, scratch: &mut Scratch) -> usize;
 
-    /// Hashes keys in its own way, looks them up one by one, and keeps the answers.
+    /// Hashes keys in the filter's own way, looks them up one by one, and stores the answers.
     fn answer_keys(&self, keys: &Column, answers: &mut Bitmap);
 }
 
-/// Buffers that lookups with hashing reuse.
+/// Buffers that are reused by lookups with hashing.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     pub(crate) hashes: Vec<KeyHash>,
     pub(crate) answers: Bitmap,
 }
 
-/// Fills `answers` with one answer for each item.
+/// Fills `answers` with the answer of `contains` for each item.
 pub(crate) fn answer_each<T>(items: &[T], answers: &mut Bitmap, contains: impl Fn(&T) -> bool) {
     answers.reset(items.len());
     for (i, item) in items.iter().enumerate() {
@@ -98,14 +98,14 @@ pub(crate) fn answer_each<T>(items: &[T], answers: &mut Bitmap, contains: impl F
     }
 }
 
-/// Makes the empty filter of a subject for `keys` keys. A rival takes the bytes, and the hash count
-/// where it has one, of our filter of the same kind and sizing.
+/// Creates the empty filter of a subject for `keys` keys. A rival gets the number of bytes and, if it is configurable,
+/// the number of hashes of our filter of the same kind and sizing.
 pub(crate) fn create(
     spec: &SubjectSpec,
     keys: usize,
     isa: Option<Isa>,
 ) -> Result<Box<dyn Subject>> {
-    let kind = spec.kind.context("a rival that takes the size of no kind of ours")?;
+    let kind = spec.kind.context("the rival has no kind of ours whose size it takes")?;
     let is_tree = spec.form == Form::Tree;
     let keys = if is_tree { tree::keys_of_each(keys) } else { keys };
     let ours = ours::create(kind, spec.sizing, keys, spec.isa.or(isa), spec.form)?;
@@ -119,13 +119,13 @@ pub(crate) fn create(
         Sizing::BitsPerKey(_) | Sizing::Bytes(_) | Sizing::Slots(_) => None,
     };
     let bytes = ours.memory_bytes();
-    // That of one of the filters of a tree.
+    // In a tree, `bytes` is the size of one filter.
     let bytes = if is_tree { bytes / tree::FILTERS } else { bytes };
     let size = Size { keys, bits_per_key, fpr, bytes, hash_count: ours.hash_count() };
     rival.create(&size, is_tree)
 }
 
-/// Makes the empty filter of a subject that is defined by its slots.
+/// Creates the empty filter of a subject that is sized by its slots.
 pub(crate) fn create_slots(spec: &SubjectSpec, isa: Option<Isa>) -> Result<Box<dyn Slots>> {
     let Sizing::Slots(filling) = spec.sizing else {
         bail!("{} is not sized by slots", spec.sizing)
@@ -133,21 +133,21 @@ pub(crate) fn create_slots(spec: &SubjectSpec, isa: Option<Isa>) -> Result<Box<d
     match (spec.rival, spec.kind) {
         (Some(rival), _) => rival.create_slots(&filling),
         (None, Some(kind)) => ours::create_slots(kind, &filling, spec.isa.or(isa)),
-        (None, None) => bail!("neither a rival nor a kind of ours"),
+        (None, None) => bail!("the subject is neither a rival nor a kind of ours"),
     }
 }
 
-/// Checks that no key was denied.
+/// Checks that the answers have no false negatives.
 pub(crate) fn ensure_no_key_denied(members: &Bitmap, answers: &Bitmap, whose: &str) -> Result<()> {
-    let denied = members
+    let false_negatives = members
         .as_words()
         .iter()
         .zip(answers.as_words())
         .map(|(m, a)| (m & !a).count_ones())
         .sum::<u32>();
     ensure!(
-        denied == 0,
-        "{whose}: {denied} of {} keys denied (false negatives)",
+        false_negatives == 0,
+        "{whose}: {false_negatives} of {} keys are reported absent (false negatives)",
         members.count_ones()
     );
     Ok(())
@@ -158,11 +158,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_denied_key_is_an_error() {
+    fn a_false_negative_is_an_error() {
         let mut members = Bitmap::new(100);
         members.set(70);
         let error = ensure_no_key_denied(&members, &Bitmap::new(100), "it").unwrap_err();
-        assert!(error.to_string().contains("1 of 1 keys denied"), "{error}");
+        assert!(error.to_string().contains("1 of 1 keys are reported absent"), "{error}");
         assert!(ensure_no_key_denied(&members, &members, "it").is_ok());
     }
 }

@@ -1,4 +1,4 @@
-//! The tables of a run, made once and shown on the terminal, in the report and in documents.
+//! Creates the tables of a run, which are shown on the terminal, in the report and in documents.
 
 mod engine;
 mod events;
@@ -12,15 +12,15 @@ use crate::row::Row;
 use comfy_table::{CellAlignment, ContentArrangement, presets};
 use std::fmt::Write as _;
 
-/// A table: a name that documents refer to, a title, and cells.
+/// A table with a name, a title and cells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Table {
-    /// The name of the region that it replaces in a document.
+    /// The name of the region in a document that the table replaces.
     pub(crate) name: &'static str,
     pub(crate) title: String,
     pub(crate) header: Vec<String>,
     pub(crate) rows: Vec<Line>,
-    /// Leading columns that hold words; the others hold figures and are set to the right.
+    /// The number of leading columns that hold words. The others hold figures and are aligned to the right.
     pub(crate) words: usize,
 }
 
@@ -28,11 +28,11 @@ pub(crate) struct Table {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Line {
     pub(crate) cells: Vec<String>,
-    /// Whether the line is about a rival, which the report sets apart.
+    /// Whether the line belongs to a rival. The report highlights these lines.
     pub(crate) is_rival: bool,
 }
 
-/// Names of all tables, in the order of the report.
+/// The names of all tables, in the order of the report.
 pub(crate) const NAMES: [&str; 28] = [
     "summary",
     "lookups-miss",
@@ -64,18 +64,18 @@ pub(crate) const NAMES: [&str; 28] = [
     "environment",
 ];
 
-/// All tables that the run has rows for.
+/// Returns all tables for which the run has rows.
 pub(crate) fn all(results: &Results) -> Vec<Table> {
-    let generated = |row: &&Row| row.is_plain();
+    let is_plain = |row: &&Row| row.is_plain();
     let lookups = |workload: &'static str, api: &'static str| {
         move |row: &Row| {
-            generated(&row)
+            is_plain(&row)
                 && row.op == "contains"
                 && row.workload.as_deref() == Some(workload)
                 && (row.api == api || row.rival.is_some())
         }
     };
-    let op = |op: &'static str| move |row: &Row| generated(&row) && row.op == op;
+    let op = |op: &'static str| move |row: &Row| is_plain(&row) && row.op == op;
     let mut tables = vec![
         summary(results),
         throughput(
@@ -125,9 +125,9 @@ pub(crate) fn all(results: &Results) -> Vec<Table> {
     tables.into_iter().filter(|table| !table.rows.is_empty()).collect()
 }
 
-/// The rival that a row of ours is compared with: the crate of the same family in the same repetitions,
-/// at the same sizing or else at the nearest size; in the sweep over loads, the fastest one that has as
-/// many slots of the same width at the same load. None for a rival's own row.
+/// Returns the rival's row with which a row of ours is compared: a crate of the same family, interleaved with our case,
+/// with the same sizing or else the nearest size. In the sweep over loads, this is the fastest crate with the same
+/// number and width of slots and the same load. Returns `None` for a rival's row.
 pub(crate) fn rival_of<'a>(row: &Row, rows: &'a [Row]) -> Option<&'a Row> {
     if row.rival.is_some() {
         return None;
@@ -146,18 +146,18 @@ pub(crate) fn rival_of<'a>(row: &Row, rows: &'a [Row]) -> Option<&'a Row> {
     }
 }
 
-/// How many times the speed of its rival a row reaches.
+/// Returns the speed of a row relative to its rival's.
 pub(crate) fn ratio(row: &Row, rows: &[Row]) -> Option<f64> {
     rival_of(row, rows).map(|rival| rival.ns_per_op / row.ns_per_op)
 }
 
-/// The line that a row belongs to: everything but the number of keys.
+/// Returns the subject, size and api of a row. Rows for which these are equal share a line.
 fn line_key(row: &Row) -> (String, String, String) {
-    let who = row.rival.clone().unwrap_or_else(|| row.filter.clone());
-    (who, row.sizing().to_owned(), row.api.clone())
+    let subject = row.rival.clone().unwrap_or_else(|| row.filter.clone());
+    (subject, row.sizing().to_owned(), row.api.clone())
 }
 
-/// The values without repetitions, in order of first appearance.
+/// Returns the distinct values in order of first appearance.
 pub(crate) fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
     let mut distinct = Vec::new();
     for value in values {
@@ -168,32 +168,32 @@ pub(crate) fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> 
     distinct
 }
 
-/// What a filter or a rival is called with its size; in the sweep over loads, which has many sizes,
-/// with its width.
+/// Returns the name of a row's subject with its size. In the sweep over loads, which has many sizes, it has the width
+/// of slots instead.
 pub(crate) fn label(row: &Row) -> String {
-    let who = row.rival.as_deref().unwrap_or(&row.filter);
+    let subject = row.rival.as_deref().unwrap_or(&row.filter);
     match row.filling() {
         Some(filling) => {
             let width = format!("{}{}", filling.family.letter(), filling.bits);
-            format!("{} {width}", with_isa(who, row.sizing()))
+            format!("{} {width}", with_isa(subject, row.sizing()))
         }
-        None => format!("{who} {}", row.sizing()),
+        None => format!("{subject} {}", row.sizing()),
     }
 }
 
-/// The name of a filter of the sweep over loads, with the instruction set that its size names.
-fn with_isa(who: &str, sizing: &str) -> String {
-    sizing.split_once('+').map_or_else(|| who.to_owned(), |(_, isa)| format!("{who}+{isa}"))
+/// Returns the name of a subject of the sweep over loads, with the instruction set if its size names one.
+fn with_isa(subject: &str, sizing: &str) -> String {
+    sizing.split_once('+').map_or_else(|| subject.to_owned(), |(_, isa)| format!("{subject}+{isa}"))
 }
 
-/// Key counts across, filters down.
+/// Creates a table of throughputs with a line per filter and columns per number of keys.
 fn throughput(
     results: &Results,
     name: &'static str,
     title: &str,
-    wanted: impl Fn(&Row) -> bool,
+    is_shown: impl Fn(&Row) -> bool,
 ) -> Table {
-    let rows: Vec<&Row> = results.rows.iter().filter(|row| wanted(row)).collect();
+    let rows: Vec<&Row> = results.rows.iter().filter(|row| is_shown(row)).collect();
     let mut counts = distinct(rows.iter().map(|row| row.keys));
     counts.sort_unstable();
     let keys = distinct(rows.iter().map(|row| line_key(row)));
@@ -231,7 +231,7 @@ fn throughput_cells(row: &Row, rows: &[Row]) -> [String; 3] {
     ]
 }
 
-/// Each filter in batches against the crate of its family: the first thing that one wants to know.
+/// Compares each filter's batches with the crate of its family.
 fn summary(results: &Results) -> Table {
     let is_shown = |row: &&Row| {
         row.rival.is_none()
@@ -243,11 +243,11 @@ fn summary(results: &Results) -> Table {
     let rows: Vec<&Row> = results.rows.iter().filter(is_shown).collect();
     let task = |row: &Row| (row.workload.clone().unwrap_or_else(|| row.op.clone()), row.keys);
     let mut tasks = distinct(rows.iter().map(|row| task(row)));
-    tasks.sort_by_key(|(what, keys)| {
-        (["miss", "hit", "insert"].iter().position(|name| name == what), *keys)
+    tasks.sort_by_key(|(task, keys)| {
+        (["miss", "hit", "insert"].iter().position(|name| name == task), *keys)
     });
     let mut header: Vec<String> = ["filter", "size", "rival"].map(Into::into).into();
-    header.extend(tasks.iter().map(|(what, keys)| format!("{what} {}", short_count(*keys))));
+    header.extend(tasks.iter().map(|(task, keys)| format!("{task} {}", short_count(*keys))));
     header.extend(["FPR", "rival's"].map(Into::into));
     let lines = distinct(rows.iter().map(|row| line_key(row))).into_iter().map(|key| {
         let of_line: Vec<&Row> = rows.iter().filter(|row| line_key(row) == key).copied().collect();
@@ -258,17 +258,17 @@ fn summary(results: &Results) -> Table {
             key.1.clone(),
             rivals.first().map_or_else(String::new, |row| label(row)),
         ];
-        cells.extend(tasks.iter().map(|wanted| {
-            let row = of_line.iter().find(|row| task(row) == *wanted);
+        cells.extend(tasks.iter().map(|column| {
+            let row = of_line.iter().find(|row| task(row) == *column);
             let ratio = row.and_then(|row| ratio(row, &results.rows));
             row.zip(ratio).map_or_else(String::new, |(row, ratio)| {
                 format!("{} ×{ratio:.1}", figure(row.mops))
             })
         }));
-        let rate = |rows: &[&Row]| {
+        let fpr = |rows: &[&Row]| {
             rows.last().and_then(|row| row.fpr_measured).map_or_else(String::new, per_cent)
         };
-        cells.extend([rate(&of_line), rate(&rivals)]);
+        cells.extend([fpr(&of_line), fpr(&rivals)]);
         Line { cells, is_rival: false }
     });
     Table {
@@ -280,7 +280,7 @@ fn summary(results: &Results) -> Table {
     }
 }
 
-/// Rows on given keys: hashing left out and included side by side.
+/// Shows the rows on given keys, without and with hashing next to each other.
 fn inputs(results: &Results) -> Table {
     let mut lines = Vec::new();
     for input in &results.inputs {
@@ -297,16 +297,16 @@ fn inputs(results: &Results) -> Table {
                     .copied()
             };
             let speed = |row: Option<&Row>| row.map_or_else(String::new, |row| figure(row.mops));
-            let times = |row: Option<&Row>| {
+            let times_rival = |row: Option<&Row>| {
                 row.and_then(|row| ratio(row, &results.rows))
                     .map_or_else(String::new, |ratio| format!("{ratio:.2}"))
             };
             let (plain, hashed) = (of_line(false), of_line(true));
             let Some(row) = plain.or(hashed) else { continue };
-            let rate = row.fpr_measured.unwrap_or_default();
-            let false_positives = (rate * (input.probes - input.matches) as f64).round() as u64;
+            let fpr = row.fpr_measured.unwrap_or_default();
+            let false_positives = (fpr * (input.probes - input.matches) as f64).round() as u64;
             let mut cells = vec![input.name.clone(), key.0.clone(), key.1.clone()];
-            cells.extend([speed(plain), times(plain), speed(hashed), times(hashed)]);
+            cells.extend([speed(plain), times_rival(plain), speed(hashed), times_rival(hashed)]);
             cells.extend([input.matches.to_string(), false_positives.to_string()]);
             cells.extend([
                 row.fpr_measured.map_or_else(String::new, per_cent),
@@ -337,7 +337,7 @@ fn inputs(results: &Results) -> Table {
     }
 }
 
-/// False-positive rates as promised and as counted.
+/// Compares the expected false-positive rates with the measured ones.
 fn rates(results: &Results) -> Table {
     let mut lines: Vec<Line> = Vec::new();
     for row in results.rows.iter().filter(|row| row.op == "contains" && row.is_plain()) {
@@ -370,7 +370,7 @@ fn rates(results: &Results) -> Table {
     }
 }
 
-/// The machine's limit by size.
+/// Shows the roofline by size of the working set.
 pub(crate) fn roofline(results: &Results) -> Table {
     let lines = results.roofline.iter().map(|point| {
         let mut cells = vec![human_bytes(point.bytes)];
@@ -387,7 +387,7 @@ pub(crate) fn roofline(results: &Results) -> Table {
     }
 }
 
-/// The machine and the build.
+/// Describes the machine and the build.
 pub(crate) fn environment(results: &Results) -> Table {
     let fact =
         |name: &str, value: &str| Line { cells: vec![name.into(), value.into()], is_rival: false };
@@ -406,7 +406,7 @@ pub(crate) fn environment(results: &Results) -> Table {
     }
 }
 
-/// Three significant digits, without an exponent.
+/// Formats a figure with no decimals from 100 on, one from 10 on, and two below.
 pub(crate) fn figure(value: f64) -> String {
     match value {
         v if v >= 100.0 => format!("{v:.0}"),
@@ -415,6 +415,7 @@ pub(crate) fn figure(value: f64) -> String {
     }
 }
 
+/// Formats a share in per cent: with three decimals if it is zero or at least 0.1 %, else with an exponent.
 pub(crate) fn per_cent(share: f64) -> String {
     let percent = share * 100.0;
     if percent >= 0.1 || percent == 0.0 {
@@ -424,14 +425,14 @@ pub(crate) fn per_cent(share: f64) -> String {
     }
 }
 
-/// `1e6` for a million, `7.2e8` where the digits go on.
+/// Formats a count with an exponent: exactly if that is short, such as `1e6`, else with two digits, such as `7.2e8`.
 pub(crate) fn short_count(count: u64) -> String {
     let exact = format!("{count:e}");
     if exact.len() <= 5 { exact } else { format!("{:.1e}", count as f64) }
 }
 
 impl Table {
-    /// For a terminal.
+    /// Formats the table for a terminal.
     pub(crate) fn to_terminal(&self) -> String {
         let mut table = comfy_table::Table::new();
         table
@@ -447,7 +448,7 @@ impl Table {
         format!("{}\n{table}", self.title)
     }
 
-    /// For a document.
+    /// Formats the table as Markdown for a document.
     pub(crate) fn to_markdown(&self) -> String {
         let escape = |cell: &str| cell.replace('|', "\\|");
         let mut text = String::new();
@@ -484,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_meets_the_rival_of_its_family_at_its_own_sizing() {
+    fn a_filter_is_compared_with_the_rival_of_its_family_at_its_own_sizing() {
         let results = results();
         assert_eq!(ratio(&results.rows[0], &results.rows), Some(3.0));
         assert_eq!(ratio(&results.rows[2], &results.rows), Some(2.5));
@@ -492,7 +493,7 @@ mod tests {
     }
 
     #[test]
-    fn every_table_has_a_known_name_and_even_lines() {
+    fn every_table_has_a_known_name_and_lines_of_equal_length() {
         for table in all(&results()) {
             assert!(NAMES.contains(&table.name), "{}", table.name);
             assert!(

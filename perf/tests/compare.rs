@@ -1,4 +1,4 @@
-//! Two runs compared, as a user or a script does it: what is said, and the exit code.
+//! Compares two runs as a user or a script does, and checks the output and the exit code.
 
 use serde_json::{Value, json};
 use std::fs;
@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 const SLOW_CASE: &str = "contains/miss/1e6/split-block-bloom/12-bit/batch";
 
-/// A folder of a run that was never made: rows of ours and of a rival, with tight repetitions.
+/// The contents of a run's folder: synthetic rows of our filters and of rivals, whose repetitions hardly differ.
 struct Run {
     results: Value,
     samples: Value,
@@ -33,9 +33,9 @@ fn row(filter: &str, op: &str, rival: Option<&str>, ns_per_op: f64) -> Value {
 fn name_of(row: &Value) -> String {
     let text = |column: &str| row[column].as_str();
     let workload = text("workload").map_or_else(String::new, |workload| format!("/{workload}"));
-    let who = text("rival").or(text("filter")).unwrap();
+    let subject = text("rival").or(text("filter")).unwrap();
     let (op, api) = (text("op").unwrap(), text("api").unwrap());
-    format!("{op}{workload}/1e6/{who}/12-bit/{api}")
+    format!("{op}{workload}/1e6/{subject}/12-bit/{api}")
 }
 
 impl Run {
@@ -68,7 +68,7 @@ impl Run {
             samples: json!({ "ns_per_op": {} }),
         };
         for index in 0..run.results["rows"].as_array().unwrap().len() {
-            run.time(index, 1.0);
+            run.scale_time(index, 1.0);
         }
         run
     }
@@ -77,8 +77,8 @@ impl Run {
         &mut self.results["rows"][index]
     }
 
-    /// Makes a row `factor` times as slow as it was.
-    fn time(&mut self, index: usize, factor: f64) {
+    /// Multiplies the time of a row by `factor`, with 41 repetitions around it.
+    fn scale_time(&mut self, index: usize, factor: f64) {
         let row = self.row(index);
         let ns_per_op = row["ns_per_op"].as_f64().unwrap() * factor;
         row["ns_per_op"] = json!(ns_per_op);
@@ -88,8 +88,8 @@ impl Run {
         self.samples["ns_per_op"][name] = json!(repetitions);
     }
 
-    /// Marks all cases of an operation as interleaved, and makes each repetition of them as many times as slow as
-    /// `factor` says for the row and the round.
+    /// Marks all cases of an operation as interleaved. Multiplies each of their repetitions by `factor`, which gets the
+    /// index of the row and the round.
     fn interleave(&mut self, op: &str, factor: impl Fn(usize, usize) -> f64) {
         let mut names = Vec::new();
         for (index, row) in self.results["rows"].as_array_mut().unwrap().iter_mut().enumerate() {
@@ -101,7 +101,8 @@ impl Run {
             for (round, time) in repetitions.iter_mut().enumerate() {
                 *time = json!(time.as_f64().unwrap() * factor(index, round));
             }
-            let mut sorted: Vec<f64> = repetitions.iter().map(|it| it.as_f64().unwrap()).collect();
+            let mut sorted: Vec<f64> =
+                repetitions.iter().map(|time| time.as_f64().unwrap()).collect();
             sorted.sort_by(f64::total_cmp);
             row["ns_per_op"] = json!(sorted[sorted.len() / 2]);
             names.push(name);
@@ -109,6 +110,7 @@ impl Run {
         self.samples["turns"] = json!([names]);
     }
 
+    /// Sets the value of a fact of the environment.
     fn fact(&mut self, name: &str, value: &str) {
         let facts = self.results["environment"]["facts"].as_array_mut().unwrap();
         facts.iter_mut().find(|fact| fact["name"] == name).unwrap()["value"] = json!(value);
@@ -121,11 +123,11 @@ impl Run {
     }
 }
 
-/// Folders of runs, old ones and new ones.
+/// A directory with the folders of old and new runs.
 struct Folders(TempDir);
 
 impl Folders {
-    /// `old`, and `new` as it was edited.
+    /// Creates the folder `old`, and the folder `new` with the changes that `edit` makes.
     fn with(edit: impl Fn(&mut Run)) -> Self {
         let folders = Self(tempfile::tempdir().unwrap());
         Run::new().save(&folders.path("old"));
@@ -139,7 +141,7 @@ impl Folders {
         self.0.path().join(name)
     }
 
-    /// `compare` with these arguments, from within.
+    /// Runs `compare` with these arguments in the directory.
     fn compare(&self, arguments: &[&str]) -> Output {
         Command::new(env!("CARGO_BIN_EXE_trommel-perf"))
             .arg("compare")
@@ -158,14 +160,14 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// The exit code, what was said, and no panic.
+/// Returns the exit code and all output, which must not contain a panic.
 fn outcome(output: &Output) -> (i32, String) {
     let said = text(&output.stdout) + &text(&output.stderr);
     assert!(!said.contains("panicked"), "{said}");
     (output.status.code().unwrap(), said)
 }
 
-/// Exit code 2, and one line with all of these words.
+/// Requires exit code 2, and one line of output with all of these words.
 fn assert_refused(output: &Output, words: &[&str]) {
     let (code, said) = outcome(output);
     assert_eq!(code, 2, "{said}");
@@ -176,7 +178,7 @@ fn assert_refused(output: &Output, words: &[&str]) {
 }
 
 #[test]
-fn a_run_is_like_itself_and_nothing_is_said_of_it() {
+fn equal_runs_exit_with_0_and_print_nothing() {
     let folders = Folders::with(|_| ());
     assert_eq!(outcome(&folders.compare(&["old", "old"])), (0, String::new()));
     assert_eq!(outcome(&folders.old_and_new()), (0, String::new()));
@@ -186,8 +188,8 @@ fn a_run_is_like_itself_and_nothing_is_said_of_it() {
 }
 
 #[test]
-fn a_case_that_is_slower_is_named_and_exits_with_3() {
-    let folders = Folders::with(|new| new.time(0, 1.08));
+fn a_slower_case_is_printed_and_exits_with_3() {
+    let folders = Folders::with(|new| new.scale_time(0, 1.08));
     let (code, said) = outcome(&folders.old_and_new());
     assert_eq!(code, 3, "{said}");
     assert!(
@@ -203,24 +205,24 @@ fn a_case_that_is_slower_is_named_and_exits_with_3() {
 
 #[test]
 fn a_faster_case_is_shown_and_a_slower_rival_is_no_regression() {
-    let faster = Folders::with(|new| new.time(0, 0.9));
+    let faster = Folders::with(|new| new.scale_time(0, 0.9));
     let (code, said) = outcome(&faster.old_and_new());
     assert!(code == 0 && said.contains(SLOW_CASE) && said.contains("faster"), "{said}");
-    let rival = Folders::with(|new| new.time(4, 1.5));
+    let rival = Folders::with(|new| new.scale_time(4, 1.5));
     assert_eq!(outcome(&rival.old_and_new()), (0, String::new()));
 }
 
 #[test]
-fn scattered_repetitions_settle_nothing() {
+fn scattered_or_few_repetitions_exit_with_4() {
     let folders = Folders::with(|new| {
-        new.time(0, 1.08);
+        new.scale_time(0, 1.08);
         let scattered: Vec<f64> = (0..41).map(|i| 1.0 + f64::from(i * 17 % 41) / 18.0).collect();
         new.samples["ns_per_op"][SLOW_CASE] = json!(scattered);
     });
     let (code, said) = outcome(&folders.old_and_new());
     assert!(code == 4 && said.contains("unsettled"), "{said}");
     let few = Folders::with(|new| {
-        new.time(0, 1.08);
+        new.scale_time(0, 1.08);
         new.samples["ns_per_op"][SLOW_CASE] = json!([2.16, 2.16, 2.16]);
     });
     let (code, said) = outcome(&few.old_and_new());
@@ -228,7 +230,7 @@ fn scattered_repetitions_settle_nothing() {
 }
 
 #[test]
-fn a_gate_that_could_not_tell_exits_with_4_unless_that_is_allowed() {
+fn an_undecided_comparison_exits_with_4_unless_that_is_allowed() {
     let without = |run: &mut Run, index: usize| {
         run.results["rows"].as_array_mut().unwrap().remove(index);
     };
@@ -243,44 +245,45 @@ fn a_gate_that_could_not_tell_exits_with_4_unless_that_is_allowed() {
         assert_eq!(found, if code == 4 { 0 } else { code }, "{said}");
     };
     let twice_as_slow_in_three_repetitions = |new: &mut Run| {
-        new.time(0, 2.0);
+        new.scale_time(0, 2.0);
         new.samples["ns_per_op"][SLOW_CASE] = json!([4.0, 4.0, 4.0]);
     };
     let few = Folders::with(twice_as_slow_in_three_repetitions);
     exits_with(&few, 4, &["1 with too few repetitions", "undecided", "--allow-undecided"]);
     let missing = Folders::with(|new| without(new, 1));
     exits_with(&missing, 4, &["1 missing", "undecided", "--allow-undecided"]);
-    // What only one of the new runs lacks was compared in none.
+    // A case that is missing in one of the new runs counts as missing.
     let in_one = Folders::with(|new| without(new, 1));
     Run::new().save(&in_one.path("new-2"));
     let pairs = ["--old", "old", "old", "--new", "new-2", "new"];
     let (code, said) = outcome(&in_one.compare(&pairs));
     assert!(code == 4 && said.contains("1 missing"), "{said}");
-    // A rival that is gone, and a case that only the new program has, leave nothing open.
+    // A missing rival, or a case that only the new program has, does not make the comparison undecided.
     exits_with(&Folders::with(|new| without(new, 4)), 0, &["0 missing"]);
     let more = Folders::with(|_| ());
     let mut old = Run::new();
     without(&mut old, 1);
     old.save(&more.path("old"));
     exits_with(&more, 0, &["0 missing"]);
-    // A regression outranks what could not be told.
+    // A regression takes precedence over a missing case.
     let slower = Folders::with(|new| {
-        new.time(0, 1.08);
+        new.scale_time(0, 1.08);
         without(new, 1);
     });
     exits_with(&slower, 3, &["SLOWER", "1 missing"]);
 }
 
 #[test]
-fn what_a_busy_neighbour_does_to_some_rounds_is_no_regression() {
-    // Ours suffer more from it than rivals do, and meet it in most rounds of the new run and in few of the old one.
+fn rounds_disturbed_by_other_programs_are_no_regression() {
+    // The disturbance slows our filters more than the rivals. It is in most rounds of the new run, and in few of the
+    // old.
     let runs = |folders: &Folders, effect: f64| {
         for (name, effect, is_busy) in [
             ("old", 1.0, (|round| round % 4 == 0) as fn(usize) -> bool),
             ("new", effect, |round| round % 4 != 0),
         ] {
             let mut run = Run::new();
-            run.time(0, effect);
+            run.scale_time(0, effect);
             run.interleave("contains", |index, round| {
                 let factor = if index < 3 { 1.5 } else { 1.1 };
                 if is_busy(round) { factor } else { 1.0 }
@@ -294,18 +297,18 @@ fn what_a_busy_neighbour_does_to_some_rounds_is_no_regression() {
     runs(&folders, 1.08);
     let (code, said) = outcome(&folders.old_and_new());
     assert!(code == 3 && said.contains("1 slower, 0 faster, 0 unsettled"), "{said}");
-    let (time, beside) = (said.find("+61.8 %"), said.find("+8.0 %"));
-    assert!(time.is_some() && time < beside, "{said}");
+    let (raw, adjusted) = (said.find("+61.8 %"), said.find("+8.0 %"));
+    assert!(raw.is_some() && raw < adjusted, "{said}");
 }
 
 #[test]
 fn a_machine_that_is_slower_as_a_whole_is_no_regression() {
-    let slower_by = |of_ours: f64| {
+    let slower_by = |factor_of_ours: f64| {
         Folders::with(move |new| {
             for index in 0..18 {
-                new.time(index, 1.2);
+                new.scale_time(index, 1.2);
             }
-            new.time(0, of_ours);
+            new.scale_time(0, factor_of_ours);
         })
     };
     let (code, said) = outcome(&slower_by(1.0).old_and_new());
@@ -315,8 +318,8 @@ fn a_machine_that_is_slower_as_a_whole_is_no_regression() {
 }
 
 #[test]
-fn attempts_have_to_agree() {
-    let folders = Folders::with(|new| new.time(0, 1.08));
+fn a_change_counts_only_if_all_attempts_agree() {
+    let folders = Folders::with(|new| new.scale_time(0, 1.08));
     Run::new().save(&folders.path("new-2"));
     let agreeing = ["--old", "old", "old", "--new", "new", "new"];
     let (code, said) = outcome(&folders.compare(&agreeing));
@@ -328,7 +331,7 @@ fn attempts_have_to_agree() {
 }
 
 #[test]
-fn other_rates_and_bits_exit_with_3() {
+fn worse_false_positive_rates_and_more_bits_exit_with_3() {
     for (column, value, said) in [
         ("fpr_measured", 0.0065, "FPR 0.00541 -> 0.0065"),
         ("fpr_expected", 0.0055, "EXPECTED FPR 0.0054 -> 0.0055"),
@@ -338,25 +341,25 @@ fn other_rates_and_bits_exit_with_3() {
         let (code, text) = outcome(&folders.old_and_new());
         assert!(code == 3 && text.contains("quotient") && text.contains(said), "{column}: {text}");
     }
-    // Three standard deviations of a count are noise.
+    // Three standard deviations of the count of false positives are noise.
     let noise = Folders::with(|new| new.row(2)["fpr_measured"] = json!(0.00563));
     assert_eq!(outcome(&noise.old_and_new()), (0, String::new()));
 }
 
 #[test]
-fn unlike_machines_flags_rivals_and_rows_are_refused_unless_forced() {
-    let unlike = |name: &'static str| Folders::with(move |new| new.fact(name, "another"));
+fn runs_with_different_environments_or_schemas_are_refused_unless_forced() {
+    let different = |name: &'static str| Folders::with(move |new| new.fact(name, "another"));
     for name in ["cpu", "caches of a core", "isa", "flags", "rivals"] {
-        assert_refused(&unlike(name).old_and_new(), &[name, "another", "--force"]);
+        assert_refused(&different(name).old_and_new(), &[name, "another", "--force"]);
     }
     let schema = Folders::with(|new| new.results["schema"] = json!(0));
     assert_refused(&schema.old_and_new(), &["schema of rows"]);
-    let (code, said) = outcome(&unlike("cpu").compare(&["old", "new", "--force"]));
+    let (code, said) = outcome(&different("cpu").compare(&["old", "new", "--force"]));
     assert!(code == 0 && said.contains("FORCED") && said.contains("another"), "{said}");
 }
 
 #[test]
-fn runs_on_unlike_keys_are_refused_unless_forced() {
+fn runs_on_different_keys_are_refused_unless_forced() {
     let input = |matches: u32, digest: Option<&str>| {
         let mut input = json!({
             "name": "file", "description": "keys", "keys": 300, "probes": 400, "matches": matches,
@@ -366,7 +369,7 @@ fn runs_on_unlike_keys_are_refused_unless_forced() {
         }
         json!([input])
     };
-    let unlike = |old: Value, new: Value| {
+    let with_inputs = |old: Value, new: Value| {
         let folders = Folders::with(|run| run.results["inputs"] = new.clone());
         let mut run = Run::new();
         run.results["inputs"] = old;
@@ -374,22 +377,22 @@ fn runs_on_unlike_keys_are_refused_unless_forced() {
         folders
     };
     let (a, b) = (input(200, Some("aaaa")), input(200, Some("bbbb")));
-    let folders = unlike(a.clone(), b);
+    let folders = with_inputs(a.clone(), b);
     assert_refused(&folders.old_and_new(), &["input file", "aaaa", "bbbb", "--force"]);
     let (code, said) = outcome(&folders.compare(&["old", "new", "--force"]));
     assert!(code == 0 && said.contains("FORCED") && said.contains("bbbb"), "{said}");
-    assert_eq!(outcome(&unlike(a.clone(), a.clone()).old_and_new()), (0, String::new()));
-    // Older runs have no digest: the counts say what they can, and a note the rest.
-    let older = |old: &Value| unlike(old.clone(), input(200, None)).old_and_new();
+    assert_eq!(outcome(&with_inputs(a.clone(), a.clone()).old_and_new()), (0, String::new()));
+    // Older runs have no digest: then only the counts are compared, and a note says so.
+    let without_digest = |old: &Value| with_inputs(old.clone(), input(200, None)).old_and_new();
     for old in [input(200, None), a] {
-        let (code, said) = outcome(&older(&old));
+        let (code, said) = outcome(&without_digest(&old));
         assert!(code == 0 && said.contains("no digest of input file"), "{said}");
     }
-    assert_refused(&older(&input(201, None)), &["input file", "201", "200"]);
+    assert_refused(&without_digest(&input(201, None)), &["input file", "201", "200"]);
 }
 
 #[test]
-fn folders_that_hold_no_run_are_refused() {
+fn folders_without_a_valid_run_are_refused() {
     let folders = Folders::with(|_| ());
     let refused = |words: &[&str]| {
         assert_refused(&folders.old_and_new(), words);
@@ -417,7 +420,7 @@ fn folders_that_hold_no_run_are_refused() {
 }
 
 #[test]
-fn cases_that_not_all_runs_have_are_named_and_none_in_common_is_refused() {
+fn missing_cases_are_named_and_runs_without_common_cases_are_refused() {
     let folders = Folders::with(|new| {
         new.results["rows"].as_array_mut().unwrap().remove(1);
     });
@@ -433,8 +436,8 @@ fn cases_that_not_all_runs_have_are_named_and_none_in_common_is_refused() {
 }
 
 #[test]
-fn scripts_and_continuous_integration_read_the_same() {
-    let folders = Folders::with(|new| new.time(0, 1.08));
+fn json_and_junit_files_report_the_same_result() {
+    let folders = Folders::with(|new| new.scale_time(0, 1.08));
     let output = folders.compare(&["old", "new", "--json", "c.json", "--junit", "c.xml"]);
     assert_eq!(output.status.code(), Some(3));
     let json: Value = serde_json::from_slice(&fs::read(folders.path("c.json")).unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! What a user sees when something is wrong: a sentence and an exit code, never a panic.
+//! Wrong input gives the user a message and an exit code, never a panic.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ fn trommel_perf(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_trommel-perf")).args(arguments).output().unwrap()
 }
 
-/// Exit code 2, and all of `words` in one line of explanation.
+/// Requires exit code 2, and a message with all of `words`.
 fn assert_refused(output: &Output, words: &[&str]) {
     let text = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{text}");
@@ -40,7 +40,7 @@ fn a_missing_empty_or_unreadable_key_file_is_refused_before_measuring() {
 }
 
 #[test]
-fn one_key_file_alone_is_refused() {
+fn a_key_file_without_a_probe_file_is_refused() {
     assert_refused(&trommel_perf(&["measure", "--keys-file", "keys"]), &["--probes-file"]);
 }
 
@@ -52,7 +52,7 @@ fn an_instruction_set_that_the_machine_lacks_is_refused() {
 }
 
 #[test]
-fn threads_that_cannot_be_had_and_costs_that_no_work_has_are_refused() {
+fn invalid_threads_key_counts_and_cost_models_are_refused() {
     for threads in ["0", "1e9", "1,0", "x", ""] {
         let output = trommel_perf(&["measure", "-f", "engine", "--threads", threads]);
         assert_refused(&output, &["--threads", "1 to 1024"]);
@@ -70,17 +70,17 @@ fn threads_that_cannot_be_had_and_costs_that_no_work_has_are_refused() {
 }
 
 #[test]
-fn a_report_of_nothing_and_a_document_without_regions_are_refused() {
+fn a_report_of_a_folder_without_results_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().to_str().unwrap();
     assert_refused(&trommel_perf(&["report", path]), &["results.json"]);
 }
 
 #[test]
-fn a_document_without_regions_is_refused_before_the_textbook_is_measured() {
+fn documents_without_the_textbooks_regions_are_refused_before_measuring() {
     let directory = tempfile::tempdir().unwrap();
     let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
-    // A region of `measure` is none of `textbook`.
+    // A region of `measure` does not count as one of `textbook`.
     let others = "<!-- trommel-perf:inserts begin -->\n<!-- trommel-perf:inserts end -->\n";
     let unknown = "<!-- trommel-perf-textbook:x begin --><!-- trommel-perf-textbook:x end -->";
     fs::write(path("others"), others).unwrap();
@@ -96,7 +96,7 @@ fn a_document_without_regions_is_refused_before_the_textbook_is_measured() {
 }
 
 #[test]
-fn absurd_numbers_are_refused() {
+fn invalid_numbers_and_filters_are_refused() {
     for (arguments, said) in [
         (["--keys", "-1"], "-1"),
         (["--keys", "1e30"], "1e30"),
@@ -119,7 +119,7 @@ fn absurd_numbers_are_refused() {
 }
 
 #[test]
-fn questions_that_no_filter_answers_are_refused_in_a_line() {
+fn advice_that_no_filter_can_meet_is_refused() {
     for (arguments, said) in [
         (&["--keys", "0", "--miss-cost", "100"][..], "1 to 1e10"),
         (&["--keys", "1e30", "--miss-cost", "100"], "1e30"),
@@ -145,7 +145,7 @@ fn questions_that_no_filter_answers_are_refused_in_a_line() {
 }
 
 #[test]
-fn a_question_is_answered_for_people_and_for_scripts() {
+fn advice_is_printed_and_written_as_json() {
     let directory = tempfile::tempdir().unwrap();
     let json = directory.path().join("advice.json");
     let output = trommel_perf(&[
@@ -171,7 +171,7 @@ fn a_question_is_answered_for_people_and_for_scripts() {
 }
 
 #[test]
-fn a_shell_and_a_reader_are_served() {
+fn completions_and_manual_pages_are_written() {
     for shell in ["bash", "zsh", "fish"] {
         let output = trommel_perf(&["completions", shell]);
         assert!(output.status.success());

@@ -1,4 +1,4 @@
-//! Outputs that end early: readers that have gone, disks that are full, folders that are none.
+//! Output that cannot be written: closed pipes, full disks, and paths that are not folders.
 #![cfg(target_os = "linux")]
 
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_trommel-perf");
 
-/// A folder as a run leaves it, with a report that was there before.
+/// Creates the folder of a run, with an older report.
 fn run() -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     let row = json!({
@@ -32,14 +32,14 @@ fn run() -> TempDir {
     directory
 }
 
-/// Exit code 2, and one line that has `word`.
+/// Requires exit code 2, and one line of output that contains `word`.
 fn assert_refused(output: &Output, word: &str) {
     let text = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{word}: {text}");
     assert!(text.lines().count() == 1 && text.contains(word), "{word}: {text}");
 }
 
-/// What verbs that take no time print, with a folder of a run.
+/// Returns command lines that only print and take no time. Some of them read the folder of a run.
 fn verbs(directory: &Path) -> Vec<Vec<String>> {
     let folder = directory.to_str().unwrap();
     let manual = directory.join("man1");
@@ -57,10 +57,10 @@ fn verbs(directory: &Path) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn a_reader_that_has_gone_is_no_failure() {
+fn a_closed_pipe_is_no_failure() {
     let directory = run();
     for words in verbs(directory.path()) {
-        // The shell's own `head` would leave the exit code of the reader.
+        // With `head` in a shell, the exit code would be that of `head`.
         let mut child = Command::new(PROGRAM)
             .args(&words)
             .stdout(Stdio::piped())
@@ -75,7 +75,7 @@ fn a_reader_that_has_gone_is_no_failure() {
 }
 
 #[test]
-fn a_run_whose_readers_have_gone_is_made_all_the_same() {
+fn a_run_continues_after_its_pipes_are_closed() {
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().join("run");
     let mut child = Command::new(PROGRAM)
@@ -100,7 +100,7 @@ fn a_run_whose_readers_have_gone_is_made_all_the_same() {
 }
 
 #[test]
-fn a_full_disk_behind_standard_output_is_said() {
+fn a_full_disk_behind_standard_output_is_reported() {
     let directory = run();
     for words in verbs(directory.path()).into_iter().filter(|words| words[1..] != ["--help"]) {
         let full = File::options().write(true).open("/dev/full").unwrap();
@@ -110,7 +110,7 @@ fn a_full_disk_behind_standard_output_is_said() {
 }
 
 #[test]
-fn a_full_disk_behind_a_file_is_said_and_a_device_stays_one() {
+fn a_full_disk_behind_a_file_is_reported_and_a_device_is_not_replaced() {
     let directory = run();
     let folder = directory.path().to_str().unwrap();
     for option in ["--json", "--junit"] {
@@ -121,8 +121,8 @@ fn a_full_disk_behind_a_file_is_said_and_a_device_stays_one() {
     assert!(!fs::metadata("/dev/full").unwrap().is_file() && !Path::new("/dev/full.new").exists());
 }
 
-/// Runs the program with files of at most `kib` KiB, as on a disk that fills up; the system's signal about it is
-/// ignored or not.
+/// Runs the program with files limited to `kib` KiB, like a disk that fills up. `is_ignored` says whether the system's
+/// signal for a file over the limit is ignored.
 fn limited(kib: u32, is_ignored: bool, words: &[&str]) -> Output {
     let trap = if is_ignored { "trap '' XFSZ; " } else { "" };
     let script = format!("{trap}ulimit -c 0; ulimit -f {kib}; exec \"$0\" \"$@\"");
@@ -139,7 +139,7 @@ fn names(directory: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_report_that_does_not_fit_leaves_the_one_before() {
+fn a_report_that_does_not_fit_leaves_the_older_one() {
     let directory = run();
     let words = ["report", directory.path().to_str().unwrap()];
     let before = names(directory.path());
@@ -151,7 +151,7 @@ fn a_report_that_does_not_fit_leaves_the_one_before() {
 }
 
 #[test]
-fn a_run_that_does_not_fit_leaves_whole_files() {
+fn a_run_that_does_not_fit_leaves_complete_files() {
     for kib in [1, 4] {
         let directory = tempfile::tempdir().unwrap();
         let out = directory.path().join("run");
@@ -174,7 +174,7 @@ fn a_run_that_does_not_fit_leaves_whole_files() {
 }
 
 #[test]
-fn folders_that_are_none_are_refused_before_any_time_is_spent() {
+fn paths_that_are_not_folders_are_refused_before_measuring() {
     let directory = run();
     let file: PathBuf = directory.path().join("results.json");
     let file = file.to_str().unwrap();

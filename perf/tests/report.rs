@@ -1,5 +1,4 @@
-//! The report as a user asks for it: from a folder that a run left, with a history of counts, and from folders
-//! that no run left.
+//! The `report` command on the folder of a run, with a history of counts, and on folders without a valid run.
 
 use serde_json::{Value, json};
 use std::fs;
@@ -11,11 +10,11 @@ fn trommel_perf<S: AsRef<std::ffi::OsStr>>(arguments: &[S]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_trommel-perf")).args(arguments).output().unwrap()
 }
 
-/// A row: its operation with the workload, keys, the kind, the variant, the api, the rival if any, and threads.
+/// A row: operation and workload, number of keys, kind, variant, api, rival if any, and threads.
 type Case =
     (&'static str, u64, &'static str, &'static str, &'static str, Option<&'static str>, u32);
 
-/// One of each sort of case that a run has.
+/// One case of each part of a run.
 const CASES: [Case; 16] = [
     ("contains/miss", 1_000_000, "split-block-bloom", "12-bit", "batch", None, 1),
     ("contains/hit", 1_000_000, "bloom", "fpr-1%", "single", None, 1),
@@ -66,7 +65,7 @@ fn row((task, keys, filter, variant, api, rival, threads): Case) -> Value {
     })
 }
 
-/// A folder as a run leaves it.
+/// Creates the folder of a run with these rows.
 fn run(rows: &[Value]) -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     let results = json!({
@@ -94,7 +93,7 @@ fn report(directory: &Path, more: &[&str]) -> Output {
     trommel_perf(&arguments)
 }
 
-/// Exit code 2, and one line that has all of `words`.
+/// Requires exit code 2, and one line of output with all of `words`.
 fn assert_refused(output: &Output, words: &[&str]) {
     let text = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{text}");
@@ -104,7 +103,7 @@ fn assert_refused(output: &Output, words: &[&str]) {
     }
 }
 
-/// The name of each case of a page with its command.
+/// Returns the name and the command of each case of a page.
 fn commands(page: &str) -> Vec<(String, String)> {
     let text = |html: &str| {
         let pairs = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&amp;", "&")];
@@ -117,7 +116,7 @@ fn commands(page: &str) -> Vec<(String, String)> {
     rows.map(|row| (between(row, "<td>", "</td>"), between(row, "<code>", "</code>"))).collect()
 }
 
-/// The words of a command line whose quotes are single ones.
+/// Splits a command line into words. It may contain single quotes.
 fn words(command: &str) -> Vec<String> {
     let mut words = Vec::new();
     for (i, part) in command.split('\'').enumerate() {
@@ -130,7 +129,7 @@ fn words(command: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_page_and_the_plots_of_a_run_are_written_again() {
+fn the_page_and_the_plots_of_a_run_are_rewritten() {
     let directory = run(&CASES.map(row));
     let path = |name: &str| directory.path().join(name);
     fs::write(path("engine-hit.svg"), "of a harness before").unwrap();
@@ -139,12 +138,12 @@ fn the_page_and_the_plots_of_a_run_are_written_again() {
     assert!(path("report.html").exists());
     let plot = fs::read_to_string(path("engine-hit.svg")).unwrap();
     assert!(plot.starts_with("<svg") && plot.contains("split-block-bloom"), "{plot}");
-    // No case of the engine is a build.
+    // The engine has no case of a build here, so there is no plot of builds.
     assert!(!path("engine-build.svg").exists());
 }
 
 #[test]
-fn the_command_of_every_case_selects_that_case_and_no_other() {
+fn the_command_of_every_case_selects_only_that_case() {
     let directory = run(&CASES.map(row));
     let output = report(directory.path(), &[]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -162,7 +161,7 @@ fn the_command_of_every_case_selects_that_case_and_no_other() {
         let listed = String::from_utf8(output.stdout).unwrap();
         let listed: Vec<&str> = listed.lines().collect();
         if is_of_engine {
-            // Measured with those that it is compared with, and no other operation or size.
+            // The command selects the whole group, but no other operation or number of keys.
             let (task, keys) = (case.0, format!("/{:e}/", case.1));
             assert!(listed.contains(&&*name), "{command}: {listed:?}");
             let is_of_group = |line: &&str| line.starts_with(task) && line.contains(&keys);
@@ -199,7 +198,7 @@ fn a_history_is_plotted() {
 }
 
 #[test]
-fn what_is_no_history_is_refused_and_the_report_kept() {
+fn an_invalid_history_is_refused_and_the_report_kept() {
     let directory = run(&CASES.map(row));
     let page = directory.path().join("report.html");
     fs::write(&page, "kept").unwrap();
@@ -222,13 +221,13 @@ fn what_is_no_history_is_refused_and_the_report_kept() {
 }
 
 #[test]
-fn what_no_run_wrote_is_refused_in_a_line() {
+fn damaged_results_are_refused_with_one_line() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("results.json");
     let mut negative = row(CASES[0]);
     negative["mops"] = json!(-500.0);
-    let mut sure = row(CASES[0]);
-    sure["fpr_measured"] = json!(1.5);
+    let mut above_one = row(CASES[0]);
+    above_one["fpr_measured"] = json!(1.5);
     let text_of = |row: Value| fs::read_to_string(run(&[row]).path().join("results.json")).unwrap();
     let whole = text_of(row(CASES[0]));
     for text in [
@@ -239,7 +238,7 @@ fn what_no_run_wrote_is_refused_in_a_line() {
         "{\"name\": \"another program's\", \"version\": 1}",
         &whole[..whole.len() / 2],
         &text_of(negative),
-        &text_of(sure),
+        &text_of(above_one),
         &whole.replace("2.0", "1e999"),
         &whole.replace("900.0", "0.0"),
         &"[".repeat(100_000),

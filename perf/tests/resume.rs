@@ -1,4 +1,4 @@
-//! A run that ends before its time, and what is found of it.
+//! Interrupted runs: the files that they leave, and how they are resumed.
 
 use serde_json::Value;
 use std::fs;
@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Six cases on few keys, in as little time as there is.
+/// The arguments of a short run: six cases on few keys.
 const SELECTED: [&str; 8] =
     ["measure", "--keys", "500", "--filter", "split-block-bloom", "--no-rivals", "--seconds", "1"];
 
@@ -26,14 +26,14 @@ fn json(path: &Path) -> Option<Value> {
     serde_json::from_slice(&fs::read(path).ok()?).ok()
 }
 
-/// The rows of a run, by nothing but what was measured.
+/// Returns the rows of a run; none if there is no complete file of results.
 fn rows(out: &Path) -> Vec<Value> {
     json(&out.join("results.json"))
         .map_or_else(Vec::new, |run| run["rows"].as_array().unwrap().clone())
 }
 
 #[test]
-fn a_killed_run_leaves_whole_files_and_is_resumed() {
+fn a_killed_run_leaves_complete_files_and_is_resumed() {
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().join("run");
     let mut child = measure(&out, &[]).spawn().unwrap();
@@ -58,7 +58,7 @@ fn a_killed_run_leaves_whole_files_and_is_resumed() {
     let samples = json(&out.join("samples.json")).unwrap();
     let repetitions = samples["ns_per_op"].as_object().unwrap();
     assert_eq!(repetitions.len(), all.len());
-    // Every case is in one interleaved measurement, and the cases of one have equal numbers of repetitions.
+    // Every case is in exactly one interleaved measurement, whose cases all have the same number of repetitions.
     let mut interleaved = Vec::new();
     for measurement in samples["turns"].as_array().unwrap() {
         let names: Vec<&str> =
@@ -69,7 +69,7 @@ fn a_killed_run_leaves_whole_files_and_is_resumed() {
     }
     interleaved.sort_unstable();
     assert!(interleaved.iter().eq(repetitions.keys()), "{interleaved:?}");
-    // A run is like itself.
+    // A run compared with itself has no differences.
     let compared = Command::new(env!("CARGO_BIN_EXE_trommel-perf"))
         .arg("compare")
         .args([&out, &out])
@@ -79,12 +79,12 @@ fn a_killed_run_leaves_whole_files_and_is_resumed() {
 }
 
 #[test]
-fn a_run_of_other_keys_is_not_resumed() {
+fn a_run_on_other_keys_is_not_resumed() {
     let directory = tempfile::tempdir().unwrap();
     let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
     let lines = |keys: std::ops::Range<u32>| keys.map(|key| format!("{key}\n")).collect::<String>();
     fs::write(path("keys"), lines(0..300)).unwrap();
-    // As many keys, as many probes, and as many of them keys.
+    // The other files have the same numbers of keys, probes and matches, so only the digests differ.
     fs::write(path("other keys"), lines(50..350)).unwrap();
     fs::write(path("probes"), lines(100..500)).unwrap();
     fs::write(path("other probes"), [lines(100..300), lines(600..800)].concat()).unwrap();
@@ -98,25 +98,25 @@ fn a_run_of_other_keys_is_not_resumed() {
     assert!(first.status.success(), "{}", said(&first));
     let kept = fs::read(out.join("results.json")).unwrap();
     let digest = |run: &Value| run["inputs"][0]["digest"].as_str().unwrap().to_owned();
-    let of_first = digest(&serde_json::from_slice(&kept).unwrap());
+    let first_digest = digest(&serde_json::from_slice(&kept).unwrap());
     for (keys, probes) in [("other keys", "probes"), ("keys", "other probes")] {
         let refused = measure_files(keys, probes, &["--resume"]);
         let said = said(&refused);
         assert_eq!(refused.status.code(), Some(2), "{keys}, {probes}: {said}");
-        assert!(said.contains(&of_first) && said.contains("--resume"), "{said}");
+        assert!(said.contains(&first_digest) && said.contains("--resume"), "{said}");
         assert_eq!(fs::read(out.join("results.json")).unwrap(), kept);
     }
     let same = measure_files("keys", "probes", &["--resume"]);
     assert!(same.status.success(), "{}", said(&same));
-    let of_first_rows = serde_json::from_slice::<Value>(&kept).unwrap()["rows"].clone();
-    assert_eq!(json(&out.join("results.json")).unwrap()["rows"], of_first_rows);
+    let first_rows = serde_json::from_slice::<Value>(&kept).unwrap()["rows"].clone();
+    assert_eq!(json(&out.join("results.json")).unwrap()["rows"], first_rows);
     let others = measure_files("other keys", "probes", &[]);
     assert!(others.status.success(), "{}", said(&others));
-    assert_ne!(digest(&json(&out.join("results.json")).unwrap()), of_first);
+    assert_ne!(digest(&json(&out.join("results.json")).unwrap()), first_digest);
 }
 
 #[test]
-fn a_directory_has_one_run_at_a_time_and_a_killed_one_frees_it() {
+fn a_directory_has_one_run_at_a_time_and_a_killed_run_frees_it() {
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().join("run");
     let lock = out.join("lock");
@@ -126,13 +126,13 @@ fn a_directory_has_one_run_at_a_time_and_a_killed_one_frees_it() {
     while !holds_it() && first.try_wait().unwrap().is_none() {
         sleep(Duration::from_millis(1));
     }
-    let mut refuse = vec![measure(&out, &[]), measure(&out, &["--resume"])];
+    let mut refused = vec![measure(&out, &[]), measure(&out, &["--resume"])];
     for verb in ["textbook", "calibrate"] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_trommel-perf"));
         command.arg(verb).arg("--out").arg(&out);
-        refuse.push(command);
+        refused.push(command);
     }
-    for command in &mut refuse {
+    for command in &mut refused {
         let second = command.output().unwrap();
         let said = said(&second);
         assert_eq!(second.status.code(), Some(5), "{said}");
@@ -140,7 +140,7 @@ fn a_directory_has_one_run_at_a_time_and_a_killed_one_frees_it() {
     }
     first.kill().unwrap();
     first.wait().unwrap();
-    // Its lock file is still there, and nobody holds it.
+    // The lock file of the killed run remains, but it is no longer locked.
     assert!(holds_it());
     let next = measure(&out, &[]).output().unwrap();
     assert!(next.status.success() && !rows(&out).is_empty(), "{}", said(&next));

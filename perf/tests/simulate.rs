@@ -1,11 +1,11 @@
-//! The program that `measure` runs under Callgrind: its sections are found, and their counts are sane.
+//! The program that `measure` runs under Callgrind: its sections are found, and their counts are plausible.
 
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::fs;
 use trommel_callgrind::{Cache, Caches, Part, Simulated, command, version};
 
-/// Runs a job under Callgrind; the name, the operations and the counts of each case.
+/// Runs a job under Callgrind and returns the name, the number of operations and the counts of each case.
 fn run(job: &Value) -> Vec<(String, u64, Part)> {
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().join("out");
@@ -21,7 +21,7 @@ fn run(job: &Value) -> Vec<(String, u64, Part)> {
     for entry in ledger.as_array().unwrap() {
         let mut sum = Part::default();
         for _ in 0..entry["sections"].as_u64().unwrap() {
-            sum.add(&sections.next().expect("a section for each that was run"));
+            sum.add(&sections.next().expect("Callgrind finds every section that was run"));
         }
         let name = entry["name"].as_str().unwrap().to_owned();
         counts.push((name, entry["ops"].as_u64().unwrap(), sum));
@@ -31,7 +31,7 @@ fn run(job: &Value) -> Vec<(String, u64, Part)> {
 }
 
 #[test]
-fn cases_are_counted_and_what_prepares_them_is_not() {
+fn only_the_timed_sections_of_cases_are_counted() {
     if let Err(missing) = version() {
         eprintln!("skipped: {missing}");
         return;
@@ -51,10 +51,10 @@ fn cases_are_counted_and_what_prepares_them_is_not() {
     assert_eq!((plain.len(), full.len()), (3, 2));
     for (name, ops, part) in plain.iter().chain(&full) {
         let per_op = |count: Option<u64>| count.unwrap() as f64 / *ops as f64;
-        // Filling takes as many keys: with it, none of these would be below.
+        // If filling were counted as well, the counts would exceed these limits.
         let instructions = per_op(part.instructions());
         assert!((5.0..5000.0).contains(&instructions), "{name}: {instructions}");
-        // Tables of a few KiB that were just filled.
+        // The tables have a few KiB and were just filled, so they are in the cache.
         assert!(per_op(part.d1_misses()) < 2.0, "{name}");
         assert!(part.ll_misses().unwrap() <= part.d1_misses().unwrap() + 200, "{name}");
         assert!(per_op(part.branch_misses()) < 20.0, "{name}");
@@ -62,7 +62,7 @@ fn cases_are_counted_and_what_prepares_them_is_not() {
 }
 
 #[test]
-fn a_job_of_no_known_case_is_refused() {
+fn a_job_without_known_cases_is_refused() {
     let run = |job: &str| {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_trommel-perf"));
         command.args(["simulated", job]).output().unwrap()

@@ -1,4 +1,4 @@
-//! What threads gain: the engine's part of a run.
+//! The engine's part of a run: measurements on several threads.
 
 use super::{Session, save_to};
 use crate::engine::{Bench, ThreadSet, strategies};
@@ -6,8 +6,8 @@ use crate::results::Results;
 use anyhow::Result;
 
 impl Session {
-    /// Measures the engine interleaved with its filters' own batches and its rivals, on these thread sets, and the
-    /// map of its strategies. Nothing when the run is late.
+    /// Measures the engine on these thread sets, interleaved with the batches of its filters and with its rivals, and
+    /// then its choices of strategies. Does nothing if the run is late.
     pub(crate) fn engine(&mut self, thread_sets: &[ThreadSet]) -> Result<()> {
         if self.is_late() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! The sweep over loads: filters with slots, filled from one load to the next and measured at each.
+//! The sweep over loads: filters with slots are filled from one load to the next and measured at each load.
 
 use super::{Section, Session, largest, reference_answers};
 use crate::built::Built;
@@ -16,28 +16,31 @@ use crate::subject::{Subject, create_slots};
 use anyhow::{Context as _, Result, ensure};
 use trommel::{Bitmap, Isa, KeyHash};
 
-/// A band ends at the load and begins this many per cent of the slots below it, or at the load before;
+/// A band is the range of keys that the cases of one load insert or remove. It ends at the load. It begins this number
+/// of per cent of the slots below the load, or at the load before if that is higher.
 const BAND: u32 = 2;
-/// unless that is more keys than this: then it is those in its middle, so that the repetitions of slow
-/// filters stay short.
+/// The most keys of a band, so that the repetitions of slow filters stay short. From a larger band, only the keys in
+/// the middle are used.
 const BAND_KEYS: usize = 1 << 20;
 
-/// Probes of filters that scan whole clusters: microseconds each at high loads.
+/// The number of probes for the textbook filter, which scans whole clusters: at high loads, each lookup takes
+/// microseconds.
 const FEW_PROBES: usize = 1 << 12;
 
-/// Keys that are looked up after others were removed.
+/// The most remaining keys that are looked up after the removals.
 const KEPT_KEYS: usize = 1 << 20;
 
-/// A filter on its way from load to load.
-struct Climber {
+/// A filter that is filled from load to load.
+struct GrowingFilter {
     spec: SubjectSpec,
     filter: Box<dyn Slots>,
+    /// The number of keys inserted so far.
     keys: usize,
 }
 
-impl Climber {
-    /// Fills it up to the first `keys` of `hashes`.
-    fn climb(&mut self, hashes: &[KeyHash], keys: usize) -> Result<()> {
+impl GrowingFilter {
+    /// Fills the filter up to the first `keys` of `hashes`.
+    fn fill_up_to(&mut self, hashes: &[KeyHash], keys: usize) -> Result<()> {
         let more = &hashes[self.keys..keys];
         if self.keys == 0 {
             self.filter.bulk(more)?;
@@ -48,32 +51,32 @@ impl Climber {
         Ok(())
     }
 
-    /// Fills it up to a load; copies of it where the band begins and ends.
-    fn climb_over(
+    /// Fills the filter up to a load. Returns copies made at the start and at the end of the band.
+    fn fill_over_band(
         &mut self,
         hashes: &[KeyHash],
-        place: Place,
+        point: LoadPoint,
     ) -> Result<(Box<dyn Slots>, Box<dyn Slots>)> {
-        self.climb(hashes, place.band.0)?;
+        self.fill_up_to(hashes, point.band.0)?;
         let below = self.filter.copy_slots();
-        self.climb(hashes, place.band.1)?;
+        self.fill_up_to(hashes, point.band.1)?;
         let above = self.filter.copy_slots();
-        self.climb(hashes, place.keys)?;
+        self.fill_up_to(hashes, point.keys)?;
         Ok((below, above))
     }
 }
 
-/// The places in the keys of one load.
+/// A load, and the positions in the sequence of keys that belong to it.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct LoadPoint {
     load: u32,
-    /// Keys that make the load.
+    /// The number of keys that gives the load.
     keys: usize,
-    /// The band of inserts and removals.
+    /// The first and the past-the-end position of the band.
     band: (usize, usize),
 }
 
-impl Place {
+impl LoadPoint {
     fn of(slots: usize, before: u32, load: u32) -> Self {
         let keys_at = |load| keys_at(slots, load);
         let (keys, start) = (keys_at(load), keys_at(load.saturating_sub(BAND).max(before)));
@@ -82,50 +85,50 @@ impl Place {
     }
 }
 
-/// What the groups of one load are measured on, in the order of the subjects.
+/// The filters of all subjects at one load, on which the groups of this load are measured.
 struct Filled<'a> {
     built: Vec<Built<dyn Slots>>,
-    /// Filters filled to where the band begins, and to where it ends.
+    /// For each filter, copies made at the start and at the end of the band.
     around_band: Vec<[Box<dyn Slots>; 2]>,
     hashes: &'a [KeyHash],
-    place: Place,
+    point: LoadPoint,
 }
 
 impl Session {
-    /// All loads of one number of slots.
+    /// Measures all loads of one family and number of slots.
     pub(crate) fn sweep(&mut self, sweep: &Loads) -> Result<()> {
         let loads = sweep.loads.iter().copied();
         let before = [0].into_iter().chain(loads.clone());
-        let place = |(before, load)| Place::of(sweep.slots, before, load);
-        let places: Vec<Place> = before.zip(loads).map(place).collect();
-        let everyone = swept_specs(sweep.family, sweep.slots, &self.selection, self.isa);
-        let needed = self.climbers(sweep, &everyone)?;
-        let Some(most) = places.last().filter(|_| !needed.is_empty()) else {
+        let point = |(before, load)| LoadPoint::of(sweep.slots, before, load);
+        let points: Vec<LoadPoint> = before.zip(loads).map(point).collect();
+        let subjects = swept_specs(sweep.family, sweep.slots, &self.selection, self.isa);
+        let needed = self.empty_filters(sweep, &subjects)?;
+        let Some(most) = points.last().filter(|_| !needed.is_empty()) else {
             self.progress.steps_done(steps_of_sweep(sweep, &self.selection, self.isa));
             return Ok(());
         };
         let stream = KeyStream::new(sweep.slots as u64);
         let hashes = stream.hashes(0, most.keys);
         let absent = as_hashes(&stream.absent(self.effort.absent));
-        let mut climbers = needed;
-        for (index, place) in places.iter().enumerate() {
-            let (family, load, slots) = (sweep.family, place.load, sweep.slots);
+        let mut growing = needed;
+        for (index, point) in points.iter().enumerate() {
+            let (family, load, slots) = (sweep.family, point.load, sweep.slots);
             self.progress.say(format!("filling {family} filters to {load} % of {slots:e} slots"));
-            let filled = self.fill_to(climbers, &hashes, &places[index..], &absent)?;
+            let filled = self.fill_to(growing, &hashes, &points[index..], &absent)?;
             self.progress.step_done();
-            let groups = chosen_groups(sweep, load, &everyone, &self.selection);
+            let groups = chosen_groups(sweep, load, &subjects, &self.selection);
             self.measure_load(&groups, &filled, stream)?;
-            climbers = filled.back();
+            growing = filled.into_growing();
         }
         Ok(())
     }
 
-    /// An empty filter of each subject that has cases left to measure.
-    fn climbers(&self, sweep: &Loads, everyone: &[SubjectSpec]) -> Result<Vec<Climber>> {
-        let mut climbers = Vec::new();
-        for spec in everyone {
+    /// Creates an empty filter for each subject that has cases left to measure.
+    fn empty_filters(&self, sweep: &Loads, subjects: &[SubjectSpec]) -> Result<Vec<GrowingFilter>> {
+        let mut growing = Vec::new();
+        for spec in subjects {
             let is_needed = sweep.loads.iter().copied().any(|load| {
-                let all: Vec<SubjectSpec> = everyone
+                let all: Vec<SubjectSpec> = subjects
                     .iter()
                     .map(|spec| spec.at_load(load))
                     .filter(|spec| {
@@ -140,71 +143,71 @@ impl Session {
             });
             if is_needed {
                 let filter = create_slots(spec, self.isa)?;
-                climbers.push(Climber { spec: *spec, filter, keys: 0 });
+                growing.push(GrowingFilter { spec: *spec, filter, keys: 0 });
             }
         }
-        Ok(climbers)
+        Ok(growing)
     }
 
-    /// Fills filters to the first of these loads and counts their false positives. A filter that is full
-    /// before takes no part in any of them, and the results say so.
+    /// Fills filters to the first of `points`, and measures their false-positive rates. If a filter is full before, it
+    /// is dropped, and a shortfall is recorded for each of `points`.
     fn fill_to<'a>(
         &mut self,
-        climbers: Vec<Climber>,
+        growing: Vec<GrowingFilter>,
         hashes: &'a [KeyHash],
-        places: &[Place],
+        points: &[LoadPoint],
         absent: &[KeyHash],
     ) -> Result<Filled<'a>> {
-        let place = places[0];
+        let point = points[0];
         let (mut built, mut around_band) = (Vec::new(), Vec::new());
-        for mut climber in climbers {
-            let spec = climber.spec.at_load(place.load);
+        for mut next in growing {
+            let spec = next.spec.at_load(point.load);
             let name = || format!("filling {} {}", spec.subject_name(), spec.sizing);
-            let (below, above) = match climber.climb_over(hashes, place) {
+            let (below, above) = match next.fill_over_band(hashes, point) {
                 Err(error) if is_full(&error) => {
-                    let load_reached = climber.filter.load_factor().unwrap_or_default();
-                    self.fall_short(&spec, places, load_reached);
+                    let load_reached = next.filter.load_factor().unwrap_or_default();
+                    self.record_shortfall(&spec, points, load_reached);
                     continue;
                 }
-                around => around.with_context(name)?,
+                copies => copies.with_context(name)?,
             };
-            let fpr_expected = climber.filter.expected_fpr(place.keys);
-            let passed = count_batch(&*climber.filter, absent);
-            ensure_rate(fpr_expected, passed, absent.len()).with_context(name)?;
-            let fpr_measured = Some(passed as f64 / absent.len() as f64);
+            let fpr_expected = next.filter.expected_fpr(point.keys);
+            let false_positives = count_batch(&*next.filter, absent);
+            ensure_fpr(fpr_expected, false_positives, absent.len()).with_context(name)?;
+            let fpr_measured = Some(false_positives as f64 / absent.len() as f64);
             built.push(Built {
                 spec,
-                subject: climber.filter,
+                subject: next.filter,
                 fpr_expected,
                 fpr_measured,
                 absent_keys: absent.len(),
             });
             around_band.push([below, above]);
         }
-        Ok(Filled { built, around_band, hashes, place })
+        Ok(Filled { built, around_band, hashes, point })
     }
 
-    /// Notes that a filter was full before these loads.
-    fn fall_short(&mut self, spec: &SubjectSpec, places: &[Place], load_reached: f64) {
+    /// Prints and records that a filter was full before it reached these loads.
+    fn record_shortfall(&mut self, spec: &SubjectSpec, points: &[LoadPoint], load_reached: f64) {
         let subject = spec.subject_name();
-        let what = format!("{subject} {}", spec.sizing);
-        self.progress.note(&format!("{what}: full at {:.1} %", load_reached * 100.0));
-        self.results.shortfalls.extend(places.iter().map(|place| Shortfall {
+        let name = format!("{subject} {}", spec.sizing);
+        self.progress.note(&format!("{name}: full at {:.1} %", load_reached * 100.0));
+        self.results.shortfalls.extend(points.iter().map(|point| Shortfall {
             subject: subject.clone(),
             is_rival: spec.rival.is_some(),
-            variant: spec.at_load(place.load).size_name(),
+            variant: spec.at_load(point.load).size_name(),
             load_reached: round_significant(load_reached, 4),
         }));
     }
 
-    /// The groups of a load.
+    /// Measures the groups of a load.
     fn measure_load(
         &mut self,
         groups: &[Group],
         filled: &Filled<'_>,
         stream: KeyStream,
     ) -> Result<()> {
-        let Place { load, keys, .. } = filled.place;
+        let LoadPoint { load, keys, .. } = filled.point;
         if filled.built.is_empty() {
             self.progress.steps_done(groups.len());
             return Ok(());
@@ -245,13 +248,13 @@ impl Session {
         };
         let hashes = as_hashes(&values);
         let few = hashes.len().min(FEW_PROBES);
-        let mut members_of_few = Bitmap::new(few);
-        probes.members.iter_ones().take_while(|i| *i < few).for_each(|i| members_of_few.set(i));
+        let mut first_members = Bitmap::new(few);
+        probes.members.iter_ones().take_while(|i| *i < few).for_each(|i| first_members.set(i));
         let mut repetitions = Vec::new();
         for case in cases {
             let subject: &dyn Subject = &*section.find(&case.spec).subject;
             let (hashes, members) = match case.spec.rival {
-                Some(Rival::TextbookQuotient) => (&hashes[..few], &members_of_few),
+                Some(Rival::TextbookQuotient) => (&hashes[..few], &first_members),
                 _ => (&*hashes, &probes.members),
             };
             let reference = reference_answers(subject, hashes, members, &case.name)?;
@@ -266,20 +269,20 @@ impl Session {
         self.time_interleaved(group, cases, section, repetitions)
     }
 
-    /// One case that is no lookup.
+    /// Returns the repetition of a case other than lookups.
     fn slot_repetition<'a>(
         &self,
         group: &Group,
         case: &Case,
         filled: &'a Filled<'_>,
     ) -> Result<Repetition<'a>> {
-        let Filled { built, around_band, hashes, place } = filled;
+        let Filled { built, around_band, hashes, point } = filled;
         let index = built
             .iter()
             .position(|built| built.spec == case.spec)
             .context("every needed subject was filled")?;
         let at_load = &*built[index].subject;
-        let (length, (start, end)) = (self.effort.length, place.band);
+        let (length, (start, end)) = (self.effort.length, point.band);
         let [below, above] = &around_band[index];
         let band = Band { below: &**below, at_load: &**above, hashes: &hashes[start..end] };
         let (spec, isa) = (case.spec, self.isa);
@@ -288,16 +291,16 @@ impl Session {
             filter.bulk(hashes)?;
             anyhow::Ok(filter)
         };
-        let keys = &hashes[..place.keys];
+        let keys = &hashes[..point.keys];
         Ok(match group.op {
             Op::Insert => lanes::bands(band, case.api, length),
             Op::Remove => {
                 let others = &hashes[..start.min(KEPT_KEYS).min(self.effort.most_probes)];
-                let due = match at_load.as_set() {
+                let expected = match at_load.as_set() {
                     Some(_) => Removal::from_set(&*bulk(band.hashes)?, others),
                     None => Removal::of_each(band.hashes, others),
                 };
-                lanes::removals(band, due, others, length)
+                lanes::removals(band, expected, others, length)
             }
             Op::Build => {
                 lanes::bulk_builds(move || create_slots(&spec, isa), keys, at_load, length)
@@ -307,41 +310,42 @@ impl Session {
                 lanes::merges([bulk(left)?, bulk(right)?], at_load, length)
             }
             Op::Enumerate => lanes::enumerations(at_load, length)?,
-            Op::Contains => unreachable!("lookups share their probes"),
+            Op::Contains => unreachable!("lookups are measured by `slot_lookups`"),
         })
     }
 }
 
 impl Filled<'_> {
-    /// The filters, to be filled further.
-    fn back(self) -> Vec<Climber> {
-        let keys = self.place.keys;
-        let climbers = self.built.into_iter().map(|built| Climber {
+    /// Returns the filters, so that they can be filled further.
+    fn into_growing(self) -> Vec<GrowingFilter> {
+        let keys = self.point.keys;
+        let growing = self.built.into_iter().map(|built| GrowingFilter {
             spec: built.spec,
             filter: built.subject,
             keys,
         });
-        climbers.collect()
+        growing.collect()
     }
 }
 
-/// The groups of a load that are wanted.
+/// Returns the selected groups of a load.
 fn chosen_groups(
     sweep: &Loads,
     load: u32,
-    everyone: &[SubjectSpec],
+    subjects: &[SubjectSpec],
     selection: &Selection,
 ) -> Vec<Group> {
-    let at_load: Vec<SubjectSpec> = everyone.iter().map(|one| one.at_load(load)).collect();
+    let at_load: Vec<SubjectSpec> = subjects.iter().map(|spec| spec.at_load(load)).collect();
     selection.choose_groups(sweep.groups(load), &at_load)
 }
 
-/// Steps of a sweep: at each load, filling and its groups; none if no group is wanted.
+/// Returns the number of progress steps of a sweep: one per group, and one per load for filling. Zero if no group is
+/// selected.
 pub(crate) fn steps_of_sweep(sweep: &Loads, selection: &Selection, isa: Option<Isa>) -> usize {
-    let everyone = swept_specs(sweep.family, sweep.slots, selection, isa);
+    let subjects = swept_specs(sweep.family, sweep.slots, selection, isa);
     let loads = sweep.loads.iter();
     let groups: usize =
-        loads.map(|load| chosen_groups(sweep, *load, &everyone, selection).len()).sum();
+        loads.map(|load| chosen_groups(sweep, *load, &subjects, selection).len()).sum();
     if groups == 0 { 0 } else { sweep.loads.len() + groups }
 }
 
@@ -351,15 +355,15 @@ fn count_batch(subject: &dyn Slots, hashes: &[KeyHash]) -> usize {
     answers.count_ones()
 }
 
-/// Checks that as many of the absent keys pass as the filter expects: a count that is binomial, within
-/// six of its standard deviations.
-fn ensure_rate(expected: Option<f64>, passed: usize, absent: usize) -> Result<()> {
-    let Some(rate) = expected else { return Ok(()) };
-    let mean = rate * absent as f64;
-    let deviation = (mean * (1.0 - rate)).sqrt();
+/// Checks that the number of false positives is within six standard deviations, and 1, of the expected number. The
+/// number has a binomial distribution.
+fn ensure_fpr(expected: Option<f64>, false_positives: usize, absent: usize) -> Result<()> {
+    let Some(fpr) = expected else { return Ok(()) };
+    let mean = fpr * absent as f64;
+    let deviation = (mean * (1.0 - fpr)).sqrt();
     ensure!(
-        (passed as f64 - mean).abs() <= 6.0 * deviation + 1.0,
-        "{passed} of {absent} absent keys pass where {mean:.0} are due"
+        (false_positives as f64 - mean).abs() <= 6.0 * deviation + 1.0,
+        "{false_positives} of {absent} absent keys are false positives, expected {mean:.0}"
     );
     Ok(())
 }
@@ -369,21 +373,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bands_end_at_the_load_or_have_its_middle() {
-        let place = Place::of(1000, 75, 95);
-        assert_eq!((place.keys, place.band), (950, (930, 950)));
-        let large = Place::of(1 << 27, 90, 95);
+    fn bands_end_at_the_load_or_are_the_middle_of_a_large_range() {
+        let point = LoadPoint::of(1000, 75, 95);
+        assert_eq!((point.keys, point.band), (950, (930, 950)));
+        let large = LoadPoint::of(1 << 27, 90, 95);
         assert_eq!(large.band.1 - large.band.0, BAND_KEYS);
         let middle = keys_at(1 << 27, 94);
         assert!(middle.abs_diff((large.band.0 + large.band.1) / 2) < 2);
-        assert_eq!(Place::of(1000, 0, 1).band, (0, 10));
-        assert_eq!(Place::of(1000, 94, 95).band, (940, 950));
+        assert_eq!(LoadPoint::of(1000, 0, 1).band, (0, 10));
+        assert_eq!(LoadPoint::of(1000, 94, 95).band, (940, 950));
     }
 
     #[test]
-    fn a_rate_that_is_off_is_an_error() {
-        assert!(ensure_rate(Some(0.004), 4100, 1_000_000).is_ok());
-        assert!(ensure_rate(Some(0.004), 4500, 1_000_000).is_err());
-        assert!(ensure_rate(None, 4500, 1_000_000).is_ok());
+    fn an_unexpected_false_positive_rate_is_an_error() {
+        assert!(ensure_fpr(Some(0.004), 4100, 1_000_000).is_ok());
+        assert!(ensure_fpr(Some(0.004), 4500, 1_000_000).is_err());
+        assert!(ensure_fpr(None, 4500, 1_000_000).is_ok());
     }
 }

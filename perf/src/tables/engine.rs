@@ -1,4 +1,4 @@
-//! The tables of the engine: rows by filter and threads, and the map of strategies.
+//! The tables of the engine: speeds by filter and threads, overhead, and choices of strategies.
 
 use super::{Line, Table, distinct, figure, short_count};
 use crate::engine::{Input, strategies};
@@ -7,10 +7,10 @@ use crate::results::Results;
 use crate::row::Row;
 
 pub(super) fn all(results: &Results) -> [Table; 3] {
-    [rows(results), overhead(results), map(results)]
+    [rows(results), overhead(results), strategy_choices(results)]
 }
 
-/// The columns of operations: what it is called, the operation and the workload.
+/// The operations in the columns: the name, and the op and workload of the column's rows.
 const TASKS: [(&str, &str, Option<&str>); 4] = [
     ("build", "build", None),
     ("insert", "insert", None),
@@ -18,25 +18,25 @@ const TASKS: [(&str, &str, Option<&str>); 4] = [
     ("miss", "contains", Some("miss")),
 ];
 
-/// The rival's row that one of ours is compared with: on as many threads, in the same rounds.
+/// Returns the rival's row with which a row of ours is compared: on the same number of threads, in the same rounds.
 pub(crate) fn rival_on_threads<'a>(row: &Row, rows: &'a [Row]) -> Option<&'a Row> {
     if row.rival.is_some() || !row.is_of_engine() {
         return None;
     }
-    let lent = format!("as-{}-", row.filter);
+    let prefix = format!("as-{}-", row.filter);
     rows.iter().find(|other| {
         other.rival.is_some()
             && other.is_of_engine()
             && (&other.filter, other.threads) == (&row.filter, row.threads)
             && (&other.op, &other.workload, other.keys) == (&row.op, &row.workload, row.keys)
-            && other.sizing().strip_prefix(&lent).unwrap_or(other.sizing()) == row.sizing()
+            && other.sizing().strip_prefix(&prefix).unwrap_or(other.sizing()) == row.sizing()
     })
 }
 
-/// The line of a row: everything but what is done.
+/// Returns the subject, size, keys, api and threads of a row. Rows for which these are equal share a line.
 fn line_of(row: &Row) -> (String, String, u64, String, u32) {
-    let who = row.rival.as_ref().unwrap_or(&row.filter).clone();
-    (who, row.sizing().to_owned(), row.keys, row.api.clone(), row.threads)
+    let subject = row.rival.as_ref().unwrap_or(&row.filter).clone();
+    (subject, row.sizing().to_owned(), row.keys, row.api.clone(), row.threads)
 }
 
 fn rows(results: &Results) -> Table {
@@ -49,11 +49,11 @@ fn rows(results: &Results) -> Table {
     }
     let lines = distinct(of_engine.iter().map(|row| line_of(row))).into_iter().map(|key| {
         let of_line: Vec<&&Row> = of_engine.iter().filter(|row| line_of(row) == key).collect();
-        let (who, size, keys, api, threads) = key;
-        let mut cells = vec![who, size, short_count(keys), api, threads.to_string()];
+        let (subject, size, keys, api, threads) = key;
+        let mut cells = vec![subject, size, short_count(keys), api, threads.to_string()];
         for (_, op, workload) in TASKS {
-            let is_it = |row: &&&&Row| row.op == op && row.workload.as_deref() == workload;
-            let row = of_line.iter().find(is_it);
+            let is_of_task = |row: &&&&Row| row.op == op && row.workload.as_deref() == workload;
+            let row = of_line.iter().find(is_of_task);
             cells.extend(row.map_or_else(Default::default, |row| speeds(row, &results.rows)));
         }
         Line { cells, is_rival: of_line.iter().any(|row| row.rival.is_some()) }
@@ -69,7 +69,7 @@ fn rows(results: &Results) -> Table {
     }
 }
 
-/// The speed with that over the rival's, and over one thread's.
+/// Returns two cells: the speed with its ratio to the rival's, and the speed-up over one thread.
 fn speeds(row: &Row, rows: &[Row]) -> [String; 2] {
     let mut speed = figure(row.mops);
     if let Some(rival) = rival_on_threads(row, rows) {
@@ -78,7 +78,7 @@ fn speeds(row: &Row, rows: &[Row]) -> [String; 2] {
     [speed, row.speedup.map_or_else(String::new, |times| format!("{times:.2}"))]
 }
 
-/// The engine's time over that of the filter's own batch, which it should never exceed by much.
+/// Shows the engine's time divided by that of the filter's own batch. The ratio should never be much above 1.
 fn overhead(results: &Results) -> Table {
     let of_engine: Vec<&Row> = results.rows.iter().filter(|row| row.is_of_engine()).collect();
     let by_engine = || of_engine.iter().filter(|row| row.api == "engine");
@@ -88,19 +88,19 @@ fn overhead(results: &Results) -> Table {
     let lines = distinct(by_engine().map(|row| line_of(row))).into_iter().map(|key| {
         let of_line: Vec<&&Row> = by_engine().filter(|row| line_of(row) == key).collect();
         let over_batch = |(_, op, workload): (&str, &str, Option<&str>)| {
-            let is_it = |row: &&Row| row.op == op && row.workload.as_deref() == workload;
-            let row = of_line.iter().find(|row| is_it(row))?;
+            let is_of_task = |row: &&Row| row.op == op && row.workload.as_deref() == workload;
+            let row = of_line.iter().find(|row| is_of_task(row))?;
             let batch = of_engine.iter().find(|other| {
                 other.api == "batch"
                     && (&other.filter, other.sizing()) == (&row.filter, row.sizing())
                     && other.keys == row.keys
-                    && is_it(other)
+                    && is_of_task(other)
             })?;
             Some(format!("{:.2}", row.ns_per_op / batch.ns_per_op))
         };
         let cells = tasks().map(|task| over_batch(task).unwrap_or_default());
-        let (who, size, keys, _, threads) = key;
-        let words = [who, size, short_count(keys), threads.to_string()];
+        let (subject, size, keys, _, threads) = key;
+        let words = [subject, size, short_count(keys), threads.to_string()];
         Line { cells: words.into_iter().chain(cells).collect(), is_rival: false }
     });
     Table {
@@ -114,7 +114,8 @@ fn overhead(results: &Results) -> Table {
     }
 }
 
-fn map(results: &Results) -> Table {
+/// Shows the time of both strategies, and the strategy that the cost model picks.
+fn strategy_choices(results: &Results) -> Table {
     let mut lines: Vec<Line> = results
         .strategies
         .iter()
@@ -166,7 +167,7 @@ mod tests {
     use crate::environment::Environment;
     use crate::row::tests::example;
 
-    /// A row of the engine's groups.
+    /// Returns a row of the engine's groups.
     fn row(filter: &str, variant: &str, api: &str, threads: u32, ns_per_op: f64) -> Row {
         let rival = matches!(api, "single" | "sharded").then_some("sbbf-rs-safe");
         let speedup = (api != "batch").then_some(1.5);
@@ -175,19 +176,19 @@ mod tests {
 
     fn results() -> Results {
         let mut results = Results::new(Environment::observe(None));
-        let (ours, lent) = ("12-bit+wall", "as-register-bloom-12-bit+wall");
+        let (ours, rival) = ("12-bit+wall", "as-register-bloom-12-bit+wall");
         results.put(row("register-bloom", ours, "batch", 1, 2.0));
         results.put(row("register-bloom", ours, "engine", 2, 1.0));
-        results.put(row("register-bloom", lent, "single", 1, 12.0));
-        results.put(row("register-bloom", lent, "sharded", 2, 4.0));
-        // Of another filter's group.
+        results.put(row("register-bloom", rival, "single", 1, 12.0));
+        results.put(row("register-bloom", rival, "sharded", 2, 4.0));
+        // This row belongs to another filter's group.
         results.put(row("split-block-bloom", ours, "sharded", 2, 100.0));
         results.strategies = vec![choice("insert", "direct"), choice("contains", "partitioned")];
         results
     }
 
     #[test]
-    fn ours_meets_the_rival_on_as_many_threads() {
+    fn ours_is_compared_with_the_rival_on_the_same_number_of_threads() {
         let [rows, ..] = all(&results());
         assert_eq!(rows.rows.len(), 5);
         assert_eq!(rows.header.len(), 13);
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn the_engine_meets_the_batch_of_the_same_filter() {
+    fn the_engine_is_compared_with_the_batch_of_the_same_filter() {
         let mut results = results();
         results.put(row("register-bloom", "12-bit-sorted+wall", "batch", 1, 4.0));
         results.put(row("register-bloom", "12-bit-sorted+wall", "engine", 1, 4.2));
@@ -214,11 +215,11 @@ mod tests {
     }
 
     #[test]
-    fn the_map_ends_with_how_good_the_picks_are() {
-        let [.., map] = all(&results());
-        assert_eq!(map.rows.len(), 3);
-        assert_eq!(map.rows[1].cells[7], "50 %");
-        assert!(map.to_markdown().contains("picked within 10 % of the best in 1 of 2"));
+    fn the_table_of_strategies_ends_with_a_summary_of_the_picks() {
+        let [.., choices] = all(&results());
+        assert_eq!(choices.rows.len(), 3);
+        assert_eq!(choices.rows[1].cells[7], "50 %");
+        assert!(choices.to_markdown().contains("picked within 10 % of the best in 1 of 2"));
     }
 
     #[test]

@@ -1,10 +1,10 @@
-//! What operations cost beside time: instructions, and lines that were not in a cache.
+//! Tables of event counts: instructions and cache misses per operation.
 
 use super::{Line, Table, distinct, figure, label, loads, short_count};
 use crate::results::Results;
 use crate::row::Row;
 
-/// Operations across, with what a column's rows have in common.
+/// The operations in the columns: the name, and the op and workload of the column's rows.
 const OPERATIONS: [(&str, &str, Option<&str>); 3] = [
     ("hit", "contains", Some("hit")),
     ("miss", "contains", Some("miss")),
@@ -13,7 +13,7 @@ const OPERATIONS: [(&str, &str, Option<&str>); 3] = [
 
 type Figure = (&'static str, fn(&Row) -> Option<f64>);
 
-/// What is shown of each operation.
+/// The events that are shown for each operation.
 const EVENTS: [Figure; 3] = [
     ("instructions", |row| row.instructions_per_op),
     ("L1d misses", |row| row.l1d_misses_per_op),
@@ -28,7 +28,7 @@ pub(super) fn all(results: &Results) -> [Table; 2] {
     plain.sort_by_key(|row| row.keys);
     let plain = plain.into_iter().map(|row| ([short_count(row.keys), label(row)], row));
     let swept = loads::swept(results).into_iter().filter(|(_, row)| is_counted(row));
-    let title = |what: &str| format!("{what}, in batches, {sources}");
+    let title = |start: &str| format!("{start}, in batches, {sources}");
     [
         table("events", title("Events a key"), ["keys", "filter and size"], plain),
         table(
@@ -40,7 +40,7 @@ pub(super) fn all(results: &Results) -> [Table; 2] {
     ]
 }
 
-/// A line for each head, in the order of the rows.
+/// Creates a table with a line for each distinct head, in the order of the rows.
 fn table<'a, const WORDS: usize>(
     name: &'static str,
     title: String,
@@ -70,7 +70,7 @@ fn table<'a, const WORDS: usize>(
     Table { name, title, header, rows: lines, words: WORDS }
 }
 
-/// Whether a row is of an operation: ours in batches, of rivals what they have.
+/// Whether a row shows an operation: of our rows only batches, of rivals' rows any api.
 fn is_of(row: &Row, (_, op, workload): &(&str, &str, Option<&str>)) -> bool {
     row.op == *op
         && row.workload.as_deref() == *workload
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_has_what_was_counted_and_blanks_for_what_was_not() {
+    fn events_that_were_not_counted_have_blank_cells() {
         let mut results = Results::new(Environment::observe(None));
         results.put(counted(example("bloom", "12-bit", None, 2.0), 30.0));
         results.put(counted(example("bloom", "12-bit", Some("fastbloom"), 2.0), 90.0));

@@ -1,4 +1,4 @@
-//! The sweep over loads: who and how full down, what is done across.
+//! The tables of the sweep over loads: a line per filter and load, a column per operation.
 
 use super::{Line, Table, distinct, figure, per_cent, ratio, with_isa};
 use crate::environment::human_bytes;
@@ -11,9 +11,11 @@ struct Column {
     title: &'static str,
     op: &'static str,
     workload: Option<&'static str>,
-    /// The calls of ours; rivals, which have one only, are shown whichever it is unless `is_strict`.
+    /// The api of our rows. Rivals have only one api, so their rows are shown whatever it is, unless `is_strict` is
+    /// set.
     api: &'static str,
     is_strict: bool,
+    /// Whether a column with the fraction of the roofline follows.
     has_limit: bool,
 }
 
@@ -45,7 +47,7 @@ impl Column {
     }
 }
 
-/// The tables of the sweep.
+/// Returns the tables of the sweep.
 pub(super) fn all(results: &Results) -> Vec<Table> {
     vec![
         throughput(
@@ -80,51 +82,53 @@ pub(super) fn all(results: &Results) -> Vec<Table> {
     ]
 }
 
-/// The order of lines: by family, then by size, then by load, then as they were measured.
-fn place(filling: &Filling) -> impl Ord + use<> {
+/// Returns the key by which lines are sorted: family, size, load. Lines with equal keys stay in the order of
+/// measurement.
+fn sort_key(filling: &Filling) -> impl Ord + use<> {
     (filling.family, filling.slots, filling.load)
 }
 
-/// Rows of the sweep with what they are about.
+/// Returns the rows of the sweep, in order, with their slots and load.
 pub(super) fn swept(results: &Results) -> Vec<(Filling, &Row)> {
     let mut rows: Vec<(Filling, &Row)> =
         results.rows.iter().filter_map(|row| Some((row.filling()?, row))).collect();
-    rows.sort_by_key(|(filling, _)| place(filling));
+    rows.sort_by_key(|(filling, _)| sort_key(filling));
     rows
 }
 
-/// The leading cells of a line: what tells it apart.
-fn head(filling: &Filling, who: String) -> [String; 4] {
+/// Returns the leading cells of a line, which identify it.
+fn head(filling: &Filling, subject: String) -> [String; 4] {
     let width = format!("{}{}", filling.family.letter(), filling.bits);
-    [short_slots(filling.slots), format!("{} %", filling.load), who, width]
+    [short_slots(filling.slots), format!("{} %", filling.load), subject, width]
 }
 
 pub(super) fn head_of(filling: &Filling, row: &Row) -> [String; 4] {
-    let who = row.rival.as_deref().unwrap_or(&row.filter);
-    head(filling, with_isa(who, row.sizing()))
+    let subject = row.rival.as_deref().unwrap_or(&row.filter);
+    head(filling, with_isa(subject, row.sizing()))
 }
 
 pub(super) const HEAD: [&str; 4] = ["slots", "load", "filter", "width"];
 
-/// A line for each filter that was full before a load: where it was instead of the first figure.
+/// Returns a line for each filter that was full before a load. Its first figure is the load at which it was full.
 fn shortfalls(results: &Results, columns: usize) -> Vec<(Filling, Line)> {
-    let lines = results.shortfalls.iter().filter_map(|of| {
-        let filling = filling_of(&of.variant)?;
-        let mut cells: Vec<String> = head(&filling, with_isa(&of.subject, &of.variant)).into();
-        cells.push(format!("full at {:.1} %", of.load_reached * 100.0));
+    let lines = results.shortfalls.iter().filter_map(|shortfall| {
+        let filling = filling_of(&shortfall.variant)?;
+        let subject = with_isa(&shortfall.subject, &shortfall.variant);
+        let mut cells: Vec<String> = head(&filling, subject).into();
+        cells.push(format!("full at {:.1} %", shortfall.load_reached * 100.0));
         cells.resize(columns, String::new());
-        Some((filling, Line { cells, is_rival: of.is_rival }))
+        Some((filling, Line { cells, is_rival: shortfall.is_rival }))
     });
     lines.collect()
 }
 
-/// Lines in order, those of shortfalls after the others of their load.
+/// Sorts the lines. The lines of shortfalls follow the other lines of their load.
 fn in_order(mut lines: Vec<(Filling, Line)>, short: Vec<(Filling, Line)>) -> Vec<Line> {
     if lines.is_empty() {
         return Vec::new();
     }
     lines.extend(short);
-    lines.sort_by_key(|(filling, _)| place(filling));
+    lines.sort_by_key(|(filling, _)| sort_key(filling));
     lines.into_iter().map(|(_, line)| line).collect()
 }
 
@@ -155,8 +159,8 @@ fn throughput(results: &Results, name: &'static str, title: &str, columns: &[Col
                 let deviation = row.mad / row.ns_per_op * 100.0;
                 format!("{} ±{deviation:.0} %", figure(row.mops))
             }));
-            let times = row.and_then(|row| ratio(row, &results.rows));
-            cells.push(times.map_or_else(String::new, |times| format!("{times:.2}")));
+            let ratio = row.and_then(|row| ratio(row, &results.rows));
+            cells.push(ratio.map_or_else(String::new, |ratio| format!("{ratio:.2}")));
             if column.has_limit {
                 let share = row.and_then(|row| row.roofline_fraction);
                 cells.push(share.map_or_else(String::new, |share| format!("{share:.2}")));
@@ -168,7 +172,7 @@ fn throughput(results: &Results, name: &'static str, title: &str, columns: &[Col
     Table { name, title: title.into(), header, rows, words: HEAD.len() }
 }
 
-/// Sizes and rates.
+/// Shows memory and false-positive rates.
 fn rates(results: &Results) -> Table {
     let mut lines: Vec<Line> = Vec::new();
     for (filling, row) in swept(results) {
@@ -206,7 +210,7 @@ mod tests {
     use crate::row::tests::example;
 
     #[test]
-    fn lines_are_sorted_by_size_and_load_and_meet_their_rival() {
+    fn lines_are_sorted_by_size_and_load_and_compared_with_their_rival() {
         let mut results = Results::new(Environment::observe(None));
         for variant in ["r8-95%-of-16Mi", "r8-95%-of-1Mi", "r8-75%-of-1Mi", "r8-75%-of-1Mi+avx2"] {
             let keys = variant.parse::<Filling>().map_or(786_432, |filling| filling.keys() as u64);
@@ -231,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_meets_the_fastest_rival_of_its_width_and_load_and_no_other_family() {
+    fn a_filter_is_compared_with_the_fastest_rival_of_its_family_width_and_load() {
         let mut results = Results::new(Environment::observe(None));
         let keys = 996_147;
         let mut put = |filter: &str, variant: &str, rival, ns| {
@@ -265,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_that_was_full_before_has_a_line_that_says_so() {
+    fn a_filter_that_was_full_before_a_load_has_a_line_with_the_load_it_reached() {
         let mut results = Results::new(Environment::observe(None));
         for load in [90, 95] {
             let variant = format!("f8-{load}%-of-1Mi");

@@ -1,4 +1,4 @@
-//! The tables of the matrix: what lookups depend on besides kind, keys and workload.
+//! The tables of the matrix: properties besides kind, keys and workload on which the speed of lookups depends.
 
 use super::{Line, Table, distinct, figure, per_cent, ratio, rival_of, short_count};
 use crate::environment::human_bytes;
@@ -10,18 +10,18 @@ pub(super) fn all(results: &Results) -> [Table; 5] {
     [batch_sizes(results), bits(results), regimes(results), pages(results), small_filters(results)]
 }
 
-/// The rows of a part.
+/// Returns the rows of the parts of the matrix that `is_part` chooses.
 fn rows_of(results: &Results, is_part: impl Fn(Matrix) -> bool) -> Vec<&Row> {
     results.rows.iter().filter(|row| row.matrix().is_some_and(&is_part)).collect()
 }
 
-/// What is on a line: who, the size, the keys and the workload.
+/// Returns the subject, size, keys and workload of a row. Rows for which these are equal share a line.
 fn line_of(row: &Row) -> (String, String, u64, String) {
-    let who = row.rival.as_ref().unwrap_or(&row.filter).clone();
-    (who, row.sizing().to_owned(), row.keys, row.workload.clone().unwrap_or_default())
+    let subject = row.rival.as_ref().unwrap_or(&row.filter).clone();
+    (subject, row.sizing().to_owned(), row.keys, row.workload.clone().unwrap_or_default())
 }
 
-/// Lines of rows that differ in what `cells` shows alone.
+/// Creates a line for each distinct result of [`line_of`]. `cells` returns the further cells from the rows of a line.
 fn lines(rows: &[&Row], cells: impl Fn(&[&Row]) -> Vec<String>) -> Vec<Line> {
     let of_line = |key: (String, String, u64, String)| {
         let of_line: Vec<&Row> = rows.iter().filter(|row| line_of(row) == key).copied().collect();
@@ -32,7 +32,7 @@ fn lines(rows: &[&Row], cells: impl Fn(&[&Row]) -> Vec<String>) -> Vec<Line> {
     distinct(rows.iter().map(|row| line_of(row))).into_iter().map(of_line).collect()
 }
 
-/// A table whose first columns are those of [`line_of`].
+/// Creates a table whose first columns are those of [`line_of`].
 fn table(
     name: &'static str,
     title: &str,
@@ -73,15 +73,16 @@ fn bits(results: &Results) -> Table {
     let rows = rows_of(results, |matrix| matrix == Matrix::Bits);
     let lines = lines(&rows, |of_line| {
         let row = of_line.first();
-        let rate = |of: fn(&Row) -> Option<f64>| row.and_then(|row| of(row));
-        let (expected, measured) = (rate(|row| row.fpr_expected), rate(|row| row.fpr_measured));
-        let shown = |rate: Option<f64>| rate.map_or_else(String::new, per_cent);
-        let over = expected.zip(measured).map(|(expected, measured)| measured / expected - 1.0);
+        let expected = row.and_then(|row| row.fpr_expected);
+        let measured = row.and_then(|row| row.fpr_measured);
+        let shown = |fpr: Option<f64>| fpr.map_or_else(String::new, per_cent);
+        let difference =
+            expected.zip(measured).map(|(expected, measured)| measured / expected - 1.0);
         vec![
             row.map_or_else(String::new, |row| format!("{:.2}", row.bits_per_key)),
             shown(expected),
             shown(measured),
-            over.map_or_else(String::new, |over| format!("{:+.1} %", over * 100.0)),
+            difference.map_or_else(String::new, |share| format!("{:+.1} %", share * 100.0)),
             speed(row),
             times_rival(row, results),
         ]
@@ -92,7 +93,7 @@ fn bits(results: &Results) -> Table {
 
 fn regimes(results: &Results) -> Table {
     let rows = rows_of(results, |matrix| matches!(matrix, Matrix::Regime(_)));
-    // Numbers of keys differ from level to level: they are in the head.
+    // The header shows the number of keys, which differs between the levels.
     let keys_in = |level: Level| {
         let row = rows.iter().find(|row| row.matrix() == Some(Matrix::Regime(level)));
         row.map(|row| (level, row.keys))
@@ -105,9 +106,9 @@ fn regimes(results: &Results) -> Table {
             row.workload.clone(),
         )
     };
-    let lines = distinct(rows.iter().map(|row| key(row))).into_iter().map(|of| {
-        let of_line: Vec<&Row> = rows.iter().filter(|row| key(row) == of).copied().collect();
-        let mut cells = vec![of.0, of.1, of.2.unwrap_or_default()];
+    let lines = distinct(rows.iter().map(|row| key(row))).into_iter().map(|line| {
+        let of_line: Vec<&Row> = rows.iter().filter(|row| key(row) == line).copied().collect();
+        let mut cells = vec![line.0, line.1, line.2.unwrap_or_default()];
         for (level, _) in &levels {
             let row = of_line.iter().find(|row| row.matrix() == Some(Matrix::Regime(*level)));
             cells.extend([
@@ -131,8 +132,9 @@ fn regimes(results: &Results) -> Table {
 fn pages(results: &Results) -> Table {
     let rows = rows_of(results, |matrix| matrix == Matrix::Pages);
     let lines = lines(&rows, |of_line| {
-        let of = |end: &str| of_line.iter().find(|row| row.variant.ends_with(end));
-        let (huge, small) = (of("+huge-pages").or(of("+own-pages")), of("+small-pages"));
+        let with_suffix = |end: &str| of_line.iter().find(|row| row.variant.ends_with(end));
+        let huge = with_suffix("+huge-pages").or(with_suffix("+own-pages"));
+        let small = with_suffix("+small-pages");
         let gain = huge.zip(small).map(|(huge, small)| small.ns_per_op / huge.ns_per_op);
         vec![
             huge.map_or_else(String::new, |row| human_bytes(row.bytes)),
@@ -151,8 +153,8 @@ fn pages(results: &Results) -> Table {
 fn small_filters(results: &Results) -> Table {
     let rows = rows_of(results, |matrix| matrix == Matrix::SmallFilters);
     let lines = lines(&rows, |of_line| {
-        let of = |api: &str| of_line.iter().find(|row| row.api == api);
-        let (single, batch) = (of("single"), of("batch"));
+        let with_api = |api: &str| of_line.iter().find(|row| row.api == api);
+        let (single, batch) = (with_api("single"), with_api("batch"));
         let ns = |row: Option<&&Row>| row.map_or_else(String::new, |row| figure(row.ns_per_op));
         let gain = single.zip(batch).map(|(single, batch)| single.ns_per_op / batch.ns_per_op);
         let ours = batch.or(single).filter(|row| rival_of(row, &results.rows).is_some());
@@ -205,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn each_table_shows_its_part_and_the_rival_of_its_part() {
+    fn each_table_shows_its_part_of_the_matrix_and_the_rival_there() {
         let results = results();
         let [batches, bits, regimes, pages, small] = all(&results);
         assert_eq!(batches.rows[0].cells[4..], ["250", "2.50", "125", "", "", "1000", "", ""]);

@@ -1,4 +1,4 @@
-//! The density-based method beside the standard one: cycles, displacements, time and memory.
+//! Compares the density-based method with the standard one: cycles, displacements, time and memory.
 
 use super::Effort;
 use crate::clock::{Lap, Stopwatch};
@@ -10,11 +10,11 @@ use trommel_base::Hasher;
 use trommel_base::range::reduce;
 use trommel_textbook::cuckoo_hashing::{CuckooSet, DensityCuckooSet, StandardCuckooSet};
 
-/// Keys in per cent of the places that both methods start with: where the standard one is meant to
-/// work, at its limit, and beyond.
+/// The number of keys, in per cent of the initial places: a load for which the standard method is meant, its limit, and
+/// a higher load.
 pub(super) const LOADS: [u32; 3] = [45, 50, 80];
 
-/// Who inserts.
+/// The method of inserting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Method {
@@ -35,18 +35,18 @@ impl fmt::Display for Method {
     }
 }
 
-/// Means over all orders of what it took to insert all keys.
+/// The costs of inserting all keys: means over all orders.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Point {
-    /// Keys in per cent of the places at the start.
+    /// The number of keys, in per cent of the initial places.
     pub(crate) load_percent: u32,
     pub(crate) keys: u64,
     pub(crate) method: Method,
-    /// Inserts that found no end: each leads to a rehash or to an overflow key.
+    /// The number of inserts that cycled. Each leads to a rehash or to a key in an overflow chain.
     pub(crate) cycles: f64,
     pub(crate) displacements: f64,
     pub(crate) ns_per_insert: f64,
-    /// Beyond the tables at the start.
+    /// Bytes of memory in addition to the initial tables.
     pub(crate) extra_bytes: f64,
 }
 
@@ -56,7 +56,7 @@ impl Point {
     }
 }
 
-/// Inserts every number of keys at every load, the two methods interleaved.
+/// Inserts every number of keys at every load, with the two methods interleaved.
 pub(super) fn measure(effort: &Effort, say: &mut impl FnMut(&str)) -> Result<Vec<Point>> {
     let mut points = Vec::new();
     for load_percent in LOADS {
@@ -75,7 +75,7 @@ pub(super) fn measure(effort: &Effort, say: &mut impl FnMut(&str)) -> Result<Vec
     Ok(points)
 }
 
-/// Sums over the orders.
+/// The sums over all orders.
 #[derive(Clone, Copy, Debug, Default)]
 struct Total {
     cycles: u64,
@@ -98,22 +98,22 @@ impl Total {
     }
 }
 
-/// The same keys for every order, in another sequence.
+/// Returns the keys in a random order: every `order` gives the same keys in another sequence.
 fn shuffled_keys(keys: u64, order: u64) -> Vec<u64> {
-    let (of_keys, of_order) = (Hasher::xxh3(keys), Hasher::xxh3(!order));
-    let mut shuffled: Vec<u64> = (0..keys).map(|i| of_keys.hash_u64(i).raw()).collect();
+    let (key_hasher, order_hasher) = (Hasher::xxh3(keys), Hasher::xxh3(!order));
+    let mut shuffled: Vec<u64> = (0..keys).map(|i| key_hasher.hash_u64(i).raw()).collect();
     for last in (1..shuffled.len()).rev() {
-        let random = of_order.hash_u64(last as u64).raw();
+        let random = order_hasher.hash_u64(last as u64).raw();
         shuffled.swap(last, reduce(random, last as u64 + 1) as usize);
     }
     shuffled
 }
 
-/// Rounds of both methods on one order; fewer where a round is long.
+/// The most rounds of both methods on one order. There are fewer if a round is long.
 const MOST_ROUNDS: u64 = 5;
 
-/// Fills sets of both methods, and adds what one set of each has cost. Every round fills as many copies
-/// of an empty set as it takes to time enough inserts; they all do the same.
+/// Fills sets with both methods, and adds the costs of one set of each to `totals`. Every round fills enough copies of
+/// an empty set to reach the number of timed inserts; all copies behave identically.
 fn fill(
     keys: &[u64],
     load_percent: u32,
@@ -122,7 +122,7 @@ fn fill(
     totals: &mut [Total; 2],
 ) -> Result<()> {
     let count = keys.len() as u64;
-    // Of one of two tables.
+    // The places of each of the two tables.
     let places = (count * 50).div_ceil(u64::from(load_percent));
     let rounds = (timed_inserts / count).clamp(1, MOST_ROUNDS);
     let copies = timed_inserts.div_ceil(count * rounds);
@@ -140,8 +140,9 @@ fn fill(
     Ok(())
 }
 
-/// Inserts the keys into copies of an empty set; the nanoseconds per insert. What was counted on the way
-/// goes to `total`.
+/// Inserts the keys into copies of an empty set and returns the nanoseconds per insert. Adds the statistics of one set
+/// to
+/// `total`.
 fn fill_sets<S: CuckooSet + Clone>(
     empty: &S,
     keys: &[u64],
@@ -151,9 +152,12 @@ fn fill_sets<S: CuckooSet + Clone>(
     let mut sets: Vec<S> = (0..copies).map(|_| empty.clone()).collect();
     let lap = time(&mut sets, keys)?;
     for set in &sets {
-        ensure!(set.len() == keys.len(), "{} keys of {}", set.len(), keys.len());
-        ensure!(keys.iter().all(|key| set.contains(*key)), "a set denies a key");
-        ensure!(set.statistics() == sets[0].statistics(), "copies of a set differ");
+        ensure!(set.len() == keys.len(), "a set holds {} of {} keys", set.len(), keys.len());
+        ensure!(keys.iter().all(|key| set.contains(*key)), "a set does not find an inserted key");
+        ensure!(
+            set.statistics() == sets[0].statistics(),
+            "copies of a set have different statistics"
+        );
     }
     if let Some(total) = total {
         let statistics = sets[0].statistics();
@@ -168,7 +172,7 @@ fn time<S: CuckooSet>(sets: &mut [S], keys: &[u64]) -> Result<Lap> {
     let stopwatch = Stopwatch::start();
     for set in sets {
         for key in keys {
-            ensure!(set.insert(*key)?, "a key was there before it was inserted");
+            ensure!(set.insert(*key)?, "a key was found before its insertion");
         }
     }
     Ok(stopwatch.stop())
@@ -179,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn orders_are_of_the_same_keys() {
+    fn all_orders_have_the_same_distinct_keys() {
         let [mut first, mut second] = [0, 1].map(|order| shuffled_keys(1000, order));
         assert_ne!(first, second);
         first.sort_unstable();

@@ -1,4 +1,4 @@
-//! How full every variant gets before an insert fails.
+//! Measures the load of every variant when an insert first fails.
 
 use super::Effort;
 use anyhow::{Result, ensure};
@@ -11,25 +11,25 @@ use trommel_textbook::cuckoo_hashing::{
     HintedCuckooSet, SimplifiedCuckooSet, StandardCuckooSet, StashCuckooSet,
 };
 
-/// Bits of a fingerprint: enough that keys hardly ever share one and both buckets.
+/// Bits of a fingerprint: enough that two keys rarely have the same fingerprint and the same buckets.
 const FINGERPRINT_BITS: u32 = 20;
 
-/// The loads of one variant, in shares of its places.
+/// The loads that tables of one variant reached, as shares of their places.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Limit {
     pub(crate) system: &'static str,
     pub(crate) variant: String,
-    /// What an insert does before it gives up.
+    /// The limit of the search after which an insert gives up.
     pub(crate) search: &'static str,
     pub(crate) places: u64,
     pub(crate) seeds: u64,
     pub(crate) mean: f64,
     pub(crate) min: f64,
-    /// What the literature says.
+    /// The load according to the literature.
     pub(crate) published: f64,
 }
 
-/// A variant, and how a table of it is filled from a seed until an insert fails: places, and the load.
+/// A variant. `fill` fills a table, created from a seed, until an insert fails, and returns its places and its load.
 struct Variant {
     system: &'static str,
     variant: String,
@@ -42,7 +42,7 @@ struct Variant {
 pub(super) fn measure(effort: &Effort, say: &mut impl FnMut(&str)) -> Result<Vec<Limit>> {
     let mut limits = Vec::new();
     for Variant { system, variant, search, published, fill } in variants(effort.place_bits) {
-        say(&format!("loads of a {system}, {variant}"));
+        say(&format!("filling a {system}, {variant}"));
         let filled = (0..effort.seeds).map(&fill).collect::<Result<Vec<_>>>()?;
         let loads = || filled.iter().map(|(_, load)| *load);
         limits.push(Limit {
@@ -72,8 +72,8 @@ fn variants(place_bits: u32) -> Vec<Variant> {
     };
     let places = 1u64 << place_bits;
     let half = places / 2;
-    let walk = "whole path";
-    let nodes = "2^16 places";
+    let whole_path = "whole path";
+    let most_places = "2^16 places";
     let mut all = vec![
         filter(0, 500, "500 kicks", 0.50),
         filter(1, 150, "150 kicks", 0.84),
@@ -83,8 +83,10 @@ fn variants(place_bits: u32) -> Vec<Variant> {
         set("two tables", "3 log_1.1 m rounds", 0.5, move |seed| {
             StandardCuckooSet::new(half, seed)
         }),
-        set("one table", walk, 0.5, move |seed| SimplifiedCuckooSet::new(places, seed)),
-        set("two tables, stash of 4", walk, 0.5, move |seed| StashCuckooSet::new(half, 4, seed)),
+        set("one table", whole_path, 0.5, move |seed| SimplifiedCuckooSet::new(places, seed)),
+        set("two tables, stash of 4", whole_path, 0.5, move |seed| {
+            StashCuckooSet::new(half, 4, seed)
+        }),
         set("density-based", "0.2 m", 0.5, move |seed| DensityCuckooSet::new(half, seed)),
     ];
     for asymmetry in [0.3, 0.6f64] {
@@ -99,11 +101,11 @@ fn variants(place_bits: u32) -> Vec<Variant> {
     }
     for (choices, published) in [(3, 0.918), (4, 0.977), (5, 0.992)] {
         let make = move |seed| DAryCuckooSet::new(places, choices, seed);
-        all.push(set(&format!("d = {choices}"), nodes, published, make));
+        all.push(set(&format!("d = {choices}"), most_places, published, make));
     }
     for (keys, published) in [(2, 0.897), (4, 0.980)] {
         let make = move |seed| BucketCuckooSet::new(places / keys, keys, seed);
-        all.push(set(&format!("buckets of {keys}"), nodes, published, make));
+        all.push(set(&format!("buckets of {keys}"), most_places, published, make));
     }
     let make = move |seed| HintedCuckooSet::new(places / 8, seed);
     all.push(set("buckets of 8, hints", "1000 places", 0.998, make));
@@ -125,7 +127,7 @@ fn set<S: CuckooSet>(
     }
 }
 
-/// Distinct for distinct numbers, other ones for every seed.
+/// Returns the key with a number. Keys of different numbers are distinct, and every seed gives other keys.
 fn key(seed: u64, number: u64) -> u64 {
     Hasher::xxh3(!seed).hash_u64(number).raw()
 }
@@ -140,19 +142,22 @@ fn fill_filter(bucket_bits: u32, b: u32, max_kicks: u32, seed: u64) -> Result<(u
     }
     ensure!(
         (0..inserted).all(|number| filter.contains_hash(hash(number))),
-        "a filter denies a key"
+        "a filter does not find an inserted key"
     );
     Ok((filter.capacity() as u64, filter.load()))
 }
 
-/// Until an insert finds no place in the tables as they are: it is refused, or the tables grow, or the
-/// key is chained, which costs memory the first time.
+/// Fills a set until an insert finds no place in the original tables. Then the insert is refused, or the memory grows,
+/// because the tables grow or the key is the first in an overflow chain.
 fn fill_set(mut set: impl CuckooSet, seed: u64) -> Result<(u64, f64)> {
     let (places, memory_bytes) = (set.places() as u64, set.memory_bytes());
     let mut inserted = 0;
     while set.insert(key(seed, inserted)).is_ok() && set.memory_bytes() == memory_bytes {
         inserted += 1;
     }
-    ensure!((0..inserted).all(|number| set.contains(key(seed, number))), "a set denies a key");
+    ensure!(
+        (0..inserted).all(|number| set.contains(key(seed, number))),
+        "a set does not find an inserted key"
+    );
     Ok((places, inserted as f64 / places as f64))
 }

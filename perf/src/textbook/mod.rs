@@ -1,12 +1,12 @@
-//! The experiments of the papers that cuckoo filters and cuckoo hash tables come from, made again with
-//! the systems of `trommel-textbook`: how full each gets, and what looking ahead on the cuckoo graph is
-//! worth.
+//! Repeats the experiments of the papers on cuckoo filters and cuckoo hash tables with the implementations in
+//! `trommel-textbook`. They measure the load at which each variant becomes full, and the benefit of looking ahead on
+//! the cuckoo graph. As in that crate, a *place* is a slot of a table for one key.
 //!
-//! | file | idea |
+//! | file | content |
 //! |---|---|
-//! | `loads.rs` | how full every variant gets before an insert fails |
-//! | `density.rs` | the density-based method beside the standard one |
-//! | `shown.rs` | tables and plots of both |
+//! | `loads.rs` | the load of every variant when an insert first fails |
+//! | `density.rs` | the density-based method compared with the standard one |
+//! | `shown.rs` | tables and plots of both experiments |
 
 mod density;
 mod loads;
@@ -20,58 +20,58 @@ pub(crate) use density::Point;
 pub(crate) use loads::Limit;
 pub(crate) use shown::{NAMES, plots, tables};
 
-/// How much is measured.
+/// The extent of the experiments.
 #[derive(Clone, Debug)]
 pub(crate) struct Effort {
-    /// Places of a table that is filled until an insert fails: two to this power.
+    /// The binary logarithm of the number of places in a table that is filled until an insert fails.
     place_bits: u32,
-    /// Tables that are filled of each variant.
+    /// The number of tables that are filled for each variant.
     seeds: u64,
-    /// Keys that both methods insert.
+    /// The numbers of keys that both methods insert.
     keys: Vec<u64>,
-    /// Orders of the keys, each with hash functions of its own.
+    /// The number of random orders of the keys, each with its own hash functions.
     orders: u64,
-    /// Inserts that are timed at least for one figure of one order: small tables are filled many times.
+    /// The least number of timed inserts per order. Small tables are filled repeatedly to reach it.
     timed_inserts: u64,
 }
 
 impl Effort {
-    /// What RESULTS.md shows.
+    /// The extent of the results in RESULTS.md.
     pub(crate) fn full() -> Self {
         let keys = vec![50, 100, 150, 200, 500, 1000, 10_000, 100_000, 1_000_000];
         Self { place_bits: 16, seeds: 10, keys, orders: 10, timed_inserts: 200_000 }
     }
 
-    /// Some seconds.
+    /// Takes a few seconds.
     pub(crate) fn quick() -> Self {
         let keys = vec![50, 100, 200, 1000, 10_000];
         Self { place_bits: 12, seeds: 4, keys, orders: 10, timed_inserts: 20_000 }
     }
 
-    /// Every experiment once on few keys, for its answers alone.
+    /// Runs every experiment briefly on few keys, to verify only its answers.
     pub(crate) fn check() -> Self {
         Self { place_bits: 8, seeds: 1, keys: vec![50, 200], orders: 2, timed_inserts: 100 }
     }
 }
 
-/// What all experiments found.
+/// The results of all experiments.
 #[derive(Clone, Debug)]
 pub(crate) struct Measured {
     pub(crate) limits: Vec<Limit>,
     pub(crate) points: Vec<Point>,
 }
 
-/// Makes all experiments; `say` is told what comes next.
+/// Runs all experiments. Calls `say` with a description before each step.
 ///
 /// # Errors
-/// A key that was inserted and is not found, or a table that cannot be made.
+/// An error if an inserted key is not found, or if a table cannot be created.
 pub(crate) fn measure(effort: &Effort, mut say: impl FnMut(&str)) -> Result<Measured> {
     let limits = loads::measure(effort, &mut say)?;
     let points = density::measure(effort, &mut say)?;
     Ok(Measured { limits, points })
 }
 
-/// Writes `textbook-loads.csv` and `textbook-density.csv` to a directory, and the plots to another.
+/// Writes `textbook-loads.csv` and `textbook-density.csv` to the directory `out`, and the plots to `plots_to`.
 pub(crate) fn save(measured: &Measured, out: &Path, plots_to: &Path) -> Result<()> {
     replace(&out.join("textbook-loads.csv"), &csv_of(&measured.limits)?)?;
     replace(&out.join("textbook-density.csv"), &csv_of(&measured.points)?)?;

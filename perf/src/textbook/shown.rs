@@ -8,10 +8,10 @@ use crate::plots::{self, Series};
 use crate::tables::{Line, Table, figure, short_count};
 use anyhow::Result;
 
-/// Names of the tables, as documents refer to them.
+/// The names by which documents refer to the tables.
 pub(crate) const NAMES: [&str; 2] = ["loads", "density"];
 
-/// Both tables.
+/// Returns both tables.
 pub(crate) fn tables(measured: &Measured) -> Vec<Table> {
     vec![loads(&measured.limits), density(&measured.points)]
 }
@@ -79,12 +79,12 @@ fn keys(count: u64) -> String {
     if count < 1000 { count.to_string() } else { short_count(count) }
 }
 
-/// A mean of counts.
+/// Formats a mean of counts.
 fn count(mean: f64) -> String {
     if mean >= 1000.0 || mean == 0.0 { format!("{mean:.0}") } else { figure(mean) }
 }
 
-/// The four plots, with the names of their files.
+/// Returns the file names and contents of the four plots.
 pub(crate) fn plots(measured: &Measured) -> Result<Vec<(&'static str, String)>> {
     let plot = |title: &str, y_title: &str, value: fn(&Point) -> f64| {
         plots::with_legend(title, y_title, &series(&measured.points, value))
@@ -110,15 +110,15 @@ pub(crate) fn plots(measured: &Measured) -> Result<Vec<(&'static str, String)>> 
     ])
 }
 
-/// A line for each load and method.
+/// Returns a line for each load and method.
 fn series(points: &[Point], value: fn(&Point) -> f64) -> Vec<Series> {
     let mut lines = Vec::new();
     for (color, load) in LOADS.into_iter().enumerate() {
         for method in Method::ALL {
             let of_line = points.iter().filter(|p| p.method == method && p.load_percent == load);
-            let places = of_line.map(|point| (point.keys as f64, value(point))).collect();
+            let coordinates = of_line.map(|point| (point.keys as f64, value(point))).collect();
             let label = format!("{method}, {load} %");
-            lines.push(Series::new(label, color, method == Method::Standard, places));
+            lines.push(Series::new(label, color, method == Method::Standard, coordinates));
         }
     }
     lines
@@ -132,16 +132,16 @@ mod tests {
     #[test]
     fn every_experiment_runs_and_is_shown() {
         let effort = Effort::check();
-        let mut said = 0;
-        let measured = measure(&effort, |_| said += 1).unwrap();
-        assert_eq!(said, measured.limits.len() + measured.points.len() / 2);
+        let mut messages = 0;
+        let measured = measure(&effort, |_| messages += 1).unwrap();
+        assert_eq!(messages, measured.limits.len() + measured.points.len() / 2);
         for limit in &measured.limits {
             assert!(0.2 < limit.min && limit.min <= limit.mean && limit.mean <= 1.0, "{limit:?}");
         }
         assert_eq!(measured.points.len(), 2 * LOADS.len() * effort.keys.len());
         for point in &measured.points {
             assert!(point.ns_per_insert > 0.0, "{point:?}");
-            // A cycle is what extra memory is for.
+            // Tables grow exactly if an insert cycles.
             assert_eq!(point.cycles > 0.0, point.extra_bytes > 0.0, "{point:?}");
         }
         for table in tables(&measured) {
