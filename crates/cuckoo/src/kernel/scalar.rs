@@ -7,10 +7,7 @@ use crate::width::Width;
 
 /// Looks a key up, and reads both its buckets whether or not the first suffices.
 ///
-/// On a Zen 3 core, ns per absent and present key in 2^17 slots of 8 bits at 90 % load, and in 2^20: 9.2 and 7.5, 37.9 and
-/// 28.1. Rejected: a branch on the flag (11.8 and 11.6, 39.6 and 25.0), which mispredicts; the primary bucket again where
-/// the alternate is not needed, chosen by a mask (as long as the branch); reads that check the table's bounds (10.1 and 8.1,
-/// 40.5 and 30.9).
+/// A branch on the flag mispredicts too often: see `docs/decisions/0073-both-buckets.md`, with figures and alternatives.
 ///
 /// # Safety
 /// The geometry has the width `W`, and the table has the geometry's length.
