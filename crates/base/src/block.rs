@@ -135,6 +135,10 @@ pub trait BlockTable {
     /// Panics if the machine lacks the instruction set.
     fn may_match(isa: Isa, parameter: u8, table: &[u8], hash: KeyHash) -> bool;
 
+    /// Prefetches the cache lines that [`BlockTable::may_match`] reads first. Does nothing for bytes that cannot be a
+    /// table with this parameter.
+    fn prefetch(parameter: u8, table: &[u8], hash: KeyHash);
+
     /// Checks length, parameter and structure. There is no checksum.
     ///
     /// # Errors

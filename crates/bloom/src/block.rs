@@ -35,6 +35,13 @@ impl<L: Layout> BlockTable for Bloom<L> {
         !is_table::<L>(parameter, table) || L::block_contains(isa, parameter, table, hash)
     }
 
+    #[inline(always)]
+    fn prefetch(parameter: u8, table: &[u8], hash: KeyHash) {
+        if is_table::<L>(parameter, table) {
+            L::prefetch_block(parameter, table, hash);
+        }
+    }
+
     fn check(parameter: u8, table: &[u8]) -> Result<(), FormatError> {
         if is_table::<L>(parameter, table) {
             return Ok(());

@@ -1,7 +1,7 @@
 //! The block form of cuckoo filters: the bare table of a set whose keys were inserted as one batch.
 
 use crate::bucket::EmptyPair;
-use crate::filter::CuckooFilter;
+use crate::filter::{CuckooFilter, prefetch_buckets};
 use crate::geometry::{GUARANTEED_LOAD, Geometry, SLOTS, WIDTHS};
 use crate::kernel::{Buckets, Kernels};
 use crate::sizing::{buckets_for, shape};
@@ -50,6 +50,13 @@ impl BlockTable for CuckooFilter {
             let buckets = Buckets { geometry: &geometry, table, empty: EmptyPair::Clear };
             Kernels::contains_in(buckets, isa, hash.raw())
         })
+    }
+
+    #[inline(always)]
+    fn prefetch(parameter: u8, table: &[u8], hash: KeyHash) {
+        if let Some(geometry) = geometry_of(parameter, table) {
+            prefetch_buckets(&geometry, table, hash.raw());
+        }
     }
 
     fn check(parameter: u8, table: &[u8]) -> Result<(), FormatError> {

@@ -345,6 +345,16 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
     }
 }
 
+/// Prefetches the cache lines of both buckets of a key: a single lookup reads both.
+#[inline(always)]
+pub(crate) fn prefetch_buckets(geometry: &Geometry, table: &[u8], hash: u64) {
+    let key = Entry::of_hash(geometry, hash);
+    for Entry { bucket, .. } in [key, key.alternate(geometry)] {
+        let start = bucket as usize * geometry.fingerprint_bits as usize * SLOTS as usize / 8;
+        prefetch(table.as_ptr().wrapping_add(start), Hint::T0);
+    }
+}
+
 impl<S: AsRef<[u8]>> Filter for CuckooFilter<S> {
     #[inline]
     fn contains_hash(&self, hash: KeyHash) -> bool {
@@ -355,11 +365,9 @@ impl<S: AsRef<[u8]>> Filter for CuckooFilter<S> {
                     .contains(&self.geometry, Entry::of_hash(&self.geometry, hash.raw())))
     }
 
-    /// Prefetches the cache line of the primary bucket. Most lookups of absent keys read no other bucket.
+    /// Prefetches the cache lines of both buckets of a key.
     fn prefetch_hash(&self, hash: KeyHash) {
-        let (bucket, _) = self.geometry.split(hash.raw());
-        let start = bucket as usize * self.geometry.fingerprint_bits as usize * SLOTS as usize / 8;
-        prefetch(self.table.as_ref().as_ptr().wrapping_add(start), Hint::T0);
+        prefetch_buckets(&self.geometry, self.table.as_ref(), hash.raw());
     }
 
     fn contains_batch(&self, hashes: &[KeyHash], found: &mut Bitmap) {

@@ -1,7 +1,7 @@
 //! The block form of quotient filters: the bare table of a set. The number of slots follows from the table's length.
 
 use crate::check::Extent;
-use crate::filter::Quotient;
+use crate::filter::{Quotient, prefetch_home};
 use crate::geometry::{GUARANTEED_LOAD, Geometry, MAX_SLOTS};
 use crate::kernel::Kernels;
 use crate::layout::Layout;
@@ -59,6 +59,13 @@ impl<L: Layout> BlockTable for Quotient<L> {
         assert!(isa.is_available());
         geometry_of::<L>(parameter, table.len() as u64)
             .is_none_or(|geometry| Kernels::of::<L>(isa).contains(&geometry, table, hash.raw()))
+    }
+
+    #[inline(always)]
+    fn prefetch(parameter: u8, table: &[u8], hash: KeyHash) {
+        if let Some(geometry) = geometry_of::<L>(parameter, table.len() as u64) {
+            prefetch_home::<L>(&geometry, table, hash.raw());
+        }
     }
 
     /// Refuses bytes that are not a table of this library: see `check.rs`.

@@ -291,12 +291,7 @@ impl<L: Layout, S: AsRef<[u8]>> Filter for Quotient<L, S> {
     }
 
     fn prefetch_hash(&self, hash: KeyHash) {
-        let (quotient, _) = self.geometry.split::<L>(self.round(hash));
-        let table = self.table.as_ref().as_ptr();
-        let home = Position::of_slot::<L>(quotient);
-        for line in L::lines(&self.geometry.shape(), home).into_iter().flatten() {
-            prefetch(table.wrapping_add(line), Hint::T0);
-        }
+        prefetch_home::<L>(&self.geometry, self.table.as_ref(), self.round(hash));
     }
 
     fn contains_batch(&self, hashes: &[KeyHash], found: &mut Bitmap) {
@@ -340,6 +335,16 @@ impl<L: Layout, S: AsRef<[u8]>> Filter for Quotient<L, S> {
     fn expected_fpr(&self) -> f64 {
         let held = self.len as f64 * sizing::reserved_factor::<L>();
         (held / self.geometry.fingerprints as f64).min(1.0)
+    }
+}
+
+/// Prefetches the cache lines of a key's home: those with its metadata and its remainders.
+#[inline(always)]
+pub(crate) fn prefetch_home<L: Layout>(geometry: &Geometry, table: &[u8], hash: u64) {
+    let (quotient, _) = geometry.split::<L>(hash);
+    let home = Position::of_slot::<L>(quotient);
+    for line in L::lines(&geometry.shape(), home).into_iter().flatten() {
+        prefetch(table.as_ptr().wrapping_add(line), Hint::T0);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use core::fmt;
 use core::str::FromStr;
-use core::sync::atomic::{AtomicU8, Ordering};
+use core::sync::atomic::{AtomicU16, Ordering};
 
 /// An instruction set that a kernel can be written for, from the least to the most capable.
 ///
@@ -220,13 +220,24 @@ fn named_by_environment() -> Result<Isa, IsaError> {
 const VARIABLE: &str = "TROMMEL_ISA";
 
 /// Bit of [`detected`]: detection has run.
-const HAS_RUN: u8 = 1;
+const HAS_RUN: u16 = 1;
 /// Bit of [`detected`]: gathers are fast. It is above the bits of the sets.
-const FAST_GATHERS: u8 = 1 << 7;
+const FAST_GATHERS: u16 = 1 << 15;
+
+/// Sets are numbered from 1 on. One that is missing in [`Isa::ALL`] would never be detected, and its tests be skipped.
+const _: () = {
+    let mut i = 0;
+    while i < Isa::ALL.len() {
+        assert!(Isa::ALL[i] as usize == i + 1);
+        i += 1;
+    }
+    assert!(Isa::Avx512Gather as usize == Isa::ALL.len());
+    assert!(FAST_GATHERS > 1 << Isa::ALL.len());
+};
 
 /// The capabilities of this machine: bit `isa as u8` for every available set, and the two flags above.
-fn detected() -> u8 {
-    static DETECTED: AtomicU8 = AtomicU8::new(0);
+fn detected() -> u16 {
+    static DETECTED: AtomicU16 = AtomicU16::new(0);
     let known = DETECTED.load(Ordering::Relaxed);
     if known != 0 {
         return known;

@@ -2,8 +2,8 @@
 //! are not a block.
 
 use trommel::{
-    Filter, FilterKind, FilterPolicy, FilterSpec, Hasher, Insert, Isa, KeyHash, PolicyError,
-    SpecError,
+    Bitmap, Filter, FilterKind, FilterPolicy, FilterSpec, Hasher, Insert, Isa, KeyHash,
+    PolicyError, SpecError,
 };
 use trommel_testkit::Splitmix;
 use trommel_testkit::stats::assert_binomial;
@@ -357,4 +357,38 @@ fn a_policy_is_shared_by_threads() {
     fn assert_shared<T: Send + Sync + Clone + 'static>() {}
     assert_shared::<FilterPolicy>();
     assert_shared::<PolicyError>();
+}
+
+/// Blocks of all sizes, one without a filter, one of another policy, an empty one, and one with a damaged trailer.
+#[test]
+fn many_blocks_are_answered_like_one_after_the_other() {
+    for kind in kinds() {
+        let policy = policy(kind, 12.0);
+        let mut blocks: Vec<Vec<u8>> =
+            (0..150).map(|i| policy.build(&hashes(i, i as usize * i as usize % 700))).collect();
+        let foreign =
+            if kind == FilterKind::Bloom { FilterKind::Cuckoo } else { FilterKind::Bloom };
+        blocks.push(FilterPolicy::builder(foreign).build().unwrap().build(&hashes(1, 50)));
+        blocks.extend([vec![], vec![0], vec![255]]);
+        let mut damaged = policy.build(&hashes(2, 50));
+        *damaged.last_mut().unwrap() ^= 0xFF;
+        blocks.push(damaged);
+        for count in [0, 1, 15, 16, 17, 31, 32, 33, blocks.len()] {
+            // Half of the probes are for keys that are in their block.
+            let probes: Vec<(&[u8], KeyHash)> = blocks[blocks.len() - count..]
+                .iter()
+                .enumerate()
+                .map(|(i, block)| {
+                    let owner = (blocks.len() - count + i) as u64;
+                    (&block[..], hashes(if i % 2 == 0 { owner } else { 1_000 + owner }, 1)[0])
+                })
+                .collect();
+            let mut found = Bitmap::new(7);
+            policy.may_match_many(&probes, &mut found);
+            assert_eq!(found.len(), count, "{kind}");
+            for (i, (block, hash)) in probes.iter().enumerate() {
+                assert_eq!(found.get(i), policy.may_match(block, *hash), "{kind} {count} {i}");
+            }
+        }
+    }
 }

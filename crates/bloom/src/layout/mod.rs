@@ -138,6 +138,13 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
         Self::kernels(isa).contains(geometry, table, hash)
     }
 
+    /// Prefetches the cache lines that [`Layout::block_contains`] reads first.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn prefetch_block(hashes_per_key: u8, table: &[u8], hash: KeyHash) {
+        Self::prefetch(block_geometry::<Self>(hashes_per_key, table), table, hash.raw());
+    }
+
     /// The functions of this layout for one instruction set, which the machine must have.
     #[doc(hidden)]
     fn kernels(isa: Isa) -> Kernels<Self::Body>;

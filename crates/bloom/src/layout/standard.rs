@@ -91,6 +91,11 @@ impl Layout for Standard {
         kernel::standard::bytes::contains(table, hashes_per_key.into(), hash)
     }
 
+    #[inline(always)]
+    fn prefetch_block(hashes_per_key: u8, table: &[u8], hash: KeyHash) {
+        kernel::standard::bytes::prefetch(table, hashes_per_key.into(), hash);
+    }
+
     fn kernels(isa: Isa) -> Kernels<Self::Body> {
         Kernels::new(isa, kernel::standard::batch_kernels(isa))
     }

@@ -5,7 +5,7 @@
 
 use super::{BITS_A_BRANCH, GROUP, bit, positions_below, set_bit};
 use trommel_base::KeyHash;
-use trommel_base::batch::{Fetch, Window, run_stages};
+use trommel_base::batch::{Fetch, FetchT0, Window, run_stages};
 use trommel_base::with_fetch;
 
 #[inline(always)]
@@ -25,6 +25,15 @@ pub(crate) fn contains(table: &[u8], count: u32, hash: KeyHash) -> bool {
         }
     }
     all == 1
+}
+
+/// Prefetches the cache lines of the first bits of a key, after which most lookups of absent keys end.
+#[inline(always)]
+pub(crate) fn prefetch(table: &[u8], count: u32, hash: KeyHash) {
+    let positions = positions_below(bits_of(table), count, hash.raw());
+    for position in positions.take(BITS_A_BRANCH as usize) {
+        FetchT0::line(table.as_ptr().wrapping_add((position / 8) as usize));
+    }
 }
 
 /// Sets the bits of many keys in a table that is not empty.
