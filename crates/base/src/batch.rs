@@ -6,20 +6,20 @@
 //! a further distance *probed*.
 //!
 //! Between the stages, a [`Ring`] holds the addresses. A group is located [`LEAD_KEYS`] keys before it is
-//! fetched: reading an address right after the vector store that wrote it fails store forwarding, and halved
-//! the speed where it was tried.
+//! fetched: reading an address right after the vector store that wrote it fails store forwarding. Where that was tried,
+//! it halved the speed.
 
 pub use trommel_simd::Hint;
 use trommel_simd::{l2_bytes, prefetch};
 
-/// Keys between locating a line and fetching (or, without prefetch, probing) it.
+/// The number of keys between locating a cache line and fetching it, or probing it if there is no prefetch.
 pub const LEAD_KEYS: usize = 64;
 /// The longest distance, in keys, between fetching a line and probing it.
 pub const MAX_DISTANCE_KEYS: usize = 256;
-/// Slots of a [`Ring`]: a power of two, with room for the lead, the distance and a group.
+/// The number of slots of a [`Ring`]: a power of two, with room for the lead, the distance and a group.
 pub const RING_KEYS: usize = 512;
 
-/// Bytes of a word. A slot of a [`Ring`] holds an offset in words.
+/// The number of bytes in a word. A slot of a [`Ring`] holds an offset that is counted in words.
 pub const WORD_BYTES: usize = 8;
 
 /// Whether and how far ahead to prefetch in a table of a given size.
@@ -35,15 +35,15 @@ impl Window {
     const NONE: Self = Self { hint: None, distance_keys: 0 };
     const FAR: Self = Self { hint: Some(Hint::T1), distance_keys: 128 };
 
-    /// The window for a table of `bytes` in which each key reads or writes one unit.
+    /// The window for a table of `bytes` in which each key reads or writes one unit: a word, a block or a cache line.
     ///
-    /// In tables of up to half of L2, prefetching costs instructions and gains nothing. In larger ones of up to L2
-    /// (1 MiB), lookups take 0.7 to 0.85 of their time without it, for blocks of a word and of a cache line. From
-    /// twice L2 on the best hint is T1, which fetches into L2: a core tracks some 48 lines on their way to L2, but
-    /// only 16 on their way to L1. With split blocks and an L2 of 2 MiB, ns per key with T0 and with T1: 2.2 and
-    /// 1.9 at 4 MB, 4.1 and 3.1 at 16 MB, 9.4 and 7.4 at 128 MB, 13.9 and 12.7 at 1 GB. NTA is slower than T1 at
-    /// every size. From L2 to twice L2, T1 is up to a tenth slower than T0. Distances from 64 to 256 keys make no
-    /// difference.
+    /// In tables of up to half of L2, prefetching costs instructions and gains nothing. In larger tables that still fit
+    /// L2 (1 MiB), prefetching reduces the time of lookups to 0.7 to 0.85, in blocks of a word and of a cache line. In
+    /// tables of more than twice L2, the best hint is T1, which fetches into L2: a core tracks some 48 lines on their
+    /// way to L2, but only 16 on their way to L1. With split blocks and an L2 of 2 MiB, a lookup takes 2.2 ns with T0
+    /// and 1.9 ns with T1 at 4 MB, 4.1 and 3.1 at 16 MB, 9.4 and 7.4 at 128 MB, 13.9 and 12.7 at 1 GB. NTA is slower
+    /// than T1 at every size. In tables of between one and two times L2, T1 is up to a tenth slower than T0. Distances
+    /// from 64 to 256 keys make no difference.
     #[must_use]
     pub fn for_table(bytes: usize) -> Self {
         Self::for_table_and_l2(bytes, l2_bytes())
@@ -60,33 +60,34 @@ impl Window {
     }
 
     /// The window for a table of `bytes` in which one lookup, or one vector gather, reads several cache lines.
-    /// These lines are in flight together anyway, so prefetching pays only beyond L2. With 2 MiB of L2, ns per key
-    /// without and with prefetch: at 1.5 MB, register blocks 0.92 and 1.09, absent keys in a standard filter 2.7 and
-    /// 6.3; at 4 MB, 1.7 and 1.6, and 6.1 and 4.1.
+    /// These lines are in flight together anyway, so prefetching pays only beyond L2. With an L2 of 2 MiB, a lookup in
+    /// register blocks takes 0.92 ns without and 1.09 ns with prefetch at 1.5 MB, 1.7 and 1.6 at 4 MB. A lookup of an
+    /// absent key in a standard filter takes 2.7 and 6.3 ns at 1.5 MB, 6.1 and 4.1 at 4 MB.
     ///
     /// Beyond L2 the hint is T1 at any size, since a pass over a block of keys fetches more lines than a core tracks on
     /// their way to L1. On a Zen 4 core, at 1.3 to 1.5 MB, T1 takes 0.95 of T0's time in a cache-line quotient filter,
     /// 0.92 in a quotient filter, and in a standard filter 0.9 for present keys and 1.04 for absent ones. Rejected: no
-    /// prefetch up to 1.5 MB. In a loop over one filter, it took 0.95 of the time in a cache-line quotient filter and
-    /// 0.8 in a quotient filter. But in the harness, which interleaves its subjects, the cache-line quotient filter was
-    /// then slower than with AVX2 and T1.
+    /// prefetch up to 1.5 MB. In a loop over one filter, this reduced the time to 0.95 in a cache-line quotient filter
+    /// and to 0.8 in a quotient filter. But in the harness, which interleaves its subjects, it made the cache-line
+    /// quotient filter slower than the same filter with AVX2 and T1.
     #[must_use]
     pub fn for_gathers(bytes: usize) -> Self {
         if bytes <= l2_bytes() { Self::NONE } else { Self::FAR }
     }
 
-    /// The window for a table of `bytes` whose cache lines are fetched for a whole block of keys at a time, which is
+    /// The window for a table of `bytes` whose cache lines are fetched for a whole block of keys at a time. These are
     /// more lines than a core tracks on their way to L1.
-    /// Lookups in a cache-line quotient filter with AVX2 on a Zen 4 core, relative to the time key by key: at 1.3 MB
-    /// 0.43 to 0.55 with T0, 0.38 to 0.46 with T1, 0.45 to 0.7 without prefetch; at 0.7 MB 0.38 to 0.48 with T1, 0.42
-    /// to 0.55 without.
+    ///
+    /// In a cache-line quotient filter with AVX2 on a Zen 4 core, looking up a block of keys at a time takes this share
+    /// of the time that lookups key by key take: at 1.3 MB, 0.43 to 0.55 with T0, 0.38 to 0.46 with T1 and 0.45 to 0.7
+    /// without prefetch; at 0.7 MB, 0.38 to 0.48 with T1 and 0.42 to 0.55 without prefetch.
     #[must_use]
     pub fn for_passes(bytes: usize) -> Self {
         if Self::for_table(bytes).hint.is_none() { Self::NONE } else { Self::FAR }
     }
 }
 
-/// How far the hashes of a batch are prefetched ahead of those that are being located, in bytes.
+/// The distance in bytes between the hashes of a batch that are being located and the hashes that are prefetched.
 const KEYS_BEHIND_BYTES: usize = 1024;
 
 /// A prefetch hint as a type, so that a kernel's loop is compiled for each hint.
@@ -96,12 +97,12 @@ pub trait Fetch {
 
     /// Prefetches the cache lines of the batch that come a kilobyte after these hashes.
     ///
-    /// A batch is read in order, but the processor does not fetch it in time if every key accesses another page in
-    /// between. ns per key without and with this prefetch, for a million keys (8 MB of hashes) and tables of 1.5 MB on
-    /// a Cascade Lake core: lookups in register blocks 6.5 and 2.9, in split blocks 4.9 and 2.7, in cache-line blocks
-    /// 6.5 and 2.8; inserts in the same blocks 8.4 and 3.2, 5.8 and 3.1, 9.3 and 3.2.
-    /// Rejected: the same prefetch for keys that are partitioned (0.9 to 1.2 of the time; 1.2 to 1.5 in batches of
-    /// 64 K), or that are processed in passes over lists of 256 keys (1.01 to 1.06).
+    /// The hashes of a batch are read in order, but the processor does not fetch them in time if each key accesses a
+    /// different page of the table in between. ns per key without and with this prefetch, for a million keys (8 MB of
+    /// hashes) and tables of 1.5 MB on a Cascade Lake core: lookups in register blocks 6.5 and 2.9, in split blocks 4.9
+    /// and 2.7, in cache-line blocks 6.5 and 2.8; inserts in the same blocks 8.4 and 3.2, 5.8 and 3.1, 9.3 and 3.2.
+    /// Rejected: the same prefetch for keys that are partitioned (0.9 to 1.2 times as long; 1.2 to 1.5 times in batches
+    /// of 64 K), and for keys that are processed in passes over lists of 256 (1.01 to 1.06 times as long).
     #[inline(always)]
     fn keys_behind(keys: &[u64]) {
         for line in keys.chunks(LINE_KEYS) {
@@ -110,7 +111,7 @@ pub trait Fetch {
     }
 }
 
-/// Hashes per cache line.
+/// The number of hashes in a cache line.
 const LINE_KEYS: usize = 8;
 
 /// No prefetch.

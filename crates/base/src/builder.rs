@@ -52,9 +52,9 @@ impl<F: FromSpec> Builder<F> {
 
     /// Bytes of the empty filter once it is frozen: the length of its `to_bytes`. Allocates nothing.
     ///
-    /// Inserts lengthen the frozen bytes of only three filters: a cuckoo filter whose overflow area is used (at most 8
-    /// bytes for each of 64 keys), a compact counting filter (16 bytes for each counter above 2), and a filter that
-    /// grows by itself.
+    /// Inserts lengthen the frozen bytes of only three kinds of filter: a cuckoo filter whose overflow area is used (at
+    /// most 8 bytes for each of 64 keys), a compact counting filter (16 bytes for each counter above 2), and a filter
+    /// that grows by itself.
     ///
     /// ```
     /// use trommel::SplitBlockBloom;
@@ -157,8 +157,8 @@ macro_rules! spec_setters {
         /// The bits of the table per expected key: `ceil(keys · bits / 8)` bytes, rounded up to whole blocks or words.
         ///
         /// If no false-positive rate is given, a Bloom filter takes all of these bytes, counters included. For a
-        /// quotient or cuckoo filter they are a limit, and the build is refused if the keys need more. If a rate is
-        /// given as well, they are a limit for every kind. With no keys, the filter is the smallest one.
+        /// quotient or cuckoo filter the bytes are a limit, and the build is refused if the keys need more. If a rate
+        /// is given as well, these bytes are a limit for every kind. With no keys, the filter is the smallest one.
         ///
         /// The number must be above 0 and at most 1024. Setting both bits per key and bytes is refused.
         ///

@@ -32,7 +32,7 @@ impl Offset for i64 {
     }
 }
 
-/// The error of offsets that do not describe a column. It names the first impossible offset.
+/// Why offsets do not describe a column: the first impossible offset.
 ///
 /// ```
 /// use trommel::{Hasher, error::OffsetsError};
@@ -92,7 +92,8 @@ impl Hasher {
     ///
     /// The offsets are those of Arrow's arrays: `Utf8` and `Binary` (`&[i32]`), or `LargeUtf8` and `LargeBinary`
     /// (`&[i64]`). The first offset need not be 0, so a slice of the offsets selects a slice of the column. A null is
-    /// hashed like any other key, as its bytes, usually none: the caller knows which keys are null.
+    /// hashed like any other key, as the bytes between its two offsets, of which there are usually none. The caller
+    /// knows which keys are null.
     ///
     /// # Errors
     /// [`OffsetsError`] if an offset is negative, below the one before it, or past the end of `bytes`. Then nothing is
@@ -131,7 +132,7 @@ impl Hasher {
 /// Returns an error unless the offsets are at least 0, never descend, and are at most `bytes`.
 fn check<O: Offset>(offsets: &[O], bytes: usize) -> Result<(), OffsetsError> {
     let (Some(first), Some(last)) = (offsets.first(), offsets.last()) else { return Ok(()) };
-    // A loop without an early exit is vectorised: 0.06 ns per key, where `all` takes 0.25.
+    // A loop without an early exit is vectorised: 0.06 ns per key instead of 0.25 with `all`.
     let descents = offsets.windows(2).fold(false, |any, pair| any | (pair[1] < pair[0]));
     let ends_within = u64::try_from(last.to_i64()).is_ok_and(|last| last <= bytes as u64);
     if !descents && first.to_i64() >= 0 && ends_within { Ok(()) } else { refuse(offsets, bytes) }

@@ -26,7 +26,7 @@ pub const HEADER_BYTES: usize = 128;
 pub const MAGIC: [u8; 8] = *b"TROMMEL\0";
 /// The version written, and the only one read.
 pub const VERSION: u16 = 1;
-/// Parameters of a kind.
+/// The number of parameters that the header has.
 pub const PARAMETERS: usize = 4;
 
 const PARAMETERS_AT: usize = 32;
@@ -42,7 +42,7 @@ pub struct Header {
     pub kind: FilterKind,
     /// How its keys are hashed.
     pub hasher: Hasher,
-    /// Keys inserted.
+    /// The number of keys inserted.
     pub len: u64,
     /// The kind's parameters; those that the kind does not use are zero.
     pub parameters: [u64; PARAMETERS],
@@ -95,9 +95,9 @@ pub enum Trust {
     Trusted,
 }
 
-/// A container that was split into header and payload. Its header and length are right, and so is the
-/// payload's checksum, unless the bytes are trusted. Whether the parameters fit the payload must be checked
-/// by the filter. Only the functions of this module make a `Parsed`.
+/// A container that was split into header and payload. Its header and length were verified. The payload's checksum was
+/// verified too, unless the bytes are trusted. The filter must still check that the parameters fit the payload. Only
+/// the functions of this module make a `Parsed`.
 #[derive(Clone, Copy, Debug)]
 pub struct Parsed<B> {
     header: Header,
@@ -152,7 +152,7 @@ impl<B: FrozenBytes> Parsed<B> {
 }
 
 impl Header {
-    /// The 128 bytes of the header for `payload`, which is given as the pieces that it is written in.
+    /// The 128 bytes of the header for `payload`, which is given as a list of pieces.
     ///
     /// ```
     /// use trommel::{FilterKind, Hasher, container::Header};
@@ -258,9 +258,9 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed<&[u8]>, FormatError> {
 /// Does the same as [`parse`], but does not verify the checksum of the payload: for bytes that this process, or
 /// a storage engine with its own checksums, has verified already.
 ///
-/// A filter that is made from the result is read-only. If the bytes are damaged after all, it may give any
-/// answer, even a false negative, but it never reads outside of the bytes, panics or searches without end.
-/// Before it is changed, or merged into another filter, its bytes are checked in full.
+/// A filter that is made from the result is read-only. If the bytes are damaged after all, the filter may give any
+/// answer, even a false negative. But it never reads outside of the bytes, panics or searches without end. Before the
+/// filter is changed, or merged into another one, its bytes are checked in full.
 ///
 /// Cost: one checksum of the header. Allocates nothing.
 ///
@@ -282,7 +282,7 @@ pub fn parse_trusted(bytes: &[u8]) -> Result<Parsed<&[u8]>, FormatError> {
     parse_bytes(&bytes, Trust::Trusted)
 }
 
-/// [`parse`] or [`parse_trusted`], for bytes in any holder.
+/// Does the same as [`parse`] or [`parse_trusted`], for bytes in any holder.
 ///
 /// ```
 /// use trommel::BloomFilter;
@@ -322,8 +322,8 @@ pub fn parse_bytes<B: FrozenBytes>(holder: &B, trust: Trust) -> Result<Parsed<B>
 /// the number of keys, and the checksum of the payload. `None` if there is no header, or it is damaged.
 ///
 /// Two frozen filters with different contents have the same identity with a probability of 2^-64, unless one is
-/// forged. So a cache of parsed filters can use the identity as its key, and need not parse bytes whose identity
-/// it has. The payload of those bytes may still be damaged, but the cached filter is the undamaged one.
+/// forged. So a cache of parsed filters can use the identity as its key, and need not parse bytes whose identity it
+/// has. If the payload of such bytes is damaged, the filter in the cache is not.
 ///
 /// Cost: one checksum of 120 bytes, however large the filter is.
 ///
@@ -427,7 +427,11 @@ mod tests {
             assert!(parse_trusted(&good[..len]).is_err(), "length {len}");
         }
         let extended: Vec<u8> = good.iter().chain(&[1, 2, 3]).copied().collect();
-        assert_eq!(identity(&extended), identity(&good), "only the header counts");
+        assert_eq!(
+            identity(&extended),
+            identity(&good),
+            "the identity depends on more than the header"
+        );
         let mut longer = good.clone();
         longer.push(0);
         assert!(parse_trusted(&longer).is_err());

@@ -17,7 +17,7 @@ use trommel_simd::IsaError;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum SpecError {
-    /// A false-positive rate must lie strictly between 0 and 1 (and be a number).
+    /// The false-positive rate does not lie strictly between 0 and 1, or is not a number.
     FprOutOfRange {
         /// The rate asked for.
         fpr: f64,
@@ -43,7 +43,7 @@ pub enum SpecError {
         /// Bytes needed.
         min_bytes: u64,
     },
-    /// Bits per key are outside what the kind can use, not above 0, or not a number.
+    /// The bits per key are outside the range that the kind can use, not above 0, or not a number.
     BitsPerKeyOutOfRange {
         /// The number asked for.
         bits_per_key: f64,
@@ -52,7 +52,7 @@ pub enum SpecError {
         /// The most bits for each key.
         max: f64,
     },
-    /// A load must lie strictly between 0 and 1 (and be a number).
+    /// The load does not lie strictly between 0 and 1, or is not a number.
     LoadOutOfRange {
         /// The load asked for.
         load: f64,
@@ -117,7 +117,7 @@ impl fmt::Display for SpecError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::FprOutOfRange { fpr } => {
-                write!(f, "a false-positive rate lies strictly between 0 and 1, got {fpr}")
+                write!(f, "a false-positive rate must lie strictly between 0 and 1, got {fpr}")
             }
             Self::FprUnreachable { fpr, floor } => write!(
                 f,
@@ -133,7 +133,7 @@ impl fmt::Display for SpecError {
                 write!(f, "bits per key are above 0 and from {min} to {max}, got {bits_per_key}")
             }
             Self::LoadOutOfRange { load } => {
-                write!(f, "a load lies strictly between 0 and 1, got {load}")
+                write!(f, "a load must lie strictly between 0 and 1, got {load}")
             }
             Self::GrowAt { load, keys, most_keys } => write!(
                 f,
@@ -189,11 +189,11 @@ impl From<IsaError> for SpecError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Full {
-    /// How many keys of the failed call were inserted: 0 for a single insert.
+    /// The number of keys that the failed call inserted: 0 for a single insert.
     pub inserted: usize,
-    /// Keys in the filter now.
+    /// The number of keys in the filter now.
     pub len: usize,
-    /// Keys it can hold.
+    /// The number of keys that the filter can hold.
     pub capacity: usize,
     /// The resource that was exhausted.
     pub why: WhyFull,
@@ -211,10 +211,10 @@ pub struct Full {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WhyFull {
-    /// No free slot within reach.
+    /// No slot that the key could use is free, or can be made free.
     Slots,
     /// The filter holds as many copies of this key as it has room for. In a quotient filter that is always 255. In a
-    /// cuckoo filter it is 8, and as many more as fit into the overflow area, which other keys use too.
+    /// cuckoo filter it is 8, plus as many as fit into the overflow area, which the filter's keys share.
     Copies {
         /// How many copies the filter holds.
         max: u32,

@@ -6,7 +6,7 @@ use trommel_simd::{Hint, prefetch};
 
 /// A set that may answer "perhaps" for a key it does not hold, and never "no" for one it does.
 ///
-/// A `&F`, a `Box<F>` and an `Arc<F>` are filters too, also if `F` is `dyn Filter`. So [`Filter::hash`] and
+/// A `&F`, a `Box<F>` and an `Arc<F>` are filters too, even if `F` is `dyn Filter`. So [`Filter::hash`] and
 /// [`Filter::contains`], which take keys of any type, work even if the filter's type is known only at run time.
 ///
 /// ```
@@ -69,8 +69,8 @@ pub trait Filter {
     }
 
     /// Looks up one hash in each filter of a list: bit `i` of `found` becomes the answer of `probes[i].0` for
-    /// `probes[i].1`. With this, a point read asks all filters that may have its key. `found` gets the length of the
-    /// list; its allocation is reused, and nothing else is allocated.
+    /// `probes[i].1`. A point read can thus ask the filters of all tables that may have its key. `found` gets the
+    /// length of the list; its allocation is reused, and nothing else is allocated.
     ///
     /// Cost: the cache lines of each lookup, prefetched so that the latencies of some sixteen filters overlap.
     ///
@@ -143,7 +143,7 @@ pub trait Filter {
     ///
     /// Such a filter counts calls. If a key is removed that was never inserted, or is removed more often than it was
     /// inserted, the count may fall below the number of keys held, down to 0. So [`Filter::is_empty`] may be false
-    /// although this is 0.
+    /// although the count is 0.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter, Insert, QuotientFilter};
@@ -185,7 +185,7 @@ pub trait Filter {
     /// ```
     fn memory_bytes(&self) -> usize;
 
-    /// Bits of memory per key, for [`Filter::len`] keys; infinite if that is 0.
+    /// Bits of memory per key, for [`Filter::len`] keys; infinite if `len` is 0.
     ///
     /// ```
     /// use trommel::{CacheLineBloom, Filter};
@@ -230,10 +230,10 @@ pub trait Filter {
     fn expected_fpr(&self) -> f64;
 }
 
-/// A filter's cache lines are prefetched this number of filters before its lookup: a core tracks some sixteen lines on
-/// their way to L1.
+/// While filter `i` of a list is looked up, the cache lines of filter `i + LINES_AHEAD` are prefetched: a core tracks
+/// some sixteen lines on their way to L1.
 const LINES_AHEAD: usize = 16;
-/// The filter's own struct is prefetched this number of filters before its cache lines are.
+/// While the cache lines of filter `i` are prefetched, so is the struct of filter `i + FILTERS_AHEAD`.
 const FILTERS_AHEAD: usize = 16;
 
 fn contains_many<F: Filter>(probes: &[(&F, KeyHash)], found: &mut Bitmap) {
@@ -368,7 +368,7 @@ pub trait Insert: Filter {
 
 /// A filter that takes keys from several threads at once, through `&self`.
 ///
-/// A filter implements either this or [`Insert`], since their methods have the same names. A lookup that runs
+/// A filter implements either this trait or [`Insert`], since their methods have the same names. A lookup that runs
 /// concurrently with an insert may or may not see the inserted key. A lookup that is ordered after the insert
 /// sees the key, whatever orders the two: the same thread, a join, a lock or a channel.
 pub trait InsertShared: Filter {

@@ -42,8 +42,8 @@ impl HashId {
 /// A hash function and its seed: how keys become [`KeyHash`]es.
 ///
 /// The bytes of a filter contain both, so a filter that is read back hashes as the one that was written,
-/// on any machine and in any version. The seed is a parameter and not a secret: other seeds make
-/// independent filters, but they do not protect from an adversary who can see them.
+/// on any machine and in any version. The seed is a parameter and not a secret. Filters with different seeds are
+/// independent, but a seed does not protect from an adversary who can see it.
 ///
 /// ```
 /// use trommel::Hasher;
@@ -321,7 +321,8 @@ mod tests {
 
     #[test]
     fn batches_of_strings_equal_single_hashes_in_every_key_type() {
-        // The lengths of 0 to 258 bytes are in all length classes of both functions, also XXH3's from 241 bytes on.
+        // The lengths of 0 to 258 bytes cover all length classes of both functions. XXH3's last class begins at 241
+        // bytes.
         let text: String = (0..300u32).map(|i| char::from(b'a' + (i * i % 26) as u8)).collect();
         let strings: Vec<&str> = (0..1000).map(|i| &text[i % 41..][..i % 259]).collect();
         let bytes_of = |key: &&str| key.as_bytes().to_vec();

@@ -9,10 +9,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::hash::{BuildHasher, Hash};
 
-/// 64 uniform bits that stand for a key: the only thing that a filter ever sees of it.
+/// 64 uniform bits that stand for a key. A filter sees nothing else of the key.
 ///
 /// Hash once, probe many filters: two filters with equal hashers take the same `KeyHash`.
-/// It is `#[repr(transparent)]` over `u64`, so a column of hashes computed elsewhere is used in place.
+/// The type is `#[repr(transparent)]` over `u64`, so a column of hashes computed elsewhere is used in place.
 ///
 /// ```
 /// use trommel::KeyHash;
@@ -72,8 +72,8 @@ impl KeyHash {
 
     /// Hashes a value of any type that implements [`Hash`], with any [`BuildHasher`].
     ///
-    /// The result is mixed once more: filters use all 64 bits of a hash, but the high bits of a function made for hash
-    /// tables may depend on only a part of the value.
+    /// This method then mixes the bits of the result, since filters use all 64 bits of a hash: in a function made for
+    /// hash tables, the high bits may depend on only a part of the value.
     ///
     /// **Not for filters that are stored or sent.** The bytes that `Hash` feeds to the function differ between versions
     /// of Rust and between machines, and `RandomState` differs in each process. For stored filters use [`Key`], whose
@@ -285,7 +285,7 @@ mod tests {
         let hashes: Vec<u64> = (0..4096u16).map(|i| KeyHash::from_hash(&i, &build).raw()).collect();
         for bit in 0..64 {
             let ones = hashes.iter().filter(|hash| **hash >> bit & 1 == 1).count();
-            // Six standard deviations, each of 32.
+            // 192 is six standard deviations.
             assert!(ones.abs_diff(2048) < 192, "bit {bit} is set in {ones} of 4096");
         }
     }

@@ -3,7 +3,7 @@
 use core::fmt;
 use core::str::FromStr;
 
-/// Declares [`FilterKind`] from the number that a container stores for each kind, and its name.
+/// Declares [`FilterKind`] from two values of each kind: the number that a container stores, and the name.
 macro_rules! filter_kinds {
     ($($(#[$doc:meta])* $kind:ident = $code:literal, $name:literal;)*) => {
         /// A kind of filter; the number is what the container stores.
@@ -23,7 +23,7 @@ macro_rules! filter_kinds {
         }
 
         impl FilterKind {
-            /// Every kind that there is.
+            /// All kinds.
             pub const ALL: &'static [FilterKind] = &[$(FilterKind::$kind),*];
 
             /// The name in kebab case.
@@ -77,7 +77,7 @@ filter_kinds! {
     Cuckoo = 8, "cuckoo";
 }
 
-/// A name that is no kind of filter.
+/// The error of a name that no kind of filter has.
 ///
 /// ```
 /// use trommel::{FilterKind, error::UnknownKind};

@@ -42,24 +42,25 @@
 //! | slack, runs of 128 bytes, streamed | 1.9, 2.4 | 2.1, 2.5 | 2.3, 2.6 | 2.5, 2.9 | **2.7, 3.2** | **3.5, 4.1** |
 //! | slack, runs of 256 bytes, streamed | **1.8, 2.1** | **1.9, 2.2** | **2.3, 2.5** | **2.6, 2.8** | 3.1, 3.6 | 3.7, 4.2 |
 //!
-//! Bold figures are those of the method used here. They include 1.0 for reading and splitting the hashes.
+//! Bold figures are those of the method used here. They include 1.0 ns for reading and splitting the hashes.
 //!
-//! A batch of 64 K hashes in 256 parts, ns per key without and with one read of all parts afterwards: scattered
-//! with slack 1.3 and 2.1; scattered with a histogram 2.1 and 3.2; combined 1.5 and 2.6 with records of four
-//! bytes, 1.7 and 3.4 with records of eight, since streamed records have left the caches. At 4 MiB of records,
-//! both ways to append are equally fast; at 8 MiB in 256 parts, combining is faster, 2.1 against 2.5. On Cascade
-//! Lake, whose L2 is half as large, they are equally fast at 1 MiB; combining is faster at 2 MiB in 256 parts, 3.5
-//! against 4.3 (4.0 against 4.8 with the read), and at 4 MiB in 128 parts, 3.9 against 5.6, all in fresh memory.
-//! Therefore batches of up to 1 MiB of records are scattered.
+//! A batch of 64 K hashes in 256 parts takes, in ns per key without and with one read of all parts afterwards:
+//! scattered with slack 1.3 and 2.1; scattered with a histogram 2.1 and 3.2; combined 1.5 and 2.6 with records of four
+//! bytes, 1.7 and 3.4 with records of eight, since streamed records have left the caches. At 4 MiB of records, both
+//! ways to append are equally fast; at 8 MiB in 256 parts, combining is faster, 2.1 against 2.5. On Cascade Lake, whose
+//! L2 is half as large, they are equally fast at 1 MiB; combining is faster at 2 MiB in 256 parts, 3.5 against 4.3 (4.0
+//! against 4.8 with the read), and at 4 MiB in 128 parts, 3.9 against 5.6, all in fresh memory. Therefore batches of up
+//! to 1 MiB of records are scattered.
 //!
-//! Skewed batches of 4 M hashes in 64 to 4096 parts: all keys equal 4.3 to 4.6, sorted 2.2 to 2.6, Zipf's law 3.0
-//! to 4.0. With a `split` that costs 2.2 by itself: 4.1 with slack, 6.4 with a histogram, which calls it twice.
+//! Skewed batches of 4 M hashes in 64 to 4096 parts take, in ns per key: 4.3 to 4.6 if all keys are equal, 2.2 to 2.6
+//! if they are sorted, 3.0 to 4.0 if they follow Zipf's law. With a `split` that takes 2.2 ns by itself, a pass takes
+//! 4.1 with slack and 6.4 with a histogram, which calls `split` twice.
 //!
-//! Rejected: part numbers stored by the histogram for the second pass (6.6 and 9.2 at 1024 parts); four histograms
-//! interleaved (0.1 faster at best); cursors of 64 bits (0.1 to 0.5 slower from 2048 parts on); listing full runs
-//! and streaming them after every 8 to 32 keys, without a branch per key (4.3 to 5.7); prefetching the runs of
-//! the next 8 or 16 keys (0.3 to 0.6 slower up to 2048 parts, no gain beyond); runs in pages of 4 KiB (0 to 0.4
-//! slower); streaming with AVX2 or AVX-512 stores (no gain); indices without bounds checks (no gain).
+//! Rejected (in ns per key): part numbers stored by the histogram for the second pass (6.6 and 9.2 at 1024 parts); four
+//! histograms interleaved (0.1 faster at best); cursors of 64 bits (0.1 to 0.5 slower from 2048 parts on); listing full
+//! runs and streaming them after every 8 to 32 keys, without a branch per key (4.3 to 5.7); prefetching the runs of the
+//! next 8 or 16 keys (0.3 to 0.6 slower up to 2048 parts, no gain beyond); runs in pages of 4 KiB (0 to 0.4 slower);
+//! streaming with AVX2 or AVX-512 stores (no gain); indices without bounds checks (no gain).
 //!
 //! # Threads
 //!
@@ -82,19 +83,19 @@ pub use answers::Answers;
 pub use record::Record;
 pub use shares::{FEWEST_PASSED_PER_PART, SharePlan, Shares, chunk_bytes, partition_shares};
 
-/// The most parts of one pass. Beyond some 4096, the runs of all parts do not fit L2.
+/// The largest number of parts in one pass. Beyond some 4096 parts, the runs of all parts do not fit L2.
 pub const MAX_PARTS: usize = 8192;
-/// The most hashes of one pass: positions in the scratch memory are 32 bits.
+/// The largest number of hashes in one pass: positions in the scratch memory have 32 bits.
 pub const MAX_HASHES: usize = 1 << 30;
 
 /// Batches of up to this many bytes of records are scattered; larger ones are combined.
 const SCATTERED_BYTES: usize = 1 << 20;
-/// Bytes of a run with up to [`LONG_RUN_PARTS`] parts. No processor predicts when a run is full, so longer runs
-/// are better, as long as the runs of all parts leave room in L2.
+/// The length of a run in bytes, if there are up to [`LONG_RUN_PARTS`] parts. No processor predicts when a run is
+/// full, so longer runs are better, as long as the runs of all parts leave room in L2.
 const LONG_RUN_BYTES: usize = 256;
-/// Bytes of a run with more parts.
+/// The length of a run in bytes, if there are more parts.
 const SHORT_RUN_BYTES: usize = 128;
-/// The most parts that have long runs.
+/// The largest number of parts for which runs are long.
 const LONG_RUN_PARTS: usize = 2048;
 
 /// Groups hashes by part, batch after batch, in scratch memory of its own.
@@ -132,7 +133,7 @@ pub struct Partitioned<'a, R> {
     len: usize,
 }
 
-/// The positions of the regions and of their next records, in records from the first region.
+/// The positions of the regions and of their next records, counted in records from the start of the first region.
 #[derive(Debug)]
 struct Regions {
     /// Region `i` begins at `begins[i]` and ends at `begins[i + 1]`. The list is one longer than there are parts.
@@ -159,7 +160,7 @@ impl Method {
         }
     }
 
-    /// Bytes of a part's run in the buffer.
+    /// The length in bytes of a part's run in the buffer.
     const fn buffer_bytes(self) -> usize {
         match self {
             Self::Scatter => 0,
@@ -167,7 +168,7 @@ impl Method {
         }
     }
 
-    /// Regions begin and end at multiples of this, in records.
+    /// Regions begin and end at multiples of this number of records.
     const fn unit<R>(self) -> usize {
         match self {
             Self::Scatter => LINE_BYTES / size_of::<R>(),
@@ -196,7 +197,7 @@ impl<R: Record> Partitioner<R> {
         self.scratch
     }
 
-    /// Bytes of scratch memory that are held: the need of the largest batch so far.
+    /// The bytes of scratch memory that the partitioner holds: the need of the largest batch so far.
     ///
     /// A batch of `n` hashes in `p` parts needs per part at most `m + 6 √m` records and 1100 bytes, where
     /// `m = n / (p − 1)`, or `n` for one part. For 16 M hashes in 4096 parts that is 4.5 bytes per hash with
@@ -362,7 +363,7 @@ impl<'a, R: Record> Partitioned<'a, R> {
 
 /// How the scratch memory of a batch is laid out.
 struct Scratch {
-    /// Records of a region.
+    /// The length of a region in records.
     region: usize,
     /// Bytes of the runs of all parts, which come first.
     buffer_bytes: usize,
@@ -484,8 +485,8 @@ fn scatter<R: Record, I: IntoIterator<Item = (usize, R)>>(
     true
 }
 
-/// Stores each record in the run of its part, and copies full runs to their regions. The cursor gives the record's
-/// index in its run too, since regions begin and end at multiples of a run. Returns false as soon as a record does
+/// Stores each record in the run of its part, and copies full runs to their regions. A record's index in its run
+/// follows from the cursor, since regions begin and end at multiples of a run. Returns false as soon as a record does
 /// not fit.
 fn combine<R: Record, I: IntoIterator<Item = (usize, R)>, const RUN: usize>(
     hashes: &[u64],

@@ -9,7 +9,8 @@
 
 /// `floor(hash · n / 2^64)`: an index below `n` (0 if `n` is 0).
 ///
-/// Valid to: any `n`. Each index receives `2^64 / n` hashes, give or take one, so the bias is below `n / 2^64`.
+/// Valid to: any `n`. Each of the `n` indices receives `2^64 / n` hashes, give or take one, so the bias is
+/// below `n / 2^64`.
 ///
 /// ```
 /// use trommel_base::range::reduce;
@@ -26,8 +27,8 @@ pub const fn reduce(hash: u64, n: u64) -> u64 {
 /// `floor(high · n / 2^32)`, where `high` is the high 32 bits of the hash. Parquet prescribes this reduction.
 ///
 /// Valid to: `n` well below 2^32. An index receives `2^32 / n` values of `high`, give or take one. So at
-/// `n = 2^27` the loads of the indices differ by up to 3 %, which raises the false-positive rate by less
-/// than 1 % of its value; near 2^32 the reduction is useless.
+/// `n = 2^27` the loads of the indices differ by up to 3 %, which raises the false-positive rate by less than 1 % of
+/// its value. If `n` is near 2^32, the reduction is useless.
 #[inline(always)]
 #[must_use]
 pub const fn reduce_high(hash: u64, n: u32) -> u32 {

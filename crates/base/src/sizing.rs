@@ -25,12 +25,12 @@ pub use blocked::{blocked_keys_per_block, split_keys_per_block};
 use blocked::BlockRate;
 use libm::{exp, expm1, log, log1p, pow};
 
-/// No filter is made with more bits per key: an exact set of the 64-bit hashes would be smaller.
+/// The most bits per key of any filter: with more, an exact set of the 64-bit hashes would be smaller.
 pub const MAX_BITS_PER_KEY: f64 = 64.0;
 /// The most bits that a key sets in a standard filter.
 pub const MAX_HASHES: u32 = 32;
 
-/// The probability that a key's hash of `hash_bits` bits equals one of `keys` others:
+/// The probability that a key's hash of `hash_bits` bits equals that of at least one of `keys` other keys:
 /// `1 − e^(−n / 2^h)`. No filter that sees only hashes can do better.
 ///
 /// ```

@@ -21,15 +21,15 @@ pub enum Size {
 pub struct Spec {
     /// Keys expected; 0 asks for the smallest filter.
     pub keys: usize,
-    /// Target false-positive rate, 1 % if neither it nor bytes are given.
+    /// The target false-positive rate. If neither a rate nor a size is given, it is 1 %.
     pub fpr: Option<f64>,
-    /// Bytes that the table may take.
+    /// The most bytes that the table may take.
     pub memory_bytes: Option<usize>,
     /// Bits of the table per expected key, instead of [`Spec::memory_bytes`].
     pub bits_per_key: Option<f64>,
     /// How keys are hashed.
     pub hasher: Hasher,
-    /// The instruction set to use, [`Isa::active`] if none is named.
+    /// The instruction set to use; `None` stands for [`Isa::active`].
     pub isa: Option<Isa>,
     /// Whether a large table asks for huge pages.
     pub huge_pages: bool,
@@ -81,12 +81,13 @@ impl Spec {
 
     /// Returns the spec with [`Spec::bits_per_key`] converted to [`Spec::memory_bytes`]: `ceil(keys · bits / 8)`,
     /// rounded up to a multiple of `unit_bytes`, at least one unit. A kind whose table consists of units calls this
-    /// before [`Spec::size`]. A kind whose table may have any number of bytes passes 0. Without keys, its spec then has
-    /// neither bits nor bytes, which makes its smallest filter.
+    /// before [`Spec::size`]. A kind whose table may have any number of bytes passes 0. If no keys are expected, the
+    /// spec of such a kind then has neither bits nor bytes, which makes the kind's smallest filter.
     ///
     /// # Errors
     /// [`SpecError::BitsPerKeyOutOfRange`] for a number that is not above 0 and at most [`Spec::MOST_BITS_PER_KEY`],
-    /// [`SpecError::Exclusive`] if bytes are given as well, [`SpecError::TooLarge`] if a `usize` cannot hold the bytes.
+    /// [`SpecError::Exclusive`] if both bits per key and bytes are given, [`SpecError::TooLarge`] if a `usize` cannot
+    /// hold the bytes.
     pub fn in_bytes(&self, unit_bytes: u64) -> Result<Self, SpecError> {
         let Some(bits_per_key) = self.bits_per_key else { return Ok(*self) };
         check_bits_per_key(bits_per_key, 0.0, Self::MOST_BITS_PER_KEY)?;
@@ -200,7 +201,7 @@ pub fn check_fpr(fpr: f64) -> Result<(), SpecError> {
     if fpr > 0.0 && fpr < 1.0 { Ok(()) } else { Err(SpecError::FprOutOfRange { fpr }) }
 }
 
-/// Refuses bits per key outside a range, or not above 0.
+/// Refuses a number of bits per key that is outside the range or not above 0.
 ///
 /// # Errors
 /// [`SpecError::BitsPerKeyOutOfRange`].

@@ -24,7 +24,7 @@ use core::ptr::NonNull;
 /// Alignment of every table, in bytes: one cache line.
 pub const LINE_BYTES: usize = 64;
 /// From this size on, a table is mapped from the system instead of taken from the allocator, and asks for
-/// huge pages. A whole number of huge pages is mapped, so a table takes up to 2 MiB more than its length:
+/// huge pages. A whole number of huge pages is mapped, so a table takes up to 2 MiB more than its length; see
 /// [`Storage::memory_bytes`].
 pub const MAPPED_THRESHOLD_BYTES: usize = 4 << 20;
 /// No table is larger than this: 2^47 bytes is what an x86-64 process can address.
@@ -95,7 +95,7 @@ enum Origin {
 
 // SAFETY: `Storage` owns its memory alone, as `Vec<u8>` does; no method gives out the raw pointers.
 unsafe impl Send for Storage {}
-// SAFETY: as above; shared access reads only, or is atomic (`AtomicStorage`).
+// SAFETY: through a shared reference, the memory is only read, or accessed atomically (`AtomicStorage`).
 unsafe impl Sync for Storage {}
 
 impl fmt::Display for OutOfMemory {

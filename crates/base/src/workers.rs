@@ -35,7 +35,7 @@ pub trait Workers: Sync {
     }
 }
 
-/// Scratch memory that a call needs.
+/// The scratch memory that a call needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScratchRequest {
     /// The number of pieces.
@@ -86,8 +86,8 @@ impl Bulk<'static, CallerThread> {
 
 /// A filter that takes large batches in pieces that several threads can work on.
 pub trait InsertBulk: Insert {
-    /// Random cache lines of the table that [`Insert::insert_batch`] writes per key. `None` if that method itself
-    /// groups large batches; then [`InsertBulk::insert_bulk`] is never slower.
+    /// The number of random cache lines of the table that [`Insert::insert_batch`] writes per key. `None` if that
+    /// method itself groups large batches; then [`InsertBulk::insert_bulk`] is never slower than it.
     fn lines_per_insert(&self) -> Option<u32> {
         None
     }
@@ -101,8 +101,8 @@ pub trait InsertBulk: Insert {
 
     /// Inserts a batch in slices: each worker inserts a slice into its own table, then the tables are united. The
     /// filter has the same bytes as after [`Insert::insert_batch`], which is called if there is only one
-    /// [slice](InsertBulk::slices). Every slice but one takes as much memory as the table; if that is refused, one
-    /// thread inserts all keys.
+    /// [slice](InsertBulk::slices). Every slice but one takes as much memory as the table; if this memory is refused,
+    /// one thread inserts all keys.
     ///
     /// # Errors
     /// As [`Insert::insert_batch`].
@@ -115,9 +115,9 @@ pub trait InsertBulk: Insert {
         self.insert_batch(hashes)
     }
 
-    /// Inserts a batch. The filter has the same bytes as after [`Insert::insert_batch`], whatever the
-    /// workers. Too little or refused memory only costs time. But if the bytes of a kind depend on the order
-    /// of inserts, they may then differ; the kind documents this.
+    /// Inserts a batch. The filter then has the same bytes as after [`Insert::insert_batch`], whatever the workers. If
+    /// there is too little memory, or memory is refused, the inserts take longer. The bytes may then differ, but only
+    /// in a kind whose bytes depend on the order of inserts; that kind documents it.
     ///
     /// # Errors
     /// [`Full`] if there is no room for all keys; it has the number of keys that were inserted.

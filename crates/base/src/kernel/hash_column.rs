@@ -19,7 +19,7 @@ pub(crate) fn words<W: Word>(hasher: &Hasher, keys: &[W], hashes: &mut [KeyHash]
         }
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 if isa.is_available() => {
-            // SAFETY: as above.
+            // SAFETY: the guard checks that the machine has the instruction set.
             unsafe { words_avx2(id, seed, keys, hashes) }
         }
         _ => words_body(id, seed, keys, hashes),

@@ -23,7 +23,7 @@ impl Streamer {
     /// Copies a run of whole lines.
     ///
     /// # Panics
-    /// If either run is not aligned to lines.
+    /// If either run is not aligned to cache lines.
     #[inline(always)]
     pub(crate) fn copy<R: Record, const RUN: usize>(&self, from: &[R; RUN], to: &mut [R; RUN]) {
         const { assert!(size_of::<[R; RUN]>().is_multiple_of(LINE_BYTES)) };
@@ -31,7 +31,7 @@ impl Streamer {
         {
             use core::arch::x86_64::{__m128i, _mm_load_si128, _mm_stream_si128};
             let (from, to) = (from.as_ptr().cast::<__m128i>(), to.as_mut_ptr().cast::<__m128i>());
-            assert!((from.addr() | to.addr()).is_multiple_of(LINE_BYTES), "runs are aligned");
+            assert!((from.addr() | to.addr()).is_multiple_of(LINE_BYTES), "runs must be aligned");
             for i in 0..size_of::<[R; RUN]>() / size_of::<__m128i>() {
                 // SAFETY: SSE2 is part of x86-64. Both pointers come from references to as many bytes as the loop
                 // covers, and the `assert` above checks their alignment. Records are plain integers. `drop` issues the

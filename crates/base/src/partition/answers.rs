@@ -71,8 +71,9 @@ impl Answers {
     /// Cost: 2.1 ns per hash in 1024 parts, on a Cascade Lake core.
     ///
     /// # Panics
-    /// If a hash is in a part that does not exist, or there are more hashes than answers. These must be the hashes that
-    /// were grouped, with parts by the same bits; otherwise the answers are wrong.
+    /// If a hash is in a part that does not exist, or there are more hashes than answers. The answers are wrong unless
+    /// `hashes` are the hashes that were grouped, in their order, and `shift` gives the parts that they were grouped
+    /// into.
     pub fn replay(mut self, hashes: &[KeyHash], shift: u32, words: &mut [u64]) {
         replay_on(Isa::best(), hashes, shift, &self.bits, &mut self.next, words);
     }
@@ -113,7 +114,10 @@ mod tests {
                 }
                 let after =
                     words.last().map_or(0, |word| word.checked_shr(keys as u32 % 64).unwrap_or(0));
-                assert!(keys.is_multiple_of(64) || after == 0, "nothing after the last answer");
+                assert!(
+                    keys.is_multiple_of(64) || after == 0,
+                    "a bit is set after the last answer"
+                );
             }
         }
     }

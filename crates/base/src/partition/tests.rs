@@ -156,7 +156,7 @@ fn memory_stays_within_its_bound() {
                 let unit = if size == 4 { method.unit::<u32>() } else { method.unit::<u64>() };
                 let region = guessed_region(len, parts, unit);
                 assert!(parts as u64 * region as u64 <= u64::from(u32::MAX));
-                assert!(parts * region >= len + parts * (unit - 1), "room for counted regions");
+                assert!(parts * region >= len + parts * (unit - 1), "no room for counted regions");
                 let mean = len as f64 / (parts.max(2) - 1) as f64;
                 let bound = (mean + 6.0 * mean.sqrt()) * size as f64 + 1100.0;
                 let part = region * size + method.buffer_bytes() + 2 * size_of::<u32>();

@@ -4,10 +4,10 @@
 use super::{MAX_BITS_PER_KEY, MAX_HASHES, all_set, distinct_draws, probe_fpr};
 use libm::{exp, log, log1p, pow};
 
-/// The range of loads is divided into this many steps; a search returns a whole number of steps. A step is less than a
-/// block of the largest filter.
+/// The range of loads is divided into this many steps; a search returns a whole number of steps. Even in the largest
+/// filter, one step changes the size by less than one block.
 const STEPS: u64 = 1 << 44;
-/// The most iterations of Halley's method. Two reach the last digits at false-positive rates above 0.1 %.
+/// The most iterations of Halley's method. Two iterations reach the last digits at false-positive rates above 0.1 %.
 const MAX_ITERATIONS: u32 = 4;
 /// If the rate at a load has at most this relative error, the iteration from this load is the last: its error is of
 /// third order, so only the last digits are then wrong.
@@ -27,7 +27,7 @@ const RECIPROCALS: [f64; MAX_HASHES as usize + 2] = {
 /// The false-positive rate of a blocked layout as a function of the keys per block `λ`: a sum of exponentials
 /// `Σ_r factor_r · exp(−hit_r λ)`.
 pub(super) struct BlockRate {
-    /// The positions that a probe tests, at most [`MAX_HASHES`].
+    /// The number of positions that a probe tests, at most [`MAX_HASHES`].
     positions: usize,
     /// The distribution of the number of distinct positions of a probe; `None` if they are always distinct.
     distinct: Option<[f64; MAX_HASHES as usize + 1]>,
@@ -132,8 +132,8 @@ impl BlockRate {
         load
     }
 
-    /// The most keys per block whose rate does not exceed `fpr`, at 1 to [`MAX_BITS_PER_KEY`] bits per key; `None` if
-    /// even the fewest keys exceed it. The search begins at `guess`.
+    /// The most keys per block at which the rate does not exceed `fpr`, at 1 to [`MAX_BITS_PER_KEY`] bits per key;
+    /// `None` if the rate exceeds `fpr` even with the fewest keys. The search begins at `guess`.
     ///
     /// The result is a whole number of steps, and the rate of the next step exceeds `fpr`.
     fn keys_per_block(&self, block_bits: f64, fpr: f64, guess: f64) -> Option<f64> {
@@ -147,7 +147,7 @@ impl BlockRate {
         let mut next = (((self.approximate(fpr, guess) - min) / step) as u64).min(STEPS);
         let mut reach = 1;
         // Tries the neighbours of the approximation first, then steps ever farther away until the result is between two
-        // of them, and then bisects.
+        // loads that were tried, and then bisects.
         loop {
             if self.at(load(next)) <= fpr {
                 end_met = next + 1;
@@ -251,7 +251,7 @@ mod tests {
         let (Some(found), Some(expected)) = (found, expected) else { return };
         assert!(rate(found) <= fpr, "{block_bits} bits at {fpr:e}: {found} exceeds the rate");
         // Rates are sums of terms of up to 70 with alternating signs, so the last digits of the terms decide which step
-        // is the last that meets the rate. From 1 % on, all methods find the same step.
+        // is the last that meets the rate. At rates of 1 % and more, both searches find the same step.
         let noise = 3e-14 / fpr;
         let error = (found - expected).abs();
         assert!(error <= expected * noise, "{fpr:e}: {found}, not {expected}");

@@ -26,7 +26,7 @@ unsafe impl StableBytes for &'static [u8] {}
 #[cfg(feature = "bytes")]
 unsafe impl StableBytes for bytes::Bytes {}
 
-/// A slice of a holder's bytes that keeps the holder alive. Clones share it.
+/// A slice of a holder's bytes that keeps the holder alive. Clones of the slice share the holder.
 ///
 /// ```
 /// use trommel::container::SharedBytes;
@@ -44,7 +44,7 @@ pub struct SharedBytes {
 
 // SAFETY: the bytes are read only, and belong to a holder that is `Send` and `Sync`.
 unsafe impl Send for SharedBytes {}
-// SAFETY: as above.
+// SAFETY: as for `Send`.
 unsafe impl Sync for SharedBytes {}
 
 impl SharedBytes {
