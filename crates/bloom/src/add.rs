@@ -11,7 +11,7 @@ use crate::layout::Layout;
 use crate::shared::SharedBloom;
 use trommel_base::{Filter, Key, KeyHash};
 
-/// Hashes of a batch of [`Extend`]: enough to keep many cache lines in flight.
+/// The number of hashes in a batch of [`Extend`]: enough to keep many cache lines in flight.
 const EXTEND_KEYS: usize = 1024;
 
 /// Calls `add` with batches of at most [`EXTEND_KEYS`] hashes.

@@ -18,7 +18,7 @@ pub enum CounterWidth {
 }
 
 impl CounterWidth {
-    /// Bits of a counter.
+    /// The number of bits of a counter.
     ///
     /// ```
     /// use trommel::bloom::CounterWidth;
@@ -42,7 +42,7 @@ impl CounterWidth {
         }
     }
 
-    /// Bytes of counters for each 64-bit word of the bit table.
+    /// The number of bytes of counters for each 64-bit word of the bit table.
     pub(crate) const fn bytes_per_word(self) -> usize {
         8 * self.bits() as usize
     }
@@ -316,7 +316,7 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Counters<S> {
 mod tests {
     use super::*;
 
-    /// At each position, flips the bit alone and then sets the counter alone to each of its values.
+    /// At each position, the test first flips only the bit. Then it sets only the counter, to each of its values.
     #[test]
     fn a_counter_that_contradicts_its_bit_is_found() {
         for width in [CounterWidth::Two, CounterWidth::Four] {

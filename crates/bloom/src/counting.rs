@@ -27,7 +27,8 @@ use trommel_simd::Isa;
 /// - Counters of two bits ([`Builder::compact`]) keep counts above 2 in an overflow table, and are exact.
 ///
 /// Remove only keys that were inserted. The removal of another key is refused if a lookup does not find the key. If the
-/// lookup is a false positive, the removal decrements counters of other keys, and lookups may no longer find those.
+/// lookup is a false positive, the removal decrements counters of other keys, and lookups may no longer find these
+/// keys.
 ///
 /// Source: Fan, Cao, Almeida and Broder, "Summary cache", IEEE/ACM Transactions on Networking 8 (2000), section V-C.
 /// The filter there has only counters. Separate bits take a quarter more memory than four-bit counters alone (half more
@@ -450,8 +451,8 @@ impl<S: AsRef<[u8]>> Filter for CountingBloomFilter<S> {
     /// removed.
     ///
     /// A removal is refused if a lookup does not find the key. All other removals are counted: also the removal of a
-    /// false positive, and that of a key whose four-bit counters stick, which is found however often it is removed. So
-    /// after such a removal `len` may be less than the number of copies held.
+    /// false positive, and that of a key whose four-bit counters stick. Lookups find such a key however often it is
+    /// removed. So after such a removal `len` may be less than the number of copies held.
     fn len(&self) -> usize {
         self.bits.len()
     }

@@ -219,7 +219,7 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
     /// An estimate of the number of distinct keys inserted, from the number of set bits. Cost: one pass over
     /// the table.
     ///
-    /// Source: Swamidass and Baldi (2007); for the register layout its blocked form.
+    /// Source: Swamidass and Baldi (2007); in the register layout, the estimate's blocked form.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter};
@@ -257,15 +257,15 @@ impl<L: Layout, S: AsRef<[u8]>> Filter for Bloom<L, S> {
         self.hasher
     }
 
-    /// The number of inserts so far, in which repeated keys count again; after
-    /// [`Merge::merge`](trommel_base::Merge::merge) the sum of both filters. [`Bloom::estimate_len`] estimates the
-    /// number of distinct keys.
+    /// The number of inserts so far; a repeated key counts each time. After
+    /// [`Merge::merge`](trommel_base::Merge::merge) it is the sum of the numbers of both filters.
+    /// [`Bloom::estimate_len`] estimates the number of distinct keys.
     fn len(&self) -> usize {
         usize::try_from(self.len).unwrap_or(usize::MAX)
     }
 
-    /// True if [`Filter::len`] is 0 and no bit is set. With a `len` of 0, bits may still be set: by counters that
-    /// stuck, or in frozen bytes from elsewhere.
+    /// True if [`Filter::len`] is 0 and no bit is set. Bits may be set although `len` is 0: in the bits of a counting
+    /// filter whose counters stuck, or in frozen bytes whose header says so.
     ///
     /// Cost: if [`Filter::len`] is 0, a pass over the table up to the first bit that is set.
     fn is_empty(&self) -> bool {
@@ -281,7 +281,7 @@ impl<L: Layout, S: AsRef<[u8]>> Filter for Bloom<L, S> {
         L::unit(self.geometry, 0).is_some()
     }
 
-    /// Computed from the bits that are set now, not from [`Filter::len`]. So it is exact for uniform hashes, also after
+    /// Computed from the bits that are set now, not from [`Filter::len`]. So it is exact for uniform hashes, even after
     /// repeated inserts, merges and folds. Cost: one pass over the table.
     fn expected_fpr(&self) -> f64 {
         L::fpr_of_table(self.geometry, layout::words_of(self.table()))

@@ -18,7 +18,8 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
         }
     }
 
-    /// Does nothing, since any bits are a valid table. Other kinds check here what a trusted view was not checked for.
+    /// Does nothing, since any bits are a valid table. Other kinds check here what was not checked when a trusted view
+    /// was opened.
     ///
     /// ```
     /// use trommel::BloomFilter;
@@ -28,7 +29,7 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
     /// ```
     ///
     /// # Errors
-    /// Never; other kinds have errors.
+    /// Never. The method of other kinds returns errors.
     pub fn check_structure(&self) -> Result<(), FormatError> {
         Ok(())
     }
@@ -103,7 +104,7 @@ impl<'a, L: Layout> Bloom<L, &'a [u8]> {
     }
 
     /// Like [`Bloom::parse`], for bytes that were verified before: does not compute the checksum of the table. Still
-    /// checks the table's length, which is all that makes it a valid table. See [`container::parse_trusted`].
+    /// checks the table's length: any bits of the right length are a valid table. See [`container::parse_trusted`].
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter};

@@ -4,8 +4,8 @@
 /// cache line, depending on the layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
-    /// Units of the table, at least 1.
+    /// The number of units of the table, at least 1.
     pub units: u64,
-    /// Bits that a key sets. In the standard and register layouts, some of them may coincide.
+    /// The number of bits that a key sets. In the standard and register layouts, some of these bits may coincide.
     pub hashes: u32,
 }

@@ -23,7 +23,7 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
 
 impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Bloom<L, S> {
     /// Adds all keys of another filter, owned or viewed, by a bitwise or. The result is bit for bit the filter of the
-    /// union of the keys. [`Filter::len`](trommel_base::Filter::len) becomes the sum of both.
+    /// union of the keys. [`Filter::len`](trommel_base::Filter::len) becomes the sum of both numbers.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter};
@@ -48,7 +48,8 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Bloom<L, S> {
 
     /// Keeps the keys that both filters may hold, by a bitwise and. Every key that is in both is still found. The
     /// false-positive rate is at least that of a filter built from the intersection, and at most that of each of the
-    /// two filters. [`Filter::len`](trommel_base::Filter::len) becomes the smaller of both, an upper bound.
+    /// two filters. [`Filter::len`](trommel_base::Filter::len) becomes the smaller of both numbers, which is an upper
+    /// bound.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter};

@@ -53,9 +53,9 @@ pub struct SharedBloom<L: Layout> {
     layout: PhantomData<L>,
 }
 
-/// The number of inserts since the filter was shared, on cache lines of its own: a thread that counts takes the line
-/// away from all other cores, which would otherwise lose the table's address and size with it. 128 bytes, since
-/// processors fetch cache lines in pairs.
+/// The number of inserts since the filter was shared, on cache lines of its own: a thread that counts its inserts takes
+/// this line away from all other cores. If the table's address and size were on the same line, the cores would lose
+/// these too. The type takes 128 bytes, since processors fetch cache lines in pairs.
 ///
 /// Relaxed ordering is enough: a sum does not depend on the order of the additions, and nothing reads other memory
 /// depending on it.
@@ -174,11 +174,11 @@ impl<L: Layout> SharedBloom<L> {
         L::estimate_len(self.geometry, layout::count_ones(self.words()))
     }
 
-    /// Inserts the keys into an empty filter of the same shape. `None` if the keys are fewer than the table's words, or
-    /// if memory is refused. For more keys it is faster to set bits without atomics and to unite the tables word by
-    /// word, and the second table takes no more memory than the caller's hashes.
+    /// Inserts the keys into an empty filter of the same shape. `None` if there are fewer keys than the table has
+    /// words, or if memory is refused. For more keys it is faster to set bits without atomics and to unite the tables
+    /// word by word, and the second table takes no more memory than the caller's hashes.
     ///
-    /// ns per key inserted, directly and this way, into a filter for a million keys at 1 %, on two cores of Zen 4:
+    /// ns per key, inserted directly and in this way, into a filter for a million keys at 1 %, on two cores of Zen 4:
     ///
     /// | batches | threads | standard | register | split blocks | cache lines |
     /// | --- | --- | --- | --- | --- | --- |
@@ -223,7 +223,7 @@ impl<L: Layout> Filter for SharedBloom<L> {
         self.hasher
     }
 
-    /// The number of inserts so far, in which repeated keys count again. A batch is counted when it begins; inserts
+    /// The number of inserts so far; a repeated key counts each time. A batch is counted when it begins; inserts
     /// that run during this call may or may not be counted.
     fn len(&self) -> usize {
         usize::try_from(self.count()).unwrap_or(usize::MAX)
@@ -246,8 +246,8 @@ impl<L: Layout> Filter for SharedBloom<L> {
 }
 
 impl<L: Layout> SharedBloom<L> {
-    /// Inserts the key of a hash; returns true if this call set a bit. If several threads set the same bit at once, it
-    /// counts for only one of them. Never fails, like [`SharedBloom::add`].
+    /// Inserts the key of a hash; returns true if this call set a bit. If several threads set the same bit at once,
+    /// only one of them is told that it set the bit. Never fails, like [`SharedBloom::add`].
     ///
     /// Cost: the table's cache lines, and the cache line of the number of inserts. Threads that insert key by key take
     /// that line away from each other; a batch writes it once.

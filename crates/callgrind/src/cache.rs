@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Bytes of a line.
+/// The number of bytes in a cache line.
 const LINE_BYTES: u64 = 64;
 
 /// A cache that can be simulated.
@@ -13,9 +13,9 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// The cache nearest to one of `bytes` in sets of `ways` lines. The number of sets is rounded down to a
-    /// power of two, and the lines per set are increased to make up for it, so the size differs by only a
-    /// fraction of one line per set.
+    /// The cache that can be simulated and is nearest to a cache of `bytes` bytes with `ways` lines per set. The number
+    /// of sets is rounded down to a power of two, and the lines per set are increased to make up for it, so the size
+    /// differs by only a fraction of one line per set.
     ///
     /// ```
     /// use trommel_callgrind::Cache;
@@ -29,7 +29,7 @@ impl Cache {
         let lines = (bytes / LINE_BYTES).clamp(1, 1 << 32);
         let sets = (lines / ways.clamp(1, lines)).max(1);
         let sets = 1 << sets.ilog2();
-        // Rounded to the nearest number, but at least the one that the simulator requires.
+        // Rounded to the nearest number of lines per set, but at least 1, which the simulator requires.
         Self { sets, ways: ((lines + sets / 2) / sets).max(1) }
     }
 

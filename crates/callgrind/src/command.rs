@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 /// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Simulated {
-    /// Only instructions, which takes a third of the time.
+    /// Only instructions. A run then takes a third of the time.
     Instructions,
     /// Instructions, and the misses of these caches and of a branch predictor.
     Caches(Caches),

@@ -47,37 +47,37 @@ impl Part {
         }
     }
 
-    /// Instructions.
+    /// The number of instructions.
     #[must_use]
     pub fn instructions(&self) -> Option<u64> {
         self.sum(&["Ir"])
     }
 
-    /// Reads that missed the first level of data cache.
+    /// The number of reads that missed the first level of data cache.
     #[must_use]
     pub fn d1_read_misses(&self) -> Option<u64> {
         self.sum(&["D1mr"])
     }
 
-    /// Reads and writes that missed the first level of data cache.
+    /// The number of reads and writes that missed the first level of data cache.
     #[must_use]
     pub fn d1_misses(&self) -> Option<u64> {
         self.sum(&["D1mr", "D1mw"])
     }
 
-    /// Reads that missed the last level.
+    /// The number of reads that missed the last level of cache.
     #[must_use]
     pub fn ll_read_misses(&self) -> Option<u64> {
         self.sum(&["DLmr"])
     }
 
-    /// Reads, writes and instruction fetches that missed the last level.
+    /// The number of reads, writes and instruction fetches that missed the last level of cache.
     #[must_use]
     pub fn ll_misses(&self) -> Option<u64> {
         self.sum(&["DLmr", "DLmw", "ILmr"])
     }
 
-    /// Branches, conditional and indirect, that were predicted wrong.
+    /// The number of branches, conditional and indirect, that were predicted wrong.
     #[must_use]
     pub fn branch_misses(&self) -> Option<u64> {
         self.sum(&["Bcm", "Bim"])

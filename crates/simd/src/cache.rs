@@ -7,8 +7,8 @@ const UNKNOWN_L2_BYTES: usize = 1 << 20;
 /// The sizes that are trusted: a smaller cache is no L2, and a larger one is shared by several cores.
 const PLAUSIBLE: core::ops::RangeInclusive<usize> = 128 << 10..=16 << 20;
 
-/// Bytes of a core's second-level cache, as the processor reports it. If it does not, as on aarch64, where
-/// programs are not allowed to ask, 1 MiB. Detected once; later calls cost one load.
+/// The size in bytes of a core's second-level cache, as the processor reports it. It is 1 MiB if the processor does not
+/// report it, as on aarch64, where programs are not allowed to ask. Detected once; later calls cost one load.
 ///
 /// ```
 /// let bytes = trommel_simd::l2_bytes();
@@ -34,7 +34,8 @@ fn detect() -> Option<usize> {
     const MOST_CACHES: u32 = 8;
     const UNIFIED: u32 = 3;
     for leaf in LEAVES {
-        // The first leaf of a range gives the number of its last. Beyond that, CPUID gives the values of another leaf.
+        // The first leaf of a range gives the number of the last leaf of that range. For a number beyond it, CPUID
+        // gives the values of a different leaf.
         if cpuid(leaf & 0x8000_0000, 0).eax < leaf {
             continue;
         }
@@ -75,7 +76,7 @@ mod tests {
         assert_eq!(l2_bytes(), first);
     }
 
-    /// Linux reads the same leaves, and corrects values that are wrong.
+    /// Linux reads the same leaves as `detect`, and corrects values that are wrong.
     #[cfg(all(target_os = "linux", target_arch = "x86_64", not(miri)))]
     #[test]
     fn the_detected_size_is_the_one_that_linux_reports() {

@@ -31,7 +31,7 @@ pub enum Isa {
     /// x86-64 with the AVX-512 of Ice Lake and Zen 4: VBMI, BITALG, IFMA and VPOPCNTDQ, in addition to all of
     /// [`Isa::Avx512Core`].
     Avx512 = 5,
-    /// The instructions of [`Isa::Avx512`], with gathers in the lookups of some Bloom and cuckoo filters. It is
+    /// The instructions of [`Isa::Avx512`], with gathers in the lookups of some Bloom and cuckoo filters. This set is
     /// [`Isa::best`] on Sapphire Rapids and other processors with FP16. On Zen 4 a gather takes longer than one load
     /// per lane, and on earlier Intel cores it may be slowed down to prevent data leaks.
     Avx512Gather = 6,
@@ -188,7 +188,7 @@ impl Isa {
     }
 
     /// [`Isa::active`], or [`Isa::best`] if the variable's value cannot be used. Filters that are read from bytes use
-    /// this: a wrong variable is no reason to refuse the bytes.
+    /// this function: a wrong value of the variable is no reason to refuse the bytes.
     ///
     /// ```
     /// use trommel::Isa;

@@ -6,12 +6,12 @@ use crate::CountingBloomFilter;
 use crate::counters::Counters;
 use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash, Workers};
 
-/// Positions of a piece: 128 KiB of four-bit counters and 32 KiB of bits. Tables that would have too many pieces of
-/// this size have larger ones.
+/// The number of positions of a piece, which are 128 KiB of four-bit counters and 32 KiB of bits. A table that would
+/// have too many such pieces has larger pieces.
 const PIECE_POSITIONS: u64 = 1 << 18;
 
 impl InsertBulk for CountingBloomFilter {
-    /// A bit and a counter for each position of the key.
+    /// Two cache lines for each position of the key: that of the bit and that of the counter.
     fn lines_per_insert(&self) -> Option<u32> {
         Some(2 * self.hash_count())
     }
@@ -29,7 +29,8 @@ impl InsertBulk for CountingBloomFilter {
     }
 }
 
-/// Inserts keys piece by piece. Returns how many: the first of the batch, and all of them unless memory is short.
+/// Inserts the first keys of a batch piece by piece, and returns their number. These are all keys unless memory is
+/// short.
 fn insert<W: Workers>(
     filter: &mut CountingBloomFilter,
     hashes: &[KeyHash],

@@ -20,7 +20,7 @@ use crate::layout::Layout;
 use trommel_base::partition::{Partitioned, Record, SharePlan, chunk_bytes, partition_shares};
 use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash, Workers};
 
-/// The most pieces of a table. With more, the runs of the partition would not fit L2.
+/// The largest number of pieces of a table. With more, the runs of the partition would not fit L2.
 const MOST_PIECES: usize = 4096;
 
 /// Upper bound on the bytes that each piece takes in the threads' lists of work items.
@@ -30,12 +30,13 @@ const ITEM_BYTES: usize = 192;
 struct Table {
     bytes: usize,
     pieces: usize,
-    /// Records per key: one, or one for each of its positions.
+    /// The number of records per key: one, or one for each of the key's positions.
     each: usize,
 }
 
 /// Groups the records of the keys by piece, one chunk of keys after another, and calls `fill` with each grouped chunk.
-/// Returns the number of keys done: the first of the batch, and all of them unless memory is short or they are too few.
+/// Returns the number of keys that this was done for, which are the first keys of the batch. These are all keys unless
+/// memory is short or the batch has too few keys.
 fn in_chunks<R, I, W>(
     bulk: Bulk<'_, W>,
     hashes: &[KeyHash],

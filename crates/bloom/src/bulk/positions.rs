@@ -7,9 +7,9 @@ use crate::kernel::standard::positions;
 use crate::layout::Layout;
 use trommel_base::{Bulk, KeyHash, Workers};
 
-/// Positions of a piece. Tables that would have more than [`MOST_PIECES`] pieces of this size have larger ones.
+/// The number of positions of a piece. A table that would have more than [`MOST_PIECES`] such pieces has larger pieces.
 const PIECE_POSITIONS: u64 = 1 << 20;
-/// Positions of a word; a table is a whole number of words.
+/// The number of positions of a word; a table is a whole number of words.
 const WORD_POSITIONS: u64 = 64;
 
 /// How a table is divided into pieces. The number of positions of a piece is a power of two.
@@ -44,7 +44,8 @@ impl Pieces {
     }
 }
 
-/// Inserts keys piece by piece. Returns how many: the first of the batch, and all of them unless memory is short.
+/// Inserts the first keys of a batch piece by piece, and returns their number. These are all keys unless memory is
+/// short.
 pub(crate) fn insert<L: Layout, W: Workers>(
     filter: &mut Bloom<L>,
     hashes: &[KeyHash],

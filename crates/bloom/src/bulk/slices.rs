@@ -1,8 +1,8 @@
 //! Slices of a batch: each thread inserts one slice into a table of its own, and then the tables are united.
 //!
-//! Bits are only ever set, so the union of the tables is the table that one thread would make. This pays if a batch has
-//! many keys for every cache line, and the table is too small for grouping by piece to pay. ns per key at 1 %, on two
-//! cores of Zen 4: one thread inserting directly, two threads in slices, two threads in pieces:
+//! Bits are only ever set, so the union of the tables is the table that one thread would make. Slices pay if a batch
+//! has many keys for every cache line, and the table is too small for grouping by piece to pay. ns per key at 1 %, on
+//! two cores of Zen 4: one thread inserting directly, two threads in slices, two threads in pieces:
 //!
 //! | keys | standard | register | split blocks | cache lines |
 //! | --- | --- | --- | --- | --- |
@@ -17,7 +17,7 @@ use crate::set_algebra::set_bits_of;
 use core::iter::{once, repeat};
 use trommel_base::{Bulk, KeyHash, ScratchRequest, Storage, Workers};
 
-/// Bytes of the table that a thread unites at a time; a thread that finishes early takes another part.
+/// The number of bytes of the table that a thread unites at a time; a thread that finishes early takes another part.
 const UNITED_BYTES: usize = 64 << 10;
 
 /// The number of slices: one per thread, or a single one if the scratch memory cannot hold a table of `bytes` bytes for

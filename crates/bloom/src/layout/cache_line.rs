@@ -23,14 +23,14 @@ use trommel_simd::Isa;
 #[derive(Clone, Copy, Debug)]
 pub struct CacheLine;
 
-/// Bits that a key sets: one per lane.
+/// The number of bits that a key sets: one per lane.
 const LANES: u32 = 8;
 
 impl Layout for CacheLine {
     type Body = CacheLineBody;
     const KIND: FilterKind = FilterKind::CacheLineBloom;
     const UNIT_BYTES: usize = 64;
-    // The kernels have the numbers of a table's words in 32 bits, which limits the table to 32 GiB.
+    // The kernels keep the index of a word in 32 bits, which limits the table to 32 GiB.
     const MAX_UNITS: u64 = 1 << 29;
     const HASHES: RangeInclusive<u32> = LANES..=LANES;
 

@@ -29,7 +29,8 @@ struct Crossover {
 }
 
 /// The crossovers of 1 and 2 hashes, of 2 and 3, and so on. At lower loads, and for lower rates, the higher number is
-/// better. The tests check the values against [`Layout::fpr`]; evaluating that function instead took 3.4 µs per filter.
+/// better. The tests check the values against [`Layout::fpr`]; evaluating [`Layout::fpr`] instead took 3.4 µs per
+/// filter.
 const CROSSOVERS: [Crossover; 7] = [
     Crossover { keys_per_word: 30.319413249231207, fpr: 0.37733139257655246 },
     Crossover { keys_per_word: 16.82856373890195, fpr: 0.17190440628494227 },
@@ -48,7 +49,7 @@ impl Layout for Register {
     type Body = RegisterBody;
     const KIND: FilterKind = FilterKind::RegisterBloom;
     const UNIT_BYTES: usize = 8;
-    // The kernels have the numbers of a table's words in 32 bits, which limits the table to 32 GiB.
+    // The kernels keep the index of a word in 32 bits, which limits the table to 32 GiB.
     const MAX_UNITS: u64 = u32::MAX as u64;
     const HASHES: RangeInclusive<u32> = 1..=8;
 

@@ -19,7 +19,7 @@ use trommel_simd::Isa;
 #[derive(Clone, Copy, Debug)]
 pub struct SplitBlock;
 
-/// Bits that a key sets: one per lane.
+/// The number of bits that a key sets: one per lane.
 const LANES: u32 = 8;
 
 impl Layout for SplitBlock {

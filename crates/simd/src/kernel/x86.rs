@@ -10,7 +10,7 @@ fn rank_bmi2(word: u64, index: u32) -> u32 {
 }
 
 /// `pdep` moves bit `n` to the position of the `n`-th one of `word`, and the trailing zeros of the result
-/// are that position, or 64 if there is no such one. `1 << n` would wrap for `n` of 64 and more.
+/// are that position, or 64 if `word` has no more than `n` ones. `1 << n` would wrap for `n` of 64 and more.
 #[inline]
 #[target_feature(enable = "popcnt,bmi1,bmi2")]
 fn select_bmi2(word: u64, n: u32) -> u32 {
