@@ -200,7 +200,7 @@ fn a_parquet_reader_accepts_our_bitset() {
     fs::remove_file(path).unwrap();
 }
 
-/// Filters of any number of blocks, not only of powers of two, read into the parquet crate's own type.
+/// Filters of any number of blocks, not only of powers of two, are read into the parquet crate's own type.
 #[test]
 fn answers_equal_parquets_at_any_size() {
     for blocks in [1, 2, 3, 7, 100, 1000, 1023] {
@@ -215,7 +215,7 @@ fn answers_equal_parquets_at_any_size() {
         let read = SplitBlockBloom::from_parquet_bitset(ours.parquet_bitset()).unwrap();
         assert_same_answers(&read, &theirs, probes(), |id| ours.hash(id));
 
-        // A view in place, one byte into the buffer.
+        // The view's bytes begin one byte after the start of the buffer.
         let file = [&[0xFF][..], ours.parquet_bitset()].concat();
         let view = SplitBlockBloom::parse_parquet_bitset(&file[1..]).unwrap();
         assert_same_answers(&view, &theirs, probes(), |id| ours.hash(id));

@@ -68,7 +68,7 @@ fn check<L: Layout>() {
                 assert!(filter.to_bytes() == expected.to_bytes(), "{what}");
                 assert_eq!(filter.len(), expected.len(), "{what}");
             }
-            // All memory that was taken was given back, and missing memory was allocated only once.
+            // Checks that all memory that was taken was given back, and that missing memory was allocated only once.
             let kept = workers.memory.into_inner().unwrap().len();
             assert!((2..=threads.max(3)).contains(&kept), "{kept} {threads}");
         }

@@ -115,7 +115,7 @@ fn the_estimate_of_distinct_keys_follows_the_paper_at_its_edges_and_between() {
             as_many += 1;
         }
     }
-    assert!(fewer > 10 && as_many > 10, "both edges were met: {fewer} and {as_many}");
+    assert!(fewer > 10 && as_many > 10, "an edge was hardly met: {fewer} and {as_many}");
 
     let mut filter = empty;
     for hash in distinct(4, 0..2000) {
@@ -183,7 +183,7 @@ fn batches_at_the_edges_of_chunks_answer_like_single_lookups() {
     }
 }
 
-/// Batches of inserts, also of lengths at the edges of chunks, give bit for bit the table of single inserts.
+/// Batches of inserts, even of lengths at the edges of chunks, give bit for bit the table of single inserts.
 #[test]
 fn batches_of_any_length_insert_like_single_inserts() {
     for fpr in [0.4, 0.01, 1e-9] {

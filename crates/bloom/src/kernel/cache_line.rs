@@ -14,13 +14,13 @@ use crate::geometry::Geometry;
 use trommel_base::range::reduce;
 use trommel_simd::Isa;
 
-/// Bytes of a cache line.
+/// The number of bytes in a cache line.
 #[cfg(target_arch = "x86_64")]
 const LINE_BYTES: usize = 64;
-/// A cache line's number, shifted left by this, is the number of its first 64-bit word.
+/// The index of a cache line, shifted left by this number of bits, is the index of its first 64-bit word.
 #[cfg(target_arch = "x86_64")]
 const WORDS_SHIFT: i32 = 3;
-/// Lanes of a cache line.
+/// The number of lanes in a cache line.
 const LANES: usize = 8;
 
 #[derive(Clone, Copy, Debug)]

@@ -4,17 +4,18 @@ use super::portable::Body;
 use crate::geometry::Geometry;
 use trommel_base::batch::{Fetch, Ring, Window, run_stages};
 
-/// Keys of a group.
+/// The number of keys in a group.
 pub(super) const GROUP: usize = 8;
 
 /// Takes the whole groups of a batch through the pipeline. `locate` writes where the blocks of a group's keys begin, in
 /// words of 64 bits; `probe` reads or writes these blocks. Both get the state and the number of the group.
 ///
-/// The caller handles the last keys of the batch, which do not fill a group. `F` is the window's hint as a type: comparing
-/// a hint once per group made lookups take 1.02 to 1.06 of the time up to 1e6 keys, with AVX2 on a Zen 3 core.
+/// The caller handles the last keys of the batch, which do not fill a group. `F` is the window's hint as a type:
+/// comparing the hint once per group made lookups take 1.02 to 1.06 times as long in filters of up to 1e6 keys, with
+/// AVX2 on a Zen 3 core.
 ///
 /// # Panics
-/// Panics if the length of the table is not the geometry's. The unchecked accesses of the kernels rest on this.
+/// If the length of the table is not the geometry's. The unchecked accesses of the kernels rely on this check.
 #[inline(always)]
 pub(super) fn run_groups<B: Body, F: Fetch, S>(
     geometry: Geometry,

@@ -25,11 +25,12 @@ use trommel_base::KeyHash;
 use trommel_base::batch::Window;
 use trommel_simd::Isa;
 
-/// Batches of fewer keys are looked up one by one, since setting up the prefetch window costs as much as some ten keys
-/// (split blocks in L1, ns per key of a batch of eight: 4.9 with the window, 2.3 without).
+/// Batches of fewer keys than this are looked up one by one, since setting up the prefetch window costs as much as some
+/// ten keys (split blocks in L1, ns per key of a batch of eight: 4.9 with the window, 2.3 without).
 const SHORTEST_BATCH: usize = 16;
-/// The same for a table in L2, where prefetching gains nothing. On a Zen 4 core, looking 24 keys up one by one took
-/// 0.55 to 0.75 of the time with a window in a table of 512 KB, and 1.3 to 1.65 of that time in a table of 60 MB.
+/// The same number for a table in L2, where prefetching gains nothing. On a Zen 4 core, looking 24 keys up one by one
+/// took 0.55 to 0.75 times as long as with a window in a table of 512 KB, and 1.3 to 1.65 times as long in a table of
+/// 60 MB.
 const SHORTEST_BATCH_IN_L2: usize = 32;
 
 /// The functions of one layout for batches, compiled for one instruction set.
@@ -113,7 +114,7 @@ impl<B: SingleKey> Kernels<B> {
 const PATTERN_SPREAD: u64 = 0x9E37_79B9;
 /// The lowest bit of the first pattern position in the product.
 const PATTERN_SHIFT: u32 = 8;
-/// Bits of a pattern position.
+/// The number of bits of a pattern position.
 const PATTERN_STEP: u32 = 6;
 
 /// The product for a hash. From bit [`PATTERN_SHIFT`] on, it has eight pattern positions of six bits each.

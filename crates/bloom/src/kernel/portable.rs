@@ -1,5 +1,5 @@
-//! The batch loops of the blocked layouts over a portable body: what runs where there are no
-//! intrinsics, and for the keys of a batch that do not fill a group.
+//! The batch loops of the blocked layouts over a portable body. They run on targets without intrinsics, and on every
+//! target for the keys of a batch that do not fill a group.
 
 use super::groups::{GROUP, run_groups};
 use super::mask::Mask;
@@ -7,8 +7,8 @@ use crate::geometry::Geometry;
 use trommel_base::batch::{WORD_BYTES, Window};
 use trommel_base::with_fetch;
 
-/// A blocked layout's arithmetic for one key. A safe body, compiled for whatever instruction set the
-/// function has that it is inlined into.
+/// A blocked layout's arithmetic for one key. It is safe code, compiled for the instruction set of the function that it
+/// is inlined into.
 pub(crate) trait Body {
     /// The bits of a hash in its block.
     type Mask: Mask;
@@ -63,7 +63,7 @@ pub(super) unsafe fn insert_at<B: Body>(geometry: Geometry, table: *mut u8, hash
 /// Writes where the blocks of a group's keys begin, in words of 64 bits.
 #[inline(always)]
 pub(super) fn locate<B: Body>(geometry: Geometry, hashes: &[u64; GROUP]) -> [u32; GROUP] {
-    // Words fit 32 bits: `Layout::MAX_UNITS` of every blocked layout says so.
+    // The index of a word fits 32 bits: `Layout::MAX_UNITS` of every blocked layout is low enough.
     let words = (B::BLOCK_BYTES / WORD_BYTES) as u64;
     hashes.map(|hash| (B::block(geometry, hash) * words) as u32)
 }

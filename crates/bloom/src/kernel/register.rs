@@ -18,7 +18,7 @@ use crate::geometry::Geometry;
 use trommel_base::range::reduce;
 use trommel_simd::Isa;
 
-/// Bytes of a word.
+/// The number of bytes in a word.
 #[cfg(target_arch = "x86_64")]
 const WORD_BYTES: usize = 8;
 

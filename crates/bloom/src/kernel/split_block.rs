@@ -25,10 +25,10 @@ const SALTS: [u32; 8] = [
     0x9efc_4947,
     0x5c6b_fb31,
 ];
-/// Bytes of a block.
+/// The number of bytes in a block.
 #[cfg(target_arch = "x86_64")]
 const BLOCK_BYTES: usize = 32;
-/// A block's number, shifted left by this, is the number of its first 64-bit word.
+/// The index of a block, shifted left by this number of bits, is the index of its first 64-bit word.
 #[cfg(target_arch = "x86_64")]
 const WORDS_SHIFT: i32 = 2;
 

@@ -24,9 +24,9 @@ use trommel_base::range::reduce;
 use trommel_base::with_fetch;
 use trommel_simd::Isa;
 
-/// Keys of a group.
+/// The number of keys in a group.
 const GROUP: usize = 8;
-/// Bits of a unit, which is a word.
+/// The number of bits in a unit, which is a word.
 const WORD_BITS: u64 = 64;
 
 /// The multiplier of the positions' sequence: `x_0 = h`, `x_(i+1) = x_i · MULTIPLIER`, and position `i`
@@ -34,7 +34,8 @@ const WORD_BITS: u64 = 64;
 ///
 /// Rejected: double hashing (`x_i = h + i · step`). It has two degrees of freedom, so that in a small table whole
 /// progressions coincide: with 100 keys at 24 bits per key and 17 hashes it measured 9.4 times the predicted
-/// false-positive rate, with 1000 keys at 19 bits per key 1.12 times. With the multiplier both measure 1.00.
+/// false-positive rate, with 1000 keys at 19 bits per key 1.12 times. With the multiplier, both tables measure 1.00
+/// times the predicted rate.
 ///
 /// Source: Steele and Vigna, "Computationally easy, spectrally good multipliers for congruential
 /// pseudorandom number generators" (2022), table for 64 bits.
@@ -79,14 +80,14 @@ pub(crate) fn clear_bit(table: &mut [u8], position: u64) {
     table[(position / 8) as usize] &= !(1 << (position % 8));
 }
 
-/// Bits that a lookup of one key tests before it branches. If it branched after every bit, each absent key would cost a
-/// mispredicted branch, since each of its bits is set half of the time. Three bits are rarely all set, and the lookup
-/// waits for their cache lines at the same time.
+/// The number of bits that a lookup of one key tests before it branches. If it branched after every bit, each absent
+/// key would cost a mispredicted branch, since each of its bits is set half of the time. Three bits are rarely all set,
+/// and the lookup waits for their cache lines at the same time.
 const BITS_A_BRANCH: u32 = 3;
-/// In tables of more bits, which fill an L2 cache, the first branch comes after two bits: a third cache line for every
-/// key costs more than the branch. ns per absent key on a Zen 4 core, in tables of 12.5 MB and 125 KB, with branches
-/// after bits 1, 2, …: 43 and 12; 2, 4, …: 39 and 6.0; 3, 6, …: 39 and 4.0; 4, 8, …: 42 and 3.6; 2, 5, …: 36 and 5.4;
-/// after the last bit: 62 and 4.5.
+/// In tables of more bits than this, which fill an L2 cache, the first branch comes after two bits: a third cache line
+/// for every key costs more than the branch. ns per absent key on a Zen 4 core, in tables of 12.5 MB and 125 KB, with
+/// branches after bits 1, 2, …: 43 and 12; 2, 4, …: 39 and 6.0; 3, 6, …: 39 and 4.0; 4, 8, …: 42 and 3.6; 2, 5, …: 36
+/// and 5.4; after the last bit: 62 and 4.5.
 const BITS_IN_CACHE: u64 = 8 << 20;
 
 /// Looks one key up. `bit` returns a number whose lowest bit is the table's bit at a position.
@@ -165,7 +166,7 @@ fn contains_batch_bits(
     with_fetch!(window, F => table.contains::<F>(hashes, found, window));
 }
 
-/// The answers of the last keys of a batch, one at a time; `first` is the index of the first of them.
+/// Answers the last keys of a batch, one at a time; `first` is the index of the first of these keys.
 #[inline(always)]
 fn contains_rest(
     geometry: Geometry,

@@ -3,11 +3,11 @@
 use core::arch::x86_64::*;
 use trommel_base::batch::{RING_KEYS, WORD_BYTES};
 
-/// The largest table in which lookups in blocks smaller than a cache line process eight keys per register with AVX-512.
-/// In larger tables the AVX2 loops are faster, although they have more instructions. ns per key with AVX-512 and AVX2,
-/// split blocks: 1.14 and 1.35 at 1.5 MB, 2.23 and 2.19 at 8 MB, 5.7 and 5.1 at 48 MB, 12.7 and 11.8 at 1 GB; register
-/// blocks: 2.19 and 2.18 at 8 MB, 3.6 and 3.0 at 16 MB, 12.9 and 11.3 at 1 GB. For blocks of a whole cache line the
-/// limit is higher.
+/// The size of the largest table in which lookups in blocks smaller than a cache line process eight keys per register
+/// with AVX-512. In larger tables the AVX2 loops are faster, although they have more instructions. ns per key with
+/// AVX-512 and AVX2, split blocks: 1.14 and 1.35 at 1.5 MB, 2.23 and 2.19 at 8 MB, 5.7 and 5.1 at 48 MB, 12.7 and 11.8
+/// at 1 GB; register blocks: 2.19 and 2.18 at 8 MB, 3.6 and 3.0 at 16 MB, 12.9 and 11.3 at 1 GB. For blocks of a whole
+/// cache line the limit is higher.
 pub(super) const WIDE_LOOKUPS_MAX_BYTES: usize = 8 << 20;
 
 /// The units of eight hashes, `h · units >> 64`, which are below `units`; `units` fits 32 bits. Two 32 × 32 products
@@ -40,7 +40,8 @@ pub(super) fn reduce_4(hashes: __m256i, units: __m256i) -> __m256i {
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn narrow_8(first: __m256i, second: __m256i) -> __m256i {
-    // Even 32-bit lanes of both, interleaved by 128-bit halves, then put in order.
+    // Takes the even 32-bit lanes of both vectors. They come out interleaved by 128-bit halves, and are then put in
+    // order.
     let pairs =
         _mm256_shuffle_ps::<0b10_00_10_00>(_mm256_castsi256_ps(first), _mm256_castsi256_ps(second));
     _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_castps_si256(pairs))
@@ -106,7 +107,7 @@ pub(super) fn bytes_of(words: &mut [u64]) -> &mut [u8] {
 /// Answers before they are packed into words: one byte per key, all ones if all bits of the key are set.
 ///
 /// A byte is stored per key, or eight per vector, and one compare turns 64 of them into an answer word. The compare
-/// comes half a word after the last of their stores, so that its load does not wait for these stores.
+/// comes half a word after the last of these stores, so that its load does not wait for them.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(super) struct AnswerBytes([[u8; 64]; 2]);

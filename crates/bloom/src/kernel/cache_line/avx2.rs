@@ -99,7 +99,7 @@ pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -
     let line = reduce(hash, geometry.units) as usize;
     // SAFETY: the line's number is below `geometry.units`, and the caller promises that the table has `units` lines.
     let line = unsafe { &*table.add(line * LINE_BYTES).cast() };
-    // Takes 0.8 of the time of making the masks and testing them, in L2.
+    // In L2, this takes 0.8 of the time that it takes to make the masks and test them.
     let [low, high] = signs(load(line), hash);
     _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_and_si256(low, high))) == 0b1111
 }

@@ -1,6 +1,6 @@
-//! Register-blocked with AVX-512: eight keys a vector, at a cost that does not depend on the number
-//! of bits. One multishift puts the pattern positions of each key into the bytes of its lane, and one
-//! `vpshufbitqmb` tests them all in the gathered words.
+//! Register-blocked with AVX-512: eight keys per vector, at a cost that does not depend on the number of bits of a key.
+//! One multishift puts the pattern positions of each key into the bytes of its lane, and one `vpshufbitqmb` tests them
+//! all in the gathered words.
 
 use super::avx512_core::{self, spread};
 use super::avx512_single::field_starts;
@@ -13,8 +13,8 @@ use core::arch::x86_64::*;
 use trommel_base::batch::Window;
 use trommel_base::with_fetch;
 
-/// Lookups of a batch by gathers. Without them a batch reads its words one by one, and tests as many bits as there are;
-/// ns per key on a Zen 4 core, by gathers and so: 0.68 and 0.64 at 150 KB, 1.4 and 1.2 at 1.5 MB.
+/// Lookups of a batch by gathers. Other batches read the words one by one, and test as many bits as a key has. ns per
+/// key on a Zen 4 core, by gathers and one by one: 0.68 and 0.64 at 150 KB, 1.4 and 1.2 at 1.5 MB.
 pub(super) const GATHERING: BatchKernels =
     BatchKernels { contains: contains_batch, ..avx512_core::KERNELS };
 
@@ -32,7 +32,7 @@ fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut 
     }
 }
 
-/// A byte a key, all ones where all bits of its pattern are set in the word of its place.
+/// Eight bits per key, all ones if the key's word has all bits of the key's pattern.
 #[inline]
 #[target_feature(
     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
@@ -41,7 +41,7 @@ fn test(words: __m512i, hashes: __m512i, control: __m512i) -> u64 {
     _mm512_bitshuffle_epi64_mask(words, _mm512_multishift_epi64_epi8(control, spread(hashes)))
 }
 
-/// Without prefetch nothing needs to wait in a ring: the places stay in registers.
+/// Lookups without prefetch. Nothing needs to wait in a ring, so the indices of the words stay in registers.
 #[inline]
 #[target_feature(
     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"
@@ -57,8 +57,8 @@ fn contains_in_cache(geometry: Geometry, table: &[u8], hashes: &[u64], found: &m
         for (i, keys) in groups.iter().enumerate() {
             let keys = x86::load_8(keys);
             let places = x86::reduce_8_wide(keys, units);
-            // SAFETY: the indices are below `geometry.units`, as products' high halves, and the table
-            // has that number of words, as asserted above.
+            // SAFETY: each index is the high half of a product with `geometry.units`, so it is below `units`, and the
+            // table has `units` words, as asserted above.
             let words = unsafe { _mm512_i64gather_epi64::<8>(places, table.as_ptr().cast()) };
             let bytes = _mm512_movm_epi8(test(words, keys, control));
             let hits = _mm512_cmpeq_epi64_mask(bytes, _mm512_set1_epi64(-1));

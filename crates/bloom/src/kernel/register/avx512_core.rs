@@ -1,8 +1,8 @@
-//! Register-blocked with AVX-512 as Skylake has it: eight keys a vector, a load each, and a shift, a rotate and an or
-//! a bit.
+//! Register-blocked with AVX-512 as Skylake has it: eight keys per vector, with one load per key, and one shift, one
+//! rotate and one `or` per bit of a key.
 //!
-//! Share of the time of the AVX2 loops on a Cascade Lake core, 12 bits per key: lookups 0.7 to 0.85 up to 1e5 keys,
-//! 0.9 to 1 at 1e6; inserts 0.7 to 0.85 up to 1e5 keys, 0.85 to 1 at 1e6, no difference beyond.
+//! Time relative to the AVX2 loops on a Cascade Lake core, at 12 bits per key: lookups take 0.7 to 0.85 in filters of
+//! up to 1e5 keys and 0.9 to 1 at 1e6; inserts take 0.7 to 0.85 up to 1e5 keys, 0.85 to 1 at 1e6, and 1 beyond.
 
 use super::{RegisterBody, avx2, field_starts, set_pattern};
 use crate::geometry::Geometry;
@@ -34,8 +34,8 @@ fn bits(hash: u64, hashes: u32) -> __m512i {
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -> bool {
     let word = reduce(hash, geometry.units) as usize;
-    // SAFETY: the word is below `geometry.units`, and the caller promises a table of that length;
-    // the read needs no alignment.
+    // SAFETY: the index of the word is below `geometry.units`, and the caller promises that the table has `units`
+    // words. The read needs no alignment.
     let word = unsafe { table.cast::<i64>().add(word).read_unaligned() };
     _mm512_testn_epi64_mask(_mm512_set1_epi64(word), bits(hash, geometry.hashes)) == 0
 }
@@ -49,7 +49,7 @@ pub(super) unsafe fn insert(geometry: Geometry, table: *mut u8, hash: u64) -> bo
     let halves =
         _mm256_or_si256(_mm512_castsi512_si256(bits), _mm512_extracti64x4_epi64::<1>(bits));
     let pattern = x86::or_lanes(halves);
-    // SAFETY: the caller promises the table.
+    // SAFETY: the caller promises what `set_pattern` requires of the table.
     unsafe { set_pattern(geometry, table, hash, pattern) }
 }
 
@@ -78,8 +78,8 @@ fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut 
             x86::store_places(places, x86::reduce_8(x86::load_8(keys), units));
         },
         |(), group, keys, places| {
-            // SAFETY: each index is below `geometry.units`, as a product's high half, and the table
-            // has that number of words, as `run_groups` asserts.
+            // SAFETY: each index is the high half of a product with `geometry.units`, so it is below `units`, and the
+            // table has `units` words, as `run_groups` asserts.
             let words = unsafe { x86::load_words(table.as_ptr(), places) };
             let keys = x86::load_8(keys);
             let missing = _mm512_andnot_si512(words, patterns(keys, geometry.hashes));
@@ -89,7 +89,7 @@ fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut 
     portable::contains_rest::<RegisterBody>(geometry, table, hashes, found);
 }
 
-/// Vector conflict detection and scatter lost: half the speed in L1, 155 against 270 M/s at 15 MB.
+/// Rejected: vector conflict detection and scatter (half the speed in L1, 155 instead of 270 M inserts/s at 15 MB).
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
     let units = _mm512_set1_epi64(geometry.units.cast_signed());

@@ -1,9 +1,10 @@
 //! One key of a register-blocked filter with AVX-512, in assembly.
 //!
-//! A function with the instruction set cannot be inlined where the caller lacks it, and out of cache a call is most of what
-//! a key costs: the fewer instructions, the more keys wait for memory at once. ns per key on a Zen 4 core with tables of
-//! 150 KB, 1.5 and 15 MB, inlined here and called: lookups 1.1, 1.3 and 9.8 against 1.2, 1.9 and 15.1, inserts 1.1, 2.0 and
-//! 12.6 against 1.6, 2.6 and 17.4. Rejected: shifts and ors without vectors, inlined (inserts 2.1, 3.6 and 28.8).
+//! A function with the instruction set cannot be inlined where the caller lacks it, and in tables beyond the caches,
+//! the call is most of the cost of a key: the fewer instructions, the more keys wait for memory at once. ns per key on
+//! a Zen 4 core with tables of 150 KB, 1.5 and 15 MB, inlined here and called: lookups 1.1, 1.3 and 9.8 against 1.2,
+//! 1.9 and 15.1, inserts 1.1, 2.0 and 12.6 against 1.6, 2.6 and 17.4. Rejected: shifts and ors without vectors, inlined
+//! (inserts 2.1, 3.6 and 28.8).
 
 use super::{FIELD_STARTS, set_pattern};
 use crate::geometry::Geometry;
@@ -11,8 +12,8 @@ use crate::kernel::pattern_positions;
 use core::arch::asm;
 use trommel_base::range::reduce;
 
-/// A register whose byte `i` has the position where the field of bit `i` begins in a product, and beyond the last bit the
-/// first position again.
+/// The value of a register. Byte `i` is the position where the field of the key's bit `i` begins in a product. Bytes
+/// beyond the last bit repeat the first position.
 #[inline(always)]
 pub(super) fn field_starts(hashes: u32) -> u64 {
     static ROWS: [u64; 8] = {
@@ -31,7 +32,7 @@ pub(super) fn field_starts(hashes: u32) -> u64 {
     ROWS[hashes.wrapping_sub(1) as usize % 8]
 }
 
-/// The product that holds a key's positions, and where they begin in it.
+/// The product that holds a key's positions, and the positions where their fields begin in the product.
 #[inline(always)]
 fn product_and_starts(geometry: Geometry, hash: u64) -> (u64, u64) {
     (pattern_positions(hash), field_starts(geometry.hashes))
@@ -68,7 +69,7 @@ pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -
 /// The machine has `Isa::Avx512`, and the table has the length that the geometry says, and is not borrowed elsewhere.
 #[inline(always)]
 pub(super) unsafe fn insert(geometry: Geometry, table: *mut u8, hash: u64) -> bool {
-    // SAFETY: the caller promises the instructions and the table.
+    // SAFETY: the caller promises that the machine has the instructions, and what `set_pattern` requires of the table.
     unsafe { set_pattern(geometry, table, hash, pattern(geometry, hash)) }
 }
 

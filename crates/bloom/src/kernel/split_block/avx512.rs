@@ -1,12 +1,13 @@
-//! Split-block with AVX-512: two keys a register.
+//! Split-block with AVX-512: two keys per register.
 //!
-//! Time relative to the AVX2 loops, at 12 bits per key. A Cascade Lake core takes 0.63 to 0.70 of it for lookups up to 1e5
-//! keys, 0.84 to 0.93 at 1e6, and 0.88 to 0.97 for inserts up to 1e5 keys; beyond that inserts are equal. A Zen 4 core takes
-//! 0.8 for lookups up to 1e5 keys and 0.7 at 1e6 and 1e7.
+//! Time relative to the AVX2 loops, at 12 bits per key. On a Cascade Lake core, lookups take 0.63 to 0.70 in filters of
+//! up to 1e5 keys and 0.84 to 0.93 at 1e6; inserts take 0.88 to 0.97 up to 1e5 keys and 1 beyond. On a Zen 4 core,
+//! lookups take 0.8 up to 1e5 keys, and 0.7 at 1e6 and 1e7.
 //!
 //! Rejected: VBMI's multishift in place of the shift of the products (4 % faster on Zen 4, not worth another set of
-//! functions). Rejected for a filter in L2: vertical lanes with early exit (0.43–0.96 G/s against 0.95–1.07), gathers of
-//! whole blocks (0.57–0.73), addresses computed one by one instead of through the ring (10 to 20 % slower).
+//! functions). Rejected for a filter in L2: vertical lanes with early exit (0.43 to 0.96 G lookups/s instead of 0.95 to
+//! 1.07), gathers of whole blocks (0.57 to 0.73), addresses computed one by one instead of through the ring (10 to 20 %
+//! slower).
 
 use super::{SplitBlockBody, WORDS_SHIFT, avx2};
 use crate::geometry::Geometry;
@@ -29,7 +30,8 @@ fn locate(hashes: &[u64; GROUP], units: __m512i, places: &mut [u32; GROUP]) {
     x86::store_places(places, _mm256_slli_epi32::<WORDS_SHIFT>(blocks));
 }
 
-/// The masks of the keys `2 · pair` and `2 · pair + 1` of eight: one bit in each lane, the first key's lanes in the low half.
+/// The masks of the keys `2 · pair` and `2 · pair + 1` of a group of eight: one bit in each lane, the first key's lanes
+/// in the low half.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn masks(keys: __m512i, pair: usize) -> __m512i {

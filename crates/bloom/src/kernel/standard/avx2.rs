@@ -40,8 +40,8 @@ pub(super) fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], f
     });
 }
 
-/// Changes whole words without checking indices: 0.75 of the time of the portable body, which changes bytes and checks
-/// each index.
+/// Changes whole words without checking indices. This takes 0.75 of the time of the portable body, which changes bytes
+/// and checks each index.
 ///
 /// # Safety
 /// The table has the length that the geometry says, and is not borrowed elsewhere.

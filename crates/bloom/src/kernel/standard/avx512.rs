@@ -12,8 +12,8 @@
 //!
 //! The words are gathered, or read with one load each. ns per key at 12 bits per key on a Zen 4 core, with gathers and
 //! with loads: present keys 14 and 5.8 at 150 KB, 20 and 12 at 1.5 MB, 24 and 14 at 15 MB; absent keys 4.6 and 2.4, 4.8
-//! and 4.2, 5.8 and 4.7. There, `passes.rs` with AVX2 takes 8.5, 15 and 25 for present keys, and 3.5, 6.7 and 11 for
-//! absent ones.
+//! and 4.2, 5.8 and 4.7. On the same filters and core, `passes.rs` with AVX2 takes 8.5, 15 and 25 for present keys, and
+//! 3.5, 6.7 and 11 for absent ones.
 
 use super::{MULTIPLIER, WORD_BITS, avx2, contains_rest};
 use crate::geometry::Geometry;
@@ -24,14 +24,14 @@ use trommel_base::batch::{Fetch, LEAD_KEYS, MAX_DISTANCE_KEYS, WORD_BYTES, Windo
 use trommel_base::sizing::MAX_HASHES;
 use trommel_base::with_fetch;
 
-/// Keys of a vector.
+/// The number of keys in a vector.
 const GROUP: usize = 8;
-/// Keys of a chunk: enough that the survivors of a pass are worth another pass, and few enough that the lists stay in
-/// L1.
+/// The number of keys in a chunk: enough that the survivors of a pass are worth another pass, and few enough that the
+/// lists stay in L1.
 const CHUNK: usize = 2048;
-/// Batches of fewer keys are left to AVX2.
+/// Batches of fewer keys than this are left to AVX2.
 pub(super) const SHORTEST_BATCH: usize = 256;
-/// Answer words of a chunk.
+/// The number of answer words of a chunk.
 const WORDS: usize = CHUNK / 64;
 /// The prefetch distance, in keys, of a pass over more than two bits, which fetches up to 32 cache lines per key.
 const DENSE_DISTANCE_KEYS: usize = 32;
@@ -48,7 +48,7 @@ struct Chunk {
     lines: Lines,
 }
 
-/// The numbers of the words to be read for the groups between locating and probing: a ring with one vector for each bit
+/// The indices of the words to be read for the groups between locating and probing: a ring with one vector for each bit
 /// of each group.
 struct Lines([[u32; GROUP]; Lines::SLOTS]);
 

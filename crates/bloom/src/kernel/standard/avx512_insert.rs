@@ -1,8 +1,8 @@
 //! Inserts into the standard filter with AVX-512.
 //!
 //! For sixteen keys at a time, vectors compute the index of the 32-bit half-word that each bit lies in, and the bit's
-//! mask. Both wait in a ring for 64 keys or more. Then the bits are set one by one, each with an index, a mask and an
-//! `or` to memory.
+//! mask. Indices and masks wait in a ring until 64 or more further keys are located. Then the bits are set one by one,
+//! each by an `or` of its mask to memory.
 
 use super::avx512::{POWERS, SHORTEST_BATCH};
 use super::{WORD_BITS, avx2, insert_body};
@@ -14,11 +14,11 @@ use trommel_base::batch::{Fetch, LEAD_KEYS, Window, run_stages};
 use trommel_base::sizing::MAX_HASHES;
 use trommel_base::with_fetch;
 
-/// Keys of a group: a vector of 32-bit lanes.
+/// The number of keys in a group, which fill a vector of 32-bit lanes.
 const GROUP: usize = 16;
 /// The prefetch distance in keys, each of which fetches up to 32 cache lines.
 const DISTANCE_KEYS: usize = 32;
-/// Bits of a half-word.
+/// The number of bits in a half-word.
 const HALF_BITS: u32 = 32;
 
 /// The bits of the groups between locating and setting: for each bit of each group, sixteen half-word indices and
@@ -33,7 +33,7 @@ struct Ring {
 
 impl Ring {
     const SLOTS: usize = 256;
-    /// The most groups between locating and setting.
+    /// The largest number of groups between locating and setting.
     const GROUPS: usize = (LEAD_KEYS + DISTANCE_KEYS) / GROUP + 1;
 
     const FITS: () = assert!(Self::GROUPS * MAX_HASHES as usize <= Self::SLOTS);

@@ -11,7 +11,7 @@ use trommel_base::with_fetch;
 
 pub(super) struct SharedBits;
 
-/// The words that lack bits of a group's keys. They are first noted for all of these keys, and then changed.
+/// The words that lack bits of a group's keys. All such words are noted first, and then changed.
 ///
 /// Whether a word lacks a bit cannot be predicted, so there is no branch on it: a note is always written, and the next
 /// one overwrites it unless bits were missing. Moreover, loads without an atomic operation between them wait for their
