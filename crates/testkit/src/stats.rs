@@ -5,8 +5,8 @@
 
 use libm::{erfc, exp, lgamma, log, log1p, sqrt};
 
-/// Below this expected number of successes (or of failures) tails are summed exactly: the normal
-/// approximation of a tail of 0.00135 is 10 % off at 50 and grows worse below.
+/// Below this expected number of successes (or of failures), tails are summed exactly: with an expected number of 50,
+/// the normal approximation of a tail of 0.00135 is 10 % off, and with fewer it is further off.
 const NORMAL_FROM: f64 = 50.0;
 
 /// The probability that a standard normal variable exceeds `sigmas`.
@@ -22,7 +22,7 @@ pub fn normal_tail(sigmas: f64) -> f64 {
 /// correction otherwise.
 ///
 /// # Panics
-/// If `p` is not a probability or there are more successes than trials: the test is wrong then.
+/// If `p` is not a probability, or if there are more successes than trials. In both cases the calling test is wrong.
 #[must_use]
 pub fn binomial_tail(successes: u64, trials: u64, p: f64) -> f64 {
     assert!((0.0..=1.0).contains(&p), "{p} is not a probability");
@@ -67,7 +67,7 @@ fn log_binomial(successes: u64, trials: u64, p: f64) -> f64 {
 /// Fails if `successes` is further from `trials · p`, on either side, than `sigmas` standard deviations.
 ///
 /// # Panics
-/// If it is.
+/// If it is further away.
 #[track_caller]
 pub fn assert_binomial(what: &str, successes: u64, trials: u64, p: f64, sigmas: f64) {
     let tail = binomial_tail(successes, trials, p);
@@ -83,7 +83,7 @@ pub fn assert_binomial(what: &str, successes: u64, trials: u64, p: f64, sigmas: 
 /// Fails if there are more successes than `trials · p` by more than `sigmas` standard deviations. Fewer never fail.
 ///
 /// # Panics
-/// If there are.
+/// If there are more.
 #[track_caller]
 pub fn assert_binomial_at_most(what: &str, successes: u64, trials: u64, p: f64, sigmas: f64) {
     if successes as f64 > trials as f64 * p {

@@ -83,7 +83,7 @@ impl Disjoint {
     }
 }
 
-/// A pattern in which hashes come.
+/// The pattern of a stream of hashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Stream {
@@ -91,7 +91,7 @@ pub enum Stream {
     Random,
     /// The hashes of 0, 1, 2, ...
     Sequential,
-    /// The hashes of every 4096th integer: addresses of pages, say.
+    /// The hashes of every 4096th integer, like the addresses of pages.
     Strided,
     /// The hashes of keys with frequencies proportional to 1/rank: a few keys repeat often.
     Zipf,

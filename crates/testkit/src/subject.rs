@@ -9,7 +9,7 @@ use trommel_base::{
 };
 use trommel_simd::Isa;
 
-/// What a filter has room for, and so what its `len` counts.
+/// What a filter has room for. This determines what its `len` counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
     /// Any number of keys; the false-positive rate rises with them. No insert fails, and `len` counts

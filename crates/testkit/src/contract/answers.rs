@@ -76,7 +76,7 @@ fn assert_holds_first<S: Subject>(bytes: &[u8], hashes: &[KeyHash], outcome: Res
 }
 
 /// Batches of every length, at several offsets of the first key, and single lookups, on this instruction
-/// set and in portable code, agree about present and absent keys.
+/// set and in portable code, give the same answers for present and absent keys.
 pub fn every_way_to_ask_gives_the_same_answer<S: Subject>(isa: Isa) {
     for (planned, fpr) in [(0, 0.01), (1, 0.3), (500, 0.4), (500, 0.01), (3000, 0.001)] {
         let keys = Disjoint::new(planned as u64, 500, 4500);
@@ -101,7 +101,7 @@ pub fn every_way_to_ask_gives_the_same_answer<S: Subject>(isa: Isa) {
                     (0..length).all(|i| found.get(i) == expected.get(offset + i)),
                     "a batch of {length} from {offset} on {isa}"
                 );
-                assert!(found.iter_ones().all(|i| i < length), "bits beyond the batch");
+                assert!(found.iter_ones().all(|i| i < length), "a bit beyond the batch is set");
             }
         }
     }
@@ -113,8 +113,9 @@ fn interleave(a: &[KeyHash], b: &[KeyHash]) -> Vec<KeyHash> {
     both
 }
 
-/// Lookups prefetch in tables from a certain size on, and further ahead from a second size on. Tables
-/// above either size give the same answers as portable code, in batches longer than any prefetch distance.
+/// Lookups prefetch in tables above a certain size, and prefetch further ahead in tables above a second, larger size.
+/// Tables above each of these sizes give the same answers as portable code, in batches longer than any prefetch
+/// distance.
 pub fn large_tables_behave_like_small_ones<S: Subject>(isa: Isa) {
     for bytes in [3 << 20, (66 << 20) + 192] {
         let keys = Disjoint::new(bytes as u64, 3000, 3000);
@@ -172,7 +173,7 @@ pub fn a_reused_bitmap_forgets_the_past<S: Subject>(isa: Isa) {
     let memory = found.as_words().as_ptr();
     for length in LENGTHS.into_iter().rev() {
         filter.contains_batch(&keys.absent[..length], &mut found);
-        assert_eq!((found.len(), found.count_ones()), (length, 0), "an empty filter holds nothing");
+        assert_eq!((found.len(), found.count_ones()), (length, 0), "an empty filter reports a key");
         (0..length).for_each(|i| found.set(i));
     }
     fill::<S>(&mut filter, &keys.members);
@@ -181,6 +182,6 @@ pub fn a_reused_bitmap_forgets_the_past<S: Subject>(isa: Isa) {
         assert_eq!(found.count_ones(), length);
         filter.contains_batch(&keys.absent[..length], &mut found);
         assert_eq!(found, answers_singly(&filter, &keys.absent[..length]));
-        assert_eq!(found.as_words().as_ptr(), memory, "the allocation is reused");
+        assert_eq!(found.as_words().as_ptr(), memory, "the allocation was not reused");
     }
 }

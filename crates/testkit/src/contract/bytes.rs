@@ -8,7 +8,7 @@ use trommel_base::container::{HEADER_BYTES, MAGIC, VERSION};
 use trommel_base::{Filter, Hasher, Insert, KeyHash, Spec};
 use trommel_simd::Isa;
 
-/// Keys in the filters whose bits are flipped one by one.
+/// The number of keys in the filters whose bits are flipped one by one.
 const FEW: usize = 20;
 
 /// The filter whose frozen bytes have the golden digest: 200 keys at 1 %, XXH3 with seed 0x5EED.
@@ -54,11 +54,14 @@ pub fn frozen_bytes_come_back_the_same<S: Subject>() {
     for keys in [0, 1, FEW, 777, 5000] {
         let (filter, hashes) = sample::<S>(keys);
         let bytes = S::to_bytes(&filter);
-        assert_eq!(bytes, S::to_bytes(&filter), "freezing is repeatable");
+        assert_eq!(bytes, S::to_bytes(&filter), "freezing twice gave different bytes");
         let mut written = Vec::new();
         S::write_to(&filter, &mut written).unwrap();
         assert!(written == bytes, "write_to and to_bytes differ");
-        assert!(S::write_to(&filter, &mut &mut [0u8; 100][..]).is_err(), "a full writer fails");
+        assert!(
+            S::write_to(&filter, &mut &mut [0u8; 100][..]).is_err(),
+            "a full writer made no error"
+        );
 
         let mut read = S::from_bytes(&bytes).unwrap();
         assert!(S::to_bytes(&read) == bytes, "{keys} keys: read and written again");
@@ -96,7 +99,7 @@ fn misaligned(bytes: &[u8], offset: usize) -> (Vec<u8>, core::ops::Range<usize>)
     (buffer, range)
 }
 
-/// A view of bytes at any address answers as the filter they were frozen from.
+/// A view of bytes at any address answers as the filter that the bytes were frozen from.
 pub fn views_answer_alike_at_every_alignment<S: Subject>() {
     for keys in [0, 1, FEW, 777] {
         let (filter, hashes) = sample::<S>(keys);
@@ -146,7 +149,8 @@ pub fn every_truncation_and_extension_is_refused<S: Subject>() {
     assert_refused::<S>(&twice, "two containers");
 }
 
-/// Random bytes are refused, also after the right magic and version, and so are containers with random bytes in them.
+/// Random bytes are refused, even after the right magic number and version. So are containers in which some bytes were
+/// replaced by random ones.
 pub fn garbage_is_refused<S: Subject>() {
     let mut random = Splitmix::new(0x6A6B);
     let good = S::to_bytes(&sample::<S>(FEW).0);

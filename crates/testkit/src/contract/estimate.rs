@@ -6,7 +6,7 @@ use crate::subject::{Estimate, built, spec};
 use trommel_base::Filter;
 use trommel_simd::Isa;
 
-/// Keys that the filters are planned for.
+/// The number of keys that the filters are planned for.
 const KEYS: usize = 20_000;
 
 /// Estimates are near the truth, from an empty filter to one with twice the planned keys. The relative

@@ -7,7 +7,7 @@ use crate::subject::{Fold, Subject, built, foldable, spec_of_bytes};
 use trommel_base::{Filter, FoldError, KeyHash};
 use trommel_simd::Isa;
 
-/// Bytes of the filters: divisible by every factor tried, and by 64-byte units.
+/// The size of the filters in bytes: a whole number of units of 64 bytes, which every factor tried divides.
 const BYTES: usize = 64 * 60 * 10;
 const FACTORS: [u32; 7] = [1, 2, 3, 4, 5, 10, 60];
 
@@ -16,7 +16,7 @@ const FACTORS: [u32; 7] = [1, 2, 3, 4, 5, 10, 60];
 fn filled<S: Subject>(bytes: usize, hashes: &[KeyHash]) -> S::Filter {
     let spec = foldable(spec_of_bytes(bytes / 2, bytes, Isa::Portable), (bytes / 640) as u32);
     let mut filter = built::<S>(&spec);
-    assert_eq!(filter.memory_bytes(), bytes, "a whole number of units");
+    assert_eq!(filter.memory_bytes(), bytes, "{bytes} bytes are no whole number of units");
     fill::<S>(&mut filter, hashes);
     filter
 }

@@ -36,7 +36,7 @@ fn awkward(random: &mut Splitmix, original: u64) -> u64 {
 pub(super) fn exercise<S: Subject>(bytes: &[u8]) {
     let view = S::view(bytes).expect("a view accepts what an owned filter accepts");
     let mut filter = S::from_bytes(bytes).expect("accepted a moment ago");
-    assert!(S::to_bytes(&filter) == bytes, "accepted bytes are written again as they were");
+    assert!(S::to_bytes(&filter) == bytes, "accepted bytes were written again as other bytes");
     let payload = bytes.len() - HEADER_BYTES;
     assert!(filter.memory_bytes() <= 16 * payload + 4096, "too much memory for these bytes");
     let hashes: Vec<KeyHash> = Stream::ALL.iter().flat_map(|stream| stream.hashes(1, 40)).collect();

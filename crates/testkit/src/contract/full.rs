@@ -7,9 +7,10 @@ use crate::subject::{Room, Subject, built, spec};
 use trommel_base::{Filter, Full, Insert, KeyHash, WhyFull};
 use trommel_simd::Isa;
 
-/// Planned keys of the filters that are filled: filters of one block, of some, and of many.
+/// The numbers of keys that the filters to be filled are planned for: filters of one block, of some, and of many.
 const PLANNED: [usize; 5] = [1, 20, 333, 2000, 20_000];
-/// A false-positive rate that every kind reaches at 95 % load, and at which there are more fingerprints than slots.
+/// The false-positive rate of the filters that are filled: every kind reaches it at 95 % load, and at this rate there
+/// are more fingerprints than slots.
 const FPR: f64 = 0.004;
 
 /// A number of keys above the number of slots of a filter for `planned` keys.
@@ -27,7 +28,7 @@ fn insert_until_full<S: Subject>(filter: &mut S::Filter, hashes: &[KeyHash]) -> 
     })
 }
 
-/// Fails unless an error has the numbers of the filter, also in its message.
+/// Fails unless an error and its message have the numbers of the filter.
 fn assert_numbers<S: Subject>(full: Full, filter: &S::Filter) {
     assert_eq!(full.len, filter.len(), "{full}");
     assert!(full.capacity >= full.len, "{full}");
@@ -161,7 +162,7 @@ pub fn a_batch_fails_where_single_inserts_do<S: Subject>(isa: Isa) {
     }
 }
 
-/// From 0 to 10 keys, always the same number for a percentage.
+/// A number of keys from 0 to 10 that depends only on the percentage.
 fn few_keys(percent: usize) -> usize {
     percent * 7 % 11
 }
@@ -222,7 +223,7 @@ pub fn every_way_to_ask_a_full_filter_gives_the_same_answer<S: Subject>(isa: Isa
         let keys = Disjoint::new(78, too_many(planned), 6000);
         let fill = |isa| {
             let mut filter = built::<S>(&spec(planned, fpr, isa));
-            // Every key that fits, also after some that do not.
+            // Every key that fits, even after keys that do not fit.
             let taken: Vec<KeyHash> = keys
                 .members
                 .iter()

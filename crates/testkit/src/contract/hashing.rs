@@ -48,7 +48,7 @@ pub fn another_seed_gives_other_answers<S: Subject>() {
         }
     }
     let again = make(Hasher::xxh3(1));
-    assert!(again == all[0], "the same seed makes the same filter");
+    assert!(again == all[0], "the same seed made another filter");
 }
 
 /// A filter's batches of keys are hashed on the instruction set that the filter was built for.

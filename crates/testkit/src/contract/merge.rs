@@ -12,8 +12,8 @@ fn filled<S: Subject>(hashes: &[KeyHash]) -> S::Filter {
     filter
 }
 
-/// Pairs of sets to unite: disjoint, overlapping, equal, with an empty one, with one of as many keys as there is
-/// room for, and two with repeated keys.
+/// Pairs of sets to unite: disjoint sets, overlapping sets, equal sets, pairs in which one set is empty, pairs in which
+/// one set has as many keys as there is room for, and two sets with repeated keys.
 fn pairs<S: Subject>() -> Vec<[Vec<KeyHash>; 2]> {
     let some = distinct(5, 0..1000);
     let most = if S::ROOM == Room::Endless { 30_000 } else { 1500 };
@@ -38,7 +38,7 @@ where
         let (mut merged, other) = (filled::<S>(&a), filled::<S>(&b));
         let before = S::to_bytes(&other);
         merged.merge(&other).unwrap();
-        assert!(S::to_bytes(&other) == before, "the other filter is untouched");
+        assert!(S::to_bytes(&other) == before, "the merge changed the other filter");
         let both = [&a[..], &b[..]].concat();
         if S::CANONICAL {
             assert!(S::to_bytes(&merged) == S::to_bytes(&filled::<S>(&both)));
@@ -165,7 +165,7 @@ pub fn an_intersection_keeps_the_common_keys<S: Intersect>() {
     let [in_left, in_right, in_both] = [&left, &right, &both].map(|f| answers(f, &keys.absent));
     assert!(in_both.iter_ones().all(|i| in_left.get(i) && in_right.get(i)));
     assert!(both.expected_fpr() <= left.expected_fpr().min(right.expected_fpr()));
-    assert!(both.len() >= 1000, "len stays an upper bound");
+    assert!(both.len() >= 1000, "len is below the number of common keys");
 
     let mut with_nothing = left.clone();
     S::intersect(&mut with_nothing, &filled::<S>(&[])).unwrap();

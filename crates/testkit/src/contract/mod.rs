@@ -67,7 +67,7 @@ pub fn runs_on<S: Subject>(isa: Isa) -> bool {
     false
 }
 
-/// The answers for a batch.
+/// The answers of a batch lookup.
 pub fn answers(filter: &impl Filter, hashes: &[KeyHash]) -> Bitmap {
     let mut found = Bitmap::new(0);
     filter.contains_batch(hashes, &mut found);
@@ -75,7 +75,7 @@ pub fn answers(filter: &impl Filter, hashes: &[KeyHash]) -> Bitmap {
     found
 }
 
-/// The answers one by one.
+/// The answers of single lookups, one for each hash.
 pub fn answers_singly(filter: &impl Filter, hashes: &[KeyHash]) -> Bitmap {
     let mut found = Bitmap::new(hashes.len());
     for (i, hash) in hashes.iter().enumerate() {

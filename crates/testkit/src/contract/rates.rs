@@ -48,7 +48,8 @@ pub(super) fn measure<S: Subject>(
     measured.sizing = S::sizing_fpr(empty, keys);
     let mut next = 0u64;
     let mut draw = |count: usize| -> Vec<KeyHash> {
-        // One long run of distinct hashes: no absent key of a filter is a member of it.
+        // All filters together use one long sequence of distinct hashes, so no absent key of a filter is a member of
+        // that filter.
         next += count as u64;
         distinct(0x0F9B, next - count as u64..next)
     };

@@ -29,7 +29,10 @@ where
                 filter.insert_hash(hash).unwrap();
                 truth.insert(hash);
             } else if truth.contains(hash) {
-                assert!(filter.remove_hash(hash), "step {step}: {hash:?} is there");
+                assert!(
+                    filter.remove_hash(hash),
+                    "step {step}: {hash:?} is there, but was not removed"
+                );
                 truth.remove(hash);
             }
             assert_eq!(filter.contains_hash(hash), filter.count_hash(hash) > 0);
@@ -65,7 +68,7 @@ where
 {
     let keys = Disjoint::new(51, 200, 2000);
     let mut filter = built::<S>(&spec(200, 0.01, isa));
-    assert!(!filter.remove_hash(keys.absent[0]), "nothing to remove from an empty filter");
+    assert!(!filter.remove_hash(keys.absent[0]), "a key was removed from an empty filter");
     fill::<S>(&mut filter, &keys.members);
     let before = S::to_bytes(&filter);
     let mut refused = 0;
@@ -102,7 +105,7 @@ where
     assert!(left <= 5, "{left} of 500 removed keys are still found");
     fill::<S>(&mut filter, gone);
     assert_all_found(&filter, &members, "inserted again");
-    assert!(S::to_bytes(&filter) == full, "the same keys make the same filter");
+    assert!(S::to_bytes(&filter) == full, "the same keys made another filter");
 }
 
 /// After every copy of every key is removed, the filter is the empty one, bit for bit. (A counter that

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use trommel_base::{Count, Filter, Insert, KeyHash, Merge, Remove};
 use trommel_simd::Isa;
 
-/// Keys that the filters are planned for: not a power of two, and not a multiple of a block.
+/// The number of keys that the filters are planned for: not a power of two, and not a multiple of the slots of a block.
 const KEYS: usize = 613;
 
 struct Sample<S: Resize> {
@@ -63,8 +63,8 @@ pub fn growing_keeps_every_fingerprint<S: Resize>(isa: Isa) {
     }
 }
 
-/// A filter that is resized several times keeps every fingerprint. The sizes are larger and smaller than the one
-/// before, and not multiples of one another.
+/// A filter that is resized several times keeps every fingerprint. Some sizes are larger than the one before, some are
+/// smaller, and none is a multiple of the one before.
 pub fn any_size_keeps_every_fingerprint<S: Resize>(isa: Isa) {
     let sample = Sample::<S>::new(isa);
     let mut filter = sample.filter.clone();
@@ -114,7 +114,7 @@ pub fn a_resized_filter_takes_and_forgets_keys<S: Resize>(isa: Isa) {
             listed(&held).into_iter().map(|f| S::hash_of(&filter, f)).collect();
         fresh.insert_batch(&hashes).unwrap();
         assert!(S::to_bytes(&fresh) == S::to_bytes(&filter));
-        // A batch that fills the filter up leaves every key findable, too.
+        // After a batch that fills the filter up, every key is still found.
         let more = distinct(94, 0..2 * keys as u64 + 500);
         let taken = fill_up::<S>(&mut filter, &more);
         assert!(taken < more.len() && filter.len() >= keys);
@@ -171,7 +171,7 @@ pub fn filters_of_unlike_sizes_merge<S: Resize>() {
         let other = S::to_bytes(&right);
         left.merge(&right).unwrap();
         assert_eq!(S::slots(&left), slots);
-        assert!(S::to_bytes(&right) == other, "the other filter is untouched");
+        assert!(S::to_bytes(&right) == other, "the merge changed the other filter");
         let both = parts.concat();
         assert_holds::<S>(&left, &S::held(&empty, &both), "merged");
         assert_all_found(&left, &both, "merged");

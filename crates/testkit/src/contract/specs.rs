@@ -13,11 +13,11 @@ pub fn impossible_rates_are_typed_errors<S: Subject>() {
         for fpr in [f64::NAN, 0.0, -0.0, 1.0, 2.0, -0.5, f64::INFINITY, f64::NEG_INFINITY] {
             match S::build(&spec(keys, fpr, Isa::Portable)) {
                 Err(SpecError::FprOutOfRange { fpr: reported }) => {
-                    assert_eq!(reported.to_bits(), fpr.to_bits(), "the error carries the rate");
+                    assert_eq!(reported.to_bits(), fpr.to_bits(), "the error has another rate");
                 }
                 other => panic!("{keys} keys at {fpr} gave {other:?}"),
             }
-            // The same when bytes are given as well.
+            // The error is the same if bytes are given in addition to the rate.
             let mut bounded = spec(keys, fpr, Isa::Portable);
             bounded.memory_bytes = Some(1 << 20);
             assert!(matches!(S::build(&bounded), Err(SpecError::FprOutOfRange { .. })), "{fpr}");
@@ -112,7 +112,7 @@ pub fn zero_keys_is_the_smallest_filter<S: Subject>(isa: Isa) {
         assert!(filter.memory_bytes() <= built::<S>(&spec(1, fpr, isa)).memory_bytes());
         assert!(filter.memory_bytes() <= 1024);
         assert_eq!(filter.expected_fpr(), 0.0);
-        assert_eq!(answers(&filter, &keys.absent).count_ones(), 0, "it holds nothing");
+        assert_eq!(answers(&filter, &keys.absent).count_ones(), 0, "an empty filter reports a key");
         assert!(!filter.bits_per_key().is_finite());
         fill::<S>(&mut filter, &keys.members);
         assert_eq!(answers(&filter, &keys.members).count_ones(), 3);
@@ -172,7 +172,7 @@ pub fn random_specs_never_panic_and_are_met<S: Subject>() {
     assert!(met > 300, "only {met} of the specs could be met: too few to tell");
 }
 
-/// A filter that may have `n` bytes has no more than `n`, and fewer by less than [`Subject::STEP_BYTES`].
+/// A filter that is allowed `n` bytes has at most `n`, and more than `n` minus [`Subject::STEP_BYTES`].
 pub fn bytes_allowed_are_bytes_taken<S: Subject>() {
     for bytes in [4096, 10_000, 65_537, 1_000_000] {
         let keys = if S::ROOM == Room::Endless { bytes } else { bytes / 5 };
@@ -198,7 +198,10 @@ pub fn impossible_bits_per_key_are_typed_errors<S: Subject>() {
                 match S::build(&any) {
                     Err(error @ SpecError::BitsPerKeyOutOfRange { bits_per_key, .. }) => {
                         assert_eq!(bits_per_key.to_bits(), bits.to_bits());
-                        assert!(error.to_string().contains("1024"), "{error} gives the range");
+                        assert!(
+                            error.to_string().contains("1024"),
+                            "{error} does not give the range"
+                        );
                     }
                     other => panic!("{keys} keys with {bits} bits gave {other:?}"),
                 }

@@ -70,7 +70,7 @@ fn exercise<S: Resize>(bytes: &[u8]) {
 
     for resize in [S::grow, |filter: &mut S::Filter| S::resize(filter, filter.len() + 77)] {
         let mut resized = filter.clone();
-        // A forger may have left no bit to grow by.
+        // The forged fingerprints may leave no bit to grow by.
         if resize(&mut resized).is_ok() {
             assert!(S::fingerprints(&resized) == fingerprints);
             resized.insert_hash(KeyHash::from_raw(12_345)).expect("room was made");
@@ -130,7 +130,8 @@ pub fn a_flipped_bit_is_refused_or_makes_another_filter<S: Resize>() {
     }
 }
 
-/// The same for filters that were doubled, and for filters whose size is not a multiple of their first size.
+/// The claim about one flipped bit, for filters that were doubled, and for filters whose size is not a multiple of
+/// their first size.
 pub fn flipped_bits_of_resized_filters_are_refused_or_make_another_filter<S: Resize>() {
     for (doublings, keys) in [(1, None), (3, None), (0, Some(90)), (0, Some(133)), (1, Some(201))] {
         let mut filter = highly_loaded::<S>(40);
@@ -143,8 +144,8 @@ pub fn flipped_bits_of_resized_filters_are_refused_or_make_another_filter<S: Res
 }
 
 /// A table with two flipped bits is refused or makes another filter. The bits are near each other or anywhere,
-/// and the number of keys stays or changes by one. So the end of a run may move, a quotient may be exchanged for
-/// its neighbour, or a slot may be taken or freed.
+/// and the number of keys stays the same or changes by one. So the end of a run may move, a quotient may be exchanged
+/// for its neighbour, or a slot may be taken or freed.
 pub fn two_flipped_bits_are_refused_or_make_another_filter<S: Resize>() {
     let mut random = Splitmix::new(0xF1);
     for keys in [20, 90, 400] {
