@@ -1,9 +1,9 @@
 //! A bucket: four slots, and two overflow flags that are encoded by the order of the slots.
 //!
-//! A key whose primary bucket is full is stored in its alternate. A lookup that does not find a key in the
+//! A key whose primary bucket is full is stored in its alternate bucket. A lookup that does not find a key in the
 //! primary bucket must read the alternate, unless it knows that the key cannot be there. So each bucket has an
-//! *overflow flag* for each of two *classes* of fingerprints, even and odd ones. The flag tells whether a key of
-//! this primary bucket and class was ever placed in its alternate. If it is clear, a lookup of an absent key ends
+//! *overflow flag* for each of two *classes* of fingerprints, even and odd ones. The flag tells whether a key with this
+//! primary bucket and this class was ever placed in its alternate. If the flag is clear, a lookup of an absent key ends
 //! after one bucket, and cannot find a false positive in the alternate.
 //!
 //! The flags take no memory. The order of the fingerprints in a bucket means nothing, so it can mean
@@ -26,7 +26,7 @@
 
 use crate::width::{Slots, Width};
 
-/// The flag that a pair of two free slots stands for, in the whole filter.
+/// The flag that a pair of two free slots stands for. It is the same for the whole filter.
 ///
 /// A key is placed in its alternate only while its primary bucket is full, so at that moment both pairs can
 /// encode any flag. Later removals can leave a bucket with too few fingerprints to encode the flags that are
@@ -35,12 +35,12 @@ use crate::width::{Slots, Width};
 pub(crate) enum EmptyPair {
     /// Clear: no key of the class was placed in its alternate.
     Clear,
-    /// Perhaps a key of the class was, so lookups take the flag as set.
+    /// A key of the class may have been placed in its alternate, so lookups treat the flag as set.
     Unknown,
 }
 
 impl EmptyPair {
-    /// A pair's flag is set if its even slot is at least this number, and at least the odd slot.
+    /// A pair's flag is set if its even slot is at least this number, and not less than its odd slot.
     #[inline(always)]
     pub(crate) const fn least_set(self) -> u32 {
         match self {
@@ -76,7 +76,8 @@ pub(crate) fn flags(slots: &Slots, empty: EmptyPair) -> Flags {
     [flag(slots, 0, empty), flag(slots, 1, empty)]
 }
 
-/// Orders a pair so that it encodes a flag. Uses masks, since branches on a flag, as good as random, mispredict.
+/// Orders a pair so that it encodes a flag. Uses masks instead of branches: flags are as good as random, so branches on
+/// them would mispredict.
 #[inline(always)]
 fn ordered(a: u32, b: u32, set: bool) -> [u32; 2] {
     let (low, high) = (a.min(b), a.max(b));
@@ -131,7 +132,8 @@ pub(crate) fn set_flag(slots: Slots, class: usize, empty: EmptyPair) -> (Slots, 
 /// Removes one copy of a fingerprint that the bucket holds. Returns the bucket, and whether its order still encodes
 /// the flags that are set.
 ///
-/// Nine of ten removals at high loads leave a fingerprint in each pair. Then one pair changes and the other stays.
+/// Nine of ten removals at high loads leave a fingerprint in each pair. Then only the pair of the removed fingerprint
+/// changes.
 #[inline(always)]
 pub(crate) fn remove<W: Width>(
     word: W::Word,
@@ -151,7 +153,7 @@ pub(crate) fn remove<W: Width>(
     (W::word(slots), is_encoded)
 }
 
-/// [`remove`] from a bucket one of whose pairs may be empty then.
+/// [`remove`] from a bucket in which the removal may leave a pair empty.
 fn remove_and_arrange(slots: Slots, fingerprint: u32, empty: EmptyPair) -> (Slots, bool) {
     let flags = flags(&slots, empty);
     let mut pending = u32::MAX;
@@ -163,8 +165,8 @@ fn remove_and_arrange(slots: Slots, fingerprint: u32, empty: EmptyPair) -> (Slot
     arrange(slots, flags, empty)
 }
 
-/// Distributes the fingerprints over the pairs so that these encode the wanted flags. Returns the bucket, and
-/// whether it encodes them; if not, it would if empty pairs were [`EmptyPair::Unknown`].
+/// Distributes the fingerprints over the pairs so that the pairs encode the wanted flags. Returns the bucket, and
+/// whether it encodes all wanted flags. If it does not, it would do so if empty pairs were [`EmptyPair::Unknown`].
 #[inline(always)]
 pub(crate) fn arrange(slots: Slots, wanted: Flags, empty: EmptyPair) -> (Slots, bool) {
     let [a, b, c, d] = slots;
@@ -204,7 +206,7 @@ mod tests {
         Bits8::slots(super::insert::<Bits8>(Bits8::word(slots), fingerprint, empty))
     }
 
-    /// [`super::remove`] on slots. It agrees with the removal that knows no fast path.
+    /// [`super::remove`] on slots. Asserts that `remove_and_arrange`, which has no fast path, gives the same result.
     fn remove(slots: Slots, fingerprint: u32, empty: EmptyPair) -> (Slots, bool) {
         let (word, is_encoded) = super::remove::<Bits8>(Bits8::word(slots), fingerprint, empty);
         let removed = (Bits8::slots(word), is_encoded);
@@ -260,7 +262,7 @@ mod tests {
         }
     }
 
-    /// If all fingerprints differ and empty pairs mean *clear*, an insert sets no flag either.
+    /// An insert sets no flag if all fingerprints differ and empty pairs mean *clear*.
     #[test]
     fn an_insert_of_a_distinct_fingerprint_sets_no_flag() {
         for slots in buckets().filter(|slots| (1..4).contains(&count(slots))) {

@@ -4,14 +4,15 @@ use crate::evict::batch::CHUNK_KEYS;
 use crate::filter::CuckooFilter;
 use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash, Remove, Workers};
 
-/// A batch into an empty filter is a *bulk build* if it has keys for half of the slots, or for an eighth of them if
-/// the table is larger than 2 MiB. A build partitions the keys, then fills pieces of the table on all threads. There
-/// is no build if the batch has more keys than slots, or the filter fewer than 2^12 buckets. Any batch that is not a
-/// build is inserted by the caller's thread alone.
+/// A batch into an empty filter is a *bulk build* if it has keys for half of the slots, or for an eighth of them if the
+/// table is larger than 2 MiB. A build partitions the keys, then fills pieces of the table on all threads. There is no
+/// build if the batch has more keys than the table has slots, or if the table has fewer than 2^12 buckets. Any batch
+/// that is not a build is inserted by the caller's thread alone.
 ///
-/// A build takes up to 7 bytes of memory per key, or 12 if fingerprints have 32 bits, and 9 to 18 MB for every
-/// thread that works. If there is memory for fewer threads, fewer work at a time. If there is too little for one, or
-/// the system refuses it, the batch is inserted like any other; the filter then holds the same keys in other slots.
+/// A build takes up to 7 bytes of memory per key, or 12 if fingerprints have 32 bits, and 9 to 18 MB for every thread
+/// that works. If there is memory for only some of the threads, only these work at a time. If there is too little
+/// memory for one thread, or if the system refuses it, the batch is inserted without a build; the filter then holds the
+/// same keys in other slots.
 impl InsertBulk for CuckooFilter {
     fn insert_bulk<P: Workers>(
         &mut self,
@@ -45,7 +46,8 @@ impl CuckooFilter {
         if placed.is_ok() {
             return Ok(());
         }
-        // Any keys of the group may be in, but an error must leave only its first ones: start again, one by one.
+        // Some keys of the group are in, not always its first ones. After an error, only the keys before the refused
+        // one must be in. So remove the new keys again, and insert the group key by key.
         for (i, hash) in hashes.iter().enumerate() {
             if new[i / 64] >> (i % 64) & 1 == 1 {
                 self.remove_hash(*hash);

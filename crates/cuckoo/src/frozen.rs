@@ -1,4 +1,4 @@
-//! Filters to bytes and back. docs/FORMAT.md has the byte map.
+//! Converts filters to bytes and back. docs/FORMAT.md describes the bytes.
 
 use crate::bucket::EmptyPair;
 use crate::filter::CuckooFilter;
@@ -24,7 +24,7 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
     }
 
     /// Does the checks that a trusted view left out, except for the checksum: that every fingerprint is in a bucket
-    /// that it can be in, that the header states their number, and that padding is zero.
+    /// that it can be in, that the header states the number of fingerprints, and that padding is zero.
     ///
     /// ```
     /// use trommel::CuckooFilter;
@@ -69,8 +69,8 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
         Ok(())
     }
 
-    /// The frozen filter: header, table and overflow area. The load at which it grows is a setting of the owned
-    /// filter, and not in the bytes.
+    /// The frozen filter: header, table and overflow area. The load at which the filter grows by itself is a setting of
+    /// the owned filter; the bytes do not contain it.
     ///
     /// ```
     /// use trommel::{CuckooFilter, Insert};
@@ -139,9 +139,9 @@ impl<'a> CuckooFilter<&'a [u8]> {
         Self::from_container(container::parse(bytes)?)
     }
 
-    /// Like [`parse`](Self::parse), for bytes that were verified before. It neither computes the checksum of the
-    /// table nor checks the fingerprints. The buckets that a lookup reads follow from its key, so it only relies
-    /// on the length of the table, which is checked. See [`container::parse_trusted`].
+    /// Like [`parse`](Self::parse), for bytes that were verified before. It neither computes the checksum of the table
+    /// nor checks the fingerprints. The buckets that a lookup reads depend only on the key, so a lookup relies only on
+    /// the length of the table, which is checked. See [`container::parse_trusted`].
     ///
     /// ```
     /// use trommel::{CuckooFilter, Filter, Insert};
@@ -173,7 +173,7 @@ impl<B: FrozenBytes> CuckooFilter<B> {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if the container is of another kind, or has values that no writer writes.
+    /// [`FormatError`] if the container has another kind of filter, or one that this library would not have written.
     pub fn from_container(parsed: Parsed<B>) -> Result<Self, FormatError> {
         let (header, trust, payload) = (parsed.header(), parsed.trust(), parsed.payload());
         if header.kind != FilterKind::Cuckoo {

@@ -3,7 +3,7 @@
 use crate::width::Width;
 use trommel_base::storage::MAX_BYTES;
 
-/// Slots of a bucket.
+/// The number of slots in a bucket.
 pub(crate) const SLOTS: u64 = 4;
 /// The load up to which a filter of more than 1024 buckets takes distinct keys.
 ///
@@ -24,7 +24,8 @@ pub(crate) const FEWEST_BITS: u32 = 4;
 /// In a filter that has not grown, a bucket and its alternate are less than this many buckets apart, so that the
 /// inserts of a region stay near it.
 const SPAN_BUCKETS: u64 = 1 << 16;
-/// Bytes after the last bucket of six bytes, so that it too can be read as eight bytes.
+/// The number of bytes after the last bucket, if buckets have six bytes. With them, eight bytes can be read from the
+/// start of any bucket.
 const PADDING_BYTES: u64 = 2;
 
 /// The shape of a table of buckets.
@@ -38,24 +39,24 @@ const PADDING_BYTES: u64 = 2;
 /// alternate is the bucket itself, and the two always differ. The cuckoo filter of the paper uses an exclusive or
 /// instead, for which the number of buckets must be a power of two.
 ///
-/// A filter that was doubled `doublings` times consists of `2^doublings` interleaved tables of its first size.
-/// The first `doublings` bits of a fingerprint are the number of its table, which has both its buckets.
+/// A filter that was doubled `doublings` times consists of `2^doublings` interleaved tables of its first size. The
+/// first `doublings` bits of a fingerprint are the number of the table that has both its buckets.
 ///
 /// Source: Fan, Andersen, Kaminsky and Mitzenmacher, "Cuckoo filter: practically better than Bloom",
 /// CoNEXT 2014, section 3.1, partial-key cuckoo hashing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Geometry {
-    /// Buckets of four slots; even.
+    /// The number of buckets, which is even. A bucket has four slots.
     pub buckets: u64,
-    /// Bits of a fingerprint as it is stored: 8, 12, 16 or 32.
+    /// The number of bits of a stored fingerprint: 8, 12, 16 or 32.
     pub fingerprint_bits: u32,
     /// How often the filter was doubled. This many first bits of a fingerprint are the same for all keys of a bucket.
     pub doublings: u32,
 }
 
 impl Geometry {
-    /// Slots of the table.
+    /// The number of slots in the table.
     ///
     /// ```
     /// use trommel::CuckooFilter;
@@ -68,7 +69,7 @@ impl Geometry {
         self.buckets * SLOTS
     }
 
-    /// Bytes of the table.
+    /// The number of bytes of the table, including padding.
     ///
     /// ```
     /// use trommel::CuckooFilter;
@@ -81,17 +82,17 @@ impl Geometry {
         self.buckets_bytes() + self.padding_bytes()
     }
 
-    /// Bytes of the buckets, without the padding after the last.
+    /// The number of bytes of all buckets, without the padding after the last bucket.
     pub(crate) const fn buckets_bytes(&self) -> u64 {
         self.buckets * (SLOTS * self.fingerprint_bits as u64 / 8)
     }
 
-    /// Bytes of padding: only buckets of six bytes need any, since they are read as eight bytes.
+    /// The number of bytes of padding. Only buckets of six bytes need padding, since they are read as eight bytes.
     const fn padding_bytes(&self) -> u64 {
         if self.fingerprint_bits == 12 { PADDING_BYTES } else { 0 }
     }
 
-    /// Whether a table may have this shape.
+    /// Whether a table can have this geometry.
     pub(crate) fn is_possible(&self) -> bool {
         let Self { buckets, fingerprint_bits, doublings } = *self;
         WIDTHS.contains(&fingerprint_bits)
@@ -101,7 +102,7 @@ impl Geometry {
             && self.table_bytes() <= MAX_BYTES
     }
 
-    /// The geometry after one more doubling. It may not be [possible](Geometry::is_possible).
+    /// The geometry after one more doubling. The result is not always [possible](Geometry::is_possible).
     pub(crate) fn doubled(&self) -> Self {
         Self { buckets: 2 * self.buckets, doublings: self.doublings + 1, ..*self }
     }
@@ -120,7 +121,7 @@ impl Geometry {
         ((fixed_point >> 32) as u32, self.fingerprint(fixed_point))
     }
 
-    /// `hash / 2^64 · buckets`, with 32 bits after the binary point. The number of buckets has 32 bits, so two
+    /// `hash / 2^64 · buckets`, with 32 bits after the binary point. The number of buckets fits into 32 bits, so two
     /// multiplications of 32-bit factors are enough.
     #[inline(always)]
     pub(crate) fn fixed_point(&self, hash: u64) -> u64 {
@@ -130,7 +131,8 @@ impl Geometry {
         high * buckets + ((low * buckets) >> 32)
     }
 
-    /// The fingerprint: the first bits after the point and, before them, those that doublings moved before the point.
+    /// The fingerprint: the first bits after the binary point, preceded by the bits that doublings moved to the left of
+    /// the point.
     #[inline(always)]
     pub(crate) fn fingerprint(&self, fixed_point: u64) -> u32 {
         let bits = (fixed_point >> self.fingerprint_shift()) as u32;
@@ -143,7 +145,7 @@ impl Geometry {
         32 - self.fingerprint_bits + self.doublings
     }
 
-    /// Half of what bounds the offset between the two buckets of a fingerprint, before doublings; at most 2^15.
+    /// Half of the upper bound on the offset between the two buckets of a fingerprint, before doublings. At most 2^15.
     #[inline(always)]
     pub(crate) const fn half_span(&self) -> u16 {
         let first = self.buckets >> self.doublings;
@@ -162,7 +164,7 @@ impl Geometry {
         self.apart(bucket, self.half_offset(fingerprint))
     }
 
-    /// The other bucket, from half of the offset.
+    /// The other bucket of a fingerprint that may be in `bucket`, from half of its offset.
     #[inline(always)]
     pub(crate) fn apart(&self, bucket: u32, half_offset: u16) -> u32 {
         let buckets = self.buckets as u32;
@@ -170,7 +172,8 @@ impl Geometry {
         let is_odd = (bucket >> self.doublings) & 1 == 1;
         // Modulo `buckets`, `bucket − offset` is `bucket + (buckets − offset)`.
         let there = bucket + if is_odd { buckets - offset } else { offset };
-        // Modulo `buckets`: where `there` is less, the subtraction wraps to a huge number.
+        // Modulo `buckets`: if `there` is below `buckets`, the subtraction wraps to a huge number, and `there` is the
+        // minimum.
         there.min(there.wrapping_sub(buckets))
     }
 
@@ -254,8 +257,8 @@ mod tests {
         }
     }
 
-    /// In a doubled filter, a hash has the same fingerprint as before, and each of its buckets is the same half of
-    /// the bucket of before.
+    /// In a doubled filter, a hash has the same fingerprint as before. Doubling splits each of its two buckets into
+    /// halves, and the hash goes to the first half of both or to the second half of both.
     #[test]
     fn doubling_splits_buckets() {
         for (buckets, fingerprint_bits) in [(10, 8), (1000, 12), (70_000, 16), (1 << 20, 32)] {

@@ -28,19 +28,19 @@ use trommel_base::{Storage, WhyFull};
 pub enum GrowError {
     /// Another doubling would leave fewer than four bits of a fingerprint to tell keys apart.
     Fingerprint {
-        /// Bits of a fingerprint as it is stored.
+        /// The number of bits of a stored fingerprint.
         fingerprint_bits: u32,
         /// How often the filter was doubled so far.
         doublings: u32,
     },
     /// The doubled table would be larger than a table can be.
     TooLarge {
-        /// Buckets of the doubled table.
+        /// The number of buckets of the doubled table.
         buckets: u64,
     },
     /// The system refused the memory.
     OutOfMemory {
-        /// Bytes that were requested.
+        /// The number of bytes that were requested.
         bytes: u64,
     },
 }
@@ -77,9 +77,9 @@ impl From<GrowError> for WhyFull {
 
 impl CuckooFilter {
     /// Doubles the table. Every key is still found. The false-positive rate is about the same until more keys are
-    /// inserted. Once the load is as high as before, the rate is about twice that of before, since lookups compare
-    /// one bit less, and since both halves of a bucket keep its flags.
-    /// [`fpr_with`](CuckooFilter::fpr_with) bounds it. Both tables are in memory until this returns.
+    /// inserted. Once the load is as high as before, the rate is about twice the rate before, since lookups compare one
+    /// bit less, and since both halves of a bucket keep its flags. [`fpr_with`](CuckooFilter::fpr_with) returns an
+    /// upper bound on the rate. Both tables are in memory until this returns.
     ///
     /// ```
     /// use trommel::{CuckooFilter, Filter, Insert};

@@ -1,9 +1,9 @@
 //! Cuckoo filters: fingerprints in buckets of four slots, two buckets per key.
 //!
-//! A key's hash gives its *primary bucket* and a fingerprint of 8, 12, 16 or 32 bits. The fingerprint is stored in
-//! that bucket or in the *alternate bucket*, which follows from the primary bucket and the fingerprint. So a lookup
-//! reads one bucket or two, at any load. An insert that finds both buckets full makes room by moving other
-//! fingerprints to their own other buckets.
+//! A key's hash gives its *primary bucket* and a fingerprint of 8, 12, 16 or 32 bits. The fingerprint is stored in that
+//! bucket or in the *alternate bucket*, which follows from the primary bucket and the fingerprint. So a lookup reads
+//! one bucket or two, at any load. An insert that finds both buckets full makes room by moving stored fingerprints,
+//! each to its other bucket.
 //!
 //! # When to use one
 //!
@@ -21,8 +21,8 @@
 //! for which the table has no room goes to an overflow area of at most 64 fingerprints. If that is full too, the
 //! insert fails and changes nothing.
 //!
-//! **Remove only keys that were inserted.** A filter stores fingerprints, not keys. A set may store keys that it
-//! cannot tell apart only once; see [`CuckooFilter`].
+//! **Remove only keys that were inserted.** A filter stores fingerprints, not keys. If a set cannot tell two keys
+//! apart, it may store one fingerprint for both; see [`CuckooFilter`].
 //!
 //! # The modules
 //!

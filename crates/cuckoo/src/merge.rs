@@ -1,10 +1,10 @@
 //! The union of two filters.
 //!
 //! A stored fingerprint does not tell which of its two buckets is the primary one. The union need not know: in the
-//! other filter, the flags record from which buckets lookups must find the fingerprint. The union has the flags of
-//! both filters, so lookups find a fingerprint that stays in its bucket. If it goes to its other bucket, the flag of
-//! the first one is set. A fingerprint of the overflow area is found without a flag. In the union it may be in the
-//! table, so the flags of both its buckets are set.
+//! other filter, the flags record from which buckets lookups must find the fingerprint. The union has the flags of both
+//! filters, so lookups find a fingerprint that stays in its bucket. If a fingerprint goes to its other bucket, the flag
+//! of the first bucket is set. In the other filter, lookups find a fingerprint of the overflow area without a flag. In
+//! the union, such a fingerprint may be in the table, so the flags of both its buckets are set.
 
 use crate::bucket;
 use crate::evict::parts::{Parts, Placed};
@@ -36,8 +36,8 @@ fn shared_numbers<S>(filter: &CuckooFilter<S>) -> [(&'static str, u64); 6] {
 }
 
 impl CuckooFilter {
-    /// Adds the keys of another filter, owned or viewed, of the same geometry and hash. A set adds those that it
-    /// does not find.
+    /// Adds the keys of another filter, owned or viewed, of the same geometry and hash. A set adds only the keys that
+    /// it does not hold yet.
     ///
     /// Cost: a copy of this filter, and an insert for every fingerprint of the other.
     ///

@@ -1,9 +1,9 @@
 //! The overflow area: the few fingerprints for which the table has no room.
 //!
-//! In a table at 97 % load, a bounded search finds no room for some keys; at 90 %, for about one key in many
-//! millions. Such a key could cause a rebuild or an error. Instead, its fingerprint goes to the overflow area,
-//! a short list outside the table. The list is nearly always empty, and then costs nothing. While it is not
-//! empty, a lookup that finds nothing in the table searches it too.
+//! In a table at 97 % load, a bounded search finds no room for some keys; at 90 %, for about one key in many millions.
+//! Such a key could cause a rebuild or an error. Instead, its fingerprint goes to the overflow area, a short list
+//! outside the table. The list is nearly always empty, and then costs nothing. While it is not empty, a lookup that
+//! finds nothing in the table also searches the list.
 //!
 //! Source: Kirsch, Mitzenmacher and Wieder, SIAM J. Computing 39 (2009), for a stash of constant size.
 
@@ -17,9 +17,9 @@ pub(crate) struct Overflow {
     entries: Vec<u64>,
 }
 
-/// Bytes of an entry in the frozen filter.
+/// The number of bytes of an entry in the frozen filter.
 pub(crate) const ENTRY_BYTES: usize = 8;
-/// The overflow area has one entry for this many slots of the table, within [`CAPACITIES`].
+/// The number of slots of the table per entry of the overflow area. [`CAPACITIES`] bounds the number of entries.
 const SLOTS_PER_ENTRY: u64 = 256;
 /// The least and the greatest capacity of an overflow area.
 const CAPACITIES: core::ops::RangeInclusive<u64> = 2..=64;

@@ -9,13 +9,13 @@ use crate::bucket::{class, flag};
 use crate::table::{Entry, Table};
 use crate::width::Width;
 
-/// The most buckets that are counted: 2^20 slots.
+/// The most buckets that are counted. They have 2^20 slots.
 const MOST_BUCKETS: u64 = 1 << 18;
 
 /// The probability that a random fingerprint is found from a random primary bucket.
 pub(crate) fn found<W: Width>(table: &Table<W, &[u8]>) -> f64 {
     let geometry = table.geometry;
-    // An odd step visits both halves of the split buckets of a doubled table.
+    // In a doubled table, an odd step visits first halves and second halves of the split buckets.
     let step = geometry.buckets.div_ceil(MOST_BUCKETS) | 1;
     let (mut weight, mut counted) = (0, 0u64);
     for bucket in (0..geometry.buckets).step_by(step as usize) {
@@ -27,7 +27,7 @@ pub(crate) fn found<W: Width>(table: &Table<W, &[u8]>) -> f64 {
             }
             let other = Entry { bucket, fingerprint }.alternate(&geometry).bucket;
             let others = table.slots(other);
-            // Found from the other bucket too, and not counted there.
+            // Whether lookups also find the fingerprint from the other bucket, where it is not counted.
             let from_other =
                 flag(&others, class(fingerprint), table.empty) && !others.contains(&fingerprint);
             // Two fingerprints of hashes, 0 and 1, are stored as 1.

@@ -11,7 +11,7 @@ use trommel_base::{FilterKind, Spec, SpecError};
 /// The loads that small tables are planned for, as pairs of the most buckets and the load. In a table of few buckets,
 /// chance fills a key's two buckets and the overflow area long before the last slot is taken.
 ///
-/// Filters that failed, with 8, 12 and 16 bits together:
+/// How many filters failed to take the keys, with 8, 12 and 16 bits together:
 ///
 /// | buckets | filters | failed |
 /// |---|---|---|
@@ -38,7 +38,7 @@ pub(crate) fn fpr(geometry: &Geometry, keys: f64) -> f64 {
     cuckoo_fpr(keys / slots, fingerprint_bits, doublings)
 }
 
-/// The load that a table of `buckets` is planned for, unless the spec has one.
+/// The load that a table of `buckets` buckets is planned for, unless the spec sets a load.
 fn planned_load(buckets: u64) -> f64 {
     SMALL_LOADS
         .into_iter()
@@ -46,7 +46,7 @@ fn planned_load(buckets: u64) -> f64 {
         .map_or(GUARANTEED_LOAD, |(_, load)| load)
 }
 
-/// The keys that a table of `buckets` is planned for.
+/// The number of keys that a table of `buckets` buckets is planned for.
 fn planned_keys(buckets: u64, load: Option<f64>) -> u64 {
     (load.unwrap_or_else(|| planned_load(buckets)) * (buckets * SLOTS) as f64) as u64
 }
@@ -89,7 +89,7 @@ pub(crate) fn geometry(spec: &Spec) -> Result<Geometry, SpecError> {
     Ok(geometry)
 }
 
-/// The slots of the largest filter that doublings can make of this geometry.
+/// The number of slots of the largest filter that doublings can make from this geometry.
 fn most_slots(mut geometry: Geometry) -> u64 {
     while geometry.doubled().is_possible() {
         geometry = geometry.doubled();
@@ -148,7 +148,8 @@ fn for_bytes(spec: &Spec, load: Option<f64>, bytes: u64) -> Result<Geometry, Spe
         (planned_keys(buckets, load) >= spec.keys as u64 || spec.keys == 0)
             .then(|| shape(buckets, bits))
     };
-    // Wider fingerprints lower the false-positive rate, but leave fewer slots, and a higher load raises it.
+    // Wider fingerprints lower the false-positive rate. But they leave fewer slots, and the higher load raises the
+    // rate.
     let expected = |geometry: &Geometry| fpr(geometry, spec.keys as f64);
     let best = widths(spec)
         .rev()
@@ -168,7 +169,7 @@ pub(crate) const fn shape(buckets: u64, fingerprint_bits: u32) -> Geometry {
     Geometry { buckets, fingerprint_bits, doublings: 0 }
 }
 
-/// Bytes of a table, even of one with too many buckets.
+/// The number of bytes of a table, even if it has too many buckets.
 fn table_bytes(buckets: u64, fingerprint_bits: u32) -> u128 {
     if buckets <= MAX_BUCKETS {
         return shape(buckets, fingerprint_bits).table_bytes().into();
@@ -176,7 +177,7 @@ fn table_bytes(buckets: u64, fingerprint_bits: u32) -> u128 {
     u128::from(buckets) * u128::from(SLOTS * u64::from(fingerprint_bits) / 8)
 }
 
-/// Bytes of the largest table with fingerprints of this width.
+/// The number of bytes of the largest table with fingerprints of this width.
 fn most_bytes(fingerprint_bits: u32) -> u64 {
     shape(MAX_BUCKETS, fingerprint_bits).table_bytes().min(MAX_BYTES)
 }
@@ -197,8 +198,8 @@ const _: () = assert!(FEWEST_BITS < WIDTHS[0]);
 mod tests {
     use super::*;
 
-    /// A table is planned for its keys at least, and a table with two buckets fewer for fewer keys, or for as many if
-    /// a quotient is rounded.
+    /// A table is planned for at least as many keys as it was sized for. A table with two buckets fewer is planned for
+    /// fewer keys or, because quotients are rounded, for as many.
     #[test]
     fn tables_are_the_smallest_that_are_planned_for_their_keys() {
         for keys in (0..6000).chain([100_000, 1_000_003]) {

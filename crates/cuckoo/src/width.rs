@@ -119,7 +119,8 @@ macro_rules! width {
         }
 
         impl $name {
-            /// A word that is 0 if no slot has the value. Else its lowest bit is the highest of the first such slot.
+            /// A word that is 0 if no slot has the value. Otherwise, its lowest set bit is the highest bit of the first
+            /// such slot.
             ///
             /// The slots of `x` are 0 where those of `word` have the value. Subtracting 1 from each slot sets the
             /// highest bit of a slot that was 0, and `& !x` drops the slots that had this bit set before. (Warren,
@@ -128,7 +129,7 @@ macro_rules! width {
             fn matches(word: $word, value: u32) -> $word {
                 const ONES: $word = 1 | 1 << $bits | 1 << (2 * $bits) | 1 << (3 * $bits);
                 const HIGHS: $word = ONES << ($bits - 1);
-                // Two shifts instead of a multiplication by `ONES`: AVX2 has none of 64-bit lanes.
+                // Two shifts instead of a multiplication by `ONES`: AVX2 has no multiplication of 64-bit lanes.
                 let twofold = <$word>::from(value) | <$word>::from(value) << $bits;
                 let x = word ^ (twofold | twofold << (2 * $bits));
                 x.wrapping_sub(ONES) & !x & HIGHS

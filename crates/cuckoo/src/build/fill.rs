@@ -1,9 +1,10 @@
-//! Fills primary buckets: up to four keys per bucket are placed, and the others are the *surplus*.
+//! Fills primary buckets: places up to four keys in each. The keys for which their bucket has no room are the
+//! *surplus*.
 //!
-//! A region's keys come in any order, so its buckets are filled in scratch memory that stays in cache. A bucket has
-//! two words there, the first for four fingerprints that stay, the second for four more that are surplus. A fingerprint
-//! is shifted into the first word that has room, so no slot is searched, and no branch depends on how full the bucket
-//! is. Then the first words are written to the region in one pass, with all flags clear.
+//! A region's keys come in any order, so its buckets are filled in scratch memory that stays in cache. Each bucket has
+//! two words there: the first for four fingerprints that stay in the bucket, the second for four more, which are
+//! surplus. A fingerprint is shifted into the first word that has room, so no slot is searched, and no branch depends
+//! on how full the bucket is. Then the first words are written to the region in one pass, with all flags clear.
 
 use super::room_for;
 use crate::bucket;
@@ -13,17 +14,17 @@ use crate::width::{Slots, Width};
 use alloc::vec::Vec;
 use trommel_base::partition::{Partitioned, Record};
 
-/// The keys of a batch, share by share, each share grouped by region. The record of a key has the last bits of its
-/// bucket, and its fingerprint.
+/// The keys of a batch, share by share. Each share is grouped by region. The record of a key has the last bits of its
+/// bucket's number, and its fingerprint.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Grouped<'a> {
-    /// Up to 16 bits of fingerprint and 16 of bucket.
+    /// For fingerprints of up to 16 bits. A record has 16 more bits for the bucket.
     Narrow(&'a [Partitioned<'a, u32>]),
     /// For fingerprints of 32 bits.
     Wide(&'a [Partitioned<'a, u64>]),
 }
 
-/// A unit of the table that is to be filled. It consists of whole regions, whose slots are all taken as free.
+/// A unit of the table that is to be filled. It consists of whole regions, all of whose slots count as free.
 #[derive(Debug)]
 pub(crate) struct Filling<'a> {
     pub(crate) geometry: &'a Geometry,
@@ -34,7 +35,7 @@ pub(crate) struct Filling<'a> {
     /// The first bucket of the unit.
     pub(crate) first: u32,
     pub(crate) table: &'a mut [u8],
-    /// A bit per bucket of the unit, set where no slot is free.
+    /// A bit for each bucket of the unit, set if the bucket is full.
     pub(crate) full: &'a mut [u64],
 }
 
@@ -58,8 +59,8 @@ impl Filling<'_> {
         first..first + (self.full.len() * 64).div_ceil(1 << self.region_log2)
     }
 
-    /// Fills the unit and appends its surplus to `surplus`. Returns the number of keys that the filter is to hold,
-    /// surplus included. `None` if there is no memory, or if more keys share a bucket than uniform hashes would.
+    /// Fills the unit and appends its surplus to `surplus`. Returns the number of keys that the unit adds to the
+    /// filter, surplus included. `None` if there is no memory, or if more keys share a bucket than with uniform hashes.
     #[inline(always)]
     pub(crate) fn fill<W: Width>(&mut self, surplus: &mut Vec<u64>) -> Option<u64> {
         let region_buckets = 1 << self.region_log2;
@@ -125,9 +126,9 @@ impl Reading {
     }
 }
 
-/// Puts the keys of a region into the words of their buckets, and keys for which both words are full into `late`.
-/// Returns the number of keys in both; a set leaves out a key that a word holds already, but not repeats in `late`.
-/// `None` if `late` has no room.
+/// Puts the keys of a region into the words of their buckets. A key for which both words are full goes to `late`.
+/// Returns the number of keys in the words and in `late` together. A set skips a key that a word holds already, but
+/// `late` can hold a key more than once. `None` if `late` has no room.
 #[inline(always)]
 fn collect<W: Width, R: Record + Into<u64>>(
     reading: Reading,
@@ -163,8 +164,8 @@ fn collect<W: Width, R: Record + Into<u64>>(
 #[inline(always)]
 fn store<W: Width>(pairs: &Pairs<W>, table: &mut [u8], full: &mut [u64]) {
     for (bytes, [word, _]) in table.chunks_exact_mut(W::BUCKET_BYTES).zip(pairs) {
-        // The flags are clear: a pair with one fingerprint has it in its odd slot, and each pair gets one before
-        // either gets two.
+        // The order encodes clear flags: a pair with one fingerprint has it in its odd slot. Each pair gets one
+        // fingerprint before either gets two.
         let [a, b, c, d]: Slots = W::slots(*word);
         let slots = bucket::with_flags([c, a, d, b], [false, false]);
         W::store(W::word(slots), bytes);
@@ -185,7 +186,8 @@ fn add_surplus<W: Width>(pairs: &Pairs<W>, first: u32, surplus: &mut Vec<u64>) -
         if surplus.capacity() - surplus.len() < slots.len() {
             return None;
         }
-        // Append all four slots, then drop the free ones: a branch on their number, as good as random, mispredicts.
+        // Append all four slots, then drop the free ones. Their number is as good as random, so a branch on it would
+        // mispredict.
         let mut entries = [0; 4];
         for (entry, fingerprint) in entries.iter_mut().zip(slots) {
             *entry = Entry { bucket, fingerprint }.to_word();

@@ -5,20 +5,20 @@
 //! 2. **Fill, then evict within units.** The table is split into *units* of whole regions. In a unit, every bucket
 //!    takes up to four keys whose primary bucket it is (`fill.rs`): at 95 % load that places more than four keys in
 //!    five. The other keys are inserted by windowed eviction (`evict::window`) within the unit.
-//! 3. **Evict across the borders.** A key for which its unit has no room is nearly always near a border, with its other
-//!    bucket beyond it. These keys are inserted in windows as long as a unit, each from the middle of one unit to the
-//!    middle of the next.
+//! 3. **Evict across the borders.** If a unit has no room for a key, the key is nearly always near a border of the
+//!    unit, and its other bucket is beyond that border. These keys are inserted in windows as long as a unit, each from
+//!    the middle of one unit to the middle of the next.
 //! 4. **The last keys.** A few keys near both ends of the table are left, and are inserted with the whole table as
 //!    window.
 //!
-//! Units and windows follow from the table alone, and one thread works through each, so the bytes do not depend on
-//! the number of threads.
+//! Units and windows depend on the table alone, and only one thread works on each, so the bytes do not depend on the
+//! number of threads.
 //!
 //! # What was measured
 //!
 //! Median ns per key, up to 95 % load, on a Cascade Lake (AVX-512 without byte permutes), in thread CPU time on a
-//! shared machine. "Before" is an earlier build, interleaved with this one: primary buckets region by region, then
-//! eviction over the whole table, in eight rounds over the regions.
+//! shared machine. "Before" is an earlier algorithm: it filled primary buckets region by region, then evicted over the
+//! whole table, in eight rounds over the regions. Runs of both algorithms were interleaved.
 //!
 //! | slots | fingerprints | before | now |
 //! |---|---|---|---|
@@ -28,8 +28,8 @@
 //! | 2^24 | 16 bits, multiset | 37.0 | 25.7 |
 //! | 1.05e8 | 8 bits, multiset | 31.8 | 21.0 |
 //!
-//! When a build pays: ns per key without / with a build, for one batch into an empty set, on a Zen 4 with AVX-512,
-//! interleaved.
+//! When a build pays: the table has the ns per key without / with a build, for one batch into an empty set, on a Zen 4
+//! core with AVX-512. Runs without and with a build were interleaved.
 //!
 //! | buckets, fingerprints | 7 % load | 25 % | 50 % | 75 % | 95 % |
 //! |---|---|---|---|---|---|
@@ -39,12 +39,13 @@
 //! | 2^20, 8 bits | 7.1 / 15.9 | 13.1 / 9.7 | 13.3 / 8.8 | 14.8 / 9.3 | 22.5 / 12.2 |
 //! | 2^22, 8 bits | 24.6 / 16.6 | 27.3 / 8.9 | 33.5 / 9.2 | 39.6 / 8.8 | 51.2 / 12.0 |
 //!
-//! Multisets do not look for a key before they insert it, and gain less: at 2^12 to 2^18 buckets, inserts without a
-//! build take 0.7 to 1.2 times as long as a build at 50 % load, and 1.04 to 1.45 times as long at 75 % and more.
+//! Multisets gain less, since they do not look for a key before they insert it: at 2^12 to 2^18 buckets, inserts
+//! without a build take 0.7 to 1.2 times as long as a build at 50 % load, and 1.04 to 1.45 times as long at 75 % and
+//! more.
 //!
 //! Rejected (ns per key at 2^24 slots of 8 bits, best of five): units of 2^18, 2^20 or 2^22 buckets (26.4, 24.7 and
-//! 24.9; units of 2^19 take 24.5); 96 steps in units of 2^18, most of them in vain near borders (57.7); regions whose
-//! words take 128 KiB, 512 KiB or 1 MiB (28.3, 33.0 and 35.4; 256 KiB take 24.4).
+//! 24.9; units of 2^19 take 24.5); up to 96 steps per chain in units of 2^18, where chains near borders make most steps
+//! in vain (57.7); regions whose words take 128 KiB, 512 KiB or 1 MiB (28.3, 33.0 and 35.4; 256 KiB take 24.4).
 
 pub(crate) mod fill;
 
@@ -64,27 +65,28 @@ pub(crate) use fill::{Filling, Grouped};
 use trommel_base::partition::{MAX_PARTS, Partitioned, Record, SharePlan, partition_shares};
 use trommel_base::{Bulk, KeyHash, Workers};
 
-/// Tables of fewer buckets are never built: the fixed cost of a build is as high as its gain.
+/// Tables of fewer buckets are never built in bulk: the fixed cost of a build is as high as its gain.
 const FEWEST_BUILT_BUCKETS: u64 = 1 << 12;
-/// Tables of at most this many bytes are in L2, or nearly so.
+/// Tables of at most this many bytes fit into L2, or nearly so.
 const NEAR_BYTES: u64 = 2 << 20;
-/// A batch into an empty table of at most [`NEAR_BYTES`] is a bulk build if it has at least a key per this many slots.
-/// With fewer keys a build gains nothing: inserts find few full buckets, and do not miss the cache. This and the next
-/// constant are the same on every machine, so that the bytes are too.
+/// A batch into an empty table of at most [`NEAR_BYTES`] is a bulk build if the table has at most this many slots per
+/// key of the batch. With fewer keys a build gains nothing: inserts find few full buckets, and do not miss the cache.
+/// This constant and the next are the same on every machine, so that all machines make the same bytes.
 const NEAR_SLOTS_PER_BUILT_KEY: u64 = 2;
-/// The same for larger tables.
+/// A batch into a larger empty table is a bulk build if the table has at most this many slots per key of the batch.
 const FAR_SLOTS_PER_BUILT_KEY: u64 = 8;
 /// The base-2 logarithm of the buckets of a unit, in a filter that has not grown: many times the distance between the
 /// two buckets of a fingerprint.
 const UNIT_LOG2: u32 = 19;
-/// Steps after which a chain in a unit is given up: few, since near a border it may need buckets beyond the unit.
+/// The number of steps after which a chain within a unit is given up. It is small, since a chain near a border may need
+/// buckets beyond the unit.
 const UNIT_STEPS: u32 = 8;
-/// The same in a window around a border.
+/// The number of steps after which a chain in a window around a border is given up.
 const BORDER_STEPS: u32 = 32;
-/// The same with the whole table as window.
+/// The number of steps after which a chain in the whole table is given up.
 const LAST_STEPS: u32 = 96;
-/// The base-2 logarithm of the bytes that the words of a region take while it is filled: a quarter of an L2 of 1 MiB,
-/// and less of a larger one.
+/// The base-2 logarithm of the bytes that the words of a region take while it is filled: a quarter of an L2 cache of 1
+/// MiB, and a smaller part of a larger L2.
 const PAIRS_LOG2: u32 = 18;
 /// The base-2 logarithm of the buckets of the longest region: a narrow record has 16 bits for the bucket.
 const LONGEST_REGION_LOG2: u32 = 16;
@@ -94,7 +96,7 @@ const LONGEST_REGION_LOG2: u32 = 16;
 struct Plan {
     region_log2: u32,
     regions: usize,
-    /// Buckets of a unit; the last unit has the remainder as well.
+    /// The number of buckets in a unit. The last unit also has the buckets that the division into units leaves over.
     unit_buckets: usize,
     units: usize,
 }
@@ -102,16 +104,16 @@ struct Plan {
 /// How many units are worked on at a time, and the memory that they need.
 struct Units {
     at_once: usize,
-    /// Bytes of scratch memory of the whole build, without the partitioned keys.
+    /// The number of bytes of scratch memory for the whole build, without the memory for the partitioned keys.
     bytes: usize,
 }
 
 /// The outcome of a unit or of a window.
 #[derive(Debug, Default)]
 struct Done {
-    /// The number of keys that it adds to the filter, those in `left` included; `None` if it failed.
+    /// The number of keys that the unit or window adds to the filter, including those in `left`. `None` if it failed.
     kept: Option<u64>,
-    /// Fingerprints for which it had no room, each with a bucket where it belongs.
+    /// The fingerprints for which the unit or window had no room, each with one of its two buckets.
     left: Vec<u64>,
 }
 
@@ -161,7 +163,7 @@ impl Plan {
         let for_each = pairs * 2 + surplus * 2;
         match most_bytes.checked_sub(for_all)? / for_each {
             0 => None,
-            // All units are handed out at once: the threads work on no more of them than there is memory for.
+            // There is memory for a unit per thread, so all units are handed out at once.
             units if units >= threads => {
                 Some(Units { at_once: self.units, bytes: for_all + for_each * threads })
             }
@@ -193,7 +195,8 @@ impl CuckooFilter {
             return false;
         }
         let Some(plan) = Plan::of(&self.geometry, hashes.len()) else { return false };
-        // The filter is empty and the build writes every bucket, so what was known of the old buckets is void.
+        // The filter is empty and the build writes every bucket, so what the filter recorded about the old buckets is
+        // dropped.
         self.scratch = None;
         self.empty = EmptyPair::Clear;
         let built = with_width!(self.geometry, W => match W::BITS {
@@ -346,7 +349,8 @@ impl CuckooFilter {
         Some(last)
     }
 
-    /// Inserts keys with the whole table as window, and what that leaves one by one, or into the overflow area.
+    /// Inserts keys with the whole table as window, then the keys that this leaves one by one, into the table or the
+    /// overflow area.
     fn insert_last<W: Width>(&mut self, mut full: Vec<u64>, keys: &[u64]) -> Option<()> {
         let (geometry, kernels) = (self.geometry, self.kernels);
         let mut left = room_for(keys.len())?;
@@ -366,7 +370,8 @@ impl CuckooFilter {
     }
 }
 
-/// The base-2 logarithm of the bytes of a bucket's two words: fingerprints of 12 bits take as much as those of 16.
+/// The base-2 logarithm of the bytes of a bucket's two words: a word for fingerprints of 12 bits is as long as one for
+/// 16 bits.
 fn pair_bytes_log2(geometry: &Geometry) -> u32 {
     geometry.fingerprint_bits.next_power_of_two().trailing_zeros()
 }
@@ -380,7 +385,7 @@ fn left_in(units: &[Done], buckets: Range<usize>) -> Option<Vec<u64>> {
     Some(collected)
 }
 
-/// Bytes of all buckets, without the padding after the last.
+/// The number of bytes of all buckets, without the padding after the last.
 fn buckets_bytes<W: Width>(geometry: &Geometry) -> usize {
     geometry.buckets as usize * W::BUCKET_BYTES
 }

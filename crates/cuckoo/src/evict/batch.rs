@@ -13,10 +13,10 @@
 //! always has a fingerprint in hand, it is started only while the overflow area has room for the fingerprints of all
 //! chains. So no key can be lost.
 //!
-//! Sixteen chains make a step together, so that vectors can do it, and plan the step on the table as it was before.
-//! If two of them are in one bucket, or chose the last free slot of one bucket, the later one waits for the next
-//! step. So the result does not depend on how a step is computed: `scalar_lanes` does one lane after another, and
-//! `kernel::insert` does the same in vectors. A lane whose chain has ended takes a key of the queue at once, and
+//! Sixteen chains make a step together, so that vectors can compute it. All chains plan the step on the table as it was
+//! before the step. If two chains are in one bucket, or chose the last free slot of one bucket, the later one waits for
+//! the next step. So the result does not depend on how a step is computed: `scalar_lanes` does one lane after another,
+//! and `kernel::insert` does the same in vectors. A lane whose chain has ended takes a key of the queue at once, and
 //! chains go on while the keys of the next blocks are placed, so no lane is idle for long.
 //!
 //! Source: Fan et al., CoNEXT 2014, section 3.2, for the random walk.
@@ -30,17 +30,17 @@ use crate::table::{Entry, bucket_at};
 use crate::width::Width;
 use trommel_base::batch::Hint;
 
-/// How many keys the caller passes at a time: many, since at the end of a call lanes are idle.
+/// How many keys the caller passes at a time. The number is large, since lanes are idle at the end of every call.
 pub(crate) const CHUNK_KEYS: usize = 1 << 14;
-/// Groups of chains, whose steps are interleaved. So scalar stores have left the store buffer before they are reloaded
-/// as a vector, and buckets that are not in cache have the time of the other groups' steps to arrive.
+/// The number of groups of chains. Their steps are interleaved. So scalar stores have left the store buffer before they
+/// are reloaded as a vector, and buckets that are not in cache can arrive during the steps of the other groups.
 const LANE_GROUPS: usize = 4;
-/// In tables of more bytes, the buckets of the next block or step are prefetched. A block or a step has more
+/// In tables of more bytes than this, the buckets of the next block or step are prefetched. A block or a step has more
 /// instructions than a core looks ahead, so without prefetches the core waits for every bucket that is not in L1.
 pub(crate) const NEAR_BYTES: usize = 128 << 10;
-/// Rounds between two checks for chains that are too long.
+/// The number of rounds between two checks for chains that are too long.
 const ROUNDS_PER_CHECK: u32 = 16;
-/// Steps after which a search replaces a chain.
+/// The number of steps after which a search replaces a chain.
 const MAX_STEPS: u32 = 112;
 
 /// There is no room for a key. The keys whose bits in `new` are set are in the filter.
@@ -77,7 +77,8 @@ impl Parts<'_> {
                 new[first / 64] |= u64::from(placed) << (first % 64);
             }
             if !queue.is_unused() {
-                // A set must find the queued keys when it places the next ones.
+                // A set looks for each key before it places it, so the queued keys must be in the filter before the
+                // next keys are placed.
                 let to_the_end = !self.multiset;
                 if self.evict::<W, K>(&kernel, &mut chains, &mut queue, to_the_end).is_err() {
                     for index in queue.waiting_indices() {
@@ -91,7 +92,8 @@ impl Parts<'_> {
         self.evict::<W, K>(&kernel, &mut chains, &mut queue, true)
     }
 
-    /// Locates at most [`LOCATED_KEYS`] keys. In tables beyond [`NEAR_BYTES`] their primary buckets are prefetched.
+    /// Locates at most [`LOCATED_KEYS`] keys. In tables of more than [`NEAR_BYTES`], their primary buckets are
+    /// prefetched.
     #[inline(always)]
     fn locate<W: Width>(&self, hashes: &[u64], located: &mut Located) {
         let geometry = *self.geometry;
@@ -165,7 +167,7 @@ struct Chains {
 impl Chains {
     #[inline(always)]
     fn new(geometry: &Geometry) -> Self {
-        // Distinct buckets, if the table has enough, so that idle lanes do not conflict with each other.
+        // The lanes get distinct buckets, if the table has enough, so that idle lanes do not conflict with each other.
         let buckets = core::array::from_fn(|lane| (lane as u64 % geometry.buckets) as u32);
         Self { groups: [LaneGroup::idle(buckets); LANE_GROUPS] }
     }

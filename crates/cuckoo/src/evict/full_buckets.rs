@@ -1,16 +1,16 @@
 //! A bit per bucket: set if the bucket is full.
 //!
 //! An insert into a highly loaded table looks at some thirty buckets for one that has room. The bits of all buckets
-//! take 1/32 (8-bit fingerprints) to 1/128 (32-bit fingerprints) of the table's memory, so they are in cache where
-//! the table is not. The first insert that finds both its buckets full makes them. They are no part of the frozen
-//! filter, and can be freed at any time.
+//! take 1/32 (8-bit fingerprints) to 1/128 (32-bit fingerprints) of the table's memory, so they can be in cache when
+//! the table is not. The first insert that finds both its buckets full computes the bits. The bits are no part of the
+//! frozen filter, and can be freed at any time.
 
 use crate::geometry::Geometry;
 use crate::table::Table;
 use crate::width::Width;
 use alloc::vec::Vec;
 
-/// A bit per bucket, set where no slot is free.
+/// A bit for each bucket, set if the bucket is full.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FullBuckets {
     words: Vec<u64>,
@@ -36,7 +36,7 @@ impl FullBuckets {
         Self { words }
     }
 
-    /// Whether these are the bits of a table of this shape.
+    /// Whether there are as many bits as a table of this geometry needs.
     pub(crate) fn fit(&self, geometry: &Geometry) -> bool {
         self.words.len() as u64 == geometry.buckets.div_ceil(64)
     }

@@ -2,9 +2,9 @@
 
 use crate::table::Entry;
 
-/// Chains per group, lanes of a vector, and keys of a block.
+/// The number of chains in a group, of lanes in a vector, and of keys in a block.
 pub(crate) const LANES: usize = 16;
-/// A number per lane.
+/// A number for each lane.
 pub(crate) type Lanes = [u32; LANES];
 
 /// Sixteen eviction chains, each of which has one fingerprint in hand.

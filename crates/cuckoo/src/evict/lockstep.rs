@@ -8,7 +8,7 @@ use super::parts::Parts;
 use crate::table::Entry;
 use crate::width::Width;
 
-/// How many keys are located, and their primary buckets prefetched, at a time.
+/// The number of keys that are located at a time. In large tables, their primary buckets are prefetched together.
 pub(crate) const LOCATED_KEYS: usize = 256;
 
 /// The buckets and fingerprints of located keys.

@@ -4,10 +4,11 @@
 //! |---|---|---|
 //! | [`search`] | one key | a breadth-first search: nothing moves before a shortest path to room is known |
 //! | [`batch`] | batches | sixteen random-walk eviction chains in lockstep, over the whole table |
-//! | [`window`] | bulk builds | the same within a stretch of the table that one thread owns |
+//! | [`window`] | bulk builds | sixteen such chains in lockstep, within a stretch of the table that one thread owns |
 //!
-//! [`parts`] inserts single keys, also those that a batch or a build has no other room for. `kernel::insert` does the
-//! steps of `batch` and `window` in vectors; `scalar_lanes` and `window` do them lane by lane.
+//! [`parts`] inserts single keys, including those for which a batch or a build has no other room. `kernel::insert` does
+//! the steps of `batch` and `window` in vectors; `scalar_lanes` does those of `batch` lane by lane, and `window` has
+//! its own steps lane by lane.
 
 pub(crate) mod batch;
 pub(crate) mod full_buckets;

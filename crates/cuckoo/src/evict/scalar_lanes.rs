@@ -8,7 +8,7 @@ use crate::table::{Entry, Table};
 use crate::width::Width;
 use core::marker::PhantomData;
 
-/// Does one lane after the other.
+/// The kernel that handles one lane after the other.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ScalarLanes<W>(PhantomData<W>);
 
@@ -77,7 +77,7 @@ impl<W: Width> EvictionKernel<W> for ScalarLanes<W> {
 impl<W: Width> ScalarLanes<W> {
     pub(crate) const NEW: Self = Self(PhantomData);
 
-    /// As [`EvictionKernel::place`], for `len` keys, at most sixteen.
+    /// Like [`EvictionKernel::place`], but for `len` keys, which are at most sixteen.
     #[inline(always)]
     pub(crate) fn place_some(
         parts: &mut Parts<'_>,

@@ -4,10 +4,11 @@
 //! room, the key goes there. Otherwise, if one of the four fingerprints of its bucket has room in its own other bucket,
 //! that fingerprint moves, and the key takes its slot. Otherwise the key takes the slot of one of the four, and the
 //! chain goes on with the evicted fingerprint in its other bucket. Sixteen lanes make a step together, and plan it on
-//! the table as it was before the step, as in `batch`.
+//! the table as it was before the step, like the lanes of `batch`.
 //!
 //! Buckets outside of the *window* count as full, and a step that would lead there is not taken; the next step tries
-//! another slot. A chain that does not end in time is left to a window that reaches further.
+//! another slot. A chain that has not ended after `max_steps` steps is given up, and its fingerprint is left to a
+//! window that reaches further.
 //!
 //! The list of keys is in the order of the table. Keys are taken from many positions of the list in alternation, so
 //! the table fills evenly. If they were taken from one end to the other, each stretch of the table would push its
@@ -22,12 +23,12 @@ use crate::width::Width;
 use alloc::vec::Vec;
 use trommel_base::batch::Hint;
 
-/// Groups of chains, whose steps are interleaved.
+/// The number of groups of chains. Their steps are interleaved.
 const LANE_GROUPS: usize = 4;
-/// How many positions of the list keys are taken from in alternation. With 64, keys of one bucket are taken so soon
-/// after each other that chains of a group often wait for each other.
+/// The number of positions of the list from which keys are taken in alternation. With 64 positions, keys of one bucket
+/// follow each other so soon that chains of a group often wait for each other.
 const STREAMS: usize = 512;
-/// How many keys ahead each of these positions is prefetched: a cache line.
+/// How many keys ahead of each of these positions the list is prefetched. This many keys fill a cache line.
 const AHEAD_KEYS: usize = 8;
 
 /// A stretch of the table that chains do not leave. No key was ever removed from it, so empty pairs mean *clear*.
@@ -38,9 +39,9 @@ pub(crate) struct Window<'a> {
     /// The first bucket.
     pub(crate) first: u32,
     pub(crate) table: &'a mut [u8],
-    /// A bit per bucket, set where no slot is free.
+    /// A bit for each bucket, set if the bucket is full.
     pub(crate) full: &'a mut [u64],
-    /// Steps after which a chain is given up.
+    /// The number of steps after which a chain is given up.
     pub(crate) max_steps: u32,
 }
 
@@ -51,8 +52,8 @@ impl Window<'_> {
         (self.table.len() / W::BUCKET_BYTES) as u32
     }
 
-    /// The other bucket of a fingerprint. Both buckets are counted from `first`; outside of the window, the other one
-    /// is [`Window::buckets`] or more.
+    /// The other bucket of a fingerprint. Both buckets are counted from `first`. If the other bucket is outside of the
+    /// window, the result is [`Window::buckets`] or more.
     #[inline(always)]
     fn alternate(&self, bucket: u32, fingerprint: u32) -> u32 {
         self.geometry.alternate(self.first + bucket, fingerprint).wrapping_sub(self.first)
@@ -83,8 +84,8 @@ impl Window<'_> {
         Table::new(self.geometry, &mut *self.table, bucket::EmptyPair::Clear)
     }
 
-    /// Inserts keys within the window. A chain that is given up leaves its fingerprint in `left`, with the bucket where
-    /// that belongs. `left` must have room for one entry per key.
+    /// Inserts keys within the window. A chain that is given up leaves its fingerprint in `left`, with one of the
+    /// fingerprint's buckets. `left` must have room for one entry per key.
     #[inline(always)]
     pub(crate) fn insert_within<W: Width, K: WindowedEviction<W>>(
         &mut self,
@@ -182,7 +183,7 @@ pub(crate) trait WindowedEviction<W: Width>: Copy {
 struct Step {
     /// The slot that the fingerprint in hand takes. `None` if the fingerprint in hand itself moves to its other bucket.
     slot: Option<usize>,
-    /// The bucket to which the evicted fingerprint moves, or the one in hand.
+    /// The bucket to which the evicted fingerprint moves or, if `slot` is `None`, the fingerprint in hand.
     to: u32,
     /// Whether that bucket had room before the step.
     is_room: bool,

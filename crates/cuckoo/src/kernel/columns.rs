@@ -2,7 +2,8 @@
 //!
 //! Lookups key by key mispredict branches: whether the fingerprint is in the primary bucket, and whether the flag of
 //! its class is set, is unpredictable. Here both are computed for every key, and the compiler vectorises the loops for
-//! the instruction set. Buckets are read one by one, by ordinary loads. ns per key by loads / by gathers:
+//! the instruction set. Buckets are read one by one, by ordinary loads. The table has ns per key with loads / with
+//! gathers:
 //!
 //! | core | slots | 8 bits | 16 bits |
 //! |---|---|---|---|
@@ -10,12 +11,13 @@
 //! | Zen 4 | 2^20 | 2.2 / 3.0 | 3.8 / 6.1 |
 //! | Zen 4 | 2^24 | 4.9 / 12.5 | 6.1 / 22 |
 //!
-//! If the table is in cache, both buckets of every key are read. Otherwise every cache line costs, so primary buckets
-//! are prefetched a few chunks ahead, and only the alternates of keys that need them are prefetched and read.
+//! If the table is in cache, both buckets of every key are read. Otherwise every cache line that is read takes time, so
+//! primary buckets are prefetched a few chunks ahead, and only the alternates of keys that need them are prefetched and
+//! read.
 //!
 //! Rejected, for tables in cache: reading only the alternates of keys that need them, after listing these keys without
-//! a branch (`vpcompressd`, or AVX2 permutations from a table) in chunks of their own. This took 0.84 to 1.03 of the
-//! time with AVX-512, 0.87 to 1.14 with AVX2, and 1.00 to 1.10 in portable code: not worth a second pass.
+//! a branch (`vpcompressd`, or AVX2 permutations from a table) in chunks of their own. This took 0.84 to 1.03 times as
+//! long with AVX-512, 0.87 to 1.14 times with AVX2, and 1.00 to 1.10 times in portable code: not worth a second pass.
 
 use super::Buckets;
 use crate::geometry::Geometry;
@@ -26,7 +28,7 @@ use trommel_base::bitmap::ones;
 use trommel_base::with_fetch;
 use trommel_simd::bits_of;
 
-/// The keys of a chunk, whose answers fill one word.
+/// The number of keys in a chunk. Their answers fill one word.
 const KEYS: usize = 64;
 type Column<T> = [T; KEYS];
 
@@ -48,13 +50,13 @@ impl Chunk {
         self.fingerprints = fixed_points.map(|fixed_point| geometry.fingerprint(fixed_point));
     }
 
-    /// A byte per key: whether its fingerprint is in its word, a bucket.
+    /// A byte for each key: whether the bucket in its word holds its fingerprint.
     #[inline(always)]
     fn found_in<W: Width>(&self, words: &Column<W::Word>) -> Column<u8> {
         core::array::from_fn(|i| W::has(words[i], self.fingerprints[i]).into())
     }
 
-    /// A byte per key: whether the flag of its class is set in its word, a bucket.
+    /// A byte for each key: whether the bucket in its word has the flag of the key's class set.
     #[inline(always)]
     fn flagged_in<W: Width>(&self, words: &Column<W::Word>, least_set: u32) -> Column<u8> {
         core::array::from_fn(|i| {
@@ -73,10 +75,10 @@ impl Chunk {
     }
 }
 
-/// Reads buckets by one load each. Never inlined: in code for AVX-512, the compiler would make it a gather.
+/// Reads buckets by one load each. Never inlined: in code for AVX-512, the compiler would turn the loads into a gather.
 ///
 /// # Safety
-/// The numbers are those of buckets of the table, and the table has the geometry's length.
+/// All of `buckets` are buckets of the table, and the table has the geometry's length.
 #[inline(never)]
 unsafe fn read<W: Width>(table: &[u8], buckets: &Column<u32>, words: &mut Column<W::Word>) {
     for (word, bucket) in words.iter_mut().zip(buckets) {
@@ -90,13 +92,14 @@ unsafe fn read<W: Width>(table: &[u8], buckets: &Column<u32>, words: &mut Column
 #[inline(always)]
 pub(super) fn contains_batch<W: Width>(buckets: Buckets<'_>, hashes: &[u64], found: &mut [u64]) {
     let Buckets { geometry, table, empty } = buckets;
-    // `read` relies on these two. It also relies on buckets being in the table: a primary bucket is the high half of a
-    // product with the number of buckets, hence below it, and so is an alternate.
+    // `read` relies on these two assertions. It also relies on all buckets being in the table: a primary bucket is the
+    // high half of a product with the number of buckets, hence below that number, and an alternate is computed modulo
+    // that number.
     assert_eq!(table.len() as u64, geometry.table_bytes());
     assert_eq!(W::BITS, geometry.fingerprint_bits);
     let table = Table::<W, _>::new(geometry, table, empty);
-    // Tables of up to twice L2 are not prefetched, since a column has many cache lines in flight anyway: with
-    // prefetches, lookups in tables of one to two times L2 took 5 to 16 % longer.
+    // Tables of up to twice the size of L2 are not prefetched, since a column has many cache lines in flight anyway:
+    // with prefetches, lookups in tables of one to two times the size of L2 took 5 to 16 % longer.
     let window = Window::for_gathers(table.bytes.len() / 2);
     let (chunks, rest) = hashes.as_chunks::<KEYS>();
     if window.hint.is_none() {
@@ -132,7 +135,7 @@ fn in_cache<W: Width>(table: &Table<W, &[u8]>, chunks: &[[u64; KEYS]], found: &m
 
 /// How many chunks ahead primary buckets are prefetched.
 const AHEAD: usize = 2;
-/// Chunks whose keys are kept: those from the one that is located to the one whose alternates are read.
+/// The number of chunks whose keys are kept: all from the chunk that is located to the chunk whose alternates are read.
 const KEPT: usize = 4;
 
 #[inline(always)]
@@ -146,7 +149,7 @@ fn pipelined<W: Width, F: Fetch>(
     };
     let mut kept = [Chunk::NONE; KEPT];
     let mut words = [W::word([0; 4]); KEYS];
-    // The alternates of the last chunk, and a bit for each key that may be there.
+    // The alternates of the last chunk, and a bit for each key, set if the key may be in its alternate.
     let mut alternates: Column<u32> = [0; KEYS];
     let mut open = 0;
     for step in 0..chunks.len() + AHEAD + 1 {
@@ -168,7 +171,7 @@ fn pipelined<W: Width, F: Fetch>(
         }
         if let Some(chunk) = step.checked_sub(AHEAD).filter(|chunk| *chunk < chunks.len()) {
             let keys = &kept[chunk % KEPT];
-            // SAFETY: as in `in_cache`.
+            // SAFETY: primary buckets are in the table, whose length `contains_batch` checked.
             unsafe { read::<W>(table.bytes, &keys.buckets, &mut words) };
             let here = bits_of(&keys.found_in::<W>(&words));
             let flagged = bits_of(&keys.flagged_in::<W>(&words, table.empty.least_set()));

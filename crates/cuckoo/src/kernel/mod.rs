@@ -22,7 +22,7 @@ use crate::width::with_width;
 use alloc::vec::Vec;
 use trommel_simd::Isa;
 
-/// The parts of a filter that a lookup reads, owned or viewed.
+/// The parts of an owned or viewed filter that a lookup reads.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Buckets<'a> {
     pub(crate) geometry: &'a Geometry,
@@ -95,8 +95,8 @@ impl Kernels {
             #[cfg(target_arch = "x86_64")]
             _ if isa >= Isa::Avx2 => {
                 assert!(isa.is_available());
-                // SAFETY: the assertions checked that the machine has `isa`, and that the table has the geometry's length.
-                // Every set from AVX2 on has AVX2.
+                // SAFETY: the assertions checked that the machine has `isa`, and that the table has the geometry's
+                // length. Every instruction set from `Isa::Avx2` on includes AVX2.
                 unsafe { scalar::avx2::contains::<W>(geometry, table, empty, hash) }
             }
             // SAFETY: the table has the geometry's length, as asserted above.
@@ -116,13 +116,14 @@ impl Kernels {
     #[inline]
     pub(crate) fn contains_batch(&self, buckets: Buckets<'_>, hashes: &[u64], found: &mut [u64]) {
         assert!(found.len() >= hashes.len().div_ceil(64));
-        // SAFETY: as in `contains`; the length of `found` was checked above.
+        // SAFETY: the instruction set and the length of the table are right for the reasons given in `contains`. The
+        // length of `found` was checked above.
         unsafe { (self.contains_batch)(buckets, hashes, found) }
     }
 
     #[inline(always)]
     pub(crate) fn insert(&self, parts: &mut Parts<'_>, hash: u64) -> Placed {
-        // SAFETY: as in `contains`.
+        // SAFETY: the instruction set and the length of the table are right for the reasons given in `contains`.
         unsafe { (self.insert)(parts, hash) }
     }
 
@@ -135,27 +136,28 @@ impl Kernels {
         new: &mut [u64],
     ) -> Result<(), NoRoom> {
         assert!(new.len() >= hashes.len().div_ceil(64));
-        // SAFETY: as in `contains`; the length of `new` was checked above.
+        // SAFETY: the instruction set and the length of the table are right for the reasons given in `contains`. The
+        // length of `new` was checked above.
         unsafe { (self.insert_batch)(parts, hashes, new) }
     }
 
     /// See [`Parts::remove`].
     #[inline(always)]
     pub(crate) fn remove(&self, parts: &mut Parts<'_>, hash: u64) -> bool {
-        // SAFETY: as in `contains`.
+        // SAFETY: the instruction set and the length of the table are right for the reasons given in `contains`.
         unsafe { (self.remove)(parts, hash) }
     }
 
     /// See [`Filling::fill`].
     pub(crate) fn fill(&self, filling: &mut Filling<'_>, surplus: &mut Vec<u64>) -> Option<u64> {
-        // SAFETY: the instruction set and the width are right, as in `contains`. The kernels take their bounds from the
-        // length of the slice that is to be filled, not from the geometry.
+        // SAFETY: the instruction set and the width are right for the reasons given in `contains`. The kernels take
+        // their bounds from the length of the slice that is to be filled, not from the geometry.
         unsafe { (self.fill)(filling, surplus) }
     }
 
     /// See [`Window::insert_within`].
     pub(crate) fn insert_within(&self, window: &mut Window<'_>, keys: &[u64], left: &mut Vec<u64>) {
-        // SAFETY: as in `fill`.
+        // SAFETY: the reasons given in `fill` hold here too.
         unsafe { (self.insert_within)(window, keys, left) }
     }
 }

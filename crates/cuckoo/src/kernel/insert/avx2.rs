@@ -9,8 +9,8 @@ pub(super) struct Avx2(__m256i, __m256i);
 
 /// Defines operations that apply one instruction to both halves.
 ///
-/// "Registers only" in this file: the instructions access no memory, and code that uses the type promises that the
-/// machine has them.
+/// "Registers only" in this file means that the instructions access no memory, and code that uses the type promises
+/// that the machine has them.
 macro_rules! both {
     ($($name:ident = $instruction:ident;)*) => {$(
         #[inline(always)]
@@ -81,7 +81,7 @@ unsafe impl Vector for Avx2 {
 
     #[inline(always)]
     fn right<const BITS: u32>(self) -> Self {
-        // SAFETY: as in `left`.
+        // SAFETY: registers only.
         unsafe {
             let count = _mm_cvtsi32_si128(BITS as i32);
             Self(_mm256_srl_epi32(self.0, count), _mm256_srl_epi32(self.1, count))
@@ -90,7 +90,7 @@ unsafe impl Vector for Avx2 {
 
     #[inline(always)]
     fn right_16<const BITS: u32>(self) -> Self {
-        // SAFETY: as in `left`.
+        // SAFETY: registers only.
         unsafe {
             let count = _mm_cvtsi32_si128(BITS as i32);
             Self(_mm256_srl_epi16(self.0, count), _mm256_srl_epi16(self.1, count))

@@ -10,8 +10,8 @@ pub(super) struct Avx512<const GATHERS: bool>(__m512i);
 
 /// Defines operations that apply one instruction to all lanes.
 ///
-/// "Registers only" in this file: the instructions access no memory, and code that uses the type promises that the
-/// machine has them.
+/// "Registers only" in this file means that the instructions access no memory, and code that uses the type promises
+/// that the machine has them.
 macro_rules! all {
     ($($name:ident = $instruction:ident;)*) => {$(
         #[inline(always)]

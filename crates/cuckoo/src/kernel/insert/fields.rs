@@ -49,7 +49,8 @@ impl Fields for Bits12 {
     #[inline(always)]
     unsafe fn read<V: Vector>(table: *const u8, buckets: V, some: Option<V>) -> (V, V) {
         let index = buckets.add(buckets).add(buckets);
-        // SAFETY: reads the first four and the last four of the six bytes of each bucket, as in `Bits8::read`.
+        // SAFETY: reads the first four and the last four of the six bytes of each bucket, which the caller promises to
+        // be in the table.
         let (low, high) = unsafe {
             (gather::<V, 2>(table, index, some), gather::<V, 2>(table.wrapping_add(2), index, some))
         };
@@ -79,7 +80,7 @@ impl Fields for Bits12 {
 impl Fields for Bits16 {
     #[inline(always)]
     unsafe fn read<V: Vector>(table: *const u8, buckets: V, some: Option<V>) -> (V, V) {
-        // SAFETY: reads both halves of the eight bytes of each bucket, as in `Bits8::read`.
+        // SAFETY: reads both halves of the eight bytes of each bucket, which the caller promises to be in the table.
         let (low, high) = unsafe {
             (
                 gather::<V, 8>(table, buckets, some),

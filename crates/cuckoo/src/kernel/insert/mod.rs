@@ -5,8 +5,8 @@
 //! vectors, and one minimum and one maximum order both pairs of sixteen buckets at once. Fingerprints of 32 bits do not
 //! fit into fields, and are inserted lane by lane.
 //!
-//! Rare cases are scalar too: lanes that share a bucket, and moves into a bucket with room, which one lane in six makes
-//! per step.
+//! Rare cases are in scalar code, too: lanes that share a bucket, and moves into a bucket with room. One lane in six
+//! makes such a move per step.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

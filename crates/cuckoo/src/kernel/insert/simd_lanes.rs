@@ -70,7 +70,8 @@ impl<V: Vector> SimdLanes<V> {
     pub(super) fn alternate(&self, (odd, origin): (V, V), offset: V) -> V {
         // For an odd bucket, the inverted bits of the offset and the 1 in `origin` add up to the negative offset.
         let there = origin.add(offset.left_by(self.doublings).xor(odd));
-        // Modulo `buckets`: where `there` is less, the subtraction wraps to a huge number.
+        // Modulo `buckets`: if `there` is below `buckets`, the subtraction wraps to a huge number, and `there` is the
+        // minimum.
         there.min(there.sub(self.buckets))
     }
 
@@ -80,7 +81,7 @@ impl<V: Vector> SimdLanes<V> {
         let (even, odd) = slots;
         let free_pairs = even.min_16(odd).eq_16(V::splat(0));
         let empty_pairs = even.max_16(odd).eq_16(V::splat(0));
-        // The second pair gets it if the first is full, or if the second is empty and the first is not.
+        // The second pair gets the fingerprint if the first is full, or if the second is empty and the first is not.
         let first_full = V::splat(FIRST).and_not(free_pairs);
         let only_second_empty = empty_pairs.right::<16>().and_not(empty_pairs);
         let second = first_full.or(only_second_empty).and(V::splat(FIRST));
@@ -149,8 +150,9 @@ unsafe fn full_signs<V: Vector>(full: &FullBuckets, buckets: V) -> V {
 }
 
 impl<V: Vector> SimdLanes<V> {
-    /// Puts fingerprints into the buckets that have room and whose sign is set in `wanted`. Returns these lanes, a bit
-    /// each. The buckets of all lanes must differ. `slots` are their slots; in other lanes they may be anything.
+    /// Puts fingerprints into the buckets that have room and whose sign is set in `wanted`. Returns the lanes that this
+    /// changed, a bit each. The buckets of all lanes must differ. In the wanted lanes, `slots` are the slots of the
+    /// bucket; in the others, they can have any value.
     ///
     /// # Safety
     /// The buckets whose sign is set are in the table.
@@ -179,7 +181,7 @@ impl<V: Vector> SimdLanes<V> {
         lanes
     }
 
-    /// The lanes whose key is in the table, a bit each. `slots` are those of the primary buckets.
+    /// The lanes whose key is in the table, a bit each. `slots` are the slots of the primary buckets.
     #[inline(always)]
     fn known<W: Fields>(
         &self,
@@ -200,9 +202,9 @@ impl<V: Vector> SimdLanes<V> {
         here.or(held(others, fingerprints).and(open)).signs()
     }
 
-    /// Places the keys in `primary_full` whose alternates have room; their primary buckets, with these slots, are full,
-    /// and those of all lanes differ. Returns the lanes that it placed. `None`, with nothing changed, if two alternates
-    /// are equal.
+    /// Places those keys of the lanes in `primary_full` whose alternates have room. The primary buckets of these lanes
+    /// are full. The primary buckets of all lanes differ, and `slots` are their slots. Returns the lanes whose keys
+    /// were placed. If two alternates agree in their low 16 bits, changes nothing and returns `None`.
     #[inline(always)]
     fn place_there<W: Fields>(
         &self,
@@ -221,7 +223,7 @@ impl<V: Vector> SimdLanes<V> {
             // SAFETY: alternates of buckets of the table are in the table, and there is a bit for each of its buckets.
             wanted = wanted.and_not(unsafe { full_signs(&scratch.full, there) });
         }
-        // SAFETY: as above.
+        // SAFETY: alternates of buckets of the table are in the table.
         let placed = unsafe {
             let others = W::read(parts.table.as_ptr(), there, Some(wanted));
             self.insert::<W>(parts, (there, fingerprints), others, wanted)
@@ -236,7 +238,7 @@ impl<V: Vector> SimdLanes<V> {
 impl<W: Fields, V: Vector> EvictionKernel<W> for SimdLanes<V> {
     #[inline(always)]
     fn new(parts: &Parts<'_>) -> Self {
-        // Every gather and scatter of buckets relies on these.
+        // Every gather and scatter of buckets relies on these assertions.
         assert_eq!(parts.table.len() as u64, parts.geometry.table_bytes());
         assert_eq!(parts.geometry.fingerprint_bits, W::BITS);
         Self::of(parts.geometry, *parts.empty, parts.table.len())
@@ -262,7 +264,7 @@ impl<W: Fields, V: Vector> EvictionKernel<W> for SimdLanes<V> {
             }
         }
         let wanted = V::of_signs(new);
-        // SAFETY: as above.
+        // SAFETY: primary buckets are in the table, whose length was checked in `new`.
         let placed = unsafe { self.insert::<W>(parts, (buckets, fingerprints), slots, wanted) };
         let primary_full = new & !placed;
         if primary_full == 0 {
@@ -271,7 +273,7 @@ impl<W: Fields, V: Vector> EvictionKernel<W> for SimdLanes<V> {
         let placed = self.place_there::<W>(parts, (buckets, fingerprints), slots, primary_full);
         let full_lanes = match placed {
             Some(placed) => primary_full & !placed,
-            // Two keys have the same alternate, so keys are placed one by one.
+            // Two keys may have the same alternate, so keys are placed one by one.
             None => ones(primary_full)
                 .filter(|lane| !parts.place_there::<W>(keys.key(first + lane)))
                 .fold(0, |full_lanes, lane| full_lanes | 1 << lane),
@@ -312,7 +314,7 @@ impl<W: Fields, V: Vector> EvictionKernel<W> for SimdLanes<V> {
                 full_signs(full, to[3]),
             ]
         };
-        // The slot as two bits: the first slot whose fingerprint has room in its other bucket, else one that varies
+        // The slot as two bits: the first slot whose fingerprint has room in its other bucket, else a slot that varies
         // from step to step.
         let first_full = a.and(b);
         let all_full = first_full.and(c.and(d));
@@ -353,7 +355,7 @@ impl<W: Fields, V: Vector> EvictionKernel<W> for SimdLanes<V> {
             }
             group.refill(lane, queue.pop());
         }
-        // SAFETY: as above.
+        // SAFETY: the buckets of chains are in the table, whose length was checked in `new`.
         unsafe { W::write(parts.table.as_mut_ptr(), buckets, slots, active & !waiting) };
         if waiting != 0 {
             group.retry([buckets, fingerprints, steps].map(lanes_of), waiting);

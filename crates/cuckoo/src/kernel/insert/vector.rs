@@ -27,7 +27,7 @@ pub(super) unsafe trait Vector: Copy + Debug {
     fn right<const BITS: u32>(self) -> Self;
     /// Shifts each lane left by the number in the same lane of `counts`, which is below 32.
     fn left_by(self, counts: Self) -> Self;
-    /// Shifts right in the same way.
+    /// Shifts each lane right by the number in the same lane of `counts`, which is below 32.
     fn right_by(self, counts: Self) -> Self;
 
     fn min_16(self, other: Self) -> Self;
@@ -52,10 +52,11 @@ pub(super) unsafe trait Vector: Copy + Debug {
     /// # Safety
     /// These bits may be read, in every lane, and indices are below 2^31.
     unsafe fn gather<const SCALE: i32>(base: *const u8, index: Self) -> Self;
-    /// Reads in the same way in the lanes whose sign is set in `sign`. The other lanes have any value.
+    /// Reads 32 bits, at `base + index · SCALE`, in each lane whose sign is set in `sign`. The other lanes of the
+    /// result have any value.
     ///
     /// # Safety
-    /// As in `gather`, for these lanes and for index 0.
+    /// These bits may be read, in these lanes, and so may the bits at index 0. Indices are below 2^31.
     unsafe fn gather_some<const SCALE: i32>(base: *const u8, index: Self, sign: Self) -> Self;
     /// Writes 32 bits for each lane whose bit of `lanes` is set, at `base + index · SCALE`, in the order of the
     /// lanes.
@@ -64,7 +65,7 @@ pub(super) unsafe trait Vector: Copy + Debug {
     /// These bits may be written, in these lanes, and indices are below 2^31.
     unsafe fn scatter<const SCALE: i32>(self, base: *mut u8, index: Self, lanes: u32);
 
-    /// A vector whose signs are these bits.
+    /// A vector whose signs are these bits: lane `i` has bit `i`.
     #[inline(always)]
     fn of_signs(bits: u32) -> Self {
         const SHIFTS: Lanes = [31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16];

@@ -55,7 +55,7 @@ impl<W: Fields, V: Vector> WindowedEviction<W> for WindowedSimdLanes<V> {
 
     #[inline(always)]
     fn step(&self, window: &mut Window<'_>, group: &mut LaneGroup) -> u32 {
-        // Every gather and scatter relies on this, and on the buckets of the group being in the window.
+        // Every gather and scatter relies on this assertion, and on the buckets of the group being in the window.
         let in_window = window.buckets::<W>();
         assert!(window.full.len() as u64 * 64 >= u64::from(in_window));
         debug_assert!(group.buckets.iter().all(|bucket| *bucket < in_window));
@@ -86,7 +86,7 @@ impl<W: Fields, V: Vector> WindowedEviction<W> for WindowedSimdLanes<V> {
                 self.no_room(window.full, own),
             ]
         };
-        // The slot as two bits: the first slot whose fingerprint has room in its other bucket, else one that varies
+        // The slot as two bits: the first slot whose fingerprint has room in its other bucket, else a slot that varies
         // from step to step.
         let first_full = a.and(b);
         let slots_full = first_full.and(c.and(d));

@@ -1,9 +1,9 @@
 //! Lookups with AVX-512: a vector has sixteen keys if a bucket has four bytes, and eight if it has six or eight.
 //!
-//! Primary buckets are gathered and compared. Then a masked gather reads the alternates of the keys that were not
-//! found and whose flag is set. Tables in L2 are not prefetched, since gathers overlap by themselves. Beyond L2 the
-//! batch pipeline prefetches the primary buckets. Used for [`Isa::Avx512Gather`](trommel_simd::Isa) only: for other
-//! instruction sets, `columns.rs` is faster, and has the figures.
+//! Primary buckets are gathered and compared. Then a masked gather reads the alternates of the keys that were not found
+//! and whose flag is set. Tables in L2 are not prefetched, since gathers overlap by themselves. Beyond L2 the batch
+//! pipeline prefetches the primary buckets. This code is used only for [`Isa::Avx512Gather`](trommel_simd::Isa). For
+//! other instruction sets, the code in `columns.rs` is faster; the figures are there.
 
 mod dwords;
 mod qwords;
@@ -39,7 +39,7 @@ macro_rules! lookup {
             }
         }
 
-        /// Answers in whole words, of 64 keys each. Returns the number of keys that this answered.
+        /// Looks up as many of the keys as fill whole words of 64 answers. Returns their number.
         #[target_feature(
             enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
         )]
@@ -98,7 +98,7 @@ macro_rules! lookup {
             groups.len() * KEYS
         }
 
-        /// Which keys are found in their buckets.
+        /// Returns the keys that are found in their buckets, a bit each.
         #[inline]
         #[target_feature(
             enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
@@ -123,7 +123,7 @@ macro_rules! lookup {
 }
 use lookup;
 
-/// The kernel for a width, if there is one in vectors.
+/// The vector kernel for a width, if there is one.
 pub(in crate::kernel) fn contains_batch<W: Width>() -> Option<ContainsBatch> {
     match W::BITS {
         8 => Some(dwords::contains_batch::<W>),

@@ -5,7 +5,7 @@ pub(super) mod avx512;
 
 use trommel_base::batch::Ring;
 
-/// Primary buckets and fingerprints of the keys between locating and probing.
+/// The primary buckets and fingerprints of keys that were located and will be probed.
 #[derive(Default)]
 struct Located {
     buckets: Ring,

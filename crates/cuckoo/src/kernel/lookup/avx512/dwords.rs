@@ -88,7 +88,8 @@ fn alternates(shape: &Shape, buckets: __m512i, fingerprints: __m512i) -> __m512i
     let is_odd = _mm512_test_epi32_mask(buckets, shape.odd);
     let forward = _mm512_mask_sub_epi32(offset, is_odd, shape.buckets, offset);
     let there = _mm512_add_epi32(buckets, forward);
-    // Modulo `buckets`: where `there` is less, the subtraction wraps to a huge number.
+    // Modulo `buckets`: if `there` is below `buckets`, the subtraction wraps to a huge number, and `there` is the
+    // minimum.
     _mm512_min_epu32(there, _mm512_sub_epi32(there, shape.buckets))
 }
 

@@ -82,8 +82,9 @@ fn alternates(shape: &Shape, buckets: __m512i, fingerprints: __m512i) -> __m512i
     let is_odd = _mm512_test_epi64_mask(buckets, shape.odd);
     let forward = _mm512_mask_sub_epi64(offset, is_odd, shape.buckets, offset);
     let there = _mm512_add_epi64(buckets, forward);
-    // Modulo `buckets`: where `there` is less, the subtraction wraps to a huge number. The numbers of buckets have 32
-    // bits, so minima of 32-bit lanes will do; minima of 64-bit lanes take twice as long.
+    // Modulo `buckets`: if `there` is below `buckets`, the subtraction wraps to a huge number, and `there` is the
+    // minimum. The numbers of buckets have 32 bits, so minima of 32-bit lanes will do; minima of 64-bit lanes take
+    // twice as long.
     _mm512_min_epu32(there, _mm512_sub_epi32(there, shape.buckets))
 }
 
@@ -97,7 +98,8 @@ fn alternates(shape: &Shape, buckets: __m512i, fingerprints: __m512i) -> __m512i
 )]
 unsafe fn gather<W: Width>(table: *const u8, buckets: __m512i, mask: Keys) -> __m512i {
     let zero = _mm512_setzero_si512();
-    // SAFETY: the caller's promise. Of a bucket of six bytes, eight are read; padding follows the last bucket.
+    // SAFETY: the caller's promise. Eight bytes are read even if a bucket has six; padding follows the last bucket
+    // then.
     unsafe {
         if W::BITS == 12 {
             let pairs_of_bytes = _mm512_add_epi64(buckets, _mm512_slli_epi64::<1>(buckets));
