@@ -1,9 +1,9 @@
 //! Fills a table from fingerprints in ascending order: each is appended to the next free slot, and no slot is ever
 //! shifted.
 //!
-//! Which fingerprint begins a run, and which one pushes the next from its home, cannot be predicted, so appending
-//! takes no branch on it. It sets bytes instead of bits, in windows of a few blocks, and converts a window to words
-//! when it is full. Rejected: setting the bits of the words one by one (a build took 18.5 ns per key instead of 9).
+//! Which fingerprint begins a run, and which one pushes the next from its home, cannot be predicted, so appending takes
+//! no branch on either. It sets bytes instead of bits, in windows of a few blocks, and converts a window to words when
+//! it is full. Rejected: setting the bits of the words one by one (a build took 18.5 ns per key instead of 9).
 
 use crate::geometry::Geometry;
 use crate::layout::Layout;
@@ -13,10 +13,10 @@ use alloc::vec::Vec;
 use trommel_base::WhyFull;
 use trommel_simd::bits_of;
 
-/// Blocks of a window.
+/// The number of blocks in a window.
 const WINDOW_BLOCKS: usize = 32;
 
-/// Fills an empty table in order. Merges and resizes use it, and bulk builds of highly clustered fingerprints.
+/// Fills an empty table in order. Merges, resizes, and bulk builds of highly clustered fingerprints use it.
 pub(crate) struct Appender<'t, L> {
     table: Table<L, &'t mut [u8]>,
     slots: SlotWindow,
@@ -24,14 +24,14 @@ pub(crate) struct Appender<'t, L> {
     last: Last,
 }
 
-/// The last fingerprint that was appended, and counts.
+/// The last fingerprint that was appended, and two counts of fingerprints.
 #[derive(Clone, Copy)]
 struct Last {
     quotient: u64,
     stored: u32,
-    /// Copies of the last fingerprint so far.
+    /// The number of copies of the last fingerprint so far.
     equal: u32,
-    /// Fingerprints appended so far.
+    /// The number of fingerprints appended so far.
     len: u64,
 }
 
@@ -97,8 +97,8 @@ impl<'t, L: Layout> Appender<'t, L> {
         let Last { mut quotient, mut stored, mut equal, mut len } = self.last;
         let mut next = self.slots.next;
         for fingerprint in fingerprints {
-            // No `&&` here and no `if` for `slot`: compilers turn them into branches, which cannot be predicted.
-            // Merging took 16 ns per key with them, and takes 11 without.
+            // No `&&` here and no `if` for `slot`: compilers turn these into branches, which cannot be predicted.
+            // Merging took 16 ns per key with the branches, and takes 11 without.
             let differs = (fingerprint.0 ^ quotient) | u64::from(fingerprint.1 ^ stored);
             let begins = u64::from(fingerprint.0 != quotient);
             if differs == 0 {
@@ -147,7 +147,7 @@ impl<'t, L: Layout> Appender<'t, L> {
         self.last.len
     }
 
-    /// Writes the window of slots, and moves it to the block of `slot`, which is behind it.
+    /// Writes the window of slots, and moves it to the block of `slot`, which comes after the window.
     #[inline(never)]
     fn move_slots(&mut self, slot: u64) -> Result<(), WhyFull> {
         let blocks = self.table.shape.blocks;
@@ -161,7 +161,8 @@ impl<'t, L: Layout> Appender<'t, L> {
         self.slots.end = slots.min(self.slots.begin + Self::WINDOW_SLOTS as u64);
         self.slots.stored.fill(0);
         self.slots.ends_before.fill(0);
-        // `ends_before[0]` stays 0: the slot before the window belongs to the last window, which is written.
+        // `ends_before[0]` stays 0: the slot before the window belongs to the previous window, which is already
+        // written.
         Ok(())
     }
 
@@ -176,7 +177,7 @@ impl<'t, L: Layout> Appender<'t, L> {
         }
     }
 
-    /// Writes the window of quotients, and moves it to the block of `quotient`, which is behind it.
+    /// Writes the window of quotients, and moves it to the block of `quotient`, which comes after the window.
     #[inline(never)]
     fn move_homes(&mut self, quotient: u64) {
         let per_block = u64::from(L::SLOTS);

@@ -1,21 +1,22 @@
 //! Finds the slots of a block at which no run is open: as many runs have ended there as were begun.
 //!
-//! Every occupied quotient begins a run, and every runend ends one. Sum these bits over the slots, plus one for a run
-//! that begins and minus one for a run that ends: where the sum is zero, no remainder is pushed any further. This finds
-//! all free slots of a block, and the ends of its clusters, at once.
+//! Every occupied quotient begins a run, and every runend ends one. Add these bits up slot by slot, as plus one for a
+//! run that begins and minus one for a run that ends: where the sum is zero, no remainder is pushed any further. This
+//! finds all free slots of a block, and the ends of its clusters, at once.
 //!
 //! Rejected: jumping from run to run, where each jump waits for the one before it (removals from tables at 95 % load
 //! took 1.7 to 2.5 times as long).
 
-/// A bit for each slot: whether the ones of `begun` up to and including the slot, plus `open`, are as many as those of
-/// `ended`. In a forged table more runs can end than were begun: then only the bits before the first such end hold.
+/// A bit for each slot: whether the number of ones in `begun` up to and including the slot, plus `open`, equals that
+/// number in `ended`. In a forged table, more runs can end than were begun; then only the bits before the first such
+/// end are right.
 #[inline(always)]
 pub(crate) fn balanced(begun: u64, ended: u64, open: u32) -> u64 {
     let mut open = u64::from(open);
     let mut balanced = 0;
     for byte in 0..8 {
         let (begun, ended) = (slots_of(begun >> (8 * byte)), slots_of(ended >> (8 * byte)));
-        // The sums of a byte are at most 8, so a larger `open` makes no difference.
+        // The sums within a byte are at most 8, so all larger values of `open` have the same effect.
         let more_begun = begun.wrapping_add(open.min(9) * EACH);
         balanced |= zero_bytes(more_begun ^ ended) << (8 * byte);
         open = open.wrapping_add(begun >> 56).wrapping_sub(ended >> 56);

@@ -18,21 +18,21 @@ const SURE_LOAD: f64 = 0.97;
 /// A chunk of fewer keys is inserted in its own order, not grouped.
 const FEWEST_KEYS: usize = 256;
 /// A batch into an empty filter is built in bulk if it has at least one key per this number of slots, and at least
-/// `FEWEST_BUILT_KEYS`. A build takes some ten microseconds to start, and then time per slot. Time of single inserts
-/// divided by that of a build, by the share of slots that the batch fills, with AVX-512 on a Zen 4 core: for 2^14 to
-/// 2^22 slots 0.11 to 0.16 at 1 %, 0.52 to 0.73 at 1/16, 0.9 to 1.2 at 1/8, 1.2 to 1.8 at 1/4, and 1.6 to 4.1 at 95 %;
-/// for 2^9 slots 0.8 to 0.9 at 95 %. Where inserts are slow, a build is faster at 1/16 too: with 8 bits in blocks of 64
-/// slots, 1.1 with portable kernels, and 1.2 with AVX-512 in 2^24 slots.
+/// `FEWEST_BUILT_KEYS`. A build takes some ten microseconds to start, and then time per slot. The time of single
+/// inserts divided by the time of a build depends on the share of slots that the batch fills. With AVX-512 on a Zen 4
+/// core it is: for 2^14 to 2^22 slots 0.11 to 0.16 at 1 %, 0.52 to 0.73 at 1/16, 0.9 to 1.2 at 1/8, 1.2 to 1.8 at 1/4,
+/// and 1.6 to 4.1 at 95 %; for 2^9 slots 0.8 to 0.9 at 95 %. Where inserts are slow, a build is faster at 1/16 too:
+/// with 8 bits in blocks of 64 slots, the quotient is 1.1 with portable kernels, and 1.2 with AVX-512 in 2^24 slots.
 const SLOTS_PER_BUILT_KEY: u64 = 8;
 const FEWEST_BUILT_KEYS: usize = 1024;
-/// Keys of a chunk, which are grouped at a time and take nine bytes of scratch memory each. Tables beyond `LARGE_BYTES`
-/// have many regions, so they take more keys at a time to have enough for each region.
+/// The number of keys in a chunk. The keys of a chunk are grouped together, and take nine bytes of scratch memory each.
+/// Tables beyond `LARGE_BYTES` have many regions, so their chunks have more keys, to have enough for each region.
 const GROUPED_KEYS: usize = 1 << 16;
 const GROUPED_KEYS_OF_LARGE: usize = 1 << 20;
 const LARGE_BYTES: usize = 64 << 20;
-/// Bytes of the table to which the keys of a group belong. They fit the nearest cache.
+/// The number of bytes of the table to which the keys of a group belong. They fit into the nearest cache.
 const GROUPED_BYTES: usize = 32 << 10;
-/// There are at most as many groups as give each this number of keys on average.
+/// The fewest keys that a group has on average. This limits the number of groups.
 const FEWEST_KEYS_PER_GROUP: usize = 8;
 
 impl<L: Layout> InsertBulk for Quotient<L> {
@@ -41,11 +41,11 @@ impl<L: Layout> InsertBulk for Quotient<L> {
     ///
     /// Scratch memory of a build:
     /// - four bytes per key, or eight if the remainder and the quotient within a region have more than 32 bits together
-    ///   (remainders of 20 bits and more, and narrower ones in large tables), plus 5 to 50 %, the fewer keys a region
-    ///   has the more;
+    ///   (remainders of 20 bits and more, and narrower ones in large tables), plus 5 to 50 %, which is more if regions
+    ///   have fewer keys;
     /// - 1100 bytes for each thread and each of up to 4096 regions;
-    /// - half a megabyte to two for each thread, and more if the table is so large that its 4096 regions have more than
-    ///   8192 slots each.
+    /// - 0.5 to 2 MB for each thread, and more if the table is so large that its 4096 regions have more than 8192 slots
+    ///   each.
     ///
     /// Grouped inserts take up to 14 MB, or 1.5 MB for tables of up to 64 MiB. If the budget allows less, keys are
     /// inserted one by one.
@@ -82,8 +82,8 @@ impl<L: Layout> InsertBulk for Quotient<L> {
 }
 
 impl<L: Layout> Quotient<L> {
-    /// Builds the table if the filter is empty and the keys are many enough. Returns false, and changes nothing, if
-    /// they are not, if they do not fit, or if there is no memory to sort them in.
+    /// Builds the table if the filter is empty and there are enough keys. Returns false, and changes nothing, if this
+    /// is not so, if the keys do not fit, or if there is no memory to sort them in.
     fn try_build<W: Workers>(&mut self, hashes: &[KeyHash], bulk: Bulk<'_, W>) -> bool {
         let many = hashes.len() as u64 >= self.geometry.slots / SLOTS_PER_BUILT_KEY;
         if self.len > 0 || !many || hashes.len() < FEWEST_BUILT_KEYS {
@@ -181,19 +181,19 @@ impl<L: Layout> Quotient<L> {
     }
 }
 
-/// Scratch bytes for inserting `keys` keys in `groups` groups: the grouped keys, and a bit per key that is set if the
-/// insert added it.
+/// The number of scratch bytes for inserting `keys` keys in `groups` groups: for the grouped keys, and for a bit per
+/// key that is set if the insert added it.
 const fn grouping_bytes(keys: usize, groups: usize) -> usize {
     Partitioner::<u64>::scratch_bytes_for(keys, groups) + newness_bytes(keys, groups)
 }
 
-/// Bytes of the bits per key, which are a list for each group.
+/// The number of bytes for the bits per key. Each group has a list of bits.
 const fn newness_bytes(keys: usize, groups: usize) -> usize {
     keys / 8 + groups * (size_of::<Vec<u64>>() + size_of::<u64>())
 }
 
-/// If `memory` is too small for `keys` keys in `groups` groups, gives it back to the workers and takes a piece that
-/// they keep, if they have one. The memory that the workers still keep then is within the budget.
+/// If `memory` is too small for `keys` keys in `groups` groups, gives it back to the workers. Then takes a piece of
+/// memory that the workers keep, if there is one. The memory that they keep after that is within the budget.
 fn take_memory<W: Workers>(
     memory: &mut Option<Storage>,
     keys: usize,

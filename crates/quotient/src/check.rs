@@ -104,7 +104,7 @@ fn check_blocks<L: Layout, W: Words>(
     }
 }
 
-/// The offset of a block in which, or after which, `open` runs of earlier blocks end.
+/// The offset of a block, if `open` runs of earlier blocks end in the block or after it.
 #[inline(always)]
 fn offset_after<L: Layout, W: Words>(
     words: W,
@@ -136,7 +136,7 @@ struct Compared {
     /// Whether the remainder equals that of the next slot.
     equal: u64,
     zero: u64,
-    /// Whether the layout stores no remainder in this form.
+    /// Whether this number is not the stored form of any remainder.
     malformed: u64,
 }
 
@@ -145,7 +145,7 @@ struct Runs<'t, L, W> {
     words: W,
     table: &'t Table<L, &'t [u8]>,
     copies: u32,
-    /// How many of the slots right before the block equal the slot after them, in one run.
+    /// The number of slots right before the block that each equal the next slot of the same run.
     repeated: u32,
 }
 
@@ -175,15 +175,15 @@ impl<L: Layout, W: Words> Runs<'_, L, W> {
         if self.copies == 1 {
             return equal != 0;
         }
-        // Copies that begin and end within a block are at most 64, fewer than a multiset keeps, so only those that come
-        // over from the block before are counted.
+        // At most 64 copies can begin and end within a block, which is fewer than a multiset keeps. So only copies that
+        // go on from the block before are counted.
         let begun = self.repeated + equal.trailing_ones();
         let goes_on = equal.trailing_ones() >= L::SLOTS;
         self.repeated = if goes_on { begun } else { (equal << (64 - L::SLOTS)).leading_ones() };
         begun >= self.copies
     }
 
-    /// The first remainder of the next block; 0 after the last.
+    /// The first remainder of the next block; 0 if the block is the last.
     #[inline(always)]
     fn first_of_next(&self, block: usize) -> u32 {
         let next = Position { block: block + 1, slot: 0 };
@@ -215,7 +215,8 @@ impl<L: Layout, W: Words> Runs<'_, L, W> {
         }
     }
 
-    /// Compares wider remainders. None are malformed: only `WideBlock` has them, and it stores them as they are.
+    /// Compares wider remainders. None are malformed: only `WideBlock` has remainders wider than a byte, and it stores
+    /// them unchanged.
     #[inline(always)]
     fn numbers(&self, block: usize) -> Compared {
         let mut stored = [0; 65];

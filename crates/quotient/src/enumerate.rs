@@ -102,7 +102,8 @@ impl<L: Layout> Iterator for Entries<'_, L> {
     }
 }
 
-/// An iterator over the fingerprints of a filter in ascending order, each as often as it has copies.
+/// An iterator over the fingerprints of a filter in ascending order, each repeated for every copy that the filter
+/// holds.
 ///
 /// A fingerprint is a number below [`Geometry::fingerprints`], and grows with the hash: it is
 /// `floor(hash · fingerprints / 2^64)`. A [`CacheLineQuotient`](crate::CacheLineQuotient) adds one to it if its

@@ -1,9 +1,10 @@
 //! Hashes and fingerprints, in filters that were resized.
 //!
 //! In a new filter, quotient and remainder are the high and the low part of `floor(hash · slots · 2^r / 2^64)`, and
-//! that number is the fingerprint. Doubling the slots and moving a bit from the remainder to the quotient does not
-//! change it. Any other size has other quotients, and the filter has no keys to compute them from, only fingerprints.
-//! So it replaces each hash by a number that its fingerprint alone determines, and splits that number instead.
+//! that number is the fingerprint. Doubling the slots moves a bit from the remainder to the quotient, and does not
+//! change the fingerprint. A table of any other size has other quotients, and the filter has no keys to compute them
+//! from, only fingerprints. So a filter of such a size replaces each hash by a number that the hash's fingerprint alone
+//! determines, and splits that number instead.
 
 use crate::geometry::Geometry;
 use crate::layout::Layout;
@@ -15,7 +16,7 @@ pub(crate) enum Rounding {
     /// No change: quotient and remainder are the fingerprint.
     None,
     /// The filter reserved remainder 0 when it was made, and has doubled since, so its remainders are shorter and
-    /// reserve nothing. The fingerprints that were avoided at first are still avoided.
+    /// reserve nothing. The filter still avoids the fingerprints that it avoided before.
     Reserved,
     /// The hash becomes its fingerprint times `unit`.
     Rescaled {
@@ -94,7 +95,7 @@ impl Rounding {
     }
 }
 
-/// The largest factor with which every fingerprint's product is below 2^64.
+/// The largest factor for which the product with every fingerprint is below 2^64.
 fn unit(fingerprints: u64) -> u64 {
     ((1u128 << 64) / u128::from(fingerprints)) as u64
 }

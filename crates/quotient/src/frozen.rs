@@ -19,8 +19,8 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
         Header { kind: L::KIND, hasher: self.hasher, len: self.len, parameters }
     }
 
-    /// Makes the checks that [`parse_trusted`](Quotient::parse_trusted) skips, except for the checksum: that the table
-    /// is one that inserts can make. Any filter but a trusted view was checked before, and passes at no cost.
+    /// Makes the check that [`parse_trusted`](Quotient::parse_trusted) skips: whether inserts can make the table. Does
+    /// not verify the checksum. A filter that is not a trusted view was checked before, and passes at no cost.
     ///
     /// ```
     /// use trommel::{FormatError, QuotientFilter};
@@ -33,7 +33,7 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if the table is no such table.
+    /// [`FormatError`] if inserts cannot make the table.
     pub fn check_structure(&self) -> Result<(), FormatError> {
         match self.checked {
             Extent::Whole => Ok(()),
@@ -94,9 +94,9 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
 impl<'a, L: Layout> Quotient<L, &'a [u8]> {
     /// A zero-copy view of a frozen filter, at any alignment. Nothing is allocated.
     ///
-    /// Cost: one pass over the bytes for the checksum, and one that checks that the table is the one that inserts of
-    /// its fingerprints make, which takes a quarter of a millisecond per million slots on a Zen 4 core with AVX2. In a
-    /// filter that was resized, each fingerprint is checked by itself, which takes some 10 ns more per key.
+    /// Cost: one pass over the bytes for the checksum, and a second to check that inserts of the table's fingerprints
+    /// make this table. The second pass takes a quarter of a millisecond per million slots on a Zen 4 core with AVX2.
+    /// In a filter that was resized, each fingerprint is also checked separately, which takes some 10 ns more per key.
     ///
     /// ```
     /// use trommel::{CacheLineQuotient, Filter, FormatError, Insert, QuotientFilter};
@@ -115,8 +115,8 @@ impl<'a, L: Layout> Quotient<L, &'a [u8]> {
     }
 
     /// A zero-copy view of bytes that were verified before. It does not compute the table's checksum and does not check
-    /// the remainders. It does check occupieds, runends and offsets in full, a third to a fifth of the table, because
-    /// lookups rest on them: even on damaged bytes, a lookup stays within the table and ends. See
+    /// the remainders. It does check occupieds, runends and offsets in full, because lookups rest on them. They are a
+    /// third to a fifth of the table. So even on damaged bytes, a lookup stays within the table and ends. See
     /// [`container::parse_trusted`].
     ///
     /// ```
@@ -236,7 +236,8 @@ fn geometry_of<L: Layout>(parameters: [u64; 4]) -> Result<Geometry, FormatError>
     let rescaled = (1..=1 << MAX_FINGERPRINT_BITS).contains(&fingerprints)
         && remainder_bits_for(slots, fingerprints) == Some(bits)
         && !(L::RESERVES_ZERO && bits == *L::REMAINDER_BITS.end());
-    // A filter that reserves remainder 0 was made with its full width, and has its first size or at least twice that.
+    // A filter that reserves remainder 0 was made with its full width, and has its original size or at least twice that
+    // size.
     let first = fingerprints >> L::REMAINDER_BITS.end();
     let resized = !L::RESERVES_ZERO
         || first << L::REMAINDER_BITS.end() == fingerprints

@@ -6,35 +6,35 @@ use trommel_base::range::reduce;
 /// The size of a table and of its fingerprints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
-    /// The number of quotients, each of which has a slot. It need not be a power of two.
+    /// The number of quotients. Each has a slot. The number need not be a power of two.
     pub slots: u64,
-    /// Blocks of the table: those of `slots`, and a few more for remainders that are pushed beyond the last
-    /// quotient's slot, so that clusters do not wrap around.
+    /// The number of blocks in the table: the blocks of the `slots`, and a few more for remainders that are pushed
+    /// beyond the last quotient's slot. So clusters do not wrap around.
     pub blocks: u64,
-    /// Bits of a remainder.
+    /// The number of bits of a remainder.
     pub remainder_bits: u32,
     /// The most copies of one fingerprint: 1 in a set, [`MAX_COPIES`] in a multiset.
     pub copies: u32,
     /// The number of possible fingerprints. It is `slots · 2^remainder_bits` in a new filter, or `2^fingerprint_bits`
-    /// if that option was given. Growing and shrinking keep it, since they have no keys to take more bits from.
+    /// if that option was given. A resize does not change it, since there are no keys to take more bits from.
     pub fingerprints: u64,
 }
 
 /// The most copies of one key that a multiset keeps. The time of an insert is proportional to the copies that the
-/// filter holds already, so this bounds it.
+/// filter holds already, so this number bounds that time.
 pub const MAX_COPIES: u32 = 255;
 /// The most slots of a filter.
 pub(crate) const MAX_SLOTS: u64 = 1 << 42;
 /// The most bits of quotient and remainder together. Two bits of the hash are left for rounding.
 pub(crate) const MAX_FINGERPRINT_BITS: u32 = 62;
-/// The load that a filter reaches with any distinct keys whose hashes are uniform. Above it, or with many copies of
-/// few keys, inserts get slower and slower until one finds no free slot.
+/// The load that a filter reaches with any distinct keys whose hashes are uniform. Above this load, or with many copies
+/// of few keys, inserts get slower and slower until one finds no free slot.
 pub const GUARANTEED_LOAD: f64 = 0.95;
 
 impl Geometry {
     /// The number of slots after the last quotient's slot. At 95 % load, the last cluster extends `x` slots beyond the
     /// last quotient with probability `e^(−0.105 x)`, so 320 slots are too few in one of 10^14 filters. Clusters of a
-    /// small filter cannot extend so far; there, four standard deviations of its number of keys suffice.
+    /// small filter cannot extend so far; for such a filter, four standard deviations of its number of keys are enough.
     pub(crate) fn overhang_slots(slots: u64) -> u64 {
         320.min(32 + 4 * slots.isqrt())
     }
@@ -63,7 +63,7 @@ impl Geometry {
         Shape { blocks: self.blocks as usize, remainder_bits: self.remainder_bits }
     }
 
-    /// The bytes of the table.
+    /// The number of bytes of the table.
     pub(crate) fn table_bytes<L: Layout>(&self) -> u64 {
         L::table_bytes(self.blocks, self.remainder_bits)
     }

@@ -1,8 +1,8 @@
 //! Quotient filters: hash tables that store a short fingerprint of each key instead of the key.
 //!
-//! A fingerprint is the key's hash, reduced to fewer bits. Its high part, the quotient, names a slot; its low part, the
-//! remainder, is stored in that slot or, if other remainders take it, in a later one. Two bits per slot record which
-//! remainders belong to which quotient.
+//! A fingerprint is the key's hash, reduced to fewer bits. Its high part, the quotient, names a slot. Its low part, the
+//! remainder, is stored in that slot or, if other remainders take that slot, in a later one. Two bits per slot record
+//! which remainders belong to which quotient.
 //!
 //! # When to use one
 //!

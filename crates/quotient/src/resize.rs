@@ -98,11 +98,11 @@ impl<L: Layout> Quotient<L> {
         self.resize_slots(self.geometry.slots.saturating_mul(2))
     }
 
-    /// Gives the filter as many slots as `keys` keys fill to 95 %, which can be any number, more or fewer than now.
-    /// All keys stay, with the same fingerprints.
+    /// Gives the filter as many slots as `keys` keys fill to 95 %. That can be any number of slots, more or fewer than
+    /// now. All keys stay, with the same fingerprints.
     ///
     /// Unless the new number of slots is the original one times a power of two, every operation first replaces a hash
-    /// by one that its fingerprint determines, which costs two multiplications. A
+    /// by a number that the hash's fingerprint determines, which costs two multiplications. A
     /// [`CacheLineQuotient`](crate::CacheLineQuotient) has either its original size or at least twice that.
     ///
     /// ```
@@ -190,7 +190,8 @@ impl<L: Layout> Quotient<L> {
         (load * self.geometry.slots as f64) as u64
     }
 
-    /// Doubles the filter until one more key keeps it within the load at which it grows. On an error, it is unchanged.
+    /// Doubles the filter until one more key keeps it within the load at which it grows. On an error, the filter is
+    /// unchanged.
     pub(crate) fn grow_if_due(&mut self) -> Result<(), WhyFull> {
         let Some(load) = self.grow_at.filter(|_| self.is_growth_due()) else { return Ok(()) };
         let mut geometry = self.geometry;
@@ -224,7 +225,7 @@ fn new_table<L: Layout>(geometry: &Geometry) -> Result<Storage, OutOfMemory> {
     Storage::zeroed(bytes as usize, true)
 }
 
-/// Fills a table with fingerprints in ascending order. Returns how many it holds then.
+/// Fills a table with fingerprints in ascending order. Returns the number of fingerprints in the table.
 fn append_all<L: Layout>(
     geometry: &Geometry,
     table: &mut [u8],
@@ -235,7 +236,7 @@ fn append_all<L: Layout>(
     Ok(appender.finish())
 }
 
-/// Fills a table with the merged fingerprints of two filters. Returns how many it holds then.
+/// Fills a table with the merged fingerprints of two filters. Returns the number of fingerprints in the table.
 fn append_merged<L: Layout, I: Iterator<Item = u64>>(
     geometry: &Geometry,
     table: &mut [u8],
@@ -270,7 +271,7 @@ struct Merged<I> {
     right: Buffered<I>,
 }
 
-/// A sequence, with the next numbers of it in a buffer.
+/// A sequence, and a buffer of its next numbers.
 struct Buffered<I> {
     sequence: I,
     /// The numbers from `at` on come next. [`END`] follows the last number of the sequence.
@@ -330,8 +331,8 @@ impl<L: Layout> Quotient<L> {
     /// and remainder bits. Filters that were built with a false-positive rate for different numbers of keys do not. If
     /// both filters hold a fingerprint, a set stores it once.
     ///
-    /// For filters that hold `n` keys together after the merge at a false-positive rate `fpr`, give each
-    /// `⌈log2(n / fpr)⌉` bits:
+    /// For filters that hold `n` keys together after the merge at a false-positive rate `fpr`, give the fingerprints of
+    /// each filter `⌈log2(n / fpr)⌉` bits:
     ///
     /// ```
     /// use trommel::{Filter, Insert, KeyHash, QuotientFilter};

@@ -38,7 +38,7 @@ pub(crate) fn geometry<L: Layout>(spec: &Spec) -> Result<Geometry, SpecError> {
         check_bits("fingerprint_bits", bits, 1, MAX_FINGERPRINT_BITS)?;
     }
     spec.grow_at.map(checked_load).transpose()?;
-    // A growing filter is sized for one key at least: one for no keys would have no remainder bit to spare.
+    // A growing filter is sized for one key at least: a filter for no keys would have no remainder bit to spare.
     let mut spec = *spec;
     spec.keys = spec.keys.max(usize::from(spec.grow_at.is_some()));
     let geometry = sized::<L>(&spec)?;
@@ -127,7 +127,7 @@ fn for_fpr<L: Layout>(spec: &Spec, load: f64, fpr: f64) -> Result<Geometry, Spec
     };
     let geometry = checked::<L>(spec, slots, bits)?;
     if spec.fingerprint_bits.is_none() && spec.remainder_bits.is_none() && !enough(bits) {
-        // A hash has too few bits for the false-positive rate, or the widest remainder has.
+        // Hashes, or remainders of the largest width, have too few bits for the false-positive rate.
         let longest = L::REMAINDER_BITS.filter(|bits| fits(slots, *bits)).max().unwrap_or(1);
         return Err(SpecError::FprUnreachable { fpr, floor: reached(longest) });
     }
@@ -179,7 +179,8 @@ fn for_bytes<L: Layout>(spec: &Spec, load: f64, bytes: usize) -> Result<Geometry
     if fewest > MAX_SLOTS {
         return checked::<L>(spec, fewest, bits);
     }
-    // Searches for the most slots that fit, between the fewest, which do, and a number that does not.
+    // Searches for the most slots that fit, between the fewest slots, which fit, and a number of slots that does not
+    // fit.
     let (mut least, mut most) = (fewest / L::SLOTS_STEP, MAX_SLOTS / L::SLOTS_STEP + 1);
     while most - least > 1 {
         let middle = least + (most - least) / 2;
@@ -207,7 +208,7 @@ fn for_fingerprints_in_bytes<L: Layout>(
     if min_bytes > bytes { Err(SpecError::TooSmall { bytes, min_bytes }) } else { Ok(geometry) }
 }
 
-/// Bytes of a table; without offsets and padding if it has more slots than a filter can have.
+/// The number of bytes of a table. If it has more slots than a filter can have, offsets and padding are left out.
 fn table_bytes<L: Layout>(slots: u64, remainder_bits: u32) -> u128 {
     if slots <= MAX_SLOTS {
         return L::table_bytes(Geometry::blocks_for::<L>(slots), remainder_bits).into();

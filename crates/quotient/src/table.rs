@@ -118,8 +118,8 @@ impl<L: Layout, S: AsRef<[u8]>> Table<L, S> {
         Run { first, last: self.select_runend(words, first, 0) }
     }
 
-    /// Whether the table holds a fingerprint. Also true if its run has no end, which can be only in bytes that are no
-    /// table.
+    /// Whether the table holds a fingerprint. Also true if the fingerprint's run has no end. That is possible only in
+    /// bytes that no insert makes.
     #[inline(always)]
     pub(crate) fn contains<W: Words>(&self, words: W, home: Position, stored: u32) -> bool {
         self.is_occupied(home) && {
@@ -133,7 +133,8 @@ impl<L: Layout, S: AsRef<[u8]>> Table<L, S> {
         if self.is_occupied(home) { self.search(self.run(words, home), stored).1 } else { 0 }
     }
 
-    /// The slot in a run where a remainder belongs, before all that are at least as large, and how many equal it.
+    /// The slot in a run where a remainder belongs, which is before all remainders that are at least as large, and the
+    /// number of remainders that equal it.
     #[inline(always)]
     fn search(&self, run: Run, stored: u32) -> (Position, u32) {
         let mut at = run.first;
@@ -156,7 +157,7 @@ impl<L: Layout, S: AsRef<[u8]>> Table<L, S> {
         if let Some(found) = L::first_free(self.bytes.as_ref(), from) {
             return found;
         }
-        // A run may end with the table, and a remainder above all of it belongs behind the end.
+        // If a run ends at the end of the table, a remainder larger than all of the run belongs behind that end.
         if from >= self.end() {
             return None;
         }
@@ -254,7 +255,8 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Table<L, S> {
         }
         let free = self.first_free(words, at).ok_or(WhyFull::Slots)?;
         L::insert_remainder(&self.shape, self.bytes.as_mut(), at, free, stored);
-        // An occupied quotient's run gets a slot more that is not its last. A new run is one slot, which is its last.
+        // The run of an occupied quotient gets one more slot, which does not end the run. A new run has one slot, which
+        // ends it.
         self.insert_runend(first, free, !occupied);
         for block in home.block + 1..=free.block {
             let offset = self.offset(block);
@@ -287,7 +289,7 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Table<L, S> {
         true
     }
 
-    /// Inserts a bit into the runends at `first`, and moves those from there to before `free` up by one. The bit at
+    /// Inserts a bit into the runends at `first`, and moves the bits from there to before `free` up by one. The bit at
     /// `free`, which is 0, is overwritten.
     #[inline(always)]
     fn insert_runend(&mut self, first: Position, free: Position, bit: bool) {
@@ -303,7 +305,7 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Table<L, S> {
         }
     }
 
-    /// Removes the bit at `first` from the runends, and moves those after it, up to `last`, down by one. The bit at
+    /// Removes the bit at `first` from the runends, and moves the bits after it, up to `last`, down by one. The bit at
     /// `last` becomes 0.
     #[inline(always)]
     fn remove_runend(&mut self, first: Position, last: Position) {

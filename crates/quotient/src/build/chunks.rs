@@ -1,10 +1,11 @@
 //! Places the regions of a table on several threads.
 //!
-//! A region depends on its predecessors only through the remainders that spill into it, and nearly always these follow
-//! from the last predecessor alone: what spilled into that one matters only if one cluster takes all its slots. So the
-//! regions are split into *chunks*. A thread first places, but does not write, the region before a chunk, assuming that
-//! nothing spills into it; so it finds what spills into the chunk. When all chunks are placed, this spill is compared
-//! with the one that the chunk before really left. If they differ, the chunk is placed again.
+//! A region depends on its predecessors only through the remainders that spill into it, and nearly always the last
+//! predecessor alone determines these remainders: what spills into the last predecessor matters only if one cluster
+//! takes all its slots. So the regions are split into *chunks*. A thread first places, but does not write, the region
+//! before a chunk, assuming that nothing spills into that region. So the thread finds what spills into the chunk. When
+//! all chunks are placed, this spill is compared with the spill that the previous chunk really left. If they differ,
+//! the chunk is placed again.
 
 use super::plan::{LocalFingerprint, Plan, Stored};
 use super::region::{Region, Spill};
@@ -16,7 +17,7 @@ use trommel_base::Workers;
 use trommel_base::partition::Partitioned;
 use trommel_simd::Isa;
 
-/// Chunks for each of several threads, so that a slower thread can take fewer.
+/// The number of chunks per thread, if there are several threads. A slower thread can take fewer.
 const CHUNKS_PER_THREAD: usize = 4;
 /// The fewest regions of a chunk. Each chunk costs the time of one more region.
 const FEWEST_REGIONS: usize = 32;
@@ -133,7 +134,8 @@ impl<L: Layout, R: LocalFingerprint, T: Stored> Job for Chunk<'_, '_, L, R, T> {
         let (mut before, mut len) = (Spill::default(), 0);
         let mut parts = Vec::new();
         parts.try_reserve_exact(shares.len()).ok()?;
-        // What spills out of the table's last region is placed in one more, which has no fingerprints of its own.
+        // What spills out of the table's last region is placed in one more region, which has no fingerprints of its
+        // own.
         while at < end || end == plan.regions && region.spills() {
             if at == start {
                 before = region.spill()?;

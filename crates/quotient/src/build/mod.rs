@@ -6,12 +6,12 @@
 //!
 //! Nanoseconds per key for 2^20 slots at 95 % load, on a Cascade Lake core with AVX2: in blocks of 64 slots 10.8 with
 //! remainders of 8 bits, 12.3 with 16 bits and 15.7 with 18 bits; in cache lines 11.7. About 3 of these are for
-//! partitioning, and 1 for the system to zero memory for that.
+//! partitioning, and 1 is for the system, which zeroes the memory for partitioning.
 //!
 //! Rejected, when a key took 15.5 ns: sorting by remainder, then by quotient, and appending (20.4); sorting a pair of
 //! neighbours as one number, by the maximum of it and the number with the halves swapped, which compiles to scalar code
-//! (24, of which 11 for this step). Sorting runs of more than 4, 6 or 7 remainders one by one, instead of more than 5,
-//! takes 0.2 ns more each.
+//! (24, of which 11 for this step). Runs of more than 5 remainders are sorted one by one; each of the limits 4, 6 and 7
+//! takes 0.2 ns more.
 
 mod chunks;
 mod order;

@@ -35,7 +35,8 @@ pub(super) fn sort_runs<T: Stored>(
     }
 }
 
-/// Exchanges neighbours that are joined and not in order: slots `2 i + PARITY` with the slot after each.
+/// Exchanges joined neighbours that are not in order. The pairs of neighbours are slot `2 i + PARITY` and the slot
+/// after it, for every `i`.
 #[inline(always)]
 fn exchange<T: Stored, const PARITY: usize>(from: &[T], to: &mut [T], joined: &[T]) {
     for (i, to) in to[1..].as_chunks_mut::<VECTOR>().0.iter_mut().enumerate() {

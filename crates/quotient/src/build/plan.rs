@@ -22,8 +22,8 @@ pub(super) struct Plan {
     /// The logarithm of a region's number of blocks.
     region_log2: u32,
     pub(super) remainder_bits: u32,
-    /// Shifted right by this number of bits and then divided by the odd factor of a block's number of slots, a
-    /// fingerprint becomes its region.
+    /// The region of a fingerprint is the fingerprint, shifted right by this number of bits and then divided by the odd
+    /// factor of a block's number of slots.
     region_shift: u32,
     /// The most copies of one fingerprint.
     pub(super) copies: u32,
@@ -72,8 +72,8 @@ impl Plan {
     #[inline(always)]
     pub(super) fn split<L: Layout, R: LocalFingerprint>(&self, hash: u64) -> (usize, R) {
         let fingerprint = reduce(hash, self.fingerprints);
-        // The shifted number is below `odd_slots` times the number of regions, so it fits 32 bits, whose division takes
-        // two instructions less than one of 64 bits.
+        // The shifted number is below `odd_slots` times the number of regions, so it fits into 32 bits. A division of
+        // 32 bits takes two instructions fewer than one of 64 bits.
         let odd_slots = L::SLOTS >> L::SLOTS.trailing_zeros();
         let region = (fingerprint >> self.region_shift) as u32 / odd_slots;
         let region = u64::from(region);

@@ -19,7 +19,7 @@ use core::marker::PhantomData;
 use core::ops::Range;
 use trommel_simd::bits_of;
 
-/// Runs with more remainders are sorted one by one, before neighbours are swapped in the others.
+/// Runs with more remainders than this are sorted one by one. Then neighbours are swapped in the other runs.
 const LONG_RUN: u32 = 5;
 /// A region is not built here if it has more fingerprints than this number times its slots, or if earlier regions push
 /// more than that into it.
@@ -32,13 +32,14 @@ pub(super) struct Spill<T> {
     ends: Vec<u8>,
 }
 
-/// The slots of a region, and those that its runs take beyond its end. It is used for one region after another.
+/// The slots of a region, and the slots that its runs take beyond its end. One value is used for many regions, one
+/// after the other.
 pub(super) struct Region<L, T> {
     remainder_bits: u32,
     /// The most copies of one fingerprint.
     copies: u32,
     blocks: usize,
-    /// Slots of the region.
+    /// The number of slots of the region.
     slots: usize,
     /// The number of slots that runs of earlier regions take, which may be more than the region has.
     begin: usize,
@@ -48,7 +49,7 @@ pub(super) struct Region<L, T> {
     /// when all fingerprints have their slots, the slot after the last run of quotients up to `i`. Index 0 is the slot
     /// after earlier regions' runs.
     cursors: Vec<u32>,
-    /// Stored remainders; slot `i` is at index `i + 1`, here and in the next fields.
+    /// Stored remainders. In this field and the next three, slot `i` is at index `i + 1`.
     stored: Vec<T>,
     /// A second copy of `stored`, for swapping neighbours.
     exchanged: Vec<T>,
@@ -67,7 +68,7 @@ impl<L: Layout, T: Stored> Region<L, T> {
     /// An upper bound of the bytes that a region takes.
     pub(super) fn scratch_bytes(plan: &Plan) -> usize {
         let slots = plan.region_slots::<L>();
-        // A vector takes twice as much while it grows.
+        // A vector takes up to twice as much memory while it grows.
         let most = 2 * (2 * MOST_CLUSTERED * slots + 4 * VECTOR);
         let cursors = slots + 1 + VECTOR;
         let lists = 2 * (slots + most_repeated(MOST_CLUSTERED * slots) + VECTOR);
@@ -115,8 +116,9 @@ impl<L: Layout, T: Stored> Region<L, T> {
         self.begin > 0
     }
 
-    /// Assigns slots to the fingerprints of the region, which are those of all `shares`. Returns their number without
-    /// those that a set drops; `None` if they cluster too much, if they have too many copies, or if there is no memory.
+    /// Assigns slots to the fingerprints of the region, which are those of all `shares`. Returns the number of
+    /// fingerprints, without the copies that a set drops. `None` if the fingerprints cluster too much, if they have too
+    /// many copies, or if there is no memory.
     #[inline(always)]
     pub(super) fn place<R: LocalFingerprint>(&mut self, shares: &[&[R]]) -> Option<usize> {
         let fingerprints = shares.iter().map(|share| share.len()).sum::<usize>();

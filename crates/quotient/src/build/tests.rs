@@ -32,8 +32,8 @@ fn fill_region(
     }
 }
 
-/// Chunks have 32 regions. A chunk assumes that nothing spills into the region before it, which is wrong if the region
-/// before that is overfull and its cluster goes on through the whole region before the chunk.
+/// Chunks have 32 regions. A chunk assumes that nothing spills into the last region before it. That is wrong if the
+/// second-last region before the chunk is overfull and its cluster goes on through the whole last region.
 #[test]
 fn a_chunk_that_assumed_a_wrong_spill_is_placed_again() {
     fn assert_again<L: Layout>(full_regions: &[u64], again: usize) {

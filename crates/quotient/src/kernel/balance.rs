@@ -2,8 +2,8 @@
 
 /// [`balanced`](crate::balance::balanced) with AVX2.
 ///
-/// The bits of two slots are a number of four bits, so one vector has a byte for every two slots; with a byte for every
-/// slot, it would take two vectors. The gain is within the noise of the measurements.
+/// The bits of two slots are a number of four bits, so one vector is enough, with a byte for every two slots. A byte
+/// for every slot would take two vectors. The difference in time is within the noise of the measurements.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[target_feature(enable = "avx2,bmi2,popcnt")]
@@ -69,7 +69,7 @@ mod tests {
         }
     }
 
-    /// Compares with a sum slot by slot. As in every valid table, no more runs end than have begun.
+    /// Compares with a sum slot by slot. The inputs are like valid tables: no more runs end than have begun.
     #[test]
     fn sums_are_those_of_a_loop_over_slots() {
         let mut random = Splitmix::new(64);

@@ -7,7 +7,8 @@
 //! come before the quotient's home, but the slots between are free, so they cannot equal a remainder.
 //!
 //! If the line has no next start, the run goes on in the next line. There it is the run of the `(d + 1 − starts)`-th
-//! start, with all starts counted whatever the offset: slot 0 is a start, of the run that comes over.
+//! start. In that line all starts count, whatever the offset: slot 0 is the start of the run that comes from the line
+//! before.
 
 use super::Kernels;
 use super::scalar::scalar_kernels;

@@ -91,7 +91,8 @@ impl Kernels {
         found: &mut [u64],
     ) {
         assert!(found.len() >= hashes.len().div_ceil(64));
-        // SAFETY: as in `contains`. The length of `found` is checked above.
+        // SAFETY: the instruction set and the table's length are right for the reasons given in `contains`. The length
+        // of `found` is checked above.
         unsafe { (self.contains_batch)(geometry, table, hashes, found) }
     }
 
@@ -102,7 +103,7 @@ impl Kernels {
         table: &mut [u8],
         hash: u64,
     ) -> Result<bool, WhyFull> {
-        // SAFETY: as in `contains`.
+        // SAFETY: the instruction set and the table's length are right for the reasons given in `contains`.
         unsafe { (self.insert)(geometry, table, hash) }
     }
 
@@ -117,13 +118,14 @@ impl Kernels {
         new: &mut [u64],
     ) -> Progress {
         assert!(new.len() >= hashes.len().div_ceil(64));
-        // SAFETY: as in `contains`. The length of `new` is checked above.
+        // SAFETY: the instruction set and the table's length are right for the reasons given in `contains`. The length
+        // of `new` is checked above.
         unsafe { (self.insert_batch)(geometry, table, hashes, new) }
     }
 
     #[inline(always)]
     pub(crate) fn remove(&self, geometry: &Geometry, table: &mut [u8], hash: u64) -> bool {
-        // SAFETY: as in `contains`.
+        // SAFETY: the instruction set and the table's length are right for the reasons given in `contains`.
         unsafe { (self.remove)(geometry, table, hash) }
     }
 
@@ -134,7 +136,8 @@ impl Kernels {
         table: &[u8],
         extent: Extent,
     ) -> Result<u64, FormatError> {
-        // SAFETY: as in `contains`. A check reads slices by index, so a table of another length would only panic.
+        // SAFETY: the instruction set and the table's length are right for the reasons given in `contains`. A check
+        // reads slices by index, so a table of another length would only panic.
         unsafe { (self.check)(geometry, table, extent) }
     }
 }

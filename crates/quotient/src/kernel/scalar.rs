@@ -21,7 +21,7 @@ pub(super) fn contains<L: Layout, W: Words>(
     Table::<L, _>::new(geometry, table).contains(words, home, stored)
 }
 
-/// Keys of a group, which are located, fetched and probed together.
+/// The number of keys in a group. They are located, fetched and probed together.
 const GROUP: usize = 8;
 
 /// Homes and stored remainders of the keys that are located but not probed yet.
@@ -132,7 +132,8 @@ pub(super) fn insert_batch<L: Layout>(
     (hashes.len(), None)
 }
 
-/// The number of blocks whose cache lines a removal prefetches. At high loads it moves slots of about that many.
+/// The number of blocks whose cache lines a removal prefetches. At high loads, a removal moves slots of about this many
+/// blocks.
 const REMOVAL_BLOCKS: usize = 4;
 
 #[inline(always)]

@@ -31,7 +31,7 @@ impl Words for Avx2 {
 
     #[inline(always)]
     fn select(self, word: u64, skip: u32) -> u32 {
-        // SAFETY: as in `rank`.
+        // SAFETY: the code that made this value checked that the machine has BMI2.
         let one = unsafe { core::arch::x86_64::_pdep_u64(1 << skip, word) };
         one.trailing_zeros()
     }
@@ -44,19 +44,19 @@ impl Words for Avx2 {
 
     #[inline(always)]
     fn spread(self, packed: u64, bits: u32) -> u64 {
-        // SAFETY: as in `rank`.
+        // SAFETY: the code that made this value checked that the machine has BMI2.
         unsafe { core::arch::x86_64::_pdep_u64(packed, low_bits_of_bytes(bits)) }
     }
 
     #[inline(always)]
     fn above(self, bytes: &[u8; 64], others: &[u8; 64]) -> u64 {
-        // SAFETY: as in `balanced`.
+        // SAFETY: the code that made this value checked that the machine has AVX2 and BMI2.
         unsafe { above_avx2(bytes, others) }
     }
 
     #[inline(always)]
     fn equal(self, bytes: &[u8; 64], others: &[u8; 64]) -> u64 {
-        // SAFETY: as in `balanced`.
+        // SAFETY: the code that made this value checked that the machine has AVX2 and BMI2.
         unsafe { equal_avx2(bytes, others) }
     }
 }
@@ -104,7 +104,7 @@ fn equal_avx2(bytes: &[u8; 64], others: &[u8; 64]) -> u64 {
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(crate) unsafe fn word(table: *const u8, at: usize) -> u64 {
-    // SAFETY: the caller guarantees it.
+    // SAFETY: the caller guarantees that the eight bytes lie within the table.
     u64::from_le(unsafe { table.add(at).cast::<u64>().read_unaligned() })
 }
 

@@ -12,7 +12,7 @@ pub(super) const SECTIONS: usize = 3;
 pub struct Section {
     /// The byte of the table at which the section begins.
     pub(super) begin: usize,
-    /// Bytes for each block.
+    /// The number of bytes for each block.
     pub(super) block_bytes: usize,
 }
 

@@ -17,8 +17,8 @@ use trommel_base::{FilterKind, FormatError};
 /// | 506 – 511 | offset; 63 means 63 or more |
 ///
 /// That is 10.24 bits per slot. Remainders have 8 bits, and fewer after the filter has grown. Remainder 0 becomes 1, so
-/// that a byte compare can find a free slot, 4.5 times faster than rank and select. This raises the false-positive
-/// rate by 0.8 % of its value. A remainder of fewer than 8 bits is in the byte's high bits, followed by a one.
+/// that a byte compare can find a free slot, 4.5 times faster than rank and select. This raises the false-positive rate
+/// by 0.8 % of its value. A remainder of fewer than 8 bits is in the byte's high bits, and the bit after it is set.
 #[derive(Clone, Copy, Debug)]
 pub struct LineBlock;
 
@@ -72,7 +72,7 @@ impl Layout for LineBlock {
 
     #[inline(always)]
     fn stored(remainder_bits: u32, remainder: u32) -> u32 {
-        // A remainder of eight bits leaves no bit for the one that follows, so 0 becomes 1 instead.
+        // A remainder of eight bits leaves no bit to be set after it, so remainder 0 becomes 1 instead.
         let spare = 8 - remainder_bits;
         (remainder << spare | (1 << spare) >> 1).max(1)
     }
@@ -150,7 +150,8 @@ impl Layout for LineBlock {
         [Section { begin: 0, block_bytes: LINE_BYTES }, nothing, nothing]
     }
 
-    /// Stores both words of metadata, which overlap, whole and in order. That is faster than changing bits of each.
+    /// Stores both words of metadata whole, in order, since they overlap. That is faster than changing bits of each
+    /// word.
     #[inline(always)]
     fn set_block<T: Copy + Into<u32>>(
         shape: &Shape,

@@ -45,10 +45,10 @@ pub trait Layout: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
     /// Whether a stored remainder is never 0, so that 0 marks a free slot.
     const RESERVES_ZERO: bool;
 
-    /// Bytes of a table.
+    /// The number of bytes of a table.
     #[doc(hidden)]
     fn table_bytes(blocks: u64, remainder_bits: u32) -> u64;
-    /// Bits of a block, without the padding of sections.
+    /// The number of bits of a block, without the padding of sections.
     #[doc(hidden)]
     fn block_bits(remainder_bits: u32) -> u64;
     /// The stored form of a remainder. Stored remainders have the order of remainders, and are not 0 if 0 is reserved.
@@ -92,8 +92,8 @@ pub trait Layout: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
     /// The sections of a table in order; the last ones are empty if it has fewer.
     #[doc(hidden)]
     fn sections(shape: &Shape) -> [Section; SECTIONS];
-    /// Writes a whole block, with remainders as for [`Layout::set_remainders`]. `sections` has the bytes of each
-    /// section, all from the same block on, and `block` is counted from that one.
+    /// Writes a whole block, metadata and stored remainders, with 0 for a free slot. `sections` has the bytes of each
+    /// section from some block on, the same for all sections. `block` is counted from that block.
     #[doc(hidden)]
     fn set_block<T: Copy + Into<u32>>(
         shape: &Shape,
@@ -108,15 +108,15 @@ pub trait Layout: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
     /// Moves the remainders after `at`, up to and including `last`, down by one slot. Slot `last` becomes 0.
     #[doc(hidden)]
     fn remove_remainder(shape: &Shape, table: &mut [u8], at: Position, last: Position);
-    /// The first free slot from `from` on, `Some(None)` if there is none. `None` if the layout cannot tell from
-    /// remainders alone.
+    /// The first free slot from `from` on; `Some(None)` if no slot is free. `None` if the layout cannot tell free slots
+    /// from remainders alone.
     #[doc(hidden)]
     fn first_free(table: &[u8], from: Position) -> Option<Option<Position>>;
     /// Refuses padding bits that are not zero.
     ///
     /// # Errors
-    /// [`FormatError::Structure`] with the block that has such a bit, or the number of blocks if a section is followed
-    /// by one.
+    /// [`FormatError::Structure`] with the block that has such a bit, or with the number of blocks if the bit is in the
+    /// padding after a section.
     #[doc(hidden)]
     fn check_padding(shape: &Shape, table: &[u8]) -> Result<(), FormatError>;
     /// Byte offsets into the cache lines of the table that a lookup at `home` will most likely read.

@@ -1,6 +1,6 @@
 //! Numbers of a fixed width, packed without gaps, least significant bit first.
 
-/// The bytes of `slots` numbers of `bits` bits each. `slots` must be a multiple of 64.
+/// The number of bytes of `slots` numbers of `bits` bits each. `slots` must be a multiple of 64.
 pub(super) fn bytes(slots: u64, bits: u32) -> u64 {
     slots / 8 * u64::from(bits)
 }

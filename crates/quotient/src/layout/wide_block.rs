@@ -21,7 +21,7 @@ use trommel_base::{FilterKind, FormatError};
 pub struct WideBlock;
 
 const SLOTS: usize = 64;
-/// Bytes of the two metadata words of a block.
+/// The number of bytes of a block's two metadata words.
 pub(crate) const WORDS_BYTES: usize = 16;
 
 const fn padded(bytes: u64) -> u64 {
@@ -35,7 +35,7 @@ impl Shape {
         (self.blocks * WORDS_BYTES).next_multiple_of(LINE_BYTES)
     }
 
-    /// Bytes of the remainders of a block of a [`WideBlock`] table.
+    /// The number of bytes of a block's remainders in a [`WideBlock`] table.
     #[inline(always)]
     fn remainder_bytes(&self) -> usize {
         SLOTS / 8 * self.remainder_bits as usize

@@ -1,5 +1,5 @@
-//! Removes copies of equal fingerprints, of which a set keeps one. Each copy is removed by itself, so a region with too
-//! many of them is not built here.
+//! Removes copies of fingerprints: a set keeps only one of each. Copies are removed one by one, so a region with too
+//! many copies is not built here.
 
 use super::super::order::VECTOR;
 use super::super::plan::Stored;
@@ -9,7 +9,8 @@ use trommel_simd::bits_of;
 
 /// At most one in this number of fingerprints may be a copy.
 const FINGERPRINTS_PER_COPY: usize = 16;
-/// Removing copies may move at most this number times the slots of the region. In long clusters it would move more.
+/// Removing copies may move at most this many slots for each slot of the region. A region with long clusters can need
+/// more moves, and is not built here.
 const MOST_MOVED: usize = 64;
 
 /// The most copies that may be removed from `fingerprints` fingerprints.
@@ -62,7 +63,8 @@ impl<L: Layout, T: Stored> Region<L, T> {
 
     /// Removes the content of a slot, and moves the slots of the cluster after it down by one. Returns how many moved.
     fn take_out(&mut self, slot: usize) -> usize {
-        // The slots before the first home that no earlier run reaches move. From there on, nothing was pushed.
+        // The slots before the first home that no earlier run reaches move. From that home on, no remainder was pushed
+        // by the cluster.
         let mut ends_and_homes = self.cursors[..=self.slots].iter().zip(0u32..).skip(slot + 1);
         let stop = ends_and_homes.find(|(end, home)| *end <= home);
         let stop = stop.map_or(self.end, |(_, home)| home as usize);

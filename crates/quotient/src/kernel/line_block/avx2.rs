@@ -16,7 +16,7 @@ use trommel_base::with_fetch;
 /// The home and the stored remainder of a key.
 #[derive(Clone, Copy)]
 pub(super) struct Located {
-    /// Byte of the table where the line begins.
+    /// The byte of the table at which the line begins.
     pub(super) line: usize,
     pub(super) slot: u32,
     pub(super) remainder: u8,
@@ -24,7 +24,7 @@ pub(super) struct Located {
 
 /// The continuation of a run that does not end in its line.
 pub(super) struct Continued {
-    /// Byte of the table where the line begins in which the run goes on.
+    /// The byte of the table at which the next line, where the run goes on, begins.
     pub(super) line: usize,
     /// The index of the run's start among the starts of that line.
     pub(super) start: u32,
@@ -42,7 +42,7 @@ pub(super) fn locate(geometry: &Geometry, hash: u64) -> Located {
     Located { line: reduce(hash, lines) as usize * LINE_BYTES, slot, remainder }
 }
 
-/// A bit for each byte of a line: whether it equals `remainder`. Those from bit 50 on are bytes of metadata.
+/// A bit for each byte of a line: whether it equals `remainder`. The bits from 50 on are for bytes of metadata.
 ///
 /// # Safety
 /// The line lies within the table.
@@ -77,8 +77,8 @@ pub(super) fn run_of(starts: u64, number: u32) -> (u64, bool) {
     (next.wrapping_sub(_blsi_u64(ends)) & SLOT_BITS, next != 0)
 }
 
-/// Looks a key up in its line. Returns whether the line holds it; if not, whether its run goes on in the next line; and
-/// the continuation for that case.
+/// Looks a key up in its line. Returns whether the line holds the key; if not, whether the key's run goes on in the
+/// next line; and the continuation for that case.
 ///
 /// # Safety
 /// The line lies within the table.
@@ -156,7 +156,8 @@ pub(super) fn contains(geometry: &Geometry, table: &[u8], hash: u64) -> bool {
     hit
 }
 
-/// [`contains`] for a run that goes on beyond its line. A function of its own, so that the others save no registers.
+/// [`contains`] for a run that goes on beyond its line. It is a separate function, so that other lookups save no
+/// registers.
 #[inline(never)]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn contains_beyond(geometry: &Geometry, table: &[u8], hash: u64, start: u32) -> bool {
@@ -168,8 +169,8 @@ fn contains_beyond(geometry: &Geometry, table: &[u8], hash: u64, start: u32) -> 
 
 /// Looks keys up one by one, and prefetches the lines of up to 64 keys together. Batches use it for keys that do not
 /// fill a block, and for tables that are too large for passes. Rejected: listing the keys whose run goes on in the next
-/// line, as passes do (batches of 16 keys took 1.7 times as long in L2, and of 48 keys 1.15 times; of 63 keys, in 5 MB,
-/// 0.8 to 0.9 times).
+/// line, as passes do (in L2, batches of 16 keys took 1.7 times as long, and batches of 48 keys 1.15 times; in a table
+/// of 5 MB, batches of 63 keys took 0.8 to 0.9 times as long).
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) fn contains_each(geometry: &Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
     let window = Window::for_table(table.len());

@@ -2,9 +2,9 @@
 //!
 //! The passes are those of [`avx512`](super::avx512) in registers of half the size, with two differences. Ones are
 //! counted key by key, in the loop that deposits the bits of the run. And keys whose run goes on in the next line are
-//! bits of a word, and are looked up one by one while the lines of the next block are being fetched. On a Zen 4 core,
-//! lookups take 0.34 to 0.43 of the time of lookups key by key with scalar registers in L2, 0.38 to 0.46 in 1.3 MB, and
-//! 0.5 to 0.6 in 20 MB.
+//! marked as bits of a word, and are looked up one by one while the lines of the next block are being fetched. On a Zen
+//! 4 core, compared with lookups key by key with scalar registers, lookups take 0.34 to 0.43 times as long in tables in
+//! L2, 0.38 to 0.46 times in 1.3 MB, and 0.5 to 0.6 times in 20 MB.
 
 use super::avx2::{self, Continued, equal_to, follow};
 use super::lines::{
@@ -18,7 +18,7 @@ use trommel_base::batch::{Fetch, Window};
 use trommel_base::bitmap::ones;
 use trommel_base::with_fetch;
 
-/// Keys of a group, whose numbers fill a register.
+/// The number of keys in a group. Their numbers fill a register.
 const GROUP: usize = 4;
 /// A block is located this number of blocks before it is probed, so that 128 lines are being fetched.
 const AHEAD: usize = 2;
@@ -52,7 +52,7 @@ pub(super) fn contains_batch(geometry: &Geometry, table: &[u8], hashes: &[u64], 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn blocks<F: Fetch>(geometry: &Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
     let (blocks, rest) = hashes.as_chunks::<BLOCK>();
-    // One more block than is being fetched: keys of a block are followed after a further block was located.
+    // One block more than those being fetched: the keys of a block are followed only after one more block was located.
     let mut located = [LocatedBlock::NOWHERE; AHEAD + 2];
     let mut block = Block {
         starts: Column::ZERO,
@@ -90,7 +90,8 @@ fn blocks<F: Fetch>(geometry: &Geometry, table: &[u8], hashes: &[u64], found: &m
     avx2::contains_each(geometry, table, rest, &mut found[done / 64..]);
 }
 
-/// Computes lines, slots and remainders of hashes, four at a time, as in [`avx512`](super::avx512).
+/// Computes lines, slots and remainders of hashes, four at a time, with the products that [`avx512`](super::avx512)
+/// describes.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn locate<F: Fetch>(
@@ -150,7 +151,8 @@ impl Block {
             let remainders = keys.remainder.group::<GROUP>(group);
             for (i, (line, remainder)) in lines.iter().zip(remainders).enumerate() {
                 let remainder = _mm256_set1_epi32(*remainder as i32);
-                // SAFETY: as for `metadata` above.
+                // SAFETY: `locate` computes lines below `lines`, and `contains_batch` checks that the table has at
+                // least that many.
                 let equal = unsafe { equal_to(table.as_ptr(), *line as usize, remainder) };
                 self.equal.0[group * GROUP + i] = equal;
             }
@@ -225,7 +227,7 @@ fn starts(runends: __m256i) -> __m256i {
     _mm256_or_si256(starts, _mm256_set1_epi64x(1))
 }
 
-/// Two words of each of four lines: the one with the occupieds, which has other bits above them, and the one with the
+/// Two words of each of four lines: the word with the occupieds, which has other bits above them, and the word with the
 /// runends.
 ///
 /// # Safety

@@ -1,9 +1,9 @@
 //! Batches of lookups with AVX-512. A register has the metadata of eight keys, and a whole line is compared at once.
 //!
-//! A batch is looked up in blocks of 64 keys, whose answers are one word, and each block in several passes. A pass
-//! stores its results in pieces, and the next pass loads them as vectors, when the stores have left the store buffer.
-//! Keys whose run goes on in the next line are appended to a list. Their lines are prefetched, and they are looked up
-//! in blocks of their own.
+//! A batch is looked up in blocks of 64 keys. The answers for a block fill one word. Each block takes several passes. A
+//! pass stores its results in pieces, and the next pass loads them as vectors, when the stores have left the store
+//! buffer. Keys whose run goes on in the next line are appended to a list. Their lines are prefetched, and they are
+//! looked up in blocks of their own.
 //!
 //! Rejected: appending these keys one by one instead of by compressing vectors (lookups of present keys were 2 to 8 %
 //! slower, those of absent keys no faster); reading metadata by two gathers of eight words instead of loads of sixteen
@@ -26,7 +26,7 @@ struct Continued {
     len: usize,
     /// The number of keys whose lines were prefetched.
     fetched: usize,
-    /// Byte of the table where the next line begins.
+    /// The byte of the table at which the next line begins.
     line: [u64; 3 * BLOCK],
     /// The index of the run's start among the starts of that line.
     start: [u64; 3 * BLOCK],
@@ -68,8 +68,8 @@ pub(super) fn contains_batch<const VPOPCNT: bool>(
     with_fetch!(window, F => blocks::<F, VPOPCNT>(geometry, table, hashes, found));
 }
 
-/// A block of the list is looked up when this number of keys more are in the list: those of the last step or two, whose
-/// lines are still being fetched.
+/// A block of the list is looked up when the list has this number of keys more than the block. These keys were added in
+/// the last step or two, and their lines are still being fetched.
 const RIPE: usize = 16;
 
 /// A block is located this number of blocks before it is probed, so that 128 lines are being fetched.
@@ -366,8 +366,8 @@ fn starts(runends: __m512i) -> __m512i {
     _mm512_or_si512(starts, _mm512_set1_epi64(1))
 }
 
-/// Two words of each of eight lines: the one with the occupieds, which has other bits above them, and the one with the
-/// runends.
+/// Two words of each of eight lines: the word with the occupieds, which has other bits above them, and the word with
+/// the runends.
 ///
 /// # Safety
 /// `lines` are bytes of the table at which whole lines begin.

@@ -65,8 +65,9 @@ unsafe fn insert_key(
     hash: u64,
     key: Located,
 ) -> Result<bool, WhyFull> {
-    // The free slot is searched for first, from the home. How many lines that takes cannot be predicted, and is known
-    // sooner if it does not depend on the key's slot. Rejected: a search from that slot (56 ns per insert, not 51).
+    // The free slot is searched for first, from the home. The number of lines that the search takes cannot be
+    // predicted. It is known sooner if the search does not depend on the key's slot. Rejected: a search from the key's
+    // slot (56 ns per insert instead of 51).
     let free = first_free(table, Slot { line: key.line, at: key.slot });
     // SAFETY: the caller guarantees that the key's line is in the table, and the overhang adds at least one line.
     match unsafe { place(table.as_ptr(), key) } {
@@ -142,7 +143,7 @@ unsafe fn insert_at(
         }
     }
     while line <= free.line {
-        // SAFETY: as above.
+        // SAFETY: the line lies between that of the key and that of the free slot, which are in the table.
         unsafe { push_through(base.add(line), last(line), &mut carried) };
         line += LINE_BYTES;
     }
@@ -167,7 +168,7 @@ unsafe fn move_up(
     pushed: bool,
     carried: &mut Carried,
 ) {
-    // SAFETY: the caller's duty, for this and all below.
+    // SAFETY: all reads and writes are within the 64 bytes from `line` on, which the caller guarantees.
     unsafe {
         let metadata = word(line, RUNENDS_AT);
         let bytes = _mm512_loadu_si512(line.cast());
@@ -186,14 +187,14 @@ unsafe fn move_up(
 /// [`move_up`] for a line whose slots all move, from its first up to `last`.
 ///
 /// # Safety
-/// As for [`move_up`].
+/// 64 bytes from `line` on can be read and written.
 #[inline]
 #[target_feature(
     enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq"
 )]
 unsafe fn push_through(line: *mut u8, last: u32, carried: &mut Carried) {
     let slots = bits_between(0, last);
-    // SAFETY: the caller's duty, for this and all below.
+    // SAFETY: all reads and writes are within the 64 bytes from `line` on, which the caller guarantees.
     unsafe {
         let metadata = word(line, RUNENDS_AT);
         let bytes = _mm512_loadu_si512(line.cast());
@@ -214,7 +215,7 @@ unsafe fn push_through(line: *mut u8, last: u32, carried: &mut Carried) {
 #[repr(align(64))]
 struct Bytes([u8; LINE_BYTES]);
 
-/// For every byte, the index of the one before.
+/// For every byte of a register, the index of the byte before it.
 static ONE_BEFORE: Bytes = {
     let mut bytes = [0; LINE_BYTES];
     let mut i = 1;

@@ -10,9 +10,9 @@ use trommel_simd::prefetch;
 /// A slot of the table.
 #[derive(Clone, Copy)]
 pub(super) struct Slot {
-    /// Byte of the table where the slot's line begins.
+    /// The byte of the table at which the slot's line begins.
     pub(super) line: usize,
-    /// Index of the slot in its line.
+    /// The index of the slot in its line.
     pub(super) at: u32,
 }
 
@@ -24,9 +24,10 @@ impl Slot {
     }
 }
 
-/// The number of lines after a key's that are prefetched, because no processor predicts where the loop that reads them
-/// ends. With prefetching, single inserts from 92 to 95 % load took 0.95 of the time at 2^20 slots, 0.91 to 0.98 at
-/// 2^24 slots, and 0.93 there with AVX2. Storing whole lines instead of masked ones made no difference.
+/// The number of lines after a key's line that are prefetched, because no processor predicts where the loop that reads
+/// these lines ends. With prefetching, single inserts from 92 to 95 % load took 0.95 times as long at 2^20 slots, and
+/// 0.91 to 0.98 times at 2^24 slots; with AVX2, they took 0.93 times as long at 2^24 slots. Storing whole lines instead
+/// of masked ones made no difference.
 const FETCHED_LINES: usize = 3;
 
 /// Prefetches the lines after a key's.
@@ -50,7 +51,8 @@ pub(super) enum Place {
 /// Defines `place` for an instruction set: it finds the slot where a key's remainder belongs. `$compare` compares some slots
 /// of a line with a remainder, and returns a bit for each that equals it, and the number of those below it.
 ///
-/// A macro, since the compiler does not inline what is compiled for more sets than its caller is.
+/// This is a macro, since the compiler does not inline a function that is compiled for more instruction sets than its
+/// caller.
 macro_rules! define_place {
     (#[$target_feature:meta], $compare:path) => {
         /// Finds the slot where a key's remainder belongs.
@@ -109,7 +111,7 @@ macro_rules! define_place {
             if !ends_here {
                 return Place::Far;
             }
-            // SAFETY: as above.
+            // SAFETY: the caller guarantees that the table has the line after the key's.
             let (equal, more_below) = unsafe { $compare(table, line, key.remainder, rest) };
             if equal != 0 {
                 return Place::Held;

@@ -10,7 +10,7 @@ pub(super) use crate::layout::line_block::{
 };
 
 pub(super) const SLOTS: u32 = LineBlock::SLOTS;
-/// A mask of the slots where runs may begin, and of the one after the last.
+/// A mask of the slots, where runs can begin, and of the slot after the last one.
 pub(super) const START_BITS: u64 = (1 << (SLOTS + 1)) - 1;
 /// The largest offset that a line stores. It means that the offset is this number or more.
 pub(super) const MAX_OFFSET: u64 = LineBlock::MAX_OFFSET as u64;
@@ -47,7 +47,7 @@ impl Byte {
 /// The positions and remainders of a block of keys.
 #[derive(Clone, Copy)]
 pub(super) struct LocatedBlock {
-    /// Byte of the table where the line begins.
+    /// The byte of the table at which the line begins.
     pub(super) line: Column,
     pub(super) slot: Column,
     /// The remainder's byte four times, because a broadcast of 32 bits from memory needs no shuffle.

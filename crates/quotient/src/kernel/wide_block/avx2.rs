@@ -20,10 +20,10 @@ pub(super) struct Located {
     pub(super) remainder: u32,
 }
 
-/// The remainders of a run, and the key's, with which they are to be compared.
+/// The remainders of a run, and the key's remainder, with which they are to be compared.
 #[derive(Clone, Copy)]
 struct Run {
-    /// Bit of the table where the run's remainders begin.
+    /// The bit of the table at which the run's remainders begin.
     at: usize,
     /// The number of bits of the run's remainders; 0 if the quotient is not occupied.
     bits: u32,
@@ -122,8 +122,8 @@ pub(super) fn contains(geometry: &Geometry, table: &[u8], hash: u64) -> bool {
         return contains_any(geometry, table, hash);
     };
     let key = locate(geometry, hash);
-    // The metadata is needed to know where the run begins, but it is about here. With this prefetch, a lookup took 0.7
-    // to 0.85 of the time.
+    // Only the metadata tells where the run begins, but it begins near this slot. With this prefetch, a lookup took 0.7
+    // to 0.85 times as long.
     let slot = key.block * 64 + key.slot as usize;
     let near = places.remainders + slot * places.bits as usize / 8;
     prefetch(table.as_ptr().wrapping_add(near), Hint::T0);
@@ -145,7 +145,8 @@ pub(super) fn contains_batch(geometry: &Geometry, table: &[u8], hashes: &[u64], 
         return;
     };
     // A lookup reads three cache lines, each of which is known only after the one before. With prefetches, lookups took
-    // 0.83 to 0.97 of the time in tables of more than half of L2, and 0.66 to 0.84 in tables of one to two times L2.
+    // 0.83 to 0.97 times as long in tables of more than half the size of L2, and 0.66 to 0.84 times in tables of one to
+    // two times the size of L2.
     let window = Window::for_table(table.len());
     let is_short = hashes.len() < SHORTEST_BATCH
         || hashes.len() < SHORTEST_BATCH_IN_L2 && Window::for_gathers(table.len()).hint.is_none();
@@ -157,11 +158,11 @@ pub(super) fn contains_batch(geometry: &Geometry, table: &[u8], hashes: &[u64], 
 }
 
 /// Batches of fewer keys are looked up one by one, since a block takes the same time however many of its 64 keys there
-/// are. In batches of 4 keys on a Zen 4 core, a key took 164 ns as part of a block and 21 ns by itself in L2, and 247
-/// and 111 ns in 50 MB.
+/// are. In batches of 4 keys on a Zen 4 core, a key took 164 ns as part of a block and 21 ns by itself if the table was
+/// in L2, and 247 ns and 111 ns in a table of 50 MB.
 const SHORTEST_BATCH: usize = 16;
-/// [`SHORTEST_BATCH`] for tables in L2, where nothing is prefetched. One by one, batches of 32 keys took 0.64 of the
-/// time there, and 1.3 times as long in 50 MB.
+/// [`SHORTEST_BATCH`] for tables in L2, where nothing is prefetched. If the keys of a batch of 32 were looked up one by
+/// one, the batch took 0.64 times as long in such tables, but 1.3 times as long in a table of 50 MB.
 const SHORTEST_BATCH_IN_L2: usize = 40;
 
 #[inline]
@@ -179,7 +180,7 @@ fn one_by_one<F: Fetch>(geometry: &Geometry, table: &[u8], hashes: &[u64], found
 const MAX_AHEAD: usize = 2;
 
 /// Looks up blocks of 64 keys in three passes: the first finds the keys' homes, the second their runs, and the third
-/// compares these. Each pass prefetches the cache lines that the next one reads.
+/// compares the remainders of these runs with the keys'. Each pass prefetches the cache lines that the next one reads.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn blocks<F: Fetch>(

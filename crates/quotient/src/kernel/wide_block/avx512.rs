@@ -1,7 +1,7 @@
 //! Batches of lookups with AVX-512. A register has the numbers of eight keys.
 //!
-//! All reads are ordinary loads. Rejected: gathers, with which a lookup in 0.5 to 1.3 MiB took half as long again on a
-//! Cascade Lake core, mostly because of those of the remainders (8.3 ns instead of 6.0).
+//! All reads are ordinary loads. Rejected: gathers. With them, a lookup in tables of 0.5 to 1.3 MiB took 1.5 times as
+//! long on a Cascade Lake core, mostly because of the gathers of remainders (8.3 ns instead of 6.0).
 
 use super::avx2;
 use super::places::Places;
@@ -16,7 +16,7 @@ use trommel_base::with_fetch;
 /// The positions and remainders of a block of keys.
 #[derive(Clone, Copy)]
 struct Located {
-    /// Byte of the table where the block's words begin.
+    /// The byte of the table at which the block's words begin.
     words: Column,
     slot: Column,
     /// The remainder, repeated in every field of a word.
@@ -26,9 +26,9 @@ struct Located {
 /// The runs with which a block of keys is compared.
 #[derive(Clone, Copy)]
 struct Runs {
-    /// Byte of the section of remainders where the run begins.
+    /// The byte of the section of remainders in which the run begins.
     byte: Column,
-    /// Bit of that byte where the run begins.
+    /// The bit of that byte at which the run begins.
     bit: Column,
     /// The number of bits of the run's remainders; 0 if there is no run.
     bits: Column,
@@ -194,7 +194,7 @@ impl<const VPOPCNT: bool> Block<VPOPCNT> {
         let mut ends_later = 0;
         for group in 0..BLOCK / GROUP {
             let slot = keys.slot.get(group);
-            // SAFETY: as above, the table has two words for the block of each quotient.
+            // SAFETY: a key's quotient is below `slots`, and the table has two words for the block of each quotient.
             let (occupieds, runends) = unsafe { pairs_of_words(bytes, keys.words.group(group)) };
             let offset = self.offset.get(group);
             let home = _mm512_sllv_epi64(one, slot);
@@ -310,7 +310,8 @@ impl Runs {
                 bit = _mm512_maskz_add_epi64(more, bit, step);
                 let byte = _mm512_add_epi64(self.byte.get(group), _mm512_srli_epi64::<3>(bit));
                 let mut bytes = [0; GROUP];
-                // SAFETY: `bytes` has room for eight numbers. The reads are as above.
+                // SAFETY: `bytes` has room for eight numbers. Eight bytes from any bit of a run are in the table, as
+                // said at the read of the first window.
                 window = unsafe {
                     _mm512_storeu_si512(bytes.as_mut_ptr().cast(), byte);
                     words(remainders, &bytes)

@@ -1,11 +1,12 @@
 //! Inserts with AVX2. They find all free slots of a block at once, and move remainders of a byte 32 at a time.
 //!
-//! A slot is in use if a run that was begun by a quotient up to it has not ended before it
+//! A slot is in use if the run of its own quotient or a lower one has not ended before the slot
 //! ([`balance`](crate::balance)). A block begins with as many open runs as the block before ends with, so the search
 //! for a free slot needs no rank, no select, and no offset but that of the key's block.
 //!
 //! Rejected: jumping from the end of a run to that of the runs that it pushes, where each jump waits for the one before
-//! it, and moving remainders by a call (239 ns per insert in batches from 93 to 95 % of 2^20 slots; this takes 93).
+//! it, and moving remainders by a call (239 ns per insert in batches from 93 to 95 % load of 2^20 slots; the code here
+//! takes 93).
 
 use super::avx2::{Located, locate};
 use super::places::{Places, SLOTS};
@@ -27,8 +28,9 @@ const VECTOR: usize = 32;
 /// The number of offsets that are incremented at once.
 const OFFSETS: usize = 16;
 
-/// The number of cache lines of remainders that are prefetched while the metadata is read. Single inserts at 95 % of
-/// 2^24 slots took 0.55 of the time of the table's algorithm with these prefetches, and 0.77 without.
+/// The number of cache lines of remainders that are prefetched while the metadata is read. Compared with the table's
+/// algorithm, single inserts at 95 % load of 2^24 slots took 0.55 times as long with these prefetches, and 0.77 times
+/// without.
 const FETCHED_LINES: usize = 3;
 
 /// The slot where a remainder is to be inserted. Slots are counted from the table's first.
@@ -65,7 +67,7 @@ pub(super) fn insert_batch(
         });
     };
     scalar::insert_batch::<WideBlock>(geometry, table, hashes, new, |table, hash| {
-        // SAFETY: as in `insert`.
+        // SAFETY: `with_two_blocks_after` checks the table's length, and that it has two blocks after a key's.
         unsafe { insert_key(geometry, &places, table, hash) }
     })
 }
@@ -79,7 +81,7 @@ fn insert_any(geometry: &Geometry, table: &mut [u8], hash: u64) -> Result<bool, 
 }
 
 impl Places {
-    /// [`Places::of`]; `None` also if the table may have only one block after a key's.
+    /// Like [`Places::of`], but returns `None` also if there may be only one block after a key's block.
     #[inline(always)]
     fn with_two_blocks_after(geometry: &Geometry, table: &[u8]) -> Option<Self> {
         let last_home = (geometry.slots - 1) / u64::from(SLOTS);
@@ -100,7 +102,7 @@ unsafe fn insert_key(
     hash: u64,
 ) -> Result<bool, WhyFull> {
     let key = locate(geometry, hash);
-    // The metadata is needed to know which bytes move, but they begin about here.
+    // Only the metadata tells which bytes move, but they begin near this slot.
     let slot = key.block * 64 + key.slot as usize;
     let remainders =
         table.as_ptr().wrapping_add(places.remainders + slot * places.bits as usize / 8);

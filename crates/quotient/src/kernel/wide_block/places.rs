@@ -9,7 +9,8 @@ pub(super) const SLOTS: u32 = 64;
 /// first bit on, and shifted so that this bit is its lowest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fields {
-    /// Bits of the remainders that lie completely in the word, wherever in its byte the first one begins.
+    /// The number of bits of those remainders that lie completely in the word, at whichever bit of its byte the first
+    /// remainder begins.
     pub(super) step: u32,
     /// The lowest bit of each of these remainders.
     pub(super) lowest: u64,
@@ -57,18 +58,18 @@ static FIELDS: [Fields; 33] = {
 /// The offsets and widths of a table, for kernels that read a key's block and the next.
 #[derive(Clone, Copy)]
 pub(super) struct Places {
-    /// Byte where the remainders begin.
+    /// The byte of the table at which the remainders begin.
     pub(super) remainders: usize,
-    /// Byte where the offsets begin.
+    /// The byte of the table at which the offsets begin.
     pub(super) offsets: usize,
-    /// Bits of a remainder.
+    /// The number of bits of a remainder.
     pub(super) bits: u32,
     pub(super) shape: Shape,
     pub(super) fields: &'static Fields,
 }
 
 impl Places {
-    /// `None` if a key's block may be the table's last, which is so only in tables of a few dozen slots.
+    /// `None` if a key's block may be the table's last block. That is possible only in tables of a few dozen slots.
     #[inline(always)]
     pub(super) fn of(geometry: &Geometry, table: &[u8]) -> Option<Self> {
         assert!(table.len() as u64 == geometry.table_bytes::<WideBlock>());

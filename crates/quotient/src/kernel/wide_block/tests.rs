@@ -17,7 +17,7 @@ fn hash(geometry: &Geometry, quotient: u64, fraction: u64) -> u64 {
     (u128::from(quotient) << 64).div_ceil(geometry.slots.into()) as u64 + fraction % unit
 }
 
-/// A table, and hashes to look up in it: some that it holds and some that it may not hold.
+/// A table, and hashes to look up in it: some that it holds, and others, most of which it does not hold.
 struct Sample {
     geometry: Geometry,
     table: Vec<u8>,
@@ -32,7 +32,7 @@ impl Sample {
         let mut hashes = Vec::new();
         for _ in 0..keys {
             let in_table = hash(&geometry, draw(&mut random), random.word());
-            // This one may be in the same run as a key, with another remainder.
+            // This hash belongs to the same runs as the keys, most often with a remainder that the run does not have.
             let absent = hash(&geometry, draw(&mut random), random.word());
             let inserted = kernels(Isa::Portable).insert(&geometry, &mut table, in_table);
             if inserted.is_err() {
@@ -44,8 +44,8 @@ impl Sample {
         Self { geometry, table, hashes }
     }
 
-    /// Fails if an instruction set gives another answer than portable code, in single lookups or in batches of up to
-    /// three blocks or of all hashes.
+    /// Asserts that every instruction set gives the same answers as portable code: in single lookups, in batches of 0
+    /// to 191 hashes, and in a batch of all hashes.
     fn agree(&self) {
         let Self { geometry, table, hashes } = self;
         let expected: Vec<bool> = hashes
@@ -76,7 +76,7 @@ impl Sample {
     }
 }
 
-/// Tables of every width, with few and many slots, and loads until no further key fits.
+/// Tables of every width, with few and many slots. They are filled to a half, to 95 %, or until a key does not fit.
 #[test]
 fn kernels_agree_on_random_tables_of_every_width() {
     for bits in 1..=32 {
@@ -90,7 +90,8 @@ fn kernels_agree_on_random_tables_of_every_width() {
     }
 }
 
-/// Clusters are far longer than a block, so runs are whole blocks from home, and offsets are 64, 255 and more.
+/// Clusters are far longer than a block. So some runs are several blocks away from their homes, and some offsets are
+/// above 64, up to 255, which stands for 255 or more.
 #[test]
 fn kernels_agree_where_runs_are_far_from_home() {
     for bits in [1, 3, 8, 12, 16, 29, 32] {
@@ -122,7 +123,7 @@ fn kernels_agree_on_runs_that_end_at_every_slot() {
             for length in [1, 2, 3, 4, 5, 9, 17, 64, 65, 70] {
                 let geometry = geometry(300, bits, MAX_COPIES);
                 let mut next = 0;
-                // The run of one quotient, and then some quotients after it, which it pushes.
+                // First the run of one quotient, then keys of the quotients after it, which that run pushes.
                 Sample::new(geometry, length + 8, |_| {
                     next += 1;
                     64 + home + (next / 2_u64).saturating_sub(length as u64)
@@ -133,8 +134,9 @@ fn kernels_agree_on_runs_that_end_at_every_slot() {
     }
 }
 
-/// The words have a run that ends before its home, which no insert makes and `check` refuses. So a free slot comes
-/// before the slot where the key belongs, and the insert panics before it writes.
+/// The table's words have a run that ends before its home. No insert makes such a run, and `check` refuses it. The
+/// search for a free slot then returns one that is left of the key's own slot. An assertion of the insert notices this
+/// before anything is written.
 #[test]
 fn inserts_into_words_that_contradict_each_other_write_nothing() {
     for isa in [Isa::Avx2, Isa::Avx512Core, Isa::Avx512, Isa::Avx512Gather]
