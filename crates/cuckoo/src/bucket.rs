@@ -302,7 +302,7 @@ mod tests {
                 assert_eq!(held(&after), held(&expected));
                 assert_eq!(is_encoded, at_least(flags(&after, empty), before), "{slots:?} {slot}");
                 assert!(at_least(flags(&after, EmptyPair::Unknown), before), "{slots:?} {slot}");
-                assert!(is_encoded || count(&after) < 2, "two fingerprints can encode any flags");
+                assert!(is_encoded || count(&after) < 2, "buckets of two or more encode any flags");
             }
             for class in 0..2 {
                 let (after, is_encoded) = set_flag(slots, class, empty);

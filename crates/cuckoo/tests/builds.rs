@@ -10,7 +10,7 @@ use trommel_testkit::threads::ScopedThreads;
 use trommel_testkit::{Splitmix, Stream};
 
 const WIDTHS: [u32; 4] = [8, 12, 16, 32];
-/// The fewest buckets that are built in bulk, those of one and a half units, and those of a little over three units.
+/// Numbers of buckets: the fewest that are built in bulk, one and a half units, and a little more than three units.
 const BUCKETS: [u64; 3] = [1 << 12, 786_434, 1_600_006];
 
 fn keys_at(buckets: u64, load: f64) -> u64 {
@@ -20,7 +20,7 @@ fn keys_at(buckets: u64, load: f64) -> u64 {
 fn assert_all_found(filter: &CuckooFilter, hashes: &[KeyHash]) {
     let mut found = Bitmap::new(0);
     filter.contains_batch(hashes, &mut found);
-    assert_eq!(found.count_ones(), hashes.len(), "{filter:?} loses a key");
+    assert_eq!(found.count_ones(), hashes.len(), "{filter:?} must find all keys");
 }
 
 /// Asserts that all keys are found, and that the table has `len` fingerprints, each in a bucket that it can be in.
@@ -40,7 +40,7 @@ fn any_number_of_workers_makes_the_same_bytes() {
                 let mut filter = words::filter_of_buckets(buckets, bits, multiset);
                 let seed = buckets + u64::from(bits);
                 let mut hashes = distinct(seed, 0..keys_at(buckets, 0.945));
-                // Repeat some keys, near to and far from where they came first.
+                // Repeat some keys, both close to their first occurrence and far from it.
                 hashes.extend_from_within(..500);
                 hashes.splice(700..700, distinct(seed, 690..700));
                 filter.insert_batch(&hashes).unwrap();
@@ -116,7 +116,8 @@ fn skewed_batches_can_be_built() {
     }
 }
 
-/// A batch has more copies of a key than a multiset has room for. Its first keys go in, and no others.
+/// A batch has more copies of a key than a multiset has room for. The keys up to the first that does not fit are
+/// inserted, and no others.
 #[test]
 fn copies_that_do_not_fit_are_refused() {
     let mut filter = words::filter_of_buckets(100_000, 8, true);
@@ -205,7 +206,7 @@ fn tables_of_all_sizes_are_built_to_95_percent() {
     }
 }
 
-/// A build into an empty filter that was doubled finds all keys, and absent ones at the expected rate.
+/// After a build into an empty filter that was doubled, all keys are found, and absent keys at the expected rate.
 #[test]
 fn a_doubled_filter_can_be_built() {
     for (bits, doublings) in [(8, 2), (12, 3), (16, 5), (32, 1)] {

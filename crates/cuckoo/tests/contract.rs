@@ -66,7 +66,7 @@ fn with_bits(spec: &Spec, bits: u32, multiset: bool) -> Result<CuckooFilter, Spe
     CuckooFilter::from_spec(&spec)
 }
 
-/// The same, even if fingerprints of `bits` do not reach the false-positive rate of the spec.
+/// A filter of the spec with fingerprints of `bits`, even if these do not reach the false-positive rate of the spec.
 fn of_bits(spec: &Spec, bits: u32, multiset: bool) -> Result<CuckooFilter, SpecError> {
     CuckooFilter::from_spec(spec)?;
     let mut spec = *spec;
@@ -103,7 +103,7 @@ full_suite!(multiset_full, Multiset);
 full_suite!(bits_16_full, Bits16);
 full_suite!(bits_32_full, Bits32);
 
-/// Runs the claims that do not depend on the false-positive rate.
+/// Runs the tests that do not depend on the false-positive rate.
 macro_rules! narrow_suite {
     ($module:ident, $subject:ty) => {
         mod $module {

@@ -1,5 +1,5 @@
-//! Forged tables, with right checksums. Tables that no writer writes are refused. Others are filters, which can be
-//! looked up, filled, emptied, doubled and merged like any other.
+//! Forged tables, with right checksums. Tables that no writer writes are refused. Others are accepted as filters, which
+//! can be looked up, filled, emptied, doubled and merged like unforged ones.
 
 mod words;
 
@@ -15,7 +15,7 @@ const WIDTHS: [u32; 4] = [8, 12, 16, 32];
 /// Asserts that owned filter and view refuse the bytes with the same error, and returns it.
 #[track_caller]
 fn refused(bytes: &[u8]) -> FormatError {
-    let error = CuckooFilter::parse(bytes).expect_err("accepted by the view");
+    let error = CuckooFilter::parse(bytes).expect_err("the view must refuse the bytes");
     assert_eq!(CuckooFilter::from_bytes(bytes).expect_err("accepted"), error);
     assert!(!error.to_string().is_empty());
     error
@@ -135,7 +135,7 @@ fn any_table_with_the_right_count_is_accepted() {
         let forged = header.to_bytes(&[&payload]);
         match CuckooFilter::parse(&forged) {
             Ok(_) => {
-                assert!(is_count_right, "a wrong count was accepted");
+                assert!(is_count_right, "only the right count is accepted");
                 accepted += 1;
                 exercise(&forged, &mut random);
             }
@@ -238,7 +238,7 @@ fn overflow_and_padding_that_no_writer_writes_are_refused() {
                     wrong.push((bucket ^ 1) << 32 | fingerprint);
                 }
                 for forged in wrong {
-                    // Sorted, so that nothing but the entry is wrong.
+                    // The entries are sorted, so that only the one entry is wrong.
                     let forged = changed(&|entries| {
                         entries[at] = forged;
                         entries.sort_unstable();
@@ -263,7 +263,7 @@ fn overflow_and_padding_that_no_writer_writes_are_refused() {
     }
 }
 
-/// Lookups follow the flags of a table, even if these do not fit its keys.
+/// Lookups follow the flags of a table, even if the flags do not fit its keys.
 #[test]
 fn lookups_follow_forged_flags() {
     let mut random = Splitmix::new(5);

@@ -12,11 +12,11 @@ const WIDTHS: [u32; 4] = [8, 12, 16, 32];
 fn assert_all_found(filter: &CuckooFilter, hashes: &[KeyHash]) {
     let mut found = trommel_base::Bitmap::new(0);
     filter.contains_batch(hashes, &mut found);
-    assert_eq!(found.count_ones(), hashes.len(), "{filter:?} loses a key in a batch");
-    assert!(hashes.iter().all(|hash| filter.contains_hash(*hash)), "{filter:?} loses a key");
+    assert_eq!(found.count_ones(), hashes.len(), "{filter:?} must find all keys in a batch");
+    assert!(hashes.iter().all(|hash| filter.contains_hash(*hash)), "{filter:?} must find all keys");
 }
 
-/// Inserts one by one until a key does not fit. Returns the number of keys before it, and its error.
+/// Inserts one by one until a key does not fit. Returns the number of keys before that key, and the error.
 fn fill_singly(filter: &mut CuckooFilter, hashes: &[KeyHash]) -> (usize, Full) {
     for (i, hash) in hashes.iter().enumerate() {
         let before = filter.len();
@@ -28,7 +28,8 @@ fn fill_singly(filter: &mut CuckooFilter, hashes: &[KeyHash]) -> (usize, Full) {
     panic!("{} keys fit {filter:?}", hashes.len());
 }
 
-/// The same in batches of `length` keys.
+/// Inserts in batches of `length` keys until a key does not fit. Returns the number of keys before that key, and the
+/// error.
 fn fill_in_batches(filter: &mut CuckooFilter, hashes: &[KeyHash], length: usize) -> (usize, Full) {
     for (i, batch) in hashes.chunks(length).enumerate() {
         if let Err(full) = filter.insert_batch(batch) {
@@ -70,7 +71,7 @@ fn filling_until_an_insert_fails_loses_no_key() {
             let before = filter.to_bytes();
             for _ in 0..2 {
                 assert_eq!(filter.insert_hash(hashes[inserted]), Err(full));
-                assert!(filter.to_bytes() == before, "a failed insert changed something");
+                assert!(filter.to_bytes() == before, "a failed insert must change nothing");
             }
         }
         let load = filter.load_factor();
@@ -158,7 +159,8 @@ fn large_tables_take_95_percent() {
     }
 }
 
-/// Smaller tables take the keys that they are planned for, in hundreds to thousands of filters of each size.
+/// Tables of up to 1024 buckets take the keys that they are planned for, in hundreds to thousands of filters of each
+/// size.
 #[test]
 fn small_tables_take_as_many_keys_as_planned() {
     for (keys, filters) in [

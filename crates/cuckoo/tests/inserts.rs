@@ -16,7 +16,7 @@ fn hashes(seed: u64, keys: usize) -> Vec<KeyHash> {
     (0..keys as u64).map(|i| hash(seed, i)).collect()
 }
 
-/// A filter of `buckets`, doubled `doublings` times to reach that size.
+/// A filter that reaches `buckets` buckets by `doublings` doublings.
 fn filter(isa: Isa, bits: u32, buckets: usize, doublings: u32, multiset: bool) -> CuckooFilter {
     let first = buckets >> doublings;
     let mut filter = CuckooFilter::builder()
@@ -51,7 +51,7 @@ const SHAPES: [(usize, u32); 12] = [
 const WIDTHS: [u32; 4] = [8, 12, 16, 32];
 
 /// Inserts batches of many lengths, with repeated keys, until one does not fit. Returns the number of keys in the
-/// batches that fit and, if one did not, how many of its keys went in.
+/// batches that fit and, if a batch did not fit, the number of its keys that were inserted.
 fn fill(filter: &mut CuckooFilter, seed: u64) -> (usize, Option<usize>) {
     let slots = filter.geometry().slots() as usize;
     let keys = hashes(seed, slots + slots / 8 + 200);
@@ -61,7 +61,7 @@ fn fill(filter: &mut CuckooFilter, seed: u64) -> (usize, Option<usize>) {
         let end = (at + length).min(keys.len());
         let mut batch = keys[at..end].to_vec();
         if i % 3 == 0 {
-            // Repeat some keys, near to and far from where they came first.
+            // Repeat some keys, both close to their first occurrence and far from it.
             batch.extend_from_slice(&keys[at..end.min(at + 3)]);
             batch.extend_from_slice(&keys[end.saturating_sub(9)..end]);
         }
@@ -71,8 +71,9 @@ fn fill(filter: &mut CuckooFilter, seed: u64) -> (usize, Option<usize>) {
         }
         given += batch.len();
         if at == keys.len() {
-            // A set with short fingerprints finds enough keys already that it has room for the others.
-            assert!(!filter.is_multiset(), "more keys than slots went in");
+            // A set with short fingerprints mistakes so many keys for ones that it holds that it has room for the
+            // others.
+            assert!(!filter.is_multiset(), "a multiset takes at most as many keys as slots");
             break;
         }
     }
@@ -114,7 +115,7 @@ fn every_instruction_set_makes_the_same_bytes_of_single_keys() {
     }
 }
 
-/// All keys before the first that does not fit are found, and that one changes nothing.
+/// All keys before the first that does not fit are found. The insert of that key changes nothing.
 #[test]
 fn a_table_that_is_filled_until_an_insert_fails_loses_no_key() {
     for bits in WIDTHS {

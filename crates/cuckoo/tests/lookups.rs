@@ -5,7 +5,8 @@ use trommel_cuckoo::CuckooFilter;
 use trommel_simd::Isa;
 use trommel_testkit::Splitmix;
 
-/// A multiset of `keys` random keys, of which the first `removed` are removed, that is then doubled `doublings` times.
+/// A multiset of `keys` random keys. The first `removed` keys are removed, then the filter is doubled `doublings`
+/// times.
 fn filter(isa: Isa, bits: u32, keys: usize, doublings: u32, removed: usize) -> CuckooFilter {
     use trommel_base::Remove;
     let mut filter = CuckooFilter::builder()

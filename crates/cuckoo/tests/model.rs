@@ -1,8 +1,9 @@
 //! Compares filters with an exact oracle, in millions of mixed operations, at loads up to 95 %.
 //!
 //! The oracle knows the place of every key (primary bucket and fingerprint) and its pair (both buckets and the
-//! fingerprint). If a key of the same place is held, a key must be found. If no key of the same pair is held, it must
-//! not be found. Otherwise only keys with the other bucket as their primary one are held, and either answer is right.
+//! fingerprint). A lookup must find its key if a key with the same place is held, and must not find it if no key with
+//! the same pair is held. Otherwise the held keys of the pair have the other bucket as their primary bucket, and either
+//! answer is right.
 
 mod words;
 
@@ -16,13 +17,13 @@ use words::{Pair, Place};
 #[derive(Clone)]
 struct Model {
     filter: CuckooFilter,
-    /// Keys that must be found, every copy of them.
+    /// The keys that must be found, each repeated for every copy.
     held: Vec<KeyHash>,
-    /// How many of these keys have a place.
+    /// For each place, the number of these keys that have it.
     at_place: HashMap<Place, u64>,
-    /// How many of these keys have a pair.
+    /// For each pair, the number of these keys that have it.
     of_pair: HashMap<Pair, u64>,
-    /// How many fingerprints of a pair the filter holds.
+    /// For each pair, the number of its fingerprints in the filter.
     copies: HashMap<Pair, u64>,
     len: u64,
     operations: u64,
@@ -68,8 +69,8 @@ impl Model {
         if self.filter.is_multiset() {
             assert!(new);
         } else {
-            assert!(!new || get(&self.at_place, &place) == 0, "a key that is held went in again");
-            assert!(new || get(&self.copies, &place.pair()) > 0, "a key that is not held is known");
+            assert!(!new || get(&self.at_place, &place) == 0, "a held key is not inserted again");
+            assert!(new || get(&self.copies, &place.pair()) > 0, "only keys of held pairs are known");
         }
         self.held.push(hash);
         *self.at_place.entry(place).or_default() += 1;
@@ -88,7 +89,7 @@ impl Model {
         Ok(())
     }
 
-    /// Inserts those keys as a batch whose outcome does not depend on the order of inserts.
+    /// Inserts a batch: all of the keys but those for which the outcome would depend on the order of inserts.
     fn insert_batch(&mut self, hashes: &[KeyHash]) -> Result<(), Full> {
         let mut batch: Vec<(KeyHash, bool)> = Vec::new();
         let mut coming: HashMap<Pair, Place> = HashMap::new();
@@ -115,7 +116,8 @@ impl Model {
         outcome
     }
 
-    /// Whether a key can be removed alone, since every key of its pair has a fingerprint of its own.
+    /// Whether a key can be removed without removing another. In a set, every key of its pair must have a fingerprint
+    /// of its own.
     fn is_apart(&self, hash: KeyHash) -> bool {
         let place = self.place(hash);
         let (keys, copies) = (get(&self.of_pair, &place.pair()), get(&self.copies, &place.pair()));
@@ -123,8 +125,8 @@ impl Model {
             || (keys == copies && keys <= 2 && get(&self.at_place, &place) == 1)
     }
 
-    /// Removes the key at an index of `held`. If a set cannot remove it alone, the oracle just forgets the key, unless
-    /// the filter has a fingerprint for every key of its pair; then the key stays.
+    /// Removes the key at an index of `held`. If a set cannot remove the key without another, the oracle only forgets
+    /// the key. But if the filter has as many fingerprints of the key's pair as there are keys of it, the key stays.
     fn remove(&mut self, at: usize) {
         let hash = self.held[at];
         let place = self.place(hash);
@@ -153,7 +155,7 @@ impl Model {
         if self.filter.is_multiset() {
             assert!(count >= least, "{count} copies counted, {least} are held");
         } else {
-            assert!(found || least == 0, "a key is lost");
+            assert!(found || least == 0, "a held key must be found");
         }
     }
 
@@ -163,8 +165,8 @@ impl Model {
         assert_eq!(self.filter.len() as u64, self.len);
         let mut found = Bitmap::new(0);
         self.filter.contains_batch(&self.held, &mut found);
-        assert_eq!(found.count_ones(), self.held.len(), "a batch loses keys");
-        assert!(self.held.iter().all(|hash| self.filter.contains_hash(*hash)), "a key is lost");
+        assert_eq!(found.count_ones(), self.held.len(), "a batch must find all keys");
+        assert!(self.held.iter().all(|hash| self.filter.contains_hash(*hash)), "all keys must be found");
 
         let geometry = self.filter.geometry();
         let mut in_table: HashMap<Pair, u64> = HashMap::new();
@@ -182,7 +184,7 @@ impl Model {
         let bytes = self.filter.to_bytes();
         let view = CuckooFilter::parse(&bytes).expect("our own bytes");
         view.contains_batch(&self.held, &mut found);
-        assert_eq!(found.count_ones(), self.held.len(), "a view loses keys");
+        assert_eq!(found.count_ones(), self.held.len(), "a view must find all keys");
         assert!(view.to_bytes() == bytes);
     }
 
@@ -222,7 +224,7 @@ fn churn(mut model: Model, load: f64, operations: usize, seed: u64) -> u64 {
     let mut random = Splitmix::new(seed);
     let mut batch = Vec::new();
     for i in 0..operations {
-        // Chance fills the tables that a grown filter consists of unevenly.
+        // A grown filter consists of several tables, which chance fills unevenly.
         let load = if model.filter.geometry().doublings == 0 { load } else { 0.75 * load };
         let room = ((load * model.slots() as f64) as u64).saturating_sub(model.len);
         let any =

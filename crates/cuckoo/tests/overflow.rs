@@ -73,7 +73,7 @@ fn copies_go_to_two_buckets_and_then_to_the_overflow_area() {
     }
 }
 
-/// The same by a batch with more copies than there is room for: as many go in as the error says.
+/// A batch has more copies of a key than there is room for. As many copies are inserted as the error says.
 #[test]
 fn a_batch_of_copies_stops_when_there_is_no_room() {
     for bits in WIDTHS {
@@ -150,7 +150,7 @@ fn keys_of_the_overflow_area_are_kept_like_all_others() {
                 let taken =
                     hashes.iter().take_while(|hash| filter.insert_hash(**hash).is_ok()).count();
                 let inside = &hashes[..taken];
-                assert_eq!(filter.overflowing(), capacity(&filter), "not full yet");
+                assert_eq!(filter.overflowing(), capacity(&filter), "the overflow area is full");
                 overflowed += filter.overflowing();
                 assert_found(&filter, inside);
                 assert!(inside.iter().all(|hash| filter.count_hash(*hash) > 0));
@@ -179,7 +179,7 @@ fn keys_of_the_overflow_area_are_kept_like_all_others() {
                         let mut fewest = filter.overflowing();
                         for (i, hash) in inside.iter().enumerate() {
                             assert!(filter.remove_hash(*hash));
-                            assert!(filter.overflowing() <= fewest, "more overflow than before");
+                            assert!(filter.overflowing() <= fewest, "a removal adds no overflow");
                             fewest = filter.overflowing();
                             if i % (1 + taken / 7) == 0 {
                                 assert_found(filter, &inside[i + 1..]);
@@ -194,7 +194,7 @@ fn keys_of_the_overflow_area_are_kept_like_all_others() {
     assert!(overflowed > 1000);
 }
 
-/// Two buckets are full and a further key of theirs does not fit. Keys of other buckets still go in.
+/// Two buckets are full, and a further key of these buckets does not fit. Keys of other buckets still go in.
 #[test]
 fn two_full_buckets_do_not_stop_keys_of_other_buckets() {
     for bits in [12, 16, 32] {

@@ -106,7 +106,7 @@ fn counting_a_part_of_a_large_table_is_enough() {
     }
 }
 
-/// The memory of a million keys, and how much lower the false-positive rate is since lookups end after one bucket.
+/// The memory of a million keys, and how much the false-positive rate falls because many lookups end after one bucket.
 #[test]
 fn a_million_keys_have_the_documented_size_and_fpr() {
     for (fpr, bits) in [(0.03, 8), (0.002, 12), (0.0002, 16), (1e-8, 32)] {

@@ -1,5 +1,5 @@
-//! Batches, which are inserted region by region, make the same filter as single inserts, bit for bit: into empty
-//! filters and others, and if the batch does not fit.
+//! Batches are inserted region by region. They make the same filter as single inserts, bit for bit: from empty filters,
+//! from filters that hold keys, and if the batch does not fit.
 
 use trommel_base::{Filter, FromSpec, Full, Insert, KeyHash, Spec, WhyFull};
 use trommel_quotient::{Layout, LineBlock, MAX_COPIES, Quotient, WideBlock};
@@ -58,12 +58,12 @@ fn insert_singly<L: Layout>(filter: &mut Quotient<L>, hashes: &[KeyHash]) -> Res
     Ok(())
 }
 
-/// Inserts batches into tables from empty to nearly full. Some batches do not fit; they contain repeated keys, and keys
-/// that the filter holds already.
+/// Inserts batches into tables from empty to nearly full. The batches contain repeated keys, and keys that the filter
+/// holds already. Some batches do not fit.
 fn assert_same_at_every_load<L: Layout>(maker: &Maker<L>, what: &str) {
     let slots = maker.make(Isa::Portable).geometry().slots;
     let mut random = Splitmix::new(slots);
-    // How many batches fitted, and how many did not.
+    // The number of batches that fitted, and the number of those that did not.
     let mut outcomes = [0, 0];
     for held_percent in [0, 1, 40, 90] {
         for batch_percent in [2, 30, 94 - held_percent, 130] {
@@ -104,7 +104,7 @@ fn a_batch_makes_the_same_line_blocks_as_single_inserts() {
     }
 }
 
-/// Resized filters replace hashes by ones that fingerprints determine.
+/// Resized filters replace each hash by a number that its fingerprint determines.
 #[test]
 fn a_batch_makes_the_same_resized_filter_as_single_inserts() {
     fn resized<L: Layout>(bits: Option<u32>, multiset: bool, resize: fn(&mut Quotient<L>)) {

@@ -1,5 +1,5 @@
-//! Runs the contract suites on the quotient filters, on every instruction set: those for all filters, for filters that
-//! can be full, that merge, that resize, and that store whole fingerprints.
+//! Runs the contract suites on the quotient filters, on every instruction set: the suite for all filters, and the
+//! suites for filters that can be full, that merge, that resize, and that store whole fingerprints.
 
 use trommel_base::{FormatError, FromSpec, KeyHash, Spec, SpecError};
 use trommel_quotient::{CacheLineQuotient, MAX_COPIES, Quotient, QuotientFilter, ResizeError};

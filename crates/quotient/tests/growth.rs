@@ -1,6 +1,6 @@
 //! Filters that grow, by themselves or on demand, until no remainder bit is left; that shrink; and that merge with
-//! filters of other sizes. The contract suites test that all of this keeps every fingerprint; these tests are about the
-//! limits.
+//! filters of other sizes. The contract suites test that these changes keep every fingerprint. The tests here are about
+//! their limits.
 
 use trommel_base::{
     Count, Filter, FromSpec, Full, Hasher, Incompatible, Insert, KeyHash, Merge, MergeError,
@@ -97,7 +97,7 @@ fn a_filter_with_a_load_to_grow_at_grows_by_itself() {
                 singly.insert_hash(*hash).unwrap();
                 assert!(singly.load_factor() <= load, "{} on {isa}", singly.load_factor());
             }
-            assert!(singly.load_factor() > load / 2.1, "it grew before it had to");
+            assert!(singly.load_factor() > load / 2.1, "a filter grows only when it must");
             assert!(hashes.iter().all(|hash| singly.contains_hash(*hash)));
             for length in [1, 7, 300, 4999, 20_000] {
                 let mut batches = Quotient::<L>::from_spec(&spec).unwrap();
@@ -148,8 +148,9 @@ fn a_filter_that_cannot_grow_any_more_returns_a_typed_error() {
     exhaust::<LineBlock>(50, None);
 }
 
-/// A doubled table can have fewer slots behind the last quotient than before, since the number of slots is rounded up
-/// to whole blocks; then a cluster at the end may not fit. The error is a lack of slots, not of fingerprint bits.
+/// A doubled table can have fewer slots behind the last quotient than the table before, since the number of slots is
+/// rounded up to whole blocks. A cluster at the end may not fit there. The error is a lack of slots, not of fingerprint
+/// bits.
 #[test]
 fn a_cluster_at_the_end_that_does_not_fit_a_doubled_table_is_a_lack_of_slots() {
     let builder = QuotientFilter::builder().keys(135).remainder_bits(20);
@@ -206,7 +207,7 @@ fn shrinking_frees_memory() {
             "{kept} kept: {}",
             filter.load_factor()
         );
-        assert_eq!(filter.fpr_with(1000), fpr, "shrinking changed the false-positive rate");
+        assert_eq!(filter.fpr_with(1000), fpr, "shrinking keeps the false-positive rate");
     }
     // A cache-line filter has the size that it was made with, or at least twice that.
     let mut line = filter::<LineBlock>(1000, None);
@@ -255,7 +256,7 @@ fn filters_with_equally_many_fingerprints_merge_whatever_their_sizes() {
 }
 
 /// Filters that were built with a false-positive rate for different numbers of keys do not merge. The error names the
-/// option with which they do.
+/// option with which they would merge.
 #[test]
 fn filters_built_by_fpr_merge_with_the_option_that_the_error_names() {
     let builder = QuotientFilter::builder().fpr(0.01).grow_at(0.95);
@@ -293,7 +294,7 @@ fn merge_incompatible(left: &mut QuotientFilter, right: &QuotientFilter) -> Inco
     }
 }
 
-/// Merges filters of which `left` has too few slots for both, and returns the error.
+/// Merges `right` into `left`, which has too few slots for the keys of both, and returns the error.
 fn merge_without_room(left: &mut QuotientFilter, right: &QuotientFilter) -> Full {
     match left.merge(right).unwrap_err() {
         MergeError::Full(full) => full,
@@ -302,7 +303,7 @@ fn merge_without_room(left: &mut QuotientFilter, right: &QuotientFilter) -> Full
 }
 
 /// A filter that grows by itself also grows when it merges with another. One that does not grow refuses a merge that
-/// does not fit, even if it has enough free slots elsewhere, and the error has its number of slots.
+/// does not fit, even if it has enough free slots elsewhere, and the error has the filter's number of slots.
 #[test]
 fn a_filter_that_grows_can_merge_with_a_larger_one() {
     let builder = QuotientFilter::builder().keys(100).fingerprint_bits(30);

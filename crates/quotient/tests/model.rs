@@ -118,7 +118,7 @@ impl<L: Layout> Pair<L> {
 struct Mix {
     /// The load that operations lead to and then stay near.
     load: f64,
-    /// The percentage of inserts below that load, and above it.
+    /// The percentage of operations that are inserts: below that load, and above it.
     inserts: [u64; 2],
     operations: usize,
     seed: u64,
@@ -303,8 +303,8 @@ fn batches_agree_with_a_sorted_multiset() {
     }
 }
 
-/// Resized filters replace hashes by ones that fingerprints determine, and may have more pairs of quotient and
-/// remainder than fingerprints.
+/// Resized filters replace each hash by a number that its fingerprint determines. They may have more pairs of quotient
+/// and remainder than fingerprints.
 #[test]
 fn random_operations_on_resized_filters_agree_with_a_sorted_multiset() {
     fn resized<L: Layout>(spec: &Spec, resize: impl Fn(&mut Quotient<L>)) -> u64 {

@@ -49,7 +49,7 @@ struct Cluster {
     remainders: u64,
     /// The number of copies of each remainder.
     copies: u64,
-    /// The number of quotients behind those, which have one key each and are pushed far from home.
+    /// The number of quotients after these. Each has one key, which is pushed far from home.
     pushed: u64,
 }
 
@@ -95,7 +95,7 @@ fn assert_inserts_and_removes<L: Layout>(
     let mut hashes = cluster.hashes(&reference, first);
     assert!(
         hashes.len() as u64 > most_offset,
-        "the cluster is too small for offsets beyond {most_offset}"
+        "the cluster must be large enough for offsets beyond {most_offset}"
     );
     let absent: Vec<KeyHash> = (first.saturating_sub(100)
         ..first + cluster.quotients + cluster.pushed)
@@ -254,7 +254,7 @@ fn a_cluster_may_reach_the_end_of_the_table() {
             .collect();
         shuffle(&mut hashes, keys as u64);
         let expected = room + quotients as usize - 1;
-        assert!(hashes.len() > expected, "{keys} keys: too few hashes to fill the end");
+        assert!(hashes.len() > expected, "{keys} keys: enough hashes to fill the end");
 
         let mut singly = empty.clone();
         let outcomes: Vec<bool> =

@@ -20,7 +20,7 @@ fn assert_same<L: Layout>(filter: &Quotient<L>, batch: &[KeyHash], what: &str) -
     let mut alone = filter.clone();
     let expected = alone.insert_batch(batch);
     for threads in THREADS {
-        // Enough memory to build, some, and none to group keys in.
+        // Enough memory for a build, less than that, and none.
         let scratch_bytes = [usize::MAX, 6 * batch.len(), 0];
         for scratch_bytes in &scratch_bytes[..if threads == 2 { 3 } else { 1 }] {
             let scratch_bytes = *scratch_bytes;
@@ -68,7 +68,7 @@ fn any_number_of_threads_makes_the_same_line_blocks() {
     }
 }
 
-/// Resized filters replace hashes by ones that fingerprints determine.
+/// Resized filters replace each hash by a number that its fingerprint determines.
 #[test]
 fn any_number_of_threads_makes_the_same_resized_filter() {
     let hashes = distinct(3, 0..500_000);
@@ -80,8 +80,8 @@ fn any_number_of_threads_makes_the_same_resized_filter() {
     assert_eq!(assert_same(&lines, &hashes, "grown"), Ok(()));
 }
 
-/// Skewed streams, among them equal keys and small integers, in batches of several sizes and also sorted. Some have
-/// more copies of a key than a multiset keeps.
+/// Skewed streams, among them equal keys and small integers, in batches of several sizes. Each stream is also inserted
+/// in sorted order. Some have more copies of a key than a multiset keeps.
 #[test]
 fn any_number_of_threads_makes_the_same_filter_of_skewed_keys() {
     fn assert_all<L: Layout>(bits: Option<u32>) {

@@ -16,8 +16,8 @@ pub(crate) struct Place {
     pub(crate) fingerprint: u64,
 }
 
-/// The lower bucket, the higher bucket and the fingerprint of a key. The filter cannot tell keys of one pair apart once
-/// they are in it.
+/// The lower bucket, the higher bucket and the fingerprint of a key. Once the filter holds keys of one pair, it cannot
+/// tell them apart.
 pub(crate) type Pair = (u64, u64, u64);
 
 impl Place {
@@ -82,7 +82,7 @@ pub(crate) fn filter(keys: usize, bits: u32, multiset: bool) -> CuckooFilter {
     CuckooFilter::from_spec(&spec).unwrap()
 }
 
-/// A filter of exactly `buckets`.
+/// A filter of exactly `buckets` buckets.
 pub(crate) fn filter_of_buckets(buckets: u64, bits: u32, multiset: bool) -> CuckooFilter {
     let mut spec = Spec::default();
     // Keys for half of the slots, at a load of one half, give exactly these buckets: no quotient is rounded.
