@@ -24,7 +24,7 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
     }
 
     /// Does the checks that a trusted view left out, except for the checksum: that every fingerprint is in a bucket
-    /// that it can be in, that the header states the number of fingerprints, and that padding is zero.
+    /// where it belongs, that the header states the number of fingerprints, and that padding is zero.
     ///
     /// ```
     /// use trommel::CuckooFilter;

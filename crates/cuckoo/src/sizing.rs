@@ -11,7 +11,7 @@ use trommel_base::{FilterKind, Spec, SpecError};
 /// The loads that small tables are planned for, as pairs of the most buckets and the load. In a table of few buckets,
 /// chance fills a key's two buckets and the overflow area long before the last slot is taken.
 ///
-/// How many filters failed to take the keys, with 8, 12 and 16 bits together:
+/// How many filters failed to take the keys, as sums over fingerprints of 8, 12 and 16 bits:
 ///
 /// | buckets | filters | failed |
 /// |---|---|---|

@@ -70,7 +70,7 @@ impl Model {
             assert!(new);
         } else {
             assert!(!new || get(&self.at_place, &place) == 0, "a held key is not inserted again");
-            assert!(new || get(&self.copies, &place.pair()) > 0, "only keys of held pairs are known");
+            assert!(new || get(&self.copies, &place.pair()) > 0, "the pair of a known key is held");
         }
         self.held.push(hash);
         *self.at_place.entry(place).or_default() += 1;
@@ -166,7 +166,7 @@ impl Model {
         let mut found = Bitmap::new(0);
         self.filter.contains_batch(&self.held, &mut found);
         assert_eq!(found.count_ones(), self.held.len(), "a batch must find all keys");
-        assert!(self.held.iter().all(|hash| self.filter.contains_hash(*hash)), "all keys must be found");
+        assert!(self.held.iter().all(|hash| self.filter.contains_hash(*hash)), "every key is found");
 
         let geometry = self.filter.geometry();
         let mut in_table: HashMap<Pair, u64> = HashMap::new();

@@ -1,7 +1,7 @@
 //! Checks whether bytes are a table that this library would have written.
 //!
-//! There is exactly one table for a multiset of fingerprints: every run is at its place and sorted, every offset is
-//! right, and every free slot is zero. All other bytes are refused. The check has two parts.
+//! There is exactly one table for a multiset of fingerprints: every run is in the right slots and sorted, every offset
+//! is right, and every free slot is zero. All other bytes are refused. The check has two parts.
 //!
 //! - The *metadata*: occupieds, runends and offsets agree. The safety of lookups rests on this part alone: whatever the
 //!   remainders are, no lookup reads beyond the table or searches without end.
@@ -23,7 +23,7 @@ use trommel_simd::bits_of;
 /// The part of a table that is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// The metadata, with which lookups stay within the table and end.
+    /// Only the metadata. If it is right, lookups stay within the table and end.
     Metadata,
     /// The metadata and the remainders.
     Whole,

@@ -39,14 +39,15 @@ impl Geometry {
         320.min(32 + 4 * slots.isqrt())
     }
 
-    /// The largest number of slots that is at most `with_overhang` when its overhang is added; `None` if that is 0.
+    /// The largest number of slots that, together with its overhang, is at most `with_overhang`. `None` if that number
+    /// is 0.
     pub(crate) fn slots_with_overhang_of(with_overhang: u64) -> Option<u64> {
         // The overhang is 320 from 72² slots on.
         if with_overhang >= 72 * 72 + 320 {
             return Some(with_overhang - 320);
         }
-        // With `root = ⌊√slots⌋`, the sum is `slots + 32 + 4 · root`. If `slots` is a square, that is
-        // `(root + 2)² + 28`.
+        // With `root = ⌊√slots⌋`, the sum of slots and overhang is `slots + 32 + 4 · root`. If `slots` is a square,
+        // that is `(root + 2)² + 28`.
         let root = with_overhang.checked_sub(28)?.isqrt().checked_sub(2)?;
         let slots = (with_overhang - 32 - 4 * root).min(root * (root + 2));
         (slots > 0).then_some(slots)

@@ -44,7 +44,7 @@ impl LaneGroup {
         }
     }
 
-    /// Restores bucket, fingerprint and steps of the lanes in `waiting`, so that the next step retries them.
+    /// Restores bucket, fingerprint and steps of the lanes in `waiting`, so that the next step retries these lanes.
     #[cfg(target_arch = "x86_64")]
     #[cold]
     pub(crate) fn retry(&mut self, [buckets, fingerprints, steps]: [Lanes; 3], waiting: u32) {

@@ -17,7 +17,8 @@ use trommel_base::Workers;
 use trommel_base::partition::Partitioned;
 use trommel_simd::Isa;
 
-/// The number of chunks per thread, if there are several threads. A slower thread can take fewer.
+/// The number of chunks per thread, if there are several threads. It is above 1, so that a slower thread can take fewer
+/// chunks.
 const CHUNKS_PER_THREAD: usize = 4;
 /// The fewest regions of a chunk. Each chunk costs the time of one more region.
 const FEWEST_REGIONS: usize = 32;

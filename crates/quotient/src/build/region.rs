@@ -22,7 +22,7 @@ use trommel_simd::bits_of;
 /// Runs with more remainders than this are sorted one by one. Then neighbours are swapped in the other runs.
 const LONG_RUN: u32 = 5;
 /// A region is not built here if it has more fingerprints than this number times its slots, or if earlier regions push
-/// more than that into it.
+/// more remainders than that into it.
 const MOST_CLUSTERED: usize = 4;
 
 /// The content of slots that runs take beyond the end of their region.

@@ -108,8 +108,8 @@ pub trait Layout: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
     /// Moves the remainders after `at`, up to and including `last`, down by one slot. Slot `last` becomes 0.
     #[doc(hidden)]
     fn remove_remainder(shape: &Shape, table: &mut [u8], at: Position, last: Position);
-    /// The first free slot from `from` on; `Some(None)` if no slot is free. `None` if the layout cannot tell free slots
-    /// from remainders alone.
+    /// The first free slot from `from` on; `Some(None)` if no slot is free. `None` if remainders do not show which
+    /// slots are free.
     #[doc(hidden)]
     fn first_free(table: &[u8], from: Position) -> Option<Option<Position>>;
     /// Refuses padding bits that are not zero.

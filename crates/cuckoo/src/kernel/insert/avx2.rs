@@ -9,8 +9,8 @@ pub(super) struct Avx2(__m256i, __m256i);
 
 /// Defines operations that apply one instruction to both halves.
 ///
-/// "Registers only" in this file means that the instructions access no memory, and code that uses the type promises
-/// that the machine has them.
+/// "Registers only" in this file means that the instructions access no memory, and that code that uses the type
+/// promises that the machine has the instructions.
 macro_rules! both {
     ($($name:ident = $instruction:ident;)*) => {$(
         #[inline(always)]
@@ -132,7 +132,7 @@ unsafe impl Vector for Avx2 {
     /// slow on other cores with AVX2 too (50 cycles for eight lanes in L1; loads take 27).
     #[inline(always)]
     unsafe fn gather<const SCALE: i32>(base: *const u8, index: Self) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that these bits may be read.
         unsafe {
             let mut lanes = [0; LANES];
             index.store(&mut lanes);
@@ -141,10 +141,10 @@ unsafe impl Vector for Avx2 {
         }
     }
 
-    /// Lanes whose sign is not set read what is at `base`.
+    /// Lanes whose sign is not set read the bits at `base`.
     #[inline(always)]
     unsafe fn gather_some<const SCALE: i32>(base: *const u8, index: Self, sign: Self) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that these bits may be read.
         unsafe {
             let wanted = Self(_mm256_srai_epi32::<31>(sign.0), _mm256_srai_epi32::<31>(sign.1));
             Self::gather::<SCALE>(base, index.and(wanted))
@@ -163,7 +163,7 @@ unsafe impl Vector for Avx2 {
         for lane in 0..LANES {
             let to = base.wrapping_add(indices[lane] as usize * SCALE as usize);
             let to = if lanes >> lane & 1 == 1 { to } else { aside };
-            // SAFETY: the caller's promise for lanes that are to be written; `aside` has four bytes.
+            // SAFETY: the caller promises that lanes that are to be written may be written; `aside` has four bytes.
             unsafe { to.cast::<u32>().write_unaligned(values[lane]) };
         }
     }
@@ -190,7 +190,7 @@ pub(super) unsafe fn load_each<const SCALE: i32>(base: *const u8, index: &Lanes)
     // loaded lanes into registers.
     let index = core::hint::black_box(index);
     let at = |lane: usize| base.wrapping_add(index[lane] as usize * SCALE as usize).cast::<i32>();
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that these bits may be read.
     let four = |lane: usize| unsafe {
         _mm_setr_epi32(
             at(lane).read_unaligned(),

@@ -10,8 +10,8 @@ pub(super) struct Avx512<const GATHERS: bool>(__m512i);
 
 /// Defines operations that apply one instruction to all lanes.
 ///
-/// "Registers only" in this file means that the instructions access no memory, and code that uses the type promises
-/// that the machine has them.
+/// "Registers only" in this file means that the instructions access no memory, and that code that uses the type
+/// promises that the machine has the instructions.
 macro_rules! all {
     ($($name:ident = $instruction:ident;)*) => {$(
         #[inline(always)]
@@ -108,7 +108,7 @@ unsafe impl<const GATHERS: bool> Vector for Avx512<GATHERS> {
 
     #[inline(always)]
     unsafe fn gather<const SCALE: i32>(base: *const u8, index: Self) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that these bits may be read.
         unsafe {
             if GATHERS {
                 return Self(_mm512_i32gather_epi32::<SCALE>(index.0, base.cast()));
@@ -122,7 +122,8 @@ unsafe impl<const GATHERS: bool> Vector for Avx512<GATHERS> {
 
     #[inline(always)]
     unsafe fn gather_some<const SCALE: i32>(base: *const u8, index: Self, sign: Self) -> Self {
-        // SAFETY: the caller's promise. Lanes whose sign is not set read index 0, or nothing.
+        // SAFETY: the caller promises that these bits may be read. Lanes whose sign is not set read index 0, or
+        // nothing.
         unsafe {
             if !GATHERS {
                 return Self::gather::<SCALE>(
@@ -138,7 +139,7 @@ unsafe impl<const GATHERS: bool> Vector for Avx512<GATHERS> {
 
     #[inline(always)]
     unsafe fn scatter<const SCALE: i32>(self, base: *mut u8, index: Self, lanes: u32) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that these bits may be written, in these lanes.
         unsafe { _mm512_mask_i32scatter_epi32::<SCALE>(base.cast(), lanes as u16, index.0, self.0) }
     }
 }

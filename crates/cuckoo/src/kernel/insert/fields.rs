@@ -20,7 +20,7 @@ pub(super) trait Fields: Width {
 
 #[inline(always)]
 unsafe fn gather<V: Vector, const SCALE: i32>(base: *const u8, index: V, some: Option<V>) -> V {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the bits of the lanes that are read may be read.
     unsafe {
         match some {
             None => V::gather::<SCALE>(base, index),

@@ -166,7 +166,7 @@ impl<V: Vector> SimdLanes<V> {
     ) -> u32 {
         let lanes = free(slots).and(wanted).signs();
         let slots = self.with(slots, fingerprints);
-        // SAFETY: the caller's promise for these lanes.
+        // SAFETY: the caller promises that the buckets of these lanes are in the table.
         unsafe { W::write(parts.table.as_mut_ptr(), buckets, slots, lanes) };
         if let Some(scratch) = parts.scratch.as_mut() {
             let filled = lanes & !free(slots).signs();

@@ -115,7 +115,7 @@ macro_rules! lookup {
             let here = matches::<W>(words, fingerprints);
             let open = flagged::<W>(shape, words, fingerprints) & !here;
             let others = alternates(shape, primaries, fingerprints);
-            // SAFETY: as above; alternates are below the number of buckets too.
+            // SAFETY: alternates are below the number of buckets, and the table has this many, as asserted.
             let words = unsafe { gather::<W>(table.as_ptr(), others, open) };
             here | open & matches::<W>(words, fingerprints)
         }

@@ -21,8 +21,8 @@ use trommel_base::WhyFull;
 use trommel_base::batch::Hint;
 use trommel_simd::prefetch;
 
-/// Compares the slots of a line that are set in `slots` with a remainder. Returns a bit for each that equals it, and
-/// the number of those below it.
+/// Compares the slots of a line that are set in `slots` with a remainder. Returns a bit for each slot that equals the
+/// remainder, and the number of the slots that are below it.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 unsafe fn compare(table: *const u8, line: usize, remainder: u8, slots: u64) -> (u64, u32) {

@@ -15,8 +15,8 @@ use crate::layout::LineBlock;
 use core::arch::x86_64::*;
 use trommel_base::WhyFull;
 
-/// Compares the slots of a line that are set in `slots` with a remainder. Returns a bit for each that equals it, and
-/// the number of those below it.
+/// Compares the slots of a line that are set in `slots` with a remainder. Returns a bit for each slot that equals the
+/// remainder, and the number of the slots that are below it.
 ///
 /// # Safety
 /// The line lies in the table.

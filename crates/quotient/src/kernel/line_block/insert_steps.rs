@@ -48,8 +48,9 @@ pub(super) enum Place {
     Far,
 }
 
-/// Defines `place` for an instruction set: it finds the slot where a key's remainder belongs. `$compare` compares some slots
-/// of a line with a remainder, and returns a bit for each that equals it, and the number of those below it.
+/// Defines `place` for an instruction set: it finds the slot where a key's remainder belongs. `$compare` compares some
+/// slots of a line with a remainder. It returns a bit for each slot that equals the remainder, and the number of the
+/// slots below the remainder.
 ///
 /// This is a macro, since the compiler does not inline a function that is compiled for more instruction sets than its
 /// caller.
@@ -91,7 +92,8 @@ macro_rules! define_place {
             }
             let begin = _pdep_u64(1 << number, starts_here).trailing_zeros();
             let first = Slot { line, at: begin.max(home) };
-            // Whether the quotient is occupied cannot be predicted, so there is no branch on it: if not, `run` has no slots.
+            // Whether the quotient is occupied cannot be predicted, so there is no branch on it: if the quotient is not
+            // occupied, `run` has no slots.
             let (run, ends_here) = run_of(starts_here, number);
             let run = run & (u64::MAX << first.at) & u64::from(occupied).wrapping_neg();
             // SAFETY: `line` is the key's line or the one after it.

@@ -213,7 +213,7 @@ unsafe fn place(places: &Places, table: &[u8], key: Located) -> Option<Place> {
         word(bytes, words + 8) >> slot | word(bytes, words + 24) << 1 << (63 - slot)
     };
     // Whether the quotient is occupied cannot be predicted, so there is no branch on it for remainders of 8 bits: if
-    // not, `run` has no slots.
+    // the quotient is not occupied, `run` has no slots.
     let last = ends_from_first.trailing_zeros();
     if occupied != 0 && last as usize >= VECTOR {
         return None;

@@ -102,7 +102,7 @@ fn alternates(shape: &Shape, buckets: __m512i, fingerprints: __m512i) -> __m512i
     enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
 unsafe fn gather<W: Width>(table: *const u8, buckets: __m512i, mask: Keys) -> __m512i {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the buckets of the lanes in `mask` are in the table.
     unsafe { _mm512_mask_i32gather_epi32::<4>(_mm512_setzero_si512(), mask, buckets, table.cast()) }
 }
 

@@ -98,8 +98,8 @@ fn alternates(shape: &Shape, buckets: __m512i, fingerprints: __m512i) -> __m512i
 )]
 unsafe fn gather<W: Width>(table: *const u8, buckets: __m512i, mask: Keys) -> __m512i {
     let zero = _mm512_setzero_si512();
-    // SAFETY: the caller's promise. Eight bytes are read even if a bucket has six; padding follows the last bucket
-    // then.
+    // SAFETY: the caller promises that the buckets of the lanes in `mask` are in the table. Eight bytes are read even
+    // if a bucket has six; padding follows the last bucket then.
     unsafe {
         if W::BITS == 12 {
             let pairs_of_bytes = _mm512_add_epi64(buckets, _mm512_slli_epi64::<1>(buckets));
