@@ -175,8 +175,9 @@ fn noise_with_the_right_count_is_accepted() {
     }
 }
 
-/// Refused are: entries out of order, with the upper bucket, with fingerprint 0 or one that is too wide, with a bucket
-/// beyond the table, or in the wrong half; too many entries; half an entry; and padding that is not zero.
+/// These are refused: entries out of order; an entry with the upper bucket, with fingerprint 0, with a fingerprint that
+/// is too wide, with a bucket beyond the table, or in the wrong half; too many entries; half an entry; and padding that
+/// is not zero.
 #[test]
 fn overflow_and_padding_that_no_writer_writes_are_refused() {
     for bits in WIDTHS {

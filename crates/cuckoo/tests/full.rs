@@ -25,7 +25,7 @@ fn fill_singly(filter: &mut CuckooFilter, hashes: &[KeyHash]) -> (usize, Full) {
             return (i, full);
         }
     }
-    panic!("{} keys fit {filter:?}", hashes.len());
+    panic!("all {} keys fit into {filter:?}", hashes.len());
 }
 
 /// Inserts in batches of `length` keys until a key does not fit. Returns the number of keys before that key, and the
@@ -37,7 +37,7 @@ fn fill_in_batches(filter: &mut CuckooFilter, hashes: &[KeyHash], length: usize)
             return (i * length + full.inserted, full);
         }
     }
-    panic!("{} keys fit {filter:?}", hashes.len());
+    panic!("all {} keys fit into {filter:?}", hashes.len());
 }
 
 /// Fills a thousand filters until an insert fails. No key is lost, the insert that fails changes nothing, and removals

@@ -166,7 +166,10 @@ impl Model {
         let mut found = Bitmap::new(0);
         self.filter.contains_batch(&self.held, &mut found);
         assert_eq!(found.count_ones(), self.held.len(), "a batch must find all keys");
-        assert!(self.held.iter().all(|hash| self.filter.contains_hash(*hash)), "every key is found");
+        assert!(
+            self.held.iter().all(|hash| self.filter.contains_hash(*hash)),
+            "every key is found"
+        );
 
         let geometry = self.filter.geometry();
         let mut in_table: HashMap<Pair, u64> = HashMap::new();

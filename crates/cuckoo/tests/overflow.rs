@@ -65,7 +65,7 @@ fn copies_go_to_two_buckets_and_then_to_the_overflow_area() {
                 assert!(filter.remove_hash(hash));
                 assert_eq!((filter.count_hash(hash), filter.len() as u64), (left, left));
                 assert_eq!(filter.contains_hash(hash), left > 0);
-                // When the table has room for a fingerprint, it leaves the overflow area.
+                // When the table has room for a fingerprint, the fingerprint leaves the overflow area.
                 assert_eq!(filter.overflowing() as u64, left.saturating_sub(8));
             }
             assert!(!filter.remove_hash(hash) && filter.is_empty());

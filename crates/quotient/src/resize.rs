@@ -328,8 +328,8 @@ impl<L: Layout> Quotient<L> {
     /// Adds the fingerprints of another filter, owned or viewed. The filters may have any sizes, and may have been
     /// resized, but must have the same number of possible [`fingerprints`](Geometry::fingerprints). They do if they
     /// were built with the same [`fingerprint_bits`](trommel_base::Builder::fingerprint_bits), or with the same slots
-    /// and remainder bits. Filters that were built with a false-positive rate for different numbers of keys do not. If
-    /// both filters hold a fingerprint, a set stores it once.
+    /// and remainder bits. Filters that were built with a false-positive rate for different numbers of keys do not have
+    /// the same number. If both filters hold a fingerprint, a set stores it once.
     ///
     /// For filters that hold `n` keys together after the merge at a false-positive rate `fpr`, give the fingerprints of
     /// each filter `⌈log2(n / fpr)⌉` bits:

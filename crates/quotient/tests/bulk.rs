@@ -1,5 +1,5 @@
-//! Batches are inserted region by region. They make the same filter as single inserts, bit for bit: from empty filters,
-//! from filters that hold keys, and if the batch does not fit.
+//! Batches are inserted region by region. They make the same filter as single inserts, bit for bit: in empty filters,
+//! in filters that hold keys, and if the batch does not fit.
 
 use trommel_base::{Filter, FromSpec, Full, Insert, KeyHash, Spec, WhyFull};
 use trommel_quotient::{Layout, LineBlock, MAX_COPIES, Quotient, WideBlock};

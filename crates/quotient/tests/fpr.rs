@@ -19,7 +19,7 @@ fn measure<L: Layout>(
     let mut filter = builder.build().unwrap();
     let (mut hits, mut probes) = (0, 0);
     let mut found = Bitmap::new(0);
-    // Fill it twice with different keys, so that the chance of one filling counts only half.
+    // Fill it twice with different keys, so that chance in one filling has only half the weight.
     for seed in [seed, seed + 1000] {
         let keys = Disjoint::new(seed, KEYS, PROBES);
         filter.clear();

@@ -51,8 +51,8 @@ fn doubling_ends_with_the_last_remainder_bit() {
     }
 }
 
-/// A resize is refused if there would be more slots than fingerprints, or so few that 32 remainder bits cannot tell the
-/// fingerprints apart.
+/// A resize is refused if there would be more slots than fingerprints, or if there would be so few slots that 32
+/// remainder bits cannot tell the fingerprints apart.
 #[test]
 fn sizes_that_cannot_store_the_fingerprints_are_refused() {
     let mut short = filter::<WideBlock>(1000, Some(3));

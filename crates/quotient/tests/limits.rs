@@ -130,8 +130,8 @@ fn a_filter_of_long_fingerprints_keeps_them_while_it_grows() {
     }
 }
 
-/// A batch has about twice as many keys as fit. It inserts as many of them as single inserts do. (Near load 1, the
-/// whole table is one cluster.)
+/// A batch has about twice as many keys as fit. The batch inserts as many of them as single inserts do. (Near load 1,
+/// the whole table is one cluster.)
 #[test]
 fn a_batch_that_does_not_fit_ends_where_single_inserts_do() {
     for keys in [2000, 50_000] {

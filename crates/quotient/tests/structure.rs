@@ -238,7 +238,7 @@ fn offsets_grow_beyond_the_largest_stored_one_and_shrink_again() {
 }
 
 /// Keys of the last quotients take every slot up to the end of the table. Then the filter is full for such keys, but
-/// not for others. It loses no key, and all can be removed again.
+/// not for others. The filter loses no key, and all keys can be removed again.
 #[test]
 fn a_cluster_may_reach_the_end_of_the_table() {
     fn fill_the_end<L: Layout>(keys: usize, bits: Option<u32>, isa: Isa) {

@@ -81,7 +81,7 @@ fn any_number_of_threads_makes_the_same_resized_filter() {
 }
 
 /// Skewed streams, among them equal keys and small integers, in batches of several sizes. Each stream is also inserted
-/// in sorted order. Some have more copies of a key than a multiset keeps.
+/// in sorted order. Some streams have more copies of a key than a multiset keeps.
 #[test]
 fn any_number_of_threads_makes_the_same_filter_of_skewed_keys() {
     fn assert_all<L: Layout>(bits: Option<u32>) {

@@ -76,8 +76,8 @@ impl Kernels {
     #[inline(always)]
     pub(crate) fn contains(&self, geometry: &Geometry, table: &[u8], hash: u64) -> bool {
         // SAFETY: filters and policies take the instruction set from `Isa`, which refuses one that the machine lacks.
-        // `Quotient::assemble` checks that the table has the geometry's length, and nothing changes one without the
-        // other; `block.rs` computes the geometry from the length.
+        // `Quotient::assemble` checks that the table has the geometry's length, and table and geometry are only
+        // replaced together; `block.rs` computes the geometry from the length.
         unsafe { (self.contains)(geometry, table, hash) }
     }
 

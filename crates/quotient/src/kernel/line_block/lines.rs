@@ -10,7 +10,7 @@ pub(super) use crate::layout::line_block::{
 };
 
 pub(super) const SLOTS: u32 = LineBlock::SLOTS;
-/// A mask of the slots, where runs can begin, and of the slot after the last one.
+/// A mask of all bits of [`starts`]: the slots of a line, and the slot after the last one.
 pub(super) const START_BITS: u64 = (1 << (SLOTS + 1)) - 1;
 /// The largest offset that a line stores. It means that the offset is this number or more.
 pub(super) const MAX_OFFSET: u64 = LineBlock::MAX_OFFSET as u64;

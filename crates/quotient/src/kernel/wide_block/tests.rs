@@ -32,7 +32,8 @@ impl Sample {
         let mut hashes = Vec::new();
         for _ in 0..keys {
             let in_table = hash(&geometry, draw(&mut random), random.word());
-            // This hash belongs to the same runs as the keys, most often with a remainder that the run does not have.
+            // This hash has a quotient from the same range as the keys' quotients. The table does not hold most hashes
+            // of this kind.
             let absent = hash(&geometry, draw(&mut random), random.word());
             let inserted = kernels(Isa::Portable).insert(&geometry, &mut table, in_table);
             if inserted.is_err() {
