@@ -7,10 +7,9 @@ use trommel_base::storage::MAX_BYTES;
 pub(crate) const SLOTS: u64 = 4;
 /// The load up to which a filter of more than 1024 buckets takes distinct keys.
 ///
-/// A filter that was doubled `d` times consists of `2^d` tables, and chance fills them unequally: the load of a
-/// table of a few thousand slots is some per cent above or below that of the filter. If one of them is full, an
-/// insert fails, even below the load at which the filter would grow. So let filters that began small grow at 85
-/// to 90 %.
+/// A filter that was doubled `d` times consists of `2^d` tables, and chance fills them unequally: the load of a table
+/// of a few thousand slots is some per cent above or below that of the filter. If one of the tables is full, an insert
+/// fails, even below the load at which the filter would grow. So let filters that began small grow at 85 to 90 %.
 pub const GUARANTEED_LOAD: f64 = 0.95;
 /// With up to this many buckets, chance fills tables so unevenly that a lower load is guaranteed.
 pub(crate) const SMALL_BUCKETS: u64 = 1024;
@@ -18,14 +17,14 @@ pub(crate) const SMALL_BUCKETS: u64 = 1024;
 pub(crate) const MAX_BUCKETS: u64 = 1 << 31;
 /// The widths that a fingerprint may have, in bits.
 pub(crate) const WIDTHS: [u32; 4] = [8, 12, 16, 32];
-/// How many bits of a fingerprint doublings must leave to tell keys apart. With fewer, about half of all absent keys
-/// would be found.
+/// How many bits of a fingerprint doublings must leave to tell keys apart. With fewer bits, about half of all absent
+/// keys would be found.
 pub(crate) const FEWEST_BITS: u32 = 4;
 /// In a filter that has not grown, a bucket and its alternate are less than this many buckets apart, so that the
 /// inserts of a region stay near it.
 const SPAN_BUCKETS: u64 = 1 << 16;
-/// The number of bytes after the last bucket, if buckets have six bytes. With them, eight bytes can be read from the
-/// start of any bucket.
+/// The number of bytes after the last bucket, if buckets have six bytes. With these bytes, eight bytes can be read from
+/// the start of any bucket.
 const PADDING_BYTES: u64 = 2;
 
 /// The shape of a table of buckets.

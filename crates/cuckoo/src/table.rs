@@ -135,8 +135,8 @@ impl<W: Width, T: AsRef<[u8]> + AsMut<[u8]>> Table<W, T> {
         self.note_encoded(is_encoded);
     }
 
-    /// Removes a copy of a fingerprint from its primary bucket or, if its flag is set, from the alternate. Returns the
-    /// bucket that had it.
+    /// Removes a copy of a fingerprint from its primary bucket or, if the flag of its class is set there, from the
+    /// alternate. Returns the bucket that had it.
     ///
     /// The processor cannot predict which bucket that is, so both are read, and one is chosen without a branch. A
     /// removal takes 0.75 times as long as with branches in tables of 2^20 slots, and 0.9 times in tables of 2^24.

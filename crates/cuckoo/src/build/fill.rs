@@ -1,4 +1,4 @@
-//! Fills primary buckets: places up to four keys in each. The keys for which their bucket has no room are the
+//! Fills primary buckets: places up to four keys in each. Keys for which their primary bucket has no room are the
 //! *surplus*.
 //!
 //! A region's keys come in any order, so its buckets are filled in scratch memory that stays in cache. Each bucket has

@@ -28,8 +28,8 @@
 //! | 2^24 | 16 bits, multiset | 37.0 | 25.7 |
 //! | 1.05e8 | 8 bits, multiset | 31.8 | 21.0 |
 //!
-//! When a build pays: the table has the ns per key without / with a build, for one batch into an empty set, on a Zen 4
-//! core with AVX-512. Runs without and with a build were interleaved.
+//! When a build pays: time in ns per key without / with a build, for one batch into an empty set, on a Zen 4 core with
+//! AVX-512. Runs without and with a build were interleaved.
 //!
 //! | buckets, fingerprints | 7 % load | 25 % | 50 % | 75 % | 95 % |
 //! |---|---|---|---|---|---|

@@ -1,17 +1,17 @@
 //! Batches into a highly loaded table: random-walk eviction in lockstep.
 //!
-//! A batch is inserted in blocks of sixteen keys. First every key of a block whose primary bucket has room goes
-//! there, then every key whose alternate bucket has room. The keys that are left have two full buckets, and are
-//! queued. Each of them starts an *eviction chain*. A chain has a fingerprint in hand, and the full bucket where that
-//! fingerprint belongs. If one of the four fingerprints of the bucket can move to a bucket with room, it moves, the
+//! A batch is inserted in blocks of sixteen keys. First every key of a block whose primary bucket has room goes there,
+//! then every key whose alternate bucket has room. The keys that are left have two full buckets, and are queued. Each
+//! of them starts an *eviction chain*. A chain has a fingerprint in hand, and the full bucket where that fingerprint
+//! belongs. If one of the four fingerprints of the bucket can move to a bucket with room, that fingerprint moves, the
 //! fingerprint in hand takes its slot, and the chain ends. Otherwise the fingerprint in hand takes the slot of one of
 //! the four, and the chain goes on with the evicted fingerprint and its other bucket.
 //!
 //! A step of a chain reads one bucket, and looks up four others in a bitmap
 //! ([`FullBuckets`](super::full_buckets::FullBuckets)); a search for each key ([`Search`](super::search::Search)) would
 //! build a tree. Chains move more fingerprints than searches, but in buckets that are in cache by then. Since a chain
-//! always has a fingerprint in hand, it is started only while the overflow area has room for the fingerprints of all
-//! chains. So no key can be lost.
+//! always has a fingerprint in hand, a chain is started only while the overflow area has room for the fingerprints of
+//! all chains. So no key can be lost.
 //!
 //! Sixteen chains make a step together, so that vectors can compute it. All chains plan the step on the table as it was
 //! before the step. If two chains are in one bucket, or chose the last free slot of one bucket, the later one waits for

@@ -2,8 +2,7 @@
 //!
 //! Lookups key by key mispredict branches: whether the fingerprint is in the primary bucket, and whether the flag of
 //! its class is set, is unpredictable. Here both are computed for every key, and the compiler vectorises the loops for
-//! the instruction set. Buckets are read one by one, by ordinary loads. The table has ns per key with loads / with
-//! gathers:
+//! the instruction set. Buckets are read one by one, by ordinary loads. Time in ns per key with loads / with gathers:
 //!
 //! | core | slots | 8 bits | 16 bits |
 //! |---|---|---|---|
@@ -16,8 +15,9 @@
 //! read.
 //!
 //! Rejected, for tables in cache: reading only the alternates of keys that need them, after listing these keys without
-//! a branch (`vpcompressd`, or AVX2 permutations from a table) in chunks of their own. This took 0.84 to 1.03 times as
-//! long with AVX-512, 0.87 to 1.14 times with AVX2, and 1.00 to 1.10 times in portable code: not worth a second pass.
+//! a branch (`vpcompressd`, or AVX2 permutations from a lookup table) in chunks of their own. This took 0.84 to 1.03
+//! times as long with AVX-512, 0.87 to 1.14 times with AVX2, and 1.00 to 1.10 times in portable code: not worth a
+//! second pass.
 
 use super::Buckets;
 use crate::geometry::Geometry;
@@ -50,13 +50,13 @@ impl Chunk {
         self.fingerprints = fixed_points.map(|fixed_point| geometry.fingerprint(fixed_point));
     }
 
-    /// A byte for each key: whether the bucket in its word holds its fingerprint.
+    /// For each key, a byte: whether the bucket in the key's word holds the key's fingerprint.
     #[inline(always)]
     fn found_in<W: Width>(&self, words: &Column<W::Word>) -> Column<u8> {
         core::array::from_fn(|i| W::has(words[i], self.fingerprints[i]).into())
     }
 
-    /// A byte for each key: whether the bucket in its word has the flag of the key's class set.
+    /// For each key, a byte: whether the bucket in the key's word has the flag of the key's class set.
     #[inline(always)]
     fn flagged_in<W: Width>(&self, words: &Column<W::Word>, least_set: u32) -> Column<u8> {
         core::array::from_fn(|i| {
