@@ -5,8 +5,8 @@
 //! ```
 //!
 //! The list has one word per line, in any encoding. The passwords to check are the other arguments, or the lines of
-//! standard input if there are none. A password of the list is always refused. Of the others, one in a thousand is
-//! refused as well, which costs its owner one more try.
+//! standard input if there are none. A password of the list is always refused. Of the passwords that are not in the
+//! list, one in a thousand is refused too, and its owner has to choose another.
 //!
 //! Spafford was the first to use a Bloom filter for this: "OPUS: preventing weak password choices" (1992).
 
@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use std::{env, fs};
 use trommel::{CacheLineBloom, Filter, Insert};
 
-/// The share of good passwords that may be refused.
+/// The expected share of passwords outside the list that are refused.
 const FPR: f64 = 0.001;
 
 fn main() -> ExitCode {

@@ -1,4 +1,4 @@
-//! Partial filters that merge, however many keys each has.
+//! Partial filters that can be merged, however many keys each of them has.
 
 mod bytes;
 
@@ -11,9 +11,9 @@ use trommel_base::{Filter, FormatError, Full, Hasher, KeyHash, MergeError, SpecE
 /// Collects the hashes of a part of the keys, and turns into a filter when there are too many hashes to keep.
 ///
 /// An aggregate over many partitions or groups has many parts with few keys and some with many. Filters merge only if
-/// they have the same size, so every part would need the size of the whole. An accumulator keeps up to `max_hashes`
-/// hashes, of 8 bytes each. With one more, it makes the filter of the agreed [`FilterSpec`]. Accumulators of the same
-/// spec merge in any order, whether they have hashes or a filter.
+/// they have the same size, so the filter of every part would need the size of the whole. An accumulator keeps up to
+/// `max_hashes` hashes, of 8 bytes each. With one more, it makes a filter from the [`FilterSpec`] that all parts share.
+/// Accumulators of the same spec merge in any order, whether they have hashes or a filter.
 ///
 /// The finished filter equals a single filter of the spec with the same inserts, byte for byte, except for the cuckoo
 /// filter, whose bytes depend on the order of inserts.
@@ -109,8 +109,8 @@ impl From<FormatError> for AccumulateError {
 }
 
 impl FilterAccumulator {
-    /// Makes an empty accumulator, which keeps at most `max_hashes` hashes before it makes the filter. The spec has the
-    /// expected number of keys of the whole. Allocates nothing.
+    /// Makes an empty accumulator, which keeps at most `max_hashes` hashes before it makes the filter. Set the spec's
+    /// number of keys to the number expected in the whole, not in this part. Allocates nothing.
     ///
     /// ```
     /// use trommel::{FilterAccumulator, FilterKind, FilterSpec};
@@ -169,7 +169,7 @@ impl FilterAccumulator {
         matches!(self.held, Held::Hashes(_))
     }
 
-    /// The number of hashes kept, repeated ones included, or [`Filter::len`] of the filter.
+    /// The number of hashes that are kept, repeated ones included, or [`Filter::len`] of the filter if one was made.
     ///
     /// ```
     /// use trommel::{FilterAccumulator, FilterKind, FilterSpec};
@@ -196,7 +196,7 @@ impl FilterAccumulator {
         self.len() == 0
     }
 
-    /// Bytes of memory that the hashes take, or [`Filter::memory_bytes`] of the filter.
+    /// The bytes of memory that the hashes take, or [`Filter::memory_bytes`] of the filter if one was made.
     ///
     /// ```
     /// use trommel::{FilterAccumulator, FilterKind, FilterSpec};
@@ -247,8 +247,8 @@ impl FilterAccumulator {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`] if the filter cannot be made, or has no room; then the error has the number of keys of the batch
-    /// that were inserted.
+    /// [`BuildError`] if the filter cannot be made, or has no room. If it has no room, the error has the number of keys
+    /// of the batch that were inserted.
     pub fn insert_batch(&mut self, hashes: &[KeyHash]) -> Result<(), BuildError> {
         if let Held::Hashes(kept) = &mut self.held {
             // The sum cannot overflow, since both slices are in memory at 8 bytes per hash.
@@ -316,7 +316,7 @@ impl FilterAccumulator {
         }
     }
 
-    /// Returns a filter of all keys that is no larger than they need. If the accumulator keeps hashes, the filter is
+    /// Returns a filter of all keys, no larger than these keys need. If the accumulator keeps hashes, the filter is
     /// made for the number of distinct hashes; otherwise it is that of [`FilterAccumulator::finish`].
     ///
     /// ```
@@ -343,7 +343,7 @@ impl FilterAccumulator {
     }
 }
 
-/// Changes an error for keys of earlier calls: no key of this call was inserted.
+/// Converts an error about keys of earlier calls into one about this call, which inserted none of its own keys.
 fn none_of_this_call(full: Full) -> BuildError {
     BuildError::Full(Full::new(0, full.len, full.capacity).because(full.why))
 }

@@ -14,7 +14,7 @@ macro_rules! declare_any_filter {
         /// An owned filter whose kind is known at run time only.
         ///
         /// Every kind inserts and looks up keys. The methods that only some kinds support return an error for the
-        /// others. Each call selects the kind once, so a batch costs as much as on the kind itself.
+        /// others. Each call selects the kind once, so a batch costs as much as on the filter's own type.
         ///
         /// ```
         /// use trommel::{AnyFilter, Filter, FilterKind, FilterSpec, Insert};
@@ -30,8 +30,9 @@ macro_rules! declare_any_filter {
         /// Two filters are equal if they have the same kind and the same frozen bytes.
         #[derive(Clone, Debug, PartialEq, Eq)]
         #[non_exhaustive]
-        // `repr(u8)` stores the kind in a byte of its own. When it was packed into unused values of a filter's fields,
-        // each insert or lookup of a single key took 6 more instructions: a tenth of a lookup in register blocks.
+        // `repr(u8)` stores the kind in a byte of its own. When the compiler packed the kind into unused values of a
+        // filter's fields, each insert or lookup of a single key took 6 more instructions. In register blocks, that is a
+        // tenth of a lookup.
         #[repr(u8)]
         pub enum AnyFilter {
             $($(#[$doc])* $kind($type),)*
@@ -121,12 +122,11 @@ impl From<WrongKind> for MergeError {
     }
 }
 
-/// Implements [`Filter`] for `AnyFilter` or a view, by the methods of the filter inside.
+/// Implements [`Filter`] for `AnyFilter` or a view, by calling the methods of the filter inside.
 macro_rules! filter_by_kind {
     ($any:ty) => {
         impl $any {
-            /// Not inlined into [`Filter::contains_hash`], which would then save registers that only kinds with slots
-            /// need.
+            /// Not inlined: [`Filter::contains_hash`] would otherwise save registers that only lookups in slots use.
             #[inline(never)]
             fn contains_in_slots(&self, hash: KeyHash) -> bool {
                 each_kind!(Self in self, filter => filter.contains_hash(hash))
@@ -196,7 +196,7 @@ impl AnyFilter {
         each_kind!(Self in self, filter => filter.isa())
     }
 
-    /// Removes every key. The size and the memory stay.
+    /// Removes every key. The filter keeps its size and its memory.
     ///
     /// ```
     /// use trommel::{Filter, FilterKind, FilterSpec, Insert};
@@ -307,7 +307,7 @@ impl AnyFilter {
     /// ```
     ///
     /// # Errors
-    /// [`MergeError`] if kinds, sizes, parameters or hashers differ; this filter is unchanged.
+    /// [`MergeError`] if kinds, sizes, parameters or hashers differ. After an error, this filter is unchanged.
     pub fn merge(&mut self, other: &AnyFilter) -> Result<(), MergeError> {
         each_kind!(Self in self, filter => Ok(filter.merge(other.try_into()?)?))
     }
@@ -328,8 +328,8 @@ impl AnyFilter {
     /// ```
     ///
     /// # Errors
-    /// [`MergeError::Unsupported`] if the kind cannot intersect; otherwise as [`AnyFilter::merge`]. This filter is
-    /// unchanged.
+    /// [`MergeError::Unsupported`] if the kind cannot intersect; otherwise the errors of [`AnyFilter::merge`]. After an
+    /// error, this filter is unchanged.
     pub fn intersect(&mut self, other: &AnyFilter) -> Result<(), MergeError> {
         let refused = Unsupported { kind: self.kind(), operation: "intersect" };
         each_kind_that!(
@@ -359,8 +359,9 @@ impl AnyFilter {
         each_kind_that!(folds: Self in self, filter => Ok(filter.fold(factor)?.into()), else Err(refused))
     }
 
-    /// Halves the filter as often as its false-positive rate stays at most `fpr`, and returns the result; `None` if
-    /// this filter's own rate is higher. See [`Bloom::fold_to_fpr`](crate::bloom::Bloom::fold_to_fpr).
+    /// Returns the filter halved as often as possible, so that its false-positive rate stays at most `fpr`. Returns
+    /// `None` if the false-positive rate of this filter is already higher. See
+    /// [`Bloom::fold_to_fpr`](crate::bloom::Bloom::fold_to_fpr).
     ///
     /// ```
     /// use trommel::{Filter, FilterKind, FilterSpec, Insert};
@@ -432,7 +433,7 @@ impl AnyFilter {
 }
 
 impl AnyFilter {
-    /// Not inlined into [`Insert::insert_hash`], for the same reason as lookups in slots.
+    /// Not inlined into [`Insert::insert_hash`], for the same reason as `contains_in_slots`.
     #[inline(never)]
     fn insert_in_slots(&mut self, hash: KeyHash) -> Result<bool, Full> {
         each_kind!(Self in self, filter => filter.insert_hash(hash))

@@ -2,8 +2,8 @@
 //!
 //! [`AnyFilter`](crate::AnyFilter) and each type of filter read and write frozen bytes themselves, and [`Frozen`] has
 //! the same methods for code that is generic over filters. [`FilterView`](crate::FilterView) borrows the bytes that it
-//! reads, and an [`OwnedView`] owns them. Two functions read a header without a filter: [`parse`] checks all bytes, and
-//! [`identity`] returns a number that tells frozen filters apart.
+//! reads, and an [`OwnedView`] owns them. Two functions read a header without making a filter: [`parse`] checks all
+//! bytes, and [`identity`] returns a number that tells frozen filters apart.
 //!
 //! The layout of all bytes is in `docs/FORMAT.md`.
 

@@ -138,7 +138,8 @@ macro_rules! frozen_kinds {
 kinds!(frozen_kinds []);
 frozen!(AnyFilter, FilterView<'a>, FilterView::parse);
 
-/// Serializes frozen bytes as a byte string. A format without byte strings, such as JSON, has a sequence of numbers.
+/// Serializes frozen bytes as a byte string. In a format without byte strings, such as JSON, they become a sequence of
+/// numbers.
 #[cfg(feature = "serde")]
 mod with_serde {
     use super::AnyFilter;
@@ -163,7 +164,7 @@ mod with_serde {
 
     struct FrozenBytes;
 
-    /// The most bytes to reserve for a sequence on its own size hint, which may be wrong.
+    /// The most bytes to reserve because of a sequence's size hint, which can be wrong.
     const MOST_RESERVED_BYTES: usize = 1 << 16;
 
     impl<'de> Visitor<'de> for FrozenBytes {

@@ -39,7 +39,7 @@ macro_rules! kinds {
             CacheLineBloom: CacheLineBloom { bits: yes, slots: no, removes: no, folds: yes, blocks: yes }
             /// A quotient filter in blocks of 64 slots.
             Quotient: QuotientFilter { bits: no, slots: yes, removes: yes, folds: no, blocks: yes }
-            /// A quotient filter with a block in a cache line.
+            /// A quotient filter in blocks of one cache line.
             CacheLineQuotient: CacheLineQuotient { bits: no, slots: yes, removes: yes, folds: no, blocks: yes }
             /// A cuckoo filter.
             Cuckoo: CuckooFilter { bits: no, slots: yes, removes: yes, folds: no, blocks: yes }
@@ -160,7 +160,7 @@ const fn has_row(kind: FilterKind) -> bool {
 const _: () = {
     let mut i = 0;
     while i < FilterKind::ALL.len() {
-        assert!(has_row(FilterKind::ALL[i]), "a kind has no row in the table of kinds");
+        assert!(has_row(FilterKind::ALL[i]), "each kind needs a row in the table of kinds");
         i += 1;
     }
 };

@@ -1,7 +1,7 @@
 //! Trommel: approximate-membership filters that answer hundreds of millions of keys per second.
 //!
-//! A filter answers "certainly not" or "perhaps". It never misses a key that it holds, and reports other keys at a
-//! false-positive rate that was chosen when it was made. In front of a table, a disk or a network, it saves the
+//! A filter answers "certainly not" or "perhaps". It never misses a key that it holds. It reports other keys as present
+//! at a false-positive rate that was chosen when it was made. In front of a table, a disk or a network, it saves the
 //! accesses that would find nothing.
 //!
 //! ```
@@ -26,7 +26,7 @@
 //! | the fewest bits per key, and most lookups are of absent keys | [`BloomFilter`] | 9.6 |
 //! | to remove keys, and never be full | [`CountingBloomFilter`] | 48, or 29 compact |
 //! | to remove, count or enumerate keys; to grow or shrink to any size; to merge unlike sizes of the same [`fingerprint_bits`](quotient::Builder::fingerprint_bits) | [`QuotientFilter`] | 9.6 |
-//! | the same, faster, at 0.37 % | [`CacheLineQuotient`] | 10.8 (at 0.37 %) |
+//! | the same, but faster and at a false-positive rate of 0.37 % | [`CacheLineQuotient`] | 10.8 (at 0.37 %) |
 //! | to remove or count keys, with lookups as fast as a Bloom filter's | [`CuckooFilter`] | 12.6 (at 0.2 %); 8.4 at 3 % |
 //!
 //! To remove keys at 1 %, start with [`QuotientFilter`]. The modules [`quotient`] and [`cuckoo`] explain when to take
@@ -35,8 +35,8 @@
 //! # One key or many
 //!
 //! A filter sees no keys, only their [`KeyHash`]es. A lookup of one key waits for memory. A batch
-//! ([`Filter::contains_batch`]) keeps many cache lines in flight and works in vectors, which is two to five times as
-//! fast from some 64 keys on. The answers are a [`Bitmap`].
+//! ([`Filter::contains_batch`]) keeps many cache lines in flight and computes in SIMD vectors, so from about 64 keys
+//! on, it is two to five times as fast per key. The answers are a [`Bitmap`].
 //!
 //! ```
 //! use trommel::{Bitmap, Filter, RegisterBloom};
@@ -55,10 +55,10 @@
 //!
 //! # Filters as bytes
 //!
-//! `to_bytes` and `write_to` of every filter write its frozen bytes, which name the hash and its seed, and have
-//! checksums. `from_bytes` reads them into an owned filter. A [`FilterView`], or an
-//! [`OwnedView`](container::OwnedView), which needs no lifetime, reads them without a copy. A changed byte is a
-//! [`FormatError`].
+//! Every filter has `to_bytes` and `write_to`, which write its frozen bytes. These name the hash function and its seed,
+//! and contain checksums. `from_bytes` reads them into an owned filter. A [`FilterView`] reads them without a copy. So
+//! does an [`OwnedView`](container::OwnedView), which has no lifetime, since it owns the bytes. If a byte was changed,
+//! reading fails with a [`FormatError`].
 //!
 //! ```
 //! use std::fs::{self, File};
@@ -94,13 +94,13 @@
 //!
 //! # Several threads
 //!
-//! An [`Engine`] builds, fills and probes filters of every kind on all cores. It chooses how from the sizes of filter
-//! and batch. The filter is the same with any number of threads. [`Engine::stream`] takes keys that do not fit into
-//! memory.
+//! An [`Engine`] builds, fills and probes filters of every kind on all cores. It chooses the method by the sizes of the
+//! filter and the batch. The resulting filter is the same with any number of threads. [`Engine::stream`] takes keys
+//! that do not fit into memory.
 //!
-//! If your own threads insert at once ([`InsertShared`]), turn a Bloom filter without counters into a
-//! [`SharedBloom`](bloom::SharedBloom), which has no locks, and back when they are done. For the other kinds, use a
-//! [`ShardedFilter`](engine::ShardedFilter).
+//! If your own threads insert into one filter at the same time ([`InsertShared`]), turn a Bloom filter without counters
+//! into a [`SharedBloom`](bloom::SharedBloom), which has no locks. Turn it back into the Bloom filter when they are
+//! done. For the other kinds, use a [`ShardedFilter`](engine::ShardedFilter).
 //!
 //! ```
 //! use trommel::{Filter, SplitBlockBloom};
@@ -117,9 +117,9 @@
 //!
 //! # Merging
 //!
-//! Filters that were built with the same parameters [merge](Merge) into the filter of both sets of keys. `union` of
-//! each kind does the same with a view of frozen bytes, and [`AnyFilter::merge_view`] with a view of any kind. If the
-//! filters differ, the error has the parameter and both its values, and the filter is unchanged.
+//! Filters that were built with the same parameters [merge](Merge) into the filter of both sets of keys. Each type's
+//! `union` merges a view of frozen bytes of the same type, and [`AnyFilter::merge_view`] a view of any kind. If a
+//! parameter differs, the error names it with both its values, and the filter is unchanged.
 //!
 //! ```
 //! use trommel::{Filter, Merge, SplitBlockBloom};
@@ -137,7 +137,7 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
-// First, since the modules below use its macros.
+// This module comes first, since the modules below use its macros.
 #[macro_use]
 mod kinds;
 

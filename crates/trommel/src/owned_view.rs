@@ -1,4 +1,4 @@
-//! A view of a frozen filter that owns its bytes, or a share of them.
+//! A view of a frozen filter. The view owns the bytes, alone or together with its clones.
 
 use crate::any::{AnyFilter, filter_by_kind};
 use crate::kinds::types::*;
@@ -32,7 +32,7 @@ macro_rules! declare_owned_view {
         /// ```
         #[derive(Clone, Debug)]
         #[non_exhaustive]
-        // For the same reason as `AnyFilter`.
+        // `repr(u8)` for the same reason as on `AnyFilter`.
         #[repr(u8)]
         pub enum OwnedView {
             $($(#[$doc])* $kind($type<SharedBytes>),)*

@@ -1,4 +1,4 @@
-//! A filter of any kind that several threads can change at once, split into shards with a lock each.
+//! A filter of any kind that several threads can change at once. It is split into shards, each with its own lock.
 
 use crate::any::AnyFilter;
 use crate::spec::FilterSpec;
@@ -16,9 +16,9 @@ use trommel_base::{
     Bitmap, Filter, FilterKind, Full, Hasher, Insert, InsertShared, KeyHash, SpecError, Unsupported,
 };
 
-/// A filter of any kind, split into a power of two of *shards*: each is a filter of its own with a lock. Threads
-/// insert, remove and look up through `&self`, and wait for each other only if they access the same shard; any number
-/// of them can look up in one shard at once.
+/// A filter of any kind, split into *shards*, whose number is a power of two. Each shard is a filter of its own with
+/// its own lock. Threads insert, remove and look up through `&self`. They wait for each other only if they access the
+/// same shard, and any number of threads can look up in one shard at once.
 ///
 /// It is meant for quotient and cuckoo filters, whose inserts move stored fingerprints. Bloom filters without counters
 /// need no locks: see [`SharedBloom`](crate::bloom::SharedBloom).
@@ -27,24 +27,24 @@ use trommel_base::{
 /// remove keys, collect hashes on all threads and insert them by [`Engine::insert_batch`](crate::Engine::insert_batch).
 /// To freeze the shards themselves, see [`ShardedFilter::into_shards`].
 ///
-/// **Shards.** A key's shard is the number in the top bits of its hash. The shard's filter gets another hash:
-/// `t ^ t >> 32`, where `t` is the key's hash rotated left by the number of these bits. With `t` alone, the bits that
-/// all keys of a shard have in common would be the lowest ones, from which Bloom filters compute positions.
-/// [`ShardedFilter::shard_of`] returns both. With four shards for each thread that inserts, threads rarely wait. The
-/// lock and the filter's head take 128 to 640 bytes per shard.
+/// **Shards.** A key's shard is the number in the top bits of its hash. The shard's filter gets another hash: `t ^ t >>
+/// 32`, where `t` is the key's hash rotated left by the number of these bits. With `t` alone, the bits that all keys of
+/// a shard have in common would be the lowest ones, from which Bloom filters compute positions.
+/// [`ShardedFilter::shard_of`] returns the shard and this hash. With four shards for each thread that inserts, threads
+/// rarely wait. Beside its table, a shard takes 128 to 640 bytes for the lock and the filter's fields.
 ///
 /// **Size.** A shard is made for its share of the keys plus six standard deviations, since hashes do not split keys
-/// evenly. With `m` keys per shard, this takes `6 / √m` more memory: 0.6 % for a million keys, 6 % for ten thousand,
-/// 19 % for a thousand. Of shards with a thousand keys or more, one in 10^8 gets more keys than it is made for. A size
-/// in bytes, if set, is divided evenly.
+/// evenly. With `m` keys per shard, this takes `6 / √m` more memory: 0.6 % for a million keys, 6 % for ten thousand, 19
+/// % for a thousand. Of shards that are made for a thousand keys or more, one in 10^8 gets too many keys. If the spec
+/// sets a size in bytes, each shard gets an equal part of it.
 ///
-/// **Batches** are grouped by shard, and take each lock once for up to 2^20 keys. The grouping allocates eight bytes
-/// per key in a [`Partitioner`]; if memory is refused, keys are processed one by one.
+/// **Batches** are grouped by shard, so each lock is taken only once for up to 2^20 keys. The grouping allocates eight
+/// bytes per key in a [`Partitioner`]; if memory is refused, keys are processed one by one.
 ///
-/// **A panic** while a thread changes a shard leaves that shard half changed. (Only a defect of this library is known
-/// to cause one.) The shard's lock is then poisoned, and every later call that needs the shard panics too, with a
-/// message that names the shard: so no call waits forever or uses a damaged filter. The other shards can still be used.
-/// [`ShardedFilter::is_poisoned`] tells whether any shard is poisoned.
+/// **A panic** while a thread changes a shard leaves that shard half changed. (The only known cause of such a panic is
+/// a defect of this library.) The shard's lock is then poisoned, and every later call that needs the shard panics too,
+/// with a message that names the shard. So no call waits forever or uses a damaged filter. The other shards can still
+/// be used. [`ShardedFilter::is_poisoned`] tells whether any shard is poisoned.
 ///
 /// ```
 /// use trommel::{Filter, FilterKind, FilterSpec, InsertShared};
@@ -92,20 +92,20 @@ const _: () = assert!(SHARDS[SHARDS.len() - 1] == MAX_SHARDS as u64);
 /// The number of hashes that are grouped at a time. It is a multiple of 64, so that the answers of a chunk are whole
 /// words.
 const CHUNK: usize = 1 << 20;
-/// A batch of fewer hashes than this, or than there are shards, is processed one by one: grouping would cost more than
-/// the locks.
+/// A batch with fewer hashes than this, or with fewer hashes than the filter has shards, is processed hash by hash:
+/// grouping would cost more than the locks.
 const SHORTEST_GROUPED: usize = 32;
 
 /// Returns the shard of a hash, and the hash that the shard's filter gets.
 #[inline(always)]
 const fn split(hash: u64, shard_bits: u32) -> (usize, u64) {
-    // Two shifts, since a single shift by 64, for one shard, would overflow.
+    // Two shifts, since with one shard, a single shift would be by 64 bits and overflow.
     let shard = hash >> 1 >> (u64::BITS - 1 - shard_bits);
     let rotated = hash.rotate_left(shard_bits);
     (shard as usize, rotated ^ rotated >> 32)
 }
 
-/// The number of keys that a shard is made for: its share plus six standard deviations.
+/// The number of keys that a shard is made for: its share of `keys` plus six standard deviations.
 fn keys_of_shard(keys: usize, shards: usize) -> usize {
     let share = keys.div_ceil(shards);
     let deviation = (share as f64 * (1.0 - 1.0 / shards as f64)).sqrt();
@@ -114,7 +114,7 @@ fn keys_of_shard(keys: usize, shards: usize) -> usize {
 
 #[cold]
 fn poisoned(shard: usize) -> ! {
-    panic!("shard {shard} is damaged: a thread panicked while it changed it")
+    panic!("shard {shard} is damaged: a thread panicked while changing this shard")
 }
 
 impl ShardedFilter {
@@ -125,13 +125,13 @@ impl ShardedFilter {
     /// use trommel::{FilterKind, FilterSpec, SpecError};
     /// let spec = FilterSpec::new(FilterKind::Cuckoo).keys(100_000);
     /// assert_eq!(ShardedFilter::build(&spec, 8)?.shards(), 8);
-    /// let refused = ShardedFilter::build(&spec, 6); // no power of two
+    /// let refused = ShardedFilter::build(&spec, 6); // not a power of two
     /// assert!(matches!(refused, Err(SpecError::Choice { value: 6, .. })));
     /// # Ok::<(), trommel::SpecError>(())
     /// ```
     ///
     /// # Errors
-    /// [`SpecError`] if the number of shards is out of range, or a shard cannot meet the spec.
+    /// [`SpecError`] if the number of shards is not allowed, or the kind cannot meet the spec of a shard.
     pub fn build(spec: &FilterSpec, shards: usize) -> Result<Self, SpecError> {
         if !SHARDS.contains(&(shards as u64)) {
             let value = shards as u64;
@@ -201,8 +201,8 @@ impl ShardedFilter {
 
     /// Returns the filters of the shards, in order. Each can be frozen.
     ///
-    /// **Look up a key in the shard, and by the hash, that [`ShardedFilter::shard_of`] returns.** A lookup by the key,
-    /// or by its own hash, does not find keys that the shard holds.
+    /// **To look up a key, use the shard and the hash that [`ShardedFilter::shard_of`] returns.** A lookup by the key
+    /// itself, or by its own hash, does not find keys that the shard holds.
     ///
     /// ```
     /// use trommel::engine::ShardedFilter;
@@ -294,7 +294,7 @@ impl ShardedFilter {
         self.shards[shard].write().unwrap_or_else(|_| poisoned(shard))
     }
 
-    /// Applies `number` to the filter of every shard, with one lock after the other.
+    /// Applies `number` to the filter of every shard. Locks one shard after the other.
     fn map_shards<T>(&self, number: impl Fn(&AnyFilter) -> T) -> impl Iterator<Item = T> {
         (0..self.shards()).map(move |shard| number(&self.read(shard)))
     }
@@ -316,7 +316,7 @@ impl ShardedFilter {
     /// Writes the answers for a batch to words whose bits are all zero.
     fn contains_words(&self, hashes: &[KeyHash], words: &mut [u64]) {
         let mut partitioner = Partitioner::new();
-        // The answers of all shards; those of each shard begin at a new word.
+        // The answers of all shards. The answers of each shard begin at a new word.
         let mut answers: Vec<u64> = Vec::new();
         let mut next = vec![0; self.shards()];
         let mut shard_answers = Bitmap::new(0);
@@ -353,8 +353,8 @@ impl Filter for ShardedFilter {
         self.read(shard).contains_hash(hash)
     }
 
-    /// Answers are in the order of the batch. Unlike other filters, this one allocates memory besides that of `found`:
-    /// see [`ShardedFilter`].
+    /// Answers are in the order of the batch. Unlike other filters, this one allocates memory, even if `found` is large
+    /// enough: see [`ShardedFilter`].
     fn contains_batch(&self, hashes: &[KeyHash], found: &mut Bitmap) {
         found.fill_words(hashes.len(), |words| self.contains_words(hashes, words));
     }
@@ -363,13 +363,13 @@ impl Filter for ShardedFilter {
         self.hasher
     }
 
-    /// The sum over the shards; exact if no thread changes a shard during the call. Cost: the lock of every shard, one
-    /// after the other.
+    /// The sum over the shards; exact if no thread changes a shard during the call. Cost: locks all shards, one after
+    /// the other.
     fn len(&self) -> usize {
         self.map_shards(AnyFilter::len).fold(0, usize::saturating_add)
     }
 
-    /// Whether all shards are empty. Cost: the lock of every shard up to the first that is not.
+    /// Whether all shards are empty. Cost: locks the shards one after the other, up to the first that is not empty.
     fn is_empty(&self) -> bool {
         self.map_shards(AnyFilter::is_empty).all(|is_empty| is_empty)
     }
@@ -384,11 +384,11 @@ impl Filter for ShardedFilter {
     }
 }
 
-/// Every method panics if a thread panicked while it changed a shard that the method needs. Keys of a batch may have
-/// been inserted into other shards before.
+/// Every method panics if a thread panicked while it changed a shard that the method needs. Keys of the same batch that
+/// belong to other shards may already be inserted by then.
 impl InsertShared for ShardedFilter {
     /// # Errors
-    /// [`Full`] if there is no room in the key's shard, with the numbers of that shard.
+    /// [`Full`] if the key's shard has no room. The numbers in the error are those of that shard.
     fn insert_hash(&self, hash: KeyHash) -> Result<bool, Full> {
         let (shard, hash) = self.shard_of(hash);
         self.write(shard).insert_hash(hash)
@@ -397,9 +397,9 @@ impl InsertShared for ShardedFilter {
     /// The keys of one shard are inserted in the order of the batch; the order of the shards is unspecified.
     ///
     /// # Errors
-    /// [`Full`] if there is no room in a shard. It has the number of keys of the batch that were inserted, which need
-    /// not be the first ones, since shards are filled one after the other. Its other numbers are those of the full
-    /// shard.
+    /// [`Full`] if a shard has no room. The error has the number of keys of the batch that were inserted. These need
+    /// not be the first keys of the batch, since shards are filled one after the other. The other numbers in the error
+    /// are those of the full shard.
     fn insert_batch(&self, hashes: &[KeyHash]) -> Result<(), Full> {
         let mut partitioner = Partitioner::new();
         let mut inserted = 0;
@@ -451,7 +451,7 @@ mod tests {
         for bits in 0..61 {
             let (first, second) = (split(shard, 3), split(shard | 1 << bits, 3));
             assert_eq!((first.0, second.0), (5, 5));
-            // The bits below the shard's move up by three, and the upper half is XORed onto the lower.
+            // The bits below the shard number move up by three, and the upper half is XORed onto the lower half.
             let expected = 1u64 << (bits + 3) ^ (1u64 << (bits + 3)) >> 32;
             assert_eq!(first.1 ^ second.1, expected, "bit {bits}");
         }

@@ -11,10 +11,10 @@ use trommel_simd::Isa;
 
 macro_rules! declare_filter_view {
     ([] $($(#[$doc:meta])* $kind:ident: $type:ident { $($column:ident: $can:ident),* })*) => {
-        /// A view of a frozen filter, which is read in place: in a mapped file, a network buffer or a cached block, at
-        /// any alignment. It gives the answers of the filter that was frozen. Lookups are as fast as in an owned filter
-        /// if the bytes begin at a multiple of 64 (so that no block crosses a cache line) and lie in huge pages, as a
-        /// large owned table does. Otherwise they take up to twice as long.
+        /// A view of a frozen filter. It reads the frozen bytes in place, at any alignment: in a mapped file, a network
+        /// buffer or a cached block. It gives the same answers as the filter that was frozen. Lookups are as fast as in
+        /// an owned filter if the bytes begin at a multiple of 64 (so that no block crosses a cache line) and lie in
+        /// huge pages, as the table of a large owned filter does. Otherwise they take up to twice as long.
         ///
         /// ```
         /// use trommel::{Filter, FilterView, Insert, SplitBlockBloom};
@@ -29,7 +29,7 @@ macro_rules! declare_filter_view {
         /// ```
         #[derive(Clone, Debug)]
         #[non_exhaustive]
-        // For the same reason as `AnyFilter`.
+        // `repr(u8)` for the same reason as on `AnyFilter`.
         #[repr(u8)]
         pub enum FilterView<'a> {
             $($(#[$doc])* $kind($type<&'a [u8]>),)*
@@ -37,13 +37,14 @@ macro_rules! declare_filter_view {
 
         impl<'a> FilterView<'a> {
             /// Checks the bytes and views them. Cost: one pass over the bytes for the checksum, 30 µs per MB on a Zen 4
-            /// core; and one pass for the other checks, which takes for a million keys at 1 %:
+            /// core, and one pass for the other checks. For a million keys at a false-positive rate of 1 %, the second
+            /// pass takes:
             ///
-            /// | kind | checks beside the checksum | µs |
+            /// | kind | checks besides the checksum | µs |
             /// |---|---|---|
             /// | Bloom kinds without counters | parameters and length | 0 |
             /// | counting | each counter agrees with its bit; overflow table | 550, compact 2500 |
-            /// | quotient kinds | the table is exactly the one that its fingerprints give | 220 to 280 |
+            /// | quotient kinds | the table is exactly the one that its fingerprints produce | 220 to 280 |
             /// | cuckoo | each fingerprint is in a bucket that it can be in, and their number is the header's | 210 |
             ///
             /// ```
@@ -63,14 +64,14 @@ macro_rules! declare_filter_view {
             }
 
             /// Views bytes that were verified before, by [`FilterView::parse`], or by a storage engine that keeps a
-            /// checksum of every block. It takes a quarter of the time of [`FilterView::parse`] or less; for Bloom
-            /// kinds without counters, some tens of nanoseconds at any size.
+            /// checksum of every block. This takes at most a quarter of the time of [`FilterView::parse`], and only
+            /// tens of nanoseconds for Bloom kinds without counters, at any size.
             ///
-            /// Checked are header, parameters and length; for the quotient kinds also occupieds, runends and offsets,
-            /// on which the safety of lookups depends; for the counting and cuckoo kinds the overflow table. Not
-            /// checked are the checksum of the table, and everything that only affects whether answers are right. On
-            /// damaged bytes, lookups may give any answer, including false negatives; they read only within the bytes,
-            /// end, and do not panic.
+            /// It checks header, parameters and length; for the quotient kinds also occupieds, runends and offsets, on
+            /// which the safety of lookups depends; for the counting and cuckoo kinds also the overflow table. It does
+            /// not check the checksum of the table, nor anything that only affects whether answers are right. On
+            /// damaged bytes, a lookup can give any answer, including a false negative. But it reads only within the
+            /// bytes, it ends, and it does not panic.
             ///
             /// Two calls copy the table into a filter that can change, [`to_owned_filter`](Self::to_owned_filter) and
             /// [`AnyFilter::merge_view`]. They run [`check_structure`](Self::check_structure) first.
@@ -150,8 +151,8 @@ impl AnyFilter {
     /// ```
     ///
     /// # Errors
-    /// As [`AnyFilter::merge`], and [`MergeError::Damaged`] if the bytes of a [trusted](FilterView::parse_trusted) view
-    /// are damaged; this filter is unchanged.
+    /// Those of [`AnyFilter::merge`], and [`MergeError::Damaged`] if the bytes of a
+    /// [trusted](FilterView::parse_trusted) view are damaged. After an error, this filter is unchanged.
     pub fn merge_view(&mut self, other: &FilterView<'_>) -> Result<(), MergeError> {
         other.check_structure()?;
         each_kind!(Self in self, filter => Ok(filter.union::<&[u8]>(other.try_into()?)?))
@@ -250,7 +251,7 @@ impl FilterView<'_> {
         each_kind_that!(removes: Self in self, filter => Ok(filter.count_hash(hash)), else Err(refused))
     }
 
-    /// Returns the frozen bytes of the filter: those that are viewed.
+    /// Returns the frozen bytes of the filter: a copy of the viewed bytes, except that the checksums are computed anew.
     ///
     /// ```
     /// use trommel::{BloomFilter, FilterView};
@@ -282,18 +283,18 @@ impl FilterView<'_> {
     /// ```
     /// use trommel::{CuckooFilter, FilterView};
     /// let mut bytes = CuckooFilter::with_capacity_and_fpr(1_000, 0.03)?.to_bytes();
-    /// bytes[200] = 1; // a fingerprint more than the header states
+    /// bytes[200] = 1; // one fingerprint more than the header states
     /// assert!(FilterView::parse_trusted(&bytes)?.check_structure().is_err());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if no filter is frozen to such a table.
+    /// [`FormatError`] if no filter has this table in its frozen form.
     pub fn check_structure(&self) -> Result<(), FormatError> {
         each_kind!(Self in self, filter => filter.check_structure())
     }
 
-    /// Returns an owned copy, into which keys can be inserted. The copy of a trusted view is made after
+    /// Returns an owned copy, into which keys can be inserted. If the view is trusted, its table is first checked by
     /// [`check_structure`](Self::check_structure).
     ///
     /// ```

@@ -9,14 +9,14 @@ use trommel_base::{FormatError, HashId, Hasher, KeyHash};
 /// filter's frozen bytes.
 const MAGIC: [u8; 8] = *b"TrmlHash";
 const VERSION: u16 = 1;
-/// Magic, version, code of the hash, four bytes of zero, seed, number of hashes.
+/// The size of the header: magic, version, code of the hash, four bytes of zero, seed, number of hashes.
 const HEADER_BYTES: usize = 32;
 const CHECKSUM_BYTES: usize = 8;
 const HASH_BYTES: usize = size_of::<u64>();
 
 impl FilterAccumulator {
-    /// Returns the accumulator as bytes, for [`FilterAccumulator::merge_bytes`]: 40 bytes and 8 per hash, or the frozen
-    /// bytes of the filter, which [`FilterView::parse`] reads too.
+    /// Returns the accumulator as bytes, for [`FilterAccumulator::merge_bytes`]. Kept hashes take 40 bytes and 8 per
+    /// hash. If the filter was made, the bytes are its frozen bytes, which [`FilterView::parse`] can read.
     ///
     /// ```
     /// use trommel::{FilterAccumulator, FilterKind, FilterSpec};
@@ -49,8 +49,8 @@ impl FilterAccumulator {
         bytes
     }
 
-    /// Inserts the keys of the bytes of another accumulator of the same spec, or of a frozen filter that was built with
-    /// this spec.
+    /// Inserts the keys of another accumulator of the same spec, from its bytes. The bytes can also be those of a
+    /// frozen filter that was built with this spec.
     ///
     /// ```
     /// use trommel::{Filter, FilterAccumulator, FilterKind, FilterSpec};
@@ -65,9 +65,9 @@ impl FilterAccumulator {
     /// ```
     ///
     /// # Errors
-    /// [`AccumulateError`] if the bytes are neither, the hash or the geometry of the filter differs, the filter cannot
-    /// be made, or it has no room. The accumulator is unchanged, except for the keys that the error reports as
-    /// inserted.
+    /// [`AccumulateError`] if the bytes are neither of these, the hash function or the geometry of the filter differs,
+    /// the filter cannot be made, or it has no room. The accumulator is unchanged, except for the keys that the error
+    /// reports as inserted.
     pub fn merge_bytes(&mut self, bytes: &[u8]) -> Result<(), AccumulateError> {
         if bytes.starts_with(&MAGIC) {
             let hashes = parse(bytes, self.hasher())?;

@@ -10,8 +10,8 @@ use core::num::NonZero;
 /// The largest number of threads of an engine.
 const MAX_THREADS: usize = 1024;
 
-/// The options of an engine. By default, it has one thread for each core that the process may use, which is not pinned,
-/// and no limit on scratch memory.
+/// The options of an engine. By default, an engine has one thread for each core that the process may use, no pinned
+/// threads, and no limit on scratch memory.
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct EngineBuilder {
@@ -42,7 +42,7 @@ pub enum EngineError {
     },
     /// The system refused to start a thread.
     Start {
-        /// The number of threads to be started, without the caller's.
+        /// The number of threads to start, not counting the caller's thread.
         threads: usize,
         /// The system's message.
         why: alloc::string::String,
@@ -52,7 +52,7 @@ pub enum EngineError {
 impl EngineBuilder {
     /// Sets the number of threads, at least 1. The caller's thread is one of them, unless threads are pinned. The
     /// others are started with the engine, and sleep while there is no work. The default is the number of cores that
-    /// the process may use, by its affinity and the quotas of its container.
+    /// the process may use, given its affinity and the quotas of its container.
     ///
     /// ```
     /// use trommel::Engine;
@@ -64,9 +64,9 @@ impl EngineBuilder {
         self
     }
 
-    /// Sets whether each thread is pinned to a core of its own, if there are enough cores and the system allows it:
-    /// [`Engine::pinned_threads`] returns the number of pinned threads. The caller's thread is not pinned, and waits
-    /// while the others work.
+    /// Sets whether each thread is pinned to a core of its own. Threads are pinned only if there are enough cores and
+    /// the system allows it; [`Engine::pinned_threads`] returns the number of pinned threads. The caller's thread is
+    /// not pinned, and waits while the pinned threads work.
     ///
     /// ```
     /// use trommel::Engine;
@@ -79,12 +79,12 @@ impl EngineBuilder {
         self
     }
 
-    /// Sets the most bytes of scratch memory that a call takes from the system: from 4 MiB on in whole huge pages of 2
-    /// MiB. Memory that the engine keeps between calls counts: a call uses or frees it. Each of several concurrent
-    /// calls may take this amount. With 0, no batch is partitioned.
+    /// Sets an upper bound on the bytes of scratch memory that a call takes from the system. A piece of memory of 4 MiB
+    /// or more counts as whole huge pages of 2 MiB. Memory that the engine keeps between calls counts too, since a call
+    /// uses or frees it. Each of several concurrent calls can take the full amount. With 0, no batch is partitioned.
     ///
-    /// The filter itself, and the memory that a filter keeps for its inserts, do not count. Memory that a call has
-    /// freed may stay resident, as the allocator decides.
+    /// The filter itself, and the memory that a filter keeps for its inserts, do not count. The allocator can keep
+    /// memory resident that a call has freed.
     ///
     /// ```
     /// use trommel::Engine;
@@ -97,7 +97,8 @@ impl EngineBuilder {
         self
     }
 
-    /// Sets one strategy for all batches that support it, instead of the choice of the cost model: for measurements.
+    /// Sets one strategy for all batches that support it, instead of letting the cost model choose. Meant for
+    /// measurements.
     ///
     /// ```
     /// use trommel::{Engine, KeyHash, SplitBlockBloom};
@@ -159,7 +160,7 @@ impl fmt::Display for EngineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Threads { threads, max } => {
-                write!(f, "{threads} threads asked for, allowed are 1 to {max}")
+                write!(f, "{threads} threads were requested; the number must be from 1 to {max}")
             }
             Self::Start { threads, why } => {
                 write!(f, "the system refused to start {threads} threads: {why}")

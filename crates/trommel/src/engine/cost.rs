@@ -6,33 +6,34 @@ use trommel_base::partition::{FEWEST_PASSED_PER_PART, chunk_bytes};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Strategy {
-    /// By the filter's own batch methods. Lookups run on all threads, if the batch is worth it. Inserts run on the
-    /// caller's thread, or, if the filter takes [slices](trommel_base::InsertBulk::insert_slices) and that is cheaper,
-    /// on all threads, each of which inserts a slice of the batch into a table of its own.
+    /// The filter's own batch methods process the batch. Lookups run on all threads if the batch is large enough to be
+    /// worth it. Inserts run on the caller's thread. If the filter takes
+    /// [slices](trommel_base::InsertBulk::insert_slices) and that is cheaper, inserts run on all threads instead, and
+    /// each thread inserts a slice of the batch into a table of its own.
     Direct,
     /// The keys are grouped by the piece of the table that they access. All threads process pieces, each in the cache
     /// of one core.
     Partitioned,
 }
 
-/// The table sizes, in bytes, that the values of [`LineCost::direct_ns`] are for.
+/// The table sizes, in bytes, for which [`LineCost::direct_ns`] has values.
 pub const TABLE_BYTES: [usize; 6] = [512 << 10, 4 << 20, 16 << 20, 128 << 20, 1 << 30, 4 << 30];
 
-/// The numbers of memory accesses per cache line of the table that the values of [`LineCost::grouped_ns`] are for.
+/// The numbers of memory accesses per cache line of the table for which [`LineCost::grouped_ns`] has values.
 pub const ACCESSES_PER_LINE: [f64; 5] = [0.0625, 0.25, 1.0, 4.0, 16.0];
 
-/// Bytes of a cache line.
+/// The size of a cache line in bytes.
 const LINE_BYTES: f64 = 64.0;
-/// Bytes of scratch memory per memory access of a grouped batch; standard filters need half of it.
+/// The bytes of scratch memory that a grouped batch needs per memory access. Standard filters need half as many.
 const GROUPED_BYTES: f64 = 8.5;
 /// The size of the pieces that lookups are grouped by, if the table has at most [`MOST_PIECES`] of them.
 const PIECE_BYTES: usize = 128 << 10;
 /// The most pieces that lookups are grouped by. With more pieces, the pass that groups the keys costs more than lookups
 /// in smaller pieces save.
 const MOST_PIECES: usize = 1024;
-/// Nanoseconds per byte of the filter's table to clear the tables of the slices and to unite them. Measured with split
-/// blocks on two cores of Zen 4, as the total time minus the inserts by this model: 0.2 at 1.3 MB, 0.3 at 4 MB, 0.35 at
-/// 13 MB and 0.4 at 39 MB.
+/// The time to clear the tables of the slices and to unite them, in nanoseconds per byte of the filter's table.
+/// Measured with split blocks on two cores of Zen 4, as the total time minus the time that this model predicts for the
+/// inserts: 0.2 at 1.3 MB, 0.3 at 4 MB, 0.35 at 13 MB and 0.4 at 39 MB.
 const UNITED_BYTE_NS: f64 = 0.3;
 /// Use several threads for lookups only if the model predicts at most 75 % of the single-thread time. The margin is for
 /// lookups in cache, which can take half of the time that the model predicts for a memory access.
@@ -48,32 +49,32 @@ const STARTS_OF_LOOKUP: f64 = 3.0;
 /// The cost of an access to a random cache line, in nanoseconds on one core.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LineCost {
-    /// With the filter's own batch methods, if the line is anywhere in a table of one of [`TABLE_BYTES`].
+    /// The cost with the filter's own batch methods, for each table size in [`TABLE_BYTES`].
     pub direct_ns: [f64; TABLE_BYTES.len()],
-    /// In a batch that is grouped by piece of the table first, including the grouping, with one of
-    /// [`ACCESSES_PER_LINE`].
+    /// The cost in a batch that is first grouped by piece of the table, for each number in [`ACCESSES_PER_LINE`].
+    /// Includes the cost of grouping.
     pub grouped_ns: [f64; ACCESSES_PER_LINE.len()],
 }
 
-/// The cost of work on a machine, in nanoseconds on one core.
+/// The costs from which strategies are chosen, in nanoseconds on one core of a machine.
 ///
 /// The direct cost depends on the size of the table, which decides in which cache the line is. The grouped cost depends
-/// mainly on the number of accesses per line, since they share one transfer of the line into the cache. Values for
-/// other sizes and numbers are interpolated over their logarithm.
+/// mainly on the number of accesses per line, since all accesses to a line share one transfer of it into the cache.
+/// Values for other sizes and numbers are interpolated over their logarithm.
 ///
-/// Several threads divide these costs, except for direct inserts into filters that do not take slices, and pay
-/// `start_ns` each time that they are started. The default was measured on an EPYC of the Zen 4 generation.
+/// Several threads divide these costs by their number, except for direct inserts into filters that do not take slices.
+/// Each start of the threads adds `start_ns`. The default was measured on an EPYC of the Zen 4 generation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CostModel {
-    /// A lookup in a blocked filter.
+    /// The cost of a lookup in a blocked filter.
     pub lookup: LineCost,
-    /// An insert into a blocked filter.
+    /// The cost of an insert into a blocked filter.
     pub insert: LineCost,
-    /// Each bit that an insert sets in a standard filter.
+    /// The cost of each bit that an insert sets in a standard filter.
     pub insert_bit: LineCost,
-    /// An insert into a filter that groups large batches by itself, such as a quotient filter.
+    /// The cost of an insert into a filter that groups large batches by itself, such as a quotient filter.
     pub bulk_ns: f64,
-    /// To start threads, and to wait for the last one.
+    /// The cost of starting the threads and waiting for the last one.
     pub start_ns: f64,
 }
 
@@ -116,8 +117,8 @@ impl LineCost {
     }
 }
 
-/// Interpolates between `values`, which are given at ascending `points`, over the logarithm of `x`. Before the first
-/// point and after the last, returns the first or last value.
+/// Interpolates between `values`, which are given at ascending `points`, over the logarithm of `x`. Returns the first
+/// value before the first point, and the last value after the last point.
 fn interpolate<const N: usize>(points: [f64; N], values: [f64; N], x: f64) -> f64 {
     let above = points.partition_point(|point| *point < x);
     match above {
@@ -133,7 +134,8 @@ fn interpolate<const N: usize>(points: [f64; N], values: [f64; N], x: f64) -> f6
 
 impl CostModel {
     /// The strategy to insert `keys` keys into a table of `bytes`, if each key writes `lines` cache lines. `slices` is
-    /// the number of threads that can insert a slice of the batch each; 1 if the filter takes no slices.
+    /// the number of slices that the batch can be split into, one for each of several threads; 1 if the filter takes no
+    /// slices.
     ///
     /// ```
     /// use trommel::engine::{CostModel, Strategy};
@@ -158,7 +160,7 @@ impl CostModel {
         cheaper(direct(1).min(direct(slices)), grouped + starts)
     }
 
-    /// Whether direct inserts are cheaper on several threads, each with a slice, than on one.
+    /// Whether direct inserts are cheaper on several threads, each with a slice of the batch, than on one thread.
     pub(super) fn is_worth_slices(
         &self,
         keys: usize,
@@ -185,7 +187,8 @@ impl CostModel {
         (cost, keys as f64 * f64::from(lines))
     }
 
-    /// Whether to insert `keys` keys on several threads, into a filter that groups them by itself.
+    /// The strategy to insert `keys` keys into a filter that groups them by itself. [`Strategy::Partitioned`] means to
+    /// insert them on all threads.
     ///
     /// ```
     /// use trommel::engine::{CostModel, Strategy};
@@ -293,7 +296,7 @@ mod tests {
         assert_eq!(cost.direct_ns(usize::MAX), cost.direct_ns[TABLE_BYTES.len() - 1]);
         assert_eq!(cost.grouped_ns(0.0), cost.grouped_ns[0]);
         assert_eq!(cost.grouped_ns(f64::INFINITY), cost.grouped_ns[ACCESSES_PER_LINE.len() - 1]);
-        // Half way between two points of the logarithm.
+        // Halfway between two points on the logarithmic scale.
         let middle = (cost.direct_ns[4] + cost.direct_ns[5]) / 2.0;
         assert!((cost.direct_ns(2 << 30) - middle).abs() < 1e-9);
         let middle = (cost.grouped_ns[2] + cost.grouped_ns[3]) / 2.0;
@@ -340,7 +343,7 @@ mod tests {
         assert!(!cost.is_worth_slices(usize::MAX, 4 << 20, 1, 1));
     }
 
-    /// Sizes of 0 and of `usize::MAX` give a strategy, and no panic.
+    /// For sizes of 0 and of `usize::MAX`, the model returns a strategy and does not panic.
     #[test]
     fn extreme_sizes_have_a_strategy() {
         let cost = CostModel::default();

@@ -23,8 +23,8 @@ use alloc::sync::Arc;
 use pool::{CallerOf, Pool};
 use trommel_base::{Bitmap, Bulk, Filter, Full, KeyHash, Workers as _};
 
-/// Threads, scratch memory and a cost model, with which filters of every kind are built, filled and probed on all
-/// cores.
+/// Builds, fills and probes filters of every kind on all cores. Holds the threads, the scratch memory and the cost
+/// model for this.
 ///
 /// For each batch, a [`CostModel`] chooses a strategy from the sizes of batch and filter and the number of threads:
 ///
@@ -34,8 +34,8 @@ use trommel_base::{Bitmap, Bulk, Filter, Full, KeyHash, Workers as _};
 ///   each piece in the cache of its core, without atomics. Answers are in the order of the keys.
 ///
 /// Small batches run on the caller's thread. The filter and the answers are the same, byte for byte, with every
-/// strategy and any number of threads. (The exception is a cuckoo filter with too small a memory budget, whose
-/// fingerprints are then in other slots.)
+/// strategy and any number of threads. (The exception is a cuckoo filter: if the memory budget is too small, its
+/// fingerprints are in other slots.)
 ///
 /// ```
 /// use trommel::{Bitmap, Engine, Filter, FilterKind, FilterSpec, Hasher};
@@ -62,10 +62,10 @@ use trommel_base::{Bitmap, Bulk, Filter, Full, KeyHash, Workers as _};
 /// a thread each time that it needs the engine's workers.
 ///
 /// A call runs the methods of the filter on the engine's workers, and the source of a [`Stream`] on a thread of its
-/// own. If such a method takes a lock, no thread may hold that lock during a call on the same engine: the workers are
-/// shared, so the method can wait behind another call's work. The filters of this crate take no locks, except
-/// [`ShardedFilter`], which holds a shard's lock only during its own work. If a method of the filter calls the engine
-/// again from a worker, that call runs on that worker alone.
+/// own. If such a method or source takes a lock, no thread may hold that lock during a call on the same engine. Calls
+/// share the workers, so the method can have to wait until another call's work is done. The filters of this crate take
+/// no locks, except [`ShardedFilter`], which holds a shard's lock only during its own work. If a method of the filter
+/// calls the engine again from a worker, that call runs on that worker alone.
 #[derive(Clone, Debug)]
 pub struct Engine {
     pool: Arc<Pool>,
@@ -99,8 +99,8 @@ impl Engine {
         self.pool.threads()
     }
 
-    /// The number of threads that are pinned to a core of their own. It is 0 if pinning was not asked for, if there is
-    /// one thread only, if there are more threads than cores that the process may use, or if the system refused.
+    /// The number of threads that are pinned to a core of their own. It is 0 if pinning was not requested, if there is
+    /// only one thread, if the process may use fewer cores than there are threads, or if the system refused.
     ///
     /// ```
     /// use trommel::Engine;
@@ -112,7 +112,7 @@ impl Engine {
         self.pool.pinned_threads()
     }
 
-    /// The most bytes of scratch memory that a call may take: [`EngineBuilder::memory_budget`].
+    /// The upper bound on the bytes of scratch memory of a call, as set by [`EngineBuilder::memory_budget`].
     ///
     /// ```
     /// use trommel::Engine;
@@ -137,14 +137,15 @@ impl Engine {
         &self.cost
     }
 
-    /// Frees the scratch memory that is kept between calls: at most the budget, and at most 1 GiB.
+    /// Frees the scratch memory that the engine keeps between calls. It never keeps more than the memory budget, nor
+    /// more than 1 GiB.
     ///
     /// ```
     /// use trommel::{Engine, Filter, FilterKind, FilterSpec, Hasher};
     /// let engine = Engine::builder().threads(1).build()?;
     /// let hashes = [Hasher::default().hash("anvil")];
     /// let filter = engine.build(&FilterSpec::new(FilterKind::Quotient), &hashes)?;
-    /// engine.release_memory(); // no build is to come soon
+    /// engine.release_memory(); // no build follows soon
     /// assert!(filter.contains("anvil"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -152,7 +153,8 @@ impl Engine {
         self.pool.release_memory();
     }
 
-    /// Makes a filter and inserts the keys. If the spec does not set the number of keys, it is that of `hashes`.
+    /// Makes a filter and inserts the keys. If the spec does not set the number of keys, the filter is made for the
+    /// number of `hashes`.
     ///
     /// ```
     /// use trommel::{Engine, Filter, FilterKind, FilterSpec, Hasher};
@@ -174,11 +176,11 @@ impl Engine {
 
     /// Inserts a batch. The filter is the same, byte for byte, as after [`Insert::insert_batch`](crate::Insert).
     ///
-    /// Scratch memory, within the budget: a direct insert into a Bloom filter on several threads takes as much as the
-    /// table for every thread but one. A partitioned one takes 8.5 bytes per key, or 4.5 for every bit that a key sets
-    /// in a standard filter, and at most as much as the table, or 256 MiB for smaller tables. For other filters, see
-    /// their `insert_bulk`. With less memory, a batch is inserted in chunks; with far too little, or if the system
-    /// refuses it, directly.
+    /// Scratch memory, within the budget: a direct insert into a Bloom filter on several threads takes the size of the
+    /// table for every thread but one. A partitioned insert takes 8.5 bytes per key; in a standard filter, it takes 4.5
+    /// bytes for every bit that a key sets. This is limited to the size of the table, or to 256 MiB if the table is
+    /// smaller. For other filters, see their `insert_bulk`. With less memory, a batch is inserted in chunks. With far
+    /// too little, or if the system refuses memory, it is inserted directly.
     ///
     /// ```
     /// use trommel::{Engine, Filter, SplitBlockBloom};
@@ -192,7 +194,7 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// [`Full`] if there is no room for all keys; it has the number of keys that were inserted.
+    /// [`Full`] if there is no room for all keys. The error has the number of keys that were inserted.
     ///
     /// # Panics
     /// If a worker panics. The contents of the filter are then unknown: drop it.
@@ -226,12 +228,12 @@ impl Engine {
     }
 
     /// Whether a batch is so small that one thread would process all of it, so that the cost model can be skipped.
-    /// Evaluating the model took up to a ninth of the time of a thousand lookups.
+    /// Evaluating the model took up to a ninth as long as a thousand lookups.
     fn is_small(&self, hashes: &[KeyHash]) -> bool {
         self.strategy.is_none() && hashes.len() <= probe::FEWEST_KEYS_AT_A_TIME
     }
 
-    /// The strategy, if the cost model is not needed: one was set, or the batch is small.
+    /// Returns the strategy if it is known without the cost model: a strategy was set, or the batch is small.
     fn settled_strategy(&self, hashes: &[KeyHash]) -> Option<Strategy> {
         self.strategy.or_else(|| self.is_small(hashes).then_some(Strategy::Direct))
     }
@@ -244,8 +246,8 @@ impl Engine {
     /// Looks up a batch: bit `i` of `found` becomes the answer for `hashes[i]`. `found` gets the batch's length; its
     /// allocation is reused.
     ///
-    /// Scratch memory, within the budget: a partitioned batch takes 9 bytes per key, and at most as much as the table,
-    /// or 256 MiB for smaller tables.
+    /// Scratch memory, within the budget: a partitioned batch takes 9 bytes per key. This is limited to the size of the
+    /// table, or to 256 MiB if the table is smaller.
     ///
     /// ```
     /// use trommel::{Bitmap, Engine, Filter, SplitBlockBloom};

@@ -3,8 +3,9 @@
 //! Unless threads are pinned, the caller's thread works as one of them.
 //!
 //! Rejected: the caller wakes two threads and sleeps. On Linux 6.18 with two cores, both woke on the same core in 7 to
-//! 25 of 100 calls, and one had to wait 2.9 ms until it was moved: work of 1.0 ms took 0.88 ms, and takes 0.49 ms by
-//! the caller and one more thread. Pinned threads are never on the same core (0.49 ms), so with them the caller sleeps.
+//! 25 of 100 calls, and one of them waited 2.9 ms until it was moved to the other core. Work that one thread does in
+//! 1.0 ms took these two 0.88 ms. The caller and one more thread take 0.49 ms. Two pinned threads are never on the same
+//! core and take 0.49 ms too, so the caller sleeps if threads are pinned.
 //!
 //! While a thread of a Rayon pool waits for another pool, it runs jobs of its own pool. If the caller holds a lock,
 //! such a job may need the same lock, and the thread would wait for itself. So a caller from another pool starts a
@@ -23,7 +24,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ScopedJoinHandle};
 use trommel_base::{ScratchRequest, Storage, Workers};
 
-/// The most bytes of scratch memory that are kept between calls: the chunk of keys that a table of up to 4 GiB takes.
+/// The most bytes of scratch memory that an engine keeps between calls: enough for a chunk of keys, for a table of up
+/// to 4 GiB.
 const KEPT_BYTES: usize = 1 << 30;
 
 /// The workers of an engine.
@@ -43,7 +45,7 @@ enum ThreadSet {
     Caller,
     /// The caller's thread and those of the pool.
     CallerAnd(ThreadPool),
-    /// Threads that are pinned to cores of their own. The caller's thread waits for them.
+    /// Threads that are each pinned to a core of its own. The caller's thread waits for them.
     Pinned(ThreadPool),
 }
 
@@ -55,8 +57,8 @@ impl Pool {
         memory_budget: usize,
     ) -> Result<Self, EngineError> {
         let pinned = Arc::new(AtomicUsize::new(0));
-        // The cores that the process may use. If there are fewer cores than threads, no thread is pinned: the system
-        // schedules threads that share a core better.
+        // The cores that the process may use. If there are fewer cores than threads, some threads share a core. The
+        // system schedules these better than pinning would, so no thread is pinned.
         let cores = || core_affinity::get_core_ids().filter(|cores| cores.len() >= threads);
         let cores = if pin { cores() } else { None };
         let pool = |threads: usize, builder: ThreadPoolBuilder| {
@@ -127,8 +129,8 @@ impl Workers for Pool {
             return items.into_iter().for_each(work);
         }
         let items = Mutex::new(items.into_iter());
-        // Threads take one item at a time: if another program takes a thread's core, the other threads do its part. The
-        // lock is not held while an item is processed, so a panic does not poison it.
+        // Threads take one item at a time: if another program takes a thread's core, the other threads do that thread's
+        // share. The lock is not held while an item is processed, so a panic does not poison it.
         let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
         let work_on = || core::iter::from_fn(next).for_each(&work);
         let work_with_others = || {
@@ -171,7 +173,7 @@ impl Workers for Pool {
                 .and_then(|bytes| bytes.checked_add(missing_bytes))
                 .is_some_and(|bytes| bytes <= most_bytes)
         };
-        // Frees kept pieces that this call does not use, then taken pieces that are larger than new ones.
+        // Frees kept pieces that this call does not use, then taken pieces that are larger than new ones would be.
         while !fits(&taken, &kept) && kept.pop().is_some() {}
         while !fits(&taken, &kept)
             && taken.pop_if(|piece| piece.memory_bytes() > new_bytes).is_some()
@@ -235,7 +237,7 @@ mod tests {
         }
     }
 
-    /// A caller that catches the panic finds no work still running, and a pool that still works.
+    /// After the caller has caught the panic, no work is running, and the pool can be used again.
     #[test]
     fn a_panic_reaches_the_caller_after_all_work_has_stopped() {
         for pool in pools() {

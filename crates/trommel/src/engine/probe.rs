@@ -1,22 +1,22 @@
-//! Looks up a batch on all threads, with answers in the order of the keys.
+//! Looks up a batch on all threads, and returns the answers in the order of the keys.
 //!
 //! Partitioned lookups group keys by the high bits of their hashes, so that the keys of a group find their lines in the
 //! cache. The answers of each group are a sequence of bits. *Replay* then goes through the keys again, and takes for
 //! each key the next answer of its group.
 //!
 //! Nanoseconds per key on a Cascade Lake core, for a table of 1 GiB and one key per cache line: the filter's own batch
-//! takes 19.4. Partitioned, the pass that groups takes 3.5, lookups 8.5 (random lines in a window of 1 MiB cost this
-//! core 7.4), and replay 2.1.
+//! takes 19.4. In a partitioned batch, the grouping pass takes 3.5, the lookups take 8.5 (random lines in a window of 1
+//! MiB cost this core 7.4), and replay takes 2.1.
 //!
 //! Rejected, with nanoseconds per key:
 //!
-//! - to carry each key's position with it and scatter the answers to it: this misses the cache for every key once the
-//!   bitmap is larger than L2;
-//! - 2048 and 4096 groups: lookups take 8.3 and 8.1, but the pass 4.6 and 7.6;
-//! - to prefetch the lines of the next group during a group: lookups take 13.6 in groups of 1 MiB, 8.6 in groups of
-//!   256 KiB;
-//! - for replay, the group's next answers in a register that is shifted, instead of a bit number per group (2.7), and
-//!   gathers with AVX-512 (3.0).
+//! - to carry each key's position with the key and scatter the answers to these positions: this misses the cache for
+//!   every key once the bitmap is larger than L2;
+//! - 2048 and 4096 groups: lookups take 8.3 and 8.1, but the grouping pass takes 4.6 and 7.6;
+//! - to prefetch the lines of the next group while a group is looked up: lookups take 13.6 in groups of 1 MiB, and 8.6
+//!   in groups of 256 KiB;
+//! - two variants of replay: to shift the group's next answers out of a register instead of keeping a bit number per
+//!   group (2.7), and to gather them with AVX-512 (3.0).
 
 use super::Engine;
 use super::cost::{Strategy, pieces_log2};
@@ -28,12 +28,13 @@ use trommel_base::partition::{
 };
 use trommel_base::{Bitmap, Filter, KeyHash};
 
-/// Bits of a word of a bitmap.
+/// The number of bits in a word of a bitmap.
 const WORD_BITS: usize = 64;
 /// The fewest and the most keys that a thread looks up at a time.
 pub(super) const FEWEST_KEYS_AT_A_TIME: usize = 1 << 12;
 const MOST_KEYS_AT_A_TIME: usize = 1 << 16;
-/// Slices of a direct batch per thread: with more than one, a thread that finishes early takes another.
+/// The number of slices per thread that a direct batch is cut into. With more than one, a thread that finishes early
+/// takes another slice.
 const SLICES_PER_THREAD: usize = 8;
 
 pub(super) fn contains_batch<F: Filter + Sync>(
@@ -76,19 +77,21 @@ struct Grouped<'e> {
 }
 
 impl<'e> Grouped<'e> {
-    /// Returns `None` if groups would be too small, by the batch or the memory budget, or if memory is refused.
+    /// Returns `None` if the batch or the memory budget is too small for groups of a useful size, or if memory is
+    /// refused.
     fn new(engine: &'e Engine, filter_bytes: usize, keys: usize) -> Option<Self> {
         let groups_log2 = pieces_log2(filter_bytes);
         let groups = 1 << groups_log2;
         let pool = &*engine.pool;
         let plan = SharePlan::new(pool, keys, 1, groups);
-        // Bytes for answers, beside the shares: a bit per key, and less than four words for every group of each share.
+        // Bytes for answers, in addition to those for the shares: a bit per key, and less than four words for every
+        // group of each share.
         let answer_bytes = |keys| keys / 8 + (plan.count() + 1) * groups * 32;
         let scratch_bytes = engine.memory_budget.min(chunk_bytes(filter_bytes));
         let keys = plan.keys_at_a_time::<u64>(keys, scratch_bytes, answer_bytes)?;
         let shares = plan.take(pool, keys, engine.memory_budget - answer_bytes(keys)).ok()?;
-        // Chunks have to be whole words of answers. If one chunk has all keys, rounding up changes nothing; smaller
-        // chunks are whole words already.
+        // The answers of a chunk have to be whole words. If one chunk has all keys, rounding up changes nothing. If
+        // there are several, their answers are whole words already.
         let keys_at_a_time = keys.next_multiple_of(WORD_BITS);
         Some(Self { pool, shares, groups_log2, keys_at_a_time })
     }
@@ -131,7 +134,7 @@ impl<'e> Grouped<'e> {
     }
 }
 
-/// Looks up each group in all shares one after the other, since they access the same lines.
+/// Looks up each group's keys of all shares one share after the other, since these keys access the same cache lines.
 fn answer<F: Filter + Sync>(
     pool: &Pool,
     filter: &F,

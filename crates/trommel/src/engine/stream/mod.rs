@@ -15,11 +15,11 @@ use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
 use trommel_base::{Bitmap, Filter, Full, InsertBulk, KeyHash};
 
-/// Bounds of the number of keys that are gathered before they are inserted, if the caller sets none. It grows with the
-/// table, since an insert of the gathered keys loads each piece of the table into the cache once.
+/// Bounds of the default number of keys that are gathered before an insert. The number grows with the table, since each
+/// insert of gathered keys loads each piece of the table into the cache once.
 const FEWEST_GATHERED: usize = 1 << 16;
 const MOST_GATHERED: usize = 1 << 22;
-/// Bytes of the table per gathered key.
+/// By default, one key is gathered per this number of bytes of the table.
 const BYTES_PER_GATHERED: usize = 16;
 
 /// A stream of batches of keys through an engine: one thread reads, one hashes, and the engine inserts or looks up.
@@ -69,7 +69,7 @@ pub struct Stream<'a> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// The number of batches of which all keys were inserted or answered.
+    /// The number of batches whose keys were all inserted or answered.
     pub batches: u64,
     /// The number of keys that were inserted or answered.
     pub keys: u64,
@@ -91,8 +91,8 @@ impl Cancel {
         Self(AtomicBool::new(false))
     }
 
-    /// Sets the flag: every stream that has it stops before its next batch. A read that waits for data is not
-    /// interrupted.
+    /// Sets the flag: every stream that was given this flag stops before its next batch. A read that waits for data is
+    /// not interrupted.
     ///
     /// ```
     /// use trommel::engine::Cancel;
@@ -149,7 +149,7 @@ pub enum StreamError<E> {
     Full {
         /// The error that one batch of all keys of the stream would have given.
         error: Full,
-        /// How far the stream had come. Its keys are those that were inserted.
+        /// How far the stream had come. `keys` is the number of keys that were inserted.
         done: Progress,
     },
     /// The stream was cancelled. Keys that were gathered, but not inserted yet, are not in the filter.
@@ -177,9 +177,9 @@ impl Engine {
 }
 
 impl<'a> Stream<'a> {
-    /// Sets the number of keys that are gathered, at least, before they are inserted. The default is one key per 16
-    /// bytes of the filter's table, within 65,536 and 4 M. Gathered keys take 8 bytes each, beside the scratch memory
-    /// of the engine.
+    /// Sets the least number of keys that are gathered before an insert. The default is one key per 16 bytes of the
+    /// filter's table, but at least 2^16 and at most 2^22. Gathered keys take 8 bytes each, in addition to the engine's
+    /// scratch memory.
     ///
     /// ```
     /// use std::convert::Infallible;
@@ -255,7 +255,7 @@ impl<'a> Stream<'a> {
     /// [`StreamError`] if the source fails, the filter is full, or the stream is cancelled.
     ///
     /// # Panics
-    /// If the source, [`KeyBatch::hash_all`] or a worker of the engine panics: with the same payload. Keys that were
+    /// If the source, [`KeyBatch::hash_all`] or a worker of the engine panics; the payload is the same. Keys that were
     /// gathered, but not inserted yet, are then not in the filter.
     pub fn insert<F, B, E, I>(
         mut self,
@@ -284,7 +284,7 @@ impl<'a> Stream<'a> {
             }
             Ok(())
         });
-        // If the source failed, the keys that it returned before are inserted as well.
+        // If the source failed, the keys that it returned before the failure are still inserted.
         let ended = match ended {
             Ok(()) | Err(Ended::Failed(_)) => gathered.insert(&mut done).and(ended),
             Err(_) => ended,
@@ -316,7 +316,7 @@ impl<'a> Stream<'a> {
     /// [`StreamError`] if the source or `answer` fails, or the stream is cancelled.
     ///
     /// # Panics
-    /// If the source, [`KeyBatch::hash_all`], `answer` or a worker of the engine panics: with the same payload.
+    /// If the source, [`KeyBatch::hash_all`], `answer` or a worker of the engine panics; the payload is the same.
     pub fn contains<F, B, E, I>(
         mut self,
         filter: &F,

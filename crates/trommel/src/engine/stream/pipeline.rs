@@ -53,7 +53,7 @@ where
                 }
             }
         });
-        // The loop owns the receiver, which is dropped before the threads are joined.
+        // The loop owns the receiver and drops it before the threads are joined.
         let ended = to_consume.into_iter().try_for_each(|item| {
             if is_cancelled() {
                 return Err(Ended::Cancelled);

@@ -4,7 +4,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use std::io::{self, BufRead, Read};
 
-/// Batches of 64-bit integers from a reader whose bytes are nothing but these, little-endian.
+/// Batches of 64-bit integers from a reader whose bytes are nothing but little-endian integers of 64 bits.
 ///
 /// ```
 /// use trommel::engine::IntegerBatches;
@@ -23,8 +23,8 @@ pub struct IntegerBatches<R> {
 }
 
 impl<R: Read> IntegerBatches<R> {
-    /// Makes batches of `keys` keys, at least 1 and at most 2^20; the last may be shorter. The bytes of a batch are
-    /// buffered here, so the reader needs no buffer.
+    /// Makes batches of `keys` keys, at least 1 and at most 2^20; the last may be shorter. This type buffers the bytes
+    /// of a batch, so the reader needs no buffer of its own.
     ///
     /// ```
     /// use trommel::engine::IntegerBatches;
@@ -47,8 +47,8 @@ const MOST_KEYS: usize = 1 << 20;
 impl<R: Read> Iterator for IntegerBatches<R> {
     type Item = io::Result<Vec<u64>>;
 
-    /// Returns a batch, or an error, once, if the reader fails or ends within a key. The whole keys before the error
-    /// are returned first, as a batch.
+    /// Returns the next batch. If the reader fails or ends within a key, the whole keys before that point are returned
+    /// as a batch; the next call returns the error, once.
     fn next(&mut self) -> Option<Self::Item> {
         if self.is_done {
             return self.error.take().map(Err);
@@ -71,8 +71,10 @@ impl<R: Read> Iterator for IntegerBatches<R> {
         }
         let (keys, rest) = self.bytes[..filled].as_chunks();
         if !rest.is_empty() && self.error.is_none() {
-            let why =
-                alloc::format!("{} bytes after the last whole key of {KEY_BYTES}", rest.len());
+            let why = alloc::format!(
+                "{} bytes after the last whole key of {KEY_BYTES} bytes",
+                rest.len()
+            );
             self.error = Some(io::Error::new(io::ErrorKind::UnexpectedEof, why));
         }
         if keys.is_empty() {
@@ -110,8 +112,9 @@ pub struct Lines {
 }
 
 impl<R: BufRead> LineBatches<R> {
-    /// Makes batches of lines of at least `batch_bytes` together, terminators included; the last may be shorter. A line
-    /// is never split, so a batch takes as much memory as its longest line, whatever its length.
+    /// Makes batches of lines. The lines of a batch have at least `batch_bytes` bytes together, terminators included;
+    /// only the last batch can have fewer. A line is never split, so a batch with a very long line takes as much memory
+    /// as that line.
     ///
     /// ```
     /// use trommel::engine::LineBatches;
@@ -129,8 +132,8 @@ impl<R: BufRead> LineBatches<R> {
 impl<R: BufRead> Iterator for LineBatches<R> {
     type Item = io::Result<Lines>;
 
-    /// Returns a batch, or an error, once, if the reader fails. The whole lines before the error are returned first, as
-    /// a batch. The line within which the reader failed is dropped, since its rest is unknown.
+    /// Returns the next batch. If the reader fails, the whole lines before that point are returned as a batch; the next
+    /// call returns the error, once. The line within which the reader failed is dropped, since its rest is unknown.
     fn next(&mut self) -> Option<Self::Item> {
         let mut lines = Lines::default();
         while !self.is_done
