@@ -1,7 +1,7 @@
 //! What does a filter block cost to build and to probe?
 //!
-//! A probe hashes a key of 16 bytes and asks one block, as a storage engine does for each point read. Keys change from
-//! probe to probe, so branches on a key's bits are as hard to predict as they are in use.
+//! A probe hashes a key of 16 bytes and looks it up in one block, as a storage engine does for each point read. Keys
+//! change from probe to probe, so branches on a key's bits are as hard to predict as in practice.
 
 use criterion::measurement::WallTime;
 use criterion::{

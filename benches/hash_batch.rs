@@ -6,7 +6,7 @@ use std::time::Duration;
 use trommel::container::HashId;
 use trommel::{Hasher, KeyHash};
 
-/// Keys of a column, few enough that they and their hashes stay in L2.
+/// The number of keys in a column: few enough that the keys and their hashes stay in L2.
 const KEYS: usize = 1 << 15;
 
 fn hash_batch(criterion: &mut Criterion) {

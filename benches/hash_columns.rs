@@ -9,12 +9,12 @@ use std::hint::black_box;
 use std::time::Duration;
 use trommel::{Hasher, Isa, Key, KeyHash};
 
-/// Keys of a column, few enough that they and their hashes stay in L2.
+/// The number of keys in a column: few enough that the keys and their hashes stay in L2.
 const KEYS: usize = 1 << 14;
-/// Keys of a column of mixed lengths: too many for a branch predictor to learn the lengths.
+/// The number of keys in a column of mixed lengths: too many for a branch predictor to learn the lengths.
 const MIXED_KEYS: usize = 1 << 17;
 const HASHERS: [(&str, Hasher); 2] = [("xxh3", Hasher::xxh3(0)), ("xxh64", Hasher::PARQUET)];
-/// Columns of strings: the name, and the shortest and the longest length.
+/// Columns of strings: the name, and the lengths of the shortest and the longest string.
 const LENGTHS: [(&str, usize, usize); 7] = [
     ("8", 8, 8),
     ("16", 16, 16),
@@ -29,7 +29,7 @@ fn mixed(i: usize) -> u64 {
     Hasher::xxh3(1).hash_u64(i as u64).raw()
 }
 
-/// Benches `hash`, which hashes a column, after checking its hashes.
+/// Checks the hashes that `hash` makes of a column, then measures how long it takes.
 fn column(
     group: &mut BenchmarkGroup<'_, WallTime>,
     id: BenchmarkId,

@@ -1,6 +1,7 @@
 //! What does a batch of lookups cost, by kind and instruction set, while the table is in L2?
 //!
-//! Either all keys are present or none is: a standard filter needs only two bits on average for an absent key.
+//! The keys of a batch are either all present or all absent, since a standard filter reads only two bits on average for
+//! an absent key.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
@@ -8,7 +9,7 @@ use std::time::Duration;
 use trommel::{Bitmap, Filter, FilterKind, Isa};
 use trommel_benches::{KEYS_IN_L2, filled, hashes, verify};
 
-/// Probes of a batch: too many for a branch predictor to learn.
+/// The number of probes in a batch: too many for a branch predictor to learn.
 const PROBES: usize = 1 << 16;
 
 fn lookup_batch(criterion: &mut Criterion) {

@@ -1,5 +1,5 @@
-//! What does a call with one key cost, for lookups, inserts and removals, beside the crates that a user would otherwise
-//! pick?
+//! What does a call with one key cost, for lookups, inserts and removals, compared with the crates that a user would
+//! otherwise pick?
 //!
 //! In each round, every filter of a group looks up 4,096 absent keys and 4,096 present ones, and inserts 4,096 keys,
 //! with one call per key. Filters with slots insert new keys and remove them again; Bloom filters insert keys that they
@@ -24,9 +24,9 @@ use trommel::{
 };
 use trommel_benches::{FPR, hashes};
 
-/// Keys of a round for each operation.
+/// The number of keys that each operation gets in a round.
 const CHUNK: usize = 4096;
-/// Keys that lookups choose from: too many for a branch predictor to learn.
+/// The number of keys that lookups choose from: too many for a branch predictor to learn.
 const POOL: usize = 1 << 20;
 /// The most absent keys of a round that a filter may report as present: 5 %, where 1 % or 3 % are expected.
 const MAX_REPORTED: usize = CHUNK / 20;
@@ -117,7 +117,8 @@ struct KeyOrFingerprint(u64);
 
 impl KeyOrFingerprint {
     fn set_fingerprint(&mut self, fingerprint: u64) {
-        // Plus one, since the hash of fingerprint 0 would be 0, and both buckets of such a key the same.
+        // Plus one, since the hash of fingerprint 0 would otherwise be 0, and both buckets of such a key would be the
+        // same.
         self.0 = (fingerprint + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
     }
 }
@@ -202,7 +203,8 @@ fn compare(title: &str, mut group: Group, keys: &[KeyHash], rounds: usize) {
     let mut times: Vec<[Vec<f64>; 4]> = group.subjects.iter().map(|_| Default::default()).collect();
     let count = group.subjects.len();
     for number in 0..rounds {
-        // Each operation has other keys, so that it does not find cache lines that the one before has loaded into L1.
+        // Each operation has other keys than the operation before it, so that it does not find cache lines that are
+        // already in L1.
         let chunk = |pool: &[KeyHash], offset: usize| {
             let first = (number * 7 + offset) % (pool.len() / CHUNK) * CHUNK;
             first..first + CHUNK

@@ -8,12 +8,12 @@ use std::time::Duration;
 use trommel::{AnyFilter, Bitmap, Filter, FilterKind, Isa, KeyHash};
 use trommel_benches::{KEYS_IN_L2, filled, hashes, verify};
 
-/// Probes in the list: a multiple of every length in [`LENGTHS`].
+/// The number of probes in the list: a multiple of every length in [`LENGTHS`].
 const PROBES: usize = 1 << 20;
-/// Keys per call.
+/// The numbers of keys per call.
 const LENGTHS: [usize; 6] = [1, 8, 64, 256, 1024, 8192];
 
-/// The next `length` probes, from the start again when they are all used.
+/// Returns the next `length` probes. After the last probe of the list, continues with the first.
 fn next<'a>(probes: &'a [KeyHash], at: &mut usize, length: usize) -> &'a [KeyHash] {
     let start = *at;
     *at = (start + length) % PROBES;

@@ -4,8 +4,8 @@ use crate::{empty, filled, hashes, verify};
 use std::fmt;
 use trommel::{AnyFilter, Bitmap, Filter, FilterKind, Insert, Isa, KeyHash};
 
-/// Keys of the filter, and operations that are counted. Few, since Callgrind runs some fifty times slower than the
-/// machine.
+/// The number of keys in the filter, and of operations that are counted. It is small, since a program under Callgrind
+/// runs some fifty times slower than without.
 pub const KEYS: usize = 8192;
 
 /// The instruction sets that are counted. Valgrind does not support AVX-512.

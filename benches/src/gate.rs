@@ -9,9 +9,9 @@ pub struct Count {
     pub bench: String,
     /// The instruction set.
     pub isa: String,
-    /// Instructions of all its operations.
+    /// The instructions of all operations of the bench.
     pub instructions: u64,
-    /// Misses of the first level of data cache, and of the last level, where they were simulated.
+    /// Misses of the first-level data cache and of the last-level cache; `None` if caches were not simulated.
     pub misses: Option<(u64, u64)>,
 }
 
@@ -55,7 +55,7 @@ impl Limits {
         Ok(Self { compiler, counts })
     }
 
-    /// The file for these counts.
+    /// Returns the text of the file with these counts.
     #[must_use]
     pub fn write(compiler: &str, counts: &[Count]) -> String {
         let mut text = format!("{COMPILER}{compiler}\n{HEADER}\n");
@@ -76,9 +76,10 @@ impl Limits {
 pub enum Verdict {
     /// Equal, or with a tolerated difference.
     Same,
-    /// Fewer than tolerated. The new count should be committed, so that later increases are noticed.
+    /// Lower by more than the tolerated difference. The new count should be committed, so that later increases are
+    /// noticed.
     Fewer,
-    /// A regression.
+    /// Higher by more than the tolerated difference: a regression.
     More,
     /// No count is committed.
     New,
@@ -148,7 +149,7 @@ pub fn table(lines: &[Line]) -> String {
         let number = |count: &Option<u64>| count.map_or("-".into(), |count| count.to_string());
         let change = committed.zip(*counted).map_or("-".into(), |(committed, counted)| {
             let per_cent = (counted as f64 / committed.max(1) as f64 - 1.0) * 100.0;
-            // Not "-0.00".
+            // Avoids "-0.00".
             format!("{:+.2} %", if per_cent.abs() < 0.005 { 0.0 } else { per_cent })
         });
         let remark = match verdict {
@@ -167,7 +168,7 @@ pub fn table(lines: &[Line]) -> String {
     text
 }
 
-/// The columns of a history.
+/// The header line of a history, which names its columns.
 pub const HISTORY_HEADER: &str = "time,commit,bench,isa,instructions,d1_misses,ll_misses";
 
 /// The rows of a history for these counts; misses are blank where they were not simulated.

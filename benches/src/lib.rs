@@ -22,12 +22,12 @@ pub mod gate;
 
 use trommel::{AnyFilter, Bitmap, Filter, FilterKind, FilterSpec, Hasher, Insert, Isa, KeyHash};
 
-/// Keys of a filter whose table of bits fits 1 MiB at a false-positive rate of 1 %, for every kind.
+/// The number of keys of a filter whose table of bits fits into 1 MiB at a false-positive rate of 1 %, for every kind.
 pub const KEYS_IN_L2: usize = 500_000;
-/// The false-positive rate that filters are sized for.
+/// The expected false-positive rate of the filters.
 pub const FPR: f64 = 0.01;
 
-/// `count` hashes. It is nearly certain that no other seed gives any of them.
+/// Returns `count` hashes. It is nearly certain that no other seed gives any of these hashes.
 #[must_use]
 pub fn hashes(seed: u64, count: usize) -> Vec<KeyHash> {
     let counters: Vec<u64> = (0..count as u64).collect();

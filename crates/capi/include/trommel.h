@@ -66,14 +66,15 @@ typedef enum {
 } trommel_status;
 
 // A filter that keys can be inserted into. Functions that take it as `const` may run on several threads at once. While
-// a function runs that takes it without `const`, no other thread may use the filter.
+// a function that takes it without `const` runs, no other thread may use the filter.
 typedef struct trommel_filter trommel_filter;
 
-// Builds and probes filter blocks. A filter block is the filter of one block or file of data, which a storage engine
-// stores as bytes only. A policy is immutable, so any number of threads can share it.
+// Builds and probes filter blocks. A filter block is the filter of one block or file of data. A storage engine stores
+// it as bytes only. A policy is immutable, so any number of threads can share it.
 typedef struct trommel_policy trommel_policy;
 
-// A view of a frozen filter, which is read in place, without a copy. Immutable, so any number of threads can share it.
+// A view of a frozen filter. It reads the filter's bytes in place, without a copy. A view is immutable, so any number
+// of threads can share it.
 typedef struct trommel_view trommel_view;
 
 // Borrowed bytes: a key. `data` may be NULL if `len` is 0.
@@ -126,7 +127,8 @@ trommel_status trommel_policy_new(const char *kind,
 
 // Frees a policy. Does nothing if `policy` is NULL.
 //
-// Thread safety: no other thread uses the policy during this call or after it. Filter blocks do not depend on it.
+// Thread safety: no other thread uses the policy during this call or after it. Filter blocks that the policy built
+// stay valid.
 void trommel_policy_free(trommel_policy *policy);
 
 // Returns the policy's name: at most 64 bytes of ASCII and a NUL, for example "trommel.1.bloom.xxh3.0000000000000000".
@@ -152,16 +154,16 @@ size_t trommel_policy_size(const trommel_policy *policy,
 // `*written` becomes the length of the block. After TROMMEL_BUFFER_TOO_SMALL it is the length that the buffer needs,
 // after any other failure 0. `written` may be NULL.
 //
-// After a failure, part of `dst` may have been written. The engine then stores an empty block (0 bytes), which
-// excludes no key.
+// After a failure, part of `dst` may have been written. The engine then stores an empty block (0 bytes), for which
+// every lookup returns true.
 //
 // Ownership: keys and buffer stay the caller's; the policy keeps no pointer to them. During the call, 8 bytes of
 // memory per key are allocated.
 //
-// Thread safety: any number of threads at once, each with a buffer of its own.
+// Thread safety: any number of threads at once, each with its own buffer.
 //
 // Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG, TROMMEL_BUFFER_TOO_SMALL,
-// TROMMEL_TOO_MANY_KEYS, TROMMEL_MEMORY; TROMMEL_FULL if a filter with slots has no room for a key, which happens with
+// TROMMEL_TOO_MANY_KEYS, TROMMEL_MEMORY; TROMMEL_FULL if a filter with slots has no room for a key. This happens with
 // keys that an adversary chose.
 trommel_status trommel_policy_build(const trommel_policy *policy,
                                     const trommel_slice *keys,
@@ -170,13 +172,13 @@ trommel_status trommel_policy_build(const trommel_policy *policy,
                                     size_t capacity,
                                     size_t *written);
 
-// Like `trommel_policy_build`, but takes the keys' hashes, as `trommel_policy_hash` returns them. For engines that
-// hash each key once for several blocks, or whose keys are not in an array of `trommel_slice`. Allocates nothing for
-// the Bloom kinds.
+// Like `trommel_policy_build`, but takes the keys' hashes, as `trommel_policy_hash` returns them. This is meant for
+// engines that hash each key once for several blocks, or whose keys are not in an array of `trommel_slice`. Allocates
+// nothing for the Bloom kinds.
 //
-// Thread safety: any number of threads at once, each with a buffer of its own.
+// Thread safety: any number of threads at once, each with its own buffer.
 //
-// Errors: as `trommel_policy_build`; TROMMEL_OVERLAP if `dst` and `hashes` overlap.
+// Errors: those of `trommel_policy_build`; TROMMEL_OVERLAP if `dst` and `hashes` overlap.
 trommel_status trommel_policy_build_hashes(const trommel_policy *policy,
                                            const uint64_t *hashes,
                                            size_t n,
@@ -184,8 +186,9 @@ trommel_status trommel_policy_build_hashes(const trommel_policy *policy,
                                            size_t capacity,
                                            size_t *written);
 
-// Returns the hash of a key. It depends on key and seed only: policies, and filters that `trommel_new` made, have the
-// same hashes if they have the same seed. `key` may be NULL if `len` is 0. Returns 0 if an argument is refused.
+// Returns the hash of a key. It depends only on the key and the seed: policies, and filters that `trommel_new` made,
+// return the same hash if they have the same seed. `key` may be NULL if `len` is 0. Returns 0 if an argument is
+// refused.
 //
 // Thread safety: any number of threads at once. Allocates nothing.
 uint64_t trommel_policy_hash(const trommel_policy *policy,
@@ -204,8 +207,8 @@ bool trommel_policy_may_match(const trommel_policy *policy,
                               const void *block,
                               size_t block_len);
 
-// Like `trommel_policy_may_match`, but takes the key's hash, as `trommel_policy_hash` returns it. For a key that is
-// looked up in several blocks.
+// Like `trommel_policy_may_match`, but takes the key's hash, as `trommel_policy_hash` returns it. Use it for a key
+// that is looked up in several blocks.
 //
 // Thread safety: any number of threads at once. Does not change `trommel_last_error`.
 bool trommel_policy_may_match_hash(const trommel_policy *policy,
@@ -213,8 +216,9 @@ bool trommel_policy_may_match_hash(const trommel_policy *policy,
                                    const void *block,
                                    size_t block_len);
 
-// Checks whether a policy of this name can have built a block. Blocks have no checksum, so not all damage is found.
-// Reads the whole block for "quotient" and "cache-line-quotient"; takes constant time for the other kinds.
+// Checks whether a policy with the same name as this one can have built a block. Blocks have no checksum, so not all
+// damage is found. Reads the whole block for "quotient" and "cache-line-quotient"; takes constant time for the other
+// kinds.
 //
 // Thread safety: any number of threads at once.
 //
@@ -226,7 +230,7 @@ trommel_status trommel_policy_verify(const trommel_policy *policy,
 // Makes an empty filter for `keys` keys with a false-positive rate of `fpr`, between 0 and 1. `kind` is a
 // NUL-terminated text: "bloom", "counting-bloom", "register-bloom", "split-block-bloom", "cache-line-bloom",
 // "quotient", "cache-line-quotient" or "cuckoo". Keys are hashed by XXH3-64 with `seed`. The filter has room for all
-// `keys`; with 0, it has the smallest size.
+// `keys`. If `keys` is 0, it has the smallest size.
 //
 // Ownership: `*filter` is the caller's, to be freed with `trommel_free`. It is NULL on failure.
 //
@@ -267,8 +271,8 @@ uint64_t trommel_hash_bytes(const trommel_filter *filter,
                             size_t len);
 
 // Inserts `n` keys by their hashes, two to five times as fast as one by one. The hashes come from
-// `trommel_hash_bytes`, or are any other uniform 64-bit values, if lookups use the same ones. `hashes` may be NULL if
-// `n` is 0.
+// `trommel_hash_bytes`. Any other uniform 64-bit values can be used instead, if lookups use the same values. `hashes`
+// may be NULL if `n` is 0.
 //
 // `*inserted` becomes the number of keys that were inserted: `n`, or fewer after TROMMEL_FULL or TROMMEL_MEMORY. These
 // are the first keys of the batch, and they stay in the filter. `inserted` may be NULL.
@@ -291,7 +295,7 @@ trommel_status trommel_insert_hashes(trommel_filter *filter,
 //
 // Ownership: hashes and words stay the caller's; the filter keeps no pointer to them.
 //
-// Thread safety: any number of threads at once, each with words of its own.
+// Thread safety: any number of threads at once, each with its own `bitmap_words`.
 //
 // Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG; TROMMEL_OVERLAP if words and hashes overlap.
 trommel_status trommel_contains_hashes(const trommel_filter *filter,
@@ -320,9 +324,9 @@ trommel_status trommel_contains_bytes(const trommel_filter *filter,
                                       size_t len,
                                       bool *found);
 
-// Removes one copy of a key: `*removed` becomes true, or false if it certainly was not there. `removed` may be NULL.
-// Remove only keys that were inserted: the removal of another key may remove an inserted key that the filter cannot
-// tell from it. `key` may be NULL if `len` is 0.
+// Removes one copy of a key. `*removed` becomes true if a copy was removed, and false if the key certainly was not in
+// the filter. `removed` may be NULL. Remove only keys that were inserted: the removal of any other key can remove an
+// inserted key that the filter cannot tell apart from that key. `key` may be NULL if `len` is 0.
 //
 // Thread safety: no other thread uses the filter during the call.
 //
@@ -338,17 +342,17 @@ trommel_status trommel_remove_bytes(trommel_filter *filter,
 // Thread safety: during the call, no other thread uses `filter`, and none changes `other`.
 //
 // Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED; TROMMEL_OVERLAP if both are the same filter;
-// TROMMEL_INCOMPATIBLE; TROMMEL_FULL if a filter with slots has no room for the other's keys; TROMMEL_MEMORY.
+// TROMMEL_INCOMPATIBLE; TROMMEL_FULL if a filter with slots has no room for the keys of `other`; TROMMEL_MEMORY.
 trommel_status trommel_merge(trommel_filter *filter,
                              const trommel_filter *other);
 
-// Returns the number of keys in the filter: a multiset counts each copy, a Bloom filter each insert that was not
-// removed. Returns 0 if `filter` is refused.
+// Returns the number of keys in the filter. A multiset counts each copy of a key. A Bloom filter counts inserts, minus
+// removals. Returns 0 if `filter` is refused.
 //
 // Thread safety: any number of threads at once.
 uint64_t trommel_len(const trommel_filter *filter);
 
-// Returns the exact size in bytes of the frozen filter; 0 if `filter` is refused. Later inserts may change the size.
+// Returns the exact size in bytes of the frozen filter; 0 if `filter` is refused. Later inserts can change the size.
 //
 // Thread safety: any number of threads at once. Allocates nothing.
 size_t trommel_frozen_size(const trommel_filter *filter);
@@ -356,12 +360,12 @@ size_t trommel_frozen_size(const trommel_filter *filter);
 // Writes the frozen filter to `dst`, which has room for `capacity` bytes. The bytes have checksums, and can be read on
 // every machine and by every later version of the library. The filter does not change.
 //
-// `*written` becomes the length of the frozen filter, as from `trommel_frozen_size`, also after
-// TROMMEL_BUFFER_TOO_SMALL. After any other failure it is 0. `written` may be NULL.
+// `*written` becomes the length of the frozen filter, which `trommel_frozen_size` returns too. The same holds after
+// TROMMEL_BUFFER_TOO_SMALL; after any other failure, `*written` is 0. `written` may be NULL.
 //
 // Ownership: the buffer stays the caller's; the filter keeps no pointer to it.
 //
-// Thread safety: any number of threads at once, each with a buffer of its own.
+// Thread safety: any number of threads at once, each with its own buffer.
 //
 // Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG, TROMMEL_BUFFER_TOO_SMALL.
 trommel_status trommel_freeze(const trommel_filter *filter,
@@ -401,9 +405,9 @@ trommel_status trommel_view_contains_bytes(const trommel_view *view,
 // Looks up `n` keys by their hashes, as `trommel_contains_hashes` does. The hashes come from
 // `trommel_view_hash_bytes`, or are those that were inserted into the filter.
 //
-// Thread safety: any number of threads at once, each with words of its own.
+// Thread safety: any number of threads at once, each with its own `bitmap_words`.
 //
-// Errors: as `trommel_contains_hashes`.
+// Errors: those of `trommel_contains_hashes`.
 trommel_status trommel_view_contains_hashes(const trommel_view *view,
                                             const uint64_t *hashes,
                                             size_t n,

@@ -1,4 +1,5 @@
-// Trommel for C++17: classes around trommel.h that free what they hold. Header only; link the C library.
+// Trommel for C++17: classes around the functions of trommel.h. An object frees the handle that it holds. This header
+// is all of the wrapper; link the C library.
 //
 // Handles are move-only, like std::unique_ptr; a moved-from object may only be destroyed or assigned to. A failed call
 // throws trommel::error, with the status and the message of the C function; std::bad_alloc is thrown where the standard
@@ -20,7 +21,7 @@
 
 namespace trommel {
 
-// A failed call.
+// Thrown if a call fails.
 class error : public std::runtime_error {
 public:
     error(trommel_status status, const char *message) : std::runtime_error(message), status_(status) {}
@@ -61,7 +62,7 @@ public:
         handle_.reset(made);
     }
 
-    // The name to store with the blocks. Valid as long as the policy.
+    // The name to store with the blocks. Valid as long as the policy exists.
     const char *name() const noexcept { return trommel_policy_name(handle_.get()); }
 
     // The exact size in bytes of a block of `keys` keys; SIZE_MAX if one block cannot hold this number of keys.
@@ -207,8 +208,8 @@ private:
     detail::handle<trommel_filter> handle_;
 };
 
-// A view of a frozen filter, which is read in place. The bytes must stay in place, unchanged, as long as the view
-// lives.
+// A view of a frozen filter. It reads the filter's bytes in place. The bytes must stay where they are, unchanged, as
+// long as the view exists.
 class view {
 public:
     // Checks everything, once. Throws error.

@@ -10,7 +10,7 @@ use std::ops::Range;
 use trommel::FilterKind;
 
 /// Returns the addresses of `items` values from `first` on, or the check that failed. If `items` is 0, any pointer
-/// passes, also NULL.
+/// passes the check, even NULL.
 #[inline]
 fn addresses<T>(
     name: &'static str,
@@ -55,7 +55,7 @@ pub(crate) unsafe fn array<'a, T>(
 /// Returns bytes that the call reads: a key, a filter block or a frozen filter.
 ///
 /// # Safety
-/// As for [`array`].
+/// The caller has the same duty as a caller of [`array`].
 #[inline]
 pub(crate) unsafe fn bytes<'a, T>(
     name: &'static str,
@@ -107,7 +107,7 @@ pub(crate) unsafe fn handle<'a, T>(name: &'static str, handle: *const T) -> Resu
 /// Returns a filter that the call changes.
 ///
 /// # Safety
-/// As for [`handle`], and nobody else uses the filter during `'a`.
+/// The caller has the same duty as a caller of [`handle`]. In addition, nobody else uses the filter during `'a`.
 #[inline]
 pub(crate) unsafe fn handle_mut<'a, T>(
     name: &'static str,
@@ -122,7 +122,7 @@ pub(crate) unsafe fn handle_mut<'a, T>(
 /// Frees a handle. Does nothing if the pointer is NULL or misaligned.
 ///
 /// # Safety
-/// As for [`handle`], and nobody uses the pointer afterwards.
+/// The caller has the same duty as a caller of [`handle`]. In addition, nobody uses the pointer afterwards.
 pub(crate) unsafe fn free<T>(handle: *mut T) {
     if !handle.is_null() && handle.is_aligned() {
         // SAFETY: every handle is a pointer from `Box::into_raw`. The caller of this function guarantees that it is not
@@ -136,7 +136,7 @@ pub(crate) unsafe fn free<T>(handle: *mut T) {
 /// # Safety
 /// If the pointer is not NULL, the bytes up to the first NUL can be read, or 64 bytes if none of them is a NUL.
 pub(crate) unsafe fn kind(name: &'static str, text: *const c_char) -> Result<FilterKind, Failure> {
-    /// More bytes than the longest name has.
+    /// No kind's name is as long as this number of bytes.
     const MOST_BYTES: usize = 64;
     if text.is_null() {
         return Err(Failure::Null { name });
@@ -160,7 +160,7 @@ pub(crate) struct Out<'a, T> {
 }
 
 impl<T> Out<'_, T> {
-    /// The address of a result; it must not be NULL.
+    /// Makes an `Out` from the address of a result. NULL is refused.
     ///
     /// # Safety
     /// If the checks pass, `at` points to memory for a value. While this `Out` lives, nobody else uses that memory,
@@ -170,10 +170,10 @@ impl<T> Out<'_, T> {
         Ok(Self { at, lifetime: PhantomData })
     }
 
-    /// The address of a result; if it is NULL, the result is dropped.
+    /// Makes an `Out` from the address of a result. If the address is NULL, the result is dropped.
     ///
     /// # Safety
-    /// As for [`Out::required`].
+    /// The caller has the same duty as a caller of [`Out::required`].
     pub(crate) unsafe fn optional(name: &'static str, at: *mut T) -> Result<Self, Failure> {
         addresses(name, at, usize::from(!at.is_null()))?;
         Ok(Self { at, lifetime: PhantomData })

@@ -7,7 +7,7 @@ use std::ffi::{c_char, c_void};
 use trommel::{AnyFilter, Bitmap, Filter, FilterSpec, Insert, KeyHash, SpecError};
 
 /// A filter that keys can be inserted into. Functions that take it as `const` may run on several threads at once. While
-/// a function runs that takes it without `const`, no other thread may use the filter.
+/// a function that takes it without `const` runs, no other thread may use the filter.
 #[derive(Debug)]
 pub struct Owned {
     filter: AnyFilter,
@@ -16,7 +16,7 @@ pub struct Owned {
 /// Makes an empty filter for `keys` keys with a false-positive rate of `fpr`, between 0 and 1. `kind` is a
 /// NUL-terminated text: "bloom", "counting-bloom", "register-bloom", "split-block-bloom", "cache-line-bloom",
 /// "quotient", "cache-line-quotient" or "cuckoo". Keys are hashed by XXH3-64 with `seed`. The filter has room for all
-/// `keys`; with 0, it has the smallest size.
+/// `keys`. If `keys` is 0, it has the smallest size.
 ///
 /// Ownership: `*filter` is the caller's, to be freed with `trommel_free`. It is NULL on failure.
 ///
@@ -44,7 +44,8 @@ pub unsafe extern "C" fn trommel_new(
     })
 }
 
-/// Converts a number of keys to `usize`. A larger number is an error: the address space has no room for such a filter.
+/// Converts a number of keys to `usize`. A number that `usize` cannot hold is an error: the address space has no room
+/// for such a filter.
 fn key_count(keys: u64) -> Result<usize, SpecError> {
     usize::try_from(keys).map_err(|_| SpecError::Parameter {
         name: "keys",
@@ -112,8 +113,8 @@ pub unsafe extern "C" fn trommel_hash_bytes(
 }
 
 /// Inserts `n` keys by their hashes, two to five times as fast as one by one. The hashes come from
-/// `trommel_hash_bytes`, or are any other uniform 64-bit values, if lookups use the same ones. `hashes` may be NULL if
-/// `n` is 0.
+/// `trommel_hash_bytes`. Any other uniform 64-bit values can be used instead, if lookups use the same values. `hashes`
+/// may be NULL if `n` is 0.
 ///
 /// `*inserted` becomes the number of keys that were inserted: `n`, or fewer after TROMMEL_FULL or TROMMEL_MEMORY. These
 /// are the first keys of the batch, and they stay in the filter. `inserted` may be NULL.
@@ -157,7 +158,7 @@ pub unsafe extern "C" fn trommel_insert_hashes(
 ///
 /// Ownership: hashes and words stay the caller's; the filter keeps no pointer to them.
 ///
-/// Thread safety: any number of threads at once, each with words of its own.
+/// Thread safety: any number of threads at once, each with its own `bitmap_words`.
 ///
 /// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG; TROMMEL_OVERLAP if words and hashes overlap.
 #[unsafe(no_mangle)]
@@ -196,7 +197,7 @@ pub(crate) unsafe fn contains_hashes(
 
 /// Looks up a batch piece by piece, so that the memory for answers does not grow with the batch.
 fn contains_batch(filter: &impl Filter, hashes: &[KeyHash], words: &mut [u64]) {
-    /// The answers of a piece take 8 KiB, which fits into the first-level cache.
+    /// The number of keys in a piece. The answers of a piece take 8 KiB, which fits into the first-level cache.
     const PIECE_KEYS: usize = 1 << 16;
     let mut found = Bitmap::new(0);
     for (hashes, words) in hashes.chunks(PIECE_KEYS).zip(words.chunks_mut(PIECE_KEYS / 64)) {
@@ -251,9 +252,9 @@ pub unsafe extern "C" fn trommel_contains_bytes(
     })
 }
 
-/// Removes one copy of a key: `*removed` becomes true, or false if it certainly was not there. `removed` may be NULL.
-/// Remove only keys that were inserted: the removal of another key may remove an inserted key that the filter cannot
-/// tell from it. `key` may be NULL if `len` is 0.
+/// Removes one copy of a key. `*removed` becomes true if a copy was removed, and false if the key certainly was not in
+/// the filter. `removed` may be NULL. Remove only keys that were inserted: the removal of any other key can remove an
+/// inserted key that the filter cannot tell apart from that key. `key` may be NULL if `len` is 0.
 ///
 /// Thread safety: no other thread uses the filter during the call.
 ///
@@ -284,7 +285,7 @@ pub unsafe extern "C" fn trommel_remove_bytes(
 /// Thread safety: during the call, no other thread uses `filter`, and none changes `other`.
 ///
 /// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED; TROMMEL_OVERLAP if both are the same filter;
-/// TROMMEL_INCOMPATIBLE; TROMMEL_FULL if a filter with slots has no room for the other's keys; TROMMEL_MEMORY.
+/// TROMMEL_INCOMPATIBLE; TROMMEL_FULL if a filter with slots has no room for the keys of `other`; TROMMEL_MEMORY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trommel_merge(filter: *mut Owned, other: *const Owned) -> Status {
     guard::status(|| {
@@ -300,8 +301,8 @@ pub unsafe extern "C" fn trommel_merge(filter: *mut Owned, other: *const Owned) 
     })
 }
 
-/// Returns the number of keys in the filter: a multiset counts each copy, a Bloom filter each insert that was not
-/// removed. Returns 0 if `filter` is refused.
+/// Returns the number of keys in the filter. A multiset counts each copy of a key. A Bloom filter counts inserts, minus
+/// removals. Returns 0 if `filter` is refused.
 ///
 /// Thread safety: any number of threads at once.
 #[unsafe(no_mangle)]
@@ -311,7 +312,7 @@ pub unsafe extern "C" fn trommel_len(filter: *const Owned) -> u64 {
         .unwrap_or(0)
 }
 
-/// Returns the exact size in bytes of the frozen filter; 0 if `filter` is refused. Later inserts may change the size.
+/// Returns the exact size in bytes of the frozen filter; 0 if `filter` is refused. Later inserts can change the size.
 ///
 /// Thread safety: any number of threads at once. Allocates nothing.
 #[unsafe(no_mangle)]
@@ -324,12 +325,12 @@ pub unsafe extern "C" fn trommel_frozen_size(filter: *const Owned) -> usize {
 /// Writes the frozen filter to `dst`, which has room for `capacity` bytes. The bytes have checksums, and can be read on
 /// every machine and by every later version of the library. The filter does not change.
 ///
-/// `*written` becomes the length of the frozen filter, as from `trommel_frozen_size`, also after
-/// TROMMEL_BUFFER_TOO_SMALL. After any other failure it is 0. `written` may be NULL.
+/// `*written` becomes the length of the frozen filter, which `trommel_frozen_size` returns too. The same holds after
+/// TROMMEL_BUFFER_TOO_SMALL; after any other failure, `*written` is 0. `written` may be NULL.
 ///
 /// Ownership: the buffer stays the caller's; the filter keeps no pointer to it.
 ///
-/// Thread safety: any number of threads at once, each with a buffer of its own.
+/// Thread safety: any number of threads at once, each with its own buffer.
 ///
 /// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG, TROMMEL_BUFFER_TOO_SMALL.
 #[unsafe(no_mangle)]

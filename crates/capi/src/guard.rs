@@ -46,8 +46,8 @@ pub(crate) fn maybe(lookup: impl FnOnce() -> Result<bool, Failure>) -> bool {
     }
 }
 
-/// The only place that catches panics. A panic may leave the caller's filter half changed; the header tells the caller
-/// to free it.
+/// Catches panics; no other code of this crate does. A panic can leave the caller's filter half changed; the header
+/// tells the caller to free it.
 #[inline]
 fn catch<T>(call: impl FnOnce() -> T) -> Result<T, Box<dyn Any + Send>> {
     catch_unwind(AssertUnwindSafe(call))
@@ -127,8 +127,8 @@ mod tests {
     use std::ffi::CStr;
 
     fn last() -> String {
-        // SAFETY: the text ends in a NUL, and only this thread can change it, which it does not do before the copy is
-        // made.
+        // SAFETY: the text ends in a NUL. Only this thread can change the text, and it does not do so before the copy
+        // is made.
         unsafe { CStr::from_ptr(trommel_last_error()) }.to_str().unwrap().to_string()
     }
 

@@ -28,7 +28,8 @@ pub use status::Status;
 pub use version::*;
 pub use view::*;
 
-/// Checks at compile time what the header promises: threads can share policies and views, and pass filters on.
+/// Checks at compile time what the header promises: threads can share policies and views, and pass filters to each
+/// other.
 const _: () = {
     const fn shared<T: Send + Sync>() {}
     shared::<Owned>();

@@ -16,8 +16,8 @@ pub struct Slice {
     pub len: usize,
 }
 
-/// Builds and probes filter blocks. A filter block is the filter of one block or file of data, which a storage engine
-/// stores as bytes only. A policy is immutable, so any number of threads can share it.
+/// Builds and probes filter blocks. A filter block is the filter of one block or file of data. A storage engine stores
+/// it as bytes only. A policy is immutable, so any number of threads can share it.
 #[derive(Debug)]
 pub struct Policy {
     policy: FilterPolicy,
@@ -58,7 +58,8 @@ pub unsafe extern "C" fn trommel_policy_new(
 
 /// Frees a policy. Does nothing if `policy` is NULL.
 ///
-/// Thread safety: no other thread uses the policy during this call or after it. Filter blocks do not depend on it.
+/// Thread safety: no other thread uses the policy during this call or after it. Filter blocks that the policy built
+/// stay valid.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trommel_policy_free(policy: *mut Policy) {
     guard::status(|| {
@@ -100,16 +101,16 @@ pub unsafe extern "C" fn trommel_policy_size(policy: *const Policy, keys: usize)
 /// `*written` becomes the length of the block. After TROMMEL_BUFFER_TOO_SMALL it is the length that the buffer needs,
 /// after any other failure 0. `written` may be NULL.
 ///
-/// After a failure, part of `dst` may have been written. The engine then stores an empty block (0 bytes), which
-/// excludes no key.
+/// After a failure, part of `dst` may have been written. The engine then stores an empty block (0 bytes), for which
+/// every lookup returns true.
 ///
 /// Ownership: keys and buffer stay the caller's; the policy keeps no pointer to them. During the call, 8 bytes of
 /// memory per key are allocated.
 ///
-/// Thread safety: any number of threads at once, each with a buffer of its own.
+/// Thread safety: any number of threads at once, each with its own buffer.
 ///
 /// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG, TROMMEL_BUFFER_TOO_SMALL,
-/// TROMMEL_TOO_MANY_KEYS, TROMMEL_MEMORY; TROMMEL_FULL if a filter with slots has no room for a key, which happens with
+/// TROMMEL_TOO_MANY_KEYS, TROMMEL_MEMORY; TROMMEL_FULL if a filter with slots has no room for a key. This happens with
 /// keys that an adversary chose.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trommel_policy_build(
@@ -139,13 +140,13 @@ pub unsafe extern "C" fn trommel_policy_build(
     })
 }
 
-/// Like `trommel_policy_build`, but takes the keys' hashes, as `trommel_policy_hash` returns them. For engines that
-/// hash each key once for several blocks, or whose keys are not in an array of `trommel_slice`. Allocates nothing for
-/// the Bloom kinds.
+/// Like `trommel_policy_build`, but takes the keys' hashes, as `trommel_policy_hash` returns them. This is meant for
+/// engines that hash each key once for several blocks, or whose keys are not in an array of `trommel_slice`. Allocates
+/// nothing for the Bloom kinds.
 ///
-/// Thread safety: any number of threads at once, each with a buffer of its own.
+/// Thread safety: any number of threads at once, each with its own buffer.
 ///
-/// Errors: as `trommel_policy_build`; TROMMEL_OVERLAP if `dst` and `hashes` overlap.
+/// Errors: those of `trommel_policy_build`; TROMMEL_OVERLAP if `dst` and `hashes` overlap.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trommel_policy_build_hashes(
     policy: *const Policy,
@@ -171,8 +172,9 @@ pub unsafe extern "C" fn trommel_policy_build_hashes(
     })
 }
 
-/// Returns the hash of a key. It depends on key and seed only: policies, and filters that `trommel_new` made, have the
-/// same hashes if they have the same seed. `key` may be NULL if `len` is 0. Returns 0 if an argument is refused.
+/// Returns the hash of a key. It depends only on the key and the seed: policies, and filters that `trommel_new` made,
+/// return the same hash if they have the same seed. `key` may be NULL if `len` is 0. Returns 0 if an argument is
+/// refused.
 ///
 /// Thread safety: any number of threads at once. Allocates nothing.
 #[unsafe(no_mangle)]
@@ -215,8 +217,8 @@ pub unsafe extern "C" fn trommel_policy_may_match(
     })
 }
 
-/// Like `trommel_policy_may_match`, but takes the key's hash, as `trommel_policy_hash` returns it. For a key that is
-/// looked up in several blocks.
+/// Like `trommel_policy_may_match`, but takes the key's hash, as `trommel_policy_hash` returns it. Use it for a key
+/// that is looked up in several blocks.
 ///
 /// Thread safety: any number of threads at once. Does not change `trommel_last_error`.
 #[unsafe(no_mangle)]
@@ -235,8 +237,9 @@ pub unsafe extern "C" fn trommel_policy_may_match_hash(
     })
 }
 
-/// Checks whether a policy of this name can have built a block. Blocks have no checksum, so not all damage is found.
-/// Reads the whole block for "quotient" and "cache-line-quotient"; takes constant time for the other kinds.
+/// Checks whether a policy with the same name as this one can have built a block. Blocks have no checksum, so not all
+/// damage is found. Reads the whole block for "quotient" and "cache-line-quotient"; takes constant time for the other
+/// kinds.
 ///
 /// Thread safety: any number of threads at once.
 ///

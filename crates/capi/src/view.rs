@@ -7,7 +7,8 @@ use crate::status::Status;
 use std::ffi::c_void;
 use trommel::{Filter, FilterView};
 
-/// A view of a frozen filter, which is read in place, without a copy. Immutable, so any number of threads can share it.
+/// A view of a frozen filter. It reads the filter's bytes in place, without a copy. A view is immutable, so any number
+/// of threads can share it.
 #[derive(Debug)]
 pub struct View {
     // `'static`, since the header requires the caller to keep the bytes until the view is freed.
@@ -81,9 +82,9 @@ pub unsafe extern "C" fn trommel_view_contains_bytes(
 /// Looks up `n` keys by their hashes, as `trommel_contains_hashes` does. The hashes come from
 /// `trommel_view_hash_bytes`, or are those that were inserted into the filter.
 ///
-/// Thread safety: any number of threads at once, each with words of its own.
+/// Thread safety: any number of threads at once, each with its own `bitmap_words`.
 ///
-/// Errors: as `trommel_contains_hashes`.
+/// Errors: those of `trommel_contains_hashes`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trommel_view_contains_hashes(
     view: *const View,

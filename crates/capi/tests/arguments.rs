@@ -9,7 +9,7 @@ use std::ptr::{null, null_mut};
 use trommel_capi::Status::{self, *};
 use trommel_capi::*;
 
-/// A misaligned pointer: one byte past another.
+/// Returns a misaligned pointer: one byte past `at`.
 fn off<T>(at: *const T) -> *mut T {
     at.cast::<u8>().wrapping_add(1).cast::<T>().cast_mut()
 }
@@ -18,9 +18,9 @@ fn message() -> String {
     unsafe { CStr::from_ptr(trommel_last_error()) }.to_str().unwrap().to_string()
 }
 
-/// More bytes than any memory has, and the largest number.
+/// Byte counts that no memory has: the first one that is too large for an `isize`, and the largest.
 const HUGE: [usize; 2] = [isize::MAX as usize + 1, usize::MAX];
-/// More words than any memory has; the byte count of the second wraps to 8.
+/// Word counts that no memory has. The byte count of the second wraps to 8.
 const HUGE_WORDS: [usize; 3] = [isize::MAX as usize / 8 + 1, (1 << 61) + 1, usize::MAX];
 
 const KEY: &[u8] = b"anvil";
@@ -99,7 +99,7 @@ fn takes_a_handle<T>(handle: *const T, call: impl Fn(*mut T) -> Status) {
     assert_eq!(call(off(handle)), TROMMEL_MISALIGNED);
 }
 
-/// Checks that a function refuses impossible ranges of bytes, and returns `empty` for no bytes at any address.
+/// Checks that a function refuses impossible ranges of bytes, and returns `empty` for zero bytes at any address.
 fn takes_bytes(empty: Status, call: impl Fn(*const c_void, usize) -> Status) {
     for at in [null(), key(), off(key())] {
         assert_eq!(call(at, 0), empty);
@@ -109,7 +109,7 @@ fn takes_bytes(empty: Status, call: impl Fn(*const c_void, usize) -> Status) {
         assert_eq!(call(key(), len), TROMMEL_TOO_LONG);
         assert_eq!(call(null(), len), TROMMEL_NULL_ARGUMENT);
     }
-    // The last bytes of the address space, and more.
+    // A range that goes past the end of the address space.
     assert_eq!(call(std::ptr::without_provenance(usize::MAX - 8), 100), TROMMEL_TOO_LONG);
 }
 
@@ -126,7 +126,8 @@ fn takes_words(call: impl Fn(*mut u64, usize) -> Status) {
     }
 }
 
-/// Checks the address of a function's result: it returns `null_is` for NULL, and refuses a misaligned address.
+/// Checks what a function does with the address of its result: it returns `null_is` for NULL, and refuses a misaligned
+/// address.
 fn writes_a_value<T: Default>(null_is: Status, call: impl Fn(*mut T) -> Status) {
     assert_eq!(call(null_mut()), null_is);
     if align_of::<T>() > 1 {
@@ -427,7 +428,7 @@ const CASES: &[Case] = &[
         let open = trommel_view_open;
         makes_a_handle(|at| unsafe { open(kit.frozen.as_ptr().cast(), kit.frozen.len(), at) });
         takes_bytes(TROMMEL_FORMAT, |at, n| unsafe { open(at, n, &mut { null_mut() }) });
-        // Any alignment.
+        // Frozen bytes may have any alignment.
         for offset in 0..9 {
             let moved = [vec![0; offset], kit.frozen.clone()].concat();
             let (mut view, mut found) = (null_mut(), false);

@@ -1,6 +1,6 @@
 //! C and Rust write the same bytes, and each reads the other's bytes.
 #![allow(unsafe_code)]
-// Every pointer is to a value of this test, which outlives the call.
+// Every pointer is to a value of this test, and the value outlives the call.
 #![allow(clippy::undocumented_unsafe_blocks)]
 
 use std::ffi::{CStr, CString, c_void};
@@ -110,7 +110,7 @@ fn a_batch_gives_the_answers_of_single_lookups() {
         // More keys than the library looks up at a time, and lengths that end within a word.
         hashes.extend(absent.clone().map(|key| rust.hash(&key).raw()));
         for n in [0, 1, 63, 64, 65, 1000, 1 << 16, (1 << 16) + 1, hashes.len()] {
-            // One word more than the answers take, which must not change.
+            // One word more than the answers take. The last word must not change.
             let (mut owned, mut viewed) =
                 (vec![u64::MAX; n.div_ceil(64) + 1], vec![u64::MAX; n.div_ceil(64) + 1]);
             let hashes = &hashes[..n];
@@ -149,7 +149,7 @@ fn c_and_rust_build_the_same_filter_block() {
         for n in [0, 1, 18, 1000] {
             let expected = rust.build(&hashes[..n]);
             let size = unsafe { trommel_policy_size(c, n) };
-            // More room than needed.
+            // The buffer is larger than needed.
             let mut block = vec![0xa5u8; size + 100];
             let (mut written, dst) = (0, block.as_mut_ptr().cast::<c_void>());
             for by_hashes in [false, true] {
@@ -226,7 +226,7 @@ fn views_refuse_every_changed_byte() {
     }
 }
 
-/// A process reads the variable only once, so the test starts another process that has it.
+/// A process reads `TROMMEL_ISA` only once, so the test starts another process in which it is set.
 #[test]
 fn an_unusable_instruction_set_is_never_reported_as_corruption() {
     let done = Command::new(std::env::current_exe().unwrap())
