@@ -1,5 +1,5 @@
-//! Accumulators of parts merge into the filter of the whole, whatever the parts and the order; and one thread builds a
-//! filter without an engine.
+//! Accumulators of parts merge into the filter of the whole, whatever the parts and their order. `build_from` builds a
+//! filter on one thread, without an engine.
 
 use trommel::error::{AccumulateError, BuildError};
 use trommel::{
@@ -38,7 +38,7 @@ fn parts_merge_in_any_order_into_the_filter_of_all_keys() {
         let mut whole = spec.build().unwrap();
         whole.insert_batch(&keys).unwrap();
         for _ in 0..12 {
-            // Parts without keys, with few hashes, with as many hashes as are kept, and with a filter.
+            // Parts without keys, with few hashes, with as many hashes as an accumulator keeps, and with a filter.
             let mut rest = &keys[..];
             let mut parts = vec![accumulated(spec, &[])];
             while !rest.is_empty() {
@@ -113,7 +113,7 @@ fn impossible_specs_and_merges_are_refused_and_change_nothing() {
         "{refused}"
     );
     assert_eq!((kept.len(), kept.is_sparse()), (1000, true));
-    // One more key would need the filter, which has no room for the hashes that are kept.
+    // With one more key, the accumulator would have to make the filter, which has no room for the kept hashes.
     let refused = kept.insert_hash(keys[0]).unwrap_err();
     assert!(matches!(refused, BuildError::Full(full) if full.inserted == 0), "{refused}");
     assert_eq!((kept.len(), kept.is_sparse()), (1000, true));
@@ -217,7 +217,7 @@ fn bytes_that_are_no_accumulator_are_refused_and_change_nothing() {
 fn forged_fields_under_a_right_checksum_are_refused() {
     let spec = spec(FilterKind::Bloom);
     let bytes = accumulated(spec, &hashes(8, 3)).to_bytes();
-    // Changes every byte of the header except the seed's, and makes the checksum right.
+    // Changes every byte of the header except those of the seed, and corrects the checksum.
     for at in (0..16).chain(24..32) {
         for value in [0xff, 0x80, 2] {
             let mut forged = bytes.clone();

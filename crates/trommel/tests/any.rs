@@ -64,7 +64,7 @@ fn a_removed_key_is_gone_and_an_absent_one_is_not_removed() {
     }
 }
 
-/// A set holds a key once, a multiset once per insert.
+/// A set holds a key once. A multiset holds it once per insert.
 #[test]
 fn copies_are_counted_where_they_are_kept() {
     let keys = distinct(2, 0..2 * KEYS as u64);
@@ -89,7 +89,7 @@ fn copies_are_counted_where_they_are_kept() {
     }
 }
 
-/// Kinds without slots refuse the options of slots, by the option's name.
+/// Kinds without slots refuse the options of slots. The error has the option's name.
 #[test]
 fn filters_without_slots_refuse_the_options_of_slots() {
     for kind in FilterKind::ALL {
@@ -107,7 +107,8 @@ fn filters_without_slots_refuse_the_options_of_slots() {
                 }
                 Err(error) => {
                     assert_eq!(error, SpecError::Option { kind: *kind, option: name });
-                    // The width of one is fixed, and that of the other is not divided into quotient and remainder.
+                    // The cache-line quotient filter has fingerprints of a fixed width. The cuckoo filter does not
+                    // divide its fingerprints into quotient and remainder.
                     let other_widths = [
                         (FilterKind::CacheLineQuotient, "fingerprint_bits"),
                         (FilterKind::Cuckoo, "remainder_bits"),
@@ -122,7 +123,7 @@ fn filters_without_slots_refuse_the_options_of_slots() {
             }
         }
     }
-    // Options of all Bloom filters, or of the counting one only.
+    // These options are for all Bloom filters, or only for the counting Bloom filter.
     for kind in FilterKind::ALL {
         let folds = filled(spec(*kind), &[]).fold(1).is_ok();
         let options = [
@@ -151,8 +152,8 @@ fn filters_without_slots_refuse_the_options_of_slots() {
     }
 }
 
-/// A filter that grows by itself has room for the keys that it is made for, inserted one by one or at once; otherwise
-/// its spec is refused.
+/// A filter that grows by itself has room for the keys that it is made for, whether they are inserted one by one or in
+/// one batch. A spec for which this would not hold is refused.
 #[test]
 fn a_filter_that_grows_has_room_for_its_keys_or_is_refused() {
     let mut made = 0;
@@ -194,13 +195,13 @@ fn a_filter_that_grows_has_room_for_its_keys_or_is_refused() {
             error.to_string(),
             "grow_at is 1e-12: the largest filter that this one doubles to has room for 0 keys at that load, 1000 are expected"
         );
-        // With no expected keys and the default false-positive rate, a growing filter works as well.
+        // A growing filter can be made for no expected keys, at the default false-positive rate.
         let mut growing = FilterSpec::new(kind).grow_at(0.9).build().unwrap();
         assert_eq!(growing.insert_hash(distinct(9, 0..1)[0]), Ok(true));
     }
 }
 
-/// Through `AnyFilter`, too, a full filter returns an error, and a filter that may grow grows.
+/// In an `AnyFilter`, a full filter returns an error, and a filter that is allowed to grow grows.
 #[test]
 fn a_full_filter_is_an_error_unless_it_may_grow() {
     let hashes = distinct(6, 0..5000);
@@ -234,7 +235,7 @@ fn a_merge_of_one_kind_is_the_union() {
     let hashes = distinct(3, 0..2 * KEYS as u64);
     let (a, b) = hashes.split_at(KEYS);
     for kind in FilterKind::ALL {
-        // A cuckoo filter that is a set may mistake one key for another, so this is a multiset.
+        // A cuckoo filter that is a set can mistake one key for another and not insert it, so this one is a multiset.
         let spec = |kind| spec(kind).multiset(kind == FilterKind::Cuckoo);
         let mut left = filled(spec(*kind), a);
         left.merge(&filled(spec(*kind), b)).unwrap();
@@ -286,7 +287,10 @@ fn unlike_filters_of_a_kind_do_not_merge_and_nothing_changes() {
     }
     let counting = spec(FilterKind::CountingBloom);
     let mut wide = filled(counting, &hashes);
-    assert!(wide.merge(&filled(counting.compact(true), &hashes)).is_err(), "other counters");
+    assert!(
+        wide.merge(&filled(counting.compact(true), &hashes)).is_err(),
+        "filters with other counters do not merge"
+    );
 }
 
 #[test]

@@ -87,7 +87,7 @@ fn only_equal_kinds_merge_and_intersect() {
             if left_kind != right_kind {
                 let refused = Err(MergeError::Kinds { left: *left_kind, right: *right_kind });
                 assert_eq!(merged, refused);
-                // A kind that cannot intersect returns that error first.
+                // For a kind that cannot intersect, `Unsupported` is returned first.
                 assert!(cut == refused || matches!(cut, Err(MergeError::Unsupported(_))));
                 assert!(left.to_bytes() == before && both.to_bytes() == before);
                 continue;
@@ -150,7 +150,7 @@ fn the_filter_inside_can_be_taken_out() {
     }
 }
 
-/// Keys of any type can be looked up if the type of the filter is unknown.
+/// Keys of any type can be looked up even if the type of the filter is unknown.
 #[test]
 fn keys_are_looked_up_behind_pointers() {
     for kind in FilterKind::ALL {

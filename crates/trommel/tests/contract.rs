@@ -34,7 +34,7 @@ fn filter_spec(kind: FilterKind, spec: &Spec) -> FilterSpec {
     translated
 }
 
-/// The false-positive rate of the kind's equation, for a filter of this size.
+/// The false-positive rate that the kind's equation gives for a filter of this size.
 fn sizing_fpr(filter: &AnyFilter, keys: usize) -> f64 {
     let load = |units: u64| keys as f64 / units as f64;
     let hashes = || filter.hash_count().expect("a Bloom filter sets bits");
@@ -62,7 +62,7 @@ fn sizing_fpr(filter: &AnyFilter, keys: usize) -> f64 {
     }
 }
 
-/// The expected `len` after inserts of these hashes: their number, or that of their distinct fingerprints.
+/// The expected `len` after inserts of these hashes: the number of hashes, or of their distinct fingerprints.
 fn len_after(empty: &AnyFilter, hashes: &[KeyHash]) -> usize {
     let distinct = |fingerprints: u64, reserved: bool| {
         let fingerprint = |hash: &KeyHash| {

@@ -60,7 +60,7 @@ fn a_spec_predicts_the_length_of_its_frozen_filter() {
     }
 }
 
-/// The length includes what overflowed.
+/// The length includes the overflow area.
 #[test]
 fn full_filters_return_their_exact_length() {
     let mut random = Splitmix::new(7);
@@ -90,7 +90,7 @@ fn full_filters_return_their_exact_length() {
     assert!(overflowed >= 5, "{overflowed} of the filters overflowed: too few to tell");
 }
 
-/// The builders of single kinds return the length as well.
+/// The builders of single kinds return the length too.
 #[test]
 fn a_builder_predicts_the_length() -> Result<(), SpecError> {
     let builder = CountingBloomFilter::builder().keys(1000).bits_per_key(50.0);

@@ -1,5 +1,5 @@
-//! An engine gives the filter and the answers that one thread gives, whatever the threads, the strategy, the
-//! memory and the keys.
+//! An engine gives the same filter and the same answers as one thread, for any number of threads, strategy, memory
+//! budget and keys.
 #![cfg(feature = "parallel")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,7 +21,8 @@ fn engine(threads: usize, strategy: Option<Strategy>, memory_budget: usize) -> E
     strategy.map_or(builder.clone(), |strategy| builder.strategy(strategy)).build().unwrap()
 }
 
-/// Batches of keys that are uniform, sorted, few distinct, all equal or half equal, and batches of few keys.
+/// Returns batches of uniform keys, of sorted keys, of few distinct keys, of equal keys, and of keys half of which are
+/// equal; and batches of few keys.
 fn inputs() -> Vec<(&'static str, Vec<KeyHash>)> {
     let uniform = distinct(11, 0..KEYS as u64);
     let mut sorted = uniform.clone();
@@ -48,7 +49,7 @@ fn one_thread(spec: &FilterSpec, hashes: &[KeyHash]) -> AnyFilter {
     filter
 }
 
-/// Half of the probes are members.
+/// Returns probes of which half are members.
 fn probes(members: &[KeyHash]) -> Vec<KeyHash> {
     let absent = distinct(12, 0..1 + members.len() as u64);
     members.iter().zip(absent).flat_map(|(member, absent)| [absent, *member]).collect()
@@ -112,7 +113,7 @@ fn any_memory_budget_gives_the_same_filter_and_answers() {
                 let built = engine.build(&spec, &hashes).unwrap();
                 let mut found = Bitmap::new(0);
                 if *kind == FilterKind::Cuckoo {
-                    // The slots of its fingerprints depend on the order of inserts.
+                    // The slots of a cuckoo filter's fingerprints depend on the order of inserts.
                     engine.contains_batch(&built, &hashes, &mut found);
                     assert_eq!(found.count_ones(), KEYS, "{kind} {budget} {threads}");
                     continue;
@@ -152,7 +153,7 @@ fn small_filters_are_built_with_any_memory_budget() {
 fn compact_counters_that_overflow_are_counted_on_all_threads() {
     let spec = FilterSpec::new(FilterKind::CountingBloom).keys(KEYS).fpr(0.001).compact(true);
     let uniform = distinct(15, 0..KEYS as u64);
-    // Each of some hundred keys is inserted often, and later batches find an overflow table.
+    // About a hundred keys are inserted often, so later batches find an overflow table.
     let hashes: Vec<_> = (0..KEYS).map(|i| uniform[i % 100 * (1 + i % 2)]).collect();
     let mut expected = spec.build().unwrap();
     let mut filter = spec.build().unwrap();

@@ -1,4 +1,4 @@
-//! An engine may be called from any thread, with any lock held: it waits for its own work alone.
+//! An engine may be called from any thread and with any lock held, since a call waits only for its own work.
 #![cfg(feature = "parallel")]
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
@@ -13,7 +13,7 @@ use trommel::{
 };
 use trommel_testkit::streams::distinct;
 
-/// A test that has not ended after this time hangs. Otherwise each test takes less than a second.
+/// A test that has not ended after this time is taken to hang. Without a defect, each test takes less than a second.
 const PATIENCE: Duration = Duration::from_secs(120);
 const KEYS: usize = 60_000;
 const CALLS: usize = 24;
@@ -44,7 +44,7 @@ fn engines() -> Vec<Engine> {
     [2, 4].into_iter().flat_map(builders).map(|builder| builder.build().unwrap()).collect()
 }
 
-/// Inserts and looks up while it holds a lock that every other call takes as well.
+/// Inserts and looks up while it holds a lock that every concurrent call of this function takes too.
 fn call_under_a_lock(engine: &Engine, filter: &Mutex<RegisterBloom>, hashes: &[KeyHash]) {
     let mut filter = filter.lock().unwrap();
     engine.insert_batch(&mut *filter, hashes).unwrap();

@@ -46,11 +46,11 @@ fn take(bytes: usize) {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// One measurement at a time.
+/// Locked during a measurement, so that only one runs at a time.
 static MEASURING: Mutex<()> = Mutex::new(());
 
-/// Bytes that are allowed beside the budget: for stacks, for code that runs for the first time, and for lists with an
-/// item per thread.
+/// The number of bytes that are allowed in addition to the budget: for stacks, for code that runs for the first time,
+/// and for lists with an item per thread.
 const BESIDE_BYTES: usize = 64 << 10;
 #[cfg(target_os = "linux")]
 const RESIDENT_BESIDE_BYTES: usize = 2 << 20;
@@ -64,7 +64,7 @@ fn engine(threads: usize, budget: usize) -> Engine {
     builder.strategy(Strategy::Partitioned).build().unwrap()
 }
 
-/// Memory that a filter keeps for its inserts, which is not the engine's.
+/// The memory that a filter keeps for its inserts. It does not belong to the engine.
 fn kept_by(filter: &AnyFilter) -> usize {
     match filter {
         AnyFilter::Cuckoo(filter) => filter.scratch_bytes(),
@@ -73,7 +73,7 @@ fn kept_by(filter: &AnyFilter) -> usize {
 }
 
 /// Shares are small here, so all of their memory comes from the allocator. Memory that the engine keeps from earlier
-/// calls counts.
+/// calls counts too.
 #[test]
 fn allocations_are_within_the_budget() {
     let _alone = MEASURING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -174,15 +174,15 @@ fn resident_memory_of_a_case() {
     }
 }
 
-/// A filter whose memory is resident. It is empty again, unless its kind inserts in the same way into a filter that is
-/// not empty.
+/// Returns a filter whose memory is resident. It was filled and cleared, unless its kind inserts into a filled filter
+/// in the same way as into an empty one.
 #[cfg(target_os = "linux")]
 fn filled(kind: FilterKind, hashes: &[KeyHash]) -> AnyFilter {
     let mut filter = FilterSpec::new(kind).keys(hashes.len()).fpr(0.005).build().unwrap();
     filter.insert_batch(hashes).unwrap();
     match &mut filter {
         AnyFilter::Bloom(filter) => filter.clear(),
-        // It inserts batches in the same way whether it is empty or not.
+        // A counting filter inserts batches in the same way whether it is empty or not.
         AnyFilter::CountingBloom(_) => {}
         AnyFilter::RegisterBloom(filter) => filter.clear(),
         AnyFilter::Quotient(filter) => filter.clear(),

@@ -1,4 +1,4 @@
-//! Streams give the filter and answers of one batch, in bounded memory, and can end early in several ways.
+//! Streams give the same filter and answers as one batch, in bounded memory. They can end early in several ways.
 #![cfg(feature = "parallel")]
 
 use std::cell::RefCell;
@@ -37,7 +37,7 @@ fn bloom() -> SplitBlockBloom {
     SplitBlockBloom::with_capacity_and_fpr(KEYS as usize, 0.01).unwrap()
 }
 
-/// The error's text has the number of keys, and leaves its cause to `source`.
+/// Checks that the error's text is `text`, which has the number of keys, and that `source` returns the cause.
 fn assert_text_and_source(error: &StreamError<io::Error>, text: &str) {
     assert_eq!(error.to_string(), text);
     assert_eq!(std::error::Error::source(error).unwrap().to_string(), "torn");
@@ -193,7 +193,7 @@ impl KeyBatch for Unhashable {
     }
 }
 
-/// Each of the threads may panic, in inserts and in lookups, and the caller gets the message.
+/// If any of the threads panics, in inserts or in lookups, the caller panics with the same message.
 #[test]
 fn the_caller_gets_the_message_of_a_panic_in_any_thread_of_a_stream() {
     let torn = || {
@@ -231,7 +231,7 @@ fn panic_message<T>(call: impl FnOnce() -> T) -> String {
 fn readers_give_integers_and_lines() {
     let bytes: Vec<u8> = (0..KEYS).flat_map(u64::to_le_bytes).collect();
     let mut filter = bloom();
-    // A reader whose buffer is not a multiple of a key.
+    // A reader whose buffer size is not a multiple of the key size.
     let reader = BufReader::with_capacity(13, Cursor::new(&bytes));
     let done = engine().stream().insert(&mut filter, IntegerBatches::new(reader, 1000)).unwrap();
     assert_eq!((done.keys, done.batches), (KEYS, KEYS / 1000));
@@ -284,8 +284,8 @@ fn failing_after(bytes: &[u8]) -> impl Read {
     BufReader::with_capacity(1000, Cursor::new(bytes).chain(Torn(0)))
 }
 
-/// All keys that were read whole are inserted or answered before the error, which has their number. An incomplete key
-/// is dropped, since the reader might have continued it.
+/// All keys that were read whole are inserted or answered before the error is returned, and the error has their number.
+/// An incomplete key is dropped, since the reader might have continued it.
 #[test]
 fn keys_before_a_failure_of_the_reader_are_not_lost() {
     let keys = 10_000u64;

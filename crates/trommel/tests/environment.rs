@@ -12,7 +12,7 @@ fn hashes() -> Vec<KeyHash> {
     distinct(5, 0..KEYS)
 }
 
-/// A process reads the variable only once, so the test starts another process that has it.
+/// A process reads `TROMMEL_ISA` only once, so the test starts another process in which it is set.
 #[test]
 fn an_unusable_isa_is_never_reported_as_corruption() {
     let directory =

@@ -242,8 +242,8 @@ fn spec(kind: FilterKind, compact: bool) -> Option<FilterSpec> {
 fn a_reader_written_from_the_format_document_answers_like_the_library() {
     let (keys, absent) = (hashes(1, 3000), hashes(2, 30_000));
     for kind in FilterKind::ALL {
-        // For these kinds, the reader reads the whole table for every key, so it gets fewer keys; their own tests have
-        // more.
+        // For the kinds from 6 on, the reader reads the whole table for every key, so it gets fewer keys here. The
+        // tests of these kinds have more keys.
         let absent = if *kind as u16 >= 6 { &absent[..300] } else { &absent[..] };
         let keys = if *kind as u16 >= 6 { &keys[..500] } else { &keys[..] };
         for spec in [false, true].into_iter().filter_map(|compact| spec(*kind, compact)) {

@@ -1,4 +1,5 @@
-//! The trait `Frozen` gives the same as the methods of each kind, and filters are equal exactly if their bytes are.
+//! The methods of the trait `Frozen` do the same as those of each kind, and filters are equal exactly if their bytes
+//! are equal.
 
 use trommel::container::Frozen;
 use trommel::{
@@ -7,7 +8,7 @@ use trommel::{
     SplitBlockBloom,
 };
 
-/// Code that knows of a filter only that it can be frozen.
+/// Code that uses a filter only through traits, such as `Frozen`.
 fn check<F: Frozen + Insert + PartialEq + Clone + std::fmt::Debug>(mut filter: F) {
     let hashes: Vec<KeyHash> = (0..80u64).map(|key| filter.hash(&key)).collect();
     let empty = filter.clone();

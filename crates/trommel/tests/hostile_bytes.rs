@@ -14,9 +14,9 @@ const HEADER_CHECKSUM_AT: usize = 120;
 const PAYLOAD_LEN_AT: usize = 64;
 const PAYLOAD_CHECKSUM_AT: usize = 72;
 
-/// The frozen bytes of a filter. `variant` chooses compact counters, or a multiset, if the kind has it. By `keys % 3`,
-/// a quotient filter is left as it is, doubled, or resized to no multiple of its first size; a cuckoo filter is doubled
-/// that number of times.
+/// The frozen bytes of a filter. `variant` chooses compact counters or a multiset, if the kind has such an option. The
+/// remainder `keys % 3` says how the filter is resized: a quotient filter is left as it is (0), doubled (1), or resized
+/// to no multiple of its first size (2); a cuckoo filter is doubled that number of times.
 fn container(kind: FilterKind, variant: bool, keys: usize) -> Vec<u8> {
     let spec = FilterSpec::new(kind).keys(keys).fpr(0.02);
     let spec = match kind {
@@ -40,7 +40,7 @@ fn container(kind: FilterKind, variant: bool, keys: usize) -> Vec<u8> {
         AnyFilter::Quotient(quotient) => resize(quotient, keys),
         AnyFilter::CacheLineQuotient(quotient) => resize(quotient, keys),
         AnyFilter::Cuckoo(cuckoo) => {
-            // Removals, so that some buckets cannot encode their flags.
+            // Removes keys, so that some buckets cannot encode their flags.
             for hash in hashes.iter().step_by(2 + keys % 5) {
                 cuckoo.remove_hash(*hash);
             }
@@ -111,7 +111,7 @@ fn mutate(bytes: &mut Vec<u8>, mutation: &Mutation) {
     }
 }
 
-/// Makes length and checksums right again, as an attacker can.
+/// Corrects length and checksums, as an attacker can.
 fn repair(bytes: &mut [u8]) {
     use trommel::Hasher;
     let Some(payload_len) = bytes.len().checked_sub(HEADER_BYTES) else { return };
@@ -127,7 +127,7 @@ fn kinds() -> impl Strategy<Value = FilterKind> {
     proptest::sample::select(FilterKind::ALL)
 }
 
-/// Uses bytes that were accepted like any other filter.
+/// Uses the filter in bytes that were accepted, like any other filter.
 fn exercise(bytes: &[u8]) -> Result<(), TestCaseError> {
     let view = FilterView::parse(bytes).map_err(|error| TestCaseError::fail(error.to_string()))?;
     let mut filter = AnyFilter::from_bytes(bytes).unwrap();
@@ -149,7 +149,8 @@ fn exercise(bytes: &[u8]) -> Result<(), TestCaseError> {
     }
     let twin = filter.clone();
     if filter.merge(&twin).is_err() {
-        // A merge with itself can fail only for a multiset, which may have too few slots or too many copies for it.
+        // A merge with itself can fail only for a multiset, which can have too few slots, or too many copies of a key,
+        // for the merge.
         prop_assert!(is_multiset(&filter));
         prop_assert_eq!(filter.to_bytes(), twin.to_bytes());
     }

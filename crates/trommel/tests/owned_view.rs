@@ -18,7 +18,7 @@ fn an_owned_view_of_any_holder_answers_as_its_filter() {
     for kind in FilterKind::ALL {
         let filter = filled(*kind, &hashes);
         let bytes = filter.to_bytes();
-        // None of these is aligned to cache lines on purpose.
+        // Nothing here aligns the bytes of these holders to cache lines.
         let holders = [
             OwnedView::parse(bytes.clone()).unwrap(),
             OwnedView::parse(bytes.clone().into_boxed_slice()).unwrap(),
@@ -57,7 +57,7 @@ fn clones_share_the_bytes_and_outlive_the_first() {
                 std::thread::spawn(move || hashes.iter().all(|hash| view.contains_hash(*hash)))
             })
             .collect();
-        assert_eq!(Arc::strong_count(&block), 2, "{kind}: a clone copies no holder");
+        assert_eq!(Arc::strong_count(&block), 2, "{kind}: a clone must not copy the holder");
         drop(view);
         assert!(readers.into_iter().all(|reader| reader.join().unwrap()));
         assert_eq!(Arc::strong_count(&block), 1, "{kind}");

@@ -1,4 +1,4 @@
-//! Sharded filters of every kind: exact with concurrent threads, at the false-positive rate of the spec.
+//! Sharded filters of every kind are exact under concurrent threads, and have the false-positive rate of the spec.
 #![cfg(feature = "parallel")]
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -178,7 +178,7 @@ fn a_full_shard_reports_how_many_keys_were_inserted_and_loses_none() {
     assert!(batch[..inserted].iter().all(|hash| filter.contains_hash(*hash)));
 }
 
-/// If counters stuck, a shard can hold keys although its `len` is 0.
+/// If counters have stuck at their maximum, a shard can hold keys although its `len` is 0.
 #[test]
 fn a_filter_with_keys_in_a_shard_is_not_empty() {
     let filter = ShardedFilter::build(&FilterSpec::new(FilterKind::CountingBloom), 4).unwrap();

@@ -10,7 +10,7 @@ fn hashes(seed: u64, count: usize) -> Vec<KeyHash> {
     Stream::Random.hashes(seed, count)
 }
 
-/// A filter of every kind, and of every variant of a kind, that holds `keys`.
+/// Returns a filter of `keys` keys for every kind and every variant of a kind.
 fn filters(keys: usize) -> Vec<AnyFilter> {
     let variants = FilterKind::ALL.iter().flat_map(|kind| [(*kind, false), (*kind, true)]);
     let filters = variants.filter_map(|(kind, variant)| {
@@ -30,7 +30,7 @@ fn filters(keys: usize) -> Vec<AnyFilter> {
     filters.collect()
 }
 
-/// Calls every query of a view. The answers may be wrong.
+/// Calls every query of a view. On damaged bytes, the answers can be wrong.
 fn ask(view: &FilterView<'_>, probes: &[KeyHash]) {
     let mut found = Bitmap::new(0);
     for len in [1, 20, probes.len()] {
@@ -142,7 +142,7 @@ fn merging_a_view_gives_what_merging_the_filter_gives() {
             let outcome = by_filter.merge(&other);
             assert_eq!(by_view.merge_view(&view), outcome, "{}", filter.kind());
             assert!(by_view.to_bytes() == by_filter.to_bytes());
-            // Only a multiset can have too few slots for all keys twice.
+            // Only a multiset can have too few slots for the merge.
             assert!(outcome.is_ok() || matches!(outcome, Err(MergeError::Full(_))));
             assert_eq!(by_view.contains_hash(hashes(5, 1)[0]), outcome.is_ok());
         }

@@ -25,7 +25,7 @@ fn open(block: &[u8]) -> Option<(u16, HashId, u64, &[u8])> {
     }
 }
 
-/// Bytes of a table of kinds 6 and 7.
+/// The size in bytes of a table of kind 6 or 7.
 fn quotient_bytes(kind: u16, b: u64, r: u64) -> u64 {
     match kind {
         6 => [16 * b, 8 * r * b, b].map(|section| section.next_multiple_of(64)).iter().sum(),
@@ -33,8 +33,8 @@ fn quotient_bytes(kind: u16, b: u64, r: u64) -> u64 {
     }
 }
 
-/// The slots of a table of `bytes`: among the numbers of slots with the largest number of blocks that takes exactly
-/// `bytes`, the largest.
+/// The number of slots of a table of `bytes`. The table has the largest number of blocks that takes exactly `bytes`,
+/// and the largest number of slots that needs this number of blocks.
 fn quotient_slots(kind: u16, r: u64, bytes: u64) -> u64 {
     let (per_block, step) = if kind == 6 { (64, 1) } else { (50, 50) };
     let of_length = |b: &u64| quotient_bytes(kind, *b, r) == bytes;

@@ -30,13 +30,13 @@ fn bits(bytes: &[u8], from: u64, count: u64) -> u64 {
     (0..count).rev().fold(0, |number, i| number << 1 | u64::from(bit(bytes, from + i)))
 }
 
-/// Blocks for `n` slots, with the overhang.
+/// The number of blocks for `n` slots and their overhang.
 pub(super) fn blocks(n: u64, slots_of_block: u64) -> u64 {
     let overhang = 320.min(32 + 4 * (0..).take_while(|root| root * root <= n).last().unwrap());
     (n + overhang).div_ceil(slots_of_block)
 }
 
-/// The three sections of kind 6.
+/// The lengths of the three sections of kind 6, in bytes and without padding.
 fn sections(b: u64, r: u64) -> [u64; 3] {
     [16 * b, 8 * r * b, b]
 }
@@ -223,7 +223,8 @@ fn read_at_every_size<L: Layout>(
 ) {
     assert_read(&filter, probes, what);
     filter.insert_batch(keys).unwrap();
-    // Copies, which a set refuses and a multiset keeps, and a cluster that is long enough for the largest offsets.
+    // The batch has copies, which a set refuses and a multiset keeps, and a cluster that is long enough for the largest
+    // offsets.
     let cluster = (0..320).map(|i| KeyHash::from_raw((1 << 63) + (i << 42) * (i % 3)));
     for hash in keys[..30].iter().copied().chain(cluster).take(350) {
         let outcome = filter.insert_hash(hash);
@@ -231,7 +232,7 @@ fn read_at_every_size<L: Layout>(
     }
     assert_read(&filter, probes, what);
     for size in [900, 1601, 2500, 6000] {
-        // Short fingerprints cannot be kept in more slots than there are fingerprints.
+        // A table cannot have more slots than there are possible fingerprints.
         if filter.resize(size).is_ok() {
             assert_read(&filter, probes, &format!("{what}, room for {size}"));
         }
