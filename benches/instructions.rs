@@ -1,9 +1,9 @@
 //! How many instructions does an operation take, portable and with AVX2, on every kind?
 //!
-//! Callgrind counts them, so the counts are the same on a busy machine as on a quiet one. They show a change of a few
-//! percent also on machines without hardware counters. Valgrind does not support AVX-512, so the instruction sets are
-//! named here instead of taken from the machine. `scripts/check-instructions` compares the counts with those in
-//! `instructions.csv`, and fails if one is over 2 % higher.
+//! Callgrind counts them, so the counts are the same on a busy machine as on a quiet one. They show even a change of a
+//! few percent, and need no hardware counters. Valgrind does not support AVX-512, so the instruction sets are named
+//! here instead of taken from the machine. `scripts/check-instructions` compares the counts with those in
+//! `instructions.csv`, and fails if a count is over 2 % higher than committed.
 //!
 //! Needs `valgrind` and `cargo install gungraun-runner --version 0.20.0`.
 
@@ -39,7 +39,7 @@ macro_rules! of_every_kind {
         #[bench::cuckoo_avx2(Op::$op.prepare(FilterKind::Cuckoo, Isa::Avx2))]
         fn $name(mut prepared: Prepared) -> Prepared {
             Op::$op.run(black_box(&mut prepared));
-            // Returned, so that freeing it is not counted.
+            // The filter is returned, so that freeing it is not counted.
             prepared
         }
     };

@@ -1,5 +1,5 @@
-//! What does it cost to make a filter for a few keys, sized by false-positive rate, bits per key or bytes, empty and
-//! with the keys?
+//! What does it cost to make a filter for a few keys, sized by false-positive rate, bits per key or bytes, with and
+//! without inserting the keys?
 //!
 //! A storage engine makes a filter for each block of some kilobytes: 18 keys of 200 bytes in 4 KiB. Sizing the filter
 //! must not cost more than the inserts. The benches named `length` only size a filter for a million keys, without

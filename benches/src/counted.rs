@@ -29,7 +29,7 @@ impl Op {
     pub const ALL: [Self; 4] =
         [Self::ContainsBatch, Self::Contains, Self::InsertBatch, Self::Insert];
 
-    /// The name, as in the names of benches and of their functions.
+    /// The operation's name, which is part of the names of benches and of their functions.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -40,7 +40,7 @@ impl Op {
         }
     }
 
-    /// Makes the filter and the hashes that the operation runs on, after checking such a filter.
+    /// Makes the filter and the hashes that the operation runs on. Checks a filter of this kind first.
     ///
     /// # Panics
     /// If the machine lacks the instruction set, or the check fails.

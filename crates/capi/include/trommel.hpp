@@ -220,7 +220,7 @@ public:
     }
 
     explicit view(const bytes &frozen) : view(frozen.data(), frozen.size()) {}
-    // Deleted, since a temporary would not outlive the view.
+    // This overload is deleted, since temporary bytes would not outlive the view.
     explicit view(bytes &&frozen) = delete;
 
     std::uint64_t hash(std::string_view key) const noexcept {

@@ -31,8 +31,8 @@ macro_rules! declare_any_filter {
         #[derive(Clone, Debug, PartialEq, Eq)]
         #[non_exhaustive]
         // `repr(u8)` stores the kind in a byte of its own. When the compiler packed the kind into unused values of a
-        // filter's fields, each insert or lookup of a single key took 6 more instructions. In register blocks, that is a
-        // tenth of a lookup.
+        // filter's fields, each insert or lookup of a single key took 6 more instructions. In register blocks, that is
+        // a tenth of a lookup.
         #[repr(u8)]
         pub enum AnyFilter {
             $($(#[$doc])* $kind($type),)*

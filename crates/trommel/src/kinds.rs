@@ -64,7 +64,8 @@ macro_rules! each_kind_arms {
     };
 }
 
-/// Like `each_kind`, for the kinds that have `yes` in a column; evaluates another expression for the other kinds.
+/// Like `each_kind`, but only for the kinds that have `yes` in a column. Evaluates a second expression for the other
+/// kinds.
 macro_rules! each_kind_that {
     ($column:ident: $any:ident in $value:expr, $filter:ident => $body:expr, else $refusal:expr) => {
         kinds!(each_kind_that_arms [$column $any, $value, $filter, $body, $refusal])

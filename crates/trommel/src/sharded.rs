@@ -27,16 +27,16 @@ use trommel_base::{
 /// remove keys, collect hashes on all threads and insert them by [`Engine::insert_batch`](crate::Engine::insert_batch).
 /// To freeze the shards themselves, see [`ShardedFilter::into_shards`].
 ///
-/// **Shards.** A key's shard is the number in the top bits of its hash. The shard's filter gets another hash: `t ^ t >>
-/// 32`, where `t` is the key's hash rotated left by the number of these bits. With `t` alone, the bits that all keys of
-/// a shard have in common would be the lowest ones, from which Bloom filters compute positions.
+/// **Shards.** A key's shard is the number in the top bits of its hash. The shard's filter gets another hash:
+/// `t ^ t >> 32`, where `t` is the key's hash rotated left by the number of these bits. With `t` alone, the bits that
+/// all keys of a shard have in common would be the lowest ones, from which Bloom filters compute positions.
 /// [`ShardedFilter::shard_of`] returns the shard and this hash. With four shards for each thread that inserts, threads
 /// rarely wait. Beside its table, a shard takes 128 to 640 bytes for the lock and the filter's fields.
 ///
 /// **Size.** A shard is made for its share of the keys plus six standard deviations, since hashes do not split keys
-/// evenly. With `m` keys per shard, this takes `6 / √m` more memory: 0.6 % for a million keys, 6 % for ten thousand, 19
-/// % for a thousand. Of shards that are made for a thousand keys or more, one in 10^8 gets too many keys. If the spec
-/// sets a size in bytes, each shard gets an equal part of it.
+/// evenly. With `m` keys per shard, this takes `6 / √m` more memory: 0.6 % with a million keys per shard, 6 % with ten
+/// thousand, 19 % with a thousand. Of shards that are made for a thousand keys or more, one in 10^8 gets too many keys.
+/// If the spec sets a size in bytes, each shard gets an equal part of it.
 ///
 /// **Batches** are grouped by shard, so each lock is taken only once for up to 2^20 keys. The grouping allocates eight
 /// bytes per key in a [`Partitioner`]; if memory is refused, keys are processed one by one.
@@ -316,7 +316,7 @@ impl ShardedFilter {
     /// Writes the answers for a batch to words whose bits are all zero.
     fn contains_words(&self, hashes: &[KeyHash], words: &mut [u64]) {
         let mut partitioner = Partitioner::new();
-        // The answers of all shards. The answers of each shard begin at a new word.
+        // The answers of one shard after the other. Those of each shard begin at a new word.
         let mut answers: Vec<u64> = Vec::new();
         let mut next = vec![0; self.shards()];
         let mut shard_answers = Bitmap::new(0);
@@ -384,8 +384,8 @@ impl Filter for ShardedFilter {
     }
 }
 
-/// Every method panics if a thread panicked while it changed a shard that the method needs. Keys of the same batch that
-/// belong to other shards may already be inserted by then.
+/// Every method panics if a thread panicked while it changed a shard that the method needs. A batch of inserts may
+/// already have inserted its keys of other shards.
 impl InsertShared for ShardedFilter {
     /// # Errors
     /// [`Full`] if the key's shard has no room. The numbers in the error are those of that shard.
