@@ -28,7 +28,7 @@ fn seeds(target: &str) -> Vec<Vec<u8>> {
     seeds
 }
 
-/// Returns the seed with up to five changes: bytes are changed, removed, or copied from elsewhere in it.
+/// Returns the seed with up to four changes: bytes are changed, removed, or copied from elsewhere in it.
 fn changed(random: &mut Splitmix, seed: &[u8]) -> Vec<u8> {
     let mut bytes = seed.to_vec();
     for _ in 0..=random.below(4) {
