@@ -53,23 +53,24 @@ Keys:
            An empty line is the empty key. A line may have any bytes, at most 268,435,456.
   csv      One column. The first record has the column names; fields may be quoted.
   tsv      Like csv, but with tabs between fields and without quotes.
-  parquet  One column, without its nulls. The key of a string or byte array is its bytes, of an INT32 or INT64 the
-           integer as with --key-type i32 or i64, of a FLOAT or DOUBLE its little-endian bytes. Inputs must be files.
+  parquet  One column, without its nulls. The key of a string or byte array is its bytes. An INT32 is hashed as with
+           --key-type i32, an INT64 as with --key-type i64. The key of a FLOAT or DOUBLE is its little-endian bytes.
+           Inputs must be regular files.
 
 Number of keys:
   With --keys, inputs are read once. Without --keys, regular files of lines are read twice: the first time to
-  count the lines. Other inputs are read once, and the hashes of their keys are kept, 8 bytes each: up to
-  16,777,216 in memory; if there are more, all of them in an unnamed temporary file in TMPDIR. A repeated key
-  counts each time.
+  count the lines. Other inputs are read once, and the hashes of their keys are kept, 8 bytes each. Up to
+  16,777,216 hashes are kept in memory. If there are more, all hashes are kept in an unnamed temporary file in
+  TMPDIR. A repeated key counts each time.
 
-  If there are more keys than --keys, a Bloom filter becomes less precise, and a warning says how much. Filters
-  of the kinds quotient, cache-line-quotient and cuckoo can become full: an error then names the line of the
-  first key that does not fit.";
+  If there are more keys than --keys, a Bloom filter becomes less precise, and a warning gives its expected
+  false-positive rate. Filters of the kinds quotient, cache-line-quotient and cuckoo can become full: an error
+  then names the line of the first key that does not fit.";
 
 const QUERY_HELP: &str = "\
-Keys are the arguments or, without arguments, the lines of standard input, as in `trommel build`. They are printed in
-order, one per line. The answers for the keys read so far are written before more are read, so another program can
-send keys one by one.";
+Keys are the arguments or, without arguments, the lines of standard input, as in `trommel build`. The keys that may be
+in the filter (with --absent, the keys that are not) are printed in their order, one per line. The answers for the keys
+read so far are written before more keys are read, so another program can send keys one by one.";
 
 const FOLD_HELP: &str = "\
 A Bloom filter without counters can be halved as long as its number of blocks is even. For example, `trommel build
@@ -211,7 +212,7 @@ pub(crate) struct FoldArgs {
     /// The file to write the folded filter to, which may be the input. `-` is standard output.
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: PathBuf,
-    /// The highest false-positive rate that the folded filter may have with its keys.
+    /// The highest false-positive rate that the folded filter may have with the keys that it holds.
     #[arg(long, value_name = "RATE", value_parser = fpr, allow_negative_numbers = true)]
     pub(crate) fpr: f64,
     /// The filter file.
@@ -240,9 +241,9 @@ at all. A killed process leaves a temporary file, `.NAME.PROCESS-NUMBER.tmp`, in
 #[cfg(feature = "parquet")]
 const PROBE_HELP: &str = "\
 Keys are the arguments or, without arguments, the lines of standard input: text, numbers, decimals with a point,
-dates such as 2026-01-31, and UUIDs. Other byte arrays of fixed length are written as 0x and hexadecimal digits. Each
-printed line has the key, a tab, and the numbers of the row groups that may have the key, separated by commas. A row
-group without a filter may have any key.";
+dates such as 2026-01-31, and UUIDs. Byte arrays of fixed length that are neither decimals nor UUIDs are written as 0x
+and hexadecimal digits. Each printed line has the key, a tab, and the numbers of the row groups that may have the key,
+separated by commas. A row group without a filter may have any key.";
 
 #[cfg(feature = "parquet")]
 #[derive(Args, Clone, Debug)]
@@ -263,7 +264,7 @@ pub(crate) struct AddArgs {
     /// The false-positive rate: the share of absent values that may be reported as present.
     #[arg(long, value_name = "RATE", value_parser = fpr, default_value = "0.01", allow_negative_numbers = true)]
     pub(crate) fpr: f64,
-    /// Replace existing filters of the columns, which are an error otherwise.
+    /// Replace existing filters of the columns. Without this option, an existing filter is an error.
     #[arg(long)]
     pub(crate) replace: bool,
     /// The file to write. By default, the input is replaced.

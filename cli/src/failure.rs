@@ -6,7 +6,8 @@ use trommel::engine::EngineError;
 use trommel::error::FoldError;
 use trommel::{FilterKind, FormatError, Full, MergeError, SpecError};
 
-/// An error that ends the program with exit code 2. Its message is one line, which names the file if one is concerned.
+/// An error that ends the program with exit code 2. Its message is one line. If the error concerns a file, the message
+/// names it.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// An input or a filter could not be opened or read.
@@ -60,7 +61,8 @@ pub(crate) enum ParquetFailure {
     Rewrite(trommel_parquet::RewriteError),
     /// The `parquet` crate could not decode the footer.
     Footer(parquet::errors::ParquetError),
-    /// A key is not a value of the column. `line` is its number, from 1, if keys are lines.
+    /// A key is not a value of the column. `line` is the number of the key's line, from 1; `None` if keys are
+    /// arguments.
     Key {
         line: Option<u64>,
         error: trommel_parquet::ProbeError,

@@ -2,7 +2,7 @@
 
 use trommel::{Filter as _, FilterView};
 
-/// The number of regions. A table with fewer units has one region per unit.
+/// The number of regions into which a table is divided. A table with fewer bytes or slots has one region for each.
 const REGIONS: usize = 64;
 
 /// The share of a table that is in use: of the whole table, and of each region from first to last.
@@ -30,7 +30,8 @@ impl Unit {
 }
 
 impl Fill {
-    /// The fill of a filter. `None` if its table takes no memory, or if this program does not know its kind.
+    /// The fill of a filter's table. `None` if the table takes no memory, or if this program does not know the filter's
+    /// kind.
     pub(crate) fn of(view: &FilterView<'_>) -> Option<Self> {
         match view {
             FilterView::Bloom(filter) => Some(Self::of_bits(filter.table())),
@@ -158,7 +159,7 @@ mod tests {
                 let expected = filter.load_factor();
                 assert_eq!(fill.unit == Unit::Slots, expected.is_some(), "{kind}");
                 assert!(expected.is_none_or(|load| load == fill.fraction), "{kind}");
-                // A Bloom filter is sized so that about half of its bits are set; blocks of few keys need more room.
+                // A Bloom filter is sized so that about half of its bits are set, or fewer if its blocks are small.
                 let is_near_half = (0.2..0.7).contains(&fill.fraction);
                 assert!(expected.is_some() || is_near_half, "{kind}: {}", fill.fraction);
             }

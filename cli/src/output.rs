@@ -144,7 +144,8 @@ mod abandoned {
     use std::fs::{self, File};
     use std::path::Path;
 
-    /// Removes the temporary files in a folder that no process has locked. Files that cannot be removed stay.
+    /// Removes the temporary files in a folder, except those that a process has locked. Files that cannot be removed
+    /// stay.
     pub(super) fn remove(folder: &Path) {
         let Ok(entries) = fs::read_dir(folder) else { return };
         for entry in entries.flatten() {

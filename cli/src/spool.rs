@@ -6,14 +6,14 @@ use std::fs::File;
 use std::io::{Read, Seek, Write};
 use trommel::KeyHash;
 
-/// The most hashes kept in memory before they are written to a file: 128 MiB.
+/// The number of hashes, 128 MiB, at which the hashes in memory are written to a file.
 pub(crate) const MOST_HASHES_IN_MEMORY: usize = 1 << 24;
 /// The number of hashes in a batch that is written or read back.
 const BATCH_HASHES: usize = 1 << 17;
 const HASH_BYTES: usize = size_of::<u64>();
 
 /// A sequence of hashes. They are in memory until there are too many, and are then written to a temporary file. The
-/// file has no name, so it disappears with the process however that ends.
+/// file has no name, so it disappears when the process ends, even if it is killed.
 pub(crate) struct Spool {
     most_in_memory: usize,
     in_memory: Vec<KeyHash>,

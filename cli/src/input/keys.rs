@@ -28,7 +28,7 @@ pub(crate) enum Keys {
 /// Concatenated strings.
 pub(crate) struct Column {
     pub(crate) bytes: Vec<u8>,
-    /// The end of each string in `bytes`.
+    /// The offset in `bytes` at which each string ends.
     pub(crate) ends: Vec<usize>,
     /// The line in which each string's record begins.
     pub(crate) lines: Vec<u64>,

@@ -8,7 +8,8 @@ use std::io::{self, Read};
 use std::sync::{Arc, Mutex, PoisonError};
 use trommel::{Hasher, KeyHash};
 
-/// The most bytes of a read. A block of this size fits into the caches of the cores that read and hash it.
+/// The most bytes that are read at a time. A block of this size fits into the caches of the cores that read and hash
+/// it.
 const BLOCK_BYTES: usize = 1 << 18;
 /// The most bytes of a line. Without this limit, an endless line, such as that of `/dev/zero`, would take all memory.
 const MOST_LINE_BYTES: usize = 1 << 28;
@@ -22,7 +23,8 @@ pub(crate) struct LineBlocks {
     reader: Option<Box<dyn Read + Send>>,
     /// The beginning of a line whose end has not been read yet.
     unfinished: Vec<u8>,
-    /// Whether the reader has reported its end. It is not read again, since a terminal would wait for more input.
+    /// Whether the reader has reported its end. It must not be read after that, since a terminal would wait for more
+    /// input.
     at_end: bool,
     /// Whether no block of the input has been returned yet.
     at_begin: bool,

@@ -36,13 +36,14 @@ pub(crate) enum Input {
 #[derive(Clone, Debug)]
 pub(crate) struct Inputs(Arc<[Input]>);
 
-/// The amount read so far. Each batch adds its keys when it is hashed, so that a later error can name a line.
+/// The numbers of keys and bytes read so far. Each batch adds its keys when it is hashed, so that a later error can
+/// name a line.
 #[derive(Debug)]
 pub(crate) struct Progress {
     /// The number of keys of each input.
     keys: Vec<AtomicU64>,
     bytes: AtomicU64,
-    /// Inputs whose first line ends in a carriage return.
+    /// The indices of the inputs whose first line ends in a carriage return.
     carriage_returns: Mutex<Vec<usize>>,
 }
 
@@ -59,7 +60,7 @@ pub(crate) struct SourceError {
 pub(crate) enum Line {
     /// The error concerns no line: for example, the input could not be opened.
     None,
-    /// The line after all keys of the input counted so far.
+    /// The line after the last key of the input that has been counted.
     Next,
     Number(u64),
 }
@@ -105,8 +106,8 @@ impl Input {
 }
 
 impl Inputs {
-    /// The inputs with the given paths. `-` is standard input, and so is an empty list. Missing files, directories and
-    /// unreadable files are refused before anything is read.
+    /// The inputs with the given paths. The path `-` stands for standard input, and so does an empty list. Missing
+    /// files, directories and unreadable files are refused before anything is read.
     pub(crate) fn new(paths: &[PathBuf]) -> Result<Self, Failure> {
         let inputs: Vec<Input> = if paths.is_empty() {
             vec![Input::Stdin]
@@ -212,7 +213,8 @@ pub(crate) fn dialect(format: InputFormat) -> Option<Dialect> {
 impl Progress {
     pub(crate) fn bytes(&self) -> u64 {
         // Relaxed is enough here and below, since no other memory access depends on these counters. The counters that
-        // name a line are read after the stream's queue has handed the batches over, which orders them.
+        // give a line number are read after the stream's queue has handed the batches over, and the queue orders these
+        // accesses.
         self.bytes.load(Ordering::Relaxed)
     }
 
@@ -240,8 +242,8 @@ impl Progress {
         self.keys.get(input).map_or(0, |keys| keys.load(Ordering::Relaxed))
     }
 
-    /// Finds the input of the key with index `key` among all keys, and its index in that input. Batches are hashed
-    /// in order, so all keys of earlier inputs have been counted.
+    /// Finds the key with index `key` among the keys of all inputs. Returns its input and its index among the keys of
+    /// that input. Batches are hashed in order, so all keys of earlier inputs have been counted.
     pub(crate) fn locate(&self, key: u64) -> (usize, u64) {
         let mut before = 0;
         for input in 0..self.keys.len() {

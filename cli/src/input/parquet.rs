@@ -60,7 +60,7 @@ impl ParquetColumns {
                     second,
                 });
             }
-            // No column has this name, so it may be a number from 1, as for CSV.
+            // No column has this name, so the argument may be a column number, counted from 1, as for CSV.
             (None, _) => match self.column.parse::<usize>() {
                 Ok(number) if (1..=names.len()).contains(&number) => number - 1,
                 _ => return Err(Unreadable::NoColumn { column: self.column.clone(), names }),

@@ -8,11 +8,12 @@ use std::panic::catch_unwind;
 use std::path::Path;
 use trommel_parquet::{ChunkFilter, Column, FileFilters, FilterError};
 
-/// The magic at each end of the file.
+/// The size of the magic, which stands at each end of the file.
 const MAGIC_BYTES: u64 = 4;
-/// The length of the footer, and the second magic.
+/// The size of the tail: the length of the footer, and the second magic.
 const TAIL_BYTES: u64 = 8;
-/// Bytes to read first if the footer does not give a filter's length, to learn the length from the filter's header.
+/// The number of bytes to read first if the footer does not give a filter's length. They hold the filter's header,
+/// which gives the length.
 const HEADER_BYTES: u64 = 64;
 
 pub(super) struct ParquetFile {
@@ -49,7 +50,8 @@ impl ParquetFile {
         Ok(Self { name, file, bytes, ends, metadata })
     }
 
-    /// The columns and row groups. Filters have to be read by [`ParquetFile::filter_bytes`].
+    /// The columns and row groups. The filters are not among the bytes that were read: [`ParquetFile::filter_bytes`]
+    /// reads them.
     pub(super) fn footer(&self) -> Result<FileFilters<'_>, Failure> {
         FileFilters::open(&self.ends).map_err(|error| self.failure(ParquetFailure::File(error)))
     }

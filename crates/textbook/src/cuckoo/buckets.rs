@@ -3,7 +3,8 @@
 use super::shape::{MAX_BUCKET_ENTRIES, MAX_FINGERPRINT_BITS, check};
 use trommel_base::{SpecError, Storage};
 
-/// Bytes read and written to access one entry, which is up to 32 bits and may start at any bit of a byte.
+/// The number of bytes that are read or written to access one entry. An entry has up to 32 bits and can start at any
+/// bit of a byte.
 const WINDOW_BYTES: usize = size_of::<u64>();
 
 /// The value of a free entry. No fingerprint is 0.
@@ -18,8 +19,8 @@ pub struct Entry {
     pub index: u32,
 }
 
-/// Buckets of fingerprints. They know nothing of hashes: the caller says which buckets a fingerprint
-/// belongs to, so that a paper's example can be replayed with its own number of buckets.
+/// Buckets of fingerprints. This type computes no hashes: the caller gives the buckets of each fingerprint. So an
+/// example from a paper can be replayed with any number of buckets.
 ///
 /// Shape: entry `j` of bucket `i` is bits `(i·b + j)·f` to `(i·b + j + 1)·f` of the little-endian bytes.
 /// Eight more bytes follow, so that even the last entry can be read as part of a 64-bit word.
@@ -121,8 +122,8 @@ impl Buckets {
         fingerprint == FREE || u64::from(fingerprint) > self.mask()
     }
 
-    /// The entries of two buckets that hold the fingerprint, each listed once. None for an impossible
-    /// fingerprint: in particular, 0 does not match free entries.
+    /// The entries, in two buckets, that hold the fingerprint. Each is listed once, even if both buckets are the same.
+    /// An impossible fingerprint is in no entry: in particular, 0 does not match free entries.
     fn copies(
         &self,
         fingerprint: u32,

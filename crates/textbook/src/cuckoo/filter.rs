@@ -9,16 +9,16 @@ use trommel_base::{
 
 /// The cuckoo filter as the paper describes it; see the [module](super) for how it works.
 ///
-/// It keeps every copy of a fingerprint, at most `2b` of them, since two buckets have `2b` entries. For one
-/// key in `m`, where `m` is the number of buckets, both are the same bucket, which holds `b`.
+/// It keeps every copy of a fingerprint. There can be `2b` copies, since two buckets have `2b` entries. For one key in
+/// `m` (`m` is the number of buckets), the primary and the alternate bucket are the same, and there can be only `b`
+/// copies.
 ///
 /// Shape: the number of buckets is a power of two; a bucket has `b` entries of `f` bits.
 ///
 /// Cost: a lookup reads two buckets; an insert reads two, and one more for each kick.
 ///
-/// Source: Fan, Andersen, Kaminsky and Mitzenmacher, "Cuckoo filter: practically better than Bloom",
-/// CoNEXT 2014. Fingerprints are 1 to `2^f − 1` in the paper too, since 0 marks a free entry; here all of
-/// them are equally likely.
+/// Source: Fan, Andersen, Kaminsky and Mitzenmacher, "Cuckoo filter: practically better than Bloom", CoNEXT 2014. As in
+/// the paper, fingerprints are 1 to `2^f − 1`, since 0 marks a free entry. Here all of these values are equally likely.
 ///
 /// Limits: a table for `n` keys needs fingerprints of about `log2(n) / (2b)` bits or more, or else too many
 /// keys share both buckets (section 4). Such a table reaches the loads of the paper: 50 %, 84 % and 95 %

@@ -45,10 +45,10 @@ impl Kicks {
 }
 
 impl Buckets {
-    /// Inserts a fingerprint into a free entry of its `primary` or its alternate bucket, or into an entry
-    /// that kicks have made free. `alternate(bucket, fingerprint)` is the bucket to which a fingerprint
-    /// goes when it is kicked out of `bucket`. If that needs more kicks than are allowed, the insert moves
-    /// every fingerprint back to its entry and returns false.
+    /// Inserts a fingerprint into a free entry of its `primary` or its alternate bucket, or into an entry that kicks
+    /// have made free. `alternate(bucket, fingerprint)` is the bucket to which a fingerprint goes when it is kicked out
+    /// of `bucket`. If the insert needs more kicks than are allowed, it moves every fingerprint back to its entry and
+    /// returns false.
     ///
     /// Cost: reads two buckets, and one more per kick; undoing the kicks costs one write per kick.
     ///

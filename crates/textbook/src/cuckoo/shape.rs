@@ -70,7 +70,7 @@ impl Shape {
         Ok(Self { bucket_bits, bucket_entries, fingerprint_bits })
     }
 
-    /// The number of buckets: a power of two, so that the exclusive or of two bucket numbers is one too.
+    /// The number of buckets: a power of two, so that the exclusive or of two bucket numbers is a bucket number too.
     pub(super) fn buckets(self) -> u64 {
         1 << self.bucket_bits
     }

@@ -11,9 +11,8 @@ use trommel_base::SpecError;
 /// return the load limit is lower: all keys can almost always be placed while the load is below
 /// `√(1 − c²) / 2`.
 ///
-/// Source: Kutzelnigg, "An improved version of cuckoo hashing: average case analysis of construction
-/// cost and search operations", Math. Comput. Sci. 3 (2010). Everything else is as in
-/// [`StandardCuckooSet`].
+/// Source: Kutzelnigg, "An improved version of cuckoo hashing: average case analysis of construction cost and search
+/// operations", Math. Comput. Sci. 3 (2010). In everything else, this set works like [`StandardCuckooSet`].
 #[derive(Clone, Debug)]
 pub struct AsymmetricCuckooSet(StandardCuckooSet);
 

@@ -11,8 +11,8 @@ pub const MAX_CHOICES: u32 = MAX_HASHES as u32;
 
 /// The d-ary cuckoo hash table: one table, `d` hash functions into it.
 ///
-/// With two places per key, one half of the places can be taken. With `d` = 3, 4 and 5, up to 91.8 %, 97.7 %
-/// and 99.2 % can be.
+/// With two places per key, one half of the places can be taken. With `d` = 3, 4 and 5, up to 91.8 %, 97.7 % and 99.2 %
+/// of the places can be taken.
 ///
 /// Cost: a lookup reads up to `d` places. An insert searches breadth-first. The number of places that it
 /// visits is constant on average, and grows fast near the load limit.

@@ -18,13 +18,12 @@ const FIRST: usize = 0;
 const SECOND: usize = 1;
 const HINT: usize = 2;
 
-/// The bucketised table of Cuckoo++: beside its keys, each bucket has a hint that records which keys stand
-/// in their second bucket although this is their first.
+/// The bucketised table of Cuckoo++: beside its keys, each bucket has a hint. The hint records the keys that have this
+/// bucket as their first but stand in their second.
 ///
-/// The hint is a Bloom filter of 64 bits with two bits per key, and a count of its keys. When all of them
-/// have come back or been removed, the Bloom filter is cleared. So a lookup of an absent key mostly reads
-/// one bucket. Displacement is breadth-first and bounded: an insert visits at most a fixed number of
-/// places at any load.
+/// The hint is a Bloom filter of 64 bits with two bits per key, and a count of its keys. When all of these keys have
+/// come back or have been removed, the Bloom filter is cleared. So a lookup of an absent key mostly reads one bucket.
+/// Displacement is breadth-first and bounded: an insert visits at most a fixed number of places at any load.
 ///
 /// Cost: a lookup reads the first bucket, and the second if the hint contains the key: for one absent key
 /// in a thousand at a load of 75 %, for three in a thousand at 90 %. A hint takes 16 bytes per bucket.
@@ -42,7 +41,7 @@ pub struct HintedCuckooSet {
     statistics: Statistics,
 }
 
-/// A bucket's record of the keys that stand in their second bucket although this is their first.
+/// A bucket's record of the keys that have this bucket as their first but stand in their second.
 #[derive(Clone, Copy, Debug, Default)]
 struct Hint {
     filter: u64,

@@ -9,8 +9,8 @@ const KEY_BYTES: u64 = u64::BITS as u64 / 8;
 
 /// Places that each hold one key or are free.
 ///
-/// Shape: keys of eight little-endian bytes, and for each place a bit that is set if it is taken. So no
-/// 64-bit value is reserved for free places.
+/// Shape: keys of eight little-endian bytes, and for each place a bit that is set if the place is taken. So no 64-bit
+/// value is reserved for free places.
 #[derive(Clone, Debug)]
 pub(super) struct Places {
     keys: Storage,

@@ -55,7 +55,7 @@ pub trait CuckooSet {
 pub struct Statistics {
     /// How many times a key was moved from one place to another.
     pub displacements: u64,
-    /// Inserts that found no free place: they cycled or reached a limit.
+    /// The number of inserts that found no free place, because they cycled or reached a limit.
     pub cycles: u64,
     /// How many times new tables were made for all keys.
     pub rehashes: u64,

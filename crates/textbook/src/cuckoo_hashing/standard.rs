@@ -27,7 +27,7 @@ pub struct StandardCuckooSet {
     tables: TwoTables,
     max_rounds: u64,
     statistics: Statistics,
-    /// The spots at which the insert in progress has put keys, so that they can be undone.
+    /// The spots at which the insert in progress has put keys, so that its displacements can be undone.
     path: Vec<Spot>,
 }
 

@@ -43,9 +43,9 @@ impl From<SpecError> for RebuildError {
 }
 
 impl TextbookQuotientFilter {
-    /// Adds the fingerprints of another filter: the result is the union of two sets or the sum of two
-    /// multisets. Two sorted sequences are merged into a new table. Quotients may differ in width if
-    /// fingerprints do not; this filter keeps its own width.
+    /// Adds the fingerprints of another filter: the result is the union of two sets or the sum of two multisets. Two
+    /// sorted sequences are merged into a new table. The two filters may have quotients of different widths if their
+    /// fingerprints have the same width; this filter keeps the width of its quotients.
     ///
     /// Cost: a pass over both tables, and an insert for each fingerprint.
     ///

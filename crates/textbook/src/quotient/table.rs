@@ -4,8 +4,8 @@ use super::shape::Shape;
 use super::slot::Slot;
 use trommel_base::{SpecError, Storage};
 
-/// Bytes read and written to access one slot, as a `u128`. A slot is up to 64 bits and may start at any bit
-/// of a byte, so it can span nine bytes.
+/// The number of bytes that are read or written, as a `u128`, to access one slot. A slot has up to 64 bits and can
+/// start at any bit of a byte, so it can span nine bytes.
 const WINDOW_BYTES: usize = size_of::<u128>();
 
 /// `2^q` slots in a circle: slot 0 follows the last slot.
