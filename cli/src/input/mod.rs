@@ -187,7 +187,8 @@ impl Inputs {
         inputs.iter().filter_map(|input| self.get(*input)).collect()
     }
 
-    /// Converts a source's error into a failure with the input's name and the line. `progress` gives the keys read so far.
+    /// Converts a source's error into a failure with the input's name and the line. `progress` gives the number of keys
+    /// read so far.
     pub(crate) fn failure(&self, error: SourceError, progress: &Progress) -> Failure {
         let line = match error.line {
             Line::None => None,
