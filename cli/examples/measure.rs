@@ -144,8 +144,8 @@ impl Row {
 fn processor_seconds() -> f64 {
     const TICKS_PER_SECOND: f64 = 100.0;
     let Ok(stat) = fs::read_to_string("/proc/self/stat") else { return 0.0 };
-    // Fields are counted after the name, since it may have spaces: 12 and 13 are user and system time, and the same of
-    // the children follow.
+    // Fields are counted after the name, since it may have spaces: 12 and 13 are user and system time, and the next two
+    // are those of the children.
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace().skip(11).take(4);
     fields.filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / TICKS_PER_SECOND
 }

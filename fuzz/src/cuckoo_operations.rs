@@ -179,7 +179,8 @@ impl Run {
         }
     }
 
-    /// Inserts a batch. All of its keys must be found; if the batch fails, all keys before the one that failed.
+    /// Inserts a batch. Then all of its keys must be found. If the batch fails, all keys before the one that failed
+    /// must be found.
     fn insert_batch(&mut self, input: &mut Input<'_>) {
         let hashes = self.hashes(input);
         let len = self.filter.len();

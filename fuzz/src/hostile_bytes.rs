@@ -1,4 +1,4 @@
-//! Bytes that anybody may have made are either refused, or give a filter that behaves like any other.
+//! Checks that bytes from an untrusted source are either refused, or give a filter that behaves like any other.
 //!
 //! The first byte selects how much of the container is made valid: nothing; the lengths and both checksums; or
 //! everything except the table of a quotient filter.
@@ -40,7 +40,8 @@ fn repaired(data: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A valid container of a quotient filter of few slots, except that the bytes are its table.
+/// A container of a quotient filter with few slots. The container is valid except for the table, which is made of the
+/// bytes.
 fn dressed(data: &[u8]) -> Vec<u8> {
     let mut input = Input(data);
     let flags = input.byte();

@@ -56,7 +56,7 @@ struct Run<L: Layout> {
 impl<L: Layout> Run<L> {
     fn new(spec: &Spec) -> Self {
         let mut spec = *spec;
-        // The fingerprints have too few bits to hold all keys at this load.
+        // In this case, the fingerprints have too few bits for a filter that grows at this load.
         if matches!(Quotient::<L>::from_spec(&spec), Err(SpecError::GrowAt { .. })) {
             spec.grow_at = None;
         }
@@ -167,7 +167,7 @@ impl<L: Layout> Run<L> {
                 assert_eq!((full.inserted, full.len), (0, self.filter.len()));
                 match full.why {
                     WhyFull::Copies { max } => assert!(copies > 1 && held == u64::from(max)),
-                    // A filter that must grow may be unable to: a cluster at its end would not fit the larger table.
+                    // A filter that must grow cannot grow if a cluster at its end would not fit into the larger table.
                     WhyFull::Slots => {
                         assert!(!self.fits(f) || self.cannot_grow(), "a slot is free");
                     }

@@ -38,7 +38,8 @@ fn a_killed_build_leaves_the_old_filter_or_the_new_one() {
         // The moments are spread from the beginning of a build until a little after its end, in no order.
         let moment = whole.mul_f64((kill as f64 * 0.618_034).fract() * 1.2);
         std::thread::sleep(moment.saturating_sub(begin.elapsed()));
-        // The process may have ended already. Nobody has waited for it, so its process number is still its own.
+        // The process may have ended already. But nobody has waited for the process yet, so no other process has its
+        // number.
         signal(&child, "KILL");
         child.wait().unwrap();
         let found = folder.read("filter");

@@ -1,4 +1,4 @@
-//! An interrupted program removes its temporary file. The next command removes that of a killed program.
+//! An interrupted program removes its temporary file. The next command removes the temporary file of a killed program.
 #![cfg(unix)]
 
 use crate::support::{Folder, signal, wait_until};

@@ -2,8 +2,8 @@
 
 use trommel_textbook::cuckoo::{Buckets, Kicks};
 
-/// The moves of the blog post: `(fingerprint, from, to)` is a move from one bucket to another. The first
-/// entry of each fingerprint starts at its primary bucket.
+/// The moves of the blog post: `(fingerprint, from, to)` is a move from one bucket to another. The first move of each
+/// fingerprint starts at the fingerprint's primary bucket.
 ///
 /// The post's author computed alternates by hand and gave 27356 three buckets, which no alternate function
 /// can do. So this table replays the moves as printed.
@@ -28,8 +28,8 @@ fn held(buckets: &Buckets) -> Vec<(usize, u32)> {
 #[test]
 fn four_fingerprints_in_ten_buckets_make_the_table_of_the_blog_post() {
     let mut buckets = Buckets::new(10, 1, 16).unwrap();
-    // A bucket has one entry, and both buckets of the fingerprint that kicks are the same. So there is no
-    // random choice, and every seed must give the same result.
+    // A bucket has one entry, and 15377, the only fingerprint whose insert kicks, has only one bucket. So nothing is
+    // chosen at random, and every seed must give the same result.
     for seed in 0..20 {
         let mut kicks = Kicks::new(500, seed).unwrap();
         buckets = Buckets::new(10, 1, 16).unwrap();

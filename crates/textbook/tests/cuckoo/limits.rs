@@ -58,7 +58,7 @@ fn an_entry_takes_as_many_bits_as_its_fingerprint() {
     }
 }
 
-/// Entries begin at every bit of a byte, and writing an entry changes no other.
+/// Entries begin at every bit of a byte, and writing an entry changes no other entry.
 #[test]
 fn fingerprints_of_every_width_are_stored_whole() {
     for f in 1..=32 {

@@ -72,7 +72,7 @@ impl Trial {
         assert_eq!(self.filter.remove_hash(hash), count > 0);
         if count > 0 {
             *self.model.get_mut(&kind).unwrap() -= 1;
-            // The model forgets any key of the same kind, since the filter cannot tell them apart.
+            // The model forgets an arbitrary key of the same kind, since the filter cannot tell such keys apart.
             let gone = self.hashes.iter().position(|held| self.kind(*held) == kind).unwrap();
             self.hashes.swap_remove(gone);
         }
@@ -179,8 +179,8 @@ fn two_buckets_hold_at_most_2b_copies_of_a_key() {
     }
 }
 
-/// Two keys have the same fingerprint and the same buckets. Only the first is inserted, and removing the
-/// second removes it.
+/// Two keys have the same fingerprint and the same buckets. Only the first is inserted, and removing the second key
+/// removes the first.
 #[test]
 fn removing_a_key_that_was_never_inserted_can_remove_another() {
     let mut filter = TextbookCuckooFilter::new(4, 4, 3).unwrap();

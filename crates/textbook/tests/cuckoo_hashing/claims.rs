@@ -40,7 +40,7 @@ fn a_rehash_doubles_the_tables_and_keeps_all_keys() {
         }
     }
     let statistics = set.statistics();
-    // Each failed insert, also one during a rehash, is followed by one attempt with larger tables.
+    // Each failed insert, even one during a rehash, is followed by one attempt to rehash into larger tables.
     assert!(statistics.rehashes >= 5 && statistics.cycles == statistics.rehashes);
 }
 

@@ -25,9 +25,9 @@ fn there_is_no_rehash_at_any_load() {
     }
 }
 
-/// Without a limit on displacements, the set places as many keys as the cuckoo graph has room for: at most
-/// as many per component as it has nodes. This number depends neither on the order of the keys nor on the
-/// order in which places are tried. So a stash set with the same hash functions must place as many.
+/// Without a limit on displacements, the set places as many keys as the cuckoo graph has room for: each component takes
+/// at most as many keys as it has nodes. This number depends neither on the order of the keys nor on the order in which
+/// places are tried. So a stash set with the same hash functions must place as many.
 #[test]
 fn only_keys_that_cannot_be_placed_overflow() {
     for seed in 0..20 {
@@ -60,9 +60,9 @@ fn keys_that_would_exceed_the_displacement_limit_are_chained() {
     assert!(with_0 > with_3 && with_3 > with_400 && longest == 3, "{with_0} {with_3} {with_400}");
 }
 
-/// Without removals, a place of the first table is taken as soon as a key hashes to it, with either method.
-/// So the first of two equally large tables is always the denser one, and both methods give each table the
-/// same number of keys. They differ only if the tables differ in size, or after removals.
+/// Without removals, a place of the first table is taken as soon as a key hashes to it, with either method. So the
+/// first of two equally large tables is always the denser one, and both methods give each table the same number of
+/// keys. The methods differ only if the tables differ in size, or after removals.
 #[test]
 fn equally_large_tables_fill_as_with_the_standard_method() {
     let mut density = DensityCuckooSet::new(10_000, 5).unwrap();

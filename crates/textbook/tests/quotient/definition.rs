@@ -1,18 +1,18 @@
-//! Computes a table directly from a sorted list of fingerprints, and the list from a table. This shares no
+//! Computes a table directly from a sorted list of fingerprints, and the list from a table. These functions share no
 //! code and no algorithm with the filter.
 
 use trommel_textbook::TextbookQuotientFilter;
 use trommel_textbook::quotient::Slot;
 
-/// The table of an ascending list of fingerprints: each remainder stands in the first slot, from its home
-/// on, that earlier remainders leave free.
+/// The table of an ascending list of fingerprints. Their remainders are placed in the order of the list, each in the
+/// first free slot at or after its home.
 pub(crate) fn table(quotient_bits: u32, remainder_bits: u32, sorted: &[u64]) -> Vec<Option<Slot>> {
     let slots = 1usize << quotient_bits;
     assert!(sorted.len() <= slots && sorted.is_sorted());
     let mut table = vec![Slot::default(); slots];
     let mut in_use = vec![false; slots];
-    // Two laps around the table: remainders that the first lap pushes over the end take slots from the
-    // second lap. Only the second lap is kept.
+    // Goes around the table twice, since remainders that are pushed over the end take slots at the beginning. The first
+    // lap only finds out how many slots they take; the second lap writes the slots.
     let mut free = 0;
     for lap in 0..2 {
         let mut quotient_before = None;
@@ -36,8 +36,8 @@ pub(crate) fn table(quotient_bits: u32, remainder_bits: u32, sorted: &[u64]) -> 
     table.into_iter().zip(in_use).map(|(slot, used)| used.then_some(slot)).collect()
 }
 
-/// The ascending list of the fingerprints of a table. Cuts the circle where no run crosses the cut, and
-/// assigns the first occupied home to the first run, the second to the second, and so on.
+/// The ascending list of the fingerprints of a table. Cuts the circle where no run crosses the cut, and assigns the
+/// first occupied home to the first run, the second occupied home to the second run, and so on.
 pub(crate) fn decode(slots: &[Option<Slot>], remainder_bits: u32) -> Vec<u64> {
     let cut = slots.iter().position(|slot| slot.is_none_or(|slot| !slot.is_shifted));
     let cut = cut.expect("some slot is empty or at home");
@@ -49,15 +49,16 @@ pub(crate) fn decode(slots: &[Option<Slot>], remainder_bits: u32) -> Vec<u64> {
         if !slot.is_continuation {
             home = homes.next();
         }
-        let quotient = home.expect("a run for every occupied home") as u64;
+        let quotient = home.expect("an occupied home for every run") as u64;
         fingerprints.push(quotient << remainder_bits | slot.remainder);
     }
-    assert_eq!(homes.next(), None, "an occupied home for every run");
+    assert_eq!(homes.next(), None, "a run for every occupied home");
     fingerprints.sort_unstable();
     fingerprints
 }
 
-/// Fails unless the filter's table is that of `sorted`, and both `decode` and the filter's iterator list it.
+/// Fails unless the filter's table is the table of `sorted`, and both `decode` and the filter's iterator return
+/// `sorted`.
 #[track_caller]
 pub(crate) fn assert_holds(filter: &TextbookQuotientFilter, sorted: &[u64]) {
     let slots: Vec<_> = filter.slots().collect();

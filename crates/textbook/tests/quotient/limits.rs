@@ -45,7 +45,7 @@ fn a_slot_takes_three_bits_and_its_remainder() {
     }
 }
 
-/// Slots begin at every bit of a byte, and writing a slot changes no other.
+/// Slots begin at every bit of a byte, and writing a slot changes no other slot.
 #[test]
 fn remainders_of_every_width_are_stored_whole() {
     for r in 1..=61 {

@@ -33,7 +33,8 @@ impl Model {
         true
     }
 
-    /// The least fingerprint not below `fingerprint`, or the least of all if there is none.
+    /// The least fingerprint in the model that is not below `fingerprint`. If there is none, the least fingerprint in
+    /// the model.
     fn near(&self, fingerprint: u64) -> Option<u64> {
         let mut around = self.counts.range(fingerprint..).chain(&self.counts);
         around.next().map(|(held, _)| *held)

@@ -79,9 +79,9 @@ fn remainders_are_as_long_as_the_requested_fpr_needs() {
     assert!(matches!(refused, Err(SpecError::Parameter { name: "quotient_bits", .. })));
 }
 
-/// The documentation states Knuth's `(1 + 1 / (1 − load)²) / 2` for linear probing: the mean number of slots
-/// from a random home to the next empty slot, which is included. A few long clusters dominate the mean of a
-/// single table, so the tolerance is 5 %, not a number of standard deviations.
+/// The documentation states Knuth's `(1 + 1 / (1 − load)²) / 2` for linear probing: the mean number of slots from a
+/// random home up to and including the next empty slot. A few long clusters dominate the mean of a single table, so the
+/// tolerance is 5 %, not a number of standard deviations.
 #[test]
 fn the_distance_to_the_next_empty_slot_is_that_of_linear_probing() {
     for load in [0.5, 0.75, 0.9] {
