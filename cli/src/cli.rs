@@ -69,8 +69,8 @@ Number of keys:
 
 const QUERY_HELP: &str = "\
 Keys are the arguments or, without arguments, the lines of standard input, as in `trommel build`. The keys that may be
-in the filter (with --absent, the keys that are certainly absent) are printed in their order, one per line. The answers for the
-keys read so far are written before more keys are read, so another program can send keys one by one.";
+in the filter (with --absent, the keys that are certainly absent) are printed in their order, one per line. The answers
+for the keys read so far are written before more keys are read, so another program can send keys one by one.";
 
 const FOLD_HELP: &str = "\
 A Bloom filter without counters can be halved as long as its number of blocks is even. For example, `trommel build
