@@ -56,7 +56,7 @@ fn pair(geometry: &Geometry, hash: KeyHash) -> Pair {
 
 struct Run {
     filter: CuckooFilter,
-    /// Keys that must be found, with the number of copies of each; 1 in a set.
+    /// The keys that must be found, each with its number of copies. In a set, this number is 1.
     keys: BTreeMap<u64, u64>,
     /// An upper bound on the number of stored fingerprints of each [`Pair`]; exact for a multiset.
     fingerprints: BTreeMap<Pair, u64>,
@@ -68,7 +68,7 @@ impl Run {
         pair(&self.filter.geometry(), hash)
     }
 
-    /// Chooses a hash: one of a few, one that is held, or any.
+    /// Chooses a hash: one of a few, the hash of a key in the filter, or any hash.
     fn hash(&self, input: &mut Input<'_>) -> KeyHash {
         let kind = input.byte();
         KeyHash::from_raw(match kind % 4 {
@@ -199,7 +199,7 @@ impl Run {
         self.check();
     }
 
-    /// Removes keys that are held; from a set, only keys that share their [`Pair`] with no other key.
+    /// Removes keys that are in the filter. From a set, removes only keys that share their [`Pair`] with no other key.
     fn remove_some(&mut self, input: &mut Input<'_>, count: usize) {
         for _ in 0..count {
             let from = u64::from(input.short()) << 48;
@@ -264,7 +264,7 @@ impl Run {
             }
         }
         if other.geometry().slots() != slots {
-            // `other` grew by itself.
+            // `other` has grown by itself, so the two filters differ in size.
             assert!(self.filter.merge(&other).is_err());
             return;
         }

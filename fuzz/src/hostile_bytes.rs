@@ -103,7 +103,7 @@ fn answers(filter: &impl Filter, hashes: &[KeyHash]) -> Bitmap {
     found
 }
 
-/// Does everything that a caller may do with a filter.
+/// Does everything that a caller can do with a filter.
 fn exercise(bytes: &[u8], view: &FilterView<'_>, mut filter: AnyFilter) {
     assert!(filter.to_bytes() == bytes, "accepted bytes are not written back unchanged");
     assert!(filter.memory_bytes() <= 16 * bytes.len() + 4096);

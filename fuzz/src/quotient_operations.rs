@@ -81,7 +81,7 @@ impl<L: Layout> Run<L> {
         self.held.get(&self.fingerprint(hash)).copied().unwrap_or(0)
     }
 
-    /// Chooses a hash: one with a fingerprint near `base`, one with a fingerprint that is held, or any.
+    /// Chooses a hash: one with a fingerprint near `base`, one with a fingerprint that is in the filter, or any hash.
     fn hash(&self, input: &mut Input<'_>) -> KeyHash {
         let kind = input.byte();
         match kind % 4 {
@@ -153,7 +153,7 @@ impl<L: Layout> Run<L> {
         assert!(self.filter.is_empty() && self.filter.table().iter().all(|byte| *byte == 0));
     }
 
-    /// Checks the result of an insert, and counts its copy.
+    /// Checks the result of an insert, and counts the inserted copy.
     fn note(&mut self, hash: KeyHash, outcome: Result<bool, Full>) {
         let copies = u64::from(self.filter.geometry().copies);
         let (f, held) = (self.fingerprint(hash), self.count(hash));
@@ -179,7 +179,7 @@ impl<L: Layout> Run<L> {
         }
     }
 
-    /// Whether the filter must grow, but what it holds would not fit twice the slots.
+    /// Whether the filter must grow, but its fingerprints would not fit into a table with twice the slots.
     fn cannot_grow(&self) -> bool {
         let must_grow =
             (self.filter.len() + 1) as f64 > GROW_AT * self.filter.geometry().slots as f64;
@@ -232,7 +232,7 @@ impl<L: Layout> Run<L> {
         }
     }
 
-    /// Compares a batch with the same keys inserted one by one.
+    /// Inserts a batch, and compares the filter with one into which the same keys were inserted one by one.
     fn insert_batch(&mut self, input: &mut Input<'_>) {
         let hashes = self.hashes(input);
         let mut batch = self.filter.clone();
@@ -298,7 +298,7 @@ impl<L: Layout> Run<L> {
         self.filter = thawed;
     }
 
-    /// Checks the whole state: the fingerprints that are held, and those of a view of the bytes.
+    /// Checks all fingerprints of the filter, and those of a view of its bytes.
     fn check(&self) {
         assert_eq!(self.filter.len() as u64, self.held.values().sum::<u64>());
         let expected = self.held.iter().flat_map(|(f, n)| std::iter::repeat_n(*f, *n as usize));
