@@ -1,4 +1,4 @@
-//! Measures our hashes of columns and those of DataFusion's joins and aggregates in one run. Prints a table in
+//! Measures our hashes of columns and the hashes of DataFusion's joins and aggregates in one run. Prints a table in
 //! Markdown.
 //!
 //! ```sh
@@ -20,11 +20,11 @@ use std::collections::HashMap;
 use trommel::{Hasher, SplitBlockBloom};
 use trommel_arrow::ColumnHasher;
 
-/// Rows per batch: DataFusion's default.
+/// The number of rows per batch. It is DataFusion's default.
 const ROWS: usize = 8_192;
-/// Batches per repetition, so that a repetition takes some microseconds at least.
+/// The number of batches per repetition. It is large enough for a repetition to take at least some microseconds.
 const BATCHES: usize = 16;
-/// Distinct values in a column.
+/// The number of distinct values in a column.
 const VALUES: i64 = 2_000;
 
 fn main() {
@@ -39,7 +39,7 @@ fn main() {
     }
 }
 
-/// The same values in several layouts.
+/// Returns the columns to measure, each with its name. Several of them have the same values in different layouts.
 fn columns() -> Vec<(String, ArrayRef)> {
     let numbers = Int64Array::from_iter_values((0..ROWS as i64).map(|row| row * 7_919 % VALUES));
     let names =

@@ -1,4 +1,5 @@
-//! Hashes of decimals. The number 1.5 is the same key whether its type has one digit after the point or ten.
+//! Hashes of decimals. The number 1.5 is the same key at every scale, that is, for every number of digits after the
+//! point.
 
 use arrow_buffer::i256;
 use trommel::{Hasher, KeyHash};
@@ -13,7 +14,8 @@ pub(crate) fn hash_i128(hasher: &Hasher, unscaled: i128, scale: i8) -> KeyHash {
     }
 }
 
-/// [`hash_i128`] for unscaled values of 64 bits, which need no division of wide integers unless the scale is negative.
+/// The same as [`hash_i128`] for unscaled values of 64 bits. They need arithmetic on 256-bit integers only if the scale
+/// is negative.
 fn hash_i64(hasher: &Hasher, mut unscaled: i64, mut scale: i8) -> KeyHash {
     while scale > 0 && unscaled % 10 == 0 {
         unscaled /= 10;
@@ -26,7 +28,7 @@ fn hash_i64(hasher: &Hasher, mut unscaled: i64, mut scale: i8) -> KeyHash {
     }
 }
 
-/// [`hash_i128`] for unscaled values of 256 bits.
+/// The same as [`hash_i128`] for unscaled values of 256 bits.
 pub(crate) fn hash_i256(hasher: &Hasher, unscaled: i256, scale: i8) -> KeyHash {
     match unscaled.to_i128() {
         Some(unscaled) => hash_i128(hasher, unscaled, scale),

@@ -13,15 +13,15 @@ pub enum ColumnError {
         /// The type of the column, or of the values if the column is a dictionary.
         data_type: DataType,
     },
-    /// A key needs at least one column.
+    /// No columns were given. A key needs at least one column.
     NoColumns,
     /// The columns have different lengths.
     Lengths {
-        /// Rows of the first column.
+        /// The number of rows of the first column.
         expected_rows: usize,
-        /// The index of the first column with another length.
+        /// The index of the first column whose length differs from this number.
         column: usize,
-        /// Rows of that column.
+        /// The number of rows of that column.
         rows: usize,
     },
     /// The offsets of a column of strings are invalid. Arrow's checked constructors refuse such arrays.
@@ -36,7 +36,7 @@ impl fmt::Display for ColumnError {
             }
             Self::NoColumns => f.write_str("a key needs at least one column"),
             Self::Lengths { expected_rows, column, rows } => {
-                write!(f, "column {column} has {rows} rows, the first one {expected_rows}")
+                write!(f, "column {column} has {rows} rows, but column 0 has {expected_rows}")
             }
             Self::Offsets(error) => error.fmt(f),
         }

@@ -11,14 +11,15 @@ use arrow_buffer::ArrowNativeType;
 use arrow_schema::{DataType, TimeUnit};
 use trommel::{Hasher, Key, KeyHash};
 
-/// Values of a column that are converted to integers before they are hashed: few enough to stay in the L1 cache.
+/// The number of values of a column that are converted to integers and then hashed, at a time: few enough for the
+/// integers to stay in the L1 cache.
 const CHUNK_KEYS: usize = 1024;
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 const NANOS_PER_DAY: u64 = 86_400 * NANOS_PER_SECOND;
 
-/// Replaces `hashes` by the hashes of the rows of a column, and reuses its allocation. A null row has an arbitrary
-/// hash, since only the caller knows what NULL means.
+/// Replaces the contents of `hashes` by the hashes of the rows of a column. Reuses the allocation of `hashes`. A null
+/// row has an arbitrary hash, since only the caller knows what NULL means.
 pub(crate) fn hash_column(
     hasher: &Hasher,
     column: &dyn Array,
@@ -45,7 +46,8 @@ pub(crate) fn hash_column(
             )
         };
     }
-    // The product wraps. Equal instants stay equal, and different instants that become equal are centuries apart.
+    // The product wraps modulo 2^64. Equal instants have equal products. Different instants with equal products are
+    // centuries apart.
     macro_rules! nanoseconds {
         ($type:ty, $each:expr) => {
             hash_as(
@@ -172,7 +174,7 @@ fn nanos_per(unit: TimeUnit) -> u64 {
     }
 }
 
-/// The bits of a float. Floats that compare equal have equal bits, and so have all NaNs.
+/// Returns the same bits for all floats that compare equal, and the same bits for all NaNs.
 fn float_bits(value: f64) -> u64 {
     let value = if value.is_nan() { f64::NAN } else { value };
     // Adding 0.0 turns −0.0 into 0.0 and changes no other value.
@@ -207,7 +209,7 @@ fn hash_each<V>(
     hashes.extend(values.map(hash));
 }
 
-/// Hashes a dictionary column, each value of the dictionary once.
+/// Hashes a dictionary column. Hashes each value of the dictionary once.
 fn hash_dictionary(
     hasher: &Hasher,
     column: &dyn Array,
@@ -217,7 +219,7 @@ fn hash_dictionary(
     downcast_dictionary_array!(
         column => {
             hash_column(hasher, column.values().as_ref(), &mut value_hashes)?;
-            // The index of a null row may be out of range.
+            // The index of a null row can be out of range.
             let hash = |key: usize| value_hashes.get(key).copied().unwrap_or_default();
             hash_each(column.keys().values().iter(), |key| hash(key.as_usize()), hashes);
         },
@@ -226,7 +228,7 @@ fn hash_dictionary(
     Ok(())
 }
 
-/// Hashes a run-end encoded column, the value of each run once.
+/// Hashes a run-end encoded column. Hashes the value of each run once.
 fn hash_runs(
     hasher: &Hasher,
     column: &dyn Array,

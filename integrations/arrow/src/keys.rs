@@ -6,7 +6,8 @@ use arrow_array::{Array, BooleanArray};
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 use trommel::{Bitmap, Filter, Full, Hasher, Insert, Key, KeyHash};
 
-/// Rows whose hashes of two columns are paired before the pairs are hashed: few enough to stay in the L1 cache.
+/// The number of rows whose hashes are combined with the hashes of the next column at a time: few enough for the pairs
+/// of hashes to stay in the L1 cache.
 const CHUNK_ROWS: usize = 512;
 
 /// What a NULL means.
@@ -19,7 +20,7 @@ pub enum Nulls {
     Key,
 }
 
-/// Hashes the keys of rows. Batch after batch, it reuses the same memory.
+/// Hashes the keys of rows. Reuses its memory for every batch.
 ///
 /// ```
 /// use arrow_array::{Array, Date32Array, StringArray};
@@ -38,12 +39,13 @@ pub struct ColumnHasher {
     hasher: Hasher,
     nulls: Nulls,
     hashes: Vec<KeyHash>,
-    /// The hashes of one column, while they are combined with `hashes`.
+    /// The hashes of the column that is being combined with `hashes`.
     column_hashes: Vec<KeyHash>,
 }
 
 impl ColumnHasher {
-    /// Makes a hasher for filters that use `hasher`. Rows with a NULL have no key, unless `nulls` changes it.
+    /// Makes a hasher for filters that use `hasher`. Rows with a NULL have no key, unless [`ColumnHasher::nulls`] is
+    /// set to [`Nulls::Key`].
     #[must_use]
     pub fn new(hasher: Hasher) -> Self {
         Self { hasher, nulls: Nulls::default(), hashes: Vec::new(), column_hashes: Vec::new() }
@@ -86,7 +88,8 @@ impl ColumnHasher {
         Ok(Keys { hashes: &self.hashes, nulls })
     }
 
-    /// Returns the nulls of the first column, or hashes them as a key and returns none.
+    /// If nulls have no key, returns the nulls of the first column. Otherwise gives them the hash of NULL and returns
+    /// `None`.
     fn take_nulls_of_first(&mut self, column: &dyn Array) -> Option<NullBuffer> {
         let nulls = column.logical_nulls().filter(|nulls| nulls.null_count() > 0);
         match self.nulls {
@@ -102,7 +105,8 @@ impl ColumnHasher {
 /// Sets the hash of every null row to the hash that stands for NULL.
 fn hash_nulls(hasher: &Hasher, nulls: Option<&NullBuffer>, hashes: &mut [KeyHash]) {
     let Some(nulls) = nulls.filter(|nulls| nulls.null_count() > 0) else { return };
-    // These bytes are arbitrary. A column that holds them has a key that cannot be told from NULL: a false positive.
+    // These bytes are arbitrary. If a column holds these bytes as a value, the value has the same hash as NULL, which
+    // can only cause a false positive.
     let null = hasher.hash_bytes(b"\0NULL of trommel-arrow");
     for (hash, is_valid) in hashes.iter_mut().zip(nulls) {
         if !is_valid {
@@ -111,7 +115,7 @@ fn hash_nulls(hasher: &Hasher, nulls: Option<&NullBuffer>, hashes: &mut [KeyHash
     }
 }
 
-/// Replaces each hash by the hash of the pair of it and the hash of the same row in `others`.
+/// Replaces each hash by the hash of a pair: the old hash, and the hash of the same row in `others`.
 fn combine(hasher: &Hasher, hashes: &mut [KeyHash], others: &[KeyHash]) {
     let mut pairs = [0u128; CHUNK_ROWS];
     for (hashes, others) in hashes.chunks_mut(CHUNK_ROWS).zip(others.chunks(CHUNK_ROWS)) {
@@ -131,7 +135,7 @@ pub struct Keys<'a> {
 }
 
 impl Keys<'_> {
-    /// The number of rows, with and without a key.
+    /// The number of rows, including rows without a key.
     #[must_use]
     pub fn len(&self) -> usize {
         self.hashes.len()
@@ -155,8 +159,8 @@ impl Keys<'_> {
         self.nulls.as_ref()
     }
 
-    /// Calls `consume` once with the hashes of the rows that have a key, in order. Copies them if some rows have no
-    /// key.
+    /// Calls `consume` once with the hashes of the rows that have a key, in order. Copies the hashes if some rows have
+    /// no key.
     pub fn for_valid<E>(
         &self,
         mut consume: impl FnMut(&[KeyHash]) -> Result<(), E>,
@@ -172,15 +176,14 @@ impl Keys<'_> {
 
     /// Inserts the keys.
     ///
-    /// # Errors
-    /// [`Full`] if a filter with slots has no room; it contains the number of keys that were inserted.
+    /// # Errors [`Full`] if a filter with slots has no room. The error contains the number of keys that were inserted.
     pub fn insert_into(&self, filter: &mut impl Insert) -> Result<(), Full> {
         self.for_valid(|hashes| filter.insert_batch(hashes))
     }
 
-    /// Looks the keys up. The answer is false if the filter certainly lacks the key, true if it may hold it, and NULL
-    /// if the row has no key. As a predicate, where NULL counts as false, the answers select the rows that can have a
-    /// partner in a join with the inserted keys.
+    /// Looks the keys up. The answer is false if the filter certainly lacks the key, true if the filter reports the key
+    /// as present, and NULL if the row has no key. As a predicate, where NULL counts as false, the answers select the
+    /// rows that can have a partner in a join with the inserted keys.
     ///
     /// ```
     /// use arrow_array::{Array, StringArray};
@@ -202,7 +205,7 @@ impl Keys<'_> {
     }
 }
 
-/// Converts the answers of a batch to a buffer of Arrow, without a copy.
+/// Converts the answers of a batch to an Arrow buffer, without a copy.
 ///
 /// ```
 /// let mut found = trommel::Bitmap::new(70);

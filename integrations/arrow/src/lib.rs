@@ -2,7 +2,7 @@
 //!
 //! A [`ColumnHasher`] hashes the rows of one or several columns in a batch. The [`Keys`] that it returns can be
 //! inserted into a filter ([`Keys::insert_into`]) or looked up in one ([`Keys::probe`]). The answers are a
-//! `BooleanArray` for Arrow's kernels, which takes over the filter's bitmap without a copy.
+//! `BooleanArray`, which takes over the bitmap of answers without a copy. Arrow's kernels can use it.
 //!
 //! ```
 //! use arrow_array::{Array, Int32Array, Int64Array};
@@ -27,14 +27,14 @@
 //! | columns | key |
 //! |---|---|
 //! | integers of all widths, booleans as 0 and 1 | the value as 8 bytes, little-endian |
-//! | decimals of all widths and scales | a whole number as an integer, any other one as digits and exponent without trailing zeros |
+//! | decimals of all widths and scales | a whole number as an integer; any other number as digits without trailing zeros, and exponent |
 //! | floats of all widths | the bits of the value as a double; −0.0 is 0.0, and all NaNs are one key |
 //! | timestamps with and without time zone, dates | nanoseconds since 1970 (mod 2⁶⁴) as an integer |
 //! | times of day, durations | nanoseconds (mod 2⁶⁴) as an integer |
 //! | strings and binary of all layouts | the bytes |
 //! | dictionaries and runs | their values; each value is hashed once |
 //!
-//! Intervals have no key, since a month is not a fixed number of days. Lists, structs, maps and unions have none
+//! Intervals have no key, since a month is not a fixed number of days. Lists, structs, maps and unions have no key
 //! either. Columns of these types are a [`ColumnError`].
 //!
 //! Integers, strings and binary have the hashes that [`trommel::Hasher`] gives to `u64` (or `i64`), `str` and `[u8]`.
@@ -42,8 +42,8 @@
 //!
 //! # Nulls
 //!
-//! In SQL, NULL equals nothing, so a row with a NULL has no key: it is not inserted, and the answer for it is NULL. With
-//! [`Nulls::Key`] NULL is a value like any other, as in `IS NOT DISTINCT FROM` and `GROUP BY`.
+//! In SQL, NULL equals nothing, so a row with a NULL has no key: it is not inserted, and the answer for it is NULL.
+//! With [`Nulls::Key`], NULL is a value that equals itself, as in `IS NOT DISTINCT FROM` and `GROUP BY`.
 
 mod decimal;
 mod error;

@@ -18,7 +18,8 @@ pub fn has_keys(data_type: &DataType) -> bool {
 }
 
 /// Whether every value of `from` has the same hash after a cast to `to`. A query engine casts the columns of a join to
-/// one type; after such a cast, a filter of the columns before it still applies. False if in doubt.
+/// one type. If a cast keeps the hashes, a filter built from the values before the cast can be used for the values
+/// after it. The answer is false if in doubt.
 ///
 /// ```
 /// use arrow_schema::DataType;
@@ -34,7 +35,7 @@ pub fn cast_keeps_keys(from: &DataType, to: &DataType) -> bool {
         return has_keys(from);
     }
     if let (Some(from), Some(to)) = (integer(from), integer(to)) {
-        // The type `to` must have every value of `from`.
+        // The type `to` must be able to represent every value of `from`.
         return from.bits <= to.bits
             && (from.is_signed == to.is_signed || (to.is_signed && from.bits < to.bits));
     }
@@ -71,7 +72,7 @@ fn integer(data_type: &DataType) -> Option<Integer> {
     data_type.is_integer().then(|| Integer { bits, is_signed: data_type.is_signed_integer() })
 }
 
-/// Precision and scale.
+/// The precision and the scale of a decimal type. `None` for other types.
 fn decimal(data_type: &DataType) -> Option<(u8, i8)> {
     match data_type {
         DataType::Decimal32(precision, scale)

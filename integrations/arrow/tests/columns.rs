@@ -16,7 +16,7 @@ fn hash(hasher: Hasher, column: &dyn Array) -> Vec<KeyHash> {
     ColumnHasher::new(hasher).hash(&[column]).unwrap().hashes().to_vec()
 }
 
-/// More values than the 1,024 that are converted at once, with both ends of the range of a byte.
+/// Returns more values than the 1,024 that are converted at once. They include both ends of the range of a byte.
 fn small_integers() -> Vec<i8> {
     (0..2_500).map(|i| (i * 37 % 256) as u8 as i8).collect()
 }
@@ -189,7 +189,7 @@ fn runs_have_the_hashes_of_their_values() {
 fn nulls_have_no_key_or_one_of_their_own() {
     let dictionary: DictionaryArray<Int8Type> =
         [Some("anvil"), None, Some("forge")].into_iter().collect();
-    // One null is a null index, the other an index of a null value.
+    // One null is a null index; the other null is the index of a null value.
     let with_null = DictionaryArray::new(
         Int8Array::from(vec![Some(0), Some(1), None]),
         Arc::new(StringArray::from(vec![Some("anvil"), None])),
@@ -267,7 +267,7 @@ fn columns_without_keys_are_refused_with_type_or_lengths() {
     let (three, two) = (Int32Array::from(vec![1, 2, 3]), Int32Array::from(vec![1, 2]));
     let error = hasher.hash(&[&three, &three, &two]).unwrap_err();
     assert_eq!(error, ColumnError::Lengths { expected_rows: 3, column: 2, rows: 2 });
-    assert_eq!(error.to_string(), "column 2 has 2 rows, the first one 3");
+    assert_eq!(error.to_string(), "column 2 has 2 rows, but column 0 has 3");
     let list = DataType::new_list(DataType::Int32, true);
     for data_type in [DataType::Interval(IntervalUnit::MonthDayNano), list] {
         let column = new_null_array(&data_type, 3);
@@ -355,12 +355,12 @@ fn hashes_are_equal_after_casts_that_keep_keys() {
             }
         }
     }
-    // Casts from Int8: 3, from Int32 and Int64: 1 each, UInt8: 4, UInt32: 2, UInt64: 1, floats: 1, decimals: 2, text:
-    // 3, binary: 1.
+    // The numbers of casts by their source type: Int8 3, Int32 1, Int64 1, UInt8 4, UInt32 2, UInt64 1, floats 1,
+    // decimals 2, text 3, binary 1.
     assert_eq!(kept, 19);
 }
 
-/// Filters store these hashes, so they must never change. The expected ones are from Python's `xxhash` package.
+/// Filters store these hashes, so they must never change. The expected hashes are from Python's `xxhash` package.
 #[test]
 fn hashes_never_change() {
     let hasher = Hasher::default();

@@ -10,9 +10,9 @@ use core::fmt;
 pub enum FilterError {
     /// The bytes end before the bitset does.
     Truncated {
-        /// Bytes of header and bitset together.
+        /// The length of header and bitset together, in bytes.
         need: u64,
-        /// Bytes given.
+        /// The number of bytes given.
         got: u64,
     },
     /// The header is not in Thrift's compact protocol, or lacks a field.
@@ -26,12 +26,12 @@ pub enum FilterError {
     Unsupported {
         /// The field: `algorithm`, `hash` or `compression`.
         field: &'static str,
-        /// The number that the header has for it.
+        /// The number that the header states for this field.
         choice: i16,
     },
     /// The bitset is empty or its length is not a multiple of 32 bytes.
     BitsetLength {
-        /// The bitset's bytes according to the header.
+        /// The length of the bitset in bytes, according to the header.
         bytes: i64,
     },
     /// The filter does not lie between the beginning of the file and its footer.
@@ -41,11 +41,11 @@ pub enum FilterError {
         /// The offset of the footer.
         footer: u64,
     },
-    /// The footer declares another length for the filter than the filter has.
+    /// The footer declares a length of the filter that differs from its actual length.
     DeclaredLength {
-        /// Bytes that the footer declares.
+        /// The length that the footer declares, in bytes.
         declared: i64,
-        /// Bytes of header and bitset.
+        /// The actual length of header and bitset together, in bytes.
         actual: u64,
     },
 }
@@ -65,12 +65,12 @@ impl fmt::Display for FilterError {
             Self::BitsetLength { bytes } => {
                 write!(
                     f,
-                    "a bitset of {bytes} bytes is impossible: it must have a positive multiple of 32"
+                    "the bitset has {bytes} bytes, but its length must be a positive multiple of 32"
                 )
             }
             Self::OutsideFile { offset, footer } => write!(
                 f,
-                "the Bloom filter begins at byte {offset}, outside the file's first {footer} bytes"
+                "the Bloom filter begins at byte {offset}, but must lie between byte 4 and byte {footer}"
             ),
             Self::DeclaredLength { declared, actual } => write!(
                 f,
@@ -88,12 +88,12 @@ impl core::error::Error for FilterError {}
 pub enum FileError {
     /// The file is shorter than it must be.
     Truncated {
-        /// Bytes needed.
+        /// The minimum size of the file in bytes.
         need: u64,
-        /// Bytes of the file.
+        /// The actual size of the file in bytes.
         got: u64,
     },
-    /// The file does not begin and end as Parquet files do.
+    /// The file does not begin and end with the magic bytes of Parquet files.
     Magic {
         /// The four bytes found instead of `PAR1`.
         found: [u8; 4],
@@ -114,16 +114,16 @@ pub enum FileError {
     },
     /// A row group does not have exactly one chunk for each column of the schema.
     ColumnCount {
-        /// The row group.
+        /// The index of the row group.
         row_group: usize,
-        /// Chunks of the row group.
+        /// The number of column chunks in the row group.
         chunks: usize,
-        /// Columns of the schema.
+        /// The number of columns in the schema.
         columns: usize,
     },
     /// A chunk's metadata contradicts the schema or the file, or the operation is not possible for this chunk.
     Chunk {
-        /// The row group.
+        /// The index of the row group.
         row_group: usize,
         /// The column's index.
         column: usize,
@@ -132,14 +132,14 @@ pub enum FileError {
     },
     /// There is no such row group.
     NoSuchRowGroup {
-        /// The row group asked for.
+        /// The index of the requested row group.
         row_group: usize,
-        /// Row groups of the file.
+        /// The number of row groups in the file.
         row_groups: usize,
     },
     /// The Bloom filter of a column chunk is malformed.
     Filter {
-        /// The row group.
+        /// The index of the row group.
         row_group: usize,
         /// The column's index.
         column: usize,
@@ -197,16 +197,16 @@ impl From<ThriftError> for FileError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProbeError {
-    /// A filter that the answer needs is malformed.
+    /// A filter that the lookup needs cannot be read.
     File(FileError),
     /// The file has no such column.
     NoSuchColumn {
-        /// The path asked for.
+        /// The requested path.
         path: String,
     },
-    /// Two columns of the file have this path, since names may contain dots.
+    /// Two columns of the file have this path. This can happen because column names can contain dots.
     AmbiguousColumn {
-        /// The path asked for.
+        /// The requested path.
         path: String,
     },
     /// A literal is not of the column's physical type.
@@ -216,20 +216,21 @@ pub enum ProbeError {
         /// The literal's type.
         literal: PhysicalType,
     },
-    /// A literal is not as long as the values of a column of fixed length.
+    /// A literal's length differs from the fixed length of the column's values.
     WrongLength {
-        /// Bytes of the column's values.
+        /// The length of each value of the column, in bytes.
         column: usize,
-        /// Bytes of the literal.
+        /// The length of the literal in bytes.
         literal: usize,
     },
-    /// The format has no Bloom filters for this type: `BOOLEAN` and `INT96`.
+    /// The column's type is `BOOLEAN` or `INT96`, for which the format has no Bloom filters.
     UnsupportedType {
         /// The column's type.
         column: PhysicalType,
     },
-    /// Literals for a column of half-precision floats must be made by [`Literals::new`](crate::Literals::new), which is
-    /// given the column. As plain bytes, the two zeros would be different, though they are equal as floats.
+    /// Literals for a column of half-precision floats must be made for this column, by
+    /// [`Literals::new`](crate::Literals::new). As plain bytes, 0.0 and −0.0 would be different literals, though they
+    /// are equal as floats.
     NeedsColumn,
     /// A text is not a value of the column's type.
     Text {

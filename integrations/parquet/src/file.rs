@@ -1,4 +1,4 @@
-//! The Bloom filters of one file, whose bytes are in memory or mapped.
+//! The Bloom filters of one file. The bytes of the file are in memory or mapped into it.
 
 use crate::error::{FileError, FilterError, ProbeError};
 use crate::filter::ChunkFilter;
@@ -8,7 +8,7 @@ use crate::schema::Column;
 use core::fmt;
 use trommel::Bitmap;
 
-/// The Bloom filters of a Parquet file, found by its footer and read in place.
+/// The Bloom filters of a Parquet file, found through its footer and read in place.
 ///
 /// Opening reads only the footer. [`FileFilters::filter`] reads the header of one filter, and a lookup reads its
 /// bitset. No page is decoded.
@@ -26,7 +26,7 @@ use trommel::Bitmap;
 /// ```
 #[derive(Clone)]
 pub struct FileFilters<'a> {
-    /// The bytes of the file before the footer. The filters are among them.
+    /// The bytes of the file before the footer, which include the filters.
     body: &'a [u8],
     footer: Footer,
 }
@@ -56,7 +56,7 @@ impl<'a> FileFilters<'a> {
         &self.footer.columns
     }
 
-    /// The column with a path, which consists of names separated by dots.
+    /// Finds the column with this path. A path is a list of names, separated by dots.
     ///
     /// # Errors
     /// [`ProbeError::NoSuchColumn`], or [`ProbeError::AmbiguousColumn`] if two columns have this path.
@@ -111,8 +111,8 @@ impl<'a> FileFilters<'a> {
             })
     }
 
-    /// The row groups that must be read to find the literals: a bit for each row group, set if it has no filter or if
-    /// one of the literals may be in it.
+    /// The row groups that must be read to find the literals. The bitmap has a bit for each row group. The bit is set
+    /// if the row group has no filter, or if its filter reports one of the literals as present.
     ///
     /// # Errors
     /// [`ProbeError`] if the literals are not of the column's type, or a filter of the column is malformed.
@@ -171,7 +171,8 @@ pub(crate) fn find_column<'c>(columns: &'c [Column], path: &str) -> Result<&'c C
     }
 }
 
-/// Reads the filter at an offset and compares its length with the one that the footer declares. Old files declare none.
+/// Reads the filter at an offset and compares its length with the length that the footer declares. The footers of old
+/// files declare no length.
 fn locate(body: &[u8], offset: i64, declared: Option<i32>) -> Result<ChunkFilter<'_>, FilterError> {
     let outside = FilterError::OutsideFile { offset, footer: body.len() as u64 };
     let begin = usize::try_from(offset).ok().filter(|begin| *begin >= 4);

@@ -6,7 +6,7 @@ use crate::thrift::{Kind, Reader, ThriftError, expect};
 use core::fmt;
 use trommel::{Bitmap, Filter, KeyHash, SplitBlockBloom};
 
-/// The size of a block of the bitset. A key sets eight bits in one block.
+/// The size in bytes of a block of the bitset. A key sets eight bits in one block.
 const BLOCK_BYTES: u64 = 32;
 
 /// The Bloom filter of a column chunk, borrowed from the bytes of its file without a copy.
@@ -59,7 +59,7 @@ impl<'a> ChunkFilter<'a> {
         self.bitset
     }
 
-    /// Bytes of header and bitset together.
+    /// The length of header and bitset together, in bytes.
     #[must_use]
     pub fn len_bytes(&self) -> usize {
         self.header_bytes + self.bitset.len()
@@ -95,9 +95,9 @@ impl<'a> ChunkFilter<'a> {
         self.view.count_ones() as f64 / (self.bitset.len() as f64 * 8.0)
     }
 
-    /// Whether any of the literals may be in the column chunk. They must be of the column's physical type. This is not
-    /// checked, since a filter does not contain the type;
-    /// [`FileFilters::row_groups_to_read`](crate::FileFilters::row_groups_to_read) checks it.
+    /// Whether any of the literals may be in the column chunk. The literals must be of the column's physical type. This
+    /// function cannot check the type, since a filter does not contain it.
+    /// [`FileFilters::row_groups_to_read`](crate::FileFilters::row_groups_to_read) checks the type.
     ///
     /// ```
     /// use std::fs::File;
@@ -121,8 +121,8 @@ impl<'a> ChunkFilter<'a> {
         literals.any_in(&self.view, &mut Bitmap::new(0))
     }
 
-    /// The literals that may be in the column chunk: a bit for each literal. As for
-    /// [`might_contain_any`](ChunkFilter::might_contain_any), they must be of the column's physical type.
+    /// The literals that may be in the column chunk: a bit for each literal. The literals must be of the column's
+    /// physical type, which is not checked, as in [`might_contain_any`](ChunkFilter::might_contain_any).
     #[must_use]
     pub fn might_contain_each(&self, literals: &Literals) -> Bitmap {
         literals.each_in(&self.view)
@@ -146,9 +146,10 @@ impl fmt::Debug for ChunkFilter<'_> {
     }
 }
 
-/// Returns the length of a header, and the length of the bitset that it declares. `bytes` may end after the header.
+/// Returns the length of a header, and the length of the bitset that the header declares. `bytes` begins with the
+/// header and need not contain the bitset.
 pub(crate) fn parse_header(bytes: &[u8]) -> Result<(usize, u64), FilterError> {
-    // A header has 14 to 18 bytes. Fields of later versions may make it longer, but not as long as this.
+    // A header has 14 to 18 bytes. Later versions of the format can add fields, but hardly this many bytes.
     const MAX_HEADER_BYTES: usize = 4096;
     let mut reader = Reader::new(&bytes[..bytes.len().min(MAX_HEADER_BYTES)]);
     let malformed =

@@ -4,11 +4,11 @@ use crate::error::FileError;
 use crate::schema::{Column, PhysicalType, read_columns};
 use crate::thrift::{Kind, Reader, ThriftError, expect};
 
-/// The first and the last bytes of a file.
+/// The first four bytes of a file. The last four bytes are the same.
 pub(crate) const MAGIC: [u8; 4] = *b"PAR1";
-/// The first and the last bytes of a file with an encrypted footer.
+/// The first four and the last four bytes of a file with an encrypted footer.
 const ENCRYPTED_MAGIC: [u8; 4] = *b"PARE";
-/// The footer's length and the magic bytes, at the end of a file.
+/// The number of bytes after the footer: the footer's length (4 bytes) and the magic bytes.
 pub(crate) const TAIL_BYTES: u64 = 8;
 
 /// A row group of a file.
@@ -39,7 +39,7 @@ impl RowGroup {
     }
 }
 
-/// The metadata of a column chunk, with the offsets of its parts. They are not checked against the file yet.
+/// The metadata of a column chunk, with the offsets of its parts. The offsets have not been checked against the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Chunk {
     pub(crate) physical: Option<PhysicalType>,
@@ -90,7 +90,7 @@ pub(crate) fn footer_start(file: u64, head: [u8; 4], tail: [u8; 8]) -> Result<u6
         .ok_or(FileError::Truncated { need, got: file })
 }
 
-/// The size of the smallest file, which has magic bytes, an empty footer and the tail.
+/// The size in bytes of the smallest file: magic bytes, an empty footer, its length, and magic bytes.
 pub(crate) const MIN_FILE_BYTES: u64 = 12;
 
 impl Footer {
@@ -114,7 +114,7 @@ impl Footer {
                     }
                     row_groups = Some(groups);
                 }
-                // The field of an encryption algorithm: the footer is readable, but columns are encrypted.
+                // This field states an encryption algorithm. The footer is readable, but columns are encrypted.
                 8 => return Err(FileError::Encrypted),
                 _ => reader.skip(kind)?,
             }
@@ -152,7 +152,7 @@ fn missing<T>(reader: &Reader<'_>, problem: &'static str) -> Result<T, FileError
 
 /// Refuses a field that occurs a second time.
 fn once(reader: &Reader<'_>, seen: bool) -> Result<(), ThriftError> {
-    if seen { reader.error("a field is there twice") } else { Ok(()) }
+    if seen { reader.error("a field occurs twice") } else { Ok(()) }
 }
 
 fn unsigned(reader: &mut Reader<'_>) -> Result<u64, ThriftError> {

@@ -4,9 +4,10 @@
 //! in place and in batches, and adds filters to files that have none.
 //!
 //! - [`FileFilters`] finds the filters of a file by its footer, without decoding a page, and returns the row groups
-//!   that a predicate `column IN (...)` has to read.
+//!   that must be read for a predicate `column IN (...)`.
 //! - [`FilterSet`] probes the filters of many files at once.
-//! - `Rewrite` (feature `rewrite`, on by default) adds, replaces, folds and removes filters. Column chunks are copied byte for byte.
+//! - `Rewrite` (feature `rewrite`, on by default) adds, replaces, folds and removes filters. It copies column chunks
+//!   byte for byte.
 #![cfg_attr(all(doctest, feature = "rewrite"), doc = include_str!("../README.md"))]
 // Some code is used only by `Rewrite`.
 #![cfg_attr(not(feature = "rewrite"), allow(dead_code))]

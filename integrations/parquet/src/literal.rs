@@ -18,15 +18,16 @@ const BATCH: usize = 1024;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Literal<'v> {
-    /// `INT32`: also dates, times in milliseconds, small and unsigned integers, decimals of up to 9 digits.
+    /// `INT32`. Dates, times in milliseconds, integers of up to 32 bits and decimals of up to 9 digits have this type.
     Int32(i32),
-    /// `INT64`: also timestamps, times in microseconds and nanoseconds, decimals of up to 18 digits.
+    /// `INT64`. Timestamps, times in microseconds or nanoseconds and decimals of up to 18 digits can have this type.
     Int64(i64),
     /// `FLOAT`.
     Float(f32),
     /// `DOUBLE`.
     Double(f64),
-    /// `BYTE_ARRAY` and `FIXED_LEN_BYTE_ARRAY`: strings, UUIDs, decimals as big-endian bytes of the column's length.
+    /// `BYTE_ARRAY` and `FIXED_LEN_BYTE_ARRAY`. Strings and UUIDs have these types. A decimal can have them too; its
+    /// bytes are big-endian and as many as the column's length.
     Bytes(&'v [u8]),
 }
 
@@ -45,7 +46,8 @@ impl Literal<'_> {
 /// The hashed literals of `column IN (...)`, for lookups in any number of row groups and files.
 ///
 /// If equal values can have different bytes, all of their encodings are looked up: `0.0` is found if the column has
-/// `-0.0`. A `NaN` has too many encodings, so every row group may have it. `NULL` equals nothing and is not a literal.
+/// `-0.0`. A `NaN` has too many encodings to look up, so every row group is assumed to have it. `NULL` equals nothing
+/// and is not a literal.
 ///
 /// ```
 /// use trommel_parquet::{FileFilters, Literal, Literals};
@@ -61,15 +63,15 @@ impl Literal<'_> {
 #[derive(Clone, Debug)]
 pub struct Literals {
     physical: PhysicalType,
-    /// The lengths of the shortest and the longest byte array.
+    /// The lengths in bytes of the shortest and the longest byte array among the literals.
     lengths: Option<(usize, usize)>,
     /// Whether the byte arrays are half-precision floats.
     half: bool,
     len: usize,
     hashes: Vec<KeyHash>,
-    /// The index of the literal of each hash. It is empty if hash `i` belongs to literal `i` for all `i`.
+    /// The index of the literal of each hash. The vector is empty if hash `i` belongs to literal `i` for all `i`.
     owners: Vec<usize>,
-    /// The indexes of the literals that may be in any filter.
+    /// The indexes of the literals that every filter is assumed to hold.
     anywhere: Vec<usize>,
 }
 
@@ -81,9 +83,8 @@ impl Literals {
 
     /// Makes literals for a column.
     ///
-    /// # Errors
-    /// [`ProbeError::WrongType`] or [`ProbeError::WrongLength`] if a literal is not of the column's type,
-    /// [`ProbeError::UnsupportedType`] if the column can have no filter.
+    /// # Errors [`ProbeError::WrongType`] or [`ProbeError::WrongLength`] if a literal is not of the column's type,
+    /// [`ProbeError::UnsupportedType`] if the format has no filters for the column's type.
     pub fn new<'v>(
         column: &Column,
         values: impl IntoIterator<Item = Literal<'v>>,
@@ -129,7 +130,8 @@ impl Literals {
         literals
     }
 
-    /// Makes literals for columns of byte arrays, with or without a fixed length, except half-precision floats.
+    /// Makes literals for columns of byte arrays, with or without a fixed length. Half-precision floats need
+    /// [`Literals::new`].
     #[must_use]
     pub fn bytes<B: AsRef<[u8]>>(values: impl IntoIterator<Item = B>) -> Self {
         let mut literals = Self::empty(PhysicalType::ByteArray);
@@ -139,11 +141,11 @@ impl Literals {
 
     /// Makes literals from decimals as unscaled integers: for a column of scale 2, 12.34 is 1234.
     ///
-    /// An integer that does not fit into the column's type is in no row group. A column of `BYTE_ARRAY` may store the
-    /// same number with several lengths, so every row group may have it.
+    /// An integer that does not fit into the column's type is in no row group. A column of `BYTE_ARRAY` can store the
+    /// same number with several lengths, so every row group is assumed to have the number.
     ///
-    /// # Errors
-    /// [`ProbeError::WrongType`] if the column has floats, [`ProbeError::UnsupportedType`] if it can have no filter.
+    /// # Errors [`ProbeError::WrongType`] if the column has floats, [`ProbeError::UnsupportedType`] if the format has
+    /// no filters for its type.
     pub fn decimals(
         column: &Column,
         unscaled: impl IntoIterator<Item = i128>,
@@ -156,8 +158,8 @@ impl Literals {
     }
 
     /// Makes literals from text that a person types: integers, floats, strings, UUIDs with or without dashes, decimals
-    /// with a point, dates as `2026-01-31`. Times and timestamps are integers in the column's unit. Other byte arrays
-    /// of fixed length, including intervals, are hexadecimal with the prefix `0x`.
+    /// with a point, dates as `2026-01-31`. Times and timestamps are integers in the column's unit. Byte arrays of
+    /// fixed length that are neither decimals nor UUIDs, such as intervals, are hexadecimal with the prefix `0x`.
     ///
     /// # Errors
     /// [`ProbeError::Text`] if a text is not a value of the column, or an error of [`Literals::new`].
@@ -185,7 +187,7 @@ impl Literals {
         self.len
     }
 
-    /// Whether there are no literals. Then no row group that has a filter must be read.
+    /// Whether there are no literals. In this case, only row groups without a filter have to be read.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
@@ -274,7 +276,7 @@ impl Literals {
         Ok(())
     }
 
-    /// Adds a literal that may be in every row group.
+    /// Adds a literal that every row group is assumed to have.
     fn push_anywhere(&mut self) {
         self.anywhere.push(self.len);
         self.push_encodings([]);
@@ -315,7 +317,7 @@ impl Literals {
         self.push_hash(HASHER.hash_bytes(value));
     }
 
-    /// Refuses a column whose type is not that of the literals.
+    /// Refuses a column whose type differs from the type of the literals.
     pub(crate) fn check(&self, column: &Column) -> Result<(), ProbeError> {
         let expected = Self::for_column(column)?;
         if self.physical != expected.physical {
@@ -336,7 +338,7 @@ impl Literals {
     }
 
     /// The hash that alone determines whether any literal may be in a filter. `None` if there is not exactly one hash,
-    /// or if a literal may be in any filter.
+    /// or if every filter is assumed to hold a literal.
     pub(crate) fn only_hash(&self) -> Option<KeyHash> {
         match self.hashes[..] {
             [hash] if self.anywhere.is_empty() => Some(hash),
@@ -390,7 +392,8 @@ fn big_endian(value: i128, len: usize) -> Option<Vec<u8>> {
     let bytes = value.to_be_bytes();
     let sign = if value < 0 { 0xFF } else { 0 };
     if let Some(longer) = len.checked_sub(bytes.len()) {
-        // A malformed schema may state any length. Longer decimals than this are not supported.
+        // A malformed schema can state any length, so this limits how many bytes longer than an `i128` a decimal can
+        // be.
         const MAX_LONGER: usize = 1 << 16;
         return (longer <= MAX_LONGER).then(|| [vec![sign; longer], bytes.to_vec()].concat());
     }

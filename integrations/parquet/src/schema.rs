@@ -4,7 +4,8 @@ use crate::error::FileError;
 use crate::thrift::{Kind, Reader, ThriftError, expect};
 use core::fmt;
 
-/// How a column's values are stored. A Bloom filter holds their plain encoding, without the length of byte arrays.
+/// How a column's values are stored. A Bloom filter holds hashes of the plain encoding, without the length of byte
+/// arrays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PhysicalType {
@@ -62,7 +63,7 @@ impl fmt::Display for PhysicalType {
     }
 }
 
-/// The meaning of a column's values, from the schema's logical type or, in older files, its converted type.
+/// The meaning of a column's values, from the schema's logical type or, in older files, from its converted type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LogicalType {
@@ -90,17 +91,17 @@ pub enum LogicalType {
     Integer {
         /// 8, 16, 32 or 64.
         bits: u8,
-        /// Whether it has a sign.
+        /// Whether the integer has a sign.
         signed: bool,
     },
-    /// A decimal, stored as an unscaled integer that is divided by `10^scale`.
+    /// A decimal. Its value is the stored integer divided by `10^scale`.
     Decimal {
-        /// Digits after the point.
+        /// The number of digits after the point.
         scale: i32,
         /// The total number of digits.
         precision: i32,
     },
-    /// Another type, which makes no difference to lookups.
+    /// A type that is not listed here. It makes no difference to lookups.
     Other,
 }
 
@@ -157,7 +158,7 @@ impl Column {
         self.physical
     }
 
-    /// Bytes of each value of a `FIXED_LEN_BYTE_ARRAY`.
+    /// The length of each value in bytes. `None` if the physical type is not `FIXED_LEN_BYTE_ARRAY`.
     #[must_use]
     pub fn fixed_len(&self) -> Option<usize> {
         self.fixed_len
@@ -183,10 +184,10 @@ struct Element<'a> {
     logical: Option<LogicalType>,
 }
 
-/// The most levels of nested groups.
+/// The maximum number of levels of nested groups.
 const MAX_DEPTH: usize = 256;
-/// The most bytes of all paths together, as a multiple of the bytes of the list of elements. It keeps a small footer
-/// with long group names from using much memory.
+/// The maximum total length of all paths, as a multiple of the length of the list of elements in the file. Without it,
+/// a small footer with long group names could use much memory.
 const MAX_PATH_GROWTH: usize = 64;
 
 /// Reads the list of schema elements.

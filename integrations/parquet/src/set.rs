@@ -8,8 +8,8 @@ use trommel::{Bitmap, Filter, SplitBlockBloom};
 
 /// The filters of one column in many files. A lookup returns the files that have to be read.
 ///
-/// The set borrows the bytes of the filters, but not the [`FileFilters`]. It takes about a hundred bytes of memory per
-/// filter.
+/// The set borrows the bytes of the filters, but not the [`FileFilters`]. The set takes about a hundred bytes of memory
+/// per filter.
 ///
 /// ```
 /// use trommel_parquet::{FileFilters, FilterSet, Literals};
@@ -25,7 +25,8 @@ use trommel::{Bitmap, Filter, SplitBlockBloom};
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct FilterSet<'a> {
-    /// The column of the first file, and of every file in which the column has another type than in the file before.
+    /// The column of the first file, and the column of every file in which its type differs from its type in the file
+    /// before.
     columns: Vec<Column>,
     /// The filters, each with the index of its file.
     filters: Vec<(usize, SplitBlockBloom<&'a [u8]>)>,
@@ -76,11 +77,10 @@ impl<'a> FilterSet<'a> {
         self.files == 0
     }
 
-    /// The files that must be read to find the literals: a bit for each file, in the order in which they were added.
-    /// The bit is set if one of the literals may be in the file, or if one of its row groups has no filter.
+    /// The files that must be read to find the literals: a bit for each file, in the order in which the files were
+    /// added. The bit is set if one of the literals may be in the file, or if one of its row groups has no filter.
     ///
-    /// # Errors
-    /// [`ProbeError`] if the literals are not of the type that the column has in every file.
+    /// # Errors [`ProbeError`] if the column has another type than the literals in any of the files.
     pub fn files_to_read(&self, literals: &Literals) -> Result<Bitmap, ProbeError> {
         self.columns.iter().try_for_each(|column| literals.check(column))?;
         let mut read = Bitmap::new(self.files);

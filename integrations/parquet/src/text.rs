@@ -3,7 +3,7 @@
 use crate::error::ProbeError;
 use crate::schema::{Column, LogicalType, PhysicalType};
 
-/// A value of a physical type, or a decimal that is not yet converted to one.
+/// A value of a physical type, or a decimal that is not yet converted to a physical type.
 pub(crate) enum Value {
     Int32(i32),
     Int64(i64),
@@ -57,7 +57,7 @@ fn hexadecimal(digits: &str) -> Option<Vec<u8>> {
     if odd.is_empty() { pairs.iter().map(byte).collect() } else { None }
 }
 
-/// Parses a number with at most `scale` digits after the point. Returns it times `10^scale`.
+/// Parses a number with at most `scale` digits after the point. Returns the number times `10^scale`.
 fn decimal(text: &str, scale: i32) -> Option<i128> {
     let scale = usize::try_from(scale).ok()?;
     let (negative, digits) = match text.strip_prefix('-') {
@@ -66,7 +66,7 @@ fn decimal(text: &str, scale: i32) -> Option<i128> {
     };
     let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
     let missing = scale.checked_sub(part.len())?;
-    // An integer with more than 39 digits exceeds 128 bits. A malformed schema may state any scale.
+    // An integer with more than 39 digits exceeds 128 bits. A malformed schema can state any scale.
     if whole.len() + part.len() == 0 || whole.len() + scale > 39 {
         return None;
     }
@@ -79,8 +79,8 @@ fn decimal(text: &str, scale: i32) -> Option<i128> {
     if negative { Some(value) } else { value.checked_neg() }
 }
 
-/// Days since 1970-01-01 of a date in the Gregorian calendar. Source: Howard Hinnant, "chrono-Compatible Low-Level Date
-/// Algorithms", `days_from_civil`.
+/// Returns the number of days from 1970-01-01 to a date in the Gregorian calendar. Source: Howard Hinnant,
+/// "chrono-Compatible Low-Level Date Algorithms", `days_from_civil`.
 fn date(text: &str) -> Option<i32> {
     let (rest, day) = text.rsplit_once('-')?;
     let (year, month) = rest.rsplit_once('-')?;

@@ -1,5 +1,5 @@
-//! A strict reader of the parts of Thrift's compact protocol that occur in footers and headers of filters. The reader
-//! of the `parquet` crate is private.
+//! A strict reader of the parts of Thrift's compact protocol that occur in footers and in filter headers. The `parquet`
+//! crate has a reader too, but it is private.
 //!
 //! Source: "Thrift Compact protocol encoding" of Apache Thrift.
 
@@ -12,7 +12,7 @@ pub(crate) struct ThriftError {
     pub(crate) problem: &'static str,
 }
 
-/// The most levels of nested structs and lists in a value that is skipped.
+/// The maximum number of levels of nested structs and lists in a value that is skipped.
 const MAX_DEPTH: u32 = 64;
 
 /// The type of a value.
@@ -86,7 +86,7 @@ impl<'a> Reader<'a> {
         Self { bytes, at: 0 }
     }
 
-    /// Bytes read so far.
+    /// The number of bytes read so far.
     pub(crate) fn position(&self) -> usize {
         self.at
     }
@@ -117,7 +117,7 @@ impl<'a> Reader<'a> {
                 self.at += taken.len();
                 Ok(taken)
             }
-            None => self.error("a length goes beyond the bytes"),
+            None => self.error("a value is longer than the remaining bytes"),
         }
     }
 
@@ -152,8 +152,8 @@ impl<'a> Reader<'a> {
         self.take(len)
     }
 
-    /// Reads the head of the next field of a struct: its number and type. `None` at the end of the struct. `last` is
-    /// the number of the previous field, initially 0.
+    /// Reads the head of the next field of a struct: the field's number and type. `None` at the end of the struct.
+    /// `last` is the number of the previous field, initially 0.
     pub(crate) fn field(&mut self, last: &mut i16) -> Result<Option<(i16, Kind)>> {
         let head = self.byte()?;
         if head == 0 {
@@ -195,7 +195,7 @@ impl<'a> Reader<'a> {
     pub(crate) fn structs(&mut self) -> Result<usize> {
         match self.list()? {
             (Kind::Struct, len) | (_, len @ 0) => Ok(len),
-            _ => self.error("a list should have structs as elements"),
+            _ => self.error("the elements of a list are not structs"),
         }
     }
 
@@ -204,7 +204,7 @@ impl<'a> Reader<'a> {
         self.skip_value(kind, false, MAX_DEPTH)
     }
 
-    /// Skips a value. A boolean takes one byte in a list or map (`element`), and none as a field.
+    /// Skips a value. A boolean takes one byte as an element of a list or map (`element`), and no byte as a field.
     fn skip_value(&mut self, kind: Kind, element: bool, depth: u32) -> Result<()> {
         let Some(depth) = depth.checked_sub(1) else {
             return self.error("values are nested too deeply");

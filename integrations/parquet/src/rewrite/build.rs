@@ -21,8 +21,8 @@ impl From<SpecError> for BuildError {
     }
 }
 
-/// Builds the smallest filter of distinct values whose false-positive rate is at most `fpr`. Its size is a power of two
-/// unless `any_size` is set.
+/// Builds a filter of distinct values with a false-positive rate of at most `fpr`. It has the smallest sufficient size
+/// if `any_size` is set. Otherwise it has the smallest sufficient power of two.
 pub(crate) fn build(
     hashes: &[KeyHash],
     fpr: f64,
@@ -40,8 +40,9 @@ pub(crate) fn build(
     Ok(filter)
 }
 
-/// Halves a filter as often as its false-positive rate stays at most `fpr`. The result is bit for bit the filter that
-/// would have been built at its size. `None` if the rate of the filter is already higher, or memory runs out.
+/// Halves a filter as long as its false-positive rate stays at most `fpr`. The result is bit for bit the filter that
+/// would have been built at this size. `None` if the false-positive rate of the filter is already higher, or if memory
+/// runs out.
 pub(crate) fn fold(filter: &ChunkFilter<'_>, fpr: f64) -> Option<SplitBlockBloom> {
     filter.view().to_owned_filter().ok()?.fold_to_fpr(fpr).ok()?
 }
@@ -51,7 +52,7 @@ pub(crate) fn with_header(bitset: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bitset.len() + 20);
     let mut to = StructWriter::new(&mut out);
     to.integer(1, Kind::I32, bitset.len() as i64);
-    // Algorithm, hash and compression are unions. Each has its first field, which is an empty struct.
+    // Algorithm, hash and compression are unions. In each union the first field is set. This field is an empty struct.
     const FIRST: [u8; 3] = [0x1C, 0, 0];
     (2..=4).for_each(|id| to.head(id, Kind::Struct).extend_from_slice(&FIRST));
     to.end();

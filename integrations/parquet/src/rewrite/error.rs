@@ -32,17 +32,17 @@ pub enum RewriteError {
     UnsupportedType {
         /// The column's path.
         column: String,
-        /// Its type.
+        /// The column's type.
         physical: PhysicalType,
     },
-    /// Filters should be added to a column that already has one.
+    /// A filter was requested for a column that already has one.
     FilterExists {
         /// The column's path.
         column: String,
         /// The first row group with a filter of the column.
         row_group: usize,
     },
-    /// A column has no filter that could be folded or removed.
+    /// Folding or removing filters was requested for a column that has no filter.
     NoFilter {
         /// The column's path.
         column: String,
@@ -58,7 +58,7 @@ pub enum RewriteError {
     Size {
         /// The column's path.
         column: String,
-        /// Distinct values of the row group.
+        /// The number of distinct values in the row group.
         distinct: usize,
         /// The requirement that cannot be met.
         source: SpecError,
@@ -67,16 +67,16 @@ pub enum RewriteError {
     TooLarge {
         /// The column's path.
         column: String,
-        /// The row group.
+        /// The index of the row group.
         row_group: usize,
-        /// Bytes of the bitset.
+        /// The size of the bitset in bytes.
         bytes: u64,
-        /// The most bytes that readers accept.
+        /// The largest size of a bitset that readers accept, in bytes.
         max_bytes: u64,
     },
     /// The values of a column chunk could not be decoded.
     Values {
-        /// The row group.
+        /// The index of the row group.
         row_group: usize,
         /// The column's path.
         column: String,
@@ -85,7 +85,7 @@ pub enum RewriteError {
     },
     /// The new footer would be longer than the format's length field allows.
     FooterTooLarge {
-        /// Bytes of the new footer.
+        /// The length of the new footer in bytes.
         bytes: u64,
     },
 }
@@ -109,11 +109,11 @@ impl fmt::Display for RewriteError {
             Self::NoFilter { column } => write!(f, "column {column:?} has no Bloom filter"),
             Self::Fpr { column, fpr } => write!(
                 f,
-                "column {column:?}: the false-positive rate {fpr} is not above 0 and below 1"
+                "column {column:?}: the false-positive rate is {fpr}, but must be above 0 and below 1"
             ),
             Self::Size { column, distinct, .. } => write!(
                 f,
-                "column {column:?}: no Bloom filter of {distinct} values reaches the false-positive rate"
+                "column {column:?}: no Bloom filter of {distinct} values reaches the requested false-positive rate"
             ),
             Self::TooLarge { column, row_group, bytes, max_bytes } => write!(
                 f,
@@ -124,7 +124,10 @@ impl fmt::Display for RewriteError {
                 write!(f, "column {column:?}, row group {row_group}: the values cannot be decoded")
             }
             Self::FooterTooLarge { bytes } => {
-                write!(f, "the new footer would have {bytes} bytes, more than 31 bits can count")
+                write!(
+                    f,
+                    "the new footer would have {bytes} bytes, but its length must fit into 31 bits"
+                )
             }
         }
     }

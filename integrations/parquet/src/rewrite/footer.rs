@@ -1,17 +1,18 @@
-//! Makes the new footer by copying the old one with changed offsets. Every other field is copied byte for byte.
+//! Makes the new footer by copying the old one. Offsets and lengths of parts that moved or changed are replaced. Every
+//! other field is copied byte for byte.
 
 use super::thrift_writer::{StructWriter, write_structs};
 use crate::thrift::{Kind, Reader, ThriftError};
 
-/// A filter's offset and length.
+/// A filter's offset and length in bytes.
 pub(crate) type Location = (u64, u32);
 
 /// The differences between the new footer and the old one.
 pub(crate) trait Changes {
     /// The offset in the new file of the byte at `offset` in the old file.
     fn moved(&self, offset: i64) -> i64;
-    /// The location of a chunk's filter. `None` keeps the old location (moved), `Some(None)` means that it has no
-    /// filter.
+    /// The new location of a chunk's filter. `None` if the filter is unchanged: its offset is mapped by `moved`.
+    /// `Some(None)` if the chunk has no filter any more.
     fn filter(&self, row_group: usize, column: usize) -> Option<Option<Location>>;
     /// The length of a chunk's offset index, if it has changed.
     fn offset_index_len(&self, row_group: usize, column: usize) -> Option<u32>;
@@ -19,7 +20,7 @@ pub(crate) trait Changes {
 
 type Result<T> = core::result::Result<T, ThriftError>;
 
-/// A function that handles a field whose head was read: it copies the field, writes another one, or skips it.
+/// A function that handles a field whose head was read: it copies the field, writes a changed one, or skips it.
 type Field<'f> = dyn FnMut(&mut StructWriter<'_>, i16, Kind, &mut Reader<'_>) -> Result<()> + 'f;
 
 fn copy_struct(reader: &mut Reader<'_>, out: &mut Vec<u8>, field: &mut Field<'_>) -> Result<()> {
@@ -137,7 +138,7 @@ fn copy_metadata(
     Ok(())
 }
 
-/// Copies an offset index: a list of pages with the offset of each.
+/// Copies an offset index, which lists the pages of a chunk. Maps the offset of each page by `moved`.
 pub(crate) fn copy_offset_index(
     bytes: &[u8],
     mut moved: impl FnMut(i64) -> i64,

@@ -27,7 +27,7 @@ pub(super) struct Job<'j> {
     pub(super) output: &'j Path,
 }
 
-/// The parts that were written, for the new footer.
+/// The new locations of the parts that were written. The new footer needs them.
 #[derive(Default)]
 struct Written {
     moves: Moves,

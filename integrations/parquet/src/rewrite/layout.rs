@@ -24,7 +24,7 @@ pub(crate) struct Parts {
 impl Layout {
     /// If the footer accounts for every byte of the file, leaves out dropped filters and moves up the bytes behind
     /// them. Otherwise the file may have content that another program finds by its offset, such as an index, so nothing
-    /// moves: dropped filters stay as unused bytes, and new filters go before the footer.
+    /// moves: dropped filters stay as unused bytes, and new filters are inserted directly before the footer.
     pub(crate) fn new(parts: &Parts, begin: u64, footer: u64) -> Self {
         let data_end = parts.chunks.iter().map(|chunk| chunk.end).max().unwrap_or(begin);
         let first_index = parts.page_indexes.iter().map(|index| index.start).min();
@@ -38,7 +38,7 @@ impl Layout {
         Self { dropped, insert_at: first_index.unwrap_or(footer) }
     }
 
-    /// The parts of a range of the old file that are copied.
+    /// The parts of the old file that lie in the range `within` and are copied.
     pub(crate) fn kept(&self, within: Range<u64>) -> Vec<Range<u64>> {
         let mut kept = Vec::new();
         let mut at = within.start;

@@ -32,9 +32,9 @@ enum Operation {
     Remove,
 }
 
-/// Changes the Bloom filters of a file. Column chunks are copied byte for byte. So is every field of the footer that is
-/// not an offset or length of a moved part: schema, statistics, key-value metadata, sorting columns, the writer's name,
-/// and fields that this crate does not know.
+/// Changes the Bloom filters of a file. Column chunks are copied byte for byte. In the footer, only the offsets and
+/// lengths of moved or changed parts are replaced. Every other field is copied byte for byte: schema, statistics,
+/// key-value metadata, sorting columns, the writer's name, and fields that this crate does not know.
 ///
 /// ```
 /// use trommel_parquet::{FileFilters, Rewrite};
@@ -65,12 +65,12 @@ pub struct Rewrite {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RewriteReport {
-    /// Bytes of the input.
+    /// The size of the input in bytes.
     pub file_bytes_before: u64,
-    /// Bytes of the output.
+    /// The size of the output in bytes.
     pub file_bytes_after: u64,
     /// Bytes of old filters that are still in the file although nothing refers to them. This happens if the file has
-    /// bytes that its footer does not account for, so that nothing may be moved.
+    /// bytes that its footer does not account for. In such a file, nothing is moved.
     pub unused_bytes: u64,
     /// The filters that were made, folded or removed, in the order of row groups, then of columns.
     pub filters: Vec<FilterChange>,
@@ -82,15 +82,15 @@ pub struct RewriteReport {
 pub struct FilterChange {
     /// The column's path.
     pub column: String,
-    /// The row group.
+    /// The index of the row group.
     pub row_group: usize,
     /// The number of distinct values in a filter that was built from values. `None` for other operations.
     pub distinct: Option<u64>,
-    /// Bytes of header and bitset before; 0 if there was no filter.
+    /// The size of the old header and bitset in bytes; 0 if there was no filter.
     pub bytes_before: u64,
-    /// Bytes of header and bitset now; 0 if there is no filter.
+    /// The size of the new header and bitset in bytes; 0 if there is no filter.
     pub bytes_after: u64,
-    /// The expected false-positive rate of the new filter, from its set bits; 1 if there is no filter.
+    /// The expected false-positive rate of the new filter, computed from its set bits; 1 if there is no filter.
     pub fpr: f64,
 }
 
@@ -107,14 +107,14 @@ impl Rewrite {
         self.with(column, Operation::Add { fpr })
     }
 
-    /// Makes filters like [`Rewrite::add`], but leaves out existing filters of the column.
+    /// Makes filters like [`Rewrite::add`]. They replace the existing filters of the column, if any.
     #[must_use]
     pub fn replace(self, column: &str, fpr: f64) -> Self {
         self.with(column, Operation::Replace { fpr })
     }
 
-    /// Halves the filters of a column as long as their false-positive rate stays at most `fpr`. Reads no values. A filter
-    /// whose rate is already higher is not changed.
+    /// Halves the filters of a column as long as their false-positive rate stays at most `fpr`. Reads no values. A
+    /// filter whose false-positive rate is already higher is not changed.
     #[must_use]
     pub fn fold(self, column: &str, fpr: f64) -> Self {
         self.with(column, Operation::Fold { fpr })
@@ -126,8 +126,8 @@ impl Rewrite {
         self.with(column, Operation::Remove)
     }
 
-    /// Makes filters with any number of blocks, not only a power of two, so that they are up to half as large. The
-    /// format and DuckDB allow it; Arrow C++, ClickHouse, Doris and Velox refuse to read such a filter.
+    /// Makes filters with any number of blocks, not only a power of two. This reduces the size of a filter by up to
+    /// half. The format and DuckDB allow such a filter; Arrow C++, ClickHouse, Doris and Velox refuse to read it.
     #[must_use]
     pub fn any_size(self, any_size: bool) -> Self {
         Self { any_size, ..self }
@@ -138,9 +138,9 @@ impl Rewrite {
         self
     }
 
-    /// Writes the new file. It appears whole or not at all: it is written as a temporary file in the same folder, which
-    /// is renamed when it is complete and on the disk. The output may be the input. A process that is killed leaves the
-    /// temporary file, `.NAME.PROCESS-NUMBER.tmp`.
+    /// Writes the new file. The file appears whole or not at all: the bytes are written to a temporary file in the same
+    /// folder, and the temporary file is renamed when it is complete and on the disk. The output can be the input. If
+    /// the process is killed, the temporary file remains. It has the name `.NAME.PROCESS-NUMBER.tmp`.
     ///
     /// Memory: the hashes of one column chunk's distinct values, one filter, the footer, and buffers.
     ///

@@ -11,10 +11,11 @@ use trommel::KeyHash;
 
 /// The number of records that are decoded at a time.
 const BATCH: usize = 8192;
-/// Hashes are not sorted until there are this many.
+/// The number of hashes from which on they are sorted.
 const MIN_SORTED: usize = 1 << 16;
 
-/// Collects distinct hashes. Repeated hashes are removed whenever there are twice as many as after the last removal.
+/// Collects distinct hashes. Repeated hashes are removed whenever the number of hashes has doubled since the last
+/// removal.
 #[derive(Debug, Default)]
 pub(crate) struct Distinct {
     hashes: Vec<KeyHash>,
