@@ -2,7 +2,7 @@
 
     python rates.py [KEYS [PICTURE.svg]]
 
-The filters are made for KEYS keys (default: 100,000) and a false-positive rate of 1 %. Prints a table. With PICTURE.svg
+The filters are made for KEYS keys (default: 100,000) and a false-positive rate of 1 %. Prints a table. With PICTURE.svg, it
 also draws a plot, which needs matplotlib.
 """
 
@@ -15,7 +15,7 @@ PROBES = 1_000_000
 
 
 def measure(kind, keys):
-    """For each load, the load, the measured and the expected false-positive rate."""
+    """Returns a row for each load from 0.1 to 1: the load, the measured and the expected false-positive rate."""
     f = trommel.Filter(kind, keys=keys, fpr=0.01)
     absent = numpy.arange(2**62, 2**62 + PROBES)
     rows = []

@@ -56,7 +56,8 @@ pub(crate) fn answer<'py>(
         }
         Ok(())
     })?;
-    // `frombuffer` does not copy: the array keeps the bytearray, and is writable like other NumPy arrays.
+    // `frombuffer` does not copy: the array keeps the bytearray alive. The array is writable, like arrays that NumPy
+    // makes.
     let numpy = py.import("numpy")?;
     numpy.call_method1("frombuffer", (bools, numpy.getattr("bool_")?))
 }

@@ -1,8 +1,9 @@
-//! Hashes Arrow columns, which it reads through pyarrow.
+//! Hashes Arrow columns. Reads them through pyarrow.
 //!
-//! The buffers of a column (`Array.buffers()`) are read through Python's buffer protocol, and NumPy adds their item
-//! types. This needs no copy, no unsafe import of C structs, and no second implementation of Arrow. pyarrow imports
-//! columns of other libraries through the Arrow PyCapsule interface, without a copy.
+//! pyarrow returns the buffers of a column (`Array.buffers()`) without an item type. `numpy.frombuffer` adds the item
+//! type, and Python's buffer protocol gives access to the items. This needs no copy, no unsafe import of C structs, and
+//! no second implementation of Arrow. pyarrow imports columns of other libraries through the Arrow PyCapsule interface,
+//! without a copy.
 //!
 //! Arrow buffers are immutable by contract, so strings are hashed without the GIL.
 
@@ -15,7 +16,7 @@ use std::fmt::Display;
 use trommel::error::OffsetsError;
 use trommel::{Hasher, KeyHash};
 
-/// Appends the hashes of a column: a pyarrow array or chunked array, or an object that exports one.
+/// Appends the hashes of a column: a pyarrow array, a pyarrow chunked array, or an object that exports an Arrow column.
 pub(crate) fn hash_column(
     column: &Bound<'_, PyAny>,
     hasher: &Hasher,
@@ -80,13 +81,13 @@ fn hash_array(array: &Bound<'_, PyAny>, hasher: &Hasher, out: &mut Hashes) -> Py
 /// The type of [`Hasher::hash_column`] with offsets of type `O`.
 type HashColumn<O> = fn(&Hasher, &[O], &[u8], &mut Vec<KeyHash>) -> Result<(), OffsetsError>;
 
-/// A pyarrow array, with the attributes that are needed to read it.
+/// A pyarrow array, and the attributes that are needed to read it.
 struct Array<'py> {
     array: Bound<'py, PyAny>,
     buffers: Vec<Option<Bound<'py, PyAny>>>,
     data_type: String,
     len: usize,
-    /// The number of items that come before the array's first item, in all buffers.
+    /// The index of the array's first item in the buffers. It is not 0 if the array is a slice of a longer one.
     offset: usize,
 }
 
@@ -106,7 +107,7 @@ impl<'py> Array<'py> {
         buffer.map(PyUntypedBuffer::get).transpose()
     }
 
-    /// A NumPy array of `count` items of a buffer, beginning with the array's first item. Does not copy.
+    /// Returns `count` items of buffer `index` as a NumPy array that begins with the array's first item. Does not copy.
     fn items(&self, index: usize, dtype: &str, count: usize) -> PyResult<Bound<'py, PyAny>> {
         let py = self.array.py();
         let buffer = self.buffers.get(index).and_then(Option::as_ref);
@@ -136,8 +137,9 @@ impl<'py> Array<'py> {
         Ok(())
     }
 
-    /// Hashes string or binary views. A view begins with 4 bytes of length. A key of up to 12 bytes follows in the
-    /// view. For a longer key, 4 bytes of prefix, the number of its data buffer and its offset in this buffer follow.
+    /// Hashes string or binary views. A view has 16 bytes. The first four are the key's length. A key of up to 12 bytes
+    /// follows in the view itself. A longer key is in a data buffer: its view goes on with the key's first four bytes,
+    /// the index of the data buffer, and the key's offset in the data buffer.
     fn hash_views(&self, hasher: &Hasher, out: &mut Hashes) -> PyResult<()> {
         let views = self.buffer(1)?.ok_or_else(|| damaged("a buffer is missing"))?;
         let data = (2..self.buffers.len())
@@ -178,7 +180,7 @@ impl<'py> Array<'py> {
         Ok(())
     }
 
-    /// Hashes a dictionary array, each value of the dictionary once.
+    /// Hashes a dictionary array. Hashes each value of the dictionary once.
     fn hash_dictionary(&self, hasher: &Hasher, out: &mut Hashes) -> PyResult<()> {
         let mut values = Hashes::default();
         hash_column(&self.array.getattr("dictionary")?, hasher, &mut values)?;
@@ -191,7 +193,7 @@ impl<'py> Array<'py> {
         out.hashes = nulls.hashes;
         let mut null_indices = nulls.nulls.into_iter().peekable();
         for index in items::<i64>(&buffer)? {
-            // A null may have any index.
+            // The index of a null is arbitrary.
             if null_indices.next_if_eq(&out.hashes.len()).is_some() {
                 out.push_null();
                 continue;
@@ -207,7 +209,7 @@ impl<'py> Array<'py> {
         Ok(())
     }
 
-    /// Appends the positions of nulls among the hashes. `start` is the position of the array's first hash.
+    /// Appends the positions of the array's nulls to `out.nulls`. Item 0 of the array has the position `start`.
     fn find_nulls(&self, start: usize, out: &mut Hashes) -> PyResult<()> {
         if self.array.getattr("null_count")?.extract::<usize>()? == 0 {
             return Ok(());
@@ -225,7 +227,7 @@ impl<'py> Array<'py> {
     }
 }
 
-/// Appends hashes. Does not copy them if `out` is empty.
+/// Appends hashes. If `out` is empty, moves the vector instead of copying the hashes.
 fn append(out: &mut Hashes, mut hashes: Vec<KeyHash>) {
     if out.hashes.is_empty() {
         out.hashes = hashes;

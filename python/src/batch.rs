@@ -8,15 +8,16 @@ use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyMemoryView, PyString};
 use trommel::{Hasher, Key, KeyHash};
 
-/// The number of array items that are hashed at a time. Their hashes take 8 MB, which is enough work for all threads,
-/// and little memory compared with the keys. It is a multiple of 64, so that the bitmaps of chunks can be concatenated
-/// by words.
+/// The number of array items that are hashed at a time. The hashes of so many items take 8 MB. They are enough work for
+/// all threads, and little memory compared with the keys. The number is a multiple of 64, so that the bitmaps of chunks
+/// can be concatenated by words.
 const CHUNK_KEYS: usize = 1 << 20;
 
 /// The number of narrow integers that are widened at a time: few enough to stay in the L1 cache.
 const WIDENED_KEYS: usize = 1024;
 
-/// After this number of keys of an iterable, Ctrl-C is checked for, since an iterator may be endless.
+/// The number of keys of an iterable between two checks for Ctrl-C. The checks are needed because an iterator can be
+/// endless.
 const KEYS_PER_SIGNAL_CHECK: usize = 1 << 16;
 
 /// The hashes of a batch, and the positions of its nulls.
@@ -66,7 +67,7 @@ pub(crate) type Consumer<'a> = &'a mut dyn FnMut(&mut Hashes) -> PyResult<()>;
 
 /// Hashes a batch: a NumPy array, an object that exports an Arrow column, or any iterable.
 ///
-/// If a key is refused, `consumer` was not called.
+/// If a key is refused, returns an error before `consumer` is called.
 pub(crate) fn hash_batch(
     keys: &Bound<'_, PyAny>,
     hasher: &Hasher,
@@ -95,8 +96,8 @@ pub(crate) fn hash_batch(
     hash_iterable(keys, hasher, consumer)
 }
 
-/// Refuses a single string or bytes object. As an iterable, it would be a batch of its letters or bytes, which is not
-/// what a caller means.
+/// Refuses a single string or bytes object. Such an object is an iterable of its characters or bytes, but no caller
+/// means these as the keys.
 fn refuse_single_key(keys: &Bound<'_, PyAny>) -> PyResult<()> {
     let is_single = keys.is_instance_of::<PyString>()
         || keys.is_instance_of::<PyBytes>()

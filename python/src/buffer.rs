@@ -1,11 +1,11 @@
-//! Reads memory that Python objects own in place, through the buffer protocol.
+//! Reads the memory of Python objects in place, through the buffer protocol.
 //!
 //! The rule of this module: memory that Python code could write to is read only while this thread is attached to the
 //! interpreter (holds the GIL), so no Python code runs meanwhile. Code that runs without the GIL uses only hashes,
-//! which are in memory of this crate. A C function that writes to an array without the GIL during a call, as parts of
-//! NumPy do, races with this reader as it does with NumPy's own functions; the bytes are then hashed as they happen to
-//! be read, and nothing else depends on them. Only memory that is immutable by contract is read without the GIL: that
-//! of Arrow arrays and of read-only views.
+//! which are in memory of this crate. Some C functions, such as parts of NumPy, write to an array without the GIL. If
+//! one of them runs during a call, it races with this reader, as it would with NumPy's own functions. The bytes are
+//! then hashed as they happen to be read, and nothing else depends on these bytes. Only memory that is immutable by
+//! contract is read without the GIL: the memory of Arrow arrays and of read-only views.
 
 use pyo3::buffer::{Element, PyUntypedBuffer};
 use pyo3::exceptions::PyBufferError;
@@ -50,8 +50,8 @@ pub(crate) fn items<T: Element>(buffer: &PyUntypedBuffer) -> PyResult<&[T]> {
 pub(crate) struct ReadOnlyBytes(Arc<PyUntypedBuffer>);
 
 impl ReadOnlyBytes {
-    /// Gets the buffer of an object. Refuses a writable buffer; with `memoryview.toreadonly` the caller promises that
-    /// nobody writes to it.
+    /// Gets the buffer of an object. Refuses a writable buffer. A caller that passes `memoryview.toreadonly()` promises
+    /// that nobody writes to the memory.
     pub(crate) fn get(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let buffer = PyUntypedBuffer::get(object)?;
         if !buffer.readonly() {

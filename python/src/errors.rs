@@ -6,8 +6,8 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use trommel::{FormatError, Full, MergeError, SpecError, Unsupported};
 
-/// The exception types of the module. Most also derive from one of Python's own exceptions, so that callers can catch
-/// that one.
+/// The exception types of the module. Most of them also derive from one of Python's own exceptions, so that callers can
+/// catch them as the Python exception.
 pub(crate) struct Exceptions {
     base: Py<PyType>,
     spec: Py<PyType>,
@@ -61,7 +61,7 @@ impl Exceptions {
     }
 }
 
-/// Makes an exception class with several bases. PyO3's macro for exceptions takes only one.
+/// Makes an exception class with several bases. PyO3's macro for exceptions accepts only one base.
 fn class<'py>(
     py: Python<'py>,
     name: &str,
@@ -75,7 +75,7 @@ fn class<'py>(
     Ok(class.cast_into::<PyType>()?)
 }
 
-/// Makes an exception of one of the types. If the types cannot be created, returns that error instead.
+/// Makes an exception of one of the types. If the types cannot be created, returns the error of their creation instead.
 fn raise(py: Python<'_>, pick: fn(&Exceptions) -> &Py<PyType>, message: String) -> PyErr {
     match Exceptions::get(py) {
         Ok(types) => PyErr::from_type(pick(types).bind(py).clone(), message),

@@ -47,14 +47,16 @@ use trommel::{AnyFilter, Filter, FilterKind, FilterSpec, FormatError, Hasher, In
 #[pyclass(frozen, module = "trommel", name = "Filter")]
 #[derive(Debug)]
 pub(crate) struct PyFilter {
-    /// It is never locked during a call into Python, so a thread that holds the lock never waits for one that wants it.
+    /// The lock is never held during a call into Python. So a thread that holds the lock never waits for a thread that
+    /// waits for the lock.
     filter: RwLock<AnyFilter>,
     /// The filter's hasher, which never changes.
     hasher: Hasher,
     kind: FilterKind,
 }
 
-/// Converts a poisoned lock to an exception. If a thread panicked while it changed the filter, its state is unknown.
+/// Converts a poisoned lock to an exception. If a thread panicked while it changed the filter, the filter's state is
+/// unknown.
 fn unpoisoned<T>(locked: LockResult<T>) -> PyResult<T> {
     locked.map_err(|_| {
         PyRuntimeError::new_err("the filter is not usable: a call that changed it failed midway")
@@ -375,7 +377,7 @@ impl PyFilter {
     ///
     /// Raises OSError.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        // The number keeps threads apart that save to the same path at the same time.
+        // The number makes the names different if several threads save to the same path at the same time.
         static SAVES: AtomicU64 = AtomicU64::new(0);
         let (process, save) = (std::process::id(), SAVES.fetch_add(1, Ordering::Relaxed));
         let mut temporary = path.clone().into_os_string();
@@ -390,7 +392,7 @@ impl PyFilter {
                 std::fs::rename(&temporary, &path)
             };
             write().map_err(|error| {
-                // The error of writing is reported, not one of removing the file.
+                // Reports the error of writing, and ignores any error of removing the file.
                 let _ = std::fs::remove_file(&temporary);
                 PyErr::from(error)
             })

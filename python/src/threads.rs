@@ -15,8 +15,9 @@ struct OfProcess {
     engine: Engine,
 }
 
-/// Only threads that are attached to the interpreter lock it, and they do not detach while they hold the lock. Python
-/// also forks the process in an attached thread, so the child process finds the mutex unlocked.
+/// Only threads that are attached to the interpreter lock this mutex, and they do not detach while they hold it. Python
+/// forks the process in an attached thread, so no other thread holds the mutex then, and the child process finds it
+/// unlocked.
 static ENGINE: Mutex<Option<OfProcess>> = Mutex::new(None);
 
 fn build(builder: EngineBuilder) -> PyResult<Engine> {

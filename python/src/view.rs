@@ -10,8 +10,8 @@ use pyo3::types::PyBytes;
 use trommel::container::OwnedView;
 use trommel::{Filter, FilterView};
 
-/// A frozen filter that is read in place, in bytes, a memoryview or a memory map. Nothing is copied. The view keeps the
-/// buffer alive.
+/// A frozen filter that is read in place from a bytes object, a memoryview or a memory map. Nothing is copied. The view
+/// keeps the buffer alive.
 ///
 /// >>> f = trommel.Filter(keys=100)
 /// >>> f.add("anvil")

@@ -13,7 +13,7 @@ use trommel_datafusion::proto::TrommelPhysicalCodec;
 /// other operator has this encoding.
 const MERGE_STAGE: &[u8] = b"\0trommel.merge_stage.1\0";
 
-/// Makes the codec for schedulers and executors: Ballista's own, extended by Trommel's operators and functions.
+/// Makes the codec for schedulers and executors: Ballista's own codec, extended by Trommel's operators and functions.
 #[must_use]
 pub fn physical_codec() -> Arc<dyn PhysicalExtensionCodec> {
     let ballista = Arc::new(BallistaPhysicalExtensionCodec::default());

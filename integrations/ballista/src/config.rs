@@ -18,8 +18,9 @@ use trommel_datafusion::{
 
 /// Adds runtime filters and the SQL functions of this crate to a scheduler.
 ///
-/// Filters are on unless a client sets otherwise. If the config has a config producer or a session builder, it is kept,
-/// and the options, the rule and the planner of this crate are added to its result.
+/// Filters are on unless a client turns them off. If the config has its own config producer or session builder, they
+/// are kept: the options of this crate are added to the result of the config producer, and its rule and planner to the
+/// result of the session builder.
 #[must_use]
 pub fn scheduler_config(config: SchedulerConfig) -> SchedulerConfig {
     let produce = with_options(config.override_config_producer.clone());
@@ -37,7 +38,7 @@ pub fn scheduler_config(config: SchedulerConfig) -> SchedulerConfig {
     config
 }
 
-/// Adds the options of filters to the configs of a producer, by default Ballista's.
+/// Adds the options of filters to the configs that a producer makes. `None` stands for Ballista's default producer.
 fn with_options(produce: Option<ConfigProducer>) -> ConfigProducer {
     Arc::new(move || {
         let config = produce.as_ref().map_or_else(default_config_producer, |produce| produce());
@@ -45,7 +46,7 @@ fn with_options(produce: Option<ConfigProducer>) -> ConfigProducer {
     })
 }
 
-/// Filters are on, and for all joins, because DataFusion's dynamic filters do not cross stages.
+/// Filters are on. They are used for all joins, because DataFusion's own dynamic filters do not cross stages.
 fn default_options() -> RuntimeFilterOptions {
     RuntimeFilterOptions { enabled: true, all_joins: true, ..RuntimeFilterOptions::default() }
 }

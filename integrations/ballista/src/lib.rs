@@ -13,7 +13,7 @@
 //! # }
 //! ```
 //!
-//! The binaries `trommel-scheduler` and `trommel-executor` are Ballista's with these two lines.
+//! The binaries `trommel-scheduler` and `trommel-executor` are Ballista's binaries with one of these lines each.
 //!
 //! Filters are on unless a client turns them off. A client that registers [`RuntimeFilterOptions`] with its session can
 //! set `trommel.runtime_filter.enabled` and all other options for its own queries.

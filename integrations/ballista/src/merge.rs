@@ -20,20 +20,22 @@ use std::sync::Arc;
 
 /// Runs its input once, in a separate stage, and passes its rows to the stages above.
 ///
-/// Ballista ends a stage where partitions are merged. The merged filter has a single partition, so nothing would end
-/// its stage: every task that filters would fetch all parts of the filter and merge them again. This operator has two
-/// partitions, one of them empty. The merge above it ends the stage, and each task fetches the merged filter.
+/// Ballista ends a stage where partitions are merged. The merged filter has a single partition, so without this
+/// operator nothing would end its stage: every task that filters rows would fetch all parts of the filter and merge
+/// them again. This operator has two partitions, one of which is empty. The operator above it merges the two
+/// partitions, which ends the stage, and each task fetches only the merged filter.
 #[derive(Debug)]
 pub(crate) struct MergeStageExec {
-    /// A leaf of two partitions: the first has one row, the second has none. A task is given some of the leaf's
-    /// partitions, and recognizes by the row that the first is among them.
+    /// A leaf of two partitions: the first partition has one row, the second has none. A task gets some of the leaf's
+    /// partitions. If it finds the row, the first partition is among them.
     marker: Arc<dyn ExecutionPlan>,
     input: Arc<dyn ExecutionPlan>,
     properties: Arc<PlanProperties>,
 }
 
 impl MergeStageExec {
-    /// Runs `input`, which has one partition, in a separate stage, and merges the result to one partition again.
+    /// Runs `input`, which has one partition, in a separate stage, and merges the two partitions of that stage into
+    /// one.
     pub(crate) fn separate(input: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
         let schema = Arc::new(Schema::new(vec![Field::new("is_first", DataType::Boolean, false)]));
         let column: ArrayRef = Arc::new(BooleanArray::from(vec![true]));

@@ -16,13 +16,13 @@ use trommel_datafusion::{
     FilteredJoin, RuntimeFilterExec, RuntimeFilterNode, RuntimeFilterPlanner, filtered_rows,
 };
 
-/// Plans runtime filters for a cluster: as [`RuntimeFilterPlanner`] does, with a stage that merges the parts of a
+/// Plans runtime filters for a cluster like [`RuntimeFilterPlanner`], and adds a stage that merges the parts of a
 /// filter.
 ///
-/// No filter is made if the estimated bytes of the other side of the join are below
+/// No filter is made if the estimated size of the join side that builds the filter is below
 /// `ballista.optimizer.broadcast_join_threshold_bytes`: Ballista is then expected to send that side to all executors,
-/// and the join shuffles nothing. There are two exceptions, because the filter still pays: the filtered rows are
-/// grouped before the join and therefore shuffled, or they are the keys of another filter.
+/// and the join shuffles nothing. There are two exceptions. The filter pays nevertheless if the filtered rows are
+/// grouped before the join and therefore shuffled, or if the filtered rows are the keys of another filter.
 #[derive(Debug, Default)]
 pub struct DistributedFilterPlanner {
     local: RuntimeFilterPlanner,
@@ -53,7 +53,7 @@ impl ExtensionPlanner for DistributedFilterPlanner {
             .plan_extension(planner, node, logical_inputs, physical_inputs, session, context)
             .await?;
         match planned {
-            // The filter does not pay. `probe` is left alone, even if it is itself a filter by another key.
+            // The filter does not pay. `probe` is left unchanged, even if it is itself a filter by another key.
             Some(plan) if Arc::ptr_eq(&plan, probe) => Ok(Some(plan)),
             planned => planned.map(separate_merge).transpose(),
         }
@@ -61,7 +61,7 @@ impl ExtensionPlanner for DistributedFilterPlanner {
 }
 
 /// Whether Ballista is expected to send the side that builds the filter to all executors, so that the filter saves no
-/// shuffle. A side of unknown size is not sent.
+/// shuffle. A side of unknown size is assumed not to be sent.
 fn is_broadcast(
     join: FilteredJoin,
     build: &Arc<dyn ExecutionPlan>,
@@ -75,7 +75,7 @@ fn is_broadcast(
     Ok(bytes.is_some_and(|bytes| bytes < limit))
 }
 
-/// The same plan, but its filter is merged in a separate stage.
+/// Changes a plan so that its filter is merged in a separate stage.
 fn separate_merge(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
     if plan.downcast_ref::<RuntimeFilterExec>().is_none() {
         return Ok(plan);
@@ -91,8 +91,8 @@ fn separate_merge(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>
     )
 }
 
-/// DataFusion's planner with [`DistributedFilterPlanner`]. Both the adaptive and the static planner of Ballista call
-/// it.
+/// DataFusion's planner, extended by [`DistributedFilterPlanner`]. Ballista's adaptive planner and its static planner
+/// both call this planner.
 #[derive(Debug, Default)]
 pub struct DistributedQueryPlanner {}
 

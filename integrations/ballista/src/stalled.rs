@@ -16,7 +16,7 @@ const TICK: Duration = Duration::from_secs(1);
 struct Progress {
     completed_stages: usize,
     available_tasks: usize,
-    /// The id of the stage and of the task, for each running task.
+    /// The stage id and the task id of each running task.
     running_tasks: Vec<(usize, usize)>,
 }
 
@@ -34,10 +34,10 @@ impl Progress {
     }
 }
 
-/// Cancels every job if none of its tasks has begun or ended for `limit`. Runs as long as the scheduler.
+/// Cancels every job of which no task has begun or ended for `limit`. Runs as long as the scheduler.
 ///
 /// After the loss of an executor, Ballista 55 can leave a job without the tasks that would finish it, so its client
-/// would wait for ever. A job is also cancelled if its only running task takes longer than `limit`. Choose a `limit`
+/// would wait for ever. A job is also cancelled if its running tasks all take longer than `limit`. So `limit` must be
 /// far above the time that a task takes.
 pub async fn cancel_stalled_jobs<T, U>(scheduler: SchedulerServer<T, U>, limit: Duration)
 where

@@ -4,9 +4,9 @@
 //! block, see docs/FORMAT.md | the low 32 bits of the block's hash, little-endian
 //! ```
 //!
-//! A filter block itself has no checksum, and a bit that is flipped in it can hide keys. SlateDB's checksum protects
-//! bytes that come from the object store. This checksum also protects bytes that a cache, a codec or another program
-//! gives to the policy. Its hash is the policy's, with the policy's seed.
+//! A filter block itself has no checksum, and a flipped bit in the block can hide keys. SlateDB's checksum protects
+//! bytes that come from the object store. The checksum of this encoding also protects bytes that a cache, a codec or
+//! another program gives to the policy. It is computed with the hash function and the seed of the policy.
 
 use trommel::{FilterPolicy, KeyHash};
 
@@ -21,7 +21,7 @@ fn checksum(policy: &FilterPolicy, block: &[u8]) -> [u8; CHECKSUM_BYTES] {
 /// The exact size in bytes of a filter of `keys` distinct keys.
 pub(crate) fn encoded_len(policy: &FilterPolicy, keys: usize) -> usize {
     match policy.encoded_len(keys) {
-        // No block holds this number of keys, so `encode` writes `NO_FILTER`.
+        // No block can hold this number of keys, so `encode` writes `NO_FILTER`.
         usize::MAX => NO_FILTER.len() + CHECKSUM_BYTES,
         block => block + CHECKSUM_BYTES,
     }
@@ -47,14 +47,14 @@ fn try_encode(policy: &FilterPolicy, hashes: &[KeyHash]) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// The filter block at the beginning of encoded bytes. Does not verify it.
+/// The filter block at the beginning of encoded bytes. Does not verify the block.
 #[inline]
 pub(crate) fn block(bytes: &[u8]) -> Option<&[u8]> {
     bytes.split_last_chunk::<CHECKSUM_BYTES>().map(|(block, _)| block)
 }
 
-/// Whether a policy of this name can have encoded these bytes: the checksum is right and the block is well-formed.
-/// Reads all bytes.
+/// Whether a policy of this name can have encoded these bytes, that is, whether the checksum is right and the block is
+/// well-formed. Reads all bytes.
 pub(crate) fn is_valid(policy: &FilterPolicy, bytes: &[u8]) -> bool {
     bytes
         .split_last_chunk::<CHECKSUM_BYTES>()

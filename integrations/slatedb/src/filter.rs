@@ -38,8 +38,8 @@ impl Filter for BlockFilter {
     }
 }
 
-/// Takes the place of bytes that are not a filter. It excludes nothing and does not keep the bytes. It is encoded as no
-/// bytes, which is not a filter either.
+/// Takes the place of bytes that are not a filter. It excludes nothing and does not keep the bytes. Its own encoding is
+/// empty, which is not a valid filter either.
 pub(crate) struct CorruptFilter;
 
 impl Filter for CorruptFilter {

@@ -4,8 +4,8 @@ use slatedb::{FilterTarget, PrefixExtractor, PrefixTarget};
 use std::sync::Arc;
 use trommel::{FilterPolicy, KeyHash};
 
-/// The filter blocks of a policy, and which parts of a key it adds to them. A policy, its builders and its filters
-/// share one value.
+/// The kind of filter blocks of a policy, and the parts of a key that the policy adds to them. A policy, its builders
+/// and its filters share one value of this type.
 #[derive(Clone)]
 pub(crate) struct Hashing {
     pub(crate) blocks: FilterPolicy,
@@ -20,8 +20,8 @@ impl Hashing {
 
     /// The hash of the target's prefix, if it has one.
     ///
-    /// An extractor may return a length that exceeds the target's. The target then has no prefix, whether it is added
-    /// or looked up; SlateDB's own filter panics.
+    /// An extractor can return a length that exceeds the target's length. The target then has no prefix, both when it
+    /// is added and when it is looked up. SlateDB's own filter panics in this case.
     pub(crate) fn prefix(&self, target: &PrefixTarget) -> Option<KeyHash> {
         let len = self.extractor.as_ref()?.prefix_len(target)?;
         let (PrefixTarget::Point(bytes) | PrefixTarget::Prefix(bytes)) = target;

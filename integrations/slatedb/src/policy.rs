@@ -13,9 +13,9 @@ use trommel::{FilterKind, FilterPolicy, SpecError};
 
 /// A [`slatedb::FilterPolicy`] that keeps a Trommel filter block for each table.
 ///
-/// Like [`slatedb::BloomFilterPolicy`], it adds whole keys to the filter unless told otherwise, and prefixes if it has
-/// an extractor. Clones share the counter of corrupt blocks, so a program can give one clone to the database and read
-/// the counter from another.
+/// Like [`slatedb::BloomFilterPolicy`], the policy adds whole keys to the filter unless this is switched off, and adds
+/// prefixes if the policy has an extractor. Clones share the counter of corrupt blocks, so a program can give one clone
+/// to the database and read the counter from another.
 ///
 /// ```
 /// use slatedb::FilterPolicy as _;
@@ -34,9 +34,10 @@ pub struct TrommelFilterPolicy {
 
 impl TrommelFilterPolicy {
     /// The kind that [`TrommelFilterPolicy::with_bits_per_key`] uses. Among the kinds whose lookups are faster than
-    /// those of SlateDB's own filter, it has the fewest false positives for the same bytes: 0.82 % at 10 bits per key.
-    /// Rejected: split-block, whose lookups take half the time but which has 1.5 times the false positives (1.26 %);
-    /// quotient (0.75 %), whose lookups of absent keys are slower than those of SlateDB's own filter.
+    /// those of SlateDB's own filter, it has the lowest false-positive rate for the same size: 0.82 % at 10 bits per
+    /// key. Rejected: split-block, whose lookups take half the time, but whose false-positive rate is 1.5 times as high
+    /// (1.26 %); quotient, which has 0.75 %, but whose lookups of absent keys are slower than those of SlateDB's own
+    /// filter.
     pub const DEFAULT_KIND: FilterKind = FilterKind::Bloom;
 
     /// The version of a filter's encoding in a table. It is part of every name.
@@ -107,8 +108,8 @@ impl TrommelFilterPolicy {
         Self::of(Hashing { extractor, ..Hashing::clone(&self.hashing) }, self.corrupt_blocks)
     }
 
-    /// Sets whether whole keys are in the filter. Without them, the filter is smaller, and a get looks up the key's
-    /// prefix.
+    /// Sets whether whole keys are in the filter. Without whole keys, the filter is smaller, and a get looks up only
+    /// the key's prefix.
     ///
     /// ```
     /// use slatedb::FilterPolicy as _;
@@ -136,7 +137,8 @@ impl TrommelFilterPolicy {
     }
 
     /// How often SlateDB gave this policy or one of its clones bytes that are not a filter of the policy. SlateDB reads
-    /// such a table as if it had no filter, so answers stay right. Every decoding of the same bytes counts.
+    /// the table of such bytes as if it had no filter, so answers stay right. Bytes that are decoded repeatedly count
+    /// each time.
     ///
     /// ```
     /// use slatedb::{FilterPolicy as _, FilterQuery};
@@ -179,8 +181,8 @@ impl slatedb::FilterPolicy for TrommelFilterPolicy {
     }
 }
 
-/// A name that contains everything on which the meaning of a filter depends. The extractor's name is last, so that no
-/// other configuration has the same name, whatever the extractor is called.
+/// A name that contains everything on which the meaning of a filter depends. The extractor's name is last, so that two
+/// different configurations never have the same name, whatever the extractor is called.
 fn name(hashing: &Hashing) -> String {
     let mut name = format!("{}:slatedb.{}", hashing.blocks.name(), TrommelFilterPolicy::VERSION);
     if !hashing.whole_keys {

@@ -1,4 +1,5 @@
-//! Ballista's scheduler with runtime filters. Takes the arguments of `ballista-scheduler`, and one more.
+//! Ballista's scheduler with runtime filters. Takes the arguments of `ballista-scheduler` and the argument
+//! `--cancel-stalled-jobs-after-seconds`.
 
 use ballista_scheduler::cluster::BallistaCluster;
 use ballista_scheduler::config::{Config, SchedulerConfig};
@@ -10,8 +11,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use tracing_subscriber::EnvFilter;
 
-/// The stack of each thread. Plans are traversed by recursion, and plans of large queries are deep. Ballista's own
-/// scheduler has the same size.
+/// The size of the stack of each thread. Plans are traversed by recursion, and plans of large queries are deep.
+/// Ballista's own scheduler uses the same size.
 const STACK_BYTES: usize = 32 << 20;
 
 #[derive(Parser)]
