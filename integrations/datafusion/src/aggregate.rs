@@ -23,21 +23,20 @@ use trommel_arrow::ColumnHasher;
 /// - `keys`: the expected number of distinct keys, by default 1,000,000. It determines the size of the filter, and so
 ///   the memory of a partition that has many keys.
 ///
-/// All arguments but the key are literals. A partition keeps the hashes of its keys, 8 bytes each, until they would
-/// take more bytes than the filter. If they never do, the filter is sized for the actual number of keys.
-/// With more keys than expected, the false-positive rate rises. The result is
-/// [`ALWAYS_TRUE`](crate::ALWAYS_TRUE), a single byte, if the false-positive rate would exceed one half, if the keys do
-/// not fit, or if the filter would be larger than [`MAX_FILTER_BYTES`](crate::MAX_FILTER_BYTES). The result is never
-/// NULL.
+/// All arguments but the key are literals. A partition keeps the hashes of its keys, 8 bytes each, until the hashes
+/// would take more bytes than the filter. If this never happens, the filter is sized for the actual number of keys.
+/// With more keys than expected, the false-positive rate rises. The result is [`ALWAYS_TRUE`](crate::ALWAYS_TRUE), a
+/// single byte, if the false-positive rate would exceed one half, if the keys do not fit, or if the filter would be
+/// larger than [`MAX_FILTER_BYTES`](crate::MAX_FILTER_BYTES). The result is never NULL.
 ///
-/// It is BinaryView and not Binary, so that an engine that repeats the result in every row, as in a cross join, repeats
-/// a reference and not the bytes.
+/// The type is BinaryView and not Binary. An engine that repeats the result in every row, for example in a cross join,
+/// then repeats a reference and not the bytes.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct TrommelFilter {
     signature: Signature,
 }
 
-/// The aggregate [`TrommelFilter`]. All callers in a process share one.
+/// The aggregate [`TrommelFilter`]. All callers in a process share one instance.
 #[must_use]
 pub fn trommel_filter_udaf() -> Arc<AggregateUDF> {
     static UDAF: LazyLock<Arc<AggregateUDF>> =
@@ -123,7 +122,7 @@ struct OneFilter {
 }
 
 impl OneFilter {
-    /// Returns the keys and begins with an empty set again.
+    /// Returns the keys and leaves an empty set.
     fn take(&mut self) -> Result<KeySet> {
         Ok(std::mem::replace(&mut self.set, KeySet::new(self.agreed)?))
     }

@@ -7,15 +7,15 @@ use datafusion::physical_expr::expressions::Literal;
 use std::sync::Arc;
 use trommel::{FilterAccumulator, FilterKind, FilterSpec};
 
-/// The largest frozen filter that is made: 16 MiB. Impala and Doris have the same limit, and no message of Ballista's
-/// executors may be larger.
+/// The largest frozen filter that is made: 16 MiB. Impala and Doris have the same limit, and a message of Ballista's
+/// executors cannot be larger.
 pub const MAX_FILTER_BYTES: u64 = 16 << 20;
 
 /// The false-positive rate if the argument is missing.
 pub(crate) const DEFAULT_FPR: f64 = 0.01;
 /// The kind if the argument is missing.
 pub(crate) const DEFAULT_KIND: FilterKind = FilterKind::SplitBlockBloom;
-/// The expected number of keys if the argument is missing. Spark assumes the same.
+/// The expected number of keys if the argument is missing. Spark assumes the same number.
 pub(crate) const DEFAULT_KEYS: usize = 1_000_000;
 
 /// The types to which the arguments after the key are coerced.
@@ -23,13 +23,14 @@ pub(crate) const ARGUMENT_TYPES: [DataType; 3] =
     [DataType::Float64, DataType::Utf8, DataType::Int64];
 const ARGUMENT_NAMES: [&str; 3] = ["fpr", "kind", "keys"];
 
-/// The filter that all partial aggregates of a call build. It follows from the literals of the call alone.
+/// The filter that all partial aggregates of a call build. It depends only on the literals of the call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Agreed {
     spec: FilterSpec,
-    /// A part keeps up to this number of hashes, which take no more bytes than the filter.
+    /// The maximum number of hashes that a part keeps before it makes a filter of them. So many hashes take no more
+    /// bytes than the filter.
     max_hashes: usize,
-    /// Whether the filter would be larger than `MAX_FILTER_BYTES`. Then it is replaced by `ALWAYS_TRUE`.
+    /// Whether the filter would be larger than `MAX_FILTER_BYTES`. If so, it is replaced by `ALWAYS_TRUE`.
     is_too_large: bool,
 }
 
@@ -82,12 +83,12 @@ impl Agreed {
         self.is_too_large
     }
 
-    /// The number of hashes that a part keeps before it makes a filter of them.
+    /// The maximum number of hashes that a part keeps before it makes a filter of them.
     pub(crate) fn max_hashes(&self) -> usize {
         self.max_hashes
     }
 
-    /// Makes an empty part.
+    /// Makes the accumulator of one part, without keys.
     pub(crate) fn accumulator(&self) -> Result<FilterAccumulator> {
         match FilterAccumulator::new(self.spec, self.max_hashes) {
             Ok(accumulator) => Ok(accumulator),

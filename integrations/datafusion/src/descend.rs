@@ -39,7 +39,7 @@ fn origin(plan: &LogicalPlan, column: &Column) -> Result<Option<(usize, Column)>
     })
 }
 
-/// The column that an expression consists of, perhaps under another name, in the first input.
+/// If an expression is a column, perhaps under an alias, returns this column of the first input.
 fn renamed_column(expression: &Expr) -> Option<(usize, Column)> {
     match expression {
         Expr::Column(column) => Some((0, column.clone())),
@@ -48,9 +48,9 @@ fn renamed_column(expression: &Expr) -> Option<(usize, Column)> {
     }
 }
 
-/// Returns the plan with a filter at the origin of `column`, built from the single column of `keys`. If there is
-/// already a filter that is built from the same column, it is built from the new keys instead. `None` if its keys are
-/// the same.
+/// Returns the plan with a filter at the origin of `column`. The filter is built from the single column of `keys`. If
+/// the plan already has a filter there that is built from the same column, the existing filter gets the new keys.
+/// `None` if the existing filter already has these keys.
 pub(crate) fn place_filter(
     plan: &LogicalPlan,
     column: &Column,
@@ -68,7 +68,7 @@ pub(crate) fn place_filter(
         let is_same = filter.build == keys;
         return (!is_same).then(|| new_filter(&filter.probe, keys)).transpose();
     }
-    // A predicate on a scan is cheaper than the filter, so the filter goes above it.
+    // A predicate on a scan is cheaper than the filter, so the filter goes above the predicate.
     let is_filtered_scan = matches!(plan, LogicalPlan::Filter(_)) && is_scan(plan.inputs()[0]);
     let origin = if is_filtered_scan { None } else { origin(plan, column)? };
     let Some((input, name)) = origin else {
@@ -93,7 +93,7 @@ pub(crate) fn place_filter(
     }
 }
 
-/// The table from which a column is read unchanged. `None` if its values are computed.
+/// The table from which a column is read unchanged. `None` if the values of the column are computed.
 pub(crate) fn scanned_table(plan: &LogicalPlan, column: &Column) -> Result<Option<TableReference>> {
     match (plan, origin(plan, column)?) {
         (LogicalPlan::TableScan(scan), _) => Ok(Some(scan.table_name.clone())),
@@ -106,11 +106,11 @@ fn is_scan(plan: &LogicalPlan) -> bool {
     matches!(plan, LogicalPlan::TableScan(_))
 }
 
-/// Returns a plan of one column that reads the values of `column` a second time: all values that it has in `plan`, and
-/// perhaps others. `None` unless this plan is cheap and drops rows of its table.
+/// Returns a plan of one column that reads the values of `column` a second time. The new plan returns all values that
+/// the column has in `plan`, and perhaps more. `None` unless the new plan is cheap and drops rows of its table.
 ///
-/// Leaves out runtime filters that are built from `probe_table`: the new filter is for that table, so it would be built
-/// from the table that it filters.
+/// The new filter is for `probe_table`. Therefore the new plan has no runtime filters that are built from
+/// `probe_table`: with them, the new filter would be built from the table that it filters.
 pub(crate) fn build_keys(
     plan: &LogicalPlan,
     column: &Column,
@@ -125,7 +125,8 @@ pub(crate) fn build_keys(
         let column = [Expr::Column(column.clone())];
         return LogicalPlanBuilder::new(chain).project(column)?.build().map(Some);
     }
-    // The other nodes only drop rows or join them to other rows, so the input has all values of the column.
+    // If a node is not part of a chain, it only drops rows of the input or joins them to other rows. So the input has
+    // all values of the column.
     match origin(plan, column)? {
         Some((input, name)) => build_keys(plan.inputs()[input], &name, probe_table),
         None => Ok(None),
@@ -154,8 +155,8 @@ fn without_filters_of(plan: &LogicalPlan, table: Option<&TableReference>) -> Res
     Ok(without?.data)
 }
 
-/// Marks a runtime filter within a chain as one that pays even if its own join is broadcast, because it also decides
-/// which keys the new filter has.
+/// Marks a runtime filter within a chain as one that pays even if its own join is broadcast, because it also determines
+/// the keys of the new filter.
 fn as_part_of_keys(plan: LogicalPlan) -> Transformed<LogicalPlan> {
     match RuntimeFilterNode::of(&plan) {
         Some(filter) if !filter.join.pays_if_broadcast => {
@@ -167,7 +168,8 @@ fn as_part_of_keys(plan: LogicalPlan) -> Transformed<LogicalPlan> {
 }
 
 /// Whether a plan reads a single table without joins, groups and sorts, and gives the same rows if it is run again. The
-/// build sides of runtime filters in it are not checked, since they were checked when these filters were placed.
+/// build sides of runtime filters in the plan are not checked here, since they were checked when these filters were
+/// placed.
 fn is_chain(plan: &LogicalPlan) -> bool {
     match plan {
         LogicalPlan::TableScan(scan) => {

@@ -7,17 +7,17 @@ use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 use std::sync::Arc;
 
-/// The estimated rows of a plan, as if its runtime filters dropped none.
+/// The estimated number of rows of a plan, on the assumption that its runtime filters drop no rows.
 pub(crate) fn estimated_rows(plan: &dyn ExecutionPlan) -> Result<Option<usize>> {
     let statistics = StatisticsContext::new().compute(plan, &StatisticsArgs::new())?;
     Ok(statistics.num_rows.get_value().copied())
 }
 
-/// Estimates the rows of the plan that builds a filter, after its predicates and after the runtime filters in it.
+/// Estimates the number of rows of the plan that builds a filter, after the plan's predicates and runtime filters.
 /// `None` if statistics are missing.
 ///
-/// A runtime filter is assumed to keep the same share of rows as the predicates that its keys have passed keep of their
-/// own table.
+/// Assumes that a runtime filter keeps the same share of its input as the predicates on the table of its keys keep of
+/// that table.
 ///
 /// # Errors
 /// An error of DataFusion if an operator has no statistics for its columns.
@@ -56,7 +56,7 @@ fn keys_of(filter: &Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
 }
 
 /// The number of rows that a plan reads from its tables. `None` if the rows of a table are unknown. The build sides of
-/// runtime filters are not counted, since other filters may share them.
+/// runtime filters are not counted, since several filters can share a build side.
 pub(crate) fn scanned_rows(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<usize>> {
     let children = match plan.downcast_ref::<RuntimeFilterExec>() {
         Some(filter) => filter.children()[..1].to_vec(),

@@ -25,15 +25,16 @@ use datafusion::physical_plan::{
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-/// Passes the rows of the first input whose key may be in a filter. The second input is the filter: one row and one
-/// column of BinaryView, made by `trommel_filter`.
+/// Drops the rows of the first input if their key is certainly not in the filter. The second input is the filter: one
+/// row and one column of BinaryView, made by `trommel_filter`.
 ///
 /// The output has the partitions and the order of the first input. The second input has one partition, which is read
-/// once, before any row of the first input. A partition stops using the filter if most of its rows are in it
-/// ([`Sampling`]).
+/// once, before any row of the first input. A partition stops using the filter if the filter keeps most of the
+/// partition's rows ([`Sampling`]).
 ///
-/// Metrics per partition: `probe_rows`, the rows that came in; `output_rows`, the rows that were in the filter or came
-/// after it was switched off; `filters_switched_off`. `filter_bytes` is counted once for all partitions.
+/// Metrics per partition: `probe_rows`, the rows that came in; `output_rows`, the rows whose key was in the filter and
+/// the rows that came after the filter was switched off; `filters_switched_off`, 1 if the partition stopped using the
+/// filter. `filter_bytes` is counted once for all partitions.
 #[derive(Debug)]
 pub struct RuntimeFilterExec {
     probe: Arc<dyn ExecutionPlan>,

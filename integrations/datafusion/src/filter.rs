@@ -13,7 +13,7 @@ use trommel_arrow::ColumnHasher;
 /// A filter whose bytes were verified.
 #[derive(Debug)]
 pub(crate) enum QueryFilter {
-    /// Holds every key.
+    /// A filter that holds every key.
     AlwaysTrue,
     /// A frozen filter.
     View(Box<OwnedView>),
@@ -31,7 +31,7 @@ impl QueryFilter {
         }
     }
 
-    /// Whether each key may be in the filter. NULL for keys that are NULL.
+    /// Looks up each key in the filter. The answer for a NULL key is NULL.
     pub(crate) fn probe(&self, keys: &ArrayRef) -> Result<BooleanArray> {
         match self {
             Self::AlwaysTrue => {
@@ -45,8 +45,8 @@ impl QueryFilter {
     }
 }
 
-/// A cache of verified filters. A query looks up batch after batch in the same filter, and verifying it costs as much
-/// as looking up tens of thousands of keys.
+/// A cache of verified filters. A query looks up batch after batch in the same filter, and verifying a filter costs as
+/// much as looking up tens of thousands of keys.
 #[derive(Debug, Default)]
 pub(crate) struct ParsedFilters {
     /// The most recently used filter is the last.
@@ -62,16 +62,16 @@ struct Parsed {
 }
 
 impl Parsed {
-    /// Whether `bytes` are this filter, by length and header. The header contains the table's checksum, so different
-    /// filters have equal headers with a probability of 2^-64. If the table in `bytes` was damaged later, lookups use
-    /// the verified table. Comparing the tables would read as much memory as parsing.
+    /// Whether `bytes` are this filter. Compares only length and header. The header contains the table's checksum, so
+    /// different filters have equal headers with a probability of 2^-64. If the table in `bytes` was damaged after the
+    /// verification, lookups use the verified table. Comparing the tables would read as much memory as parsing.
     fn is(&self, bytes: &[u8]) -> bool {
         self.len == bytes.len() && bytes.starts_with(&self.header)
     }
 }
 
 impl ParsedFilters {
-    /// Enough for the predicates of a few concurrent queries.
+    /// The maximum number of cached filters. It is enough for the predicates of a few concurrent queries.
     const MAX_FILTERS: usize = 8;
 
     pub(crate) fn parse(&self, bytes: &[u8]) -> Result<Arc<QueryFilter>> {

@@ -16,7 +16,8 @@ pub(crate) struct FilterGroups {
     agreed: Agreed,
     hasher: ColumnHasher,
     sets: Vec<KeySet>,
-    /// The sum of the sets' heap bytes. It is kept up to date, since adding it up for every batch takes time per group.
+    /// The sum of the sets' heap bytes. Every change updates it, since computing the sum for every batch would take
+    /// time for every group.
     heap_bytes: usize,
 }
 

@@ -11,7 +11,7 @@ pub const ALWAYS_TRUE: &[u8] = &[1];
 /// A filter with a higher false-positive rate is replaced by [`ALWAYS_TRUE`].
 const USELESS_FPR: f64 = 0.5;
 
-/// The keys of one group, or of a group's rows in one partition.
+/// The keys of one group, or the keys of those rows of a group that are in one partition.
 #[derive(Debug)]
 pub(crate) struct KeySet {
     agreed: Agreed,
@@ -96,7 +96,7 @@ impl KeySet {
         }
     }
 
-    /// Bytes on the heap.
+    /// The number of bytes on the heap.
     pub(crate) fn heap_bytes(&self) -> usize {
         self.keys.as_ref().map_or(0, FilterAccumulator::memory_bytes)
     }

@@ -15,15 +15,16 @@
 //!     .await?
 //!     .count()
 //!     .await?;
-//! assert!((2..20_000).contains(&found)); // 3, 5, and at most 1 % of the others or so
+//! assert!((2..20_000).contains(&found)); // 3, 5, and about 1 % of the other values
 //! # Ok(())
 //! # }
 //! ```
 //!
 //! - [`TrommelFilter`], `trommel_filter(key [, fpr [, kind [, keys]]])`, makes the frozen filter of a column.
 //! - [`MightContain`], `might_contain(filter, key)`, looks a key up in a frozen filter.
-//! - [`RuntimeFilterRule`] filters an input of a join by the keys of the other input, before it is repartitioned, sorted or
-//!   sent. It is off until `SET trommel.runtime_filter.enabled = true`; [`RuntimeFilterOptions`] has the options.
+//! - [`RuntimeFilterRule`] filters an input of a join by the keys of the other input, before the filtered input is
+//!   repartitioned, sorted or sent. The rule is off until `SET trommel.runtime_filter.enabled = true`;
+//!   [`RuntimeFilterOptions`] has the options.
 //!
 //! [`trommel_arrow`] documents which values are equal as keys, and what NULL means.
 

@@ -11,8 +11,8 @@ use futures::stream::TryStreamExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A future of the filter. Every partition that waits for it drives it, so it makes progress even if another partition
-/// is dropped.
+/// A future that returns the filter. Every partition that waits for the future also drives it, so the future makes
+/// progress even if another partition is dropped.
 pub(crate) type Loading =
     Shared<BoxFuture<'static, std::result::Result<Arc<Loaded>, Arc<DataFusionError>>>>;
 
@@ -20,13 +20,13 @@ pub(crate) type Loading =
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub(crate) filter: QueryFilter,
-    /// The filter's frozen bytes, or 0 once a partition has added them to its metrics.
+    /// The size of the frozen filter in bytes. It is 0 after a partition has added the size to its metrics.
     uncounted_bytes: AtomicUsize,
     _reservation: MemoryReservation,
 }
 
 impl Loaded {
-    /// Returns the filter's frozen bytes on the first call, and 0 on every later one.
+    /// Returns the size of the frozen filter in bytes on the first call, and 0 on every later call.
     pub(crate) fn take_bytes(&self) -> usize {
         self.uncounted_bytes.swap(0, Ordering::Relaxed)
     }

@@ -22,15 +22,15 @@ use std::sync::{Arc, LazyLock};
 ///
 /// The result is true if the filter or the key is NULL, so it is never NULL.
 ///
-/// A filter is verified once, as the function remembers the last eight filters. The filter may also be a column with
-/// different values: then each run of equal values costs at most one verification.
+/// A filter is verified once, because the function remembers the last eight filters. If the filter is a column with
+/// different values, each run of equal values costs at most one verification.
 #[derive(Debug)]
 pub struct MightContain {
     signature: Signature,
     parsed: ParsedFilters,
 }
 
-/// The function [`MightContain`]. All callers in a process share one.
+/// The function [`MightContain`]. All callers in a process share one instance.
 #[must_use]
 pub fn might_contain_udf() -> Arc<ScalarUDF> {
     static UDF: LazyLock<Arc<ScalarUDF>> =

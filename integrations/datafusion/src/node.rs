@@ -9,14 +9,14 @@ use std::sync::Arc;
 /// The properties of a filter's join that determine whether the filter pays in a cluster.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FilteredJoin {
-    /// Estimated bytes per row of the side whose keys build the filter; 0 if unknown.
+    /// The estimated number of bytes per row of the side whose keys build the filter; 0 if unknown.
     pub build_row_bytes: usize,
     /// Whether the filter pays even if the other side of the join is sent to all executors, because the filtered rows
-    /// are grouped before the join or are the keys of another filter.
+    /// are grouped before the join or because they are the keys of another filter.
     pub pays_if_broadcast: bool,
 }
 
-/// Keeps the rows of `probe` whose `key` may be among the values of `build`, which has one column.
+/// Drops rows of `probe` if their `key` is certainly not among the values of `build`. `build` has one column.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RuntimeFilterNode {
     pub(crate) probe: LogicalPlan,
@@ -54,7 +54,7 @@ impl RuntimeFilterNode {
         self.join
     }
 
-    /// The runtime filter at the root of a plan. `None` if the root is another node.
+    /// The runtime filter at the root of a plan. `None` if the root is a node of another kind.
     #[must_use]
     pub fn of(plan: &LogicalPlan) -> Option<&Self> {
         match plan {

@@ -13,23 +13,26 @@ use trommel::FilterKind;
 pub struct RuntimeFilterOptions {
     /// Whether joins are filtered at all. Default: false.
     pub enabled: bool,
-    /// Whether joins that DataFusion's own dynamic filters already filter, hash joins within one process, get a filter
-    /// too. Default: false.
+    /// Whether a join gets a filter even if DataFusion's own dynamic filters already filter it. They filter the hash
+    /// joins within one process. Default: false.
     pub all_joins: bool,
     /// The kind of filter. Default: `split-block-bloom`.
     pub kind: FilterKind,
     /// The false-positive rate. Default: 0.01.
     pub fpr: f64,
-    /// A join is not filtered if its filter would have more bytes. Default: 8 MiB, as in Spark.
+    /// The maximum size of a filter in bytes. A join is not filtered if its filter would be larger. Default: 8 MiB, as
+    /// in Spark.
     pub max_bytes: usize,
-    /// A join is not filtered if the rows read for the keys are more than this share of the rows to filter. Default:
-    /// 0.5.
+    /// The maximum ratio of the rows that are read for the keys to the rows that are filtered. A join is not filtered
+    /// if its ratio is higher. Default: 0.5.
     pub max_build_share: f64,
-    /// An input of fewer rows is not filtered. Default: 100,000.
+    /// The minimum number of rows of an input. A smaller input is not filtered. Default: 100,000.
     pub min_probe_rows: usize,
-    /// After this number of rows, a partition decides whether it keeps using the filter. Default: 65,536.
+    /// The number of rows in the sample of a partition. After the sample, the partition decides whether it keeps using
+    /// the filter. Default: 65,536.
     pub sample_rows: usize,
-    /// A partition stops using the filter if a larger share of its sample is in the filter. Default: 0.85, as in Velox.
+    /// The maximum share of the sample whose keys are in the filter. A partition stops using the filter if the share is
+    /// larger. Default: 0.85, as in Velox.
     pub max_pass_share: f64,
 }
 

@@ -23,12 +23,12 @@ use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, Phy
 use std::sync::Arc;
 use trommel::FilterSpec;
 
-/// A filter has room for at least this number of keys: estimates are often too low, and a filter of 64 KB costs next to
-/// nothing.
+/// The minimum number of keys for which a filter has room. Estimates are often too low, and a filter for this number of
+/// keys takes only 64 KB.
 const MIN_KEYS: usize = 50_000;
 
-/// The share of rows that runtime filters in a build side keep is a guess, so a filter has room for this multiple of
-/// the estimated keys.
+/// The room for keys in a filter, as a multiple of the estimated number of keys, if the build side has runtime filters.
+/// A multiple is needed because the share of rows that these filters keep is a guess.
 const KEYS_MARGIN: usize = 2;
 
 /// Plans [`RuntimeFilterNode`]s. A node is replaced by its unfiltered input if its filter would not pay:
@@ -38,7 +38,7 @@ const KEYS_MARGIN: usize = 2;
 /// - if the rows read for the keys would be more than `max_build_share` of the rows to filter,
 /// - if the table of the keys is unbounded.
 ///
-/// A condition whose sizes are unknown does not count: the sample at run time then decides whether the filter stays on.
+/// A condition is ignored if its sizes are unknown. The sample at run time then decides whether the filter stays on.
 #[derive(Debug, Default)]
 pub struct RuntimeFilterPlanner {}
 
@@ -145,7 +145,7 @@ fn build_filter(
 }
 
 /// DataFusion's planner with [`RuntimeFilterPlanner`]. A session that has its own planner adds [`RuntimeFilterPlanner`]
-/// to it instead.
+/// to its planner instead.
 #[derive(Debug, Default)]
 pub struct RuntimeFilterQueryPlanner {}
 

@@ -1,7 +1,7 @@
 //! Encodes plans as bytes, for engines that send them to other processes.
 //!
-//! Each codec extends another codec by this crate's functions, encoded by name, and by the runtime filter. A process
-//! that decodes with it needs no function registry.
+//! Each codec extends another codec: it also encodes the runtime filter and, by their names, this crate's functions. A
+//! process that decodes with such a codec needs no function registry.
 
 mod logical;
 mod physical;

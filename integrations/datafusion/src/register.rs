@@ -23,7 +23,7 @@ pub fn might_contain(filter: Expr, key: Expr) -> Expr {
     might_contain_udf().call(vec![filter, key])
 }
 
-/// Registers the functions, without options and rule.
+/// Registers the functions, but not the options and the rule.
 ///
 /// # Errors
 /// The registry's error if it does not accept functions.
@@ -35,8 +35,8 @@ pub fn register_functions(registry: &mut dyn FunctionRegistry) -> Result<()> {
 
 /// Registers the functions, the options, and the rule with its planner.
 ///
-/// This replaces the session's query planner. A session that has its own planner registers the parts instead, and adds
-/// [`RuntimeFilterPlanner`](crate::RuntimeFilterPlanner) to its planner.
+/// This replaces the session's query planner. A session that has its own planner registers functions, options and rule
+/// one by one, and adds [`RuntimeFilterPlanner`](crate::RuntimeFilterPlanner) to its planner.
 ///
 /// ```
 /// use datafusion::prelude::SessionContext;

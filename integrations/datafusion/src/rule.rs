@@ -13,23 +13,23 @@ use std::sync::Arc;
 /// Filters one input of a join by the keys of the other input, as deep in the plan as possible.
 ///
 /// The rule does nothing unless `trommel.runtime_filter.enabled` is set ([`RuntimeFilterOptions`]). It considers joins
-/// whose keys are columns, and filters an input only if the join drops its unmatched rows. The other input is read a
-/// second time for its keys. Therefore it must be a chain of a scan, filters, projections and runtime filters, at least
-/// one of which drops rows.
+/// whose keys are columns, and filters an input only if the join drops the unmatched rows of this input. The other
+/// input is read a second time for its keys. Therefore the other input must be a chain of a scan, filters, projections
+/// and runtime filters, at least one of which drops rows.
 ///
 /// Within one process, DataFusion's hash joins filter their probe side themselves. The rule does not filter such joins
 /// unless `all_joins` is set. Sort-merge joins (`datafusion.optimizer.prefer_hash_join = false`) have no such filter.
 ///
-/// Both readings must give the same rows. The rule does not filter by an input with a volatile predicate, such as
-/// `random() < 0.1`. It cannot detect that a table changes during a query.
+/// The other input must give the same rows both times. The rule does not filter by an input with a volatile predicate,
+/// such as `random() < 0.1`. It cannot detect that a table changes during a query.
 ///
 /// [`RuntimeFilterPlanner`](crate::RuntimeFilterPlanner) decides later, from the estimated sizes, whether a filter
 /// pays.
 #[derive(Debug, Default)]
 pub struct RuntimeFilterRule {}
 
-/// Estimated bytes of a string or another value without a fixed width: 16 for a view, and 16 for the bytes that it
-/// refers to.
+/// The estimated size in bytes of a value without a fixed width, such as a string: 16 bytes for a view, and 16 for the
+/// bytes to which the view refers.
 const VARIABLE_BYTES: usize = 32;
 
 impl OptimizerRule for RuntimeFilterRule {
@@ -50,8 +50,9 @@ impl OptimizerRule for RuntimeFilterRule {
             LogicalPlan::Join(join) => filter_inputs(join),
             other => Ok(Transformed::no(other)),
         };
-        // A filter should be built only from keys that pass the other filters. These may come from a join above or
-        // below, so there are two passes. The second replaces filters of the first by more selective ones.
+        // A filter is more selective if its keys have passed the other filters. The other filters can come from joins
+        // above or below this one, so there are two passes. The second pass replaces filters of the first pass by more
+        // selective ones.
         plan.transform_down(filter)?.transform_data(|plan| plan.transform_up(filter))
     }
 }
@@ -64,8 +65,9 @@ fn applies(options: &ConfigOptions) -> bool {
     ours.enabled && (ours.all_joins || !has_dynamic_filters)
 }
 
-/// Whether a plan has neither runtime filters nor recursion. With filters, the rule has already run, and another run
-/// would filter by the rows that they select. The working table of a recursive query can be read only once.
+/// Whether a plan has neither runtime filters nor recursion. If a plan has runtime filters, the rule has already run,
+/// and another run would filter by the rows that these filters select. The working table of a recursive query can be
+/// read only once.
 fn may_have_filters(plan: &LogicalPlan) -> Result<bool> {
     let excludes = |plan: &LogicalPlan| {
         RuntimeFilterNode::of(plan).is_some() || matches!(plan, LogicalPlan::RecursiveQuery(_))
@@ -79,7 +81,8 @@ fn drops_unmatched(join: &Join) -> (bool, bool) {
         JoinType::Inner | JoinType::LeftSemi | JoinType::RightSemi => (true, true),
         JoinType::Left => (false, true),
         JoinType::Right => (true, false),
-        // Of the other side, only matching rows matter. In a null-aware join, from NOT IN, rows with NULL matter too.
+        // Only the matching rows of the right input matter. In a null-aware join, which NOT IN makes, its rows with
+        // NULL matter too.
         JoinType::LeftAnti => (false, !join.null_aware),
         JoinType::RightAnti => (!join.null_aware, false),
         _ => (false, false),
@@ -118,7 +121,7 @@ fn columns<'a>(
     Some((column(&join.left, left)?, column(&join.right, right)?))
 }
 
-/// The column that an expression consists of, perhaps with a cast that keeps its keys.
+/// If an expression is a column, perhaps with a cast that keeps its keys, returns this column.
 fn column<'a>(plan: &LogicalPlan, expression: &'a Expr) -> Option<&'a Column> {
     let (column, cast_to) = match expression {
         Expr::Column(column) => (column, None),
@@ -133,7 +136,7 @@ fn column<'a>(plan: &LogicalPlan, expression: &'a Expr) -> Option<&'a Column> {
     trommel_arrow::cast_keeps_keys(from, cast_to.unwrap_or(from)).then_some(column)
 }
 
-/// Returns the input `probe` with a filter at the origin of its key. `None` if it cannot be filtered.
+/// Returns the input `probe` with a filter at the origin of its key. `None` if the input cannot be filtered.
 fn filter_input(
     drops_unmatched: bool,
     probe: &LogicalPlan,
@@ -153,7 +156,7 @@ fn filter_input(
     }
 }
 
-/// Estimated bytes per row of a plan.
+/// The estimated number of bytes per row of a plan.
 fn row_bytes(plan: &LogicalPlan) -> usize {
     let fields = plan.schema().fields().iter();
     fields.map(|field| field.data_type().primitive_width().unwrap_or(VARIABLE_BYTES)).sum()

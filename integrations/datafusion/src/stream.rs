@@ -14,9 +14,9 @@ use futures::stream::{StreamExt, try_unfold};
 /// When a partition stops using the filter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sampling {
-    /// The partition decides after this number of rows.
+    /// The number of rows after which the partition decides.
     pub rows: usize,
-    /// It stops if a larger share of these rows was in the filter.
+    /// The partition stops using the filter if the filter held the keys of a larger share of these rows.
     pub max_pass_share: f64,
 }
 
@@ -87,7 +87,7 @@ impl ProbeStream {
         let loading = self.loading.clone();
         let loaded = loading.await.map_err(DataFusionError::Shared)?;
         if self.seen_rows == 0 {
-            // Only the first partition gets the bytes; the others add 0.
+            // `take_bytes` returns the size to the first partition only. The other partitions add 0.
             metrics.filter_bytes.add(loaded.take_bytes());
         }
         loop {
@@ -117,7 +117,7 @@ impl ProbeStream {
         }
     }
 
-    /// Counts the rows of the sample. When it is complete, decides whether to switch the filter off.
+    /// Counts the rows of the sample. When the sample is complete, decides whether to switch the filter off.
     fn sample(&mut self, rows: usize, passed: usize, metrics: &Metrics) {
         if self.seen_rows >= self.sampling.rows {
             return;

@@ -26,12 +26,12 @@ pub(super) fn decode<M: Message + Default>(buffer: &[u8]) -> Option<Result<M>> {
     )
 }
 
-/// This crate's aggregate, if it has this name.
+/// Returns this crate's aggregate if `name` is its name.
 pub(super) fn udaf(name: &str) -> Option<Arc<AggregateUDF>> {
     Some(trommel_filter_udaf()).filter(|udaf| udaf.name() == name)
 }
 
-/// This crate's scalar function, if it has this name.
+/// Returns this crate's scalar function if `name` is its name.
 pub(super) fn udf(name: &str) -> Option<Arc<ScalarUDF>> {
     Some(might_contain_udf()).filter(|udf| udf.name() == name)
 }
