@@ -103,7 +103,7 @@ std::size_t Matches(const leveldb::FilterPolicy &policy, const std::vector<level
 }
 
 // Returns the false-positive rate of about a million lookups, spread evenly over several filters of `n` keys. The
-// filters hold about 40,000 keys together, or are one filter if `n` is larger.
+// filters together hold about 40,000 keys. If `n` is larger, there is only one filter.
 double FalsePositives(const leveldb::FilterPolicy &policy, std::size_t n) {
     const std::size_t filters = std::max<std::size_t>(1, 40'000 / n), lookups = 1'000'000 / filters;
     std::size_t matches = 0;
@@ -131,9 +131,9 @@ void Filters(const std::vector<Subject> &subjects, int repetitions) {
             const leveldb::FilterPolicy &policy = *subjects[i].policy;
             std::size_t matches = 0;
             const double absent_seconds = Seconds([&] { matches = Matches(policy, absent.slices(), filters[i]); });
-            Require(matches < kLookups / 5, subjects[i].name + ": too many absent keys match");
+            Require(matches < kLookups / 5, subjects[i].name + ": few absent keys match");
             const double present_seconds = Seconds([&] { matches = Matches(policy, present.slices(), filters[i]); });
-            Require(matches == kLookups, subjects[i].name + ": a key is missing");
+            Require(matches == kLookups, subjects[i].name + ": every present key matches");
             std::string filter;
             const double build_seconds = Seconds([&] {
                 for (std::size_t build = 0; build < builds; build++) {
@@ -141,7 +141,7 @@ void Filters(const std::vector<Subject> &subjects, int repetitions) {
                     policy.CreateFilter(keys.slices().data(), static_cast<int>(n), &filter);
                 }
             });
-            Require(filter == filters[i], subjects[i].name + ": a rebuilt filter differs");
+            Require(filter == filters[i], subjects[i].name + ": a rebuilt filter is the same");
             samples[i][0].values.push_back(absent_seconds / kLookups * 1e9);
             samples[i][1].values.push_back(present_seconds / kLookups * 1e9);
             samples[i][2].values.push_back(build_seconds / static_cast<double>(builds * n) * 1e9);
@@ -196,7 +196,7 @@ void Build(const leveldb::Options &options, const std::string &path, const Value
 
 void Databases(std::vector<Subject> subjects, int build_repetitions, int repetitions) {
     constexpr std::uint64_t n = 1'000'000, lookups = 200'000;
-    // The baseline that shows the effect of having a filter.
+    // A database without filters is the baseline.
     subjects.push_back({"no filter", nullptr});
     const TemporaryDirectory scratch;
     const Values values;
@@ -222,13 +222,13 @@ void Databases(std::vector<Subject> subjects, int build_repetitions, int repetit
         // Opens the tables and fills the page cache.
         for (std::uint64_t number = 0; number < n; number++) {
             Require(databases[i]->Get(leveldb::ReadOptions(), all.slices()[number], &value), "get");
-            Require(values.Of(number) == value, subjects[i].name + ": a wrong value");
+            Require(values.Of(number) == value, subjects[i].name + ": a key has its value");
         }
     }
     Interleave(repetitions, subjects.size(), [&](std::size_t i) {
         samples[i][2].values.push_back(Seconds([&] {
             for (const leveldb::Slice &key : absent.slices()) {
-                Require(databases[i]->Get(leveldb::ReadOptions(), key, &value).IsNotFound(), "an absent key is found");
+                Require(databases[i]->Get(leveldb::ReadOptions(), key, &value).IsNotFound(), "absent keys are absent");
             }
         }));
         samples[i][3].values.push_back(Seconds([&] {

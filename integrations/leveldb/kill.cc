@@ -52,12 +52,12 @@ std::uint64_t KillOne(const std::string &path, std::uint64_t first_batch, long d
 
     // The writer needs time to open the database. After its first acknowledgement it does nothing but write.
     pollfd readable{pipe_ends[0], POLLIN, 0};
-    Require(poll(&readable, 1, 60'000) == 1, "a writer acknowledged nothing within a minute");
+    Require(poll(&readable, 1, 60'000) == 1, "a writer acknowledges a batch within a minute");
     SleepMicroseconds(delay_us);
     kill(writer, SIGKILL);
     int status = 0;
     Require(waitpid(writer, &status, 0) == writer, "waitpid");
-    Require(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "the writer ended before it was killed");
+    Require(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "the writer runs until it is killed");
 
     // A number is shorter than PIPE_BUF, so the pipe holds it whole or not at all.
     std::uint64_t acknowledged = first_batch, batch = 0;
@@ -73,7 +73,7 @@ bool Holds(leveldb::DB &db, std::uint64_t number) {
     std::string value;
     const leveldb::Status status = db.Get(leveldb::ReadOptions(), KeyOf(number), &value);
     Require(status.ok() || status.IsNotFound(), "get: " + status.ToString());
-    Require(status.IsNotFound() || value.compare(0, 16, KeyOf(number)) == 0, "a wrong value");
+    Require(status.IsNotFound() || value.compare(0, 16, KeyOf(number)) == 0, "a key has its value");
     return status.ok();
 }
 
@@ -107,14 +107,14 @@ void KillWriters(const std::string &path, int kills) {
         const Database db = Open(SmallTables(&policy), path);
         for (std::uint64_t number = 0; number < acknowledged * kKeysPerBatch; number++) {
             Require(Holds(*db, number), "round " + std::to_string(round) + ": acknowledged key " +
-                                            std::to_string(number) + " is lost");
+                                            std::to_string(number) + " is held");
         }
         // The batch after the acknowledged ones is there whole or not at all, and no later batch is there.
         std::uint64_t more = 0;
         for (std::uint64_t i = 0; i < 2 * kKeysPerBatch; i++) {
             more += Holds(*db, acknowledged * kKeysPerBatch + i);
         }
-        Require(more == 0 || more == kKeysPerBatch, "a batch is only partly there");
+        Require(more == 0 || more == kKeysPerBatch, "a batch is there whole or not at all");
         batches = acknowledged + more / kKeysPerBatch;
         unacknowledged += more != 0;
     }

@@ -14,7 +14,8 @@ inline constexpr char kWriterVerb[] = "--write-until-killed";
 int WriteUntilKilled(const std::string &path, std::uint64_t first_batch);
 
 // Starts this program as a writer and kills it with SIGKILL, `kills` times on one database. Requires after each kill
-// that the database opens, and that it holds every acknowledged batch and at most one more, each of them whole.
+// that the database opens, and that it holds every acknowledged batch and at most one more batch. Every batch must be
+// whole.
 void KillWriters(const std::string &path, int kills);
 
 #endif // TROMMEL_LEVELDB_KILL_H

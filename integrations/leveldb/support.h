@@ -86,7 +86,7 @@ private:
     std::filesystem::path path_;
 };
 
-// Forwards every call to an inner policy, whose name it has, and counts filters, keys, bytes and answers.
+// Has the name of an inner policy and forwards every call to it. Counts filters, keys, bytes and answers.
 class CountingPolicy final : public leveldb::FilterPolicy {
 public:
     explicit CountingPolicy(Policy inner) : inner_(std::move(inner)) {}

@@ -65,7 +65,7 @@ void RequireAllFound(leveldb::DB &db, std::uint64_t n) {
     for (std::uint64_t i = 0; i < n; i++) {
         const std::string key = KeyOf(i);
         Require(db.Get(leveldb::ReadOptions(), key, &value), "get key " + std::to_string(i));
-        Require(value == key, "a wrong value for key " + std::to_string(i));
+        Require(value == key, "the value of key " + std::to_string(i));
     }
 }
 
@@ -73,7 +73,7 @@ void RequireNoneFound(leveldb::DB &db, std::uint64_t first, std::uint64_t n) {
     std::string value;
     for (std::uint64_t i = first; i < first + n; i++) {
         Require(db.Get(leveldb::ReadOptions(), KeyOf(i), &value).IsNotFound(),
-                "absent key " + std::to_string(i) + " is found");
+                "absent key " + std::to_string(i) + " is not found");
     }
 }
 
@@ -93,8 +93,9 @@ void a_million_keys_are_found_and_absent_ones_excluded(const TemporaryDirectory 
     Require(policy.maybe >= n, "every key goes through a filter");
     policy.Reset();
     RequireNoneFound(*db, n, n);
-    // Not all of them: LevelDB checks no filter for a key that falls between two tables.
-    Require(policy.excluded >= n / 10 * 9, "absent keys that filters exclude: " + std::to_string(policy.excluded));
+    // Some absent keys are not excluded: LevelDB checks no filter for a key that falls between two tables.
+    Require(policy.excluded >= n / 10 * 9,
+            "filters exclude nine tenths of the absent keys, not only " + std::to_string(policy.excluded));
 }
 
 void every_kind_answers_right(const TemporaryDirectory &scratch) {
@@ -106,10 +107,10 @@ void every_kind_answers_right(const TemporaryDirectory &scratch) {
         policy.Reset();
         const Database db = Open(OptionsWith(&policy), path);
         RequireAllFound(*db, n);
-        Require(policy.excluded == 0 && policy.maybe >= n, std::string(kind.name) + ": present keys");
+        Require(policy.excluded == 0 && policy.maybe >= n, std::string(kind.name) + ": filters exclude no present key");
         policy.Reset();
         RequireNoneFound(*db, n, n);
-        Require(policy.excluded >= n / 10 * 9, std::string(kind.name) + ": absent keys");
+        Require(policy.excluded >= n / 10 * 9, std::string(kind.name) + ": filters exclude absent keys");
     }
 }
 
@@ -172,10 +173,10 @@ void filters_are_appended_and_exactly_sized() {
             policy->CreateFilter(slices.data(), static_cast<int>(n), &dst);
             Require(dst.compare(0, 6, "before") == 0, what + ": bytes before the filter are kept");
             const std::string block = dst.substr(6);
-            Require(block.size() == trommel_policy_size(same, n), what + ": size");
-            Require(trommel_policy_verify(same, block.data(), block.size()) == TROMMEL_OK, what + ": verify");
+            Require(block.size() == trommel_policy_size(same, n), what + ": the predicted size");
+            Require(trommel_policy_verify(same, block.data(), block.size()) == TROMMEL_OK, what + ": a valid block");
             for (const std::string &key : keys) {
-                Require(policy->KeyMayMatch(key, block), what + ": a key is missing");
+                Require(policy->KeyMayMatch(key, block), what + ": every key is found");
             }
         }
         trommel_policy_free(same);
@@ -230,9 +231,9 @@ void keys_that_do_not_fit_leave_no_filter(const TemporaryDirectory &scratch) {
         std::string dst = "before";
         policy->CreateFilter(slices.data(), static_cast<int>(slices.size()), &dst);
         Require(dst.compare(0, 6, "before") == 0, std::string(kind.name) + ": bytes before the filter are kept");
-        Require(std::strcmp(kind.name, "cuckoo") != 0 || dst.size() == 6, "a cuckoo filter has room for chosen keys");
+        Require(std::strcmp(kind.name, "cuckoo") != 0 || dst.size() == 6, "a cuckoo filter has no room for chosen keys");
         for (const std::string &key : keys) {
-            Require(policy->KeyMayMatch(key, dst.substr(6)), std::string(kind.name) + ": a chosen key");
+            Require(policy->KeyMayMatch(key, dst.substr(6)), std::string(kind.name) + ": every chosen key is found");
         }
     }
     // LevelDB treats the missing filter as one that excludes nothing.
@@ -252,36 +253,36 @@ void keys_that_do_not_fit_leave_no_filter(const TemporaryDirectory &scratch) {
     Require(policy.maybe >= keys.size(), "KeyMayMatch is called with the missing filter");
 
     const Policy other = Ours("cuckoo", 20, 1);
-    Require(!FilterOf(*other, keys).empty(), "no room under a seed that the keys were not chosen for");
+    Require(!FilterOf(*other, keys).empty(), "keys fit under a seed for which they were not chosen");
 }
 
-// Bytes that no policy of this name writes exclude no key. No bytes make a lookup read past their ends; a build with
-// -fsanitize=address detects such reads.
+// Bytes of a form that no policy of this name writes exclude no key. A lookup never reads past the ends of the bytes
+// that it is given; a build with -fsanitize=address detects such reads.
 void foreign_bytes_exclude_nothing() {
     const std::string key = KeyOf(7), absent = KeyOf(1'000'007);
     std::mt19937_64 random(1);
     for (const Kind &kind : kKinds) {
         const std::string what = kind.name;
         const Policy policy = Ours(kind.name, kind.bits_per_key);
-        Require(policy->KeyMayMatch(key, leveldb::Slice()), what + ": no bytes");
-        Require(policy->KeyMayMatch(leveldb::Slice(), leveldb::Slice()), what + ": no key, no bytes");
+        Require(policy->KeyMayMatch(key, leveldb::Slice()), what + ": no bytes exclude nothing");
+        Require(policy->KeyMayMatch(leveldb::Slice(), leveldb::Slice()), what + ": no bytes exclude no empty key");
         for (const Kind &other : kKinds) {
             if (std::strcmp(other.name, kind.name) != 0) {
                 const std::string block = FilterOf(*Ours(other.name, other.bits_per_key), Keys(0, 100));
-                Require(policy->KeyMayMatch(absent, block), what + ": a block of " + other.name);
+                Require(policy->KeyMayMatch(absent, block), what + ": nothing is excluded by a block of " + other.name);
             }
         }
         std::string block = FilterOf(*policy, Keys(0, 100));
         // No kind has the code 0x7f in its last byte. Such bytes exclude nothing, whatever their length.
         std::string damaged = block;
         damaged.back() = 0x7f;
-        Require(policy->KeyMayMatch(absent, damaged), what + ": a reserved code");
+        Require(policy->KeyMayMatch(absent, damaged), what + ": a reserved code excludes nothing");
         for (std::size_t len = 0; len < 300; len++) {
             const std::string garbage(len, '\x7f');
-            Require(policy->KeyMayMatch(absent, garbage), what + ": garbage");
+            Require(policy->KeyMayMatch(absent, garbage), what + ": garbage excludes nothing");
         }
-        // Truncated blocks and random bytes may give any answer, but the call returns. Each is in an allocation of its
-        // own, so that sanitizers detect reads past its ends.
+        // For truncated blocks and random bytes, any answer is right, but the call must return. Each input is in an
+        // allocation of its own, so that sanitizers detect reads past its ends.
         for (std::size_t len = 0; len <= block.size(); len++) {
             const std::vector<char> head(block.begin(), block.begin() + static_cast<std::ptrdiff_t>(len));
             const std::vector<char> tail(block.begin() + static_cast<std::ptrdiff_t>(len), block.end());
@@ -331,7 +332,7 @@ void paranoid_checks_guard_damaged_filters(const TemporaryDirectory &scratch) {
         file.seekp(0);
         file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     }
-    Require(damaged > 0, "no filter is found in the files");
+    Require(damaged > 0, "filters are found in the files");
 
     const auto keys_lost = [&](bool paranoid) {
         leveldb::Options options = OptionsWith(policy.get());
@@ -344,18 +345,19 @@ void paranoid_checks_guard_damaged_filters(const TemporaryDirectory &scratch) {
         }
         return missing;
     };
-    Require(keys_lost(false) > 0, "without paranoid_checks the damage hides no key");
-    Require(keys_lost(true) == 0, "paranoid_checks does not guard the filters");
+    Require(keys_lost(false) > 0, "without paranoid_checks the damage hides keys");
+    Require(keys_lost(true) == 0, "paranoid_checks guards the filters");
 }
 
 void impossible_policies_are_nullptr() {
     for (const Kind &wrong : {Kind{nullptr, 10}, {"no-such-kind", 10}, {"counting-bloom", 10}, {"bloom", 0},
                               {"cuckoo", 2}, {"bloom", 1e300}}) {
-        // The message of a failure stays until the next one. A different failure first makes the new message visible.
-        Require(trommel_policy_new("bloom", 10, 0, nullptr) != TROMMEL_OK, "no pointer to write the policy to");
+        // The message of a failure stays until the next failure. A different failure comes first, so that the new
+        // message can be told from the old one.
+        Require(trommel_policy_new("bloom", 10, 0, nullptr) != TROMMEL_OK, "a null pointer to the policy is refused");
         const std::string before = trommel_last_error();
-        Require(NewTrommelFilterPolicy(wrong.name, wrong.bits_per_key) == nullptr, "an impossible policy");
-        Require(*trommel_last_error() != '\0' && trommel_last_error() != before, "no message");
+        Require(NewTrommelFilterPolicy(wrong.name, wrong.bits_per_key) == nullptr, "an impossible policy is refused");
+        Require(*trommel_last_error() != '\0' && trommel_last_error() != before, "a refusal has a new message");
     }
     Require(std::strcmp(Ours("bloom", 10, 255)->Name(), "trommel.1.bloom.xxh3.00000000000000ff") == 0, "name");
 }

@@ -1,5 +1,6 @@
 // The policy uses trommel.h alone and not trommel.hpp, which throws: LevelDB's own build files turn exceptions and
-// run-time type information off, and a class that derives from one of LevelDB's has to be built in the same way.
+// run-time type information off, and a class that derives from a class of LevelDB has to be built with the same
+// settings.
 #include "trommel_leveldb.h"
 
 #include <array>
@@ -43,7 +44,7 @@ public:
 
 private:
     // Writes the hashes of `n` keys, skips consecutive repetitions, and returns the number of hashes written. The
-    // versions of a key that snapshots keep come one after another; adding each would make the filter larger.
+    // versions of a key that snapshots keep come one after another; adding each version would make the filter larger.
     std::size_t Hash(const leveldb::Slice *keys, std::size_t n, std::uint64_t *hashes) const {
         std::size_t distinct = 0;
         for (std::size_t i = 0; i < n; i++) {

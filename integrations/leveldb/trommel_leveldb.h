@@ -13,7 +13,7 @@
 //
 // The policy's name, which LevelDB stores in each table, contains kind and seed. LevelDB ignores filters that were
 // written under another name: the database answers right, but reads more data. Bits per key are not in the name, so old
-// filters stay in use when they change.
+// filters stay in use when the bits per key change.
 //
 // Returns nullptr if there is no such policy; trommel_last_error() has the reason. LevelDB writes no filters if
 // `filter_policy` is nullptr.

@@ -2,8 +2,8 @@
 
     python kmers.py [BASES]
 
-First writes FASTA files with a random genome of BASES letters (default: a million), and with reads from it and from
-another genome.
+First writes FASTA files with a random genome of BASES letters (default: a million), and with reads from this
+genome and from another one.
 """
 
 import pathlib

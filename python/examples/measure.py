@@ -1,4 +1,4 @@
-"""Measures the filters and those of other packages, and prints the tables of README.md.
+"""Measures the filters of this package and of other packages, and prints the tables of README.md.
 
     pip install rbloom pybloom-live fastbloom-rs pyfusefilter 'xxhash<4'
     python measure.py [ROUNDS [KEYS]]
@@ -130,7 +130,7 @@ def timed(call, keys, count):
 
 
 def measure(subject, present, absent, text, times):
-    """Appends to `times`, under a table row's key, the ns per key of adding, of finding and of not finding keys."""
+    """Appends to each table row in `times` the ns per key of adding keys and of looking up present and absent keys."""
     forms = [("one by one", *subject.single(len(present), text)), *subject.batches(len(present), text)]
     for form, build, count_found in forms:
         present_keys, absent_keys = (in_form(keys, form) for keys in (present, absent))

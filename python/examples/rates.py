@@ -2,8 +2,8 @@
 
     python rates.py [KEYS [PICTURE.svg]]
 
-The filters are made for KEYS keys (default: 100,000) and a false-positive rate of 1 %. Prints a table. With PICTURE.svg, it
-also draws a plot, which needs matplotlib.
+The filters are made for KEYS keys (default: 100,000) and a false-positive rate of 1 %. Prints a table. With PICTURE.svg
+it also draws a plot, which needs matplotlib.
 """
 
 import sys

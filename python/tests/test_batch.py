@@ -22,7 +22,7 @@ def assert_batch(batch, keys):
     by_batch = trommel.Filter(keys=5_000, fpr=1e-4)
     by_batch.update(batch)
     assert by_batch == filter_of(present)
-    # This filter holds every other key.
+    # This filter holds every second key.
     f = filter_of(present[::2])
     answers = f.contains(batch)
     assert isinstance(answers, numpy.ndarray) and answers.dtype == numpy.bool_

@@ -88,7 +88,7 @@ fn measure(name: &str, column: &ArrayRef, repetitions: usize) {
     });
     let ours: Vec<_> =
         hasher.hash(&[column]).expect("keys").hashes().iter().map(|hash| hash.raw()).collect();
-    assert!(same_equalities(&ours, &theirs), "{name}: rows are equal for one hash only");
+    assert!(same_equalities(&ours, &theirs), "{name}: both hashes agree on which rows are equal");
 
     let bytes_per_row = column.get_buffer_memory_size() as f64 / ROWS as f64;
     let [ours, theirs, lookup] = samples.map(|samples| samples.median());

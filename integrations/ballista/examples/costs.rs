@@ -30,7 +30,7 @@ struct Arguments {
     scale: f64,
 }
 
-/// Files of each large table, and so the number of tasks that read it if there are slots for them.
+/// The number of files of each large table, and so the number of tasks that read the table if there are slots for them.
 const FILES: i32 = 8;
 
 /// The queries select the orders before one of these days. The day determines how many keys the filter has.
@@ -93,7 +93,7 @@ struct Stages {
     build: usize,
     /// The stage that merges the parts.
     merge: usize,
-    /// Partitions of the build stage.
+    /// The number of partitions of the build stage.
     parts: usize,
     /// The number of keys that the filter was planned for.
     agreed_keys: usize,

@@ -23,10 +23,10 @@ struct Arguments {
     /// The scale factor of TPC-H: at 1, lineitem has 6,000,000 rows.
     #[arg(long, default_value_t = 1.0)]
     scale: f64,
-    /// Files per large table.
+    /// The number of files per large table.
     #[arg(long, default_value_t = 4)]
     files: i32,
-    /// Runs of each query. The variants are interleaved.
+    /// The number of runs of each query. The variants are interleaved.
     #[arg(long, default_value_t = 5)]
     repetitions: usize,
     /// Runs only the queries with these names.
@@ -106,7 +106,7 @@ async fn measure(
             let rows = rows(&sessions[i], sql).await;
             times[i].push(begin.elapsed());
             let first = answer.get_or_insert_with(|| rows.clone());
-            assert_eq!(*first, rows, "{name}: the answers differ");
+            assert_eq!(*first, rows, "{name}: all answers are the same");
         }
     }
     times.iter_mut().for_each(|times| times.sort());

@@ -42,15 +42,15 @@ async fn a_filter_holds_its_keys_and_few_absent_ones() {
 
 #[tokio::test]
 async fn one_and_eight_partitions_build_the_same_bytes() {
-    // Each partition keeps hashes up to the filter's bytes. In these cases none, some or all of 8 partitions make
-    // filters.
+    // Each partition keeps hashes until they would take more bytes than the filter. In these cases none, some or all of
+    // 8 partitions make filters.
     for (keys, rows) in [(1_000_000, 500), (4_000, 20_000), (20_000, 20_000), (100, 64)] {
         let sql = format!(
             "SELECT trommel_filter(id, 0.01, 'split-block-bloom', {keys}) FROM numbers WHERE id < {rows}"
         );
         let one = filter(&context(1).await, &sql).await;
         let eight = filter(&context(8).await, &sql).await;
-        assert!(one == eight, "{keys} keys and {rows} rows: the bytes differ");
+        assert!(one == eight, "{keys} keys and {rows} rows: the bytes are the same");
         assert!(eight.len() < 40_000, "{} bytes", eight.len());
     }
 }
@@ -158,10 +158,10 @@ async fn a_filter_that_would_be_useless_is_one_byte() {
         let sql = format!("SELECT count(*) FROM numbers WHERE might_contain(({sql}), -id)");
         assert_eq!(one_number(&context, &sql).await, 20_000);
     }
-    // A filter larger than the limit, of few keys and of many.
+    // A filter that is planned to be larger than the limit, first with few keys and then with many keys.
     let huge = "SELECT trommel_filter(id, 0.01, 'bloom', 1000000000) FROM numbers";
     let bytes = filter(&context, huge).await;
-    assert!(bytes.len() < 30_000, "a huge filter of few keys is small");
+    assert!(bytes.len() < 30_000, "a filter planned for many keys is small if it gets few keys");
     let huge = "SELECT trommel_filter(a.id * 20000 + b.id, 0.01, 'bloom', 1000000000) FROM numbers a, numbers b WHERE b.id < 110";
     assert_eq!(filter(&context, huge).await, ALWAYS_TRUE);
 }

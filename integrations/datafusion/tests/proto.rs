@@ -1,4 +1,4 @@
-//! Tests that plans, encoded and decoded, give the same rows.
+//! Tests that plans give the same rows after they are encoded and decoded.
 #![cfg(feature = "proto")]
 
 mod support;
@@ -64,7 +64,7 @@ async fn decoded_physical_plans_give_the_same_rows() {
         let text = displayable(plan.as_ref()).indent(true).to_string();
         assert_eq!(text.matches("RuntimeFilterExec").count(), filters, "{text}");
         let bytes = physical_plan_to_bytes_with_extension_codec(Arc::clone(&plan), &codec).unwrap();
-        // A session without this crate's functions, as in a process that has only the codec.
+        // This session lacks this crate's functions, like a process that has only the codec.
         let elsewhere = SessionContext::new();
         let arrived =
             physical_plan_from_bytes_with_extension_codec(&bytes, &elsewhere.task_ctx(), &codec)

@@ -59,7 +59,7 @@ fn metric(plan: &Arc<dyn ExecutionPlan>, name: &str) -> usize {
     plan.metrics().unwrap().sum_by_name(name).map_or(0, |value| value.as_usize())
 }
 
-/// Joins, and the number of filters in their plans.
+/// Queries with joins, each with the number of filters in its plan.
 const JOINS: [(&str, usize); 20] = [
     ("SELECT * FROM items JOIN orders USING (order_id) WHERE day = 7", 1),
     ("SELECT * FROM orders JOIN items USING (order_id) WHERE day = 7 AND item > 50", 1),
@@ -105,7 +105,7 @@ const JOINS: [(&str, usize); 20] = [
         "SELECT * FROM items JOIN orders ON part IS NOT DISTINCT FROM orders.order_id WHERE day = 7",
         0,
     ),
-    // The build side could give other keys when it is read again.
+    // The build side could return different keys when it is read a second time.
     (
         "SELECT order_id FROM items JOIN orders USING (order_id) WHERE random() < 2.0 AND day = 7 + CAST(random() AS INT) * 0",
         0,
@@ -139,7 +139,7 @@ async fn every_join_has_the_same_rows_with_and_without_filters() {
                 displayable(plan.as_ref()).indent(false)
             );
             let got = rows(&collect(plan, context.task_ctx()).await.unwrap());
-            assert!(got == expected, "{sql}: the rows differ");
+            assert!(got == expected, "{sql}: the rows are the same");
         }
     }
 }
@@ -160,7 +160,7 @@ async fn rows_without_a_partner_do_not_reach_the_join() {
     );
     let filter = &filters(&plan)[0];
     assert_eq!(metric(filter, "probe_rows"), 20_000);
-    // 400 rows have a partner. Of the others, 1 % pass, plus at most six standard deviations.
+    // 400 rows have a partner. Of the other rows, 1 % pass, plus at most six standard deviations.
     let passed = output_rows(filter);
     assert!((400..=400 + 196 + 84).contains(&passed), "{passed}");
     assert!(
@@ -200,8 +200,8 @@ async fn a_filter_that_most_rows_pass_is_switched_off() {
     let plan = plan(&context, sql).await;
     collect(Arc::clone(&plan), context.task_ctx()).await.unwrap();
     let filter = &filters(&plan)[0];
-    // 94 % of the rows are in the filter. Each of 3 partitions decides at the end of the batch in which it has seen
-    // 1,000 rows.
+    // The keys of 94 % of the rows are in the filter. Each of 3 partitions decides at the end of the batch in which it
+    // has seen 1,000 rows.
     assert_eq!(metric(filter, "filters_switched_off"), 3);
     let dropped = metric(filter, "probe_rows") - output_rows(filter);
     assert!((1..=3 * 1_512).contains(&dropped), "{dropped}");

@@ -3,9 +3,9 @@
 //!
 //!     cargo run --release -p trommel-parquet --example measure [-- ROUNDS [SCALE]]
 //!
-//! Both subjects run in each round, and alternate in running first. A figure is the median of the rounds, with the
-//! lowest in brackets. Their answers are compared, and no present value may be missing. SCALE divides all sizes, to try
-//! out the program.
+//! Both subjects run in each round, and the subject that runs first alternates. A figure is the median of the rounds,
+//! with the lowest time in brackets. The answers of the two subjects are compared, and every present value must be
+//! found. SCALE divides all sizes, to try out the program.
 
 use bytes::Bytes;
 use parquet::basic::Compression;
@@ -33,7 +33,7 @@ fn main() {
     many_files(rounds, scale);
 }
 
-/// The median and the lowest time of two subjects in interleaved rounds.
+/// Returns the median and the lowest time of each of two subjects, measured in interleaved rounds.
 fn interleaved<A, B>(
     rounds: usize,
     mut theirs: impl FnMut() -> A,
@@ -102,7 +102,7 @@ fn build(rounds: usize, scale: usize) {
         let check = |theirs: &Sbbf, ours: &SplitBlockBloom| {
             let mut bitset = Vec::new();
             theirs.write_bitset(&mut bitset).expect("writing to memory");
-            assert!(bitset == ours.parquet_bitset(), "the filters differ");
+            assert!(bitset == ours.parquet_bitset(), "the filters are equal");
         };
         let build_theirs = |values: &[i64]| {
             let mut filter = Sbbf::new_with_num_of_bytes(bytes);
@@ -140,7 +140,7 @@ fn build(rounds: usize, scale: usize) {
     println!();
 }
 
-/// A file that the parquet crate writes, with its filters.
+/// Returns the bytes of a file that the parquet crate writes with filters.
 fn file(groups: impl Iterator<Item = Vec<i64>>, ndv: usize) -> Vec<u8> {
     let schema = parse_message_type("message schema { required int64 id; }").expect("a schema");
     let properties = WriterProperties::builder()
@@ -207,7 +207,7 @@ fn probe(rounds: usize, scale: usize) {
         "{groups} row groups, a filter of {filter_bytes} bytes in each; {literals} literals\n\n{HEAD}"
     );
 
-    // Finds out for every literal in which row groups it may be.
+    // Counts, for every literal, the row groups whose filter reports it as present.
     let count_theirs = || -> usize {
         let count = |filter: &Sbbf| asked.iter().filter(|value| filter.check(*value)).count();
         theirs.iter().map(count).sum()
@@ -224,7 +224,8 @@ fn probe(rounds: usize, scale: usize) {
     let unit_seconds = (groups * literals) as f64 * 1e-9;
     row("each literal in each row group", "ns per literal and row group", unit_seconds, times);
 
-    // A row group is read as soon as one literal may be in it. With 19 literals, most row groups are not read.
+    // A row group has to be read if its filter reports any literal as present. With 19 literals, most row groups are
+    // not read.
     for count in [20, literals] {
         let asked = &asked[1..count];
         let prune_theirs = || -> Vec<bool> {

@@ -2,7 +2,7 @@
 
     engines.py REWRITE [KILLS]
 
-REWRITE is the example `rewrite` of this crate. DuckDB uses the filters and shows it: `parquet_bloom_probe` returns the
+REWRITE is the example `rewrite` of this crate. DuckDB shows that it uses the filters: `parquet_bloom_probe` returns the
 row groups that a filter excludes, and EXPLAIN ANALYZE the number of row groups that were scanned. pyarrow cannot read
 filters in Python; it reads the data and shows the offsets and lengths of filters.
 """
@@ -80,7 +80,7 @@ def scanned(path, where):
 
 
 def excluded(path, column, value):
-    """For each row group, whether its filter excludes the value."""
+    """Returns, for each row group, whether its filter excludes the value."""
     rows = connection.execute(f"SELECT * FROM parquet_bloom_probe('{path}', '{column}', {value})").fetchall()
     return [row[-1] for row in rows]
 
@@ -100,7 +100,8 @@ def check_pruning(path, columns):
             groups, _, rows = scanned(path, f"{column} = {literal(column, absent)}")
             assert rows == 0
             asked, read = asked + GROUPS, read + groups
-        # Of 180 row groups that need not be read, 1 % is expected. The probability of 10 is below 1 in 10,000.
+        # Of 180 row groups that need not be read, 1 % is expected to be read. The probability that 10 are read is below
+        # 1 in 10,000.
         assert read < 10, (column, read, asked)
 
 
@@ -168,7 +169,7 @@ def main():
     rewrite(plain, other, "add", "i64", 0.0001, "add", "text", 0.01)
     rewrite(other, filtered, "fold", "i64", 0.01, "replace", "text", 0.0001, "add", "day", 0.01)
     before, after = filter_bytes(other), filter_bytes(filtered)
-    # The folded filter has about half the bytes; the headers are not halved.
+    # The folded filters have about half the bytes; their headers are not halved.
     assert after["i64"] * 1.9 < before["i64"] and after["text"] > before["text"] and after["day"] > 0, (before, after)
     check_pruning(filtered, ["i64", "text", "day"])
     rewrite(filtered, other, "remove", "i64", "remove", "text", "remove", "day")

@@ -10,7 +10,7 @@ use trommel_parquet::{
 
 const WRITERS: [&str; 2] = ["pyarrow", "duckdb"];
 
-/// Builds a filter of the same size from the same values.
+/// Builds a filter of the same size as `filter` from the values of the same column chunk.
 fn ours(filter: &ChunkFilter<'_>, column: &str, group: usize) -> SplitBlockBloom {
     let builder = SplitBlockBloom::builder().memory_bytes(filter.bitset().len());
     let mut ours = builder.hasher(Hasher::PARQUET).build().unwrap();
@@ -99,7 +99,8 @@ fn row_groups_with_a_literal_are_read_and_few_others() {
                 }
             }
         }
-        // The filters have 13 bits per value (26 in pyarrow's `tags`), so at most 1 % is expected.
+        // The filters have 13 bits per value (26 in pyarrow's `tags`), so at most 1 % of the absent values are expected
+        // to pass.
         assert!(read * 25 < asked, "{writer}: {read} of {asked}");
     }
 }
@@ -169,7 +170,7 @@ fn text_becomes_literals_of_the_column() {
     }
 }
 
-/// Debug output occurs in error messages, and files may have gigabytes.
+/// Debug output occurs in error messages, so it must be short even for a file of gigabytes.
 #[test]
 fn debug_output_has_no_bytes_of_the_file() {
     let bytes = golden("pyarrow");

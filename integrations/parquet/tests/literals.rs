@@ -172,7 +172,7 @@ fn decimals_are_found_in_every_physical_type() {
         assert!(file.might_have(|v| Literals::decimals(v, [-1234]).unwrap()));
         assert!(file.might_have(|v| Literals::decimals(v, [7, -1234, 8]).unwrap()));
         assert!(file.might_have(|v| Literals::parse(v, ["-12.34"]).unwrap()));
-        // A number in a `BYTE_ARRAY` column may have any encoding, so it may be in every row group.
+        // A `BYTE_ARRAY` column can store a number in several encodings, so every row group is assumed to have it.
         assert_eq!(
             file.might_have(|v| Literals::decimals(v, [1234, 0, i128::MIN]).unwrap()),
             i == 3
@@ -204,7 +204,7 @@ fn thousands_of_literals_have_the_same_answers_as_single_ones() {
             let one = file.row_groups_to_read(id, &Literals::int64(&[*value])).unwrap();
             assert_eq!(one.get(group), each.get(i));
         }
-        // The row group's own ids pass, and about 1 % of the others.
+        // The row group's own ids pass, and about 1 % of the ids of other row groups.
         let present = common::rows(&options, group).count();
         assert!((present..present + 150).contains(&each.count_ones()), "{}", each.count_ones());
     }

@@ -1,4 +1,4 @@
-//! Tests that malformed files are typed errors, never a panic, and that they do not use much memory.
+//! Tests that reading malformed files gives typed errors, never panics, and does not use much memory.
 
 mod common;
 // The fuzz package has this file as a module of its library.
@@ -65,8 +65,8 @@ fn random_bytes_cause_no_panic() {
     }
 }
 
-/// Measures the peak of the process's resident memory. Its address space is no measure, since threads reserve much of
-/// it.
+/// Measures the peak of the process's resident memory. The size of the address space is no measure, since threads
+/// reserve much of the address space.
 #[cfg(target_os = "linux")]
 #[test]
 fn footers_that_declare_huge_lists_or_paths_use_little_memory() {
@@ -193,7 +193,7 @@ fn wrong_filter_offsets_and_lengths_are_refused_with_their_numbers() {
         let error = FilterError::DeclaredLength { declared, actual };
         assert_eq!(refused(offset, Some(declared as i32)), error);
     }
-    // The offset of a data page is not a filter.
+    // There is a data page at this offset, and not a filter.
     assert!(matches!(
         refused(4, None),
         FilterError::Header { .. } | FilterError::Unsupported { .. }

@@ -1,4 +1,4 @@
-//! Tests that rewritten files are read by the parquet crate, and that only the filters have changed.
+//! Tests that the parquet crate reads rewritten files, and that only the filters in them have changed.
 
 mod common;
 
@@ -117,7 +117,8 @@ fn assert_filters(path: &Path, options: &Options, column: &str, fpr: f64) {
         let values = values(options, column.path(), group);
         let ours = built(&values, filter.bitset().len());
         assert!(filter.bitset() == ours.parquet_bitset(), "{} {group}", column.path());
-        // The rate is estimated from the set bits, which vary, since a filter has only some hundred values.
+        // The false-positive rate is estimated from the number of set bits. This number varies, since a filter has only
+        // some hundred values.
         assert!(
             filter.estimated_fpr() < 1.5 * fpr,
             "{}: {}",
@@ -183,14 +184,14 @@ fn added_filters_hold_the_values() {
             let before = fs::metadata(&input).unwrap().len();
             let filters: u64 = report.filters.iter().map(|change| change.bytes_after).sum();
             assert_eq!(fs::metadata(&output).unwrap().len(), report.file_bytes_after);
-            // The file grows by the filters and, for each, by two fields of the footer.
+            // The file grows by the filters, and by two fields in the footer for each filter.
             assert!(report.file_bytes_after > before + filters);
             assert!(report.file_bytes_after < before + filters + 18 * 16);
         }
     }
 }
 
-/// The equality shows that rewriting changes nothing but the filters.
+/// The equality of the files shows that rewriting changes nothing but the filters.
 #[test]
 fn an_added_filter_that_is_removed_gives_the_old_file_byte_for_byte() {
     let folder = Folder::new();
@@ -273,7 +274,8 @@ fn sizes_need_not_be_powers_of_two() {
     assert!(report.filters.iter().all(|change| (650..730).contains(&change.bytes_after)));
 }
 
-/// The footer does not account for the index of another program, which finds the index by its offset.
+/// The file has an index of another program. The footer does not account for this index, and the program finds it by
+/// its offset.
 #[test]
 fn nothing_moves_in_a_file_with_unaccounted_bytes() {
     let folder = Folder::new();

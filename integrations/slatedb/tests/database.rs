@@ -32,7 +32,7 @@ async fn written(store: &Store, policies: &Policies, tables: u64) {
 }
 
 /// Gets every key of a compacted database, and all absent keys between them. Requires that absent keys pass the single
-/// filter at the expected rate.
+/// filter at the expected false-positive rate.
 async fn require_filtered(
     db: &(impl slatedb::DbReadOps + Sync),
     recorder: &Recorder,
@@ -66,8 +66,8 @@ async fn require_filtered_in_four_tables(db: &Db, recorder: &Recorder) {
     let bounds = binomial_bounds(7 * KEYS as usize, expected_fpr(&ours(), KEYS));
     assert_eq!(answers.maybe - answers.false_positives, KEYS, "each key in its table: {answers:?}");
     assert!(answers.false_positives <= *bounds.end() as u64, "{answers:?}, {bounds:?}");
-    // Filters that do not hold the key: four for an absent key, and for a present key 1.5 on average until it is found.
-    // SlateDB checks some tables ahead, so it may be all three for a present key.
+    // The number of filters that a get asks and that do not hold its key: four for an absent key. For a present key it
+    // is 1.5 on average until the key is found. SlateDB checks some tables ahead, so it can be three for a present key.
     let without_key = answers.no + answers.false_positives;
     assert!(without_key > 54 * KEYS / 10 && without_key <= 7 * KEYS, "{answers:?}");
 }
@@ -94,7 +94,7 @@ async fn a_database_in_local_files_is_filtered_after_each_step() {
     let policy = ours();
     let policies: Policies = vec![Arc::new(policy.clone())];
 
-    // The tables were just flushed: their filters were built and not decoded.
+    // The tables were just flushed, so their filters come from the builder and were not decoded.
     let (db, recorder) = open(&store, settings(), policies.clone()).await;
     fill(&db, KEYS, 4).await;
     require_filtered_in_four_tables(&db, &recorder).await;
@@ -211,7 +211,8 @@ async fn databases_are_read_right_with_other_policies_than_they_were_written_wit
     let own = || Arc::new(BloomFilterPolicy::new(10)) as Arc<dyn FilterPolicy>;
     let prefixes = || Arc::new(ours().with_prefix_extractor(Arc::new(FixedPrefix(4))));
     let split_block = || Arc::new(every_policy().swap_remove(2));
-    // Lists of policies. Equal numbers in different lists are the same policy.
+    // Each entry is a list of policies and a number for each policy. Equal numbers in different lists mean the same
+    // policy.
     let lists: [(Policies, &[u8]); 6] = [
         (vec![], &[]),
         (vec![own()], &[0]),
@@ -234,7 +235,7 @@ async fn databases_are_read_right_with_other_policies_than_they_were_written_wit
             assert_eq!(answers.no > 0, shared);
             db.close().await.unwrap();
         }
-        // A compaction writes filters of the policy that it is given.
+        // A compaction writes filters of the policy with which the database is opened.
         let (db, _) = open(&store, compacting(), vec![Arc::new(ours())]).await;
         compacted(&db).await;
         db.close().await.unwrap();

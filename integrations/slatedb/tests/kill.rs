@@ -96,7 +96,7 @@ fn kill_one(folder: &Path, first_batch: u64, delay: Duration) -> u64 {
     std::thread::sleep(delay);
     writer.0.kill().unwrap();
     let status = writer.0.wait().unwrap();
-    assert_eq!(status.signal(), Some(9), "the writer ended before it was killed: {status}");
+    assert_eq!(status.signal(), Some(9), "the writer runs until it is killed: {status}");
     reading.join().unwrap();
 
     let mut acknowledged = first_batch;
@@ -120,14 +120,17 @@ async fn holds(db: &Db, i: u64) -> bool {
 /// Requires that the acknowledged batches are there, and returns the number of batches in the database.
 async fn require_batches(db: &Db, acknowledged: u64) -> u64 {
     for i in 0..acknowledged * KEYS_PER_BATCH {
-        assert!(holds(db, i).await, "acknowledged key {i} is lost");
+        assert!(holds(db, i).await, "acknowledged key {i} is in the database");
     }
     let mut more = 0;
     let next = acknowledged * KEYS_PER_BATCH;
     for i in next..next + 5 * KEYS_PER_BATCH {
         more += u64::from(holds(db, i).await);
     }
-    assert!(more == 0 || more == KEYS_PER_BATCH, "{more} keys of batch {acknowledged} are there");
+    assert!(
+        more == 0 || more == KEYS_PER_BATCH,
+        "batch {acknowledged} is whole or absent: {more} keys"
+    );
     let batches = acknowledged + more / KEYS_PER_BATCH;
     // A scan uses no filter.
     let (mut rows, mut keys) = (db.scan(..).await.unwrap(), 0);

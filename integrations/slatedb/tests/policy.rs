@@ -286,7 +286,7 @@ fn a_builder_begins_again_after_each_filter() {
     assert!(!builder.build().might_match(&point("anvil")));
 }
 
-/// Returns its length even if the key is shorter. SlateDB's own filter panics then.
+/// Returns the length `self.0` even if the key is shorter. SlateDB's own filter panics in this case.
 struct Unchecked(usize);
 
 impl PrefixExtractor for Unchecked {

@@ -33,17 +33,17 @@ struct Arguments {
     /// The number of executors.
     #[arg(long, default_value_t = 2)]
     executors: usize,
-    /// Tasks that an executor runs at once.
+    /// The number of tasks that an executor runs at once.
     #[arg(long, default_value_t = 2)]
     slots: usize,
-    /// Files per large table, and so the number of tasks that read it.
+    /// The number of files per large table, and so the number of tasks that read the table.
     #[arg(long, default_value_t = 4)]
     files: i32,
     /// Limits the link of each executor, in both directions, to this rate in Mbit/s. Uses network namespaces and needs
     /// root. Default: no limit.
     #[arg(long)]
     link: Option<u32>,
-    /// Runs of each query with filters and without. The two are interleaved.
+    /// The number of runs of each query with filters, and of its runs without filters. They are interleaved.
     #[arg(long, default_value_t = 3)]
     repetitions: usize,
     /// Keeps Ballista from broadcasting tables, as if they were too large to be sent to all executors.
@@ -84,7 +84,7 @@ async fn main() {
         }
         let (mut without, mut with) = (Runs::default(), Runs::default());
         for repetition in 0..arguments.repetitions {
-            // Each repetition starts with the other session.
+            // The session that runs first alternates.
             if repetition % 2 == 0 {
                 without.add(&off, sql, &cluster).await;
                 with.add(&on, sql, &cluster).await;
@@ -98,7 +98,7 @@ async fn main() {
             println!("| {name} | failed {which} filters: {} | | | | | |", error.replace('|', "/"));
             continue;
         }
-        assert_eq!(without.answer, with.answer, "{name}: the answers differ");
+        assert_eq!(without.answer, with.answer, "{name}: both answers are the same");
         println!(
             "| {name} | {:.2} | {:.2} | {:.2} | {:.2} | {:.2} | {:.2} |",
             without.megabytes(),

@@ -44,7 +44,8 @@ pub fn shuffles_only() -> Vec<String> {
     limits.map(|limit| format!("{limit} = 0")).to_vec()
 }
 
-/// [`shuffles_only`] for small tables. Joins of small inputs get filters too, and a stage has only four partitions.
+/// The options of [`shuffles_only`], and two changes for small tables: joins of small inputs get filters too, and a
+/// stage has only four partitions.
 pub fn without_broadcast() -> Vec<String> {
     let mut options = shuffles_only();
     options.push("trommel.runtime_filter.min_probe_rows = 0".to_owned());

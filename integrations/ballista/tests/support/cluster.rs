@@ -19,16 +19,16 @@ pub struct Cluster {
     scheduler: Option<Child>,
     executors: Vec<Option<Child>>,
     ports: Ports,
-    /// Its links are removed when it is dropped, after the processes have ended.
+    /// The links in it are removed when it is dropped, which is after the processes have ended.
     setup: Setup,
 }
 
 /// The options of a cluster.
 #[derive(Default)]
 pub struct Setup {
-    /// Links with a limited rate. `None` if the processes use the loopback interface.
+    /// Links with a limited data rate. `None` if the processes use the loopback interface.
     pub links: Option<Links>,
-    /// The time without progress after which the scheduler cancels a job. `None` if it never does.
+    /// The time without progress after which the scheduler cancels a job. `None` if the scheduler never cancels a job.
     pub cancel_stalled_after: Option<Duration>,
 }
 
@@ -52,7 +52,7 @@ impl Cluster {
         Self::start_with(Setup::default(), binaries, folder, executors, slots)
     }
 
-    /// [`Cluster::start`] with a setup other than the default.
+    /// The same as [`Cluster::start`], with a setup that the caller chooses.
     pub fn start_with(
         setup: Setup,
         binaries: &Path,
@@ -162,12 +162,12 @@ impl Cluster {
             .collect()
     }
 
-    /// Bytes of all files that jobs have written that are not in `before`.
+    /// The total size in bytes of the files that jobs have written, without the jobs in `before`.
     pub fn shuffled_bytes_since(&self, before: &HashSet<String>) -> u64 {
         self.folders_since(before).iter().map(|folder| bytes_of(folder)).sum()
     }
 
-    /// Bytes of the files that one stage of these jobs has written.
+    /// The total size in bytes of the files that one stage of each job has written, without the jobs in `before`.
     pub fn stage_bytes_since(&self, before: &HashSet<String>, stage: usize) -> u64 {
         self.folders_since(before).iter().map(|job| bytes_of(&job.join(stage.to_string()))).sum()
     }
@@ -212,7 +212,7 @@ impl Cluster {
         }
     }
 
-    /// The body of the scheduler's REST answer. `None` if it does not answer with status 200.
+    /// The body of the scheduler's REST answer. `None` if the scheduler does not answer with status 200.
     pub fn get(&self, path: &str) -> Option<String> {
         let address = SocketAddr::from((self.scheduler_address(), self.ports.scheduler));
         let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(1)).ok()?;

@@ -1,4 +1,4 @@
-//! Connects the processes of a cluster by links with a limited rate. Each executor has a network namespace, and a
+//! Connects the processes of a cluster by links with a limited data rate. Each executor has a network namespace, and a
 //! bridge joins the namespaces.
 
 use std::net::Ipv4Addr;
@@ -17,8 +17,7 @@ impl Links {
 
     /// Creates a link of `megabits` per second in each direction for every executor.
     ///
-    /// # Panics
-    /// If the links cannot be created, as without root or without the programs.
+    /// # Panics If the links cannot be created, for example without root or without the programs.
     pub fn create(executors: usize, megabits: u32) -> Self {
         let id = std::process::id();
         let bridge = format!("tr{id}");
@@ -39,7 +38,8 @@ impl Links {
             run(&format!("{in_namespace} ip link set lo up"));
             run(&format!("{in_namespace} ip address add {}/24 dev {inside}", Self::executor(i)));
             run(&format!("{in_namespace} ip link set {inside} up"));
-            // The burst is the data of 10 ms, more than is due between two ticks of the kernel's timer.
+            // The burst is the data that the link carries in 10 ms. This is more than it carries between two ticks of
+            // the kernel's timer.
             let limit =
                 format!("root tbf rate {megabits}mbit burst {}kb latency 50ms", megabits * 10 / 8);
             run(&format!("tc qdisc add dev {outside} {limit}"));
@@ -63,7 +63,7 @@ impl Links {
 
 impl Drop for Links {
     fn drop(&mut self) {
-        // Deleting a namespace deletes the end of the link in it, and with it the other end.
+        // Deleting a namespace deletes the link's end in the namespace, and thereby also the link's other end.
         for namespace in &self.namespaces {
             let _ = Command::new("ip").args(["netns", "delete", namespace]).status();
         }

@@ -9,7 +9,7 @@ use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::prelude::*;
 use std::sync::Arc;
 
-/// Rows of the table `numbers`.
+/// The number of rows of the table `numbers`.
 const ROWS: i64 = 20_000;
 
 /// A session with this crate's functions and the table `numbers` of 20,000 rows. `id` counts from 0, and `name` is
@@ -18,7 +18,7 @@ pub async fn context(partitions: usize) -> SessionContext {
     fill(SessionContext::new_with_config(config(partitions)), partitions).await
 }
 
-/// [`context`] with a memory limit of `bytes`.
+/// The same session as [`context`], but with a memory limit of `bytes`.
 pub async fn context_of_memory(partitions: usize, bytes: usize) -> SessionContext {
     let runtime = RuntimeEnvBuilder::new().with_memory_limit(bytes, 1.0).build_arc().unwrap();
     fill(SessionContext::new_with_config_rt(config(partitions), runtime), partitions).await
@@ -64,14 +64,14 @@ pub async fn execute(context: &SessionContext, sql: &str) {
     query(context, sql).await;
 }
 
-/// The single number of a query's result.
+/// Runs a query whose result is a single number, and returns the number.
 pub async fn one_number(context: &SessionContext, sql: &str) -> i64 {
     let batches = query(context, sql).await;
     assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), 1, "{sql}");
     batches[0].column(0).as_primitive::<Int64Type>().value(0)
 }
 
-/// The error of a query that fails when it is planned or run.
+/// Returns the error of a query that must fail when it is planned or run.
 pub async fn refused(context: &SessionContext, sql: &str) -> String {
     match context.sql(sql).await {
         Err(error) => error.to_string(),

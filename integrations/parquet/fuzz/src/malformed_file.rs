@@ -1,4 +1,4 @@
-//! Checks that untrusted bytes are either refused with a typed error or a file whose filters can be probed.
+//! Checks that untrusted bytes are either refused with a typed error or accepted as a file whose filters can be probed.
 //!
 //! The first byte of the input chooses how the rest is used: as a whole file, as the footer of a real file, as a
 //! filter, or as changes of a file that pyarrow has written.
@@ -110,7 +110,7 @@ fn literals(column: &Column) -> Option<Literals> {
         PhysicalType::Double => Literals::double(&[-0.0, -20.0]),
         PhysicalType::ByteArray => Literals::bytes(["", "customer-1"]),
         PhysicalType::FixedLenByteArray => {
-            // A malformed schema may state any length.
+            // A malformed schema can state any length.
             let len = column.fixed_len().filter(|len| *len <= 1 << 16)?;
             Literals::bytes([vec![1; len]])
         }

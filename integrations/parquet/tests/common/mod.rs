@@ -1,5 +1,5 @@
 //! Files for the tests: golden files of other writers, and files that the parquet crate writes.
-#![allow(dead_code, reason = "each test uses a part")]
+#![allow(dead_code, reason = "each test uses only a part")]
 
 use parquet::basic::{Compression, Repetition};
 use parquet::data_type::{
@@ -29,7 +29,8 @@ pub(crate) fn golden_path(name: &str) -> PathBuf {
     Path::new("tests/golden").join(format!("{name}.parquet"))
 }
 
-/// The numbers of the values in a row group of a golden file.
+/// Returns the range of the number `k` in a row group of a golden file. [`plain_encoding`] computes the values from
+/// `k`.
 pub(crate) fn numbers(group: usize) -> std::ops::Range<i64> {
     let first = group as i64 * DISTINCT;
     first..first + DISTINCT
@@ -198,7 +199,7 @@ fn write_group(to: &mut SerializedRowGroupWriter<'_, fs::File>, options: &Option
         rows.iter().map(|row| ByteArray::from(key(*row).to_vec()).into()).collect();
     column.typed::<FixedLenByteArrayType>().write_batch(&keys, None, None).unwrap();
     column.close().unwrap();
-    // Of each four rows, one has a list of two elements, one of one element, one of a null, and one is empty.
+    // The lists of four consecutive row numbers have two elements, one element, one null, and no element.
     let mut column = to.next_column().unwrap().unwrap();
     let (mut tags, mut definitions, mut repetitions) = (Vec::new(), Vec::new(), Vec::new());
     for row in &rows {
@@ -243,7 +244,7 @@ pub(crate) fn values(options: &Options, column: &str, group: usize) -> Vec<Vec<u
     }
 }
 
-/// The bytes of a file that has columns with the given fields, but no rows.
+/// Returns the bytes of a file without rows, whose schema has the given fields.
 pub(crate) fn file_of_schema(fields: &str) -> Vec<u8> {
     let schema = parse_message_type(&format!("message schema {{ {fields} }}")).unwrap();
     assert!(

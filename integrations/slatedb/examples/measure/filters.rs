@@ -7,8 +7,8 @@ use slatedb::{Filter, FilterQuery, RowEntry};
 use std::sync::Arc;
 
 const LOOKUPS: usize = 1 << 16;
-/// Lookups per sample. A sample is short enough that other programs interrupt few of them. Each repetition uses the
-/// next `SAMPLE` of the `LOOKUPS` queries.
+/// The number of lookups per sample. A sample is so short that other programs interrupt few samples. Each repetition
+/// uses the next `SAMPLE` of the `LOOKUPS` queries.
 const SAMPLE: usize = 1 << 13;
 /// The first number of the keys that no filter holds.
 const ABSENT: u64 = 1 << 40;
@@ -74,14 +74,15 @@ pub(crate) fn measure(subjects: &[Subject], keys: usize, lookups: usize, others:
         let window = window..window + SAMPLE;
         samples_taken[i] += 1;
         let [.., absent_times, present_times] = &mut samples[i];
-        // The other filters have evicted this one from the cache. In a program that uses one filter it would be there.
+        // The other filters have evicted this one from the cache. In a program that uses only one filter, the filter
+        // would be in the cache.
         matches(&filters[i], &present);
         let (looking, found) = time(|| matches(&filters[i], &absent[window.clone()]));
         absent_times.add_ns(looking, SAMPLE);
-        assert!(found < SAMPLE / 20, "{}: {found} absent keys match", subjects[i].name);
+        assert!(found < SAMPLE / 20, "{}: few absent keys match, not {found}", subjects[i].name);
         let (looking, found) = time(|| matches(&filters[i], &present[window]));
         present_times.add_ns(looking, SAMPLE);
-        assert_eq!(found, SAMPLE, "{}: a key is missing", subjects[i].name);
+        assert_eq!(found, SAMPLE, "{}: every present key matches", subjects[i].name);
     });
 
     println!(

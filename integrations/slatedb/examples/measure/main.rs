@@ -1,4 +1,4 @@
-//! Measures the policy and SlateDB's own in one run, at 10 bits per key. Prints tables in Markdown.
+//! Measures our policy and SlateDB's own policy in one run, at 10 bits per key. Prints tables in Markdown.
 //!
 //! ```sh
 //! cargo run --release -p trommel-slatedb --example measure             # 51 repetitions of lookups, 15 of the rest

@@ -1,5 +1,5 @@
 //! Keys, policies and bounds of the tests.
-#![allow(dead_code, unreachable_pub, reason = "each test uses some")]
+#![allow(dead_code, unreachable_pub, reason = "each test uses only a part")]
 
 pub mod db;
 
@@ -47,14 +47,14 @@ pub fn expected_fpr(policy: &TrommelFilterPolicy, keys: u64) -> f64 {
     spec.build_from(&hashes).unwrap().expected_fpr()
 }
 
-/// The expected number of successes, six standard deviations down to six up.
+/// The range of the number of successes, from six standard deviations below the expected number to six above it.
 pub fn binomial_bounds(trials: usize, probability: f64) -> RangeInclusive<usize> {
     let expected = trials as f64 * probability;
     let deviation = (expected * (1.0 - probability)).sqrt();
     (expected - 6.0 * deviation).max(0.0) as usize..=(expected + 6.0 * deviation).ceil() as usize
 }
 
-/// SplitMix64.
+/// Returns the next number of the generator SplitMix64.
 pub fn random(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let mut z = *state;
