@@ -228,7 +228,7 @@ void Databases(std::vector<Subject> subjects, int build_repetitions, int repetit
     Interleave(repetitions, subjects.size(), [&](std::size_t i) {
         samples[i][2].values.push_back(Seconds([&] {
             for (const leveldb::Slice &key : absent.slices()) {
-                Require(databases[i]->Get(leveldb::ReadOptions(), key, &value).IsNotFound(), "absent keys are absent");
+                Require(databases[i]->Get(leveldb::ReadOptions(), key, &value).IsNotFound(), "no absent key is found");
             }
         }));
         samples[i][3].values.push_back(Seconds([&] {

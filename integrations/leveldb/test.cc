@@ -77,8 +77,8 @@ void RequireNoneFound(leveldb::DB &db, std::uint64_t first, std::uint64_t n) {
     }
 }
 
-// All of a million keys are found, none of a million absent keys is, and filters exclude at least nine tenths of the
-// absent keys.
+// All of a million keys are found, no key of a million absent keys is found, and filters exclude at least nine tenths
+// of the absent keys.
 void a_million_keys_are_found_and_absent_ones_excluded(const TemporaryDirectory &scratch) {
     constexpr std::uint64_t n = 1'000'000;
     const std::string path = scratch / "million";
@@ -264,8 +264,8 @@ void foreign_bytes_exclude_nothing() {
     for (const Kind &kind : kKinds) {
         const std::string what = kind.name;
         const Policy policy = Ours(kind.name, kind.bits_per_key);
-        Require(policy->KeyMayMatch(key, leveldb::Slice()), what + ": no bytes exclude nothing");
-        Require(policy->KeyMayMatch(leveldb::Slice(), leveldb::Slice()), what + ": no bytes exclude no empty key");
+        Require(policy->KeyMayMatch(key, leveldb::Slice()), what + ": an empty filter excludes no key");
+        Require(policy->KeyMayMatch(leveldb::Slice(), leveldb::Slice()), what + ": an empty filter excludes no empty key");
         for (const Kind &other : kKinds) {
             if (std::strcmp(other.name, kind.name) != 0) {
                 const std::string block = FilterOf(*Ours(other.name, other.bits_per_key), Keys(0, 100));
@@ -300,7 +300,8 @@ void foreign_bytes_exclude_nothing() {
 }
 
 // Overwrites filters of single keys in a database's table files with zeros, all but their two-byte trailers, so that
-// they exclude every key. With paranoid_checks LevelDB detects the damage by its checksum and does not use the filters.
+// they exclude every key. With paranoid_checks, LevelDB's checksum detects the damage, and LevelDB does not use the
+// filters.
 void paranoid_checks_guard_damaged_filters(const TemporaryDirectory &scratch) {
     constexpr std::uint64_t n = 2'000;
     const std::string path = scratch / "damaged";

@@ -8,9 +8,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyMemoryView, PyString};
 use trommel::{Hasher, Key, KeyHash};
 
-/// The number of array items that are hashed at a time. The hashes of so many items take 8 MB. They are enough work for
-/// all threads, and little memory compared with the keys. The number is a multiple of 64, so that the bitmaps of chunks
-/// can be concatenated by words.
+/// The number of array items that are hashed at a time. So many items are enough work for all threads. Their hashes
+/// take 8 MB, which is little memory compared with the keys. The number is a multiple of 64, so that the bitmaps of
+/// chunks can be concatenated by words.
 const CHUNK_KEYS: usize = 1 << 20;
 
 /// The number of narrow integers that are widened at a time: few enough to stay in the L1 cache.

@@ -61,7 +61,10 @@ impl RuntimeFilterExec {
     ) -> Result<Self> {
         let (schema, columns) = (filter.schema(), probe.schema().fields().len());
         if key.index() >= columns {
-            return internal_err!("RuntimeFilterExec: column {} of {columns}", key.index());
+            return internal_err!(
+                "RuntimeFilterExec: the key is column {}, but the input has {columns} columns",
+                key.index()
+            );
         }
         if schema.fields().len() != 1 || schema.field(0).data_type() != &DataType::BinaryView {
             return internal_err!(

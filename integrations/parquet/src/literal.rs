@@ -83,7 +83,8 @@ impl Literals {
 
     /// Makes literals for a column.
     ///
-    /// # Errors [`ProbeError::WrongType`] or [`ProbeError::WrongLength`] if a literal is not of the column's type,
+    /// # Errors
+    /// [`ProbeError::WrongType`] or [`ProbeError::WrongLength`] if a literal is not of the column's type,
     /// [`ProbeError::UnsupportedType`] if the format has no filters for the column's type.
     pub fn new<'v>(
         column: &Column,
@@ -144,8 +145,9 @@ impl Literals {
     /// An integer that does not fit into the column's type is in no row group. A column of `BYTE_ARRAY` can store the
     /// same number with several lengths, so every row group is assumed to have the number.
     ///
-    /// # Errors [`ProbeError::WrongType`] if the column has floats, [`ProbeError::UnsupportedType`] if the format has
-    /// no filters for its type.
+    /// # Errors
+    /// [`ProbeError::WrongType`] if the column has floats, [`ProbeError::UnsupportedType`] if the format has no filters
+    /// for its type.
     pub fn decimals(
         column: &Column,
         unscaled: impl IntoIterator<Item = i128>,

@@ -80,7 +80,8 @@ impl<'a> FilterSet<'a> {
     /// The files that must be read to find the literals: a bit for each file, in the order in which the files were
     /// added. The bit is set if one of the literals may be in the file, or if one of its row groups has no filter.
     ///
-    /// # Errors [`ProbeError`] if the column has another type than the literals in any of the files.
+    /// # Errors
+    /// [`ProbeError`] if the column has another type than the literals in any of the files.
     pub fn files_to_read(&self, literals: &Literals) -> Result<Bitmap, ProbeError> {
         self.columns.iter().try_for_each(|column| literals.check(column))?;
         let mut read = Bitmap::new(self.files);

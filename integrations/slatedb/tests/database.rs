@@ -325,7 +325,7 @@ fn files_with(folder: &std::path::Path, bytes: &[u8]) -> Vec<std::path::PathBuf>
     found
 }
 
-/// SlateDB detects bytes that a disk has damaged by its own checksum, before the policy gets them.
+/// SlateDB's own checksum detects bytes that a disk has damaged, before the policy gets them.
 #[tokio::test]
 async fn a_filter_that_the_disk_damaged_is_an_error_and_hides_no_key() {
     let folder = tempfile::tempdir().unwrap();

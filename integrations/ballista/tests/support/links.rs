@@ -17,7 +17,8 @@ impl Links {
 
     /// Creates a link of `megabits` per second in each direction for every executor.
     ///
-    /// # Panics If the links cannot be created, for example without root or without the programs.
+    /// # Panics
+    /// If the links cannot be created, for example without root or without the programs.
     pub fn create(executors: usize, megabits: u32) -> Self {
         let id = std::process::id();
         let bridge = format!("tr{id}");
