@@ -231,7 +231,7 @@ void keys_that_do_not_fit_leave_no_filter(const TemporaryDirectory &scratch) {
         std::string dst = "before";
         policy->CreateFilter(slices.data(), static_cast<int>(slices.size()), &dst);
         Require(dst.compare(0, 6, "before") == 0, std::string(kind.name) + ": bytes before the filter are kept");
-        Require(std::strcmp(kind.name, "cuckoo") != 0 || dst.size() == 6, "a cuckoo filter has no room for chosen keys");
+        Require(std::strcmp(kind.name, "cuckoo") != 0 || dst.size() == 6, "a cuckoo filter does not hold chosen keys");
         for (const std::string &key : keys) {
             Require(policy->KeyMayMatch(key, dst.substr(6)), std::string(kind.name) + ": every chosen key is found");
         }
@@ -265,7 +265,7 @@ void foreign_bytes_exclude_nothing() {
         const std::string what = kind.name;
         const Policy policy = Ours(kind.name, kind.bits_per_key);
         Require(policy->KeyMayMatch(key, leveldb::Slice()), what + ": an empty filter excludes no key");
-        Require(policy->KeyMayMatch(leveldb::Slice(), leveldb::Slice()), what + ": an empty filter excludes no empty key");
+        Require(policy->KeyMayMatch(leveldb::Slice(), leveldb::Slice()), what + ": an empty key is not excluded");
         for (const Kind &other : kKinds) {
             if (std::strcmp(other.name, kind.name) != 0) {
                 const std::string block = FilterOf(*Ours(other.name, other.bits_per_key), Keys(0, 100));
