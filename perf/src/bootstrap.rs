@@ -1,5 +1,5 @@
-//! Percentile bootstrap intervals of medians. The repetitions of a case are resampled with replacement, again and
-//! again; the interval is the range that holds most of the medians of the resamples.
+//! Percentile bootstrap intervals of medians. The repetitions of a case are resampled with replacement many times; the
+//! interval is the range that holds most of the medians of the resamples.
 //!
 //! An interval covers the noise within a run. Two runs of the same program differ by more, since the speed of a
 //! machine changes from one minute to the next: [`crate::compare`] has controls for that.
@@ -40,7 +40,7 @@ impl Interval {
         (self.low..=self.high).contains(&value)
     }
 
-    /// The smallest interval that contains both.
+    /// The smallest interval that contains this one and `other`.
     pub(crate) fn hull(self, other: Self) -> Self {
         Self { low: self.low.min(other.low), high: self.high.max(other.high) }
     }
@@ -57,16 +57,16 @@ pub(crate) fn of_median(values: &[f64]) -> Option<Interval> {
     Some(percentiles((0..RESAMPLES).map(|_| draws.median())))
 }
 
-/// The interval of the ratio of two medians, of `over` and of `under`, which are resampled independently. `None` if
-/// either has fewer than [`FEWEST`] values.
+/// The interval of the median of `over` divided by the median of `under`. The two are resampled independently. `None`
+/// if either has fewer than [`FEWEST`] values.
 pub(crate) fn of_ratio(over: &[f64], under: &[f64]) -> Option<Interval> {
     let (mut over, mut under) = (Resampling::new(over, SEED)?, Resampling::new(under, !SEED)?);
     Some(percentiles((0..RESAMPLES).map(|_| over.median() / under.median())))
 }
 
-/// The interval of a statistic of two sets of rounds, `first` and `second` in number, which are resampled
-/// independently. `statistic` is given how often each round of either set was drawn. Returns `None` unless more than
-/// half of the draws have a value.
+/// The interval of a statistic of two sets of rounds, which are resampled independently. `first` and `second` are the
+/// numbers of rounds. `statistic` receives, for each set, how often each of its rounds was drawn. Returns `None` unless
+/// more than half of the draws have a value.
 pub(crate) fn of_drawn(
     first: usize,
     second: usize,
@@ -146,7 +146,8 @@ mod tests {
         (1..n).find(is_end).unwrap()
     }
 
-    /// The probability that the true median lies between the values of a rank from below and from above.
+    /// The probability that the true median lies between the values whose rank is `rank`, counted from below and from
+    /// above.
     fn coverage(n: u32, rank: u32) -> f64 {
         1.0 - 2.0 * upper_tail(n, 0.5, n + 1 - rank)
     }
@@ -197,7 +198,7 @@ mod tests {
         let mut random = Rng::with_seed(1);
         for (n, slack) in [(11, 0), (41, 1)] {
             let rank = rank_of_low(n);
-            // Random draws may move an end by one rank if the exact bootstrap is close to the threshold.
+            // Random draws can move an end by one rank if the exact bootstrap is close to the threshold.
             let predicted = (coverage(n, rank + slack), coverage(n, rank - slack));
             assert_coverage(1500, predicted, || {
                 of_median(&skewed(&mut random, n)).unwrap().holds(1.0 + 2f64.ln())
@@ -215,7 +216,7 @@ mod tests {
                 skewed(&mut random, 41).iter().map(|value| value * factor).collect();
             of_ratio(&new, &skewed(&mut random, 41)).unwrap()
         };
-        // The intervals may be wider than necessary, so only a lower bound of their coverage is checked: 92 %.
+        // The intervals can be wider than necessary, so only a lower bound of their coverage is checked: 92 %.
         assert_coverage(1000, (0.92, 1.0), || ratio(1.0).holds(1.0));
         assert_coverage(1000, (0.92, 1.0), || ratio(1.5).holds(1.5));
         assert_coverage(100, (0.0, 0.01), || ratio(4.0).holds(1.0));

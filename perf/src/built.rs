@@ -61,7 +61,8 @@ pub(crate) fn working_sets<S: Subject + ?Sized>(built: &[Built<S>], op: Op) -> V
 /// The number of cache lines that one operation of the group must read (see [`crate::roofline`]); `None` if it is not
 /// known.
 pub(crate) fn lines_per_op<S: Subject + ?Sized>(built: &Built<S>, group: &Group) -> Option<f64> {
-    // With skewed probes, the lines of frequent ones stay in the caches. Of small filters, a probe looks into several.
+    // If probes are skewed, the cache lines of frequent probes stay in the caches. With small filters, one probe is
+    // looked up in several filters.
     if group.workload == Some(Workload::Zipf) || group.matrix == Some(Matrix::SmallFilters) {
         return None;
     }
@@ -74,7 +75,7 @@ pub(crate) fn lines_per_op<S: Subject + ?Sized>(built: &Built<S>, group: &Group)
 }
 
 /// The number of cache lines per operation, from the filter's kind and parameters. For each bit that it sets, a
-/// counting filter writes one line of bits and one of counters.
+/// counting filter writes one cache line of bits and one of counters.
 pub(crate) fn lines_of(
     kind: FilterKind,
     op: Op,
@@ -86,7 +87,7 @@ pub(crate) fn lines_of(
     if matches!(kind, Kind::RegisterBloom | Kind::SplitBlockBloom | Kind::CacheLineBloom) {
         return Some(1.0);
     }
-    // A block is one cache line. Lookups that go on into the next block are not counted.
+    // A block is one cache line. If a lookup goes on into the next block, the second cache line is not counted.
     if kind == Kind::CacheLineQuotient && op == Op::Contains {
         return Some(1.0);
     }

@@ -28,9 +28,9 @@ pub(crate) enum Verb {
     /// Run every workload once on few keys and verify every answer; exit 1 if one is wrong.
     #[command(after_help = examples::CHECK)]
     Check(CheckArgs),
-    /// Compare two programs by a run of each, or several. Exit with 3 if a case of ours is slower or its
-    /// false-positive rate or bits per key changed; else with 4 if a case is unsettled, has too few repetitions, or was
-    /// not measured in every run.
+    /// Compare two programs by one or more runs of each. Exit with 3 if a case of ours is slower or its false-positive
+    /// rate or bits per key changed; else with 4 if a case is unsettled, has too few repetitions, or was not measured
+    /// in every run.
     #[command(after_help = examples::COMPARE)]
     Compare(CompareArgs),
     /// Write report.html again from a run's results, and splice its tables into a document.
@@ -40,8 +40,8 @@ pub(crate) enum Verb {
     /// density-based method compared with the standard one.
     #[command(after_help = examples::TEXTBOOK)]
     Textbook(TextbookArgs),
-    /// Advise which filter to take, with which parameters, for the lowest cost per probe: measured here in well under
-    /// a minute, or read from a run.
+    /// Advise which filter, with which parameters, has the lowest cost per probe. Lookup times are measured here, in
+    /// well under a minute, or read from a run.
     #[command(after_help = examples::ADVISE)]
     Advise(AdviseArgs),
     /// Measure the constants of the engine's cost model on this machine, in about half a minute; print them
@@ -57,7 +57,7 @@ pub(crate) enum Verb {
     /// List the cases that `measure` would run.
     #[command(after_help = examples::LIST)]
     List(Selection),
-    /// Run the cases of a job, each marked as a section: `measure` runs this under Callgrind.
+    /// Run the cases of a job, each marked as sections: `measure` runs this verb under Callgrind.
     #[command(hide = true)]
     Simulated(SimulatedArgs),
     /// Print a script that completes this command line in a shell.
@@ -71,14 +71,14 @@ pub(crate) enum Verb {
 /// Selects cases.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Selection {
-    /// Every kind at 1e5 and 1e6 keys, lookups at 1e7, filters of 2^20 slots at 75 and 95 % load, and TPC-H
-    /// at scale 0.1, each with its fastest rival, in about three minutes. Without --quick and --full, a run takes a
+    /// Measure every kind at 1e5 and 1e6 keys, lookups at 1e7, filters of 2^20 slots at 75 and 95 % load, and TPC-H at
+    /// scale 0.1, each with its fastest rival, in about three minutes. Without --quick and --full, a run takes a
     /// quarter of an hour and adds: inserts and builds at 1e7 keys, all loads, widths and rivals at 2^20 slots, the
     /// fastest at 2^24, the matrix of further influences on lookups, and the engine with 1e6 keys.
     #[arg(long, conflicts_with = "full")]
     pub(crate) quick: bool,
-    /// Everything at 1e5 to 1e8 keys, filters of 1 GiB, TPC-H at scale 1, all loads, widths and rivals of
-    /// filters with slots, 75 and 95 % load at 2^27 of them, and all of the engine.
+    /// Measure everything at 1e5 to 1e8 keys, filters of 1 GiB, TPC-H at scale 1, all loads, widths and rivals of
+    /// filters with slots, loads of 75 and 95 % at 2^27 slots, and all of the engine.
     #[arg(long)]
     pub(crate) full: bool,
     /// Select only the cases whose name (see `list`) matches.
@@ -87,15 +87,15 @@ pub(crate) struct Selection {
     /// Measure these key counts, such as 1e5,3e6.
     #[arg(long, value_name = "N,N", value_delimiter = ',', value_parser = parse_count)]
     pub(crate) keys: Option<Vec<usize>>,
-    /// Loads in per cent to which filters with slots are filled, such as 75,85,95: each at 2^20 and
-    /// 2^24 slots, with --full at 2^27 too.
+    /// The loads, in per cent, to which filters with slots are filled, such as 75,85,95. Each load is measured at 2^20
+    /// and 2^24 slots, and with --full at 2^27 slots too.
     #[arg(long, value_name = "P,P", value_delimiter = ',', value_parser = parse_load)]
     pub(crate) load: Option<Vec<u32>>,
-    /// Measure only the engine, with these numbers of threads, such as 1,2. Without it, the engine is measured with
-    /// one thread and with one per core.
+    /// Measure only the engine, with these numbers of threads, such as 1,2. Without this option, the engine is measured
+    /// with one thread and with one per core.
     #[arg(long, value_name = "N,N", value_delimiter = ',', value_parser = parse_threads)]
     pub(crate) threads: Option<Vec<usize>>,
-    /// Leave out the rivals of the cases that --filter selects, unless it names them.
+    /// Leave out the rivals of the cases that --filter selects, unless --filter names them.
     #[arg(long)]
     pub(crate) no_rivals: bool,
 }
@@ -115,8 +115,8 @@ pub(crate) struct MeasureArgs {
     /// End after about N seconds: groups get less time, down to three repetitions per case.
     #[arg(long, value_name = "N", value_parser = parse_seconds)]
     pub(crate) seconds: Option<Duration>,
-    /// Keep the results in the output directory from this machine, commit and keys; measure only groups that are
-    /// missing.
+    /// Keep those results in the output directory that were measured on this machine, at this commit and with these
+    /// keys. Measure only the groups that are missing.
     #[arg(long)]
     pub(crate) resume: bool,
     /// Let the engine choose strategies by the constants in this file, which `calibrate` wrote.
@@ -202,7 +202,7 @@ pub(crate) struct CompareArgs {
     /// Several runs of the old program: the first is compared with the first --new, and so on.
     #[arg(long, value_name = "DIR", num_args = 1.., requires = "new")]
     pub(crate) old: Vec<PathBuf>,
-    /// As many runs of the new program, made in alternation with the old ones.
+    /// The same number of runs of the new program, made in alternation with the old ones.
     #[arg(long, value_name = "DIR", num_args = 1.., requires = "old")]
     pub(crate) new: Vec<PathBuf>,
     /// Treat times that differ by less than PERCENT as equal.

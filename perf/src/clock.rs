@@ -1,7 +1,7 @@
-//! Times sections by the thread's processor time, so that a section is not slower if another program runs on its
-//! processor meanwhile. On a quiet machine processor time equals wall-clock time. The time that the thread waited is
-//! reported separately. Cache misses after an interruption still count; the median of the repetitions has to absorb
-//! them.
+//! Times sections by the thread's processor time, so that a section does not seem slower if another program runs on the
+//! same processor meanwhile. On a quiet machine processor time equals wall-clock time. The rest of the wall-clock time,
+//! in which the thread did not run, is reported separately. Cache misses that an interruption causes are part of the
+//! processor time; the median of the repetitions has to absorb them.
 
 use std::time::{Duration, Instant};
 
@@ -15,9 +15,9 @@ pub(crate) struct Stopwatch {
 /// The time of a section.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Lap {
-    /// Processor time; wall-clock time on systems that do not report it.
+    /// Processor time, or wall-clock time on systems that do not report processor time.
     pub(crate) busy: Duration,
-    /// Time that the thread waited for a processor.
+    /// Wall-clock time minus `busy`: time in which the thread waited for a processor, slept or was blocked.
     pub(crate) waited: Duration,
 }
 
@@ -33,7 +33,8 @@ impl Stopwatch {
     pub(crate) fn stop(self) -> Lap {
         let wall = self.wall.elapsed();
         match on_processor().zip(self.on_processor) {
-            // Processor time is read before and after wall-clock time, so it may exceed it slightly.
+            // The wall clock is read between the two reads of processor time, so processor time can slightly exceed
+            // wall-clock time.
             Some((now, then)) => {
                 let busy = now.saturating_sub(then).min(wall);
                 Lap { busy, waited: wall - busy }

@@ -4,8 +4,8 @@
 //! | module | idea |
 //! |---|---|
 //! | [`runs`] | reads the runs, refuses runs that cannot be compared, and matches their cases |
-//! | [`drift`] | the drift of the machine, by rivals and cache-line reads, which no change of ours makes slower |
-//! | [`interleaved`] | the drift in the rounds of a case, by the rivals that were interleaved with it |
+//! | [`drift`] | the drift of the machine, seen in the times of rivals and cache-line reads |
+//! | [`interleaved`] | the drift in the rounds of a case, seen in the times of the rivals interleaved with it |
 //! | [`alike`] | matches rounds of two runs in which the rivals took the same time |
 //! | [`speed`] | decides which cases are slower, by how much, and with which confidence |
 //! | [`answers`] | finds changes of false-positive rates and bits per key, which should not change at all |
@@ -42,7 +42,7 @@ pub(crate) struct Comparison {
     pub(crate) attempts: Vec<Compared>,
     /// Cases that all runs have.
     pub(crate) cases: Vec<Case>,
-    /// Names of cases that some runs have.
+    /// Names of cases that only some runs have.
     pub(crate) unmatched: Vec<Unmatched>,
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct Case {
     pub(crate) name: String,
     /// The kind of filter.
     pub(crate) filter: String,
-    /// Instruction set, where it is ours.
+    /// The instruction set, if the filter is ours.
     pub(crate) isa: Option<String>,
     pub(crate) threads: u32,
     /// The crate measured, if it is not ours. Rivals are shown, but are never regressions.
@@ -174,7 +174,7 @@ impl Comparison {
         self.cases.iter().filter(is_unsure).count()
     }
 
-    /// The number of our cases in the old program that were not measured in every run.
+    /// The number of our cases that the old program has, but that were not measured in every run.
     pub(crate) fn count_missing(&self) -> usize {
         let is_missing =
             |it: &&Unmatched| it.rival.is_none() && it.measured_in != MeasuredIn::NewAlone;

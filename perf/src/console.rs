@@ -1,5 +1,5 @@
-//! Writes to standard output and standard error. A reader that has closed the pipe, such as `head`, is not a failure; a
-//! full disk is.
+//! Writes to standard output and standard error. It is not a failure if a reader such as `head` has closed the pipe. It
+//! is a failure if the disk is full.
 
 use crate::failure::bad_input;
 use anyhow::Result;

@@ -12,7 +12,7 @@ pub(crate) use hardware::Counters;
 #[cfg(not(target_os = "linux"))]
 pub(crate) use unknown::Counters;
 
-/// An event that is counted. Each is a column of a row.
+/// A hardware event. The count of each event is a column of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     Cycles,
@@ -51,7 +51,7 @@ impl Event {
     }
 }
 
-/// The counts of those events that were counted.
+/// The count of each event, unless it was not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Counts([Option<f64>; Event::ALL.len()]);
 
@@ -64,7 +64,8 @@ impl Counts {
         self.0[event as usize] = Some(count);
     }
 
-    /// Sets the events that `other` has to its counts divided by the operations `ops`.
+    /// Takes the counts that `other` has, each divided by the number of operations `ops`. Other events stay as they
+    /// are.
     pub(crate) fn take_in(&mut self, other: &Self, ops: u64) {
         for event in Event::ALL {
             if let Some(count) = other.get(event) {

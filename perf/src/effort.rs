@@ -9,15 +9,16 @@ use std::time::Duration;
 /// How much a run measures, and how long it takes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
-    /// Length of a repetition.
+    /// The length of a repetition.
     pub(crate) length: Length,
-    /// Time and rounds of a group.
+    /// The time for a group, and its numbers of rounds.
     pub(crate) pace: Pace,
     /// The number of absent keys on which false-positive rates are counted.
     pub(crate) absent: usize,
     /// The most probes of a lookup case.
     pub(crate) most_probes: usize,
-    /// The time in which the run should end. On a slow or busy machine, groups get less time for it.
+    /// The time in which the run should end. On a slow or busy machine, groups get less time so that the run still ends
+    /// then.
     pub(crate) limit: Duration,
 }
 
@@ -40,7 +41,7 @@ impl Effort {
         limit: Duration::from_secs(850),
     };
 
-    /// A full run: about eight seconds per group, more if filters are large.
+    /// A full run: about eight seconds per group, and more if filters are large.
     pub(crate) const FULL: Self = Self {
         length: Length(Duration::from_millis(6)),
         pace: Pace { budget: Duration::from_secs(8), min_rounds: 9, max_rounds: 401 },
@@ -49,7 +50,7 @@ impl Effort {
         limit: Duration::from_secs(3600),
     };
 
-    /// `check`: each case twice and as short as possible, only to verify its answers.
+    /// The verb `check`: each case is run twice and as briefly as possible, only to verify its answers.
     pub(crate) const CHECK: Self = Self {
         length: Length(Duration::from_micros(1)),
         pace: Pace { budget: Duration::ZERO, min_rounds: 1, max_rounds: 1 },
@@ -58,13 +59,13 @@ impl Effort {
         limit: Duration::MAX,
     };
 
-    /// A simulation: each case once.
+    /// A simulation: each case is run once.
     pub(crate) const SIMULATED: Self = Self { most_probes: 1 << 14, ..Self::CHECK };
 }
 
 impl Effort {
-    /// The effort for a selection, which ends in about `seconds` if they are given. Loads that are named have the limit
-    /// of a full run; since they make many groups, each gets half the time.
+    /// The effort for a selection, so that the run ends in about `seconds` if this is given. A run with `--load` has
+    /// the limit of a full run. Since it has many groups, each gets half the time.
     pub(crate) fn of(selection: &Selection, seconds: Option<Duration>) -> Self {
         let mut effort = match selection.scope() {
             Scope::Quick => Self::QUICK,
@@ -78,8 +79,8 @@ impl Effort {
         Self { limit: seconds.unwrap_or(effort.limit), ..effort }
     }
 
-    /// The pace of a group of the engine: half the time, since there are many groups, and fewer rounds, since
-    /// repetitions can be long.
+    /// The pace of a group of the engine: it has half the time, since there are many groups, and a smaller minimum of
+    /// rounds, since repetitions can be long.
     pub(crate) fn pace_of_engine(&self) -> Pace {
         let min_rounds = self.pace.min_rounds.min(MIN_ROUNDS_OF_ENGINE);
         Pace { budget: self.pace.budget / 2, min_rounds, ..self.pace }

@@ -1,5 +1,5 @@
 //! Describes the conditions on which the figures depend: the processor, its caches, the kernel's settings, the
-//! compiler. They are read and never changed; a fact is `unknown` if the system does not tell it.
+//! compiler. These conditions are read and never changed; a fact is `unknown` if the system does not tell it.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -10,9 +10,9 @@ use trommel::Isa;
 /// The machine and the build, as they were during a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Environment {
-    /// Sizes of the caches of one core, shared ones included.
+    /// The sizes of the caches that one core uses, including those shared with other cores.
     pub(crate) caches: Caches,
-    /// Everything else, by name, in the order of the report.
+    /// All other facts, in the order of the report.
     pub(crate) facts: Vec<Fact>,
 }
 
@@ -42,8 +42,8 @@ impl Caches {
         read_caches()
     }
 
-    /// The smallest level that holds `bytes`: L1, L2, LLC or DRAM. `None` if the answer depends on an unknown
-    /// size.
+    /// The smallest level of memory that holds `bytes` bytes: L1, L2, LLC or DRAM. `None` if it depends on an unknown
+    /// size of L1 or L2.
     pub(crate) fn regime(&self, bytes: u64) -> Option<&'static str> {
         if bytes <= self.l1d? {
             Some("L1")
@@ -116,7 +116,7 @@ impl Environment {
         self.facts.iter().find(|fact| fact.name == name).map_or("unknown", |fact| &fact.value)
     }
 
-    /// Names of the facts that forbid mixing rows of the two runs.
+    /// The names of the facts that differ, so that rows of the two runs must not be mixed.
     pub(crate) fn differences(&self, other: &Self) -> Vec<&'static str> {
         IDENTITY.into_iter().filter(|name| self.get(name) != other.get(name)).collect()
     }
@@ -126,7 +126,7 @@ fn sys_file(path: &str) -> Option<String> {
     fs::read_to_string(path).ok().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// The fields of the first processor.
+/// The fields of the first processor in `/proc/cpuinfo`.
 fn cpuinfo() -> BTreeMap<String, String> {
     let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     text.lines()
@@ -136,7 +136,7 @@ fn cpuinfo() -> BTreeMap<String, String> {
         .collect()
 }
 
-/// The number of cache entries of the first core that are read.
+/// The number of caches of the first core for which the kernel's files are read: those with index 0 to 7.
 const CACHES_LISTED: usize = 8;
 
 /// Reads a file of the kernel about a cache of the first core.
@@ -256,7 +256,8 @@ fn turbo() -> Option<String> {
     intel.or(boost).map(|on| if on { "on" } else { "off" }.into())
 }
 
-/// Jiffies of all processors since boot: the total, and those stolen by the hypervisor.
+/// The jiffies of all processors since boot: first their total number, then the number of jiffies stolen by the
+/// hypervisor.
 pub(crate) fn cpu_jiffies() -> Option<(u64, u64)> {
     let text = sys_file("/proc/stat")?;
     let fields: Vec<u64> = text
@@ -266,7 +267,7 @@ pub(crate) fn cpu_jiffies() -> Option<(u64, u64)> {
         .skip(1)
         .filter_map(|field| field.parse().ok())
         .collect();
-    // The fields are user nice system idle iowait irq softirq steal. Guest time is already part of user.
+    // The first eight fields are user nice system idle iowait irq softirq steal. Guest time is already part of user.
     Some((fields.iter().take(8).sum(), *fields.get(7)?))
 }
 

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// An argument of the user cannot be used: a missing key file, an instruction set that the machine lacks, a directory
-/// without results, or an output that cannot be written, be it because the disk is full. The exit code is 2, as for a
-/// command line that does not parse.
+/// without results, or an output that cannot be written, for example because the disk is full. The exit code is 2, like
+/// that of a command line that does not parse.
 #[derive(Debug)]
 pub(crate) struct BadInput(pub(crate) String);
 

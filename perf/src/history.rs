@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer};
 use std::fs;
 use std::path::Path;
 
-/// One count: a line of the file. Its columns are these fields.
+/// The counts of one bench at one commit: a line of the file. The fields are its columns.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
@@ -88,7 +88,7 @@ impl History {
         distinct(self.entries.iter().map(|entry| &*entry.commit))
     }
 
-    /// The counts of each bench and instruction set, one per commit: the latest if there are several.
+    /// For each bench and instruction set, one entry per commit. If a commit has several, the latest is taken.
     fn lines(&self) -> Vec<Vec<&Entry>> {
         let identity = |entry: &Entry| (entry.bench.clone(), entry.isa.clone());
         let lines = distinct(self.entries.iter().map(identity)).into_iter().map(|key| {
@@ -104,8 +104,8 @@ impl History {
         lines.collect()
     }
 
-    /// A line for each bench and instruction set: its change in per cent since its first commit, by index of the
-    /// commit.
+    /// A line for each bench and instruction set. It shows the change of the instructions in per cent since the first
+    /// commit of the line, over the index of the commit.
     pub(crate) fn series(&self) -> Vec<Series> {
         let commits = self.commits();
         let lines = self.lines();
@@ -129,7 +129,7 @@ impl History {
         series.collect()
     }
 
-    /// A table of the latest counts of each bench, and of their change since the first.
+    /// A table of the latest counts of each bench, and of their changes since the first counts.
     pub(crate) fn table(&self) -> Table {
         let shown = |count: Option<u64>| count.map_or_else(String::new, |count| count.to_string());
         let since = |first: Option<u64>, last: Option<u64>| {

@@ -16,7 +16,7 @@ use std::fmt::Write as _;
 const STYLE: &str = include_str!("html/report.css");
 const SCRIPT: &str = include_str!("html/report.js");
 
-/// Returns the report of a run, with the counts at earlier commits if there is a history.
+/// Returns the report of a run. If there is a history, the report also shows the counts at earlier commits.
 pub(crate) fn render(results: &Results, history: Option<&History>) -> Result<String> {
     let mut sections = String::new();
     let mut names = vec![("findings", "findings")];
@@ -92,7 +92,7 @@ fn heading(page: &mut String, id: &str, title: &str) {
     let _ = write!(page, "<h2 id=\"{id}\">{}</h2>", escape(title));
 }
 
-/// Escapes text for HTML, also within quotes.
+/// Escapes text for HTML, so that it can also stand within quotes.
 fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

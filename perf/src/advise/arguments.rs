@@ -33,10 +33,10 @@ pub(crate) struct AdviseArgs {
     /// The highest false-positive rate that is acceptable.
     #[arg(long, value_name = "RATE", value_parser = parse_rate, allow_hyphen_values = true)]
     pub(crate) fpr: Option<f64>,
-    /// The most bits per key.
+    /// The highest number of bits per key that is acceptable.
     #[arg(long, value_name = "BITS", value_parser = parse_bits, allow_hyphen_values = true)]
     pub(crate) bits_per_key: Option<f64>,
-    /// The most memory: 64MiB, 1.5GB, or bytes.
+    /// The most memory that is acceptable, in bytes or with a unit: 64MiB, 1.5GB.
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, allow_hyphen_values = true)]
     pub(crate) memory: Option<u64>,
     /// What the filter must be able to do besides inserts and lookups.
@@ -101,7 +101,7 @@ const MOST_NS: f64 = 1e12;
 /// The largest `--memory` that is accepted: the 128 TiB that an x86-64 process can address.
 const MOST_BYTES: f64 = 140_737_488_355_328.0;
 
-/// Parses a number with one of the units, or with none; `None` if the text is neither.
+/// Parses a number, with one of the units or without a unit. Returns `None` for any other text.
 fn parse_with(text: &str, units: &[(&str, f64)]) -> Option<f64> {
     let text = text.trim();
     let with_unit = |(unit, scale): &(&str, f64)| {
@@ -175,7 +175,7 @@ mod tests {
         ])
         .unwrap();
         assert_eq!((question.keys, question.miss_ns, question.hit_rate), (1_000_000, 1e4, 0.25));
-        // The smaller of 1.5 MiB and ten bits per key.
+        // Ten bits per key are less than 1.5 MiB, so they are the limit.
         assert_eq!((question.fpr, question.bytes), (Some(0.01), Some(1_250_000)));
         assert_eq!(question.needs, [Need::Merge, Need::Grow]);
         let memory = asked(&["--keys", "1e9", "--miss-cost", "1", "--memory", "64 MiB"]).unwrap();

@@ -1,5 +1,5 @@
-//! Measures lookups in the offered filters in the way of `measure`: each filter holds all its keys, every answer is
-//! verified, and a time is the median of short interleaved repetitions.
+//! Measures lookups in the offered filters in the same way as the verb `measure`: each filter holds all its keys, every
+//! answer is verified, and a time is the median of short interleaved repetitions.
 
 use super::offers::{Offer, Shape};
 use super::timings::LineTimes;
@@ -15,17 +15,17 @@ use std::rc::Rc;
 use std::time::Duration;
 use trommel::{AnyFilter, Bitmap, Engine, Filter as _, FilterKind, FilterSpec, KeyHash};
 
-/// A filter for more keys is measured with this number of keys and as many bits per key. Its lookup time is then
-/// multiplied by the ratio of the times of a random cache-line read, in a table of the full size over one of the
-/// measured size.
+/// The most keys with which a filter is measured. In place of a filter for more keys, one for this number of keys is
+/// measured, with the same number of bits per key. Its lookup time is then multiplied by a ratio: the time of a random
+/// cache-line read in a table of the full size over the time in a table of the measured size.
 const MOST_KEYS: usize = 20_000_000;
-/// The largest memory in which cache-line reads are timed for this ratio.
+/// The size of the largest table in which cache-line reads are timed for the ratio at [`MOST_KEYS`].
 const MOST_READ_BYTES: u64 = 2 << 30;
 /// Built filters are kept for later measurements up to this total size.
 const KEPT_BYTES: u64 = 1 << 30;
 
-/// The number of probes per batch lies between these two. At the lower bound, the probes fit into the second-level
-/// cache together with a small filter, yet are too many for the branch predictor to memorize.
+/// The fewest probes per batch; [`MOST_PROBES`] is the upper bound. This number of probes fits into the second-level
+/// cache together with a small filter, yet is too large for the branch predictor to memorize.
 const FEWEST_PROBES: usize = 1 << 16;
 const MOST_PROBES: usize = 1_000_000;
 
@@ -50,7 +50,7 @@ pub(super) struct Bench {
 }
 
 impl Bench {
-    /// Draws the keys; where the filters are measured at a reduced size, also times cache-line reads.
+    /// Draws the keys. If the filters are measured at a reduced size, it also times cache-line reads.
     pub(super) fn new(keys: usize, offers: &[Offer]) -> Result<Self> {
         let inserted = keys.min(MOST_KEYS);
         let largest = offers.iter().map(|offer| offer.probed_bytes).max().unwrap_or(0);
@@ -127,7 +127,7 @@ impl Bench {
         Ok(filter)
     }
 
-    /// The spec of the same filter for `inserted` keys, with as many bits per key.
+    /// The spec of the offered filter, reduced to `inserted` keys at the same number of bits per key.
     fn smaller(&self, offer: &Offer) -> FilterSpec {
         let spec = FilterSpec::new(offer.kind).keys(self.inserted);
         match offer.shape {
@@ -144,8 +144,8 @@ impl Bench {
     }
 }
 
-/// Verifies the answers of a filter, and returns a repetition that looks all probes up and checks that as many are
-/// reported present as before.
+/// Verifies the answers of a filter, and returns a repetition that looks all probes up and checks that the number of
+/// probes reported present stays the same.
 fn lookups<'a>(
     filter: &'a AnyFilter,
     probes: &'a [KeyHash],

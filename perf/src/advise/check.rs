@@ -14,7 +14,7 @@ use trommel::Isa;
 const KEYS: [usize; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
 const MISS_NS: [f64; 5] = [10.0, 100.0, 1e3, 1e4, 1e5];
 const HIT_RATES: [f64; 3] = [0.0, 0.5, 0.9];
-/// Advice is good if its cost is at most this multiple of the best.
+/// Advice is good if its cost is at most this multiple of the lowest cost.
 const NEAR: f64 = 1.1;
 
 /// The advised and the best filter of a scenario, with their costs per probe.
@@ -32,7 +32,7 @@ impl Scenario {
         self.advised_ns / self.best_ns
     }
 
-    /// The same ratio, without the cost of hits, which is equal for all filters.
+    /// The ratio of the two costs without the part that is due to hits, which is the same for all filters.
     fn own_over_best(&self) -> f64 {
         let own = |ns: f64| ns - self.asked.hits_ns();
         own(self.advised_ns) / own(self.best_ns)
@@ -64,7 +64,7 @@ pub(crate) fn check(
         let mut bench = Bench::new(keys, &offers)?.keeping_all();
         for hit_rate in HIT_RATES {
             say(format!("{keys:e} keys, {hit_rate} of the probes keys: {} filters", offers.len()));
-            // All offers are measured before and after the scenarios, whose own measurements lie between.
+            // All offers are measured before the search for advice in each scenario, and once more after it.
             let before = bench.measure(&offers, &everything, hit_rate, true)?;
             let mut advised = Vec::new();
             for miss_ns in MISS_NS {
@@ -163,7 +163,8 @@ mod tests {
         let times = [1.0, 4.0];
         let ratio = |taken| judge(question(1000, 100.0, 0.0), taken, &offers, &times).over_best();
         assert_eq!([ratio(Some(0)), ratio(Some(1)), ratio(None)], [1.0, 5.0 / 3.0, 100.0 / 3.0]);
-        // Hits cost 50 ns, and false positives half as much as before: 52 and 54.5 ns per probe.
+        // Hits cost 50 ns per probe, and false positives cost half as much as before. So the offers cost 52 and 54.5 ns
+        // per probe.
         let half = judge(question(1000, 100.0, 0.5), Some(1), &offers, &times);
         assert_eq!((half.over_best(), half.own_over_best()), (54.5 / 52.0, 4.5 / 2.0));
         // A probe that is not rejected costs less than any lookup.

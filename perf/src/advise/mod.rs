@@ -1,15 +1,15 @@
 //! Advises which filter to take for a number of keys: the one with the lowest cost per probe on this machine.
 //!
-//! A filter stands before something slow: a probe that it answers "no" saves the work `t_w`. If a share `σ`
-//! of probes are keys, and the false-positive rate is `f`, a probe costs
+//! A filter stands before slow work, which takes the time `t_w`. A probe to which the filter answers "no" saves this
+//! work. If a share `σ` of probes are keys, and the false-positive rate is `f`, a probe costs
 //!
 //! ```text
 //! ρ = t_l + (σ + (1 − σ)·f)·t_w         without a filter: ρ = t_w
 //! ```
 //!
-//! where `t_l` is the time per lookup in a batch. So a filter pays if `t_l < (1 − σ)·(1 − f)·t_w`, and the best one is
-//! neither the fastest nor the most exact. Source: Lang, Neumann, Kemper and Boncz, "Performance-optimal filtering:
-//! Bloom overtakes cuckoo at high throughput", PVLDB 12 (2019).
+//! where `t_l` is the time per lookup in a batch. So a filter pays if `t_l < (1 − σ)·(1 − f)·t_w`, and the best filter
+//! is in general neither the fastest nor the most exact one. Source: Lang, Neumann, Kemper and Boncz,
+//! "Performance-optimal filtering: Bloom overtakes cuckoo at high throughput", PVLDB 12 (2019).
 //!
 //! | module | idea |
 //! |---|---|
@@ -19,7 +19,7 @@
 //! | [`timings`] | lookup times, interpolated between the sizes that were measured |
 //! | [`mod@bench`] | measures lookups in the offered filters |
 //! | [`search`] | chooses which offers are measured: a few of each kind, then the best ones interleaved |
-//! | [`recorded`] | takes lookup times from the results of a run instead |
+//! | [`recorded`] | takes lookup times from the results of an earlier run, instead of measuring |
 //! | [`verdict`] | the answer, for people and programs |
 //! | [`mod@check`] | compares the advice with the best of all offers, in many scenarios |
 

@@ -15,7 +15,7 @@ use trommel_base::sizing::hash_floor;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Offer {
     pub(crate) kind: FilterKind,
-    /// The spec from which the library builds it.
+    /// The spec from which the library builds the filter.
     pub(crate) spec: FilterSpec,
     pub(crate) shape: Shape,
     /// Bytes of the filter's memory.
@@ -52,7 +52,7 @@ impl Offer {
         self.bytes as f64 * 8.0 / keys as f64
     }
 
-    /// Its parameters in words.
+    /// Describes the parameters in words.
     pub(crate) fn parameters(&self, keys: usize) -> String {
         let bits = format!("{:.1} bits a key", self.bits_per_key(keys));
         match self.shape {
@@ -84,13 +84,14 @@ const REMAINDERS: [u32; 18] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16
 const FINGERPRINTS: [u32; 4] = [8, 12, 16, 32];
 /// The loads for which filters with slots are planned, besides their default.
 const LOADS: [f64; 2] = [0.8, 0.5];
-/// Bits per key up to which memory that is allowed is used. More would not be needed for any rate of the grid.
+/// The most bits per key of a filter that is sized for a cache or for the memory limit. No false-positive rate of the
+/// grid needs more.
 const MOST_BITS: u128 = 48;
-/// A false-positive rate that exceeds the floor in the library's error by this share can be reached.
+/// The share that is added to the floor in the library's error, so that rounding does not make the floor unreachable.
 const ROUNDING: f64 = 1e-6;
 /// Bits per hash.
 const HASH_BITS: u32 = 64;
-/// A filter that is sized for a cache takes this share of it, and leaves the rest to other data.
+/// The share of a cache that a filter takes if it is sized for this cache. The rest is left to other data.
 const SHARE_OF_CACHE: f64 = 0.8;
 
 /// Returns all filters that meet a question, each once.
@@ -130,11 +131,11 @@ pub(crate) fn offers(asked: &Question, caches: &Caches, isa: Option<Isa>) -> Res
     if kept.is_empty() { Err(refused.explain(asked)) } else { Ok(kept) }
 }
 
-/// The filter of a spec, described with all keys inserted. Its memory is allocated and freed, but neither read nor
-/// written.
+/// Describes the filter of a spec with all keys inserted. The filter's memory is allocated and freed, but neither read
+/// nor written.
 ///
 /// # Errors
-/// If the library cannot make it.
+/// If the library cannot build the filter.
 pub(crate) fn offer(spec: FilterSpec, keys: usize) -> Result<Offer, SpecError> {
     let filter = spec.build()?;
     let kind = filter.kind();
@@ -190,7 +191,7 @@ fn shape_with_keys(filter: &AnyFilter, keys: usize) -> Shape {
     }
 }
 
-/// A spec for `keys` keys, of a filter of the kind with the abilities that the question needs.
+/// A spec of a filter of the kind for `keys` keys, with the operations that the question needs.
 fn spec_of(kind: FilterKind, keys: usize, asked: &Question) -> FilterSpec {
     let mut spec = FilterSpec::new(kind).keys(keys);
     if has_slots(kind) {
@@ -208,7 +209,7 @@ fn has_slots(kind: FilterKind) -> bool {
     matches!(kind, FilterKind::Quotient | FilterKind::CacheLineQuotient | FilterKind::Cuckoo)
 }
 
-/// The specs of a kind that make up its part of the grid.
+/// Returns the part of the grid that belongs to one kind.
 fn specs(kind: FilterKind, asked: &Question, caches: &Caches) -> Vec<FilterSpec> {
     let spec = spec_of(kind, asked.keys, asked);
     match kind {
@@ -240,7 +241,7 @@ fn bloom_specs(spec: FilterSpec, asked: &Question, caches: &Caches) -> Vec<Filte
     specs
 }
 
-/// The smallest filter takes one cache line.
+/// The size of a cache line in bytes. The smallest filter takes one cache line.
 const LINE_BYTES: u64 = 64;
 
 /// The specs of filters with slots: for each slot width, load and limit.
@@ -261,7 +262,7 @@ fn slot_specs(kind: FilterKind, spec: FilterSpec, asked: &Question) -> Vec<Filte
         }
         _ => {
             with_loads(&mut specs, spec.remainder_bits(8));
-            // Remainders have 8 bits only, so a lower false-positive rate needs more slots.
+            // The remainders of this kind always have 8 bits, so a lower false-positive rate needs more slots.
             specs.extend([0.25, 0.125].map(|load| spec.remainder_bits(8).load(load)));
         }
     }
@@ -291,8 +292,8 @@ struct Refused {
 
 impl Refused {
     fn note(&mut self, offer: Offer, asked: &Question) {
-        // By how much the false-positive rate exceeds the limit. Among filters within the limit, the smallest is
-        // nearest.
+        // The amount by which the false-positive rate exceeds the limit. Among filters within the limit, the smallest
+        // is nearest.
         let excess = |offer: &Offer| asked.fpr.map_or(0.0, |most| (offer.fpr - most).max(0.0));
         let key = |offer: &Offer| (excess(offer), offer.bytes);
         if self.nearest.as_ref().is_none_or(|nearest| key(&offer) < key(nearest)) {
@@ -328,7 +329,8 @@ impl Refused {
     }
 }
 
-/// Says what would reach a false-positive rate that no filter meets for the question's keys, or why nothing would.
+/// Says how a false-positive rate could be reached that no filter has for the question's number of keys, or why it
+/// cannot be reached.
 fn advice_to_reach(rate: f64, asked: &Question) -> String {
     let refusals = |keys: usize| {
         let able = FilterKind::ALL.iter().copied().filter(|kind| asked.unmet(*kind).is_empty());
@@ -403,7 +405,7 @@ pub(super) mod tests {
         for offer in &few {
             assert!(offer.fpr <= 0.006 && offer.bytes <= 150_000, "{offer:?}");
         }
-        // At 12 bits per key, 256-bit blocks reach 0.6 %, and registers do not.
+        // At 12 bits per key, split-block filters reach a false-positive rate of 0.6 %, and register filters do not.
         assert!(kinds(&few).contains(&FilterKind::SplitBlockBloom));
         assert!(!kinds(&few).contains(&FilterKind::RegisterBloom));
     }
@@ -478,7 +480,7 @@ pub(super) mod tests {
             let named = nearest.split("rate of ").nth(1).unwrap();
             let named: f64 = named.split(';').next().unwrap().parse().unwrap();
             assert!(named > fpr && named <= lowest * 1.01, "{text}");
-            // The named filter is not below the lowest rate that the same message states for all filters.
+            // The rate of the named filter is not below the lowest rate that the message states for all filters.
             let below = text.split("rate below ").nth(1).unwrap();
             let below: f64 = below.split([' ', ',', ';']).next().unwrap().parse().unwrap();
             assert!(named >= below, "{text}");

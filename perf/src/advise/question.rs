@@ -118,7 +118,8 @@ pub(crate) mod tests {
         let asked = question(1000, 100.0, 0.0);
         assert_eq!(asked.overhead(5.0, 0.01), 5.0 + 1.0);
         let half = Question { hit_rate: 0.5, ..asked.clone() };
-        // Half of the probes are keys, which cost 50 on average; 1 % of the other half are false positives: 0.5.
+        // Half of the probes are keys, which adds 50 ns per probe. Of the other half, 1 % are false positives, which
+        // adds 0.5 ns.
         assert_eq!(half.overhead(5.0, 0.01), 5.0 + 50.0 + 0.5);
         let all = Question { hit_rate: 1.0, ..asked };
         assert_eq!(all.overhead(5.0, 0.01), 105.0);

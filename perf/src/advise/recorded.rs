@@ -30,7 +30,7 @@ pub(crate) fn from_results(asked: &Question, results: &Results) -> Result<Advice
     Ok(rank(asked, &offers, &estimates))
 }
 
-/// The lookups of a run in large batches, and its times of cache-line reads.
+/// The times that a run measured for lookups in large batches and for cache-line reads.
 fn timings_of(results: &Results) -> Timings {
     Timings {
         samples: results.rows.iter().filter_map(sample_of).collect(),
@@ -38,7 +38,7 @@ fn timings_of(results: &Results) -> Timings {
     }
 }
 
-/// A row as a sample, if it measures lookups of ours in large batches on one thread.
+/// Turns a row into a sample, if it measures lookups in a filter of ours, in large batches and on one thread.
 fn sample_of(row: &Row) -> Option<Sample> {
     let is_usual = row.rival.is_none()
         && (&*row.op, &*row.api) == ("contains", "batch")
@@ -74,7 +74,7 @@ mod tests {
         let mut results = Results::new(Environment::observe(None));
         let asked = question(1_000_000, 10.0, 0.0);
         assert!(from_results(&asked, &results).unwrap_err().is::<BadInput>());
-        // 1.5 MB take 2 ns. The rows of a rival, of the engine and of small batches are not used.
+        // A lookup in 1.5 MB takes 2 ns. The rows of a rival, of the engine and of small batches are not used.
         results.put(example("split-block-bloom", "12-bit", None, 2.0));
         results.put(example("split-block-bloom", "12-bit", Some("sbbf-rs-safe"), 0.1));
         results.put(example("split-block-bloom", "12-bit+wall", None, 0.1));
@@ -93,7 +93,7 @@ mod tests {
         assert_eq!(best.take().unwrap().lookup_ns, 2.0);
         assert_eq!(best.take().unwrap().basis, Basis::Measured);
         assert!(best.unknown.contains(&"bloom".to_owned()));
-        // √10 times 1.5 MB: the geometric mean of the two sizes, so the time is the mean of 2 and 4 ns.
+        // √10 times 1.5 MB is the geometric mean of the two sizes, so the time is the mean of 2 and 4 ns.
         let bytes = Some((1.5e6 * 10f64.sqrt()) as u64);
         let more = Question { keys: 3_162_277, bytes, fpr: Some(0.0056), ..asked };
         let between = from_results(&more, &results).unwrap();

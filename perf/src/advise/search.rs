@@ -15,12 +15,12 @@ use trommel::{FilterKind, Isa};
 const SIZES: usize = 4;
 /// The number of best offers that are then measured interleaved.
 const FINALISTS: usize = 8;
-/// The maximum number of interleaved measurements. They end earlier once the best offers have all been in one.
+/// The maximum number of interleaved measurements. They end earlier once each of the best offers has taken part in one.
 const FINALS: usize = 3;
 /// No measurement begins after this time.
 const TIME: Duration = Duration::from_secs(45);
 
-/// Measures the offers that may be best, and answers the question.
+/// Measures the offers that could be the best one, and answers the question.
 ///
 /// # Errors
 /// Bad input if no filter meets the question; any other error if a filter gives a wrong answer.
@@ -50,8 +50,9 @@ fn kinds_of(offers: &[Offer]) -> Vec<FilterKind> {
     all.filter(|kind| offers.iter().any(|offer| offer.kind == *kind)).collect()
 }
 
-/// Estimates the lookup time of every offer, and measures those that may be best. `measure` takes the indices of offers
-/// and whether they are finalists; it returns the nanoseconds per lookup of each, or `None` if no time is left.
+/// Estimates the lookup time of every offer, and measures the offers that could be the best one. `measure` takes the
+/// indices of offers and whether they are finalists; it returns the nanoseconds per lookup of each, or `None` if no
+/// time is left.
 pub(super) fn search(
     asked: &Question,
     offers: &[Offer],
@@ -157,7 +158,8 @@ mod tests {
         of_kind(FilterKind::SplitBlockBloom).chain(of_kind(FilterKind::Bloom)).collect()
     }
 
-    /// The made-up lookup time of an offer: 1 ns more per doubling of the size, and twice as long in a standard filter.
+    /// The made-up lookup time of an offer. It grows by 1 ns per doubling of the size, and is twice as long in a
+    /// standard Bloom filter.
     fn true_ns(offer: &Offer) -> f64 {
         let ns = 1.0 + (offer.bytes as f64 / 1000.0).log2();
         if offer.kind == FilterKind::Bloom { 2.0 * ns } else { ns }

@@ -2,7 +2,8 @@
 //!
 //! From cache to cache a lookup gets slower by about the logarithm of the filter's size, so the time between two
 //! measured sizes is interpolated linearly in that logarithm. Beyond the largest size, memory decides: the time grows
-//! by the same factor as that of a random cache-line read. Between shares of keys, interpolation is linear.
+//! by the same factor as the time of a random cache-line read. Between two shares of keys among the probes, the time is
+//! interpolated linearly.
 
 use crate::built::is_near;
 use crate::environment::human_bytes;
@@ -197,14 +198,14 @@ mod tests {
     fn times_are_interpolated_in_the_logarithm_of_the_size() {
         let lookup = |bytes, hit_rate| timings().estimate(KIND, bytes, None, hit_rate).unwrap();
         assert_eq!(lookup(1 << 20, 0.0), Estimate { ns: 1.0, basis: Basis::Measured });
-        // A quarter of the way in the logarithm of the size.
+        // This size is a quarter of the way between the two measured ones, in the logarithm.
         let quarter = lookup(1 << 21, 0.0);
         assert!((quarter.ns - 2.0).abs() < 1e-12);
         assert_eq!(quarter.basis, Basis::Between(1 << 20, 1 << 24));
         assert_eq!(lookup(1 << 10, 0.0), Estimate { ns: 1.0, basis: Basis::Below(1 << 20) });
-        // A cache-line read takes three times as long as at the largest size.
+        // At this size a cache-line read takes three times as long as at the largest size with a measured lookup.
         assert_eq!(lookup(1 << 28, 0.0), Estimate { ns: 15.0, basis: Basis::Beyond(1 << 24) });
-        // Half of the way to the last time of a cache-line read: 8 ns, over 4 ns.
+        // This size is halfway between the last two sizes of cache-line reads, in the logarithm: 8 ns instead of 4 ns.
         assert!((lookup(1 << 26, 0.0).ns - 10.0).abs() < 1e-12);
         assert_eq!(lookup(1 << 40, 0.0).ns, 15.0);
     }

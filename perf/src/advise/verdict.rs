@@ -17,7 +17,7 @@ pub(crate) struct Advice {
     pub(crate) without_ns: f64,
     /// Whether it is best to use no filter.
     pub(crate) no_filter: bool,
-    /// The best filter of each kind, the best of all first. Take that one, unless `no_filter` is set.
+    /// The best filter of each kind, the best of all first. Take the first one, unless `no_filter` is set.
     pub(crate) kinds: Vec<Ranked>,
     /// Kinds that meet the question but whose speed is not known.
     pub(crate) unknown: Vec<String>,
@@ -39,7 +39,7 @@ pub(crate) struct Ranked {
     pub(crate) fpr: f64,
     pub(crate) lookup_ns: f64,
     pub(crate) overhead_ns: f64,
-    /// `overhead_ns` over the lowest cost, where using no filter counts too.
+    /// `overhead_ns` divided by the lowest cost. The cost of using no filter is one of those compared.
     pub(crate) times_best: f64,
     pub(crate) basis: Basis,
 }
@@ -103,7 +103,8 @@ pub(crate) fn rank(asked: &Question, offers: &[Offer], estimates: &[Option<Estim
     Advice { question: asked.clone(), without_ns, no_filter, kinds, unknown, unable }
 }
 
-/// Returns the cheapest filter. Among filters of equal cost, which leaves out the cost of hits, it is the smallest.
+/// Returns the cheapest filter, or the smallest one among those of equal cost. The comparison leaves out the cost of
+/// hits.
 fn best_of<'a>(asked: &Question, ranked: &[&'a Ranked]) -> Option<&'a Ranked> {
     let own = |one: &Ranked| one.overhead_ns - asked.hits_ns();
     let least = ranked.iter().map(|one| own(one)).fold(f64::INFINITY, f64::min);
@@ -161,7 +162,7 @@ impl Advice {
         )
     }
 
-    /// A table of the best filter of each kind, and of no filter, by ascending cost.
+    /// A table with a line for the best filter of each kind and a line for using no filter, by ascending cost.
     pub(crate) fn table(&self) -> Table {
         let asked = &self.question;
         let least = self.kinds.iter().map(|one| one.overhead_ns).fold(self.without_ns, f64::min);
@@ -267,11 +268,11 @@ mod tests {
         close(taken(1.0, 0.0), None, 1.0);
         // The costs with the three filters are 1 + 0.2, 2 + 0.05 and 8 + 0.001 ns.
         close(taken(10.0, 0.0), Some(Kind::RegisterBloom), 1.2);
-        // 1 + 2; 2 + 0.5; 8 + 0.01.
+        // The costs are 1 + 2, 2 + 0.5 and 8 + 0.01 ns.
         close(taken(100.0, 0.0), Some(Kind::SplitBlockBloom), 2.5);
-        // 1 + 200; 2 + 50; 8 + 1.
+        // The costs are 1 + 200, 2 + 50 and 8 + 1 ns.
         close(taken(10_000.0, 0.0), Some(Kind::Quotient), 9.0);
-        // 1 + 90 + 0.2; 2 + 90 + 0.05; 8 + 90 + 0.001: hits cost the same with every filter.
+        // The costs are 1 + 90 + 0.2, 2 + 90 + 0.05 and 8 + 90 + 0.001 ns: hits cost the same with every filter.
         close(taken(100.0, 0.9), Some(Kind::RegisterBloom), 91.2);
         // Every probe is a key, so no work is saved.
         close(taken(10_000.0, 1.0), None, 10_000.0);
@@ -299,7 +300,7 @@ mod tests {
         let table = advice.table();
         let names: Vec<&str> = table.rows.iter().map(|line| &*line.cells[0]).collect();
         assert_eq!(names, ["split-block-bloom", "register-bloom", "quotient", "no filter"]);
-        // 2.5, 3, 8.01 and 100 over 2.5.
+        // The costs are 2.5, 3, 8.01 and 100 ns; each is divided by 2.5 ns.
         let times: Vec<&str> = table.rows.iter().map(|line| &*line.cells[8]).collect();
         assert_eq!(times, ["1.00", "1.20", "3.20", "40.00"]);
         let sentence = advice.sentence();

@@ -15,19 +15,19 @@ use anyhow::Result;
 use trommel::Isa;
 use trommel::engine::CostModel;
 
-/// Key counts around the sizes of words, blocks and batch windows.
+/// The numbers of keys, around the sizes of words, blocks and batch windows.
 const KEYS: [usize; 5] = [1, 63, 64, 65, 5000];
-/// Key counts of the engine.
+/// The numbers of keys with which the engine is checked.
 const KEYS_OF_ENGINE: [usize; 2] = [1, 70_000];
 const BYTES_OF_STRATEGIES: usize = 1 << 16;
-/// Numbers of threads of the engine.
+/// The numbers of threads with which the engine is checked.
 const THREADS: [usize; 2] = [1, 3];
-/// Keys at the first point of the matrix. Each later point has one key more than the one before.
+/// The number of keys at the first point of the matrix. Each later point has one key more than the one before.
 const KEYS_OF_MATRIX: usize = 3000;
-/// Made-up caches with which the matrix has all its points.
+/// Made-up cache sizes with which the matrix has all its points.
 const SOME_CACHES: Caches = Caches { l1d: Some(32 << 10), l2: Some(1 << 20), l3: Some(32 << 20) };
 const TPCH_SCALE: f64 = 0.001;
-/// The slots of the filters with slots, and the loads in per cent to which they are filled.
+/// The number of slots in each filter with slots, and the loads in per cent to which these filters are filled.
 const SLOTS: usize = 4096;
 const LOADS: [u32; 3] = [1, 75, 95];
 

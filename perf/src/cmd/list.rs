@@ -10,8 +10,8 @@ use crate::plan::{
 };
 use anyhow::Result;
 
-/// Prints one name per line. The number of keys of TPC-H is known only once they are generated, so the names of its
-/// cases have a star in its place.
+/// Prints one name per line. The number of TPC-H keys is known only after they are generated, so the names of the TPC-H
+/// cases have a star in place of this number.
 pub(crate) fn run(selection: &Selection) -> Result<()> {
     let mut names = names_on_generated_keys(selection);
     names.extend(names_on_tpch(selection));

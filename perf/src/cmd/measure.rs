@@ -26,11 +26,12 @@ use trommel::Isa;
 use trommel::engine::CostModel;
 use trommel_callgrind::Missing;
 
-/// The largest working set of the roofline's curve, in bytes.
+/// The largest working set of the roofline's curve, in bytes: without `--full` and with it.
 const LARGEST_QUICK: usize = 256 << 20;
 const LARGEST_FULL: usize = 2 << 30;
 
-/// The most keys for the engine, since hashes, probes and as much scratch memory are kept in memory.
+/// The most keys with which the engine is measured. Their hashes, the probes and scratch memory of the same size must
+/// fit into memory.
 const MOST_KEYS_OF_ENGINE: usize = 200_000_000;
 
 /// The name and description of the input that consists of the user's files.
@@ -66,11 +67,11 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
         Results::new(environment)
     };
     if let Some((keys, probes)) = &own_input {
-        // The session checks the input again; here it is refused before anything is measured.
+        // The session checks the input once more. This first check refuses it before anything is measured.
         results.put_input(Input::of(FILE, OF_FILES, keys, probes))?;
     }
-    // Threads are started, and cores listed, before this thread is pinned: threads inherit the pinning, and it hides
-    // other cores.
+    // Threads are started, and cores listed, before this thread is pinned: new threads inherit the pinning, and a
+    // pinned thread can list only its own core.
     let thread_sets = thread_sets_of(&selection, cost)?;
     let cores = core_affinity::get_core_ids().unwrap_or_default();
     pin();
@@ -113,7 +114,7 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
 }
 
 /// Checks that all filters for the largest key count fit into `memory` bytes together. It assumes one byte per key,
-/// which is a lower bound: each filter has more, and inserts are measured on several copies.
+/// which is a lower bound: each filter takes more, and inserts are measured on several copies.
 fn ensure_fits(selection: &Selection, memory: Option<u64>) -> Result<()> {
     let Some((keys, memory)) = key_counts(selection).into_iter().max().zip(memory) else {
         return Ok(());
@@ -228,7 +229,8 @@ fn measure_roofline(
 /// The number of groups of cases on given keys: one with keys hashed beforehand, one with hashing included.
 const GROUPS_OF_AN_INPUT: usize = 2;
 
-/// The number of steps that the progress bar counts and that share the time: the roofline and the steps of all parts.
+/// The number of steps that the progress bar counts, and among which the time of the run is divided: the roofline and
+/// the steps of all parts.
 fn count_steps(selection: &Selection, isa: Option<Isa>, has_own_keys: bool) -> usize {
     const ROOFLINE: usize = 1;
     if has_own_keys {

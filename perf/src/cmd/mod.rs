@@ -44,7 +44,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
 /// Returns the argument.
 ///
 /// # Errors
-/// Bad input if it has not.
+/// Bad input if this machine lacks the instruction set.
 fn usable_isa(asked: Option<Isa>) -> Result<Option<Isa>> {
     match asked {
         Some(isa) => isa.require().map(Some),

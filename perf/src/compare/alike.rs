@@ -1,24 +1,25 @@
 //! Matches rounds of two runs in which the machine was in the same state.
 //!
 //! A shared machine has noise regimes that last for seconds. While a neighbour keeps the other half of a core busy,
-//! lookups that are bound by the core's units take 1.55 times as long, and those that wait for memory 1.1 times. So no
-//! single factor can be divided out, and the medians of two runs in different noise regimes differ by the full effect.
-//! But rivals were interleaved with our filters, and no change of ours makes them slower. So each round of the new run
-//! is compared with the rounds of the old run in which the rivals took the same time.
+//! lookups that are bound by the core's units take 1.55 times as long, and lookups that wait for memory take 1.1 times
+//! as long. So no single factor can be divided out, and the medians of two runs in different noise regimes differ by
+//! the full effect. But rivals were interleaved with our filters, and no change of ours makes them slower. So each
+//! round of the new run is compared with the rounds of the old run in which the rivals took the same time.
 //!
 //! This was tested with the same program as old and new on such a machine: twenty comparisons of three attempts, with
 //! six cases and five rivals in 53 rounds. The error of a ratio is 1.3 % in the median and 6 % at the 90th percentile;
-//! for the ratio of two medians it is 6 % and 34 %. Of the intervals, a share of 0.07 wrongly shows an effect of 5 % or
-//! more, by medians 0.4. Of 120 verdicts two are unsettled; by medians 47 were unsettled, two slower and one faster.
-//! Rejected: the median of all rounds in which the median of the rivals is within 2 % (0.13 of the intervals wrong);
-//! the nearest seven rounds (0.05, but fewer attempts have an interval); the nearest rounds at any distance (0.09).
+//! for the ratio of two medians it is 6 % and 34 %. A share of 0.07 of the intervals wrongly shows an effect of 5 % or
+//! more; with medians the share is 0.4. Of 120 verdicts, two are "unsettled"; with medians, 47 were "unsettled", two
+//! "slower" and one "faster". Rejected, with the share of wrong intervals: the median of all rounds in which the median
+//! of the rivals is within 2 % (0.13); the nearest seven rounds (0.05, but fewer attempts have an interval); the
+//! nearest rounds at any distance (0.09).
 //!
 //! Source: Rubin, "Matching to remove bias in observational studies", Biometrics 29(1), 1973 (nearest matches within
 //! a caliper).
 //!
 //! Valid to: several matched rounds share neighbours, so bootstrap intervals of matched values are too narrow or too
-//! wide (Abadie and Imbens, "On the failure of the bootstrap for matching estimators", Econometrica 76(6), 2008).
-//! It makes up for this that all attempts of a comparison have to agree.
+//! wide (Abadie and Imbens, "On the failure of the bootstrap for matching estimators", Econometrica 76(6), 2008). To
+//! make up for this, a verdict requires all attempts of a comparison to agree.
 
 use super::interleaved::Control;
 use crate::bootstrap::{self, FEWEST, Interval};

@@ -1,5 +1,5 @@
-//! Finds changes of the filter itself. If the false-positive rate or the bits per key of a case changed, up or down, it
-//! is another filter, and its speed cannot be compared with that of the old one.
+//! Finds changes of the filter itself. If the false-positive rate or the bits per key of a case changed, up or down,
+//! the new filter is a different one, and its speed cannot be compared with that of the old filter.
 
 use super::runs::Pair;
 use crate::row::Row;
@@ -54,7 +54,7 @@ fn differ(old: Option<f64>, new: Option<f64>) -> bool {
     old.zip(new).is_some_and(|(old, new)| (old - new).abs() > ROUNDING * old.abs().max(new.abs()))
 }
 
-/// Whether two counted false-positive rates are too far apart to come from the same filter, as both counts are
+/// Whether two counted false-positive rates are too far apart to come from the same filter, given that both counts are
 /// binomial.
 fn rates_differ(old: &Row, new: &Row) -> bool {
     let counted =

@@ -1,13 +1,13 @@
 //! The drift of the machine between two runs. Rivals and cache-line reads were interleaved with our filters, and no
-//! change of ours makes them slower, so a factor that their times have in common is due to the machine. It is reported
-//! for every attempt, and divided out of the times of cases that were interleaved with no rival.
+//! change of ours makes them slower, so a factor that their times have in common is due to the machine. The factor is
+//! reported for every attempt, and divided out of the times of cases that were interleaved with no rival.
 
 use super::runs::Pair;
 use crate::bootstrap::{self, Interval};
 use crate::stats::median;
 use serde::Serialize;
 
-/// By which factor the machine was slower in the new run.
+/// The factors by which the machine was slower in the new run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Drift {
     /// The common factor of the rows of rivals.
@@ -30,7 +30,8 @@ pub(crate) struct Common {
     pub(crate) count: usize,
 }
 
-/// A common factor closer to 1 than this is not a drift: medians of a single case are not more precise.
+/// The smallest distance from 1 of a common factor that counts as drift. The median of a single case is no more
+/// precise.
 const LEAST: f64 = 0.01;
 
 impl Drift {

@@ -1,9 +1,10 @@
 //! Divides the drift of the machine out of cases that were interleaved with rivals in both runs of an attempt.
 //!
-//! Each group of cases is measured within its own few seconds, in which the machine may be faster or slower than in the
+//! Each group of cases is measured within its own few seconds, in which the machine can be faster or slower than in the
 //! rest of the run. In two default runs of the same filters on a shared machine, the rivals of one group took 0.7 times
-//! as long in the second run, those of another group 1.5 times. So the common factor of the rivals of the group is
-//! divided out. Of 1173 cases in one attempt, 52 are then slower or faster; with the drift of whole runs it was 256.
+//! as long in the second run as in the first; those of another group took 1.5 times as long. So the common factor of
+//! the rivals of the group is divided out. Of 1173 cases in one attempt, 52 then count as slower or faster. With the
+//! drift of whole runs, 256 did.
 
 use super::alike::Alike;
 use super::runs::{Attempt, Pair};
@@ -99,8 +100,8 @@ impl Rivals {
         Self { alike: Alike::by(controls), median_ratio: median(&ratios), hull }
     }
 
-    /// Returns the drift-adjusted ratio of new time over old time of a case, how it was computed, and its interval if
-    /// there is one. `ratio` is that of the medians of the case.
+    /// Returns the drift-adjusted ratio of new time over old time of a case, how the ratio was computed, and its
+    /// interval if there is one. `ratio` is the ratio of the medians of the case.
     ///
     /// If too few rounds match, `ratio` is divided by the median ratio of the rivals. The interval then excludes 1 only
     /// if the case changed by more than every rival.

@@ -49,7 +49,7 @@ const CONDITIONS: [&str; 9] = [
     "rivals",
 ];
 
-/// Facts that may differ: they may be the subject of the comparison, or explain a difference.
+/// Facts that are allowed to differ: they can be the subject of the comparison, or explain a difference in speed.
 const CIRCUMSTANCES: [&str; 2] = ["rustc", "kernel"];
 
 impl Run {
@@ -83,15 +83,15 @@ impl Attempt {
     }
 }
 
-/// Pairs the first of all runs with each other run, which has to match it.
+/// Pairs the first of all runs with each of the others, all of which have to match the first.
 fn first_and_others(attempts: &[Attempt]) -> impl Iterator<Item = (&Run, &Run)> {
     let mut runs = attempts.iter().flat_map(Attempt::runs);
     let first = runs.next();
     runs.filter_map(move |other| Some((first?, other)))
 }
 
-/// Checks that all runs were made under the conditions of the first. If `is_forced`, returns the differences instead of
-/// refusing.
+/// Checks that all runs were made under the conditions of the first run. If `is_forced`, returns the differences
+/// instead of refusing.
 pub(super) fn ensure_alike(attempts: &[Attempt], is_forced: bool) -> Result<Vec<String>> {
     let mut differences = Vec::new();
     for (first, other) in first_and_others(attempts) {
@@ -184,7 +184,7 @@ fn key(row: &Row) -> Key<'_> {
     )
 }
 
-/// Returns the cases that all runs have, in the order of the first run, and the cases that only some have.
+/// Returns the cases that all runs have, in the order of the first run, and the cases that only some runs have.
 pub(super) fn matched(attempts: &[Attempt]) -> Result<(Vec<Matched<'_>>, Vec<Unmatched>)> {
     let rows: Vec<[HashMap<Key<'_>, &Row>; 2]> =
         attempts.iter().map(|attempt| [by_key(&attempt.old), by_key(&attempt.new)]).collect();

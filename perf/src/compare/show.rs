@@ -111,7 +111,7 @@ impl Comparison {
 }
 
 impl Case {
-    /// The verdict on speed and the other changes, in words.
+    /// The verdict on speed and the changes of false-positive rates and sizes, in words.
     pub(crate) fn verdict(&self) -> String {
         let speed = match self.speed.verdict {
             Verdict::Same => None,

@@ -1,5 +1,5 @@
-//! Decides which cases are slower or faster. An effect counts if it is at least as large as asked for, and if every
-//! attempt shows it beyond the noise of its repetitions.
+//! Decides which cases are slower or faster. An effect counts if it is at least as large as `--min-effect`, and if in
+//! every attempt it exceeds the noise of the repetitions.
 
 use super::interleaved::Rivals;
 use super::runs::Pair;
@@ -11,9 +11,9 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Speed {
     pub(crate) attempts: Vec<Measure>,
-    /// New time over old time, the median over the attempts.
+    /// New time over old time: the median of all attempts.
     pub(crate) ratio: f64,
-    /// The drift-adjusted ratio, the median over the attempts. The verdict rests on it.
+    /// The drift-adjusted ratio: the median of all attempts. The verdict depends on this ratio.
     pub(crate) relative: f64,
     pub(crate) verdict: Verdict,
 }
@@ -30,7 +30,7 @@ pub(crate) struct Measure {
     pub(crate) relative: f64,
     /// How `relative` was computed.
     pub(crate) source: Source,
-    /// The interval of `relative`, by resampling the repetitions of both runs; `None` if there are too few.
+    /// The interval of `relative`, by resampling the repetitions of both runs; `None` if there are too few repetitions.
     pub(crate) interval: Option<Interval>,
 }
 
@@ -38,11 +38,12 @@ pub(crate) struct Measure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Source {
-    /// By comparing matched rounds, in which rivals took the same time.
+    /// The ratio is taken between matched rounds, in which rivals took the same time.
     AlikeRounds,
-    /// From the medians of all rounds, over the median ratio of the rivals that were interleaved with the case.
+    /// The ratio of the medians of all rounds is divided by the median ratio of the rivals that were interleaved with
+    /// the case.
     Rivals,
-    /// From the medians of all rounds, over the drift of the machine between the runs as a whole.
+    /// The ratio of the medians of all rounds is divided by the drift of the machine between the whole runs.
     Run,
 }
 
@@ -50,7 +51,7 @@ pub(crate) enum Source {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Verdict {
-    /// The effect is smaller than asked for.
+    /// The effect is smaller than `--min-effect`.
     Same,
     /// Slower in every attempt.
     Slower,
@@ -86,7 +87,7 @@ impl Measure {
 }
 
 impl Speed {
-    /// Combines all attempts. Effects below `min_effect`, a share, do not count.
+    /// Combines all attempts. Effects below the share `min_effect` do not count.
     pub(super) fn of(attempts: Vec<Measure>, min_effect: f64) -> Self {
         let median_of =
             |value: fn(&Measure) -> f64| median(&attempts.iter().map(value).collect::<Vec<_>>());
@@ -95,7 +96,7 @@ impl Speed {
         Self { attempts, ratio, relative, verdict }
     }
 
-    /// The smallest interval that contains those of all attempts.
+    /// The smallest interval that contains the intervals of all attempts.
     pub(crate) fn hull(&self) -> Option<Interval> {
         let intervals: Option<Vec<Interval>> = self.attempts.iter().map(|it| it.interval).collect();
         intervals?.into_iter().reduce(Interval::hull)
@@ -157,7 +158,8 @@ mod tests {
     fn an_effect_counts_only_if_all_attempts_agree() {
         let [slow, slower] = [measure(1.06, 1.04, 1.08), measure(1.2, 1.15, 1.25)];
         assert_eq!(verdict_of(&[slow, slower, slow]), Verdict::Slower);
-        // The median of the attempts must be large enough, and each attempt must have the same direction.
+        // The median effect of the attempts must be large enough, and the effects of all attempts must have the same
+        // direction.
         assert_eq!(verdict_of(&[slower, slower, measure(1.03, 1.01, 1.05)]), Verdict::Slower);
         assert_eq!(verdict_of(&[slower, slower, measure(1.0, 0.99, 1.01)]), Verdict::Unsettled);
         assert_eq!(

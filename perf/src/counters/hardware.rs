@@ -35,7 +35,7 @@ impl Counters {
     /// Opens the counters that the machine has for this thread.
     ///
     /// # Errors
-    /// A sentence that says why, if there are none.
+    /// If there are no counters. The error is a sentence that says why.
     pub(crate) fn open() -> Result<Self, String> {
         let (groups, refusals) = spread(&Event::ALL, Group::new, |group, event| match event {
             Event::Cycles => group.add(&Builder::new(Hardware::CPU_CYCLES)),
@@ -56,7 +56,7 @@ impl Counters {
         Ok(Self { groups: groups.into_iter().map(counted).collect(), refusals })
     }
 
-    /// A sentence that says which events cannot be counted and why, if there are any.
+    /// A sentence that says which events cannot be counted and why, if there are such events.
     pub(crate) fn missing(&self) -> Option<String> {
         (!self.refusals.is_empty()).then(|| describe(&self.refusals))
     }
@@ -67,7 +67,7 @@ impl Counters {
         self.groups.len()
     }
 
-    /// Starts to count a group, or continues.
+    /// Starts to count a group, or continues after a pause.
     pub(crate) fn start(&mut self, group: usize) -> io::Result<()> {
         self.groups[group].group.enable()
     }
@@ -103,14 +103,16 @@ fn read_misses(which: CacheId) -> Builder<'static> {
 #[derive(Clone, Copy, Debug, Default)]
 struct Reading {
     count: u64,
-    /// How long the counter was enabled, and how long it occupied one of the processor's counters.
+    /// The time for which the counter was enabled; `running` is the time for which it occupied one of the processor's
+    /// counters.
     enabled: Duration,
     running: Duration,
 }
 
 impl Reading {
-    /// The number of events since an earlier reading. If other programs occupied the processor's counters for a part
-    /// of the time, the count is scaled up to all of it; if for all of it, the number is unknown.
+    /// The number of events since an earlier reading. If other programs occupied the processor's counters for a part of
+    /// the time, the count is scaled up to the whole time. If they occupied them for the whole time, the number is
+    /// unknown.
     fn since(&self, before: &Self) -> Option<f64> {
         let enabled = self.enabled.saturating_sub(before.enabled).as_secs_f64();
         let running = self.running.saturating_sub(before.running).as_secs_f64();
@@ -119,11 +121,12 @@ impl Reading {
     }
 }
 
-/// Groups, each with its members: the event and the counter of each.
+/// Groups, each with its members. A member is an event and its counter.
 type Groups<G, C> = Vec<(G, Vec<(Event, C)>)>;
 
 /// Spreads events over groups. Each event is added to the last group, or to a new one if the last would have more
-/// events than the processor counts at once. Events that cannot be counted even alone are returned as refusals.
+/// events than the processor counts at once. Events that cannot even be counted in a group of their own are returned as
+/// refusals.
 fn spread<G, C>(
     events: &[Event],
     mut new_group: impl FnMut() -> io::Result<G>,
@@ -213,7 +216,7 @@ mod tests {
         assert_eq!(reading(1600, 14, 14).since(&before), Some(600.0));
         assert_eq!(reading(1600, 18, 14).since(&before), Some(1200.0));
         assert_eq!(reading(1000, 14, 10).since(&before), None);
-        // The two times are read one after the other, so `running` may exceed `enabled`. Counts are never scaled down.
+        // The two times are read one after the other, so `running` can exceed `enabled`. Counts are never scaled down.
         assert_eq!(reading(1600, 13, 14).since(&before), Some(600.0));
     }
 

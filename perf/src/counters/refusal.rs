@@ -12,7 +12,7 @@ pub(super) struct Refusal {
     pub(super) error: io::Error,
 }
 
-/// Describes all refusals in one line: each reason, after the names of the events that it applies to.
+/// Describes all refusals in one line: the names of the events that have the same reason, and then this reason.
 pub(super) fn describe(refusals: &[Refusal]) -> String {
     let paranoid = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").ok();
     describe_with(refusals, paranoid.as_deref().map(str::trim))

@@ -3,7 +3,7 @@
 use super::Counts;
 use std::io;
 
-/// Has no values, since there are no counters on this system.
+/// A type without values, since there are no counters on this system.
 pub(crate) enum Counters {}
 
 impl Counters {

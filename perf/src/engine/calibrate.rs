@@ -7,9 +7,9 @@
 //!   [`trommel::engine::ACCESSES_PER_LINE`].
 //!
 //! The fastest repetition counts, since other programs make work slower and never faster. All constants are measured in
-//! several passes, since a disturbance may last longer than all repetitions of one constant.
+//! several passes, since a disturbance can last longer than all repetitions of one constant.
 //!
-//! *Start* is wall-clock time: how long it takes to wake up all threads of a pool, each on its own core.
+//! The *start* cost is the wall-clock time until all threads of a pool have woken up, each on its own core.
 
 use super::calibration::{AccessCosts, Calibration};
 use super::threads::ThreadSet;
@@ -26,10 +26,10 @@ use trommel::{
     AnyFilter, Bitmap, CacheLineQuotient, Engine, FilterKind, FilterSpec, Insert as _, Isa,
 };
 
-/// How much is measured: numbers of repetitions and sizes of tables.
+/// The numbers of repetitions and the sizes of tables of a calibration.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Extent {
-    /// Memory accesses of a direct batch: more than the caches have lines.
+    /// The number of memory accesses in a direct batch. It is larger than the number of cache lines in all caches.
     accesses: usize,
     /// The number of passes over all constants.
     passes: usize,
@@ -38,8 +38,8 @@ pub(crate) struct Extent {
     /// The size of the table for which keys are grouped: larger than most caches, yet small enough for an engine to
     /// keep the scratch memory for all keys.
     grouped_bytes: usize,
-    /// The size of the largest table in which accesses are measured. For larger tables, the cost of the next smaller
-    /// one is multiplied by the ratio of the two default costs.
+    /// The size of the largest table in which accesses are measured. For larger tables, the cost measured for the next
+    /// smaller table is multiplied by the ratio of the default costs of the two tables.
     largest_bytes: usize,
     /// The number of times that sleeping threads are woken up.
     starts: usize,
@@ -76,9 +76,9 @@ impl Extent {
 const LINE_BYTES: usize = 64;
 /// Bits per key of the standard filter whose inserts are measured. Each key sets seven bits.
 const BITS_PER_KEY: usize = 10;
-/// How long threads are left without work, so that they fall asleep.
+/// The time for which threads are left without work, so that they fall asleep.
 const LULL: Duration = Duration::from_millis(1);
-/// How long a thread waits for the others to wake up.
+/// The longest time for which a thread waits for the others to wake up.
 const PATIENCE: Duration = Duration::from_millis(20);
 
 /// Measures all constants. The first thread set has one thread, and the last has the most threads. `say` is called with
@@ -135,7 +135,7 @@ impl Bench<'_> {
         Ok(Calibration { lookup, insert, insert_bit, bulk_ns, start_ns })
     }
 
-    /// Returns the nanoseconds of the fastest repetition of a section, after one that does not count. `before` runs
+    /// Returns the nanoseconds of the fastest repetition of a section. A first repetition does not count. `before` runs
     /// before each repetition and is not timed.
     fn fastest_ns(&self, mut before: impl FnMut(), mut section: impl FnMut()) -> f64 {
         let mut fastest = f64::INFINITY;
@@ -198,7 +198,7 @@ impl Bench<'_> {
                     || engine.contains_batch(&*filter.borrow(), &probes, &mut found),
                 )
             }
-            // All repetitions insert into the same filter: a line is written even if its bits are already set.
+            // All repetitions insert into the same filter: a cache line is written even if its bits are already set.
             Work::Insert | Work::InsertBits => self.fastest_ns(
                 || (),
                 || result = result.and(engine.insert_batch(&mut *filter.borrow_mut(), &hashes)),
@@ -233,7 +233,7 @@ impl Bench<'_> {
     }
 }
 
-/// Measures the nanoseconds until all threads of a set have woken up; `None` if the set has one thread only.
+/// Measures the nanoseconds until all threads of a set have woken up; `None` if the set has only one thread.
 fn start(thread_set: &ThreadSet, rounds: usize) -> Option<f64> {
     let pool = thread_set.pool.as_ref()?;
     let times: Vec<f64> = (0..rounds)

@@ -49,7 +49,7 @@ impl AccessCosts {
         }
     }
 
-    /// Each constant with the name of the access whose cost it is.
+    /// Each constant with a name that describes the memory access.
     fn named(&self) -> impl Iterator<Item = (String, f64)> {
         let direct = TABLE_BYTES.map(|bytes| format!("in {}", human_bytes(bytes as u64)));
         let grouped = ACCESSES_PER_LINE.map(|accesses| format!("grouped, {accesses} per line"));
@@ -92,7 +92,7 @@ impl Calibration {
         }
     }
 
-    /// The costs of a memory access, by the name of the operation that makes it.
+    /// The costs of a memory access in each operation, with the operation's name.
     fn access_costs(&self) -> [(&'static str, &AccessCosts); 3] {
         [("lookup", &self.lookup), ("insert", &self.insert), ("insert_bit", &self.insert_bit)]
     }
@@ -118,7 +118,7 @@ impl Calibration {
             .map_err(|error| read_error(format!("not a calibration: {error}")))?;
         for (name, ns) in read.named() {
             if !(0.0..=MOST_NS).contains(&ns) {
-                return Err(read_error(format!("{name} of {ns} is not from 0 to {MOST_NS}")));
+                return Err(read_error(format!("`{name}` is {ns} ns; it must be between 0 and {MOST_NS} ns")));
             }
         }
         Ok(read)

@@ -1,5 +1,5 @@
-//! Measures the speedup by several threads: the engine is compared with a filter's own batch and with the usual
-//! alternative crates, each on the same numbers of threads.
+//! Measures the speedup by several threads. The engine is compared with a filter's own batch, and with the usual
+//! alternative crates on the same numbers of threads.
 //!
 //! | module | idea |
 //! |---|---|

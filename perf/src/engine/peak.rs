@@ -2,10 +2,11 @@
 
 use std::fs;
 
-/// Runs a section; also returns by how many bytes the resident memory grew at its peak, if the system tells (Linux
-/// does). Memory that an allocator kept from earlier is not counted: `None` if the section needed no other.
+/// Runs a section; also returns the number of bytes by which the resident memory grew at its peak, if the system tells
+/// (Linux does). Memory that the allocator has kept from earlier sections is not counted: the result is `None` if the
+/// section needed no more than this memory.
 pub(crate) fn during<T>(section: impl FnOnce() -> T) -> (T, Option<u64>) {
-    // 5 resets the peak (proc_pid_clear_refs(5)).
+    // The value 5 resets the peak (see the manual page proc_pid_clear_refs(5)).
     let before = fs::write("/proc/self/clear_refs", "5").ok().and_then(|()| status("VmRSS:"));
     let value = section();
     let peak = before.and_then(|before| Some(status("VmHWM:")?.saturating_sub(before)));
@@ -30,8 +31,8 @@ mod tests {
         let (sum, peak) =
             during(|| vec![1u8; 64 << 20].iter().map(|one| u64::from(*one)).sum::<u64>());
         assert_eq!(sum, 64 << 20);
-        // Other tests of this process may free as much meanwhile, and a system may not report the peak. So only an
-        // impossible figure fails.
+        // Other tests of this process can free as much memory meanwhile, and some systems do not report the peak. So
+        // the test fails only for an impossible figure.
         assert!(peak.is_none_or(|bytes| bytes > 0 && bytes % 1024 == 0), "{peak:?}");
     }
 }

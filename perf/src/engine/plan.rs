@@ -17,13 +17,13 @@ pub(crate) enum Size {
     BitsPerKey(usize),
     /// Sized by the filter's own equation for this false-positive rate.
     Fpr(f64),
-    /// Slots with fingerprints or remainders of this many bits. The keys take 95 % of the slots.
+    /// As many slots as the keys fill to 95 %, with fingerprints or remainders of this many bits.
     Full(u32),
     /// This many bytes, for any number of keys.
     Bytes(usize),
 }
 
-/// The map of strategies is measured if `--filter` matches this name.
+/// The name that `--filter` must match for the map of strategies to be measured.
 const STRATEGIES: &str = "engine-strategies";
 
 /// The suffix of the size of a filter that threads share.
@@ -32,8 +32,8 @@ const SHARED_SUFFIX: &str = "-shared";
 /// The share of slots that the keys take with [`Size::Full`].
 const FULL_LOAD: f64 = 0.95;
 const ONE_GIB: usize = 1 << 30;
-/// The key counts at which skewed keys and shared filters are measured: enough work for several threads, yet short
-/// rounds.
+/// The key counts at which skewed keys and shared filters are measured. They are enough work for several threads, yet
+/// their rounds are short.
 const MANY_KEYS: RangeInclusive<usize> = 1_000_000..=10_000_000;
 const LINE_BYTES: usize = 64;
 
@@ -55,12 +55,12 @@ pub(crate) enum Input {
     Sorted,
     /// One key, repeated.
     Equal,
-    /// Keys repeated by Zipf's law, as in [`Workload::Zipf`].
+    /// Keys repeated by Zipf's law, with the same distribution as [`Workload::Zipf`].
     Zipf,
 }
 
 impl Input {
-    /// The skewed inputs. The engine must not be slower than the batch because of them.
+    /// The skewed inputs. They must not make the engine slower than the batch.
     pub(crate) const SKEWED: [Self; 3] = [Self::Sorted, Self::Equal, Self::Zipf];
 
     /// The suffix of the size in the variant column.
@@ -111,7 +111,7 @@ pub(crate) struct Group {
     pub(crate) ops: usize,
     /// The distribution and order of these keys.
     pub(crate) input: Input,
-    /// Whether keys are inserted through shared references.
+    /// Whether keys are inserted by several threads through shared references.
     pub(crate) shared: bool,
 }
 
@@ -124,7 +124,7 @@ impl SizedFilter {
             Size::Fpr(fpr) => spec.fpr(fpr),
             Size::Bytes(bytes) => spec.memory_bytes(bytes),
             Size::Full(bits) if self.kind == FilterKind::Cuckoo => {
-                // A multiset like its rival, which keeps every copy.
+                // The filter is a multiset because its rival is one: the rival keeps every copy.
                 spec.load(FULL_LOAD).fingerprint_bits(bits).multiset(true)
             }
             Size::Full(bits) => spec.load(FULL_LOAD).remainder_bits(bits),
@@ -154,7 +154,7 @@ impl SizedFilter {
         }
     }
 
-    /// Whether a rival is of the same kind. If not, its variant names the filter whose size it takes.
+    /// Whether a rival's filter is of the same kind. If not, the rival's variant names our filter whose size it takes.
     fn has_kind_of(&self, rival: ParallelRival) -> bool {
         let kind = match rival {
             ParallelRival::SbbfRs => FilterKind::SplitBlockBloom,
@@ -167,7 +167,7 @@ impl SizedFilter {
 }
 
 impl Group {
-    /// A group with as many operations as keys, on plain keys.
+    /// A group on plain keys with one operation per key.
     const fn of(
         sized_filter: SizedFilter,
         op: Op,
@@ -207,13 +207,14 @@ impl Group {
         )
     }
 
-    /// The distribution of the keys in the filter. In lookups, only the probes are skewed.
+    /// The distribution of the keys in the filter. In a group of lookups, only the probes are skewed.
     pub(crate) fn inserted(&self) -> Input {
         if self.op == Op::Insert { self.input } else { Input::Plain }
     }
 
-    /// All runners of the group, on these numbers of threads. Skewed keys are measured without rivals, since they
-    /// compare the engine with the filter's own batch. Shared filters are compared with `fastbloom`'s atomic filter.
+    /// All runners of the group, on these numbers of threads. Groups with skewed keys have no rivals, since their
+    /// purpose is to compare the engine with the filter's own batch. Shared filters are compared with `fastbloom`'s
+    /// atomic filter.
     pub(crate) fn runners(&self, threads: &[usize]) -> Vec<Runner> {
         let on_threads = |participant| {
             threads.iter().map(move |threads| Runner { participant, threads: *threads })
@@ -229,7 +230,7 @@ impl Group {
             return all;
         }
         all.extend(on_threads(rival));
-        // Ours are compared with the rival on one thread, so it is always included.
+        // Our runners are compared with the rival on one thread, so this runner is always included.
         let alone = Runner { participant: rival, threads: 1 };
         if !all.contains(&alone) {
             all.push(alone);
@@ -237,8 +238,8 @@ impl Group {
         all
     }
 
-    /// Whether the selection's filter matches a case of the engine in this group. A group of shared filters counts as
-    /// if the engine were part of it.
+    /// Whether the selection's filter matches a case of the engine in this group. A group of shared filters is selected
+    /// by the names that its cases would have with the engine.
     pub(crate) fn is_selected(&self, selection: &Selection, threads: &[usize]) -> bool {
         selection.filter.as_ref().is_none_or(|filter| {
             let participant = Participant::Engine;
@@ -286,9 +287,9 @@ fn sized_filters() -> [SizedFilter; 7] {
     ]
 }
 
-/// The groups of a key count, ordered by filter. Above 1e7 keys, where an insert of all keys takes minutes, filters are
-/// only built: inserts of 1e8 keys into an empty filter whose memory had been written before took 0.72 to 1.05 times as
-/// long as a build.
+/// The groups of a key count, ordered by filter. Above 1e7 keys, where an insert of all keys takes minutes, inserts are
+/// left out and only builds are measured. The two differ little: inserts of 1e8 keys into an empty filter whose memory
+/// had been written before took 0.72 to 1.05 times as long as a build.
 pub(crate) fn groups_of(keys: usize) -> Vec<Group> {
     let is_inserted = keys <= *MANY_KEYS.end();
     let of_filter = move |filter| {
@@ -325,7 +326,7 @@ pub(crate) fn groups_of_skewed(keys: usize) -> Vec<Group> {
             }
         }
     }
-    // Groups with the same filter follow one another.
+    // Lookups come first, so that the lookups in one filter follow one another.
     groups.sort_by_key(|group| group.op == Op::Insert);
     groups
 }
@@ -361,9 +362,9 @@ pub(crate) fn groups_of_one_gib() -> Vec<Group> {
 }
 
 impl Selection {
-    /// Whether the engine is measured: if `--filter` names it, if `--threads` is given, or in a run that is not quick.
-    /// A usual run has few of the engine's cases, so with `--filter` it measures the engine only if the filter names
-    /// it. In a full run, `--filter` selects the cases that it matches.
+    /// Whether the engine is measured. It is if `--filter` contains "engine", if `--threads` is given, or in a run that
+    /// is not quick. With any other `--filter`, a usual run leaves out the engine, of which it has few cases, while a
+    /// full run measures the cases of the engine that match.
     pub(crate) fn includes_engine(&self) -> bool {
         let is_of_all = match &self.filter {
             _ if self.full => self.load.is_none(),
@@ -477,7 +478,7 @@ mod tests {
         assert!(!usual.engine_groups().is_empty() && usual.engine_places().is_empty());
         assert!(!Selection { full: true, ..Selection::default() }.engine_groups().is_empty());
         let inserts = inserts_alone().engine_groups();
-        // Seven filters at five key counts; ten skewed and two shared groups at two of them.
+        // Seven filters at five key counts, and ten skewed and two shared groups at two of these key counts.
         assert_eq!(inserts.len(), 7 * 5 + (10 + 2) * 2);
         assert!(inserts.iter().all(|group| group.op == Op::Insert));
         let other = Selection { threads: None, ..selection("miss/1e6/split-block") };

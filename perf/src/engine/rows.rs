@@ -31,17 +31,18 @@ pub(crate) struct Bench<'a> {
     pub(crate) isa: Option<Isa>,
 }
 
-/// A repetition of up to this many operations is preceded by an untimed pass, as other short passes are.
+/// A repetition of up to this many operations is preceded by an untimed pass, which warms up the caches.
 const WARMED_UP_TO: usize = 2_000_000;
 
-/// The most keys that are looked up in a filter after it was filled. A rival takes as long to find more as to be
-/// filled.
+/// The most keys that are looked up to verify a filter after it was filled. More would take as long as filling the
+/// filter, if it is a rival's.
 const MOST_KEYS_FOUND: usize = 10_000_000;
 
-/// The number of probes whose batched answers are compared with those of single calls.
+/// The number of probes whose batched answers are compared with the answers of single calls.
 const KEYS_CHECKED_ONE_BY_ONE: usize = 100_000;
 
-/// The keys of several groups, and our filter filled with them on one thread, which all others have to equal.
+/// The keys of several groups, and our filter filled with them on one thread. All other filters of ours have to equal
+/// this one.
 pub(crate) struct Truth {
     keys: Vec<KeyHash>,
     filter: AnyFilter,
@@ -53,7 +54,7 @@ pub(crate) struct Truth {
 }
 
 impl Truth {
-    /// Creates the truth for a group, and for all others with the same filter and keys.
+    /// Creates the truth for a group, and for all other groups with the same filter and keys.
     fn of(group: &Group, isa: Option<Isa>, absent: usize) -> Result<Self> {
         let stream = KeyStream::new(group.keys as u64);
         let keys = inserted(group.inserted(), stream, group.keys);
@@ -67,7 +68,7 @@ impl Truth {
         Ok(Self { keys, filter, frozen, fpr_measured, absent_keys: absent, made })
     }
 
-    /// Returns the filter that a runner fills with the keys. It is built once.
+    /// Returns the filter that a runner fills with the keys. Each runner's filter is built only once.
     fn made(&self, maker: &Maker<'_>) -> Result<Rc<dyn Parallel>> {
         let mut made = self.made.borrow_mut();
         if let Some((_, filter)) = made.iter().find(|(runner, _)| *runner == maker.runner) {
@@ -104,12 +105,12 @@ impl Truth {
 
 impl Bench<'_> {
     fn thread_set(&self, threads: usize) -> &ThreadSet {
-        // A runner on one thread uses no threads of a set, so any set will do.
+        // A runner on one thread uses no threads of a set, so if there is no set of one thread, any set will do.
         let found = self.thread_sets.iter().find(|thread_set| thread_set.threads == threads);
         found.unwrap_or(&self.thread_sets[0])
     }
 
-    /// Measures all groups; leaves out those whose cases `results` already has.
+    /// Measures all groups, except groups whose cases are all in `results` already.
     pub(crate) fn measure(
         &self,
         groups: &[Group],
@@ -178,7 +179,8 @@ impl Bench<'_> {
         .with_context(|| group.to_string())?;
         let (timings, limits) = timings.split_at(runners.len());
         for timing in timings {
-            // Wall-clock time includes the time waited, which a lap of processor time does not.
+            // The busy time of these laps is wall-clock time, which includes the time waited. That of a lap of
+            // processor time does not include it.
             let Lap { busy, waited } = timing.total;
             results.timed.add(Lap { busy: busy.saturating_sub(waited), waited });
         }
@@ -327,8 +329,8 @@ fn arrange(values: &mut [u64], input: Input) {
     }
 }
 
-/// Checks that a filter of ours equals, to the byte, the one that one thread filled, and that any filter finds its
-/// keys.
+/// Checks that the filter finds its keys and, if it is ours, that it equals the filter that one thread filled, to the
+/// byte.
 fn verify(filter: &dyn Parallel, truth: &Truth) -> Result<()> {
     if let Some(frozen) = filter.frozen() {
         ensure!(frozen == truth.frozen, "the filter differs from that of one thread");

@@ -57,12 +57,12 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// The thread pool; `None` for a runner on one thread, even if no thread set has a single thread.
+    /// The thread pool; `None` for a runner on one thread, even if its thread set has more threads.
     fn pool(&self) -> Option<Arc<ThreadPool>> {
         self.thread_set.pool.clone().filter(|_| self.runner.threads > 1)
     }
 
-    /// Builds a filter of these keys: by one call of the engine, else by an insert into an empty filter.
+    /// Builds a filter of these keys: by one call for the engine, and by an insert into an empty filter for others.
     pub(super) fn build(&self, hashes: &[KeyHash]) -> Result<Box<dyn Parallel>> {
         if self.runner.participant == Participant::Engine {
             let engine = self.thread_set.engine.clone();
@@ -125,7 +125,7 @@ fn load_factor(filter: &AnyFilter) -> Option<f64> {
     Some(filter.len() as f64 / slots as f64)
 }
 
-/// Removes all keys from a filter of a kind that is measured here; its memory stays allocated.
+/// Removes all keys from a filter, whose kind must be one that is measured here. The filter's memory stays allocated.
 fn clear(filter: &mut AnyFilter) {
     match filter {
         AnyFilter::Bloom(filter) => filter.clear(),

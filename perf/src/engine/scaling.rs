@@ -1,4 +1,4 @@
-//! Plots speed by number of threads.
+//! Plots the speed over the number of threads.
 
 use crate::engine::Input;
 use crate::plots::{self, Look, Series};
@@ -35,7 +35,7 @@ pub(crate) fn is_engine(row: &Row) -> bool {
     row.is_of_engine() && row.api == "engine"
 }
 
-/// The figures, each for the largest key count at which its task was measured.
+/// The figures. Each shows one task, at the largest key count at which it was measured.
 pub(crate) fn figures(results: &Results) -> Vec<Figure> {
     let figure = |(file, title, wanted): Task| {
         let is_of_task =
@@ -55,13 +55,13 @@ pub(crate) fn plots(results: &Results) -> Result<Vec<Plot>> {
     figures(results).into_iter().map(plot).collect()
 }
 
-/// Whether a row belongs into the plots: not with skewed keys, and not of a filter of a fixed size.
+/// Whether a row belongs in the plots. Rows with skewed keys and rows of filters of a fixed size do not.
 fn is_usual(row: &Row) -> bool {
     !row.sizing().contains("-MiB") && !Input::is_skewed(row)
 }
 
-/// A line for each filter, and a dashed line in the same colour for its rival. The rival of several kinds has one line,
-/// in the colour of the first of them.
+/// A line for each filter, and a dashed line in the same colour for its rival. If several kinds have the same rival, it
+/// has one line, in the colour of the first of these kinds.
 fn series(rows: &[&Row]) -> Vec<Series> {
     let mut lines: Vec<Series> = Vec::new();
     for row in rows.iter().filter(|row| !row.sizing().starts_with("as-")) {

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use trommel::bloom::{Bloom, Layout, SharedBloom};
 use trommel::{AnyFilter, Bitmap, Filter, InsertShared as _, KeyHash};
 
-/// Makes a filter shared, if it is of a kind that is measured so. Without a pool, the thread of the caller inserts.
+/// Makes a filter shared. Its kind must be one whose shared filters are measured. Without a pool, the calling thread
+/// inserts.
 pub(super) fn share(filter: AnyFilter, pool: Option<Arc<ThreadPool>>) -> Result<Box<dyn Parallel>> {
     Ok(match filter {
         AnyFilter::Bloom(filter) => Shared::boxed(filter, pool),

@@ -23,20 +23,20 @@ pub(crate) struct Choice {
     /// `insert` or `contains`.
     pub(crate) op: String,
     pub(crate) bytes: u64,
-    /// Keys of the batch.
+    /// The number of keys in the batch.
     pub(crate) keys: u64,
     pub(crate) keys_per_line: f64,
     pub(crate) threads: u32,
     /// Median wall-clock nanoseconds per key, with keys in the order of the batch.
     pub(crate) direct_ns: f64,
-    /// The same, with keys grouped by piece of the table.
+    /// Median wall-clock nanoseconds per key, with keys grouped by piece of the table.
     pub(crate) partitioned_ns: f64,
     /// The strategy that the cost model picks: `direct` or `partitioned`.
     pub(crate) picked: String,
 }
 
 impl Choice {
-    /// By which share the picked strategy takes longer than the better one.
+    /// The share by which the picked strategy takes longer than the better one.
     pub(crate) fn over_best(&self) -> f64 {
         let is_direct = self.picked == name_of(Strategy::Direct);
         let picked = if is_direct { self.direct_ns } else { self.partitioned_ns };
@@ -102,7 +102,7 @@ pub(crate) fn places_of(sizes: &[usize]) -> Vec<Place> {
     sizes.iter().flat_map(of_size).collect()
 }
 
-/// Measures all points on all thread sets; leaves out points that `results` already has.
+/// Measures all points on all thread sets, except points that `results` has already.
 pub(crate) fn measure(
     places: &[Place],
     thread_sets: &[ThreadSet],

@@ -1,7 +1,7 @@
 //! Starts the threads of the engine and of its rivals. They are started before the measuring thread is pinned to a
-//! core, since new threads inherit its pinning. The rivals' threads are pinned each to its own core: the measuring
-//! thread waits for them, and Linux often wakes two of them on the same core. The engine avoids that, since its caller
-//! works too.
+//! core, since new threads inherit its pinning. Each of the rivals' threads is pinned to its own core: the measuring
+//! thread waits for them, and Linux often wakes two of them on the same core. The engine does not need this, since its
+//! caller works too instead of waiting.
 
 use crate::failure::bad_input;
 use anyhow::{Context as _, Result};
@@ -14,8 +14,8 @@ use trommel::engine::{CostModel, Strategy};
 /// The most threads that can be asked for.
 pub(crate) const MAX_THREADS: usize = 1024;
 
-/// Engines with `threads` threads each, one of which chooses its strategy, while the other two have it forced, and a
-/// pool of as many threads for rivals.
+/// Three engines with `threads` threads each, and a pool of as many threads for rivals. One engine chooses its
+/// strategy; each of the other two is forced to one strategy.
 #[derive(Debug)]
 pub(crate) struct ThreadSet {
     pub(crate) threads: usize,
@@ -23,7 +23,7 @@ pub(crate) struct ThreadSet {
     pub(crate) engine: Engine,
     pub(crate) direct: Engine,
     pub(crate) partitioned: Engine,
-    /// The threads for rivals; `None` for one thread, which is that of the caller.
+    /// The threads for rivals; `None` if `threads` is 1, since rivals then run on the calling thread.
     pub(crate) pool: Option<Arc<ThreadPool>>,
 }
 

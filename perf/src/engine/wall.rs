@@ -1,5 +1,5 @@
 //! Measures wall-clock time, for sections on which several threads work: the processor time of the calling thread does
-//! not include theirs.
+//! not include the work of the others.
 
 use crate::clock::Lap;
 use crate::interleave::Meter;
