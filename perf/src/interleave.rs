@@ -1,4 +1,4 @@
-//! Interleaved timing. A shared machine may change its speed within minutes, so the subjects of a comparison are
+//! Interleaved timing. A shared machine can change its speed within minutes, so the subjects of a comparison are
 //! interleaved: every round makes one short repetition of each subject, and the result is the median over the rounds.
 
 use crate::clock::{Lap, Stopwatch};
@@ -18,15 +18,15 @@ pub(crate) struct Meter {
     sections: usize,
 }
 
-/// What a meter does with a section besides running it.
+/// The way in which a meter measures a section.
 #[derive(Clone, Copy, Debug, Default)]
 enum Mode {
-    /// Times it.
+    /// Times the section.
     #[default]
     Clock,
-    /// Counts the hardware events of the group with this index.
+    /// Counts the hardware events of the section that belong to the group with this index.
     Count(usize),
-    /// Marks it for Callgrind, so that only sections are counted.
+    /// Marks the section for Callgrind, so that only sections are counted.
     Mark,
 }
 
@@ -70,8 +70,8 @@ impl Meter {
         self.lap.waited += lap.waited;
     }
 
-    /// Runs a section under the counters instead of the clock: starting and stopping them costs
-    /// system calls, which must not be timed.
+    /// Runs a section under the counters. Its time does not enter the results, since starting and stopping the counters
+    /// costs system calls.
     fn count<T>(&mut self, group: usize, section: impl FnOnce() -> T) -> T {
         let stopwatch = Stopwatch::start();
         // An error of either call is ignored: the counts then show that the counters did not run.
@@ -92,12 +92,12 @@ impl Meter {
         value
     }
 
-    /// Time of the sections of this repetition so far.
+    /// The total time of the sections of this repetition so far.
     pub(crate) fn elapsed(&self) -> Duration {
         self.lap.busy
     }
 
-    /// How many sections were marked for Callgrind.
+    /// The number of sections that were marked for Callgrind.
     pub(crate) fn sections(&self) -> usize {
         self.sections
     }
@@ -106,7 +106,7 @@ impl Meter {
         self.lap = Lap::default();
     }
 
-    /// Counts a subject's hardware events per operation, with one repetition for each group of events. `None`
+    /// Counts a subject's hardware events per operation, with one repetition for each group of events. Returns `None`
     /// without counters.
     fn count_repetition(&mut self, subject: &mut Repetition<'_>) -> Result<Option<Counts>> {
         let Some(groups) = self.counters.as_ref().map(Counters::groups) else { return Ok(None) };
@@ -129,20 +129,20 @@ impl Meter {
 /// of operations that were timed.
 pub(crate) type Repetition<'a> = Box<dyn FnMut(&mut Meter) -> Result<u64> + 'a>;
 
-/// When the rounds of a group end.
+/// The conditions under which the rounds of a group end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
-    /// No round begins after this time if there were at least `min_rounds`. Three times this time ends the rounds
-    /// after only [`FEWEST_ROUNDS`], because such long rounds differ little.
+    /// No round begins after this time if there were at least `min_rounds`. After three times this time,
+    /// [`FEWEST_ROUNDS`] are enough, because such long rounds differ little.
     pub(crate) budget: Duration,
     pub(crate) min_rounds: usize,
     /// The most rounds, even if the budget is not spent.
     pub(crate) max_rounds: usize,
 }
 
-/// The fewest rounds of a group, however long they take: enough for a median.
+/// The fewest rounds of a group, however long they take. They are enough for a median.
 pub(crate) const FEWEST_ROUNDS: usize = 3;
-/// A group with [`FEWEST_ROUNDS`] ends when its budget is spent this many times over.
+/// A group with [`FEWEST_ROUNDS`] ends once it has taken this many times its budget.
 const MOST_BUDGETS: u32 = 3;
 
 impl Pace {
@@ -161,7 +161,7 @@ impl Pace {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Timing {
     ns_per_op: Vec<f64>,
-    /// Sum over all sections of all repetitions.
+    /// The sum of the times of all sections of all repetitions.
     pub(crate) total: Lap,
     /// Hardware events per operation, if the meter has counters.
     pub(crate) events_per_op: Option<Counts>,
@@ -194,8 +194,8 @@ impl Timing {
     }
 }
 
-/// A first round of at least this length counts: warming caches is a small part of it, and to discard it would cost
-/// one round in four.
+/// A first round of at least this length counts like the others: warming caches is a small part of its time. To discard
+/// such a round would cost one round in four.
 const LONG_ROUND: Duration = Duration::from_secs(5);
 
 /// Times all subjects interleaved. An extra round at the start warms caches and lets subjects calibrate themselves;

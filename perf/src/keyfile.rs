@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 use trommel::Bitmap;
 
-/// Reads the keys of a file in order. Lines end with LF or CRLF, which is removed. They are bytes, not text, and empty
+/// Reads the keys of a file in order. Lines end with LF or CRLF, which is removed. Keys are bytes, not text. Empty
 /// lines are skipped.
 ///
 /// # Errors
@@ -17,7 +17,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Box<[u8]>>> {
     let shown = path.display();
     if is_endless(path) {
         return Err(bad_input(format!(
-            "cannot read keys from {shown}: it is a device, which may never end"
+            "cannot read keys from {shown}: it is a device, whose data might never end"
         )));
     }
     let bytes = fs::read(path)
@@ -34,7 +34,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Box<[u8]>>> {
     Ok(keys)
 }
 
-/// Whether a path leads to a character device such as `/dev/zero`, whose data may never end. Pipes are allowed.
+/// Whether a path leads to a character device such as `/dev/zero`, whose data might never end. Pipes are allowed.
 fn is_endless(path: &Path) -> bool {
     #[cfg(unix)]
     {
@@ -48,7 +48,7 @@ fn is_endless(path: &Path) -> bool {
     }
 }
 
-/// Returns the distinct keys to insert, sorted, and the probes with the information which of them are keys.
+/// Returns the distinct keys to insert, sorted, and the probes with a bitmap of those that are keys.
 pub(crate) fn prepare(keys: Vec<Box<[u8]>>, probes: Vec<Box<[u8]>>) -> (Column, Probes) {
     let distinct: HashSet<Box<[u8]>> = keys.into_iter().collect();
     let mut members = Bitmap::new(probes.len());

@@ -1,11 +1,11 @@
-//! Generated keys and probes, and the information which probes are keys.
+//! Generated keys and probes. A bitmap says which probes are keys.
 
 use crate::plan::Workload;
 use trommel::{Bitmap, KeyHash};
 use xxhash_rust::xxh3::Xxh3;
 
 /// A sequence of distinct, uniform 64-bit values with random access, so that a filter of 700 million keys needs no
-/// array of keys. Each value serves as a key or, for calls that take hashes, as a hash.
+/// array of keys. A value serves as a key and, for calls that take hashes, directly as a hash.
 ///
 /// The value at an index is the finaliser of SplitMix64 applied to the index. That is a bijection, so values at
 /// different indices differ, and values at indices beyond the keys are absent for certain.
@@ -47,10 +47,12 @@ impl KeyStream {
     }
 
     /// Draws `count` probes by Zipf's law with exponent 1 from twice as many values as keys: the value of rank `r` is
-    /// drawn with a probability proportional to `1 / r`. The values of even rank are keys, the others absent.
+    /// drawn with a probability proportional to `1 / r`. The values of even rank are keys, and the values of odd rank
+    /// are absent.
     ///
     /// Inverting the continuous distribution gives rank `r` with a probability proportional to `ln(1 + 1/r)`. The rank
-    /// is then kept with the probability that makes this `1 / r`, or drawn again.
+    /// is then kept with such a probability that the result is proportional to `1 / r`; otherwise another rank is
+    /// drawn.
     fn zipf(self, keys: usize, count: usize) -> Probes {
         let draws = KeyStream::new(!self.seed);
         let ranks = 2.0 * keys.max(1) as f64;
@@ -77,7 +79,8 @@ impl KeyStream {
         Probes { column: Column::Integers(values), members }
     }
 
-    /// Draws `count` probes. Each is, with probability `hit_rate`, a random one of the first `keys` keys, else absent.
+    /// Draws `count` probes. With probability `hit_rate`, a probe is a random one of the first `keys` keys; otherwise
+    /// it is absent.
     pub(crate) fn blend(self, hit_rate: f64, keys: usize, count: usize) -> Probes {
         let choice = KeyStream::new(!self.seed);
         let threshold = (hit_rate * 2f64.powi(32)).round() as u64;
@@ -85,7 +88,7 @@ impl KeyStream {
         let mut values = Vec::with_capacity(count);
         for probe in 0..count {
             let random = choice.at(probe as u64);
-            // The low 32 bits decide whether the probe is a key, the high 32 bits which key.
+            // The low 32 bits decide whether the probe is a key, and the high 32 bits choose the key.
             if random & u64::from(u32::MAX) < threshold {
                 members.set(probe);
                 values.push(self.at(((random >> 32) * keys as u64) >> 32));
@@ -146,8 +149,8 @@ impl Column {
     }
 }
 
-/// Returns the XXH3-128 of the keys of two columns in order, as 32 hexadecimal digits. Lengths are hashed too, so that
-/// the digest changes if the same bytes are split into different keys.
+/// Returns the XXH3-128 of the keys of two columns in order, as 32 hexadecimal digits. The lengths of columns and
+/// strings are hashed too, so that the digest changes if the same bytes are split into keys in another way.
 pub(crate) fn digest(columns: [&Column; 2]) -> String {
     let mut hash = Xxh3::new();
     for column in columns {

@@ -14,8 +14,8 @@ use std::hint::black_box;
 use std::time::Duration;
 use trommel::{Bitmap, KeyHash};
 
-/// The intended total time of the sections of a repetition. It is long compared with a clock's resolution and a cold
-/// start, but short compared with the minutes within which a shared machine changes its speed.
+/// The intended total time of the sections of a repetition. It is long compared with the resolution of a clock and with
+/// the slow start on cold caches, but short compared with the minutes within which a shared machine changes its speed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Length(pub(crate) Duration);
 
@@ -25,15 +25,15 @@ impl Length {
         (self.0.as_secs_f64() / one.as_secs_f64().max(1e-9)).clamp(1.0, 1e6) as u32
     }
 
-    /// Whether an untimed pass should precede each repetition. It should if a pass is short, because then a large part
-    /// of its time goes into cache lines that the other subjects have evicted.
+    /// Whether an untimed pass should precede each repetition. It should if a pass is short, because a short pass would
+    /// spend a large part of its time on cache lines that the other subjects have evicted.
     fn wants_warming(self, one: Duration) -> bool {
         one < self.0 / 2
     }
 }
 
-/// Repeats a pass to fill the length. The first repetition runs and times one pass, from which the number of passes
-/// of later repetitions follows.
+/// Repeats a pass to fill the length. The first repetition times a single pass, and this time determines the number of
+/// passes of later repetitions.
 pub(crate) struct Repeater {
     length: Length,
     one: Option<Duration>,
@@ -61,7 +61,8 @@ impl Repeater {
     }
 }
 
-/// Repeatedly looks up all of `hashes`. Every repetition compares the number of hits with that of `reference`.
+/// Repeatedly looks up all of `hashes`. Every repetition compares the number of hits with the number of set bits in
+/// `reference`.
 pub(crate) fn lookups<'a>(
     subject: &'a dyn Subject,
     api: Api,
@@ -96,7 +97,7 @@ pub(crate) fn lookups<'a>(
     })
 }
 
-/// As [`lookups`], but each timed pass also hashes the probes.
+/// Repeats lookups like [`lookups`], but each timed pass also hashes the probes.
 pub(crate) fn hashed_lookups<'a>(
     subject: &'a dyn Subject,
     probes: &'a Column,
@@ -119,16 +120,16 @@ pub(crate) fn hashed_lookups<'a>(
     })
 }
 
-/// The number of keys that one timed section inserts: as large as a user's batch may be, but small enough that the
+/// The number of keys that one timed section inserts: as many as a large batch of a user has, but few enough that the
 /// repetition of a slow filter stays short.
 const INSERTED_AT_A_TIME: usize = 1 << 19;
 
 /// Inserts `hashes` slice by slice into a filter whose memory pages are already mapped, and looks up every slice after
-/// its insertion. When all hashes are inserted, it begins again with an empty copy.
+/// its insertion. When all hashes are inserted, the next slice goes into a new empty copy of the filter.
 ///
-/// Every repetition inserts all hashes into a filter with slots, because its inserts become slower as it fills. For
-/// other filters, the first of several slices is not timed: with a hundred million keys, the first slice in a new copy
-/// took up to fifty times as long as the third.
+/// If the filter has slots, every repetition inserts all hashes, because inserts become slower as such a filter fills.
+/// If it has no slots, the first of several slices is not timed: with a hundred million keys, the first slice in a new
+/// copy took up to fifty times as long as the third.
 pub(crate) fn inserts<'a>(
     empty: Box<dyn Subject>,
     api: Api,
@@ -193,8 +194,8 @@ pub(crate) fn builds<'a>(
     })
 }
 
-/// Reads random cache lines of an array of `bytes` bytes. This is the roofline, measured interleaved with the subjects
-/// that it limits.
+/// Reads random cache lines of an array of `bytes` bytes. This measures the roofline, interleaved with the subjects
+/// whose speed it limits.
 pub(crate) fn line_reads(
     arena: &Arena,
     bytes: usize,

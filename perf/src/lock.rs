@@ -1,5 +1,5 @@
 //! Allows one run at a time in a directory, by an advisory lock on a file in it. The system releases the lock when the
-//! process ends, even if it is killed, so a file that is left behind locks nobody out.
+//! process ends, even if it is killed, so a file that an earlier run left behind does not block later runs.
 
 use crate::failure::{InUse, bad_input};
 use anyhow::Result;
@@ -11,7 +11,7 @@ use std::process;
 /// The file that is locked. It stays in the directory, because removing it could remove the lock of the next run.
 const FILE: &str = "lock";
 
-/// A directory that no other run writes to until this is dropped.
+/// A locked directory. No other run writes to it until this value is dropped.
 #[derive(Debug)]
 pub(crate) struct DirectoryLock {
     _file: File,

@@ -5,12 +5,12 @@
 //! |---|---|
 //! | [`cli`], [`cmd`] | the command line; one file per verb |
 //! | [`plan`] | the cases: filter × variant × operation × workload × keys |
-//! | [`keys`], [`tpch`], [`keyfile`] | the sources of keys, and the information which probes are keys |
+//! | [`keys`], [`tpch`], [`keyfile`] | the sources of keys and probes, and the bitmaps of probes that are keys |
 //! | [`subject`], [`slots`], [`ours`], [`rivals`], [`tree`], [`built`] | one interface to everything that is measured |
 //! | [`lanes`], [`interleave`], [`clock`], [`counters`] | timing: short interleaved repetitions |
 //! | [`simulate`] | simulated event counts for machines without counters: the same cases under Callgrind |
 //! | [`roofline`], [`noise`], [`pages`], [`environment`] | the machine: its roofline, its noise, its description |
-//! | [`session`], [`effort`] | a run: groups of cases, each verified, and saved as soon as it ends |
+//! | [`session`], [`effort`] | a run: groups of cases; each group is verified, and saved as soon as it ends |
 //! | [`engine`] | measurements on several threads: engine, rivals, strategies, calibration |
 //! | [`row`], [`samples`], [`results`], [`lock`] | the files that a run writes, and the lock on their directory |
 //! | [`stats`], [`bootstrap`] | medians and their confidence intervals |
@@ -18,7 +18,7 @@
 //! | [`advise`] | the recommendation of a filter |
 //! | [`textbook`] | the experiments of papers on cuckoo filters and cuckoo hashing |
 //! | [`tables`], [`plots`], [`html`], [`splice`], [`console`] | tables, plots, the report page and terminal output |
-//! | [`history`], [`reproduce`] | the times of earlier commits, and the command that measures a row again |
+//! | [`history`], [`reproduce`] | the event counts at earlier commits, and the command that measures a row again |
 
 mod advise;
 mod bootstrap;

@@ -18,8 +18,8 @@ pub(crate) struct Noise {
     pub(crate) steal: Option<f64>,
 }
 
-/// The number of spins, and of dependent multiplications in each. A spin takes about 1 ms on today's cores: long enough
-/// to be interrupted, and short enough that an interruption stands out.
+/// The number of spins. Each consists of [`MULTIPLICATIONS`] dependent multiplications. A spin takes about 1 ms on
+/// today's cores: long enough to be interrupted, and short enough that an interruption stands out.
 const SPINS: usize = 200;
 const MULTIPLICATIONS: u64 = 1_000_000;
 
@@ -64,7 +64,7 @@ impl Noise {
         )
     }
 
-    /// Whether single figures of this run should not be trusted to a few per cent.
+    /// Whether single figures of this run can be wrong by more than a few per cent.
     pub(crate) fn is_noisy(&self) -> bool {
         self.spread > NOISY_SPREAD || self.steal.is_some_and(|share| share > NOISY_STEAL)
     }

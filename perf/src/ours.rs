@@ -22,15 +22,15 @@ use trommel_base::{FromSpec, Spec};
 pub(crate) struct Ours<F> {
     filter: F,
     isa: Option<Isa>,
-    /// Bits set per key; `None` if it is not a Bloom filter.
+    /// The number of bits that a key sets; `None` if the filter is not a Bloom filter.
     hash_count: Option<u32>,
     /// The number of slots that keys hash to, if the filter has slots.
     slots: Option<u64>,
     probed_bytes: usize,
 }
 
-/// Creates the empty filter of a kind, for `keys` keys. In tree form, creates the tree's many small filters instead,
-/// each for `keys` keys.
+/// Creates the empty filter of a kind, for `keys` keys. In tree form, it creates a tree of many small filters instead,
+/// each of them for `keys` keys.
 pub(crate) fn create(
     kind: FilterKind,
     sizing: Sizing,
@@ -75,7 +75,7 @@ pub(crate) fn create(
     }
 }
 
-/// A cache line: the least memory for a filter, however few its keys.
+/// The size of a cache line in bytes. A filter has at least this much memory, however few its keys.
 const LINE_BYTES: usize = 64;
 
 fn build<F: FromSpec>(sizing: Sizing, keys: usize, isa: Option<Isa>, form: Form) -> Result<F> {
@@ -87,12 +87,13 @@ fn build<F: FromSpec>(sizing: Sizing, keys: usize, isa: Option<Isa>, form: Form)
         }
         Sizing::Fpr(fpr) => spec.fpr = Some(fpr),
         Sizing::Bytes(bytes) => spec.memory_bytes = Some(bytes),
-        // Half as many keys as slots, at a load of one half, give exactly this number of slots in spite of rounding.
+        // The filter is sized for half as many keys as slots at a load of one half. This gives exactly the wanted
+        // number of slots in spite of rounding.
         Sizing::Slots(filling) => {
             (spec.keys, spec.load) = (filling.slots / 2, Some(0.5));
             match filling.family {
                 Family::Quotient => spec.remainder_bits = Some(filling.bits),
-                // A multiset, like its rivals, which keep every copy of a key.
+                // The filter is a multiset because its rivals are: they keep every copy of a key.
                 Family::Cuckoo => {
                     (spec.fingerprint_bits, spec.multiset) = (Some(filling.bits), true);
                 }

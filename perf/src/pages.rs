@@ -1,8 +1,8 @@
 //! Keeps the memory of this process out of huge pages, whatever the system's setting.
 
-/// While this value exists, Linux gives this process no new huge pages; on other systems it has no effect. Memory that
-/// is already in huge pages stays there. If the system always uses huge pages, it may later join small pages in the
-/// background.
+/// While this value exists, Linux gives this process no new huge pages; on other systems this value has no effect.
+/// Memory that is already in huge pages stays there. A system that always uses huge pages can later join small pages to
+/// huge ones in the background.
 #[derive(Debug)]
 pub(crate) struct SmallPages;
 
@@ -19,7 +19,8 @@ impl Drop for SmallPages {
     }
 }
 
-/// Errors are ignored: a filter that does not ask for huge pages gets none, unless the system always uses them.
+/// Errors are ignored: even then, a filter that does not ask for huge pages gets none, unless the system always uses
+/// them.
 #[cfg(target_os = "linux")]
 fn refuse_huge_pages(refuse: bool) {
     let _ = rustix::thread::disable_transparent_huge_pages(refuse);

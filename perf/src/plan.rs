@@ -25,7 +25,7 @@ pub(crate) enum Op {
     Contains,
     /// Removes keys that the filter holds.
     Remove,
-    /// Merges another filter into one.
+    /// Merges one filter into another.
     Merge,
     /// Lists the fingerprints that a filter holds.
     Enumerate,
@@ -42,17 +42,17 @@ pub(crate) enum Api {
     BatchesOf(usize),
 }
 
-/// Which probes are keys.
+/// The rule that determines which probes are keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Workload {
-    /// All.
+    /// All probes are keys.
     Hit,
-    /// None.
+    /// No probe is a key.
     Miss,
-    /// Half of them, at random.
+    /// Half of the probes, chosen at random, are keys.
     Mixed,
-    /// About half of them. Some values occur far more often than others: the frequency of rank `r` is proportional to
-    /// `1 / r`.
+    /// About half of the probes are keys. Some values occur far more often than others: the frequency of rank `r` is
+    /// proportional to `1 / r`.
     Zipf,
 }
 
@@ -116,12 +116,12 @@ impl fmt::Display for Sizing {
 /// A filter of ours or of a rival, with its size. It is built once and measured in several cases.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct SubjectSpec {
-    /// The kind; for a rival, the kind that it competes with and whose size it takes. `None` for a rival that is sized
-    /// by slots, because its `sizing` names the family.
+    /// The filter's kind. For a rival, it is the kind with which the rival competes and whose size it takes. `None` for
+    /// a rival that is sized by slots, because its `sizing` names the family.
     pub(crate) kind: Option<FilterKind>,
     pub(crate) sizing: Sizing,
     pub(crate) rival: Option<Rival>,
-    /// The instruction set of its kernels, if it differs from the run's.
+    /// The instruction set of the filter's kernels, if it differs from that of the run.
     pub(crate) isa: Option<Isa>,
     pub(crate) form: Form,
 }
@@ -140,7 +140,7 @@ impl SubjectSpec {
         Self { kind: None, sizing, rival: Some(rival), isa: None, form: Form::Usual }
     }
 
-    /// Returns the name of the kind; for a rival, of the kind or family that it competes with.
+    /// Returns the name of the kind. For a rival, this is the kind or family with which it competes.
     pub(crate) fn kind_name(&self) -> String {
         match (self.kind, self.sizing) {
             (Some(kind), _) => kind.to_string(),
@@ -155,7 +155,7 @@ impl SubjectSpec {
     }
 
     /// Returns the name of the size. If a rival takes the bytes of another kind's filter, the name says so, because the
-    /// false-positive rate that sizes that filter is not the rival's.
+    /// false-positive rate for which that filter is sized is not the rival's own.
     pub(crate) fn size_name(&self) -> String {
         match self.rival {
             Some(Rival::SbbfRs) if self.kind != Some(FilterKind::SplitBlockBloom) => {
@@ -191,7 +191,7 @@ pub(crate) fn subject_specs() -> Vec<SubjectSpec> {
         all.extend(sizings.iter().map(|sizing| SubjectSpec::ours(kind, *sizing)));
     }
     all.push(SubjectSpec::rival(Rival::SbbfRs, Kind::SplitBlockBloom, TWELVE_BITS));
-    // A rival of the same bytes as the register-blocked filter for 1 %, so that this one also has a rival of its size.
+    // This rival has the bytes of the register-blocked filter for 1 %, so that this filter too has a rival of its size.
     all.push(SubjectSpec::rival(Rival::SbbfRs, Kind::RegisterBloom, ONE_PERCENT));
     all.push(SubjectSpec::rival(Rival::Fastbloom, Kind::Bloom, TWELVE_BITS));
     all.push(SubjectSpec::rival(Rival::Fastbloom, Kind::Bloom, ONE_PERCENT));
@@ -200,7 +200,7 @@ pub(crate) fn subject_specs() -> Vec<SubjectSpec> {
     all
 }
 
-/// Returns the filters of 1 GiB, whose speed depends on memory alone: the blocked kinds and their rival.
+/// Returns the filters of 1 GiB, whose speed depends only on memory: the blocked kinds and their rival.
 pub(crate) fn subject_specs_of_one_gib() -> Vec<SubjectSpec> {
     use FilterKind as Kind;
     vec![
@@ -251,7 +251,7 @@ impl Group {
         format!("{input}{}{hash}{varied}", spec.size_name())
     }
 
-    /// Returns the cases of these subjects, without those that a subject does not support.
+    /// Returns the cases of these subjects, except the cases that a subject does not support.
     pub(crate) fn cases(&self, specs: &[SubjectSpec]) -> Vec<Case> {
         let mut cases = Vec::new();
         for spec in specs.iter().filter(|spec| self.admits(spec)) {
@@ -339,7 +339,8 @@ pub(crate) fn groups_of_one_gib() -> Vec<Group> {
     ]
 }
 
-/// Returns the groups of a given input: the same probes, with hashing outside and inside the timed section.
+/// Returns the two groups of a given input. They have the same probes; one hashes them before the timed section, the
+/// other within.
 pub(crate) fn groups_of_input(input: &str, keys: usize) -> Vec<Group> {
     [false, true]
         .map(|hashed| Group {
@@ -372,7 +373,7 @@ pub(crate) fn key_counts(selection: &Selection) -> Vec<usize> {
     } else {
         &[100_000, 1_000_000, 10_000_000]
     };
-    // If loads are named, only the sweep is measured; if numbers of threads are named, only the engine.
+    // If the user names loads, only the sweep is measured. If the user names numbers of threads, only the engine is.
     let default = if selection.load.is_some() { &[] } else { default };
     if selection.threads.is_some() {
         return Vec::new();
@@ -386,7 +387,8 @@ pub(crate) fn tpch_scale(selection: &Selection) -> f64 {
 }
 
 impl Selection {
-    /// Whether the run is short. It is not if loads are named: these are measured with all filters that have slots.
+    /// Whether the run is short. A run for which the user names loads is not: it measures them with all filters that
+    /// have slots.
     pub(crate) fn is_brief(&self) -> bool {
         self.quick && self.load.is_none()
     }
@@ -396,7 +398,7 @@ impl Selection {
         self.is_brief() && self.keys.is_none() && keys > CHANGED_BRIEFLY
     }
 
-    /// Whether all parts of a run are included: not if key counts, loads or numbers of threads are named.
+    /// Whether all parts of a run are included. They are unless the user names key counts, loads or numbers of threads.
     pub(crate) fn includes_all(&self) -> bool {
         self.keys.is_none() && self.load.is_none() && self.threads.is_none()
     }
@@ -416,8 +418,8 @@ impl Selection {
         groups.into_iter().filter(is_selected).collect()
     }
 
-    /// Returns the selected cases: those whose name matches the filter and, if any of these is ours, all rivals' cases
-    /// too, unless `no_rivals` is set.
+    /// Returns the selected cases: those whose name matches `--filter` and, if one of these cases is ours, all cases of
+    /// rivals too. With `no_rivals`, the latter are left out.
     pub(crate) fn choose(&self, cases: Vec<Case>) -> Vec<Case> {
         let Some(filter) = &self.filter else { return cases };
         let is_named = |case: &Case| filter.is_match(&case.name);

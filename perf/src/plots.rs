@@ -18,25 +18,25 @@ use anyhow::Result;
 use axis::{Scale, plain};
 use draw::{Frame, Side};
 
-/// Width and height, in pixels, of a picture that stands alone and of a plot in the page. A plot in the page has its
-/// title and legend outside, and is small so that its text can be read on a phone.
+/// Width and height, in pixels: first of a picture that stands alone, then of a plot in the page. A plot in the page
+/// has its title and legend outside, and is small so that its text can be read on a phone.
 const ALONE: (u32, u32) = (640, 400);
 const IN_PAGE: (u32, u32) = (440, 300);
-/// Width, in pixels, of the labels of the y axis: of figures and of names.
+/// Width, in pixels, of the labels of the y axis: first of labels that are figures, then of labels that are names.
 const FIGURES: u32 = 64;
 const NAMES: u32 = 216;
-/// Font sizes in pixels. It is larger in the page, because a narrow page scales its plots down.
+/// Font sizes in pixels. The size is larger in the page, because a narrow page scales its plots down.
 const LETTERS_ALONE: u32 = 14;
 const LETTERS_IN_PAGE: u32 = 16;
 
 const DECADES: Scale = Scale::Powers(10.0);
 
-/// A line of a plot: what the legend calls it, how it looks, and its points.
+/// A line of a plot: its label in the legend, its look, and its points.
 #[derive(Clone, Debug)]
 pub(crate) struct Series {
     pub(crate) label: String,
     pub(crate) look: Look,
-    /// Pairs `(x, y)`. A point that an axis cannot show, such as zero on a logarithmic one, is left out.
+    /// Pairs `(x, y)`. A point that an axis cannot show, such as zero on a logarithmic axis, is left out.
     pub(crate) points: Vec<(f64, f64)>,
 }
 
@@ -53,8 +53,8 @@ impl Series {
     }
 }
 
-/// Returns the series of the rows that `is_wanted` chooses: million operations per second over bytes. Looks depend on
-/// the whole run, so that a filter looks the same in all its plots.
+/// Returns the series of the rows for which `is_wanted` is true: million operations per second over bytes. Looks depend
+/// on the whole run, so that a filter looks the same in all its plots.
 pub(crate) fn throughput_series(
     results: &Results,
     is_wanted: impl Fn(&Row) -> bool,
@@ -62,8 +62,8 @@ pub(crate) fn throughput_series(
     with_points(legend(results), results, |row| is_wanted(row).then_some(row.bytes as f64))
 }
 
-/// Returns the series of the chosen rows of the sweep over loads: million operations per second over the load in per
-/// cent.
+/// Returns the series of those rows of the sweep over loads for which `is_wanted` is true: million operations per
+/// second over the load in per cent.
 pub(crate) fn load_series(results: &Results, is_wanted: impl Fn(&Row) -> bool) -> Vec<Series> {
     let load = |row: &Row| row.filling().map(|filling| f64::from(filling.load));
     with_points(load_legend(results), results, |row| load(row).filter(|_| is_wanted(row)))
@@ -88,7 +88,8 @@ fn with_points(
     series
 }
 
-/// Returns the series of a run without points. Rows of the sweep over loads, the matrix and the engine have none here.
+/// Returns the series of a run, without points. Rows of the sweep over loads, the matrix and the engine have no series
+/// here.
 pub(crate) fn legend(results: &Results) -> Vec<Series> {
     let is_shown =
         |row: &&Row| row.filling().is_none() && !row.is_of_engine() && row.matrix().is_none();
@@ -289,7 +290,7 @@ fn access_ways(results: &Results) -> Vec<Series> {
 pub(crate) fn roofline_series(results: &Results) -> Vec<Series> {
     let mut series = access_ways(results);
     let legend = legend(results);
-    // A counting filter is not shown: its lookups read only a fraction of its bytes.
+    // Counting filters are not shown: their lookups read only a fraction of their bytes.
     let is_shown = |row: &&Row| {
         row.op == "contains"
             && row.workload.as_deref() == Some("hit")

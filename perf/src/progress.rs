@@ -4,8 +4,8 @@ use crate::console::remark;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::time::Duration;
 
-/// A progress bar over steps. A step is a group of cases, within which the bar moves smoothly, or the filling of
-/// filters.
+/// A progress bar that counts steps. A step is either a group of cases or the filling of filters. During a group, the
+/// bar moves smoothly.
 #[derive(Debug)]
 pub(crate) struct Progress {
     bar: ProgressBar,
@@ -13,7 +13,7 @@ pub(crate) struct Progress {
     done: u64,
 }
 
-/// Positions of the bar within one step.
+/// The number of positions that the bar has within one step.
 const POSITIONS: u64 = 100;
 
 impl Progress {
@@ -38,7 +38,7 @@ impl Progress {
         self.bar.tick();
     }
 
-    /// Prints a note above the bar, where it remains.
+    /// Prints a note above the bar. The note stays on the terminal.
     pub(crate) fn note(&self, what: &str) {
         self.bar.suspend(|| remark!("note: {what}"));
     }
@@ -53,7 +53,7 @@ impl Progress {
         self.steps_done(1);
     }
 
-    /// Marks `steps` steps as done, which includes steps that were skipped.
+    /// Marks `steps` steps as done. Steps that were skipped must be marked too.
     pub(crate) fn steps_done(&mut self, steps: usize) {
         self.done += steps as u64;
         self.bar.set_position(self.done * POSITIONS);

@@ -4,15 +4,15 @@ use crate::effort::Effort;
 use crate::environment::Environment;
 use crate::row::{Row, WALL_SUFFIX, case_name_on};
 
-/// Only full runs measure filters with this number of slots or of this size.
+/// Only full runs measure filters with this number of slots, or of the size [`SIZE_OF_FULL`].
 const SLOTS_OF_FULL: usize = 1 << 27;
 const SIZE_OF_FULL: &str = "1024-MiB";
 /// The name of the input of a user's own files.
 const OWN_FILES: &str = "file";
 
-/// Returns the command line for a shell. Its `--filter` matches only the row's case, and `measure` adds its rivals.
-/// Rows of the engine are measured in groups, so their filter selects the group. A run does not record the paths of a
-/// user's own keys, so `KEYS` and `PROBES` are placeholders for them.
+/// Returns the command line for a shell. Its `--filter` matches only the row's case, and `measure` adds the rivals of
+/// this case. Rows of the engine are measured in groups, so the filter of such a row selects its whole group. A run
+/// does not record the paths of a user's own keys, so `KEYS` and `PROBES` are placeholders for them.
 pub(crate) fn command(row: &Row, environment: &Environment) -> String {
     let mut words: Vec<String> =
         ["cargo run --release -p trommel-perf -- measure"].map(Into::into).into();
@@ -29,7 +29,7 @@ pub(crate) fn command(row: &Row, environment: &Environment) -> String {
     words.join(" ")
 }
 
-/// Whether only `--full` measures the row as it was measured.
+/// Whether only a run with `--full` measures the row in the same way.
 fn is_of_full(row: &Row) -> bool {
     row.sizing().starts_with(SIZE_OF_FULL)
         || row.filling().is_some_and(|filling| filling.slots >= SLOTS_OF_FULL)

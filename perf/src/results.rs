@@ -23,7 +23,7 @@ pub(crate) const REPORT: &str = "report.html";
 /// Everything that one run measured: the contents of `results.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Results {
-    /// The [`SCHEMA`] of the harness that measured; 0 if the file does not have it yet.
+    /// The [`SCHEMA`] of the harness that measured; 0 if the file is older than this field.
     #[serde(default)]
     pub(crate) schema: u32,
     pub(crate) environment: Environment,
@@ -32,7 +32,7 @@ pub(crate) struct Results {
     pub(crate) roofline: Vec<Point>,
     pub(crate) inputs: Vec<Input>,
     pub(crate) rows: Vec<Row>,
-    /// The index in `rows` of the row with a name.
+    /// The index in `rows` of each row, by the name of its case.
     #[serde(skip)]
     indices: HashMap<String, usize>,
     #[serde(default)]
@@ -69,7 +69,8 @@ pub(crate) struct Shortfall {
 pub(crate) struct Timed {
     /// Seconds that the thread ran.
     pub(crate) busy_s: f64,
-    /// Seconds for which it waited while other programs ran on its processor. They are not part of the measured times.
+    /// Seconds in which the thread did not run, mostly because other programs ran on its processor. These seconds are
+    /// not part of the measured times.
     pub(crate) waited_s: f64,
 }
 
@@ -99,7 +100,7 @@ impl Timed {
     }
 }
 
-/// A given column of keys and probes, and the exact answer to its join.
+/// A description of a given column of keys and a given column of probes, with the exact number of probes that are keys.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Input {
     /// The name in the variant column: `tpch-0.1`, `file`.
@@ -130,7 +131,7 @@ impl Input {
         }
     }
 
-    /// Whether counts or digests show that another input has other keys or probes.
+    /// Whether counts or digests show that the other input has different keys or probes.
     pub(crate) fn differs_from(&self, other: &Self) -> bool {
         let counts = |input: &Self| (input.keys, input.probes, input.matches);
         let digests = self.digest.as_ref().zip(other.digest.as_ref());
@@ -138,7 +139,7 @@ impl Input {
     }
 }
 
-/// Writes the properties that distinguish it from other inputs of the same name.
+/// Writes the properties that distinguish the input from other inputs of the same name.
 impl fmt::Display for Input {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { keys, probes, matches, .. } = self;
@@ -171,7 +172,7 @@ impl Results {
         self.indices.contains_key(name)
     }
 
-    /// Replaces the row of the same case, or appends the row if there is none.
+    /// Replaces the row of the same case, or appends the row if the case has none yet.
     pub(crate) fn put(&mut self, row: Row) {
         match self.indices.entry(row.name()) {
             Entry::Occupied(index) => self.rows[*index.get()] = row,
@@ -225,7 +226,7 @@ impl Results {
     /// been saved by then. The report and the plots of the former results are removed.
     pub(crate) fn save(&self, directory: &Path) -> Result<()> {
         for derived in iter::once(REPORT).chain(scaling::FILES) {
-            // These files show rows that are now replaced. An error is ignored: the file may not exist.
+            // These files show rows that are now replaced. An error is ignored, since the file need not exist.
             let _ = fs::remove_file(directory.join(derived));
         }
         replace(&directory.join("results.csv"), &csv_of(&self.rows)?)?;
@@ -243,7 +244,7 @@ impl Results {
     ///
     /// # Errors
     ///
-    /// Bad input if they cannot be read, or hold values that no run can measure.
+    /// Bad input if a file cannot be read, or holds values that no run can measure.
     pub(crate) fn load(directory: &Path) -> Result<Self> {
         let path = directory.join("results.json");
         let bytes = fs::read(&path).map_err(|error| {
@@ -257,8 +258,8 @@ impl Results {
         Ok(Self { samples: Samples::load(directory)?, indices, ..results })
     }
 
-    /// Checks that all times and speeds are positive and all false-positive rates between 0 and 1. Other values can
-    /// be neither plotted nor compared. The error describes the first one.
+    /// Checks that all times and speeds are positive and all false-positive rates between 0 and 1. Other values can be
+    /// neither plotted nor compared. The error describes the first wrong value.
     fn check(&self) -> Result<(), String> {
         for row in &self.rows {
             let case = row.name();
@@ -286,8 +287,8 @@ impl Results {
         Ok(())
     }
 
-    /// Returns the results to continue with in a directory: those of an earlier run on the same machine and build, or
-    /// new ones if there are none.
+    /// Returns the results with which a run continues: those of an earlier run in the directory on the same machine and
+    /// build, or empty ones if there was no earlier run.
     pub(crate) fn resume(directory: &Path, environment: Environment) -> Result<Self> {
         if !directory.join("results.json").exists() {
             return Ok(Self::new(environment));
@@ -337,12 +338,12 @@ pub(crate) fn prepare(directory: &Path) -> Result<()> {
         })
 }
 
-/// Replaces a file by writing another file beside it and renaming that. So if the run is killed or the disk is full,
-/// the old file remains complete. A device or a pipe is written directly.
+/// Replaces a file by writing a new file in the same directory and renaming the new file. So if the run is killed or
+/// the disk is full, the old file remains complete. A device or a pipe is written directly.
 ///
 /// # Errors
 ///
-/// Bad input if it cannot be written.
+/// Bad input if the file cannot be written.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     // If the path is a symbolic link, its target is replaced, not the link.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());

@@ -9,7 +9,7 @@
 //! bit, so on average it reads `1 + fill + fill² + … + fill^(k−1)` lines.
 //!
 //! In the L1 and L2 caches, the roofline is the speed of scalar loads. A filter that gathers several keys per vector
-//! can exceed it; both are then bound by computation and not by memory.
+//! can exceed this speed. Both the filter and the roofline are then bound by computation and not by memory.
 
 use crate::clock::Stopwatch;
 use anyhow::{Result, anyhow};
@@ -22,8 +22,9 @@ use trommel_simd::{Hint, prefetch};
 
 const LINE_BYTES: usize = 64;
 
-/// The number of random line numbers that are drawn in advance. The table of them is small compared with the L2 cache.
-/// Every pass over the table combines them with another random number, so that the passes cover any working set.
+/// The number of random line numbers that are drawn in advance. The table of these numbers is small compared with the
+/// L2 cache. Every pass over the table combines all of them with a new random number, so that the passes cover any
+/// working set.
 const DRAWN: usize = 1 << 14;
 
 /// The number of lines between a prefetch and its use. The speed is the same from 64 to 256.
@@ -33,7 +34,7 @@ const AHEAD: usize = 128;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Access {
-    /// Independent loads without prefetches, which only out-of-order execution overlaps.
+    /// Independent loads without prefetches. Only out-of-order execution overlaps these loads.
     NoPrefetch,
     /// Prefetches into all levels of cache.
     T0,
@@ -128,8 +129,9 @@ impl Arena {
         Ok(Self { storage, drawn })
     }
 
-    /// Reads `lines_read` random cache lines of the first `bytes`, rounded up to whole passes of [`DRAWN`] lines.
-    /// Returns the number of lines that were read. `shift` is the state of the random numbers that make passes differ.
+    /// Reads `lines_read` random cache lines of the first `bytes` bytes. The number of lines is rounded up to whole
+    /// passes of [`DRAWN`] lines. Returns the number of lines that were read. `shift` is the state of the random
+    /// numbers that make passes differ.
     pub(crate) fn read_lines(
         &self,
         bytes: usize,
@@ -152,8 +154,8 @@ impl Arena {
         (passes * DRAWN) as u64
     }
 
-    /// Reads one pass. `HINT` is a constant, and 0 without prefetches, so that each way of reading is a loop without a
-    /// branch.
+    /// Reads the lines of one pass. `HINT` is a constant, and 0 without prefetches, so that each way of reading is a
+    /// loop without a branch.
     #[inline(never)]
     fn pass<const HINT: u8>(&self, lines: usize, shift: u32) -> u64 {
         let base = self.storage.as_ptr();
@@ -234,7 +236,7 @@ pub(crate) fn curve(largest: usize, mut progress: impl FnMut(f64)) -> Result<Vec
     Ok(measured.collect())
 }
 
-/// Length and number of the repetitions at a size of the curve.
+/// The length and the number of the repetitions at each size of the curve.
 const REPETITION: Duration = Duration::from_millis(3);
 const ROUNDS: usize = 11;
 

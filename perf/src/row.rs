@@ -12,7 +12,7 @@ pub(crate) struct Row {
     /// The kind of filter, in kebab case. For a rival, the kind that it competes with or, for filters with slots, the
     /// family: `quotient` or `cuckoo`.
     pub(crate) filter: String,
-    /// How the filter was sized, and the input if keys were not generated: `12-bit`, `fpr-1%`,
+    /// The size of the filter, and the input if keys were not generated. Examples: `12-bit`, `fpr-1%`,
     /// `as-register-bloom-fpr-1%` (a rival with the bytes of that filter), `12-bit+hash` (keys hashed inside the timed
     /// loop), `tpch-0.1/12-bit`; `r8-95%-of-16Mi` (remainders of 8 bits, 95 % of 2^24 slots in use), `f8-95%-of-16Mi`
     /// (the same with fingerprints), `r8-95%-of-16Mi+avx2` (AVX2 kernels, in a run that has better ones).
@@ -20,9 +20,8 @@ pub(crate) struct Row {
     /// variants are parts of the matrix, see [`Matrix`].
     pub(crate) variant: String,
     /// `insert`, `build` (construction and all inserts) or `contains`; for filters with slots also `remove`, `merge`
-    /// and
-    /// `enumerate`. The last two count the fingerprints of the result as operations. In the sweep over loads, `insert`
-    /// inserts the last keys below the load.
+    /// and `enumerate`. In the last two, each fingerprint of the result counts as an operation. In the sweep over
+    /// loads, `insert` inserts the last keys below the load.
     pub(crate) op: String,
     /// `single` (one call per key), `batch` (one call for all keys) or `engine` (one call, on all threads of an
     /// engine); for rivals on several threads, `sharded` (one filter per thread) or `shared` (one filter for all
@@ -49,9 +48,10 @@ pub(crate) struct Row {
     pub(crate) mad: f64,
     /// Million operations per second, from the median.
     pub(crate) mops: f64,
-    /// Million random cache-line reads per second at this size, from repetitions interleaved with the case's.
+    /// Million random cache-line reads per second at this size, from repetitions that were interleaved with those of
+    /// the case.
     pub(crate) roofline_mops: Option<f64>,
-    /// `mops`, times the cache lines that an operation must read, divided by `roofline_mops`.
+    /// `mops` times the number of cache lines that an operation must read, divided by `roofline_mops`.
     pub(crate) roofline_fraction: Option<f64>,
     /// Bits of the filter, divided by `keys`.
     pub(crate) bits_per_key: f64,
@@ -98,7 +98,8 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// Returns the name of the case, which is unique in a run. `--filter` matches and `--resume` compares it.
+    /// Returns the name of the case, which is unique in a run. `--filter` is matched with this name, and `--resume`
+    /// compares it.
     pub(crate) fn name(&self) -> String {
         case_name_on(
             &self.op,
@@ -124,7 +125,8 @@ impl Row {
         self.counters = if per_op.is_empty() { NOT_COUNTED } else { source }.into();
     }
 
-    /// Whether both rows come from the same interleaved repetitions, apart from the variant.
+    /// Whether both rows have the same operation, workload, keys and other conditions, so that their speeds can be
+    /// compared. The filters, their sizes and the calls can differ.
     pub(crate) fn shares_conditions_with(&self, other: &Row) -> bool {
         (&self.op, &self.workload, self.keys) == (&other.op, &other.workload, other.keys)
             && self.input() == other.input()
@@ -157,8 +159,8 @@ impl Row {
         filling_of(self.sizing())
     }
 
-    /// Whether the row is one of generated keys without hashing, and belongs neither to the sweep over loads, nor to
-    /// the engine's groups, nor to the matrix.
+    /// Whether the row was measured on generated keys without hashing, and belongs neither to the sweep over loads, nor
+    /// to the engine's groups, nor to the matrix.
     pub(crate) fn is_plain(&self) -> bool {
         self.input().is_none()
             && self.matrix().is_none()

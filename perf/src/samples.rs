@@ -8,13 +8,13 @@ use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::Path;
 
-/// Nanoseconds per operation of every repetition, in the order in which they were made. The key is the name of the case
-/// ([`crate::row::Row::name`]).
+/// Nanoseconds per operation of every repetition, in the order in which the repetitions were made. The key is the name
+/// of the case ([`crate::row::Row::name`]).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Samples {
     ns_per_op: BTreeMap<String, Vec<f64>>,
-    /// For each interleaved measurement, the names of its cases: their repetitions at the same index were made in the
-    /// same round. Empty in older files.
+    /// For each interleaved measurement, the names of its cases. Repetitions of these cases with the same index were
+    /// made in the same round. The list is empty in older files.
     #[serde(default, rename = "turns")]
     interleaved: Vec<Vec<String>>,
 }
@@ -22,7 +22,7 @@ pub(crate) struct Samples {
 /// The name of the file in a run's directory.
 pub(crate) const FILE: &str = "samples.json";
 
-/// The significant decimal digits that are kept: the same number as for the median in the row.
+/// The number of significant decimal digits that are kept. It is the same as for the median in the row.
 const DIGITS: i32 = 5;
 
 impl Samples {

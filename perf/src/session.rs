@@ -42,7 +42,7 @@ pub(crate) struct Session {
     /// The directory to which results are saved after each group, if any.
     out: Option<PathBuf>,
     meter: Meter,
-    /// The record of cases that are run in marked sections instead of being timed.
+    /// The record of cases that are run in marked sections instead of being timed; `None` if cases are timed.
     ledger: Option<Ledger>,
 }
 
@@ -51,7 +51,8 @@ fn save_to(out: Option<&Path>, results: &Results) -> Result<()> {
     out.map_or(Ok(()), |out| results.save(out))
 }
 
-/// What the cases of one section share: the number of keys, the filled filters and the memory for the roofline.
+/// The data that the cases of one section share: the number of keys, the filled filters and the memory for the
+/// roofline.
 struct Section<'a, S: Subject + ?Sized = dyn Subject> {
     keys: usize,
     built: &'a [Built<S>],
@@ -321,7 +322,8 @@ impl Session {
         Ok(())
     }
 
-    /// Measures lookups on given keys and probes, with hashing outside and inside the timed section.
+    /// Measures lookups on given keys and probes, once with hashing before the timed section and once with hashing in
+    /// it.
     pub(crate) fn input(
         &mut self,
         name: &str,
@@ -345,7 +347,7 @@ impl Session {
         Ok(())
     }
 
-    /// Verifies and times lookups of keys. The timed section includes hashing, in each filter's own way.
+    /// Verifies and times lookups of keys. The timed section includes hashing, which each filter does in its own way.
     fn hashed(
         &mut self,
         group: &Group,
@@ -529,8 +531,9 @@ const FILLED_AT_A_TIME: usize = 1 << 22;
 /// The most keys that cases of inserts and builds insert. A filter of 1 GiB is only partly filled.
 const INSERTED_AT_MOST: usize = 100_000_000;
 
-/// The numbers of probes of a lookup case. Few probes for small filters, so that the probes stay in the L2 cache; the
-/// size of a user's batch for larger filters; and enough probes to read most cache lines of the largest filters.
+/// The numbers of probes of a lookup case. Small filters have at least [`FEW_PROBES`], which still fit into the L2
+/// cache. Larger filters have up to [`MANY_PROBES`], the size of a user's batch. Filters above [`LARGE_FILTER_BYTES`]
+/// have [`MOST_PROBES`], which read most of their cache lines.
 const FEW_PROBES: usize = 100_000;
 const MANY_PROBES: usize = 1_000_000;
 const MOST_PROBES: usize = 4_000_000;

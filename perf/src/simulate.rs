@@ -2,7 +2,7 @@
 //! processor and counts the events of each timed section.
 //!
 //! Simulation is about fifty times slower than the machine, so it runs one repetition of each case, and only cases of
-//! filters up to [`MOST_KEYS`]. The counts do not depend on the load of the machine, so several programs run at the
+//! filters up to [`MOST_KEYS`]. The counts do not depend on the load of the machine, so several processes run at the
 //! same time, one per core.
 
 mod child;
@@ -35,7 +35,7 @@ const MOST_KEYS: usize = 1 << 20;
 const SIMULATED: &str = "simulated";
 
 /// Adds simulated counts to all rows that have no counts and can be simulated, and saves the results after each
-/// program. If a program fails or takes too long, its rows stay blank and a note is printed.
+/// process. If a process fails or takes too long, the counts of its rows stay blank and a note is printed.
 pub(crate) fn fill_in(results: &mut Results, isa: Isa, cores: &[CoreId], out: &Path) -> Result<()> {
     let jobs = jobs_of(&results.rows);
     let mut progress = Progress::new(jobs.len());

@@ -11,7 +11,8 @@
 use crate::failure::bad_input;
 use anyhow::Result;
 
-/// The owner of regions of `measure`. With a hyphen and a name appended, the owner is a run that is shown in part.
+/// The owner of regions of `measure`. If a document shows several runs, the owner of the regions of one run is this
+/// text, a hyphen and the name of a part.
 pub(crate) const MEASURE: &str = "trommel-perf";
 /// The owner of regions of `textbook`.
 pub(crate) const TEXTBOOK: &str = "trommel-perf-textbook";

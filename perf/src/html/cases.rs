@@ -46,8 +46,8 @@ pub(super) fn section(results: &Results) -> String {
     let mut html = String::new();
     heading(&mut html, "cases", "All cases, and how to measure each again");
     html.push_str(
-        "<p class=\"note\">A command measures its case with the rivals that it takes turns with; \
-         <code>list</code> in the place of <code>measure</code> shows what its filter selects.</p>\
+        "<p class=\"note\">A command measures its case interleaved with its rivals; \
+         <code>list</code> in the place of <code>measure</code> shows which cases the command selects.</p>\
          <div class=\"scroll long\" tabindex=\"0\" role=\"region\" aria-label=\"All cases\"><table><thead><tr>\
          <th scope=\"col\">case</th><th scope=\"col\">command</th>",
     );

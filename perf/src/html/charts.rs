@@ -37,7 +37,8 @@ fn figure(html: &mut String, title: &str, svg: &str) {
     figure_of(html, title, "", svg);
 }
 
-/// The same. `subject` names the subject of the section for screen readers; it is not shown, as the heading has it.
+/// Adds a plot with its title, unless it is empty. The label for screen readers also contains `subject`. The page shows
+/// this subject in the heading of the section, and not again with the plot.
 fn figure_of(html: &mut String, title: &str, subject: &str, svg: &str) {
     if svg.is_empty() {
         return;
@@ -81,9 +82,10 @@ pub(super) fn throughput(results: &Results) -> Result<Option<Section>> {
     let limit = plots::limit(results);
     let mut section = Section::new("throughput", "Throughput by size");
     section.note(
-        "The heavy line is the machine's limit: random 64-byte lines that one core touches a second in as much \
-         memory. A filter that touches one line a lookup cannot pass it where memory sets the pace; one that \
-         ends misses early or computes in registers passes it in the caches. Dotted: sizes of the caches.",
+        "The heavy line is the machine's limit: the random 64-byte cache lines that one core reads per second in as \
+         much memory. Where memory sets the pace, a filter that reads one line per lookup cannot exceed the limit. In \
+         the caches, filters that end misses early or compute in registers exceed it. Dotted lines: sizes of the \
+         caches.",
     );
     let all = plots::legend(results);
     if all.is_empty() {
@@ -103,7 +105,7 @@ pub(super) fn throughput(results: &Results) -> Result<Option<Section>> {
     Ok(Some(section))
 }
 
-/// The part of the roofline at sizes near those of the series, so that it does not widen the plot.
+/// The part of the roofline at sizes near the sizes of the series, so that the roofline does not widen the plot.
 fn around(limit: &Series, series: &[Series]) -> Series {
     let sizes = || series.iter().flat_map(|line| line.points.iter().map(|point| point.0));
     let least = sizes().fold(f64::INFINITY, f64::min) / 2.0;
@@ -126,8 +128,8 @@ pub(super) fn roofline(results: &Results) -> Result<String> {
         return Ok(html);
     }
     html.push_str(
-        "<p class=\"note\">Lines: ways to touch lines, with prefetches by hint or without. Marks: lines a second \
-         that our filters&rsquo; batched lookups of present keys touch.</p>",
+        "<p class=\"note\">Lines: ways to read cache lines, with each prefetch hint and without. Marks: cache lines \
+         per second that our filters&rsquo; batched lookups of present keys read.</p>",
     );
     legend(&mut html, &series)?;
     html.push_str("<div class=\"plots\">");
@@ -213,10 +215,10 @@ pub(super) fn rates(results: &Results) -> Result<Option<Section>> {
     }
     let mut section = Section::new("rates", "False-positive rate by bits a key");
     section.note(&format!(
-        "Marks: counted on absent keys. Thin lines in the colours of our marks: the exact equations that filters are sized by, for Bloom \
-         filters with the number of hashes that is best there, for filters with slots at {:.0} % load, each \
-         width of a slot a corner of the line; for the layout with a width of its own, from 50 to 95 %. Counting \
-         filters, most of whose bits are counters, are not shown.",
+        "Marks: rates counted on absent keys. Thin lines in the colours of our marks: the exact equations by which \
+         filters are sized. For Bloom filters they use the best number of hashes. For filters with slots they are at \
+         {:.0} % load, and each slot width is a corner of the line; for the layout with a single width, the load goes \
+         from 50 to 95 %. Counting filters, most of whose bits are counters, are not shown.",
         RATES_AT_LOAD * 100.0
     ));
     let is_ours = |line: &&Series| !line.look.is_rival();
@@ -247,7 +249,7 @@ const EVENTS: [Events; 3] = [
     ("data-TLB read misses", |row| row.dtlb_misses_per_op),
 ];
 
-/// Plots cache misses per operation, or says why they could not be counted.
+/// Plots cache misses per operation, or adds a note that says why they could not be counted.
 pub(super) fn misses(results: &Results) -> Result<Option<Section>> {
     if results.rows.is_empty() {
         return Ok(None);
@@ -313,8 +315,8 @@ fn why_none(results: &Results) -> String {
 pub(super) fn history(history: &History) -> Result<String> {
     let mut section = Section::new("history", "Instructions by commit");
     section.note(
-        "Instructions that each bench executes, over those at the first commit that it was counted at: counted, \
-         not timed, so that they do not depend on how busy a machine is.",
+        "The instructions of each bench, compared with those at the first commit at which it was counted. They are \
+         counted, not timed, so they do not depend on the load of the machine.",
     );
     let series = history.series();
     legend(&mut section.html, &series)?;

@@ -1,4 +1,4 @@
-//! Summarizes the rows in sentences. Each figure comes from a row, and links to it.
+//! Summarizes the rows in sentences. Each figure that comes from one row links to it.
 
 use super::{cases, escape, heading};
 use crate::engine::{Input, scaling};
@@ -16,10 +16,10 @@ const REGIMES: [(&str, &str); 4] = [
     ("DRAM", "In memory"),
 ];
 
-/// From this share of the roofline on, a lookup counts as bound by memory.
+/// A lookup counts as bound by memory if it reaches at least this share of the roofline.
 const NEAR_LIMIT: f64 = 0.8;
 
-/// The section of findings; a sentence if there are none.
+/// The section of findings. If there are none, the section has a sentence that says so.
 pub(super) fn section(results: &Results) -> String {
     let mut html = String::new();
     heading(&mut html, "findings", "What was found");
@@ -62,7 +62,7 @@ impl<'a> Rows<'a> {
         })
     }
 
-    /// The fastest of our filters among those that fit into one level of the memory hierarchy.
+    /// Names the fastest of our filters among those that fit into one level of the memory hierarchy.
     fn fastest_in(&self, regime: &str, location: &str) -> Option<String> {
         let best = |workload: &str| {
             self.lookups()
@@ -96,8 +96,8 @@ impl<'a> Rows<'a> {
         })
     }
 
-    /// The lowest, the median and the highest ratio of our speed over that of the rival. Calls with few keys are left
-    /// out, since they are not representative of batches; the matrix shows them.
+    /// States the lowest, the median and the highest ratio of our speed over that of the rival. Calls with few keys are
+    /// left out, since they do not represent batches; the tables of the matrix show them.
     fn over_rivals(&self) -> Option<String> {
         let is_batch = |row: &Row| {
             row.api == "batch"
@@ -129,14 +129,14 @@ impl<'a> Rows<'a> {
             return Some(format!("Batched lookups reach {}.", say(best)));
         }
         Some(format!(
-            "Over the rival of the same family, {count} kinds of batched lookups reach from {} to {}; the one in \
-             the middle {middle:.1} times.",
+            "Compared with the rival of the same family, {count} kinds of batched lookups reach from {} to {}; the \
+             median is {middle:.1} times.",
             say(worst),
             say(best)
         ))
     }
 
-    /// The lookups in filters larger than the L2 cache that read cache lines about as fast as the machine can.
+    /// Counts the lookups in filters larger than the L2 cache that read cache lines almost as fast as the machine can.
     fn near_the_limit(&self) -> Option<String> {
         let beyond: Vec<IndexedRow<'_>> = self
             .lookups()
@@ -154,20 +154,20 @@ impl<'a> Rows<'a> {
         let of_limit = NEAR_LIMIT * 100.0;
         let Some((index, row)) = near.first() else {
             return Some(format!(
-                "Memory is not what sets the pace: none of {all} batched lookups beyond the second-level cache \
-                 touches {of_limit:.0} % of the lines that the machine can touch."
+                "Memory does not set the pace: none of {all} batched lookups beyond the second-level cache \
+                 reads {of_limit:.0} % of the cache lines that the machine can read."
             ));
         };
         Some(format!(
-            "Memory is the limit of {} of {all} batched lookups beyond the second-level cache, which touch {of_limit:.0} % \
-             or more of the lines that the machine can touch; {} comes to {}.",
+            "Memory is the limit of {} of {all} batched lookups beyond the second-level cache, which read \
+             {of_limit:.0} % or more of the cache lines that the machine can read; {} reaches {}.",
             near.len(),
             escape(&row.name()),
             linked(*index, &format!("{:.0} %", share(row) * 100.0))
         ))
     }
 
-    /// The filter that loses most of its speed as its load grows.
+    /// Names the filter that loses the largest share of its speed as its load grows.
     fn by_load(&self) -> Option<String> {
         let is_ours = |row: &Row| {
             row.rival.is_none() && row.api == "batch" && row.workload.as_deref() == Some("miss")
@@ -194,8 +194,8 @@ impl<'a> Rows<'a> {
             format!("{speed} at {} %", filling.load)
         };
         Some(format!(
-            "Of filters with slots, <b>{}</b> of {} slots loses most as it fills: batches of absent keys from {} \
-             to {}.",
+            "Of the filters with slots, <b>{}</b> of {} slots loses most speed as it fills: batches of absent keys \
+             from {} to {}.",
             escape(&label(emptiest.1.1)),
             short_slots(emptiest.0.slots),
             say(emptiest),
@@ -203,7 +203,7 @@ impl<'a> Rows<'a> {
         ))
     }
 
-    /// The highest speedup by threads.
+    /// States the highest speedup by threads.
     fn by_threads(&self, results: &Results) -> Option<String> {
         let gains = self.rows.iter().enumerate().filter(|(_, row)| {
             scaling::is_engine(row) && row.threads > 1 && !Input::is_skewed(row)
@@ -211,7 +211,7 @@ impl<'a> Rows<'a> {
         let gains = gains.filter_map(|(index, row)| Some((row.speedup?, index, row)));
         let (speedup, index, row) = gains.max_by(|a, b| a.0.total_cmp(&b.0))?;
         Some(format!(
-            "The engine gains most by threads in {}: {} its speed on one thread, with {} threads on {} cores.",
+            "The engine gains most by threads in {}: it reaches {} its speed on one thread, with {} threads on {} cores.",
             escape(&row.name()),
             linked(index, &format!("{speedup:.2} times")),
             row.threads,

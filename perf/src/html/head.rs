@@ -4,7 +4,7 @@ use super::escape;
 use crate::results::Results;
 use std::fmt::Write as _;
 
-/// The page from its beginning to the start of the contents.
+/// The page from its beginning to the opening tag of its main element.
 pub(super) fn begin(style: &str) -> String {
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
@@ -14,7 +14,7 @@ pub(super) fn begin(style: &str) -> String {
     )
 }
 
-/// Writes the title, how to read the page, the noise, and links to `sections`, given as pairs of id and name.
+/// Writes the title, an explanation of the figures, the noise, and links to `sections`, given as pairs of id and name.
 pub(super) fn header(page: &mut String, results: &Results, sections: &[(&str, &str)]) {
     let fact = |name: &str| escape(results.environment.get(name));
     let _ = write!(
@@ -26,18 +26,19 @@ pub(super) fn header(page: &mut String, results: &Results, sections: &[(&str, &s
         fact("commit")
     );
     page.push_str(
-        "<p>One thread, but for the rows of the engine, which are timed by the wall. Every figure is a median of \
-         short repetitions, in which our filters, the rivals and the machine&rsquo;s limit took turns; &plusmn; is \
-         the median absolute deviation. Every repetition&rsquo;s answers were verified. &ldquo;Of limit&rdquo; is \
-         lines touched a second over the random lines that one core touches a second in as much memory; below the \
-         size of the second-level cache computing and not memory sets the pace, and it can pass 1.</p>",
+        "<p>All rows are measured on one thread, except those of the engine, which are wall-clock times. Every \
+         figure is a median of short repetitions, in which our filters, the rivals and the machine&rsquo;s limit were \
+         interleaved; &plusmn; is the median absolute deviation. The answers of every repetition were verified. \
+         &ldquo;Of limit&rdquo; is the cache lines read per second over the random cache lines that one core reads \
+         per second in as much memory. Below the size of the second-level cache, computing and not memory sets the \
+         pace, and the ratio can exceed 1.</p>",
     );
     if let Some(noise) = results.noise {
         let is_noisy = noise.is_noisy() || results.timed.is_disturbed();
         let class = if is_noisy { "warning" } else { "quiet" };
         let _ = write!(
             page,
-            "<p class=\"{class}\">Noise before measuring: {}. Meanwhile: {}.</p>",
+            "<p class=\"{class}\">Noise before measuring: {}. During the measurement: {}.</p>",
             escape(&noise.describe()),
             escape(&results.timed.describe())
         );

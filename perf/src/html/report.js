@@ -3,13 +3,13 @@
 
 const UNITS = { Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 };
 
-// The number at the start of a cell, times its unit; NaN for words and blanks.
+// The number at the start of a cell, multiplied by its unit; NaN for words and empty cells.
 function figure(text) {
   const match = /^([+-]?[0-9][0-9.]*(?:e[+-]?[0-9]+)?) ?([KMG]iB?)?/.exec(text);
   return match ? parseFloat(match[1]) * (UNITS[match[2]] || 1) : NaN;
 }
 
-// Sorts figures by size and words alphabetically; blanks come last in either direction.
+// Sorts figures by size and words alphabetically. Empty cells come last in either direction.
 function sortBy(table, column, sign) {
   const body = table.tBodies[0];
   const isFigure = table.tHead.rows[0].cells[column].classList.contains("n");

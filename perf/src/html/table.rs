@@ -1,4 +1,4 @@
-//! Writes a table as HTML. Figures are aligned to the right, and a wide table scrolls in its box.
+//! Writes a table as HTML. Figures are aligned to the right. A wide table scrolls in a box of its own.
 
 use super::escape;
 use crate::tables::Table;

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, ensure};
 use std::hint::black_box;
 use trommel::{Bitmap, KeyHash};
 
-/// A filter just below a load, a filter at that load, and the keys that the second holds in addition.
+/// A filter just below a load, a filter at that load, and the keys that only the second filter holds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Band<'a> {
     pub(crate) below: &'a dyn Slots,
@@ -18,8 +18,8 @@ pub(crate) struct Band<'a> {
 }
 
 /// Inserts the keys of a band, each time into a copy of the same filter. If the evictions of a filter are random, an
-/// insert may report it full although the same keys fitted before. Then only the keys inserted so far count, and the
-/// filter, which may have lost keys, is not verified.
+/// insert can report that the filter is full although the same keys fitted before. Then only the keys inserted so far
+/// count, and the filter is not verified, since it may have lost keys.
 pub(crate) fn bands(band: Band<'_>, api: Api, length: Length) -> Repetition<'_> {
     let mut answers = Bitmap::new(0);
     Box::new(move |meter| {
@@ -49,7 +49,7 @@ pub(crate) fn bands(band: Band<'_>, api: Api, length: Length) -> Repetition<'_> 
 pub(crate) struct Removal {
     /// The number of fingerprints that the removal deletes.
     removed: usize,
-    /// Which of the other keys share one of these fingerprints, and so are no longer found.
+    /// A bitmap of those other keys that share one of these fingerprints, and so are no longer found.
     shared: Bitmap,
     /// Whether none of the removed keys is found afterwards.
     is_exact: bool,
@@ -57,7 +57,7 @@ pub(crate) struct Removal {
 
 impl Removal {
     /// The expectation for a set, which deletes a fingerprint when the first of the keys that share it is removed.
-    /// `band_alone` holds only the band's keys, so the other keys that it finds are those that are lost.
+    /// `band_alone` holds only the band's keys, so the other keys that it finds are the keys that the removal loses.
     pub(crate) fn from_set(band_alone: &dyn Slots, others: &[KeyHash]) -> Self {
         let mut shared = Bitmap::new(0);
         band_alone.answer_batch(others, &mut shared);
@@ -107,9 +107,9 @@ pub(crate) fn removals<'a>(
     })
 }
 
-/// Creates a filter and fills it with all of `hashes` in its fastest way. It must hold as many fingerprints as
-/// `at_load`; in addition, a set must list the same fingerprints, and any other filter must find all keys. If its
-/// evictions are random, a filter may report that it is full, as in [`bands`].
+/// Creates a filter and fills it with all of `hashes` in its fastest way. The filter must hold as many fingerprints as
+/// `at_load`. In addition, a set must list the same fingerprints, and any other filter must find all keys. A filter
+/// whose evictions are random can report that it is full, with the same consequences as in [`bands`].
 pub(crate) fn bulk_builds<'a>(
     create: impl Fn() -> Result<Box<dyn Slots>> + 'a,
     hashes: &'a [KeyHash],
@@ -171,7 +171,8 @@ pub(crate) fn merges<'a>(
     })
 }
 
-/// Lists all fingerprints. They must be in ascending order, without repetition, and as many as the filter holds.
+/// Lists all fingerprints. The list must be in ascending order, without repetition, and as long as the number that the
+/// filter holds.
 pub(crate) fn enumerations(filter: &dyn Slots, length: Length) -> Result<Repetition<'_>> {
     let set = filter.as_set().context(NO_SET)?;
     let digest = set.digest();
@@ -188,7 +189,7 @@ pub(crate) fn enumerations(filter: &dyn Slots, length: Length) -> Result<Repetit
     }))
 }
 
-/// The error if a filter can be neither merged nor listed.
+/// The message of the error for a filter that can be neither merged nor listed.
 const NO_SET: &str = "the filter is not a set of fingerprints";
 
 fn ensure_holds(filter: &dyn Slots, expected: usize) -> Result<()> {

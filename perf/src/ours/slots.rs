@@ -9,7 +9,8 @@ use std::fmt::Debug;
 use trommel::quotient::{Layout, LineBlock, Quotient, WideBlock};
 use trommel::{CuckooFilter, Filter, FilterKind, Insert, Isa, KeyHash, Merge, Remove};
 
-/// A filter that has slots. If it is a set of fingerprints, the methods return it as [`FingerprintSet`], else `None`.
+/// A filter that has slots. The methods return the filter as a [`FingerprintSet`] if it is a set of fingerprints, and
+/// `None` if it is not.
 pub(crate) trait Slotted: Sized {
     fn as_set(_filter: &Ours<Self>) -> Option<&dyn FingerprintSet> {
         None
@@ -53,7 +54,7 @@ impl<L: Layout> Fingerprinted for Quotient<L> {
 }
 
 /// Creates the empty filter of a kind with the requested number of slots. If slots come in whole cache lines, the
-/// number may differ by less than a line's slots.
+/// number of slots can differ from the requested one by less than the slots of one cache line.
 pub(crate) fn create_slots(
     kind: FilterKind,
     filling: &Filling,

@@ -1,5 +1,5 @@
 //! The matrix: properties besides kind, keys and workload on which the speed of lookups depends. Each part of the
-//! matrix varies one property, and interleaves subjects that differ only in it.
+//! matrix varies one property, and interleaves subjects that differ only in this property.
 
 use super::{Api, Group, ONE_PERCENT, Op, Scope, Sizing, SubjectSpec, TWELVE_BITS, Workload};
 use crate::cli::Selection;
@@ -8,7 +8,8 @@ use crate::rivals::Rival;
 use std::fmt;
 use trommel::FilterKind;
 
-/// A part of the matrix. The suffix named first in each comment follows a `+` at the end of the variant column.
+/// A part of the matrix. Each comment begins with an example of the part's suffix, which follows a `+` at the end of
+/// the variant column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Matrix {
     /// `by-64`: the number of keys per call.
@@ -17,9 +18,9 @@ pub(crate) enum Matrix {
     Bits,
     /// `in-L2`: filters sized for a level of the memory hierarchy.
     Regime(Level),
-    /// `huge-pages` or `small-pages`; `own-pages` for a rival, which leaves the pages to its allocator.
+    /// `huge-pages` or `small-pages`; `own-pages` for a rival, whose allocator chooses the pages.
     Pages,
-    /// `small-filters`: a tree of many small filters. A probe looks up in one filter per level.
+    /// `small-filters`: a tree of many small filters. A probe is looked up in one filter per level of the tree.
     SmallFilters,
 }
 
@@ -35,8 +36,8 @@ pub(crate) enum Level {
 impl Level {
     pub(crate) const ALL: [Self; 4] = [Self::L1, Self::L2, Self::Llc, Self::Dram];
 
-    /// Bytes of a filter for this level: half of the cache or, for DRAM, twice the last-level cache. `None` if the
-    /// system does not report the cache's size.
+    /// The size, in bytes, of a filter for this level: half of the cache or, for DRAM, twice the last-level cache.
+    /// `None` if the system does not report the cache's size.
     fn bytes(self, caches: &Caches) -> Option<u64> {
         match self {
             Self::L1 => caches.l1d.map(|bytes| bytes / 2),
@@ -46,14 +47,16 @@ impl Level {
         }
     }
 
-    /// The number of keys that such a filter holds at 12 bits per key. `None` if unknown or above [`MOST_KEYS`].
+    /// The number of keys that a filter of this size holds at 12 bits per key. `None` if it is unknown or above
+    /// [`MOST_KEYS`].
     fn keys(self, caches: &Caches) -> Option<usize> {
         let keys = self.bytes(caches)? / 12 * 8;
         usize::try_from(keys).ok().filter(|keys| *keys <= MOST_KEYS)
     }
 }
 
-/// Levels that need more keys are left out, because filters of every kind with these keys are in memory at once.
+/// The most keys for a level. Levels that need more are left out, because filters of every kind with these keys are in
+/// memory at once.
 const MOST_KEYS: usize = 200_000_000;
 
 impl fmt::Display for Level {
@@ -146,7 +149,7 @@ pub(crate) enum Form {
     Tree,
 }
 
-/// Keys per call of a batched lookup.
+/// The numbers of keys per call in batched lookups.
 pub(crate) const BATCH_SIZES: [usize; 6] = [1, 4, 16, 64, 256, 1024];
 const ALL_BATCH_SIZES: [Api; 7] = {
     let [a, b, c, d, e, f] = BATCH_SIZES;
@@ -156,7 +159,7 @@ const ALL_BATCH_SIZES: [Api; 7] = {
 /// The bits per key with which Bloom filters are measured.
 const BITS: [usize; 6] = [8, 10, 12, 14, 16, 20];
 const KEYS_OF_BITS: usize = 1_000_000;
-/// Keys of all small filters together.
+/// The number of keys in all small filters together.
 const KEYS_OF_SMALL_FILTERS: usize = 10_000_000;
 
 /// Filters over the same keys, and the groups of cases in which a part of the matrix measures them.
@@ -204,7 +207,7 @@ fn every_kind() -> Vec<SubjectSpec> {
     ours.chain(rivals).collect()
 }
 
-/// Returns Bloom filters with each of [`BITS`].
+/// Returns Bloom filters of each size in [`BITS`].
 fn bloom_filters() -> Vec<SubjectSpec> {
     use FilterKind as Kind;
     let kinds = [Kind::SplitBlockBloom, Kind::CacheLineBloom, Kind::RegisterBloom, Kind::Bloom];
@@ -217,7 +220,7 @@ fn bloom_filters() -> Vec<SubjectSpec> {
     all
 }
 
-/// Returns every kind with and without huge pages.
+/// Returns a filter of every kind with huge pages and one without them.
 fn by_pages() -> Vec<SubjectSpec> {
     let small = |spec: SubjectSpec| SubjectSpec { form: Form::SmallPages, ..spec };
     let all = every_kind().into_iter().flat_map(|spec| match spec.rival {
@@ -227,7 +230,7 @@ fn by_pages() -> Vec<SubjectSpec> {
     all.collect()
 }
 
-/// Returns every kind as a tree of small filters.
+/// Returns a tree of small filters of every kind.
 fn as_trees() -> Vec<SubjectSpec> {
     let tree = |spec| SubjectSpec { form: Form::Tree, ..spec };
     every_kind().into_iter().map(tree).collect()
@@ -272,7 +275,7 @@ impl Selection {
         self.names(ZIPF)
     }
 
-    /// Whether `--filter` contains one of the marks; without a filter, whether the run is more than a quick one.
+    /// Whether `--filter` contains one of the marks. Without `--filter`, whether the run is more than a quick one.
     fn names(&self, marks: &[&str]) -> bool {
         match &self.filter {
             Some(filter) => marks.iter().any(|mark| filter.as_str().contains(mark)),

@@ -2,7 +2,7 @@
 
 use crate::cli::Selection;
 
-/// How many of all cases a run measures.
+/// The share of all cases that a run measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Scope {
     /// About three minutes: the default without any arguments.

@@ -8,10 +8,11 @@ use std::fmt;
 use std::str::FromStr;
 use trommel::{FilterKind, Isa};
 
-/// Filters of one design, which are compared with each other.
+/// A design of filters. Filters of one family are compared with each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum Family {
-    /// Stores remainders in the order of their quotients. It is a set of fingerprints, which can be listed and merged.
+    /// Stores remainders in the order of their quotients. Such a filter is a set of fingerprints, which can be listed
+    /// and merged.
     Quotient,
     /// Stores one fingerprint per inserted key, in one of two buckets.
     Cuckoo,
@@ -38,7 +39,7 @@ impl Family {
     }
 
     /// The rivals that have slots of `bits` bits, beginning with the one that is fastest at most loads. Rivals that
-    /// would take too long at `slots` slots are left out: the textbook filter if it exceeds the cache, and
+    /// would take too long at `slots` slots are left out: the textbook filter above [`SMALL`] slots, and
     /// `AutoscaleCuckoo` for the reason given in its file.
     fn rivals(self, bits: u32, slots: usize) -> Vec<Rival> {
         let (small, medium) = (slots <= SMALL, slots <= MEDIUM);
@@ -75,14 +76,14 @@ impl fmt::Display for Family {
     }
 }
 
-/// The number and width of a filter's slots, and the share of them that is in use.
+/// The number and width of a filter's slots, and the share of the slots that is in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Filling {
     pub(crate) family: Family,
     pub(crate) slots: usize,
-    /// Bits per slot: of a remainder or a fingerprint.
+    /// Bits per slot, which holds a remainder or a fingerprint.
     pub(crate) bits: u32,
-    /// In per cent.
+    /// The share of slots in use, in per cent.
     pub(crate) load: u32,
 }
 
@@ -98,7 +99,7 @@ pub(crate) fn keys_at(slots: usize, load: u32) -> usize {
     slots * load as usize / 100
 }
 
-/// Writes it as in the variant column: `r8-95%-of-1Mi`, `f8-95%-of-1Mi`.
+/// Writes the text that the variant column contains: `r8-95%-of-1Mi`, `f8-95%-of-1Mi`.
 impl fmt::Display for Filling {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { family, slots, bits, load } = *self;
@@ -138,8 +139,8 @@ impl FromStr for Filling {
     }
 }
 
-/// The loads at which filters of a family with `slots` slots are measured, in ascending order. Each filter is filled
-/// from one load to the next.
+/// The loads at which filters of a family with `slots` slots are measured, in ascending order. Each filter is filled up
+/// to the first load and then from each load to the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Loads {
     pub(crate) family: Family,
@@ -147,14 +148,15 @@ pub(crate) struct Loads {
     pub(crate) loads: Vec<u32>,
 }
 
-/// Numbers of slots: a small table fits in the L2 cache, a medium one in the last-level cache, a large one in neither.
+/// Three numbers of slots. A small table fits in the L2 cache, a medium one only in the last-level cache, and a large
+/// one in neither.
 const SMALL: usize = 1 << 20;
 const MEDIUM: usize = 1 << 24;
 const LARGE: usize = 1 << 27;
 
 /// The loads that are measured unless the user names others, in per cent.
 const LOADS: [u32; 5] = [75, 80, 85, 90, 95];
-/// The lowest and the highest of [`LOADS`], for tables where all loads would take too long.
+/// The lowest and the highest of [`LOADS`], for tables with which all loads would take too long.
 const ENDS: [u32; 2] = [75, 95];
 
 /// Returns the table sizes and loads of a selection.
@@ -200,8 +202,8 @@ impl Loads {
 /// Returns the subjects of a family with `slots` slots, at a load of 0 until [`SubjectSpec::at_load`] sets it.
 ///
 /// Slots of 12 and 16 bits are left out in tables larger than [`MEDIUM`]. A brief run, and the usual run on tables
-/// larger than [`SMALL`], measure only slots of 8 bits and the fastest rival. The other runs measure AVX2 kernels in
-/// addition, if the run's own kernels surpass AVX2.
+/// larger than [`SMALL`], measure only slots of 8 bits and the fastest rival. The other runs also measure AVX2 kernels,
+/// if the run's own kernels use a better instruction set.
 pub(crate) fn swept_specs(
     family: Family,
     slots: usize,

@@ -4,14 +4,15 @@ use crate::stats::round_significant;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use std::ops::Range;
 
-/// How an axis maps values to positions, and which values it labels.
+/// The way in which an axis maps values to positions, and the values that it labels.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Scale {
     /// The position is the logarithm. The integral powers of this base are labelled.
     Powers(f64),
     /// The position is the value. Multiples of 1, 2 or 5 times a power of ten are labelled.
     Linear,
-    /// As `Linear`, but with fewer labels, because these are long names.
+    /// The position is the value. Multiples are labelled like those of `Linear`, but fewer of them, because the labels
+    /// are long names.
     Steps,
     /// The position is the value. Every integer is labelled.
     Rows,
@@ -43,7 +44,7 @@ const LINEAR_LABELS: f64 = 8.0;
 const STEP_LABELS: f64 = 4.0;
 /// The index of the last row that can be labelled.
 const MOST_ROWS: f64 = 100.0;
-/// If the axis spans at most this number of powers of ten, their multiples by 2 and 5 are labelled too.
+/// If the axis spans at most this number of powers of ten, twice and five times each power are labelled too.
 const FEW_POWERS: i32 = 3;
 
 pub(super) struct Axis {
@@ -73,7 +74,8 @@ impl Axis {
         if base != 10.0 || last.saturating_sub(first) > FEW_POWERS {
             return powers.collect();
         }
-        // An axis may span only one power of ten, so multiples by 2 and 5 are labelled as well.
+        // An axis that spans a single power of ten would have too few labels, so twice and five times each power are
+        // labelled too.
         let between =
             (first - 1..=last).flat_map(|power| [2.0, 5.0].map(|m| m * 10f64.powi(power)));
         let inside = |value: &f64| self.range.contains(&value.log10());

@@ -10,8 +10,8 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use std::fmt::Display;
 
-/// The legend below a plot: its columns and, in pixels, the height of a row, the left margin and the length of a line's
-/// sample.
+/// The legend below a plot: its number of columns and, in pixels, the height of a row, the left margin and the length
+/// of the sample of a line.
 const LEGEND_COLUMNS: usize = 2;
 const LEGEND_ROW: u32 = 22;
 const LEGEND_LEFT: i32 = 84;
@@ -150,7 +150,7 @@ impl Frame<'_> {
         line: &Series,
     ) -> Result<(), Box<dyn std::error::Error>> {
         let is_shown = |(x, y): &(f64, f64)| self.x.scale.holds(*x) && self.y.scale.holds(*y);
-        // A point that an axis cannot show, such as zero on a logarithmic one, interrupts the line.
+        // A point that an axis cannot show, such as zero on a logarithmic axis, interrupts the line.
         for run in line.points.split(|point| !is_shown(point)) {
             let points = || run.iter().copied();
             if run.len() > 1 {
@@ -185,7 +185,7 @@ impl Frame<'_> {
     }
 }
 
-/// Returns the styles of a marker's area and of its outline.
+/// Returns two styles: that of the area of a marker and that of its outline.
 fn styles(look: &Look) -> (ShapeStyle, ShapeStyle) {
     let fill = if look.is_hollow { PAPER } else { look.color };
     (fill.filled(), look.color.stroke_width(2))

@@ -9,7 +9,7 @@ use trommel::FilterKind;
 pub(crate) struct Look {
     pub(super) color: RGBColor,
     pub(super) marker: Marker,
-    /// Whether the marker is only an outline, as for rivals.
+    /// Whether the marker is only an outline. The markers of rivals are.
     pub(super) is_hollow: bool,
     pub(super) stroke: Stroke,
 }
@@ -67,7 +67,8 @@ pub(super) const PAPER: RGBColor = RGBColor(255, 255, 255);
 const RADIUS: i32 = 4;
 
 impl Look {
-    /// Returns the look of one of our kinds, the same in every plot. `size` numbers the sizes of the kind in a plot.
+    /// Returns the look of one of our kinds, the same in every plot. If a plot shows several sizes of the kind, `size`
+    /// is the number of the size, from 0.
     pub(crate) fn of_kind(kind: &str, size: usize) -> Self {
         let index = FilterKind::ALL.iter().position(|known| known.to_string() == kind);
         Self { stroke: SIZES[size % SIZES.len()], ..Self::ours(index.unwrap_or(0)) }

@@ -11,15 +11,15 @@ pub(crate) const RATES_AT_LOAD: f64 = 0.95;
 /// The number of keys of the filters that are built to find the bits per key of a slot width. It is so large that
 /// rounding hardly matters.
 const KEYS: usize = 100_000;
-/// Bits per key at which the curves of Bloom filters are drawn, in half bits: 6 to 20 bits.
+/// The numbers of bits per key at which the curves of Bloom filters are drawn, in units of half a bit: 6 to 20 bits.
 const HALF_BITS: std::ops::RangeInclusive<u32> = 12..=40;
 /// The widths of remainders and fingerprints on the curves, in bits.
 const WIDTHS: std::ops::RangeInclusive<u32> = 4..=16;
 /// The loads on the curve of a layout that has only one width, in per cent.
 const LOADS: std::ops::RangeInclusive<usize> = 50..=95;
 
-/// Returns the measured false-positive rates over the filters' bits per key, as points without lines: the lines are the
-/// curves.
+/// Returns the measured false-positive rates over the filters' bits per key, as points without lines. The lines of the
+/// plot are those of [`rate_curves`].
 ///
 /// Counting filters are left out, because their counters are four fifths of their bits.
 pub(crate) fn rate_points(results: &Results) -> Vec<Series> {

@@ -1,11 +1,11 @@
-//! `atomic-cuckoo-filter` 0.3.0: fingerprints of 8 or 16 bits packed in atomic words, in buckets of four. It supports
-//! concurrent use, but only the rows for several threads use this. It takes a hasher, which hashes keys and
+//! `atomic-cuckoo-filter` 0.3.0: fingerprints of 8 or 16 bits packed in atomic words, in buckets of four. The filter
+//! supports concurrent use, but only the rows for several threads need that. It takes a hasher, which hashes keys and
 //! fingerprints.
 //!
 //! An insert plans its evictions, at most 500, before it moves anything, so a failed insert changes nothing. According
-//! to its source, `from_bytes` allocates the capacity that the header states before it compares that with the number of
-//! bytes that follow, so it must not be given untrusted bytes. Here it gets only bytes that `to_bytes` wrote, because
-//! this is the only way to copy a filter.
+//! to its source, `from_bytes` allocates the capacity that the header states before it compares this capacity with the
+//! number of bytes that follow, so it must not be given untrusted bytes. Here it serves only to copy a filter, which is
+//! not possible in another way, so it reads only bytes that `to_bytes` wrote.
 
 use super::Size;
 use super::cuckoo::{Crate, Cuckoo, KeyOrFingerprint};
@@ -23,7 +23,7 @@ pub(super) fn create(filling: &Filling) -> Result<Box<dyn Slots>> {
         .capacity(filling.slots)
         .fingerprint_size(filling.bits as usize)
         .build()?;
-    ensure!(filter.capacity() == filling.slots, "it made {} slots", filter.capacity());
+    ensure!(filter.capacity() == filling.slots, "the crate created {} slots", filter.capacity());
     Ok(Box::new(Cuckoo::new(Table { filter, bits: filling.bits }, filling.slots)))
 }
 
@@ -57,7 +57,7 @@ impl Crate for Table {
         self.filter.capacity() * self.bits as usize / 8
     }
 
-    /// All fingerprints but 0 are equally likely.
+    /// The fingerprint 0 does not occur; all others are equally likely.
     fn collision(&self) -> f64 {
         1.0 / f64::from((1u32 << self.bits) - 1)
     }
@@ -68,8 +68,8 @@ impl Crate for Table {
     }
 }
 
-/// Creates a filter that threads share. It has slots for the keys at a load of at most 95 %; the crate rounds their
-/// number up to a power of two.
+/// Creates a filter that threads share. It has slots for the keys at a load of at most 95 %; the crate rounds the
+/// number of slots up to a power of two.
 pub(super) fn shared(size: &Size) -> Result<impl Shared + use<>> {
     let fpr = size.fpr.context("atomic-cuckoo-filter is sized by a false-positive rate")?;
     let bits = -fpr.log2().round() as i32 as u32;

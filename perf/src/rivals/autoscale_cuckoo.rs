@@ -1,12 +1,13 @@
 //! `autoscale_cuckoo_filter` 0.5.27: fingerprints of any width packed in buckets of four, random-walk eviction with up
 //! to 512 kicks. It has calls that take hashes; its hasher hashes only fingerprints. Its batched lookup is a loop over
-//! the single one.
+//! single lookups.
 //!
-//! It never refuses a key. A fingerprint that finds no slot goes to a list, and then the filter adds a second, larger
-//! table. This changes its number of slots, its bytes and its false-positive rate, so it counts as full from then on.
+//! The filter never refuses a key. A fingerprint that finds no slot goes to a list, and then the filter adds a second,
+//! larger table. This changes its number of slots, its bytes and its false-positive rate, so the filter counts as full
+//! from then on.
 //!
-//! Keys whose fingerprint is 0, one of 256 at 8 bits, are kept in the same sorted list, with 16 bytes per entry. On
-//! average, each insert of such a key moves half of the list. At 2^27 slots, half a million inserts would move up to
+//! Keys whose fingerprint is 0 (one key in 256 with 8 bits) are kept in the same sorted list, with 16 bytes per entry.
+//! On average, each insert of such a key moves half of the list. At 2^27 slots, half a million inserts would move up to
 //! 4 MB each, so with 8 bits the crate is measured only up to 2^24 slots.
 
 use super::cuckoo::{Crate, Cuckoo, offset_of};
@@ -20,7 +21,8 @@ type Filter = CuckooFilter<u64, Fingerprint>;
 
 /// Creates an empty filter; the number of slots must be a power of two.
 pub(super) fn create(filling: &Filling) -> Result<Box<dyn Slots>> {
-    // The crate grants its first table half of the rate, for comparisons with eight slots: 2^-bits = fpr / 16.
+    // The crate allows its first table half of the false-positive rate, and a lookup compares eight slots: 2^-bits =
+    // fpr / 16.
     let fpr = 2f64.powi(4 - filling.bits as i32);
     let filter: Filter = CuckooFilterBuilder::<Fingerprint>::default()
         .initial_capacity(filling.slots)
@@ -39,7 +41,8 @@ pub(super) fn create(filling: &Filling) -> Result<Box<dyn Slots>> {
     )))
 }
 
-/// A filter, and the probability that two keys have the same fingerprint: the crate does not report the width.
+/// A filter, and the probability that two keys have the same fingerprint. The probability is stored because the crate
+/// does not report the width of fingerprints.
 struct Table {
     filter: Filter,
     collision: f64,

@@ -1,5 +1,5 @@
-//! The common wrapper of the cuckoo-filter crates. All have calls for one key, and buckets of four slots. The number of
-//! slots is a power of two.
+//! The common wrapper of the cuckoo-filter crates. All these crates have calls for one key, and buckets of four slots.
+//! The number of slots is a power of two.
 
 use crate::keys::Column;
 use crate::slots::Slots;
@@ -54,8 +54,8 @@ impl<C> fmt::Debug for Cuckoo<C> {
     }
 }
 
-/// The reason why they are measured only without hashing.
-const BY_SLOTS_ONLY: &str = "cuckoo filters are measured by slots only, on keys that come hashed";
+/// The reason why cuckoo filters are measured only without hashing.
+const BY_SLOTS_ONLY: &str = "cuckoo filters are measured only by slots, on keys that are already hashed";
 
 impl<C: Crate> Subject for Cuckoo<C> {
     fn memory_bytes(&self) -> usize {
@@ -140,7 +140,7 @@ impl Hasher for KeyOrFingerprint {
         self.0 = offset_of(fingerprint as u64);
     }
 
-    /// Replaces the state, which holds the length of the slice: `Hash` writes the length first.
+    /// Overwrites the state, which at this time is the length of the slice: `Hash` writes the length before the bytes.
     #[inline]
     fn write(&mut self, fingerprint: &[u8]) {
         self.0 = offset_of(fingerprint.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)));

@@ -15,10 +15,10 @@ type Filter = CuckooFilter<KeyOrFingerprint>;
 
 /// Creates an empty filter; the number of slots must be a power of two.
 pub(super) fn create(filling: &Filling) -> Result<Box<dyn Slots>> {
-    ensure!(filling.bits == 8, "its fingerprints have 8 bits, not {}", filling.bits);
+    ensure!(filling.bits == 8, "the crate's fingerprints have 8 bits, not {}", filling.bits);
     let filter = Filter::with_capacity(filling.slots);
     let table = filter.memory_usage() - size_of::<Filter>();
-    ensure!(table == filling.slots, "it made {table} slots");
+    ensure!(table == filling.slots, "the crate created {table} slots");
     Ok(Box::new(Cuckoo::new(filter, filling.slots)))
 }
 
@@ -46,7 +46,8 @@ impl Crate for Filter {
         self.memory_usage()
     }
 
-    /// The crate replaces the fingerprint 100, which marks empty slots, by 101. So 101 is twice as likely as others.
+    /// The crate replaces the fingerprint 100, which marks empty slots, by 101. So 101 is twice as likely as any other
+    /// fingerprint.
     fn collision(&self) -> f64 {
         258.0 / 65_536.0
     }

@@ -25,10 +25,10 @@ use rayon::ThreadPool;
 use std::fmt;
 use std::sync::Arc;
 
-/// A crate that ours are compared with.
+/// A crate with which our filters are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rival {
-    /// `sbbf-rs-safe`: split-block filter, AVX2 at run time.
+    /// `sbbf-rs-safe`: split-block filter, which chooses AVX2 at run time.
     SbbfRs,
     /// `fastbloom`: standard Bloom filter.
     Fastbloom,
@@ -131,7 +131,8 @@ impl ParallelRival {
     pub(crate) const ALL: [Self; 5] =
         [Self::SbbfRs, Self::Fastbloom, Self::FastbloomAtomic, Self::Qfilter, Self::AtomicCuckoo];
 
-    /// Creates an empty filter, or one for each thread of the pool. Without a pool, only the caller's thread uses it.
+    /// Creates an empty filter, or one for each thread of the pool. Without a pool, only the caller's thread uses the
+    /// filter.
     pub(crate) fn create(
         self,
         size: &Size,
@@ -160,8 +161,8 @@ impl ParallelRival {
         })
     }
 
-    /// Returns the api column of its rows: `single` on one thread, `sharded` for one filter per thread, `shared` for
-    /// one filter that threads share.
+    /// Returns the api column of the rival's rows: `single` on one thread, `sharded` for one filter per thread,
+    /// `shared` for one filter that threads share.
     pub(crate) fn api(self, threads: usize) -> &'static str {
         match self {
             Self::FastbloomAtomic => "shared",
@@ -207,7 +208,7 @@ mod tests {
     use crate::plan::Family;
     use trommel::{Bitmap, Full};
 
-    /// Inserts keys until 64 are refused. Returns how many of the accepted keys are no longer found.
+    /// Inserts keys until 64 are refused. Returns the number of accepted keys that are no longer found.
     fn lost_after_refusals(rival: Rival, bits: u32) -> usize {
         let filling = Filling { family: Family::Cuckoo, slots: 4096, bits, load: 0 };
         let mut filter = rival.create_slots(&filling).unwrap();

@@ -1,5 +1,5 @@
-//! Uses the crates on several threads as a user would, because none of them does so by itself. If an insert needs
-//! exclusive access, each thread has its own filter, a shard. A filter of atomic words is shared by all threads.
+//! Uses the crates on several threads as a user would, because none of them starts threads by itself. If an insert
+//! needs exclusive access, each thread has its own filter, a shard. A filter of atomic words is shared by all threads.
 //!
 //! *Shards*: each thread first partitions a slice of the keys into one list per shard. Then each thread fills one shard
 //! from all lists for it. A product of a key's hash selects its shard, so that the shards can still use all bits of the
@@ -49,7 +49,7 @@ pub(super) trait Shard: Send + Sync {
     fn clear(&mut self);
 }
 
-/// A filter with calls for one key, into which several threads may insert at the same time.
+/// A filter with calls for one key, into which several threads can insert at the same time.
 pub(super) trait Shared: Send + Sync {
     fn bytes(&self) -> usize;
 
@@ -84,7 +84,7 @@ impl<S: Shard> Sharded<S> {
     ) -> Result<Self> {
         let count = pool.as_ref().map_or(1, |pool| pool.current_num_threads());
         let mean = keys.div_ceil(count);
-        // Six standard deviations above the mean, because the number of keys per shard is random.
+        // The number of keys per shard is random, so each shard has room for the mean and six standard deviations more.
         let most = if count == 1 { mean } else { mean + 6 * mean.isqrt() };
         let shards = (0..count).map(|_| empty(most)).collect::<Result<_>>()?;
         Ok(Self { shards, pool })
@@ -98,7 +98,7 @@ fn shard_of(hash: u64, shards: usize) -> usize {
     ((mixed * shards as u64) >> 32) as usize
 }
 
-/// Inserts hashes until the shard is full; returns whether it took all of them.
+/// Inserts hashes until the shard is full. Returns whether the shard took all hashes.
 fn fill<S: Shard>(shard: &mut S, hashes: impl IntoIterator<Item = u64>) -> bool {
     hashes.into_iter().all(|hash| shard.insert(hash))
 }

@@ -17,7 +17,7 @@ impl Parquet {
     }
 }
 
-/// The reason why it is measured only with hashing (see [`super::Rival::takes_hashes`]).
+/// The reason why the crate is measured only with hashing (see [`super::Rival::takes_hashes`]).
 const TAKES_NO_HASHES: &str = "the parquet crate has no public call that takes a hash";
 
 /// Bytes of a block in Parquet's format.

@@ -1,5 +1,5 @@
 //! `qfilter`: a rank-and-select quotient filter. Its calls for "fingerprints" take whole hashes, of which they use the
-//! low bits. The number of slots is a power of two, of which it fills 95 %.
+//! low bits. The number of slots is a power of two. The filter fills at most 95 % of its slots.
 
 use super::Size;
 use super::parallel::Shard;
@@ -153,13 +153,13 @@ impl Slots for Qfilter {
     }
 
     /// Uses the crate's builder, which takes fingerprints in ascending order. Even with the time for sorting, this is
-    /// faster than inserting in any order.
+    /// faster than single inserts.
     fn bulk(&mut self, hashes: &[KeyHash]) -> Result<()> {
         let bits = self.filter.fingerprint_size();
         let mut fingerprints: Vec<u64> =
             hashes.iter().map(|hash| truncate_to_fingerprint(hash.raw(), bits)).collect();
         fingerprints.sort_unstable();
-        // The builder takes the filter by value, so a tiny one replaces it in `self` meanwhile.
+        // The builder takes the filter by value, so a tiny filter takes its place in `self` during the build.
         let filter = std::mem::replace(&mut self.filter, Filter::new(1, 0.5)?);
         let mut builder = Builder::new(filter);
         for fingerprint in fingerprints {

@@ -1,4 +1,5 @@
-//! `sbbf-rs-safe`: takes hashes and has no hash function of its own. As a user would, this wrapper hashes with XXH3.
+//! `sbbf-rs-safe`: the crate takes hashes and has no hash function of its own. This wrapper hashes keys with XXH3, as a
+//! user would.
 
 use super::Size;
 use super::parallel::Shard;

@@ -1,9 +1,9 @@
 //! `subms-cuckoo-filter` 0.10.0: 8-bit fingerprints in buckets of four bytes, random-walk eviction with up to 500
-//! kicks. It takes no hasher and no hashes, but hashes keys byte by byte with FNV-1a, so this is part of its times.
+//! kicks. It takes no hasher and no hashes, but hashes keys byte by byte with FNV-1a, so hashing is part of its times.
 //!
-//! A fingerprint that finds no slot is kept aside, so no key is lost; later keys that find no slot are refused. Its
-//! variant with 12 and 16 bits is left out. It takes only `&str` keys, stores 12 bits in 16, and can be neither copied
-//! nor serialized, so it is impossible to insert a band repeatedly into the same filter.
+//! A fingerprint that finds no slot is kept aside, so no key is lost; later keys that find no slot are refused. The
+//! crate's variant with 12 and 16 bits is left out. That variant takes only `&str` keys, stores 12 bits in 16, and can
+//! be neither copied nor serialized, so it is impossible to insert a band repeatedly into the same filter.
 
 use super::cuckoo::{Crate, Cuckoo};
 use crate::plan::Filling;
@@ -13,10 +13,10 @@ use subms_cuckoo_filter::CuckooFilter;
 
 /// Creates an empty filter; the number of slots must be a power of two.
 pub(super) fn create(filling: &Filling) -> Result<Box<dyn Slots>> {
-    ensure!(filling.bits == 8, "its fingerprints have 8 bits, not {}", filling.bits);
+    ensure!(filling.bits == 8, "the crate's fingerprints have 8 bits, not {}", filling.bits);
     // The crate adds 5 % to the number of keys and rounds up to a power of two.
     let filter = CuckooFilter::with_capacity(filling.slots / 10 * 9);
-    ensure!(filter.capacity() == filling.slots, "it made {} slots", filter.capacity());
+    ensure!(filter.capacity() == filling.slots, "the crate created {} slots", filter.capacity());
     Ok(Box::new(Cuckoo::new(filter, filling.slots)))
 }
 
@@ -44,7 +44,8 @@ impl Crate for CuckooFilter {
         self.size_in_bytes()
     }
 
-    /// The crate replaces the fingerprint 0 by 1, because 0 marks empty slots. So 1 is twice as likely as others.
+    /// The crate replaces the fingerprint 0 by 1, because 0 marks empty slots. So 1 is twice as likely as any other
+    /// fingerprint.
     fn collision(&self) -> f64 {
         258.0 / 65_536.0
     }

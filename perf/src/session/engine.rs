@@ -7,7 +7,7 @@ use anyhow::Result;
 
 impl Session {
     /// Measures the engine on these thread sets, interleaved with the batches of its filters and with its rivals, and
-    /// then its choices of strategies. Does nothing if the run is late.
+    /// then measures the engine's choices of strategies. Does nothing if the run is late.
     pub(crate) fn engine(&mut self, thread_sets: &[ThreadSet]) -> Result<()> {
         if self.is_late() {
             return Ok(());

@@ -16,18 +16,18 @@ use crate::subject::{Subject, create_slots};
 use anyhow::{Context as _, Result, ensure};
 use trommel::{Bitmap, Isa, KeyHash};
 
-/// A band is the range of keys that the cases of one load insert or remove. It ends at the load. It begins this number
-/// of per cent of the slots below the load, or at the load before if that is higher.
+/// A band is the range of keys that the cases of one load insert or remove. It ends at the load. It begins at the load
+/// that is lower by this number of percentage points, or at the previous load of the sweep if that is higher.
 const BAND: u32 = 2;
-/// The most keys of a band, so that the repetitions of slow filters stay short. From a larger band, only the keys in
-/// the middle are used.
+/// The most keys of a band, so that the repetitions of slow filters stay short. If a band is larger, only the keys in
+/// its middle are used.
 const BAND_KEYS: usize = 1 << 20;
 
 /// The number of probes for the textbook filter, which scans whole clusters: at high loads, each lookup takes
 /// microseconds.
 const FEW_PROBES: usize = 1 << 12;
 
-/// The most remaining keys that are looked up after the removals.
+/// The most keys that are looked up after the removals, out of those that were not removed.
 const KEPT_KEYS: usize = 1 << 20;
 
 /// A filter that is filled from load to load.
@@ -66,7 +66,7 @@ impl GrowingFilter {
     }
 }
 
-/// A load, and the positions in the sequence of keys that belong to it.
+/// A load, and the positions in the sequence of keys that belong to this load.
 #[derive(Clone, Copy, Debug)]
 struct LoadPoint {
     load: u32,
@@ -355,8 +355,8 @@ fn count_batch(subject: &dyn Slots, hashes: &[KeyHash]) -> usize {
     answers.count_ones()
 }
 
-/// Checks that the number of false positives is within six standard deviations, and 1, of the expected number. The
-/// number has a binomial distribution.
+/// Checks that the number of false positives differs from the expected number by at most six standard deviations plus
+/// 1. The number has a binomial distribution.
 fn ensure_fpr(expected: Option<f64>, false_positives: usize, absent: usize) -> Result<()> {
     let Some(fpr) = expected else { return Ok(()) };
     let mean = fpr * absent as f64;

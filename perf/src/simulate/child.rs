@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use trommel::Isa;
 use trommel_callgrind::{Part, Simulated, command};
 
-/// A process that takes longer is killed: a filter that is slow when it is nearly full would take hours.
+/// The longest time of a process, which is then killed. Without this limit, a filter that is slow when it is nearly
+/// full would take hours.
 const LONGEST: Duration = Duration::from_secs(900);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 

@@ -16,7 +16,7 @@ use trommel::Isa;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Job {
     size: Size,
-    /// The kind or crate, and its size without a load.
+    /// The name of the kind or crate, and the size of the filter without its load.
     subject: String,
     /// The loads to which the filter is filled, if it is sized by slots.
     loads: Vec<u32>,

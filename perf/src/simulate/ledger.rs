@@ -44,7 +44,7 @@ impl Ledger {
     ///
     /// # Errors
     ///
-    /// If the number of sections is not the number of sections that were run.
+    /// If Callgrind reported more or fewer sections than were run.
     pub(crate) fn counts(&self, sections: &[Part]) -> Result<Vec<(String, Counts)>> {
         let run: usize = self.0.iter().map(|entry| entry.sections).sum();
         ensure!(
