@@ -1,5 +1,4 @@
-//! Records how the harness was compiled, because the compiler, its flags and the versions of the crates that
-//! are measured travel with the figures.
+//! Records the compiler, its flags and the versions of the measured crates, which the harness reports with its figures.
 
 use std::env;
 use std::fs;
@@ -37,11 +36,11 @@ const RIVALS: [&str; 8] = [
     "subms-cuckoo-filter",
 ];
 
-/// The workspace's lock file, seen from this package.
+/// The path of the workspace's lock file, relative to this package.
 const LOCK: &str = "../Cargo.lock";
 
-/// Their versions as locked, `fastbloom 0.17.0, ...`: each package is a line of its name before one of its
-/// version.
+/// Returns the rivals with their locked versions: `fastbloom 0.17.0, ...`. In the lock file, the line with a package's
+/// version follows the line with its name.
 fn locked_rivals() -> Option<String> {
     let lock = fs::read_to_string(LOCK).ok()?;
     let quoted = |line: &str, key: &str| {

@@ -133,7 +133,7 @@ pub(crate) fn limit(results: &Results) -> Series {
         |speeds: [(Access, f64); 4]| speeds.into_iter().map(|(_, speed)| speed).fold(0.0, f64::max);
     let points = &results.roofline;
     Series {
-        label: "limit: lines touched".into(),
+        label: "limit: cache lines read".into(),
         look: Look::limit(),
         points: points.iter().map(|point| (point.bytes as f64, best(point.by_access()))).collect(),
     }
@@ -212,8 +212,8 @@ pub(crate) fn rates(series: &[Series]) -> Result<String> {
     let frame = Frame {
         size: IN_PAGE,
         title: None,
-        x: Side { title: "bits a key", scale: Scale::Linear, label: &plain },
-        y: Side { title: "absent keys that pass", scale: DECADES, label: &rate },
+        x: Side { title: "bits per key", scale: Scale::Linear, label: &plain },
+        y: Side { title: "false-positive rate", scale: DECADES, label: &rate },
         marks: Vec::new(),
         y_labels: FIGURES + 16,
         letters: LETTERS_IN_PAGE,

@@ -531,9 +531,10 @@ const FILLED_AT_A_TIME: usize = 1 << 22;
 /// The most keys that cases of inserts and builds insert. A filter of 1 GiB is only partly filled.
 const INSERTED_AT_MOST: usize = 100_000_000;
 
-/// The numbers of probes of a lookup case. Small filters have at least [`FEW_PROBES`], which still fit into the L2
-/// cache. Larger filters have up to [`MANY_PROBES`], the size of a user's batch. Filters above [`LARGE_FILTER_BYTES`]
-/// have [`MOST_PROBES`], which read most of their cache lines.
+/// Bounds of the number of probes in a lookup case. In general, a case has one probe per key, but at most
+/// [`MANY_PROBES`], the size of a user's batch. So the probes of small filters stay in the L2 cache. With hashing
+/// included, a case has at least [`FEW_PROBES`]. Filters above [`LARGE_FILTER_BYTES`] have [`MOST_PROBES`], which read
+/// most of their cache lines.
 const FEW_PROBES: usize = 100_000;
 const MANY_PROBES: usize = 1_000_000;
 const MOST_PROBES: usize = 4_000_000;

@@ -1,5 +1,5 @@
-//! The common interface of everything that is measured. It is called once per batch, not once per key: the loop over
-//! keys runs inside the call, on the concrete type.
+//! The common interface of everything that is measured. Its methods are called once per batch, not once per key: the
+//! loop over keys runs inside the call, on the concrete type.
 
 use crate::keys::Column;
 use crate::ours;

@@ -15,7 +15,7 @@ use std::fmt::Write as _;
 /// A table with a name, a title and cells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Table {
-    /// The name of the region in a document that the table replaces.
+    /// The name of the region of a document whose contents the table replaces.
     pub(crate) name: &'static str,
     pub(crate) title: String,
     pub(crate) header: Vec<String>,
@@ -105,7 +105,7 @@ pub(crate) fn all(results: &Results) -> Vec<Table> {
         throughput(
             results,
             "single-lookups",
-            "Lookups of absent keys, one call a key",
+            "Lookups of absent keys, one call per key",
             lookups("miss", "single"),
         ),
         throughput(results, "inserts", "Inserts", op("insert")),
@@ -125,9 +125,10 @@ pub(crate) fn all(results: &Results) -> Vec<Table> {
     tables.into_iter().filter(|table| !table.rows.is_empty()).collect()
 }
 
-/// Returns the rival's row with which a row of ours is compared: a crate of the same family, interleaved with our case,
-/// with the same sizing or else the nearest size. In the sweep over loads, this is the fastest crate with the same
-/// number and width of slots and the same load. Returns `None` for a rival's row.
+/// Returns the rival's row with which a row of ours is compared. The rival is a crate of the same family that was
+/// interleaved with our case, with the same sizing or, if there is none, the nearest size. In the sweep over loads, the
+/// rival is the fastest crate with the same number and width of slots and the same load. Returns `None` for a rival's
+/// row.
 pub(crate) fn rival_of<'a>(row: &Row, rows: &'a [Row]) -> Option<&'a Row> {
     if row.rival.is_some() {
         return None;
@@ -146,7 +147,7 @@ pub(crate) fn rival_of<'a>(row: &Row, rows: &'a [Row]) -> Option<&'a Row> {
     }
 }
 
-/// Returns the speed of a row relative to its rival's.
+/// Returns the speed of a row over the speed of its rival.
 pub(crate) fn ratio(row: &Row, rows: &[Row]) -> Option<f64> {
     rival_of(row, rows).map(|rival| rival.ns_per_op / row.ns_per_op)
 }
@@ -168,8 +169,8 @@ pub(crate) fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> 
     distinct
 }
 
-/// Returns the name of a row's subject with its size. In the sweep over loads, which has many sizes, it has the width
-/// of slots instead.
+/// Returns the name of a row's subject with its size. In the sweep over loads, which has many sizes, the label has the
+/// width of slots instead of the size.
 pub(crate) fn label(row: &Row) -> String {
     let subject = row.rival.as_deref().unwrap_or(&row.filter);
     match row.filling() {
@@ -273,7 +274,7 @@ fn summary(results: &Results) -> Table {
     });
     Table {
         name: "summary",
-        title: "Batches against the crate of the same family: M ops/s, × its speed in the same repetitions".into(),
+        title: "Batches and the crate of the same family: M ops/s, × the crate's speed in the same rounds".into(),
         header,
         rows: lines.collect(),
         words: 3,
@@ -380,7 +381,7 @@ pub(crate) fn roofline(results: &Results) -> Table {
     });
     Table {
         name: "roofline",
-        title: "Random 64-byte lines touched by one core, M/s".into(),
+        title: "Random 64-byte cache lines read by one core, M/s".into(),
         header: ["working set", "no prefetch", "T0", "T1", "NTA", "best"].map(Into::into).into(),
         rows: lines.collect(),
         words: 1,

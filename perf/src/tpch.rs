@@ -9,7 +9,7 @@ use tpchgen::generators::{LineItemGenerator, OrderGenerator};
 use tpchgen::text::TextPool;
 use trommel::Bitmap;
 
-/// The dates of the orders, in days since 1970: from 1995-01-01 to before 1995-04-01.
+/// The dates of the orders, in days since 1970: from 1995-01-01 to 1995-03-31.
 const WINDOW: std::ops::Range<i32> = 9131..9221;
 
 /// Describes the keys for the report.
@@ -22,8 +22,8 @@ pub(crate) fn describe(scale: f64) -> String {
 
 /// Generates the keys to insert and the probes, and computes which probes match.
 pub(crate) fn prepare(scale: f64) -> (Column, Probes) {
-    // The generator draws comments from a pool of text whose default size takes longer to create than the rows. Keys
-    // and dates do not depend on the pool, so a small one is enough.
+    // The generator draws comments from a pool of text. A pool of the default size takes longer to create than the
+    // rows. Keys and dates do not depend on the pool, so a small one is enough.
     let distributions = Distributions::static_default();
     let pool = TextPool::new(SMALL_POOL, distributions);
     let orders =
@@ -46,7 +46,7 @@ pub(crate) fn prepare(scale: f64) -> (Column, Probes) {
     (Column::Integers(build), Probes { column: Column::Integers(probes), members })
 }
 
-/// Bytes of the pool of text for comments.
+/// The size, in bytes, of the pool of text for comments.
 const SMALL_POOL: i32 = 1 << 20;
 
 fn is_in_window(date: TPCHDate) -> bool {

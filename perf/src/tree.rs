@@ -1,6 +1,6 @@
-//! Many small filters, arranged as in a log-structured merge tree: each level is divided into parts by ranges of keys,
-//! and each part of a level has a filter. A key is in one level. A lookup queries the filter of its part in every
-//! level, until one reports that the key may be present.
+//! Many small filters, arranged like those of a log-structured merge tree: each level is divided into parts by ranges
+//! of keys, and each part of a level has a filter. A key is stored in one level. A lookup asks the filters of the key's
+//! part, level by level, until one of them reports the key as present.
 //!
 //! In a real tree, the part and level of a key are independent of its hash. So here they are drawn from a product of
 //! the hash, because filters use the high bits of the hash itself as positions.
@@ -14,7 +14,7 @@ use anyhow::{Result, bail};
 use std::slice;
 use trommel::{Bitmap, Isa, KeyHash};
 
-/// The number of levels, and of parts in each level.
+/// The number of levels. Each level has [`PARTS`] parts.
 pub(crate) const LEVELS: usize = 10;
 const PARTS: usize = 100;
 /// The number of filters in the tree.
@@ -30,8 +30,8 @@ pub(crate) struct Tree<F> {
     filters: Vec<F>,
 }
 
-/// Returns the number of keys for which each filter is sized. The keys are distributed at random, so a filter may have
-/// more than the mean: this allows for 4.5 standard deviations more.
+/// Returns the number of keys for which each filter is sized. The keys are distributed at random, so a filter can get
+/// more keys than the mean: the number allows for 4.5 standard deviations more.
 pub(crate) fn keys_of_each(keys: usize) -> usize {
     let mean = keys as f64 / FILTERS as f64;
     (mean + 4.5 * mean.sqrt()).ceil() as usize + 1
@@ -63,15 +63,15 @@ impl<F: Subject> Tree<F> {
         &self.filters[part * LEVELS..][..LEVELS]
     }
 
-    /// Whether any level may hold the key. Makes one call per level, and stops at the first that may hold it.
+    /// Whether any level reports the key as present. Makes one call per level, and stops at the first level that does.
     #[inline]
     fn contains(&self, hash: &KeyHash) -> bool {
         let (part, _) = part_and_level(*hash);
         self.of_part(part).iter().any(|filter| filter.count_single(slice::from_ref(hash)) != 0)
     }
 
-    /// Splits probes among parts, queries every level of a part for all probes of the part, and stores the answers in
-    /// the probes' order.
+    /// Splits probes among parts, looks all probes of a part up in every level, and stores the answers in the probes'
+    /// order.
     fn answer_split(&self, hashes: &[KeyHash], first: usize, answers: &mut Bitmap) {
         let mut starts = [0usize; PARTS + 1];
         let parts: Vec<usize> = hashes.iter().map(|hash| part_and_level(*hash).0).collect();

@@ -77,7 +77,7 @@ impl Run {
         &mut self.results["rows"][index]
     }
 
-    /// Multiplies the time of a row by `factor`, with 41 repetitions around it.
+    /// Multiplies the time of a row by `factor`, and replaces its repetitions by 41 that lie around the new time.
     fn scale_time(&mut self, index: usize, factor: f64) {
         let row = self.row(index);
         let ns_per_op = row["ns_per_op"].as_f64().unwrap() * factor;

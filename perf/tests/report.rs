@@ -194,7 +194,10 @@ fn a_history_is_plotted() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let page = fs::read_to_string(directory.path().join("report.html")).unwrap();
     assert!(page.contains("id=\"history\"") && page.contains("-10.00 %"));
-    assert!(page.contains("0123abc\n") && page.contains("4567def\n"), "commits are no labels");
+    assert!(
+        page.contains("0123abc\n") && page.contains("4567def\n"),
+        "the commits are labels of the plot"
+    );
 }
 
 #[test]

@@ -51,7 +51,7 @@ fn only_the_timed_sections_of_cases_are_counted() {
     assert_eq!((plain.len(), full.len()), (3, 2));
     for (name, ops, part) in plain.iter().chain(&full) {
         let per_op = |count: Option<u64>| count.unwrap() as f64 / *ops as f64;
-        // If filling were counted as well, the counts would exceed these limits.
+        // If the filling of the filters were counted too, the counts would exceed these limits.
         let instructions = per_op(part.instructions());
         assert!((5.0..5000.0).contains(&instructions), "{name}: {instructions}");
         // The tables have a few KiB and were just filled, so they are in the cache.

@@ -93,7 +93,7 @@ fn judge(asked: Question, taken: Option<usize>, offers: &[Offer], times: &[f64])
     let named = |index: usize| {
         let offer = &offers[index];
         (
-            format!("{} of {:.1} bits a key", offer.kind, offer.bits_per_key(asked.keys)),
+            format!("{} of {:.1} bits per key", offer.kind, offer.bits_per_key(asked.keys)),
             overhead(index),
         )
     };
@@ -141,7 +141,7 @@ fn table(scenarios: &[Scenario]) -> Table {
     ];
     Table {
         name: "advice-check",
-        title: "What is advised, beside the best of all filters that were measured".into(),
+        title: "The advised filter and the best of all measured filters".into(),
         header: header.map(Into::into).into(),
         rows: lines,
         words: 5,

@@ -54,7 +54,7 @@ impl Offer {
 
     /// Describes the parameters in words.
     pub(crate) fn parameters(&self, keys: usize) -> String {
-        let bits = format!("{:.1} bits a key", self.bits_per_key(keys));
+        let bits = format!("{:.1} bits per key", self.bits_per_key(keys));
         match self.shape {
             Shape::Bits { hashes, compact } => {
                 let counters = if compact { ", 2-bit counters" } else { "" };

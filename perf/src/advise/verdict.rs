@@ -305,7 +305,7 @@ mod tests {
         assert_eq!(times, ["1.00", "1.20", "3.20", "40.00"]);
         let sentence = advice.sentence();
         assert!(
-            sentence.starts_with("Take a split-block-bloom (12.0 bits a key, k = 8"),
+            sentence.starts_with("Take a split-block-bloom (12.0 bits per key, k = 8"),
             "{sentence}"
         );
         assert!(

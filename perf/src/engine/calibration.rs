@@ -118,7 +118,9 @@ impl Calibration {
             .map_err(|error| read_error(format!("not a calibration: {error}")))?;
         for (name, ns) in read.named() {
             if !(0.0..=MOST_NS).contains(&ns) {
-                return Err(read_error(format!("`{name}` is {ns} ns; it must be between 0 and {MOST_NS} ns")));
+                return Err(read_error(format!(
+                    "`{name}` is {ns} ns; it must be between 0 and {MOST_NS} ns"
+                )));
             }
         }
         Ok(read)

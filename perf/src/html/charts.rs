@@ -133,7 +133,7 @@ pub(super) fn roofline(results: &Results) -> Result<String> {
     );
     legend(&mut html, &series)?;
     html.push_str("<div class=\"plots\">");
-    figure(&mut html, "Lines touched a second by working set", &svg);
+    figure(&mut html, "Cache lines read per second by working set", &svg);
     html.push_str("</div>");
     Ok(html)
 }
@@ -213,7 +213,7 @@ pub(super) fn rates(results: &Results) -> Result<Option<Section>> {
     if points.is_empty() {
         return Ok(None);
     }
-    let mut section = Section::new("rates", "False-positive rate by bits a key");
+    let mut section = Section::new("rates", "False-positive rate by bits per key");
     section.note(&format!(
         "Marks: rates counted on absent keys. Thin lines in the colours of our marks: the exact equations by which \
          filters are sized. For Bloom filters they use the best number of hashes. For filters with slots they are at \
@@ -232,7 +232,7 @@ pub(super) fn rates(results: &Results) -> Result<Option<Section>> {
     for (title, series) in parts.iter().take(1 + usize::from(has_rivals)) {
         figure(
             &mut section.html,
-            &format!("False-positive rate by bits a key: {}", title.to_lowercase()),
+            &format!("False-positive rate by bits per key: {}", title.to_lowercase()),
             &plots::rates(series)?,
         );
     }
@@ -281,8 +281,8 @@ pub(super) fn misses(results: &Results) -> Result<Option<Section>> {
             Series { label: (*name).into(), look, points: points.collect() }
         });
         let series: Vec<Series> = series.collect();
-        let title = format!("Misses a lookup of {keys_are} keys");
-        figure(&mut drawn, &title, &plots::by_name("misses a lookup", &names, &series)?);
+        let title = format!("Misses per lookup of {keys_are} keys");
+        figure(&mut drawn, &title, &plots::by_name("misses per lookup", &names, &series)?);
         in_legend = series;
     }
     legend(&mut section.html, &in_legend)?;

@@ -211,7 +211,7 @@ impl<'a> Rows<'a> {
         let gains = gains.filter_map(|(index, row)| Some((row.speedup?, index, row)));
         let (speedup, index, row) = gains.max_by(|a, b| a.0.total_cmp(&b.0))?;
         Some(format!(
-            "The engine gains most by threads in {}: it reaches {} its speed on one thread, with {} threads on {} cores.",
+            "The engine gains most by threads in {}: {} the speed of one thread, with {} threads on {} cores.",
             escape(&row.name()),
             linked(index, &format!("{speedup:.2} times")),
             row.threads,

@@ -73,7 +73,7 @@ impl fmt::Display for Level {
 impl fmt::Display for Matrix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::BatchSizes => f.write_str("by keys of a call"),
+            Self::BatchSizes => f.write_str("by keys per call"),
             Self::Bits => f.write_str("by bits per key"),
             Self::Regime(level) => write!(f, "in {level}"),
             Self::Pages => f.write_str("by pages"),

@@ -55,7 +55,8 @@ impl<C> fmt::Debug for Cuckoo<C> {
 }
 
 /// The reason why cuckoo filters are measured only without hashing.
-const BY_SLOTS_ONLY: &str = "cuckoo filters are measured only by slots, on keys that are already hashed";
+const BY_SLOTS_ONLY: &str =
+    "cuckoo filters are measured only by slots, on keys that are already hashed";
 
 impl<C: Crate> Subject for Cuckoo<C> {
     fn memory_bytes(&self) -> usize {

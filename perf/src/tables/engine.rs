@@ -10,7 +10,7 @@ pub(super) fn all(results: &Results) -> [Table; 3] {
     [rows(results), overhead(results), strategy_choices(results)]
 }
 
-/// The operations in the columns: the name, and the op and workload of the column's rows.
+/// The operations that are shown in columns: for each, its name, and the op and the workload of its rows.
 const TASKS: [(&str, &str, Option<&str>); 4] = [
     ("build", "build", None),
     ("insert", "insert", None),
@@ -60,8 +60,8 @@ fn rows(results: &Results) -> Table {
     });
     Table {
         name: "engine",
-        title: "On several threads, timed by the wall: M ops/s, × the rival on as many threads in the same \
-                turns, and over one thread"
+        title: "On several threads, wall-clock time: M ops/s, × the rival on as many threads in the same \
+                rounds, and the speed-up over one thread"
             .into(),
         header,
         rows: lines.collect(),
@@ -105,8 +105,8 @@ fn overhead(results: &Results) -> Table {
     });
     Table {
         name: "engine-overhead",
-        title: "The engine's time over that of the filter's own batch on one thread, in the same turns; \
-                sorted, equal and skewed keys as well"
+        title: "The engine's time over that of the filter's own batch on one thread, in the same rounds, \
+                also with sorted, equal and skewed keys"
             .into(),
         header,
         rows: lines.collect(),
@@ -152,7 +152,7 @@ fn strategy_choices(results: &Results) -> Table {
     Table {
         name: "engine-strategies",
         title:
-            "Both strategies of the engine on a split-block filter, and what the cost model picks"
+            "Both strategies of the engine on a split-block filter, and which one the cost model picks"
                 .into(),
         header: header.map(Into::into).into(),
         rows: lines,

@@ -4,7 +4,7 @@ use super::{Line, Table, distinct, figure, label, loads, short_count};
 use crate::results::Results;
 use crate::row::Row;
 
-/// The operations in the columns: the name, and the op and workload of the column's rows.
+/// The operations that are shown in columns: for each, its name, and the op and the workload of its rows.
 const OPERATIONS: [(&str, &str, Option<&str>); 3] = [
     ("hit", "contains", Some("hit")),
     ("miss", "contains", Some("miss")),
@@ -30,10 +30,10 @@ pub(super) fn all(results: &Results) -> [Table; 2] {
     let swept = loads::swept(results).into_iter().filter(|(_, row)| is_counted(row));
     let title = |start: &str| format!("{start}, in batches, {sources}");
     [
-        table("events", title("Events a key"), ["keys", "filter and size"], plain),
+        table("events", title("Events per key"), ["keys", "filter and size"], plain),
         table(
             "load-events",
-            title("Events a key by load"),
+            title("Events per key by load"),
             loads::HEAD,
             swept.map(|(filling, row)| (loads::head_of(&filling, row), row)),
         ),
@@ -70,7 +70,7 @@ fn table<'a, const WORDS: usize>(
     Table { name, title, header, rows: lines, words: WORDS }
 }
 
-/// Whether a row shows an operation: of our rows only batches, of rivals' rows any api.
+/// Whether a row shows an operation. Rows of ours must be batches; rows of rivals can have any api.
 fn is_of(row: &Row, (_, op, workload): &(&str, &str, Option<&str>)) -> bool {
     row.op == *op
         && row.workload.as_deref() == *workload

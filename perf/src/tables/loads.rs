@@ -11,8 +11,8 @@ struct Column {
     title: &'static str,
     op: &'static str,
     workload: Option<&'static str>,
-    /// The api of our rows. Rivals have only one api, so their rows are shown whatever it is, unless `is_strict` is
-    /// set.
+    /// The api of our rows. Rivals have only one api, so rows of rivals are shown whatever their api is, unless
+    /// `is_strict` is set.
     api: &'static str,
     is_strict: bool,
     /// Whether a column with the fraction of the roofline follows.
@@ -59,7 +59,7 @@ pub(super) fn all(results: &Results) -> Vec<Table> {
         throughput(
             results,
             "load-single-lookups",
-            "Lookups by load, one call a key",
+            "Lookups by load, one call per key",
             &["hit", "miss", "mixed"].map(|workload| Column::lookup(workload, "single")),
         ),
         throughput(
@@ -75,7 +75,7 @@ pub(super) fn all(results: &Results) -> Vec<Table> {
         throughput(
             results,
             "load-bulk",
-            "Builds up to a load, merges of two halves, enumerations: fingerprints out",
+            "Builds up to a load, merges of two halves and enumerations, in fingerprints of the result",
             &["build", "merge", "enumerate"].map(Column::bulk),
         ),
         rates(results),
@@ -109,7 +109,8 @@ pub(super) fn head_of(filling: &Filling, row: &Row) -> [String; 4] {
 
 pub(super) const HEAD: [&str; 4] = ["slots", "load", "filter", "width"];
 
-/// Returns a line for each filter that was full before a load. Its first figure is the load at which it was full.
+/// Returns a line for each filter that was full before a load. The first figure of the line is the load at which the
+/// filter was full.
 fn shortfalls(results: &Results, columns: usize) -> Vec<(Filling, Line)> {
     let lines = results.shortfalls.iter().filter_map(|shortfall| {
         let filling = filling_of(&shortfall.variant)?;

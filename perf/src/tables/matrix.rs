@@ -66,7 +66,7 @@ fn batch_sizes(results: &Results) -> Table {
     });
     let columns = ["one call a key, M/s".to_owned(), "× rival".into()];
     let columns = columns.into_iter().chain(BATCH_SIZES.map(|keys| format!("{keys} a call")));
-    table("batch-sizes", "Lookups by keys of a call, M/s", columns, lines)
+    table("batch-sizes", "Lookups by keys per call, M/s", columns, lines)
 }
 
 fn bits(results: &Results) -> Table {
@@ -88,7 +88,7 @@ fn bits(results: &Results) -> Table {
         ]
     });
     let columns = ["bits/key", "FPR expected", "measured", "difference", "M/s", "× rival"];
-    table("bits-sweep", "Bloom filters by bits a key", columns.map(Into::into), lines)
+    table("bits-sweep", "Bloom filters by bits per key", columns.map(Into::into), lines)
 }
 
 fn regimes(results: &Results) -> Table {
@@ -146,7 +146,7 @@ fn pages(results: &Results) -> Table {
     });
     let columns = ["memory", "huge pages, M/s", "small pages, M/s", "× small", "× rival"];
     let title =
-        "Lookups by the pages of memory, batches; rivals have what the allocator gives them";
+        "Lookups in huge and small pages, batches; the pages of rivals are those of the allocator";
     table("pages", title, columns.map(Into::into), lines)
 }
 
@@ -173,7 +173,7 @@ fn small_filters(results: &Results) -> Table {
         "× rival",
         "FPR of all",
     ];
-    let title = "A thousand small filters in ten levels, each probe asking one a level";
+    let title = "A thousand small filters in ten levels; each probe asks one filter per level";
     table("small-filters", title, columns.map(Into::into), lines)
 }
 

@@ -10,8 +10,8 @@ use trommel_base::Hasher;
 use trommel_base::range::reduce;
 use trommel_textbook::cuckoo_hashing::{CuckooSet, DensityCuckooSet, StandardCuckooSet};
 
-/// The number of keys, in per cent of the initial places: a load for which the standard method is meant, its limit, and
-/// a higher load.
+/// The numbers of keys, in per cent of the initial places. The first is a load for which the standard method is meant,
+/// the second is the limit of this method, and the third is a higher load.
 pub(super) const LOADS: [u32; 3] = [45, 50, 80];
 
 /// The method of inserting.
@@ -112,8 +112,8 @@ fn shuffled_keys(keys: u64, order: u64) -> Vec<u64> {
 /// The most rounds of both methods on one order. There are fewer if a round is long.
 const MOST_ROUNDS: u64 = 5;
 
-/// Fills sets with both methods, and adds the costs of one set of each to `totals`. Every round fills enough copies of
-/// an empty set to reach the number of timed inserts; all copies behave identically.
+/// Fills sets with both methods, and adds the costs of one set of each to `totals`. Every round fills several copies of
+/// an empty set, so many that all rounds together reach the number of timed inserts. All copies behave identically.
 fn fill(
     keys: &[u64],
     load_percent: u32,
@@ -122,7 +122,7 @@ fn fill(
     totals: &mut [Total; 2],
 ) -> Result<()> {
     let count = keys.len() as u64;
-    // The places of each of the two tables.
+    // The number of places in each of the two tables.
     let places = (count * 50).div_ceil(u64::from(load_percent));
     let rounds = (timed_inserts / count).clamp(1, MOST_ROUNDS);
     let copies = timed_inserts.div_ceil(count * rounds);
@@ -141,8 +141,7 @@ fn fill(
 }
 
 /// Inserts the keys into copies of an empty set and returns the nanoseconds per insert. Adds the statistics of one set
-/// to
-/// `total`.
+/// to `total`, if there is one.
 fn fill_sets<S: CuckooSet + Clone>(
     empty: &S,
     keys: &[u64],

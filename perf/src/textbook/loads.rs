@@ -11,7 +11,8 @@ use trommel_textbook::cuckoo_hashing::{
     HintedCuckooSet, SimplifiedCuckooSet, StandardCuckooSet, StashCuckooSet,
 };
 
-/// Bits of a fingerprint: enough that two keys rarely have the same fingerprint and the same buckets.
+/// The number of bits in a fingerprint. It is so large that two keys rarely have the same fingerprint and the same
+/// buckets.
 const FINGERPRINT_BITS: u32 = 20;
 
 /// The loads that tables of one variant reached, as shares of their places.
@@ -29,7 +30,8 @@ pub(crate) struct Limit {
     pub(crate) published: f64,
 }
 
-/// A variant. `fill` fills a table, created from a seed, until an insert fails, and returns its places and its load.
+/// A variant. `fill` fills a table, created from a seed, until an insert fails, and returns the number of its places
+/// and its load.
 struct Variant {
     system: &'static str,
     variant: String,
@@ -127,7 +129,7 @@ fn set<S: CuckooSet>(
     }
 }
 
-/// Returns the key with a number. Keys of different numbers are distinct, and every seed gives other keys.
+/// Returns the key with a number. Keys of different numbers are distinct, and every seed gives different keys.
 fn key(seed: u64, number: u64) -> u64 {
     Hasher::xxh3(!seed).hash_u64(number).raw()
 }

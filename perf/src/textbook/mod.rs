@@ -1,6 +1,6 @@
 //! Repeats the experiments of the papers on cuckoo filters and cuckoo hash tables with the implementations in
-//! `trommel-textbook`. They measure the load at which each variant becomes full, and the benefit of looking ahead on
-//! the cuckoo graph. As in that crate, a *place* is a slot of a table for one key.
+//! `trommel-textbook`. The experiments measure the load at which each variant becomes full, and the benefit of looking
+//! ahead on the cuckoo graph. As in that crate, a *place* is a slot of a table for one key.
 //!
 //! | file | content |
 //! |---|---|
@@ -31,7 +31,7 @@ pub(crate) struct Effort {
     keys: Vec<u64>,
     /// The number of random orders of the keys, each with its own hash functions.
     orders: u64,
-    /// The least number of timed inserts per order. Small tables are filled repeatedly to reach it.
+    /// The least number of timed inserts per order. Small tables are filled repeatedly to reach this number.
     timed_inserts: u64,
 }
 
@@ -42,13 +42,13 @@ impl Effort {
         Self { place_bits: 16, seeds: 10, keys, orders: 10, timed_inserts: 200_000 }
     }
 
-    /// Takes a few seconds.
+    /// An extent that takes a few seconds.
     pub(crate) fn quick() -> Self {
         let keys = vec![50, 100, 200, 1000, 10_000];
         Self { place_bits: 12, seeds: 4, keys, orders: 10, timed_inserts: 20_000 }
     }
 
-    /// Runs every experiment briefly on few keys, to verify only its answers.
+    /// The extent of `check`: every experiment runs briefly on few keys, only to verify its answers.
     pub(crate) fn check() -> Self {
         Self { place_bits: 8, seeds: 1, keys: vec![50, 200], orders: 2, timed_inserts: 100 }
     }
@@ -64,7 +64,7 @@ pub(crate) struct Measured {
 /// Runs all experiments. Calls `say` with a description before each step.
 ///
 /// # Errors
-/// An error if an inserted key is not found, or if a table cannot be created.
+/// If an inserted key is not found, or if a table cannot be created.
 pub(crate) fn measure(effort: &Effort, mut say: impl FnMut(&str)) -> Result<Measured> {
     let limits = loads::measure(effort, &mut say)?;
     let points = density::measure(effort, &mut say)?;
