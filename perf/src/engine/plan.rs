@@ -17,7 +17,7 @@ pub(crate) enum Size {
     BitsPerKey(usize),
     /// Sized by the filter's own equation for this false-positive rate.
     Fpr(f64),
-    /// As many slots as the keys fill to 95 %, with fingerprints or remainders of this many bits.
+    /// So many slots that the keys fill 95 % of them. Fingerprints or remainders have this many bits.
     Full(u32),
     /// This many bytes, for any number of keys.
     Bytes(usize),

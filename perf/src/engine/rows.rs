@@ -34,8 +34,8 @@ pub(crate) struct Bench<'a> {
 /// A repetition of up to this many operations is preceded by an untimed pass, which warms up the caches.
 const WARMED_UP_TO: usize = 2_000_000;
 
-/// The most keys that are looked up to verify a filter after it was filled. More would take as long as filling the
-/// filter, if it is a rival's.
+/// The most keys that are looked up to verify a filter after it was filled. To look more keys up in a rival's filter
+/// would take as long as to fill it.
 const MOST_KEYS_FOUND: usize = 10_000_000;
 
 /// The number of probes whose batched answers are compared with the answers of single calls.
@@ -179,8 +179,8 @@ impl Bench<'_> {
         .with_context(|| group.to_string())?;
         let (timings, limits) = timings.split_at(runners.len());
         for timing in timings {
-            // The busy time of these laps is wall-clock time, which includes the time waited. That of a lap of
-            // processor time does not include it.
+            // The busy time of these laps is wall-clock time, so it includes the time waited, unlike the busy time of
+            // other laps.
             let Lap { busy, waited } = timing.total;
             results.timed.add(Lap { busy: busy.saturating_sub(waited), waited });
         }

@@ -171,8 +171,8 @@ pub(crate) fn merges<'a>(
     })
 }
 
-/// Lists all fingerprints. The list must be in ascending order, without repetition, and as long as the number that the
-/// filter holds.
+/// Lists all fingerprints. The list must be in ascending order, without repetition, and must have as many fingerprints
+/// as the filter holds.
 pub(crate) fn enumerations(filter: &dyn Slots, length: Length) -> Result<Repetition<'_>> {
     let set = filter.as_set().context(NO_SET)?;
     let digest = set.digest();

@@ -230,7 +230,7 @@ fn by_pages() -> Vec<SubjectSpec> {
     all.collect()
 }
 
-/// Returns a tree of small filters of every kind.
+/// Returns a tree of small filters for every kind.
 fn as_trees() -> Vec<SubjectSpec> {
     let tree = |spec| SubjectSpec { form: Form::Tree, ..spec };
     every_kind().into_iter().map(tree).collect()

@@ -16,8 +16,8 @@ use crate::subject::{Subject, create_slots};
 use anyhow::{Context as _, Result, ensure};
 use trommel::{Bitmap, Isa, KeyHash};
 
-/// A band is the range of keys that the cases of one load insert or remove. It ends at the load. It begins at the load
-/// that is lower by this number of percentage points, or at the previous load of the sweep if that is higher.
+/// A band is the range of keys that the cases of one load insert or remove. It ends at the load. It begins at a load
+/// that is this number of percentage points lower, or at the previous load of the sweep if that is higher.
 const BAND: u32 = 2;
 /// The most keys of a band, so that the repetitions of slow filters stay short. If a band is larger, only the keys in
 /// its middle are used.
