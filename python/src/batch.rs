@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyMemoryView, PyString};
 use trommel::{Hasher, Key, KeyHash};
 
-/// The number of array items that are hashed at a time. So many items are enough work for all threads. Their hashes
+/// The number of array items that are hashed at a time. They are enough work for all threads. Their hashes
 /// take 8 MB, which is little memory compared with the keys. The number is a multiple of 64, so that the bitmaps of
 /// chunks can be concatenated by words.
 const CHUNK_KEYS: usize = 1 << 20;

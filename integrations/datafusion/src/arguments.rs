@@ -27,7 +27,7 @@ const ARGUMENT_NAMES: [&str; 3] = ["fpr", "kind", "keys"];
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Agreed {
     spec: FilterSpec,
-    /// The maximum number of hashes that a part keeps before it makes a filter of them. So many hashes take no more
+    /// The maximum number of hashes that a part keeps before it makes a filter of them. These hashes take no more
     /// bytes than the filter.
     max_hashes: usize,
     /// Whether the filter would be larger than `MAX_FILTER_BYTES`. If so, it is replaced by `ALWAYS_TRUE`.

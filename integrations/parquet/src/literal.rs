@@ -239,7 +239,12 @@ impl Literals {
                 Err(_) => self.push_nowhere(),
             },
             PhysicalType::FixedLenByteArray if !self.half => {
-                match big_endian(value, column.fixed_len.unwrap_or(0)) {
+                let len = column.fixed_len.unwrap_or(0);
+                if len > MAX_DECIMAL_BYTES {
+                    self.push_anywhere();
+                    return Ok(());
+                }
+                match big_endian(value, len) {
                     Some(bytes) => self.push(column, Literal::Bytes(&bytes)),
                     None => self.push_nowhere(),
                 }
@@ -389,15 +394,16 @@ fn is_half(column: &Column) -> bool {
     column.logical == Some(LogicalType::Float16) && column.fixed_len == Some(2)
 }
 
+/// Decimals in longer byte arrays are assumed to be in every row group: a malformed schema can state any length, and the
+/// bytes of a literal are allocated.
+const MAX_DECIMAL_BYTES: usize = 1 << 16;
+
 /// The value as big-endian two's complement in `len` bytes. `None` if it does not fit.
 fn big_endian(value: i128, len: usize) -> Option<Vec<u8>> {
     let bytes = value.to_be_bytes();
     let sign = if value < 0 { 0xFF } else { 0 };
     if let Some(longer) = len.checked_sub(bytes.len()) {
-        // A malformed schema can state any length, so this limits how many bytes longer than an `i128` a decimal can
-        // be.
-        const MAX_LONGER: usize = 1 << 16;
-        return (longer <= MAX_LONGER).then(|| [vec![sign; longer], bytes.to_vec()].concat());
+        return Some([vec![sign; longer], bytes.to_vec()].concat());
     }
     let (cut, kept) = bytes.split_at(bytes.len() - len);
     let fits = cut.iter().all(|byte| *byte == sign)
@@ -419,6 +425,25 @@ mod tests {
         assert_eq!(big_endian(-1, 17), Some(vec![0xFF; 17]));
         assert_eq!(big_endian(0, 0), None);
         assert_eq!(big_endian(i128::MIN, 16), Some(i128::MIN.to_be_bytes().to_vec()));
+    }
+
+    /// A schema can state any length of a byte array. No literal may be excluded because its bytes would be too many.
+    #[test]
+    fn decimals_of_absurd_lengths_are_in_every_row_group() {
+        let empty = SplitBlockBloom::builder().keys(100).fpr(1e-4).hasher(HASHER).build().unwrap();
+        let view = SplitBlockBloom::parse_parquet_bitset(empty.parquet_bitset()).unwrap();
+        for (len, expected) in [(MAX_DECIMAL_BYTES, 0), (MAX_DECIMAL_BYTES + 1, 2), (usize::MAX, 2)]
+        {
+            let column = Column {
+                index: 0,
+                path: "price".into(),
+                physical: PhysicalType::FixedLenByteArray,
+                fixed_len: Some(len),
+                logical: None,
+            };
+            let literals = Literals::decimals(&column, [1, -1]).unwrap();
+            assert_eq!(literals.each_in(&view).count_ones(), expected, "{len}");
+        }
     }
 
     #[test]

@@ -8,7 +8,8 @@ use std::io;
 use std::path::PathBuf;
 use trommel::SpecError;
 
-/// Why a file was not rewritten. The output is unchanged.
+/// Why a file was not rewritten. The output is unchanged, unless the very last step failed, which syncs the folder after
+/// the output was replaced.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RewriteError {
