@@ -42,8 +42,8 @@ inline std::uint64_t Mix(std::uint64_t x) {
     return x ^ (x >> 31);
 }
 
-// Returns the key of a number: 16 hexadecimal digits. Keys are in random order, so absent keys lie between those of a
-// database, and lookups of absent keys reach its tables.
+// Returns the key of a number: 16 hexadecimal digits. The order of keys has nothing to do with that of the numbers, so
+// absent keys fall into the key ranges of a database's tables, and lookups of absent keys ask the tables' filters.
 inline std::string KeyOf(std::uint64_t number) {
     static const char digits[] = "0123456789abcdef";
     std::uint64_t mixed = Mix(number);

@@ -11,8 +11,8 @@ use arrow_buffer::ArrowNativeType;
 use arrow_schema::{DataType, TimeUnit};
 use trommel::{Hasher, Key, KeyHash};
 
-/// The number of values of a column that are converted to integers and then hashed, at a time: few enough for the
-/// integers to stay in the L1 cache.
+/// The number of values of a column that are converted to integers, and then hashed, in one step. The integers stay in the
+/// L1 cache.
 const CHUNK_KEYS: usize = 1024;
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;

@@ -46,7 +46,7 @@ impl Located {
     }
 }
 
-/// Located keys whose two buckets are full, in order. A chain starts in the primary bucket.
+/// Located keys whose two buckets are full, in the order of the batch, each with its primary bucket: its chain starts there.
 #[derive(Clone, Debug)]
 pub(crate) struct Queue {
     keys: [Entry; LOCATED_KEYS],

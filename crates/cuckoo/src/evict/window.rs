@@ -1,8 +1,8 @@
 //! Windowed eviction: chains that stay within a stretch of the table that one thread owns.
 //!
 //! Bulk builds use it to insert keys whose primary bucket is full. Each key starts a chain. If its alternate bucket has
-//! room, the key goes there. Otherwise, if one of the four fingerprints of its bucket has room in its own other bucket,
-//! that fingerprint moves, and the key takes its slot. Otherwise the key takes the slot of one of the four, and the
+//! room, the key goes there. Otherwise, if one of the four fingerprints in the key's primary bucket has room in its
+//! other bucket, that fingerprint moves there, and the key takes the slot. Otherwise the key takes the slot of one of the four, and the
 //! chain goes on with the evicted fingerprint in its other bucket. Sixteen lanes make a step together, and plan it on
 //! the table as it was before the step, like the lanes of `batch`.
 //!
@@ -28,7 +28,7 @@ const LANE_GROUPS: usize = 4;
 /// The number of positions of the list from which keys are taken in alternation. With 64 positions, keys of one bucket
 /// follow each other so soon that chains of a group often wait for each other.
 const STREAMS: usize = 512;
-/// How many keys ahead of each of these positions the list is prefetched. This many keys fill a cache line.
+/// The list is prefetched this number of keys ahead of each of its [`STREAMS`] positions. They fill a cache line.
 const AHEAD_KEYS: usize = 8;
 
 /// A stretch of the table that chains do not leave. No key was ever removed from it, so empty pairs mean *clear*.
@@ -78,7 +78,8 @@ impl Window<'_> {
         }
     }
 
-    /// The window as a table. Its buckets are counted from `first`, so its alternates must not be used.
+    /// The window as a table. Its buckets are counted from `first`, so it must not be asked for alternate buckets:
+    /// these come from [`Window::alternate`].
     #[inline(always)]
     fn buckets_of<W: Width>(&mut self) -> Table<W, &mut [u8]> {
         Table::new(self.geometry, &mut *self.table, bucket::EmptyPair::Clear)
@@ -211,7 +212,7 @@ impl<W: Width> WindowedEviction<W> for ScalarLanes<W> {
             } else if let Some(slot) = to.iter().position(|to| has_room(*to)) {
                 Step { slot: Some(slot), to: to[slot], is_room: true }
             } else {
-                // Any slot will do, as long as chains vary it.
+                // Any slot will do, as long as it differs between chains, and between the steps of a chain.
                 let slot = ((fingerprint ^ group.steps[lane]) % 4) as usize;
                 Step { slot: Some(slot), to: to[slot], is_room: false }
             };

@@ -199,7 +199,7 @@ fn write_group(to: &mut SerializedRowGroupWriter<'_, fs::File>, options: &Option
         rows.iter().map(|row| ByteArray::from(key(*row).to_vec()).into()).collect();
     column.typed::<FixedLenByteArrayType>().write_batch(&keys, None, None).unwrap();
     column.close().unwrap();
-    // The lists of four consecutive row numbers have two elements, one element, one null, and no element.
+    // By `row % 4`, the list of a row has two elements, one element, one null element, or no element.
     let mut column = to.next_column().unwrap().unwrap();
     let (mut tags, mut definitions, mut repetitions) = (Vec::new(), Vec::new(), Vec::new());
     for row in &rows {
