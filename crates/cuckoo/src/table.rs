@@ -91,9 +91,9 @@ impl<W: Width, T: AsRef<[u8]>> Table<W, T> {
     #[inline(always)]
     pub(crate) fn contains(&self, key: Entry) -> bool {
         let word = self.word(key.bucket);
-        let alternate = self.word(key.alternate(&self.geometry).bucket);
         W::has(word, key.fingerprint)
-            | (self.may_be_elsewhere(word, key) & W::has(alternate, key.fingerprint))
+            || (self.may_be_elsewhere(word, key)
+                && W::has(self.word(key.alternate(&self.geometry).bucket), key.fingerprint))
     }
 
     /// How many copies of a key's fingerprint are in its two buckets.

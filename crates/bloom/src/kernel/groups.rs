@@ -1,4 +1,4 @@
-//! The batch loop that the kernels of all blocked layouts and instruction sets share.
+//! The batch loop that the vector kernels of all blocked layouts and instruction sets share.
 
 use super::portable::Body;
 use crate::geometry::Geometry;

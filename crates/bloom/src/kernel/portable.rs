@@ -1,10 +1,10 @@
 //! The batch loops of the blocked layouts over a portable body. They run on targets without intrinsics, and on every
 //! target for the keys of a batch that do not fill a group.
 
-use super::groups::{GROUP, run_groups};
+use super::groups::GROUP;
 use super::mask::Mask;
 use crate::geometry::Geometry;
-use trommel_base::batch::{WORD_BYTES, Window};
+use trommel_base::batch::{Fetch, Ring, WORD_BYTES, Window, run_stages};
 use trommel_base::with_fetch;
 
 /// A blocked layout's arithmetic for one key. It is safe code, compiled for the instruction set of the function that it
@@ -76,24 +76,39 @@ pub(super) fn contains_batch<B: Body>(
     found: &mut [u64],
 ) {
     let window = Window::for_table(table.len());
-    with_fetch!(window, F => run_groups::<B, F, _>(
-        geometry,
-        table,
+    with_fetch!(window, F => contains_pipelined::<B, F>(geometry, table, hashes, found, window));
+    contains_rest::<B>(geometry, table, hashes, found);
+}
+
+/// Not by [`run_groups`](super::groups::run_groups), through which a portable lookup takes 6 % more instructions, and an
+/// insert up to 13 %.
+#[inline(always)]
+fn contains_pipelined<B: Body, F: Fetch>(
+    geometry: Geometry,
+    table: &[u8],
+    hashes: &[u64],
+    found: &mut [u64],
+    window: Window,
+) {
+    let (groups, _) = hashes.as_chunks::<GROUP>();
+    run_stages::<GROUP, _>(
         hashes,
+        groups.len(),
         window,
-        &mut (),
-        |(), _, keys, places| *places = locate::<B>(geometry, keys),
-        |(), group, keys, places| {
+        &mut Ring::default(),
+        |ring, group| *ring.group_mut(group) = locate::<B>(geometry, &groups[group]),
+        |ring, group| ring.fetch::<GROUP, F>(group, table.as_ptr()),
+        |ring, group| {
             let mut answers = 0;
-            for (i, (hash, place)) in keys.iter().zip(places).enumerate() {
+            let keys = groups[group].iter().zip(ring.group::<GROUP>(group));
+            for (i, (hash, place)) in keys.enumerate() {
                 let start = *place as usize * WORD_BYTES;
                 let block = &table[start..start + B::BLOCK_BYTES];
                 answers |= u64::from(B::mask(geometry, *hash).test(block)) << i;
             }
             found[group / 8] |= answers << (8 * (group % 8));
         },
-    ));
-    contains_rest::<B>(geometry, table, hashes, found);
+    );
 }
 
 /// Answers the last keys of a batch, which do not fill a group, one at a time.
@@ -124,23 +139,33 @@ pub(super) fn contains_from<B: Body>(
 
 #[inline(always)]
 pub(super) fn insert_batch<B: Body>(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
-    let whole = &raw const *table;
-    let window = Window::for_table(whole.len());
-    with_fetch!(window, F => run_groups::<B, F, _>(
-        geometry,
-        whole,
+    let window = Window::for_table(table.len());
+    with_fetch!(window, F => insert_pipelined::<B, F>(geometry, table, hashes, window));
+    insert_rest::<B>(geometry, table, hashes);
+}
+
+#[inline(always)]
+fn insert_pipelined<B: Body, F: Fetch>(
+    geometry: Geometry,
+    table: &mut [u8],
+    hashes: &[u64],
+    window: Window,
+) {
+    let (groups, _) = hashes.as_chunks::<GROUP>();
+    run_stages::<GROUP, _>(
         hashes,
+        groups.len(),
         window,
-        &mut (),
-        |(), _, keys, places| *places = locate::<B>(geometry, keys),
-        |(), _, keys, places| {
-            for (hash, place) in keys.iter().zip(places) {
+        &mut (Ring::default(), &mut *table),
+        |(ring, _), group| *ring.group_mut(group) = locate::<B>(geometry, &groups[group]),
+        |(ring, table), group| ring.fetch::<GROUP, F>(group, table.as_ptr()),
+        |(ring, table), group| {
+            for (hash, place) in groups[group].iter().zip(ring.group::<GROUP>(group)) {
                 let start = *place as usize * WORD_BYTES;
                 B::mask(geometry, *hash).set(&mut table[start..start + B::BLOCK_BYTES]);
             }
         },
-    ));
-    insert_rest::<B>(geometry, table, hashes);
+    );
 }
 
 /// Inserts the last keys of a batch, which do not fill a group.
