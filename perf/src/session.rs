@@ -51,8 +51,7 @@ fn save_to(out: Option<&Path>, results: &Results) -> Result<()> {
     out.map_or(Ok(()), |out| results.save(out))
 }
 
-/// The data that the cases of one section share: the number of keys, the filled filters and the memory for the
-/// roofline.
+/// The number of keys, the filled filters and the memory for the roofline, which the cases of one section share.
 struct Section<'a, S: Subject + ?Sized = dyn Subject> {
     keys: usize,
     built: &'a [Built<S>],
@@ -243,6 +242,7 @@ impl Session {
         hashes: &[KeyHash],
         members: &Bitmap,
     ) -> Result<()> {
+        let length = self.effort.length;
         let mut repetitions = Vec::new();
         for case in cases {
             let subject = &*section.find(&case.spec).subject;
@@ -250,13 +250,7 @@ impl Session {
             if let Api::BatchesOf(keys) = case.api {
                 ensure_same_answers(subject, hashes, keys, &reference, &case.name)?;
             }
-            repetitions.push(lanes::lookups(
-                subject,
-                case.api,
-                hashes,
-                &reference,
-                self.effort.length,
-            ));
+            repetitions.push(lanes::lookups(subject, case.api, hashes, &reference, length));
         }
         self.time_interleaved(group, cases, section, repetitions)
     }
@@ -322,8 +316,7 @@ impl Session {
         Ok(())
     }
 
-    /// Measures lookups on given keys and probes, once with hashing before the timed section and once with hashing in
-    /// it.
+    /// Measures lookups on given keys and probes, once with hashing before the timed section, once with hashing in it.
     pub(crate) fn input(
         &mut self,
         name: &str,

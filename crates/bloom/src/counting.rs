@@ -16,8 +16,7 @@ use trommel_base::{
 use trommel_simd::Isa;
 
 /// A standard Bloom filter with a counter for every bit. The bit is set exactly if the counter is above zero. So
-/// lookups read only bits, at the speed of a [`BloomFilter`] and from the same cache lines; only inserts, removals and
-/// [`Count`] read the counters.
+/// lookups read only bits, as fast as those of a [`BloomFilter`]. Inserts, removals and [`Count`] read the counters.
 ///
 /// Memory: 5 bits per position with [`CounterWidth::Four`], 3 with [`CounterWidth::Two`].
 ///
@@ -26,9 +25,8 @@ use trommel_simd::Isa;
 ///   sticks is below `m · (e ln 2 / 15)^15`, which is 3.1e-14 `m`, unless one key is inserted often.
 /// - Counters of two bits ([`Builder::compact`]) keep counts above 2 in an overflow table, and are exact.
 ///
-/// Remove only keys that were inserted. The removal of another key is refused if a lookup does not find the key. If the
-/// lookup is a false positive, the removal decrements counters of other keys, and lookups may no longer find these
-/// keys.
+/// Remove only keys that were inserted. The removal of another key is refused if a lookup does not find the key. If it
+/// does, by a false positive, the removal decrements counters of other keys, which lookups may no longer find.
 ///
 /// Source: Fan, Cao, Almeida and Broder, "Summary cache", IEEE/ACM Transactions on Networking 8 (2000), section V-C.
 /// The filter there has only counters. Separate bits take a quarter more memory than four-bit counters alone (half more
@@ -163,8 +161,7 @@ impl Plan {
     }
 }
 
-/// Converts an error with the size of the bits alone to one with the size of bits and counters, `multiple` times as
-/// large.
+/// Converts an error with the size of the bits to one with the size of bits and counters, `multiple` times as large.
 fn scaled_error(error: SpecError, spec: &Spec, multiple: u64) -> SpecError {
     match error {
         SpecError::TooSmall { min_bytes, bytes } => SpecError::TooSmall {
@@ -242,8 +239,7 @@ impl<S: AsRef<[u8]>> CountingBloomFilter<S> {
         self.bits.estimate_len()
     }
 
-    /// Checks that the counters agree with the bits, which [`CountingBloomFilter::parse_trusted`] does not. Does not
-    /// compute the checksum.
+    /// Checks that counters agree with bits, as [`CountingBloomFilter::parse_trusted`] does not. Computes no checksum.
     ///
     /// # Errors
     /// [`FormatError`] if counters and bits disagree.
@@ -307,9 +303,8 @@ impl<S: AsRef<[u8]>> CountingBloomFilter<S> {
 }
 
 impl<'a> CountingBloomFilter<&'a [u8]> {
-    /// A view of a frozen filter, at any alignment. Nothing is copied. Cost: one pass over the bytes for the checksum,
-    /// and one to check that bits and counters agree, which takes half a millisecond per million keys at 1 % on a Zen 4
-    /// core.
+    /// A view of a frozen filter, at any alignment. Nothing is copied. Cost: one pass over the bytes for the checksum, and
+    /// one that compares bits and counters: half a millisecond per million keys at 1 % on a Zen 4 core.
     ///
     /// ```
     /// use trommel::{Count, CountingBloomFilter};
@@ -447,8 +442,7 @@ impl<S: AsRef<[u8]>> Filter for CountingBloomFilter<S> {
         self.bits.hasher()
     }
 
-    /// Inserts minus removals, but never below 0. This is the number of copies held if only inserted copies were
-    /// removed.
+    /// Inserts minus removals, but never below 0: the number of copies held if only inserted copies were removed.
     ///
     /// A removal is refused if a lookup does not find the key. All other removals are counted: also the removal of a
     /// false positive, and that of a key whose four-bit counters stick. Lookups find such a key however often it is

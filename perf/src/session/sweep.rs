@@ -250,6 +250,7 @@ impl Session {
         let few = hashes.len().min(FEW_PROBES);
         let mut first_members = Bitmap::new(few);
         probes.members.iter_ones().take_while(|i| *i < few).for_each(|i| first_members.set(i));
+        let length = self.effort.length;
         let mut repetitions = Vec::new();
         for case in cases {
             let subject: &dyn Subject = &*section.find(&case.spec).subject;
@@ -258,13 +259,7 @@ impl Session {
                 _ => (&*hashes, &probes.members),
             };
             let reference = reference_answers(subject, hashes, members, &case.name)?;
-            repetitions.push(lanes::lookups(
-                subject,
-                case.api,
-                hashes,
-                &reference,
-                self.effort.length,
-            ));
+            repetitions.push(lanes::lookups(subject, case.api, hashes, &reference, length));
         }
         self.time_interleaved(group, cases, section, repetitions)
     }

@@ -113,7 +113,8 @@ fn shuffled_keys(keys: u64, order: u64) -> Vec<u64> {
 const MOST_ROUNDS: u64 = 5;
 
 /// Fills sets with both methods, and adds the costs of one set of each to `totals`. Every round fills several copies of
-/// an empty set, so many that all rounds together reach the number of timed inserts. All copies behave identically.
+/// an empty set, which behave identically. There are enough of them for all rounds together to reach the number of timed
+/// inserts.
 fn fill(
     keys: &[u64],
     load_percent: u32,

@@ -1,11 +1,8 @@
 //! The batch loop that the vector kernels of all blocked layouts and instruction sets share.
 
-use super::portable::Body;
+use super::portable::{Body, GROUP};
 use crate::geometry::Geometry;
 use trommel_base::batch::{Fetch, Ring, Window, run_stages};
-
-/// The number of keys in a group.
-pub(super) const GROUP: usize = 8;
 
 /// Takes the whole groups of a batch through the pipeline. `locate` writes where the blocks of a group's keys begin, in
 /// words of 64 bits; `probe` reads or writes these blocks. Both get the state and the number of the group.

@@ -1,7 +1,6 @@
 //! The batch loops of the blocked layouts over a portable body. They run on targets without intrinsics, and on every
 //! target for the keys of a batch that do not fill a group.
 
-use super::groups::GROUP;
 use super::mask::Mask;
 use crate::geometry::Geometry;
 use trommel_base::batch::{Fetch, Ring, WORD_BYTES, Window, run_stages};
@@ -60,6 +59,9 @@ pub(super) unsafe fn insert_at<B: Body>(geometry: Geometry, table: *mut u8, hash
     insert::<B>(geometry, table, hash)
 }
 
+/// The number of keys in a group.
+pub(super) const GROUP: usize = 8;
+
 /// Writes where the blocks of a group's keys begin, in words of 64 bits.
 #[inline(always)]
 pub(super) fn locate<B: Body>(geometry: Geometry, hashes: &[u64; GROUP]) -> [u32; GROUP] {
@@ -80,8 +82,7 @@ pub(super) fn contains_batch<B: Body>(
     contains_rest::<B>(geometry, table, hashes, found);
 }
 
-/// Not by [`run_groups`](super::groups::run_groups), through which a portable lookup takes 6 % more instructions, and an
-/// insert up to 13 %.
+/// The vector kernels share `run_groups`. Through it, portable lookups take 6 % more instructions, and inserts up to 13 %.
 #[inline(always)]
 fn contains_pipelined<B: Body, F: Fetch>(
     geometry: Geometry,

@@ -29,9 +29,8 @@
 mod isa;
 
 use super::SHORTEST_BATCH;
-use super::groups::GROUP;
 use super::mask::Mask;
-use super::portable::{Body, locate};
+use super::portable::{Body, GROUP, locate};
 use crate::geometry::Geometry;
 use core::marker::PhantomData;
 pub(super) use isa::kernels;

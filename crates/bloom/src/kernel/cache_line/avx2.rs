@@ -2,7 +2,8 @@
 
 use super::{CacheLineBody, LINE_BYTES, WORDS_SHIFT};
 use crate::geometry::Geometry;
-use crate::kernel::groups::{GROUP, run_groups};
+use crate::kernel::groups::run_groups;
+use crate::kernel::portable::GROUP;
 use crate::kernel::{BatchKernels, PATTERN_SHIFT, PATTERN_STEP, pattern_positions, portable, x86};
 use core::arch::x86_64::*;
 use trommel_base::batch::Window;

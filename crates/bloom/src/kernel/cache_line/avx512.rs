@@ -12,7 +12,8 @@
 
 use super::{CacheLineBody, LINE_BYTES, WORDS_SHIFT, avx2};
 use crate::geometry::Geometry;
-use crate::kernel::groups::{GROUP, run_groups};
+use crate::kernel::groups::run_groups;
+use crate::kernel::portable::GROUP;
 use crate::kernel::x86::{self, AnswerBytes, PatternRing};
 use crate::kernel::{
     BatchKernels, PATTERN_SHIFT, PATTERN_SPREAD, PATTERN_STEP, pattern_positions, portable,

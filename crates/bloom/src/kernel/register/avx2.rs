@@ -5,7 +5,8 @@
 
 use super::{RegisterBody, field_starts, set_pattern};
 use crate::geometry::Geometry;
-use crate::kernel::groups::{GROUP, run_groups};
+use crate::kernel::groups::run_groups;
+use crate::kernel::portable::GROUP;
 use crate::kernel::{
     BatchKernels, PATTERN_SHIFT, PATTERN_SPREAD, PATTERN_STEP, pattern_positions, portable, x86,
 };

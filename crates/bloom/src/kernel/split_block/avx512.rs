@@ -11,7 +11,8 @@
 
 use super::{SplitBlockBody, WORDS_SHIFT, avx2};
 use crate::geometry::Geometry;
-use crate::kernel::groups::{GROUP, run_groups};
+use crate::kernel::groups::run_groups;
+use crate::kernel::portable::GROUP;
 use crate::kernel::x86::{self, AnswerBytes};
 use crate::kernel::{BatchKernels, portable};
 use core::arch::x86_64::*;
