@@ -1,7 +1,8 @@
 //! A filter that is ready to be measured, and the cache lines per operation by which it is compared with the roofline.
 
 use crate::keys::Probes;
-use crate::plan::{Case, Group, Matrix, Op, SubjectSpec, Workload};
+use crate::model::{Matrix, Op, Workload};
+use crate::plan::{Group, Planned, SubjectSpec};
 use crate::subject::{Subject, ensure_no_key_denied};
 use anyhow::Result;
 use trommel::{Bitmap, FilterKind};
@@ -20,7 +21,7 @@ impl Built {
     /// Verifies that the answers to the probes have no false negative, and counts the false-positive rate on the probes
     /// that are not keys.
     pub(crate) fn verified(
-        case: &Case,
+        case: &Planned,
         subject: Box<dyn Subject>,
         keys: usize,
         probes: &Probes,

@@ -140,16 +140,17 @@ impl Comparison {
                 let [old, new] =
                     [&attempt.old, &attempt.new].map(|run| run.results.samples.of(&name));
                 // A rival is not compared with the rivals of its group, since it is one of them.
-                let rivals = if row.rival.is_none() { interleaved.rivals_of(&name) } else { None };
+                let rivals =
+                    if row.case.rival.is_none() { interleaved.rivals_of(&name) } else { None };
                 speed::Measure::of(pair, old, new, rivals, compared.drift.factor)
             });
             let speed = Speed::of(speed.collect(), min_effect);
             Case {
                 name,
-                filter: row.filter.clone(),
+                filter: row.case.filter.clone(),
                 isa: row.isa.clone(),
-                threads: row.threads,
-                rival: row.rival.clone(),
+                threads: row.case.threads,
+                rival: row.case.rival.clone(),
                 speed,
                 changes: answers::changes(&matched.pairs),
             }

@@ -101,7 +101,7 @@ fn escape(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::environment::Environment;
-    use crate::row::tests::example;
+    use crate::model::example;
 
     fn results() -> Results {
         let mut results = Results::new(Environment::observe(None));

@@ -1,8 +1,10 @@
 //! Interleaved timing. A shared machine can change its speed within minutes, so the subjects of a comparison are
 //! interleaved: every round makes one short repetition of each subject, and the result is the median over the rounds.
 
+use crate::bootstrap;
 use crate::clock::{Lap, Stopwatch};
 use crate::counters::{Counters, Counts};
+use crate::model::Times;
 use crate::stats::{median, median_absolute_deviation};
 use anyhow::Result;
 use std::fmt;
@@ -188,9 +190,14 @@ impl Timing {
         median(&self.ns_per_op)
     }
 
-    /// Median absolute deviation of the nanoseconds per operation.
-    pub(crate) fn mad(&self) -> f64 {
-        median_absolute_deviation(&self.ns_per_op)
+    /// Summarizes the repetitions.
+    pub(crate) fn times(&self) -> Times {
+        Times {
+            median: self.median(),
+            mad: median_absolute_deviation(&self.ns_per_op),
+            interval: bootstrap::of_median(&self.ns_per_op)
+                .map(|interval| (interval.low, interval.high)),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Generated keys and probes. A bitmap says which probes are keys.
 
-use crate::plan::Workload;
+use crate::model::Workload;
 use trommel::{Bitmap, KeyHash};
 use xxhash_rust::xxh3::Xxh3;
 

@@ -6,7 +6,7 @@ pub(crate) use slots::{Band, Removal, bands, bulk_builds, enumerations, merges, 
 
 use crate::interleave::{Meter, Repetition};
 use crate::keys::Column;
-use crate::plan::Api;
+use crate::model::{Api, Calls};
 use crate::roofline::{Access, Arena};
 use crate::subject::{Scratch, Subject};
 use anyhow::{Result, ensure};
@@ -65,7 +65,7 @@ impl Repeater {
 /// `reference`.
 pub(crate) fn lookups<'a>(
     subject: &'a dyn Subject,
-    api: Api,
+    calls: Calls,
     hashes: &'a [KeyHash],
     reference: &Bitmap,
     length: Length,
@@ -75,17 +75,19 @@ pub(crate) fn lookups<'a>(
     let mut repeater = Repeater::new(length);
     Box::new(move |meter| {
         let mut found = 0;
-        let passes = repeater.run(meter, || match api {
-            Api::Single => found = black_box(subject.count_single(black_box(hashes))),
-            Api::Batch => {
+        let passes = repeater.run(meter, || match calls {
+            Calls { api: Api::Single, .. } => {
+                found = black_box(subject.count_single(black_box(hashes)));
+            }
+            Calls { keys_per_call: None, .. } => {
                 subject.answer_batch(black_box(hashes), &mut answers);
                 black_box(answers.as_words());
             }
-            Api::BatchesOf(keys) => {
+            Calls { keys_per_call: Some(keys), .. } => {
                 found = black_box(subject.count_batches(black_box(hashes), keys, &mut answers));
             }
         });
-        if api == Api::Batch {
+        if calls == Calls::BATCH {
             found = answers.count_ones();
         }
         ensure!(
@@ -153,7 +155,7 @@ pub(crate) fn inserts<'a>(
             inserted = end;
             let mut insert = || match api {
                 Api::Single => filter.insert_single(slice),
-                Api::Batch | Api::BatchesOf(_) => filter.insert_batch(slice),
+                _ => filter.insert_batch(slice),
             };
             if is_first_of_several && !takes_all {
                 insert()?;

@@ -6,7 +6,7 @@ pub(crate) use slots::{Fingerprinted, create_slots};
 
 use crate::failure::bad_input;
 use crate::keys::Column;
-use crate::plan::{Family, Form, Sizing};
+use crate::model::{Family, Form, Sizing};
 use crate::subject::{Scratch, Subject, answer_each};
 use crate::tree::boxed;
 use anyhow::Result;
@@ -91,16 +91,23 @@ fn build<F: FromSpec>(sizing: Sizing, keys: usize, isa: Option<Isa>, form: Form)
         // number of slots in spite of rounding.
         Sizing::Slots(filling) => {
             (spec.keys, spec.load) = (filling.slots / 2, Some(0.5));
-            match filling.family {
-                Family::Quotient => spec.remainder_bits = Some(filling.bits),
-                // The filter is a multiset because its rivals are: they keep every copy of a key.
-                Family::Cuckoo => {
-                    (spec.fingerprint_bits, spec.multiset) = (Some(filling.bits), true);
-                }
-            }
+            set_width(&mut spec, filling.family, filling.bits);
+        }
+        Sizing::Full { family, bits } => {
+            spec.load = Some(Sizing::FULL_LOAD);
+            set_width(&mut spec, family, bits);
         }
     }
     F::from_spec(&spec).map_err(|error| bad_input(format!("{keys} keys, {sizing}: {error}")))
+}
+
+/// Sets the bits per slot.
+fn set_width(spec: &mut Spec, family: Family, bits: u32) {
+    match family {
+        Family::Quotient => spec.remainder_bits = Some(bits),
+        // The filter is a multiset because its rivals are: they keep every copy of a key.
+        Family::Cuckoo => (spec.fingerprint_bits, spec.multiset) = (Some(bits), true),
+    }
 }
 
 /// The number of keys hashed at a time, so that the hashes stay in the L1 or L2 cache until they are used.

@@ -4,114 +4,15 @@ mod matrix;
 mod scope;
 mod sweep;
 
-pub(crate) use matrix::{BATCH_SIZES, Form, Level, Matrix, Place, every_place, places_of};
+pub(crate) use matrix::{BATCH_SIZES, Place, every_place, places_of};
 pub(crate) use scope::Scope;
-pub(crate) use sweep::{Family, Filling, Loads, keys_at, short_slots, sweep_of, swept_specs};
+pub(crate) use sweep::{Loads, sweep_of, swept_specs};
 
 use crate::cli::Selection;
+use crate::environment::Caches;
+use crate::model::{Calls, Case, Distribution, Filling, Form, Input, Matrix, Op, Sizing, Workload};
 use crate::rivals::Rival;
-use crate::row::{HASH_SUFFIX, case_name};
-use std::fmt;
 use trommel::{FilterKind, Isa};
-
-/// The operation that a case measures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Op {
-    /// Inserts keys into a filter whose memory is already mapped.
-    Insert,
-    /// Creates a filter and fills it.
-    Build,
-    /// Looks up keys.
-    Contains,
-    /// Removes keys that the filter holds.
-    Remove,
-    /// Merges one filter into another.
-    Merge,
-    /// Lists the fingerprints that a filter holds.
-    Enumerate,
-}
-
-/// How the keys of an operation are passed to the filter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Api {
-    /// One call per key.
-    Single,
-    /// One call for a slice of keys.
-    Batch,
-    /// Calls for this many keys each.
-    BatchesOf(usize),
-}
-
-/// The rule that determines which probes are keys.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Workload {
-    /// All probes are keys.
-    Hit,
-    /// No probe is a key.
-    Miss,
-    /// Half of the probes, chosen at random, are keys.
-    Mixed,
-    /// About half of the probes are keys. Some values occur far more often than others: the frequency of rank `r` is
-    /// proportional to `1 / r`.
-    Zipf,
-}
-
-impl Workload {
-    /// The workloads with which every filter is measured.
-    pub(crate) const ALL: [Self; 3] = [Self::Hit, Self::Miss, Self::Mixed];
-}
-
-macro_rules! display_as {
-    ($type:ident { $($variant:ident => $name:literal),+ }) => {
-        impl fmt::Display for $type {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(match self { $(Self::$variant => $name),+ })
-            }
-        }
-    };
-}
-display_as!(Op {
-    Insert => "insert",
-    Build => "build",
-    Contains => "contains",
-    Remove => "remove",
-    Merge => "merge",
-    Enumerate => "enumerate"
-});
-display_as!(Workload { Hit => "hit", Miss => "miss", Mixed => "mixed", Zipf => "zipf" });
-
-impl fmt::Display for Api {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Single => "single",
-            Self::Batch | Self::BatchesOf(_) => "batch",
-        })
-    }
-}
-
-/// How the size of a filter is chosen.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Sizing {
-    /// This many bits per key.
-    BitsPerKey(usize),
-    /// The size that the filter's own equation gives for this false-positive rate.
-    Fpr(f64),
-    /// This many bytes, whatever the number of keys.
-    Bytes(usize),
-    /// This many slots, filled to a load.
-    Slots(Filling),
-}
-
-impl fmt::Display for Sizing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::BitsPerKey(bits) => write!(f, "{bits}-bit"),
-            Self::Fpr(fpr) => write!(f, "fpr-{}%", fpr * 100.0),
-            Self::Bytes(bytes) => write!(f, "{}-MiB", bytes >> 20),
-            Self::Slots(filling) => filling.fmt(f),
-        }
-    }
-}
 
 /// A filter of ours or of a rival, with its size. It is built once and measured in several cases.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -154,17 +55,19 @@ impl SubjectSpec {
         self.rival.map_or_else(|| self.kind_name(), |rival| rival.to_string())
     }
 
-    /// Returns the name of the size. If a rival takes the bytes of another kind's filter, the name says so, because the
-    /// false-positive rate for which that filter is sized is not the rival's own.
-    pub(crate) fn size_name(&self) -> String {
-        match self.rival {
-            Some(Rival::SbbfRs) if self.kind != Some(FilterKind::SplitBlockBloom) => {
-                format!("as-{}-{}", self.kind_name(), self.sizing)
-            }
-            _ => match self.isa {
-                Some(isa) => format!("{}+{isa}", self.sizing),
-                None => self.sizing.to_string(),
-            },
+    /// Whether the rival takes the bytes of another kind's filter.
+    fn takes_size(&self) -> bool {
+        self.rival == Some(Rival::SbbfRs) && self.kind != Some(FilterKind::SplitBlockBloom)
+    }
+
+    /// Returns the part of a case that names the subject. The rest of the case is that of [`Case::of`].
+    pub(crate) fn case(&self) -> Case {
+        Case {
+            rival: self.rival.map(|rival| rival.to_string()),
+            takes_size: self.takes_size(),
+            kernels: self.isa,
+            form: self.form,
+            ..Case::of(self.kind_name(), self.sizing)
         }
     }
 }
@@ -225,11 +128,12 @@ pub(crate) struct Group {
     pub(crate) matrix: Option<Matrix>,
 }
 
-/// One case, which gives one row of the results.
+/// A case, and the subject with which it is measured.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Case {
+pub(crate) struct Planned {
     pub(crate) spec: SubjectSpec,
-    pub(crate) api: Api,
+    pub(crate) case: Case,
+    /// The name of the case.
     pub(crate) name: String,
 }
 
@@ -243,21 +147,28 @@ impl Group {
         format!("{}{workload} {:e}{input}{hashed}{matrix}", self.op, self.keys)
     }
 
-    /// Returns the variant column of a subject in this group.
-    pub(crate) fn variant(&self, spec: &SubjectSpec, api: Api) -> String {
-        let input = self.input.as_deref().map_or_else(String::new, |input| format!("{input}/"));
-        let hash = if self.hashed { HASH_SUFFIX } else { "" };
-        let varied = self.matrix.map_or_else(String::new, |matrix| matrix.suffix(spec, api));
-        format!("{input}{}{hash}{varied}", spec.size_name())
+    /// Returns the case of a subject in this group.
+    fn case(&self, spec: &SubjectSpec, calls: Calls) -> Case {
+        let generated = Input::Generated(Distribution::Plain);
+        Case {
+            op: self.op,
+            workload: self.workload,
+            calls,
+            keys: self.keys as u64,
+            input: self.input.clone().map_or(generated, Input::Given),
+            hashing: self.hashed,
+            matrix: self.matrix,
+            ..spec.case()
+        }
     }
 
     /// Returns the cases of these subjects, except the cases that a subject does not support.
-    pub(crate) fn cases(&self, specs: &[SubjectSpec]) -> Vec<Case> {
+    pub(crate) fn cases(&self, specs: &[SubjectSpec]) -> Vec<Planned> {
         let mut cases = Vec::new();
         for spec in specs.iter().filter(|spec| self.admits(spec)) {
-            for api in self.apis(spec) {
-                let name = self.case_name(spec, *api);
-                cases.push(Case { spec: *spec, api: *api, name });
+            for calls in self.calls(spec) {
+                let case = self.case(spec, *calls);
+                cases.push(Planned { spec: *spec, name: case.name(), case });
             }
         }
         cases
@@ -272,31 +183,20 @@ impl Group {
         })
     }
 
-    /// The kinds of calls with which a subject is measured. No rival has a call for many keys. Builds, and lookups that
-    /// hash keys or take them from an input, use only the call that a user would choose: the batch.
-    fn apis(&self, spec: &SubjectSpec) -> &'static [Api] {
+    /// The calls with which a subject is measured. No rival has a call for many keys. Builds, and lookups that hash
+    /// keys or take them from an input, use only the calls that a user would choose: batches.
+    fn calls(&self, spec: &SubjectSpec) -> &'static [Calls] {
         if let Some(matrix) = self.matrix {
-            return matrix.apis(spec.rival.is_some());
+            return matrix::calls_of(matrix, spec.rival.is_some());
         }
         match self.op {
-            Op::Remove => &[Api::Single],
-            Op::Merge | Op::Enumerate => &[Api::Batch],
-            _ if spec.rival.is_some() => &[Api::Single],
-            Op::Build => &[Api::Batch],
-            Op::Insert | Op::Contains if self.hashed || self.input.is_some() => &[Api::Batch],
-            Op::Insert | Op::Contains => &[Api::Batch, Api::Single],
+            Op::Remove => &[Calls::SINGLE],
+            Op::Merge | Op::Enumerate => &[Calls::BATCH],
+            _ if spec.rival.is_some() => &[Calls::SINGLE],
+            Op::Build => &[Calls::BATCH],
+            Op::Insert | Op::Contains if self.hashed || self.input.is_some() => &[Calls::BATCH],
+            Op::Insert | Op::Contains => &[Calls::BATCH, Calls::SINGLE],
         }
-    }
-
-    fn case_name(&self, spec: &SubjectSpec, api: Api) -> String {
-        case_name(
-            &self.op.to_string(),
-            self.workload.map(|workload| workload.to_string()).as_deref(),
-            self.keys as u64,
-            &spec.subject_name(),
-            &self.variant(spec, api),
-            &api.to_string(),
-        )
     }
 }
 
@@ -366,19 +266,69 @@ pub(crate) fn groups_of_tpch(selection: &Selection) -> Vec<Group> {
     selection.choose_groups(groups, &subject_specs())
 }
 
-/// Returns the key counts of a selection.
-pub(crate) fn key_counts(selection: &Selection) -> Vec<usize> {
-    let default: &[usize] = if selection.full {
-        &[100_000, 1_000_000, 10_000_000, 100_000_000]
-    } else {
-        &[100_000, 1_000_000, 10_000_000]
-    };
+/// Returns the key counts of a selection on a machine with these caches.
+pub(crate) fn key_counts(selection: &Selection, caches: &Caches) -> Vec<usize> {
     // If the user names loads, only the sweep is measured. If the user names numbers of threads, only the engine is.
-    let default = if selection.load.is_some() { &[] } else { default };
     if selection.threads.is_some() {
         return Vec::new();
     }
-    selection.keys.clone().unwrap_or_else(|| default.to_vec())
+    if let Some(keys) = &selection.keys {
+        return keys.clone();
+    }
+    if selection.load.is_some() {
+        return Vec::new();
+    }
+    match selection.scope() {
+        Scope::Quick => vec![KEYS_IN_L2, 1_000_000, keys_beyond_caches(caches)],
+        Scope::Usual => vec![KEYS_IN_L2, 1_000_000, 10_000_000],
+        Scope::Full => vec![KEYS_IN_L2, 1_000_000, 10_000_000, 100_000_000],
+    }
+}
+
+/// A number of keys whose filters fit into the L2 cache of any server.
+const KEYS_IN_L2: usize = 100_000;
+
+/// Returns the first number of keys, out of a few round ones, whose filters of 12 bits per key are larger than the
+/// last-level cache by a quarter. If no number is large enough, returns the largest, so that a quick run stays short.
+fn keys_beyond_caches(caches: &Caches) -> usize {
+    const NUMBERS: [usize; 3] = [10_000_000, 30_000_000, 60_000_000];
+    let bytes = caches.l3.or(caches.l2).map_or(0, |bytes| bytes / 4 * 5);
+    let is_enough = |keys: &&usize| **keys as u64 / 8 * 12 >= bytes;
+    NUMBERS.iter().find(is_enough).copied().unwrap_or(NUMBERS[2])
+}
+
+/// Returns the key counts of the summary that a quick run shows first: the smallest and the largest.
+pub(crate) fn key_counts_of_summary(selection: &Selection, caches: &Caches) -> Vec<usize> {
+    let is_default = selection.scope() == Scope::Quick && selection.includes_all();
+    let mut all = if is_default { key_counts(selection, caches) } else { Vec::new() };
+    if all.len() > 2 {
+        all.drain(1..all.len() - 1);
+    }
+    all
+}
+
+/// Whether the summary shows a group of generated keys.
+pub(crate) fn is_of_summary(group: &Group) -> bool {
+    let is_shown = match group.op {
+        Op::Contains => matches!(group.workload, Some(Workload::Miss | Workload::Hit)),
+        op => op == Op::Insert,
+    };
+    is_shown && !group.hashed
+}
+
+/// Returns the filters that are measured at a key count: all of [`subject_specs`], or only the first size of each kind,
+/// with its rival, if filling them all would take a large part of a short run.
+pub(crate) fn subject_specs_of(keys: usize, selection: &Selection) -> Vec<SubjectSpec> {
+    let mut all = subject_specs();
+    if selection.only_looks_up(keys) {
+        let ours: Vec<SubjectSpec> =
+            all.iter().filter(|spec| spec.rival.is_none()).copied().collect();
+        all.retain(|spec| {
+            let first = ours.iter().find(|first| first.kind == spec.kind);
+            first.is_some_and(|first| first.sizing == spec.sizing)
+        });
+    }
+    all
 }
 
 /// Returns the TPC-H scale factor of a selection.
@@ -420,13 +370,13 @@ impl Selection {
 
     /// Returns the selected cases: those whose name matches `--filter` and, if one of these cases is ours, all cases of
     /// rivals too. With `no_rivals`, the latter are left out.
-    pub(crate) fn choose(&self, cases: Vec<Case>) -> Vec<Case> {
+    pub(crate) fn choose(&self, cases: Vec<Planned>) -> Vec<Planned> {
         let Some(filter) = &self.filter else { return cases };
-        let is_named = |case: &Case| filter.is_match(&case.name);
-        let is_of_rival = |case: &Case| case.spec.rival.is_some();
+        let is_named = |case: &Planned| filter.is_match(&case.name);
+        let is_of_rival = |case: &Planned| case.spec.rival.is_some();
         let any_of_ours = cases.iter().any(|case| is_named(case) && !is_of_rival(case));
         let with_rivals = any_of_ours && !self.no_rivals;
-        let is_selected = |case: &Case| is_named(case) || (with_rivals && is_of_rival(case));
+        let is_selected = |case: &Planned| is_named(case) || (with_rivals && is_of_rival(case));
         cases.into_iter().filter(is_selected).collect()
     }
 }
@@ -436,7 +386,7 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    fn miss_at_1e6() -> Vec<Case> {
+    fn miss_at_1e6() -> Vec<Planned> {
         groups_of(1_000_000, &Selection::default())[1].cases(&subject_specs())
     }
 
@@ -459,6 +409,20 @@ mod tests {
         };
         assert!(!builds(&Selection { full: true, ..Selection::default() }));
         assert!(builds(&Selection { keys: Some(vec![100_000_000]), ..Selection::default() }));
+    }
+
+    #[test]
+    fn a_quick_run_has_one_size_beyond_the_caches_with_one_filter_per_kind() {
+        let quick = Selection { quick: true, ..Selection::default() };
+        let with_l3 = |l3| Caches { l3: Some(l3), ..Caches::default() };
+        let large = |l3| *key_counts(&quick, &with_l3(l3)).last().unwrap();
+        assert_eq!([8 << 20, 32 << 20, 1 << 30].map(large), [10_000_000, 30_000_000, 60_000_000]);
+        assert_eq!(key_counts_of_summary(&quick, &with_l3(32 << 20)), [100_000, 30_000_000]);
+        assert!(key_counts_of_summary(&Selection::default(), &Caches::default()).is_empty());
+        let specs = subject_specs_of(30_000_000, &quick);
+        let ours = specs.iter().filter(|spec| spec.rival.is_none()).count();
+        assert_eq!(ours, FilterKind::ALL.len());
+        assert_eq!(subject_specs_of(100_000, &quick), subject_specs());
     }
 
     #[test]
@@ -506,7 +470,7 @@ mod tests {
         selection.no_rivals = false;
         assert!(selection.choose(miss_at_1e6()).iter().any(|case| case.spec.rival.is_some()));
         selection.filter = Some(regex::Regex::new("sbbf-rs-safe").unwrap());
-        let is_sbbf = |case: &Case| case.spec.rival == Some(Rival::SbbfRs);
+        let is_sbbf = |case: &Planned| case.spec.rival == Some(Rival::SbbfRs);
         let only_rivals = selection.choose(miss_at_1e6());
         assert!(!only_rivals.is_empty() && only_rivals.iter().all(is_sbbf));
         selection.filter = Some(regex::Regex::new("split-block.*batch").unwrap());

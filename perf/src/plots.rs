@@ -10,9 +10,9 @@ pub(crate) use look::{Look, themed};
 pub(crate) use rates::{RATES_AT_LOAD, rate_curves, rate_points};
 
 use crate::environment::{Caches, human_bytes};
+use crate::model::{Api, Op, Row, Workload};
 use crate::results::Results;
 use crate::roofline::Access;
-use crate::row::Row;
 use crate::tables::{label, short_count};
 use anyhow::Result;
 use axis::{Scale, plain};
@@ -65,7 +65,7 @@ pub(crate) fn throughput_series(
 /// Returns the series of those rows of the sweep over loads for which `is_wanted` is true: million operations per
 /// second over the load in per cent.
 pub(crate) fn load_series(results: &Results, is_wanted: impl Fn(&Row) -> bool) -> Vec<Series> {
-    let load = |row: &Row| row.filling().map(|filling| f64::from(filling.load));
+    let load = |row: &Row| row.case.filling().map(|filling| f64::from(filling.load));
     with_points(load_legend(results), results, |row| load(row).filter(|_| is_wanted(row)))
 }
 
@@ -91,14 +91,15 @@ fn with_points(
 /// Returns the series of a run, without points. Rows of the sweep over loads, the matrix and the engine have no series
 /// here.
 pub(crate) fn legend(results: &Results) -> Vec<Series> {
-    let is_shown =
-        |row: &&Row| row.filling().is_none() && !row.is_of_engine() && row.matrix().is_none();
+    let is_shown = |row: &&Row| {
+        row.case.filling().is_none() && !row.case.is_of_engine() && row.case.matrix.is_none()
+    };
     legend_of(results.rows.iter().filter(is_shown))
 }
 
 /// Returns the series of the sweep over loads, without points.
 pub(crate) fn load_legend(results: &Results) -> Vec<Series> {
-    legend_of(results.rows.iter().filter(|row| row.filling().is_some()))
+    legend_of(results.rows.iter().filter(|row| row.case.filling().is_some()))
 }
 
 fn legend_of<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<Series> {
@@ -110,16 +111,16 @@ fn legend_of<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<Series> {
         if series.iter().any(|line| line.label == label) {
             continue;
         }
-        let look = if row.rival.is_some() {
+        let look = if row.case.is_of_rival() {
             rivals += 1;
             Look::rival(rivals - 1)
         } else {
-            match sizes.iter_mut().find(|(kind, _)| *kind == row.filter) {
+            match sizes.iter_mut().find(|(kind, _)| *kind == row.case.filter) {
                 Some((_, count)) => *count += 1,
-                None => sizes.push((&row.filter, 0)),
+                None => sizes.push((&row.case.filter, 0)),
             }
-            let of_kind = sizes.iter().find(|(kind, _)| *kind == row.filter);
-            Look::of_kind(&row.filter, of_kind.map_or(0, |(_, count)| *count))
+            let of_kind = sizes.iter().find(|(kind, _)| *kind == row.case.filter);
+            Look::of_kind(&row.case.filter, of_kind.map_or(0, |(_, count)| *count))
         };
         series.push(Series { label, look, points: Vec::new() });
     }
@@ -292,11 +293,11 @@ pub(crate) fn roofline_series(results: &Results) -> Vec<Series> {
     let legend = legend(results);
     // Counting filters are not shown: their lookups read only a fraction of their bytes.
     let is_shown = |row: &&Row| {
-        row.op == "contains"
-            && row.workload.as_deref() == Some("hit")
-            && row.api == "batch"
-            && row.is_plain()
-            && row.filter != "counting-bloom"
+        row.case.op == Op::Contains
+            && row.case.workload == Some(Workload::Hit)
+            && row.case.calls.api == Api::Batch
+            && row.case.is_plain()
+            && row.case.filter != "counting-bloom"
     };
     for row in results.rows.iter().filter(is_shown) {
         let line = legend.iter().find(|line| line.label == label(row));
@@ -322,14 +323,20 @@ pub(crate) fn roofline(caches: &Caches, series: &[Series]) -> Result<String> {
 mod tests {
     use super::*;
     use crate::environment::Environment;
-    use crate::row::tests::example;
+    use crate::model::example;
 
     fn two_sizes() -> Results {
         let mut results = Results::new(Environment::observe(None));
         for keys in [100_000, 1_000_000] {
             let bytes = keys * 3 / 2;
-            results.put(Row { keys, bytes, ..example("bloom", "12-bit", None, 2.0) });
-            results.put(Row { keys, bytes, ..example("bloom", "12-bit", Some("fastbloom"), 9.0) });
+            results.put(Row {
+                bytes,
+                ..example("bloom", "12-bit", None, 2.0).with(|case| case.keys = keys)
+            });
+            results.put(Row {
+                bytes,
+                ..example("bloom", "12-bit", Some("fastbloom"), 9.0).with(|case| case.keys = keys)
+            });
         }
         results
     }

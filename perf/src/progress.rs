@@ -1,6 +1,7 @@
 //! Shows progress on a terminal, and nothing in a pipe.
 
-use crate::console::remark;
+use crate::console::{remark, say};
+use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::time::Duration;
 
@@ -41,6 +42,11 @@ impl Progress {
     /// Prints a note above the bar. The note stays on the terminal.
     pub(crate) fn note(&self, what: &str) {
         self.bar.suspend(|| remark!("note: {what}"));
+    }
+
+    /// Prints a line on standard output, above the bar. The line stays on the terminal.
+    pub(crate) fn print(&self, line: &str) -> Result<()> {
+        self.bar.suspend(|| say!("{line}"))
     }
 
     /// Sets the share of the current step that is done.

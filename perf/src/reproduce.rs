@@ -2,11 +2,10 @@
 
 use crate::effort::Effort;
 use crate::environment::Environment;
-use crate::row::{Row, WALL_SUFFIX, case_name_on};
+use crate::model::{Api, Calls, Case, Row, Sizing};
 
-/// Only full runs measure filters with this number of slots, or of the size [`SIZE_OF_FULL`].
+/// Only full runs measure filters with this number of slots, or with a fixed number of bytes.
 const SLOTS_OF_FULL: usize = 1 << 27;
-const SIZE_OF_FULL: &str = "1024-MiB";
 /// The name of the input of a user's own files.
 const OWN_FILES: &str = "file";
 
@@ -21,65 +20,66 @@ pub(crate) fn command(row: &Row, environment: &Environment) -> String {
     } else if row.absent_keys == Some(Effort::QUICK.absent as u64) {
         words.push("--quick".into());
     }
-    words.extend(selection(row));
-    words.push(format!("-f {}", quoted(&filter(row))));
+    words.extend(selection(&row.case));
+    words.push(format!("-f {}", quoted(&filter(&row.case))));
     if let Some(isa) = forced_isa(environment) {
         words.push(format!("--isa {isa}"));
     }
     words.join(" ")
 }
 
+/// Whether the filter has a fixed number of bytes.
+fn has_fixed_bytes(case: &Case) -> bool {
+    matches!(case.sizing, Sizing::Bytes(_))
+}
+
 /// Whether only a run with `--full` measures the row in the same way.
 fn is_of_full(row: &Row) -> bool {
-    row.sizing().starts_with(SIZE_OF_FULL)
-        || row.filling().is_some_and(|filling| filling.slots >= SLOTS_OF_FULL)
-        || row.input().is_some_and(|input| input == "tpch-1")
+    has_fixed_bytes(&row.case)
+        || row.case.filling().is_some_and(|filling| filling.slots >= SLOTS_OF_FULL)
+        || row.case.input_name() == Some("tpch-1")
         || row.absent_keys == Some(Effort::FULL.absent as u64)
 }
 
-/// Returns the options that select the row's keys, load, threads or files.
-fn selection(row: &Row) -> Option<String> {
-    if let Some(filling) = row.filling() {
+/// Returns the options that select the case's keys, load, threads or files.
+fn selection(case: &Case) -> Option<String> {
+    if let Some(filling) = case.filling() {
         return Some(format!("--load {}", filling.load));
     }
-    if row.is_of_engine() {
-        let threads = if row.threads > 1 { format!("1,{}", row.threads) } else { "1".into() };
-        let keys = format!(" --keys {:e}", row.keys);
-        let keys = if row.sizing().starts_with(SIZE_OF_FULL) { "" } else { &keys };
+    let keys = (!has_fixed_bytes(case)).then(|| format!("--keys {:e}", case.keys));
+    if case.is_of_engine() {
+        let threads = if case.threads > 1 { format!("1,{}", case.threads) } else { "1".into() };
+        let keys = keys.map_or_else(String::new, |keys| format!(" {keys}"));
         return Some(format!("--threads {threads}{keys}"));
     }
-    match row.input() {
+    match case.input_name() {
         Some(OWN_FILES) => Some("--keys-file KEYS --probes-file PROBES".into()),
         Some(_) => None,
-        None if row.sizing() == SIZE_OF_FULL => None,
-        None => Some(format!("--keys {:e}", row.keys)),
+        None => keys,
     }
 }
 
-/// Returns a regular expression that matches only the row's case or, for the engine, the engine's case of its group.
-fn filter(row: &Row) -> String {
-    if row.is_of_engine() {
-        return exactly(&name_of_engine(row));
+/// Returns a regular expression that matches only the case or, for the engine, the engine's case of its group.
+fn filter(case: &Case) -> String {
+    if case.is_of_engine() {
+        // A filter that matches the engine's case selects the whole group.
+        let of_engine = Case {
+            rival: None,
+            takes_size: false,
+            is_shared: false,
+            calls: Calls::by(Api::Engine),
+            ..case.clone()
+        };
+        return exactly(&of_engine.name());
     }
-    let name = row.name();
-    match row.input() {
+    match case.input_name() {
         // The number of keys is unknown until they are generated, so the expression matches any number.
         Some(input) if input != OWN_FILES => {
-            let mut parts = name.splitn(4, '/');
-            let [op, workload, _, rest] = [(); 4].map(|()| parts.next().unwrap_or_default());
-            format!("^{}/[^/]+/{}$", escaped(&format!("{op}/{workload}")), escaped(rest))
+            let number = escaped(&format!("/{:e}/", case.keys));
+            exactly(&case.name()).replacen(&number, "/[^/]+/", 1)
         }
-        _ => exactly(&name),
+        _ => exactly(&case.name()),
     }
-}
-
-/// Returns the name of the engine's case in a row's group. A filter that matches it selects the whole group.
-fn name_of_engine(row: &Row) -> String {
-    let prefix = format!("as-{}-", row.filter);
-    let variant =
-        format!("{}{WALL_SUFFIX}", row.sizing().strip_prefix(&prefix).unwrap_or(row.sizing()));
-    let workload = row.workload.as_deref();
-    case_name_on(&row.op, workload, row.keys, &row.filter, &variant, "engine", row.threads)
 }
 
 /// Returns a regular expression that matches only `name`.
@@ -105,7 +105,7 @@ fn forced_isa(environment: &Environment) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::row::tests::example;
+    use crate::model::example;
 
     fn command_of(row: &Row) -> String {
         let command = command(row, &Environment::observe(None));
@@ -139,7 +139,7 @@ mod tests {
     fn commands_for_rows_of_the_engine_select_its_case_in_their_group() {
         let variant = "as-register-bloom-12-bit+wall";
         let rival = example("register-bloom", variant, Some("sbbf-rs-safe"), 2.0);
-        let rival = Row { threads: 2, api: "sharded".into(), ..rival };
+        let rival = rival.with(|case| (case.threads, case.calls.api) = (2, Api::Sharded));
         assert_eq!(
             command_of(&rival),
             "measure --quick --threads 1,2 --keys 1e6 \

@@ -6,12 +6,13 @@ use crate::environment::Environment;
 use crate::failure::bad_input;
 use crate::interleave::Timing;
 use crate::keys::{Column, Probes, digest};
+use crate::model::{Case, Row, Shortfall};
 use crate::noise::Noise;
 use crate::roofline::Point;
-use crate::row::Row;
 use crate::samples::{self, Samples};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::path::Path;
@@ -51,18 +52,6 @@ pub(crate) struct Results {
 /// The version of the rows' meaning. It is raised when the meaning of a column changes, or when a case is measured in
 /// another way under the same name. Rows of two schemas are not compared and not stored in one file.
 pub(crate) const SCHEMA: u32 = 1;
-
-/// A filter that was full before it reached a load of the sweep, so that it has no rows at this load.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Shortfall {
-    /// The name of our kind or of the rival's crate.
-    pub(crate) subject: String,
-    pub(crate) is_rival: bool,
-    /// The size and the load, written as in the variant column.
-    pub(crate) variant: String,
-    /// The share of slots in use when the filter was full.
-    pub(crate) load_reached: f64,
-}
 
 /// The time of all timed sections of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -198,8 +187,8 @@ impl Results {
     }
 
     /// Whether a filter is known to be full before it reaches a load.
-    pub(crate) fn falls_short(&self, subject: &str, variant: &str) -> bool {
-        self.shortfalls.iter().any(|known| known.subject == subject && known.variant == variant)
+    pub(crate) fn falls_short(&self, case: &Case) -> bool {
+        self.shortfalls.iter().any(|known| known.is_of(case))
     }
 
     /// Appends an input, unless the same input is there from an earlier run.
@@ -229,7 +218,7 @@ impl Results {
             // These files show rows that are now replaced. An error is ignored, since the file need not exist.
             let _ = fs::remove_file(directory.join(derived));
         }
-        replace(&directory.join("results.csv"), &csv_of(&self.rows)?)?;
+        replace(&directory.join("results.csv"), &rows_as_csv(&self.rows)?)?;
         replace(&directory.join(samples::FILE), &self.samples.to_json()?)?;
         if !self.strategies.is_empty() {
             replace(&directory.join("strategies.csv"), &csv_of(&self.strategies)?)?;
@@ -309,7 +298,70 @@ impl Results {
     }
 }
 
-/// Writes rows as CSV, with a header of the fields' names.
+/// The columns of `results.csv`, in order. Columns are only appended, so that a reader by position goes on to work.
+const COLUMNS: [&str; 44] = [
+    "filter",
+    "variant",
+    "op",
+    "api",
+    "workload",
+    "keys",
+    "bytes",
+    "regime",
+    "load_factor",
+    "threads",
+    "isa",
+    "ns_per_op",
+    "mad",
+    "mops",
+    "roofline_mops",
+    "roofline_fraction",
+    "bits_per_key",
+    "fpr_expected",
+    "fpr_measured",
+    "cache_misses_per_op",
+    "llc_misses_per_op",
+    "dtlb_misses_per_op",
+    "counters",
+    "rival",
+    "absent_keys",
+    "ci_low",
+    "ci_high",
+    "speedup",
+    "peak_bytes",
+    "cycles_per_op",
+    "instructions_per_op",
+    "l1d_misses_per_op",
+    "branch_misses_per_op",
+    "sizing",
+    "takes_size",
+    "kernels",
+    "form",
+    "keys_per_call",
+    "input",
+    "distribution",
+    "hashing",
+    "clock",
+    "is_shared",
+    "matrix",
+];
+
+/// Writes rows as CSV. A cell is blank if its value is unknown or meaningless for the case.
+fn rows_as_csv(rows: &[Row]) -> Result<Vec<u8>> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(COLUMNS)?;
+    for row in rows {
+        let fields = serde_json::to_value(row)?;
+        writer.write_record(COLUMNS.map(|column| match &fields[column] {
+            Value::Null => String::new(),
+            Value::String(text) => text.clone(),
+            value => value.to_string(),
+        }))?;
+    }
+    Ok(writer.into_inner()?)
+}
+
+/// Writes records as CSV, with a header of the fields' names.
 pub(crate) fn csv_of<R: Serialize>(rows: &[R]) -> Result<Vec<u8>> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     for row in rows {
@@ -364,7 +416,7 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::row::tests::example;
+    use crate::model::example;
 
     #[test]
     fn a_saved_run_is_resumed() {
@@ -383,6 +435,28 @@ mod tests {
         assert_eq!(again.rows[0].ns_per_op, 3.0);
         let csv = fs::read_to_string(directory.path().join("results.csv")).unwrap();
         assert_eq!(csv.lines().count(), 2);
+    }
+
+    #[test]
+    fn every_field_of_a_row_has_a_column() {
+        let fields = serde_json::to_value(example("bloom", "12-bit", None, 2.0)).unwrap();
+        let mut fields: Vec<&String> = fields.as_object().unwrap().keys().collect();
+        let mut columns = COLUMNS;
+        fields.sort_unstable();
+        columns.sort_unstable();
+        assert_eq!(fields, columns);
+    }
+
+    #[test]
+    fn unknown_values_are_blank_cells() {
+        let row = example("bloom", "fpr-1%", Some("fastbloom"), 2.0);
+        let csv = String::from_utf8(rows_as_csv(&[row]).unwrap()).unwrap();
+        let mut lines = csv.lines();
+        let header =
+            "filter,variant,op,api,workload,keys,bytes,regime,load_factor,threads,isa,ns_per_op,";
+        assert!(lines.next().unwrap().starts_with(header), "{csv}");
+        let begin = "bloom,fpr-1%,contains,single,miss,1000000,1500000,L2,,1,,2.0,0.01,500.0,";
+        assert!(lines.next().unwrap().starts_with(begin), "{csv}");
     }
 
     #[test]

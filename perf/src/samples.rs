@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 
 /// Nanoseconds per operation of every repetition, in the order in which the repetitions were made. The key is the name
-/// of the case ([`crate::row::Row::name`]).
+/// of the case ([`crate::model::Row::name`]).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Samples {
     ns_per_op: BTreeMap<String, Vec<f64>>,

@@ -5,7 +5,6 @@ mod sweep;
 
 pub(crate) use sweep::steps_of_sweep;
 
-use crate::bootstrap;
 use crate::built::{Built, is_near, lines_per_op, working_set, working_sets};
 use crate::cli::Selection;
 use crate::counters::Counters;
@@ -15,17 +14,16 @@ use crate::environment::Environment;
 use crate::interleave::{Meter, Repetition, Timing, interleave};
 use crate::keys::{Column, KeyStream, Probes, as_hashes};
 use crate::lanes;
+use crate::model::{Facts, Form, Op, Row, Workload};
 use crate::pages::SmallPages;
 use crate::plan::{
-    Api, Case, Form, Group, KEYS_OF_ONE_GIB, Op, Place, SubjectSpec, Workload, groups_of,
-    groups_of_input, groups_of_one_gib, subject_specs, subject_specs_of_one_gib,
+    Group, KEYS_OF_ONE_GIB, Place, Planned, SubjectSpec, groups_of, groups_of_input,
+    groups_of_one_gib, is_of_summary, subject_specs, subject_specs_of, subject_specs_of_one_gib,
 };
 use crate::progress::Progress;
 use crate::results::{Input, Results};
 use crate::roofline::Arena;
-use crate::row::{NOT_COUNTED, Row};
 use crate::simulate::Ledger;
-use crate::stats::round_significant;
 use crate::subject::{Subject, create, ensure_no_key_denied};
 use anyhow::{Context as _, Result};
 use std::path::{Path, PathBuf};
@@ -44,7 +42,12 @@ pub(crate) struct Session {
     meter: Meter,
     /// The record of cases that are run in marked sections instead of being timed; `None` if cases are timed.
     ledger: Option<Ledger>,
+    /// Returns the line that is printed as soon as the first group has been measured.
+    headline: Option<Headline>,
 }
+
+/// Says in one line what the first rows of a run show.
+pub(crate) type Headline = fn(&Results) -> Option<String>;
 
 /// Saves results to a directory, if there is one.
 fn save_to(out: Option<&Path>, results: &Results) -> Result<()> {
@@ -78,7 +81,13 @@ impl Session {
             out,
             meter: Meter::new(counters),
             ledger: None,
+            headline: None,
         }
+    }
+
+    /// Prints this line as soon as the first group has been measured.
+    pub(crate) fn with_headline(self, headline: Headline) -> Self {
+        Self { headline: Some(headline), ..self }
     }
 
     /// Creates a run that does not time cases, but runs each once in marked sections.
@@ -95,7 +104,7 @@ impl Session {
 
     /// Returns all selected cases of a group if at least one of them has no row yet, because only cases that were
     /// interleaved can be compared. Returns none if the run is late.
-    fn missing(&self, group: &Group, specs: &[SubjectSpec]) -> Vec<Case> {
+    fn missing(&self, group: &Group, specs: &[SubjectSpec]) -> Vec<Planned> {
         if self.is_late() {
             return Vec::new();
         }
@@ -106,7 +115,8 @@ impl Session {
 
     /// Returns the subjects that have cases to measure in at least one of these groups.
     fn needed(&self, groups: &[Group], specs: &[SubjectSpec]) -> Vec<SubjectSpec> {
-        let cases: Vec<Case> = groups.iter().flat_map(|group| self.missing(group, specs)).collect();
+        let cases: Vec<Planned> =
+            groups.iter().flat_map(|group| self.missing(group, specs)).collect();
         specs.iter().filter(|spec| cases.iter().any(|case| case.spec == **spec)).copied().collect()
     }
 
@@ -122,12 +132,21 @@ impl Session {
         let groups = groups_of(keys, &self.selection);
         let (hashed, plain): (Vec<Group>, Vec<Group>) =
             groups.into_iter().partition(|group| group.hashed);
-        let stream = KeyStream::new(keys as u64);
-        self.plain(plain, &subject_specs(), stream, keys)?;
-        for group in self.selection.choose_groups(hashed, &subject_specs()) {
-            self.generated_hashed(&group, stream)?;
+        let (stream, specs) =
+            (KeyStream::new(keys as u64), subject_specs_of(keys, &self.selection));
+        self.plain(plain, &specs, stream, keys)?;
+        for group in self.selection.choose_groups(hashed, &specs) {
+            self.generated_hashed(&group, &specs, stream)?;
         }
         Ok(())
+    }
+
+    /// Measures the groups of generated keys that the summary shows.
+    pub(crate) fn summary(&mut self, keys: usize) -> Result<()> {
+        let mut groups = groups_of(keys, &self.selection);
+        groups.retain(is_of_summary);
+        let specs = subject_specs_of(keys, &self.selection);
+        self.plain(groups, &specs, KeyStream::new(keys as u64), keys)
     }
 
     /// Measures filters of 1 GiB.
@@ -220,7 +239,7 @@ impl Session {
     fn lookups(
         &mut self,
         group: &Group,
-        cases: &[Case],
+        cases: &[Planned],
         section: &Section<'_>,
         stream: KeyStream,
     ) -> Result<()> {
@@ -237,7 +256,7 @@ impl Session {
     fn time_lookups(
         &mut self,
         group: &Group,
-        cases: &[Case],
+        cases: &[Planned],
         section: &Section<'_>,
         hashes: &[KeyHash],
         members: &Bitmap,
@@ -247,10 +266,10 @@ impl Session {
         for case in cases {
             let subject = &*section.find(&case.spec).subject;
             let reference = reference_answers(subject, hashes, members, &case.name)?;
-            if let Api::BatchesOf(keys) = case.api {
+            if let Some(keys) = case.case.calls.keys_per_call {
                 ensure_same_answers(subject, hashes, keys, &reference, &case.name)?;
             }
-            repetitions.push(lanes::lookups(subject, case.api, hashes, &reference, length));
+            repetitions.push(lanes::lookups(subject, case.case.calls, hashes, &reference, length));
         }
         self.time_interleaved(group, cases, section, repetitions)
     }
@@ -258,14 +277,14 @@ impl Session {
     fn inserts(
         &mut self,
         group: &Group,
-        cases: &[Case],
+        cases: &[Planned],
         section: &Section<'_>,
         keys: &[KeyHash],
     ) -> Result<()> {
         let mut repetitions = Vec::new();
         for case in cases {
             let empty = create(&case.spec, section.keys, self.isa)?;
-            repetitions.push(lanes::inserts(empty, case.api, keys, self.effort.length));
+            repetitions.push(lanes::inserts(empty, case.case.calls.api, keys, self.effort.length));
         }
         self.time_interleaved(group, cases, section, repetitions)
     }
@@ -273,7 +292,7 @@ impl Session {
     fn builds(
         &mut self,
         group: &Group,
-        cases: &[Case],
+        cases: &[Planned],
         section: &Section<'_>,
         keys: &[KeyHash],
     ) -> Result<()> {
@@ -303,8 +322,13 @@ impl Session {
         self.save()
     }
 
-    fn generated_hashed(&mut self, group: &Group, stream: KeyStream) -> Result<()> {
-        let cases = self.missing(group, &subject_specs());
+    fn generated_hashed(
+        &mut self,
+        group: &Group,
+        specs: &[SubjectSpec],
+        stream: KeyStream,
+    ) -> Result<()> {
+        let cases = self.missing(group, specs);
         if !cases.is_empty() {
             let keys = Column::Integers(stream.keys(0, group.keys));
             let workload = group.workload.unwrap_or(Workload::Mixed);
@@ -344,7 +368,7 @@ impl Session {
     fn hashed(
         &mut self,
         group: &Group,
-        cases: &[Case],
+        cases: &[Planned],
         keys: &Column,
         probes: &Probes,
     ) -> Result<()> {
@@ -381,7 +405,7 @@ impl Session {
     fn prehashed(
         &mut self,
         group: &Group,
-        cases: &[Case],
+        cases: &[Planned],
         keys: &Column,
         probes: &Probes,
     ) -> Result<()> {
@@ -404,7 +428,7 @@ impl Session {
     fn time_interleaved<'a, S: Subject + ?Sized>(
         &mut self,
         group: &Group,
-        cases: &[Case],
+        cases: &[Planned],
         section: &Section<'a, S>,
         mut repetitions: Vec<Repetition<'a>>,
     ) -> Result<()> {
@@ -439,9 +463,13 @@ impl Session {
                 .map(|(_, ways)| {
                     1e3 / ways.iter().map(Timing::median).fold(f64::INFINITY, f64::min)
                 });
-            rows.push(self.row(group, case, section.keys, built, timing, limit));
+            rows.push(self.row(group, case, built, timing, limit));
         }
         self.results.put_interleaved(rows, timings);
+        if let Some(line) = self.headline.and_then(|headline| headline(&self.results)) {
+            self.headline = None;
+            self.progress.print(&line)?;
+        }
         self.save()
     }
 
@@ -452,53 +480,26 @@ impl Session {
     fn row<S: Subject + ?Sized>(
         &self,
         group: &Group,
-        case: &Case,
-        keys: usize,
+        case: &Planned,
         built: &Built<S>,
         timing: &Timing,
         limit: Option<f64>,
     ) -> Row {
-        let (subject, rounded) = (&built.subject, |value: f64| round_significant(value, 5));
+        let subject = &built.subject;
         let bytes = subject.memory_bytes() as u64;
-        let ns_per_op = timing.median();
-        let mops = 1e3 / ns_per_op;
-        let lines = lines_per_op(built, group);
-        let interval = bootstrap::of_median(timing.repetitions());
-        let mut row = Row {
-            filter: case.spec.kind_name(),
-            variant: group.variant(&case.spec, case.api),
-            op: group.op.to_string(),
-            api: case.api.to_string(),
-            workload: group.workload.map(|workload| workload.to_string()),
-            keys: keys as u64,
+        let facts = Facts {
             bytes,
             regime: self.results.environment.caches.regime(bytes).map(Into::into),
-            load_factor: subject.load_factor().map(|load| round_significant(load, 2)),
-            threads: 1,
+            load_factor: subject.load_factor(),
             isa: subject.isa().map(|isa| isa.to_string()),
-            ns_per_op: rounded(ns_per_op),
-            mad: rounded(timing.mad()),
-            mops: rounded(mops),
-            roofline_mops: limit.map(rounded),
-            roofline_fraction: limit.zip(lines).map(|(limit, lines)| rounded(mops * lines / limit)),
-            bits_per_key: rounded(bytes as f64 * 8.0 / keys.max(1) as f64),
-            fpr_expected: built.fpr_expected.map(rounded),
-            fpr_measured: built.fpr_measured.map(rounded),
-            cache_misses_per_op: None,
-            llc_misses_per_op: None,
-            dtlb_misses_per_op: None,
-            counters: NOT_COUNTED.into(),
-            rival: case.spec.rival.map(|rival| rival.to_string()),
+            fpr_expected: built.fpr_expected,
+            fpr_measured: built.fpr_measured,
             absent_keys: built.fpr_measured.map(|_| built.absent_keys as u64),
-            ci_low: interval.map(|interval| rounded(interval.low)),
-            ci_high: interval.map(|interval| rounded(interval.high)),
-            speedup: None,
             peak_bytes: None,
-            cycles_per_op: None,
-            instructions_per_op: None,
-            l1d_misses_per_op: None,
-            branch_misses_per_op: None,
+            lines_per_op: lines_per_op(built, group),
+            roofline_mops: limit,
         };
+        let mut row = Row::new(case.case.clone(), &timing.times(), facts);
         if let Some(counts) = &timing.events_per_op {
             row.put_counts(counts, "hardware");
         }
@@ -563,7 +564,7 @@ fn reference_answers(
     Ok(single)
 }
 
-/// The number of answers of [`Api::BatchesOf`] calls that are compared with the reference.
+/// The number of answers of calls for a part of the keys that are compared with the reference.
 const VERIFIED_IN_CALLS: usize = 100_000;
 
 /// Checks that calls for `keys` keys each give the reference's answers.

@@ -2,8 +2,9 @@
 //! loop over keys runs inside the call, on the concrete type.
 
 use crate::keys::Column;
+use crate::model::{Form, Sizing};
 use crate::ours;
-use crate::plan::{Form, Sizing, SubjectSpec};
+use crate::plan::SubjectSpec;
 use crate::rivals::Size;
 use crate::slots::Slots;
 use crate::tree;
@@ -110,18 +111,16 @@ pub(crate) fn create(
     let keys = if is_tree { tree::keys_of_each(keys) } else { keys };
     let ours = ours::create(kind, spec.sizing, keys, spec.isa.or(isa), spec.form)?;
     let Some(rival) = spec.rival else { return Ok(ours) };
-    let bits_per_key = match spec.sizing {
-        Sizing::BitsPerKey(bits) => Some(bits),
-        Sizing::Fpr(_) | Sizing::Bytes(_) | Sizing::Slots(_) => None,
-    };
-    let fpr = match spec.sizing {
-        Sizing::Fpr(fpr) => Some(fpr),
-        Sizing::BitsPerKey(_) | Sizing::Bytes(_) | Sizing::Slots(_) => None,
-    };
     let bytes = ours.memory_bytes();
     // In a tree, `bytes` is the size of one filter.
     let bytes = if is_tree { bytes / tree::FILTERS } else { bytes };
-    let size = Size { keys, bits_per_key, fpr, bytes, hash_count: ours.hash_count() };
+    let size = Size {
+        keys,
+        bits_per_key: spec.sizing.bits_per_key(),
+        fpr: spec.sizing.fpr(),
+        bytes,
+        hash_count: ours.hash_count(),
+    };
     rival.create(&size, is_tree)
 }
 

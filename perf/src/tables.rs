@@ -4,13 +4,17 @@ mod engine;
 mod events;
 mod loads;
 mod matrix;
+mod summary;
+
+pub(crate) use summary::{headline, table as summary};
 
 use crate::environment::human_bytes;
+use crate::model::{Api, Op, Row, Workload};
 use crate::results::Results;
 use crate::rivals::Rival;
-use crate::row::Row;
 use comfy_table::{CellAlignment, ContentArrangement, presets};
 use std::fmt::Write as _;
+use trommel::Isa;
 
 /// A table with a name, a title and cells.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,55 +70,58 @@ pub(crate) const NAMES: [&str; 28] = [
 
 /// Returns all tables for which the run has rows.
 pub(crate) fn all(results: &Results) -> Vec<Table> {
-    let is_plain = |row: &&Row| row.is_plain();
-    let lookups = |workload: &'static str, api: &'static str| {
+    let lookups = |workload: Workload, api: Api| {
         move |row: &Row| {
-            is_plain(&row)
-                && row.op == "contains"
-                && row.workload.as_deref() == Some(workload)
-                && (row.api == api || row.rival.is_some())
+            row.case.is_plain()
+                && row.case.is_lookup(workload)
+                && (row.case.calls.api == api || row.case.is_of_rival())
         }
     };
-    let op = |op: &'static str| move |row: &Row| is_plain(&row) && row.op == op;
+    let op = |op: Op| move |row: &Row| row.case.is_plain() && row.case.op == op;
     let mut tables = vec![
         summary(results),
         throughput(
             results,
             "lookups-miss",
             "Lookups of absent keys, batches",
-            lookups("miss", "batch"),
+            lookups(Workload::Miss, Api::Batch),
         ),
         throughput(
             results,
             "lookups-hit",
             "Lookups of present keys, batches",
-            lookups("hit", "batch"),
+            lookups(Workload::Hit, Api::Batch),
         ),
         throughput(
             results,
             "lookups-mixed",
             "Lookups, half of them present, batches",
-            lookups("mixed", "batch"),
+            lookups(Workload::Mixed, Api::Batch),
         ),
         throughput(
             results,
             "lookups-zipf",
             "Lookups of skewed probes (Zipf, exponent 1), about half present, batches",
-            lookups("zipf", "batch"),
+            lookups(Workload::Zipf, Api::Batch),
         ),
         throughput(
             results,
             "single-lookups",
             "Lookups of absent keys, one call per key",
-            lookups("miss", "single"),
+            lookups(Workload::Miss, Api::Single),
         ),
-        throughput(results, "inserts", "Inserts", op("insert")),
-        throughput(results, "builds", "Builds: memory, construction and all inserts", op("build")),
+        throughput(results, "inserts", "Inserts", op(Op::Insert)),
+        throughput(
+            results,
+            "builds",
+            "Builds: memory, construction and all inserts",
+            op(Op::Build),
+        ),
         throughput(
             results,
             "hashed",
             "Lookups with hashing of integer keys included, half present",
-            |row| row.input().is_none() && row.hashes_keys(),
+            |row| row.case.input_name().is_none() && row.case.hashing,
         ),
     ];
     tables.extend(loads::all(results));
@@ -130,20 +137,22 @@ pub(crate) fn all(results: &Results) -> Vec<Table> {
 /// rival is the fastest crate with the same number and width of slots and the same load. Returns `None` for a rival's
 /// row.
 pub(crate) fn rival_of<'a>(row: &Row, rows: &'a [Row]) -> Option<&'a Row> {
-    if row.rival.is_some() {
+    if row.case.is_of_rival() {
         return None;
     }
-    let crates: Vec<String> = Rival::of_kind(&row.filter).iter().map(Rival::to_string).collect();
+    let crates: Vec<String> =
+        Rival::of_kind(&row.case.filter).iter().map(Rival::to_string).collect();
     let rivals = rows.iter().filter(|other| {
-        other.rival.as_ref().is_some_and(|rival| crates.contains(rival))
-            && other.shares_conditions_with(row)
+        other.case.rival.as_ref().is_some_and(|rival| crates.contains(rival))
+            && other.case.shares_conditions_with(&row.case)
     });
-    match row.filling() {
+    match row.case.filling() {
         Some(filling) => rivals
-            .filter(|other| other.filling() == Some(filling))
+            .filter(|other| other.case.filling() == Some(filling))
             .min_by(|a, b| a.ns_per_op.total_cmp(&b.ns_per_op)),
-        None => rivals
-            .min_by_key(|other| (other.sizing() != row.sizing(), other.bytes.abs_diff(row.bytes))),
+        None => rivals.min_by_key(|other| {
+            (other.case.size_name() != row.case.size_name(), other.bytes.abs_diff(row.bytes))
+        }),
     }
 }
 
@@ -153,9 +162,9 @@ pub(crate) fn ratio(row: &Row, rows: &[Row]) -> Option<f64> {
 }
 
 /// Returns the subject, size and api of a row. Rows for which these are equal share a line.
-fn line_key(row: &Row) -> (String, String, String) {
-    let subject = row.rival.clone().unwrap_or_else(|| row.filter.clone());
-    (subject, row.sizing().to_owned(), row.api.clone())
+fn line_key(row: &Row) -> (String, String, Api) {
+    let case = &row.case;
+    (case.subject().to_owned(), case.size_name(), case.calls.api)
 }
 
 /// Returns the distinct values in order of first appearance.
@@ -172,19 +181,19 @@ pub(crate) fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> 
 /// Returns the name of a row's subject with its size. In the sweep over loads, which has many sizes, the label has the
 /// width of slots instead of the size.
 pub(crate) fn label(row: &Row) -> String {
-    let subject = row.rival.as_deref().unwrap_or(&row.filter);
-    match row.filling() {
+    let (case, subject) = (&row.case, row.case.subject());
+    match case.filling() {
         Some(filling) => {
             let width = format!("{}{}", filling.family.letter(), filling.bits);
-            format!("{} {width}", with_isa(subject, row.sizing()))
+            format!("{} {width}", with_isa(subject, case.kernels))
         }
-        None => format!("{subject} {}", row.sizing()),
+        None => format!("{subject} {}", case.size_name()),
     }
 }
 
-/// Returns the name of a subject of the sweep over loads, with the instruction set if its size names one.
-fn with_isa(subject: &str, sizing: &str) -> String {
-    sizing.split_once('+').map_or_else(|| subject.to_owned(), |(_, isa)| format!("{subject}+{isa}"))
+/// Returns the name of a subject of the sweep over loads, with the instruction set if its case asks for one.
+fn with_isa(subject: &str, kernels: Option<Isa>) -> String {
+    kernels.map_or_else(|| subject.to_owned(), |isa| format!("{subject}+{isa}"))
 }
 
 /// Creates a table of throughputs with a line per filter and columns per number of keys.
@@ -195,7 +204,7 @@ fn throughput(
     is_shown: impl Fn(&Row) -> bool,
 ) -> Table {
     let rows: Vec<&Row> = results.rows.iter().filter(|row| is_shown(row)).collect();
-    let mut counts = distinct(rows.iter().map(|row| row.keys));
+    let mut counts = distinct(rows.iter().map(|row| row.case.keys));
     counts.sort_unstable();
     let keys = distinct(rows.iter().map(|row| line_key(row)));
     let mut header: Vec<String> = ["filter", "size", "api"].map(Into::into).into();
@@ -207,12 +216,12 @@ fn throughput(
         ]);
     }
     let lines = keys.into_iter().map(|key| {
-        let mut cells = vec![key.0.clone(), key.1.clone(), key.2.clone()];
+        let mut cells = vec![key.0.clone(), key.1.clone(), key.2.to_string()];
         let mut is_rival = false;
         for count in &counts {
-            match rows.iter().find(|row| row.keys == *count && line_key(row) == key) {
+            match rows.iter().find(|row| row.case.keys == *count && line_key(row) == key) {
                 Some(row) => {
-                    is_rival = row.rival.is_some();
+                    is_rival = row.case.is_of_rival();
                     cells.extend(throughput_cells(row, &results.rows));
                 }
                 None => cells.extend([const { String::new() }; 3]),
@@ -232,55 +241,6 @@ fn throughput_cells(row: &Row, rows: &[Row]) -> [String; 3] {
     ]
 }
 
-/// Compares each filter's batches with the crate of its family.
-fn summary(results: &Results) -> Table {
-    let is_shown = |row: &&Row| {
-        row.rival.is_none()
-            && row.api == "batch"
-            && row.is_plain()
-            && (row.op == "insert" || matches!(row.workload.as_deref(), Some("miss" | "hit")))
-            && rival_of(row, &results.rows).is_some()
-    };
-    let rows: Vec<&Row> = results.rows.iter().filter(is_shown).collect();
-    let task = |row: &Row| (row.workload.clone().unwrap_or_else(|| row.op.clone()), row.keys);
-    let mut tasks = distinct(rows.iter().map(|row| task(row)));
-    tasks.sort_by_key(|(task, keys)| {
-        (["miss", "hit", "insert"].iter().position(|name| name == task), *keys)
-    });
-    let mut header: Vec<String> = ["filter", "size", "rival"].map(Into::into).into();
-    header.extend(tasks.iter().map(|(task, keys)| format!("{task} {}", short_count(*keys))));
-    header.extend(["FPR", "rival's"].map(Into::into));
-    let lines = distinct(rows.iter().map(|row| line_key(row))).into_iter().map(|key| {
-        let of_line: Vec<&Row> = rows.iter().filter(|row| line_key(row) == key).copied().collect();
-        let rivals: Vec<&Row> =
-            of_line.iter().filter_map(|row| rival_of(row, &results.rows)).collect();
-        let mut cells = vec![
-            key.0.clone(),
-            key.1.clone(),
-            rivals.first().map_or_else(String::new, |row| label(row)),
-        ];
-        cells.extend(tasks.iter().map(|column| {
-            let row = of_line.iter().find(|row| task(row) == *column);
-            let ratio = row.and_then(|row| ratio(row, &results.rows));
-            row.zip(ratio).map_or_else(String::new, |(row, ratio)| {
-                format!("{} ×{ratio:.1}", figure(row.mops))
-            })
-        }));
-        let fpr = |rows: &[&Row]| {
-            rows.last().and_then(|row| row.fpr_measured).map_or_else(String::new, per_cent)
-        };
-        cells.extend([fpr(&of_line), fpr(&rivals)]);
-        Line { cells, is_rival: false }
-    });
-    Table {
-        name: "summary",
-        title: "Batches and the crate of the same family: M ops/s, × the crate's speed in the same rounds".into(),
-        header,
-        rows: lines.collect(),
-        words: 3,
-    }
-}
-
 /// Shows the rows on given keys, without and with hashing next to each other.
 fn inputs(results: &Results) -> Table {
     let mut lines = Vec::new();
@@ -288,13 +248,15 @@ fn inputs(results: &Results) -> Table {
         let of_input: Vec<&Row> = results
             .rows
             .iter()
-            .filter(|row| row.input() == Some(&*input.name) && row.keys == input.keys)
+            .filter(|row| {
+                row.case.input_name() == Some(&*input.name) && row.case.keys == input.keys
+            })
             .collect();
         for key in distinct(of_input.iter().map(|row| line_key(row))) {
             let of_line = |hashed: bool| {
                 of_input
                     .iter()
-                    .find(|row| line_key(row) == key && row.hashes_keys() == hashed)
+                    .find(|row| line_key(row) == key && row.case.hashing == hashed)
                     .copied()
             };
             let speed = |row: Option<&Row>| row.map_or_else(String::new, |row| figure(row.mops));
@@ -313,7 +275,7 @@ fn inputs(results: &Results) -> Table {
                 row.fpr_measured.map_or_else(String::new, per_cent),
                 format!("{:.2}", row.bits_per_key),
             ]);
-            lines.push(Line { cells, is_rival: row.rival.is_some() });
+            lines.push(Line { cells, is_rival: row.case.is_of_rival() });
         }
     }
     let header = [
@@ -341,14 +303,15 @@ fn inputs(results: &Results) -> Table {
 /// Compares the expected false-positive rates with the measured ones.
 fn rates(results: &Results) -> Table {
     let mut lines: Vec<Line> = Vec::new();
-    for row in results.rows.iter().filter(|row| row.op == "contains" && row.is_plain()) {
+    for row in results.rows.iter().filter(|row| row.case.op == Op::Contains && row.case.is_plain())
+    {
         let (Some(expected), Some(measured)) = (row.fpr_expected, row.fpr_measured) else {
             continue;
         };
         let cells = vec![
-            row.rival.clone().unwrap_or_else(|| row.filter.clone()),
-            row.sizing().to_owned(),
-            short_count(row.keys),
+            row.case.subject().to_owned(),
+            row.case.size_name(),
+            short_count(row.case.keys),
             human_bytes(row.bytes),
             format!("{:.2}", row.bits_per_key),
             per_cent(expected),
@@ -356,7 +319,7 @@ fn rates(results: &Results) -> Table {
             format!("{:+.1} %", (measured / expected - 1.0) * 100.0),
         ];
         if !lines.iter().any(|line| line.cells[..3] == cells[..3]) {
-            lines.push(Line { cells, is_rival: row.rival.is_some() });
+            lines.push(Line { cells, is_rival: row.case.is_of_rival() });
         }
     }
     let header =
@@ -473,7 +436,7 @@ impl Table {
 mod tests {
     use super::*;
     use crate::environment::Environment;
-    use crate::row::tests::example;
+    use crate::model::example;
 
     fn results() -> Results {
         let mut results = Results::new(Environment::observe(None));

@@ -176,7 +176,8 @@ mod tests {
     use super::*;
     use crate::environment::Caches;
     use crate::keys::KeyStream;
-    use crate::plan::{Form, SubjectSpec, every_place};
+    use crate::model::Form;
+    use crate::plan::{SubjectSpec, every_place};
     use crate::subject::create;
 
     /// Returns the trees of all kinds and rivals.

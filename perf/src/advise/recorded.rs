@@ -5,10 +5,9 @@ use super::offers::offers;
 use super::timings::{LineTimes, Sample, Timings};
 use super::verdict::{Advice, rank};
 use crate::failure::bad_input;
-use crate::plan::Matrix;
+use crate::model::{Calls, Matrix, Op, Row, Workload};
 use crate::results::Results;
 use crate::roofline::Point;
-use crate::row::Row;
 use anyhow::Result;
 
 /// Answers a question with the lookup times of a run, interpolated between its sizes and shares of keys.
@@ -40,21 +39,21 @@ fn timings_of(results: &Results) -> Timings {
 
 /// Turns a row into a sample, if it measures lookups in a filter of ours, in large batches and on one thread.
 fn sample_of(row: &Row) -> Option<Sample> {
-    let is_usual = row.rival.is_none()
-        && (&*row.op, &*row.api) == ("contains", "batch")
-        && row.threads == 1
-        && row.input().is_none()
-        && !row.hashes_keys()
-        && !row.is_of_engine()
-        && !row.sizing().contains('+')
-        && matches!(row.matrix(), None | Some(Matrix::Bits | Matrix::Regime(_)));
-    let hit_rate = match row.workload.as_deref()? {
-        "miss" => 0.0,
-        "mixed" => 0.5,
-        "hit" => 1.0,
-        _ => return None,
+    let is_usual = row.case.rival.is_none()
+        && (row.case.op, row.case.calls) == (Op::Contains, Calls::BATCH)
+        && row.case.threads == 1
+        && row.case.input_name().is_none()
+        && !row.case.hashing
+        && !row.case.is_of_engine()
+        && row.case.kernels.is_none()
+        && matches!(row.case.matrix, None | Some(Matrix::Bits | Matrix::Regime(_)));
+    let hit_rate = match row.case.workload? {
+        Workload::Miss => 0.0,
+        Workload::Mixed => 0.5,
+        Workload::Hit => 1.0,
+        Workload::Zipf => return None,
     };
-    let kind: trommel::FilterKind = row.filter.parse().ok()?;
+    let kind: trommel::FilterKind = row.case.filter.parse().ok()?;
     // Lookups in a counting filter read only its bits: a fifth of its memory, as each bit has a 4-bit counter.
     let bytes = if kind == trommel::FilterKind::CountingBloom { row.bytes / 5 } else { row.bytes };
     is_usual.then_some(Sample { kind, bytes, load: row.load_factor, hit_rate, ns: row.ns_per_op })
@@ -67,7 +66,7 @@ mod tests {
     use super::*;
     use crate::environment::Environment;
     use crate::failure::BadInput;
-    use crate::row::tests::example;
+    use crate::model::example;
 
     #[test]
     fn recorded_lookups_give_an_answer_that_says_what_was_interpolated() {
@@ -81,8 +80,7 @@ mod tests {
         results.put(example("split-block-bloom", "12-bit+by-1", None, 0.1));
         results.put(Row {
             bytes: 15_000_000,
-            keys: 10_000_000,
-            ..example("split-block-bloom", "12-bit", None, 4.0)
+            ..example("split-block-bloom", "12-bit", None, 4.0).with(|case| case.keys = 10_000_000)
         });
         let advice = from_results(
             &Question { fpr: Some(0.01), bytes: Some(1_500_000), ..asked.clone() },

@@ -6,7 +6,7 @@ use crate::engine::numbers_of_threads;
 use crate::environment::Caches;
 use crate::plan::{
     SubjectSpec, UNKNOWN_KEYS, groups_of, groups_of_one_gib, groups_of_tpch, key_counts, places_of,
-    subject_specs, subject_specs_of_one_gib, sweep_of, swept_specs,
+    subject_specs, subject_specs_of, subject_specs_of_one_gib, sweep_of, swept_specs,
 };
 use anyhow::Result;
 
@@ -35,10 +35,12 @@ fn names_on_tpch(selection: &Selection) -> Vec<String> {
 
 /// The names of the cases on generated keys, those of the engine included.
 fn names_on_generated_keys(selection: &Selection) -> Vec<String> {
-    let mut groups: Vec<_> = key_counts(selection)
+    let caches = Caches::observe();
+    let mut groups: Vec<_> = key_counts(selection, &caches)
         .into_iter()
         .flat_map(|keys| groups_of(keys, selection))
-        .map(|group| (group, subject_specs()))
+        .map(|group| (subject_specs_of(group.keys, selection), group))
+        .map(|(specs, group)| (group, specs))
         .collect();
     for loads in sweep_of(selection) {
         let specs = swept_specs(loads.family, loads.slots, selection, None);
@@ -53,7 +55,7 @@ fn names_on_generated_keys(selection: &Selection) -> Vec<String> {
             groups_of_one_gib().into_iter().map(|group| (group, subject_specs_of_one_gib())),
         );
     }
-    for place in places_of(selection, &Caches::observe()) {
+    for place in places_of(selection, &caches) {
         let of_place = place.groups.into_iter();
         groups.extend(of_place.map(|group| (group, place.specs.clone())));
     }

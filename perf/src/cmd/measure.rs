@@ -11,9 +11,11 @@ use crate::environment::{Caches, Environment, human_bytes, memory_bytes};
 use crate::failure::bad_input;
 use crate::keys::{Column, Probes};
 use crate::lock::lock;
+use crate::model::short_slots;
 use crate::plan::{
-    Loads, Place, SubjectSpec, groups_of, groups_of_one_gib, groups_of_tpch, key_counts, places_of,
-    short_slots, subject_specs, subject_specs_of_one_gib, sweep_of, tpch_scale,
+    Loads, Place, SubjectSpec, groups_of, groups_of_one_gib, groups_of_tpch, is_of_summary,
+    key_counts, key_counts_of_summary, places_of, subject_specs, subject_specs_of,
+    subject_specs_of_one_gib, sweep_of, tpch_scale,
 };
 use crate::progress::Progress;
 use crate::results::{Input, Results, prepare};
@@ -82,7 +84,7 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
     let mut progress = Progress::new(count_steps(&selection, isa, own_input.is_some()));
     measure_roofline(&mut results, &selection, &mut progress)?;
     let effort = Effort::of(&selection, arguments.seconds);
-    let mut session = Session::new(
+    let session = Session::new(
         results,
         progress,
         selection.clone(),
@@ -91,6 +93,7 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
         Some(arguments.out.clone()),
         counters,
     );
+    let mut session = session.with_headline(tables::headline);
     if let Some((keys, probes)) = own_input {
         session.input(FILE, OF_FILES, &keys, &probes)?;
     } else {
@@ -116,7 +119,9 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
 /// Checks that all filters for the largest key count fit into `memory` bytes together. It assumes one byte per key,
 /// which is a lower bound: each filter takes more, and inserts are measured on several copies.
 fn ensure_fits(selection: &Selection, memory: Option<u64>) -> Result<()> {
-    let Some((keys, memory)) = key_counts(selection).into_iter().max().zip(memory) else {
+    let Some((keys, memory)) =
+        key_counts(selection, &Caches::observe()).into_iter().max().zip(memory)
+    else {
         return Ok(());
     };
     let groups = groups_of(keys, selection);
@@ -243,6 +248,10 @@ fn count_steps(selection: &Selection, isa: Option<Isa>, has_own_keys: bool) -> u
 /// The parts of a run. They are measured one after the other, each on its own filters.
 #[derive(Clone, Debug, PartialEq)]
 enum Part {
+    /// The groups of [`Part::Generated`] that the summary shows.
+    Summary(usize),
+    /// Prints the summary of what was measured so far.
+    ShowSummary,
     Generated(usize),
     Tpch(f64),
     Sweep(Loads),
@@ -253,9 +262,22 @@ enum Part {
 
 /// The parts of a selection, in order. If a run without `--full` takes too long, the last parts are left out.
 fn parts(selection: &Selection) -> Vec<Part> {
+    let caches = Caches::observe();
     let (looked_up, changed): (Vec<usize>, Vec<usize>) =
-        key_counts(selection).into_iter().partition(|keys| selection.only_looks_up(*keys));
-    let mut parts: Vec<Part> = changed.into_iter().map(Part::Generated).collect();
+        key_counts(selection, &caches).into_iter().partition(|keys| selection.only_looks_up(*keys));
+    let of_summary = key_counts_of_summary(selection, &caches);
+    let (mut parts, mut looked_up) = (Vec::new(), looked_up);
+    for keys in &of_summary {
+        if looked_up.contains(keys) {
+            // All of its groups are few, and to fill the filters once more would take longer than to measure them.
+            looked_up.retain(|other| other != keys);
+            parts.push(Part::Generated(*keys));
+        } else {
+            parts.push(Part::Summary(*keys));
+        }
+    }
+    parts.extend((!of_summary.is_empty()).then_some(Part::ShowSummary));
+    parts.extend(changed.into_iter().map(Part::Generated));
     parts.extend(sweep_of(selection).into_iter().map(Part::Sweep));
     if !groups_of_tpch(selection).is_empty() {
         parts.push(Part::Tpch(tpch_scale(selection)));
@@ -266,7 +288,7 @@ fn parts(selection: &Selection) -> Vec<Part> {
     if selection.includes_one_gib() {
         parts.push(Part::OneGib);
     }
-    parts.extend(places_of(selection, &Caches::observe()).into_iter().map(Part::Place));
+    parts.extend(places_of(selection, &caches).into_iter().map(Part::Place));
     parts.extend(looked_up.into_iter().map(Part::Generated));
     parts
 }
@@ -276,7 +298,15 @@ impl Part {
         let count =
             |groups, specs: &[SubjectSpec]| steps_of(selection.choose_groups(groups, specs).len());
         match self {
-            Self::Generated(keys) => count(groups_of(*keys, selection), &subject_specs()),
+            Self::Summary(keys) => {
+                let mut groups = groups_of(*keys, selection);
+                groups.retain(is_of_summary);
+                count(groups, &subject_specs_of(*keys, selection))
+            }
+            Self::ShowSummary => 0,
+            Self::Generated(keys) => {
+                count(groups_of(*keys, selection), &subject_specs_of(*keys, selection))
+            }
             Self::Tpch(_) => steps_of(groups_of_tpch(selection).len()),
             Self::Sweep(loads) => steps_of_sweep(loads, selection, isa),
             Self::Engine => selection.engine_groups().len() + selection.engine_places().len(),
@@ -287,6 +317,10 @@ impl Part {
 
     fn measure(&self, session: &mut Session, thread_sets: &[ThreadSet]) -> Result<()> {
         match self {
+            Self::Summary(keys) => session.summary(*keys),
+            Self::ShowSummary => {
+                session.progress.print(&tables::summary(&session.results).to_terminal())
+            }
             Self::Generated(keys) => session.generated(*keys),
             Self::Tpch(scale) => {
                 session.progress.say("generating TPC-H");
@@ -306,7 +340,8 @@ impl Part {
 impl fmt::Display for Part {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Generated(keys) => write!(f, "{keys:e} keys"),
+            Self::Summary(keys) | Self::Generated(keys) => write!(f, "{keys:e} keys"),
+            Self::ShowSummary => f.write_str("the summary"),
             Self::Tpch(scale) => write!(f, "TPC-H at scale {scale}"),
             Self::Sweep(loads) => {
                 write!(f, "{} filters of {} slots", loads.family, short_slots(loads.slots))
@@ -372,8 +407,9 @@ mod tests {
         let usual = Selection::default();
         let full = Selection { full: true, ..Selection::default() };
         let all = parts(&quick);
-        assert_eq!(all[..2], [Part::Generated(100_000), Part::Generated(1_000_000)]);
-        assert_eq!(all.last(), Some(&Part::Generated(10_000_000)));
+        assert!(matches!(all[..2], [Part::Summary(100_000), Part::Generated(10_000_000..)]));
+        let shown_first = [Part::ShowSummary, Part::Generated(100_000), Part::Generated(1_000_000)];
+        assert_eq!(all[2..5], shown_first);
         assert!(!parts(&usual).contains(&Part::OneGib) && parts(&full).contains(&Part::OneGib));
         // The last parts, which a slow machine leaves out, are those of the matrix, and not the engine.
         let at = |wanted: fn(&Part) -> bool| parts(&usual).iter().position(wanted).unwrap();

@@ -2,7 +2,7 @@
 //! the new filter is a different one, and its speed cannot be compared with that of the old filter.
 
 use super::runs::Pair;
-use crate::row::Row;
+use crate::model::Row;
 use serde::Serialize;
 
 /// A changed value.
@@ -68,7 +68,7 @@ fn rates_differ(old: &Row, new: &Row) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::row::tests::example;
+    use crate::model::example;
 
     fn changed(edit: impl Fn(&mut Row)) -> Vec<What> {
         let old = example("bloom", "12-bit", None, 2.0);

@@ -39,12 +39,12 @@ impl Drift {
     pub(super) fn of<'a>(pairs: impl Iterator<Item = Pair<'a>>) -> Self {
         let (mut rivals, mut lines) = (Vec::new(), Vec::new());
         for Pair { old, new } in pairs {
-            if old.rival.is_some() {
+            if old.case.is_of_rival() {
                 rivals.push(new.ns_per_op / old.ns_per_op);
             }
             // Cases of one group and size share one measurement of cache-line reads, which counts once.
             if let Some((was, is)) = old.roofline_mops.zip(new.roofline_mops) {
-                let line = (&old.op, &old.workload, old.keys, was, is);
+                let line = (old.case.op, old.case.workload, old.case.keys, was, is);
                 if was > 0.0 && is > 0.0 && !lines.contains(&line) {
                     lines.push(line);
                 }
@@ -77,8 +77,8 @@ impl Common {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::row::Row;
-    use crate::row::tests::example;
+    use crate::model::Row;
+    use crate::model::example;
 
     fn rows(times: impl Iterator<Item = f64>, rival: Option<&str>) -> Vec<Row> {
         let row =
@@ -118,10 +118,10 @@ mod tests {
     #[test]
     fn cache_line_reads_count_once_per_group_and_size() {
         let old: Vec<Row> = (0..30)
-            .map(|i| Row {
-                keys: 1000 * (i / 2),
-                roofline_mops: Some(300.0),
-                ..example("bloom", "12-bit", None, 2.0)
+            .map(|i| {
+                let row = example("bloom", "12-bit", None, 2.0);
+                let row = row.with(|case| case.keys = 1000 * (i / 2));
+                Row { roofline_mops: Some(300.0), ..row }
             })
             .collect();
         let new: Vec<Row> =

@@ -31,7 +31,7 @@ impl<'a> Interleaved<'a> {
         let [old, new] = [&attempt.old, &attempt.new].map(|run| &run.results.samples);
         let groups_by_name = [old, new].map(groups_by_name);
         let mut controls: HashMap<GroupIndices, Vec<Control<'a>>> = HashMap::new();
-        for pair in pairs.filter(|pair| pair.old.rival.is_some()) {
+        for pair in pairs.filter(|pair| pair.old.case.is_of_rival()) {
             let name = pair.old.name();
             let control = Control { old: old.of(&name), new: new.of(&name) };
             if let Some(group) =

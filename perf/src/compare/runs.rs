@@ -3,8 +3,8 @@
 use super::{MeasuredIn, Unmatched};
 use crate::environment::Environment;
 use crate::failure::bad_input;
+use crate::model::Row;
 use crate::results::Results;
-use crate::row::Row;
 use anyhow::Result;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -157,42 +157,22 @@ pub(super) fn notes(attempts: &[Attempt]) -> Vec<String> {
     notes
 }
 
-/// The columns that identify a case.
-type Key<'a> = (
-    &'a str,
-    &'a str,
-    &'a str,
-    &'a str,
-    Option<&'a str>,
-    u64,
-    u32,
-    Option<&'a str>,
-    Option<&'a str>,
-);
+/// What identifies a case: its name, the kind with which a rival competes, and the instruction set.
+type Key = (String, String, Option<String>);
 
-fn key(row: &Row) -> Key<'_> {
-    (
-        &row.filter,
-        &row.variant,
-        &row.op,
-        &row.api,
-        row.workload.as_deref(),
-        row.keys,
-        row.threads,
-        row.isa.as_deref(),
-        row.rival.as_deref(),
-    )
+fn key(row: &Row) -> Key {
+    (row.name(), row.case.filter.clone(), row.isa.clone())
 }
 
 /// Returns the cases that all runs have, in the order of the first run, and the cases that only some runs have.
 pub(super) fn matched(attempts: &[Attempt]) -> Result<(Vec<Matched<'_>>, Vec<Unmatched>)> {
-    let rows: Vec<[HashMap<Key<'_>, &Row>; 2]> =
+    let rows: Vec<[HashMap<Key, &Row>; 2]> =
         attempts.iter().map(|attempt| [by_key(&attempt.old), by_key(&attempt.new)]).collect();
     let mut seen = HashSet::new();
     let (mut matched, mut unmatched) = (Vec::new(), Vec::new());
     for row in attempts.iter().flat_map(Attempt::runs).flat_map(|run| &run.results.rows) {
         let key = key(row);
-        if !seen.insert(key) {
+        if !seen.insert(key.clone()) {
             continue;
         }
         let pairs: Option<Vec<Pair<'_>>> = rows
@@ -208,7 +188,7 @@ pub(super) fn matched(attempts: &[Attempt]) -> Result<(Vec<Matched<'_>>, Vec<Unm
                     (false, true) => MeasuredIn::NewAlone,
                     _ => MeasuredIn::SomeRuns,
                 };
-                let (name, rival) = (row.name(), row.rival.clone());
+                let (name, rival) = (row.name(), row.case.rival.clone());
                 unmatched.push(Unmatched { name, rival, measured_in });
             }
         }
@@ -219,6 +199,6 @@ pub(super) fn matched(attempts: &[Attempt]) -> Result<(Vec<Matched<'_>>, Vec<Unm
     Ok((matched, unmatched))
 }
 
-fn by_key(run: &Run) -> HashMap<Key<'_>, &Row> {
+fn by_key(run: &Run) -> HashMap<Key, &Row> {
     run.results.rows.iter().map(|row| (key(row), row)).collect()
 }

@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn the_drift_of_the_machine_is_divided_out_of_a_case_without_rivals() {
-        let row = |ns| crate::row::tests::example("bloom", "12-bit", None, ns);
+        let row = |ns| crate::model::example("bloom", "12-bit", None, ns);
         let (old, new) = (row(10.0), row(12.0));
         let pair = Pair { old: &old, new: &new };
         let measure = Measure::of(&pair, &[10.0; 12], &[12.0; 12], None, 1.2);

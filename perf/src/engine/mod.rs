@@ -28,7 +28,7 @@ mod wall;
 pub(crate) use calibrate::{Extent, measure as calibrate};
 pub(crate) use calibration::Calibration;
 pub(crate) use peak::during as peak_during;
-pub(crate) use plan::{Input, groups_of};
+pub(crate) use plan::groups_of;
 pub(crate) use rows::Bench;
 pub(crate) use strategies::Choice;
 pub(crate) use threads::{MAX_THREADS, ThreadSet, numbers_of_threads};

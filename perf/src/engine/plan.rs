@@ -3,34 +3,18 @@
 use crate::cli::Selection;
 use crate::engine::strategies;
 use crate::engine::threads::numbers_of_threads;
-use crate::plan::{Op, Scope, Workload};
+use crate::model::{
+    Api, Calls, Case, Clock, Distribution, Family, Filling, Input, Op, Sizing, Workload,
+};
+use crate::plan::Scope;
 use crate::rivals::ParallelRival;
-use crate::row::{Row, WALL_SUFFIX, case_name_on};
 use std::fmt;
 use std::ops::RangeInclusive;
 use trommel::{FilterKind, FilterSpec, Isa};
 
-/// The size of a filter.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Size {
-    /// This many bits per key.
-    BitsPerKey(usize),
-    /// Sized by the filter's own equation for this false-positive rate.
-    Fpr(f64),
-    /// So many slots that the keys fill 95 % of them. Fingerprints or remainders have this many bits.
-    Full(u32),
-    /// This many bytes, for any number of keys.
-    Bytes(usize),
-}
-
 /// The name that `--filter` must match for the map of strategies to be measured.
 const STRATEGIES: &str = "engine-strategies";
 
-/// The suffix of the size of a filter that threads share.
-const SHARED_SUFFIX: &str = "-shared";
-
-/// The share of slots that the keys take with [`Size::Full`].
-const FULL_LOAD: f64 = 0.95;
 const ONE_GIB: usize = 1 << 30;
 /// The key counts at which skewed keys and shared filters are measured. They are enough work for several threads, yet
 /// their rounds are short.
@@ -41,44 +25,7 @@ const LINE_BYTES: usize = 64;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct SizedFilter {
     pub(crate) kind: FilterKind,
-    pub(crate) size: Size,
-}
-
-/// The distribution and order of keys and probes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Input {
-    /// Distinct keys, in no particular order.
-    Plain,
-    /// This number of keys per cache line of the table, as written in the variant column.
-    PerLine(&'static str),
-    /// Sorted by hash.
-    Sorted,
-    /// One key, repeated.
-    Equal,
-    /// Keys repeated by Zipf's law, with the same distribution as [`Workload::Zipf`].
-    Zipf,
-}
-
-impl Input {
-    /// The skewed inputs. They must not make the engine slower than the batch.
-    pub(crate) const SKEWED: [Self; 3] = [Self::Sorted, Self::Equal, Self::Zipf];
-
-    /// The suffix of the size in the variant column.
-    pub(crate) fn suffix(self) -> String {
-        match self {
-            Self::Plain => String::new(),
-            Self::PerLine(density) => format!("-{density}-a-line"),
-            Self::Sorted => "-sorted".into(),
-            Self::Equal => "-equal".into(),
-            Self::Zipf => "-zipf".into(),
-        }
-    }
-
-    /// Whether a row of the engine was measured with skewed keys.
-    pub(crate) fn is_skewed(row: &Row) -> bool {
-        row.is_of_engine()
-            && Self::SKEWED.iter().any(|input| row.sizing().ends_with(&input.suffix()))
-    }
+    pub(crate) sizing: Sizing,
 }
 
 /// A subject of a group, without its number of threads.
@@ -110,7 +57,7 @@ pub(crate) struct Group {
     /// The number of keys that are looked up or inserted per repetition.
     pub(crate) ops: usize,
     /// The distribution and order of these keys.
-    pub(crate) input: Input,
+    pub(crate) distribution: Distribution,
     /// Whether keys are inserted by several threads through shared references.
     pub(crate) shared: bool,
 }
@@ -119,15 +66,16 @@ impl SizedFilter {
     /// The spec of the filter for `keys` keys.
     pub(crate) fn spec(&self, keys: usize, isa: Option<Isa>) -> FilterSpec {
         let spec = FilterSpec::new(self.kind).keys(keys);
-        let spec = match self.size {
-            Size::BitsPerKey(bits) => spec.memory_bytes((keys * bits).div_ceil(8).max(LINE_BYTES)),
-            Size::Fpr(fpr) => spec.fpr(fpr),
-            Size::Bytes(bytes) => spec.memory_bytes(bytes),
-            Size::Full(bits) if self.kind == FilterKind::Cuckoo => {
-                // The filter is a multiset because its rival is one: the rival keeps every copy.
-                spec.load(FULL_LOAD).fingerprint_bits(bits).multiset(true)
+        let spec = match self.sizing {
+            Sizing::BitsPerKey(bits) => {
+                spec.memory_bytes((keys * bits).div_ceil(8).max(LINE_BYTES))
             }
-            Size::Full(bits) => spec.load(FULL_LOAD).remainder_bits(bits),
+            Sizing::Fpr(fpr) => spec.fpr(fpr),
+            Sizing::Bytes(bytes) => spec.memory_bytes(bytes),
+            Sizing::Full { family, bits } => with_slots(spec, family, bits, Sizing::FULL_LOAD),
+            Sizing::Slots(Filling { family, bits, load, .. }) => {
+                with_slots(spec, family, bits, f64::from(load) / 100.0)
+            }
         };
         isa.map_or(spec, |isa| spec.isa(isa))
     }
@@ -142,19 +90,7 @@ impl SizedFilter {
         }
     }
 
-    fn size_name(&self) -> String {
-        match self.size {
-            Size::BitsPerKey(bits) => format!("{bits}-bit"),
-            Size::Fpr(fpr) => format!("fpr-{}%", fpr * 100.0),
-            Size::Full(bits) => {
-                let letter = if self.kind == FilterKind::Cuckoo { 'f' } else { 'r' };
-                format!("{letter}{bits}-full-{}%", FULL_LOAD * 100.0)
-            }
-            Size::Bytes(bytes) => format!("{}-MiB", bytes >> 20),
-        }
-    }
-
-    /// Whether a rival's filter is of the same kind. If not, the rival's variant names our filter whose size it takes.
+    /// Whether a rival's filter is of the same kind. If not, the rival takes the size of our filter.
     fn has_kind_of(&self, rival: ParallelRival) -> bool {
         let kind = match rival {
             ParallelRival::SbbfRs => FilterKind::SplitBlockBloom,
@@ -166,6 +102,15 @@ impl SizedFilter {
     }
 }
 
+/// Sizes a filter so that its keys take this share of slots of `bits` bits.
+fn with_slots(spec: FilterSpec, family: Family, bits: u32, load: f64) -> FilterSpec {
+    match family {
+        Family::Quotient => spec.load(load).remainder_bits(bits),
+        // The filter is a multiset because its rival is one: the rival keeps every copy.
+        Family::Cuckoo => spec.load(load).fingerprint_bits(bits).multiset(true),
+    }
+}
+
 impl Group {
     /// A group on plain keys with one operation per key.
     const fn of(
@@ -174,42 +119,40 @@ impl Group {
         workload: Option<Workload>,
         keys: usize,
     ) -> Self {
-        Self { sized_filter, op, workload, keys, ops: keys, input: Input::Plain, shared: false }
+        let distribution = Distribution::Plain;
+        Self { sized_filter, op, workload, keys, ops: keys, distribution, shared: false }
     }
 
-    /// The variant column of a participant.
-    pub(crate) fn variant(&self, participant: Participant) -> String {
-        let size_from = match participant {
-            Participant::Rival(rival) if !self.sized_filter.has_kind_of(rival) => {
-                format!("as-{}-", self.sized_filter.kind)
-            }
-            _ => String::new(),
+    /// The case of a runner.
+    pub(crate) fn case(&self, runner: Runner) -> Case {
+        let SizedFilter { kind, sizing } = self.sized_filter;
+        let rival = match runner.participant {
+            Participant::Rival(rival) => Some(rival),
+            Participant::Batch | Participant::Engine | Participant::Shared => None,
         };
-        let shared = if self.shared { SHARED_SUFFIX } else { "" };
-        let (size, input) = (self.sized_filter.size_name(), self.input.suffix());
-        format!("{size_from}{size}{input}{shared}{WALL_SUFFIX}")
+        Case {
+            rival: rival.map(|rival| rival.to_string()),
+            takes_size: rival.is_some_and(|rival| !self.sized_filter.has_kind_of(rival)),
+            op: self.op,
+            workload: self.workload,
+            calls: Calls::by(runner.api()),
+            keys: self.keys as u64,
+            input: Input::Generated(self.distribution),
+            threads: runner.threads as u32,
+            clock: Clock::Wall,
+            is_shared: self.shared,
+            ..Case::of(kind.to_string(), sizing)
+        }
     }
 
     /// The name of a runner's case.
     pub(crate) fn case_name(&self, runner: Runner) -> String {
-        let subject = match runner.participant {
-            Participant::Rival(rival) => rival.to_string(),
-            _ => self.sized_filter.kind.to_string(),
-        };
-        case_name_on(
-            &self.op.to_string(),
-            self.workload.map(|workload| workload.to_string()).as_deref(),
-            self.keys as u64,
-            &subject,
-            &self.variant(runner.participant),
-            runner.api(),
-            runner.threads as u32,
-        )
+        self.case(runner).name()
     }
 
     /// The distribution of the keys in the filter. In a group of lookups, only the probes are skewed.
-    pub(crate) fn inserted(&self) -> Input {
-        if self.op == Op::Insert { self.input } else { Input::Plain }
+    pub(crate) fn inserted(&self) -> Distribution {
+        if self.op == Op::Insert { self.distribution } else { Distribution::Plain }
     }
 
     /// All runners of the group, on these numbers of threads. Groups with skewed keys have no rivals, since their
@@ -226,7 +169,7 @@ impl Group {
         let rival = Participant::Rival(self.sized_filter.rival());
         let mut all = vec![Runner { participant: Participant::Batch, threads: 1 }];
         all.extend(on_threads(Participant::Engine));
-        if Input::SKEWED.contains(&self.input) {
+        if Distribution::SKEWED.contains(&self.distribution) {
             return all;
         }
         all.extend(on_threads(rival));
@@ -256,17 +199,21 @@ impl fmt::Display for Group {
         if let Some(workload) = self.workload {
             write!(f, " {workload}")?;
         }
-        write!(f, " {:e}{}", self.keys, self.input.suffix())
+        write!(f, " {:e}", self.keys)?;
+        match self.distribution {
+            Distribution::Plain => Ok(()),
+            distribution => write!(f, " {distribution}"),
+        }
     }
 }
 
 impl Runner {
-    /// The api column.
-    pub(crate) fn api(self) -> &'static str {
+    /// Who passes keys to the filter, and how.
+    pub(crate) fn api(self) -> Api {
         match self.participant {
-            Participant::Batch => "batch",
-            Participant::Engine => "engine",
-            Participant::Shared => "shared",
+            Participant::Batch => Api::Batch,
+            Participant::Engine => Api::Engine,
+            Participant::Shared => Api::Shared,
             Participant::Rival(rival) => rival.api(self.threads),
         }
     }
@@ -275,15 +222,16 @@ impl Runner {
 /// The filters that are measured at every key count.
 fn sized_filters() -> [SizedFilter; 7] {
     use FilterKind as Kind;
-    let sized = |kind, size| SizedFilter { kind, size };
+    let sized = |kind, sizing| SizedFilter { kind, sizing };
+    let full = |family| Sizing::Full { family, bits: 8 };
     [
-        sized(Kind::SplitBlockBloom, Size::BitsPerKey(12)),
-        sized(Kind::CacheLineBloom, Size::BitsPerKey(12)),
-        sized(Kind::RegisterBloom, Size::BitsPerKey(12)),
-        sized(Kind::Bloom, Size::Fpr(0.01)),
-        sized(Kind::Quotient, Size::Full(8)),
-        sized(Kind::CacheLineQuotient, Size::Full(8)),
-        sized(Kind::Cuckoo, Size::Full(8)),
+        sized(Kind::SplitBlockBloom, Sizing::BitsPerKey(12)),
+        sized(Kind::CacheLineBloom, Sizing::BitsPerKey(12)),
+        sized(Kind::RegisterBloom, Sizing::BitsPerKey(12)),
+        sized(Kind::Bloom, Sizing::Fpr(0.01)),
+        sized(Kind::Quotient, full(Family::Quotient)),
+        sized(Kind::CacheLineQuotient, full(Family::Quotient)),
+        sized(Kind::Cuckoo, full(Family::Cuckoo)),
     ]
 }
 
@@ -316,12 +264,14 @@ pub(crate) fn groups_of_skewed(keys: usize) -> Vec<Group> {
     for filter in
         sized_filters_of(&[Kind::SplitBlockBloom, Kind::Bloom, Kind::Quotient, Kind::Cuckoo])
     {
-        for input in Input::SKEWED {
-            let group = |op, workload| Group { input, ..Group::of(filter, op, workload, keys) };
-            let probes = if input == Input::Zipf { Workload::Zipf } else { Workload::Hit };
+        for distribution in Distribution::SKEWED {
+            let group =
+                |op, workload| Group { distribution, ..Group::of(filter, op, workload, keys) };
+            let is_zipf = distribution == Distribution::Zipf;
+            let probes = if is_zipf { Workload::Zipf } else { Workload::Hit };
             groups.push(group(Op::Contains, Some(probes)));
             // A cuckoo filter stores every copy of a key, and has room for only a few copies.
-            if filter.kind != FilterKind::Cuckoo || input == Input::Sorted {
+            if filter.kind != FilterKind::Cuckoo || distribution == Distribution::Sorted {
                 groups.push(group(Op::Insert, None));
             }
         }
@@ -344,16 +294,17 @@ pub(crate) fn groups_of_one_gib() -> Vec<Group> {
     let kinds =
         [FilterKind::SplitBlockBloom, FilterKind::CacheLineBloom, FilterKind::RegisterBloom];
     let of_kind = |kind| {
-        let filter = SizedFilter { kind, size: Size::Bytes(ONE_GIB) };
-        let group = |op, workload, ops, input| Group {
+        let filter = SizedFilter { kind, sizing: Sizing::Bytes(ONE_GIB) };
+        let group = |op, workload, ops, distribution| Group {
             ops,
-            input,
+            distribution,
             ..Group::of(filter, op, workload, KEYS)
         };
-        let mut groups = vec![group(Op::Insert, None, KEYS, Input::Plain)];
-        for (probes, name) in [(lines / 4, "0.25"), (lines, "1"), (4 * lines, "4")] {
+        let mut groups = vec![group(Op::Insert, None, KEYS, Distribution::Plain)];
+        for (probes, per_line) in [(lines / 4, 0.25), (lines, 1.0), (4 * lines, 4.0)] {
             for workload in [Workload::Hit, Workload::Miss] {
-                groups.push(group(Op::Contains, Some(workload), probes, Input::PerLine(name)));
+                let distribution = Distribution::PerLine(per_line);
+                groups.push(group(Op::Contains, Some(workload), probes, distribution));
             }
         }
         groups
@@ -418,7 +369,6 @@ impl Selection {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::row::filling_of;
     use std::collections::HashSet;
 
     fn selection(filter: &str) -> Selection {
@@ -439,7 +389,7 @@ mod tests {
         for group in groups.chain(others.flatten()) {
             for runner in group.runners(&[1, 2]) {
                 let name = group.case_name(runner);
-                assert_eq!(filling_of(&group.variant(runner.participant)), None, "{name}");
+                assert_eq!(group.case(runner).filling(), None, "{name}");
                 assert!(names.insert(name.clone()), "{name}");
             }
         }

@@ -1,22 +1,20 @@
 //! Measures the rows of the engine: the filters of each group are built, verified, and timed interleaved.
 
-use super::plan::{Group, Input, Participant, Runner};
+use super::plan::{Group, Participant, Runner};
 use super::runner::Maker;
 use super::threads::ThreadSet;
 use super::{peak, wall};
-use crate::bootstrap;
 use crate::built::lines_of;
 use crate::clock::Lap;
 use crate::effort::Effort;
 use crate::interleave::{Meter, Repetition, Timing, interleave};
 use crate::keys::{Column, KeyStream, as_hashes};
 use crate::lanes;
-use crate::plan::{Op, Workload};
+use crate::model::{Distribution, Facts, Op, Row, Workload};
 use crate::progress::Progress;
 use crate::results::Results;
 use crate::rivals::Parallel;
 use crate::roofline::Arena;
-use crate::row::{NOT_COUNTED, Row};
 use crate::stats::round_significant;
 use crate::subject::ensure_no_key_denied;
 use anyhow::{Context as _, Result, ensure};
@@ -87,7 +85,7 @@ impl Truth {
         let Column::Integers(mut values) = probes.column else {
             unreachable!("generated keys are integers")
         };
-        arrange(&mut values, group.input);
+        arrange(&mut values, group.distribution);
         let hashes = as_hashes(&values);
         let mut answers = Bitmap::new(0);
         self.filter.contains_batch(&hashes, &mut answers);
@@ -203,14 +201,14 @@ impl Bench<'_> {
 }
 
 /// Properties of a runner's filter with all keys.
-struct Facts {
+struct FilterFacts {
     bytes: u64,
     load_factor: Option<f64>,
     peak_bytes: Option<u64>,
 }
 
 struct Ready<'a> {
-    facts: Facts,
+    facts: FilterFacts,
     repetition: Repetition<'a>,
 }
 
@@ -298,34 +296,35 @@ impl<'a> Section<'a> {
         Ok(Ready { facts, repetition })
     }
 
-    fn facts(filter: &dyn Parallel, peak_bytes: Option<u64>) -> Facts {
-        Facts {
+    fn facts(filter: &dyn Parallel, peak_bytes: Option<u64>) -> FilterFacts {
+        FilterFacts {
             bytes: filter.memory_bytes() as u64,
-            load_factor: filter.load_factor().map(|load| round_significant(load, 2)),
+            load_factor: filter.load_factor(),
             peak_bytes,
         }
     }
 }
 
 /// Returns the hashes of the keys to insert.
-fn inserted(input: Input, stream: KeyStream, keys: usize) -> Vec<KeyHash> {
-    let mut values = match input {
-        Input::Zipf => match stream.probes(Workload::Zipf, keys, keys).column {
+fn inserted(distribution: Distribution, stream: KeyStream, keys: usize) -> Vec<KeyHash> {
+    let mut values = match distribution {
+        Distribution::Zipf => match stream.probes(Workload::Zipf, keys, keys).column {
             Column::Integers(values) => values,
             Column::Strings(_) => unreachable!("generated keys are integers"),
         },
         _ => stream.keys(0, keys),
     };
-    arrange(&mut values, input);
+    arrange(&mut values, distribution);
     as_hashes(&values)
 }
 
-/// Orders or overwrites drawn values as the input demands.
-fn arrange(values: &mut [u64], input: Input) {
-    match (input, values) {
-        (Input::Sorted, values) => values.sort_unstable(),
-        (Input::Equal, [first, others @ ..]) => others.fill(*first),
-        (Input::Equal, []) | (Input::Plain | Input::PerLine(_) | Input::Zipf, _) => {}
+/// Orders or overwrites drawn values as the distribution demands.
+fn arrange(values: &mut [u64], distribution: Distribution) {
+    use Distribution::{Equal, PerLine, Plain, Sorted, Zipf};
+    match (distribution, values) {
+        (Sorted, values) => values.sort_unstable(),
+        (Equal, [first, others @ ..]) => others.fill(*first),
+        (Equal, []) | (Plain | PerLine(_) | Zipf, _) => {}
     }
 }
 
@@ -357,57 +356,33 @@ fn row(
     group: &Group,
     runner: Runner,
     truth: &Truth,
-    facts: &Facts,
+    filter: &FilterFacts,
     timing: &Timing,
     limit: f64,
 ) -> Row {
-    let rounded = |value: f64| round_significant(value, 5);
-    let rival = match runner.participant {
-        Participant::Rival(rival) => Some(rival.to_string()),
-        Participant::Batch | Participant::Engine | Participant::Shared => None,
-    };
-    let ours = rival.is_none();
+    let case = group.case(runner);
+    let ours = !case.is_of_rival();
     let fpr = truth.filter.expected_fpr();
     let hashes = truth.filter.hash_count();
-    let lines = lines_of(group.sized_filter.kind, group.op, group.workload, hashes, Some(fpr));
-    let ns_per_op = timing.median();
-    let mops = 1e3 / ns_per_op;
-    let interval = bootstrap::of_median(timing.repetitions());
-    Row {
-        filter: group.sized_filter.kind.to_string(),
-        variant: group.variant(runner.participant),
-        op: group.op.to_string(),
-        api: runner.api().into(),
-        workload: group.workload.map(|workload| workload.to_string()),
-        keys: group.keys as u64,
-        bytes: facts.bytes,
+    let facts = Facts {
+        bytes: filter.bytes,
         regime: None,
-        load_factor: facts.load_factor,
-        threads: runner.threads as u32,
+        load_factor: filter.load_factor,
         isa: ours.then(|| truth.filter.isa().to_string()),
-        ns_per_op: rounded(ns_per_op),
-        mad: rounded(timing.mad()),
-        mops: rounded(mops),
-        roofline_mops: Some(rounded(limit)),
-        roofline_fraction: lines.map(|lines| rounded(mops * lines / limit)),
-        bits_per_key: rounded(facts.bytes as f64 * 8.0 / group.keys.max(1) as f64),
-        fpr_expected: ours.then(|| rounded(fpr)),
-        fpr_measured: ours.then(|| rounded(truth.fpr_measured)),
-        cache_misses_per_op: None,
-        llc_misses_per_op: None,
-        dtlb_misses_per_op: None,
-        counters: NOT_COUNTED.into(),
-        rival,
+        fpr_expected: ours.then_some(fpr),
+        fpr_measured: ours.then_some(truth.fpr_measured),
         absent_keys: ours.then_some(truth.absent_keys as u64),
-        ci_low: interval.map(|interval| rounded(interval.low)),
-        ci_high: interval.map(|interval| rounded(interval.high)),
-        speedup: None,
-        peak_bytes: facts.peak_bytes,
-        cycles_per_op: None,
-        instructions_per_op: None,
-        l1d_misses_per_op: None,
-        branch_misses_per_op: None,
-    }
+        peak_bytes: filter.peak_bytes,
+        lines_per_op: lines_of(
+            group.sized_filter.kind,
+            group.op,
+            group.workload,
+            hashes,
+            Some(fpr),
+        ),
+        roofline_mops: Some(limit),
+    };
+    Row::new(case, &timing.times(), facts)
 }
 
 /// Sets the speedup of each row over the same participant on one thread.

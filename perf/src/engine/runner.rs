@@ -3,6 +3,7 @@
 use super::plan::{Group, Participant, Runner};
 use super::shared;
 use super::threads::ThreadSet;
+use crate::model::Sizing;
 use crate::rivals::{self, Parallel};
 use anyhow::{Context as _, Result};
 use rayon::ThreadPool;
@@ -26,17 +27,12 @@ impl<'a> Maker<'a> {
         thread_set: &'a ThreadSet,
         isa: Option<Isa>,
     ) -> Self {
-        use super::plan::Size;
         let size = rivals::Size {
             keys: group.keys,
-            bits_per_key: match group.sized_filter.size {
-                Size::BitsPerKey(bits) => Some(bits),
-                Size::Fpr(_) | Size::Full(_) | Size::Bytes(_) => None,
-            },
-            fpr: match group.sized_filter.size {
-                Size::Fpr(fpr) => Some(fpr),
-                Size::Full(bits) => Some(2f64.powi(-(bits as i32))),
-                Size::BitsPerKey(_) | Size::Bytes(_) => None,
+            bits_per_key: group.sized_filter.sizing.bits_per_key(),
+            fpr: match group.sized_filter.sizing {
+                Sizing::Full { bits, .. } => Some(2f64.powi(-(bits as i32))),
+                sizing => sizing.fpr(),
             },
             bytes: like.memory_bytes(),
             hash_count: like.hash_count(),

@@ -1,9 +1,8 @@
 //! Plots the speed over the number of threads.
 
-use crate::engine::Input;
+use crate::model::{Api, Op, Row, Sizing, Workload};
 use crate::plots::{self, Look, Series};
 use crate::results::Results;
-use crate::row::Row;
 use crate::tables::short_count;
 use anyhow::Result;
 
@@ -16,10 +15,10 @@ pub(crate) const FILES: [&str; 4] = [TASKS[0].0, TASKS[1].0, TASKS[2].0, TASKS[3
 type Task = (&'static str, &'static str, fn(&Row) -> bool);
 
 const TASKS: [Task; 4] = [
-    ("engine-build.svg", "Builds", |row| row.op == "build"),
-    ("engine-insert.svg", "Inserts", |row| row.op == "insert"),
-    ("engine-hit.svg", "Lookups of present keys", |row| row.workload.as_deref() == Some("hit")),
-    ("engine-miss.svg", "Lookups of absent keys", |row| row.workload.as_deref() == Some("miss")),
+    ("engine-build.svg", "Builds", |row| row.case.op == Op::Build),
+    ("engine-insert.svg", "Inserts", |row| row.case.op == Op::Insert),
+    ("engine-hit.svg", "Lookups of present keys", |row| row.case.workload == Some(Workload::Hit)),
+    ("engine-miss.svg", "Lookups of absent keys", |row| row.case.workload == Some(Workload::Miss)),
 ];
 
 /// The title and the lines of a plot.
@@ -32,17 +31,21 @@ pub(crate) struct Figure {
 
 /// Whether a row was measured with the engine itself, not with a batch or a rival.
 pub(crate) fn is_engine(row: &Row) -> bool {
-    row.is_of_engine() && row.api == "engine"
+    row.case.is_of_engine() && row.case.calls.api == Api::Engine
 }
 
 /// The figures. Each shows one task, at the largest key count at which it was measured.
 pub(crate) fn figures(results: &Results) -> Vec<Figure> {
     let figure = |(file, title, wanted): Task| {
-        let is_of_task =
-            |row: &&Row| row.is_of_engine() && row.api != "batch" && is_usual(row) && wanted(row);
+        let is_of_task = |row: &&Row| {
+            row.case.is_of_engine()
+                && row.case.calls.api != Api::Batch
+                && is_usual(row)
+                && wanted(row)
+        };
         let of_task = || results.rows.iter().filter(is_of_task);
-        let keys = of_task().map(|row| row.keys).max()?;
-        let rows: Vec<&Row> = of_task().filter(|row| row.keys == keys).collect();
+        let keys = of_task().map(|row| row.case.keys).max()?;
+        let rows: Vec<&Row> = of_task().filter(|row| row.case.keys == keys).collect();
         let title = format!("{title} by threads, {} keys", short_count(keys));
         Some(Figure { file, title, series: series(&rows) })
     };
@@ -57,22 +60,22 @@ pub(crate) fn plots(results: &Results) -> Result<Vec<Plot>> {
 
 /// Whether a row belongs in the plots. Rows with skewed keys and rows of filters of a fixed size do not.
 fn is_usual(row: &Row) -> bool {
-    !row.sizing().contains("-MiB") && !Input::is_skewed(row)
+    !matches!(row.case.sizing, Sizing::Bytes(_)) && !row.case.is_skewed()
 }
 
 /// A line for each filter, and a dashed line in the same colour for its rival. If several kinds have the same rival, it
 /// has one line, in the colour of the first of these kinds.
 fn series(rows: &[&Row]) -> Vec<Series> {
     let mut lines: Vec<Series> = Vec::new();
-    for row in rows.iter().filter(|row| !row.sizing().starts_with("as-")) {
-        let label = row.rival.as_ref().unwrap_or(&row.filter);
-        let point = (f64::from(row.threads), row.mops);
-        match lines.iter_mut().find(|line| line.label == *label) {
+    for row in rows.iter().filter(|row| !row.case.takes_size) {
+        let label = row.case.subject();
+        let point = (f64::from(row.case.threads), row.mops);
+        match lines.iter_mut().find(|line| line.label == label) {
             Some(line) => line.points.push(point),
             None => {
-                let look = Look::of_kind(&row.filter, 0);
-                let look = if row.rival.is_some() { look.compared() } else { look };
-                lines.push(Series { label: label.clone(), look, points: vec![point] });
+                let look = Look::of_kind(&row.case.filter, 0);
+                let look = if row.case.is_of_rival() { look.compared() } else { look };
+                lines.push(Series { label: label.to_owned(), look, points: vec![point] });
             }
         }
     }
@@ -86,22 +89,25 @@ fn series(rows: &[&Row]) -> Vec<Series> {
 mod tests {
     use super::*;
     use crate::environment::Environment;
-    use crate::row::tests::example;
+    use crate::model::{Calls, example};
 
     #[test]
     fn a_plot_shows_our_filter_and_its_rival() {
         let mut results = Results::new(Environment::observe(None));
         assert!(plots(&results).unwrap().is_empty());
+        let engine = Calls::by(Api::Engine);
         for threads in [1, 2] {
             let ours = example("bloom", "fpr-1%+wall", None, 4.0 / f64::from(threads));
-            results.put(Row { threads, api: "engine".into(), ..ours });
+            results.put(ours.with(|case| (case.threads, case.calls) = (threads, engine)));
             let rival =
                 example("bloom", "fpr-1%+wall", Some("fastbloom"), 9.0 / f64::from(threads));
-            results.put(Row { threads, ..rival });
+            results.put(rival.with(|case| case.threads = threads));
         }
         // Lookups at 1e6 keys do not keep inserts at 1e3 keys from being plotted.
-        let few = Row { keys: 1000, ..example("bloom", "fpr-1%+wall", None, 4.0) };
-        results.put(Row { op: "insert".into(), workload: None, api: "engine".into(), ..few });
+        results.put(example("bloom", "fpr-1%+wall", None, 4.0).with(|case| {
+            (case.op, case.workload) = (Op::Insert, None);
+            (case.keys, case.calls) = (1000, engine);
+        }));
         let plots = plots(&results).unwrap();
         assert_eq!(plots.len(), 2);
         assert!(plots[0].0 == "engine-insert.svg" && plots[0].1.contains("1e3 keys"));

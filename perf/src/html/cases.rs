@@ -2,9 +2,9 @@
 
 use super::{escape, heading};
 use crate::environment::human_bytes;
+use crate::model::Row;
 use crate::reproduce;
 use crate::results::Results;
-use crate::row::Row;
 use crate::tables::{figure, per_cent, ratio, short_count};
 use std::fmt::Write as _;
 
@@ -16,10 +16,10 @@ fn known<T>(value: Option<T>, show: impl Fn(T) -> String) -> String {
 }
 
 const COLUMNS: [Column; 18] = [
-    ("filter", false, |row, _| row.rival.as_ref().unwrap_or(&row.filter).clone()),
-    ("variant", false, |row, _| row.variant.clone()),
-    ("keys", true, |row, _| short_count(row.keys)),
-    ("threads", true, |row, _| row.threads.to_string()),
+    ("filter", false, |row, _| row.case.subject().to_owned()),
+    ("variant", false, |row, _| row.case.variant()),
+    ("keys", true, |row, _| short_count(row.case.keys)),
+    ("threads", true, |row, _| row.case.threads.to_string()),
     ("memory", true, |row, _| human_bytes(row.bytes)),
     ("fits in", false, |row, _| row.regime.clone().unwrap_or_default()),
     ("M ops/s", true, |row, _| figure(row.mops)),
@@ -56,7 +56,7 @@ pub(super) fn section(results: &Results) -> String {
     }
     html.push_str("</tr></thead><tbody>");
     for (index, row) in results.rows.iter().enumerate() {
-        let rival = if row.rival.is_some() { " class=\"rival\"" } else { "" };
+        let rival = if row.case.is_of_rival() { " class=\"rival\"" } else { "" };
         let _ = write!(
             html,
             "<tr id=\"{}\"{rival}><td>{}</td><td><details><summary>command</summary><code>{}</code></details></td>",

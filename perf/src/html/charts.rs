@@ -3,10 +3,9 @@
 use super::{escape, heading};
 use crate::engine::scaling;
 use crate::history::History;
-use crate::plan::short_slots;
+use crate::model::{Api, Op, Row, Workload, short_slots};
 use crate::plots::{self, RATES_AT_LOAD, Series, themed};
 use crate::results::Results;
-use crate::row::Row;
 use crate::tables::{label, short_count};
 use anyhow::Result;
 use std::fmt::Write as _;
@@ -65,19 +64,18 @@ fn legend<'a>(html: &mut String, series: impl IntoIterator<Item = &'a Series>) -
 
 /// Plots throughput by size, with the roofline.
 pub(super) fn throughput(results: &Results) -> Result<Option<Section>> {
-    fn lookups(row: &Row, workload: &str) -> bool {
-        row.is_plain()
-            && row.op == "contains"
-            && row.workload.as_deref() == Some(workload)
-            && is_preferred(row)
+    fn lookups(row: &Row, workload: Workload) -> bool {
+        row.case.is_plain() && row.case.is_lookup(workload) && is_preferred(row)
     }
     let plots: [Plot; 6] = [
-        ("Lookups of absent keys", |row| lookups(row, "miss")),
-        ("Lookups of present keys", |row| lookups(row, "hit")),
-        ("Lookups, half of them present", |row| lookups(row, "mixed")),
-        ("Lookups with hashing included", |row| row.input().is_none() && row.hashes_keys()),
-        ("Inserts", |row| row.is_plain() && row.op == "insert" && is_preferred(row)),
-        ("Builds", |row| row.is_plain() && row.op == "build"),
+        ("Lookups of absent keys", |row| lookups(row, Workload::Miss)),
+        ("Lookups of present keys", |row| lookups(row, Workload::Hit)),
+        ("Lookups, half of them present", |row| lookups(row, Workload::Mixed)),
+        ("Lookups with hashing included", |row| {
+            row.case.input_name().is_none() && row.case.hashing
+        }),
+        ("Inserts", |row| row.case.is_plain() && row.case.op == Op::Insert && is_preferred(row)),
+        ("Builds", |row| row.case.is_plain() && row.case.op == Op::Build),
     ];
     let limit = plots::limit(results);
     let mut section = Section::new("throughput", "Throughput by size");
@@ -116,7 +114,7 @@ fn around(limit: &Series, series: &[Series]) -> Series {
 
 /// Whether a row is a batch of ours, or any call of a rival.
 fn is_preferred(row: &Row) -> bool {
-    row.rival.is_some() || row.api == "batch"
+    row.case.is_of_rival() || row.case.calls.api == Api::Batch
 }
 
 /// The legend and the plot of the roofline.
@@ -164,19 +162,19 @@ pub(super) fn threads(results: &Results) -> Result<Option<Section>> {
 /// Plots throughput by load, one plot per size and operation of the sweep.
 pub(super) fn loads(results: &Results) -> Result<Option<Section>> {
     const PLOTS: [Plot; 8] = [
-        ("Lookups of present keys", |row| row.workload.as_deref() == Some("hit")),
-        ("Lookups of absent keys", |row| row.workload.as_deref() == Some("miss")),
-        ("Lookups, half of them present", |row| row.workload.as_deref() == Some("mixed")),
-        ("Inserts just below the load", |row| row.op == "insert"),
-        ("Removals", |row| row.op == "remove"),
-        ("Builds up to the load", |row| row.op == "build"),
-        ("Merges of two halves", |row| row.op == "merge"),
-        ("Enumerations", |row| row.op == "enumerate"),
+        ("Lookups of present keys", |row| row.case.workload == Some(Workload::Hit)),
+        ("Lookups of absent keys", |row| row.case.workload == Some(Workload::Miss)),
+        ("Lookups, half of them present", |row| row.case.workload == Some(Workload::Mixed)),
+        ("Inserts just below the load", |row| row.case.op == Op::Insert),
+        ("Removals", |row| row.case.op == Op::Remove),
+        ("Builds up to the load", |row| row.case.op == Op::Build),
+        ("Merges of two halves", |row| row.case.op == Op::Merge),
+        ("Enumerations", |row| row.case.op == Op::Enumerate),
     ];
     let mut fillings: Vec<_> = results
         .rows
         .iter()
-        .filter_map(|row| row.filling())
+        .filter_map(|row| row.case.filling())
         .map(|filling| (filling.family, filling.slots))
         .collect();
     fillings.sort_unstable();
@@ -187,7 +185,9 @@ pub(super) fn loads(results: &Results) -> Result<Option<Section>> {
     let mut section = Section::new("loads", "Throughput by load");
     for (family, slots) in fillings {
         let is_it = |row: &Row| {
-            row.filling().is_some_and(|filling| (filling.family, filling.slots) == (family, slots))
+            row.case
+                .filling()
+                .is_some_and(|filling| (filling.family, filling.slots) == (family, slots))
         };
         let _ = write!(section.html, "<h3>{family}, {} slots</h3>", short_slots(slots));
         let shown: Vec<String> = results.rows.iter().filter(|row| is_it(row)).map(label).collect();
@@ -196,7 +196,7 @@ pub(super) fn loads(results: &Results) -> Result<Option<Section>> {
         section.html.push_str("<div class=\"plots\">");
         for (title, wanted) in PLOTS {
             let series = plots::load_series(results, |row| {
-                let is_shown = is_preferred(row) || row.op == "remove";
+                let is_shown = is_preferred(row) || row.case.op == Op::Remove;
                 is_it(row) && is_shown && wanted(row)
             });
             let subject = format!(", {family}, {} slots", short_slots(slots));
@@ -256,13 +256,13 @@ pub(super) fn misses(results: &Results) -> Result<Option<Section>> {
     }
     let mut section = Section::new("misses", "Cache misses of a lookup");
     let is_counted = |row: &&Row| {
-        row.is_plain()
-            && row.op == "contains"
+        row.case.is_plain()
+            && row.case.op == Op::Contains
             && is_preferred(row)
             && EVENTS.iter().any(|(_, events)| events(row).is_some())
     };
     let counted: Vec<&Row> = results.rows.iter().filter(is_counted).collect();
-    let Some(keys) = counted.iter().map(|row| row.keys).max() else {
+    let Some(keys) = counted.iter().map(|row| row.case.keys).max() else {
         section.note(&why_none(results));
         return Ok(Some(section));
     };
@@ -270,8 +270,8 @@ pub(super) fn misses(results: &Results) -> Result<Option<Section>> {
     section.note(&format!("Counts are {source}, of lookups at {} keys.", short_count(keys)));
     let mut drawn = String::new();
     let mut in_legend = Vec::new();
-    for (workload, keys_are) in [("miss", "absent"), ("hit", "present")] {
-        let is_it = |row: &&&Row| row.keys == keys && row.workload.as_deref() == Some(workload);
+    for (workload, keys_are) in [(Workload::Miss, "absent"), (Workload::Hit, "present")] {
+        let is_it = |row: &&&Row| row.case.keys == keys && row.case.workload == Some(workload);
         let rows: Vec<&Row> = counted.iter().filter(is_it).copied().collect();
         let names: Vec<String> = rows.iter().map(|row| short_label(row)).collect();
         let series = EVENTS.iter().enumerate().map(|(i, (name, events))| {
@@ -292,8 +292,8 @@ pub(super) fn misses(results: &Results) -> Result<Option<Section>> {
 
 /// The label of a row at the side of a plot, shortened for a rival that has the size of another filter.
 fn short_label(row: &Row) -> String {
-    match (&row.rival, row.sizing().starts_with("as-")) {
-        (Some(rival), true) => format!("{rival} as {}", row.filter),
+    match (&row.case.rival, row.case.takes_size) {
+        (Some(rival), true) => format!("{rival} as {}", row.case.filter),
         _ => label(row),
     }
 }

@@ -1,10 +1,9 @@
 //! Summarizes the rows in sentences. Each figure that comes from one row links to it.
 
 use super::{cases, escape, heading};
-use crate::engine::{Input, scaling};
-use crate::plan::{Filling, Matrix, short_slots};
+use crate::engine::scaling;
+use crate::model::{Api, Filling, Matrix, Op, Row, Workload, short_slots};
 use crate::results::Results;
-use crate::row::Row;
 use crate::tables::{distinct, figure, label, ratio, rival_of, short_count};
 use std::fmt::Write as _;
 
@@ -58,16 +57,19 @@ impl<'a> Rows<'a> {
     /// Our batched lookups of generated keys.
     fn lookups(&self) -> impl Iterator<Item = IndexedRow<'a>> + use<'a> {
         self.rows.iter().enumerate().filter(|(_, row)| {
-            row.is_plain() && row.op == "contains" && row.api == "batch" && row.rival.is_none()
+            row.case.is_plain()
+                && row.case.op == Op::Contains
+                && row.case.calls.api == Api::Batch
+                && row.case.rival.is_none()
         })
     }
 
     /// Names the fastest of our filters among those that fit into one level of the memory hierarchy.
     fn fastest_in(&self, regime: &str, location: &str) -> Option<String> {
-        let best = |workload: &str| {
+        let best = |workload: Workload| {
             self.lookups()
                 .filter(|(_, row)| row.regime.as_deref() == Some(regime))
-                .filter(|(_, row)| row.workload.as_deref() == Some(workload))
+                .filter(|(_, row)| row.case.workload == Some(workload))
                 .max_by(|a, b| a.1.mops.total_cmp(&b.1.mops))
         };
         let say = |(index, row): IndexedRow<'_>| {
@@ -78,10 +80,10 @@ impl<'a> Rows<'a> {
             format!(
                 "<b>{}</b> ({speed} at {} keys{rate})",
                 escape(&label(row)),
-                short_count(row.keys)
+                short_count(row.case.keys)
             )
         };
-        let sentences: Vec<String> = [("miss", "absent"), ("hit", "present")]
+        let sentences: Vec<String> = [(Workload::Miss, "absent"), (Workload::Hit, "present")]
             .into_iter()
             .filter_map(|(workload, keys)| {
                 Some(format!("{keys} keys fastest in {}", say(best(workload)?)))
@@ -100,10 +102,10 @@ impl<'a> Rows<'a> {
     /// left out, since they do not represent batches; the tables of the matrix show them.
     fn over_rivals(&self) -> Option<String> {
         let is_batch = |row: &Row| {
-            row.api == "batch"
-                && row.op == "contains"
-                && !row.is_of_engine()
-                && row.matrix() != Some(Matrix::BatchSizes)
+            row.case.calls.api == Api::Batch
+                && row.case.op == Op::Contains
+                && !row.case.is_of_engine()
+                && row.case.matrix != Some(Matrix::BatchSizes)
         };
         let mut ratios: Vec<(f64, IndexedRow<'_>)> = self
             .rows
@@ -170,11 +172,13 @@ impl<'a> Rows<'a> {
     /// Names the filter that loses the largest share of its speed as its load grows.
     fn by_load(&self) -> Option<String> {
         let is_ours = |row: &Row| {
-            row.rival.is_none() && row.api == "batch" && row.workload.as_deref() == Some("miss")
+            row.case.rival.is_none()
+                && row.case.calls.api == Api::Batch
+                && row.case.workload == Some(Workload::Miss)
         };
         let misses = self.rows.iter().enumerate().filter(|(_, row)| is_ours(row));
         let swept: Vec<(Filling, IndexedRow<'_>)> =
-            misses.filter_map(|(index, row)| Some((row.filling()?, (index, row)))).collect();
+            misses.filter_map(|(index, row)| Some((row.case.filling()?, (index, row)))).collect();
         let who = |(filling, (_, row)): &(Filling, IndexedRow<'_>)| (label(row), filling.slots);
         let ends = distinct(swept.iter().map(who)).into_iter().filter_map(|key| {
             let same = || swept.iter().filter(|line| who(line) == key);
@@ -206,7 +210,7 @@ impl<'a> Rows<'a> {
     /// States the highest speedup by threads.
     fn by_threads(&self, results: &Results) -> Option<String> {
         let gains = self.rows.iter().enumerate().filter(|(_, row)| {
-            scaling::is_engine(row) && row.threads > 1 && !Input::is_skewed(row)
+            scaling::is_engine(row) && row.case.threads > 1 && !row.case.is_skewed()
         });
         let gains = gains.filter_map(|(index, row)| Some((row.speedup?, index, row)));
         let (speedup, index, row) = gains.max_by(|a, b| a.0.total_cmp(&b.0))?;
@@ -214,7 +218,7 @@ impl<'a> Rows<'a> {
             "The engine gains most by threads in {}: {} the speed of one thread, with {} threads on {} cores.",
             escape(&row.name()),
             linked(index, &format!("{speedup:.2} times")),
-            row.threads,
+            row.case.threads,
             escape(results.environment.get("cores"))
         ))
     }
@@ -228,7 +232,7 @@ fn linked(index: usize, text: &str) -> String {
 mod tests {
     use super::*;
     use crate::environment::Environment;
-    use crate::row::tests::example;
+    use crate::model::example;
 
     fn said(rows: impl IntoIterator<Item = Row>) -> String {
         let mut results = Results::new(Environment::observe(None));
@@ -240,7 +244,7 @@ mod tests {
     fn the_fastest_filter_of_each_regime_is_named_with_its_figure() {
         let slow = example("bloom", "12-bit", None, 4.0);
         let fast = example("split-block-bloom", "12-bit", None, 2.0);
-        let present = Row { workload: Some("hit".into()), ..slow.clone() };
+        let present = slow.clone().with(|case| case.workload = Some(Workload::Hit));
         let said = said([slow, fast, present]);
         assert!(said.contains(
             "absent keys fastest in <b>split-block-bloom 12-bit</b> (<a href=\"#case-1\">500 M/s</a>"

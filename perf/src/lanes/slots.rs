@@ -3,7 +3,7 @@
 
 use super::{Length, ensure_contains_all};
 use crate::interleave::Repetition;
-use crate::plan::Api;
+use crate::model::Api;
 use crate::slots::{FingerprintSet, Slots, Sum, is_full};
 use anyhow::{Context as _, Result, ensure};
 use std::hint::black_box;
@@ -29,7 +29,7 @@ pub(crate) fn bands(band: Band<'_>, api: Api, length: Length) -> Repetition<'_> 
             let hashes = black_box(band.hashes);
             let outcome = meter.time(|| match api {
                 Api::Single => filter.insert_single(hashes),
-                Api::Batch | Api::BatchesOf(_) => filter.insert_batch(hashes),
+                _ => filter.insert_batch(hashes),
             });
             if outcome.as_ref().is_err_and(is_full) {
                 ops += (filter.held() - band.below.held()) as u64;

@@ -1,7 +1,7 @@
 //! Trommel's filters that have slots.
 
 use super::{Ours, build};
-use crate::plan::{Filling, Form, Sizing};
+use crate::model::{Filling, Form, Sizing};
 use crate::slots::{Digest, FingerprintSet, Slots, Sum};
 use anyhow::{Context as _, Result, anyhow, ensure};
 use std::any::Any;

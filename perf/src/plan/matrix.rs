@@ -1,160 +1,64 @@
-//! The matrix: properties besides kind, keys and workload on which the speed of lookups depends. Each part of the
-//! matrix varies one property, and interleaves subjects that differ only in this property.
+//! The filters and groups of each part of the matrix. A part interleaves subjects that differ only in the property that
+//! it varies.
 
-use super::{Api, Group, ONE_PERCENT, Op, Scope, Sizing, SubjectSpec, TWELVE_BITS, Workload};
+use super::{Group, ONE_PERCENT, Scope, SubjectSpec, TWELVE_BITS};
 use crate::cli::Selection;
 use crate::environment::Caches;
+use crate::model::{Calls, Form, Level, Matrix, Op, Sizing, Workload};
 use crate::rivals::Rival;
-use std::fmt;
 use trommel::FilterKind;
 
-/// A part of the matrix. Each comment begins with an example of the part's suffix, which follows a `+` at the end of
-/// the variant column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Matrix {
-    /// `by-64`: the number of keys per call.
-    BatchSizes,
-    /// `bits`: the bits per key of Bloom filters.
-    Bits,
-    /// `in-L2`: filters sized for a level of the memory hierarchy.
-    Regime(Level),
-    /// `huge-pages` or `small-pages`; `own-pages` for a rival, whose allocator chooses the pages.
-    Pages,
-    /// `small-filters`: a tree of many small filters. A probe is looked up in one filter per level of the tree.
-    SmallFilters,
+/// The size, in bytes, of a filter for a level: half of the cache or, for DRAM, twice the last-level cache. `None` if
+/// the system does not report the cache's size.
+fn bytes_for(level: Level, caches: &Caches) -> Option<u64> {
+    match level {
+        Level::L1 => caches.l1d.map(|bytes| bytes / 2),
+        Level::L2 => caches.l2.map(|bytes| bytes / 2),
+        Level::Llc => caches.l3.map(|bytes| bytes / 2),
+        Level::Dram => caches.l3.or(caches.l2).map(|bytes| bytes.saturating_mul(2)),
+    }
 }
 
-/// A level of the memory hierarchy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Level {
-    L1,
-    L2,
-    Llc,
-    Dram,
-}
-
-impl Level {
-    pub(crate) const ALL: [Self; 4] = [Self::L1, Self::L2, Self::Llc, Self::Dram];
-
-    /// The size, in bytes, of a filter for this level: half of the cache or, for DRAM, twice the last-level cache.
-    /// `None` if the system does not report the cache's size.
-    fn bytes(self, caches: &Caches) -> Option<u64> {
-        match self {
-            Self::L1 => caches.l1d.map(|bytes| bytes / 2),
-            Self::L2 => caches.l2.map(|bytes| bytes / 2),
-            Self::Llc => caches.l3.map(|bytes| bytes / 2),
-            Self::Dram => caches.l3.or(caches.l2).map(|bytes| bytes.saturating_mul(2)),
-        }
-    }
-
-    /// The number of keys that a filter of this size holds at 12 bits per key. `None` if it is unknown or above
-    /// [`MOST_KEYS`].
-    fn keys(self, caches: &Caches) -> Option<usize> {
-        let keys = self.bytes(caches)? / 12 * 8;
-        usize::try_from(keys).ok().filter(|keys| *keys <= MOST_KEYS)
-    }
+/// The number of keys that a filter for a level holds at 12 bits per key. `None` if it is unknown or above
+/// [`MOST_KEYS`].
+fn keys_for(level: Level, caches: &Caches) -> Option<usize> {
+    let keys = bytes_for(level, caches)? / 12 * 8;
+    usize::try_from(keys).ok().filter(|keys| *keys <= MOST_KEYS)
 }
 
 /// The most keys for a level. Levels that need more are left out, because filters of every kind with these keys are in
 /// memory at once.
 const MOST_KEYS: usize = 200_000_000;
 
-impl fmt::Display for Level {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::L1 => "L1",
-            Self::L2 => "L2",
-            Self::Llc => "LLC",
-            Self::Dram => "DRAM",
-        })
+/// The substrings of which the user's `--filter` must contain one for a part to be measured.
+fn marks(matrix: Matrix) -> &'static [&'static str] {
+    match matrix {
+        Matrix::BatchSizes => &["by-"],
+        Matrix::Bits => &["bits"],
+        Matrix::Regime(_) => &["in-"],
+        Matrix::Pages => &["pages"],
+        Matrix::SmallFilters => &["small-filters"],
     }
 }
 
-impl fmt::Display for Matrix {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::BatchSizes => f.write_str("by keys per call"),
-            Self::Bits => f.write_str("by bits per key"),
-            Self::Regime(level) => write!(f, "in {level}"),
-            Self::Pages => f.write_str("by pages"),
-            Self::SmallFilters => f.write_str("in small filters"),
-        }
+/// The calls that a part measures.
+pub(super) fn calls_of(matrix: Matrix, is_rival: bool) -> &'static [Calls] {
+    match matrix {
+        _ if is_rival => &[Calls::SINGLE],
+        Matrix::BatchSizes => &ALL_BATCH_SIZES,
+        Matrix::SmallFilters => &[Calls::BATCH, Calls::SINGLE],
+        Matrix::Bits | Matrix::Regime(_) | Matrix::Pages => &[Calls::BATCH],
     }
-}
-
-impl Matrix {
-    /// The substrings of which the user's `--filter` must contain one for this part to be measured.
-    fn marks(self) -> &'static [&'static str] {
-        match self {
-            Self::BatchSizes => &["by-"],
-            Self::Bits => &["bits"],
-            Self::Regime(_) => &["in-"],
-            Self::Pages => &["pages"],
-            Self::SmallFilters => &["small-filters"],
-        }
-    }
-
-    /// The suffix of a case's variant column.
-    pub(super) fn suffix(self, spec: &SubjectSpec, api: Api) -> String {
-        match self {
-            Self::BatchSizes => match api {
-                Api::BatchesOf(keys) => format!("+by-{keys}"),
-                Api::Single | Api::Batch => "+by-1".into(),
-            },
-            Self::Bits => "+bits".into(),
-            Self::Regime(level) => format!("+in-{level}"),
-            Self::Pages if spec.rival.is_some() => "+own-pages".into(),
-            Self::Pages if spec.form == Form::SmallPages => "+small-pages".into(),
-            Self::Pages => "+huge-pages".into(),
-            Self::SmallFilters => "+small-filters".into(),
-        }
-    }
-
-    /// The kinds of calls that are measured.
-    pub(super) fn apis(self, is_rival: bool) -> &'static [Api] {
-        match self {
-            _ if is_rival => &[Api::Single],
-            Self::BatchSizes => &ALL_BATCH_SIZES,
-            Self::SmallFilters => &[Api::Batch, Api::Single],
-            Self::Bits | Self::Regime(_) | Self::Pages => &[Api::Batch],
-        }
-    }
-
-    /// Returns the part of the matrix that a variant belongs to.
-    pub(crate) fn of_variant(variant: &str) -> Option<Self> {
-        let (_, end) = variant.rsplit_once('+')?;
-        match end {
-            "bits" => Some(Self::Bits),
-            "small-filters" => Some(Self::SmallFilters),
-            "huge-pages" | "small-pages" | "own-pages" => Some(Self::Pages),
-            _ if end.starts_with("by-") => Some(Self::BatchSizes),
-            _ => {
-                let level = end.strip_prefix("in-")?;
-                let has_name = |known: &Level| known.to_string() == level;
-                Level::ALL.into_iter().find(has_name).map(Self::Regime)
-            }
-        }
-    }
-}
-
-/// How a filter is laid out in memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// The library's default.
-    #[default]
-    Usual,
-    /// Without huge pages.
-    SmallPages,
-    /// Many small filters, see [`crate::tree`].
-    Tree,
 }
 
 /// The numbers of keys per call in batched lookups.
 pub(crate) const BATCH_SIZES: [usize; 6] = [1, 4, 16, 64, 256, 1024];
-const ALL_BATCH_SIZES: [Api; 7] = {
+const ALL_BATCH_SIZES: [Calls; 7] = {
+    const fn of(keys: usize) -> Calls {
+        Calls::batches_of(keys)
+    }
     let [a, b, c, d, e, f] = BATCH_SIZES;
-    use Api::BatchesOf as Of;
-    [Api::Single, Of(a), Of(b), Of(c), Of(d), Of(e), Of(f)]
+    [Calls::SINGLE, of(a), of(b), of(c), of(d), of(e), of(f)]
 };
 /// The bits per key with which Bloom filters are measured.
 const BITS: [usize; 6] = [8, 10, 12, 14, 16, 20];
@@ -238,7 +142,7 @@ fn as_trees() -> Vec<SubjectSpec> {
 
 /// Returns all parts and their filters for a machine with these caches.
 pub(crate) fn every_place(caches: &Caches) -> Vec<(Matrix, Place)> {
-    let at = |level: Level| level.keys(caches).map(|keys| (level, keys));
+    let at = |level: Level| keys_for(level, caches).map(|keys| (level, keys));
     let mut all = Vec::new();
     let mut add = |matrix, keys, specs| all.push((matrix, Place::new(matrix, keys, specs)));
     for (_, keys) in [Level::L2, Level::Dram].into_iter().filter_map(at) {
@@ -258,7 +162,7 @@ pub(crate) fn every_place(caches: &Caches) -> Vec<(Matrix, Place)> {
 /// Returns the parts that a selection includes.
 pub(crate) fn places_of(selection: &Selection, caches: &Caches) -> Vec<Place> {
     let all = every_place(caches).into_iter();
-    all.filter(|(matrix, _)| selection.includes(matrix.marks())).map(|(_, place)| place).collect()
+    all.filter(|(matrix, _)| selection.includes(marks(*matrix))).map(|(_, place)| place).collect()
 }
 
 /// The substring that the user's `--filter` must contain for Zipf-distributed probes to be measured.
@@ -287,7 +191,6 @@ impl Selection {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::row::filling_of;
     use std::collections::HashSet;
 
     const CACHES: Caches = Caches { l1d: Some(48 << 10), l2: Some(2 << 20), l3: Some(30 << 20) };
@@ -301,11 +204,10 @@ mod tests {
         let mut names = HashSet::new();
         for (matrix, place) in every_place(&CACHES) {
             for group in &place.groups {
-                for case in group.cases(&place.specs) {
-                    let variant = group.variant(&case.spec, case.api);
-                    assert_eq!(Matrix::of_variant(&variant), Some(matrix), "{}", case.name);
-                    assert_eq!(filling_of(&variant), None, "{variant}");
-                    assert!(names.insert(case.name.clone()), "{}", case.name);
+                for planned in group.cases(&place.specs) {
+                    assert_eq!(planned.case.matrix, Some(matrix), "{}", planned.name);
+                    assert_eq!(planned.case.filling(), None, "{}", planned.name);
+                    assert!(names.insert(planned.name.clone()), "{}", planned.name);
                 }
             }
         }
@@ -338,8 +240,7 @@ mod tests {
 
     #[test]
     fn sizes_follow_the_caches_of_the_machine() {
-        let bytes: Vec<u64> =
-            Level::ALL.iter().map(|level| level.bytes(&CACHES).unwrap()).collect();
+        let bytes: Vec<u64> = Level::ALL.map(|level| bytes_for(level, &CACHES).unwrap()).into();
         assert_eq!(bytes, [24 << 10, 1 << 20, 15 << 20, 60 << 20]);
         // If the machine reports no cache sizes, only the two parts that do not need them are measured.
         assert_eq!(every_place(&Caches::default()).len(), 2);

@@ -1,141 +1,45 @@
 //! The sweep over loads: filters that have slots are measured at several loads, because they slow down as they fill.
 
-use super::{Group, Op, Scope, Sizing, SubjectSpec, Workload};
+use super::{Group, Scope, SubjectSpec};
 use crate::cli::Selection;
+use crate::model::{Family, Filling, Op, Sizing, Workload, keys_at};
 use crate::rivals::Rival;
-use serde::{Deserialize, Serialize};
-use std::fmt;
-use std::str::FromStr;
 use trommel::{FilterKind, Isa};
 
-/// A design of filters. Filters of one family are compared with each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(crate) enum Family {
-    /// Stores remainders in the order of their quotients. Such a filter is a set of fingerprints, which can be listed
-    /// and merged.
-    Quotient,
-    /// Stores one fingerprint per inserted key, in one of two buckets.
-    Cuckoo,
-}
-
-impl Family {
-    pub(crate) const ALL: [Self; 2] = [Self::Quotient, Self::Cuckoo];
-
-    /// The letter before the width of a slot in the variant column: `r` for remainders, `f` for fingerprints.
-    pub(crate) const fn letter(self) -> char {
-        match self {
-            Self::Quotient => 'r',
-            Self::Cuckoo => 'f',
-        }
-    }
-
-    /// Our kinds of this family that have slots of `bits` bits.
-    const fn kinds(self, bits: u32) -> &'static [FilterKind] {
-        match (self, bits) {
-            (Self::Quotient, 8) => &[FilterKind::CacheLineQuotient, FilterKind::Quotient],
-            (Self::Quotient, _) => &[FilterKind::Quotient],
-            (Self::Cuckoo, _) => &[FilterKind::Cuckoo],
-        }
-    }
-
-    /// The rivals that have slots of `bits` bits, beginning with the one that is fastest at most loads. Rivals that
-    /// would take too long at `slots` slots are left out: the textbook filter above [`SMALL`] slots, and
-    /// `AutoscaleCuckoo` for the reason given in its file.
-    fn rivals(self, bits: u32, slots: usize) -> Vec<Rival> {
-        let (small, medium) = (slots <= SMALL, slots <= MEDIUM);
-        let all: &[(Rival, bool)] = match (self, bits) {
-            (Self::Quotient, 8) => &[(Rival::Qfilter, true), (Rival::TextbookQuotient, small)],
-            (Self::Quotient, _) => &[(Rival::Qfilter, true)],
-            (Self::Cuckoo, 8) => &[
-                (Rival::SubmsCuckoo, true),
-                (Rival::Cuckoofilter, true),
-                (Rival::AutoscaleCuckoo, medium),
-                (Rival::AtomicCuckoo, true),
-            ],
-            (Self::Cuckoo, 12) => &[(Rival::AutoscaleCuckoo, true)],
-            (Self::Cuckoo, _) => &[(Rival::AutoscaleCuckoo, true), (Rival::AtomicCuckoo, true)],
-        };
-        all.iter().filter(|(_, is_measured)| *is_measured).map(|(rival, _)| *rival).collect()
-    }
-
-    /// The operations besides lookups that are measured on this family.
-    const fn changes(self) -> &'static [Op] {
-        match self {
-            Self::Quotient => &[Op::Insert, Op::Remove, Op::Build, Op::Merge, Op::Enumerate],
-            Self::Cuckoo => &[Op::Insert, Op::Remove, Op::Build],
-        }
+/// Our kinds of a family that have slots of `bits` bits.
+const fn kinds_of(family: Family, bits: u32) -> &'static [FilterKind] {
+    match (family, bits) {
+        (Family::Quotient, 8) => &[FilterKind::CacheLineQuotient, FilterKind::Quotient],
+        (Family::Quotient, _) => &[FilterKind::Quotient],
+        (Family::Cuckoo, _) => &[FilterKind::Cuckoo],
     }
 }
 
-impl fmt::Display for Family {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Quotient => "quotient",
-            Self::Cuckoo => "cuckoo",
-        })
-    }
+/// The rivals of a family that have slots of `bits` bits, beginning with the one that is fastest at most loads. Rivals
+/// that would take too long at `slots` slots are left out: the textbook filter above [`SMALL`] slots, and
+/// `AutoscaleCuckoo` for the reason given in its file.
+fn rivals_of(family: Family, bits: u32, slots: usize) -> Vec<Rival> {
+    let (small, medium) = (slots <= SMALL, slots <= MEDIUM);
+    let all: &[(Rival, bool)] = match (family, bits) {
+        (Family::Quotient, 8) => &[(Rival::Qfilter, true), (Rival::TextbookQuotient, small)],
+        (Family::Quotient, _) => &[(Rival::Qfilter, true)],
+        (Family::Cuckoo, 8) => &[
+            (Rival::SubmsCuckoo, true),
+            (Rival::Cuckoofilter, true),
+            (Rival::AutoscaleCuckoo, medium),
+            (Rival::AtomicCuckoo, true),
+        ],
+        (Family::Cuckoo, 12) => &[(Rival::AutoscaleCuckoo, true)],
+        (Family::Cuckoo, _) => &[(Rival::AutoscaleCuckoo, true), (Rival::AtomicCuckoo, true)],
+    };
+    all.iter().filter(|(_, is_measured)| *is_measured).map(|(rival, _)| *rival).collect()
 }
 
-/// The number and width of a filter's slots, and the share of the slots that is in use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Filling {
-    pub(crate) family: Family,
-    pub(crate) slots: usize,
-    /// Bits per slot, which holds a remainder or a fingerprint.
-    pub(crate) bits: u32,
-    /// The share of slots in use, in per cent.
-    pub(crate) load: u32,
-}
-
-impl Filling {
-    /// The number of keys that gives the load.
-    pub(crate) fn keys(&self) -> usize {
-        keys_at(self.slots, self.load)
-    }
-}
-
-/// The number of keys that fills `load` per cent of the slots.
-pub(crate) fn keys_at(slots: usize, load: u32) -> usize {
-    slots * load as usize / 100
-}
-
-/// Writes the text that the variant column contains: `r8-95%-of-1Mi`, `f8-95%-of-1Mi`.
-impl fmt::Display for Filling {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { family, slots, bits, load } = *self;
-        write!(f, "{}{bits}-{load}%-of-{}", family.letter(), short_slots(slots))
-    }
-}
-
-/// Writes a number of slots in the largest of the units Mi, Ki and 1 that divides it, such as `16Mi`.
-pub(crate) fn short_slots(slots: usize) -> String {
-    match slots.trailing_zeros() {
-        20.. => format!("{}Mi", slots >> 20),
-        10..20 => format!("{}Ki", slots >> 10),
-        _ => slots.to_string(),
-    }
-}
-
-impl FromStr for Filling {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        let parse = || {
-            let has_letter = |family: &Family| text.starts_with(family.letter());
-            let family = Family::ALL.into_iter().find(has_letter)?;
-            let (bits, rest) = text[1..].split_once('-')?;
-            let (load, slots) = rest.split_once("%-of-")?;
-            let digits = slots.trim_end_matches(['K', 'M', 'i']);
-            let shift = match &slots[digits.len()..] {
-                "" => 0,
-                "Ki" => 10,
-                "Mi" => 20,
-                _ => return None,
-            };
-            let slots = digits.parse::<usize>().ok()?.checked_shl(shift)?;
-            Some(Self { family, slots, bits: bits.parse().ok()?, load: load.parse().ok()? })
-        };
-        parse().ok_or(())
+/// The operations besides lookups that are measured on a family.
+const fn changes_of(family: Family) -> &'static [Op] {
+    match family {
+        Family::Quotient => &[Op::Insert, Op::Remove, Op::Build, Op::Merge, Op::Enumerate],
+        Family::Cuckoo => &[Op::Insert, Op::Remove, Op::Build],
     }
 }
 
@@ -193,7 +97,7 @@ impl Loads {
         let mut groups: Vec<Group> =
             Workload::ALL.map(|workload| group(Op::Contains, Some(workload))).into();
         let with_builds = self.slots <= SMALL || self.loads.last() == Some(&load);
-        let changes = self.family.changes().iter().filter(|op| with_builds || **op != Op::Build);
+        let changes = changes_of(self.family).iter().filter(|op| with_builds || **op != Op::Build);
         groups.extend(changes.map(|op| group(*op, None)));
         groups
     }
@@ -218,14 +122,14 @@ pub(crate) fn swept_specs(
     let widths: &[u32] = if is_wide { &[8, 12, 16] } else { &[8] };
     let mut all = Vec::new();
     for bits in widths.iter().copied() {
-        all.extend(family.kinds(bits).iter().map(|kind| ours(*kind, bits)));
+        all.extend(kinds_of(family, bits).iter().map(|kind| ours(*kind, bits)));
         let at_most = if is_brief { 1 } else { usize::MAX };
-        let rivals = family.rivals(bits, slots).into_iter().take(at_most);
+        let rivals = rivals_of(family, bits, slots).into_iter().take(at_most);
         all.extend(rivals.map(|rival| SubjectSpec::rival_by_slots(rival, filling(bits))));
     }
     if !is_brief && run_isa.is_none() && surpasses_avx2() {
         let isa = Some(Isa::Avx2);
-        all.extend(family.kinds(8).iter().map(|kind| SubjectSpec { isa, ..ours(*kind, 8) }));
+        all.extend(kinds_of(family, 8).iter().map(|kind| SubjectSpec { isa, ..ours(*kind, 8) }));
     }
     all
 }
@@ -251,23 +155,6 @@ impl SubjectSpec {
 mod tests {
     use super::*;
     use std::collections::HashSet;
-
-    #[test]
-    fn fillings_are_parsed_from_the_text_that_they_print() {
-        use Family::{Cuckoo, Quotient};
-        for (family, slots, text) in [
-            (Quotient, 1 << 24, "r12-90%-of-16Mi"),
-            (Cuckoo, 4096, "f12-90%-of-4Ki"),
-            (Quotient, 100, "r12-90%-of-100"),
-        ] {
-            let filling = Filling { family, slots, bits: 12, load: 90 };
-            assert_eq!((filling.to_string().as_str(), text.parse()), (text, Ok(filling)));
-        }
-        for bad in ["12-bit", "fpr-1%", "r8-95%", "q8-95%-of-1Mi", "r8-95%-of-1Gi", "1024-MiB", ""]
-        {
-            assert_eq!(bad.parse::<Filling>(), Err(()), "{bad}");
-        }
-    }
 
     #[test]
     fn named_loads_are_measured_at_every_size_and_named_keys_at_none() {

@@ -26,7 +26,9 @@ pub(crate) fn rate_points(results: &Results) -> Vec<Series> {
     let mut series = legend(results);
     series.extend(load_legend(results));
     let is_shown = |kind: &str| kind != FilterKind::CountingBloom.to_string();
-    for row in results.rows.iter().filter(|row| is_shown(&row.filter) && !row.is_of_engine()) {
+    for row in
+        results.rows.iter().filter(|row| is_shown(&row.case.filter) && !row.case.is_of_engine())
+    {
         let line = series.iter_mut().find(|line| line.label == label(row));
         let (Some(line), Some(rate)) = (line, row.fpr_measured) else { continue };
         let point = (row.bits_per_key, rate);
@@ -46,10 +48,9 @@ pub(crate) fn rate_points(results: &Results) -> Vec<Series> {
 pub(crate) fn rate_curves(results: &Results) -> Vec<Series> {
     let is_measured = |kind: &&FilterKind| {
         let name = kind.to_string();
-        results
-            .rows
-            .iter()
-            .any(|row| row.rival.is_none() && row.filter == name && !row.is_of_engine())
+        results.rows.iter().any(|row| {
+            row.case.rival.is_none() && row.case.filter == name && !row.case.is_of_engine()
+        })
     };
     let kinds = FilterKind::ALL.iter().filter(is_measured);
     let lines = kinds.map(|kind| Series {
@@ -120,7 +121,7 @@ fn fpr_with(filter: &AnyFilter, keys: usize) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::environment::Environment;
-    use crate::row::tests::example;
+    use crate::model::example;
     use trommel_base::sizing;
 
     #[test]

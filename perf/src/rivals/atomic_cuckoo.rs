@@ -10,7 +10,7 @@
 use super::Size;
 use super::cuckoo::{Crate, Cuckoo, KeyOrFingerprint};
 use super::parallel::Shared;
-use crate::plan::Filling;
+use crate::model::Filling;
 use crate::slots::Slots;
 use anyhow::{Context as _, Result, ensure};
 use atomic_cuckoo_filter::{CuckooFilter, CuckooFilterBuilder};

@@ -11,7 +11,7 @@
 //! 4 MB each, so with 8 bits the crate is measured only up to 2^24 slots.
 
 use super::cuckoo::{Crate, Cuckoo, offset_of};
-use crate::plan::Filling;
+use crate::model::Filling;
 use crate::slots::Slots;
 use anyhow::{Result, ensure};
 use autoscale_cuckoo_filter::{CuckooFilter, CuckooFilterBuilder};

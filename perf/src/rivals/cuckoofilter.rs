@@ -6,7 +6,7 @@
 //! key.
 
 use super::cuckoo::{Crate, Cuckoo, KeyOrFingerprint};
-use crate::plan::Filling;
+use crate::model::Filling;
 use crate::slots::Slots;
 use anyhow::{Result, ensure};
 use cuckoofilter::CuckooFilter;

@@ -15,7 +15,7 @@ mod textbook_quotient;
 
 pub(crate) use parallel::Parallel;
 
-use crate::plan::Filling;
+use crate::model::{Api, Filling};
 use crate::slots::Slots;
 use crate::subject::Subject;
 use crate::tree::boxed;
@@ -161,14 +161,13 @@ impl ParallelRival {
         })
     }
 
-    /// Returns the api column of the rival's rows: `single` on one thread, `sharded` for one filter per thread,
-    /// `shared` for one filter that threads share.
-    pub(crate) fn api(self, threads: usize) -> &'static str {
+    /// Who passes keys to the rival's filter: one filter per thread, or one that threads share.
+    pub(crate) fn api(self, threads: usize) -> Api {
         match self {
-            Self::FastbloomAtomic => "shared",
-            _ if threads == 1 => "single",
-            Self::SbbfRs | Self::Qfilter => "sharded",
-            Self::Fastbloom | Self::AtomicCuckoo => "shared",
+            Self::FastbloomAtomic => Api::Shared,
+            _ if threads == 1 => Api::Single,
+            Self::SbbfRs | Self::Qfilter => Api::Sharded,
+            Self::Fastbloom | Self::AtomicCuckoo => Api::Shared,
         }
     }
 }
@@ -205,7 +204,7 @@ impl fmt::Display for Rival {
 mod tests {
     use super::*;
     use crate::keys::KeyStream;
-    use crate::plan::Family;
+    use crate::model::Family;
     use trommel::{Bitmap, Full};
 
     /// Inserts keys until 64 are refused. Returns the number of accepted keys that are no longer found.

@@ -4,7 +4,7 @@
 use super::Size;
 use super::parallel::Shard;
 use crate::keys::Column;
-use crate::plan::Filling;
+use crate::model::Filling;
 use crate::slots::{Digest, FingerprintSet, Slots, Sum};
 use crate::subject::{Scratch, Subject, answer_each};
 use anyhow::{Context as _, Result, ensure};

@@ -6,7 +6,7 @@
 //! be neither copied nor serialized, so it is impossible to insert a band repeatedly into the same filter.
 
 use super::cuckoo::{Crate, Cuckoo};
-use crate::plan::Filling;
+use crate::model::Filling;
 use crate::slots::Slots;
 use anyhow::{Result, ensure};
 use subms_cuckoo_filter::CuckooFilter;

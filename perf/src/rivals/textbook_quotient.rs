@@ -1,8 +1,8 @@
 //! `trommel-textbook`: the quotient filter with three metadata bits per slot, implemented as the paper describes it. It
 //! is the baseline for the optimised filter.
 
+use crate::model::Filling;
 use crate::ours::{Fingerprinted, Ours};
-use crate::plan::Filling;
 use crate::slots::Slots;
 use anyhow::{Result, ensure};
 use trommel_textbook::TextbookQuotientFilter;

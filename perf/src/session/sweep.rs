@@ -6,8 +6,8 @@ use crate::cli::Selection;
 use crate::interleave::Repetition;
 use crate::keys::{Column, KeyStream, as_hashes};
 use crate::lanes::{self, Band, Removal};
-use crate::plan::{Case, Group, Loads, Op, SubjectSpec, Workload, keys_at, swept_specs};
-use crate::results::Shortfall;
+use crate::model::{Op, Shortfall, Workload, keys_at};
+use crate::plan::{Group, Loads, Planned, SubjectSpec, swept_specs};
 use crate::rivals::Rival;
 use crate::roofline::Arena;
 use crate::slots::{Slots, is_full};
@@ -131,10 +131,7 @@ impl Session {
                 let all: Vec<SubjectSpec> = subjects
                     .iter()
                     .map(|spec| spec.at_load(load))
-                    .filter(|spec| {
-                        let (subject, variant) = (spec.subject_name(), spec.size_name());
-                        !self.results.falls_short(&subject, &variant)
-                    })
+                    .filter(|spec| !self.results.falls_short(&spec.case()))
                     .collect();
                 sweep.groups(load).iter().any(|group| {
                     let mut missing = self.missing(group, &all).into_iter();
@@ -193,9 +190,7 @@ impl Session {
         let name = format!("{subject} {}", spec.sizing);
         self.progress.note(&format!("{name}: full at {:.1} %", load_reached * 100.0));
         self.results.shortfalls.extend(points.iter().map(|point| Shortfall {
-            subject: subject.clone(),
-            is_rival: spec.rival.is_some(),
-            variant: spec.at_load(point.load).size_name(),
+            case: spec.at_load(point.load).case(),
             load_reached: round_significant(load_reached, 4),
         }));
     }
@@ -237,7 +232,7 @@ impl Session {
     fn slot_lookups(
         &mut self,
         group: &Group,
-        cases: &[Case],
+        cases: &[Planned],
         section: &Section<'_, dyn Slots>,
         stream: KeyStream,
     ) -> Result<()> {
@@ -259,7 +254,7 @@ impl Session {
                 _ => (&*hashes, &probes.members),
             };
             let reference = reference_answers(subject, hashes, members, &case.name)?;
-            repetitions.push(lanes::lookups(subject, case.api, hashes, &reference, length));
+            repetitions.push(lanes::lookups(subject, case.case.calls, hashes, &reference, length));
         }
         self.time_interleaved(group, cases, section, repetitions)
     }
@@ -268,7 +263,7 @@ impl Session {
     fn slot_repetition<'a>(
         &self,
         group: &Group,
-        case: &Case,
+        case: &Planned,
         filled: &'a Filled<'_>,
     ) -> Result<Repetition<'a>> {
         let Filled { built, around_band, hashes, point } = filled;
@@ -288,7 +283,7 @@ impl Session {
         };
         let keys = &hashes[..point.keys];
         Ok(match group.op {
-            Op::Insert => lanes::bands(band, case.api, length),
+            Op::Insert => lanes::bands(band, case.case.calls.api, length),
             Op::Remove => {
                 let others = &hashes[..start.min(KEPT_KEYS).min(self.effort.most_probes)];
                 let expected = match at_load.as_set() {

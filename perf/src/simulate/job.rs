@@ -3,8 +3,8 @@
 use super::{Ledger, MOST_KEYS};
 use crate::cli::Selection;
 use crate::effort::Effort;
-use crate::plan::{Family, Filling, Loads};
-use crate::row::{NOT_COUNTED, Row};
+use crate::model::{Case, Family, Filling, NOT_COUNTED, Row};
+use crate::plan::Loads;
 use crate::session::Session;
 use anyhow::{Result, ensure};
 use regex::Regex;
@@ -42,13 +42,10 @@ impl fmt::Display for Job {
     }
 }
 
-/// Marks rows for which AVX2 kernels were measured although the run has better ones.
-const AVX2_SUFFIX: &str = "+avx2";
-
-/// The name under which a row's case is simulated. It has no [`AVX2_SUFFIX`], because simulation never uses better
-/// kernels than AVX2.
+/// The name under which a row's case is simulated. A case that asks for AVX2 kernels is simulated as one that asks for
+/// none, because simulation never uses better kernels than AVX2.
 pub(super) fn simulated_name(row: &Row) -> String {
-    row.name().replace(AVX2_SUFFIX, "")
+    Case { kernels: None, ..row.case.clone() }.name()
 }
 
 /// Returns the jobs that count the events of rows without counts. Rows for several threads, for keys from files or
@@ -57,18 +54,18 @@ pub(crate) fn jobs_of(rows: &[Row]) -> Vec<Job> {
     let mut jobs: Vec<Job> = Vec::new();
     for row in rows {
         let can_be_simulated = row.counters == NOT_COUNTED
-            && !row.is_of_engine()
-            && row.threads == 1
-            && row.input().is_none()
-            && row.matrix().is_none();
-        let filling = row.filling();
-        let units = filling.map_or(row.keys as usize, |filling| filling.slots);
+            && !row.case.is_of_engine()
+            && row.case.threads == 1
+            && row.case.input_name().is_none()
+            && row.case.matrix.is_none();
+        let filling = row.case.filling();
+        let units = filling.map_or(row.case.keys as usize, |filling| filling.slots);
         if !can_be_simulated || units > MOST_KEYS {
             continue;
         }
-        let filter = row.rival.as_deref().unwrap_or(&row.filter);
+        let filter = row.case.subject();
         let (size, sizing) = match filling {
-            None => (Size::Keys(units), row.sizing().to_owned()),
+            None => (Size::Keys(units), row.case.size_name()),
             Some(Filling { family, bits, .. }) => {
                 (Size::Slots(family, units), format!("{}{bits}", family.letter()))
             }
@@ -116,27 +113,28 @@ impl Job {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::row::tests::example;
+    use crate::model::{Op, example};
 
     /// Returns a row of the sweep over loads.
-    fn swept(variant: &str, op: &str) -> Row {
-        let keys = 950;
-        Row { op: op.into(), workload: None, keys, ..example("quotient", variant, None, 2.0) }
+    fn swept(variant: &str, op: Op) -> Row {
+        let change = |case: &mut Case| (case.op, case.workload, case.keys) = (op, None, 950);
+        example("quotient", variant, None, 2.0).with(change)
     }
 
     #[test]
     fn a_filter_is_filled_once_for_all_of_its_cases() {
         let keys = 1000;
-        let plain = Row { keys, ..example("bloom", "12-bit", None, 2.0) };
-        let hashed = Row { keys, ..example("bloom", "12-bit+hash", None, 2.0) };
-        let rival = Row { keys, ..example("bloom", "12-bit", Some("fastbloom"), 9.0) };
+        let plain = example("bloom", "12-bit", None, 2.0).with(|case| case.keys = keys);
+        let hashed = example("bloom", "12-bit+hash", None, 2.0).with(|case| case.keys = keys);
+        let rival =
+            example("bloom", "12-bit", Some("fastbloom"), 9.0).with(|case| case.keys = keys);
         let rows = [
             plain.clone(),
             hashed,
             rival,
-            swept("r8-95%-of-1000", "insert"),
-            swept("r8-75%-of-1000", "insert"),
-            swept("r8-95%-of-1000+avx2", "insert"),
+            swept("r8-95%-of-1000", Op::Insert),
+            swept("r8-75%-of-1000", Op::Insert),
+            swept("r8-95%-of-1000+avx2", Op::Insert),
             plain.clone(),
         ];
         let jobs = jobs_of(&rows);
@@ -156,15 +154,14 @@ mod tests {
 
     #[test]
     fn rows_that_cannot_be_simulated_have_no_job() {
-        let base = example("bloom", "12-bit", None, 2.0);
         for row in [
-            Row { keys: 10_000_000, ..base.clone() },
-            Row { threads: 2, ..base.clone() },
-            Row { variant: "12-bit+wall".into(), ..base.clone() },
-            Row { variant: "tpch-0.1/12-bit".into(), ..base.clone() },
-            Row { variant: "12-bit+by-64".into(), ..base.clone() },
-            Row { variant: "12-bit+in-L2".into(), ..base },
-            swept("r8-95%-of-16Mi", "insert"),
+            example("bloom", "12-bit", None, 2.0).with(|case| case.keys = 10_000_000),
+            example("bloom", "12-bit", None, 2.0).with(|case| case.threads = 2),
+            example("bloom", "12-bit+wall", None, 2.0),
+            example("bloom", "tpch-0.1/12-bit", None, 2.0),
+            example("bloom", "12-bit+by-64", None, 2.0),
+            example("bloom", "12-bit+in-L2", None, 2.0),
+            swept("r8-95%-of-16Mi", Op::Insert),
         ] {
             assert_eq!(jobs_of(std::slice::from_ref(&row)), [], "{}", row.name());
         }
@@ -173,9 +170,10 @@ mod tests {
     #[test]
     fn a_job_runs_exactly_its_cases() {
         let rows = [
-            Row { keys: 500, ..example("split-block-bloom", "12-bit", None, 2.0) },
-            Row { keys: 500, ..example("split-block-bloom", "12-bit", Some("parquet"), 2.0) },
-            swept("r8-95%-of-1000", "merge"),
+            example("split-block-bloom", "12-bit", None, 2.0).with(|case| case.keys = 500),
+            example("split-block-bloom", "12-bit", Some("parquet"), 2.0)
+                .with(|case| case.keys = 500),
+            swept("r8-95%-of-1000", Op::Merge),
         ];
         let jobs = jobs_of(&rows);
         let ran = |job: &Job| job.run(None).map(|ledger| ledger.names());

@@ -1,47 +1,54 @@
 //! The tables of the engine: speeds by filter and threads, overhead, and choices of strategies.
 
 use super::{Line, Table, distinct, figure, short_count};
-use crate::engine::{Input, strategies};
+use crate::engine::strategies;
 use crate::environment::human_bytes;
+use crate::model::{Api, Case, Op, Row, Workload};
 use crate::results::Results;
-use crate::row::Row;
 
 pub(super) fn all(results: &Results) -> [Table; 3] {
     [rows(results), overhead(results), strategy_choices(results)]
 }
 
 /// The operations that are shown in columns: for each, its name, and the op and the workload of its rows.
-const TASKS: [(&str, &str, Option<&str>); 4] = [
-    ("build", "build", None),
-    ("insert", "insert", None),
-    ("hit", "contains", Some("hit")),
-    ("miss", "contains", Some("miss")),
+const TASKS: [Task; 4] = [
+    ("build", Op::Build, None),
+    ("insert", Op::Insert, None),
+    ("hit", Op::Contains, Some(Workload::Hit)),
+    ("miss", Op::Contains, Some(Workload::Miss)),
 ];
+
+type Task = (&'static str, Op, Option<Workload>);
 
 /// Returns the rival's row with which a row of ours is compared: on the same number of threads, in the same rounds.
 pub(crate) fn rival_on_threads<'a>(row: &Row, rows: &'a [Row]) -> Option<&'a Row> {
-    if row.rival.is_some() || !row.is_of_engine() {
+    let ours = &row.case;
+    if ours.is_of_rival() || !ours.is_of_engine() {
         return None;
     }
-    let prefix = format!("as-{}-", row.filter);
+    let size = |case: &Case| (case.sizing, case.input.clone(), case.is_shared);
     rows.iter().find(|other| {
-        other.rival.is_some()
+        let other = &other.case;
+        other.is_of_rival()
             && other.is_of_engine()
-            && (&other.filter, other.threads) == (&row.filter, row.threads)
-            && (&other.op, &other.workload, other.keys) == (&row.op, &row.workload, row.keys)
-            && other.sizing().strip_prefix(&prefix).unwrap_or(other.sizing()) == row.sizing()
+            && (&other.filter, other.threads) == (&ours.filter, ours.threads)
+            && (other.op, other.workload, other.keys) == (ours.op, ours.workload, ours.keys)
+            && size(other) == size(ours)
     })
 }
 
 /// Returns the subject, size, keys, api and threads of a row. Rows for which these are equal share a line.
-fn line_of(row: &Row) -> (String, String, u64, String, u32) {
-    let subject = row.rival.as_ref().unwrap_or(&row.filter).clone();
-    (subject, row.sizing().to_owned(), row.keys, row.api.clone(), row.threads)
+fn line_of(row: &Row) -> (String, String, u64, Api, u32) {
+    let case = &row.case;
+    (case.subject().to_owned(), case.size_name(), case.keys, case.calls.api, case.threads)
 }
 
 fn rows(results: &Results) -> Table {
-    let of_engine: Vec<&Row> =
-        results.rows.iter().filter(|row| row.is_of_engine() && !Input::is_skewed(row)).collect();
+    let of_engine: Vec<&Row> = results
+        .rows
+        .iter()
+        .filter(|row| row.case.is_of_engine() && !row.case.is_skewed())
+        .collect();
     let mut header: Vec<String> =
         ["filter", "size", "keys", "api", "threads"].map(Into::into).into();
     for (name, ..) in TASKS {
@@ -50,13 +57,14 @@ fn rows(results: &Results) -> Table {
     let lines = distinct(of_engine.iter().map(|row| line_of(row))).into_iter().map(|key| {
         let of_line: Vec<&&Row> = of_engine.iter().filter(|row| line_of(row) == key).collect();
         let (subject, size, keys, api, threads) = key;
-        let mut cells = vec![subject, size, short_count(keys), api, threads.to_string()];
+        let mut cells =
+            vec![subject, size, short_count(keys), api.to_string(), threads.to_string()];
         for (_, op, workload) in TASKS {
-            let is_of_task = |row: &&&&Row| row.op == op && row.workload.as_deref() == workload;
+            let is_of_task = |row: &&&&Row| (row.case.op, row.case.workload) == (op, workload);
             let row = of_line.iter().find(is_of_task);
             cells.extend(row.map_or_else(Default::default, |row| speeds(row, &results.rows)));
         }
-        Line { cells, is_rival: of_line.iter().any(|row| row.rival.is_some()) }
+        Line { cells, is_rival: of_line.iter().any(|row| row.case.is_of_rival()) }
     });
     Table {
         name: "engine",
@@ -80,20 +88,21 @@ fn speeds(row: &Row, rows: &[Row]) -> [String; 2] {
 
 /// Shows the engine's time divided by that of the filter's own batch. The ratio should never be much above 1.
 fn overhead(results: &Results) -> Table {
-    let of_engine: Vec<&Row> = results.rows.iter().filter(|row| row.is_of_engine()).collect();
-    let by_engine = || of_engine.iter().filter(|row| row.api == "engine");
-    let tasks = || TASKS.into_iter().chain([("zipf", "contains", Some("zipf"))]);
+    let of_engine: Vec<&Row> = results.rows.iter().filter(|row| row.case.is_of_engine()).collect();
+    let by_engine = || of_engine.iter().filter(|row| row.case.calls.api == Api::Engine);
+    let tasks = || TASKS.into_iter().chain([("zipf", Op::Contains, Some(Workload::Zipf))]);
     let words = ["filter", "size", "keys", "threads"].into_iter();
     let header = words.chain(tasks().map(|(name, ..)| name)).map(Into::into).collect();
     let lines = distinct(by_engine().map(|row| line_of(row))).into_iter().map(|key| {
         let of_line: Vec<&&Row> = by_engine().filter(|row| line_of(row) == key).collect();
-        let over_batch = |(_, op, workload): (&str, &str, Option<&str>)| {
-            let is_of_task = |row: &&Row| row.op == op && row.workload.as_deref() == workload;
+        let over_batch = |(_, op, workload): Task| {
+            let is_of_task = |row: &&Row| (row.case.op, row.case.workload) == (op, workload);
             let row = of_line.iter().find(|row| is_of_task(row))?;
             let batch = of_engine.iter().find(|other| {
-                other.api == "batch"
-                    && (&other.filter, other.sizing()) == (&row.filter, row.sizing())
-                    && other.keys == row.keys
+                other.case.calls.api == Api::Batch
+                    && (&other.case.filter, other.case.size_name())
+                        == (&row.case.filter, row.case.size_name())
+                    && other.case.keys == row.case.keys
                     && is_of_task(other)
             })?;
             Some(format!("{:.2}", row.ns_per_op / batch.ns_per_op))
@@ -165,24 +174,25 @@ mod tests {
     use super::*;
     use crate::engine::strategies::tests::example as choice;
     use crate::environment::Environment;
-    use crate::row::tests::example;
+    use crate::model::example;
 
     /// Returns a row of the engine's groups.
-    fn row(filter: &str, variant: &str, api: &str, threads: u32, ns_per_op: f64) -> Row {
-        let rival = matches!(api, "single" | "sharded").then_some("sbbf-rs-safe");
-        let speedup = (api != "batch").then_some(1.5);
-        Row { api: api.into(), threads, speedup, ..example(filter, variant, rival, ns_per_op) }
+    fn row(filter: &str, variant: &str, api: Api, threads: u32, ns_per_op: f64) -> Row {
+        let rival = matches!(api, Api::Single | Api::Sharded).then_some("sbbf-rs-safe");
+        let speedup = (api != Api::Batch).then_some(1.5);
+        let row = Row { speedup, ..example(filter, variant, rival, ns_per_op) };
+        row.with(|case| (case.calls.api, case.threads) = (api, threads))
     }
 
     fn results() -> Results {
         let mut results = Results::new(Environment::observe(None));
         let (ours, rival) = ("12-bit+wall", "as-register-bloom-12-bit+wall");
-        results.put(row("register-bloom", ours, "batch", 1, 2.0));
-        results.put(row("register-bloom", ours, "engine", 2, 1.0));
-        results.put(row("register-bloom", rival, "single", 1, 12.0));
-        results.put(row("register-bloom", rival, "sharded", 2, 4.0));
+        results.put(row("register-bloom", ours, Api::Batch, 1, 2.0));
+        results.put(row("register-bloom", ours, Api::Engine, 2, 1.0));
+        results.put(row("register-bloom", rival, Api::Single, 1, 12.0));
+        results.put(row("register-bloom", rival, Api::Sharded, 2, 4.0));
         // This row belongs to another filter's group.
-        results.put(row("split-block-bloom", ours, "sharded", 2, 100.0));
+        results.put(row("split-block-bloom", ours, Api::Sharded, 2, 100.0));
         results.strategies = vec![choice("insert", "direct"), choice("contains", "partitioned")];
         results
     }
@@ -202,8 +212,8 @@ mod tests {
     #[test]
     fn the_engine_is_compared_with_the_batch_of_the_same_filter() {
         let mut results = results();
-        results.put(row("register-bloom", "12-bit-sorted+wall", "batch", 1, 4.0));
-        results.put(row("register-bloom", "12-bit-sorted+wall", "engine", 1, 4.2));
+        results.put(row("register-bloom", "12-bit-sorted+wall", Api::Batch, 1, 4.0));
+        results.put(row("register-bloom", "12-bit-sorted+wall", Api::Engine, 1, 4.2));
         let [rows, overhead, _] = all(&results);
         let last = |line: &Line| line.cells[3..].join(" ");
         assert_eq!(overhead.header.len(), 9);

@@ -1,15 +1,17 @@
 //! Tables of event counts: instructions and cache misses per operation.
 
 use super::{Line, Table, distinct, figure, label, loads, short_count};
+use crate::model::{Api, Op, Row, Workload};
 use crate::results::Results;
-use crate::row::Row;
 
 /// The operations that are shown in columns: for each, its name, and the op and the workload of its rows.
-const OPERATIONS: [(&str, &str, Option<&str>); 3] = [
-    ("hit", "contains", Some("hit")),
-    ("miss", "contains", Some("miss")),
-    ("insert", "insert", None),
+const OPERATIONS: [Operation; 3] = [
+    ("hit", Op::Contains, Some(Workload::Hit)),
+    ("miss", Op::Contains, Some(Workload::Miss)),
+    ("insert", Op::Insert, None),
 ];
+
+type Operation = (&'static str, Op, Option<Workload>);
 
 type Figure = (&'static str, fn(&Row) -> Option<f64>);
 
@@ -24,9 +26,9 @@ pub(super) fn all(results: &Results) -> [Table; 2] {
     let is_counted = |row: &Row| row.instructions_per_op.is_some();
     let counted = results.rows.iter().filter(|row| is_counted(row));
     let sources = distinct(counted.clone().map(|row| &*row.counters)).join(" and ");
-    let mut plain: Vec<&Row> = counted.filter(|row| row.is_plain()).collect();
-    plain.sort_by_key(|row| row.keys);
-    let plain = plain.into_iter().map(|row| ([short_count(row.keys), label(row)], row));
+    let mut plain: Vec<&Row> = counted.filter(|row| row.case.is_plain()).collect();
+    plain.sort_by_key(|row| row.case.keys);
+    let plain = plain.into_iter().map(|row| ([short_count(row.case.keys), label(row)], row));
     let swept = loads::swept(results).into_iter().filter(|(_, row)| is_counted(row));
     let title = |start: &str| format!("{start}, in batches, {sources}");
     [
@@ -64,17 +66,16 @@ fn table<'a, const WORDS: usize>(
                     row.and_then(|row| event(row)).map_or_else(String::new, figure)
                 }));
             }
-            Line { cells, is_rival: of_line.iter().any(|row| row.rival.is_some()) }
+            Line { cells, is_rival: of_line.iter().any(|row| row.case.is_of_rival()) }
         });
     let lines = lines.collect();
     Table { name, title, header, rows: lines, words: WORDS }
 }
 
 /// Whether a row shows an operation. Rows of ours must be batches; rows of rivals can have any api.
-fn is_of(row: &Row, (_, op, workload): &(&str, &str, Option<&str>)) -> bool {
-    row.op == *op
-        && row.workload.as_deref() == *workload
-        && (row.api == "batch" || row.rival.is_some())
+fn is_of(row: &Row, (_, op, workload): &Operation) -> bool {
+    (row.case.op, row.case.workload) == (*op, *workload)
+        && (row.case.calls.api == Api::Batch || row.case.is_of_rival())
 }
 
 #[cfg(test)]
@@ -82,7 +83,7 @@ mod tests {
     use super::*;
     use crate::counters::{Counts, Event};
     use crate::environment::Environment;
-    use crate::row::tests::example;
+    use crate::model::example;
 
     fn counted(mut row: Row, instructions: f64) -> Row {
         let mut counts = Counts::default();

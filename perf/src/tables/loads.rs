@@ -2,81 +2,81 @@
 
 use super::{Line, Table, distinct, figure, per_cent, ratio, with_isa};
 use crate::environment::human_bytes;
-use crate::plan::{Filling, short_slots};
+use crate::model::{Api, Filling, Op, Row, Workload, short_slots};
 use crate::results::Results;
-use crate::row::{Row, filling_of};
 
 /// A column of throughputs.
 struct Column {
     title: &'static str,
-    op: &'static str,
-    workload: Option<&'static str>,
+    op: Op,
+    workload: Option<Workload>,
     /// The api of our rows. Rivals have only one api, so rows of rivals are shown whatever their api is, unless
     /// `is_strict` is set.
-    api: &'static str,
+    api: Api,
     is_strict: bool,
     /// Whether a column with the fraction of the roofline follows.
     has_limit: bool,
 }
 
 impl Column {
-    const fn lookup(workload: &'static str, api: &'static str) -> Self {
-        let title = workload;
-        Self {
-            title,
-            op: "contains",
-            workload: Some(workload),
-            api,
-            is_strict: false,
-            has_limit: true,
-        }
+    const fn lookup(title: &'static str, workload: Workload, api: Api) -> Self {
+        let workload = Some(workload);
+        Self { title, op: Op::Contains, workload, api, is_strict: false, has_limit: true }
     }
 
-    const fn change(title: &'static str, op: &'static str, api: &'static str) -> Self {
+    const fn change(title: &'static str, op: Op, api: Api) -> Self {
         Self { title, op, workload: None, api, is_strict: true, has_limit: false }
     }
 
-    const fn bulk(op: &'static str) -> Self {
-        Self { title: op, op, workload: None, api: "batch", is_strict: false, has_limit: false }
+    const fn bulk(title: &'static str, op: Op) -> Self {
+        Self { title, op, workload: None, api: Api::Batch, is_strict: false, has_limit: false }
     }
 
     fn holds(&self, row: &Row) -> bool {
-        row.op == self.op
-            && row.workload.as_deref() == self.workload
-            && (row.api == self.api || (row.rival.is_some() && !self.is_strict))
+        let case = &row.case;
+        (case.op, case.workload) == (self.op, self.workload)
+            && (case.calls.api == self.api || (case.is_of_rival() && !self.is_strict))
     }
+}
+
+/// The columns of lookups by an api.
+const fn lookups(api: Api) -> [Column; 3] {
+    [
+        Column::lookup("hit", Workload::Hit, api),
+        Column::lookup("miss", Workload::Miss, api),
+        Column::lookup("mixed", Workload::Mixed, api),
+    ]
 }
 
 /// Returns the tables of the sweep.
 pub(super) fn all(results: &Results) -> Vec<Table> {
     vec![
-        throughput(
-            results,
-            "load-lookups",
-            "Lookups by load, batches",
-            &["hit", "miss", "mixed"].map(|workload| Column::lookup(workload, "batch")),
-        ),
+        throughput(results, "load-lookups", "Lookups by load, batches", &lookups(Api::Batch)),
         throughput(
             results,
             "load-single-lookups",
             "Lookups by load, one call per key",
-            &["hit", "miss", "mixed"].map(|workload| Column::lookup(workload, "single")),
+            &lookups(Api::Single),
         ),
         throughput(
             results,
             "load-changes",
             "Inserts in the last two per cent below a load, and removals of the same keys",
             &[
-                Column::change("insert, batch", "insert", "batch"),
-                Column::change("insert, single", "insert", "single"),
-                Column::change("remove", "remove", "single"),
+                Column::change("insert, batch", Op::Insert, Api::Batch),
+                Column::change("insert, single", Op::Insert, Api::Single),
+                Column::change("remove", Op::Remove, Api::Single),
             ],
         ),
         throughput(
             results,
             "load-bulk",
             "Builds up to a load, merges of two halves and enumerations, in fingerprints of the result",
-            &["build", "merge", "enumerate"].map(Column::bulk),
+            &[
+                Column::bulk("build", Op::Build),
+                Column::bulk("merge", Op::Merge),
+                Column::bulk("enumerate", Op::Enumerate),
+            ],
         ),
         rates(results),
     ]
@@ -91,7 +91,7 @@ fn sort_key(filling: &Filling) -> impl Ord + use<> {
 /// Returns the rows of the sweep, in order, with their slots and load.
 pub(super) fn swept(results: &Results) -> Vec<(Filling, &Row)> {
     let mut rows: Vec<(Filling, &Row)> =
-        results.rows.iter().filter_map(|row| Some((row.filling()?, row))).collect();
+        results.rows.iter().filter_map(|row| Some((row.case.filling()?, row))).collect();
     rows.sort_by_key(|(filling, _)| sort_key(filling));
     rows
 }
@@ -103,8 +103,7 @@ fn head(filling: &Filling, subject: String) -> [String; 4] {
 }
 
 pub(super) fn head_of(filling: &Filling, row: &Row) -> [String; 4] {
-    let subject = row.rival.as_deref().unwrap_or(&row.filter);
-    head(filling, with_isa(subject, row.sizing()))
+    head(filling, with_isa(row.case.subject(), row.case.kernels))
 }
 
 pub(super) const HEAD: [&str; 4] = ["slots", "load", "filter", "width"];
@@ -113,12 +112,12 @@ pub(super) const HEAD: [&str; 4] = ["slots", "load", "filter", "width"];
 /// filter was full.
 fn shortfalls(results: &Results, columns: usize) -> Vec<(Filling, Line)> {
     let lines = results.shortfalls.iter().filter_map(|shortfall| {
-        let filling = filling_of(&shortfall.variant)?;
-        let subject = with_isa(&shortfall.subject, &shortfall.variant);
+        let filling = shortfall.case.filling()?;
+        let subject = with_isa(shortfall.case.subject(), shortfall.case.kernels);
         let mut cells: Vec<String> = head(&filling, subject).into();
         cells.push(format!("full at {:.1} %", shortfall.load_reached * 100.0));
         cells.resize(columns, String::new());
-        Some((filling, Line { cells, is_rival: shortfall.is_rival }))
+        Some((filling, Line { cells, is_rival: shortfall.case.is_of_rival() }))
     });
     lines.collect()
 }
@@ -167,7 +166,7 @@ fn throughput(results: &Results, name: &'static str, title: &str, columns: &[Col
                 cells.push(share.map_or_else(String::new, |share| format!("{share:.2}")));
             }
         }
-        (of_filling, Line { cells, is_rival: line.iter().any(|row| row.rival.is_some()) })
+        (of_filling, Line { cells, is_rival: line.iter().any(|row| row.case.is_of_rival()) })
     });
     let rows = in_order(lines.collect(), short);
     Table { name, title: title.into(), header, rows, words: HEAD.len() }
@@ -191,7 +190,7 @@ fn rates(results: &Results) -> Table {
             per_cent(measured),
             format!("{:+.1} %", (measured / expected - 1.0) * 100.0),
         ]);
-        lines.push(Line { cells, is_rival: row.rival.is_some() });
+        lines.push(Line { cells, is_rival: row.case.is_of_rival() });
     }
     let figures = ["memory", "bits/key", "FPR expected", "measured", "difference"];
     Table {
@@ -207,18 +206,23 @@ fn rates(results: &Results) -> Table {
 mod tests {
     use super::*;
     use crate::environment::Environment;
-    use crate::results::Shortfall;
-    use crate::row::tests::example;
+    use crate::model::Shortfall;
+    use crate::model::example;
 
     #[test]
     fn lines_are_sorted_by_size_and_load_and_compared_with_their_rival() {
         let mut results = Results::new(Environment::observe(None));
         for variant in ["r8-95%-of-16Mi", "r8-95%-of-1Mi", "r8-75%-of-1Mi", "r8-75%-of-1Mi+avx2"] {
             let keys = variant.parse::<Filling>().map_or(786_432, |filling| filling.keys() as u64);
-            results.put(Row { keys, ..example("cache-line-quotient", variant, None, 2.0) });
+            results.put(
+                example("cache-line-quotient", variant, None, 2.0).with(|case| case.keys = keys),
+            );
         }
         let keys = 786_432;
-        results.put(Row { keys, ..example("quotient", "r8-75%-of-1Mi", Some("qfilter"), 20.0) });
+        results.put(
+            example("quotient", "r8-75%-of-1Mi", Some("qfilter"), 20.0)
+                .with(|case| case.keys = keys),
+        );
         let table = &all(&results)[0];
         let heads: Vec<String> = table.rows.iter().map(|line| line.cells[..4].join(" ")).collect();
         assert_eq!(
@@ -240,7 +244,7 @@ mod tests {
         let mut results = Results::new(Environment::observe(None));
         let keys = 996_147;
         let mut put = |filter: &str, variant: &str, rival, ns| {
-            results.put(Row { keys, ..example(filter, variant, rival, ns) });
+            results.put(example(filter, variant, rival, ns).with(|case| case.keys = keys));
         };
         put("quotient", "r8-95%-of-1Mi", None, 2.0);
         put("quotient", "r8-95%-of-1Mi", Some("qfilter"), 5.0);
@@ -276,16 +280,12 @@ mod tests {
             let variant = format!("f8-{load}%-of-1Mi");
             results.put(example("cuckoo", &variant, Some("cuckoofilter"), 20.0));
         }
-        results.shortfalls.push(Shortfall {
-            subject: "atomic-cuckoo-filter".into(),
-            is_rival: true,
-            variant: "f8-90%-of-1Mi".into(),
-            load_reached: 0.8912,
-        });
+        let full = example("cuckoo", "f8-90%-of-1Mi", Some("atomic-cuckoo-filter"), 20.0).case;
+        results.shortfalls.push(Shortfall { case: full.clone(), load_reached: 0.8912 });
         let table = &all(&results)[0];
         let short = &table.rows[1].cells;
         assert_eq!(short[1..5], ["90 %", "atomic-cuckoo-filter", "f8", "full at 89.1 %"]);
         assert!(table.rows.iter().all(|line| line.cells.len() == table.header.len()));
-        assert!(results.falls_short("atomic-cuckoo-filter", "f8-90%-of-1Mi"));
+        assert!(results.falls_short(&full));
     }
 }

@@ -2,9 +2,9 @@
 
 use super::{Line, Table, distinct, figure, per_cent, ratio, rival_of, short_count};
 use crate::environment::human_bytes;
-use crate::plan::{BATCH_SIZES, Level, Matrix};
+use crate::model::{Api, Calls, Form, Level, Matrix, Row, Workload};
+use crate::plan::BATCH_SIZES;
 use crate::results::Results;
-use crate::row::Row;
 
 pub(super) fn all(results: &Results) -> [Table; 5] {
     [batch_sizes(results), bits(results), regimes(results), pages(results), small_filters(results)]
@@ -12,22 +12,29 @@ pub(super) fn all(results: &Results) -> [Table; 5] {
 
 /// Returns the rows of the parts of the matrix that `is_part` chooses.
 fn rows_of(results: &Results, is_part: impl Fn(Matrix) -> bool) -> Vec<&Row> {
-    results.rows.iter().filter(|row| row.matrix().is_some_and(&is_part)).collect()
+    results.rows.iter().filter(|row| row.case.matrix.is_some_and(&is_part)).collect()
 }
 
-/// Returns the subject, size, keys and workload of a row. Rows for which these are equal share a line.
-fn line_of(row: &Row) -> (String, String, u64, String) {
-    let subject = row.rival.as_ref().unwrap_or(&row.filter).clone();
-    (subject, row.sizing().to_owned(), row.keys, row.workload.clone().unwrap_or_default())
+/// The subject, size, keys and workload of a row. Rows for which these are equal share a line.
+type LineKey = (String, String, u64, Option<Workload>);
+
+fn line_of(row: &Row) -> LineKey {
+    let case = &row.case;
+    (case.subject().to_owned(), case.size_name(), case.keys, case.workload)
+}
+
+/// Formats the workload of a line.
+fn probes(workload: Option<Workload>) -> String {
+    workload.map_or_else(String::new, |workload| workload.to_string())
 }
 
 /// Creates a line for each distinct result of [`line_of`]. `cells` returns the further cells from the rows of a line.
 fn lines(rows: &[&Row], cells: impl Fn(&[&Row]) -> Vec<String>) -> Vec<Line> {
-    let of_line = |key: (String, String, u64, String)| {
+    let of_line = |key: LineKey| {
         let of_line: Vec<&Row> = rows.iter().filter(|row| line_of(row) == key).copied().collect();
-        let mut all = vec![key.0, key.1, key.3, short_count(key.2)];
+        let mut all = vec![key.0, key.1, probes(key.3), short_count(key.2)];
         all.extend(cells(&of_line));
-        Line { cells: all, is_rival: of_line.iter().any(|row| row.rival.is_some()) }
+        Line { cells: all, is_rival: of_line.iter().any(|row| row.case.is_of_rival()) }
     };
     distinct(rows.iter().map(|row| line_of(row))).into_iter().map(of_line).collect()
 }
@@ -56,11 +63,10 @@ fn times_rival(row: Option<&&Row>, results: &Results) -> String {
 fn batch_sizes(results: &Results) -> Table {
     let rows = rows_of(results, |matrix| matrix == Matrix::BatchSizes);
     let lines = lines(&rows, |of_line| {
-        let single = of_line.iter().find(|row| row.api == "single");
+        let single = of_line.iter().find(|row| row.case.calls.api == Api::Single);
         let mut cells = vec![speed(single), times_rival(single, results)];
         cells.extend(BATCH_SIZES.map(|keys| {
-            let end = format!("+by-{keys}");
-            speed(of_line.iter().find(|row| row.api == "batch" && row.variant.ends_with(&end)))
+            speed(of_line.iter().find(|row| row.case.calls == Calls::batches_of(keys)))
         }));
         cells
     });
@@ -95,22 +101,16 @@ fn regimes(results: &Results) -> Table {
     let rows = rows_of(results, |matrix| matches!(matrix, Matrix::Regime(_)));
     // The header shows the number of keys, which differs between the levels.
     let keys_in = |level: Level| {
-        let row = rows.iter().find(|row| row.matrix() == Some(Matrix::Regime(level)));
-        row.map(|row| (level, row.keys))
+        let row = rows.iter().find(|row| row.case.matrix == Some(Matrix::Regime(level)));
+        row.map(|row| (level, row.case.keys))
     };
     let levels: Vec<(Level, u64)> = Level::ALL.into_iter().filter_map(keys_in).collect();
-    let key = |row: &Row| {
-        (
-            row.rival.as_ref().unwrap_or(&row.filter).clone(),
-            row.sizing().to_owned(),
-            row.workload.clone(),
-        )
-    };
+    let key = |row: &Row| (row.case.subject().to_owned(), row.case.size_name(), row.case.workload);
     let lines = distinct(rows.iter().map(|row| key(row))).into_iter().map(|line| {
         let of_line: Vec<&Row> = rows.iter().filter(|row| key(row) == line).copied().collect();
-        let mut cells = vec![line.0, line.1, line.2.unwrap_or_default()];
+        let mut cells = vec![line.0, line.1, probes(line.2)];
         for (level, _) in &levels {
-            let row = of_line.iter().find(|row| row.matrix() == Some(Matrix::Regime(*level)));
+            let row = of_line.iter().find(|row| row.case.matrix == Some(Matrix::Regime(*level)));
             cells.extend([
                 speed(row),
                 times_rival(row, results),
@@ -118,7 +118,7 @@ fn regimes(results: &Results) -> Table {
                     .map_or_else(String::new, |share| format!("{share:.2}")),
             ]);
         }
-        Line { cells, is_rival: of_line.iter().any(|row| row.rival.is_some()) }
+        Line { cells, is_rival: of_line.iter().any(|row| row.case.is_of_rival()) }
     });
     let mut header: Vec<String> = ["filter", "size", "probes"].map(Into::into).into();
     for (level, keys) in &levels {
@@ -132,9 +132,9 @@ fn regimes(results: &Results) -> Table {
 fn pages(results: &Results) -> Table {
     let rows = rows_of(results, |matrix| matrix == Matrix::Pages);
     let lines = lines(&rows, |of_line| {
-        let with_suffix = |end: &str| of_line.iter().find(|row| row.variant.ends_with(end));
-        let huge = with_suffix("+huge-pages").or(with_suffix("+own-pages"));
-        let small = with_suffix("+small-pages");
+        let with_form = |form: Form| of_line.iter().find(|row| row.case.form == form);
+        // The row of a rival has the usual form, whatever pages its allocator chooses.
+        let (huge, small) = (with_form(Form::Usual), with_form(Form::SmallPages));
         let gain = huge.zip(small).map(|(huge, small)| small.ns_per_op / huge.ns_per_op);
         vec![
             huge.map_or_else(String::new, |row| human_bytes(row.bytes)),
@@ -153,8 +153,8 @@ fn pages(results: &Results) -> Table {
 fn small_filters(results: &Results) -> Table {
     let rows = rows_of(results, |matrix| matrix == Matrix::SmallFilters);
     let lines = lines(&rows, |of_line| {
-        let with_api = |api: &str| of_line.iter().find(|row| row.api == api);
-        let (single, batch) = (with_api("single"), with_api("batch"));
+        let with_api = |api: Api| of_line.iter().find(|row| row.case.calls.api == api);
+        let (single, batch) = (with_api(Api::Single), with_api(Api::Batch));
         let ns = |row: Option<&&Row>| row.map_or_else(String::new, |row| figure(row.ns_per_op));
         let gain = single.zip(batch).map(|(single, batch)| single.ns_per_op / batch.ns_per_op);
         let ours = batch.or(single).filter(|row| rival_of(row, &results.rows).is_some());
@@ -181,28 +181,29 @@ fn small_filters(results: &Results) -> Table {
 mod tests {
     use super::*;
     use crate::environment::Environment;
-    use crate::row::tests::example;
+    use crate::model::{Case, example};
 
     fn results() -> Results {
         let mut results = Results::new(Environment::observe(None));
-        let mut put = |variant: &str, api: &str, rival: Option<&str>, ns: f64| {
+        let mut put = |variant: &str, api: Api, rival: Option<&str>, ns: f64| {
             let row = example("split-block-bloom", variant, rival, ns);
-            results.put(Row { api: api.into(), ..row });
+            let single = |case: &mut Case| case.calls = Calls::SINGLE;
+            results.put(if api == Api::Single { row.with(single) } else { row });
         };
         let rival = Some("sbbf-rs-safe");
-        put("12-bit+by-1", "single", None, 4.0);
-        put("12-bit+by-1", "batch", None, 8.0);
-        put("12-bit+by-64", "batch", None, 1.0);
-        put("12-bit+by-1", "single", rival, 10.0);
-        put("8-bit+bits", "batch", None, 2.0);
-        put("8-bit+bits", "single", rival, 6.0);
-        put("12-bit+in-L2", "batch", None, 2.0);
-        put("12-bit+huge-pages", "batch", None, 2.0);
-        put("12-bit+small-pages", "batch", None, 3.0);
-        put("12-bit+own-pages", "single", rival, 12.0);
-        put("12-bit+small-filters", "single", None, 100.0);
-        put("12-bit+small-filters", "batch", None, 50.0);
-        put("12-bit+small-filters", "single", rival, 200.0);
+        put("12-bit+by-1", Api::Single, None, 4.0);
+        put("12-bit+by-1", Api::Batch, None, 8.0);
+        put("12-bit+by-64", Api::Batch, None, 1.0);
+        put("12-bit+by-1", Api::Single, rival, 10.0);
+        put("8-bit+bits", Api::Batch, None, 2.0);
+        put("8-bit+bits", Api::Single, rival, 6.0);
+        put("12-bit+in-L2", Api::Batch, None, 2.0);
+        put("12-bit+huge-pages", Api::Batch, None, 2.0);
+        put("12-bit+small-pages", Api::Batch, None, 3.0);
+        put("12-bit+own-pages", Api::Single, rival, 12.0);
+        put("12-bit+small-filters", Api::Single, None, 100.0);
+        put("12-bit+small-filters", Api::Batch, None, 50.0);
+        put("12-bit+small-filters", Api::Single, rival, 200.0);
         results
     }
 

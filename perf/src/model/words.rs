@@ -1,0 +1,163 @@
+//! Properties of a case that have a small set of values. Each value has one word, by which it is known on the command
+//! line, in the files of a run and in tables.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A word in the files of a run that this harness does not know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct UnknownWord {
+    /// The property that the word should be a value of.
+    pub(crate) property: &'static str,
+    pub(crate) word: String,
+}
+
+impl UnknownWord {
+    pub(crate) fn new(property: &'static str, word: &str) -> Self {
+        Self { property, word: word.to_owned() }
+    }
+}
+
+impl fmt::Display for UnknownWord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "unknown {}: {}", self.property, self.word)
+    }
+}
+
+impl std::error::Error for UnknownWord {}
+
+/// Declares an enumeration, and the word of each variant.
+macro_rules! words {
+    ($(#[$meta:meta])* $type:ident { $($(#[$doc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        pub(crate) enum $type {
+            $($(#[$doc])* #[serde(rename = $word)] $variant),+
+        }
+
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self { $(Self::$variant => $word),+ })
+            }
+        }
+    };
+}
+
+words! {
+    /// The operation that a case measures.
+    Op {
+        /// Inserts keys into a filter whose memory is already mapped.
+        Insert = "insert",
+        /// Creates a filter and fills it.
+        Build = "build",
+        /// Looks up keys.
+        Contains = "contains",
+        /// Removes keys that the filter holds.
+        Remove = "remove",
+        /// Merges one filter into another.
+        Merge = "merge",
+        /// Lists the fingerprints that a filter holds.
+        Enumerate = "enumerate",
+    }
+}
+
+words! {
+    /// The rule that determines which probes are keys.
+    Workload {
+        /// All probes are keys.
+        Hit = "hit",
+        /// No probe is a key.
+        Miss = "miss",
+        /// Half of the probes, chosen at random, are keys.
+        Mixed = "mixed",
+        /// About half of the probes are keys. Some values occur far more often than others: the frequency of rank `r`
+        /// is proportional to `1 / r`.
+        Zipf = "zipf",
+    }
+}
+
+impl Workload {
+    /// The workloads with which every filter is measured.
+    pub(crate) const ALL: [Self; 3] = [Self::Hit, Self::Miss, Self::Mixed];
+}
+
+words! {
+    /// Who passes keys to the filter, and how.
+    Api {
+        /// One call per key.
+        Single = "single",
+        /// One call for a slice of keys.
+        Batch = "batch",
+        /// One call for a slice of keys, on all threads of an engine.
+        Engine = "engine",
+        /// Several threads with one filter each, for rivals without an engine.
+        Sharded = "sharded",
+        /// Several threads that share one filter.
+        Shared = "shared",
+    }
+}
+
+/// The calls by which the keys of an operation are passed to the filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Calls {
+    pub(crate) api: Api,
+    /// The number of keys of each call, if a batch is split into several calls.
+    pub(crate) keys_per_call: Option<usize>,
+}
+
+impl Calls {
+    /// One call per key.
+    pub(crate) const SINGLE: Self = Self::by(Api::Single);
+    /// One call for all keys.
+    pub(crate) const BATCH: Self = Self::by(Api::Batch);
+
+    /// The calls of an api that are not split.
+    pub(crate) const fn by(api: Api) -> Self {
+        Self { api, keys_per_call: None }
+    }
+
+    /// Calls for this many keys each.
+    pub(crate) const fn batches_of(keys: usize) -> Self {
+        Self { api: Api::Batch, keys_per_call: Some(keys) }
+    }
+}
+
+words! {
+    /// The clock that times a case.
+    Clock {
+        /// The processor time of the thread that measures.
+        Processor = "processor",
+        /// Wall-clock time, for cases on several threads and those interleaved with them.
+        Wall = "wall",
+    }
+}
+
+words! {
+    /// How a filter is laid out in memory.
+    #[derive(Default)]
+    Form {
+        /// The library's default.
+        #[default]
+        Usual = "usual",
+        /// Without huge pages.
+        SmallPages = "small-pages",
+        /// Many small filters, see [`crate::tree`].
+        Tree = "tree",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_have_the_words_that_are_displayed() {
+        let word = |json: String| json.trim_matches('"').to_owned();
+        for op in [Op::Insert, Op::Build, Op::Contains, Op::Remove, Op::Merge, Op::Enumerate] {
+            assert_eq!(word(serde_json::to_string(&op).unwrap()), op.to_string());
+        }
+        for workload in Workload::ALL {
+            assert_eq!(word(serde_json::to_string(&workload).unwrap()), workload.to_string());
+        }
+    }
+}
