@@ -8,7 +8,8 @@ use trommel_base::spec::check_bits_per_key;
 use trommel_base::{FormatError, KeyHash, SpecError};
 use trommel_simd::Isa;
 
-/// The fewest bits per key. With fewer, nearly every absent key would be reported as present.
+/// The fewest bits per key. With fewer, more than 63 % of the absent keys would be reported as present; in split blocks
+/// and cache-line blocks, nearly all of them.
 const MIN_BITS_PER_KEY: f64 = 1.0;
 
 impl<L: Layout> BlockTable for Bloom<L> {
@@ -54,7 +55,7 @@ impl<L: Layout> BlockTable for Bloom<L> {
     }
 }
 
-/// Whether the layout allows `hashes` bits per key and a table of this length. The contents may be any bytes.
+/// Whether the layout allows keys that set `hashes` bits, and a table of this length. The table may contain any bytes.
 #[inline(always)]
 fn is_table<L: Layout>(hashes: u8, table: &[u8]) -> bool {
     L::HASHES.contains(&hashes.into())

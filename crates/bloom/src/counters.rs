@@ -29,7 +29,8 @@ impl CounterWidth {
         self as u32
     }
 
-    /// The highest value of a cell. With four bits it means "stuck", with two "the overflow table has the count".
+    /// The highest value of a cell, the bits of one counter. With four bits this value means "stuck", with two "the
+    /// overflow table has the count".
     pub(crate) const fn ceiling(self) -> u8 {
         (1 << self.bits()) - 1
     }
@@ -52,7 +53,7 @@ impl CounterWidth {
 #[derive(Clone)]
 pub(crate) struct Counters<S = Storage> {
     pub(crate) width: CounterWidth,
-    /// Packed cells, position 0 in the lowest bits of byte 0.
+    /// Packed cells. The cell of position 0 is in the lowest bits of byte 0.
     pub(crate) cells: S,
     /// The counts of the two-bit cells that are at the ceiling; empty for four-bit cells.
     pub(crate) overflow: Overflow<S>,
@@ -214,7 +215,8 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Counters<S> {
     }
 
     /// Decrements the counter at a position; true if it becomes zero. A stuck counter does not change. Neither does a
-    /// counter at zero, which only the removal of a key that was never inserted can reach.
+    /// counter at zero, which a removal meets only if this removal or an earlier one was of a key that the filter did
+    /// not hold.
     pub(crate) fn decrement(&mut self, position: u64) -> bool {
         let ceiling = self.width.ceiling();
         match (self.cell(position), self.width) {
@@ -245,8 +247,9 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Counters<S> {
         }
     }
 
-    /// Splits the counters into pieces of `2^positions_log2` positions, at least 8, each with its part of the overflow
-    /// table. The whole table's overflow table is empty until [`Counters::join_overflows`] restores it.
+    /// Splits the counters into pieces of `2^positions_log2` positions, which must be at least 8. Each piece gets its
+    /// part of the overflow table. The whole table's overflow table is empty until [`Counters::join_overflows`]
+    /// restores it.
     pub(crate) fn pieces(&mut self, positions_log2: u32) -> Vec<Counters<&mut [u8]>> {
         let width = self.width;
         let mut rest = core::mem::take(self.overflow.map_mut());
@@ -274,8 +277,8 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Counters<S> {
         self.overflow = Overflow::Map(entries.collect());
     }
 
-    /// Increments the counters of a batch of hashes; `positions` gives the positions of each hash. The cache lines of a
-    /// key's counters are prefetched 16 keys ahead.
+    /// Increments the counters of a batch of hashes; `positions` gives the positions of each hash. If the counters take
+    /// more than half of L2, the cache lines of a key's counters are prefetched 16 keys ahead.
     pub(crate) fn increment_batch<I: Iterator<Item = u64>>(
         &mut self,
         hashes: &[u64],
@@ -346,7 +349,7 @@ mod tests {
                     assert_eq!(
                         counters.check(&bits).is_ok(),
                         agrees,
-                        "{position}: {was} to {value}"
+                        "{width:?}: check with the counter of position {position} set from {was} to {value}"
                     );
                 }
                 counters.set_cell(position, was);

@@ -130,8 +130,10 @@ fn checked_geometry<L: Layout>(spec: &Spec) -> Result<Geometry, SpecError> {
 }
 
 impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
-    /// Puts a filter together. Asserts that the table has the geometry's length; the caller makes sure that the machine
-    /// has the instruction set.
+    /// Puts a filter together. The caller must ensure that the machine has the instruction set.
+    ///
+    /// # Panics
+    /// If the table does not have the geometry's length.
     pub(crate) fn assemble(
         geometry: Geometry,
         hasher: Hasher,
@@ -265,7 +267,8 @@ impl<L: Layout, S: AsRef<[u8]>> Filter for Bloom<L, S> {
     }
 
     /// True if [`Filter::len`] is 0 and no bit is set. Bits may be set although `len` is 0: in the bits of a counting
-    /// filter whose counters stuck, or in frozen bytes whose header says so.
+    /// filter whose counters stuck, in frozen bytes whose header says so, in a view of a Parquet bitset, or after
+    /// [`Bloom::intersect`] with such a filter.
     ///
     /// Cost: if [`Filter::len`] is 0, a pass over the table up to the first bit that is set.
     fn is_empty(&self) -> bool {

@@ -104,7 +104,8 @@ impl<'a, L: Layout> Bloom<L, &'a [u8]> {
     }
 
     /// Like [`Bloom::parse`], for bytes that were verified before: does not compute the checksum of the table. Still
-    /// checks the table's length: any bits of the right length are a valid table. See [`container::parse_trusted`].
+    /// checks the table's length, which suffices, since any bits of the right length are a valid table. See
+    /// [`container::parse_trusted`].
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter};
@@ -196,7 +197,7 @@ impl<L: Layout> Bloom<L> {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if the bytes are not exactly one frozen filter of this kind.
+    /// [`FormatError`] if the bytes are not exactly one frozen filter of this kind, or if the memory is refused.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, FormatError> {
         Bloom::<L, &[u8]>::parse(bytes)?.to_owned_filter()
     }
@@ -218,7 +219,7 @@ impl Bloom<SplitBlock> {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if the length is 0, not a multiple of 32, or above 4 GiB.
+    /// [`FormatError`] if the length is 0, not a multiple of 32, or above 4 GiB, or if the memory is refused.
     pub fn from_parquet_bitset(bitset: &[u8]) -> Result<Self, FormatError> {
         let view = Bloom::<SplitBlock, &[u8]>::parse_parquet_bitset(bitset)?;
         let mut filter = view.to_owned_filter()?;
@@ -230,7 +231,8 @@ impl Bloom<SplitBlock> {
 impl<B: FrozenBytes> Bloom<SplitBlock, B> {
     /// A zero-copy view of the bitset of a Parquet Bloom filter (the bytes after its header in the file), with
     /// Parquet's hash, at any alignment. Cost: O(1); the bytes are not read. Parquet stores neither a checksum nor the
-    /// number of keys: [`Filter::len`] of the view is 0, and [`Bloom::estimate_len`] estimates it from the set bits.
+    /// number of keys: [`Filter::len`] of the view is 0, and [`Bloom::estimate_len`] estimates that number from the set
+    /// bits.
     ///
     /// [`Filter::len`]: trommel_base::Filter::len
     ///

@@ -8,7 +8,7 @@
 //! | [`CacheLineBloom`] | one in each of 8 lanes of a 512-bit line | 1 | 10.1 / 15.7 |
 //! | [`SplitBlockBloom`] | one in each of 8 lanes of a 256-bit block (Parquet's) | 1 | 10.5 / 16.9 |
 //! | [`RegisterBloom`] | up to 8 in one 64-bit word | 1 | 12.1 / 24.0 |
-//! | [`CountingBloomFilter`] | a standard filter, with a counter per bit | up to `k` | 5 or 3 times the standard's |
+//! | [`CountingBloomFilter`] | a standard filter, with a counter per bit | up to `k` | 5 times the standard's; with compact counters 3 times, and 16 bytes for each counter above 2 |
 //!
 //! The first four are one type, [`Bloom`], generic over a [`Layout`] and over owned or borrowed bytes. The fifth adds
 //! counters to the standard filter. [`Bloom::into_shared`] turns any of the four into a [`SharedBloom`], which several

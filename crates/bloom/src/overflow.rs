@@ -7,7 +7,7 @@ use trommel_base::FormatError;
 /// The number of bytes that an entry takes in the container: eight for the position, eight for the count.
 pub(crate) const ENTRY_BYTES: usize = 16;
 
-/// The counts of the cells that are at their ceiling, by position.
+/// The counts of the cells that are at their ceiling (3, the highest value of two bits), by position.
 #[derive(Clone)]
 pub(crate) enum Overflow<S> {
     /// The counts as a map, which can be changed.

@@ -116,8 +116,9 @@ impl<L: Layout> Bloom<L> {
         Ok(Self::assemble(geometry, self.hasher, self.len, self.isa(), table))
     }
 
-    /// Halves the size as often as the expected false-positive rate, with the keys that are held now, stays at most
-    /// `fpr`, and returns the resulting filter. `None` if the rate of this filter is already higher.
+    /// Halves the size as long as the number of units is even and the expected false-positive rate, with the keys that
+    /// are held now, stays at most `fpr`, and returns the resulting filter. `None` if the rate of this filter is
+    /// already higher.
     ///
     /// ```
     /// use trommel::{Filter, SplitBlockBloom};

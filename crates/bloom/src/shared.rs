@@ -67,7 +67,7 @@ impl Inserted {
         Self(AtomicU64::new(0))
     }
 
-    /// Called once per batch, not once per key, so that a batch pays for it once.
+    /// Counts inserts. A batch calls this once, not once per key, so that it takes the cache line only once.
     #[inline(always)]
     fn add(&self, keys: usize) {
         self.0.fetch_add(keys as u64, Relaxed);
@@ -175,8 +175,9 @@ impl<L: Layout> SharedBloom<L> {
     }
 
     /// Inserts the keys into an empty filter of the same shape. `None` if there are fewer keys than the table has
-    /// words, or if memory is refused. For more keys it is faster to set bits without atomics and to unite the tables
-    /// word by word, and the second table takes no more memory than the caller's hashes.
+    /// words, or if memory is refused. With at least as many keys as words, it is mostly faster to set bits
+    /// without atomics and to unite the tables word by word, and the second table takes no more memory than the
+    /// caller's hashes.
     ///
     /// ns per key, inserted directly and in this way, into a filter for a million keys at 1 %, on two cores of Zen 4:
     ///
@@ -249,8 +250,8 @@ impl<L: Layout> SharedBloom<L> {
     /// Inserts the key of a hash; returns true if this call set a bit. If several threads set the same bit at once,
     /// only one of them is told that it set the bit. Never fails, like [`SharedBloom::add`].
     ///
-    /// Cost: the table's cache lines, and the cache line of the number of inserts. Threads that insert key by key take
-    /// that line away from each other; a batch writes it once.
+    /// Cost: the cache lines of the key's bits, and the cache line of the number of inserts. Threads that insert key by
+    /// key take that line away from each other; a batch writes it once.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter};

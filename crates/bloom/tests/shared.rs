@@ -80,13 +80,17 @@ fn a_shared_filter_answers_like_the_filter_it_turns_back_into() {
                 shared.contains_batch(asked, &mut found);
                 let single =
                     asked.iter().enumerate().filter(|(_, hash)| shared.contains_hash(**hash));
-                assert!(found.iter_ones().eq(single.map(|(i, _)| i)), "{isa} {} {len}", L::KIND);
+                assert!(
+                    found.iter_ones().eq(single.map(|(i, _)| i)),
+                    "{isa}, {}, {len} keys",
+                    L::KIND
+                );
                 answers.push((asked, found.clone()));
             }
             let filter = shared.into_filter();
             for (asked, answer) in answers {
                 filter.contains_batch(asked, &mut found);
-                assert_eq!(found, answer, "{isa} {} {}", L::KIND, asked.len());
+                assert_eq!(found, answer, "{isa}, {}, {} keys", L::KIND, asked.len());
             }
         }
     }
@@ -160,8 +164,8 @@ fn threads_lose_no_bit_and_no_count_and_concurrent_lookups_miss_no_key() {
     for_all!(check);
 }
 
-/// If two threads insert the same key at once, exactly one of them is told that it changed the table; none is if all
-/// bits of the key were set before.
+/// If two threads insert the same key into a register-blocked filter at once, exactly one of them is told that it
+/// changed the table; none is if all bits of the key were set before.
 #[test]
 fn of_two_threads_that_insert_one_key_exactly_one_is_told_of_a_change() {
     let shared = Bloom::<Register>::from_spec(&spec(1_000, Isa::best())).unwrap().into_shared();

@@ -61,7 +61,8 @@ fn check<L: Layout>() {
                 let mut filter = empty.clone();
                 filter.insert_batch(&before).unwrap();
                 let bulk = Bulk { workers: &workers, scratch_bytes };
-                let what = format!("{} {keys} {threads} {scratch_bytes}", L::KIND);
+                let what =
+                    format!("{}, {keys} keys, {threads} threads, scratch {scratch_bytes}", L::KIND);
                 let slices = if scratch_bytes < enough { 1 } else { threads };
                 assert_eq!(filter.slices(bulk), slices, "{what}");
                 filter.insert_slices(&hashes, bulk).unwrap();
@@ -70,7 +71,10 @@ fn check<L: Layout>() {
             }
             // Checks that all memory that was taken was given back, and that missing memory was allocated only once.
             let kept = workers.memory.into_inner().unwrap().len();
-            assert!((2..=threads.max(3)).contains(&kept), "{kept} {threads}");
+            assert!(
+                (2..=threads.max(3)).contains(&kept),
+                "{kept} tables kept by {threads} threads"
+            );
         }
     }
 }

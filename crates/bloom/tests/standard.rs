@@ -67,7 +67,10 @@ fn clear_bits_concentrate_around_their_expectation() {
             let mut filter = empty.clone();
             filter.insert_batch(&distinct(seed + 100, 0..KEYS as u64)).unwrap();
             let clear = 1.0 - filter.count_ones() as f64 / m;
-            assert!((clear - p0).abs() < 4.0 * deviation, "{clear} clear, {p0} expected");
+            assert!(
+                (clear - p0).abs() < 4.0 * deviation,
+                "share of clear bits: {clear}, {p0} expected"
+            );
             sum += clear;
         }
         let mean = sum / FILTERS as f64;
@@ -137,12 +140,12 @@ fn the_estimate_of_distinct_keys_follows_the_paper_at_its_edges_and_between() {
 fn published_sizes_are_reproduced() {
     let filter = BloomFilter::with_capacity_and_fpr(1_000_000, 0.01).unwrap();
     let bits_per_key = filter.memory_bytes() as f64 * 8.0 / 1e6;
-    assert!((bits_per_key - 9.59).abs() < 0.02, "{bits_per_key}");
+    assert!((bits_per_key - 9.59).abs() < 0.02, "{bits_per_key} bits per key");
     // On systems that allocate lazily, memory that is never written costs nothing. Elsewhere the allocation may fail
     // with an error, and the size is not checked.
     if let Ok(filter) = BloomFilter::builder().keys(1_000_000_000).fpr(0.02).build() {
         let bits = filter.memory_bytes() as f64 * 8.0;
-        assert!((bits / 8.14e9 - 1.0).abs() < 0.01, "{bits}");
+        assert!((bits / 8.14e9 - 1.0).abs() < 0.01, "{bits} bits");
     }
 }
 
@@ -175,7 +178,7 @@ fn batches_at_the_edges_of_chunks_answer_like_single_lookups() {
                     assert_eq!(
                         found.get(i),
                         filter.contains_hash(*probe),
-                        "{isa} {keys} {fpr} {len} {i}"
+                        "{isa}, {keys} keys at {fpr}: probe {i} of {len}"
                     );
                 }
             }
@@ -183,7 +186,8 @@ fn batches_at_the_edges_of_chunks_answer_like_single_lookups() {
     }
 }
 
-/// Batches of inserts, even of lengths at the edges of chunks, give bit for bit the table of single inserts.
+/// Batches of inserts give bit for bit the table of single inserts, even if their lengths are next to 256, from which
+/// on they are inserted in vectors.
 #[test]
 fn batches_of_any_length_insert_like_single_inserts() {
     for fpr in [0.4, 0.01, 1e-9] {

@@ -111,7 +111,7 @@ impl PiecePrefetch {
 }
 
 /// Inserts the first keys of a batch piece by piece, and returns their number. These are all keys unless memory is
-/// short.
+/// short or the batch has too few keys.
 pub(crate) fn insert<L: Layout, W: Workers>(
     filter: &mut Bloom<L>,
     hashes: &[KeyHash],
@@ -178,7 +178,11 @@ mod tests {
             let bytes =
                 piece_units.min(units - piece as u64 * piece_units) as usize * L::UNIT_BYTES;
             let found = L::unit(pieces.geometry::<L>(bytes), local).unwrap();
-            assert_eq!(piece as u64 * piece_units + found, unit, "{hash:#x} of {units}");
+            assert_eq!(
+                piece as u64 * piece_units + found,
+                unit,
+                "the unit of hash {hash:#x} in a table of {units} units"
+            );
             assert_eq!(local & PATTERN_MASK, hash & PATTERN_MASK);
         }
     }

@@ -6,8 +6,8 @@ use crate::CountingBloomFilter;
 use crate::counters::Counters;
 use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash, Workers};
 
-/// The number of positions of a piece, which are 128 KiB of four-bit counters and 32 KiB of bits. A table that would
-/// have too many such pieces has larger pieces.
+/// The number of positions of a piece: 128 KiB of four-bit counters, and 32 KiB of bits. A table that would have more
+/// than [`MOST_PIECES`](super::MOST_PIECES) such pieces has larger pieces.
 const PIECE_POSITIONS: u64 = 1 << 18;
 
 impl InsertBulk for CountingBloomFilter {
@@ -16,8 +16,9 @@ impl InsertBulk for CountingBloomFilter {
         Some(2 * self.hash_count())
     }
 
-    /// Never fails. Takes 4.5 bytes of scratch memory for each counter of each key, up to the size of the bit table or
-    /// 256 MiB, whichever is more. Without that memory, keys are inserted without grouping.
+    /// Never fails. Takes 4.5 bytes of scratch memory for each counter of each key, up to 256 MiB or the size
+    /// of the bit table, whichever is more; if that table is larger than 1 GiB, up to 1 GiB or a quarter of it,
+    /// whichever is more. Without that memory, keys are inserted without grouping.
     fn insert_bulk<W: Workers>(
         &mut self,
         hashes: &[KeyHash],
@@ -30,7 +31,7 @@ impl InsertBulk for CountingBloomFilter {
 }
 
 /// Inserts the first keys of a batch piece by piece, and returns their number. These are all keys unless memory is
-/// short.
+/// short, the batch has too few keys, or the bit table is larger than 2 TiB.
 fn insert<W: Workers>(
     filter: &mut CountingBloomFilter,
     hashes: &[KeyHash],

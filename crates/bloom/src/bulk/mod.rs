@@ -20,7 +20,8 @@ use crate::layout::Layout;
 use trommel_base::partition::{Partitioned, Record, SharePlan, chunk_bytes, partition_shares};
 use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash, Workers};
 
-/// The largest number of pieces of a table. With more, the runs of the partition would not fit L2.
+/// The largest number of pieces of a table. With more, the buffers (*runs*) in which the partition collects records
+/// before it writes them out would not fit L2.
 const MOST_PIECES: usize = 4096;
 
 /// Upper bound on the bytes that each piece takes in the threads' lists of work items.
@@ -95,8 +96,8 @@ impl<L: Layout> InsertBulk for Bloom<L> {
     }
 
     /// Never fails. Takes 8.5 bytes of scratch memory per key, or in a standard filter 4.5 for each bit that the key
-    /// sets, up to the size of the table or 256 MiB, whichever is more. Without that memory, keys are inserted without
-    /// grouping.
+    /// sets, up to 256 MiB or the size of the table, whichever is more; if the table is larger than 1 GiB, up to 1 GiB
+    /// or a quarter of it, whichever is more. Without that memory, keys are inserted without grouping.
     fn insert_bulk<W: Workers>(
         &mut self,
         hashes: &[KeyHash],

@@ -45,7 +45,7 @@ impl Pieces {
 }
 
 /// Inserts the first keys of a batch piece by piece, and returns their number. These are all keys unless memory is
-/// short.
+/// short, the batch has too few keys, or the table is larger than 2 TiB.
 pub(crate) fn insert<L: Layout, W: Workers>(
     filter: &mut Bloom<L>,
     hashes: &[KeyHash],

@@ -74,7 +74,7 @@ fn insert_apart<L: Layout, W: Workers>(
     });
 }
 
-/// Sets in `table` the bits of all `others`, which are at least as long.
+/// Sets in `table` the bits of all `others`, which must be at least as long as `table`.
 fn unite<W: Workers>(table: &mut [u8], others: &[Storage], workers: &W) {
     let parts = table.chunks_mut(UNITED_BYTES).enumerate();
     workers.for_each(parts.collect(), |(i, part)| {

@@ -35,8 +35,8 @@ const SHORTEST_BATCH_IN_L2: usize = 32;
 
 /// The functions of one layout for batches, compiled for one instruction set.
 ///
-/// Code that calls the pointers makes sure that the machine has the instruction set, and that the table has the length
-/// that the geometry says.
+/// Code that calls the pointers must ensure that the machine has the instruction set, that the table has the length
+/// that the geometry says, and that there is an answer word for every 64 hashes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BatchKernels {
     contains: unsafe fn(Geometry, &[u8], &[u64], &mut [u64]),
@@ -65,11 +65,11 @@ impl<B: SingleKey> Kernels<B> {
     #[inline(always)]
     pub(crate) fn contains(&self, geometry: Geometry, table: &[u8], hash: KeyHash) -> bool {
         // SAFETY: `self.isa` is available, as `new` requires. Callers pass a geometry that fits the table's length:
-        // `Bloom::assemble` and `block_geometry` assert it, and the pieces of a table have it computed from theirs.
+        // `Bloom::assemble` and `block_geometry` assert it, and the geometry of a piece is computed from its length.
         unsafe { B::contains(self.isa, geometry, table.as_ptr(), hash.raw()) }
     }
 
-    /// Writes bit `i` of `found` for hash `i`; `found` is zero and has a bit for every hash.
+    /// Writes bit `i` of `found` for hash `i`. `found` must be zero, and have one word for every 64 hashes.
     #[inline]
     pub(crate) fn contains_batch(
         &self,
@@ -109,7 +109,7 @@ impl<B: SingleKey> Kernels<B> {
 /// divided by the golden ratio.
 ///
 /// Pattern positions are bits 8 to 55 of the product, because the top bits of a 32 × 32 product are its weakest. With
-/// positions from the top bits, the cache-line filter measured a false-positive rate of 0.551 % instead of the expected
+/// positions from the top bits, the cache-line filter had a false-positive rate of 0.551 % instead of the expected
 /// 0.422 %.
 const PATTERN_SPREAD: u64 = 0x9E37_79B9;
 /// The lowest bit of the first pattern position in the product.

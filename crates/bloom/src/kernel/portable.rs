@@ -1,5 +1,5 @@
-//! The batch loops of the blocked layouts over a portable body. They run on targets without intrinsics, and on every
-//! target for the keys of a batch that do not fill a group.
+//! The batch loops of the blocked layouts over a portable body. With the portable instruction set, they process whole
+//! batches. With the other sets, they process the last keys of a batch, which do not fill a group or an answer word.
 
 use super::mask::Mask;
 use crate::geometry::Geometry;
@@ -38,7 +38,7 @@ pub(super) fn insert<B: Body>(geometry: Geometry, table: &mut [u8], hash: u64) -
 /// [`contains`], not inlined.
 ///
 /// # Safety
-/// The table has the length that the geometry says.
+/// The caller must ensure that the table has the length that the geometry says.
 #[inline(never)]
 pub(super) unsafe fn contains_at<B: Body>(geometry: Geometry, table: *const u8, hash: u64) -> bool {
     let bytes = geometry.units as usize * B::BLOCK_BYTES;
@@ -50,7 +50,7 @@ pub(super) unsafe fn contains_at<B: Body>(geometry: Geometry, table: *const u8, 
 /// [`insert`], not inlined.
 ///
 /// # Safety
-/// The table has the length that the geometry says, and is not borrowed elsewhere.
+/// The caller must ensure that the table has the length that the geometry says, and is not borrowed elsewhere.
 #[inline(never)]
 pub(super) unsafe fn insert_at<B: Body>(geometry: Geometry, table: *mut u8, hash: u64) -> bool {
     let bytes = geometry.units as usize * B::BLOCK_BYTES;
@@ -82,7 +82,8 @@ pub(super) fn contains_batch<B: Body>(
     contains_rest::<B>(geometry, table, hashes, found);
 }
 
-/// The vector kernels share `run_groups`. Through it, portable lookups take 6 % more instructions, and inserts up to 13 %.
+/// Does not use `run_groups`, which the vector kernels share: through that function, portable lookups take 6 % more
+/// instructions, and inserts up to 13 % more.
 #[inline(always)]
 fn contains_pipelined<B: Body, F: Fetch>(
     geometry: Geometry,

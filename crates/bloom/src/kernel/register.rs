@@ -53,7 +53,7 @@ fn field_starts(hashes: u32) -> &'static [u64; 8] {
 /// Sets the bits of a pattern in the word of a hash; true if one was clear.
 ///
 /// # Safety
-/// The table has the length that the geometry says, and is not borrowed elsewhere.
+/// The caller must ensure that the table has the length that the geometry says, and is not borrowed elsewhere.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn set_pattern(geometry: Geometry, table: *mut u8, hash: u64, pattern: u64) -> bool {
@@ -138,13 +138,13 @@ macro_rules! by_hashes {
 }
 
 /// # Safety
-/// The table has the length that the geometry says.
+/// The caller must ensure that the table has the length that the geometry says.
 unsafe fn portable_contains(geometry: Geometry, table: *const u8, hash: u64) -> bool {
     by_hashes!(contains_at, geometry, table, hash)
 }
 
 /// # Safety
-/// The table has the length that the geometry says, and is not borrowed elsewhere.
+/// The caller must ensure that the table has the length that the geometry says, and is not borrowed elsewhere.
 unsafe fn portable_insert(geometry: Geometry, table: *mut u8, hash: u64) -> bool {
     by_hashes!(insert_at, geometry, table, hash)
 }

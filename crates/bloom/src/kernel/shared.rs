@@ -19,9 +19,9 @@
 //!
 //! An atomic OR takes some twenty cycles and delays the loads behind it. An ordinary load costs next to nothing and
 //! leaves the cache line with the other cores that have it. So a word is read first, and changed only if it lacks a
-//! bit. In cache, the atomic ORs are the cost of an insert. At 12 bits per key and 1.5 MB on a Cascade Lake core, an
-//! insert takes 10 ns if a key's bits are in one word, 35 in four words, 50 in eight words, and 65 if eight bits are
-//! anywhere.
+//! bit. In cache, the atomic ORs are most of the cost of an insert. At 12 bits per key and 1.5 MB on a Cascade Lake
+//! core, an insert takes 10 ns if a key's bits are in one word, 35 in four words, 50 in eight words, and 65 if eight
+//! bits are anywhere.
 //!
 //! Rejected: prefetching for writing, or with other hints and distances (no difference with one thread at 1.5 and
 //! 15 MB; with two threads, up to a quarter faster for whole cache lines at 15 MB, and no difference elsewhere).
@@ -41,7 +41,7 @@ use trommel_base::with_fetch;
 
 /// The functions of one layout for one instruction set over a shared table.
 ///
-/// Code that calls the pointers makes sure that the machine has the instruction set.
+/// Code that calls the pointers must ensure that the machine has the instruction set.
 #[derive(Clone, Copy, Debug)]
 pub struct SharedKernels {
     contains: unsafe fn(Geometry, &[AtomicU64], u64) -> bool,
@@ -58,7 +58,7 @@ impl SharedKernels {
         unsafe { (self.contains)(geometry, table, hash.raw()) }
     }
 
-    /// Writes bit `i` of `found` for hash `i`; `found` is zero and has a bit for every hash.
+    /// Writes bit `i` of `found` for hash `i`. `found` must be zero, and have a bit for every hash.
     #[inline]
     pub(crate) fn contains_batch(
         &self,

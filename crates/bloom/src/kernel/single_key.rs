@@ -3,9 +3,9 @@
 //! They are not called through function pointers: the inlined code compares the instruction set and calls its function
 //! directly. On a Zen 4 core, ns per lookup in split-block filters of 140 KB, 1.4 MB and 14 MB: 1.3, 1.6 and 12.5;
 //! through a pointer 1.5, 1.8 and 14.1. Rejected: inlined SSE2 (2.2, 2.4 and 19) and inlined scalar code (3.2, 4.6 and
-//! 36), since a core overlaps fewer lookups if each has more instructions; inlined assembly for split blocks (1.0, 1.6 and
-//! 11.0), which neither Miri nor a reader can follow. Only register-blocked filters with AVX-512 gain enough by inlined
-//! assembly.
+//! 36), since a core overlaps fewer lookups if each has more instructions; inlined assembly for split blocks (1.0, 1.6
+//! and 11.0), which neither Miri nor a reader can follow. Only register-blocked filters with AVX-512 gain enough by
+//! inlined assembly.
 
 use crate::geometry::Geometry;
 use core::fmt::Debug;
@@ -16,13 +16,14 @@ pub trait SingleKey: Copy + Debug + Send + Sync + 'static {
     /// Whether the table may hold the key of a hash.
     ///
     /// # Safety
-    /// The machine has the instruction set, and the table has the length that the geometry says.
+    /// The caller must ensure that the machine has the instruction set, and that the table has the length that the
+    /// geometry says.
     unsafe fn contains(isa: Isa, geometry: Geometry, table: *const u8, hash: u64) -> bool;
 
     /// Inserts the key of a hash; true if that changed the table.
     ///
     /// # Safety
-    /// As for [`SingleKey::contains`], and the table is not borrowed elsewhere.
+    /// The duties for [`SingleKey::contains`], and the caller must ensure that the table is not borrowed elsewhere.
     unsafe fn insert(isa: Isa, geometry: Geometry, table: *mut u8, hash: u64) -> bool;
 }
 

@@ -33,9 +33,9 @@ const WORD_BITS: u64 = 64;
 /// is `x_i · bits >> 64`.
 ///
 /// Rejected: double hashing (`x_i = h + i · step`). It has two degrees of freedom, so that in a small table whole
-/// progressions coincide: with 100 keys at 24 bits per key and 17 hashes it measured 9.4 times the predicted
-/// false-positive rate, with 1000 keys at 19 bits per key 1.12 times. With the multiplier, both tables measure 1.00
-/// times the predicted rate.
+/// progressions coincide: with 100 keys at 24 bits per key and 17 hashes, the measured false-positive rate was 9.4
+/// times the predicted one, with 1000 keys at 19 bits per key 1.12 times. With the multiplier, the measured rate of
+/// both tables is 1.00 times the predicted one.
 ///
 /// Source: Steele and Vigna, "Computationally easy, spectrally good multipliers for congruential
 /// pseudorandom number generators" (2022), table for 64 bits.
@@ -232,7 +232,7 @@ single_key! { StandardBody:
 }
 
 /// # Safety
-/// The table has the length that the geometry says.
+/// The caller must ensure that the table has the length that the geometry says.
 unsafe fn portable_contains(geometry: Geometry, table: *const u8, hash: u64) -> bool {
     let bytes = geometry.units as usize * (WORD_BITS / 8) as usize;
     // SAFETY: the caller promises that the table has this length.
@@ -241,7 +241,7 @@ unsafe fn portable_contains(geometry: Geometry, table: *const u8, hash: u64) -> 
 }
 
 /// # Safety
-/// The table has the length that the geometry says, and is not borrowed elsewhere.
+/// The caller must ensure that the table has the length that the geometry says, and is not borrowed elsewhere.
 unsafe fn portable_insert(geometry: Geometry, table: *mut u8, hash: u64) -> bool {
     let bytes = geometry.units as usize * (WORD_BITS / 8) as usize;
     // SAFETY: the caller promises that the table has this length and is not borrowed elsewhere.

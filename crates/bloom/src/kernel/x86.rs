@@ -3,15 +3,16 @@
 use core::arch::x86_64::*;
 use trommel_base::batch::{RING_KEYS, WORD_BYTES};
 
-/// The size of the largest table in which lookups in blocks smaller than a cache line process eight keys per register
+/// The size of the largest table in which lookups in blocks smaller than a cache line process several keys per register
 /// with AVX-512. In larger tables the AVX2 loops are faster, although they have more instructions. ns per key with
 /// AVX-512 and AVX2, split blocks: 1.14 and 1.35 at 1.5 MB, 2.23 and 2.19 at 8 MB, 5.7 and 5.1 at 48 MB, 12.7 and 11.8
 /// at 1 GB; register blocks: 2.19 and 2.18 at 8 MB, 3.6 and 3.0 at 16 MB, 12.9 and 11.3 at 1 GB. For blocks of a whole
 /// cache line the limit is higher.
 pub(super) const WIDE_LOOKUPS_MAX_BYTES: usize = 8 << 20;
 
-/// The units of eight hashes, `h · units >> 64`, which are below `units`; `units` fits 32 bits. Two 32 × 32 products
-/// suffice, and their sum is exact: the high product plus the high half of the low product cannot overflow 64 bits.
+/// The units of eight hashes, `h · units >> 64`, which are below `units`; `units` must fit 32 bits. Two 32 × 32
+/// products suffice, and their sum is exact: the high product plus the high half of the low product cannot overflow 64
+/// bits.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn reduce_8(hashes: __m512i, units: __m512i) -> __m256i {
@@ -68,7 +69,7 @@ pub(super) fn load_4(hashes: &[u64; 8], half: usize) -> __m256i {
 /// The words of a table at eight indices, read with one load each.
 ///
 /// # Safety
-/// The table has a word at each index.
+/// The caller must ensure that the table has a word at each index.
 #[inline]
 #[target_feature(enable = "avx512f,avx2")]
 pub(super) unsafe fn load_words(table: *const u8, indices: &[u32; 8]) -> __m512i {
@@ -125,7 +126,7 @@ impl AnswerBytes {
         &mut groups[group % 16]
     }
 
-    /// Is called before each group is probed. In the middle of each answer word, writes the word before it.
+    /// Must be called before each group is probed. In the middle of each answer word, writes the word before it.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
     pub(super) fn advance(&self, group: usize, found: &mut [u64]) {
@@ -134,7 +135,8 @@ impl AnswerBytes {
         }
     }
 
-    /// Is called after all groups are probed. Writes the last two answer words of `keys` keys, which are whole groups.
+    /// Must be called after all groups are probed. Writes the last two answer words; `keys` is the number of keys of
+    /// all groups.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
     pub(super) fn finish(&self, keys: usize, found: &mut [u64]) {
@@ -215,7 +217,7 @@ pub(super) const fn word_at_mut(table: *mut u8, index: u32) -> *mut u8 {
 /// Sets the bits of `pattern` in the word at an index.
 ///
 /// # Safety
-/// The table at `start` has more than `index` words and is not borrowed elsewhere.
+/// The caller must ensure that the table at `start` has more than `index` words and is not borrowed elsewhere.
 #[inline(always)]
 pub(super) unsafe fn or_word(start: *mut u8, index: u32, pattern: u64) {
     // SAFETY: the caller promises that the table has this word and is not borrowed elsewhere. The accesses need no
@@ -229,7 +231,7 @@ pub(super) unsafe fn or_word(start: *mut u8, index: u32, pattern: u64) {
 /// The answers of eight keys. `missing` has, for each key, the bits that its block of 32 bytes lacks; an answer bit is
 /// set if there are none.
 ///
-/// A tree of compares and packs takes two instructions per key; `vptest`, `setc`, shift and or would take five.
+/// A tree of compares and packs takes 19 instructions for eight keys; `vptest`, `setc`, shift and or would take 32.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn none_missing(missing: [__m256i; 8]) -> u8 {

@@ -15,8 +15,8 @@ use trommel_simd::Isa;
 /// cache line.
 ///
 /// Bits: `line = h · lines >> 64`; `g = (low 32 bits of h) · c` for an odd 32-bit `c`; the bit of lane `i` is the
-/// number in the six bits of `g` from bit `8 + 6i` on. The line comes from the hash's high half and the bits from its
-/// low half, so they are independent.
+/// number in the six bits of `g` from bit `8 + 6i` on. The line comes from the hash's high bits, and the bits in the
+/// line come from its low half, so they are independent.
 ///
 /// Source: Putze, Sanders and Singler, "Cache-, hash- and space-efficient Bloom filters" (2009), with
 /// the lanes of the split-block filter.

@@ -49,7 +49,7 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
     fn fpr(hashes: u32, keys_per_unit: f64) -> f64;
 
     /// The most keys per unit at which [`Layout::fpr`] does not exceed `fpr`; `None` if that takes more than
-    /// [`MAX_BITS_PER_KEY`].
+    /// [`MAX_BITS_PER_KEY`] bits per key. In blocked layouts at most one key per bit, even if more would do.
     ///
     /// ```
     /// use trommel::bloom::{Layout, Standard};
@@ -108,8 +108,8 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
     #[doc(hidden)]
     fn estimate_len(geometry: Geometry, ones: u64) -> f64;
 
-    /// Merges `factor` adjacent units of a table into each unit of a smaller one. `to` must be zero, and `from` must be
-    /// `factor ≥ 1` times as long.
+    /// Merges `factor` adjacent units of a table into each unit of a smaller one. `to` must have only zero bytes, and
+    /// `from` must be `factor ≥ 1` times as long as `to`.
     #[doc(hidden)]
     fn fold(from: &[u8], factor: usize, to: &mut [u8]) {
         for (large, small) in
@@ -121,7 +121,8 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
         }
     }
 
-    /// Inserts keys into a zeroed table in the block form, of a length that the layout allows.
+    /// Inserts keys into a table in the block form, which must have only zero bytes and a length that the layout
+    /// allows.
     #[doc(hidden)]
     fn fill_block(isa: Isa, hashes_per_key: u8, hashes: &[KeyHash], table: &mut [u8]) {
         assert!(isa.is_available());
@@ -129,7 +130,7 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
         Self::kernels(isa).insert_batch(geometry, table, hashes);
     }
 
-    /// Whether a table in the block form, of a length that the layout allows, may hold a key.
+    /// Whether a table in the block form may hold a key. The table must have a length that the layout allows.
     #[doc(hidden)]
     #[inline(always)]
     fn block_contains(isa: Isa, hashes_per_key: u8, table: &[u8], hash: KeyHash) -> bool {
@@ -149,7 +150,8 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
     #[doc(hidden)]
     fn kernels(isa: Isa) -> Kernels<Self::Body>;
 
-    /// The functions of this layout for a table that threads share, for one instruction set.
+    /// The functions of this layout for a table that threads share, for one instruction set, which the machine must
+    /// have.
     #[cfg(target_has_atomic = "64")]
     #[doc(hidden)]
     fn shared_kernels(isa: Isa) -> SharedKernels;
@@ -306,7 +308,12 @@ mod tests {
                 let loads =
                     L::HASHES.filter_map(|hashes| Some((hashes, L::keys_per_unit(hashes, fpr)?)));
                 let highest = loads.max_by(|a, b| a.1.total_cmp(&b.1));
-                assert_eq!(best_load::<L>(fpr), highest, "{} {fpr}", L::KIND);
+                assert_eq!(
+                    best_load::<L>(fpr),
+                    highest,
+                    "{} at a false-positive rate of {fpr}",
+                    L::KIND
+                );
             }
         }
         check::<Standard>();

@@ -13,8 +13,8 @@ use trommel_base::with_fetch;
 pub(super) const KERNELS: BatchKernels =
     BatchKernels { contains: contains_batch, insert: insert_batch };
 
-/// The bit positions of a key, one in the low six bits of each lane, for the low and the high half of a line. The bits above
-/// belong to later positions.
+/// The bit positions of a key, one in the low six bits of each lane, for the low and the high half of a line. The bits
+/// above belong to later positions.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn fields(hash: u64) -> [__m256i; 2] {
@@ -93,7 +93,7 @@ fn union(line: [__m256i; 2], masks: [__m256i; 2]) -> [__m256i; 2] {
 }
 
 /// # Safety
-/// The table has the length that the geometry says.
+/// The caller must ensure that the table has the length that the geometry says.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -> bool {
@@ -106,7 +106,7 @@ pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -
 }
 
 /// # Safety
-/// The table has the length that the geometry says.
+/// The caller must ensure that the table has the length that the geometry says, and is not borrowed elsewhere.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn insert(geometry: Geometry, table: *mut u8, hash: u64) -> bool {
@@ -141,8 +141,8 @@ pub(super) fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], f
         |(), _, keys, places| locate(keys, units, places),
         |(), group, keys, places| {
             found_bytes[group] = x86::none_missing(core::array::from_fn(|i| {
-                // SAFETY: the line's number is the high half of a product with `geometry.units`, so it is below `units`,
-                // and the table has `units` lines, as `run_groups` asserts. The 64 bytes of one line are read.
+                // SAFETY: the line's number is the high half of a product with `geometry.units`, so it is below
+                // `units`, and the table has `units` lines, as `run_groups` asserts. The 64 bytes of one line are read.
                 let line = unsafe { &*x86::word_at(table.as_ptr(), places[i]).cast() };
                 missing(load(line), masks(keys[i]))
             }));

@@ -47,8 +47,8 @@ fn starts() -> __m512i {
     )
 }
 
-/// One bit in each lane, from the product that holds a key's positions. A rotate takes its count modulo 64, so the bits of
-/// the product above a field need no masking.
+/// One bit in each lane, from the product that holds a key's positions. A rotate takes its count modulo 64, so the bits
+/// of the product above a field need no masking.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn mask(product: u64) -> __m512i {
@@ -57,8 +57,8 @@ fn mask(product: u64) -> __m512i {
 }
 
 /// Writes the index of each line's first 64-bit word, and returns the products that hold the keys' positions. One
-/// multiplication serves eight keys, and each product is broadcast from memory when its key is probed: 0.81 ns per key in
-/// L1. Rejected: one multiplication and one broadcast from a register per key (0.86 ns).
+/// multiplication serves eight keys, and each product is broadcast from memory when its key is probed: 0.81 ns per key
+/// in L1. Rejected: one multiplication and one broadcast from a register per key (0.86 ns).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn locate(hashes: &[u64; GROUP], units: __m512i, places: &mut [u32; GROUP]) -> __m512i {
@@ -70,19 +70,19 @@ fn locate(hashes: &[u64; GROUP], units: __m512i, places: &mut [u32; GROUP]) -> _
 }
 
 /// # Safety
-/// The table has the length that the geometry says.
+/// The caller must ensure that the table has the length that the geometry says.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -> bool {
     let line = reduce(hash, geometry.units) as usize;
-    // SAFETY: the line's number is below `geometry.units`, and the caller promises that the table has `units` lines. The
-    // read of its 64 bytes needs no alignment.
+    // SAFETY: the line's number is below `geometry.units`, and the caller promises that the table has `units` lines.
+    // The read of its 64 bytes needs no alignment.
     let line = unsafe { _mm512_loadu_si512(table.add(line * LINE_BYTES).cast()) };
     _mm512_testn_epi64_mask(line, mask(pattern_positions(hash))) == 0
 }
 
 /// # Safety
-/// The table has the length that the geometry says.
+/// The caller must ensure that the table has the length that the geometry says, and is not borrowed elsewhere.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn insert(geometry: Geometry, table: *mut u8, hash: u64) -> bool {
@@ -116,8 +116,8 @@ fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut 
             answers.advance(group, found);
             let keys = products.group(group).iter().zip(places);
             for ((product, place), byte) in keys.zip(answers.group(group)) {
-                // SAFETY: the line's number is the high half of a product with `geometry.units`, so it is below `units`,
-                // and the table has `units` lines, as `run_groups` asserts. The 64 bytes of one line are read.
+                // SAFETY: the line's number is the high half of a product with `geometry.units`, so it is below
+                // `units`, and the table has `units` lines, as `run_groups` asserts. The 64 bytes of one line are read.
                 let line =
                     unsafe { _mm512_loadu_si512(x86::word_at(table.as_ptr(), *place).cast()) };
                 *byte = _mm512_test_epi64_mask(line, mask(*product));

@@ -28,13 +28,13 @@ fn fields(hash: u64, hashes: u32) -> [__m256i; 2] {
 }
 
 /// # Safety
-/// The table has the length that the geometry says.
+/// The caller must ensure that the table has the length that the geometry says.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -> bool {
     let word = reduce(hash, geometry.units) as usize;
-    // SAFETY: the word's number is below `geometry.units`, and the caller promises that the table has `units` words. The
-    // read needs no alignment.
+    // SAFETY: the word's number is below `geometry.units`, and the caller promises that the table has `units` words.
+    // The read needs no alignment.
     let word = unsafe { table.cast::<i64>().add(word).read_unaligned() };
     // A shift by 63 - position makes the key's bit the sign of its lane.
     let [low, high] = fields(hash, geometry.hashes).map(|fields| {
@@ -45,7 +45,7 @@ pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -
 }
 
 /// # Safety
-/// The table has the length that the geometry says.
+/// The caller must ensure that the table has the length that the geometry says, and is not borrowed elsewhere.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn insert(geometry: Geometry, table: *mut u8, hash: u64) -> bool {
@@ -99,8 +99,8 @@ pub(super) fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], f
             let mut answers = 0;
             for (half, places) in halves.iter().enumerate() {
                 let patterns = patterns(x86::load_4(keys, half), geometry.hashes);
-                // SAFETY: each index is the high half of a product with `geometry.units`, so it is below `units`, and the
-                // table has `units` words, as `run_groups` asserts. The read needs no alignment.
+                // SAFETY: each index is the high half of a product with `geometry.units`, so it is below `units`, and
+                // the table has `units` words, as `run_groups` asserts. The read needs no alignment.
                 let word = |i: usize| unsafe {
                     table.as_ptr().cast::<i64>().add(places[i] as usize).read_unaligned()
                 };

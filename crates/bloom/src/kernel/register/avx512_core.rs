@@ -19,7 +19,7 @@ use trommel_base::with_fetch;
 pub(super) const KERNELS: BatchKernels =
     BatchKernels { contains: contains_batch, insert: insert_batch };
 
-/// The bits of one key, one in each lane: a rotate takes its count modulo 64, so the fields need no masking.
+/// The bits of one key, one in each lane. A rotate takes its count modulo 64, so the fields need no masking.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn bits(hash: u64, hashes: u32) -> __m512i {
@@ -29,7 +29,7 @@ fn bits(hash: u64, hashes: u32) -> __m512i {
 }
 
 /// # Safety
-/// The table has the length that the geometry says.
+/// The caller must ensure that the table has the length that the geometry says.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -> bool {
@@ -41,7 +41,7 @@ pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -
 }
 
 /// # Safety
-/// The table has the length that the geometry says.
+/// The caller must ensure that the table has the length that the geometry says, and is not borrowed elsewhere.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn insert(geometry: Geometry, table: *mut u8, hash: u64) -> bool {
@@ -118,7 +118,7 @@ pub(super) fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64])
     portable::insert_rest::<RegisterBody>(geometry, table, hashes);
 }
 
-/// The patterns of eight keys: a rotate takes its count modulo 64, so the fields need no masking.
+/// The patterns of eight keys. A rotate takes its count modulo 64, so the fields need no masking.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn patterns(hashes: __m512i, count: u32) -> __m512i {

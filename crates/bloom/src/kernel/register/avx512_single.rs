@@ -1,10 +1,10 @@
 //! One key of a register-blocked filter with AVX-512, in assembly.
 //!
-//! A function with the instruction set cannot be inlined where the caller lacks it, and in tables beyond the caches,
-//! the call is most of the cost of a key: the fewer instructions, the more keys wait for memory at once. ns per key on
-//! a Zen 4 core with tables of 150 KB, 1.5 and 15 MB, inlined here and called: lookups 1.1, 1.3 and 9.8 against 1.2,
-//! 1.9 and 15.1, inserts 1.1, 2.0 and 12.6 against 1.6, 2.6 and 17.4. Rejected: shifts and ors without vectors, inlined
-//! (inserts 2.1, 3.6 and 28.8).
+//! A function with the instruction set cannot be inlined where the caller lacks it, and in tables beyond L2, the call
+//! is a quarter to a third of the cost of a key: the fewer instructions a key takes, the more keys wait for memory at
+//! once. ns per key on a Zen 4 core with tables of 150 KB, 1.5 and 15 MB, inlined here and called: lookups 1.1, 1.3 and
+//! 9.8 against 1.2, 1.9 and 15.1, inserts 1.1, 2.0 and 12.6 against 1.6, 2.6 and 17.4. Rejected: shifts and ors without
+//! vectors, inlined (inserts 2.1, 3.6 and 28.8).
 
 use super::{FIELD_STARTS, set_pattern};
 use crate::geometry::Geometry;
@@ -12,8 +12,8 @@ use crate::kernel::pattern_positions;
 use core::arch::asm;
 use trommel_base::range::reduce;
 
-/// The value of a register. Byte `i` is the position where the field of the key's bit `i` begins in a product. Bytes
-/// beyond the last bit repeat the first position.
+/// The operand that tells the multishift which fields to extract. Byte `i` is the position where the field of the key's
+/// bit `i` begins in a product. Bytes beyond the last bit repeat the first position.
 #[inline(always)]
 pub(super) fn field_starts(hashes: u32) -> u64 {
     static ROWS: [u64; 8] = {
@@ -39,14 +39,15 @@ fn product_and_starts(geometry: Geometry, hash: u64) -> (u64, u64) {
 }
 
 /// # Safety
-/// The machine has `Isa::Avx512`, and the table has the length that the geometry says.
+/// The caller must ensure that the machine has `Isa::Avx512`, and that the table has the length that the geometry says.
 #[inline(always)]
 pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -> bool {
     let word = reduce(hash, geometry.units) as usize;
     let (product, starts) = product_and_starts(geometry, hash);
     let set: u32;
     // SAFETY: the word is below `geometry.units`, and the caller promises a table of that length; its eight bytes are
-    // read, which needs no alignment. The caller promises the instructions, which change nothing but the registers named.
+    // read, which needs no alignment. The caller promises that the machine has the instructions, which change
+    // nothing but the registers named.
     unsafe {
         let word = table.cast::<u64>().add(word).read_unaligned();
         asm!(
@@ -66,7 +67,8 @@ pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -
 }
 
 /// # Safety
-/// The machine has `Isa::Avx512`, and the table has the length that the geometry says, and is not borrowed elsewhere.
+/// The caller must ensure that the machine has `Isa::Avx512`, and that the table has the length that the geometry says
+/// and is not borrowed elsewhere.
 #[inline(always)]
 pub(super) unsafe fn insert(geometry: Geometry, table: *mut u8, hash: u64) -> bool {
     // SAFETY: the caller promises that the machine has the instructions, and what `set_pattern` requires of the table.
@@ -76,14 +78,14 @@ pub(super) unsafe fn insert(geometry: Geometry, table: *mut u8, hash: u64) -> bo
 /// The bits of a key in its word.
 ///
 /// # Safety
-/// The machine has `Isa::Avx512`.
+/// The caller must ensure that the machine has `Isa::Avx512`.
 #[inline(always)]
 unsafe fn pattern(geometry: Geometry, hash: u64) -> u64 {
     static ONE: u64 = 1;
     let (product, starts) = product_and_starts(geometry, hash);
     let pattern: u64;
-    // SAFETY: the caller promises the instructions. They read the static alone; all vector registers that `vzeroupper`
-    // changes are named.
+    // SAFETY: the caller promises that the machine has the instructions. They read the static alone; all vector
+    // registers that `vzeroupper` changes are named.
     unsafe {
         asm!(
             "vpmultishiftqb xmm0, {starts}, xmm0",

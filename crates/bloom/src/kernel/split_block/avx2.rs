@@ -27,8 +27,8 @@ fn mask(low_half: i32) -> __m256i {
     _mm256_sllv_epi32(_mm256_set1_epi32(1), _mm256_srli_epi32::<27>(products))
 }
 
-/// The low half of a hash in memory. A load of 32 bits lets the compiler broadcast them with one instruction; truncating
-/// the loaded word takes a load, a move and a permute.
+/// The low half of a hash in memory. A load of 32 bits lets the compiler broadcast them with one instruction;
+/// truncating the loaded word takes a load, a move and a permute.
 #[inline]
 fn low_half(hash: &u64) -> i32 {
     // SAFETY: reads the first four of the word's eight bytes; x86 is little-endian.
@@ -50,7 +50,7 @@ fn store(block: &mut [u8; BLOCK_BYTES], value: __m256i) {
 }
 
 /// # Safety
-/// The table has the length that the geometry says.
+/// The caller must ensure that the table has the length that the geometry says.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -> bool {
@@ -61,7 +61,7 @@ pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -
 }
 
 /// # Safety
-/// The table has the length that the geometry says.
+/// The caller must ensure that the table has the length that the geometry says, and is not borrowed elsewhere.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn insert(geometry: Geometry, table: *mut u8, hash: u64) -> bool {
@@ -99,8 +99,9 @@ pub(super) fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], f
         |(), _, keys, places| locate(keys, units, places),
         |(), group, keys, places| {
             found_bytes[group] = x86::none_missing(core::array::from_fn(|i| {
-                // SAFETY: the block's number is the high half of a product with `geometry.units`, so it is below `units`,
-                // and the table has `units` blocks, as `run_groups` asserts. The 32 bytes of one block are read.
+                // SAFETY: the block's number is the high half of a product with `geometry.units`, so it is below
+                // `units`, and the table has `units` blocks, as `run_groups` asserts. The 32 bytes of one block are
+                // read.
                 let block = unsafe {
                     let block = x86::word_at(table.as_ptr(), places[i]).cast::<__m256i>();
                     _mm256_loadu_si256(block)

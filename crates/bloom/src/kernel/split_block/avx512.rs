@@ -2,7 +2,7 @@
 //!
 //! Time relative to the AVX2 loops, at 12 bits per key. On a Cascade Lake core, lookups take 0.63 to 0.70 in filters of
 //! up to 1e5 keys and 0.84 to 0.93 at 1e6; inserts take 0.88 to 0.97 up to 1e5 keys and 1 beyond. On a Zen 4 core,
-//! lookups take 0.8 up to 1e5 keys, and 0.7 at 1e6 and 1e7.
+//! lookups take 0.8 up to 1e5 keys, and 0.7 at 1e6. Larger tables use the AVX2 loop for lookups.
 //!
 //! Rejected: VBMI's multishift in place of the shift of the products (4 % faster on Zen 4, not worth another set of
 //! functions). Rejected for a filter in L2: vertical lanes with early exit (0.43 to 0.96 G lookups/s instead of 0.95 to
@@ -65,8 +65,9 @@ fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut 
             let (pairs, _) = places.as_chunks::<2>();
             let (bytes, _) = answers.group(group).as_chunks_mut::<2>();
             for (i, (pair, bytes)) in pairs.iter().zip(bytes).enumerate() {
-                // SAFETY: the numbers of the blocks are high halves of products with `geometry.units`, so they are below
-                // `units`, and the table has `units` blocks, as `run_groups` asserts. The 32 bytes of each block are read.
+                // SAFETY: the numbers of the blocks are high halves of products with `geometry.units`, so they are
+                // below `units`, and the table has `units` blocks, as `run_groups` asserts. The 32 bytes of each block
+                // are read.
                 let both = unsafe {
                     let block = |place| x86::word_at(table.as_ptr(), place).cast::<__m256i>();
                     let first = _mm256_loadu_si256(block(pair[0]));

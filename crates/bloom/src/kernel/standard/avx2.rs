@@ -8,7 +8,7 @@ pub(super) const KERNELS: BatchKernels =
     BatchKernels { contains: contains_batch, insert: insert_batch };
 
 /// # Safety
-/// The table has the length that the geometry says.
+/// The caller must ensure that the table has the length that the geometry says.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -> bool {
@@ -23,7 +23,7 @@ pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -
 /// The word of a position.
 ///
 /// # Safety
-/// The position is below the table's number of bits.
+/// The caller must ensure that the position is below the table's number of bits.
 #[inline(always)]
 unsafe fn word_of(table: *const u8, position: u64) -> u64 {
     // SAFETY: the caller promises that the table has this position. The read needs no alignment.
@@ -44,7 +44,7 @@ pub(super) fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], f
 /// and checks each index.
 ///
 /// # Safety
-/// The table has the length that the geometry says, and is not borrowed elsewhere.
+/// The caller must ensure that the table has the length that the geometry says, and is not borrowed elsewhere.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn insert(geometry: Geometry, table: *mut u8, hash: u64) -> bool {

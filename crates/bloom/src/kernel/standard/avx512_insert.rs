@@ -26,8 +26,8 @@ const HALF_BITS: u32 = 32;
 struct Ring {
     half_words: [[u32; GROUP]; Ring::SLOTS],
     masks: [[u32; GROUP]; Ring::SLOTS],
-    /// The number of slots in use, minus one. That number is the lowest power of two that suffices, so that filters
-    /// with few hash functions use a small part of L1.
+    /// The number of slots in use, minus one. The number of slots in use is the lowest power of two that suffices, so
+    /// that filters with few hash functions use a small part of L1.
     last: usize,
 }
 
@@ -117,8 +117,8 @@ fn insert_pipelined<F: Fetch>(
     }
 }
 
-/// The position of bit number `bit` of each of sixteen keys, in a table of `bits` bits, fewer than 2^32. It is the high
-/// half of a 64-bit lane, hence the odd 32-bit lanes.
+/// The position of bit number `bit` of each of sixteen keys, in a table of `bits` bits, fewer than 2^32. The sum
+/// in each 64-bit lane has a position in its high half, so the odd 32-bit lanes are selected.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn positions(hashes: [__m512i; 2], bit: usize, bits: __m512i) -> __m512i {

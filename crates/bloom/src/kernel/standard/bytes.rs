@@ -13,8 +13,8 @@ fn bits_of(table: &[u8]) -> u64 {
     table.len() as u64 * 8
 }
 
-/// Whether all bits of a key are set in a table that is not empty. Branches after every third bit, as the kernels of
-/// whole words do.
+/// Whether all bits of a key are set in a table, which must not be empty. Branches after every third bit, as the
+/// kernels of whole words do in tables of up to 1 MiB.
 #[inline(always)]
 pub(crate) fn contains(table: &[u8], count: u32, hash: KeyHash) -> bool {
     let mut all = 1;
@@ -36,7 +36,7 @@ pub(crate) fn prefetch(table: &[u8], count: u32, hash: KeyHash) {
     }
 }
 
-/// Sets the bits of many keys in a table that is not empty.
+/// Sets the bits of many keys in a table, which must not be empty.
 pub(crate) fn insert_batch(table: &mut [u8], count: u32, hashes: &[KeyHash]) {
     // A key fetches `count` cache lines, so a shorter distance suffices to keep as many in flight.
     let window = Window { distance_keys: 32, ..Window::for_gathers(table.len()) };

@@ -44,7 +44,7 @@ struct Left {
 }
 
 impl<B: Fn(u64) -> u64> Table<B> {
-    /// Sets bit `i` of `found` if key `i` is there; `found` is zero.
+    /// Writes the answer for key `i` to bit `i` of `found`, which must have a word for every 64 keys.
     #[inline(always)]
     pub(super) fn contains<F: Fetch>(&self, hashes: &[u64], found: &mut [u64], window: Window) {
         let mut left = Left { next: [0; CHUNK], indices: [0; CHUNK] };
