@@ -3,8 +3,9 @@
 //! A key whose primary bucket is full is stored in its alternate bucket. A lookup that does not find a key in the
 //! primary bucket must read the alternate, unless it knows that the key cannot be there. So each bucket has an
 //! *overflow flag* for each of two *classes* of fingerprints, even and odd ones. The flag tells whether a key with this
-//! primary bucket and this class was ever placed in its alternate. If the flag is clear, a lookup of an absent key ends
-//! after one bucket, and cannot find a false positive in the alternate.
+//! primary bucket and this class was ever placed in its alternate. If the flag is clear, a lookup of an absent key
+//! needs only one bucket, and cannot find a false positive in the alternate. Not every lookup saves the read: single
+//! lookups read both buckets and then disregard the alternate, which takes less time than a branch on the flag.
 //!
 //! The flags take no memory. The order of the fingerprints in a bucket means nothing, so it can mean
 //! something: slots 0 and 1 are the pair of class 0, slots 2 and 3 that of class 1. A pair in strictly
@@ -17,7 +18,7 @@
 //! | `(a, b)` with `a ≥ b`, `b` free or not, `a` not free | set |
 //! | both free | depends on [`EmptyPair`] |
 //!
-//! Two equal fingerprints cannot encode *clear*. A flag that is set without need makes a lookup read a second
+//! Two equal fingerprints cannot encode *clear*. A flag that is set without need makes lookups search a second
 //! bucket. A clear flag that should be set would make a lookup miss a key, and is never written.
 //!
 //! Sources: Le Scouarnec, "Cuckoo++ hash tables", ANCS 2018, section 3, for a hint in the primary bucket that
@@ -30,7 +31,7 @@ use crate::width::{Slots, Width};
 ///
 /// A key is placed in its alternate only while its primary bucket is full, so at that moment both pairs can
 /// encode any flag. Later removals can leave a bucket with too few fingerprints to encode the flags that are
-/// set. From then on, every empty pair of the filter is [`Self::Unknown`].
+/// set. From then on, every empty pair is [`Self::Unknown`], until the filter holds no key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EmptyPair {
     /// Clear: no key of the class was placed in its alternate.

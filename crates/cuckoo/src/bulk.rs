@@ -6,13 +6,14 @@ use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash, Remove, Workers};
 
 /// A batch into an empty filter is a *bulk build* if it has keys for half of the slots, or for an eighth of them if the
 /// table is larger than 2 MiB. A build partitions the keys, then fills pieces of the table on all threads. There is no
-/// build if the batch has more keys than the table has slots, or if the table has fewer than 2^12 buckets. Any batch
-/// that is not a build is inserted by the caller's thread alone.
+/// build if the batch has more keys than the table has slots, or than the filter takes before it grows, or if the table
+/// has fewer than 2^12 or more than 2^29 buckets. Any batch that is not a build is inserted by the caller's thread
+/// alone.
 ///
-/// A build takes up to 7 bytes of memory per key, or 12 if fingerprints have 32 bits, and 9 to 18 MB for every thread
-/// that works. If there is memory for only some of the threads, only these work at a time. If there is too little
-/// memory for one thread, or if the system refuses it, the batch is inserted without a build; the filter then holds the
-/// same keys in other slots.
+/// A build takes up to 7 bytes of memory per key, or 12 if fingerprints have 32 bits, and up to 18 MB for every thread
+/// that works, or `2^d` times as much in a filter that was doubled `d` times. If there is memory for only some of the
+/// threads, only these work at a time. If there is too little memory for one thread, or if the system refuses it, the
+/// batch is inserted without a build; the filter then holds the same keys in other slots.
 impl InsertBulk for CuckooFilter {
     fn insert_bulk<P: Workers>(
         &mut self,

@@ -22,9 +22,10 @@ use trommel_simd::{Hint, Isa, prefetch};
 /// A cuckoo filter over the bytes `S`: owned ([`Storage`], the default) or borrowed (`&[u8]`, any
 /// alignment), in which case it is a zero-copy view.
 ///
-/// It stores a fingerprint of every key, in one of two buckets of four slots. A lookup reads one bucket for
-/// most keys and two for the rest, at any load. See [`Geometry`] for how a hash is split, and
-/// docs/FORMAT.md for the bytes.
+/// It stores a fingerprint of every key, in one of two buckets of four slots. A lookup reads at most two buckets, at
+/// any load. A lookup of a single key reads both, since a branch on whether the second is needed would take longer.
+/// Batches in large tables read the second bucket only for keys that may be there. See [`Geometry`] for how a hash is
+/// split, and docs/FORMAT.md for the bytes.
 ///
 /// The filter is a set, unless it is built with [`multiset`](Builder::multiset). A set does not insert a key
 /// that it already finds. So it may store only one fingerprint for two keys that it cannot tell apart, and
@@ -197,7 +198,8 @@ impl FromSpec for CuckooFilter {
 }
 
 impl<S: AsRef<[u8]>> CuckooFilter<S> {
-    /// Makes a filter of its parts, with 0 as its number of keys. The machine must have the instruction set.
+    /// Makes a filter of its parts, with 0 as its number of keys. The caller must ensure that the machine has the
+    /// instruction set.
     ///
     /// # Panics
     /// If the table does not have the geometry's length.
@@ -309,8 +311,9 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
     }
 
     /// An upper bound on the false-positive rate of a filter of this geometry with `keys` distinct keys. Filters
-    /// are sized by it. It assumes that every lookup reads two buckets; the overflow flags spare some of these
-    /// reads, so the false-positive rate at 95 % load is a sixth lower.
+    /// are sized by it. It assumes that every lookup searches two buckets. The overflow flags exclude the second
+    /// bucket of some lookups, so the false-positive rate at 95 % load is about a sixth lower if keys were inserted in
+    /// batches, and a fifth lower if they were inserted one by one.
     ///
     /// ```
     /// use trommel::CuckooFilter;
@@ -409,11 +412,12 @@ impl<S: AsRef<[u8]>> Filter for CuckooFilter<S> {
 impl Insert for CuckooFilter {
     /// Inserts a key. Returns false if the filter is a set and finds the key already.
     ///
-    /// Cost: one cache line up to half load. At 95 %, the search for room reads three cache lines of the table,
+    /// Cost: about one cache line up to half load. At 95 %, the search for room reads three cache lines of the table,
     /// and some of the [scratch memory](CuckooFilter::scratch_bytes).
     ///
     /// # Errors
-    /// [`Full`] with the reason, if there is no room for the key. The filter is unchanged.
+    /// [`Full`] with the reason, if there is no room for the key, or if the filter has to grow for it and cannot. The
+    /// filter is then unchanged, except that it may have been doubled before.
     fn insert_hash(&mut self, hash: KeyHash) -> Result<bool, Full> {
         if self.is_growth_due() {
             // A key that a set finds already is no reason to grow.
@@ -455,7 +459,7 @@ impl Insert for CuckooFilter {
 impl Remove for CuckooFilter {
     /// Removes one copy of the key's fingerprint. Returns false, and changes nothing, if there is none.
     ///
-    /// Remove only keys that were inserted: if a key that was not is a false positive, this removes the
+    /// Remove only keys that were inserted. If a key was not inserted, but is a false positive, this removes the
     /// fingerprint of another key, which is then no longer found.
     fn remove_hash(&mut self, hash: KeyHash) -> bool {
         let kernels = self.kernels;
@@ -470,7 +474,7 @@ impl Remove for CuckooFilter {
 }
 
 impl<S: AsRef<[u8]>> Count for CuckooFilter<S> {
-    /// Copies of the key's fingerprint in its buckets, and in the overflow area.
+    /// Copies of the key's fingerprint in the buckets that a lookup searches, and in the overflow area.
     fn count_hash(&self, hash: KeyHash) -> u64 {
         let key = Entry::of_hash(&self.geometry, hash.raw());
         let in_table = with_width!(self.geometry, W => self.table_of::<W>().count(key));

@@ -23,8 +23,9 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
         Header { kind: FilterKind::Cuckoo, hasher: self.hasher, len: self.len, parameters }
     }
 
-    /// Does the checks that a trusted view left out, except for the checksum: that every fingerprint is in a bucket
-    /// where it belongs, that the header states the number of fingerprints, and that padding is zero.
+    /// Does the checks that a trusted view left out, except for the checksum: that every fingerprint of a doubled
+    /// filter is in a bucket where it belongs, that the header states the number of fingerprints, and that padding is
+    /// zero. In a filter that was not doubled, any fingerprint can be in any bucket.
     ///
     /// ```
     /// use trommel::CuckooFilter;
@@ -173,7 +174,9 @@ impl<B: FrozenBytes> CuckooFilter<B> {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if the container has another kind of filter, or one that this library would not have written.
+    /// [`FormatError`] if the container has another kind of filter, invalid parameters or an invalid overflow area, or
+    /// if [`check_structure`](Self::check_structure) fails; the last is not checked if the container was parsed as
+    /// trusted.
     pub fn from_container(parsed: Parsed<B>) -> Result<Self, FormatError> {
         let (header, trust, payload) = (parsed.header(), parsed.trust(), parsed.payload());
         if header.kind != FilterKind::Cuckoo {
@@ -256,7 +259,7 @@ impl CuckooFilter {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if the bytes are not exactly one frozen cuckoo filter.
+    /// [`FormatError`] if the bytes are not exactly one frozen cuckoo filter, or if the memory is refused.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, FormatError> {
         CuckooFilter::<&[u8]>::parse(bytes)?.to_owned_filter()
     }

@@ -21,7 +21,7 @@ pub(crate) const WIDTHS: [u32; 4] = [8, 12, 16, 32];
 /// keys would be found.
 pub(crate) const FEWEST_BITS: u32 = 4;
 /// In a filter that has not grown, a bucket and its alternate are less than this many buckets apart, so that the
-/// inserts of a region stay near it.
+/// inserts of a region of the table stay near it.
 const SPAN_BUCKETS: u64 = 1 << 16;
 /// The number of bytes after the last bucket, if buckets have six bytes. With these bytes, eight bytes can be read from
 /// the start of any bucket.
@@ -38,8 +38,9 @@ const PADDING_BYTES: u64 = 2;
 /// alternate is the bucket itself, and the two always differ. The cuckoo filter of the paper uses an exclusive or
 /// instead, for which the number of buckets must be a power of two.
 ///
-/// A filter that was doubled `doublings` times consists of `2^doublings` interleaved tables of its first size. The
-/// first `doublings` bits of a fingerprint are the number of the table that has both its buckets.
+/// A filter that was doubled `doublings` times consists of `2^doublings` interleaved tables of its first size. Its
+/// fingerprints begin `doublings` bits before the binary point. These first `doublings` bits of a fingerprint are the
+/// number of the table that has both its buckets, and alternates are computed within that table.
 ///
 /// Source: Fan, Andersen, Kaminsky and Mitzenmacher, "Cuckoo filter: practically better than Bloom",
 /// CoNEXT 2014, section 3.1, partial-key cuckoo hashing.

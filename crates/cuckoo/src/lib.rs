@@ -2,7 +2,7 @@
 //!
 //! A key's hash gives its *primary bucket* and a fingerprint of 8, 12, 16 or 32 bits. The fingerprint is stored in that
 //! bucket or in the *alternate bucket*, which follows from the primary bucket and the fingerprint. So a lookup reads
-//! one bucket or two, at any load. An insert that finds both buckets full makes room by moving stored fingerprints,
+//! at most two buckets, at any load. An insert that finds both buckets full makes room by moving stored fingerprints,
 //! each to its other bucket.
 //!
 //! # When to use one
@@ -17,8 +17,8 @@
 //!
 //! Lookups cost the same at any load. Inserts do not: below half load nearly every key finds room in its primary
 //! bucket; at 95 %, a search looks at some thirty buckets for room. Tables of more than 1024 buckets are
-//! [guaranteed](GUARANTEED_LOAD) to take keys up to a load of 95 %; smaller tables are sized for lower loads. A key
-//! for which the table has no room goes to an overflow area of at most 64 fingerprints. If that is full too, the
+//! [guaranteed](GUARANTEED_LOAD) to take distinct keys up to a load of 95 %; smaller tables are sized for lower loads.
+//! A key for which the table has no room goes to an overflow area of at most 64 fingerprints. If that is full too, the
 //! insert fails and changes nothing.
 //!
 //! **Remove only keys that were inserted.** A filter stores fingerprints, not keys. If a set cannot tell two keys

@@ -54,9 +54,9 @@ impl CuckooFilter {
     /// ```
     ///
     /// # Errors
-    /// [`MergeError`] if the filters differ in buckets, fingerprints, hash or handling of copies, if there is no room
-    /// for all keys, if there is no memory for the copy, or if the other filter is a trusted view of damaged bytes.
-    /// This filter is then unchanged.
+    /// [`MergeError`] if the filters differ in buckets, fingerprints, doublings, hash or handling of copies, if there
+    /// is no room for all keys, if there is no memory for the copy, or if the other filter is a trusted view of damaged
+    /// bytes. This filter is then unchanged.
     pub fn union<T: AsRef<[u8]>>(&mut self, other: &CuckooFilter<T>) -> Result<(), MergeError> {
         for ((what, left), (_, right)) in
             shared_numbers(self).into_iter().zip(shared_numbers(other))
@@ -87,7 +87,8 @@ impl CuckooFilter {
                 Placed::NoRoom => return Err(WhyFull::Slots),
             }
         }
-        // Flags are set last, when the buckets are as full as they get: an empty bucket cannot encode flags.
+        // Flags are set last, when the buckets are as full as they get: a bucket with few fingerprints cannot encode
+        // all flags.
         for bucket in 0..self.geometry.buckets as u32 {
             let theirs = bucket::flags(&from.slots(bucket), other.empty);
             if theirs != [false, false] {

@@ -30,7 +30,7 @@ const ALLOWED_WIDTHS: [u64; 4] = {
     [a as u64, b as u64, c as u64, d as u64]
 };
 
-/// The false-positive rate with `keys` fingerprints, if every lookup reads two buckets.
+/// The false-positive rate with `keys` fingerprints, if every lookup searches two buckets.
 pub(crate) fn fpr(geometry: &Geometry, keys: f64) -> f64 {
     let Geometry { fingerprint_bits, doublings, .. } = *geometry;
     // In floating point, since a geometry that is too large for a table may have too many slots for `u64`.

@@ -96,7 +96,8 @@ impl<W: Width, T: AsRef<[u8]>> Table<W, T> {
                 && W::has(self.word(key.alternate(&self.geometry).bucket), key.fingerprint))
     }
 
-    /// How many copies of a key's fingerprint are in its two buckets.
+    /// How many copies of a key's fingerprint are in its primary bucket and, if the flag of its class is set there, in
+    /// its alternate.
     pub(crate) fn count(&self, key: Entry) -> u32 {
         let copies = |word| W::slots(word).iter().filter(|slot| **slot == key.fingerprint).count();
         let word = self.word(key.bucket);
@@ -126,7 +127,7 @@ impl<W: Width, T: AsRef<[u8]> + AsMut<[u8]>> Table<W, T> {
         !W::has_room(word)
     }
 
-    /// Sets the flag of a fingerprint's class in its primary bucket.
+    /// Sets the flag of a fingerprint's class in the bucket of `key`.
     #[inline(always)]
     pub(crate) fn set_flag(&mut self, key: Entry) {
         let (slots, is_encoded) =

@@ -50,7 +50,10 @@ fn any_number_of_workers_makes_the_same_bytes() {
                     filter.clear();
                     let bulk = Bulk { workers: &ScopedThreads(threads), scratch_bytes: usize::MAX };
                     filter.insert_bulk(&hashes, bulk).unwrap();
-                    assert!(filter.to_bytes() == expected, "{bits} {buckets} {threads}");
+                    assert!(
+                        filter.to_bytes() == expected,
+                        "{bits} bits, {buckets} buckets, {threads} threads"
+                    );
                 }
             }
         }
@@ -76,7 +79,7 @@ fn every_instruction_set_builds_the_same_bytes() {
             };
             let expected = build(Isa::Portable);
             for isa in Isa::available() {
-                assert!(build(isa) == expected, "{isa} {bits} {buckets}");
+                assert!(build(isa) == expected, "{isa}, {bits} bits, {buckets} buckets");
             }
         }
     }
@@ -178,7 +181,7 @@ fn memory_for_fewer_workers_makes_the_same_bytes() {
         let scratch_bytes = bytes_per_key * hashes.len();
         let bulk = Bulk { workers: &ScopedThreads(7), scratch_bytes };
         filter.insert_bulk(&hashes, bulk).unwrap();
-        assert!(filter.to_bytes() == expected, "{bytes_per_key}");
+        assert!(filter.to_bytes() == expected, "{bytes_per_key} bytes of scratch memory per key");
     }
 }
 
@@ -226,6 +229,9 @@ fn a_doubled_filter_can_be_built() {
         let rate = found.count_ones() as f64 / absent.len() as f64;
         let expected = filter.expected_fpr();
         let deviation = (expected * (1.0 - expected) / absent.len() as f64).sqrt();
-        assert!((rate - expected).abs() < 5.0 * deviation + 0.01 * expected, "{rate} {expected}");
+        assert!(
+            (rate - expected).abs() < 5.0 * deviation + 0.01 * expected,
+            "rate {rate}, {expected} expected"
+        );
     }
 }

@@ -16,7 +16,10 @@ const WIDTHS: [u32; 4] = [8, 12, 16, 32];
 #[track_caller]
 fn refused(bytes: &[u8]) -> FormatError {
     let error = CuckooFilter::parse(bytes).expect_err("the view must refuse the bytes");
-    assert_eq!(CuckooFilter::from_bytes(bytes).expect_err("accepted"), error);
+    assert_eq!(
+        CuckooFilter::from_bytes(bytes).expect_err("`from_bytes` must refuse the bytes"),
+        error
+    );
     assert!(!error.to_string().is_empty());
     error
 }
@@ -26,7 +29,7 @@ fn assert_structure(bytes: &[u8], expected: &str) {
     match refused(bytes) {
         FormatError::Structure { name, .. } => assert_eq!(name, expected),
         FormatError::Field { name, .. } => assert_eq!(name, expected),
-        error => panic!("{expected}: {error}"),
+        error => panic!("an error about {expected} was expected: {error}"),
     }
 }
 
@@ -142,12 +145,12 @@ fn any_table_with_the_right_count_is_accepted() {
             Err(error) => {
                 let is_misplaced = filter.geometry().doublings > 0
                     && matches!(error, FormatError::Structure { name: "fingerprint", .. });
-                assert!(is_misplaced || !is_count_right, "{error}");
+                assert!(is_misplaced || !is_count_right, "refused a valid table: {error}");
                 refused(&forged);
             }
         }
     }
-    assert!(accepted > 600, "{accepted}");
+    assert!(accepted > 600, "only {accepted} tables accepted");
 }
 
 /// Noise, or one byte repeated, in place of a table.
@@ -298,7 +301,7 @@ fn lookups_follow_forged_flags() {
                 let set = even >= odd && (even > 0 || flags & 2 != 0);
                 let expected = primary.contains(&place.fingerprint)
                     || set && table[place.alternate as usize].contains(&place.fingerprint);
-                assert_eq!(filter.contains_hash(hash), expected, "{}", Isa::best());
+                assert_eq!(filter.contains_hash(hash), expected, "with {}", Isa::best());
             }
         }
     }

@@ -89,8 +89,15 @@ fn every_instruction_set_makes_the_same_bytes_of_batches() {
                 let expected = fill(&mut portable, seed);
                 for isa in Isa::available().filter(|isa| *isa != Isa::Portable) {
                     let mut other = filter(isa, bits, buckets, doublings, multiset);
-                    assert_eq!(fill(&mut other, seed), expected, "{isa} {bits} {buckets}");
-                    assert!(other.to_bytes() == portable.to_bytes(), "{isa} {bits} {buckets}");
+                    assert_eq!(
+                        fill(&mut other, seed),
+                        expected,
+                        "{isa}, {bits} bits, {buckets} buckets"
+                    );
+                    assert!(
+                        other.to_bytes() == portable.to_bytes(),
+                        "{isa}, {bits} bits, {buckets} buckets"
+                    );
                 }
             }
         }
@@ -108,7 +115,7 @@ fn every_instruction_set_makes_the_same_bytes_of_single_keys() {
             };
             let expected = fill(Isa::Portable);
             for isa in Isa::available() {
-                assert!(fill(isa) == expected, "{isa} {bits} {buckets}");
+                assert!(fill(isa) == expected, "{isa}, {bits} bits, {buckets} buckets");
             }
         }
     }
@@ -133,7 +140,11 @@ fn a_table_that_is_filled_until_an_insert_fails_loses_no_key() {
             assert_eq!(filter.len(), stopped);
             assert!(keys[..stopped].iter().all(|key| filter.count_hash(*key) > 0));
             let least = if buckets > 4000 { 0.95 } else { 0.5 };
-            assert!(filter.load_factor() > least, "{bits} {buckets} {}", filter.load_factor());
+            assert!(
+                filter.load_factor() > least,
+                "{bits} bits, {buckets} buckets: load {}",
+                filter.load_factor()
+            );
             let before = filter.to_bytes();
             assert!(filter.insert_hash(keys[stopped]).is_err());
             assert!(filter.to_bytes() == before);
@@ -164,7 +175,7 @@ fn a_set_stores_a_repeated_key_once() {
             filter.insert_batch(&twice).unwrap();
             filter.insert_batch(&keys).unwrap();
             assert_eq!(filter.len(), held);
-            assert!(filter.to_bytes() == bytes, "{bits} {buckets}");
+            assert!(filter.to_bytes() == bytes, "{bits} bits, {buckets} buckets");
             assert!(keys.iter().all(|key| filter.contains_hash(*key)));
             if bits == 32 {
                 assert_eq!(held, keys.len());

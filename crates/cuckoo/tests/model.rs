@@ -132,7 +132,7 @@ impl Model {
         let place = self.place(hash);
         if self.is_apart(hash) {
             self.operations += 1;
-            assert!(self.filter.remove_hash(hash), "{hash:?} is there");
+            assert!(self.filter.remove_hash(hash), "{hash:?} must be removed");
             subtract(&mut self.copies, &place.pair());
             self.len -= 1;
             assert_eq!(self.filter.len() as u64, self.len);
@@ -185,7 +185,7 @@ impl Model {
         assert_eq!(held, self.len);
 
         let bytes = self.filter.to_bytes();
-        let view = CuckooFilter::parse(&bytes).expect("our own bytes");
+        let view = CuckooFilter::parse(&bytes).expect("own bytes must be accepted");
         view.contains_batch(&self.held, &mut found);
         assert_eq!(found.count_ones(), self.held.len(), "a view must find all keys");
         assert!(view.to_bytes() == bytes);
@@ -195,7 +195,7 @@ impl Model {
     fn thaw(&mut self) {
         let bytes = self.filter.to_bytes();
         let multiset = self.filter.is_multiset();
-        self.filter = CuckooFilter::from_bytes(&bytes).expect("our own bytes");
+        self.filter = CuckooFilter::from_bytes(&bytes).expect("own bytes must be accepted");
         assert!(self.filter.to_bytes() == bytes && self.filter.is_multiset() == multiset);
     }
 
@@ -308,7 +308,7 @@ fn random_operations_agree_with_an_exact_oracle() {
             }
         }
     }
-    assert!(operations > 5_000_000, "{operations}");
+    assert!(operations > 5_000_000, "only {operations} operations");
 }
 
 /// At 95 % load, a key is removed for every key that is inserted, for twelve times as many keys as the filter holds. If
@@ -352,7 +352,7 @@ fn all_keys_can_be_replaced_many_times_at_95_percent() {
         model.check();
         operations += model.operations;
     }
-    assert!(operations > 2_000_000, "{operations}");
+    assert!(operations > 2_000_000, "only {operations} operations");
 }
 
 /// Merges pairs of filters that have keys in common, after removals.
@@ -396,7 +396,7 @@ fn a_merge_holds_the_keys_of_both() {
                     left.len += right.len;
                 } else {
                     let range = words::len_range(&left.filter, &held);
-                    assert!(range.contains(&left.filter.len()), "{range:?}");
+                    assert!(range.contains(&left.filter.len()), "fingerprints not in {range:?}");
                     // A set has at most two fingerprints of a pair, one for each primary bucket.
                     left.copies = left.of_pair.keys().map(|pair| (*pair, 2)).collect();
                     left.len = left.filter.len() as u64;
@@ -409,7 +409,7 @@ fn a_merge_holds_the_keys_of_both() {
             }
         }
     }
-    assert!(operations > 500_000, "{operations}");
+    assert!(operations > 500_000, "only {operations} operations");
 }
 
 /// 900,000 keys in batches, at 95 % load, for every width.

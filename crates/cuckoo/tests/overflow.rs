@@ -19,7 +19,7 @@ fn assert_found(filter: &CuckooFilter, hashes: &[KeyHash]) {
     let mut found = Bitmap::new(0);
     filter.contains_batch(hashes, &mut found);
     for (i, hash) in hashes.iter().enumerate() {
-        assert!(found.get(i) && filter.contains_hash(*hash), "{hash:?} of {filter:?}");
+        assert!(found.get(i) && filter.contains_hash(*hash), "{hash:?} is missed by {filter:?}");
     }
 }
 

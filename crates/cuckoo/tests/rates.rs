@@ -72,7 +72,7 @@ fn a_doubled_and_refilled_filter_has_twice_the_fpr() {
 }
 
 /// After removals, some flags are set that no key needs, and empty pairs may count as set. The counted rate includes
-/// both, and stays below the rate of lookups that always read two buckets.
+/// both, and stays below the rate of lookups that always search two buckets.
 #[test]
 fn the_counted_rate_holds_after_removals() {
     for (bits, keep) in [(8, 0.5), (8, 0.1), (12, 0.3)] {
@@ -106,14 +106,18 @@ fn counting_a_part_of_a_large_table_is_enough() {
     }
 }
 
-/// The memory of a million keys, and how much the false-positive rate falls because many lookups end after one bucket.
+/// The memory of a million keys, and how much the false-positive rate falls because flags exclude the second bucket of
+/// many lookups.
 #[test]
 fn a_million_keys_have_the_documented_size_and_fpr() {
     for (fpr, bits) in [(0.03, 8), (0.002, 12), (0.0002, 16), (1e-8, 32)] {
         let mut filter = CuckooFilter::with_capacity_and_fpr(1_000_000, fpr).unwrap();
-        assert_eq!(filter.geometry().fingerprint_bits, bits, "{fpr}");
+        assert_eq!(filter.geometry().fingerprint_bits, bits, "for a rate of {fpr}");
         let bits_per_key = filter.memory_bytes() as f64 * 8.0 / 1e6;
-        assert!((bits_per_key * 0.95 / f64::from(bits) - 1.0).abs() < 1e-4, "{bits_per_key}");
+        assert!(
+            (bits_per_key * 0.95 / f64::from(bits) - 1.0).abs() < 1e-4,
+            "{bits_per_key} bits per key"
+        );
         filter.insert_batch(&distinct(10, 0..1_000_000)).unwrap();
         let share = filter.expected_fpr() / filter.fpr_with(filter.len());
         assert!((0.80..0.88).contains(&share), "{bits} bits: {share} of the bound");
@@ -138,7 +142,10 @@ fn a_number_of_bytes_gives_the_lowest_fpr() {
             for other in [8, 12, 16, 32] {
                 let builder = CuckooFilter::builder().keys(keys).memory_bytes(bytes);
                 if let Ok(other) = builder.fingerprint_bits(other).build() {
-                    assert!(filter.fpr_with(keys) <= other.fpr_with(keys), "{bytes} {keys}");
+                    assert!(
+                        filter.fpr_with(keys) <= other.fpr_with(keys),
+                        "{bytes} bytes, {keys} keys"
+                    );
                 }
             }
         }

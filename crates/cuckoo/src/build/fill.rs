@@ -3,8 +3,9 @@
 //!
 //! A region's keys come in any order, so its buckets are filled in scratch memory that stays in cache. Each bucket has
 //! two words there: the first for four fingerprints that stay in the bucket, the second for four more, which are
-//! surplus. A fingerprint is shifted into the first word that has room, so no slot is searched, and no branch depends
-//! on how full the bucket is. Then the first words are written to the region in one pass, with all flags clear.
+//! surplus. A fingerprint is shifted into the first word that has room, so no slot is searched, and the only branch on
+//! how full the bucket is asks whether both of its words are full, which is rare. Then the first words are written to
+//! the region in one pass, with all flags clear.
 
 use super::room_for;
 use crate::bucket;
@@ -18,7 +19,7 @@ use trommel_base::partition::{Partitioned, Record};
 /// bucket's number, and its fingerprint.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Grouped<'a> {
-    /// For fingerprints of up to 16 bits. A record has 16 more bits for the bucket.
+    /// For fingerprints of up to 16 bits. A record has at least 16 more bits for the bucket.
     Narrow(&'a [Partitioned<'a, u32>]),
     /// For fingerprints of 32 bits.
     Wide(&'a [Partitioned<'a, u64>]),
@@ -60,7 +61,8 @@ impl Filling<'_> {
     }
 
     /// Fills the unit and appends its surplus to `surplus`. Returns the number of keys that the unit adds to the
-    /// filter, surplus included. `None` if there is no memory, or if more keys share a bucket than with uniform hashes.
+    /// filter, surplus included. `None` if there is no memory, or if far more keys share buckets than with uniform
+    /// hashes.
     #[inline(always)]
     pub(crate) fn fill<W: Width>(&mut self, surplus: &mut Vec<u64>) -> Option<u64> {
         let region_buckets = 1 << self.region_log2;

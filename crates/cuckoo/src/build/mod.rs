@@ -88,7 +88,7 @@ const LAST_STEPS: u32 = 96;
 /// The base-2 logarithm of the bytes that the words of a region take while it is filled: a quarter of an L2 cache of 1
 /// MiB, and a smaller part of a larger L2.
 const PAIRS_LOG2: u32 = 18;
-/// The base-2 logarithm of the buckets of the longest region: a narrow record has 16 bits for the bucket.
+/// The base-2 logarithm of the buckets of the longest region: a narrow record has at least 16 bits for the bucket.
 const LONGEST_REGION_LOG2: u32 = 16;
 
 /// How a build is split into pieces.
@@ -180,7 +180,7 @@ impl Plan {
         unit_keys / 4 + 1024
     }
 
-    /// Upper bound on the fingerprints that units with `keys` keys leave.
+    /// The most fingerprints that units with `keys` keys may leave; if they leave more, the build is given up.
     fn left_room(&self, keys: usize) -> usize {
         keys / 16 + 1024
     }
@@ -188,7 +188,8 @@ impl Plan {
 
 impl CuckooFilter {
     /// Inserts the keys by a bulk build. Returns false, and inserts nothing, if the filter is not empty, if the keys
-    /// are too few for a build or do not fit, or if there is no memory to partition them.
+    /// are too few for a build or do not fit, if far more keys share buckets than with uniform hashes, or if there is
+    /// too little memory for a build.
     pub(crate) fn try_build<P: Workers>(&mut self, hashes: &[KeyHash], bulk: Bulk<'_, P>) -> bool {
         let most = self.grow_at.unwrap_or(1.0) * self.geometry.slots() as f64;
         if self.len > 0 || hashes.len() as f64 > most {

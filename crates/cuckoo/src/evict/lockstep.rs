@@ -46,7 +46,8 @@ impl Located {
     }
 }
 
-/// Located keys whose two buckets are full, in the order of the batch, each with its primary bucket: its chain starts there.
+/// Located keys whose two buckets are full, in the order of the batch, each with its primary bucket, where its chain
+/// starts.
 #[derive(Clone, Debug)]
 pub(crate) struct Queue {
     keys: [Entry; LOCATED_KEYS],

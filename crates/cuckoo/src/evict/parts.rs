@@ -99,7 +99,8 @@ impl<'a> Parts<'a> {
         true
     }
 
-    /// Puts a fingerprint into the alternate of the given bucket, if the alternate has room. The given bucket is full.
+    /// Puts a fingerprint into the alternate of the given bucket, if the alternate has room. The given bucket must be
+    /// full.
     #[inline(always)]
     pub(crate) fn place_there<W: Width>(&mut self, key: Entry) -> bool {
         let is_placed = self.place_here::<W>(key.alternate(self.geometry));

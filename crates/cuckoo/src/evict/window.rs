@@ -2,9 +2,9 @@
 //!
 //! Bulk builds use it to insert keys whose primary bucket is full. Each key starts a chain. If its alternate bucket has
 //! room, the key goes there. Otherwise, if one of the four fingerprints in the key's primary bucket has room in its
-//! other bucket, that fingerprint moves there, and the key takes the slot. Otherwise the key takes the slot of one of the four, and the
-//! chain goes on with the evicted fingerprint in its other bucket. Sixteen lanes make a step together, and plan it on
-//! the table as it was before the step, like the lanes of `batch`.
+//! other bucket, that fingerprint moves there, and the key takes the slot. Otherwise the key takes the slot of one of
+//! the four, and the chain goes on with the evicted fingerprint in its other bucket. Sixteen lanes make a step
+//! together, and plan it on the table as it was before the step, like the lanes of `batch`.
 //!
 //! Buckets outside of the *window* count as full, and a step that would lead there is not taken; the next step tries
 //! another slot. A chain that has not ended after `max_steps` steps is given up, and its fingerprint is left to a
@@ -31,7 +31,8 @@ const STREAMS: usize = 512;
 /// The list is prefetched this number of keys ahead of each of its [`STREAMS`] positions. They fill a cache line.
 const AHEAD_KEYS: usize = 8;
 
-/// A stretch of the table that chains do not leave. No key was ever removed from it, so empty pairs mean *clear*.
+/// A stretch of the table that chains do not leave. No key was removed since the build began to fill it, so empty pairs
+/// mean *clear*.
 #[derive(Debug)]
 pub(crate) struct Window<'a> {
     /// The geometry of the whole table.

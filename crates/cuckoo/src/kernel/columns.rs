@@ -78,7 +78,7 @@ impl Chunk {
 /// Reads buckets by one load each. Never inlined: in code for AVX-512, the compiler would turn the loads into a gather.
 ///
 /// # Safety
-/// All of `buckets` are buckets of the table, and the table has the geometry's length.
+/// The caller must ensure that all of `buckets` are buckets of the table, and that the table has the geometry's length.
 #[inline(never)]
 unsafe fn read<W: Width>(table: &[u8], buckets: &Column<u32>, words: &mut Column<W::Word>) {
     for (word, bucket) in words.iter_mut().zip(buckets) {

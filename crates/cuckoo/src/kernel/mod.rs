@@ -42,8 +42,8 @@ type InsertWithin = unsafe fn(&mut Window<'_>, &[u64], &mut Vec<u64>);
 
 /// The functions for one fingerprint width and one instruction set.
 ///
-/// The caller of a function promises that the machine has the instruction set, that the width is the geometry's,
-/// and that the table has the geometry's length.
+/// The caller of a function must ensure that the machine has the instruction set, that the width is the geometry's, and
+/// that the table has the geometry's length. The slices for answers must have a word for every 64 hashes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kernels {
     contains: unsafe fn(&Geometry, *const u8, EmptyPair, u64) -> bool,
@@ -85,7 +85,11 @@ impl Kernels {
         Self { insert, ..scalar::avx512_core::kernels::<W>() }
     }
 
-    /// Looks up one hash, by the kernel that [`Kernels::of`] chooses. The table must have the geometry's length.
+    /// Looks up one hash: by the kernel for AVX2 if `isa` includes AVX2, else by the portable one. The answer is that
+    /// of the kernel that [`Kernels::of`] chooses.
+    ///
+    /// # Panics
+    /// If the table does not have the geometry's length, or if `isa` includes AVX2 and the machine does not have `isa`.
     #[inline(always)]
     pub(crate) fn contains_in(buckets: Buckets<'_>, isa: Isa, hash: u64) -> bool {
         let Buckets { geometry, table, empty } = buckets;
@@ -112,7 +116,7 @@ impl Kernels {
         unsafe { (self.contains)(geometry, table.as_ptr(), empty, hash) }
     }
 
-    /// Sets bit `i` of `found` if hash `i` is in the table; `found` is zero and has a bit for every hash.
+    /// Sets bit `i` of `found` if hash `i` is in the table. `found` must be zero, and have a bit for every hash.
     #[inline]
     pub(crate) fn contains_batch(&self, buckets: Buckets<'_>, hashes: &[u64], found: &mut [u64]) {
         assert!(found.len() >= hashes.len().div_ceil(64));
@@ -127,7 +131,7 @@ impl Kernels {
         unsafe { (self.insert)(parts, hash) }
     }
 
-    /// See [`Parts::insert_batch`]; `new` is zero and has a bit for every hash.
+    /// See [`Parts::insert_batch`]. `new` must be zero, and have a bit for every hash.
     #[inline]
     pub(crate) fn insert_batch(
         &self,

@@ -7,10 +7,11 @@ use crate::width::Width;
 
 /// Looks a key up, and reads both its buckets whether or not the first suffices.
 ///
-/// A branch on the flag mispredicts too often: see `docs/decisions/0073-both-buckets.md`, with figures and alternatives.
+/// A branch on the flag mispredicts too often: see `docs/decisions/0073-both-buckets.md`, with figures and
+/// alternatives.
 ///
 /// # Safety
-/// The geometry has the width `W`, and the table has the geometry's length.
+/// The caller must ensure that the geometry has the width `W`, and that the table has the geometry's length.
 #[inline(always)]
 pub(super) unsafe fn contains<W: Width>(
     geometry: &Geometry,
@@ -21,7 +22,8 @@ pub(super) unsafe fn contains<W: Width>(
     let geometry = geometry.with_width::<W>();
     let key = Entry::of_hash(&geometry, hash);
     let word = |bucket| {
-        // SAFETY: both buckets of a key are below `geometry.buckets`, and the caller guarantees that the table has them.
+        // SAFETY: both buckets of a key are below `geometry.buckets`, and the caller guarantees that the table has
+        // them.
         let bytes = unsafe {
             core::slice::from_raw_parts(table.add(bucket_at::<W>(bucket)), W::BUCKET_BYTES)
         };

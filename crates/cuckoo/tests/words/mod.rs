@@ -1,5 +1,5 @@
-//! The buckets and the fingerprint of a key, computed by docs/FORMAT.md in exact arithmetic. Tests compare the filter
-//! with this.
+//! The buckets and the fingerprint of a key, computed by docs/FORMAT.md in exact arithmetic. Tests compare those of the
+//! filter with these.
 
 #![allow(dead_code)]
 

@@ -182,7 +182,7 @@ fn choose(sign: __m256i, yes: __m256i, no: __m256i) -> __m256i {
 /// Reads 32 bits for each index, at `base + index · SCALE`.
 ///
 /// # Safety
-/// These bits may be read.
+/// The caller must ensure that these 32 bits are valid to read for each index.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) unsafe fn load_each<const SCALE: i32>(base: *const u8, index: &Lanes) -> [__m256i; 2] {

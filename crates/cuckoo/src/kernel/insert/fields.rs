@@ -8,13 +8,15 @@ pub(super) trait Fields: Width {
     /// Reads the even and the odd slots of buckets: in all lanes, or only in those whose sign is set in `some`.
     ///
     /// # Safety
-    /// The buckets that are read are in the table.
+    /// The caller must ensure that the buckets that are read are in the table, and that the table has at least one
+    /// bucket and at most `MAX_VECTOR_BUCKETS`.
     unsafe fn read<V: Vector>(table: *const u8, buckets: V, some: Option<V>) -> (V, V);
 
     /// Writes the buckets whose bits of `lanes` are set.
     ///
     /// # Safety
-    /// These buckets are in the table.
+    /// The caller must ensure that these buckets are in the table, that it has at most `MAX_VECTOR_BUCKETS`, and that
+    /// it is not borrowed elsewhere.
     unsafe fn write<V: Vector>(table: *mut u8, buckets: V, slots: (V, V), lanes: u32);
 }
 

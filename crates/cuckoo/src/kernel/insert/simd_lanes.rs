@@ -140,7 +140,7 @@ fn in_either_field<V: Vector>(fields: V) -> V {
 /// The lanes whose bucket is full, as signs.
 ///
 /// # Safety
-/// `full` has a bit for each of these buckets.
+/// The caller must ensure that `full` has a bit for each of these buckets.
 #[inline(always)]
 unsafe fn full_signs<V: Vector>(full: &FullBuckets, buckets: V) -> V {
     // SAFETY: the caller promises a bit for each bucket. x86 is little-endian, so a read of 32 bits at index
@@ -155,7 +155,7 @@ impl<V: Vector> SimdLanes<V> {
     /// bucket; in the others, they can have any value.
     ///
     /// # Safety
-    /// The buckets whose sign is set are in the table.
+    /// The caller must ensure that the buckets whose sign is set in `wanted` are in the table.
     #[inline(always)]
     unsafe fn insert<W: Fields>(
         &self,
@@ -203,8 +203,8 @@ impl<V: Vector> SimdLanes<V> {
     }
 
     /// Places those keys of the lanes in `primary_full` whose alternates have room. The primary buckets of these lanes
-    /// are full. The primary buckets of all lanes differ, and `slots` are their slots. Returns the lanes whose keys
-    /// were placed. If two alternates agree in their low 16 bits, changes nothing and returns `None`.
+    /// must be full. The primary buckets of all lanes must differ, and `slots` must be their slots. Returns the lanes
+    /// whose keys were placed. If two alternates agree in their low 16 bits, changes nothing and returns `None`.
     #[inline(always)]
     fn place_there<W: Fields>(
         &self,

@@ -7,9 +7,12 @@ use trommel_simd::{Hint, prefetch};
 /// Sixteen lanes of 32 bits, or of two *fields* of 16 bits each. The *sign* of a lane is its highest bit. Methods
 /// that decide by signs ignore the other bits.
 ///
+/// Although most methods are safe functions, they may only be called in functions that are compiled for the instruction
+/// set of the type.
+///
 /// # Safety
-/// Call the methods only in functions that are compiled for the instruction set of the type: they have no target
-/// features of their own, and are inlined into their callers.
+/// The implementor must ensure that every method is inlined into its caller, since methods have no target features of
+/// their own.
 pub(super) unsafe trait Vector: Copy + Debug {
     fn splat(value: u32) -> Self;
     fn load(lanes: &Lanes) -> Self;
@@ -25,9 +28,9 @@ pub(super) unsafe trait Vector: Copy + Debug {
     fn min(self, other: Self) -> Self;
     fn left<const BITS: u32>(self) -> Self;
     fn right<const BITS: u32>(self) -> Self;
-    /// Shifts each lane left by the number in the same lane of `counts`, which is below 32.
+    /// Shifts each lane left by the number in the same lane of `counts`, which must be below 32.
     fn left_by(self, counts: Self) -> Self;
-    /// Shifts each lane right by the number in the same lane of `counts`, which is below 32.
+    /// Shifts each lane right by the number in the same lane of `counts`, which must be below 32.
     fn right_by(self, counts: Self) -> Self;
 
     fn min_16(self, other: Self) -> Self;
@@ -50,19 +53,23 @@ pub(super) unsafe trait Vector: Copy + Debug {
     /// Reads 32 bits in each lane, at `base + index · SCALE`.
     ///
     /// # Safety
-    /// These bits may be read, in every lane, and indices are below 2^31.
+    /// The caller must ensure that the 32 bits at each lane's address are valid to read, and that every index is below
+    /// 2^31.
     unsafe fn gather<const SCALE: i32>(base: *const u8, index: Self) -> Self;
     /// Reads 32 bits, at `base + index · SCALE`, in each lane whose sign is set in `sign`. The other lanes of the
     /// result have any value.
     ///
     /// # Safety
-    /// These bits may be read, in these lanes, and so may the bits at index 0. Indices are below 2^31.
+    /// The caller must ensure that the 32 bits at the address of each selected lane are valid to read, and that the
+    /// index of each selected lane is below 2^31. The 32 bits at `base`, the address of index 0, must be valid to read
+    /// too: an implementation may read them for the lanes that are not selected.
     unsafe fn gather_some<const SCALE: i32>(base: *const u8, index: Self, sign: Self) -> Self;
     /// Writes 32 bits for each lane whose bit of `lanes` is set, at `base + index · SCALE`, in the order of the
     /// lanes.
     ///
     /// # Safety
-    /// These bits may be written, in these lanes, and indices are below 2^31.
+    /// The caller must ensure that the 32 bits at the address of each such lane are valid to write, and that the index
+    /// of each such lane is below 2^31.
     unsafe fn scatter<const SCALE: i32>(self, base: *mut u8, index: Self, lanes: u32);
 
     /// A vector whose signs are these bits: lane `i` has bit `i`.

@@ -30,7 +30,7 @@ impl<V: Vector> WindowedSimdLanes<V> {
     /// The lanes whose bucket is full or outside of the window, as signs.
     ///
     /// # Safety
-    /// `full` has a bit for every bucket of the window.
+    /// The caller must ensure that `full` has a bit for every bucket of the window.
     #[inline(always)]
     unsafe fn no_room(&self, full: &[u64], buckets: V) -> V {
         let within = buckets.min(self.last);

@@ -96,7 +96,7 @@ fn alternates(shape: &Shape, buckets: __m512i, fingerprints: __m512i) -> __m512i
 /// Reads the buckets of the lanes in `mask`.
 ///
 /// # Safety
-/// In these lanes, `buckets` are in the table.
+/// The caller must ensure that `buckets` are in the table in these lanes.
 #[inline]
 #[target_feature(
     enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
