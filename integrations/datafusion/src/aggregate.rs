@@ -17,17 +17,22 @@ use trommel_arrow::ColumnHasher;
 
 /// `trommel_filter(key [, fpr [, kind [, keys]]])`: the frozen filter of the keys of a group, as BinaryView.
 ///
-/// - `key`: a column of any type that has keys ([`trommel_arrow`]). NULLs are left out.
+/// - `key`: a column of any type whose values can be keys of a filter ([`trommel_arrow`]). NULLs are left out.
 /// - `fpr`: the false-positive rate, by default 0.01.
 /// - `kind`: the name of a [`FilterKind`](trommel::FilterKind), by default `split-block-bloom`.
-/// - `keys`: the expected number of distinct keys, by default 1,000,000. It determines the size of the filter, and so
-///   the memory of a partition that has many keys.
+/// - `keys`: the expected number of distinct keys, by default 1,000,000. It determines the size of the *planned*
+///   filter, and so the memory of a partition that has many keys.
 ///
-/// All arguments but the key are literals. A partition keeps the hashes of its keys, 8 bytes each, until the hashes
-/// would take more bytes than the filter. If this never happens, the filter is sized for the actual number of keys.
-/// With more keys than expected, the false-positive rate rises. The result is [`ALWAYS_TRUE`](crate::ALWAYS_TRUE), a
-/// single byte, if the false-positive rate would exceed one half, if the keys do not fit, or if the filter would be
-/// larger than [`MAX_FILTER_BYTES`](crate::MAX_FILTER_BYTES). The result is never NULL.
+/// All arguments but the key must be literals. A partition keeps the hash of each of its rows, 8 bytes, until the
+/// hashes would take more bytes than the planned filter; then it makes the planned filter of them. The merge of the
+/// partitions does the same. So if the hashes of all partitions together take no more bytes than the planned filter,
+/// the result is a filter that is sized for the actual number of distinct keys. Otherwise it is the planned filter,
+/// whose false-positive rate is higher if there are more keys than `keys`.
+///
+/// The result is [`ALWAYS_TRUE`](crate::ALWAYS_TRUE), a single byte, if the false-positive rate would exceed one half,
+/// or if the keys do not fit into the filter. It is also `ALWAYS_TRUE` if the planned filter is larger than
+/// [`MAX_FILTER_BYTES`](crate::MAX_FILTER_BYTES) and the hashes would take more than `MAX_FILTER_BYTES`. The result is
+/// never NULL.
 ///
 /// The type is BinaryView and not Binary. An engine that repeats the result in every row, for example in a cross join,
 /// then repeats a reference and not the bytes.

@@ -7,8 +7,8 @@ use datafusion::physical_expr::expressions::Literal;
 use std::sync::Arc;
 use trommel::{FilterAccumulator, FilterKind, FilterSpec};
 
-/// The largest frozen filter that is made: 16 MiB. Impala and Doris have the same limit, and a message of Ballista's
-/// executors cannot be larger.
+/// The size limit of a planned filter, in bytes as it is frozen: 16 MiB. Impala and Doris have the same limit, and a
+/// message of Ballista's executors cannot be larger.
 pub const MAX_FILTER_BYTES: u64 = 16 << 20;
 
 /// The false-positive rate if the argument is missing.
@@ -28,9 +28,10 @@ const ARGUMENT_NAMES: [&str; 3] = ["fpr", "kind", "keys"];
 pub(crate) struct Agreed {
     spec: FilterSpec,
     /// The maximum number of hashes that a part keeps before it makes a filter of them. These hashes take no more
-    /// bytes than the filter.
+    /// bytes than the filter, nor more than `MAX_FILTER_BYTES`.
     max_hashes: usize,
-    /// Whether the filter would be larger than `MAX_FILTER_BYTES`. If so, it is replaced by `ALWAYS_TRUE`.
+    /// Whether the filter would be larger than `MAX_FILTER_BYTES`. If so, a part that would have more than
+    /// `max_hashes` hashes becomes `ALWAYS_TRUE`.
     is_too_large: bool,
 }
 

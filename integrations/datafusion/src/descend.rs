@@ -125,8 +125,8 @@ pub(crate) fn build_keys(
         let column = [Expr::Column(column.clone())];
         return LogicalPlanBuilder::new(chain).project(column)?.build().map(Some);
     }
-    // If a node is not part of a chain, it only drops rows of the input or joins them to other rows. So the input has
-    // all values of the column.
+    // If `origin` finds an input, the node takes the column's values from this input, so the input has all values of
+    // the column.
     match origin(plan, column)? {
         Some((input, name)) => build_keys(plan.inputs()[input], &name, probe_table),
         None => Ok(None),

@@ -16,8 +16,8 @@ pub(crate) fn estimated_rows(plan: &dyn ExecutionPlan) -> Result<Option<usize>> 
 /// Estimates the number of rows of the plan that builds a filter, after the plan's predicates and runtime filters.
 /// `None` if statistics are missing.
 ///
-/// Assumes that a runtime filter keeps the same share of its input as the predicates on the table of its keys keep of
-/// that table.
+/// Assumes that a runtime filter keeps the same share of its input as the predicates and the runtime filters on the
+/// table of its keys keep of that table.
 ///
 /// # Errors
 /// An error of DataFusion if an operator has no statistics for its columns.
@@ -26,7 +26,7 @@ pub fn filtered_rows(build: &Arc<dyn ExecutionPlan>) -> Result<Option<usize>> {
     Ok(kept_share(build)?.map(|share| (rows as f64 * share).ceil() as usize))
 }
 
-/// The estimated share of rows that the runtime filters of a chain keep.
+/// The estimated share of rows that the runtime filters of a chain keep. `None` if statistics are missing.
 fn kept_share(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<f64>> {
     let children = plan.children();
     let Some(child) = children.first() else { return Ok(Some(1.0)) };

@@ -29,8 +29,8 @@ use std::sync::{Arc, OnceLock};
 /// row and one column of BinaryView, made by `trommel_filter`.
 ///
 /// The output has the partitions and the order of the first input. The second input has one partition, which is read
-/// once, before any row of the first input. A partition stops using the filter if the filter keeps most of the
-/// partition's rows ([`Sampling`]).
+/// once, before any row of the first input. A partition stops using the filter if the filter keeps too large a share of
+/// the partition's first rows ([`Sampling`]).
 ///
 /// Metrics per partition: `probe_rows`, the rows that came in; `output_rows`, the rows whose key was in the filter and
 /// the rows that came after the filter was switched off; `filters_switched_off`, 1 if the partition stopped using the
@@ -68,7 +68,7 @@ impl RuntimeFilterExec {
         }
         if schema.fields().len() != 1 || schema.field(0).data_type() != &DataType::BinaryView {
             return internal_err!(
-                "RuntimeFilterExec: the filter is one column of BinaryView, not {schema}"
+                "RuntimeFilterExec: the filter must be one column of BinaryView, not {schema}"
             );
         }
         let properties = PlanProperties::new(

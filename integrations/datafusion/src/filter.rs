@@ -45,8 +45,8 @@ impl QueryFilter {
     }
 }
 
-/// A cache of verified filters. A query looks up batch after batch in the same filter, and verifying a filter costs as
-/// much as looking up tens of thousands of keys.
+/// A cache of verified filters. A query looks up batch after batch in the same filter, and verifying a filter of 1 MB
+/// costs as much as looking up tens of thousands of keys.
 #[derive(Debug, Default)]
 pub(crate) struct ParsedFilters {
     /// The most recently used filter is the last.
@@ -63,8 +63,9 @@ struct Parsed {
 
 impl Parsed {
     /// Whether `bytes` are this filter. Compares only length and header. The header contains the table's checksum, so
-    /// different filters have equal headers with a probability of 2^-64. If the table in `bytes` was damaged after the
-    /// verification, lookups use the verified table. Comparing the tables would read as much memory as parsing.
+    /// two different filters have equal headers only with a probability of 2^-64. If the table in `bytes` was damaged
+    /// after the verification, lookups use the verified table. Comparing the tables would read as much memory as
+    /// parsing.
     fn is(&self, bytes: &[u8]) -> bool {
         self.len == bytes.len() && bytes.starts_with(&self.header)
     }

@@ -22,8 +22,9 @@ use std::sync::{Arc, LazyLock};
 ///
 /// The result is true if the filter or the key is NULL, so it is never NULL.
 ///
-/// A filter is verified once, because the function remembers the last eight filters. If the filter is a column with
-/// different values, each run of equal values costs at most one verification.
+/// The function remembers the eight filters that were used last, so that it does not verify them again for the next
+/// batch. If the filter is a column with different values, each run of equal values in a batch costs at most one
+/// verification.
 #[derive(Debug)]
 pub struct MightContain {
     signature: Signature,
@@ -90,7 +91,7 @@ impl ScalarUDFImpl for MightContain {
             filter,
             DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::Null
         ) {
-            return plan_err!("might_contain: a filter is binary, not {filter}");
+            return plan_err!("might_contain: a filter must be binary, not {filter}");
         }
         if !trommel_arrow::has_keys(key) {
             return plan_err!("might_contain: values of type {key} cannot be keys of a filter");

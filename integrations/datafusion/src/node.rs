@@ -11,8 +11,8 @@ use std::sync::Arc;
 pub struct FilteredJoin {
     /// The estimated number of bytes per row of the side whose keys build the filter; 0 if unknown.
     pub build_row_bytes: usize,
-    /// Whether the filter pays even if the other side of the join is sent to all executors, because the filtered rows
-    /// are grouped before the join or because they are the keys of another filter.
+    /// Whether the filter pays even if the side whose keys build it is sent to all executors. This is so if the
+    /// filtered rows are grouped before the join, or if they are the keys of another filter.
     pub pays_if_broadcast: bool,
 }
 
@@ -30,12 +30,12 @@ impl RuntimeFilterNode {
     /// Filters the rows of `probe` by the values of the single column of `build`.
     ///
     /// # Errors
-    /// A planning error if `probe` has no column `key`, or if `build` does not have exactly one column.
+    /// A schema error if `probe` has no column `key`, a planning error if `build` does not have exactly one column.
     pub fn try_new(probe: LogicalPlan, key: Column, build: LogicalPlan) -> Result<Self> {
         probe.schema().index_of_column(&key)?;
         if build.schema().fields().len() != 1 {
             return plan_err!(
-                "a runtime filter is built of 1 column, not {}",
+                "a runtime filter must be built of 1 column, not {}",
                 build.schema().fields().len()
             );
         }

@@ -31,8 +31,8 @@ pub struct RuntimeFilterOptions {
     /// The number of rows in the sample of a partition. After the sample, the partition decides whether it keeps using
     /// the filter. Default: 65,536.
     pub sample_rows: usize,
-    /// The maximum share of the sample whose keys are in the filter. A partition stops using the filter if the share is
-    /// larger. Default: 0.85, as in Velox.
+    /// The maximum share of the sample's rows whose keys are in the filter. A partition stops using the filter if the
+    /// share is larger. Default: 0.85, as in Velox.
     pub max_pass_share: f64,
 }
 
@@ -153,7 +153,7 @@ fn positive(key: &str, value: &str) -> Result<f64> {
     if number.is_finite() && number > 0.0 {
         return Ok(number);
     }
-    config_err!("{}.{key} must be above 0, not {value}", RuntimeFilterOptions::PREFIX)
+    config_err!("{}.{key} must be above 0 and finite, not {value}", RuntimeFilterOptions::PREFIX)
 }
 
 fn share(key: &str, value: &str) -> Result<f64> {
@@ -161,5 +161,5 @@ fn share(key: &str, value: &str) -> Result<f64> {
     if number < 1.0 {
         return Ok(number);
     }
-    config_err!("{}.{key} must be between 0 and 1, not {value}", RuntimeFilterOptions::PREFIX)
+    config_err!("{}.{key} must be above 0 and below 1, not {value}", RuntimeFilterOptions::PREFIX)
 }

@@ -34,11 +34,13 @@ const KEYS_MARGIN: usize = 2;
 /// Plans [`RuntimeFilterNode`]s. A node is replaced by its unfiltered input if its filter would not pay:
 ///
 /// - if the filter of the estimated keys would have more than `max_bytes`,
-/// - if fewer than `min_probe_rows` rows would be filtered,
-/// - if the rows read for the keys would be more than `max_build_share` of the rows to filter,
+/// - if the tables of the filtered input have fewer than `min_probe_rows` rows,
+/// - if the tables that are read for the keys have more rows than the share `max_build_share` of the rows of the tables
+///   of the filtered input,
 /// - if the table of the keys is unbounded.
 ///
-/// A condition is ignored if its sizes are unknown. The sample at run time then decides whether the filter stays on.
+/// If the number of keys is unknown, it is assumed to be 1,000,000. A condition on numbers of rows is ignored if they
+/// are unknown. The sample at run time then decides whether the filter stays on.
 #[derive(Debug, Default)]
 pub struct RuntimeFilterPlanner {}
 

@@ -26,7 +26,7 @@ pub fn might_contain(filter: Expr, key: Expr) -> Expr {
 /// Registers the functions, but not the options and the rule.
 ///
 /// # Errors
-/// The registry's error if it does not accept functions.
+/// The registry's error if the registry does not accept functions.
 pub fn register_functions(registry: &mut dyn FunctionRegistry) -> Result<()> {
     registry.register_udaf(trommel_filter_udaf())?;
     registry.register_udf(might_contain_udf())?;
@@ -50,7 +50,7 @@ pub fn register_functions(registry: &mut dyn FunctionRegistry) -> Result<()> {
 /// ```
 ///
 /// # Errors
-/// The session's error if it does not accept functions.
+/// The session's error if the session does not accept functions.
 pub fn register_all(context: &SessionContext) -> Result<()> {
     let state = context.state_ref();
     let mut state = state.write();

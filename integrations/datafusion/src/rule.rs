@@ -10,18 +10,19 @@ use datafusion::logical_expr::{Expr, Join, LogicalPlan};
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 use std::sync::Arc;
 
-/// Filters one input of a join by the keys of the other input, as deep in the plan as possible.
+/// Filters an input of a join by the keys of the other input, as deep in the plan as possible. Both inputs of a join
+/// can get filters.
 ///
 /// The rule does nothing unless `trommel.runtime_filter.enabled` is set ([`RuntimeFilterOptions`]). It considers joins
-/// whose keys are columns, and filters an input only if the join drops the unmatched rows of this input. The other
-/// input is read a second time for its keys. Therefore the other input must be a chain of a scan, filters, projections
-/// and runtime filters, at least one of which drops rows.
+/// with at least one pair of keys that are columns, and filters an input only if the join drops the unmatched rows of
+/// this input. The keys are read a second time, from the part of the other input in which the key column originates.
+/// This part must be a chain of a scan, filters, projections and runtime filters, at least one of which drops rows.
 ///
 /// Within one process, DataFusion's hash joins filter their probe side themselves. The rule does not filter such joins
 /// unless `all_joins` is set. Sort-merge joins (`datafusion.optimizer.prefer_hash_join = false`) have no such filter.
 ///
-/// The other input must give the same rows both times. The rule does not filter by an input with a volatile predicate,
-/// such as `random() < 0.1`. It cannot detect that a table changes during a query.
+/// The chain must give the same rows both times. So the rule uses no chain with a volatile predicate, such as
+/// `random() < 0.1`. It cannot detect that a table changes during a query.
 ///
 /// [`RuntimeFilterPlanner`](crate::RuntimeFilterPlanner) decides later, from the estimated sizes, whether a filter
 /// pays.
@@ -113,7 +114,8 @@ fn filter_inputs(join: Join) -> Result<Transformed<LogicalPlan>> {
     Ok(Transformed::new(LogicalPlan::Join(join), true, TreeNodeRecursion::Continue))
 }
 
-/// The two columns of an equality condition. `None` unless both sides are columns that have keys.
+/// The two columns of an equality condition. `None` unless both sides are columns, perhaps with casts, whose values can
+/// be keys of a filter.
 fn columns<'a>(
     join: &'a Join,
     (left, right): &'a (Expr, Expr),

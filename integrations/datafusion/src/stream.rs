@@ -14,9 +14,10 @@ use futures::stream::{StreamExt, try_unfold};
 /// When a partition stops using the filter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sampling {
-    /// The number of rows after which the partition decides.
+    /// The number of rows after which the partition decides. It decides at the end of the batch in which it reaches
+    /// this number.
     pub rows: usize,
-    /// The partition stops using the filter if the filter held the keys of a larger share of these rows.
+    /// The partition stops using the filter if the keys of a larger share of these rows were in the filter.
     pub max_pass_share: f64,
 }
 
@@ -26,7 +27,7 @@ pub(crate) struct ProbeStream {
     loading: Loading,
     key: usize,
     sampling: Sampling,
-    /// Combines batches that have become small to batches of the usual size.
+    /// Combines batches that have become small into batches of the usual size.
     coalescer: BatchCoalescer,
     seen_rows: usize,
     passed_rows: usize,

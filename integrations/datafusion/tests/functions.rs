@@ -33,24 +33,27 @@ async fn a_filter_holds_its_keys_and_few_absent_ones() {
         .await;
         let view = FilterView::parse(&bytes).unwrap();
         assert_eq!(view.kind(), *kind);
-        assert!((0..10_000i64).all(|id| view.contains(&id)), "{kind}");
+        assert!((0..10_000i64).all(|id| view.contains(&id)), "{kind}: a key is missing");
         let positives = (1_000_000..1_100_000i64).filter(|id| view.contains(id)).count();
         // 1 % of 100,000 plus six standard deviations.
-        assert!(positives <= 1_190, "{kind}: {positives}");
+        assert!(positives <= 1_190, "{kind}: {positives} of 100,000 absent keys pass");
     }
 }
 
 #[tokio::test]
 async fn one_and_eight_partitions_build_the_same_bytes() {
-    // Each partition keeps hashes until they would take more bytes than the filter. In these cases none, some or all of
-    // 8 partitions make filters.
+    // A partition, and the merge of the partitions, keep hashes until these would take more bytes than the filter. In
+    // these cases neither the 8 partitions nor the merge make filters, all 8 partitions do, or only the merge does.
     for (keys, rows) in [(1_000_000, 500), (4_000, 20_000), (20_000, 20_000), (100, 64)] {
         let sql = format!(
             "SELECT trommel_filter(id, 0.01, 'split-block-bloom', {keys}) FROM numbers WHERE id < {rows}"
         );
         let one = filter(&context(1).await, &sql).await;
         let eight = filter(&context(8).await, &sql).await;
-        assert!(one == eight, "{keys} keys and {rows} rows: the bytes are the same");
+        assert!(
+            one == eight,
+            "{keys} keys and {rows} rows: one and eight partitions build different bytes"
+        );
         assert!(eight.len() < 40_000, "{} bytes", eight.len());
     }
 }
@@ -79,13 +82,14 @@ async fn a_join_by_a_filter_keeps_every_matching_row() {
         )
         .await;
         // 1 % of 19,800 plus six standard deviations.
-        assert!((200..=200 + 198 + 84).contains(&filtered), "{key}: {filtered}");
+        assert!((200..=200 + 198 + 84).contains(&filtered), "{key}: {filtered} rows pass");
     }
 }
 
 #[tokio::test]
 async fn every_group_has_its_own_filter() {
-    // Groups of 1,000 and of 10 keys. With 0.0, DataFusion gives up partial aggregation.
+    // Groups of 1,000 and of 10 rows, of which the FILTER clause excludes the first. With a ratio of 0.0, DataFusion
+    // gives up partial aggregation.
     for (groups, skip) in [(20, "0.8"), (2_000, "0.8"), (2_000, "0.0")] {
         for partitions in [1, 4] {
             let context = context(partitions).await;
@@ -111,9 +115,15 @@ async fn every_group_has_its_own_filter() {
                 {
                     let view = FilterView::parse(bytes.unwrap()).unwrap();
                     let mut members = (*group..20_000).step_by(groups).skip(1);
-                    assert!(members.all(|id| view.contains(&id)), "group {group}");
+                    assert!(
+                        members.all(|id| view.contains(&id)),
+                        "the filter of group {group} lacks a key of the group"
+                    );
                     let others = (0..groups as i64).filter(|id| view.contains(id)).count();
-                    assert!(others <= 12, "{others} of {groups} that the FILTER clause excluded");
+                    assert!(
+                        others <= 12,
+                        "{others} of the {groups} keys that the FILTER clause excluded pass"
+                    );
                     seen += 1;
                 }
             }
@@ -123,7 +133,10 @@ async fn every_group_has_its_own_filter() {
                 "SELECT count(*) FROM ({sql}) JOIN numbers ON g = id % {groups} WHERE might_contain(f, id)"
             );
             let found = one_number(&context, &joined).await;
-            assert!((20_000 - groups as i64..=20_000).contains(&found), "{found}");
+            assert!(
+                (20_000 - groups as i64..=20_000).contains(&found),
+                "{found} of 20,000 rows pass"
+            );
         }
     }
 }
@@ -161,7 +174,10 @@ async fn a_filter_that_would_be_useless_is_one_byte() {
     // A filter that is planned to be larger than the limit, first with few keys and then with many keys.
     let huge = "SELECT trommel_filter(id, 0.01, 'bloom', 1000000000) FROM numbers";
     let bytes = filter(&context, huge).await;
-    assert!(bytes.len() < 30_000, "a filter planned for many keys is small if it gets few keys");
+    assert!(
+        bytes.len() < 30_000,
+        "a filter of 20,000 keys that was planned for a billion is not small"
+    );
     let huge = "SELECT trommel_filter(a.id * 20000 + b.id, 0.01, 'bloom', 1000000000) FROM numbers a, numbers b WHERE b.id < 110";
     assert_eq!(filter(&context, huge).await, ALWAYS_TRUE);
 }
@@ -210,7 +226,7 @@ async fn wrong_arguments_are_refused() {
         ("trommel_filter(id, 0.01, 'bloom', 9223372036854775807)", "trommel_filter"),
         ("trommel_filter(make_interval(id))", "make_interval"),
         ("trommel_filter(INTERVAL '1 month')", "cannot be keys"),
-        ("might_contain(1, id)", "a filter is binary, not Int64"),
+        ("might_contain(1, id)", "a filter must be binary, not Int64"),
         ("might_contain(x'00')", "not 1 arguments"),
         ("might_contain(x'00', INTERVAL '1 month')", "cannot be keys"),
     ];
@@ -225,7 +241,7 @@ async fn memory_is_counted_and_exceeding_the_pool_is_an_error() {
     let context = support::context_of_memory(4, 3_000_000).await;
     let sql = "SELECT trommel_filter(id, 0.01, 'bloom', 20000) FROM numbers";
     assert!(filter(&context, sql).await.len() > 3_000);
-    // 20,000 groups, of at least 48 bytes each.
+    // 20,000 groups with 50 hashes of 8 bytes each take 8 MB.
     let sql = "SELECT id, trommel_filter(id + x, 0.01, 'bloom', 1000000) FROM numbers, (SELECT id AS x FROM numbers LIMIT 50) GROUP BY id";
     let error = refused(&context, sql).await;
     assert!(error.contains("Resources exhausted") || error.contains("memory"), "{error}");

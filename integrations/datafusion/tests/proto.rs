@@ -1,4 +1,4 @@
-//! Tests that plans give the same rows after they are encoded and decoded.
+//! Tests that plans have the same text and give as many rows after they are encoded and decoded.
 #![cfg(feature = "proto")]
 
 mod support;
@@ -109,7 +109,7 @@ async fn damaged_plans_do_not_panic_and_damaged_tags_are_errors() {
     let tag = b"trommel.runtime_filter.1";
     let start = bytes.windows(tag.len()).position(|window| window == tag).unwrap();
     let mut refused = 0;
-    // Flips each bit of the tag and of the message after it.
+    // Flips each bit of the tag and of the 40 bytes after it, among which is the message.
     for bit in start * 8..(start + tag.len() + 40) * 8 {
         let mut changed = bytes.to_vec();
         changed[bit / 8] ^= 1 << (bit % 8);
@@ -117,6 +117,6 @@ async fn damaged_plans_do_not_panic_and_damaged_tags_are_errors() {
             physical_plan_from_bytes_with_extension_codec(&changed, &elsewhere.task_ctx(), &codec);
         refused += usize::from(result.is_err());
     }
-    // Every flip in the tag is refused.
-    assert!(refused >= tag.len() * 8, "{refused}");
+    // Every flip in the tag must be refused, so at least as many flips are refused as the tag has bits.
+    assert!(refused >= tag.len() * 8, "only {refused} flips are refused");
 }

@@ -139,7 +139,7 @@ async fn every_join_has_the_same_rows_with_and_without_filters() {
                 displayable(plan.as_ref()).indent(false)
             );
             let got = rows(&collect(plan, context.task_ctx()).await.unwrap());
-            assert!(got == expected, "{sql}: the rows are the same");
+            assert!(got == expected, "{sql}: the rows differ with a filter of kind {kind}");
         }
     }
 }
@@ -162,10 +162,10 @@ async fn rows_without_a_partner_do_not_reach_the_join() {
     assert_eq!(metric(filter, "probe_rows"), 20_000);
     // 400 rows have a partner. Of the other rows, 1 % pass, plus at most six standard deviations.
     let passed = output_rows(filter);
-    assert!((400..=400 + 196 + 84).contains(&passed), "{passed}");
+    assert!((400..=400 + 196 + 84).contains(&passed), "{passed} rows pass");
     assert!(
         (100..1_000).contains(&metric(filter, "filter_bytes")),
-        "{}",
+        "the filter has {} bytes",
         metric(filter, "filter_bytes")
     );
     assert_eq!(metric(filter, "filters_switched_off"), 0);
@@ -187,7 +187,10 @@ async fn rows_with_null_keys_do_not_reach_the_join() {
         .sum();
     let filter = &filters(&plan)[0];
     let passed = output_rows(filter);
-    assert!(joined > 300 && (joined..=joined + 300).contains(&passed), "{joined} {passed}");
+    assert!(
+        joined > 300 && (joined..=joined + 300).contains(&passed),
+        "{joined} rows are joined, {passed} pass the filter"
+    );
 }
 
 #[tokio::test]
@@ -204,7 +207,7 @@ async fn a_filter_that_most_rows_pass_is_switched_off() {
     // has seen 1,000 rows.
     assert_eq!(metric(filter, "filters_switched_off"), 3);
     let dropped = metric(filter, "probe_rows") - output_rows(filter);
-    assert!((1..=3 * 1_512).contains(&dropped), "{dropped}");
+    assert!((1..=3 * 1_512).contains(&dropped), "{dropped} rows are dropped");
     assert_eq!(support::one_number(&context, sql).await, 18_800);
 }
 
