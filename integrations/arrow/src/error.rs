@@ -8,7 +8,7 @@ use trommel::error::OffsetsError;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ColumnError {
-    /// Values of this type have no key.
+    /// Values of this type cannot be keys of a filter.
     Unsupported {
         /// The type of the column, or of the values if the column is a dictionary.
         data_type: DataType,
@@ -24,7 +24,8 @@ pub enum ColumnError {
         /// The number of rows of that column.
         rows: usize,
     },
-    /// The offsets of a column of strings are invalid. Arrow's checked constructors refuse such arrays.
+    /// The offsets of a column of strings or binary values are invalid. Arrow's checked constructors refuse such
+    /// arrays.
     Offsets(OffsetsError),
 }
 

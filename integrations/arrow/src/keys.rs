@@ -63,7 +63,8 @@ impl ColumnHasher {
     /// order of the columns.
     ///
     /// # Errors
-    /// [`ColumnError`] if there is no column, their lengths differ, or a type has no key.
+    /// [`ColumnError`] if there is no column, the columns have different lengths, values of a type cannot be keys, or
+    /// the offsets of a column of strings or binary values are invalid.
     pub fn hash(&mut self, columns: &[&dyn Array]) -> Result<Keys<'_>, ColumnError> {
         let (first, others) = columns.split_first().ok_or(ColumnError::NoColumns)?;
         let expected_rows = first.len();
@@ -130,7 +131,7 @@ fn combine(hasher: &Hasher, hashes: &mut [KeyHash], others: &[KeyHash]) {
 #[derive(Clone, Debug)]
 pub struct Keys<'a> {
     hashes: &'a [KeyHash],
-    /// Marks the rows without a key. `None` if all rows have one.
+    /// Marks the rows without a key. `None` means that all rows have a key.
     nulls: Option<NullBuffer>,
 }
 
@@ -153,14 +154,14 @@ impl Keys<'_> {
         self.hashes
     }
 
-    /// Marks the rows that have no key as null. `None` if all rows have a key.
+    /// Marks the rows that have no key as null. `None` means that all rows have a key.
     #[must_use]
     pub fn nulls(&self) -> Option<&NullBuffer> {
         self.nulls.as_ref()
     }
 
-    /// Calls `consume` once with the hashes of the rows that have a key, in order. Copies the hashes if some rows have
-    /// no key.
+    /// Calls `consume` once with the hashes of the rows that have a key, in order. Copies the hashes unless
+    /// [`Keys::nulls`] is `None`.
     pub fn for_valid<E>(
         &self,
         mut consume: impl FnMut(&[KeyHash]) -> Result<(), E>,

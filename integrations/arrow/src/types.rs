@@ -1,11 +1,11 @@
-//! Which types have keys, and which casts do not change the hash of a key.
+//! Which types can be keys, and which casts do not change the hash of a key.
 
 use crate::hash::hash_column;
 use arrow_array::new_empty_array;
 use arrow_schema::DataType;
 use trommel::Hasher;
 
-/// Whether values of a type can be keys.
+/// Whether values of a type can be keys of a filter.
 ///
 /// ```
 /// use arrow_schema::{DataType, IntervalUnit};

@@ -308,7 +308,8 @@ fn a_bitmap_becomes_a_buffer_without_a_copy() {
     assert!((0..1_000).all(|bit| buffer.value(bit) == expected.get(bit)));
 }
 
-/// Checks every cast for which `cast_keeps_keys` is true, with values at the ends of each range.
+/// Checks those casts between the types below for which `cast_keeps_keys` is true. The values of integers are at the
+/// ends of their ranges.
 #[test]
 fn hashes_are_equal_after_casts_that_keep_keys() {
     let columns: [ArrayRef; 10] = [
@@ -360,7 +361,8 @@ fn hashes_are_equal_after_casts_that_keep_keys() {
     assert_eq!(kept, 19);
 }
 
-/// Filters store these hashes, so they must never change. The expected hashes are from Python's `xxhash` package.
+/// The bytes of frozen filters depend on these hashes, so the hashes must never change. The expected hashes are from
+/// Python's `xxhash` package.
 #[test]
 fn hashes_never_change() {
     let hasher = Hasher::default();
