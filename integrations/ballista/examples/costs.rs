@@ -30,7 +30,7 @@ struct Arguments {
     scale: f64,
 }
 
-/// The number of files of each large table, and so the number of tasks that read the table if there are slots for them.
+/// The number of files of each large table.
 const FILES: i32 = 8;
 
 /// The queries select the orders before one of these days. The day determines how many keys the filter has.
@@ -42,7 +42,7 @@ async fn main() {
     let tables = arguments.data.join(format!("scale-{}-{FILES}", arguments.scale));
     data::generate(&tables, arguments.scale, FILES);
     println!(
-        "| executors | keys | parts | of the parts, bytes | formula | filter, bytes | formula | tasks that read it | read in all, bytes |"
+        "| executors | keys | parts | bytes of all parts, measured | computed | bytes of the filter, measured | computed | tasks that read the filter | bytes read by all tasks |"
     );
     println!("|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
     for executors in [1, 2, 4] {
@@ -75,7 +75,9 @@ async fn measure(cluster: &Cluster, context: &SessionContext, executors: usize, 
     let agreed = trommel::FilterSpec::new(options.kind).fpr(options.fpr).keys(estimated);
     let agreed_bytes = agreed.encoded_len().expect("a spec that was built");
     let parts = stages.parts as u64;
-    // A part with few keys consists of their hashes; a part with many keys is a filter of the agreed size.
+    // A part with few keys consists of a header of 40 bytes and the keys' hashes; a part with many keys is a filter of
+    // the agreed size. The merged filter is made for the actual number of keys if the hashes of all parts take no more
+    // bytes than a filter of the agreed size.
     let parts_formula = parts * (40 + 8 * keys / parts).min(agreed_bytes);
     let is_sparse = 8 * keys <= agreed_bytes;
     let filter = if is_sparse { agreed.keys(keys as usize) } else { agreed };
@@ -89,9 +91,9 @@ async fn measure(cluster: &Cluster, context: &SessionContext, executors: usize, 
 
 /// The stages of a plan's single filter, as `EXPLAIN ANALYZE` prints them.
 struct Stages {
-    /// The stage that builds the parts of the filter.
+    /// The id of the stage that builds the parts of the filter.
     build: usize,
-    /// The stage that merges the parts.
+    /// The id of the stage that merges the parts.
     merge: usize,
     /// The number of partitions of the build stage.
     parts: usize,

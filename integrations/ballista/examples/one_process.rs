@@ -89,7 +89,7 @@ async fn session(tables: &Path, [sort_merge, dynamic, runtime]: [bool; 3]) -> Se
     context
 }
 
-/// Returns the median seconds of interleaved runs in each session. Requires that all sessions give the same answer.
+/// Returns the median seconds of interleaved runs in each session. Panics if the sessions give different answers.
 async fn measure(
     sessions: &[SessionContext],
     name: &str,
@@ -106,7 +106,7 @@ async fn measure(
             let rows = rows(&sessions[i], sql).await;
             times[i].push(begin.elapsed());
             let first = answer.get_or_insert_with(|| rows.clone());
-            assert_eq!(*first, rows, "{name}: all answers are the same");
+            assert_eq!(*first, rows, "{name}: a variant gives another answer than the first one");
         }
     }
     times.iter_mut().for_each(|times| times.sort());

@@ -16,11 +16,13 @@ use trommel_datafusion::{
     trommel_filter_udaf,
 };
 
-/// Adds runtime filters and the SQL functions of this crate to a scheduler.
+/// Adds runtime filters and the SQL functions of `trommel_datafusion` to a scheduler.
 ///
 /// Filters are on unless a client turns them off. If the config has its own config producer or session builder, they
-/// are kept: the options of this crate are added to the result of the config producer, and its rule and planner to the
-/// result of the session builder.
+/// are kept: the options of the filters are added to the result of the config producer, and the rule that places
+/// filters to the result of the session builder. The query planner of this session is replaced. If the config has its
+/// own physical codec, the codec is kept. The caller must ensure that this codec can encode and decode all that
+/// [`physical_codec`] can.
 #[must_use]
 pub fn scheduler_config(config: SchedulerConfig) -> SchedulerConfig {
     let produce = with_options(config.override_config_producer.clone());
@@ -62,7 +64,9 @@ fn with_filters(state: SessionState) -> Result<SessionState> {
     Ok(state)
 }
 
-/// Adds the operators and functions of this crate to an executor.
+/// Adds the operators of filters and the SQL functions of `trommel_datafusion` to an executor. If the config has its
+/// own physical codec, the codec is kept. The caller must ensure that this codec can encode and decode all that
+/// [`physical_codec`] can.
 #[must_use]
 pub fn executor_config(mut config: ExecutorProcessConfig) -> ExecutorProcessConfig {
     config.override_physical_codec.get_or_insert_with(physical_codec);

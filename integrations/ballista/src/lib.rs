@@ -13,7 +13,8 @@
 //! # }
 //! ```
 //!
-//! The binaries `trommel-scheduler` and `trommel-executor` are Ballista's binaries with one of these lines each.
+//! The binaries `trommel-scheduler` and `trommel-executor` are Ballista's binaries with one of these lines each. The
+//! scheduler also has an option that cancels queries without progress ([`cancel_stalled_jobs`]).
 //!
 //! Filters are on unless a client turns them off. A client that registers [`RuntimeFilterOptions`] with its session can
 //! set `trommel.runtime_filter.enabled` and all other options for its own queries.

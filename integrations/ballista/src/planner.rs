@@ -21,8 +21,9 @@ use trommel_datafusion::{
 ///
 /// No filter is made if the estimated size of the join side that builds the filter is below
 /// `ballista.optimizer.broadcast_join_threshold_bytes`: Ballista is then expected to send that side to all executors,
-/// and the join shuffles nothing. There are two exceptions. The filter pays nevertheless if the filtered rows are
-/// grouped before the join and therefore shuffled, or if the filtered rows are the keys of another filter.
+/// and the other side is not shuffled for the join. There are two exceptions. The filter pays nevertheless if the
+/// filtered rows are grouped before the join and therefore shuffled, or if the filtered rows are the keys of another
+/// filter.
 #[derive(Debug, Default)]
 pub struct DistributedFilterPlanner {
     local: RuntimeFilterPlanner,
@@ -60,8 +61,8 @@ impl ExtensionPlanner for DistributedFilterPlanner {
     }
 }
 
-/// Whether Ballista is expected to send the side that builds the filter to all executors, so that the filter saves no
-/// shuffle. A side of unknown size is assumed not to be sent.
+/// Whether the filter saves no shuffle, because Ballista is expected to send the side that builds the filter to all
+/// executors. A side of unknown size is assumed not to be sent.
 fn is_broadcast(
     join: FilteredJoin,
     build: &Arc<dyn ExecutionPlan>,

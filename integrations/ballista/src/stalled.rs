@@ -34,11 +34,12 @@ impl Progress {
     }
 }
 
-/// Cancels every job of which no task has begun or ended for `limit`. Runs as long as the scheduler.
+/// Cancels every job of which no task has begun or ended for `limit`. Never returns, so it must run in a task of its
+/// own.
 ///
 /// After the loss of an executor, Ballista 55 can leave a job without the tasks that would finish it, so its client
-/// would wait for ever. A job is also cancelled if its running tasks all take longer than `limit`. So `limit` must be
-/// far above the time that a task takes.
+/// would wait for ever. A job is also cancelled if its running tasks all take longer than `limit`, or if its tasks wait
+/// longer than `limit` for a free executor. So `limit` must be far above these times.
 pub async fn cancel_stalled_jobs<T, U>(scheduler: SchedulerServer<T, U>, limit: Duration)
 where
     T: 'static + AsLogicalPlan,

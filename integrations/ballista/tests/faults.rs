@@ -1,5 +1,5 @@
-//! Tests a cluster with processes that die, processes without the filters, and filters that are too large. Each query
-//! must end within a minute with a right answer or a clear error.
+//! Tests a cluster with processes that die, processes without the filters, and filters that are too large. A query must
+//! end within a minute, or two minutes for several queries, with a right answer or a clear error.
 
 mod support;
 
@@ -36,7 +36,7 @@ async fn tables() -> (TempDir, &'static str, String) {
     (folder, sql, expected)
 }
 
-/// The number of stages that have written shuffle files.
+/// The number of stages that have begun to write shuffle files.
 fn stages(cluster: &Cluster) -> usize {
     let entries = |path| std::fs::read_dir(path).into_iter().flatten().flatten();
     let jobs = (0..2).flat_map(|i| entries(cluster.work_folder(i)));
@@ -69,7 +69,7 @@ async fn with_fault(
 const STALLED: Duration = Duration::from_secs(20);
 
 /// Kills an executor as soon as `begun_stages` stages have begun. The query must give the right answer or an error that
-/// the job was cancelled. With a new executor, the next query must be answered.
+/// the job was cancelled. With a new executor, the query must be answered if it is repeated for up to two minutes.
 async fn kill_an_executor_after(begun_stages: usize) {
     let (folder, sql, expected) = tables().await;
     let setup = Setup { cancel_stalled_after: Some(STALLED), ..Setup::default() };

@@ -36,7 +36,7 @@ struct Arguments {
     /// The number of tasks that an executor runs at once.
     #[arg(long, default_value_t = 2)]
     slots: usize,
-    /// The number of files per large table, and so the number of tasks that read the table.
+    /// The number of files per large table.
     #[arg(long, default_value_t = 4)]
     files: i32,
     /// Limits the link of each executor, in both directions, to this rate in Mbit/s. Uses network namespaces and needs
@@ -98,7 +98,10 @@ async fn main() {
             println!("| {name} | failed {which} filters: {} | | | | | |", error.replace('|', "/"));
             continue;
         }
-        assert_eq!(without.answer, with.answer, "{name}: both answers are the same");
+        assert_eq!(
+            without.answer, with.answer,
+            "{name}: the answers without and with filters differ"
+        );
         println!(
             "| {name} | {:.2} | {:.2} | {:.2} | {:.2} | {:.2} | {:.2} |",
             without.megabytes(),
