@@ -102,7 +102,7 @@ fn build(rounds: usize, scale: usize) {
         let check = |theirs: &Sbbf, ours: &SplitBlockBloom| {
             let mut bitset = Vec::new();
             theirs.write_bitset(&mut bitset).expect("writing to memory");
-            assert!(bitset == ours.parquet_bitset(), "the filters are equal");
+            assert!(bitset == ours.parquet_bitset(), "the filters of Sbbf and of Trommel differ");
         };
         let build_theirs = |values: &[i64]| {
             let mut filter = Sbbf::new_with_num_of_bytes(bytes);
@@ -286,7 +286,7 @@ fn many_files(rounds: usize, scale: usize) {
     let (theirs, ours) = (read(), open());
     println!("{} files of {values} values\n\n{HEAD}", files.len());
 
-    // Each call has another key, so that its blocks are not in a cache.
+    // Each call looks up another key, so that the blocks of the key are not in a cache.
     let key = |i: usize, present: bool| {
         mixed((i * 7919 % (files.len() * values)) as u64 + if present { 0 } else { 1 << 40 })
     };

@@ -18,9 +18,11 @@ const BATCH: usize = 1024;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Literal<'v> {
-    /// `INT32`. Dates, times in milliseconds, integers of up to 32 bits and decimals of up to 9 digits have this type.
+    /// `INT32`. Dates, times in milliseconds and integers of up to 32 bits have this type. Decimals of up to 9 digits
+    /// can have this type.
     Int32(i32),
-    /// `INT64`. Timestamps, times in microseconds or nanoseconds and decimals of up to 18 digits can have this type.
+    /// `INT64`. Integers of 64 bits, timestamps, and times in microseconds or nanoseconds have this type. Decimals of
+    /// up to 18 digits can have this type.
     Int64(i64),
     /// `FLOAT`.
     Float(f32),
@@ -143,7 +145,8 @@ impl Literals {
     /// Makes literals from decimals as unscaled integers: for a column of scale 2, 12.34 is 1234.
     ///
     /// An integer that does not fit into the column's type is in no row group. A column of `BYTE_ARRAY` can store the
-    /// same number with several lengths, so every row group is assumed to have the number.
+    /// same number with several lengths, so every row group is assumed to have the number. The same is assumed if the
+    /// column's values have a fixed length of more than 64 KiB.
     ///
     /// # Errors
     /// [`ProbeError::WrongType`] if the column has floats, [`ProbeError::UnsupportedType`] if the format has no filters

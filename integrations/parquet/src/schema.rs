@@ -186,8 +186,8 @@ struct Element<'a> {
 
 /// The maximum number of levels of nested groups.
 const MAX_DEPTH: usize = 256;
-/// The maximum total length of all paths, as a multiple of the length of the list of elements in the file. Without it,
-/// a small footer with long group names could use much memory.
+/// The maximum total length of all paths, as a multiple of the length of the list of elements in the file. Without
+/// this limit, a small footer with long group names could use much memory.
 const MAX_PATH_GROWTH: usize = 64;
 
 /// Reads the list of schema elements.

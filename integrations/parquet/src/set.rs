@@ -45,7 +45,8 @@ impl<'a> FilterSet<'a> {
     /// Adds a file, with the filters of a column in all its row groups.
     ///
     /// # Errors
-    /// [`ProbeError`] if there is no such column, or a filter is malformed; the set is unchanged.
+    /// [`ProbeError`] if there is no such column, if two columns have this path, or if a filter is malformed. The set
+    /// is then unchanged.
     pub fn push(&mut self, file: &FileFilters<'a>, column: &str) -> Result<(), ProbeError> {
         let column = file.column(column)?;
         let filters = (0..file.row_groups().len())
@@ -81,7 +82,7 @@ impl<'a> FilterSet<'a> {
     /// added. The bit is set if one of the literals may be in the file, or if one of its row groups has no filter.
     ///
     /// # Errors
-    /// [`ProbeError`] if the column has another type than the literals in any of the files.
+    /// [`ProbeError`] if the type of the column differs from the type of the literals in any of the files.
     pub fn files_to_read(&self, literals: &Literals) -> Result<Bitmap, ProbeError> {
         self.columns.iter().try_for_each(|column| literals.check(column))?;
         let mut read = Bitmap::new(self.files);

@@ -32,7 +32,11 @@ fn filters_of_other_writers_are_ours_bit_for_bit() {
         for (group, column, filter) in file.filters() {
             let filter = filter.unwrap();
             let ours = ours(&filter, column.path(), group);
-            assert!(filter.bitset() == ours.parquet_bitset(), "{writer} {} {group}", column.path());
+            assert!(
+                filter.bitset() == ours.parquet_bitset(),
+                "the bitsets differ: {writer} {} {group}",
+                column.path()
+            );
             // The bitset is borrowed from the file's bytes.
             let begin = bytes.as_ptr_range().start as usize + filter.offset() as usize;
             let end = filter.bitset().as_ptr_range().end as usize;
@@ -51,7 +55,11 @@ fn distinct_values_and_false_positive_rate_are_estimated() {
         let filter = filter.unwrap();
         let distinct = if column.path() == "tags.list.element" { 80.0 } else { 40.0 };
         let estimate = filter.estimated_distinct();
-        assert!((estimate / distinct - 1.0).abs() < 0.3, "{}: {estimate}", column.path());
+        assert!(
+            (estimate / distinct - 1.0).abs() < 0.3,
+            "{}: estimated {estimate} distinct values",
+            column.path()
+        );
         assert!(filter.estimated_fpr() < 0.2 && filter.fill() < 0.7 && filter.fill() > 0.2);
     }
 }
@@ -89,7 +97,11 @@ fn row_groups_with_a_literal_are_read_and_few_others() {
                 for k in numbers(group) {
                     let literals = self::literals(column, std::iter::once(k));
                     let groups = file.row_groups_to_read(column, &literals).unwrap();
-                    assert!(groups.get(group), "{writer} {} {k}", column.path());
+                    assert!(
+                        groups.get(group),
+                        "a value is missing: {writer} {} {k}",
+                        column.path()
+                    );
                     if has_filter {
                         read += groups.count_ones() - 1;
                         asked += GROUPS - 1;
@@ -101,7 +113,10 @@ fn row_groups_with_a_literal_are_read_and_few_others() {
         }
         // The filters have 13 bits per value (26 in pyarrow's `tags`), so at most 1 % of the absent values are expected
         // to pass.
-        assert!(read * 25 < asked, "{writer}: {read} of {asked}");
+        assert!(
+            read * 25 < asked,
+            "{writer}: {read} of {asked} row groups without the value are read"
+        );
     }
 }
 

@@ -42,13 +42,13 @@ fn every_truncated_file_and_footer_is_refused() {
     for name in ["pyarrow", "duckdb"] {
         let bytes = golden(name);
         for end in 0..bytes.len() {
-            assert!(FileFilters::open(&bytes[..end]).is_err(), "{name} {end}");
+            assert!(FileFilters::open(&bytes[..end]).is_err(), "{name}: {end} bytes are accepted");
         }
     }
     let (footer, _) = parts();
     for end in 0..footer.len() {
         let file = around_footer(&footer[..end]);
-        assert!(FileFilters::open(&file).is_err(), "{end}");
+        assert!(FileFilters::open(&file).is_err(), "{end} bytes of a footer are accepted");
     }
 }
 
@@ -99,7 +99,11 @@ fn footers_that_declare_huge_lists_or_paths_use_little_memory() {
     let problem = "the paths of the columns are too long";
     assert_eq!(refused, Some(FileError::Schema { problem }));
     let file = around_footer(&footer).len() as u64;
-    assert!((peak() - before) * 1024 < 100 * file + (256 << 20), "{} KB", peak() - before);
+    assert!(
+        (peak() - before) * 1024 < 100 * file + (256 << 20),
+        "the peak of memory grew by {} KB",
+        peak() - before
+    );
 }
 
 /// A file of the parquet crate in which the metadata of the first chunk are changed.
@@ -310,7 +314,7 @@ fn malformed_files_are_rewritten_or_refused() {
         assert_eq!(folder.names(), ["in"]);
         changed[at] = bytes[at];
     }
-    assert!(rewritten > 50 && refused > 50, "{rewritten} {refused}");
+    assert!(rewritten > 50 && refused > 50, "{rewritten} files are rewritten, {refused} refused");
 }
 
 /// Runs the fuzz target on its seeds, without a fuzzer.

@@ -46,7 +46,10 @@ fn assert_same_except_filters(old: &Path, new: &Path) {
                 let (start, len) = chunk.byte_range();
                 bytes[start as usize..][..len as usize].to_vec()
             };
-            assert!(bytes(a, &old_bytes) == bytes(b, &new_bytes), "chunk {column} of {group}");
+            assert!(
+                bytes(a, &old_bytes) == bytes(b, &new_bytes),
+                "chunk {column} of row group {group} differs"
+            );
             let indexes = |metadata: &ParquetMetaData, bytes: &[u8]| {
                 let index = metadata.page_index_for_row_group(group);
                 let page = |page: &PageLocation| {
@@ -60,7 +63,10 @@ fn assert_same_except_filters(old: &Path, new: &Path) {
             };
             let before: (_, Option<Vec<_>>) = indexes(&old, &old_bytes);
             assert!(before.0.is_some() && before.1.is_some());
-            assert!(before == indexes(&new, &new_bytes), "page indexes of {column} of {group}");
+            assert!(
+                before == indexes(&new, &new_bytes),
+                "the page indexes of column {column} in row group {group} differ"
+            );
         }
     }
 }
@@ -106,8 +112,8 @@ fn built(values: &[Vec<u8>], bytes: usize) -> SplitBlockBloom {
     filter
 }
 
-/// Checks that the filters of a column are built from its values, that their false-positive rate is near `fpr`, and
-/// that the parquet crate finds the values in them.
+/// Checks that the filters of a column are built from its values, that their estimated false-positive rate is below
+/// 1.5 · `fpr`, and that the parquet crate finds the values in them.
 fn assert_filters(path: &Path, options: &Options, column: &str, fpr: f64) {
     let bytes = fs::read(path).unwrap();
     let file = FileFilters::open(&bytes).unwrap();
@@ -116,12 +122,16 @@ fn assert_filters(path: &Path, options: &Options, column: &str, fpr: f64) {
         let filter = file.filter(group, column).unwrap().expect("a filter was made");
         let values = values(options, column.path(), group);
         let ours = built(&values, filter.bitset().len());
-        assert!(filter.bitset() == ours.parquet_bitset(), "{} {group}", column.path());
+        assert!(
+            filter.bitset() == ours.parquet_bitset(),
+            "the bitsets differ: {} {group}",
+            column.path()
+        );
         // The false-positive rate is estimated from the number of set bits. This number varies, since a filter has only
         // some hundred values.
         assert!(
             filter.estimated_fpr() < 1.5 * fpr,
-            "{}: {}",
+            "{}: the false-positive rate is {}",
             column.path(),
             filter.estimated_fpr()
         );
@@ -232,7 +242,10 @@ fn filters_between_row_groups_are_replaced_and_data_moves_up() {
             .map(|change| change.bytes_after as i64 - change.bytes_before as i64)
             .sum();
         let file = report.file_bytes_after as i64 - report.file_bytes_before as i64;
-        assert!((file - grown).abs() < 100, "{file} {grown}");
+        assert!(
+            (file - grown).abs() < 100,
+            "the file grew by {file} bytes, its filters by {grown}"
+        );
     }
 }
 

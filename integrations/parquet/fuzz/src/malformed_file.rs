@@ -49,7 +49,7 @@ pub fn parts() -> (&'static [u8], usize) {
     (&rest[rest.len() - footer_len..], rest.len() - footer_len)
 }
 
-/// Opens a file and calls everything that a caller may call, with checks of the results.
+/// Opens a file, calls the functions that find and probe its filters, and checks their results.
 pub fn judge(bytes: &[u8]) {
     let file = match FileFilters::open(bytes) {
         Ok(file) => file,
@@ -86,7 +86,7 @@ pub fn judge(bytes: &[u8]) {
                 }
             }
             (Err(one), Err(other)) => assert_eq!(one, other),
-            (read, each) => panic!("{read:?}, but {each:?}"),
+            (read, each) => panic!("row_groups_to_read: {read:?}, but might_contain: {each:?}"),
         }
         let mut set = FilterSet::new();
         if set.push(&file, column.path()).is_ok() {

@@ -40,9 +40,9 @@ pub(crate) fn build(
     Ok(filter)
 }
 
-/// Halves a filter as long as its false-positive rate stays at most `fpr`. The result is bit for bit the filter that
-/// would have been built at this size. `None` if the false-positive rate of the filter is already higher, or if memory
-/// runs out.
+/// Halves a filter as long as its number of blocks is even and its false-positive rate stays at most `fpr`. The result
+/// is bit for bit the filter that would have been built at this size. `None` if the false-positive rate of the filter
+/// is already higher, or if memory runs out.
 pub(crate) fn fold(filter: &ChunkFilter<'_>, fpr: f64) -> Option<SplitBlockBloom> {
     filter.view().to_owned_filter().ok()?.fold_to_fpr(fpr).ok()?
 }

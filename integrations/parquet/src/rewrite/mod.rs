@@ -70,7 +70,8 @@ pub struct RewriteReport {
     /// The size of the output in bytes.
     pub file_bytes_after: u64,
     /// Bytes of old filters that are still in the file although nothing refers to them. This happens if the file has
-    /// bytes that its footer does not account for. In such a file, nothing is moved.
+    /// bytes that its footer does not account for, or if its page indexes do not follow its column chunks. In such a
+    /// file, nothing is moved.
     pub unused_bytes: u64,
     /// The filters that were made, folded or removed, in the order of row groups, then of columns.
     pub filters: Vec<FilterChange>,
@@ -113,8 +114,8 @@ impl Rewrite {
         self.with(column, Operation::Replace { fpr })
     }
 
-    /// Halves the filters of a column as long as their false-positive rate stays at most `fpr`. Reads no values. A
-    /// filter whose false-positive rate is already higher is not changed.
+    /// Halves each filter of a column as long as its number of blocks is even and its false-positive rate stays at most
+    /// `fpr`. Reads no values. A filter whose false-positive rate is already higher is not changed.
     #[must_use]
     pub fn fold(self, column: &str, fpr: f64) -> Self {
         self.with(column, Operation::Fold { fpr })
@@ -145,7 +146,7 @@ impl Rewrite {
     /// Memory: the hashes of one column chunk's distinct values, one filter, the footer, and buffers.
     ///
     /// # Errors
-    /// [`RewriteError`]; the output is unchanged.
+    /// [`RewriteError`]. The output is unchanged, unless the folder could not be synced after the output was replaced.
     pub fn write(&self, output: impl AsRef<Path>) -> Result<RewriteReport, RewriteError> {
         self.write_with_progress(output, |_, _| {})
     }
@@ -154,7 +155,7 @@ impl Rewrite {
     /// filters and their total number.
     ///
     /// # Errors
-    /// [`RewriteError`]; the output is unchanged.
+    /// The errors of [`Rewrite::write`].
     pub fn write_with_progress(
         &self,
         output: impl AsRef<Path>,

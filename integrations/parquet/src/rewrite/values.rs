@@ -11,11 +11,11 @@ use trommel::KeyHash;
 
 /// The number of records that are decoded at a time.
 const BATCH: usize = 8192;
-/// The number of hashes from which on they are sorted.
+/// While hashes are collected, they are first sorted when there are this many.
 const MIN_SORTED: usize = 1 << 16;
 
-/// Collects distinct hashes. Repeated hashes are removed whenever the number of hashes has doubled since the last
-/// removal.
+/// Collects distinct hashes. Repeated hashes are removed whenever there are at least [`MIN_SORTED`] hashes and their
+/// number has doubled since the last removal.
 #[derive(Debug, Default)]
 pub(crate) struct Distinct {
     hashes: Vec<KeyHash>,
