@@ -103,7 +103,7 @@ std::size_t Matches(const leveldb::FilterPolicy &policy, const std::vector<level
 }
 
 // Returns the false-positive rate of about a million lookups, spread evenly over several filters of `n` keys. The
-// filters together hold about 40,000 keys. If `n` is larger, there is only one filter.
+// filters together hold about 40,000 keys. If `n` is above 20,000, there is only one filter.
 double FalsePositives(const leveldb::FilterPolicy &policy, std::size_t n) {
     const std::size_t filters = std::max<std::size_t>(1, 40'000 / n), lookups = 1'000'000 / filters;
     std::size_t matches = 0;

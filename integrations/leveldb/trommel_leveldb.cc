@@ -13,7 +13,8 @@
 
 namespace {
 
-// A filter of LevelDB has some 20 to 40 keys, so their hashes fit on the stack.
+// A filter of LevelDB has the keys of one block of data, usually some 20 to 40, so their hashes usually fit on the
+// stack.
 constexpr std::size_t kHashesOnStack = 256;
 
 class TrommelFilterPolicy final : public leveldb::FilterPolicy {

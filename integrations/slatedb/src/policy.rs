@@ -181,8 +181,9 @@ impl slatedb::FilterPolicy for TrommelFilterPolicy {
     }
 }
 
-/// A name that contains everything on which the meaning of a filter depends. The extractor's name is last, so that two
-/// different configurations never have the same name, whatever the extractor is called.
+/// A name that contains everything on which the meaning of a filter depends; it identifies an extractor by the
+/// extractor's name. That name comes last, so that two different configurations never have the same name, whatever
+/// their extractors are called.
 fn name(hashing: &Hashing) -> String {
     let mut name = format!("{}:slatedb.{}", hashing.blocks.name(), TrommelFilterPolicy::VERSION);
     if !hashing.whole_keys {

@@ -51,10 +51,17 @@ async fn require_filtered(
     }
     let all = recorder.answers("point");
     let passed = all.maybe - present.maybe;
-    assert_eq!(all.no + passed, KEYS - 1, "each absent key goes through the filter: {policy:?}");
+    assert_eq!(
+        all.no + passed,
+        KEYS - 1,
+        "not every absent key was looked up in the filter: {policy:?}"
+    );
     assert_eq!(all.false_positives, passed);
     let bounds = binomial_bounds(KEYS as usize, expected_fpr(policy, KEYS));
-    assert!(bounds.contains(&(passed as usize)), "{passed}, not in {bounds:?}: {policy:?}");
+    assert!(
+        bounds.contains(&(passed as usize)),
+        "{passed} absent keys pass, not {bounds:?}: {policy:?}"
+    );
     assert_eq!(policy.corrupt_blocks(), 0);
 }
 
@@ -64,7 +71,11 @@ async fn require_filtered_in_four_tables(db: &Db, recorder: &Recorder) {
     require_even_keys(db, 0..2 * KEYS).await;
     let answers = recorder.answers("point");
     let bounds = binomial_bounds(7 * KEYS as usize, expected_fpr(&ours(), KEYS));
-    assert_eq!(answers.maybe - answers.false_positives, KEYS, "each key in its table: {answers:?}");
+    assert_eq!(
+        answers.maybe - answers.false_positives,
+        KEYS,
+        "not every key was found through the filter of its table: {answers:?}"
+    );
     assert!(answers.false_positives <= *bounds.end() as u64, "{answers:?}, {bounds:?}");
     // The number of filters that a get asks and that do not hold its key: four for an absent key. For a present key it
     // is 1.5 on average until the key is found. SlateDB checks some tables ahead, so it can be three for a present key.
@@ -335,7 +346,11 @@ async fn a_filter_that_the_disk_damaged_is_an_error_and_hides_no_key() {
     written(&store, &policies, 2).await;
     let name = policy.name().as_bytes();
     let tables = files_with(folder.path(), name);
-    assert_eq!(tables.len(), 3, "two tables and the table that they were merged into");
+    assert_eq!(
+        tables.len(),
+        3,
+        "there are not two tables and the table that they were merged into"
+    );
     for table in &tables {
         let mut bytes = std::fs::read(table).unwrap();
         let at = bytes.windows(name.len()).rposition(|window| window == name).unwrap();

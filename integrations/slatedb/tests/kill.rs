@@ -92,16 +92,16 @@ fn kill_one(folder: &Path, first_batch: u64, delay: Duration) -> u64 {
     });
     // The writer needs time to open the database. After its first report it does nothing but write.
     let first = batches.recv_timeout(Duration::from_secs(60));
-    let first = first.expect("a writer acknowledges a batch within a minute");
+    let first = first.expect("no writer reported a batch within a minute");
     std::thread::sleep(delay);
     writer.0.kill().unwrap();
     let status = writer.0.wait().unwrap();
-    assert_eq!(status.signal(), Some(9), "the writer runs until it is killed: {status}");
+    assert_eq!(status.signal(), Some(9), "the writer ended before it was killed: {status}");
     reading.join().unwrap();
 
     let mut acknowledged = first_batch;
     for batch in std::iter::once(first).chain(batches) {
-        assert_eq!(batch, acknowledged, "batches are acknowledged in order");
+        assert_eq!(batch, acknowledged, "batches are not reported in order");
         acknowledged += 1;
     }
     acknowledged
@@ -120,7 +120,7 @@ async fn holds(db: &Db, i: u64) -> bool {
 /// Requires that the acknowledged batches are there, and returns the number of batches in the database.
 async fn require_batches(db: &Db, acknowledged: u64) -> u64 {
     for i in 0..acknowledged * KEYS_PER_BATCH {
-        assert!(holds(db, i).await, "acknowledged key {i} is in the database");
+        assert!(holds(db, i).await, "key {i} of a reported batch is not in the database");
     }
     let mut more = 0;
     let next = acknowledged * KEYS_PER_BATCH;
@@ -129,7 +129,7 @@ async fn require_batches(db: &Db, acknowledged: u64) -> u64 {
     }
     assert!(
         more == 0 || more == KEYS_PER_BATCH,
-        "batch {acknowledged} is whole or absent: {more} keys"
+        "batch {acknowledged} is neither whole nor absent: {more} of its keys, or of later ones, are there"
     );
     let batches = acknowledged + more / KEYS_PER_BATCH;
     // A scan uses no filter.
@@ -159,8 +159,11 @@ async fn kill_writers(kills: u64) {
         db.close().await.unwrap();
     }
     assert_eq!(policy.corrupt_blocks(), 0);
-    assert!(acknowledged >= kills, "each writer acknowledged something");
-    assert!(kills < 20 || (asked.maybe > 0 && asked.no > 0), "gets ask filters: {asked:?}");
+    assert!(acknowledged >= kills, "a writer reported no batch");
+    assert!(
+        kills < 20 || (asked.maybe > 0 && asked.no > 0),
+        "no filter answered maybe, or none answered no: {asked:?}"
+    );
     println!(
         "{kills} writers killed: {acknowledged} batches acknowledged, {} written and not acknowledged, {} keys held; \
          filters answered \"maybe\" {} times and \"no\" {} times",

@@ -51,11 +51,17 @@ fn every_kind_finds_its_keys_and_has_the_expected_false_positives() {
         let clamped = policy.decode(&bytes).clamp_allocated_size();
         for filter in [built, policy.decode(&bytes), clamped] {
             assert_eq!(encoded(&*filter), bytes, "{policy:?}");
-            assert!((0..n).all(|i| filter.might_match(&point(key(i)))), "{policy:?}");
+            assert!(
+                (0..n).all(|i| filter.might_match(&point(key(i)))),
+                "a key is missing: {policy:?}"
+            );
             let maybe = (n..n + 100_000).filter(|i| filter.might_match(&point(key(*i)))).count();
             let bounds = binomial_bounds(100_000, expected_fpr(&policy, n));
             println!("{maybe} {bounds:?}");
-            assert!(bounds.contains(&maybe), "{maybe} of 100,000, not in {bounds:?}: {policy:?}");
+            assert!(
+                bounds.contains(&maybe),
+                "{maybe} of 100,000 absent keys pass, not {bounds:?}: {policy:?}"
+            );
         }
         assert_eq!(policy.corrupt_blocks(), 0);
     }
@@ -235,7 +241,10 @@ fn queries_have_the_answers_of_slatedbs_own_filter() {
                 }
             }
             // At 30 bits per key, about one of a million absent keys passes.
-            assert!(unlike <= 2, "{unlike} of 40,000, {len:?}, whole keys: {whole_keys}");
+            assert!(
+                unlike <= 2,
+                "{unlike} of 40,000 answers differ; prefix length {len:?}, whole keys: {whole_keys}"
+            );
             for key in &keys {
                 assert!(ours.might_match(&point(key)));
                 for n in 0..=key.len() {
@@ -268,7 +277,7 @@ fn a_filter_without_keys_excludes_every_key() {
     for policy in every_policy() {
         let empty: [&[u8]; 0] = [];
         let filter = policy.decode(&encoded(&*build(&policy, empty)));
-        assert!(!filter.might_match(&point("anvil")), "{policy:?}");
+        assert!(!filter.might_match(&point("anvil")), "an empty filter reports a key: {policy:?}");
     }
     assert_eq!(policy().corrupt_blocks(), 0);
 }
