@@ -86,7 +86,7 @@ async fn kill_an_executor_after(begun_stages: usize) {
             assert!(error.to_lowercase().contains("cancel"), "{error}");
         }
     }
-    // A task of the cancelled job may still occupy the single slot of the remaining executor.
+    // A task of the cancelled job might still occupy the single slot of the remaining executor.
     cluster.start_executor(1, 2);
     let begin = Instant::now();
     let again = loop {

@@ -133,7 +133,7 @@ impl<'a> FileFilters<'a> {
         Ok(read)
     }
 
-    /// The literals that may be in a row group: a bit for each literal. All bits are set if the row group has no
+    /// The literals that might be in a row group: a bit for each literal. All bits are set if the row group has no
     /// filter.
     ///
     /// # Errors

@@ -95,8 +95,8 @@ impl<'a> ChunkFilter<'a> {
         self.view.count_ones() as f64 / (self.bitset.len() as f64 * 8.0)
     }
 
-    /// Whether any of the literals may be in the column chunk. The literals must be of the column's physical type. This
-    /// function cannot check the type, since a filter does not contain it.
+    /// Whether any of the literals might be in the column chunk. The literals must be of the column's physical type.
+    /// This function cannot check the type, since a filter does not contain it.
     /// [`FileFilters::row_groups_to_read`](crate::FileFilters::row_groups_to_read) checks the type.
     ///
     /// ```
@@ -121,14 +121,14 @@ impl<'a> ChunkFilter<'a> {
         literals.any_in(&self.view, &mut Bitmap::new(0))
     }
 
-    /// The literals that may be in the column chunk: a bit for each literal. The literals must be of the column's
+    /// The literals that might be in the column chunk: a bit for each literal. The literals must be of the column's
     /// physical type, which is not checked, as in [`might_contain_any`](ChunkFilter::might_contain_any).
     #[must_use]
     pub fn might_contain_each(&self, literals: &Literals) -> Bitmap {
         literals.each_in(&self.view)
     }
 
-    /// Whether a value with this hash may be in the column chunk. [`Literals`] hashes values by the format's rules.
+    /// Whether a value with this hash might be in the column chunk. [`Literals`] hashes values by the format's rules.
     #[must_use]
     #[inline]
     pub fn might_contain_hash(&self, hash: KeyHash) -> bool {

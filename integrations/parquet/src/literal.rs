@@ -347,8 +347,8 @@ impl Literals {
         Ok(())
     }
 
-    /// The hash that alone determines whether any literal may be in a filter. `None` if there is not exactly one hash,
-    /// or if every filter is assumed to hold a literal.
+    /// The hash that alone determines whether any literal might be in a filter. `None` if there is not exactly one
+    /// hash, or if every filter is assumed to hold a literal.
     pub(crate) fn only_hash(&self) -> Option<KeyHash> {
         match self.hashes[..] {
             [hash] if self.anywhere.is_empty() => Some(hash),
@@ -356,7 +356,7 @@ impl Literals {
         }
     }
 
-    /// Whether any literal may be in a filter. `found` is scratch memory.
+    /// Whether any literal might be in a filter. `found` is scratch memory.
     pub(crate) fn any_in(&self, filter: &SplitBlockBloom<&[u8]>, found: &mut Bitmap) -> bool {
         if !self.anywhere.is_empty() {
             return true;
@@ -370,7 +370,7 @@ impl Literals {
         })
     }
 
-    /// The literals that may be in a filter: a bit for each literal.
+    /// The literals that might be in a filter: a bit for each literal.
     pub(crate) fn each_in(&self, filter: &SplitBlockBloom<&[u8]>) -> Bitmap {
         let mut found = Bitmap::new(0);
         filter.contains_batch(&self.hashes, &mut found);

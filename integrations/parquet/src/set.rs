@@ -79,7 +79,7 @@ impl<'a> FilterSet<'a> {
     }
 
     /// The files that must be read to find the literals: a bit for each file, in the order in which the files were
-    /// added. The bit is set if one of the literals may be in the file, or if one of its row groups has no filter.
+    /// added. The bit is set if one of the literals might be in the file, or if one of its row groups has no filter.
     ///
     /// # Errors
     /// [`ProbeError`] if the type of the column differs from the type of the literals in any of the files.
