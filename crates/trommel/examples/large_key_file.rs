@@ -4,7 +4,7 @@
 //! cargo run --release -p trommel --example large_key_file -- 10GB [FOLDER]
 //! ```
 //!
-//! Writes a file of 64-bit keys of the given size (by default 1 GB) into FOLDER, by default the folder for temporary
+//! Writes a file of the given size (by default 1 GB) with 64-bit keys into FOLDER, by default the folder for temporary
 //! files. Builds a filter of the keys through a stream. Then streams the file again, with every other key changed to an
 //! absent one, and counts the keys that are found. Removes the file at the end.
 
@@ -85,7 +85,7 @@ fn filter(path: &Path, keys: u64) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Writes distinct keys below [`ABSENT_BIT`], in no order: multiples of an odd number.
+/// Writes distinct keys below [`ABSENT_BIT`], unsorted: multiples of an odd number, modulo [`ABSENT_BIT`].
 fn generate(path: &Path, keys: u64) -> Result<(), Box<dyn Error>> {
     let bar = bar("write", keys);
     let mut file = BufWriter::with_capacity(1 << 20, File::create_new(path)?);

@@ -6,7 +6,7 @@
 //!
 //! The list has one word per line, in any encoding. The passwords to check are the other arguments, or the lines of
 //! standard input if there are none. A password of the list is always refused. Of the passwords that are not in the
-//! list, one in a thousand is refused too, and its owner has to choose another.
+//! list, about one in a thousand is refused too, and its owner has to choose another.
 //!
 //! Spafford was the first to use a Bloom filter for this: "OPUS: preventing weak password choices" (1992).
 

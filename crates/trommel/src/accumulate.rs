@@ -15,8 +15,9 @@ use trommel_base::{Filter, FormatError, Full, Hasher, KeyHash, MergeError, SpecE
 /// `max_hashes` hashes, of 8 bytes each. With one more, it makes a filter from the [`FilterSpec`] that all parts share.
 /// Accumulators of the same spec merge in any order, whether they have hashes or a filter.
 ///
-/// The finished filter equals a single filter of the spec with the same inserts, byte for byte, except for the cuckoo
-/// filter, whose bytes depend on the order of inserts.
+/// The finished filter equals a single filter of the spec with the same inserts, byte for byte. There are two
+/// exceptions: the bytes of a cuckoo filter depend on the order of inserts, and the size of a filter that grows by
+/// itself depends on the order of inserts and merges.
 ///
 /// ```
 /// use trommel::{Filter, FilterAccumulator, FilterKind, FilterSpec};
@@ -52,8 +53,8 @@ enum Held {
     Filter(AnyFilter),
 }
 
-/// The reason why two accumulators were not merged. The accumulator is unchanged, except for the keys that the error
-/// reports as inserted.
+/// The reason why two accumulators were not merged. The accumulator that was to be changed has the same keys as before,
+/// plus those that the error reports as inserted.
 ///
 /// ```
 /// use trommel::error::AccumulateError;
@@ -228,7 +229,8 @@ impl FilterAccumulator {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`] if the filter cannot be made or has no room. The accumulator is unchanged.
+    /// [`BuildError`] if memory is refused, or the filter cannot be made or has no room. The accumulator has the same
+    /// keys as before, but its filter may have been made.
     pub fn insert_hash(&mut self, hash: KeyHash) -> Result<(), BuildError> {
         self.insert_batch(&[hash])
     }
@@ -247,8 +249,8 @@ impl FilterAccumulator {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`] if the filter cannot be made, or has no room. If it has no room, the error has the number of keys
-    /// of the batch that were inserted.
+    /// [`BuildError`] if memory is refused, or the filter cannot be made or has no room. If the filter has no room, the
+    /// error has the number of keys of the batch that were inserted.
     pub fn insert_batch(&mut self, hashes: &[KeyHash]) -> Result<(), BuildError> {
         if let Held::Hashes(kept) = &mut self.held {
             // The sum cannot overflow, since both slices are in memory at 8 bytes per hash.
@@ -281,7 +283,7 @@ impl FilterAccumulator {
     /// ```
     ///
     /// # Errors
-    /// [`AccumulateError`] if the specs differ, the filter cannot be made, or it has no room.
+    /// [`AccumulateError`] if the specs differ, memory is refused, or the filter cannot be made or has no room.
     pub fn merge(&mut self, other: Self) -> Result<(), AccumulateError> {
         if self.spec != other.spec {
             return Err(AccumulateError::Specs);
@@ -316,8 +318,10 @@ impl FilterAccumulator {
         }
     }
 
-    /// Returns a filter of all keys, no larger than these keys need. If the accumulator keeps hashes, the filter is
-    /// made for the number of distinct hashes; otherwise it is that of [`FilterAccumulator::finish`].
+    /// Returns a filter of all keys. If the accumulator keeps hashes, the filter is made for the number of distinct
+    /// hashes, so it is no larger than these keys need, unless the spec sets a size in bytes. Each distinct hash is
+    /// inserted once, even if the spec is that of a multiset or a counting filter. If the accumulator has made a
+    /// filter, returns that filter, like [`FilterAccumulator::finish`].
     ///
     /// ```
     /// use trommel::{Filter, FilterAccumulator, FilterKind, FilterSpec};

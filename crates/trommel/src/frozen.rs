@@ -8,7 +8,8 @@ use trommel_base::{Filter, FormatError};
 
 /// A filter that can be written as frozen bytes, in the format of docs/FORMAT.md, and read from them.
 ///
-/// Every filter type has these methods itself; this trait is for code that is generic over kinds.
+/// The filter type of every kind, and [`AnyFilter`], have these methods themselves; this trait is for code that is
+/// generic over filters.
 ///
 /// ```
 /// use trommel::{Filter, FormatError, Insert, RegisterBloom};

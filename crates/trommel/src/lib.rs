@@ -25,8 +25,8 @@
 //! | a lower false-positive rate (0.1 to 0.4 %) at one cache line per lookup | [`CacheLineBloom`] | 10.1 |
 //! | the fewest bits per key, and most lookups are of absent keys | [`BloomFilter`] | 9.6 |
 //! | to remove keys, and never be full | [`CountingBloomFilter`] | 48, or 29 compact |
-//! | to remove, count or enumerate keys; to grow or shrink to any size; to merge unlike sizes of the same [`fingerprint_bits`](quotient::Builder::fingerprint_bits) | [`QuotientFilter`] | 9.6 |
-//! | the same, but faster and at a false-positive rate of 0.37 % | [`CacheLineQuotient`] | 10.8 (at 0.37 %) |
+//! | to remove, count or enumerate keys; to grow or shrink without the keys; to merge filters of different sizes that have the same [`fingerprint_bits`](quotient::Builder::fingerprint_bits) | [`QuotientFilter`] | 9.6 |
+//! | to remove, count or enumerate keys, faster and at a false-positive rate of 0.37 %; to grow without the keys | [`CacheLineQuotient`] | 10.8 (at 0.37 %) |
 //! | to remove or count keys, with lookups as fast as a Bloom filter's | [`CuckooFilter`] | 12.6 (at 0.2 %); 8.4 at 3 % |
 //!
 //! To remove keys at 1 %, start with [`QuotientFilter`]. The modules [`quotient`] and [`cuckoo`] explain when to take
@@ -55,10 +55,11 @@
 //!
 //! # Filters as bytes
 //!
-//! Every filter has `to_bytes` and `write_to`, which write its frozen bytes. These name the hash function and its seed,
-//! and contain checksums. `from_bytes` reads them into an owned filter. A [`FilterView`] reads them without a copy. So
-//! does an [`OwnedView`](container::OwnedView), which has no lifetime, since it owns the bytes. If a byte was changed,
-//! reading fails with a [`FormatError`].
+//! Every filter of the kinds above has `to_bytes` and, with the feature `std`, `write_to`, which write its frozen
+//! bytes. The frozen bytes name the hash function and its seed, and contain checksums. `from_bytes` reads the bytes
+//! into an owned filter. A [`FilterView`] reads them without a copy. So does an [`OwnedView`](container::OwnedView),
+//! which has no lifetime, since it owns the bytes. If a byte was changed, reading fails with a [`FormatError`], unless
+//! the view is [trusted](FilterView::parse_trusted).
 //!
 //! ```
 //! use std::fs::{self, File};
@@ -95,8 +96,8 @@
 //! # Several threads
 //!
 //! An [`Engine`] builds, fills and probes filters of every kind on all cores. It chooses the method by the sizes of the
-//! filter and the batch. The resulting filter is the same with any number of threads. [`Engine::stream`] takes keys
-//! that do not fit into memory.
+//! filter and the batch. The resulting filter has the same bytes with any number of threads. [`Engine::stream`] takes
+//! keys that do not fit into memory.
 //!
 //! If your own threads insert into one filter at the same time ([`InsertShared`]), turn a Bloom filter without counters
 //! into a [`SharedBloom`](bloom::SharedBloom), which has no locks. Turn it back into the Bloom filter when they are
@@ -118,8 +119,8 @@
 //! # Merging
 //!
 //! Filters that were built with the same parameters [merge](Merge) into the filter of both sets of keys. Each type's
-//! `union` merges a view of frozen bytes of the same type, and [`AnyFilter::merge_view`] a view of any kind. If a
-//! parameter differs, the error names it with both its values, and the filter is unchanged.
+//! `union` merges a view of frozen bytes of the same type, and [`AnyFilter::merge_view`] a [`FilterView`] of the same
+//! kind. If a parameter differs, the error names it with both its values, and the filter is unchanged.
 //!
 //! ```
 //! use trommel::{Filter, Merge, SplitBlockBloom};

@@ -39,16 +39,18 @@ use trommel_simd::{Hint, Isa, prefetch};
 /// | kind | table | cache lines per lookup |
 /// |---|---|---:|
 /// | `Bloom` | `bits_per_key` for each key, rounded up to a byte | up to the number of hashes |
-/// | `RegisterBloom` | the same, rounded up to 8 bytes | 1 |
-/// | `SplitBlockBloom` | rounded up to 32 bytes | 1 to 2 |
-/// | `CacheLineBloom` | rounded up to 64 bytes | 1 to 2 |
+/// | `RegisterBloom` | the same, rounded up to 8 bytes | 1 to 2 |
+/// | `SplitBlockBloom` | the same, rounded up to 32 bytes | 1 to 2 |
+/// | `CacheLineBloom` | the same, rounded up to 64 bytes | 1 to 2 |
 /// | `Quotient` | remainders of 1 to 32 bits at up to 95 % load, and at least 192 bytes | 2 to 3 |
-/// | `CacheLineQuotient` | the same with 8 bits, and at least 192 bytes | 1 to 2 |
+/// | `CacheLineQuotient` | remainders of 8 bits at up to 95 % load, and at least 192 bytes | 1 to 2 |
 /// | `Cuckoo` | fingerprints of 8, 12, 16 or 32 bits at up to 95 % load | 1 to 2 |
 ///
-/// A block can have any alignment, so a unit of its table can lie in two cache lines. Kinds with slots are for large
-/// blocks: below some hundred keys they take more than `bits_per_key`; above, they leave bits unused that do not
-/// suffice for a wider fingerprint. A counting filter has no block form, since no lookup reads its counters.
+/// A filter block can have any alignment, so a word, block or bucket of its table can lie in two cache lines. In the
+/// quotient kinds, a run that goes on in the next block takes more cache lines; so does a bucket of a cuckoo filter
+/// that lies in two. Kinds with slots are for large filter blocks: below some hundred keys they take more than
+/// `bits_per_key`; above, they leave bits unused that do not suffice for a wider fingerprint. A counting filter has no
+/// block form, since no lookup reads its counters.
 #[derive(Clone)]
 pub struct FilterPolicy {
     kind: FilterKind,
@@ -216,7 +218,7 @@ impl FilterPolicy {
     /// parameter that no build makes. If the table is damaged, the answer may be a false negative: keep a checksum over
     /// the block. Whatever the bytes are, this does not panic, allocate or read outside the block.
     ///
-    /// Cost: the cache lines of one lookup, without prefetching.
+    /// Cost: the cache lines of one lookup and the last one of the block, without prefetching.
     ///
     /// ```
     /// use trommel::{FilterKind, FilterPolicy};
@@ -341,8 +343,8 @@ pub struct FilterPolicyBuilder {
 }
 
 impl FilterPolicyBuilder {
-    /// Sets the bits of the table per key, at most 64. At least 1 for Bloom kinds, 3.29 for `Quotient`, 10.78 for
-    /// `CacheLineQuotient`, 8.43 for `Cuckoo`.
+    /// Sets the bits of the table per key, at most 64. They must be at least 1 for Bloom kinds, 3.29 for `Quotient`,
+    /// 10.78 for `CacheLineQuotient`, and 8.43 for `Cuckoo`.
     ///
     /// ```
     /// use trommel::{FilterKind, FilterPolicy, SpecError};
@@ -380,7 +382,7 @@ impl FilterPolicyBuilder {
         Self { hasher, ..self }
     }
 
-    /// Sets the instruction set, instead of the machine's best.
+    /// Sets the instruction set, instead of [`Isa::active`].
     ///
     /// ```
     /// use trommel::{FilterKind, FilterPolicy, Isa};
@@ -404,8 +406,8 @@ impl FilterPolicyBuilder {
     /// ```
     ///
     /// # Errors
-    /// [`SpecError`] if the kind has no block form, cannot have this number of bits per key, or the instruction set
-    /// cannot be used.
+    /// [`SpecError`] if the kind has no block form or cannot have this number of bits per key, or if the instruction
+    /// set cannot be used.
     pub fn build(self) -> Result<FilterPolicy, SpecError> {
         let Self { kind, bits_per_key, hasher, isa } = self;
         let parameter = each_block_kind!(

@@ -31,15 +31,17 @@ use trommel_base::{
 /// `t ^ t >> 32`, where `t` is the key's hash rotated left by the number of these bits. With `t` alone, the bits that
 /// all keys of a shard have in common would be the lowest ones, from which Bloom filters compute positions.
 /// [`ShardedFilter::shard_of`] returns the shard and this hash. With four shards for each thread that inserts, threads
-/// rarely wait. Beside its table, a shard takes 128 to 640 bytes for the lock and the filter's fields.
+/// rarely wait. Beside its table, a shard takes a few hundred bytes for the lock and the filter's fields.
 ///
 /// **Size.** A shard is made for its share of the keys plus six standard deviations, since hashes do not split keys
 /// evenly. With `m` keys per shard, this takes `6 / √m` more memory: 0.6 % with a million keys per shard, 6 % with ten
-/// thousand, 19 % with a thousand. Of shards that are made for a thousand keys or more, one in 10^8 gets too many keys.
+/// thousand, 19 % with a thousand. Of shards that are made for a thousand keys or more, fewer than one in 10^8 get more
+/// keys than they are made for.
 /// If the spec sets a size in bytes, each shard gets an equal part of it.
 ///
 /// **Batches** are grouped by shard, so each lock is taken only once for up to 2^20 keys. The grouping allocates eight
-/// bytes per key in a [`Partitioner`]; if memory is refused, keys are processed one by one.
+/// bytes per key in a [`Partitioner`]. If memory is refused, or a batch has fewer than 32 keys or fewer keys than there
+/// are shards, keys are processed one by one.
 ///
 /// **A panic** while a thread changes a shard leaves that shard half changed. (The only known cause of such a panic is
 /// a defect of this library.) The shard's lock is then poisoned, and every later call that needs the shard panics too,
@@ -131,7 +133,8 @@ impl ShardedFilter {
     /// ```
     ///
     /// # Errors
-    /// [`SpecError`] if the number of shards is not allowed, or the kind cannot meet the spec of a shard.
+    /// [`SpecError`] if the number of shards is not allowed, the kind cannot meet the spec of a shard, or memory is
+    /// refused.
     pub fn build(spec: &FilterSpec, shards: usize) -> Result<Self, SpecError> {
         if !SHARDS.contains(&(shards as u64)) {
             let value = shards as u64;
@@ -263,7 +266,7 @@ impl ShardedFilter {
         self.write(shard).remove_hash(hash)
     }
 
-    /// The number of copies of a key that were inserted, or a larger number. See [`AnyFilter::count_hash`].
+    /// The number of copies of a key in the filter, or a larger number. See [`AnyFilter::count_hash`].
     ///
     /// ```
     /// use trommel::engine::ShardedFilter;
@@ -467,8 +470,8 @@ mod tests {
     }
 
     fn panic_of(call: impl FnOnce()) -> String {
-        let payload = catch_unwind(AssertUnwindSafe(call)).expect_err("the call panics");
-        *payload.downcast::<String>().expect("a formatted message")
+        let payload = catch_unwind(AssertUnwindSafe(call)).expect_err("the call did not panic");
+        *payload.downcast::<String>().expect("the payload is not a String")
     }
 
     #[test]

@@ -8,8 +8,8 @@ use trommel_base::{
 };
 
 /// From this table size in bytes on, one thread groups a batch by piece of the table before it inserts the keys. For
-/// smaller tables, the costs of [`CostModel`](crate::engine::CostModel) favour inserts without grouping: 4 to 6 ns per
-/// key, against 5 to 11 with it.
+/// smaller tables, the default costs of [`CostModel`](crate::engine::CostModel) favour inserts without grouping in
+/// nearly all batches: into blocked filters, 1.2 to 4.8 ns per key, against 4.6 to 11.1 ns with grouping.
 const GROUPED_TABLE_BYTES: usize = 256 << 20;
 
 macro_rules! build_arms {
@@ -33,7 +33,7 @@ macro_rules! encoded_len_arms {
 }
 
 /// The kind of a filter, its size and its other options. By default: no keys, a false-positive rate of 1 %, XXH3 with
-/// seed 0, the best instruction set, huge pages for large tables.
+/// seed 0, the instruction set [`Isa::active`](crate::Isa::active), huge pages for large tables.
 ///
 /// ```
 /// use trommel::{Filter, FilterKind, FilterSpec, SpecError};
@@ -109,7 +109,7 @@ impl FilterSpec {
     /// ```
     ///
     /// # Errors
-    /// [`SpecError`] if the kind cannot meet the spec. A worse filter is never made instead.
+    /// [`SpecError`] if the kind cannot meet the spec, or memory is refused. A worse filter is never made instead.
     pub fn build(&self) -> Result<AnyFilter, SpecError> {
         kinds!(build_arms[self])
     }
@@ -148,7 +148,7 @@ impl FilterSpec {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`] if the kind cannot meet the spec, or the keys do not fit.
+    /// [`BuildError`] if the kind cannot meet the spec, memory is refused, or the keys do not fit.
     pub fn build_from(&self, hashes: &[KeyHash]) -> Result<AnyFilter, BuildError> {
         let mut filter = self.or_keys(hashes.len()).build()?;
         insert_alone(&mut filter, hashes)?;
@@ -177,7 +177,7 @@ pub(crate) fn insert_alone(filter: &mut AnyFilter, hashes: &[KeyHash]) -> Result
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// The kind cannot meet the spec.
+    /// The kind cannot meet the spec, or memory was refused.
     Spec(SpecError),
     /// The keys do not fit.
     Full(Full),

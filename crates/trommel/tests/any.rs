@@ -107,8 +107,9 @@ fn filters_without_slots_refuse_the_options_of_slots() {
                 }
                 Err(error) => {
                     assert_eq!(error, SpecError::Option { kind: *kind, option: name });
-                    // The cache-line quotient filter has fingerprints of a fixed width. The cuckoo filter does not
-                    // divide its fingerprints into quotient and remainder.
+                    // The cache-line quotient filter has remainders of a fixed width, so the number of slots determines
+                    // the bits of a fingerprint. The cuckoo filter does not divide its fingerprints into quotient and
+                    // remainder.
                     let other_widths = [
                         (FilterKind::CacheLineQuotient, "fingerprint_bits"),
                         (FilterKind::Cuckoo, "remainder_bits"),
@@ -123,7 +124,7 @@ fn filters_without_slots_refuse_the_options_of_slots() {
             }
         }
     }
-    // These options are for all Bloom filters, or only for the counting Bloom filter.
+    // `compact` is only for the counting Bloom filter. `foldable_by` is for the Bloom filters without counters.
     for kind in FilterKind::ALL {
         let folds = filled(spec(*kind), &[]).fold(1).is_ok();
         let options = [
@@ -289,7 +290,7 @@ fn unlike_filters_of_a_kind_do_not_merge_and_nothing_changes() {
     let mut wide = filled(counting, &hashes);
     assert!(
         wide.merge(&filled(counting.compact(true), &hashes)).is_err(),
-        "filters with other counters do not merge"
+        "filters with different counters merged"
     );
 }
 

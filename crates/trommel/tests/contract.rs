@@ -37,7 +37,7 @@ fn filter_spec(kind: FilterKind, spec: &Spec) -> FilterSpec {
 /// The false-positive rate that the kind's equation gives for a filter of this size.
 fn sizing_fpr(filter: &AnyFilter, keys: usize) -> f64 {
     let load = |units: u64| keys as f64 / units as f64;
-    let hashes = || filter.hash_count().expect("a Bloom filter sets bits");
+    let hashes = || filter.hash_count().expect("a Bloom filter has a hash count");
     match filter {
         AnyFilter::Bloom(bloom) => standard_fpr(64.0 / load(bloom.geometry().units), hashes()),
         AnyFilter::CountingBloom(bloom) => {
@@ -83,7 +83,7 @@ fn len_after(empty: &AnyFilter, hashes: &[KeyHash]) -> usize {
 }
 
 /// The bounds of `len` for any order of inserts. A cuckoo filter stores every key that it does not find: at least one
-/// per distinct fingerprint, and at most one per distinct pair of bucket and fingerprint.
+/// key per distinct fingerprint, and at most one key per distinct pair of bucket and fingerprint.
 fn len_range(empty: &AnyFilter, hashes: &[KeyHash]) -> RangeInclusive<usize> {
     let AnyFilter::Cuckoo(cuckoo) = empty else {
         let len = len_after(empty, hashes);

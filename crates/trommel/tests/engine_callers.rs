@@ -1,4 +1,5 @@
-//! An engine may be called from any thread and with any lock held, since a call waits only for its own work.
+//! Any thread can call an engine, and can hold any lock that the call itself does not take: a call waits only for its
+//! own work.
 #![cfg(feature = "parallel")]
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};

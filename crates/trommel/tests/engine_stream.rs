@@ -100,7 +100,7 @@ fn keys_before_a_failure_are_inserted() {
     });
     let mut filter = bloom();
     let error = engine().stream().insert(&mut filter, failing).unwrap_err();
-    assert_eq!(error.to_string(), "the source of the keys failed after 7000 keys");
+    assert_eq!(error.to_string(), "the source or callback failed after 7000 keys");
     let StreamError::Failed { error: "torn", done } = error else { panic!("{error}") };
     assert_eq!((done.keys, done.batches), (7000, 7));
     assert!(filter.to_bytes() == one_batch(bloom(), 7000).to_bytes());
@@ -223,7 +223,7 @@ fn panic_message<T>(call: impl FnOnce() -> T) -> String {
     let Err(payload) = catch_unwind(AssertUnwindSafe(call)) else { panic!("no panic") };
     match payload.downcast::<String>() {
         Ok(message) => *message,
-        Err(payload) => (*payload.downcast_ref::<&str>().expect("a message")).to_string(),
+        Err(payload) => (*payload.downcast_ref::<&str>().expect("payload is no text")).to_string(),
     }
 }
 
@@ -301,7 +301,7 @@ fn keys_before_a_failure_of_the_reader_are_not_lost() {
                 let (mut of_lines, mut of_integers) = (bloom(), bloom());
                 let source = || LineBatches::new(BufReader::new(failing_after(&lines)), 8 * batch);
                 let error = engine.stream().insert(&mut of_lines, source()).unwrap_err();
-                assert_text_and_source(&error, "the source of the keys failed after 10000 keys");
+                assert_text_and_source(&error, "the source or callback failed after 10000 keys");
                 assert!((0..keys).all(|key| of_lines.contains(&key.to_string())));
                 assert_eq!(of_lines.len() as u64, keys);
                 let mut found = 0;
@@ -316,7 +316,7 @@ fn keys_before_a_failure_of_the_reader_are_not_lost() {
 
                 let source = || IntegerBatches::new(failing_after(&integers), batch);
                 let error = engine.stream().insert(&mut of_integers, source()).unwrap_err();
-                assert_text_and_source(&error, "the source of the keys failed after 10000 keys");
+                assert_text_and_source(&error, "the source or callback failed after 10000 keys");
                 assert!(of_integers.to_bytes() == one_batch(bloom(), keys).to_bytes());
                 let mut found = 0;
                 let answer = |_: Vec<u64>, answers: &Bitmap| {

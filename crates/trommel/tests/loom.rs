@@ -1,4 +1,4 @@
-//! Concurrent operations, in every order that the memory model allows. Run by scripts/check-loom.
+//! Concurrent operations, in every order that the model checker loom explores. Run by scripts/check-loom.
 #![cfg(all(loom, feature = "parallel"))]
 
 use loom::sync::Arc;

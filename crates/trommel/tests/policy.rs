@@ -63,8 +63,8 @@ fn blocks_of_one_key_or_none_exclude_absent_keys() {
     }
 }
 
-/// Each table answers like a filter of the same bytes, whose false-positive rate is tested elsewhere. This compares it
-/// with the equation, for tables that begin and end within words.
+/// A table of whole words answers like a filter of the same bytes, whose false-positive rate is tested elsewhere. This
+/// test compares the measured rate with the equation for tables that begin and end within words.
 #[test]
 fn standard_blocks_have_the_false_positive_rate_of_the_equation() {
     for (keys, bits_per_key) in [(10_007, 10.0), (10_007, 7.3), (3_001, 15.2)] {
@@ -106,7 +106,7 @@ fn a_block_is_the_table_of_a_frozen_filter() {
 }
 
 #[test]
-fn every_isa_builds_the_same_block_and_answers_alike() {
+fn every_isa_answers_alike_and_builds_the_same_block_except_for_cuckoo() {
     let (keys, absent) = (hashes(1, 5_000), hashes(2, 5_000));
     for kind in kinds() {
         for bits_per_key in [11.0, 14.0, 35.0] {
@@ -115,7 +115,7 @@ fn every_isa_builds_the_same_block_and_answers_alike() {
             let block = portable.build(&keys);
             for isa in Isa::available() {
                 let policy = builder.isa(isa).build().unwrap();
-                // Vectors place some fingerprints of a cuckoo filter elsewhere.
+                // The bytes of cuckoo filters are compared by crates/cuckoo/tests/inserts.rs.
                 if kind != FilterKind::Cuckoo {
                     assert_eq!(policy.build(&keys), block, "{kind} {isa}");
                 }
@@ -327,12 +327,12 @@ fn encoded_len_is_the_maximum_for_more_keys_than_a_block_can_hold() {
     }
 }
 
-/// Keys that an adversary chose: all in one bucket or run.
+/// Keys that an adversary chose: all of them belong to the last 1/256 of the table.
 #[test]
 fn keys_without_room_give_a_block_that_excludes_nothing() {
     for kind in [FilterKind::Quotient, FilterKind::CacheLineQuotient, FilterKind::Cuckoo] {
         let policy = policy(kind, 17.0);
-        // The highest 1/256 of all hashes, which share the last buckets or runs.
+        // These are in the highest 1/256 of all hashes, which share the last buckets or runs.
         let chosen: Vec<_> =
             hashes(1, 300).iter().map(|hash| KeyHash::from_raw(!(hash.raw() >> 8))).collect();
         let mut buffer = vec![0; policy.encoded_len(chosen.len())];

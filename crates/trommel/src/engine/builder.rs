@@ -42,7 +42,7 @@ pub enum EngineError {
     },
     /// The system refused to start a thread.
     Start {
-        /// The number of threads to start, not counting the caller's thread.
+        /// The number of threads to start. The caller's thread is not one of them.
         threads: usize,
         /// The system's message.
         why: alloc::string::String,

@@ -28,8 +28,8 @@ use trommel_base::{Bitmap, Bulk, Filter, Full, KeyHash, Workers as _};
 ///
 /// For each batch, a [`CostModel`] chooses a strategy from the sizes of batch and filter and the number of threads:
 ///
-/// - *direct*: the filter's own batch methods, with prefetches. Lookups, and inserts into Bloom filters, can run on all
-///   threads, each with a slice of the keys; for inserts, each thread has a table of its own;
+/// - *direct*: the filter's own batch methods, with prefetches. Lookups, and inserts into Bloom filters without
+///   counters, can run on all threads, each with a slice of the keys; for inserts, each thread has a table of its own;
 /// - *partitioned*: keys are first grouped by the piece of the table that they access, so that one thread processes
 ///   each piece in the cache of its core, without atomics. Answers are in the order of the keys.
 ///
@@ -167,20 +167,22 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`] if the kind cannot meet the spec, or the keys do not fit.
+    /// [`BuildError`] if the kind cannot meet the spec, memory is refused, or the keys do not fit.
     pub fn build(&self, spec: &FilterSpec, hashes: &[KeyHash]) -> Result<AnyFilter, BuildError> {
         let mut filter = spec.or_keys(hashes.len()).build()?;
         self.insert_batch(&mut filter, hashes)?;
         Ok(filter)
     }
 
-    /// Inserts a batch. The filter is the same, byte for byte, as after [`Insert::insert_batch`](crate::Insert).
+    /// Inserts a batch. The filter is the same, byte for byte, as after [`Insert::insert_batch`](crate::Insert). (The
+    /// exception is a cuckoo filter if the memory budget is too small: see [`Engine`].)
     ///
     /// Scratch memory, within the budget: a direct insert into a Bloom filter on several threads takes the size of the
     /// table for every thread but one. A partitioned insert takes 8.5 bytes per key; in a standard filter, it takes 4.5
-    /// bytes for every bit that a key sets. This is limited to the size of the table, or to 256 MiB if the table is
-    /// smaller. For other filters, see their `insert_bulk`. With less memory, a batch is inserted in chunks. With far
-    /// too little, or if the system refuses memory, it is inserted directly.
+    /// bytes for every bit that a key sets. The limit of a partitioned insert is the size of the table, but at least 256
+    /// MiB and at most 1 GiB; for a table of more than 4 GiB, it is a quarter of the table. For filters with counters or
+    /// slots, see their `insert_bulk`. With less memory, a batch is inserted in chunks. With far too little, or if the
+    /// system refuses memory, the batch is inserted directly.
     ///
     /// ```
     /// use trommel::{Engine, Filter, SplitBlockBloom};
@@ -246,8 +248,8 @@ impl Engine {
     /// Looks up a batch: bit `i` of `found` becomes the answer for `hashes[i]`. `found` gets the batch's length; its
     /// allocation is reused.
     ///
-    /// Scratch memory, within the budget: a partitioned batch takes 9 bytes per key. This is limited to the size of the
-    /// table, or to 256 MiB if the table is smaller.
+    /// Scratch memory, within the budget: a partitioned batch takes 9 bytes per key. The limit is the same as that of a
+    /// partitioned insert. With less memory, a batch is looked up in chunks or directly.
     ///
     /// ```
     /// use trommel::{Bitmap, Engine, Filter, SplitBlockBloom};

@@ -24,8 +24,9 @@ const BYTES_PER_GATHERED: usize = 16;
 
 /// A stream of batches of keys through an engine: one thread reads, one hashes, and the engine inserts or looks up.
 ///
-/// At most two batches wait between two threads, and a faster thread waits for a slower one, so memory is bounded by a
-/// few batches, whatever the length of the stream.
+/// At most two batches wait between two threads, and a faster thread waits for a slower one. So, whatever the length of
+/// the stream, memory is bounded: it has a few batches and, for inserts, the
+/// [gathered keys](Stream::keys_at_a_time).
 ///
 /// ```
 /// use std::convert::Infallible;
@@ -177,9 +178,9 @@ impl Engine {
 }
 
 impl<'a> Stream<'a> {
-    /// Sets the least number of keys that are gathered before an insert. The default is one key per 16 bytes of the
-    /// filter's table, but at least 2^16 and at most 2^22. Gathered keys take 8 bytes each, in addition to the engine's
-    /// scratch memory.
+    /// Sets the least number of keys that are gathered before an insert; the last insert can have fewer. The default is
+    /// one key per 16 bytes of the filter's table, but at least 2^16 and at most 2^22. Gathered keys take 8 bytes each,
+    /// in addition to the engine's scratch memory.
     ///
     /// ```
     /// use std::convert::Infallible;
@@ -255,8 +256,8 @@ impl<'a> Stream<'a> {
     /// [`StreamError`] if the source fails, the filter is full, or the stream is cancelled.
     ///
     /// # Panics
-    /// If the source, [`KeyBatch::hash_all`] or a worker of the engine panics; the payload is the same. Keys that were
-    /// gathered, but not inserted yet, are then not in the filter.
+    /// If the source, [`KeyBatch::hash_all`], the function set by [`Stream::progress`] or a worker of the engine
+    /// panics; the payload is the same. Keys that were gathered, but not inserted yet, are then not in the filter.
     pub fn insert<F, B, E, I>(
         mut self,
         filter: &mut F,
@@ -316,7 +317,8 @@ impl<'a> Stream<'a> {
     /// [`StreamError`] if the source or `answer` fails, or the stream is cancelled.
     ///
     /// # Panics
-    /// If the source, [`KeyBatch::hash_all`], `answer` or a worker of the engine panics; the payload is the same.
+    /// If the source, [`KeyBatch::hash_all`], `answer`, the function set by [`Stream::progress`] or a worker of the
+    /// engine panics; the payload is the same.
     pub fn contains<F, B, E, I>(
         mut self,
         filter: &F,
@@ -404,7 +406,7 @@ impl<E> fmt::Display for StreamError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Failed { done, .. } => {
-                write!(f, "the source of the keys failed after {} keys", done.keys)
+                write!(f, "the source or callback failed after {} keys", done.keys)
             }
             Self::Full { error, .. } => error.fmt(f),
             Self::Cancelled { done } => write!(f, "cancelled after {} keys", done.keys),

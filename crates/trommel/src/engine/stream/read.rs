@@ -23,8 +23,9 @@ pub struct IntegerBatches<R> {
 }
 
 impl<R: Read> IntegerBatches<R> {
-    /// Makes batches of `keys` keys, at least 1 and at most 2^20; the last may be shorter. This type buffers the bytes
-    /// of a batch, so the reader needs no buffer of its own.
+    /// Makes batches of `keys` keys. The last batch can be shorter. If `keys` is 0, a batch has one key; if `keys` is
+    /// more than 2^20, a batch has 2^20. This type buffers the bytes of a batch, so the reader needs no buffer of its
+    /// own.
     ///
     /// ```
     /// use trommel::engine::IntegerBatches;
@@ -47,8 +48,8 @@ const MOST_KEYS: usize = 1 << 20;
 impl<R: Read> Iterator for IntegerBatches<R> {
     type Item = io::Result<Vec<u64>>;
 
-    /// Returns the next batch. If the reader fails or ends within a key, the whole keys before that point are returned
-    /// as a batch; the next call returns the error, once.
+    /// Returns the next batch. If the reader fails or ends within a key, the whole keys before that point are first
+    /// returned as a batch, if there are any. Then the error is returned, once.
     fn next(&mut self) -> Option<Self::Item> {
         if self.is_done {
             return self.error.take().map(Err);
@@ -132,8 +133,9 @@ impl<R: BufRead> LineBatches<R> {
 impl<R: BufRead> Iterator for LineBatches<R> {
     type Item = io::Result<Lines>;
 
-    /// Returns the next batch. If the reader fails, the whole lines before that point are returned as a batch; the next
-    /// call returns the error, once. The line within which the reader failed is dropped, since its rest is unknown.
+    /// Returns the next batch. If the reader fails, the whole lines before that point are first returned as a batch, if
+    /// there are any. Then the error is returned, once. The line within which the reader failed is dropped, since its
+    /// rest is unknown.
     fn next(&mut self) -> Option<Self::Item> {
         let mut lines = Lines::default();
         while !self.is_done
