@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Writes a file of LINES lines (default: 20 million) of 9 digits into FOLDER (default: the temporary folder). Runs
-//! every command once in each of REPETITIONS rounds (default: 5), and removes the files that it wrote. The lines are
-//! in the page cache. Each measured filter is queried for all lines and must contain them all.
+//! every command once in each of REPETITIONS rounds (default: 5), after a round that fills the page cache. Removes the
+//! files that it wrote. In each round, the last filter of each kind is queried for all lines and must contain them all.
 
 use std::error::Error;
 use std::fs::{self, File};
@@ -36,7 +36,7 @@ fn run() -> Outcome<()> {
     let lines: u64 = arguments.next().map_or(Ok(20_000_000), |text| text.parse())?;
     let repetitions: usize = arguments.next().map_or(Ok(5), |text| text.parse())?;
     if !(1..=FIRST_LINE * 9).contains(&lines) || repetitions == 0 {
-        return Err("1 to 900,000,000 lines, and at least one repetition".into());
+        return Err("LINES must be 1 to 900,000,000, and REPETITIONS at least 1".into());
     }
     let folder = arguments.next().map_or_else(env::temp_dir, PathBuf::from);
     let folder = folder.join(format!("trommel-measure-{}", process::id()));

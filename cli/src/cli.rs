@@ -8,7 +8,7 @@ const AFTER_HELP: &str = "\
 Exit codes:
   0  success; query and parquet probe: at least one key was printed
   1  query or parquet probe printed no key
-  2  an error; the message names the file and, if known, the line
+  2  an error; the message names the file, if the error concerns one, and the line, if known
 
 An existing output file is replaced as a whole or not at all. `-o -` writes to standard output. Progress is shown
 if standard error is a terminal.";
@@ -58,10 +58,10 @@ Keys:
            Inputs must be regular files.
 
 Number of keys:
-  With --keys, inputs are read once. Without --keys, regular files of lines are read twice: the first time to
-  count the lines. Other inputs are read once, and the hashes of their keys are kept, 8 bytes each. Up to
-  16,777,216 hashes are kept in memory. If there are more, all hashes are kept in an unnamed temporary file in
-  TMPDIR. A repeated key counts each time.
+  With --keys, inputs are read once. Without --keys, inputs that are all regular files of lines are read twice:
+  the first time to count the lines. Other inputs are read once, and the hashes of their keys are kept, 8 bytes
+  each. Fewer than 16,777,216 hashes are kept in memory; from this number on, all hashes are kept in an unnamed
+  temporary file in TMPDIR. A repeated key counts each time.
 
   If there are more keys than --keys, a Bloom filter becomes less precise, and a warning gives its expected
   false-positive rate. Filters of the kinds quotient, cache-line-quotient and cuckoo can become full: an error
@@ -70,7 +70,7 @@ Number of keys:
 const QUERY_HELP: &str = "\
 Keys are the arguments or, without arguments, the lines of standard input, as in `trommel build`. The keys that may be
 in the filter (with --absent, the keys that are certainly absent) are printed in their order, one per line. The answers
-for the keys read so far are written before more keys are read, so another program can send keys one by one.";
+for the keys read so far do not wait for more keys, so another program can send keys one by one.";
 
 const FOLD_HELP: &str = "\
 A Bloom filter without counters can be halved as long as its number of blocks is even. For example, `trommel build
@@ -144,7 +144,7 @@ pub(crate) struct BuildArgs {
     /// The number of keys to size the filter for. By default, the number of keys in the inputs.
     #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) keys: Option<usize>,
-    /// The column with the keys: its name, or its number from 1. Not needed if there is only one column.
+    /// The column with the keys: its name, or its number from 1. Not needed if csv or tsv files have only one column.
     #[arg(long, value_name = "NAME|NUMBER")]
     pub(crate) column: Option<String>,
     /// How inputs are divided into keys.

@@ -43,7 +43,8 @@ pub(crate) enum Failure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Position {
     Line(u64),
-    /// The record number, from 1, if the input cannot be read again to find the line.
+    /// The number of the record, from 1, not counting the record with the column names. For Parquet, the number of the
+    /// value, not counting nulls. Used if the input has no lines or cannot be read again to find the line.
     Record(u64),
 }
 

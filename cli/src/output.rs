@@ -13,9 +13,10 @@ const RANDOM_CHARACTERS: usize = 6;
 
 /// The destination of a verb's output.
 ///
-/// A new or regular file is written to a temporary file in the same folder, which is then renamed. So a reader finds
-/// either the old file or the new one. The temporary file is removed after an error, an interrupt or a termination.
-/// SIGKILL and a loss of power leave it behind; the next command that writes to the folder removes it.
+/// If the destination is a regular file or does not exist, the output is written to a temporary file in the same
+/// folder, which is then renamed. So a reader finds either the old file or the new one. The temporary file is removed
+/// after an error and, on Unix, after SIGINT, SIGTERM or SIGHUP. SIGKILL and a loss of power leave it behind; on Unix,
+/// the next command that writes a filter to the folder removes it.
 #[derive(Debug)]
 pub(crate) struct Output {
     name: String,

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{Read, Seek, Write};
 use trommel::KeyHash;
 
-/// The number of hashes, 128 MiB, at which the hashes in memory are written to a file.
+/// The number of hashes, which take 128 MiB, at which the hashes in memory are written to a file.
 pub(crate) const MOST_HASHES_IN_MEMORY: usize = 1 << 24;
 /// The number of hashes in a batch that is written or read back.
 const BATCH_HASHES: usize = 1 << 17;

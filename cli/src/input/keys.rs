@@ -30,7 +30,7 @@ pub(crate) struct Column {
     pub(crate) bytes: Vec<u8>,
     /// The offset in `bytes` at which each string ends.
     pub(crate) ends: Vec<usize>,
-    /// The line in which each string's record begins.
+    /// The line in which each string's record begins. Empty for Parquet, which has no lines.
     pub(crate) lines: Vec<u64>,
     pub(crate) input: usize,
     pub(crate) progress: Arc<Progress>,

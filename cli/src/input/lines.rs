@@ -8,8 +8,8 @@ use std::io::{self, Read};
 use std::sync::{Arc, Mutex, PoisonError};
 use trommel::{Hasher, KeyHash};
 
-/// The most bytes that are read at a time. A block of this size fits into the caches of the cores that read and hash
-/// it.
+/// The most bytes that are read at a time, unless a line is longer. A block of this size fits into the caches of the
+/// cores that read and hash it.
 const BLOCK_BYTES: usize = 1 << 18;
 /// The most bytes of a line. Without this limit, an endless line, such as that of `/dev/zero`, would take all memory.
 const MOST_LINE_BYTES: usize = 1 << 28;

@@ -60,7 +60,7 @@ pub(crate) struct SourceError {
 pub(crate) enum Line {
     /// The error concerns no line: for example, the input could not be opened.
     None,
-    /// The line after the last key of the input that has been counted.
+    /// The line after the last one whose key has been counted in the input.
     Next,
     Number(u64),
 }
@@ -181,7 +181,7 @@ impl Inputs {
         Numbers::of_type(key_type, source, progress)
     }
 
-    /// The inputs whose first line ends in a carriage return and a line feed.
+    /// The inputs whose first line ends in a carriage return.
     pub(crate) fn with_carriage_returns(&self, progress: &Progress) -> Vec<&Input> {
         let inputs = progress.carriage_returns.lock().unwrap_or_else(PoisonError::into_inner);
         inputs.iter().filter_map(|input| self.get(*input)).collect()

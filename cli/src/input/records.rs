@@ -7,7 +7,8 @@ use csv::{ByteRecord, ErrorKind, Reader, ReaderBuilder};
 use std::io::Read;
 use std::sync::Arc;
 
-/// A batch ends as soon as its keys have this number of bytes, or there are [`BATCH_KEYS`] of them, or the input ends.
+/// A batch ends as soon as its keys have this number of bytes, or there are [`BATCH_KEYS`] of them, or the input ends
+/// or has an error.
 const BATCH_BYTES: usize = 1 << 18;
 const BATCH_KEYS: usize = 1 << 15;
 /// The size of the read buffer, and so the step in which progress is counted.

@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &BuildArgs) -> Result<ExitCode, Failure> {
     let (planned, filter) = build.filter()?;
     build.warn_if_above(planned, &filter);
     for input in build.inputs.with_carriage_returns(&build.progress) {
-        warn(&format!("{input}: lines end in CR LF, and the CR is part of the keys"));
+        warn(&format!("{input}: the first line ends in CR, and each CR is part of a key"));
     }
     output.commit(|to| filter.write_to(to))?;
     Ok(ExitCode::SUCCESS)

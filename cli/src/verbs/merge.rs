@@ -7,7 +7,8 @@ use crate::output::Output;
 use std::process::ExitCode;
 use trommel::{AnyFilter, FilterView};
 
-/// Merges any number of filters, with at most two of them in memory at a time.
+/// Merges any number of filters. The memory is that of the merged filter, of the bytes of one input and, in kinds with
+/// slots, of the new table that a merge fills.
 pub(crate) fn run(arguments: &MergeArgs) -> Result<ExitCode, Failure> {
     let output = Output::create(&arguments.output)?;
     let mut merged: Option<(String, AnyFilter)> = None;

@@ -6,8 +6,8 @@ use trommel::{AnyFilter, Filter as _, FilterKind, FilterSpec, Hasher, Insert as 
 #[test]
 fn every_kind_has_the_same_bytes_as_from_the_library() {
     let folder = Folder::new();
-    // The bytes of a cuckoo filter depend on how keys are divided into batches. The command
-    // and the library each insert 3,000 keys as one batch.
+    // The bytes of a cuckoo filter depend on how keys are divided into batches. The command and the library each insert
+    // 3,000 keys as one batch.
     let text = lines(3_000);
     folder.write("words", &text);
     let hashes = hashes_of_lines(&text, 0);
@@ -155,7 +155,8 @@ fn files_whose_first_line_ends_in_a_carriage_return_cause_a_warning() {
     folder.write("unix", "anvil\nforge\r\n");
     let run = folder.run(["build", "-o", "filter", "unix", "dos"]);
     assert_eq!(run.code, Some(0));
-    let warning = "trommel: warning: dos: lines end in CR LF, and the CR is part of the keys\n";
+    let warning =
+        "trommel: warning: dos: the first line ends in CR, and each CR is part of a key\n";
     assert_eq!(run.stderr, warning);
     let filter = AnyFilter::from_bytes(&folder.read("filter")).unwrap();
     assert!(filter.contains("anvil\r") && filter.contains("anvil"));

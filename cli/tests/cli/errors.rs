@@ -68,7 +68,7 @@ fn an_input_is_not_replaced_by_its_filter() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn every_verb_that_prints_reports_a_full_device() {
+fn verbs_that_write_to_standard_output_report_a_full_device() {
     let folder = Folder::new();
     folder.write("words", "anvil\n");
     folder.run(["build", "-o", "filter", "words"]).silent();
@@ -202,7 +202,7 @@ fn impossible_rates_and_sizes_are_refused_before_inputs_are_read() {
 }
 
 #[test]
-fn files_that_are_not_filters_are_refused_by_every_verb() {
+fn files_that_are_not_filters_are_refused_by_every_verb_that_reads_filters() {
     let folder = Folder::new();
     folder.write("words", "anvil\n");
     folder.run(["build", "-o", "filter", "words"]).silent();

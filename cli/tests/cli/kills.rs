@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 /// The number of builds to kill: TROMMEL_KILLS, or 20.
 fn kills() -> u64 {
     std::env::var("TROMMEL_KILLS")
-        .map_or(20, |text| text.parse().expect("TROMMEL_KILLS is a number"))
+        .map_or(20, |text| text.parse().expect("TROMMEL_KILLS must be a number"))
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn a_killed_build_leaves_the_old_filter_or_the_new_one() {
         }
         let temporary = |name: &String| name.starts_with(".trommel-");
         let leftovers = folder.names().iter().filter(|name| temporary(name)).count();
-        assert!(leftovers <= 1, "each build removes the leftovers of the one before");
+        assert!(leftovers <= 1, "leftovers of an earlier build were not removed");
         left += leftovers;
     }
     println!(

@@ -268,7 +268,7 @@ fn damaged_files_never_crash_the_program() {
 #[cfg(unix)]
 fn a_killed_add_leaves_the_old_file_or_the_new_one() {
     let kills: u64 = std::env::var("TROMMEL_KILLS")
-        .map_or(20, |text| text.parse().expect("TROMMEL_KILLS is a number"));
+        .map_or(20, |text| text.parse().expect("TROMMEL_KILLS must be a number"));
     let folder = with_golden("pyarrow");
     let old = folder.read("file");
     let add = [
