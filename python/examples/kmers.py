@@ -77,7 +77,7 @@ def main():
     assert found == expected
     absent = [value for name, value in share.items() if name.startswith("other")]
     print(f"{bases:,} bases in {f.memory_bytes:,} bytes; {len(found)} of {len(share)} reads are from the genome")
-    print(f"k-mers of other reads that pass: {100 * numpy.mean(absent):.2f} %, expected {100 * f.expected_fpr:.2f} %")
+    print(f"other k-mers that are reported as present: {100 * numpy.mean(absent):.2f} %, expected {100 * f.expected_fpr:.2f} %")
 
 
 main()

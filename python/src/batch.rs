@@ -8,9 +8,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyMemoryView, PyString};
 use trommel::{Hasher, Key, KeyHash};
 
-/// The number of array items that are hashed at a time. They are enough work for all threads. Their hashes
-/// take 8 MB, which is little memory compared with the keys. The number is a multiple of 64, so that the bitmaps of
-/// chunks can be concatenated by words.
+/// The number of array items that are hashed at a time, as a *chunk*. A chunk is enough work for all threads. Its
+/// hashes take 8 MB, however many keys the array has. The number is a multiple of 64, so that the bitmaps of chunks can
+/// be concatenated by words.
 const CHUNK_KEYS: usize = 1 << 20;
 
 /// The number of narrow integers that are widened at a time: few enough to stay in the L1 cache.

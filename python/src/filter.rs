@@ -232,8 +232,8 @@ impl PyFilter {
     /// >>> f.remove("anvil"), f.remove("anvil")
     /// (True, False)
     ///
-    /// Removing a key that was never added may remove another key. In a quotient or cuckoo filter without ``multiset``,
-    /// any removal may remove another key, since two keys with the same fingerprint are stored once. A counting-bloom
+    /// Removing a key that was never added can remove another key. In a quotient or cuckoo filter without ``multiset``,
+    /// any removal can remove another key, since two keys with the same fingerprint are stored once. A counting-bloom
     /// filter needs no ``multiset``. Raises UnsupportedError, a TypeError, if the kind cannot remove keys.
     fn remove(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
         let hash = key::hash(&self.hasher, key)?;
@@ -241,7 +241,8 @@ impl PyFilter {
         removed.map_err(|error| errors::unsupported(py, &error))
     }
 
-    /// An upper bound on the number of copies of a key that were added.
+    /// The number of copies of a key in the filter, or a larger number. A quotient or cuckoo filter without
+    /// ``multiset`` stores a key once. A counting-bloom filter made in Python counts up to 15.
     ///
     /// >>> f = trommel.Filter("quotient", keys=100, multiset=True)
     /// >>> f.update(["anvil"] * 3)
@@ -263,7 +264,8 @@ impl PyFilter {
         })
     }
 
-    /// Adds all keys of another filter or view, which must have been made with the same kind, keys, fpr and seed.
+    /// Adds all keys of another filter or view, which must have been made with the same kind, keys, fpr, seed and
+    /// multiset.
     ///
     /// >>> monday, tuesday = trommel.Filter(keys=100), trommel.Filter(keys=100)
     /// >>> tuesday.add("anvil")

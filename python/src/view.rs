@@ -72,7 +72,7 @@ impl PyFilterView {
         })
     }
 
-    /// An upper bound on the number of copies of a key that were added, like ``Filter.count``.
+    /// The number of copies of a key in the filter, or a larger number, like ``Filter.count``.
     fn count(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<u64> {
         let hash = key::hash(&self.view.hasher(), key)?;
         self.borrowed(py)?.count_hash(hash).map_err(|error| errors::unsupported(py, &error))

@@ -29,7 +29,7 @@ def run(*targets):
         thread.start()
     for thread in threads:
         thread.join(SECONDS)
-        assert not thread.is_alive(), "every thread ends in time"
+        assert not thread.is_alive(), "a thread has not ended in time"
     if raised:
         raise raised[0]
 
@@ -127,7 +127,7 @@ def test_other_threads_run_during_a_call(call):
             work()
             if ran.is_set():
                 break
-        assert ran.is_set(), "another thread ran"
+        assert ran.is_set(), "no other thread ran during the calls"
     finally:
         sys.setswitchinterval(before)
 
