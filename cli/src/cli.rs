@@ -50,7 +50,7 @@ pub(crate) enum Verb {
 const BUILD_HELP: &str = "\
 Keys:
   lines    Each line is a key, without its line feed. A carriage return before the line feed is part of the key.
-           An empty line is the empty key. A line may have any bytes, at most 268,435,456.
+           An empty line is the empty key. A line can have any bytes, fewer than 268,435,456.
   csv      One column. The first record has the column names; fields may be quoted.
   tsv      Like csv, but with tabs between fields and without quotes.
   parquet  One column, without its nulls. The key of a string or byte array is its bytes. An INT32 is hashed as with

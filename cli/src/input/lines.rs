@@ -11,7 +11,8 @@ use trommel::{Hasher, KeyHash};
 /// The most bytes that are read at a time, unless a line is longer. A block of this size fits into the caches of the
 /// cores that read and hash it.
 const BLOCK_BYTES: usize = 1 << 18;
-/// The most bytes of a line. Without this limit, an endless line, such as that of `/dev/zero`, would take all memory.
+/// Shorter lines are always read; a line of this number of bytes or more can be refused. Without this limit, an endless
+/// line, such as that of `/dev/zero`, would take all memory.
 const MOST_LINE_BYTES: usize = 1 << 28;
 
 /// The lines of all inputs, in blocks. A short read gives a small block, so that no line waits until a block is full.

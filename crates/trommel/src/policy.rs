@@ -214,9 +214,11 @@ impl FilterPolicy {
 
     /// Whether the key of this hash may be among the keys of a block.
     ///
-    /// Returns true for bytes that are not a block of this policy: no bytes, another kind or hash, or a length or
-    /// parameter that no build makes. If the table is damaged, the answer may be a false negative: keep a checksum over
-    /// the block. Whatever the bytes are, this does not panic, allocate or read outside the block.
+    /// Returns true for bytes that are not a block of this policy: no bytes, another kind or hash function, or a length
+    /// or parameter that no build makes. But a block does not contain the seed of its hashes: for a block that was
+    /// built with another seed, or whose table is damaged, the answer can be a false negative. So compare the policy's
+    /// [name](FilterPolicy::name), and keep a checksum over the block. Whatever the bytes are, this does not panic,
+    /// allocate or read outside the block.
     ///
     /// Cost: the cache lines of one lookup and the last one of the block, without prefetching.
     ///

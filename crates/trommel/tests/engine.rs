@@ -1,5 +1,5 @@
 //! An engine gives the same filter and the same answers as one thread, for any number of threads, strategy, memory
-//! budget and keys.
+//! budget and keys. The exception is a cuckoo filter: with a small memory budget, its fingerprints are in other slots.
 #![cfg(feature = "parallel")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,4 +1,5 @@
-//! Sharded filters of every kind are exact under concurrent threads, and have the false-positive rate of the spec.
+//! Sharded filters of every kind find all keys, and have the false-positive rate of the spec. Multisets count exactly
+//! under concurrent threads.
 #![cfg(feature = "parallel")]
 
 use std::sync::atomic::{AtomicBool, Ordering};

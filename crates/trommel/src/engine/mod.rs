@@ -179,10 +179,10 @@ impl Engine {
     ///
     /// Scratch memory, within the budget: a direct insert into a Bloom filter on several threads takes the size of the
     /// table for every thread but one. A partitioned insert takes 8.5 bytes per key; in a standard filter, it takes 4.5
-    /// bytes for every bit that a key sets. The limit of a partitioned insert is the size of the table, but at least 256
-    /// MiB and at most 1 GiB; for a table of more than 4 GiB, it is a quarter of the table. For filters with counters or
-    /// slots, see their `insert_bulk`. With less memory, a batch is inserted in chunks. With far too little, or if the
-    /// system refuses memory, the batch is inserted directly.
+    /// bytes for every bit that a key sets. The limit of a partitioned insert is the size of the table, but at least
+    /// 256 MiB and at most 1 GiB; for a table of more than 4 GiB, it is a quarter of the table. For filters with
+    /// counters or slots, see their `insert_bulk`. With less memory, a batch is inserted in chunks. With far too
+    /// little, or if the system refuses memory, the batch is inserted directly.
     ///
     /// ```
     /// use trommel::{Engine, Filter, SplitBlockBloom};
