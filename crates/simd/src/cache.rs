@@ -7,8 +7,9 @@ const UNKNOWN_L2_BYTES: usize = 1 << 20;
 /// The sizes that are trusted: a smaller cache is no L2, and a larger one is shared by several cores.
 const PLAUSIBLE: core::ops::RangeInclusive<usize> = 128 << 10..=16 << 20;
 
-/// The size in bytes of a core's second-level cache, as the processor reports it. It is 1 MiB if the processor does not
-/// report it, as on aarch64, where programs are not allowed to ask. Detected once; later calls cost one load.
+/// The size in bytes of a core's second-level cache, as an x86-64 processor reports it. It is 1 MiB if the processor
+/// reports no plausible size, and on all other architectures: on aarch64, for example, programs are not allowed to ask.
+/// Detected once; later calls cost one load.
 ///
 /// ```
 /// let bytes = trommel_simd::l2_bytes();
@@ -26,7 +27,8 @@ pub fn l2_bytes() -> usize {
 }
 
 /// Reads the deterministic cache parameters of CPUID: leaf 4 on Intel's processors, and leaf 0x8000_001D, which has
-/// the same format, on AMD's. Both have leaf 0x8000_0006 too, but some hypervisors report wrong sizes there.
+/// the same format, on AMD's. The processors of both have leaf 0x8000_0006 too, but some hypervisors report wrong sizes
+/// in that leaf.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 fn detect() -> Option<usize> {
     use crate::kernel::cpuid;

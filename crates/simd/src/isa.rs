@@ -4,10 +4,10 @@ use core::fmt;
 use core::str::FromStr;
 use core::sync::atomic::{AtomicU16, Ordering};
 
-/// An instruction set that a kernel can be written for, from the least to the most capable.
+/// An instruction set that a kernel can be written for. The sets are ordered from the least to the most capable.
 ///
-/// A filter uses [`Isa::active`] unless its builder names another. Every set gives the same answers;
-/// they differ only in speed.
+/// A filter uses [`Isa::active`] unless its builder names another set. The sets differ only in speed: all of them give
+/// the same answers.
 ///
 /// ```
 /// use trommel::Isa;
@@ -45,7 +45,7 @@ pub enum IsaError {
     Unavailable {
         /// The set asked for.
         asked: Isa,
-        /// The most capable set that the machine has.
+        /// The set that the machine runs fastest: [`Isa::best`].
         best: Isa,
     },
     /// The name is none of `portable`, `avx2`, `avx512-core`, `avx512`, `avx512-gather` and `neon`.
@@ -129,7 +129,8 @@ impl Isa {
             .unwrap_or(Isa::Portable)
     }
 
-    /// Whether this machine has the set. Detected once; later calls cost one load.
+    /// Whether this machine has the set. On x86-64 without the feature `std`, and on aarch64, whether the target that
+    /// the program is compiled for guarantees the set. Detected once; later calls cost one load.
     ///
     /// ```
     /// use trommel::Isa;
@@ -161,8 +162,8 @@ impl Isa {
         }
     }
 
-    /// The set that filters use unless told otherwise: the value of the variable `TROMMEL_ISA` if it is
-    /// set (feature `std`), else [`Isa::best`].
+    /// The set that filters use unless told otherwise: the one that the variable `TROMMEL_ISA` names if it is set and
+    /// not empty (feature `std`), else [`Isa::best`].
     ///
     /// The variable is read once in a process, by the first call. If its value cannot be used, that call writes a line
     /// to the standard error output.
@@ -224,7 +225,8 @@ const HAS_RUN: u16 = 1;
 /// Bit of [`detected`]: gathers are fast. It is above the bits of the sets.
 const FAST_GATHERS: u16 = 1 << 15;
 
-/// Sets are numbered from 1 on. One that is missing in [`Isa::ALL`] would never be detected, and its tests be skipped.
+/// Sets are numbered from 1 on. A set that is missing in [`Isa::ALL`] would never be detected, and its tests would be
+/// skipped.
 const _: () = {
     let mut i = 0;
     while i < Isa::ALL.len() {

@@ -1,10 +1,12 @@
 //! The capabilities of the machine, and nothing about filters.
 //!
-//! - [`Isa`]: the instruction sets that the kernels of Trommel are written for. The best one is detected at
-//!   run time; the variable `TROMMEL_ISA` or a filter's builder can force another.
+//! - [`Isa`]: the instruction sets that the kernels of Trommel are written for. On x86-64 with the feature `std`, the
+//!   best one is detected at run time, otherwise when the program is compiled. The variable `TROMMEL_ISA` or a filter's
+//!   builder can force another.
 //! - [`prefetch()`]: the prefetch hints that the batch pipeline issues.
-//! - [`l2_bytes`]: the size of the second-level cache; prefetching pays for larger tables.
-//! - [`rank`] and [`select`]: the two word operations of succinct structures, portable and with BMI2.
+//! - [`l2_bytes`]: the size of the second-level cache. Prefetching is worthwhile for tables larger than this.
+//! - [`rank`] and [`select`]: rank and select on one 64-bit word, as succinct data structures use them. Both are
+//!   portable; [`RankSelect`] uses BMI2 if the machine has it.
 //! - [`bits_of`]: packs answers of one byte each into the bits of a word.
 #![no_std]
 #[cfg(any(feature = "std", test))]

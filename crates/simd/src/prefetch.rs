@@ -2,8 +2,8 @@
 
 /// How close to the core a prefetched line is brought.
 ///
-/// The best hint depends on the machine and on the size of the structure; `trommel-perf roofline` measures
-/// it.
+/// The best hint depends on the machine and on the size of the table that is read; `trommel-perf roofline` measures
+/// which hint is best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hint {
     /// Into every level of cache.

@@ -17,8 +17,8 @@ pub fn rank(word: u64, index: u32) -> u32 {
 
 /// The position of the `n`-th one of `word`, counted from 0; 64 if it has no more than `n` ones.
 ///
-/// This is a binary search over partial popcounts, in six steps and without a table. With BMI2, one
-/// `pdep` and one `tzcnt` do the same.
+/// This is a binary search over partial popcounts, in six steps and without a table. [`RankSelect`] does the same with
+/// one `pdep` and one `tzcnt` if the instruction set has BMI2.
 ///
 /// ```
 /// assert_eq!(trommel_simd::select(0b1011, 0), 0);

@@ -8,7 +8,7 @@ use crate::Hint;
 /// This is only a hint: any address is allowed, mapped or not, and the program cannot observe any
 /// effect. Does nothing on an architecture without such an instruction.
 ///
-/// Cost: one instruction; up to about 16 lines can be in flight on a core.
+/// Cost: one instruction. A core tracks about 16 cache lines on their way to L1, and some 48 on their way to L2.
 #[inline(always)]
 pub fn prefetch<T>(address: *const T, hint: Hint) {
     #[cfg(target_arch = "x86_64")]
