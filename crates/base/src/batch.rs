@@ -1,13 +1,13 @@
 //! The batch pipeline: locate, prefetch, probe.
 //!
-//! A single lookup outside the caches waits for one cache line, but a core can have some sixteen lines in
+//! A single lookup outside the caches waits for one cache line, but a core can have sixteen lines and more in
 //! flight. So a batch goes through a pipeline of three stages, one group of keys at a time. The cache lines of a
-//! group are *located* (hashes become addresses, in vectors), some groups later *fetched* (prefetched), and after
-//! a further distance *probed*.
+//! group are *located* (hashes become offsets in the table, in vectors), some groups later *fetched* (prefetched), and
+//! after a further distance *probed*.
 //!
-//! Between the stages, a [`Ring`] holds the addresses. A group is located [`LEAD_KEYS`] keys before it is
-//! fetched: reading an address right after the vector store that wrote it fails store forwarding. Where that was tried,
-//! it halved the speed.
+//! Between the stages, a [`Ring`] holds the offsets. A group is located [`LEAD_KEYS`] keys before it is
+//! fetched: reading an offset right after the vector store that wrote it fails store forwarding, which halved the speed
+//! where it was tried.
 
 pub use trommel_simd::Hint;
 use trommel_simd::{l2_bytes, prefetch};
@@ -39,11 +39,11 @@ impl Window {
     ///
     /// In tables of up to half of L2, prefetching costs instructions and gains nothing. In larger tables that still fit
     /// L2 (1 MiB), prefetching reduces the time of lookups to 0.7 to 0.85, in blocks of a word and of a cache line. In
-    /// tables of more than twice L2, the best hint is T1, which fetches into L2: a core tracks some 48 lines on their
+    /// tables of twice L2 and more, the best hint is T1, which fetches into L2: a core tracks some 48 lines on their
     /// way to L2, but only 16 on their way to L1. With split blocks and an L2 of 2 MiB, a lookup takes 2.2 ns with T0
     /// and 1.9 ns with T1 at 4 MB, 4.1 and 3.1 at 16 MB, 9.4 and 7.4 at 128 MB, 13.9 and 12.7 at 1 GB. NTA is slower
-    /// than T1 at every size. In tables of between one and two times L2, T1 is up to a tenth slower than T0. Distances
-    /// from 64 to 256 keys make no difference.
+    /// than T1 at every size. In tables of between one and two times L2, random reads without a filter are up to a
+    /// tenth slower with T1 than with T0. Distances from 64 to 256 keys make no difference.
     #[must_use]
     pub fn for_table(bytes: usize) -> Self {
         Self::for_table_and_l2(bytes, l2_bytes())
@@ -60,16 +60,16 @@ impl Window {
     }
 
     /// The window for a table of `bytes` in which one lookup, or one vector gather, reads several cache lines.
-    /// These lines are in flight together anyway, so prefetching pays only beyond L2. With an L2 of 2 MiB, a lookup in
-    /// register blocks takes 0.92 ns without and 1.09 ns with prefetch at 1.5 MB, 1.7 and 1.6 at 4 MB. A lookup of an
-    /// absent key in a standard filter takes 2.7 and 6.3 ns at 1.5 MB, 6.1 and 4.1 at 4 MB.
+    /// These lines are in flight together anyway, so prefetching is worthwhile only beyond L2. With an L2 of 2 MiB, a
+    /// lookup in register blocks takes 0.92 ns without and 1.09 ns with prefetch at 1.5 MB, 1.7 and 1.6 at 4 MB. A
+    /// lookup of an absent key in a standard filter takes 2.7 and 6.3 ns at 1.5 MB, 6.1 and 4.1 at 4 MB.
     ///
-    /// Beyond L2 the hint is T1 at any size, since a pass over a block of keys fetches more lines than a core tracks on
-    /// their way to L1. On a Zen 4 core, at 1.3 to 1.5 MB, T1 takes 0.95 of T0's time in a cache-line quotient filter,
-    /// 0.92 in a quotient filter, and in a standard filter 0.9 for present keys and 1.04 for absent ones. Rejected: no
-    /// prefetch up to 1.5 MB. In a loop over one filter, this reduced the time to 0.95 in a cache-line quotient filter
-    /// and to 0.8 in a quotient filter. But in the harness, which interleaves its subjects, it made the cache-line
-    /// quotient filter slower than the same filter with AVX2 and T1.
+    /// Beyond L2 the hint is T1 at any size, since a kernel that works on a block of keys at a time fetches more lines
+    /// than a core tracks on their way to L1. On a Zen 4 core, at 1.3 to 1.5 MB, T1 takes 0.95 of T0's time in a
+    /// cache-line quotient filter, 0.92 in a quotient filter, and in a standard filter 0.9 for present keys and 1.04
+    /// for absent ones. Rejected: no prefetch up to 1.5 MB. In a loop over one filter, this reduced the time to 0.95 in
+    /// a cache-line quotient filter and to 0.8 in a quotient filter. But in the harness, which interleaves its
+    /// subjects, it made the cache-line quotient filter slower than the same filter with AVX2 and T1.
     #[must_use]
     pub fn for_gathers(bytes: usize) -> Self {
         if bytes <= l2_bytes() { Self::NONE } else { Self::FAR }
@@ -196,7 +196,7 @@ impl Default for Ring {
 }
 
 impl Ring {
-    /// The offsets of the `GROUP` keys of group `group`; `GROUP` divides [`RING_KEYS`].
+    /// The offsets of the `GROUP` keys of group `group`. `GROUP` must divide [`RING_KEYS`].
     #[inline(always)]
     #[must_use]
     pub fn group<const GROUP: usize>(&self, group: usize) -> &[u32; GROUP] {
@@ -268,7 +268,7 @@ pub fn run_stages<const GROUP: usize, S>(
 /// A closure in such code is compiled for the baseline unless it is inlined, and inlining a closure cannot be forced. A
 /// method can be `#[inline(always)]`.
 pub trait BatchPipeline {
-    /// Computes the addresses of a group's cache lines.
+    /// Computes where the group's cache lines are in the table.
     fn locate(&mut self, group: usize);
     /// Prefetches the group's cache lines.
     fn fetch(&mut self, group: usize);

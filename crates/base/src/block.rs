@@ -1,13 +1,14 @@
 //! The block form: a table and a trailer of one or two bytes.
 //!
-//! A storage engine keeps one filter for each block or table of data, and has only the filter's bytes when it looks a
-//! key up. So the block form contains the table and the parameter that a reader needs to probe it, and nothing else.
+//! A storage engine keeps one filter for each block or file of data, and has only the filter's bytes when it looks a
+//! key up. So the block form contains only the filter's table and a trailer, which states the kind, the hash function
+//! and the one parameter that a lookup needs.
 //!
 //! ```text
 //! after the table    filter
 //! 0                  none: every key may be there
 //! 1 .. 32            bloom, keys hashed by XXH3; the number is that of the bits that each key sets
-//! p, then 1hhkkkkk   kind k with hash h and parameter p, in bits
+//! p, then 1hhkkkkk   kind k with hash function h and parameter p; the last byte is given bit by bit
 //! ```
 //! Every other last byte is reserved. A block has neither seed nor checksum: the policy's name contains the seed, and
 //! the engine keeps its own checksum. docs/FORMAT.md gives each kind's parameter and table.
@@ -68,7 +69,8 @@ impl Trailer {
         }
     }
 
-    /// Splits this trailer off a block: the parameter and the table, or `None` if the block has another trailer.
+    /// Splits this trailer off a block. Returns the parameter and the table, or `None` if the block is too short or
+    /// ends in another trailer.
     #[inline(always)]
     #[must_use]
     pub const fn open(self, block: &[u8]) -> Option<(u8, &[u8])> {
@@ -112,7 +114,7 @@ pub trait BlockTable {
     /// The parameter for a number of bits per key.
     ///
     /// # Errors
-    /// [`SpecError::BitsPerKeyOutOfRange`] if the kind has no such table.
+    /// [`SpecError::BitsPerKeyOutOfRange`] if the kind has no table with this number of bits per key.
     fn parameter(bits_per_key: f64) -> Result<u8, SpecError>;
 
     /// The exact bytes of the table for `keys` keys; `None` if it would be larger than the kind can address.
@@ -158,7 +160,7 @@ pub trait BlockTable {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PolicyError {
-    /// The kind cannot address a table for as many keys.
+    /// The kind cannot address a table for this number of keys.
     TooManyKeys {
         /// Keys given.
         keys: usize,

@@ -4,8 +4,8 @@ use crate::spec::FromSpec;
 use crate::{Spec, SpecError};
 use core::marker::PhantomData;
 
-/// Builds a filter of type `F`. The defaults are: no keys, a false-positive rate of 1 %, XXH3 with
-/// seed 0, the best instruction set, and huge pages for large tables.
+/// Builds a filter of type `F`. The defaults are: no keys, a false-positive rate of 1 %, XXH3 with seed 0, the
+/// instruction set [`Isa::active`](trommel_simd::Isa::active), and huge pages for large tables.
 ///
 /// A builder has only the options of its kind: an option of another kind does not compile. A `trommel::FilterSpec`,
 /// whose kind is known at run time, has all options, and its `build` refuses those that the kind lacks.
@@ -52,9 +52,9 @@ impl<F: FromSpec> Builder<F> {
 
     /// Bytes of the empty filter once it is frozen: the length of its `to_bytes`. Allocates nothing.
     ///
-    /// Inserts lengthen the frozen bytes of only three kinds of filter: a cuckoo filter whose overflow area is used (at
-    /// most 8 bytes for each of 64 keys), a compact counting filter (16 bytes for each counter above 2), and a filter
-    /// that grows by itself.
+    /// Inserts lengthen the frozen bytes in three cases only: if a cuckoo filter uses its overflow area (8 bytes for
+    /// each of at most 64 keys), in a compact counting filter (16 bytes for each counter above 2), and if a filter
+    /// grows by itself.
     ///
     /// ```
     /// use trommel::SplitBlockBloom;
@@ -112,7 +112,8 @@ impl<F: FingerprintOptions> Builder<F> {
 #[macro_export]
 macro_rules! spec_setters {
     () => {
-        /// The number of keys expected; 0 makes the smallest filter.
+        /// The number of keys expected. With 0 keys, the filter is the smallest one, unless only bytes are given: then
+        /// it takes these bytes.
         ///
         /// ```
         /// use trommel::{Filter, FilterKind, FilterSpec};
@@ -141,7 +142,8 @@ macro_rules! spec_setters {
             self
         }
 
-        /// The bytes that the table may take. If no false-positive rate is given, all of them are used.
+        /// The most bytes that the table may take. If no false-positive rate is given, the table is the largest one
+        /// within them; but a quotient filter with `fingerprint_bits` is no larger than its keys need.
         ///
         /// ```
         /// use trommel::{Filter, RegisterBloom};
@@ -160,7 +162,7 @@ macro_rules! spec_setters {
         /// quotient or cuckoo filter the bytes are a limit, and the build is refused if the keys need more. If a rate
         /// is given as well, these bytes are a limit for every kind. With no keys, the filter is the smallest one.
         ///
-        /// The number must be above 0 and at most 1024. Setting both bits per key and bytes is refused.
+        /// The number must be above 0 and at most 1024. A builder with both bits per key and bytes is refused.
         ///
         /// ```
         /// use trommel::{Filter, SplitBlockBloom};
@@ -199,7 +201,8 @@ macro_rules! spec_setters {
             self
         }
 
-        /// The instruction set to use, instead of the machine's best.
+        /// The instruction set to use, instead of the one that the variable `TROMMEL_ISA` names or, if it is not set,
+        /// the machine's best.
         ///
         /// ```
         /// use trommel::{CacheLineBloom, Isa};
@@ -233,8 +236,8 @@ macro_rules! spec_setters {
 #[macro_export]
 macro_rules! fold_setters {
     () => {
-        /// Makes a Bloom filter's length a multiple of `factor` units, so that the filter can later be
-        /// folded by any divisor of `factor`.
+        /// Makes a Bloom filter's length a multiple of `factor` units (words, blocks or cache lines), so that the
+        /// filter can later be folded by any divisor of `factor`.
         ///
         /// ```
         /// use trommel::{Filter, SplitBlockBloom};
@@ -261,7 +264,7 @@ macro_rules! counting_setters {
         /// use trommel::{CountingBloomFilter, Filter};
         /// let builder = CountingBloomFilter::builder().keys(1_000);
         /// let (whole, compact) = (builder.build()?, builder.compact(true).build()?);
-        /// assert_eq!(whole.memory_bytes() / 5, compact.memory_bytes() / 3); // bits a position
+        /// assert_eq!(whole.memory_bytes() / 5, compact.memory_bytes() / 3); // bits per position
         /// # Ok::<(), trommel::SpecError>(())
         /// ```
         pub fn compact(mut self, compact: bool) -> Self {
@@ -308,9 +311,10 @@ macro_rules! slot_setters {
             self
         }
 
-        /// Doubles the filter by itself when this share of its slots is full.
-        /// Quotient and cuckoo filters only. Each doubling uses up one bit of every fingerprint. A load is refused if
-        /// it is so low that the bits run out before the expected keys, or one key if none are expected, are inserted.
+        /// The filter doubles by itself when this share of its slots is taken.
+        /// Quotient and cuckoo filters only. Each doubling uses up one bit of every fingerprint. A share is refused if
+        /// it is so low that the bits run out before all expected keys are inserted (before one key if none are
+        /// expected).
         ///
         /// ```
         /// use trommel::{Filter, Insert, QuotientFilter};

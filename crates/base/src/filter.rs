@@ -34,8 +34,8 @@ pub trait Filter {
     /// ```
     fn contains_hash(&self, hash: KeyHash) -> bool;
 
-    /// Looks up a batch: bit `i` of `found` becomes the answer for `hashes[i]`. `found` gets the
-    /// batch's length; its allocation is reused, and nothing else is allocated.
+    /// Looks up a batch: bit `i` of `found` becomes the answer for `hashes[i]`. `found` gets the batch's length, and
+    /// its allocation is reused. Nothing else is allocated, except by `trommel::engine::ShardedFilter`.
     ///
     /// ```
     /// use trommel::{Bitmap, Filter, SplitBlockBloom};
@@ -322,7 +322,8 @@ pub trait Insert: Filter {
     /// ```
     ///
     /// # Errors
-    /// [`Full`] if there is no room; the filter is unchanged.
+    /// [`Full`] if there is no room, or if a filter that grows by itself cannot grow. The filter then holds the same
+    /// keys as before; if it grows by itself, it can have doubled.
     fn insert_hash(&mut self, hash: KeyHash) -> Result<bool, Full>;
 
     /// Inserts a batch: the filter then holds the same keys as after single inserts. Its bytes are the same too, unless
@@ -356,7 +357,7 @@ pub trait Insert: Filter {
     /// ```
     ///
     /// # Errors
-    /// [`Full`] if there is no room; the filter is unchanged.
+    /// As [`Insert::insert_hash`].
     fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<bool, Full>
     where
         Self: Sized,
@@ -384,7 +385,8 @@ pub trait InsertShared: Filter {
     /// ```
     ///
     /// # Errors
-    /// [`Full`] if there is no room; this call then changed nothing.
+    /// [`Full`] if there is no room, or if a filter that grows by itself cannot grow. This call then inserted nothing;
+    /// a filter that grows by itself can have doubled.
     fn insert_hash(&self, hash: KeyHash) -> Result<bool, Full>;
 
     /// Inserts a batch: the filter then holds the same keys as after single inserts.
@@ -418,7 +420,7 @@ pub trait InsertShared: Filter {
     /// ```
     ///
     /// # Errors
-    /// [`Full`] if there is no room; this call then changed nothing.
+    /// As [`InsertShared::insert_hash`].
     fn insert<K: Key + ?Sized>(&self, key: &K) -> Result<bool, Full>
     where
         Self: Sized,
@@ -429,7 +431,8 @@ pub trait InsertShared: Filter {
 
 /// A filter that keys can be removed from.
 pub trait Remove: Filter {
-    /// Removes one copy of the key of this hash. If the key is not there, returns false and changes nothing.
+    /// Removes one copy of the key of this hash, and returns true. If a lookup would answer "no", changes nothing and
+    /// returns false.
     ///
     /// Remove only keys that were inserted. Removing a false positive takes a bit, a counter or a fingerprint from an
     /// inserted key, and lookups may miss that key from then on.
@@ -467,8 +470,9 @@ pub trait Remove: Filter {
 
 /// A filter that counts copies of a key.
 pub trait Count: Filter {
-    /// The number of copies of the key of this hash in the filter, or more, since keys may share counters. 0 if the key
-    /// is not there. Counters that stop at a ceiling may give fewer; the filter's documentation states the ceiling.
+    /// The number of copies of the key of this hash in the filter, or more, since keys can share counters or a
+    /// fingerprint. 0 if a lookup answers "no". Counters that stop at a ceiling can give fewer; the filter's
+    /// documentation states the ceiling.
     ///
     /// ```
     /// use trommel::{Count, CountingBloomFilter, Filter};
@@ -523,7 +527,8 @@ pub trait Merge: Sized {
     /// ```
     ///
     /// # Errors
-    /// [`Merge::Error`] if the filters differ in size, parameters or hash, or if a filter with slots has no room. This
-    /// filter is then unchanged.
+    /// [`Merge::Error`] if the filters differ in size, parameters or hasher, if a filter with slots has no room, or if
+    /// memory is refused. This filter is then unchanged. Quotient filters may differ in size if they have the same
+    /// `fingerprint_bits`.
     fn merge(&mut self, other: &Self) -> Result<(), Self::Error>;
 }

@@ -1,7 +1,7 @@
 //! Groups keys by the part of a table that they belong to, so that each part is processed in cache.
 //!
-//! In a table larger than the caches, a key costs one cache miss: 11 ns at 128 MB, 19 ns at 1 GB, however
-//! well it is prefetched. A radix partition costs 2 to 3 ns per key, reads and writes sequentially, and
+//! In a table larger than the caches, a key costs one cache miss, even if its cache line is prefetched: up to 11 ns at
+//! 128 MB, and up to 19 ns at 1 GB. A radix partition costs 2 to 3 ns per key, reads and writes sequentially, and
 //! leaves parts that fit into L2. [`Partitioner::partition`] is that pass, for every family of filters.
 //!
 //! # Method
@@ -19,7 +19,7 @@
 //! *scattered*: each is stored directly in its region. The records of a larger batch are *combined*: stores
 //! to hundreds of distant regions would each read a cache line, and miss the TLB, for one record. So a part
 //! has a *run* of a few cache lines in a buffer in L2. A full run is streamed to the region: its lines are
-//! stored around the caches (`kernel/stream.rs`).
+//! stored by instructions that bypass the caches (`kernel/stream.rs`).
 //!
 //! Sources: Wassenberg and Sanders, "Engineering a multi-core radix sort", Euro-Par 2011, for buffered runs
 //! and for regions without a histogram (theirs are virtual memory as large as the input); Polychroniou and
@@ -42,7 +42,8 @@
 //! | slack, runs of 128 bytes, streamed | 1.9, 2.4 | 2.1, 2.5 | 2.3, 2.6 | 2.5, 2.9 | **2.7, 3.2** | **3.5, 4.1** |
 //! | slack, runs of 256 bytes, streamed | **1.8, 2.1** | **1.9, 2.2** | **2.3, 2.5** | **2.6, 2.8** | 3.1, 3.6 | 3.7, 4.2 |
 //!
-//! Bold figures are those of the method used here. They include 1.0 ns for reading and splitting the hashes.
+//! Bold figures are those of the method used here. All figures include the time for reading and splitting the hashes,
+//! which takes 1.0 ns in one pass.
 //!
 //! A batch of 64 K hashes in 256 parts takes, in ns per key without and with one read of all parts afterwards:
 //! scattered with slack 1.3 and 2.1; scattered with a histogram 2.1 and 3.2; combined 1.5 and 2.6 with records of four
@@ -83,9 +84,10 @@ pub use answers::Answers;
 pub use record::Record;
 pub use shares::{FEWEST_PASSED_PER_PART, SharePlan, Shares, chunk_bytes, partition_shares};
 
-/// The largest number of parts in one pass. Beyond some 4096 parts, the runs of all parts do not fit L2.
+/// The largest number of parts in one pass. The runs of 8192 parts take 1 MiB, as much as the L2 of many processors.
 pub const MAX_PARTS: usize = 8192;
-/// The largest number of hashes in one pass: positions in the scratch memory have 32 bits.
+/// The largest number of records in one pass, which is the number of hashes if each has one record: positions in the
+/// scratch memory have 32 bits.
 pub const MAX_HASHES: usize = 1 << 30;
 
 /// Batches of up to this many bytes of records are scattered; larger ones are combined.
@@ -201,7 +203,7 @@ impl<R: Record> Partitioner<R> {
     ///
     /// A batch of `n` hashes in `p` parts needs per part at most `m + 6 √m` records and 1100 bytes, where
     /// `m = n / (p − 1)`, or `n` for one part. For 16 M hashes in 4096 parts that is 4.5 bytes per hash with
-    /// records of four bytes and 8.9 with records of eight; for two parts it is nearly twice the size of the
+    /// records of four bytes and 8.9 with records of eight; for two parts it is about twice the size of the
     /// records. Slack that no record reaches is never written. If the system provides memory at the first write,
     /// as Linux does, slack costs only addresses, up to whole pages. From 4 MiB on, memory is counted in whole
     /// huge pages of 2 MiB.
@@ -238,7 +240,7 @@ impl<R: Record> Partitioner<R> {
     ///
     /// `split` must return the same for the same hash. It is called once per hash if all parts are of about
     /// the same size, except that the last may be smaller. A monotone reduction ([`crate::range`]) makes such
-    /// parts. If the parts are uneven, or keys repeat, it is called up to three times per hash.
+    /// parts. If the parts are uneven, or keys repeat, `split` is called up to three times per hash.
     ///
     /// Cost: 1.3 ns per hash in a batch of 64 K, 1.8 to 3.2 ns in a batch of 16 M with up to 4096 parts.
     ///
@@ -246,8 +248,9 @@ impl<R: Record> Partitioner<R> {
     /// [`OutOfMemory`] if the system refuses the scratch memory. The partitioner can be used again.
     ///
     /// # Panics
-    /// If `parts` is not in `1..=`[`MAX_PARTS`], if there are more than [`MAX_HASHES`] hashes, or if
-    /// `split` returns a part that is not below `parts`, or different parts for one hash.
+    /// If `parts` is not in `1..=`[`MAX_PARTS`], if there are more than [`MAX_HASHES`] hashes, or if `split` returns a
+    /// part that is not below `parts`. If `split` returns different parts for one hash, the call panics or its result
+    /// is unspecified.
     pub fn partition<F>(
         &mut self,
         hashes: &[KeyHash],
@@ -260,14 +263,15 @@ impl<R: Record> Partitioner<R> {
         self.partition_each(hashes, 1, parts, |hash| [split(hash)])
     }
 
-    /// Like [`Partitioner::partition`], with `each` records per hash: `split` returns the records and their parts.
+    /// Like [`Partitioner::partition`], with `each` records per hash: `split` returns the records and their parts. The
+    /// caller must ensure that `split` returns `each` records for every hash. If it does not, the call panics or its
+    /// result is unspecified.
     ///
     /// # Errors
     /// As [`Partitioner::partition`].
     ///
     /// # Panics
-    /// As [`Partitioner::partition`]; [`MAX_HASHES`] bounds the number of records, and `split` must not return more
-    /// than `each` records for a hash.
+    /// As [`Partitioner::partition`], where [`MAX_HASHES`] bounds the number of records.
     pub fn partition_each<F, I>(
         &mut self,
         hashes: &[KeyHash],
@@ -297,7 +301,7 @@ impl<R: Record> Partitioner<R> {
         I: IntoIterator<Item = (usize, R)>,
     {
         assert!((1..=MAX_PARTS).contains(&parts), "{parts} parts, not 1 to {MAX_PARTS}");
-        assert!(len <= MAX_HASHES, "{len} hashes, more than {MAX_HASHES}");
+        assert!(len <= MAX_HASHES, "{len} records, more than {MAX_HASHES}");
         let hashes = KeyHash::slice_as_raw(hashes);
         let unit = method.unit::<R>();
         let Scratch { region, buffer_bytes, bytes } = Scratch::for_batch::<R>(method, len, parts);
@@ -440,7 +444,7 @@ fn grown(scratch: &mut Option<Storage>, bytes: usize) -> Result<&mut Storage, Ou
     Ok(scratch.as_mut().unwrap())
 }
 
-/// Appends the records of every hash to their regions. Returns false as soon as a record does not fit.
+/// Appends the records of every hash to their regions. Returns false if a record does not fit.
 fn append<R: Record, I: IntoIterator<Item = (usize, R)>>(
     method: Method,
     hashes: &[u64],
@@ -486,8 +490,8 @@ fn scatter<R: Record, I: IntoIterator<Item = (usize, R)>>(
 }
 
 /// Stores each record in the run of its part, and copies full runs to their regions. A record's index in its run
-/// follows from the cursor, since regions begin and end at multiples of a run. Returns false as soon as a record does
-/// not fit.
+/// follows from the cursor, since regions begin and end at multiples of a run. Returns false if a record does not fit:
+/// for a full run at once, and for a run that is not full at the end.
 fn combine<R: Record, I: IntoIterator<Item = (usize, R)>, const RUN: usize>(
     hashes: &[u64],
     split: &impl Fn(u64) -> I,

@@ -1,7 +1,7 @@
 //! Reduces a hash to a number below `n`, for any `n`: multiply and take the high half.
 //!
 //! Source: Lemire, "Fast random integer generation in an interval", ACM TOMACS 29 (2019), section 3.
-//! Two properties that the filters rest on:
+//! The filters rely on two properties of this reduction:
 //!
 //! - it is monotone in the hash, so a partition by the hash's high bits is a partition by index;
 //! - for `f` dividing `n`, `reduce(h, n / f) == reduce(h, n) / f` exactly (a floor of a floor), so a
@@ -26,9 +26,9 @@ pub const fn reduce(hash: u64, n: u64) -> u64 {
 
 /// `floor(high · n / 2^32)`, where `high` is the high 32 bits of the hash. Parquet prescribes this reduction.
 ///
-/// Valid to: `n` well below 2^32. An index receives `2^32 / n` values of `high`, give or take one. So at
-/// `n = 2^27` the loads of the indices differ by up to 3 %, which raises the false-positive rate by less than 1 % of
-/// its value. If `n` is near 2^32, the reduction is useless.
+/// Valid to: `n` well below 2^32. An index receives `2^32 / n` values of `high`, give or take one. So if `n` is about
+/// 2^27 and no power of two, the loads of the indices differ by up to 3 %, which raises the false-positive rate by less
+/// than 1 % of its value. If `n` is between 2^31 and 2^32, some indices receive two values and others one.
 #[inline(always)]
 #[must_use]
 pub const fn reduce_high(hash: u64, n: u32) -> u32 {

@@ -25,7 +25,9 @@ pub use blocked::{blocked_keys_per_block, split_keys_per_block};
 use blocked::BlockRate;
 use libm::{exp, expm1, log, log1p, pow};
 
-/// The most bits per key of any filter: with more, an exact set of the 64-bit hashes would be smaller.
+/// The most bits per key that a filter is given to reach a false-positive rate, counters not included: with more bits,
+/// an exact set of the 64-bit hashes would be smaller. It is also the most bits per key of a filter block. A filter
+/// that is sized by bytes can have more.
 pub const MAX_BITS_PER_KEY: f64 = 64.0;
 /// The most bits that a key sets in a standard filter.
 pub const MAX_HASHES: u32 = 32;
@@ -248,7 +250,7 @@ pub fn quotient_load(fpr: f64, remainder_bits: u32) -> f64 {
     -log1p(-fpr) / power_of_half(remainder_bits)
 }
 
-/// False-positive rate of a cuckoo filter with buckets of four slots, two of which every lookup reads:
+/// False-positive rate at load `α` of a cuckoo filter whose lookups read two buckets of four slots:
 /// `1 − (1 − q)^(8α)`, where `q` is the probability that two fingerprints of a bucket are equal.
 ///
 /// Fingerprint 0 is stored as 1, so `q = 2^−e (1 + 2^(1−f))` for fingerprints of `f` bits, of which

@@ -19,7 +19,8 @@ pub enum Size {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Spec {
-    /// Keys expected; 0 asks for the smallest filter.
+    /// Keys expected. With 0 keys, the filter is the smallest one, unless only bytes are given: then it takes these
+    /// bytes.
     pub keys: usize,
     /// The target false-positive rate. If neither a rate nor a size is given, it is 1 %.
     pub fpr: Option<f64>,

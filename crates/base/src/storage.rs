@@ -23,11 +23,11 @@ use core::ptr::NonNull;
 
 /// Alignment of every table, in bytes: one cache line.
 pub const LINE_BYTES: usize = 64;
-/// From this size on, a table is mapped from the system instead of taken from the allocator, and asks for
-/// huge pages. A whole number of huge pages is mapped, so a table takes up to 2 MiB more than its length; see
-/// [`Storage::memory_bytes`].
+/// On Linux with the feature `std`, a table of this size or more is mapped from the system instead of taken from the
+/// allocator, and can ask for huge pages. A whole number of huge pages is mapped, so a table takes up to 2 MiB more
+/// than its length; see [`Storage::memory_bytes`].
 pub const MAPPED_THRESHOLD_BYTES: usize = 4 << 20;
-/// No table is larger than this: 2^47 bytes is what an x86-64 process can address.
+/// No table is larger than this. With 64-bit addresses it is 2^47 bytes, which is what an x86-64 process can address.
 pub const MAX_BYTES: u64 = if usize::BITS >= 64 { 1 << 47 } else { isize::MAX as u64 };
 
 #[cfg(all(target_os = "linux", feature = "std"))]
@@ -291,7 +291,8 @@ impl AsMut<[u8]> for Storage {
 }
 
 impl Clone for Storage {
-    /// Makes a copy with the same backing. Like a vector's clone, it ends the program if memory is refused.
+    /// Makes a copy, with the advice to use huge pages if the system accepted this advice for the original. Like a
+    /// vector's clone, this ends the program if memory is refused.
     fn clone(&self) -> Self {
         let huge_pages = self.backing() == Backing::HugePagesAdvised;
         Self::copy_of(self, huge_pages).unwrap_or_else(|_| {

@@ -1,5 +1,5 @@
-//! The atomics for memory that threads share: the standard library's, or under `cfg(loom)` those of the
-//! model checker, which tries every order that the memory model allows.
+//! The atomics for memory that threads share: the standard library's, or under `cfg(loom)` those of the model checker
+//! loom, which tries the orders of the threads' accesses one after the other.
 
 #[cfg(not(loom))]
 pub use core::sync::atomic::{AtomicU64, Ordering};

@@ -66,7 +66,7 @@ impl Workers for CallerThread {
 pub struct Bulk<'w, W> {
     /// The threads that do the work.
     pub workers: &'w W,
-    /// The most bytes of memory, in addition to the filter's own, that may be in use at a time. If they are
+    /// The most bytes of memory, in addition to the filter's own, that may be in use at a time. If these bytes are
     /// too few, the batch is inserted key by key.
     pub scratch_bytes: usize,
 }
@@ -87,7 +87,7 @@ impl Bulk<'static, CallerThread> {
 /// A filter that takes large batches in pieces that several threads can work on.
 pub trait InsertBulk: Insert {
     /// The number of random cache lines of the table that [`Insert::insert_batch`] writes per key. `None` if that
-    /// method itself groups large batches; then [`InsertBulk::insert_bulk`] is never slower than it.
+    /// method itself groups large batches; callers then need not choose, and always use [`InsertBulk::insert_bulk`].
     fn lines_per_insert(&self) -> Option<u32> {
         None
     }

@@ -17,7 +17,7 @@ pub(crate) const fn words_of_hashes(hashes: &[KeyHash]) -> &[u64] {
 /// The bytes as records. Bytes at the end that do not fill a record are left out.
 pub(crate) fn records_of_bytes<R: Record>(bytes: &mut [u8]) -> &mut [R] {
     let (start, len) = (bytes.as_mut_ptr().cast::<R>(), bytes.len() / size_of::<R>());
-    assert!(start.is_aligned(), "records must be aligned");
+    assert!(start.is_aligned(), "the memory is not aligned for records");
     // SAFETY: the `assert` checks that the start is aligned, and `len` whole records fit into the bytes. `Record` is
     // sealed to `u32` and `u64`, for which every bit pattern is a value. The borrow is unique and lives as long as the
     // argument's.

@@ -1,6 +1,6 @@
 //! XXH3-64 and XXH64 of an integer's bytes, for each width.
 //!
-//! Each hash is one expression without a branch, so that the compiler vectorises the plain loop of
+//! Each hash is computed without a branch, so that the compiler vectorises the plain loop of
 //! [`super::hash_column`]. Strings of bytes are hashed by functions of the crate `xxhash-rust`, which the compiler
 //! inlines. Rejected: hashing short strings by functions written here (on an AMD EPYC with AVX-512, 1.67 ns instead of
 //! 1.43 per key of 8 bytes, and 1.36 instead of 1.27 per key of 16 bytes).

@@ -33,7 +33,7 @@ use trommel_simd::Isa;
 #[derive(Debug)]
 pub struct Answers {
     bits: Vec<u64>,
-    /// For every part, the index in `bits` of its next answer.
+    /// For every part, the position of its next answer in `bits`, counted in bits.
     next: Vec<u32>,
 }
 
@@ -70,10 +70,11 @@ impl Answers {
     ///
     /// Cost: 2.1 ns per hash in 1024 parts, on a Cascade Lake core.
     ///
+    /// The caller must ensure that `hashes` are the hashes that were grouped, in their order, and that `shift` gives
+    /// the parts that they were grouped into. Otherwise the call panics or the answers are wrong.
+    ///
     /// # Panics
-    /// If a hash is in a part that does not exist, or there are more hashes than answers. The answers are wrong unless
-    /// `hashes` are the hashes that were grouped, in their order, and `shift` gives the parts that they were grouped
-    /// into.
+    /// If a hash is in a part that does not exist, or if a part's next answer is beyond the end of the bits.
     pub fn replay(mut self, hashes: &[KeyHash], shift: u32, words: &mut [u64]) {
         replay_on(Isa::best(), hashes, shift, &self.bits, &mut self.next, words);
     }

@@ -51,8 +51,8 @@ pub struct Shares<R> {
 }
 
 impl SharePlan {
-    /// Chooses the number of shares for a batch of `keys` with `each` records per key in `parts`. One thread gets one
-    /// share, unless that would have more than [`MAX_HASHES`] records.
+    /// Chooses the number of shares for a batch of `keys` with `each` records per key in `parts`. A single thread gets
+    /// a single share, unless that share would have more than [`MAX_HASHES`] records.
     #[must_use]
     pub fn new<W: Workers>(workers: &W, keys: usize, each: usize, parts: usize) -> Self {
         let threads = workers.threads().max(1);
@@ -117,9 +117,9 @@ impl SharePlan {
         Some(even.min(at_a_time))
     }
 
-    /// Makes the shares for passes over `keys` keys each, as far as possible in memory that the workers kept. The shares'
-    /// memory and what is left with the workers take together at most `most_bytes`, or [`SharePlan::bytes_for`] if that
-    /// is more.
+    /// Makes the shares for passes over `keys` keys each, as far as possible in memory that the workers kept. The
+    /// shares' memory and what is left with the workers take together at most `most_bytes`, or [`SharePlan::bytes_for`]
+    /// if that is more.
     ///
     /// # Errors
     /// [`OutOfMemory`] if there is no memory for the list of the shares.

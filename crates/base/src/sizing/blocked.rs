@@ -135,7 +135,8 @@ impl BlockRate {
     /// The most keys per block at which the rate does not exceed `fpr`, at 1 to [`MAX_BITS_PER_KEY`] bits per key;
     /// `None` if the rate exceeds `fpr` even with the fewest keys. The search begins at `guess`.
     ///
-    /// The result is a whole number of steps, and the rate of the next step exceeds `fpr`.
+    /// The result is a whole number of steps. The rate of the next step exceeds `fpr`, unless the result is the last
+    /// step.
     fn keys_per_block(&self, block_bits: f64, fpr: f64, guess: f64) -> Option<f64> {
         let min = block_bits / MAX_BITS_PER_KEY;
         // For a block of 2^b bits, the load at every step is exact.
@@ -208,8 +209,8 @@ fn keys_per_block_about(positions: u32, share: f64, fpr: f64) -> f64 {
     keys - keys * variance / ((1.0 + 0.5 * variance) * tangent)
 }
 
-/// `base^exponent` by multiplication: exact where a floating-point number holds the result, as it does for multiples
-/// of 1/64 to at most the eighth power.
+/// `base^exponent`, for exponents up to [`MAX_HASHES`] by multiplication: exact where a floating-point number holds the
+/// result, as it does for multiples of 1/64 to at most the eighth power.
 fn power(base: f64, exponent: u32) -> f64 {
     if exponent > MAX_HASHES {
         return pow(base, f64::from(exponent));

@@ -6,11 +6,11 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
 
-/// A holder of bytes whose values, address and length never change while it lives.
+/// A holder of bytes whose values, address and length do not change while a [`SharedBytes`] has it.
 ///
 /// # Safety
-/// As long as the holder is neither moved nor dropped, every call of `as_ref` returns the same bytes at the same
-/// address. A file map keeps this promise only if nobody truncates or writes the file.
+/// As long as the holder is not moved, dropped or borrowed mutably, every call of `as_ref` must return the same bytes
+/// at the same address. A file map keeps this promise only if nobody truncates or writes the file.
 pub unsafe trait StableBytes: AsRef<[u8]> + Send + Sync + 'static {}
 
 // SAFETY: the bytes are on the heap and change only through a `&mut` to the holder, which `SharedBytes` never gives
