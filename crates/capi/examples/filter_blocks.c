@@ -1,7 +1,7 @@
 /* The three layers: filter blocks of a small storage engine, a filter that keys are inserted into, and a view of its
    bytes.
 
-   Prints its results, and exits with 1 if a call fails or an inserted key is not found. */
+   Prints its results, and exits with 1 if a call fails or a check of its results does. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,7 +116,7 @@ static void filter_and_view(void) {
 }
 
 int main(void) {
-    require(trommel_abi_version() == TROMMEL_ABI_VERSION, "the library's version is not the header's");
+    require(trommel_abi_version() == TROMMEL_ABI_VERSION, "the library and the header differ in version");
     filter_blocks();
     filter_and_view();
     return 0;

@@ -50,8 +50,8 @@ void word_list() {
     require(found[0] && found[1], "a thread did not find the words");
     require(trommel::filter::thaw(frozen.data(), frozen.size()).freeze() == frozen, "the thawed filter differs");
     const std::vector<std::uint64_t> hashes{view.hash("anvil"), moved.hash("absent word")};
-    require(view.contains_hashes(hashes.data(), 2) == std::vector<std::uint64_t>{1}, "the batch has wrong answers");
-    require(moved.contains_hashes(hashes.data(), 2) == std::vector<std::uint64_t>{1}, "the batch has wrong answers");
+    require(view.contains_hashes(hashes.data(), 2) == std::vector<std::uint64_t>{1}, "wrong answers from the view");
+    require(moved.contains_hashes(hashes.data(), 2) == std::vector<std::uint64_t>{1}, "wrong answers from the filter");
     std::printf("%llu words in %zu bytes\n", static_cast<unsigned long long>(moved.len()),
                 frozen.size());
 }

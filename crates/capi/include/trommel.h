@@ -112,7 +112,7 @@ const char *trommel_last_error(void);
 // Makes a policy. `kind` is a NUL-terminated text: "bloom", "register-bloom", "split-block-bloom", "cache-line-bloom",
 // "quotient", "cache-line-quotient" or "cuckoo". `bits_per_key` is at most 64, and at least 1 for the Bloom kinds,
 // 3.29 for "quotient", 10.78 for "cache-line-quotient" and 8.43 for "cuckoo"; 10 is usual. Keys are hashed by XXH3-64
-// with `seed`; a secret seed protects against keys that were chosen to be false positives.
+// with `seed`. If an adversary does not know the seed, it is harder to choose keys that are false positives.
 //
 // Ownership: `*policy` is the caller's, to be freed with `trommel_policy_free`. It is NULL on failure.
 //
@@ -127,7 +127,7 @@ trommel_status trommel_policy_new(const char *kind,
 
 // Frees a policy. Does nothing if `policy` is NULL.
 //
-// Thread safety: no other thread uses the policy during this call or after it. Filter blocks that the policy built
+// Thread safety: no other thread may use the policy during this call or after it. Filter blocks that the policy built
 // stay valid.
 void trommel_policy_free(trommel_policy *policy);
 
@@ -158,13 +158,13 @@ size_t trommel_policy_size(const trommel_policy *policy,
 // every lookup returns true.
 //
 // Ownership: keys and buffer stay the caller's; the policy keeps no pointer to them. During the call, 8 bytes of
-// memory per key are allocated.
+// memory per key are allocated and, for "quotient", "cache-line-quotient" and "cuckoo", a second table.
 //
 // Thread safety: any number of threads at once, each with its own buffer.
 //
 // Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG, TROMMEL_BUFFER_TOO_SMALL,
-// TROMMEL_TOO_MANY_KEYS, TROMMEL_MEMORY; TROMMEL_FULL if a filter with slots has no room for a key. This happens with
-// keys that an adversary chose.
+// TROMMEL_TOO_MANY_KEYS, TROMMEL_MEMORY; TROMMEL_FULL if a filter with slots has no room for a key. An adversary can
+// choose such keys.
 trommel_status trommel_policy_build(const trommel_policy *policy,
                                     const trommel_slice *keys,
                                     size_t n,
@@ -198,7 +198,9 @@ uint64_t trommel_policy_hash(const trommel_policy *policy,
 // Returns false if a key is certainly not among the keys of a filter block, and true if it may be. Also returns true
 // if the bytes are not a block of this policy (no bytes, bytes of another kind), or if an argument is NULL or
 // otherwise impossible. A damaged block can give a false negative: keep a checksum over it. The block may have any
-// alignment. The time depends on the length of the key, not of the block. Allocates nothing.
+// alignment. The time depends on the length of the key. For "quotient" and "cache-line-quotient" it also depends on
+// how many keys of the block have nearly the same hash, and a lookup can read all of a damaged block. Allocates
+// nothing.
 //
 // Thread safety: any number of threads at once. Does not change `trommel_last_error`.
 bool trommel_policy_may_match(const trommel_policy *policy,
@@ -227,7 +229,7 @@ trommel_status trommel_policy_verify(const trommel_policy *policy,
                                      const void *block,
                                      size_t block_len);
 
-// Makes an empty filter for `keys` keys with a false-positive rate of `fpr`, between 0 and 1. `kind` is a
+// Makes an empty filter for `keys` keys with a false-positive rate of `fpr`, above 0 and below 1. `kind` is a
 // NUL-terminated text: "bloom", "counting-bloom", "register-bloom", "split-block-bloom", "cache-line-bloom",
 // "quotient", "cache-line-quotient" or "cuckoo". Keys are hashed by XXH3-64 with `seed`. The filter has room for all
 // `keys`. If `keys` is 0, it has the smallest size.
@@ -259,7 +261,7 @@ trommel_status trommel_thaw(const void *frozen,
 
 // Frees a filter. Does nothing if `filter` is NULL.
 //
-// Thread safety: no other thread uses the filter during this call or after it.
+// Thread safety: no other thread may use the filter during this call or after it.
 void trommel_free(trommel_filter *filter);
 
 // Returns the hash of a key, by the filter's hash function and seed, for `trommel_insert_hashes` and
@@ -279,7 +281,7 @@ uint64_t trommel_hash_bytes(const trommel_filter *filter,
 //
 // Ownership: the hashes stay the caller's; the filter keeps no pointer to them.
 //
-// Thread safety: no other thread uses the filter during the call.
+// Thread safety: no other thread may use the filter during the call.
 //
 // Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG, TROMMEL_FULL, TROMMEL_MEMORY.
 trommel_status trommel_insert_hashes(trommel_filter *filter,
@@ -306,7 +308,7 @@ trommel_status trommel_contains_hashes(const trommel_filter *filter,
 // Inserts a key. `key` may be NULL if `len` is 0. A Bloom filter never refuses a key; beyond the number of keys that
 // it was made for, its false-positive rate rises.
 //
-// Thread safety: no other thread uses the filter during the call.
+// Thread safety: no other thread may use the filter during the call.
 //
 // Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG, TROMMEL_FULL, TROMMEL_MEMORY.
 trommel_status trommel_insert_bytes(trommel_filter *filter,
@@ -328,7 +330,7 @@ trommel_status trommel_contains_bytes(const trommel_filter *filter,
 // the filter. `removed` may be NULL. Remove only keys that were inserted: the removal of any other key can remove an
 // inserted key that the filter cannot tell apart from that key. `key` may be NULL if `len` is 0.
 //
-// Thread safety: no other thread uses the filter during the call.
+// Thread safety: no other thread may use the filter during the call.
 //
 // Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG; TROMMEL_UNSUPPORTED for a Bloom filter without
 // counters.
@@ -337,9 +339,10 @@ trommel_status trommel_remove_bytes(trommel_filter *filter,
                                     size_t len,
                                     bool *removed);
 
-// Inserts all keys of another filter of the same kind, size and seed. `other` does not change.
+// Inserts all keys of another filter of the same kind, size and seed. Quotient filters may differ in size if their
+// fingerprints have the same number of bits. `other` does not change.
 //
-// Thread safety: during the call, no other thread uses `filter`, and none changes `other`.
+// Thread safety: during the call, no other thread may use `filter`, and none may change `other`.
 //
 // Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED; TROMMEL_OVERLAP if both are the same filter;
 // TROMMEL_INCOMPATIBLE; TROMMEL_FULL if a filter with slots has no room for the keys of `other`; TROMMEL_MEMORY.
@@ -388,7 +391,7 @@ trommel_status trommel_view_open(const void *frozen,
 
 // Frees a view, but not its bytes. Does nothing if `view` is NULL.
 //
-// Thread safety: no other thread uses the view during this call or after it.
+// Thread safety: no other thread may use the view during this call or after it.
 void trommel_view_free(trommel_view *view);
 
 // Looks up a key: `*found` becomes false if it is certainly not in the filter, and true if it may be. `key` may be

@@ -3,7 +3,8 @@
 //
 // Handles are move-only, like std::unique_ptr; a moved-from object may only be destroyed or assigned to. A failed call
 // throws trommel::error, with the status and the message of the C function; std::bad_alloc is thrown where the standard
-// library throws it. Lookups in filter blocks are noexcept, and return true ("may match") if anything is wrong.
+// library throws it. Functions that are noexcept return what the C function returns. So lookups in filter blocks return
+// true ("may match") if an argument is refused or the bytes are not a block of the policy.
 //
 // Thread safety is that of the standard library's containers: const member functions of one object may run at once.
 #ifndef TROMMEL_HPP
@@ -185,7 +186,7 @@ public:
         return removed;
     }
 
-    // Inserts all keys of another filter of the same kind, size and seed. Throws error.
+    // Inserts all keys of another filter, of the same kind, size and seed; see trommel_merge. Throws error.
     void merge(const filter &other) { detail::check(trommel_merge(handle_.get(), other.get())); }
 
     std::uint64_t len() const noexcept { return trommel_len(handle_.get()); }

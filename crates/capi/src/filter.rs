@@ -13,7 +13,7 @@ pub struct Owned {
     filter: AnyFilter,
 }
 
-/// Makes an empty filter for `keys` keys with a false-positive rate of `fpr`, between 0 and 1. `kind` is a
+/// Makes an empty filter for `keys` keys with a false-positive rate of `fpr`, above 0 and below 1. `kind` is a
 /// NUL-terminated text: "bloom", "counting-bloom", "register-bloom", "split-block-bloom", "cache-line-bloom",
 /// "quotient", "cache-line-quotient" or "cuckoo". Keys are hashed by XXH3-64 with `seed`. The filter has room for all
 /// `keys`. If `keys` is 0, it has the smallest size.
@@ -83,7 +83,7 @@ pub unsafe extern "C" fn trommel_thaw(
 
 /// Frees a filter. Does nothing if `filter` is NULL.
 ///
-/// Thread safety: no other thread uses the filter during this call or after it.
+/// Thread safety: no other thread may use the filter during this call or after it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trommel_free(filter: *mut Owned) {
     guard::status(|| {
@@ -121,7 +121,7 @@ pub unsafe extern "C" fn trommel_hash_bytes(
 ///
 /// Ownership: the hashes stay the caller's; the filter keeps no pointer to them.
 ///
-/// Thread safety: no other thread uses the filter during the call.
+/// Thread safety: no other thread may use the filter during the call.
 ///
 /// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG, TROMMEL_FULL, TROMMEL_MEMORY.
 #[unsafe(no_mangle)]
@@ -209,7 +209,7 @@ fn contains_batch(filter: &impl Filter, hashes: &[KeyHash], words: &mut [u64]) {
 /// Inserts a key. `key` may be NULL if `len` is 0. A Bloom filter never refuses a key; beyond the number of keys that
 /// it was made for, its false-positive rate rises.
 ///
-/// Thread safety: no other thread uses the filter during the call.
+/// Thread safety: no other thread may use the filter during the call.
 ///
 /// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG, TROMMEL_FULL, TROMMEL_MEMORY.
 #[unsafe(no_mangle)]
@@ -256,7 +256,7 @@ pub unsafe extern "C" fn trommel_contains_bytes(
 /// the filter. `removed` may be NULL. Remove only keys that were inserted: the removal of any other key can remove an
 /// inserted key that the filter cannot tell apart from that key. `key` may be NULL if `len` is 0.
 ///
-/// Thread safety: no other thread uses the filter during the call.
+/// Thread safety: no other thread may use the filter during the call.
 ///
 /// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG; TROMMEL_UNSUPPORTED for a Bloom filter without
 /// counters.
@@ -280,9 +280,10 @@ pub unsafe extern "C" fn trommel_remove_bytes(
     })
 }
 
-/// Inserts all keys of another filter of the same kind, size and seed. `other` does not change.
+/// Inserts all keys of another filter of the same kind, size and seed. Quotient filters may differ in size if their
+/// fingerprints have the same number of bits. `other` does not change.
 ///
-/// Thread safety: during the call, no other thread uses `filter`, and none changes `other`.
+/// Thread safety: during the call, no other thread may use `filter`, and none may change `other`.
 ///
 /// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED; TROMMEL_OVERLAP if both are the same filter;
 /// TROMMEL_INCOMPATIBLE; TROMMEL_FULL if a filter with slots has no room for the keys of `other`; TROMMEL_MEMORY.

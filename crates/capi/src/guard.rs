@@ -70,8 +70,9 @@ impl fmt::Display for PanicText<'_> {
 /// The most bytes of a message, including its NUL. A longer message is cut off.
 const MESSAGE_BYTES: usize = 512;
 
-/// A NUL-terminated message in memory that is never allocated or freed: it can be written when an allocation failed,
-/// and read while a thread ends. `bytes` is the first field, so that a pointer to the message is a pointer to its text.
+/// A NUL-terminated message, which is stored in the thread-local variable itself. It has no heap buffer, so it can be
+/// written when an allocation has failed; it has no destructor, so it can be read while its thread ends. `bytes` is the
+/// first field, so that a pointer to the message is a pointer to its text.
 #[repr(C)]
 struct Message {
     bytes: [u8; MESSAGE_BYTES],

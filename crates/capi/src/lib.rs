@@ -5,7 +5,7 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `border.rs` | checks C pointers and turns them into references and slices; has nearly all `unsafe` code |
+//! | `border.rs` | checks C pointers and turns them into references and slices; no other file dereferences them |
 //! | `guard.rs` | turns panics into a status; keeps the calling thread's last error |
 //! | `status.rs` | the statuses, and the status of each error |
 //! | `version.rs`, `policy.rs`, `filter.rs`, `view.rs` | the functions |

@@ -27,7 +27,7 @@ pub struct Policy {
 /// Makes a policy. `kind` is a NUL-terminated text: "bloom", "register-bloom", "split-block-bloom", "cache-line-bloom",
 /// "quotient", "cache-line-quotient" or "cuckoo". `bits_per_key` is at most 64, and at least 1 for the Bloom kinds,
 /// 3.29 for "quotient", 10.78 for "cache-line-quotient" and 8.43 for "cuckoo"; 10 is usual. Keys are hashed by XXH3-64
-/// with `seed`; a secret seed protects against keys that were chosen to be false positives.
+/// with `seed`. If an adversary does not know the seed, it is harder to choose keys that are false positives.
 ///
 /// Ownership: `*policy` is the caller's, to be freed with `trommel_policy_free`. It is NULL on failure.
 ///
@@ -58,7 +58,7 @@ pub unsafe extern "C" fn trommel_policy_new(
 
 /// Frees a policy. Does nothing if `policy` is NULL.
 ///
-/// Thread safety: no other thread uses the policy during this call or after it. Filter blocks that the policy built
+/// Thread safety: no other thread may use the policy during this call or after it. Filter blocks that the policy built
 /// stay valid.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trommel_policy_free(policy: *mut Policy) {
@@ -105,13 +105,13 @@ pub unsafe extern "C" fn trommel_policy_size(policy: *const Policy, keys: usize)
 /// every lookup returns true.
 ///
 /// Ownership: keys and buffer stay the caller's; the policy keeps no pointer to them. During the call, 8 bytes of
-/// memory per key are allocated.
+/// memory per key are allocated and, for "quotient", "cache-line-quotient" and "cuckoo", a second table.
 ///
 /// Thread safety: any number of threads at once, each with its own buffer.
 ///
 /// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG, TROMMEL_BUFFER_TOO_SMALL,
-/// TROMMEL_TOO_MANY_KEYS, TROMMEL_MEMORY; TROMMEL_FULL if a filter with slots has no room for a key. This happens with
-/// keys that an adversary chose.
+/// TROMMEL_TOO_MANY_KEYS, TROMMEL_MEMORY; TROMMEL_FULL if a filter with slots has no room for a key. An adversary can
+/// choose such keys.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trommel_policy_build(
     policy: *const Policy,
@@ -195,7 +195,9 @@ pub unsafe extern "C" fn trommel_policy_hash(
 /// Returns false if a key is certainly not among the keys of a filter block, and true if it may be. Also returns true
 /// if the bytes are not a block of this policy (no bytes, bytes of another kind), or if an argument is NULL or
 /// otherwise impossible. A damaged block can give a false negative: keep a checksum over it. The block may have any
-/// alignment. The time depends on the length of the key, not of the block. Allocates nothing.
+/// alignment. The time depends on the length of the key. For "quotient" and "cache-line-quotient" it also depends on
+/// how many keys of the block have nearly the same hash, and a lookup can read all of a damaged block. Allocates
+/// nothing.
 ///
 /// Thread safety: any number of threads at once. Does not change `trommel_last_error`.
 #[unsafe(no_mangle)]
@@ -259,7 +261,7 @@ pub unsafe extern "C" fn trommel_policy_verify(
     })
 }
 
-/// Returns an error if the buffer is too short, before any key is read.
+/// Returns an error if one block cannot hold this number of keys, or if the buffer is too short. Reads no key.
 fn room_for_block(
     policy: &FilterPolicy,
     keys: usize,

@@ -98,7 +98,7 @@ fn the_wrapper_for_cpp_has_every_function() {
         let is_function =
             header.contains(&format!(" {name}(")) || header.contains(&format!("*{name}("));
         if name.starts_with("trommel_") && is_function && !not_wrapped.contains(&name) {
-            assert!(wrapper.contains(&format!("{name}(")), "{name}");
+            assert!(wrapper.contains(&format!("{name}(")), "{name} is not wrapped");
         }
     }
 }

@@ -57,7 +57,7 @@ fn c_and_rust_freeze_a_filter_to_the_same_bytes() {
         }
         let c = filter_by_c(kind, &keys);
         let bytes = freeze_by_c(c);
-        assert!(bytes == rust.to_bytes(), "{kind}");
+        assert!(bytes == rust.to_bytes(), "{kind}: C froze other bytes");
         unsafe { trommel_free(c) };
 
         // Rust reads the bytes that C wrote.
@@ -163,7 +163,7 @@ fn c_and_rust_build_the_same_filter_block() {
                     }
                 };
                 assert_eq!((status, written), (TROMMEL_OK, size));
-                assert!(block[..size] == expected, "{kind} {n}");
+                assert!(block[..size] == expected, "{kind}: other block of {n} keys");
                 assert!(block[size..].iter().all(|byte| *byte == 0xa5));
             }
             for (key, hash) in keys.iter().zip(&hashes) {
@@ -191,7 +191,7 @@ fn a_merged_filter_holds_the_keys_of_both() {
         assert_eq!(unsafe { trommel_merge(left, right) }, TROMMEL_OK, "{kind}");
         let bytes = freeze_by_c(left);
         let merged = FilterView::parse(&bytes).unwrap();
-        assert!(keys.iter().all(|key| merged.contains(&key[..])), "{kind}");
+        assert!(keys.iter().all(|key| merged.contains(&key[..])), "{kind}: a key is lost");
         unsafe {
             trommel_free(left);
             trommel_free(right);
@@ -207,7 +207,7 @@ fn a_full_filter_reports_how_many_keys_were_inserted() {
     let status =
         unsafe { trommel_insert_hashes(filter, hashes.as_ptr(), hashes.len(), &mut inserted) };
     assert_eq!(status, TROMMEL_FULL);
-    assert!((KEYS..10_000).contains(&inserted), "{inserted}");
+    assert!((KEYS..10_000).contains(&inserted), "{inserted} keys were inserted");
     assert_eq!(unsafe { trommel_len(filter) }, inserted as u64);
     unsafe { trommel_free(filter) };
 }
@@ -221,7 +221,7 @@ fn views_refuse_every_changed_byte() {
         bytes[i] ^= 0x10;
         let mut view = std::ptr::dangling_mut();
         let status = unsafe { trommel_view_open(bytes.as_ptr().cast(), bytes.len(), &mut view) };
-        assert_eq!((status, view.is_null()), (TROMMEL_FORMAT, true), "{i}");
+        assert_eq!((status, view.is_null()), (TROMMEL_FORMAT, true), "changed byte {i}");
         bytes[i] ^= 0x10;
     }
 }
