@@ -1,10 +1,11 @@
 //! What does it cost to look one key up in many filters, one after the other and by one call?
 //!
-//! Each key is looked up in 1,024 filters of 62,500 to 100,000 keys, which take more than 80 MB together. A point read
-//! does the same if it has no better way to tell which table has its key. The filters are views of frozen bytes, asked
-//! by `contains_many`, or filter blocks, asked by `may_match_many`. Each round does it both ways, with a new key for
-//! each, and the next round in the other order. Prints the medians in nanoseconds per filter. The answers are compared
-//! with those of single lookups.
+//! There are 1,024 filters of 62,500 to 100,000 keys, which take more than 80 MB together. Each of them is asked for a
+//! key that it does not hold, except one, which is asked for one of its own. A point read does the same if it has no
+//! better way to tell which table has its key. The filters are views of frozen bytes, asked by `contains_many`, or
+//! filter blocks, asked by `may_match_many`. Each round does it both ways, with a new absent key for each way, and the
+//! next round in the other order. Prints the medians in nanoseconds per filter. The answers are compared with those of
+//! single lookups.
 //!
 //! ```sh
 //! cargo bench -p trommel-benches --bench multi_get -- [ROUNDS]
@@ -33,8 +34,8 @@ fn median(mut times: Vec<f64>) -> f64 {
     times[times.len() / 2]
 }
 
-/// Prints the row of `name`. A probe is a filter and a hash; `probe` makes that of a filter's number, `one` answers one
-/// of them, and `many` all.
+/// Prints the row of `name`. A probe is a filter and a hash. `probe` makes the probe of the filter with a given number,
+/// `one` answers one probe, and `many` answers all.
 fn measure<P>(
     name: &str,
     rounds: usize,
@@ -67,7 +68,7 @@ fn measure<P>(
             times[way].push(start.elapsed().as_nanos() as f64 / FILTERS as f64);
             assert!(found.get(owner), "{name} does not find a key");
             for (i, probe) in probes.iter().enumerate() {
-                assert_eq!(found.get(i), one(probe), "{name}");
+                assert_eq!(found.get(i), one(probe), "{name}: answer {i} differs");
             }
         }
     }

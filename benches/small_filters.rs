@@ -14,8 +14,8 @@ use trommel_benches::{FPR, hashes, verify};
 /// The number of keys in a data block.
 const FEW_KEYS: usize = 18;
 
-/// The three ways to specify the size of a filter. Filters with slots need many bits per key for few keys, since they
-/// have at least one whole block and its overhang.
+/// The three ways to specify the size of a filter. Filters with slots need many bits per key for few keys, since their
+/// tables have a minimum size.
 fn specs(kind: FilterKind, keys: usize) -> [(&'static str, FilterSpec); 3] {
     let bits: u8 = match kind {
         FilterKind::Quotient | FilterKind::CacheLineQuotient | FilterKind::Cuckoo => 128,

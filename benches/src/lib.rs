@@ -5,7 +5,7 @@
 //! | `lookup_batch` | what does a batch of lookups cost, by kind and instruction set, in L2? |
 //! | `insert_batch` | what does a batch of inserts cost, by kind and instruction set, in L2? |
 //! | `single_vs_batch` | from how many keys on is a batch faster than single lookups? |
-//! | `single_keys` | what does a call with one key cost, beside other crates? |
+//! | `single_keys` | what does a call with one key cost, compared with other crates? |
 //! | `multi_get` | what does looking one key up in many filters cost, one after the other and together? |
 //! | `hash_batch` | what does hashing a column of integers cost? |
 //! | `hash_columns` | what does hashing a column of integers or strings cost, as a batch and one by one? |
@@ -27,7 +27,7 @@ pub const KEYS_IN_L2: usize = 500_000;
 /// The expected false-positive rate of the filters.
 pub const FPR: f64 = 0.01;
 
-/// Returns `count` hashes. It is nearly certain that no other seed gives any of these hashes.
+/// Returns `count` hashes. It is nearly certain that a second seed gives none of these hashes.
 #[must_use]
 pub fn hashes(seed: u64, count: usize) -> Vec<KeyHash> {
     let counters: Vec<u64> = (0..count as u64).collect();
@@ -62,7 +62,7 @@ pub fn filled(kind: FilterKind, isa: Isa, keys: &[KeyHash]) -> AnyFilter {
 }
 
 /// Checks a filter before it is timed: all keys are found, a batch gives the answers of single lookups, and the number
-/// of absent keys that are reported as present is about the expected one.
+/// of absent keys that are reported as present is not far above the expected one.
 ///
 /// # Panics
 /// If a check fails.

@@ -1,5 +1,5 @@
-//! Builds a cuckoo filter from a spec, runs operations on it, and compares the answers with exact counts of its keys
-//! and fingerprints.
+//! Builds a cuckoo filter from a spec, runs operations on it, and compares the answers with counts of its keys and
+//! fingerprints, which are exact for a multiset and bounds for a set.
 //!
 //! A few bytes of input have a large effect: a key is often one of a few hundred instead of any hash, so that copies
 //! come and go, buckets fill, and keys overflow.
@@ -13,7 +13,7 @@ use trommel::{
 };
 use trommel_base::{FromSpec, Spec};
 
-/// A table is not grown beyond this number of slots, so that inputs stay cheap.
+/// A table with more slots than this is not grown on request, so that inputs stay cheap.
 const MOST_SLOTS: u64 = 2500;
 /// The most operations per input.
 const MOST_OPERATIONS: usize = 150;

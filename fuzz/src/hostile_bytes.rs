@@ -1,7 +1,7 @@
 //! Checks that bytes from an untrusted source are either refused, or give a filter that behaves like any other.
 //!
-//! The first byte selects how much of the container is made valid: nothing; the lengths and both checksums; or
-//! everything except the table of a quotient filter.
+//! The first byte selects how much of the container is made valid: nothing; the magic, version, length and both
+//! checksums; or everything except the table of a quotient filter.
 
 use super::input::Input;
 use trommel::container::{self, HEADER_BYTES, Header};

@@ -13,7 +13,7 @@ use trommel::{
 };
 use trommel_base::{FromSpec, Spec};
 
-/// A table is not grown beyond this number of slots, so that inputs stay cheap.
+/// A table with more slots than this is neither grown nor resized on request, so that inputs stay cheap.
 const MOST_SLOTS: u64 = 2500;
 /// The most operations per input.
 const MOST_OPERATIONS: usize = 120;

@@ -120,7 +120,10 @@ fn check() -> Result<ExitCode, Box<dyn Error>> {
         );
         return Ok(ExitCode::from(3));
     }
-    println!("{} benches take no more instructions than committed", lines.len());
+    println!(
+        "none of {} benches takes over {TOLERATED_PER_CENT} % more instructions than committed",
+        lines.len()
+    );
     Ok(ExitCode::SUCCESS)
 }
 
@@ -133,7 +136,7 @@ fn own_counts() -> Result<Vec<Count>, Box<dyn Error>> {
     let text = fs::read_to_string(&out);
     let _ = fs::remove_file(&out);
     if !status.success() {
-        return Err(format!("under Valgrind: {status}").into());
+        return Err(format!("under Valgrind, {RUN} failed: {status}").into());
     }
     let sections = Part::sections(&text?);
     let run = all().count();

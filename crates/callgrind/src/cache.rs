@@ -14,14 +14,14 @@ pub struct Cache {
 
 impl Cache {
     /// The cache that can be simulated and is nearest to a cache of `bytes` bytes with `ways` lines per set. The number
-    /// of sets is rounded down to a power of two, and the lines per set are increased to make up for it, so the size
-    /// differs by only a fraction of one line per set.
+    /// of sets is rounded down to a power of two, and the lines per set are increased to make up for it. So the sizes
+    /// differ by at most half a line per set.
     ///
     /// ```
     /// use trommel_callgrind::Cache;
     ///
     /// assert_eq!(Cache::nearest(48 << 10, 12).to_string(), "49152,12,64");
-    /// // 35.75 MiB in 11 ways are 53,248 sets, which no simulator has.
+    /// // 35.75 MiB in 11 ways are 53,248 sets, which is no power of two.
     /// assert_eq!(Cache::nearest(37_486_592, 11).to_string(), "37748736,18,64");
     /// ```
     #[must_use]

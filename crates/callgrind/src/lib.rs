@@ -9,8 +9,8 @@
 //! Code outside of sections, such as filling a filter, is not counted. But it is simulated, so it warms the
 //! caches for the next section.
 //!
-//! The simulated processor has two levels of cache, with least-recently-used replacement. It does not
-//! prefetch, neither by itself nor by prefetch instructions. Valgrind does not support AVX-512, so a
+//! The simulated processor has two levels of cache, with least-recently-used replacement. It prefetches
+//! neither by itself nor by prefetch instructions. Valgrind does not support AVX-512, so a
 //! program sees a machine without it.
 //!
 //! [Callgrind]: https://valgrind.org/docs/manual/cl-manual.html

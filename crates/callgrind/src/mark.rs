@@ -6,7 +6,7 @@ use std::hint::black_box;
 pub(crate) const SECTION: &str = "*trommel_counted_section*";
 pub(crate) const END: &str = "*trommel_section_ended*";
 
-/// Runs a section. Under Callgrind it is counted; without Callgrind this is a plain call. Sections must not
+/// Runs a section. Under Callgrind, the section is counted; without Callgrind, this is a plain call. Sections must not
 /// be nested.
 #[inline]
 pub fn counted<T>(section: impl FnOnce() -> T) -> T {
