@@ -314,7 +314,7 @@ mod tests {
     use std::vec::Vec;
 
     #[test]
-    fn tables_are_prefetched_from_half_of_l2_on() {
+    fn tables_larger_than_half_of_l2_are_prefetched() {
         const MIB: usize = 1 << 20;
         for l2_bytes in [MIB / 2, 2 * MIB] {
             let hint = |bytes| Window::for_table_and_l2(bytes, l2_bytes).hint;
