@@ -72,7 +72,8 @@ pub trait Filter {
     /// `probes[i].1`. A point read can thus ask the filters of all tables that may have its key. `found` gets the
     /// length of the list; its allocation is reused, and nothing else is allocated.
     ///
-    /// Cost: the cache lines of each lookup, prefetched so that the latencies of some sixteen filters overlap.
+    /// Cost: the cache lines of each lookup. They are prefetched by [`Filter::prefetch_hash`], so that the latencies of
+    /// some sixteen filters overlap, unless the type of the filters ignores that hint.
     ///
     /// ```
     /// use trommel::{Bitmap, BloomFilter, Filter};
