@@ -9,8 +9,9 @@
 //! | [`threads`] | threads that work on the pieces of a large batch |
 //! | [`contract`] | the claims, and [`contract_suite!`], which makes tests of them |
 //!
-//! A family's test names its filters once, each as a [`subject::Subject`], and gets every claim for
-//! every instruction set. A claim is a plain generic function that panics if it does not hold.
+//! A family's test names its filters once, each as a [`subject::Subject`], and gets the tests of the
+//! suites that it declares: for every instruction set if a claim depends on the set, otherwise once. A
+//! claim is a plain generic function that panics if the claim does not hold.
 
 pub mod contract;
 pub mod oracle;
@@ -24,6 +25,6 @@ pub use streams::{Splitmix, Stream};
 pub use subject::Subject;
 pub use threads::ScopedThreads;
 
-// The macros' expansions name this, so that a test crate need not depend on `trommel-simd` itself.
+// The macros' expansions name `Isa` by this path, so that a test crate need not depend on `trommel-simd` itself.
 #[doc(hidden)]
 pub use trommel_simd::Isa;

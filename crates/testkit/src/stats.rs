@@ -6,7 +6,8 @@
 use libm::{erfc, exp, lgamma, log, log1p, sqrt};
 
 /// Below this expected number of successes (or of failures), tails are summed exactly: with an expected number of 50,
-/// the normal approximation of a tail of 0.00135 is 10 % off, and with fewer it is further off.
+/// the normal approximation gives 0.0012 for an upper tail of 0.0020 and for a lower tail of 0.0005, and with fewer it
+/// is further off.
 const NORMAL_FROM: f64 = 50.0;
 
 /// The probability that a standard normal variable exceeds `sigmas`.
@@ -15,8 +16,8 @@ pub fn normal_tail(sigmas: f64) -> f64 {
     0.5 * erfc(sigmas / core::f64::consts::SQRT_2)
 }
 
-/// The probability of a result at least as extreme as `successes` in `trials` of probability `p`: the
-/// smaller of the two tails, both of which contain `successes` itself.
+/// The probability of a result at least as extreme as `successes` in `trials` of probability `p`: the tail on that side
+/// of the expectation on which `successes` lies. The tail contains `successes` itself.
 ///
 /// Exact for few expected successes or failures; the normal approximation with a continuity
 /// correction otherwise.
@@ -104,7 +105,8 @@ pub fn chi_square(observed: &[u64], expected: &[f64]) -> f64 {
 /// The value that Pearson's statistic exceeds with the probability with which a normal variable exceeds `sigmas`.
 ///
 /// Source: Wilson and Hilferty, PNAS 17 (1931): the cube root of a chi-square variable over its
-/// degrees of freedom is nearly normal. Valid to: three degrees of freedom or more, to 1 %.
+/// degrees of freedom is nearly normal. Valid to: three degrees of freedom or more, to 1 % at two
+/// standard deviations, to 2 % at three and to 5 % at four.
 #[must_use]
 pub fn chi_square_critical(degrees_of_freedom: u64, sigmas: f64) -> f64 {
     let df = degrees_of_freedom as f64;

@@ -26,8 +26,8 @@ pub const fn mix(word: u64) -> u64 {
 pub struct Splitmix(u64);
 
 impl Splitmix {
-    /// The generator of a seed. Seeds are mixed, so that no test is long enough for the words of
-    /// neighbouring seeds to overlap.
+    /// The generator of a seed. Seeds are mixed, so the words of neighbouring seeds begin at unrelated
+    /// points of the period, and practically never overlap in a test.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self(mix(seed ^ 0x7472_6F6D_6D65_6C00))
@@ -93,7 +93,7 @@ pub enum Stream {
     Sequential,
     /// The hashes of every 4096th integer, like the addresses of pages.
     Strided,
-    /// The hashes of keys with frequencies proportional to 1/rank: a few keys repeat often.
+    /// The hashes of keys with frequencies roughly proportional to 1/rank: a few keys repeat often.
     Zipf,
     /// One hash again and again.
     AllEqual,
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_is_repeatable_and_differs_for_another_seed() {
+    fn a_stream_is_repeatable_and_differs_for_another_seed_if_it_uses_the_seed() {
         for stream in Stream::ALL {
             let hashes = stream.hashes(5, 1000);
             assert_eq!(hashes.len(), 1000);

@@ -47,8 +47,8 @@ pub trait Subject {
 
     /// Whether the bytes depend only on the keys that are held. If not, the slot of a fingerprint also
     /// depends on the order of inserts, and on whether they come in a batch. Even then, the same calls
-    /// make the same bytes on every instruction set, and a filter holds the same keys whatever calls
-    /// inserted them.
+    /// make the same bytes on every instruction set. And as long as no insert fails, a filter finds the
+    /// same inserted keys whatever calls inserted them.
     const CANONICAL: bool = true;
 
     /// Whether the sizing equation gives the false-positive rate of a filter. Otherwise it gives an upper bound.
@@ -57,7 +57,8 @@ pub trait Subject {
     /// What the filter has room for.
     const ROOM: Room = Room::Endless;
 
-    /// A table may have up to this many bytes fewer than allowed: the step between its possible sizes.
+    /// The largest step between the possible sizes of a table, in bytes. A table that is sized by bytes is smaller
+    /// than allowed by less than this.
     const STEP_BYTES: usize = 256;
 
     /// The value of `len` after these hashes are inserted into the empty filter.

@@ -25,8 +25,8 @@ pub fn no_key_is_lost<S: Subject>(isa: Isa) {
     }
 }
 
-/// Batches and single inserts, on this instruction set and in portable code, make the same bytes at every
-/// length of batch and for every stream. If the filter becomes full before all keys are inserted, they all
+/// Batches and single inserts, on this instruction set and in portable code, make the same bytes for batches of
+/// many lengths and for every stream. If the filter becomes full before all keys are inserted, they all
 /// stop at the same key, with the same error.
 ///
 /// If a filter is not canonical, a batch may make other bytes than single inserts, and stop at another key.
@@ -49,11 +49,20 @@ pub fn every_way_to_insert_makes_the_same_filter<S: Subject>(isa: Isa) {
                 (S::to_bytes(&filter), outcome)
             };
             let expected = singly(Isa::Portable);
-            assert!(singly(isa) == expected, "{stream}: {length} single inserts on {isa}");
+            assert!(
+                singly(isa) == expected,
+                "{stream}: {length} single inserts on {isa} end differently than in portable code"
+            );
             let portable = batch(Isa::Portable);
-            assert!(batch(isa) == portable, "{stream}: a batch of {length} on {isa}");
+            assert!(
+                batch(isa) == portable,
+                "{stream}: a batch of {length} on {isa} ends differently than in portable code"
+            );
             if S::CANONICAL {
-                assert!(portable == expected, "{stream}: a portable batch of {length}");
+                assert!(
+                    portable == expected,
+                    "{stream}: a portable batch of {length} ends differently than single inserts"
+                );
             } else {
                 for (bytes, outcome) in [portable, expected] {
                     assert_holds_first::<S>(&bytes, &hashes, outcome);
@@ -75,7 +84,7 @@ fn assert_holds_first<S: Subject>(bytes: &[u8], hashes: &[KeyHash], outcome: Res
     assert!(range.contains(&filter.len()), "{} keys, {range:?} expected", filter.len());
 }
 
-/// Batches of every length, at several offsets of the first key, and single lookups, on this instruction
+/// Batches of many lengths, at several offsets of the first key, and single lookups, on this instruction
 /// set and in portable code, give the same answers for present and absent keys.
 pub fn every_way_to_ask_gives_the_same_answer<S: Subject>(isa: Isa) {
     for (planned, fpr) in [(0, 0.01), (1, 0.3), (500, 0.4), (500, 0.01), (3000, 0.001)] {
@@ -99,7 +108,7 @@ pub fn every_way_to_ask_gives_the_same_answer<S: Subject>(isa: Isa) {
                 let found = answers(&filter, part);
                 assert!(
                     (0..length).all(|i| found.get(i) == expected.get(offset + i)),
-                    "a batch of {length} from {offset} on {isa}"
+                    "a batch of {length} from {offset} on {isa} differs from portable lookups"
                 );
                 assert!(found.iter_ones().all(|i| i < length), "a bit beyond the batch is set");
             }
@@ -114,8 +123,8 @@ fn interleave(a: &[KeyHash], b: &[KeyHash]) -> Vec<KeyHash> {
 }
 
 /// Lookups prefetch in tables above a certain size, and prefetch further ahead in tables above a second, larger size.
-/// Tables above each of these sizes give the same answers as portable code, in batches longer than any prefetch
-/// distance.
+/// Tables above each of these sizes give the same answers as portable code, in batches shorter and longer than the
+/// prefetch distances.
 pub fn large_tables_behave_like_small_ones<S: Subject>(isa: Isa) {
     for bytes in [3 << 20, (66 << 20) + 192] {
         let keys = Disjoint::new(bytes as u64, 3000, 3000);
@@ -135,10 +144,10 @@ pub fn large_tables_behave_like_small_ones<S: Subject>(isa: Isa) {
             let found = answers(&filter, &probes[..length]);
             assert!(
                 (0..length).all(|i| found.get(i) == expected.get(i)),
-                "a batch of {length} in {bytes} bytes on {isa}"
+                "a batch of {length} in {bytes} bytes on {isa} differs from portable lookups"
             );
         }
-        // In megabytes with 3000 keys, hardly one of the absent keys is a false positive.
+        // In a table of megabytes with 3000 keys, fewer than ten of the 3000 absent keys are false positives.
         assert!(expected.count_ones() < 3000 + 10);
     }
 }
@@ -173,7 +182,11 @@ pub fn a_reused_bitmap_forgets_the_past<S: Subject>(isa: Isa) {
     let memory = found.as_words().as_ptr();
     for length in LENGTHS.into_iter().rev() {
         filter.contains_batch(&keys.absent[..length], &mut found);
-        assert_eq!((found.len(), found.count_ones()), (length, 0), "an empty filter reports a key");
+        assert_eq!(
+            (found.len(), found.count_ones()),
+            (length, 0),
+            "the bitmap has another length, or an empty filter reports a key"
+        );
         (0..length).for_each(|i| found.set(i));
     }
     fill::<S>(&mut filter, &keys.members);

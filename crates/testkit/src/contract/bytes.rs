@@ -1,4 +1,4 @@
-//! Frozen filters: bytes that were written are read back as the same filter, and all other bytes are refused.
+//! Frozen filters: bytes that were written are read back as the same filter, and damaged bytes are refused.
 
 use super::{answers, answers_singly, fill, room_for, that_fit};
 use crate::Splitmix;
@@ -11,7 +11,7 @@ use trommel_simd::Isa;
 /// The number of keys in the filters whose bits are flipped one by one.
 const FEW: usize = 20;
 
-/// The filter whose frozen bytes have the golden digest: 200 keys at 1 %, XXH3 with seed 0x5EED.
+/// The spec of the filter whose frozen bytes have the golden digest: 200 keys at 1 %, XXH3 with seed 0x5EED.
 #[must_use]
 pub fn golden_spec(isa: Isa) -> Spec {
     with_hasher(spec(200, 0.01, isa), Hasher::xxh3(0x5EED))
@@ -22,7 +22,7 @@ pub fn golden_keys() -> impl Iterator<Item = u64> {
     0..200
 }
 
-/// A filter with a few keys of every stream.
+/// A filter with up to `keys` keys of the stream [`Stream::Zipf`], and these keys.
 fn sample<S: Subject>(keys: usize) -> (S::Filter, Vec<KeyHash>) {
     let hasher = Hasher::xxh3(0xABCD);
     let mut filter =
@@ -32,9 +32,9 @@ fn sample<S: Subject>(keys: usize) -> (S::Filter, Vec<KeyHash>) {
     (filter, hashes)
 }
 
-/// The digest of the golden filter is the one that was committed: format, hash and layout are
-/// frozen. A failure here means that filters written by earlier versions can no longer be read, or are
-/// read but give wrong answers.
+/// The digest of the golden filter is the one that was committed: format, hash and layout must never
+/// change. A failure here can mean that filters written by earlier versions can no longer be read, or are
+/// read but give wrong answers. (It can also mean that the same spec now gives another size.)
 pub fn golden_digest_is_unchanged<S: Subject>(isa: Isa) {
     let mut filter = built::<S>(&golden_spec(isa));
     for key in golden_keys() {
@@ -64,7 +64,7 @@ pub fn frozen_bytes_come_back_the_same<S: Subject>() {
         );
 
         let mut read = S::from_bytes(&bytes).unwrap();
-        assert!(S::to_bytes(&read) == bytes, "{keys} keys: read and written again");
+        assert!(S::to_bytes(&read) == bytes, "{keys} keys: the filter read writes other bytes");
         assert_alike(&filter, &read, &hashes);
         // The filter that was read takes more keys in the same way as the one that was written.
         let more = Stream::Random.hashes(5, 300);
@@ -72,7 +72,11 @@ pub fn frozen_bytes_come_back_the_same<S: Subject>() {
         let outcome = filter.insert_batch(&more);
         assert!(outcome.is_ok() || S::ROOM != Room::Endless);
         assert_eq!(read.insert_batch(&more), outcome);
-        assert!(S::to_bytes(&read) == S::to_bytes(&filter), "{keys} keys and {} more", more.len());
+        assert!(
+            S::to_bytes(&read) == S::to_bytes(&filter),
+            "{keys} keys: {} more make other bytes in the filter that was read",
+            more.len()
+        );
     }
 }
 
@@ -90,7 +94,8 @@ fn assert_alike(one: &impl Filter, other: &impl Filter, members: &[KeyHash]) {
     assert_eq!(answers_singly(other, &probes), expected);
 }
 
-/// A copy of `bytes` that begins `offset` bytes after an address that is a multiple of 64.
+/// A buffer that contains a copy of `bytes`, and the range of the copy, which begins `offset` bytes after an address
+/// that is a multiple of 64.
 fn misaligned(bytes: &[u8], offset: usize) -> (Vec<u8>, core::ops::Range<usize>) {
     let mut buffer = vec![0xEE; bytes.len() + 2 * 64];
     let start = buffer.as_ptr().align_offset(64) + offset;
@@ -116,9 +121,9 @@ pub fn views_answer_alike_at_every_alignment<S: Subject>() {
 fn assert_refused<S: Subject>(bytes: &[u8], what: &str) {
     match S::from_bytes(bytes) {
         Err(error) => assert!(!error.to_string().is_empty()),
-        Ok(filter) => panic!("{what}: read as {filter:?}"),
+        Ok(filter) => panic!("{what}: bytes that must be refused were read as {filter:?}"),
     }
-    assert!(S::view(bytes).is_err(), "{what}: viewed");
+    assert!(S::view(bytes).is_err(), "{what}: bytes that must be refused were accepted as a view");
 }
 
 /// A container with one flipped bit is refused, whichever bit it is.
@@ -150,7 +155,7 @@ pub fn every_truncation_and_extension_is_refused<S: Subject>() {
 }
 
 /// Random bytes are refused, even after the right magic number and version. So are containers in which some bytes were
-/// replaced by random ones.
+/// replaced by random ones, or two bytes were exchanged.
 pub fn garbage_is_refused<S: Subject>() {
     let mut random = Splitmix::new(0x6A6B);
     let good = S::to_bytes(&sample::<S>(FEW).0);

@@ -8,7 +8,7 @@ use crate::subject::{Subject, built, spec};
 use trommel_base::{Filter, Insert};
 use trommel_simd::Isa;
 
-/// Every key is found in a filter that holds a hundred times as many keys as it was made for.
+/// Every key is found in a filter after a hundred times as many inserts, repeats included, as it was planned for.
 pub fn no_key_is_lost_in_an_overfull_filter<S: Subject>(isa: Isa) {
     for stream in Stream::ALL {
         let hashes = stream.hashes(17, 5000);

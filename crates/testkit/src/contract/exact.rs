@@ -32,7 +32,7 @@ fn shuffled(mut hashes: Vec<KeyHash>, seed: u64) -> Vec<KeyHash> {
     hashes
 }
 
-/// Inserts and removes a few keys at random, so that fingerprints are shared and copies come and go, in
+/// Inserts and removes random keys of a limited set, so that fingerprints are shared and copies come and go, in
 /// filters from nearly empty to full. Every call returns what the multiset of fingerprints predicts.
 pub fn the_filter_follows_the_fingerprints<S: Exact>(isa: Isa) {
     // Planned keys, keys used, false-positive rate, percentage of inserts.
@@ -127,22 +127,31 @@ pub fn order_does_not_matter<S: Exact>(isa: Isa) {
             for order in orders {
                 let mut singly = empty.clone();
                 order.iter().for_each(|hash| super::put::<S>(&mut singly, *hash));
-                assert!(S::to_bytes(&singly) == expected, "{keys} of {stream}, singly");
+                assert!(
+                    S::to_bytes(&singly) == expected,
+                    "{keys} hashes of {stream}, inserted one by one, make another table"
+                );
                 let mut batch = empty.clone();
                 fill::<S>(&mut batch, order);
-                assert!(S::to_bytes(&batch) == expected, "{keys} of {stream}, one batch");
+                assert!(
+                    S::to_bytes(&batch) == expected,
+                    "{keys} hashes of {stream} in one batch make another table"
+                );
                 let mut batches = empty.clone();
                 for part in order.chunks(order.len().div_ceil(3)) {
                     fill::<S>(&mut batches, part);
                 }
-                assert!(S::to_bytes(&batches) == expected, "{keys} of {stream}, three batches");
+                assert!(
+                    S::to_bytes(&batches) == expected,
+                    "{keys} hashes of {stream} in three batches make another table"
+                );
             }
         }
     }
 }
 
 /// A batch into a filter of any load, up to the last slot, makes the same bytes as single inserts in portable
-/// code. The lengths of the batches are around the widths of vectors.
+/// code. The lengths of the batches are around the widths of vectors and words, and longer.
 pub fn batches_do_what_single_inserts_do_at_every_load<S: Exact>(isa: Isa) {
     for planned in [60, 1000, 9000] {
         let room = planned + planned / 8 + 300;
@@ -160,7 +169,7 @@ pub fn batches_do_what_single_inserts_do_at_every_load<S: Exact>(isa: Isa) {
             }
             assert!(
                 S::to_bytes(&filter) == S::to_bytes(&singly),
-                "{length} keys after {from} of {planned}"
+                "{planned} keys planned: {length} after {from} differ from single inserts"
             );
             from += taken;
             if taken < part.len() {
@@ -173,8 +182,8 @@ pub fn batches_do_what_single_inserts_do_at_every_load<S: Exact>(isa: Isa) {
     }
 }
 
-/// A filter that was filled to 95 %, or to its last slot, and then emptied in another order is, bit for bit, the
-/// empty one.
+/// A filter that was filled with the planned number of keys, or to its last slot, and then emptied in another order
+/// is, bit for bit, the empty one.
 pub fn removing_all_leaves_the_empty_table<S: Exact>(isa: Isa) {
     for planned in [0, 1, 20, 300, 5000] {
         let empty = built::<S>(&spec(planned, 0.001, isa));
@@ -191,7 +200,10 @@ pub fn removing_all_leaves_the_empty_table<S: Exact>(isa: Isa) {
                 assert!(filter.remove_hash(hash));
             }
             assert!(filter.is_empty() && filter.expected_fpr() == 0.0);
-            assert!(S::to_bytes(&filter) == S::to_bytes(&empty), "{planned} keys, {count} tried");
+            assert!(
+                S::to_bytes(&filter) == S::to_bytes(&empty),
+                "the emptied filter is not the empty one: {planned} keys planned, {count} tried"
+            );
         }
     }
 }
@@ -223,7 +235,7 @@ pub fn a_removed_fingerprint_leaves_no_trace<S: Exact>(isa: Isa) {
             fresh.insert_batch(&hashes).unwrap();
             assert!(
                 S::to_bytes(&filter) == S::to_bytes(&fresh),
-                "{percent} % of {planned} removed"
+                "{percent} % of {planned} keys removed: not the bytes of the kept keys"
             );
             held = kept;
         }
@@ -250,8 +262,8 @@ pub fn what_is_absent_is_not_removed<S: Exact>(isa: Isa) {
     assert!(S::to_bytes(&filter) == before, "a refused removal changed the filter");
 }
 
-/// A merge holds the fingerprints of both filters: one copy of each in a set, all copies in a multiset. It may fill
-/// 95 % of the slots.
+/// A merged filter holds the fingerprints of both filters: one copy of each in a set, all copies in a multiset. A merge
+/// succeeds if both filters together hold as many keys as were planned for.
 pub fn a_merge_keeps_every_fingerprint<S: Exact>() {
     let empty = built::<S>(&spec(3000, 0.2, Isa::Portable));
     for (left, right) in
@@ -303,6 +315,9 @@ fn assert_unchanged<S: Exact>(left: &mut S::Filter, right: &S::Filter) -> Full {
         error => panic!("filters without room are refused with the wrong error: {error}"),
     };
     assert_eq!((error.inserted, error.len), (0, left.len()));
-    assert!((S::to_bytes(left), S::to_bytes(right)) == before, "a refused merge changed {error}");
+    assert!(
+        (S::to_bytes(left), S::to_bytes(right)) == before,
+        "a refused merge changed a filter: {error}"
+    );
     error
 }

@@ -16,7 +16,7 @@ const FACTORS: [u32; 7] = [1, 2, 3, 4, 5, 10, 60];
 fn filled<S: Subject>(bytes: usize, hashes: &[KeyHash]) -> S::Filter {
     let spec = foldable(spec_of_bytes(bytes / 2, bytes, Isa::Portable), (bytes / 640) as u32);
     let mut filter = built::<S>(&spec);
-    assert_eq!(filter.memory_bytes(), bytes, "{bytes} bytes are no whole number of units");
+    assert_eq!(filter.memory_bytes(), bytes, "{bytes} bytes are not a whole number of units");
     fill::<S>(&mut filter, hashes);
     filter
 }
@@ -28,7 +28,10 @@ pub fn a_folded_filter_is_the_smaller_filter<S: Fold>() {
     for factor in FACTORS {
         let folded = S::fold(&large, factor).unwrap();
         let fresh = filled::<S>(BYTES / factor as usize, &hashes);
-        assert!(S::to_bytes(&folded) == S::to_bytes(&fresh), "folded by {factor}");
+        assert!(
+            S::to_bytes(&folded) == S::to_bytes(&fresh),
+            "the filter folded by {factor} has other bytes than one that was built at that size"
+        );
         assert_all_found(&folded, &hashes, &format!("folded by {factor}"));
     }
 }

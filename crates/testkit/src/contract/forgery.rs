@@ -31,10 +31,11 @@ fn awkward(random: &mut Splitmix, original: u64) -> u64 {
     }
 }
 
-/// Uses a filter in every way that a caller may. Its answers may be whatever the forger wanted, so this only
-/// asserts that every way of asking gives the same answers.
+/// Views, reads, looks up in, inserts into and freezes the filter of accepted bytes. The answers to lookups can be
+/// whatever the forger wanted, so they are only compared with each other. Fails if the filter takes too much memory,
+/// has an impossible false-positive rate, does not find a key that was inserted, or is not written as it was read.
 pub(super) fn exercise<S: Subject>(bytes: &[u8]) {
-    let view = S::view(bytes).expect("a view accepts what an owned filter accepts");
+    let view = S::view(bytes).expect("bytes that an owned filter accepts are refused as a view");
     let mut filter = S::from_bytes(bytes).expect("accepted a moment ago");
     assert!(S::to_bytes(&filter) == bytes, "accepted bytes were written again as other bytes");
     let payload = bytes.len() - HEADER_BYTES;
@@ -57,8 +58,8 @@ pub(super) fn exercise<S: Subject>(bytes: &[u8]) {
     assert!(S::to_bytes(&S::from_bytes(&again).expect("our own bytes")) == again);
 }
 
-/// Forges headers with one to three fields replaced by awkward values, and payloads that are shortened,
-/// lengthened or emptied. Both checksums are right.
+/// Forges containers by one to three changes: a field of the header gets an awkward value, or the payload is
+/// shortened, lengthened or emptied. Both checksums are right.
 pub fn forged_parameters_never_panic_hang_or_allocate<S: Subject>() {
     let mut accepted = 0;
     for keys in [0, 1, 30] {
@@ -112,7 +113,8 @@ fn forge(random: &mut Splitmix, mut header: Header, payload: &[u8]) -> (Header, 
     (header, payload)
 }
 
-/// A payload of noise, of ones or of zeros with right checksums is refused, or is a filter like any other.
+/// A payload of noise, of ones, of zeros, or with one damaged byte is refused although its checksums are right, or is a
+/// filter like any other.
 pub fn a_forged_payload_is_only_another_filter<S: Subject>() {
     let mut random = Splitmix::new(0xFA);
     let mut filter = built::<S>(&spec(100, 0.01, Isa::Portable));

@@ -53,7 +53,10 @@ pub fn a_failed_insert_changes_nothing<S: Subject>(isa: Isa) {
         for _ in 0..3 {
             let again = filter.insert_hash(outside[0]).unwrap_err();
             assert_eq!(again, after(0, full));
-            assert!(S::to_bytes(&filter) == before, "{planned} keys planned");
+            assert!(
+                S::to_bytes(&filter) == before,
+                "a failed insert changed the filter, {planned} keys planned"
+            );
         }
         assert_all_found(&filter, inside, "full");
         // Other keys may still fit; a key that does not leaves no trace.
@@ -99,8 +102,11 @@ pub fn a_failed_batch_takes_the_keys_that_it_says<S: Subject>(isa: Isa) {
         }
         let mut expected = empty.clone();
         expected.insert_batch(inside).unwrap();
-        assert!(S::to_bytes(&filter) == S::to_bytes(&expected), "{planned} keys planned");
-        // The key that failed is the first of this batch, so no key of it is inserted.
+        assert!(
+            S::to_bytes(&filter) == S::to_bytes(&expected),
+            "a failed batch makes other bytes than its first keys alone, {planned} keys planned"
+        );
+        // The key that failed is the first of this batch, so no key of this batch is inserted.
         let again = filter.insert_batch(outside).unwrap_err();
         assert_eq!(again, after(0, full));
         assert!(S::to_bytes(&filter) == S::to_bytes(&expected));
@@ -145,7 +151,7 @@ pub fn a_batch_fails_where_single_inserts_do<S: Subject>(isa: Isa) {
                 assert_eq!(filter.insert_batch(&batch).err(), expected, "{planned} keys planned");
                 assert!(
                     S::to_bytes(&filter) == S::to_bytes(&singly),
-                    "{planned} keys planned, {} held, a batch of {}",
+                    "other bytes than expected: {planned} keys planned, {} held, a batch of {}",
                     before.len(),
                     batch.len()
                 );
@@ -216,8 +222,8 @@ pub fn a_key_has_a_bounded_number_of_copies<S: Subject>(isa: Isa) {
     }
 }
 
-/// In a filter without a free slot, where runs are shifted furthest, batches of every length, single lookups
-/// and portable code agree, and find every key.
+/// In a filter into which no more of the keys fit (a quotient filter has no free slot then, and shifts runs furthest),
+/// batches of many lengths, single lookups and portable code agree, and find every key.
 pub fn every_way_to_ask_a_full_filter_gives_the_same_answer<S: Subject>(isa: Isa) {
     for (planned, fpr) in [(1, 0.3), (300, 0.3), (3000, 0.01), (3000, 0.2)] {
         let keys = Disjoint::new(78, too_many(planned), 6000);
@@ -247,7 +253,7 @@ pub fn every_way_to_ask_a_full_filter_gives_the_same_answer<S: Subject>(isa: Isa
             let found = answers(&filter, &probes[from..]);
             assert!(
                 (0..length).all(|i| found.get(i) == expected.get(from + i)),
-                "a batch of {length} on {isa}"
+                "a batch of {length} on {isa} differs from portable lookups"
             );
         }
     }

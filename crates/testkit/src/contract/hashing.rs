@@ -7,7 +7,7 @@ use trommel_base::container::HEADER_BYTES;
 use trommel_base::{Filter, Hasher, Insert, KeyHash};
 use trommel_simd::Isa;
 
-/// A filter that is read back hashes as the one that was written.
+/// A filter that was read back hashes keys in the same way as the one that was written.
 pub fn the_hasher_is_in_the_bytes<S: Subject>() {
     for hasher in [Hasher::default(), Hasher::xxh3(u64::MAX), Hasher::PARQUET, Hasher::xxh64(7)] {
         let mut filter = built::<S>(&with_hasher(spec(100, 0.01, Isa::Portable), hasher));
@@ -23,7 +23,7 @@ pub fn the_hasher_is_in_the_bytes<S: Subject>() {
     }
 }
 
-/// Filters of different seeds have different false positives, which is what a seed is for.
+/// Filters with different seeds or hash functions have different false positives.
 pub fn another_seed_gives_other_answers<S: Subject>() {
     let keys: Vec<u64> = (0..20_000).collect();
     let make = |hasher: Hasher| {
@@ -40,11 +40,15 @@ pub fn another_seed_gives_other_answers<S: Subject>() {
     let all = [Hasher::xxh3(1), Hasher::xxh3(2), Hasher::xxh64(1), Hasher::xxh64(2)].map(make);
     for (i, (table, false_positives)) in all.iter().enumerate() {
         // About 380 of the 19,000 absent keys are false positives; two independent filters share about 8 of them.
-        assert!(false_positives.len() < 600, "{}", false_positives.len());
+        assert!(
+            false_positives.len() < 600,
+            "{} of 19,000 absent keys are false positives",
+            false_positives.len()
+        );
         for (other_table, others) in &all[i + 1..] {
             assert!(table != other_table);
             let shared = false_positives.iter().filter(|key| others.contains(key)).count();
-            assert!(shared < 30, "{shared} false positives shared under different seeds");
+            assert!(shared < 30, "{shared} false positives are shared by different hashers");
         }
     }
     let again = make(Hasher::xxh3(1));

@@ -12,8 +12,8 @@ fn filled<S: Subject>(hashes: &[KeyHash]) -> S::Filter {
     filter
 }
 
-/// Pairs of sets to unite: disjoint sets, overlapping sets, equal sets, pairs in which one set is empty, pairs in which
-/// one set has as many keys as there is room for, and two sets with repeated keys.
+/// Pairs of sets to unite: disjoint sets, overlapping sets, equal sets, pairs in which one set is empty, a pair in
+/// which one set is larger (ten times the planned number of keys if room is endless), and sets with repeated keys.
 fn pairs<S: Subject>() -> Vec<[Vec<KeyHash>; 2]> {
     let some = distinct(5, 0..1000);
     let most = if S::ROOM == Room::Endless { 30_000 } else { 1500 };
@@ -89,8 +89,8 @@ where
     assert!(S::to_bytes(&filter) == before);
 }
 
-/// Filters that cannot be combined with those of [`filled`]: of another size, with another number of hashes
-/// if the kind has a choice, with another seed, and with another hash function.
+/// Filters that cannot be combined with those of [`filled`]: planned for more keys, for a lower false-positive rate (if
+/// the kind then makes another filter), with another seed, and with another hash function.
 fn unlike<S: Subject>() -> Vec<S::Filter> {
     let alike = spec(3000, 0.01, Isa::Portable);
     let specs = [
@@ -135,7 +135,7 @@ fn assert_refused<S: Subject>(
         assert_eq!((mirrored.left, mirrored.right), (error.right, error.left));
         assert!(
             (S::to_bytes(&left), S::to_bytes(&theirs)) == before,
-            "a refused call changed {error}"
+            "a refused call changed a filter: {error}"
         );
     }
 }

@@ -45,7 +45,8 @@ use trommel_simd::{Isa, IsaError};
 /// Lengths of batches: around the widths of vectors and words, and around the distances of the batch pipeline.
 pub const LENGTHS: [usize; 19] =
     [0, 1, 2, 7, 8, 9, 15, 16, 17, 63, 64, 65, 127, 128, 129, 511, 512, 513, 1000];
-/// Lengths of batches that are processed in more than one piece, whatever the length of a piece.
+/// Lengths of batches: around 2048, the longest piece in which a lookup kernel processes a batch, and two lengths of
+/// several pieces.
 pub const LONG_LENGTHS: [usize; 5] = [2047, 2048, 2049, 4103, 5000];
 
 /// Whether the machine has the instruction set. If it has not, this checks that building for it is a
@@ -71,7 +72,7 @@ pub fn runs_on<S: Subject>(isa: Isa) -> bool {
 pub fn answers(filter: &impl Filter, hashes: &[KeyHash]) -> Bitmap {
     let mut found = Bitmap::new(0);
     filter.contains_batch(hashes, &mut found);
-    assert_eq!(found.len(), hashes.len(), "the bitmap takes the batch's length");
+    assert_eq!(found.len(), hashes.len(), "the bitmap does not have the batch's length");
     found
 }
 
@@ -107,8 +108,8 @@ pub(crate) fn room_for<S: Subject>(count: usize) -> usize {
     }
 }
 
-/// Drops the third and later copies of each hash, for a multiset that is not canonical. The copies of a key
-/// can be in only a few slots there, which other keys need too: many copies would leave these no room.
+/// Drops the third and later copies of each hash, for a multiset that is not canonical. In such a filter, the copies
+/// of a key can be in only a few slots, which other keys need too: many copies would leave those keys no room.
 pub(crate) fn that_fit<S: Subject>(hashes: Vec<KeyHash>) -> Vec<KeyHash> {
     if S::CANONICAL || matches!(S::ROOM, Room::Endless | Room::Slots { copies: 1 }) {
         return hashes;
@@ -170,8 +171,8 @@ pub(crate) fn assert_all_found(filter: &impl Filter, hashes: &[KeyHash], what: &
     }
 }
 
-/// Tests of the claims about every filter. Claims about answers are tested once for each instruction
-/// set, claims about bytes and specs once.
+/// Tests of the claims about every filter. Claims that take an instruction set (about answers, false-positive
+/// rates, the smallest filter and the golden digest) are tested once for each set, the other claims once.
 ///
 /// ```text
 /// contract_suite!(split_block, SplitBlockSubject);

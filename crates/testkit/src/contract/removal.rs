@@ -1,4 +1,4 @@
-//! Filters with removal in which several keys may share a counter, compared with an exact multiset. The stricter
+//! Filters with removal in which several keys can share a counter, compared with an exact multiset. The stricter
 //! claims about filters that keep whole fingerprints are in [`exact`](super::exact).
 
 use super::{assert_all_found, fill};
@@ -11,13 +11,13 @@ use trommel_simd::Isa;
 /// Inserts and removes a few keys at random, so that counters are shared, run high and fall to zero.
 ///
 /// Only keys that are there are removed, as the contract of [`Remove`] requires. Then every key with
-/// a copy left is found, a count is never below the truth, and removing a key that is there always
-/// succeeds.
+/// a copy left is found, a count is never below the truth or 15 (the ceiling of a counter), whichever is
+/// less, and removing a key that is there always succeeds.
 pub fn the_filter_follows_the_multiset<S: Subject>(isa: Isa)
 where
     S::Filter: Remove + Count,
 {
-    // Planned keys, keys used, percentage of inserts: lightly loaded, highly loaded, overflowing.
+    // Planned keys, keys used, percentage of inserts: lightly loaded, highly loaded, overflowing, three keys only.
     for (planned, universe, inserts) in [(500, 300, 55), (20, 100, 52), (4, 12, 60), (200, 3, 50)] {
         let hashes = distinct(planned as u64, 0..universe);
         let mut filter = built::<S>(&spec(planned, 0.05, isa));
@@ -61,7 +61,7 @@ where
     }
 }
 
-/// Removing a key that the filter does not hold is refused and changes nothing.
+/// Removing a key that the filter does not report as present is refused and changes nothing.
 pub fn what_is_absent_is_not_removed<S: Subject>(isa: Isa)
 where
     S::Filter: Remove + Count,
@@ -152,8 +152,8 @@ where
     }
 }
 
-/// A key with more copies than a counter of four bits can count is found as long as a copy is left, and
-/// for ever if the counter reached its ceiling.
+/// A key is found as long as a copy is left, even if it had more copies than a counter of four bits can count. A key
+/// that never had 15 copies, the ceiling of a counter, is not found after its last copy was removed.
 pub fn many_copies_of_a_key_are_never_lost<S: Subject>(isa: Isa)
 where
     S::Filter: Remove + Count,
@@ -168,13 +168,19 @@ where
             let there = filter.count_hash(hashes[2]);
             assert!(
                 there > left.min(14),
-                "{left} of {copies} copies left after this, {there} reported"
+                "{there} copies reported before a removal that leaves {left} of {copies}"
             );
             assert!(filter.remove_hash(hashes[2]));
-            assert!(left == 0 || filter.contains_hash(hashes[2]), "{left} of {copies} copies left");
+            assert!(
+                left == 0 || filter.contains_hash(hashes[2]),
+                "the key is not found, with {left} of {copies} copies left"
+            );
         }
         if copies < 15 {
-            assert!(!filter.contains_hash(hashes[2]), "all {copies} copies removed");
+            assert!(
+                !filter.contains_hash(hashes[2]),
+                "the key is still found after all {copies} copies were removed"
+            );
         }
         assert_all_found(&filter, &hashes[..2], "the other keys");
     }

@@ -104,7 +104,7 @@ pub fn a_resized_filter_takes_and_forgets_keys<S: Resize>(isa: Isa) {
             assert_eq!((filter.count_hash(hash), filter.contains_hash(hash)), (left, left > 0));
         }
         assert_holds::<S>(&filter, &held, &format!("some of {keys} keys gone on {isa}"));
-        // The bytes are those of a filter that only ever had this size.
+        // The bytes are those of a filter that was resized while it was empty, and then got these keys.
         let mut fresh = sample.filter.clone();
         for f in S::fingerprints(&sample.filter) {
             assert!(fresh.remove_hash(S::hash_of(&sample.filter, f)));
@@ -131,12 +131,15 @@ pub fn there_and_back_is_the_same_filter<S: Resize>() {
         let mut filter = sample.filter.clone();
         S::resize(&mut filter, keys).unwrap();
         S::resize(&mut filter, KEYS).unwrap();
-        assert!(S::to_bytes(&filter) == before, "room for {keys} and back");
+        assert!(
+            S::to_bytes(&filter) == before,
+            "a resize to room for {keys} and back changes the bytes"
+        );
     }
     let mut filter = sample.filter.clone();
     (0..4).for_each(|_| S::grow(&mut filter).unwrap());
     S::resize(&mut filter, KEYS).unwrap();
-    assert!(S::to_bytes(&filter) == before, "four doublings and back");
+    assert!(S::to_bytes(&filter) == before, "four doublings and a resize back change the bytes");
 }
 
 /// A resize to fewer keys than are held, or to more than any filter can hold, is an error and leaves the bytes as they
@@ -148,7 +151,10 @@ pub fn too_small_a_size_is_refused<S: Resize>() {
     for keys in [0, 1, len / 2, len - 1, usize::MAX, 1 << 60] {
         let error = S::resize(&mut filter, keys).unwrap_err();
         assert!(!error.to_string().is_empty());
-        assert!(S::to_bytes(&filter) == before, "room for {keys}: {error}");
+        assert!(
+            S::to_bytes(&filter) == before,
+            "a refused resize to {keys} keys changed the bytes: {error}"
+        );
     }
     S::resize(&mut filter, len).unwrap();
     assert_eq!(filter.len(), len);

@@ -1,4 +1,5 @@
-//! A spec that cannot be built is a typed error, found before any allocation. A filter that is built meets its spec.
+//! A spec that cannot be built is a typed error. Unless the system refuses the memory, the error is found before any
+//! allocation. A filter that is built meets its spec.
 
 use super::{answers, fill};
 use crate::Splitmix;
@@ -69,7 +70,7 @@ pub fn impossible_key_counts_are_typed_errors<S: Subject>() {
     }
 }
 
-/// Byte counts that no machine has, and byte counts below the need of a filter, are typed errors.
+/// Byte counts that no machine has, byte counts below the need of a filter, and a fold factor of 0 are typed errors.
 pub fn impossible_byte_counts_are_typed_errors<S: Subject>() {
     for keys in [0, 1000, usize::MAX] {
         for bytes in [usize::MAX, usize::MAX - 63, 1 << 60, 1 << 50] {
@@ -163,7 +164,7 @@ pub fn random_specs_never_panic_and_are_met<S: Subject>() {
                 }
                 if let Some(fpr) = any.fpr {
                     let sizing = S::sizing_fpr(&filter, any.keys);
-                    assert!(sizing <= fpr * 1.000_001, "{any:?}: {sizing}");
+                    assert!(sizing <= fpr * 1.000_001, "{any:?}: the equation gives {sizing}");
                 }
             }
             Err(error) => assert!(!error.to_string().is_empty()),

@@ -1,7 +1,7 @@
 //! Forged tables, with right checksums.
 //!
-//! A multiset of fingerprints has exactly one table. So a forged table is either refused, or it is the table
-//! of other fingerprints; then it can be enumerated, emptied, filled, grown and merged like any other.
+//! A multiset of fingerprints has exactly one table of a given size. So a forged table is either refused, or it is the
+//! table of other fingerprints; then it can be enumerated, emptied, filled, grown and merged like any other.
 
 use super::{fill_up, forgery};
 use crate::Splitmix;
@@ -13,7 +13,7 @@ use trommel_base::{Count, Filter, Insert, KeyHash, Merge, Remove};
 use trommel_simd::Isa;
 
 /// Hashes in clusters: copies of one hash, hashes near it in clusters that span blocks, and some hashes
-/// anywhere. Even a small filter gives them different fingerprints.
+/// anywhere. Even a small filter gives the hashes near the copied one different fingerprints.
 fn clustered(seed: u64, keys: usize) -> Vec<KeyHash> {
     let mut random = Splitmix::new(seed);
     let centre = random.word();
@@ -101,7 +101,12 @@ fn flip_each<S: Resize>(filter: &S::Filter) -> usize {
     for bit in 0..64 {
         let mut forged = header;
         forged.len ^= 1 << bit;
-        assert!(!judge::<S>(forged, &payload), "{} keys where {} are", forged.len, header.len);
+        assert!(
+            !judge::<S>(forged, &payload),
+            "a header with {} keys was accepted, where {} are",
+            forged.len,
+            header.len
+        );
         for parameter in 0..forged.parameters.len() {
             let mut forged = header;
             forged.parameters[parameter] ^= 1 << bit;
@@ -109,7 +114,7 @@ fn flip_each<S: Resize>(filter: &S::Filter) -> usize {
         }
         let mut forged = header;
         forged.hasher = header.hasher.with_seed(header.hasher.seed() ^ 1 << bit);
-        assert!(judge::<S>(forged, &payload), "a filter of any seed is a filter");
+        assert!(judge::<S>(forged, &payload), "a filter with another seed was refused");
     }
     let mut accepted = 0;
     for bit in 0..payload.len() * 8 {
@@ -123,7 +128,11 @@ fn flip_each<S: Resize>(filter: &S::Filter) -> usize {
 /// A table with one flipped bit is refused or makes another filter. The number of keys stays the same, so an
 /// accepted table has one fingerprint in place of another.
 pub fn a_flipped_bit_is_refused_or_makes_another_filter<S: Resize>() {
-    assert_eq!(flip_each::<S>(&highly_loaded::<S>(0)), 0, "a bit in an empty table");
+    assert_eq!(
+        flip_each::<S>(&highly_loaded::<S>(0)),
+        0,
+        "flipped bits of an empty table were accepted"
+    );
     for keys in [1, 20, 90] {
         let accepted = flip_each::<S>(&highly_loaded::<S>(keys));
         assert!(accepted > 0, "no flip was accepted: the check is too strict or not tested");
@@ -168,7 +177,10 @@ pub fn two_flipped_bits_are_refused_or_make_another_filter<S: Resize>() {
             let len = (header.len + random.below(3)).wrapping_sub(1);
             accepted += usize::from(judge::<S>(Header { len, ..header }, &forged));
         }
-        assert!(accepted > 0, "{keys} keys");
+        assert!(
+            accepted > 0,
+            "no table of {keys} keys with two flipped bits was accepted: too strict or not tested"
+        );
     }
 }
 
