@@ -1,5 +1,5 @@
-//! Quotient and cuckoo filters as their papers describe them, and the cuckoo hash tables from which the cuckoo filter
-//! was derived. They are written to be read beside the papers, and tests use them as oracles.
+//! Quotient and cuckoo filters as their papers describe them, and cuckoo hash tables, a structure from which the cuckoo
+//! filter was derived. They are written to be read beside the papers, and tests use them as oracles.
 //!
 //! The code puts clarity first: no SIMD, no prefetching, no clever arithmetic. If a fast filter gives
 //! another answer than its textbook version, the fast filter is wrong.

@@ -22,8 +22,9 @@ pub struct Entry {
 /// Buckets of fingerprints. This type computes no hashes: the caller gives the buckets of each fingerprint. So an
 /// example from a paper can be replayed with any number of buckets.
 ///
-/// Shape: entry `j` of bucket `i` is bits `(i·b + j)·f` to `(i·b + j + 1)·f` of the little-endian bytes.
-/// Eight more bytes follow, so that even the last entry can be read as part of a 64-bit word.
+/// Shape: with `b` entries per bucket and `f` bits per fingerprint, entry `j` of bucket `i` is bits `(i·b + j)·f` to
+/// `(i·b + j + 1)·f` of the little-endian bytes. Eight more bytes follow, so that even the last entry can be read as
+/// part of a 64-bit word.
 #[derive(Clone, Debug)]
 pub struct Buckets {
     bytes: Storage,
@@ -79,7 +80,7 @@ impl Buckets {
     /// Whether the fingerprint is in one of the buckets.
     ///
     /// # Panics
-    /// If there is no such bucket.
+    /// If it reads a bucket that does not exist. For an impossible fingerprint, it reads no bucket.
     #[must_use]
     pub fn contains(&self, fingerprint: u32, buckets: [u64; 2]) -> bool {
         self.copies(fingerprint, buckets).next().is_some()
@@ -88,7 +89,7 @@ impl Buckets {
     /// The number of copies of the fingerprint in its two buckets, which may be the same bucket.
     ///
     /// # Panics
-    /// If there is no such bucket.
+    /// If it reads a bucket that does not exist. For an impossible fingerprint, it reads no bucket.
     #[must_use]
     pub fn count(&self, fingerprint: u32, buckets: [u64; 2]) -> u32 {
         self.copies(fingerprint, buckets).count() as u32
@@ -97,7 +98,7 @@ impl Buckets {
     /// Removes one copy of the fingerprint from its buckets; returns false if there is none.
     ///
     /// # Panics
-    /// If there is no such bucket.
+    /// If it reads a bucket that does not exist. For an impossible fingerprint, it reads no bucket.
     pub fn remove(&mut self, fingerprint: u32, buckets: [u64; 2]) -> bool {
         let held = self.copies(fingerprint, buckets).next();
         let Some(entry) = held else { return false };

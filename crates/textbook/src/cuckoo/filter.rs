@@ -9,13 +9,13 @@ use trommel_base::{
 
 /// The cuckoo filter as the paper describes it; see the [module](super) for how it works.
 ///
-/// It keeps every copy of a fingerprint. There can be `2b` copies, since two buckets have `2b` entries. For one key in
-/// `m` (`m` is the number of buckets), the primary and the alternate bucket are the same, and there can be only `b`
-/// copies.
+/// It keeps every copy of a fingerprint. There can be `2b` copies, since two buckets have `2b` entries. For about one
+/// key in `m` (`m` is the number of buckets), the primary and the alternate bucket are the same, and there can be only
+/// `b` copies.
 ///
 /// Shape: the number of buckets is a power of two; a bucket has `b` entries of `f` bits.
 ///
-/// Cost: a lookup reads two buckets; an insert reads two, and one more for each kick.
+/// Cost: a lookup reads one or two buckets; an insert reads two, and one more for each kick.
 ///
 /// Source: Fan, Andersen, Kaminsky and Mitzenmacher, "Cuckoo filter: practically better than Bloom", CoNEXT 2014. As in
 /// the paper, fingerprints are 1 to `2^f − 1`, since 0 marks a free entry. Here all of these values are equally likely.
@@ -76,7 +76,7 @@ impl TextbookCuckooFilter {
         Self { hasher, ..self }
     }
 
-    /// The number of entries. Inserts begin to fail before all entries are taken.
+    /// The number of entries. Inserts usually begin to fail before all entries are taken.
     #[must_use]
     pub fn capacity(&self) -> usize {
         // On a 32-bit machine, a table of short entries can have more of them than a `usize` can count.
@@ -90,7 +90,8 @@ impl TextbookCuckooFilter {
         self.len as f64 / self.capacity() as f64
     }
 
-    /// The number of kicks by all inserts so far, including kicks that were undone.
+    /// The number of kicks by all inserts since [`with_kicks`](Self::with_kicks) was last called, including kicks that
+    /// were undone.
     #[must_use]
     pub fn kicks(&self) -> u64 {
         self.kicks.total()

@@ -55,7 +55,8 @@ impl Buckets {
     /// Source: Fan et al., CoNEXT 2014, algorithm 1, which does not undo its kicks.
     ///
     /// # Panics
-    /// If the fingerprint is 0 or too long, or there is no such bucket.
+    /// If the fingerprint is 0 or too long, or if `primary`, or a bucket that `alternate` returns and the insert reads,
+    /// does not exist.
     pub fn insert(
         &mut self,
         fingerprint: u32,

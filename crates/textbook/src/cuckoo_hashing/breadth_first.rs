@@ -31,8 +31,8 @@ struct Node {
 }
 
 /// The places on a shortest path from one of `starts` to a free place. `None` if there is no such path, or
-/// if the search visits `max_visited` places before it finds one. `onward(key)` lists all places of a key,
-/// including the one where it stands.
+/// if the search has visited `max_visited` places or a few more (it checks the limit after all places of a key)
+/// before it finds one. `onward(key)` lists all places of a key, including the one where the key stands.
 pub(super) fn shortest_path<I: Iterator<Item = u64>>(
     table: &Places,
     starts: impl Iterator<Item = u64>,

@@ -1,4 +1,4 @@
-//! Displaces in the denser table first, and chains keys whose insert would cycle. It never rehashes.
+//! A set that displaces in the denser table first, chains keys whose insert would cycle, and never rehashes.
 
 use super::hashes::Hashes;
 use super::set::{CuckooSet, InsertError, Statistics};
@@ -98,7 +98,8 @@ impl DensityCuckooSet {
 
 impl CuckooSet for DensityCuckooSet {
     /// # Errors
-    /// [`InsertError::OutOfMemory`] if the system refuses an overflow chain.
+    /// [`InsertError::OutOfMemory`] if the system refuses memory for the overflow chains, or if they have 2^32 − 1 keys
+    /// already.
     fn insert(&mut self, key: u64) -> Result<bool, InsertError> {
         if self.contains(key) {
             return Ok(false);

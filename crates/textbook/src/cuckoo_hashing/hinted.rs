@@ -23,10 +23,11 @@ const HINT: usize = 2;
 ///
 /// The hint is a Bloom filter of 64 bits with two bits per key, and a count of its keys. When all of these keys have
 /// come back or have been removed, the Bloom filter is cleared. So a lookup of an absent key mostly reads one bucket.
-/// Displacement is breadth-first and bounded: an insert visits at most a fixed number of places at any load.
+/// Displacement is breadth-first and bounded: an insert gives up after about a fixed number of places, at any load.
 ///
-/// Cost: a lookup reads the first bucket, and the second if the hint contains the key: for one absent key
-/// in a thousand at a load of 75 %, for three in a thousand at 90 %. A hint takes 16 bytes per bucket.
+/// Cost: a lookup reads the first bucket. If the key is not there but the hint contains it, the lookup reads the
+/// second bucket too: for one absent key in a thousand at a load of 75 %, for three in a thousand at 90 %. A hint
+/// takes 16 bytes per bucket.
 ///
 /// Source: Le Scouarnec, "Cuckoo++ hash tables: high-performance hash tables for networking
 /// applications", ANCS 2018, section 4. The paper derives the second bucket from the first and a tag, and

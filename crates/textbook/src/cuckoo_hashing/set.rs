@@ -55,7 +55,8 @@ pub trait CuckooSet {
 pub struct Statistics {
     /// How many times a key was moved from one place to another.
     pub displacements: u64,
-    /// The number of inserts that found no free place, because they cycled or reached a limit.
+    /// The number of inserts, including those of a rehash, that found no free place, because they cycled or reached a
+    /// limit.
     pub cycles: u64,
     /// How many times new tables were made for all keys.
     pub rehashes: u64,

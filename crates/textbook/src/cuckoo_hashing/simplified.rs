@@ -11,8 +11,8 @@ use trommel_base::SpecError;
 /// The other place of a key that stands at `p` is `h1 + h2 − p`, so it does not matter which of the two
 /// functions gave `p`. Loads up to one half can be reached, as with two tables.
 ///
-/// Cost: a lookup reads two places. A refused insert has followed each cycle that it met at most three
-/// times around, and has moved nothing.
+/// Cost: a lookup reads two places. A refused insert has followed a path from each of the key's places, in at most
+/// three times as many steps as the path has places, and has moved nothing.
 ///
 /// Source: Drmota and Kutzelnigg, "A precise analysis of cuckoo hashing", ACM Trans. Algorithms 8
 /// (2012). The paper displaces keys until it reaches a limit; here the path is known before a key is moved.

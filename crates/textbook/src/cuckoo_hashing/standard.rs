@@ -18,7 +18,7 @@ const EPSILON: f64 = 0.1;
 /// (`r` places in the larger table) all keys are rehashed with new functions into tables of twice the size.
 ///
 /// Cost: a lookup reads two places. An insert takes a constant number of steps on average, rehashes
-/// included, as long as the load stays a constant below one half.
+/// included, as long as the load stays below one half by a constant.
 ///
 /// Source: Pagh and Rodler, "Cuckoo hashing", J. Algorithms 51 (2004), section 3. The paper rehashes into
 /// tables of the same size while the load is low enough; here every rehash doubles the tables.

@@ -14,7 +14,7 @@ pub const MAX_STASH: usize = 64;
 /// has a constant number `s` of places.
 ///
 /// Even below its load limit, a table sometimes cannot place a key. A stash makes that rarer: the
-/// probability of a failed insert falls from `O(1/n)` to `O(1/n^(s + 1))`. The load limit stays one half.
+/// probability that any of `n` inserts fails falls from `O(1/n)` to `O(1/n^(s + 1))`. The load limit stays one half.
 ///
 /// Cost: a lookup reads two places, and the stash if the key is in neither.
 ///

@@ -5,9 +5,9 @@
 //! for ever. [`walk`] finds out which, without moving a key and without a set of visited places, by Brent's
 //! method: it compares each place with the place at the last step whose number was a power of two.
 //!
-//! If the paths from both places of a new key cycle, the key's edge would join two cycles of the cuckoo
-//! graph, and no order of displacements can place the key. If one path ends, the key can be placed at its
-//! start.
+//! A path from a place cycles if the place's component of the cuckoo graph has as many keys as places. If the
+//! paths from both places of a new key cycle, the key's edge would give a component more keys than places, and
+//! no order of displacements can place the key. If one path ends, the key can be placed at the start of that path.
 
 use alloc::vec::Vec;
 

@@ -17,7 +17,8 @@ impl TextbookQuotientFilter {
     /// [`Full`] if every slot is in use and the fingerprint needs one; the table does not change.
     ///
     /// # Panics
-    /// If the fingerprint has more than [`fingerprint_bits`](Self::fingerprint_bits) bits.
+    /// If the fingerprint has more than [`fingerprint_bits`](Self::fingerprint_bits) bits. (A full multiset returns its
+    /// error instead.)
     pub fn insert_fingerprint(&mut self, fingerprint: u64) -> Result<bool, Full> {
         if !self.is_multiset && self.contains_fingerprint(fingerprint) {
             return Ok(false);
@@ -60,7 +61,7 @@ impl TextbookQuotientFilter {
     }
 
     /// Puts `content` into a slot, the slot's old content into the next slot, and so on up to the first
-    /// empty slot. The table must have an empty slot.
+    /// empty slot. The caller must ensure that the table has an empty slot.
     ///
     /// Every moved remainder becomes shifted. Its `is_continuation` stays the same, since the order of the
     /// remainders does. `is_occupied` belongs to the slot and does not move.

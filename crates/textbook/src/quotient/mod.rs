@@ -6,8 +6,8 @@
 //!
 //! - A *run* is the sorted remainders of one quotient, in consecutive slots.
 //! - Runs stand in the order of their quotients. Each begins at its home, or right after the preceding run
-//!   if that run extends to the home or beyond. A *cluster* is a sequence of runs without a gap, the first
-//!   of which begins at its home.
+//!   if that run extends to the home or beyond. A *cluster* is a sequence of runs without a gap, only the
+//!   first of which begins at its home.
 //! - Three bits per slot tell where runs begin and to which quotients they belong:
 //!
 //! | bit | describes | meaning if set |

@@ -46,7 +46,7 @@ impl Table {
     }
 
     /// The nearest slot to the right of `slot` that is the home of a run. The search goes around the circle
-    /// and ends with `slot` itself; some slot must be the home of a run.
+    /// and ends with `slot` itself. The caller must ensure that some slot is the home of a run.
     pub(super) fn next_occupied(&self, slot: u64) -> u64 {
         let mut home = self.next(slot);
         while !self.get(home).is_occupied {

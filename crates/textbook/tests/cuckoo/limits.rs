@@ -54,11 +54,11 @@ fn an_entry_takes_as_many_bits_as_its_fingerprint() {
     for (bits, b, f) in [(10, 1, 1), (10, 4, 6), (12, 2, 13), (8, 4, 32), (3, 8, 31)] {
         let filter = TextbookCuckooFilter::new(bits, b, f).unwrap();
         let expected = (filter.capacity() * f as usize).div_ceil(8);
-        assert_eq!(filter.memory_bytes() - 8, expected, "{bits} {b} {f}");
+        assert_eq!(filter.memory_bytes() - 8, expected, "2^{bits} buckets of {b} times {f} bits");
     }
 }
 
-/// Entries begin at every bit of a byte, and writing an entry changes no other entry.
+/// Over all widths, entries begin at each of the eight bits of a byte. Writing an entry changes no other entry.
 #[test]
 fn fingerprints_of_every_width_are_stored_whole() {
     for f in 1..=32 {
@@ -75,7 +75,10 @@ fn fingerprints_of_every_width_are_stored_whole() {
                     expected[bucket as usize * b as usize + round] = Some(fingerprint);
                 }
             }
-            assert!(buckets.entries().eq(expected), "{b} entries of {f} bits");
+            assert!(
+                buckets.entries().eq(expected),
+                "{b} entries of {f} bits: the entries read are not those written"
+            );
         }
     }
 }
@@ -89,7 +92,10 @@ fn fingerprints_are_never_zero_and_equally_frequent() {
     }
     assert_eq!(counts[0], 0);
     let statistic = trommel_testkit::stats::chi_square(&counts[1..], &[10_000.0; 7]);
-    assert!(statistic < trommel_testkit::stats::chi_square_critical(6, 3.0), "{statistic}");
+    assert!(
+        statistic < trommel_testkit::stats::chi_square_critical(6, 3.0),
+        "fingerprints are not equally frequent: chi-square is {statistic}"
+    );
     let widest = TextbookCuckooFilter::new(6, 4, 32).unwrap();
     let fingerprint = |raw| widest.fingerprint_of(KeyHash::from_raw(raw));
     assert_eq!((fingerprint(0), fingerprint(u64::MAX)), (1, u32::MAX));

@@ -83,7 +83,7 @@ impl Trial {
         assert_eq!(self.filter.contains_hash(hash), self.count(hash) > 0);
     }
 
-    /// One random operation; about `inserts` of eight are inserts.
+    /// One random operation. Six of eight are an insert with a probability of `inserts` in eight, otherwise a removal.
     fn step(&mut self, inserts: u64) {
         let random_hash = KeyHash::from_raw(self.random.word());
         let held = match self.hashes.len() as u64 {

@@ -7,7 +7,7 @@ use trommel_textbook::TextbookCuckooFilter;
 use trommel_textbook::cuckoo::{fingerprint_bits_for, full_rate};
 
 #[test]
-fn absent_keys_pass_at_the_expected_rate() {
+fn absent_keys_are_reported_as_present_at_the_expected_fpr() {
     for (bits, b, f, load) in
         [(12, 1, 10, 0.4), (14, 2, 8, 0.8), (14, 4, 8, 0.5), (14, 4, 8, 0.94), (14, 4, 12, 0.9)]
     {

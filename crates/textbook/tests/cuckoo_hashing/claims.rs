@@ -13,8 +13,8 @@ fn filled<S: CuckooSet>(mut set: S, keys: u64, seed: u64) -> S {
     set
 }
 
-/// Pagh and Rodler: inserts take constant time on average while the load stays a constant below one half.
-/// So displacements per key are the same with 10,000 and with 300,000 keys.
+/// Pagh and Rodler: inserts take constant time on average while the load stays below one half by a constant.
+/// So displacements per key are about the same with 10,000 and with 300,000 keys.
 #[test]
 fn displacements_per_key_do_not_grow_with_the_table() {
     let displacements = |keys: u64| {
@@ -55,8 +55,15 @@ fn a_larger_first_table_holds_more_keys_and_displaces_less() {
     for asymmetry in [0.1, 0.2, 0.3] {
         let set = filled(AsymmetricCuckooSet::new(places, asymmetry, 3).unwrap(), keys, 3);
         assert_eq!((set.places(), set.statistics().rehashes), (2 << 16, 0));
-        assert!(set.held()[0] > before, "{asymmetry}: {} after {before}", set.held()[0]);
-        assert!(set.statistics().displacements < displacements, "{asymmetry}");
+        assert!(
+            set.held()[0] > before,
+            "asymmetry {asymmetry}: {} keys in the first table, {before} with less asymmetry",
+            set.held()[0]
+        );
+        assert!(
+            set.statistics().displacements < displacements,
+            "asymmetry {asymmetry} needs as many displacements as less asymmetry, {displacements}"
+        );
         (before, displacements) = (set.held()[0], set.statistics().displacements);
     }
 }
@@ -107,9 +114,15 @@ fn more_places_per_key_need_fewer_displacements() {
         set.statistics().displacements as f64 / keys as f64
     };
     let [three, four, five] = [3, 4, 5].map(|choices| displacements(choices, 20_000));
-    assert!(three > 1.5 * four && four > 1.2 * five, "{three} {four} {five}");
+    assert!(
+        three > 1.5 * four && four > 1.2 * five,
+        "displacements per key with 3, 4 and 5 places: {three}, {four}, {five}"
+    );
     let large = displacements(3, 100_000);
-    assert!((large / three - 1.0).abs() < 0.05, "{three} {large}");
+    assert!(
+        (large / three - 1.0).abs() < 0.05,
+        "displacements per key with 20,000 and 100,000 keys: {three}, {large}"
+    );
 }
 
 /// Le Scouarnec: almost all lookups of absent keys read one bucket, at all loads used in practice.
@@ -122,11 +135,11 @@ fn most_lookups_of_absent_keys_skip_the_second_bucket() {
         let absent = distinct(6, keys..keys + 100_000);
         let not_skipped = absent.iter().filter(|key| set.needs_second_bucket(key.raw())).count();
         let share = not_skipped as f64 / 100_000.0;
-        assert!(share < limit, "{load}: {share}");
+        assert!(share < limit, "a share of {share} reads the second bucket at load {load}");
     }
 }
 
-/// A bucket clears its hint when no key is left in its second bucket.
+/// A bucket's hint is cleared when no key that has this bucket as its first stands in its second any more.
 #[test]
 fn hints_are_cleared_when_their_keys_are_removed() {
     let buckets = 256;

@@ -57,12 +57,15 @@ fn keys_that_would_exceed_the_displacement_limit_are_chained() {
     let (with_0, _) = overflowed_and_longest(0);
     let (with_3, longest) = overflowed_and_longest(3);
     let (with_400, _) = overflowed_and_longest(400);
-    assert!(with_0 > with_3 && with_3 > with_400 && longest == 3, "{with_0} {with_3} {with_400}");
+    assert!(
+        with_0 > with_3 && with_3 > with_400 && longest == 3,
+        "limits of 0, 3 and 400 chain {with_0}, {with_3}, {with_400} keys; longest path {longest}"
+    );
 }
 
 /// Without removals, a place of the first table is taken as soon as a key hashes to it, with either method. So the
 /// first of two equally large tables is always the denser one, and both methods give each table the same number of
-/// keys. The methods differ only if the tables differ in size, or after removals.
+/// keys. These numbers can differ only if the tables differ in size, or after removals.
 #[test]
 fn equally_large_tables_fill_as_with_the_standard_method() {
     let mut density = DensityCuckooSet::new(10_000, 5).unwrap();

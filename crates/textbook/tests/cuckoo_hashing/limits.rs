@@ -10,7 +10,7 @@ use trommel_textbook::cuckoo_hashing::{
 fn refused<T>(made: Result<T, SpecError>) -> (&'static str, u64) {
     match made.err() {
         Some(SpecError::Parameter { name, value, .. }) => (name, value),
-        other => panic!("{other:?}"),
+        other => panic!("expected a refused parameter, not {other:?}"),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The loads that sets reach before a key first cannot be placed.
+//! The loads that sets reach before they cannot place a key for the first time.
 
 use trommel_testkit::streams::distinct;
 use trommel_textbook::cuckoo_hashing::{
@@ -72,5 +72,5 @@ fn more_asymmetry_lowers_the_load_limit() {
 #[test]
 fn bounded_displacement_still_fills_large_buckets() {
     let load = load_limit(|seed| HintedCuckooSet::new(1 << 12, seed).unwrap());
-    assert!(load > 0.95 && load < 0.998, "{load:.4}");
+    assert!(load > 0.95 && load < 0.998, "the load limit is {load:.4}");
 }

@@ -14,7 +14,7 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// Draws one of `keys` different keys, including 0 and `u64::MAX`. They are few, so they are drawn
+    /// Draws one of at most `keys` different keys, including 0 and `u64::MAX`. They are few, so they are drawn
     /// repeatedly.
     fn key(&mut self, keys: u64) -> u64 {
         match self.random.below(keys) {
@@ -30,7 +30,7 @@ impl Trial<'_> {
             Ok(is_new) => assert_eq!(is_new, self.model.insert(key), "{}", self.what),
             Err(error) => {
                 assert_eq!(error, InsertError::Full { len, places }, "{}", self.what);
-                assert!(!self.model.contains(&key), "{}", self.what);
+                assert!(!self.model.contains(&key), "{}: {key} is held but refused", self.what);
                 self.refused += 1;
                 if self.refused.is_power_of_two() {
                     self.check();
@@ -94,16 +94,22 @@ fn a_refused_insert_changes_nothing() {
             match set.insert(key) {
                 Ok(_) => members.push(key),
                 Err(_) => {
-                    assert!(!takes_all && !set.contains(key), "{what}");
+                    assert!(
+                        !takes_all && !set.contains(key),
+                        "{what}: {key} was refused by a set that takes all keys, or is found"
+                    );
                     assert_eq!((set.len(), set.memory_bytes()), (members.len(), memory), "{what}");
                 }
             }
         }
         assert_eq!(set.len() == 1024, takes_all, "{what}");
         assert_eq!(members.len(), set.len(), "{what}");
-        assert!(members.iter().all(|key| set.contains(*key)), "{what}");
-        assert!(members.iter().all(|key| set.remove(*key)), "{what}");
-        assert!(set.is_empty() && (0..1024).all(|key| !set.contains(key)), "{what}");
+        assert!(members.iter().all(|key| set.contains(*key)), "{what}: a key is missing");
+        assert!(members.iter().all(|key| set.remove(*key)), "{what}: a key was not removed");
+        assert!(
+            set.is_empty() && (0..1024).all(|key| !set.contains(key)),
+            "{what}: a key is left after all members were removed"
+        );
     }
 }
 

@@ -40,7 +40,7 @@ pub(crate) fn table(quotient_bits: u32, remainder_bits: u32, sorted: &[u64]) -> 
 /// first occupied home to the first run, the second occupied home to the second run, and so on.
 pub(crate) fn decode(slots: &[Option<Slot>], remainder_bits: u32) -> Vec<u64> {
     let cut = slots.iter().position(|slot| slot.is_none_or(|slot| !slot.is_shifted));
-    let cut = cut.expect("some slot is empty or at home");
+    let cut = cut.expect("every slot holds a remainder that is shifted");
     let unrolled = || (cut..slots.len()).chain(0..cut);
     let mut homes = unrolled().filter(|i| slots[*i].is_some_and(|slot| slot.is_occupied));
     let mut fingerprints = Vec::new();
@@ -49,10 +49,10 @@ pub(crate) fn decode(slots: &[Option<Slot>], remainder_bits: u32) -> Vec<u64> {
         if !slot.is_continuation {
             home = homes.next();
         }
-        let quotient = home.expect("an occupied home for every run") as u64;
+        let quotient = home.expect("more runs than occupied homes") as u64;
         fingerprints.push(quotient << remainder_bits | slot.remainder);
     }
-    assert_eq!(homes.next(), None, "a run for every occupied home");
+    assert_eq!(homes.next(), None, "more occupied homes than runs");
     fingerprints.sort_unstable();
     fingerprints
 }

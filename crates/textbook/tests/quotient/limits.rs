@@ -41,11 +41,11 @@ fn a_slot_takes_three_bits_and_its_remainder() {
     for (q, r) in [(10, 1), (10, 6), (12, 13), (8, 56), (3, 61)] {
         let filter = TextbookQuotientFilter::new(q, r).unwrap();
         let bits = (filter.memory_bytes() - 16) * 8;
-        assert_eq!(bits, filter.capacity() * (r as usize + 3), "{q} {r}");
+        assert_eq!(bits, filter.capacity() * (r as usize + 3), "2^{q} slots, {r} remainder bits");
     }
 }
 
-/// Slots begin at every bit of a byte, and writing a slot changes no other slot.
+/// Over all widths, slots begin at each of the eight bits of a byte. Writing a slot changes no other slot.
 #[test]
 fn remainders_of_every_width_are_stored_whole() {
     for r in 1..=61 {

@@ -69,8 +69,8 @@ impl Trial {
         }
     }
 
-    /// A random fingerprint. Some have one of few remainders, which makes copies; some also have a quotient
-    /// near the end of the table, which makes runs that wrap.
+    /// A random fingerprint. Some have one of few remainders, which makes copies; some also have the last quotient
+    /// or one of the first two, which makes runs that wrap.
     fn fingerprint(&mut self) -> u64 {
         let (q, r) = (self.filter.quotient_bits(), self.filter.remainder_bits());
         let word = self.random.word();
@@ -113,7 +113,8 @@ impl Trial {
         assert_eq!(self.filter.len(), self.model.len);
     }
 
-    /// One random operation, and then a lookup; about `inserts` of eight operations are inserts.
+    /// One random operation, and then a lookup. 13 of 16 operations are an insert with a probability of `inserts` in
+    /// eight, otherwise a removal.
     fn step(&mut self, inserts: u64) {
         let random_fingerprint = self.fingerprint();
         let held = self.model.near(random_fingerprint).unwrap_or(random_fingerprint);

@@ -12,7 +12,7 @@ fn predicted_fpr(keys: usize, fingerprint_bits: i32) -> f64 {
 }
 
 #[test]
-fn absent_keys_pass_at_the_expected_rate() {
+fn absent_keys_are_reported_as_present_at_the_expected_fpr() {
     for (q, r, keys) in [(12, 1, 3000), (14, 4, 12_000), (14, 8, 15_500), (16, 10, 49_000)] {
         let hashes = Disjoint::new(u64::from(r), keys, 1_000_000);
         let mut set = TextbookQuotientFilter::new(q, r).unwrap();
@@ -65,8 +65,14 @@ fn remainders_are_as_long_as_the_requested_fpr_needs() {
     for (keys, q) in [(900, 10), (1 << 20, 20), (500_000_000, 30)] {
         for fpr in [0.3, 0.01, 1e-3, 1e-6] {
             let r = remainder_bits_for(keys, q, fpr).unwrap();
-            assert!(predicted_fpr(keys, (q + r) as i32) <= fpr, "{keys} {q} {fpr}");
-            assert!(r == 1 || predicted_fpr(keys, (q + r) as i32 - 1) > fpr, "{keys} {q} {fpr}");
+            assert!(
+                predicted_fpr(keys, (q + r) as i32) <= fpr,
+                "{r} bits are too few for {keys} keys in 2^{q} slots at {fpr}"
+            );
+            assert!(
+                r == 1 || predicted_fpr(keys, (q + r) as i32 - 1) > fpr,
+                "{r} bits are too many for {keys} keys in 2^{q} slots at {fpr}"
+            );
         }
     }
     for fpr in [0.0, 1.0, -1.0, f64::NAN] {
@@ -100,6 +106,9 @@ fn the_distance_to_the_next_empty_slot_is_that_of_linear_probing() {
         }
         let mean = steps as f64 / empty.len() as f64;
         let predicted = (1.0 + 1.0 / (1.0 - load).powi(2)) / 2.0;
-        assert!((mean / predicted - 1.0).abs() < 0.05, "{mean}, predicted {predicted}");
+        assert!(
+            (mean / predicted - 1.0).abs() < 0.05,
+            "a mean distance of {mean}, predicted {predicted}"
+        );
     }
 }
